@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * antennas.h -- antenna tables from text: the CSV of DESIGN and the JSON that
+ * lies beside a TART recording.
+ */
+#ifndef FX8_CONFIG_ANTENNAS_H
+#define FX8_CONFIG_ANTENNAS_H
+
+#include <stddef.h>
+
+#include "config/observation.h"
+#include "config/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * fx8_antennas_load -- read an antenna table; the format is told by content:
+ * a first character '{' or '[' is JSON, anything else CSV.
+ *
+ * Returned:  antennas    [n_antennas] in file order
+ * Status:    FX8_ERR_USAGE with FILE:LINE for an unreadable file, unknown,
+ *            missing or duplicate column, wrong number of fields, a value that
+ *            is not a finite number, duplicate numbers or inputs, two antennas
+ *            less than 1 mm apart (UVH5 readers refuse them), no rows
+ * Ownership: the caller releases `antennas` with free(); NULL after failure
+ * Notes: 1) CSV: header line; columns number, name, east_m, north_m, up_m,
+ *           cable_delay_ns (or cable_delay_x_ns and cable_delay_y_ns),
+ *           optional input (0-based position in the recording, default: row
+ *           order); number defaults to row order, name to "ANTnnn"
+ *        2) JSON: {"antenna_positions": [[east, north, up], ...]} in metres,
+ *           or the bare array
+ *        3) '#' starts a comment line in CSV; blank lines are skipped
+ */
+enum fx8_status fx8_antennas_load(const char *path,
+                                  struct fx8_antenna **antennas,
+                                  size_t *n_antennas, struct fx8_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * observation.h -- what a recording is of: instants, rates, frequencies,
+ * antennas.  Readers fill it, the configuration amends it, the pipeline and
+ * the writers use it.
+ */
+#ifndef FX8_CONFIG_OBSERVATION_H
+#define FX8_CONFIG_OBSERVATION_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "config/timebase.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Longest text of an observation, terminator included. */
+#define FX8_TEXT_SIZE 256
+
+/** Most polarisations of an antenna: X and Y. */
+#define FX8_MAX_POLARIZATIONS 2
+
+/** Which side of dc_frequency_hz the band lies on as recorded. */
+enum fx8_sideband {
+    FX8_SIDEBAND_UNKNOWN = 0,
+    FX8_SIDEBAND_UPPER,
+    FX8_SIDEBAND_LOWER
+};
+
+/** One antenna. */
+struct fx8_antenna {
+    int64_t number;  /**< label in UVH5, >= 0 */
+    char name[64];   /**< ASCII */
+    double enu_m[3]; /**< east, north, up of the site; NaN: unknown */
+    double cable_delay_s[FX8_MAX_POLARIZATIONS]; /**< positive: arrives late */
+    size_t position; /**< 0-based antenna position in the recording */
+};
+
+/** Site on the WGS84 ellipsoid; NaN where unknown. */
+struct fx8_site {
+    double latitude_deg;
+    double longitude_deg; /**< east positive */
+    double altitude_m;
+};
+
+/**
+ * What a recording says of itself, as far as it says it.
+ *
+ * Ownership: `antennas` is allocated with malloc and released by
+ *            fx8_observation_clear()
+ * Notes: 1) a rate with numerator 0, a NaN frequency, an unknown sideband, an
+ *           empty text and has_start_time false mean "not recorded"
+ *        2) dc_frequency_hz is the sky frequency of baseband zero
+ */
+struct fx8_observation {
+    bool is_complex;   /**< samples are complex int8 pairs, else real int8 */
+    size_t n_antennas; /**< antenna positions in the recording */
+    size_t n_polarizations; /**< 1 or 2 */
+    int64_t n_samples;      /**< samples per input */
+    struct fx8_rate sample_rate;
+    bool has_start_time;
+    struct fx8_time start_time; /**< instant of sample 0 */
+    double dc_frequency_hz;
+    enum fx8_sideband sideband;
+    char telescope[FX8_TEXT_SIZE];
+    char instrument[FX8_TEXT_SIZE];
+    char object[FX8_TEXT_SIZE];
+    struct fx8_site site;
+    struct fx8_antenna *antennas; /**< [n_table] or NULL: no table recorded */
+    size_t n_table;
+};
+
+/** An observation about which nothing is known yet. */
+struct fx8_observation fx8_observation_unknown(void);
+
+/** Release the antenna table; a zeroed or unknown observation is legal. */
+void fx8_observation_clear(struct fx8_observation *observation);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * settings.h -- the resolved configuration: one member per key of the key
+ * table (keys.c), in the table's order.
+ */
+#ifndef FX8_CONFIG_SETTINGS_H
+#define FX8_CONFIG_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "config/observation.h"
+#include "config/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum fx8_format {
+    FX8_FORMAT_AUTO = 0,
+    FX8_FORMAT_FX8,
+    FX8_FORMAT_AAVS,
+    FX8_FORMAT_TART,
+    FX8_FORMAT_DIGITAL_RF
+};
+enum fx8_method { FX8_METHOD_PFB = 0, FX8_METHOD_FFT, FX8_METHOD_NONE };
+enum fx8_window_shape {
+    FX8_WINDOW_AUTO = 0,
+    FX8_WINDOW_HAMMING,
+    FX8_WINDOW_HANN,
+    FX8_WINDOW_RECTANGULAR
+};
+enum fx8_level { FX8_LEVEL_CHANNEL = 0, FX8_LEVEL_INPUT };
+enum fx8_precision {
+    FX8_PRECISION_INT8 = 1, /* bits: both = int8 | fp32 */
+    FX8_PRECISION_FP32 = 2,
+    FX8_PRECISION_BOTH = 3
+};
+enum fx8_backend { FX8_BACKEND_AUTO = 0, FX8_BACKEND_CPU, FX8_BACKEND_CUDA };
+enum fx8_delay_mode { FX8_DELAY_NONE = 0, FX8_DELAY_CABLE, FX8_DELAY_TRACK };
+enum fx8_math { FX8_MATH_IEEE = 0, FX8_MATH_FAST };
+enum fx8_compression {
+    FX8_COMPRESSION_NONE = 0,
+    FX8_COMPRESSION_GZIP,
+    FX8_COMPRESSION_BITSHUFFLE
+};
+enum fx8_marker { FX8_MARKER_NONE = 0, FX8_MARKER_VALUE };
+enum fx8_sample_type { FX8_SAMPLES_COMPLEX = 0, FX8_SAMPLES_REAL };
+
+/** A list of whole numbers, or "all" (is_all), or a plain count (is_count,
+ *  the first `count`).  Owned by the settings. */
+struct fx8_number_list {
+    bool is_all;
+    bool is_count;
+    size_t count;   /**< is_count: the number; else entries in `items` */
+    int64_t *items; /**< [count], NULL when is_all or is_count */
+};
+
+/** A list of strings, owned by the settings. */
+struct fx8_text_list {
+    size_t count;
+    char **items;
+};
+
+/** Numerator over denominator as written in the INI file ("27/32"). */
+struct fx8_fraction {
+    int64_t numerator;
+    int64_t denominator;
+};
+
+/**
+ * The resolved configuration.
+ *
+ * Ownership: filled by fx8_settings_load(), released by fx8_settings_clear()
+ * Notes: 1) paths are absolute or relative to the working directory: relative
+ *           paths of an INI file are already joined to its folder
+ *        2) NaN (double), 0 (rate), "" (text) mean "not given"
+ *        3) duration_s infinite means all; integration_time_s infinite means
+ *           "all", one dump of everything
+ */
+struct fx8_settings {
+    struct {
+        enum fx8_format format;
+        struct fx8_text_list files;
+        enum fx8_sideband sideband;
+        bool conjugate;
+        bool y_first; /**< polarization_order = yx */
+        char column_order[FX8_TEXT_SIZE];
+        enum fx8_marker marker;
+        int missing_value; /**< -128 .. 127, when marker is VALUE */
+        int64_t missing_run;
+        char scale_to_8bit[FX8_TEXT_SIZE];
+        double start_s;
+        double duration_s;
+    } input;
+    struct {
+        double dc_frequency_hz;
+        struct fx8_rate sample_rate_hz;
+        bool has_start_time;
+        struct fx8_time start_time_utc;
+        char telescope[FX8_TEXT_SIZE];
+        char instrument[FX8_TEXT_SIZE];
+        char object[FX8_TEXT_SIZE];
+    } observation;
+    struct {
+        struct fx8_number_list antennas;
+        int64_t polarizations; /**< 0: as recorded */
+        char *positions;       /**< path, "none", or "" when not given */
+        struct fx8_site site;
+        char x_orientation[FX8_TEXT_SIZE];
+        struct fx8_number_list
+            flag_antennas; /**< antenna numbers; empty: none */
+    } array;
+    struct {
+        enum fx8_method method;
+        int64_t channels;
+        int64_t taps;
+        enum fx8_window_shape window;
+        struct fx8_fraction keep_fraction;
+        int64_t flag_edges; /**< -1: the default rule of the method */
+        bool flag_dc;
+    } channelizer;
+    struct {
+        double target_rms; /**< LSB per real component */
+        enum fx8_level level;
+        bool dither;
+    } quantizer;
+    struct {
+        enum fx8_precision precision;
+        enum fx8_backend backend;
+        char device[FX8_TEXT_SIZE];
+        char kernel[FX8_TEXT_SIZE];
+        double integration_time_s;
+        int64_t threads; /**< 0: all */
+        bool pin_threads;
+        int64_t memory_limit_mib; /**< 0: auto */
+    } correlator;
+    struct {
+        enum fx8_delay_mode mode;
+        double phase_center_ra_deg;
+        double phase_center_dec_deg;
+        char phase_center_name[FX8_TEXT_SIZE];
+        double dut1_s; /**< NaN: not given */
+        char *iers_file;
+    } delay;
+    struct {
+        enum fx8_math math;
+        char *quicklook; /**< path, or "" for none */
+        bool quantization_bias;
+    } postprocess;
+    struct {
+        char *file; /**< "" when not given */
+        int64_t channel_average;
+        enum fx8_compression compression;
+    } output;
+    struct {
+        char *sources;
+        double noise_rms; /**< LSB */
+        double duration_s;
+        enum fx8_sample_type samples;
+        double gain_spread;
+        double dropout_fraction;
+        int64_t seed;
+    } simulate;
+    struct fx8_key_origin *origins; /**< [n_keys] where each value came from */
+};
+
+/**
+ * fx8_settings_load -- read, override, validate.
+ *
+ * Given:     ini_path     INI file, or NULL for defaults and overrides alone
+ *            overrides    [n_overrides] texts "section.key=value", applied
+ *                         after the file; relative paths in them are relative
+ *                         to the working directory
+ *            check_required  whether a missing required key is an error
+ *                         (`fx8 config --dump` of a fragment says no)
+ * Returned:  settings
+ * Status:    FX8_ERR_USAGE: unknown section or key (with the nearest known
+ *            one), wrong type or unit, out of range, duplicate, missing,
+ *            a key whose stage is not built set to other than its default:
+ *            "FILE:LINE: section.key: value: what was expected";
+ *            FX8_ERR_USAGE also when the file cannot be read
+ * Ownership: after failure `settings` is empty and need not be cleared
+ */
+enum fx8_status fx8_settings_load(const char *ini_path,
+                                  const char *const *overrides,
+                                  size_t n_overrides, bool check_required,
+                                  struct fx8_settings *settings,
+                                  struct fx8_error *error);
+
+/** Release everything that the settings own; a zeroed struct is legal. */
+void fx8_settings_clear(struct fx8_settings *settings);
+
+/** Print every key with type, unit, range, default and help, in table order. */
+void fx8_settings_print_keys(FILE *stream);
+
+/** Print the resolved configuration as an INI file that loads to the same
+ *  settings (absolute paths). */
+void fx8_settings_dump(const struct fx8_settings *settings, FILE *stream);
+
+/**
+ * fx8_settings_fail -- error that names the origin of a key's value.
+ *
+ * Given:  key     "section.key", one of the table
+ *         format  what is wrong and what was expected: follows the value
+ * Status: FX8_ERR_USAGE with "FILE:LINE: section.key: value: ..." where the
+ *         value came from a file, "--set: section.key: value: ..." where it
+ *         came from the command line, "default: ..." else
+ */
+enum fx8_status fx8_settings_fail(const struct fx8_settings *settings,
+                                  const char *key, struct fx8_error *error,
+                                  const char *format, ...) FX8_PRINTF(4, 5);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

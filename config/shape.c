@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/shape.h"
+
+size_t fx8_product(size_t a, size_t b, size_t c, size_t d)
+{
+    size_t product = a;
+    const size_t factors[] = {b, c, d};
+    for (size_t i = 0; i < sizeof factors / sizeof factors[0]; i++) {
+        if (factors[i] != 0 && product > SIZE_MAX / factors[i])
+            return SIZE_MAX;
+        product *= factors[i];
+    }
+    return product;
+}
+
+enum fx8_status fx8_allocate(size_t n_items, size_t item_size, const char *what,
+                             void **memory, struct fx8_error *error)
+{
+    *memory = NULL;
+    const size_t size = fx8_product(n_items, item_size, 1, 1);
+    if (size > SIZE_MAX - FX8_ALIGNMENT)
+        return fx8_fail(error, FX8_ERR_SYSTEM,
+                        "memory for %s: %zu items of %zu bytes: expected a "
+                        "size that fits this machine",
+                        what, n_items, item_size);
+    const size_t rounded =
+        fx8_round_up(size == 0 ? 1 : size, (size_t)FX8_ALIGNMENT);
+    void *block = aligned_alloc(FX8_ALIGNMENT, rounded);
+    if (block == NULL)
+        return fx8_fail(error, FX8_ERR_SYSTEM,
+                        "memory for %s: %zu bytes: expected to be available",
+                        what, size);
+    memset(block, 0, rounded);
+    *memory = block;
+    return FX8_OK;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * shape.h -- sizes that may come from a hostile file: products and sums that
+ * refuse to overflow, memory aligned for vector code.
+ */
+#ifndef FX8_CONFIG_SHAPE_H
+#define FX8_CONFIG_SHAPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "config/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Alignment in bytes of every buffer that vector code touches: one cache
+ *  line, which is also one AVX-512 register. */
+#define FX8_ALIGNMENT 64
+
+/** Smallest multiple of `step` that is not below `value`; no overflow check:
+ *  for sizes already known to be small. */
+static inline size_t fx8_round_up(size_t value, size_t step)
+{
+    return (value + step - 1) / step * step;
+}
+
+/** Number of words of 64 bits that hold `bits` bits. */
+static inline size_t fx8_bit_words(size_t bits)
+{
+    return (bits + 63) / 64;
+}
+
+/** Bit `index` of a packed row of bits, least significant bit first. */
+static inline bool fx8_bit_get(const uint64_t *words, size_t index)
+{
+    return (words[index / 64] >> (index % 64) & 1) != 0;
+}
+
+/** Set bit `index` of a packed row of bits. */
+static inline void fx8_bit_set(uint64_t *words, size_t index)
+{
+    words[index / 64] |= (uint64_t)1 << (index % 64);
+}
+
+/** Clear bit `index` of a packed row of bits. */
+static inline void fx8_bit_clear(uint64_t *words, size_t index)
+{
+    words[index / 64] &= ~((uint64_t)1 << (index % 64));
+}
+
+/**
+ * fx8_product -- product of up to four sizes, or SIZE_MAX on overflow.
+ *
+ * Notes: SIZE_MAX passed on to fx8_allocate() fails there with a message, so
+ *        that callers need no check of their own.
+ */
+size_t fx8_product(size_t a, size_t b, size_t c, size_t d);
+
+/**
+ * fx8_allocate -- zeroed memory for `n_items` items, aligned to
+ * FX8_ALIGNMENT.
+ *
+ * Given:     what     what the memory is for, named in the message
+ * Returned:  memory   NULL on failure; at least one byte is allocated, so
+ *                     that NULL always means failure
+ * Status:    FX8_ERR_SYSTEM when the size overflows or memory is short
+ * Ownership: the caller releases it with free()
+ */
+enum fx8_status fx8_allocate(size_t n_items, size_t item_size, const char *what,
+                             void **memory, struct fx8_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

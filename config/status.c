@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "config/status.h"
+
+enum fx8_status fx8_fail(struct fx8_error *error, enum fx8_status status,
+                         const char *format, ...)
+{
+    if (error == NULL)
+        return status;
+    error->status = status;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(error->message, sizeof error->message, format, arguments);
+    va_end(arguments);
+    for (char *c = error->message; *c != '\0'; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = '?';
+    return status;
+}
+
+int fx8_exit_code(enum fx8_status status)
+{
+    if (status >= 0)
+        return 0;
+    if (status == FX8_ERR_USAGE)
+        return 2;
+    return status == FX8_ERR_CANCELLED ? 130 : 1;
+}

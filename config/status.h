@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * status.h -- status codes and the error record that every fallible function
+ * of fx8 fills.  A failing line calls fx8_fail() once, where the fault is
+ * detected; callers pass the record on and never replace it.
+ */
+#ifndef FX8_CONFIG_STATUS_H
+#define FX8_CONFIG_STATUS_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What a function of fx8 returns.  Zero is success; negative is failure;
+ *  positive is success with something the caller must attend to. */
+enum fx8_status {
+    FX8_OK = 0,
+    FX8_LEVEL_NEEDED = 1,   /**< nothing consumed: see fx8_level() */
+    FX8_ERR_USAGE = -1,     /**< wrong use or configuration: exit 2 */
+    FX8_ERR_INPUT = -2,     /**< a file's content is unusable: exit 1 */
+    FX8_ERR_SYSTEM = -3,    /**< disk, memory, thread, device: exit 1 */
+    FX8_ERR_CANCELLED = -4, /**< cancelled by the caller: exit 130 */
+    FX8_ERR_UNSUPPORTED =
+        -5 /**< not in this build or on this machine: exit 1 */
+};
+
+/** Longest message in an error record, terminator included. */
+#define FX8_ERROR_MESSAGE_SIZE 1024
+
+/** Error record: owned by the caller, filled by the failing function.  The
+ *  message is one line without a trailing newline, in the form
+ *  "FILE[:LINE]: KEY or DATASET: value: what was expected". */
+struct fx8_error {
+    enum fx8_status status;
+    char message[FX8_ERROR_MESSAGE_SIZE];
+};
+
+#if defined(__GNUC__)
+#define FX8_PRINTF(nth, first) __attribute__((format(printf, nth, first)))
+#else
+#define FX8_PRINTF(nth, first)
+#endif
+
+/**
+ * fx8_fail -- fill an error record and return its status.
+ *
+ * Given:     error   record to fill, or NULL to keep only the status
+ *            status  a negative enum fx8_status
+ *            format  printf format of the message; control characters in the
+ *                    result (a file name may hold a newline) become '?'
+ * Status:    returns `status`, so that `return fx8_fail(...)` reads well
+ */
+enum fx8_status fx8_fail(struct fx8_error *error, enum fx8_status status,
+                         const char *format, ...) FX8_PRINTF(3, 4);
+
+/**
+ * fx8_exit_code -- exit code of the program for a status.
+ *
+ * Source: shared contract of the commands: 0 done, 1 failed while running,
+ *         2 wrong use or configuration, 130 cancelled by a signal.
+ */
+int fx8_exit_code(enum fx8_status status);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

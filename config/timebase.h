@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * timebase.h -- time as integers: samples over a rational rate, UTC as whole
+ * seconds and picoseconds.  Only a writer of files turns it into a float.
+ */
+#ifndef FX8_CONFIG_TIMEBASE_H
+#define FX8_CONFIG_TIMEBASE_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Picoseconds in a second. */
+#define FX8_PICOSECONDS INT64_C(1000000000000)
+
+/** UTC instant: seconds since 1970-01-01 as Unix counts them (leap seconds
+ *  not counted) and picoseconds, 0 <= picosecond < FX8_PICOSECONDS. */
+struct fx8_time {
+    int64_t unix_s;
+    int64_t picosecond;
+};
+
+/** Sampling rate numerator/denominator in Hz; both positive, lowest terms. */
+struct fx8_rate {
+    int64_t numerator_hz;
+    int64_t denominator;
+};
+
+/** Rate as a double in Hz, for widths and frequencies, never for time. */
+double fx8_rate_hz(struct fx8_rate rate);
+
+/** `rate` in lowest terms. */
+struct fx8_rate fx8_rate_reduced(struct fx8_rate rate);
+
+/**
+ * fx8_time_add_half_samples -- start + half_samples / (2 * rate).
+ *
+ * Given:    half_samples  int64  may be negative; half samples because the
+ *                         centre of a dump may lie between two samples
+ * Returned: the instant, rounded to the nearest picosecond
+ * Numerics: exact 128-bit integers; |half_samples| * denominator < 2^86
+ */
+struct fx8_time fx8_time_add_half_samples(struct fx8_time start,
+                                          int64_t half_samples,
+                                          struct fx8_rate rate);
+
+/**
+ * fx8_time_julian_date -- Julian date (UTC) of an instant, in days.
+ *
+ * Numerics: one rounding to double (40 microseconds in this century)
+ */
+double fx8_time_julian_date(struct fx8_time time);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

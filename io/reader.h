@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * reader.h -- recordings behind one interface.  A format is one file that
+ * exports a struct fx8_reader_format and one line in the table of readers.c.
+ */
+#ifndef FX8_IO_READER_H
+#define FX8_IO_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "config/observation.h"
+#include "config/settings.h"
+#include "config/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A stretch of samples that were not recorded. */
+struct fx8_missing {
+    int64_t first_sample; /**< absolute index in the recording */
+    int64_t n_samples;
+    int32_t antenna;      /**< position in the recording; -1: all */
+    int32_t polarization; /**< slot in the recording; -1: all */
+};
+
+/** One input to be read: where it stands in the recording. */
+struct fx8_input_position {
+    size_t antenna;
+    size_t polarization;
+};
+
+/** Where the samples of a read lie in the caller's buffer. */
+struct fx8_sample_layout {
+    ptrdiff_t *input_offset; /**< [n_inputs selected] bytes, caller's memory */
+    ptrdiff_t time_stride;   /**< bytes between consecutive samples */
+};
+
+struct fx8_reader;
+
+/** A recording format. */
+struct fx8_reader_format {
+    const char *name; /**< as in [input] format */
+    enum fx8_format format;
+
+    /** Whether `path` looks like this format; says nothing on failure. */
+    bool (*probe)(const char *path);
+
+    /**
+     * open -- read all metadata, check them, touch no samples.
+     *
+     * Given:  paths     [n_paths] files of one recording
+     *         settings  [input] keys
+     * Status: FX8_ERR_INPUT: "FILE: DATASET: value: what was expected"
+     */
+    enum fx8_status (*open)(const char *const *paths, size_t n_paths,
+                            const struct fx8_settings *settings,
+                            struct fx8_reader **reader,
+                            struct fx8_error *error);
+};
+
+/** Operations of an open recording; each reader embeds one of these at its
+ *  start. */
+struct fx8_reader {
+    const struct fx8_reader_format *format;
+    const char *path; /**< first file, for messages; owned by the reader */
+    struct fx8_observation observation;
+    struct fx8_missing *missing; /**< [n_missing] ascending first_sample */
+    size_t n_missing;
+
+    /** Choose inputs, [n_inputs] in the order of the correlator; copied. */
+    enum fx8_status (*select)(struct fx8_reader *reader,
+                              const struct fx8_input_position *inputs,
+                              size_t n_inputs, struct fx8_error *error);
+
+    /** Bytes of buffer for reading n_samples of the selected inputs. */
+    size_t (*buffer_size)(const struct fx8_reader *reader, int64_t n_samples);
+
+    /** Samples per read that suit the file (a multiple of its chunks). */
+    int64_t (*read_samples)(const struct fx8_reader *reader);
+
+    /**
+     * read -- samples [first, first + n) of the selected inputs.
+     *
+     * Returned: buffer  buffer_size() bytes in the recording's own order
+     *           layout  where each input lies in it
+     * Status:   FX8_ERR_INPUT: names file, dataset, sample range
+     * Notes:    may be called from any one thread at a time
+     */
+    enum fx8_status (*read)(struct fx8_reader *reader, int64_t first,
+                            int64_t n_samples, int8_t *buffer,
+                            struct fx8_sample_layout *layout,
+                            struct fx8_error *error);
+
+    void (*close)(struct fx8_reader *reader);
+};
+
+/**
+ * fx8_reader_open -- probe if need be, and open.
+ *
+ * Given:  paths     [n_paths]; at least one
+ *         settings  format and the keys that readers take
+ * Status: FX8_ERR_INPUT: unreadable, not HDF5, no known format (lists them),
+ *         or what the format's open() says
+ */
+enum fx8_status fx8_reader_open(const char *const *paths, size_t n_paths,
+                                const struct fx8_settings *settings,
+                                struct fx8_reader **reader,
+                                struct fx8_error *error);
+
+/** Close and null the handle; a NULL handle is legal. */
+void fx8_reader_close(struct fx8_reader **reader);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

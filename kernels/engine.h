@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * engine.h -- what a machine that channelises and correlates must do.  There
+ * is one engine for the CPU and one for CUDA; the story above sees only this
+ * table.  An engine owns memory layout, batching, cache blocking and fusion.
+ */
+#ifndef FX8_KERNELS_ENGINE_H
+#define FX8_KERNELS_ENGINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "config/status.h"
+#include "kernels/filterbank.h"
+#include "kernels/operations.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Precisions an engine correlates in; both bits: two correlations of one
+ *  channelisation. */
+#define FX8_ENGINE_INT8 1u
+#define FX8_ENGINE_FP32 2u
+
+/**
+ * What an engine is to do.  Copied by open(); the arrays need not outlive it.
+ *
+ * Notes: 1) bank.fft_length 1 on complex samples: the recorded integers go
+ *           straight to the correlator (method none); no gains, no clips
+ *        2) a negated imaginary part for method none (lower sideband) is the
+ *           caller's: the sums are of the samples as given
+ */
+struct fx8_engine_plan {
+    struct fx8_filterbank bank;
+    const float *coefficients; /**< [n_taps][row]; NULL for method none */
+    size_t n_inputs;           /**< N */
+    int64_t spectra_per_dump;  /**< M */
+    unsigned precisions;       /**< FX8_ENGINE_INT8 | FX8_ENGINE_FP32 */
+    const char *kernel;        /**< "auto" or a level of the engine */
+    size_t n_threads;          /**< at least 1 */
+    bool pin_threads;
+    bool measure_fft;    /**< --fft-plan measure */
+    size_t memory_limit; /**< bytes, 0: no limit */
+};
+
+/**
+ * Samples of consecutive spectra of one dump.
+ *
+ * samples: int8 or ci8, input i at samples + i * row_stride (bytes), holding
+ *          (n_spectra + n_taps - 1) * N samples from that of first_spectrum
+ * valid:   uint64 [n_inputs][valid_stride words], bit t of row i: spectrum
+ *          first_spectrum + t of input i is valid; bits beyond n_spectra clear
+ */
+struct fx8_engine_block {
+    const int8_t *samples;
+    size_t row_stride;
+    int64_t first_spectrum; /**< counted from the start of the dump */
+    size_t n_spectra;
+    const uint64_t *valid;
+    size_t valid_stride;
+};
+
+/**
+ * Results of one dump, memory owned by the caller.
+ *
+ * sums_int8: int64  [n_channels][pair][re, im], conj(E_i) E_j; NULL unless
+ *            INT8 was planned
+ * sums_fp32: double [n_channels][pair][re, im]; NULL unless FP32
+ * counts:    int64  [pair] valid products
+ * clips:     int64  [n_inputs][n_channels] valid spectra clamped
+ * nonzero:   uint8  [n_inputs] 1: some valid spectrum had a sample other
+ *            than zero in its window
+ */
+struct fx8_engine_dump {
+    int64_t *sums_int8;
+    double *sums_fp32;
+    int64_t *counts;
+    int64_t *clips;
+    uint8_t *nonzero;
+};
+
+/** Seconds that an engine spent per stage since it was opened. */
+struct fx8_engine_times {
+    double channelize_s; /**< FIR, FFT, quantise, corner turn */
+    double correlate_s;  /**< correlate and fold */
+};
+
+struct fx8_engine;
+
+/** The engine table. */
+struct fx8_engine_operations {
+    const char *name; /**< "cpu", "cuda" */
+
+    /**
+     * open -- plan, allocate, self-test.
+     *
+     * Status: FX8_ERR_UNSUPPORTED: no such machine, one line why;
+     *         FX8_ERR_USAGE: unknown kernel; FX8_ERR_SYSTEM: memory, with the
+     *         figures
+     */
+    enum fx8_status (*open)(const struct fx8_engine_plan *plan,
+                            struct fx8_engine **engine,
+                            struct fx8_error *error);
+
+    /** Spectra per block that suit the engine: a multiple of 512 or a power
+     *  of two, a function of the plan without threads and memory limit. */
+    size_t (*block_spectra)(const struct fx8_engine *engine);
+
+    /** Text for the summary and the KERNEL and FFTPLAN keywords; static as
+     *  long as the engine lives. */
+    const char *(*kernel_name)(const struct fx8_engine *engine);
+    const char *(*fft_plan_name)(const struct fx8_engine *engine);
+
+    /**
+     * measure_power -- |X|^2 of single spectra, for the level setting.
+     *
+     * Given:    block  as for push
+     *           input, spectrum  position in the block
+     * Returned: power  float [n_channels]
+     */
+    enum fx8_status (*measure_power)(struct fx8_engine *engine,
+                                     const struct fx8_engine_block *block,
+                                     size_t input, size_t spectrum,
+                                     float *power, struct fx8_error *error);
+
+    /** Gains of one input, float [n_channels]; must precede the first block
+     *  in which the input has a valid spectrum with a sample other than 0. */
+    enum fx8_status (*set_gain)(struct fx8_engine *engine, size_t input,
+                                const float *gain, struct fx8_error *error);
+
+    /**
+     * push -- channelise and correlate one block.
+     *
+     * Notes: blocks of a dump come in ascending order, each but the last of
+     *        block_spectra() spectra, the first at first_spectrum 0
+     */
+    enum fx8_status (*push)(struct fx8_engine *engine,
+                            const struct fx8_engine_block *block,
+                            struct fx8_error *error);
+
+    /** Hand over the sums of the dump and start the next one. */
+    enum fx8_status (*finish_dump)(struct fx8_engine *engine,
+                                   struct fx8_engine_dump *dump,
+                                   struct fx8_error *error);
+
+    /**
+     * export_spectra -- the spectra of the last block pushed, canonical order.
+     *
+     * Returned: int8  ci8  [n_channels][n_spectra][n_inputs], or NULL
+     *           fp32  cf32 [n_channels][n_spectra][n_inputs], or NULL
+     * Status:   FX8_ERR_USAGE when that precision was not planned
+     */
+    enum fx8_status (*export_spectra)(struct fx8_engine *engine,
+                                      struct fx8_ci8 *int8,
+                                      struct fx8_cf32 *fp32,
+                                      struct fx8_error *error);
+
+    /** import_spectra -- correlate given spectra in place of a block: as push,
+     *  with the channeliser left out; block.samples is not read. */
+    enum fx8_status (*import_spectra)(struct fx8_engine *engine,
+                                      const struct fx8_engine_block *block,
+                                      const struct fx8_ci8 *int8,
+                                      const struct fx8_cf32 *fp32,
+                                      struct fx8_error *error);
+
+    void (*times)(const struct fx8_engine *engine,
+                  struct fx8_engine_times *times);
+
+    /** Release and null the handle; a NULL handle is legal. */
+    void (*close)(struct fx8_engine **engine);
+};
+
+/** The engine on this machine's CPU. */
+extern const struct fx8_engine_operations fx8_engine_cpu;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * filterbank.h -- geometry and coefficients of the filter bank.
+ */
+#ifndef FX8_KERNELS_FILTERBANK_H
+#define FX8_KERNELS_FILTERBANK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "config/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Most taps of a polyphase filter bank. */
+#define FX8_MAX_TAPS 64
+
+/** Window W of a prototype filter. */
+enum fx8_filter_window {
+    FX8_FILTER_RECTANGULAR = 0,
+    FX8_FILTER_HAMMING, /**< 0.54 - 0.46 cos(2 pi u) */
+    FX8_FILTER_HANN     /**< 0.5 - 0.5 cos(2 pi u) */
+};
+
+/**
+ * Geometry of a filter bank.
+ *
+ * Notes: 1) X_k(t) = sum over n in [0, P N) of w_n x(t N + n)
+ *           exp(-2 pi i k n / N), P = n_taps, N = fft_length
+ *        2) complex samples: N = C; output channel c is k = c - floor(K/2),
+ *           c in [0, K), K = n_channels <= C
+ *        3) real samples: N = 2 C; output channel c is k = c, c in [0, C)
+ *        4) fft_length 1 on complex samples: no filter bank, the samples
+ *           themselves
+ */
+struct fx8_filterbank {
+    bool is_complex;
+    size_t fft_length; /**< N, samples per spectrum */
+    size_t n_taps;     /**< P */
+    size_t n_channels; /**< K, channels handed on */
+};
+
+/** Real numbers in one row of N samples: N, or 2 N when complex (re, im). */
+static inline size_t fx8_filterbank_row(const struct fx8_filterbank *bank)
+{
+    return bank->fft_length * (bank->is_complex ? 2 : 1);
+}
+
+/** Bins that the FFT delivers: N for complex, N/2 + 1 for real samples. */
+static inline size_t fx8_filterbank_bins(const struct fx8_filterbank *bank)
+{
+    return bank->is_complex ? bank->fft_length : bank->fft_length / 2 + 1;
+}
+
+/** FFT bin of output channel `channel` (negative k wrap to the upper half). */
+static inline size_t fx8_filterbank_bin(const struct fx8_filterbank *bank,
+                                        size_t channel)
+{
+    if (!bank->is_complex)
+        return channel;
+    const size_t half = bank->n_channels / 2;
+    return channel >= half ? channel - half : bank->fft_length + channel - half;
+}
+
+/**
+ * fx8_filterbank_weights -- the prototype filter w_n in double precision.
+ *
+ * Given:    window   W(u), u = n / (P N - 1)
+ *           n_taps   P, 1 .. FX8_MAX_TAPS
+ *           length   N
+ *           has_sinc whether W is multiplied by sinc((n + 1/2)/N - P/2)
+ * Returned: weights  double [P * N], sum of squares 1
+ * Notes:    P N = 1 has weight 1 whatever the window; sinc(x) is
+ *           sin(pi x)/(pi x)
+ * Source:   DESIGN, "Filter bank"
+ */
+void fx8_filterbank_weights(enum fx8_filter_window window, size_t n_taps,
+                            size_t length, bool has_sinc, double *weights);
+
+/**
+ * fx8_filterbank_coefficients -- weights as the FIR operation takes them.
+ *
+ * Given:    bank         geometry
+ *           weights      double [P * N]
+ *           lower        samples are of the lower sideband: complex samples
+ *                        are conjugated (imaginary parts get the negated
+ *                        weight), real ones multiplied by (-1)^n
+ *           first_is_odd the first sample processed has an odd absolute index
+ *                        in the recording (matters for real lower only)
+ * Returned: coefficients float [P][row], row = fx8_filterbank_row(); complex:
+ *                        each weight twice, for re and im
+ * Numerics: each weight rounded once to float; the signs are exact
+ */
+void fx8_filterbank_coefficients(const struct fx8_filterbank *bank,
+                                 const double *weights, bool lower,
+                                 bool first_is_odd, float *coefficients);
+
+/**
+ * fx8_filterbank_response -- H(f) = sum of w_n exp(2 pi i f n / N).
+ *
+ * Given:    weights, n_weights = P * N, length = N
+ *           offset_channels  f: offset from the channel's centre, in channels
+ * Returned: response  double [2]  re, im
+ */
+void fx8_filterbank_response(const double *weights, size_t n_weights,
+                             size_t length, double offset_channels,
+                             double response[2]);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

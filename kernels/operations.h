@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * operations.h -- the arithmetic of fx8 as pure functions, and the table that
+ * holds one choice of them.  A level ("reference", "avx2", "avx512") is a
+ * table: the reference fills every entry, each higher level overrides what it
+ * does faster.  Whatever the level, integers and the FIR are equal bit for
+ * bit; FP32 sums are within the bound stated at their entry.
+ */
+#ifndef FX8_KERNELS_OPERATIONS_H
+#define FX8_KERNELS_OPERATIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "config/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Complex float; layout of float[2] and of FFTW's fftwf_complex. */
+struct fx8_cf32 {
+    float re, im;
+};
+
+/** Complex int8; layout of the recorded {r, i} pairs. */
+struct fx8_ci8 {
+    int8_t re, im;
+};
+
+/** Spectra in one group: the unit in which spectra are quantised and turned,
+ *  and the alignment of every time axis of spectra (32 ci8 = 64 bytes). */
+#define FX8_GROUP 32
+
+/** Inputs in one row block of the correlator; the input axis of spectra is
+ *  padded to a multiple of it with readable memory. */
+#define FX8_ROW_BLOCK 4
+
+/** Most spectra an int32 accumulator may take between two folds:
+ *  2 * 128 * 128 * 65535 < 2^31. */
+#define FX8_MAX_INT32_SPECTRA 65535
+
+/** Most complex products of integers that one FP32 accumulator takes before
+ *  it is folded into double: 512 * 2 * 128 * 128 = 2^24 is exact. */
+#define FX8_MAX_FP32_PRODUCTS 512
+
+/** Number of input pairs (i, j), i <= j. */
+static inline size_t fx8_pair_count(size_t n_inputs)
+{
+    return n_inputs * (n_inputs + 1) / 2;
+}
+
+/** Index of pair (i, j), i <= j, in every array "per pair" of kernels/: the
+ *  triangle packed by rows of j.  The product of a pair is conj(E_i) E_j. */
+static inline size_t fx8_pair_index(size_t i, size_t j)
+{
+    return j * (j + 1) / 2 + i;
+}
+
+/**
+ * INT8 correlator of one channel.
+ *
+ * Notes: 1) spectra x: ci8 [round_up(n_inputs, FX8_ROW_BLOCK)][input_stride],
+ *           of which n_times (a multiple of FX8_GROUP) are used; rows from
+ *           n_inputs on may hold anything and reach no result; x and
+ *           input_stride * sizeof(struct fx8_ci8) are multiples of 64 bytes
+ *        2) the accumulator has the variant's own order; all zero bytes is
+ *           the empty accumulator
+ *        3) exact for -128 .. 127 as long as at most FX8_MAX_INT32_SPECTRA
+ *           spectra are accumulated between two folds
+ *        4) row blocks [row_begin, row_end) of FX8_ROW_BLOCK inputs j, with
+ *           all i <= j, may be given to different threads
+ */
+struct fx8_correlate_int8 {
+    /** int32 items of an accumulator for n_inputs inputs. */
+    size_t (*accumulator_size)(size_t n_inputs);
+    /** Add conj(x_i) x_j over n_times spectra for the row blocks given. */
+    void (*accumulate)(size_t n_inputs, size_t row_begin, size_t row_end,
+                       size_t n_times, const struct fx8_ci8 *x,
+                       size_t input_stride, int32_t *accumulator);
+    /** Add the accumulator to sums int64 [pair][re, im] and empty it. */
+    void (*fold)(size_t n_inputs, int32_t *accumulator, int64_t *sums);
+};
+
+/**
+ * FP32 correlator of one channel; as fx8_correlate_int8 but for:
+ *
+ * Notes: 1) spectra x: cf32, every row 64-byte aligned; the accumulator is
+ *           double: float sums are folded into it every 512 spectra counted
+ *           from the first one of the call, so that the result depends on the
+ *           call boundaries only when these are not multiples of 512
+ *        2) integers up to 128 in magnitude are summed exactly
+ *        3) against an exact sum S of T spectra: |error| <= 520 * 2^-24 *
+ *           (sum over t of |x_i(t)| |x_j(t)|) per component: at most 512
+ *           roundings in a float accumulator, the doubles add nothing visible
+ */
+struct fx8_correlate_fp32 {
+    /** double items of an accumulator for n_inputs inputs. */
+    size_t (*accumulator_size)(size_t n_inputs);
+    void (*accumulate)(size_t n_inputs, size_t row_begin, size_t row_end,
+                       size_t n_times, const struct fx8_cf32 *x,
+                       size_t input_stride, double *accumulator);
+    /** Add the accumulator to sums double [pair][re, im] and empty it. */
+    void (*fold)(size_t n_inputs, double *accumulator, double *sums);
+};
+
+/** One choice of every operation. */
+struct fx8_operations {
+    /** Name of the level: "reference", "avx2", "avx512". */
+    const char *name;
+
+    /**
+     * gather -- bring strided samples into one contiguous row per input.
+     *
+     * Given:    n_inputs, n_samples
+     *           sample_size   1 (real int8) or 2 (complex int8) bytes
+     *           base          samples of input i, time t at
+     *                         base + input_offset[i] + t * time_stride (bytes)
+     * Returned: out           [n_inputs] rows of n_samples samples, row_stride
+     *                         bytes apart
+     * Notes:    fast where time_stride equals sample_size (copy) and where
+     *           neighbouring inputs have neighbouring offsets (corner turn);
+     *           right for any strides, negative ones included
+     */
+    void (*gather)(size_t n_inputs, size_t n_samples, size_t sample_size,
+                   const int8_t *base, const ptrdiff_t *input_offset,
+                   ptrdiff_t time_stride, int8_t *out, size_t row_stride);
+
+    /**
+     * fir -- window and fold samples for the FFT.
+     *
+     * Given:    samples       int8 [n_spectra + n_taps - 1][row]
+     *           coefficients  float [n_taps][row], 64-byte aligned
+     * Returned: folded        float [n_spectra][folded_stride]: element
+     *                         [t][r] = c[0][r] x[t][r] (+) c[1][r] x[t+1][r]
+     *                         (+) ..., each (+) one fused multiply-add in
+     *                         ascending tap order starting from zero
+     * Numerics: equal bit for bit at every level
+     */
+    void (*fir)(size_t n_spectra, size_t n_taps, size_t row,
+                const int8_t *samples, const float *coefficients, float *folded,
+                size_t folded_stride);
+
+    /**
+     * quantise -- gain, round half to even, clamp to +-127, corner turn.
+     *
+     * Given:    spectra      cf32 [n_spectra][spectrum_stride], n_spectra <=
+     *                        FX8_GROUP; channels [0, n_channels) of it
+     *           gain         float [n_channels]
+     *           valid        bit t set: spectrum t is valid; others become 0
+     * Returned: out          ci8 [n_channels][channel_stride], elements
+     *                        [0, n_spectra) of each row
+     *           clips        uint32 [n_channels]: the number of valid spectra
+     *                        with a component beyond +-127 is added
+     * Numerics: float product rounded once, then rint; equal at every level.
+     *           Inputs are finite.
+     */
+    void (*quantise)(size_t n_spectra, size_t n_channels,
+                     const struct fx8_cf32 *spectra, size_t spectrum_stride,
+                     const float *gain, uint32_t valid, struct fx8_ci8 *out,
+                     size_t channel_stride, uint32_t *clips);
+
+    /** turn -- the same corner turn for FP32: mask, no gain.  out: cf32
+     *  [n_channels][channel_stride]. */
+    void (*turn)(size_t n_spectra, size_t n_channels,
+                 const struct fx8_cf32 *spectra, size_t spectrum_stride,
+                 uint32_t valid, struct fx8_cf32 *out, size_t channel_stride);
+
+    /**
+     * count -- valid products per pair.
+     *
+     * Given:    valid   uint64 [n_inputs][n_words], a bit per spectrum
+     * Returned: counts  int64 [pair]: popcount(valid_i & valid_j) is added
+     */
+    void (*count)(size_t n_inputs, size_t n_words, const uint64_t *valid,
+                  int64_t *counts);
+
+    struct fx8_correlate_int8 int8;
+    struct fx8_correlate_fp32 fp32;
+};
+
+/** Number of levels compiled in; level 0 is the reference. */
+size_t fx8_operations_levels(void);
+
+/** Level `index`, ascending in speed; NULL when this CPU cannot run it. */
+const struct fx8_operations *fx8_operations_level(size_t index);
+
+/**
+ * fx8_operations_select -- the fastest level that this CPU runs and that
+ * agrees with the reference on a built-in test.
+ *
+ * Given:    name        "auto" or the name of a level
+ * Returned: operations  static, never freed
+ * Status:   FX8_ERR_USAGE for an unknown name, FX8_ERR_UNSUPPORTED when this
+ *           CPU lacks the level or it fails its test
+ */
+enum fx8_status fx8_operations_select(const char *name,
+                                      const struct fx8_operations **operations,
+                                      struct fx8_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
