@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * variants.h -- where each file of kernel variants hands over its functions.
+ *
+ * A file holds one family of operations at one level (fir_avx2.c: the FIR,
+ * compiled with AVX2).  Its fill function overrides the family's entries of a
+ * table and touches nothing else; operations.c applies reference, avx2 and
+ * avx512 in that order, so that a level inherits what it does not do faster.
+ *
+ * Notes: 1) a fill function may be called on any CPU of the architecture the
+ *           file was compiled for: it stores addresses and is compiled in the
+ *           same file as the variants, so operations.c calls it only after
+ *           CPU detection
+ *        2) on other architectures the avx2 and avx512 fills do nothing
+ */
+#ifndef FX8_KERNELS_CPU_VARIANTS_H
+#define FX8_KERNELS_CPU_VARIANTS_H
+
+#include "kernels/operations.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Entry gather. */
+void fx8_fill_gather_reference(struct fx8_operations *operations);
+void fx8_fill_gather_avx2(struct fx8_operations *operations);
+void fx8_fill_gather_avx512(struct fx8_operations *operations);
+
+/** Entry fir. */
+void fx8_fill_fir_reference(struct fx8_operations *operations);
+void fx8_fill_fir_avx2(struct fx8_operations *operations);
+void fx8_fill_fir_avx512(struct fx8_operations *operations);
+
+/** Entries quantise and turn. */
+void fx8_fill_quantise_reference(struct fx8_operations *operations);
+void fx8_fill_quantise_avx2(struct fx8_operations *operations);
+void fx8_fill_quantise_avx512(struct fx8_operations *operations);
+
+/** Entries int8 and fp32. */
+void fx8_fill_correlate_reference(struct fx8_operations *operations);
+void fx8_fill_correlate_avx2(struct fx8_operations *operations);
+void fx8_fill_correlate_avx512(struct fx8_operations *operations);
+
+/** Entry count. */
+void fx8_fill_count_reference(struct fx8_operations *operations);
+void fx8_fill_count_avx2(struct fx8_operations *operations);
+void fx8_fill_count_avx512(struct fx8_operations *operations);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
