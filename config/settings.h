@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "config/choices.h"
 #include "config/observation.h"
 #include "config/status.h"
 
@@ -25,20 +26,6 @@ enum fx8_format {
     FX8_FORMAT_TART,
     FX8_FORMAT_DIGITAL_RF
 };
-enum fx8_method { FX8_METHOD_PFB = 0, FX8_METHOD_FFT, FX8_METHOD_NONE };
-enum fx8_window_shape {
-    FX8_WINDOW_AUTO = 0,
-    FX8_WINDOW_HAMMING,
-    FX8_WINDOW_HANN,
-    FX8_WINDOW_RECTANGULAR
-};
-enum fx8_level { FX8_LEVEL_CHANNEL = 0, FX8_LEVEL_INPUT };
-enum fx8_precision {
-    FX8_PRECISION_INT8 = 1, /* bits: both = int8 | fp32 */
-    FX8_PRECISION_FP32 = 2,
-    FX8_PRECISION_BOTH = 3
-};
-enum fx8_backend { FX8_BACKEND_AUTO = 0, FX8_BACKEND_CPU, FX8_BACKEND_CUDA };
 enum fx8_delay_mode { FX8_DELAY_NONE = 0, FX8_DELAY_CABLE, FX8_DELAY_TRACK };
 enum fx8_math { FX8_MATH_IEEE = 0, FX8_MATH_FAST };
 enum fx8_compression {

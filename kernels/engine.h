@@ -70,15 +70,12 @@ struct fx8_engine_block {
  * sums_fp32: double [n_channels][pair][re, im]; NULL unless FP32
  * counts:    int64  [pair] valid products
  * clips:     int64  [n_inputs][n_channels] valid spectra clamped
- * nonzero:   uint8  [n_inputs] 1: some valid spectrum had a sample other
- *            than zero in its window
  */
 struct fx8_engine_dump {
     int64_t *sums_int8;
     double *sums_fp32;
     int64_t *counts;
     int64_t *clips;
-    uint8_t *nonzero;
 };
 
 /** Seconds that an engine spent per stage since it was opened. */

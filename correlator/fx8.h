@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fx8.h -- the public header of libfx8: voltages in, visibilities out.
+ *
+ * Plan a correlation, open a session, push blocks of samples; finished dumps
+ * arrive by callback on the thread that pushes.  The library never prints,
+ * never exits and installs no signal handler.
+ *
+ *     struct fx8_plan plan = fx8_plan_default();
+ *     ... fill in sizes, rates ...
+ *     fx8_open(&plan, on_dump, context, &session, &error);
+ *     while (more samples) {
+ *         while (fx8_push(session, &block, &error) == FX8_LEVEL_NEEDED)
+ *             look_ahead(session, &block);       (INT8 only, see fx8_level)
+ *     }
+ *     fx8_finish(session, &error);
+ *     fx8_close(&session);
+ *
+ * Signs, axes and units: CONVENTIONS.md.
+ */
+#ifndef FX8_H
+#define FX8_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "config/choices.h"
+#include "config/status.h"
+#include "config/timebase.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define FX8_API __attribute__((visibility("default")))
+#else
+#define FX8_API
+#endif
+
+/** Spectra from which the gains of an input are set. */
+#define FX8_LEVEL_SPECTRA 256
+
+/**
+ * What to correlate.  Fill it from fx8_plan_default(); it is copied by
+ * fx8_open(), arrays included.
+ *
+ * Inputs are numbered antenna-major: input = antenna * n_polarizations + pol.
+ */
+struct fx8_plan {
+    /* the samples */
+    bool is_complex;        /**< int8 {re, im} pairs, else real int8 */
+    size_t n_antennas;      /**< at least 1 */
+    size_t n_polarizations; /**< 1 (X) or 2 (X, Y) */
+    struct fx8_rate sample_rate;
+    double dc_frequency_hz; /**< sky frequency of baseband zero */
+    bool lower_sideband;    /**< the sky frequency falls as baseband rises */
+    int64_t first_sample;   /**< absolute index at which spectrum 0 starts */
+    bool has_marker;        /**< a value stands for missing samples … */
+    int marker_value;       /**< … this one, in both parts if complex … */
+    int64_t marker_run; /**< … where at least this many follow each other */
+
+    /* the filter bank */
+    enum fx8_method method;
+    size_t n_channels; /**< C; 1 for FX8_METHOD_NONE */
+    size_t n_taps;     /**< P, 1 .. 64, for FX8_METHOD_PFB */
+    enum fx8_window_shape window;
+    size_t flag_edges; /**< channels flagged at each end of the band */
+    bool flag_dc;      /**< flag the channel of baseband zero */
+
+    /* the quantiser */
+    double target_rms; /**< LSB per real component */
+    enum fx8_level level;
+
+    /* the correlator */
+    enum fx8_precision precision;
+    enum fx8_backend backend;
+    const char *kernel;       /**< "auto" or one of the engine's kernels */
+    int64_t spectra_per_dump; /**< M, at least 1 */
+    size_t n_threads;         /**< 0: all CPUs of the process */
+    bool pin_threads;
+    bool measure_fft;    /**< time FFT algorithms instead of estimating */
+    size_t memory_limit; /**< bytes, 0: none */
+
+    /* the results */
+    bool remove_quantization_bias;
+    size_t channel_average;      /**< n, a divisor of n_channels */
+    const uint8_t *flag_antenna; /**< [n_antennas] 1: flag; NULL: none */
+};
+
+/** A plan with every default; sizes, rate, frequency and spectra_per_dump are
+ *  zero or NaN and must be filled in. */
+FX8_API struct fx8_plan fx8_plan_default(void);
+
+/** A stretch of samples that is missing. */
+struct fx8_run {
+    int64_t first_sample; /**< absolute index */
+    int64_t n_samples;
+    int64_t input; /**< -1: every input */
+};
+
+/**
+ * A block of consecutive samples of all inputs; memory of the caller.
+ *
+ * Sample t of input i, relative to first_sample, stands at
+ * samples + input_offset[i] + t * time_stride (bytes).
+ */
+struct fx8_block {
+    const int8_t *samples;
+    const ptrdiff_t *input_offset; /**< [n_inputs] */
+    ptrdiff_t time_stride;
+    int64_t first_sample;
+    int64_t n_samples;
+    const struct fx8_run
+        *missing; /**< [n_missing] within the block, any order */
+    size_t n_missing;
+};
+
+/** Visibilities of a dump in one precision, axes [n_baselines][n_channels]
+ *  [n_products]; NULL pointers when the precision was not planned. */
+struct fx8_result {
+    const float
+        *visibilities;     /**< [...][re, im] conj(E_1) E_2, input counts^2 */
+    const uint8_t *flags;  /**< 1: flagged */
+    const float *nsamples; /**< valid products / M, 0 .. 1 */
+};
+
+/** A finished dump; valid until the callback returns. */
+struct fx8_dump {
+    int64_t index;      /**< 0 is the dump that starts at first_sample */
+    size_t n_baselines; /**< n_antennas (n_antennas + 1) / 2 */
+    size_t n_channels;  /**< after channel_average */
+    size_t n_products;  /**< 1: XX; 4: XX, YY, XY, YX */
+    struct fx8_result int8;
+    struct fx8_result fp32;
+    const uint8_t *dead; /**< [n_inputs] 1: all samples zero in this dump */
+};
+
+/** Receives each dump, in order, on the thread that pushes or finishes.  A
+ *  negative return stops the session with that status. */
+typedef enum fx8_status fx8_dump_callback(void *context,
+                                          const struct fx8_dump *dump,
+                                          struct fx8_error *error);
+
+/** Counters and times since fx8_open(). */
+struct fx8_statistics {
+    int64_t n_dumps;
+    int64_t n_spectra;       /**< spectra correlated, per input */
+    int64_t n_valid_spectra; /**< summed over inputs */
+    int64_t n_clipped;       /**< spectra × channels clamped, over inputs */
+    double align_s;          /**< corner turn, masks */
+    double channelize_s;     /**< FIR, FFT, quantise */
+    double correlate_s;
+    double postprocess_s;
+    double level_s; /**< level setting */
+};
+
+struct fx8_session;
+
+/**
+ * fx8_open -- check the plan, choose an engine, allocate.
+ *
+ * Given:     plan      copied
+ *            callback  receives the dumps; context is handed to it
+ * Returned:  session   fx8_close() releases it
+ * Status:    FX8_ERR_USAGE: a member of the plan is out of range, named;
+ *            FX8_ERR_UNSUPPORTED: backend or kernel not on this machine;
+ *            FX8_ERR_SYSTEM: memory
+ */
+FX8_API enum fx8_status fx8_open(const struct fx8_plan *plan,
+                                 fx8_dump_callback *callback, void *context,
+                                 struct fx8_session **session,
+                                 struct fx8_error *error);
+
+/**
+ * fx8_push -- hand over samples.
+ *
+ * Status: FX8_OK: consumed; FX8_LEVEL_NEEDED: inputs without gains have begun
+ *         to deliver: look ahead with fx8_level(), then push the same block
+ *         again; FX8_ERR_USAGE: block before the samples already pushed ends;
+ *         what the callback returned
+ * Notes:  1) blocks ascend in time; samples between two blocks are missing;
+ *            samples that were consumed already are skipped
+ *         2) block sizes never change a result
+ */
+FX8_API enum fx8_status fx8_push(struct fx8_session *session,
+                                 const struct fx8_block *block,
+                                 struct fx8_error *error);
+
+/**
+ * fx8_level -- look ahead for the gains of the quantiser.
+ *
+ * After FX8_LEVEL_NEEDED: hand over the block that was refused and those that
+ * follow it until `done` is true or there are no more, then fx8_level_end().
+ *
+ * Returned: done  every input that has begun has its FX8_LEVEL_SPECTRA spectra
+ * Notes:    the gain of an input and channel is target_rms / sigma, sigma^2 =
+ *           median(|X|^2) / (2 ln 2) over the first FX8_LEVEL_SPECTRA spectra
+ *           that are valid and not all zero on that input; 1 where the median
+ *           is 0, and that input and channel is flagged
+ */
+FX8_API enum fx8_status fx8_level(struct fx8_session *session,
+                                  const struct fx8_block *block, bool *done,
+                                  struct fx8_error *error);
+
+/** Freeze the gains of the inputs being levelled with the spectra seen. */
+FX8_API enum fx8_status fx8_level_end(struct fx8_session *session,
+                                      struct fx8_error *error);
+
+/** No more samples: deliver the last dump if it is complete.  An incomplete
+ *  dump is dropped; `dropped_spectra` (may be NULL) says how many spectra it
+ *  held. */
+FX8_API enum fx8_status fx8_finish(struct fx8_session *session,
+                                   int64_t *dropped_spectra,
+                                   struct fx8_error *error);
+
+/** Make the running or next fx8_push() return FX8_ERR_CANCELLED; callable
+ *  from any thread and from a signal handler. */
+FX8_API void fx8_cancel(struct fx8_session *session);
+
+/** Release and null the handle; a NULL handle is legal. */
+FX8_API void fx8_close(struct fx8_session **session);
+
+/** Counters so far. */
+FX8_API void fx8_get_statistics(const struct fx8_session *session,
+                                struct fx8_statistics *statistics);
+
+/** Engine and kernel in use, e.g. "cpu" and "avx512", and the FFT plan; valid
+ *  while the session lives. */
+FX8_API const char *fx8_backend_name(const struct fx8_session *session);
+FX8_API const char *fx8_kernel_name(const struct fx8_session *session);
+FX8_API const char *fx8_fft_plan_name(const struct fx8_session *session);
+
+/** Gains, float [n_inputs][plan channels] (0: not levelled yet), and clip
+ *  counts, int64 of the same shape; valid while the session lives. */
+FX8_API const float *fx8_gains(const struct fx8_session *session);
+FX8_API const int64_t *fx8_clips(const struct fx8_session *session);
+
+/** Valid spectra per input so far, int64 [n_inputs]. */
+FX8_API const int64_t *fx8_valid_spectra(const struct fx8_session *session);
+
+/* --- the axes of the results ---------------------------------------------- */
+
+/** Samples from the start of one spectrum to the next: C or 2 C; 1 for none. */
+FX8_API size_t fx8_samples_per_spectrum(const struct fx8_plan *plan);
+
+/** Samples in the window of a spectrum: P N. */
+FX8_API size_t fx8_samples_per_window(const struct fx8_plan *plan);
+
+/** Number of complete dumps in `n_samples` samples from first_sample on. */
+FX8_API int64_t fx8_count_dumps(const struct fx8_plan *plan, int64_t n_samples);
+
+/** Antennas (positions, a <= b) of baseline `baseline` in output order:
+ *  (0,0), (0,1) … (0,n-1), (1,1) …. */
+FX8_API void fx8_baseline_antennas(size_t n_antennas, size_t baseline,
+                                   size_t *antenna_1, size_t *antenna_2);
+
+/** Frequencies (Hz, channel centres, ascending) after channel_average, and
+ *  the width of one channel. double [channels / channel_average]. */
+FX8_API void fx8_frequencies(const struct fx8_plan *plan,
+                             double *frequencies_hz, double *width_hz);
+
+/** Centre of dump `index`, where sample 0 was taken at `start`. */
+FX8_API struct fx8_time fx8_dump_time(const struct fx8_plan *plan,
+                                      struct fx8_time start, int64_t index);
+
+/** Version of the library, "MAJOR.MINOR.PATCH". */
+FX8_API const char *fx8_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
