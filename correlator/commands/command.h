@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * command.h -- the commands of the program.  A command is one file that
+ * exports a struct fx8_command and one line in the table of main.c.
+ */
+#ifndef FX8_CORRELATOR_COMMANDS_COMMAND_H
+#define FX8_CORRELATOR_COMMANDS_COMMAND_H
+
+#include "config/status.h"
+
+/** A command.  `run` gets the arguments after the command's name (argv[0] is
+ *  that name) and returns the exit code of the program. */
+struct fx8_command {
+    const char *name;
+    const char *synopsis; /**< "CONFIG.ini [INPUT…] [-o OUT.uvh5] …" */
+    const char *summary;  /**< one line */
+    const char *help;     /**< the rest of --help */
+    int (*run)(int argc, char **argv);
+};
+
+extern const struct fx8_command fx8_command_bench;
+extern const struct fx8_command fx8_command_compare;
+extern const struct fx8_command fx8_command_config;
+extern const struct fx8_command fx8_command_correlate;
+extern const struct fx8_command fx8_command_info;
+extern const struct fx8_command fx8_command_simulate;
+
+/** Print "fx8: error: MESSAGE" on stderr; returns the exit code for it. */
+int fx8_command_error(const struct fx8_error *error);
+
+/** Print "fx8: warning: MESSAGE" on stderr. */
+void fx8_command_warning(const char *message);
+
+/** Print the help page of a command on stdout; returns 0. */
+int fx8_command_help(const struct fx8_command *command);
+
+/** Wrong use of a command: one line on stderr that ends in "(see fx8 NAME
+ *  --help)"; returns 2. */
+int fx8_command_misuse(const struct fx8_command *command, const char *format,
+                       ...) FX8_PRINTF(2, 3);
+
+/** Set by SIGINT or SIGTERM; commands that run long look at it.  1: finish
+ *  what is begun; 2 or more: stop now. */
+int fx8_command_interrupted(void);
+
+#endif
