@@ -7,10 +7,8 @@
  * table and touches nothing else; operations.c applies reference, avx2 and
  * avx512 in that order, so that a level inherits what it does not do faster.
  *
- * Notes: 1) a fill function may be called on any CPU of the architecture the
- *           file was compiled for: it stores addresses and is compiled in the
- *           same file as the variants, so operations.c calls it only after
- *           CPU detection
+ * Notes: 1) a fill function is compiled with the flags of its file:
+ *           operations.c calls it only where CPU detection allows the level
  *        2) on other architectures the avx2 and avx512 fills do nothing
  */
 #ifndef FX8_KERNELS_CPU_VARIANTS_H
@@ -46,6 +44,17 @@ void fx8_fill_correlate_avx512(struct fx8_operations *operations);
 void fx8_fill_count_reference(struct fx8_operations *operations);
 void fx8_fill_count_avx2(struct fx8_operations *operations);
 void fx8_fill_count_avx512(struct fx8_operations *operations);
+
+/** The reference itself, for the edges that a variant does not cover; as the
+ *  entries of the same name. */
+void fx8_gather_reference(size_t n_inputs, size_t n_samples, size_t sample_size,
+                          const int8_t *base, const ptrdiff_t *input_offset,
+                          ptrdiff_t time_stride, int8_t *out,
+                          size_t row_stride);
+void fx8_turn_reference(size_t n_spectra, size_t n_channels,
+                        const struct fx8_cf32 *spectra, size_t spectrum_stride,
+                        uint32_t valid, struct fx8_cf32 *out,
+                        size_t channel_stride);
 
 #ifdef __cplusplus
 }
