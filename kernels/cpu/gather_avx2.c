@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "kernels/cpu/gather_tiles.h"
+#include "kernels/cpu/variants.h"
+
+void fx8_fill_gather_avx2(struct fx8_operations *operations)
+{
+#if defined(__x86_64__)
+    operations->gather = gather_tiles;
+#else
+    (void)operations;
+#endif
+}

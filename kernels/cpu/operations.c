@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * operations.c -- the levels: what each is made of, where it runs, and
+ * whether it may be trusted.
+ */
+#include <pthread.h>
+#include <string.h>
+
+#include "kernels/cpu/selftest.h"
+#include "kernels/cpu/variants.h"
+
+/** Overrides entries of a table with one family of a level. */
+typedef void fill_family(struct fx8_operations *operations);
+
+#define N_FAMILIES 5
+
+/** A level: where it runs and what it overrides of the level below. */
+struct level {
+    const char *name;
+    bool (*is_runnable)(void);
+    fill_family *families[N_FAMILIES];
+};
+
+static bool runs_everywhere(void)
+{
+    return true;
+}
+
+#if defined(__x86_64__)
+
+/* What the compiler may use in a file is what the CPU must have: these lists
+ * and the flags of *_avx2.c and *_avx512.c in the Makefile belong together.
+ * (F16C came before AVX2 in every CPU; not every compiler can ask for it.) */
+static bool runs_avx2(void)
+{
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+           __builtin_cpu_supports("popcnt");
+}
+
+static bool runs_avx512(void)
+{
+    return runs_avx2() && __builtin_cpu_supports("avx512f") &&
+           __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512vnni") &&
+           __builtin_cpu_supports("avx512vbmi");
+}
+
+#endif
+
+static const struct level levels[] = {
+    {"reference",
+     runs_everywhere,
+     {fx8_fill_gather_reference, fx8_fill_fir_reference,
+      fx8_fill_quantise_reference, fx8_fill_correlate_reference,
+      fx8_fill_count_reference}},
+#if defined(__x86_64__)
+    {"avx2",
+     runs_avx2,
+     {fx8_fill_gather_avx2, fx8_fill_fir_avx2, fx8_fill_quantise_avx2,
+      fx8_fill_correlate_avx2, fx8_fill_count_avx2}},
+    {"avx512",
+     runs_avx512,
+     {fx8_fill_gather_avx512, fx8_fill_fir_avx512, fx8_fill_quantise_avx512,
+      fx8_fill_correlate_avx512, fx8_fill_count_avx512}},
+#endif
+};
+
+#define N_LEVELS (sizeof levels / sizeof levels[0])
+
+/** What is known of a level on this machine. */
+struct verdict {
+    bool is_runnable;
+    bool is_tried;
+    const char *disagreement; /**< NULL: agrees with the reference */
+};
+
+/* Filled once by build_tables(); `trial_lock` guards is_tried and
+ * disagreement, which are filled on first use. */
+static struct fx8_operations tables[N_LEVELS];
+static struct verdict verdicts[N_LEVELS];
+static pthread_once_t tables_once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t trial_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/** A fill function is itself compiled for its level, so that only levels that
+ *  run here are filled.  A level that runs implies those below it. */
+static void build_tables(void)
+{
+    for (size_t index = 0; index < N_LEVELS; index++) {
+        verdicts[index].is_runnable = levels[index].is_runnable();
+        if (!verdicts[index].is_runnable)
+            return;
+        if (index > 0)
+            tables[index] = tables[index - 1];
+        for (size_t family = 0; family < N_FAMILIES; family++)
+            levels[index].families[family](&tables[index]);
+        tables[index].name = levels[index].name;
+    }
+}
+
+/** Try a level once per process; NULL when it agrees with the reference. */
+static const char *try_level(size_t index)
+{
+    if (index == 0)
+        return NULL;
+    pthread_mutex_lock(&trial_lock);
+    struct verdict *verdict = &verdicts[index];
+    if (!verdict->is_tried) {
+        verdict->disagreement =
+            fx8_operations_disagreement(&tables[0], &tables[index]);
+        verdict->is_tried = true;
+    }
+    const char *disagreement = verdict->disagreement;
+    pthread_mutex_unlock(&trial_lock);
+    return disagreement;
+}
+
+size_t fx8_operations_levels(void)
+{
+    return N_LEVELS;
+}
+
+const struct fx8_operations *fx8_operations_level(size_t index)
+{
+    pthread_once(&tables_once, build_tables);
+    return index < N_LEVELS && verdicts[index].is_runnable ? &tables[index]
+                                                           : NULL;
+}
+
+/** The named level, or an error that says why not. */
+static enum fx8_status select_named(size_t index,
+                                    const struct fx8_operations **operations,
+                                    struct fx8_error *error)
+{
+    const struct fx8_operations *table = fx8_operations_level(index);
+    if (table == NULL)
+        return fx8_fail(error, FX8_ERR_UNSUPPORTED,
+                        "kernel: %s: expected a level that this CPU runs",
+                        levels[index].name);
+    const char *disagreement = try_level(index);
+    if (disagreement != NULL)
+        return fx8_fail(error, FX8_ERR_UNSUPPORTED,
+                        "kernel: %s: expected to agree with the reference, "
+                        "but its trial of %s failed on this machine",
+                        levels[index].name, disagreement);
+    *operations = table;
+    return FX8_OK;
+}
+
+enum fx8_status fx8_operations_select(const char *name,
+                                      const struct fx8_operations **operations,
+                                      struct fx8_error *error)
+{
+    *operations = NULL;
+    const bool is_auto = strcmp(name, "auto") == 0;
+    for (size_t index = N_LEVELS; index-- > 0;) {
+        if (is_auto) {
+            if (select_named(index, operations, NULL) == FX8_OK)
+                return FX8_OK;
+        } else if (strcmp(name, levels[index].name) == 0) {
+            return select_named(index, operations, error);
+        }
+    }
+    return fx8_fail(error, FX8_ERR_USAGE,
+                    "kernel: %s: expected auto, reference, avx2 or avx512",
+                    name);
+}

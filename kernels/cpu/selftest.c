@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/shape.h"
+#include "kernels/cpu/selftest.h"
+
+/* Shapes: whole tiles of every variant and a ragged rest. */
+enum {
+    N_INPUTS = 37,
+    N_SAMPLES = 70,
+    N_TAPS = 11,
+    N_SPECTRA = 21,
+    N_CHANNELS = 37,
+    N_ROW = 2 * N_CHANNELS,
+    STRIDE = 64, /* items between rows of the results */
+    N_WORDS = 3,
+    N_PADDED = 40, /* inputs rounded up to whole row blocks */
+    N_TIMES = 2 * FX8_GROUP,
+    N_PAIRS = N_INPUTS * (N_INPUTS + 1) / 2
+};
+
+/* Bytes that hold any input, and any result, of any trial. */
+#define DATA_BYTES   ((size_t)N_PADDED * N_TIMES * sizeof(struct fx8_cf32))
+#define RESULT_BYTES ((size_t)N_PAIRS * 2 * sizeof(double))
+
+/** Memory of one trial; every part on a line of its own. */
+struct trial {
+    _Alignas(FX8_ALIGNMENT) int8_t bytes[DATA_BYTES];
+    _Alignas(FX8_ALIGNMENT) float floats[DATA_BYTES / sizeof(float)];
+    _Alignas(FX8_ALIGNMENT) uint8_t result[RESULT_BYTES];
+    _Alignas(FX8_ALIGNMENT) uint8_t other[RESULT_BYTES];
+};
+
+/** One operation of a table on the data of a trial. */
+typedef void run_operation(const struct fx8_operations *operations,
+                           const struct trial *trial, uint8_t *result);
+
+/** Next value of a linear congruential generator, 0 .. 255. */
+static unsigned next_random(uint32_t *state)
+{
+    *state = *state * 1664525u + 1013904223u;
+    return *state >> 24;
+}
+
+static void run_gather(const struct fx8_operations *operations,
+                       const struct trial *trial, uint8_t *result)
+{
+    /* Neighbours in pairs that are swapped, as in a recording whose slot 0 is
+     * polarisation Y. */
+    ptrdiff_t offset[N_INPUTS];
+    for (size_t size = 1; size <= 2; size++) {
+        for (int i = 0; i < N_INPUTS; i++)
+            offset[i] = (i ^ 1) * (ptrdiff_t)size;
+        operations->gather(N_INPUTS, N_SAMPLES, size, trial->bytes, offset,
+                           STRIDE + N_INPUTS, (int8_t *)result,
+                           N_SAMPLES * size);
+        result += N_INPUTS * N_SAMPLES * size;
+    }
+}
+
+static void run_fir(const struct fx8_operations *operations,
+                    const struct trial *trial, uint8_t *result)
+{
+    /* Few enough rows for the results to fit. */
+    operations->fir(N_SPECTRA / 3, N_TAPS, N_ROW, trial->bytes, trial->floats,
+                    (float *)(void *)result, N_ROW);
+}
+
+static void run_quantise(const struct fx8_operations *operations,
+                         const struct trial *trial, uint8_t *result)
+{
+    float gain[N_CHANNELS];
+    for (int channel = 0; channel < N_CHANNELS; channel++)
+        gain[channel] = 0.5f + (float)channel / 16.0f;
+    uint32_t *clips = (uint32_t *)(void *)result;
+    struct fx8_ci8 *out =
+        (struct fx8_ci8 *)(result + N_CHANNELS * sizeof *clips);
+    const struct fx8_cf32 *spectra = (const void *)trial->floats;
+    operations->quantise(FX8_GROUP, N_CHANNELS, spectra, N_CHANNELS, gain,
+                         0xf7fffffeu, out, STRIDE, clips);
+    operations->quantise(N_SPECTRA, N_CHANNELS, spectra, N_CHANNELS, gain,
+                         0x000ffffeu, out + FX8_GROUP, STRIDE, clips);
+}
+
+static void run_turn(const struct fx8_operations *operations,
+                     const struct trial *trial, uint8_t *result)
+{
+    operations->turn(N_SPECTRA, N_CHANNELS, (const void *)trial->floats,
+                     N_CHANNELS, 0x000ffffeu, (void *)result, N_SPECTRA);
+}
+
+static void run_count(const struct fx8_operations *operations,
+                      const struct trial *trial, uint8_t *result)
+{
+    operations->count(N_INPUTS, N_WORDS, (const void *)trial->bytes,
+                      (void *)result);
+}
+
+/* Accumulators come from the heap, since only the level knows their size;
+ * without memory the result stays empty, which no reference is. */
+static void run_int8(const struct fx8_operations *operations,
+                     const struct trial *trial, uint8_t *result)
+{
+    void *accumulator;
+    if (fx8_allocate(operations->int8.accumulator_size(N_INPUTS),
+                     sizeof(int32_t), "a trial", &accumulator, NULL) != FX8_OK)
+        return;
+    operations->int8.accumulate(N_INPUTS, 0, N_PADDED / FX8_ROW_BLOCK, N_TIMES,
+                                (const void *)trial->bytes, N_TIMES,
+                                accumulator);
+    operations->int8.fold(N_INPUTS, accumulator, (void *)result);
+    free(accumulator);
+}
+
+static void run_fp32(const struct fx8_operations *operations,
+                     const struct trial *trial, uint8_t *result)
+{
+    void *accumulator;
+    if (fx8_allocate(operations->fp32.accumulator_size(N_INPUTS),
+                     sizeof(double), "a trial", &accumulator, NULL) != FX8_OK)
+        return;
+    operations->fp32.accumulate(N_INPUTS, 0, N_PADDED / FX8_ROW_BLOCK, N_TIMES,
+                                (const void *)trial->floats, N_TIMES,
+                                accumulator);
+    operations->fp32.fold(N_INPUTS, accumulator, (void *)result);
+    free(accumulator);
+}
+
+static const struct {
+    const char *name;
+    run_operation *run;
+} trials[] = {
+    {"gather", run_gather}, {"fir", run_fir},     {"quantise", run_quantise},
+    {"turn", run_turn},     {"count", run_count}, {"int8", run_int8},
+    {"fp32", run_fp32},
+};
+
+const char *fx8_operations_disagreement(const struct fx8_operations *reference,
+                                        const struct fx8_operations *level)
+{
+    void *memory;
+    if (fx8_allocate(1, sizeof(struct trial), "a trial", &memory, NULL) !=
+        FX8_OK)
+        return "memory for the trial";
+    struct trial *trial = memory;
+    uint32_t state = 8;
+    for (size_t i = 0; i < DATA_BYTES; i++)
+        trial->bytes[i] = (int8_t)((int)next_random(&state) - 128);
+    for (size_t i = 0; i < DATA_BYTES / sizeof(float); i++)
+        trial->floats[i] = (float)((int)next_random(&state) - 128);
+    const char *disagreement = NULL;
+    for (size_t i = 0; i < sizeof trials / sizeof trials[0]; i++) {
+        memset(trial->result, 0, RESULT_BYTES);
+        memset(trial->other, 0, RESULT_BYTES);
+        trials[i].run(reference, trial, trial->result);
+        trials[i].run(level, trial, trial->other);
+        if (memcmp(trial->result, trial->other, RESULT_BYTES) != 0) {
+            disagreement = trials[i].name;
+            break;
+        }
+    }
+    free(memory);
+    return disagreement;
+}

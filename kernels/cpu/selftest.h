@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * selftest.h -- the trial that a level passes before it is trusted.
+ */
+#ifndef FX8_KERNELS_CPU_SELFTEST_H
+#define FX8_KERNELS_CPU_SELFTEST_H
+
+#include "kernels/operations.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * fx8_operations_disagreement -- run every operation of a level and of the
+ * reference on one small block of full-range data, -128 included.
+ *
+ * Given:    reference, level  whole tables
+ * Returned: NULL when all results are equal bit for bit, else the name of the
+ *           first operation that differs (static text)
+ * Notes:    1) FP32 sums are tried on integers, where they are exact
+ *           2) takes about a millisecond; safe on any thread
+ */
+const char *fx8_operations_disagreement(const struct fx8_operations *reference,
+                                        const struct fx8_operations *level);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * simd.h -- two words that the vector variants share.
+ */
+#ifndef FX8_KERNELS_CPU_SIMD_H
+#define FX8_KERNELS_CPU_SIMD_H
+
+/** A function that is a template: inlined wherever it is called, so that
+ *  constant arguments become constants of its body. */
+#define FX8_INLINE static inline __attribute__((always_inline))
+
+/** Unroll the next loop completely, so that arrays indexed by it become
+ *  registers. */
+#if defined(__clang__)
+#define FX8_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define FX8_UNROLL _Pragma("GCC unroll 64")
+#endif
+
+#endif
