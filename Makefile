@@ -21,6 +21,7 @@ prefix    ?= /usr/local
 bindir    ?= $(prefix)/bin
 libdir    ?= $(prefix)/lib
 includedir ?= $(prefix)/include
+datadir   ?= $(prefix)/share
 
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 .SUFFIXES:
@@ -120,6 +121,81 @@ $(BUILD)/test_%: $(BUILD)/validation/test_%.o $(TESTED_OBJECTS)
 
 .PHONY: tests
 tests: $(TEST_PROGRAMS)
+
+# --- proof: validation/run builds, runs and counts ---------------------------
+
+RUN := MAKE='$(MAKE)' BUILD='$(BUILD)' validation/run
+CHECK_TIERS := unit sanitize thread python scenario mutants
+
+.PHONY: deps
+deps: ## install what building needs (Debian, as root or with sudo)
+	$(Q)validation/setup.sh build
+
+.PHONY: check-deps
+check-deps:
+	$(Q)validation/setup.sh check
+
+.PHONY: check
+check: check-deps ## the whole proof: every tier below
+	$(Q)$(RUN) $(CHECK_TIERS)
+
+.PHONY: check-long
+check-long: check-deps ## the same with the long versions of the tests
+	$(Q)FX8_LONG=1 $(RUN) $(CHECK_TIERS)
+
+.PHONY: $(CHECK_TIERS) lint
+unit: check-deps ## test programs of the modules
+sanitize: check-deps ## the same under the address and undefined-behaviour checkers
+thread: check-deps ## the pipeline under the thread checker
+python: check-deps ## against an independent oracle, analytic signals, pyuvdata
+scenario: check-deps ## the program as it is used: bad input, signals, full disks
+mutants: check-deps ## planted faults, each of which a test must notice
+lint: check-deps ## rules of the house, layout, exported symbols
+$(CHECK_TIERS) lint:
+	$(Q)$(RUN) $@
+
+# --- install ------------------------------------------------------------------
+
+INSTALL ?= install
+INSTALLED_HEADERS := config/choices.h config/status.h config/timebase.h
+
+define PKG_CONFIG_FILE
+prefix=$(prefix)
+libdir=$(libdir)
+includedir=$(includedir)/fx8
+
+Name: fx8
+Description: FX correlator: 8-bit antenna voltages to visibilities
+Version: $(VERSION)
+Libs: -L$${libdir} -lfx8
+Cflags: -I$${includedir}
+endef
+export PKG_CONFIG_FILE
+
+.PHONY: install
+install: all ## install program, library, header and ready configurations
+	$(Q)$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(libdir)/pkgconfig \
+		$(DESTDIR)$(includedir)/fx8/config $(DESTDIR)$(datadir)/fx8
+	$(Q)$(INSTALL) $(BUILD)/fx8 $(DESTDIR)$(bindir)/fx8
+	$(Q)$(INSTALL) -m 644 $(BUILD)/libfx8.so.$(SOVERSION) $(DESTDIR)$(libdir)
+	$(Q)ln -sf libfx8.so.$(SOVERSION) $(DESTDIR)$(libdir)/libfx8.so
+	$(Q)$(INSTALL) -m 644 correlator/fx8.h $(DESTDIR)$(includedir)/fx8
+	$(Q)$(INSTALL) -m 644 $(INSTALLED_HEADERS) $(DESTDIR)$(includedir)/fx8/config
+	$(Q)$(INSTALL) -m 644 $(wildcard config/*.ini config/*.csv) $(DESTDIR)$(datadir)/fx8
+	$(Q)printf '%s\n' "$$PKG_CONFIG_FILE" > $(DESTDIR)$(libdir)/pkgconfig/fx8.pc
+
+.PHONY: uninstall
+uninstall: ## remove what install put there
+	$(Q)rm -f $(DESTDIR)$(bindir)/fx8 $(DESTDIR)$(libdir)/libfx8.so \
+		$(DESTDIR)$(libdir)/libfx8.so.$(SOVERSION) \
+		$(DESTDIR)$(libdir)/pkgconfig/fx8.pc
+	$(Q)rm -rf $(DESTDIR)$(includedir)/fx8 $(DESTDIR)$(datadir)/fx8
+
+.PHONY: dist
+dist: ## a tar file of the sources as committed
+	@mkdir -p $(BUILD)
+	$(Q)git archive --prefix=fx8-$(VERSION)/ HEAD | gzip -9n > $(BUILD)/fx8-$(VERSION).tar.gz
+	@echo $(BUILD)/fx8-$(VERSION).tar.gz
 
 .PHONY: format
 format: ## let clang-format lay out every source

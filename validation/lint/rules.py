@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rules of the house (DESIGN, "The house"), one TAP case each.
+
+Needs only the standard library, the compilers, binutils and clang-format.
+"""
+import os
+import re
+import shlex
+import subprocess
+import sys
+
+BUILD = os.path.relpath(os.environ.get("FX8_BUILD", "build"))
+ROOMS = ("config", "kernels", "io", "correlator", "validation")
+C_SUFFIXES = (".c", ".h", ".cu", ".cuh")
+SOURCE_SUFFIXES = C_SUFFIXES + (".py", ".sh")
+SCRIPTS = ("Makefile", "validation/run", ".ci/run")
+MOST_LINES = 600
+
+# What a room may include besides itself: rooms, or single headers.
+MAY_INCLUDE = {
+    "config": (),
+    "kernels": ("config/status.h", "config/shape.h"),
+    "io": ("config/",),
+    "correlator": ("config/", "kernels/", "io/"),
+    "validation": ("config/", "kernels/", "io/", "correlator/"),
+}
+# System headers that only some files may include.
+KEPT_HEADERS = (
+    (r"hdf5(_hl)?\.h|H5\w*\.h", ("io/", "validation/")),
+    (r"fftw3\.h", ("kernels/cpu/fft_fftw.c",)),
+    (r"omp\.h", ("kernels/cpu/parallel.c",)),
+    (r"ini\.h", ("config/",)),
+    (r"cuda\w*\.h|cufft\w*\.h|mma\.h", ("kernels/cuda/",)),
+    (r"\w*intrin\.h", ("kernels/",)),
+)
+# libfx8 needs nothing that belongs to the program.
+NOT_NEEDED = ("hdf5", "inih", "erfa", "cuda", "cufft", "libz.")
+UNFINISHED = re.compile(
+    r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK|WI" r"P)\b|\bfor n" r"ow\b")
+
+
+def run(*command):
+    """Standard output and error of a command, and whether it succeeded."""
+    done = subprocess.run(command, capture_output=True, text=True)
+    return done.returncode == 0, done.stdout + done.stderr
+
+
+def list_sources():
+    """Every source of the project, root-relative, sorted."""
+    found = [name for name in SCRIPTS if os.path.exists(name)]
+    for room in ROOMS:
+        for folder, folders, names in os.walk(room):
+            folders[:] = [f for f in folders if not f.startswith((".", "__"))]
+            found += [os.path.join(folder, name) for name in names
+                      if name.endswith(SOURCE_SUFFIXES)]
+    return sorted(found)
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+SOURCES = list_sources()
+C_SOURCES = [path for path in SOURCES if path.endswith(C_SUFFIXES)]
+HEADERS = [path for path in C_SOURCES if path.endswith(".h")]
+
+
+def matching_lines(path, pattern):
+    """(number, match) of every line that the pattern is found in."""
+    for number, line in enumerate(read(path).splitlines(), 1):
+        match = pattern.search(line)
+        if match:
+            yield number, match
+
+
+def check_rooms():
+    """a room includes only itself and the rooms below it"""
+    quoted = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
+    for path in C_SOURCES:
+        room = path.split("/")[0]
+        for number, match in matching_lines(path, quoted):
+            target = match.group(1)
+            allowed = (room + "/",) + MAY_INCLUDE[room]
+            if not target.startswith(allowed):
+                yield f"{path}:{number}: {room} must not include {target}"
+            elif not os.path.exists(target):
+                yield f"{path}:{number}: {target} is not root-relative"
+
+
+def check_kept_headers():
+    """a library's header stays in the room that owns the library"""
+    angled = re.compile(r'^\s*#\s*include\s+[<"]([^>"]+)[>"]')
+    for path in C_SOURCES:
+        for number, match in matching_lines(path, angled):
+            name = match.group(1)
+            for pattern, owners in KEPT_HEADERS:
+                if re.fullmatch(pattern, name) and not path.startswith(owners):
+                    yield f"{path}:{number}: {name} belongs to {owners[0]}"
+
+
+def check_pragmas():
+    """OpenMP only in the one threading file"""
+    pragma = re.compile(r"#\s*pragma\s+omp\b|_Pragma\s*\(\s*\"omp")
+    for path in C_SOURCES:
+        if path == "kernels/cpu/parallel.c" or path.startswith("validation/"):
+            continue
+        for number, _ in matching_lines(path, pragma):
+            yield f"{path}:{number}: use fx8_parallel_for"
+
+
+def check_licence():
+    """every source names its licence in its first or second line"""
+    tag = "SPDX-License-Identifier: BSD-3-Clause"
+    for path in SOURCES:
+        if not any(tag in line for line in read(path).splitlines()[:2]):
+            yield f"{path}: no {tag}"
+
+
+def check_layout():
+    """clang-format would change nothing"""
+    for path in C_SOURCES:
+        good, text = run("clang-format", "--dry-run", "-Werror", path)
+        if not good:
+            yield text.splitlines()[0]
+
+
+def check_length():
+    """no file is longer than 600 lines"""
+    for path in SOURCES:
+        count = len(read(path).splitlines())
+        if count > MOST_LINES:
+            yield f"{path}: {count} lines"
+
+
+def check_words():
+    """nothing is marked as unfinished"""
+    for path in SOURCES:
+        for number, match in matching_lines(path, UNFINISHED):
+            yield f"{path}:{number}: {match.group(0)}"
+
+
+def dependency_flags():
+    """Where the headers of the libraries are (Debian keeps HDF5 apart)."""
+    good, text = run("pkg-config", "--cflags", "hdf5-serial", "fftw3f", "inih",
+                     "erfa")
+    return shlex.split(text) if good else []
+
+
+def check_headers(compiler, language, standard, extra):
+    """Every header compiles alone."""
+    flags = ["-x", language, f"-std={standard}", "-I.", "-D_GNU_SOURCE",
+             "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only",
+             "-mavx2", "-mfma", "-mavx512f", "-mavx512bw", "-mavx512vl",
+             *dependency_flags(), *extra]
+    for path in HEADERS:
+        good, text = run(compiler, *flags, path)
+        if not good:
+            errors = [line for line in text.splitlines() if "error:" in line]
+            yield errors[0] if errors else f"{path}: {text.strip()}"
+
+
+def check_headers_c():
+    """every header compiles alone as C17"""
+    yield from check_headers("gcc", "c", "c17", ())
+
+
+def check_headers_cpp():
+    """every header compiles alone as C++17"""
+    yield from check_headers("clang++", "c++", "c++17",
+                             ())
+
+
+def check_exports():
+    """libfx8 shows only fx8_ symbols"""
+    good, text = run("nm", "-D", "--defined-only", f"{BUILD}/libfx8.so")
+    if not good or " fx8_open" not in text:
+        yield f"{BUILD}/libfx8.so: fx8_open is not there: {text.strip()}"
+    for line in text.splitlines():
+        name = line.split()[-1]
+        if not name.startswith("fx8_"):
+            yield f"{BUILD}/libfx8.so: {name}"
+
+
+def check_needs():
+    """libfx8 needs no HDF5, inih, ERFA or CUDA"""
+    good, text = run("readelf", "-d", f"{BUILD}/libfx8.so")
+    needed = re.findall(r"NEEDED.*\[(.*)\]", text)
+    if not good or "libc.so.6" not in needed:
+        yield f"{BUILD}/libfx8.so: cannot tell what it needs"
+    for name in needed:
+        if any(part in name for part in NOT_NEEDED):
+            yield f"{BUILD}/libfx8.so: {name}"
+
+
+def check_names():
+    """what a room shows to others is called fx8_*"""
+    objects = [f"{BUILD}/{path[:-2]}.o" for path in C_SOURCES
+               if path.endswith(".c") and not path.startswith("validation/")]
+    good, text = run("nm", "--defined-only", "--extern-only", "-A", *objects)
+    if not good:
+        yield text.strip().splitlines()[-1]
+    for line in text.splitlines():
+        path, name = line.split(":")[0], line.split()[-1]
+        if not name.startswith("fx8_") and name != "main":
+            yield f"{path}: {name}"
+
+
+RULES = (check_rooms, check_kept_headers, check_pragmas, check_licence,
+         check_layout, check_length, check_words, check_headers_c,
+         check_headers_cpp, check_exports, check_needs, check_names)
+
+
+def main():
+    print(f"1..{len(RULES)}")
+    failed = 0
+    for number, rule in enumerate(RULES, 1):
+        faults = list(rule())
+        failed += bool(faults)
+        print(f"{'not ' if faults else ''}ok {number} - {rule.__doc__}")
+        for fault in faults:
+            print(f"# {fault}")
+        sys.stdout.flush()
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
