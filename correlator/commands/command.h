@@ -6,7 +6,13 @@
 #ifndef FX8_CORRELATOR_COMMANDS_COMMAND_H
 #define FX8_CORRELATOR_COMMANDS_COMMAND_H
 
+#include <stdbool.h>
+
 #include "config/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** A command.  `run` gets the arguments after the command's name (argv[0] is
  *  that name) and returns the exit code of the program. */
@@ -16,6 +22,8 @@ struct fx8_command {
     const char *summary;  /**< one line */
     const char *help;     /**< the rest of --help */
     int (*run)(int argc, char **argv);
+    bool stops_at_once; /**< has nothing to finish: a signal ends it with 130;
+                             else it looks at fx8_command_interrupted() */
 };
 
 extern const struct fx8_command fx8_command_bench;
@@ -39,8 +47,27 @@ int fx8_command_help(const struct fx8_command *command);
 int fx8_command_misuse(const struct fx8_command *command, const char *format,
                        ...) FX8_PRINTF(2, 3);
 
-/** Set by SIGINT or SIGTERM; commands that run long look at it.  1: finish
+/**
+ * fx8_command_bad_option -- the answer to '?' and ':' of getopt_long().
+ *
+ * Given:  option  what getopt_long() returned, the option string starting
+ *                 with "-:" or ":" so that the two differ; opterr is 0
+ *         argv    as given to getopt_long()
+ * Status: one line on stderr; returns 2
+ */
+int fx8_command_bad_option(const struct fx8_command *command, int option,
+                           char **argv);
+
+/** From now on SIGINT and SIGTERM are counted for fx8_command_interrupted(),
+ *  or end the program with 130 at once. */
+void fx8_command_watch_signals(bool stop_at_once);
+
+/** Counts SIGINT and SIGTERM; commands that run long look at it.  1: finish
  *  what is begun; 2 or more: stop now. */
 int fx8_command_interrupted(void);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * main.c -- the program: finds the command, runs it, answers for what was
+ * written to standard output.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "correlator/commands/command.h"
+#include "correlator/fx8.h"
+
+static const struct fx8_command *const commands[] = {
+    &fx8_command_correlate, &fx8_command_compare, &fx8_command_info,
+    &fx8_command_simulate,  &fx8_command_config,  &fx8_command_bench,
+};
+static const size_t n_commands = sizeof commands / sizeof *commands;
+
+/* Letters that two words do not share in order: cheap, and enough to tell
+ * "corelate" or "config-dump" from nonsense. */
+static size_t word_distance(const char *a, const char *b)
+{
+    enum { LONGEST = 32 };
+    size_t common[LONGEST + 1] = {0};
+    const size_t n_a = strlen(a), n_b = strlen(b);
+    if (n_a > LONGEST || n_b > LONGEST)
+        return n_a + n_b;
+    for (size_t i = 0; i < n_a; i++) {
+        size_t diagonal = 0;
+        for (size_t j = 0; j < n_b; j++) {
+            const size_t above = common[j + 1];
+            if (a[i] == b[j])
+                common[j + 1] = diagonal + 1;
+            else if (common[j] > above)
+                common[j + 1] = common[j];
+            diagonal = above;
+        }
+    }
+    return n_a + n_b - 2 * common[n_b];
+}
+
+static const struct fx8_command *find_command(const char *name)
+{
+    for (size_t i = 0; i < n_commands; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+static int print_help(void)
+{
+    printf("fx8 %s: FX cross-correlator for recorded observations\n\n"
+           "usage: fx8 COMMAND [options] FILE...\n\n",
+           fx8_version());
+    for (size_t i = 0; i < n_commands; i++)
+        printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    printf("\nfx8 COMMAND --help tells what a command takes; fx8 --version\n"
+           "prints the version.  Results go to standard output, messages to\n"
+           "standard error.  Exit code: 0 done, 1 failed while running, 2\n"
+           "wrong use or configuration, 3 compare found a difference outside\n"
+           "its limits, 130 stopped by a signal.\n");
+    return 0;
+}
+
+static int unknown_command(const char *name)
+{
+    const struct fx8_command *nearest = NULL;
+    size_t least = 4; /* two wrong letters: one lost and one put in, twice */
+    for (size_t i = 0; i < n_commands; i++) {
+        const size_t distance = word_distance(name, commands[i]->name);
+        if (distance <= least) {
+            least = distance;
+            nearest = commands[i];
+        }
+    }
+    struct fx8_error error;
+    fx8_fail(&error, FX8_ERR_USAGE,
+             "%s: unknown command%s%s%s (see fx8 --help)", name,
+             nearest != NULL ? ": did you mean " : "",
+             nearest != NULL ? nearest->name : "", nearest != NULL ? "?" : "");
+    return fx8_command_error(&error);
+}
+
+/* A file opened later must not become standard output because the caller
+ * closed that one: writing to a descriptor opened for reading fails, and is
+ * noticed at the end. */
+static void hold_standard_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) == -1 && errno == EBADF)
+            (void)!open("/dev/null", O_RDONLY);
+}
+
+static int dispatch(int argc, char **argv)
+{
+    if (argc < 2) {
+        struct fx8_error error;
+        fx8_fail(&error, FX8_ERR_USAGE,
+                 "no command: expected fx8 COMMAND (see fx8 --help)");
+        return fx8_command_error(&error);
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0)
+        return print_help();
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("fx8 %s\n", fx8_version());
+        return 0;
+    }
+    const struct fx8_command *command = find_command(argv[1]);
+    if (command == NULL)
+        return unknown_command(argv[1]);
+    fx8_command_watch_signals(command->stops_at_once);
+    return command->run(argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+    hold_standard_streams();
+    /* a closed pipe and a file-size limit come back as errors of write() */
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
+    int code = dispatch(argc, argv);
+    errno = 0;
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        struct fx8_error error;
+        fx8_fail(&error, FX8_ERR_SYSTEM,
+                 "standard output: %s: expected to be written to the end",
+                 errno != 0 ? strerror(errno) : "write failed");
+        const int failure = fx8_command_error(&error);
+        if (code == 0 || code == 3)
+            code = failure;
+    }
+    return code;
+}
