@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * sha256.h -- a name for a configuration: two runs with the same digest were
+ * asked the same.  No secret hangs on it.
+ */
+#ifndef FX8_CONFIG_SHA256_H
+#define FX8_CONFIG_SHA256_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Hex digits of a digest, and a terminator. */
+#define FX8_SHA256_TEXT_SIZE 65
+
+/**
+ * fx8_sha256 -- digest of `size` bytes in lower-case hex digits.
+ *
+ * Source: FIPS 180-4
+ */
+void fx8_sha256(const void *data, size_t size, char text[FX8_SHA256_TEXT_SIZE]);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <erfa.h>
+#include <erfam.h>
+#include <math.h>
+
+#include "config/number.h"
+#include "correlator/site.h"
+
+static const double radian = ERFA_DD2R; /* per degree */
+
+void fx8_site_reference(const struct fx8_site *site, double xyz_m[3])
+{
+    /* fails for an unknown ellipsoid only, and WGS84 is known */
+    (void)eraGd2gc(ERFA_WGS84, site->longitude_deg * radian,
+                   site->latitude_deg * radian, site->altitude_m, xyz_m);
+}
+
+void fx8_site_rotate(const struct fx8_site *site, const double enu[3],
+                     double ecef[3])
+{
+    const double sin_lat = sin(site->latitude_deg * radian);
+    const double cos_lat = cos(site->latitude_deg * radian);
+    const double sin_lon = sin(site->longitude_deg * radian);
+    const double cos_lon = cos(site->longitude_deg * radian);
+    /* away from the axis of the Earth, in the meridian of the site */
+    const double outward = cos_lat * enu[2] - sin_lat * enu[1];
+    ecef[0] = cos_lon * outward - sin_lon * enu[0];
+    ecef[1] = sin_lon * outward + cos_lon * enu[0];
+    ecef[2] = sin_lat * enu[2] + cos_lat * enu[1];
+}
+
+void fx8_site_direction(double azimuth_deg, double elevation_deg, double enu[3])
+{
+    const double azimuth = azimuth_deg * radian;
+    const double elevation = elevation_deg * radian;
+    enu[0] = cos(elevation) * sin(azimuth);
+    enu[1] = cos(elevation) * cos(azimuth);
+    enu[2] = sin(elevation);
+}
+
+/* UTC as ERFA's two-part quasi-Julian date, which stretches days that hold a
+ * leap second; negative status: no such date. */
+static int quasi_julian_date(struct fx8_time time, double *day,
+                             double *fraction)
+{
+    const int64_t day_s = 86400;
+    int64_t days = time.unix_s / day_s;
+    if (time.unix_s % day_s < 0)
+        days--;
+    const int64_t second = time.unix_s - days * day_s;
+    int year, month, day_of_month;
+    double rest;
+    const int status =
+        eraJd2cal(2440587.5, (double)days, &year, &month, &day_of_month, &rest);
+    if (status < 0)
+        return status;
+    return eraDtf2d("UTC", year, month, day_of_month, (int)(second / 3600),
+                    (int)(second / 60 % 60),
+                    (double)(second % 60) +
+                        (double)time.picosecond / (double)FX8_PICOSECONDS,
+                    day, fraction);
+}
+
+enum fx8_status fx8_site_sidereal_time(const struct fx8_site *site,
+                                       struct fx8_time time, double dut1_s,
+                                       double *lst_rad, struct fx8_error *error)
+{
+    double utc[2], tai[2], tt[2], ut1[2];
+    /* positive statuses warn of dates before 1960 or beyond the table of leap
+     * seconds: still the best there is */
+    if (quasi_julian_date(time, &utc[0], &utc[1]) < 0 ||
+        eraUtctai(utc[0], utc[1], &tai[0], &tai[1]) < 0 ||
+        eraTaitt(tai[0], tai[1], &tt[0], &tt[1]) < 0 ||
+        eraUtcut1(utc[0], utc[1], dut1_s, &ut1[0], &ut1[1]) < 0) {
+        char text[FX8_NUMBER_TEXT_SIZE];
+        fx8_number_format_time(time, text);
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "start time: %s: expected a date that has a UTC", text);
+    }
+    const double greenwich = eraGst06a(ut1[0], ut1[1], tt[0], tt[1]);
+    *lst_rad = eraAnp(greenwich + eraSp00(tt[0], tt[1]) +
+                      site->longitude_deg * radian);
+    return FX8_OK;
+}

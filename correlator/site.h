@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * site.h -- directions, positions and sidereal time at a site on the WGS84
+ * ellipsoid.
+ */
+#ifndef FX8_CORRELATOR_SITE_H
+#define FX8_CORRELATOR_SITE_H
+
+#include "config/observation.h"
+#include "config/status.h"
+#include "config/timebase.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Speed of light in vacuum, m/s (exact). */
+#define FX8_LIGHT_M_S 299792458.0
+
+/**
+ * fx8_site_reference -- geocentric position of a site.
+ *
+ * Returned: xyz_m  double [3]  ECEF (ITRS axes), metres
+ * Source:   ERFA eraGd2gc, WGS84
+ */
+void fx8_site_reference(const struct fx8_site *site, double xyz_m[3]);
+
+/**
+ * fx8_site_rotate -- a vector of the site (east, north, up) in ECEF axes.
+ *
+ * Given:    enu  double [3]  any unit, not moved to the site's position
+ * Returned: ecef double [3]  same unit
+ */
+void fx8_site_rotate(const struct fx8_site *site, const double enu[3],
+                     double ecef[3]);
+
+/**
+ * fx8_site_direction -- unit vector towards an azimuth and elevation.
+ *
+ * Given:    azimuth_deg    from north through east
+ *           elevation_deg  from the horizon up; no refraction
+ * Returned: enu  double [3]
+ */
+void fx8_site_direction(double azimuth_deg, double elevation_deg,
+                        double enu[3]);
+
+/**
+ * fx8_site_sidereal_time -- local apparent sidereal time.
+ *
+ * Given:    time    UTC
+ *           dut1_s  UT1 - UTC
+ * Returned: lst_rad in [0, 2 pi): Greenwich apparent sidereal time (IAU
+ *           2006/2000A), TIO locator s' and east longitude; no polar motion
+ * Status:   FX8_ERR_USAGE: a date that ERFA knows no UTC for
+ * Numerics: 1e-9 rad against pyuvdata
+ * Source:   ERFA eraDtf2d, eraUtctai, eraTaitt, eraUtcut1, eraGst06a, eraSp00
+ */
+enum fx8_status fx8_site_sidereal_time(const struct fx8_site *site,
+                                       struct fx8_time time, double dut1_s,
+                                       double *lst_rad,
+                                       struct fx8_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
