@@ -62,8 +62,7 @@ static void run_gather(const struct fx8_operations *operations,
 static void run_fir(const struct fx8_operations *operations,
                     const struct trial *trial, uint8_t *result)
 {
-    /* Few enough rows for the results to fit. */
-    operations->fir(N_SPECTRA / 3, N_TAPS, N_ROW, trial->bytes, trial->floats,
+    operations->fir(N_SPECTRA, N_TAPS, N_ROW, trial->bytes, trial->floats,
                     (float *)(void *)result, N_ROW);
 }
 

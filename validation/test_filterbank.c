@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_filterbank.c -- the prototype filter against its formulas and against
+ * the published shape of each choice of taps and window.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <math.h>
+
+#include <cmocka.h>
+
+#include "kernels/filterbank.h"
+
+static const double PI = 3.14159265358979323846;
+
+static double *new_weights(enum fx8_filter_window window, size_t n_taps,
+                           size_t length, bool has_sinc)
+{
+    double *weights = malloc(n_taps * length * sizeof *weights);
+    assert_non_null(weights);
+    for (size_t n = 0; n < n_taps * length; n++)
+        weights[n] = NAN;
+    fx8_filterbank_weights(window, n_taps, length, has_sinc, weights);
+    return weights;
+}
+
+/** W(u) sinc(x), straight from the definition. */
+static double definition(enum fx8_filter_window window, size_t n_taps,
+                         size_t length, bool has_sinc, size_t n)
+{
+    const double u = (double)n / (double)(n_taps * length - 1);
+    const double x = ((double)n + 0.5) / (double)length - (double)n_taps / 2.0;
+    const double w = window == FX8_FILTER_HAMMING
+                         ? 0.54 - 0.46 * cos(2.0 * PI * u)
+                     : window == FX8_FILTER_HANN ? 0.5 - 0.5 * cos(2.0 * PI * u)
+                                                 : 1.0;
+    const double sinc = x == 0.0 ? 1.0 : sin(PI * x) / (PI * x);
+    return w * (has_sinc ? sinc : 1.0);
+}
+
+static void test_weights(void **state)
+{
+    (void)state;
+    static const size_t taps[] = {1, 2, 3, 4, 8, 16, 64};
+    static const size_t lengths[] = {1, 2, 3, 7, 16, 100, 1024};
+    for (int window = 0; window < 3; window++)
+        for (size_t p = 0; p < 7; p++)
+            for (size_t l = 0; l < 7; l++) {
+                const size_t n_weights = taps[p] * lengths[l];
+                const bool has_sinc = taps[p] > 1;
+                double *w = new_weights((enum fx8_filter_window)window, taps[p],
+                                        lengths[l], has_sinc);
+                double power = 0, scale = 0;
+                for (size_t n = 0; n < n_weights; n++) {
+                    power += w[n] * w[n];
+                    /* Symmetric to the last bit. */
+                    assert_true(w[n] == w[n_weights - 1 - n]);
+                }
+                /* Each of n additions rounds by at most 2^-53. */
+                assert_true(fabs(power - 1.0) <=
+                            (double)(2 * n_weights + 8) * 0x1p-53);
+                /* Proportional to the definition: the scale is that of the
+                 * middle.  Phases of up to P pi cost P eps; 16 covers the
+                 * libm calls. */
+                if (n_weights > 2) {
+                    const size_t middle = n_weights / 2;
+                    scale = w[middle] /
+                            definition((enum fx8_filter_window)window, taps[p],
+                                       lengths[l], has_sinc, middle);
+                    for (size_t n = 0; n < n_weights; n++) {
+                        const double want =
+                            scale * definition((enum fx8_filter_window)window,
+                                               taps[p], lengths[l], has_sinc,
+                                               n);
+                        assert_true(fabs(w[n] - want) <=
+                                    16.0 * (double)taps[p] * 0x1p-52 *
+                                        w[middle]);
+                    }
+                }
+                free(w);
+            }
+}
+
+static void test_degenerate_weights(void **state)
+{
+    (void)state;
+    for (int window = 0; window < 3; window++) {
+        double *w = new_weights((enum fx8_filter_window)window, 1, 1, false);
+        assert_true(w[0] == 1.0);
+        free(w);
+        /* Two samples, all windows: equal weights, Hann's zeros included. */
+        w = new_weights((enum fx8_filter_window)window, 1, 2, false);
+        assert_true(w[0] == w[1]);
+        assert_true(fabs(w[0] - sqrt(0.5)) <= 0x1p-52);
+        free(w);
+    }
+}
+
+/** |H(f)| relative to the centre, dB. */
+static double response_db(const double *weights, size_t n_weights,
+                          size_t length, double offset)
+{
+    double centre[2], at[2];
+    fx8_filterbank_response(weights, n_weights, length, 0.0, centre);
+    fx8_filterbank_response(weights, n_weights, length, offset, at);
+    return 20.0 * log10(hypot(at[0], at[1]) / hypot(centre[0], centre[1]));
+}
+
+/** Largest offset, up to 4 channels, with a response above a level. */
+static double half_width(const double *weights, size_t n_weights, size_t length,
+                         double level_db)
+{
+    double offset = 4.0;
+    while (offset > 0.0 &&
+           response_db(weights, n_weights, length, offset) <= level_db)
+        offset -= 0.002;
+    return offset;
+}
+
+/* Published shapes, N >= 64.  Tolerances: half a unit of the last digit given
+ * and 0.01 dB for what still depends on N; the width ratios were read off a
+ * sweep whose steps cost up to 1 % of each width. */
+static const struct shape {
+    size_t n_taps;
+    enum fx8_filter_window window;
+    double edge_db, neighbour_db, beyond_db, width_ratio, enbw;
+} shapes[] = {
+    {1, FX8_FILTER_RECTANGULAR, -3.92, -200.0, -13.5, 0.0, 1.000},
+    {4, FX8_FILTER_HAMMING, -6.08, -50.3, -67.9, 2.66, 0.799},
+    {8, FX8_FILTER_HAMMING, -6.01, -64.0, -67.4, 1.70, 0.907},
+    {8, FX8_FILTER_HANN, -6.03, -62.4, -81.3, 1.78, 0.895},
+    {16, FX8_FILTER_HANN, -6.02, -80.4, -99.3, 1.36, 0.949},
+};
+
+static void check_shape(const struct shape *shape)
+{
+    const size_t length = 128, n_weights = shape->n_taps * length;
+    double *w =
+        new_weights(shape->window, shape->n_taps, length, shape->n_taps > 1);
+    assert_true(fabs(response_db(w, n_weights, length, 0.5) - shape->edge_db) <
+                0.006);
+    assert_true(fabs(response_db(w, n_weights, length, -0.5) - shape->edge_db) <
+                0.006);
+    /* The rectangle has a null, computed to rounding. */
+    const double neighbour = response_db(w, n_weights, length, 1.0);
+    if (shape->n_taps == 1)
+        assert_true(neighbour < shape->neighbour_db);
+    else
+        assert_true(fabs(neighbour - shape->neighbour_db) < 0.06);
+
+    double peak = -1000.0;
+    for (double offset = 1.5; offset < 6.0; offset += 0.01)
+        peak = fmax(peak, response_db(w, n_weights, length, offset));
+    assert_true(fabs(peak - shape->beyond_db) < 0.06);
+
+    if (shape->width_ratio > 0.0) {
+        const double ratio = half_width(w, n_weights, length, -53.0) /
+                             half_width(w, n_weights, length, -3.0);
+        assert_true(fabs(ratio - shape->width_ratio) < 0.02);
+    }
+    /* H(0)^2 = (sum w)^2 = N / ENBW. */
+    double centre[2];
+    fx8_filterbank_response(w, n_weights, length, 0.0, centre);
+    double sum = 0.0;
+    for (size_t n = 0; n < n_weights; n++)
+        sum += w[n];
+    assert_true(fabs(centre[0] - sum) <= 1e-12 * sum);
+    assert_true(centre[1] == 0.0);
+    assert_true(fabs((double)length / (centre[0] * centre[0]) - shape->enbw) <
+                0.001);
+    free(w);
+}
+
+static void test_shapes(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
+        check_shape(&shapes[i]);
+}
+
+/** The rectangle's response has a closed form:
+ *  N^-1/2 e^(i pi f (N-1)/N) sin(pi f) / sin(pi f / N). */
+static void test_response(void **state)
+{
+    (void)state;
+    const size_t length = 20;
+    double *w = new_weights(FX8_FILTER_RECTANGULAR, 1, length, false);
+    for (double f = -3.3; f < 3.4; f += 0.37) {
+        double got[2];
+        fx8_filterbank_response(w, length, length, f, got);
+        const double size = sin(PI * f) / sin(PI * f / 20.0) / sqrt(20.0);
+        const double phase = PI * f * 19.0 / 20.0;
+        assert_true(fabs(got[0] - size * cos(phase)) < 1e-13);
+        assert_true(fabs(got[1] - size * sin(phase)) < 1e-13);
+    }
+    free(w);
+}
+
+static void test_coefficients(void **state)
+{
+    (void)state;
+    const struct fx8_filterbank complex_bank = {true, 6, 4, 6};
+    const struct fx8_filterbank real_bank = {false, 6, 4, 3};
+    double *w = new_weights(FX8_FILTER_HAMMING, 4, 6, true);
+    float c[48];
+    for (int lower = 0; lower < 2; lower++)
+        for (int odd = 0; odd < 2; odd++) {
+            for (size_t i = 0; i < 48; i++)
+                c[i] = NAN;
+            fx8_filterbank_coefficients(&complex_bank, w, lower, odd, c);
+            for (size_t n = 0; n < 24; n++) {
+                const float want = (float)w[n];
+                assert_true(c[2 * n] == want);
+                assert_true(c[2 * n + 1] == (lower ? -want : want));
+            }
+            for (size_t i = 0; i < 48; i++)
+                c[i] = NAN;
+            fx8_filterbank_coefficients(&real_bank, w, lower, odd, c);
+            for (size_t n = 0; n < 24; n++) {
+                const float want = (float)w[n];
+                const bool negated = lower && (n + (size_t)odd) % 2 == 1;
+                assert_true(c[n] == (negated ? -want : want));
+            }
+            assert_true(isnan(c[24]));
+        }
+    free(w);
+}
+
+static void test_geometry(void **state)
+{
+    (void)state;
+    const struct fx8_filterbank even = {true, 8, 1, 8};
+    const struct fx8_filterbank kept = {true, 9, 1, 5};
+    const struct fx8_filterbank real = {false, 16, 1, 8};
+    static const size_t even_bins[] = {4, 5, 6, 7, 0, 1, 2, 3};
+    static const size_t kept_bins[] = {7, 8, 0, 1, 2};
+    for (size_t channel = 0; channel < 8; channel++) {
+        assert_int_equal(fx8_filterbank_bin(&even, channel),
+                         even_bins[channel]);
+        assert_int_equal(fx8_filterbank_bin(&real, channel), channel);
+    }
+    for (size_t channel = 0; channel < 5; channel++)
+        assert_int_equal(fx8_filterbank_bin(&kept, channel),
+                         kept_bins[channel]);
+    assert_int_equal(fx8_filterbank_row(&even), 16);
+    assert_int_equal(fx8_filterbank_row(&real), 16);
+    assert_int_equal(fx8_filterbank_bins(&even), 8);
+    assert_int_equal(fx8_filterbank_bins(&real), 9);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_weights),
+        cmocka_unit_test(test_degenerate_weights),
+        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_response),
+        cmocka_unit_test(test_coefficients),
+        cmocka_unit_test(test_geometry),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

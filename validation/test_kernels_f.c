@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_kernels_f.c -- gather, FIR, quantise and turn: the reference against
+ * definitions written down here, every level against the reference, bit for
+ * bit.  Results start as garbage and are compared whole, gaps and guard bytes
+ * included; sources are of exact size, for the address sanitizer.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <math.h>
+
+#include <cmocka.h>
+
+#include "config/shape.h"
+#include "kernels/operations.h"
+
+#define GARBAGE 0xa5
+#define GUARD   ((size_t)64)
+
+static uint32_t random_state;
+
+/** Next value of a linear congruential generator, 24 bits. */
+static uint32_t next_random(void)
+{
+    random_state = random_state * 1664525u + 1013904223u;
+    return random_state >> 8;
+}
+
+static void *exact(size_t size)
+{
+    void *memory = malloc(size == 0 ? 1 : size);
+    assert_non_null(memory);
+    return memory;
+}
+
+/* --- levels against the reference ------------------------------------------
+ */
+
+/** One operation on one set of arguments, its results within `out`. */
+typedef void run_case(const struct fx8_operations *operations, void *arguments,
+                      uint8_t *out);
+
+/** Run the reference into `expected` (size bytes), then every other level of
+ *  this machine, and compare. */
+static void check_levels(run_case *run, void *arguments, uint8_t *expected,
+                         size_t size)
+{
+    memset(expected, GARBAGE, size);
+    run(fx8_operations_level(0), arguments, expected);
+    uint8_t *got = exact(size);
+    for (size_t index = 1; index < fx8_operations_levels(); index++) {
+        const struct fx8_operations *level = fx8_operations_level(index);
+        if (level == NULL)
+            continue;
+        memset(got, GARBAGE, size);
+        run(level, arguments, got);
+        if (memcmp(got, expected, size) != 0)
+            print_error("level %s differs from the reference\n", level->name);
+        assert_memory_equal(got, expected, size);
+    }
+    free(got);
+}
+
+/** Bytes [begin, end) were not written. */
+static void check_garbage(const uint8_t *bytes, size_t begin, size_t end)
+{
+    for (size_t i = begin; i < end; i++)
+        assert_int_equal(bytes[i], GARBAGE);
+}
+
+/* --- gather ----------------------------------------------------------------
+ */
+
+struct gather_case {
+    size_t n_inputs, n_samples, sample_size;
+    const int8_t *base;
+    ptrdiff_t offset[80];
+    ptrdiff_t time_stride;
+    size_t row_stride;
+};
+
+static void run_gather(const struct fx8_operations *operations, void *arguments,
+                       uint8_t *out)
+{
+    const struct gather_case *c = arguments;
+    operations->gather(c->n_inputs, c->n_samples, c->sample_size, c->base,
+                       c->offset, c->time_stride, (int8_t *)out + 1,
+                       c->row_stride);
+}
+
+/** Offset of an input, in bytes, in one of several layouts of a recording. */
+static ptrdiff_t layout_offset(int layout, size_t input, size_t n_inputs,
+                               size_t size)
+{
+    switch (layout) {
+    case 0: /* neighbours */
+        return (ptrdiff_t)(input * size);
+    case 1: /* polarisations swapped */
+        return (ptrdiff_t)((input ^ 1) * size);
+    case 2: /* reversed */
+        return (ptrdiff_t)((n_inputs - 1 - input) * size);
+    case 3: /* several channels between two antennas */
+        return (ptrdiff_t)(input * size * 3);
+    case 4: /* anywhere, odd bytes too, some twice */
+        return (ptrdiff_t)(next_random() % (n_inputs * size));
+    case 5: /* two planes far apart */
+        return (ptrdiff_t)(input * size + (input >= 40 ? 1001 : 0));
+    default: /* one sample for all */
+        return 0;
+    }
+}
+
+/** Check one case on a source of exactly the bytes it may touch. */
+static void check_gather(struct gather_case *c)
+{
+    const ptrdiff_t last = ((ptrdiff_t)c->n_samples - 1) * c->time_stride;
+    ptrdiff_t low = PTRDIFF_MAX, high = PTRDIFF_MIN;
+    for (size_t i = 0; i < c->n_inputs; i++) {
+        low = c->offset[i] < low ? c->offset[i] : low;
+        high = c->offset[i] > high ? c->offset[i] : high;
+    }
+    for (size_t i = 0; i < c->n_inputs; i++)
+        c->offset[i] -= low;
+    high -= low;
+    const size_t extent =
+        (size_t)(high + (last < 0 ? -last : last)) + c->sample_size;
+    int8_t *source = exact(extent);
+    for (size_t i = 0; i < extent; i++)
+        source[i] = (int8_t)(next_random() % 256);
+    c->base = source + (last < 0 ? -last : 0);
+
+    const size_t size = 1 + c->n_inputs * c->row_stride + GUARD;
+    uint8_t *expected = exact(size);
+    check_levels(run_gather, c, expected, size);
+    check_garbage(expected, 0, 1);
+    const size_t row_bytes = c->n_samples * c->sample_size;
+    for (size_t i = 0; i < c->n_inputs; i++) {
+        const uint8_t *row = expected + 1 + i * c->row_stride;
+        for (size_t b = 0; b < row_bytes; b++) {
+            const ptrdiff_t t = (ptrdiff_t)(b / c->sample_size);
+            const ptrdiff_t byte = (ptrdiff_t)(b % c->sample_size);
+            const int8_t want =
+                c->base[c->offset[i] + t * c->time_stride + byte];
+            assert_int_equal((int8_t)row[b], want);
+        }
+        check_garbage(row, row_bytes, c->row_stride);
+    }
+    check_garbage(expected, size - GUARD, size);
+    free(expected);
+    free(source);
+}
+
+static void test_gather(void **state)
+{
+    (void)state;
+    static const size_t sample_counts[] = {1, 31, 32, 33, 64, 257, 300};
+    static const size_t input_counts[] = {1,  2,  3,  4,  7,  16, 31,
+                                          32, 33, 47, 63, 64, 65, 80};
+    random_state = 1;
+    for (size_t size = 1; size <= 2; size++)
+        for (size_t s = 0; s < 7; s++)
+            for (size_t n = 0; n < 14; n++)
+                for (int shape = 0; shape < 7 * 5; shape++) {
+                    struct gather_case c = {.n_inputs = input_counts[n],
+                                            .n_samples = sample_counts[s],
+                                            .sample_size = size};
+                    for (size_t i = 0; i < c.n_inputs; i++)
+                        c.offset[i] =
+                            layout_offset(shape % 7, i, c.n_inputs, size);
+                    const ptrdiff_t width = (ptrdiff_t)(c.n_inputs * size);
+                    const ptrdiff_t strides[] = {(ptrdiff_t)size, width,
+                                                 width + 3, -width - 1, 0};
+                    c.time_stride = strides[shape / 7];
+                    c.row_stride = c.n_samples * size + n % 3;
+                    check_gather(&c);
+                }
+}
+
+/* --- FIR -------------------------------------------------------------------
+ */
+
+struct fir_case {
+    size_t n_spectra, n_taps, row, folded_stride;
+    const int8_t *samples;
+    const float *coefficients;
+};
+
+static void run_fir(const struct fx8_operations *operations, void *arguments,
+                    uint8_t *out)
+{
+    const struct fir_case *c = arguments;
+    operations->fir(c->n_spectra, c->n_taps, c->row, c->samples,
+                    c->coefficients, (float *)(void *)out, c->folded_stride);
+}
+
+/**
+ * Reference against a direct long-double sum: P roundings, each of relative
+ * size u = 2^-24 at most, err by no more than P u / (1 - P u) sum |c x|.
+ */
+static void check_fir_sum(const struct fir_case *c, size_t t, size_t r,
+                          float got)
+{
+    long double sum = 0, magnitude = 0;
+    for (size_t tap = 0; tap < c->n_taps; tap++) {
+        const long double term =
+            (long double)c->coefficients[tap * c->row + r] *
+            (long double)c->samples[(t + tap) * c->row + r];
+        sum += term;
+        magnitude += fabsl(term);
+    }
+    const long double roundings = (long double)c->n_taps * 0x1p-24L;
+    const long double bound = roundings / (1 - roundings) * magnitude;
+    assert_true(fabsl((long double)got - sum) <= bound);
+}
+
+/** Check one shape; data 0: random, 1: all -128, 2: zero, 3: extremes. */
+static void check_fir(size_t n_spectra, size_t n_taps, size_t row, int data)
+{
+    const size_t n_samples = (n_spectra + n_taps - 1) * row;
+    int8_t *memory = exact(n_samples + 1);
+    int8_t *samples = memory + 1; /* unaligned */
+    for (size_t i = 0; i < n_samples; i++) {
+        const uint32_t value = next_random();
+        const int8_t values[] = {(int8_t)(value % 256), -128, 0,
+                                 value % 2 ? 127 : -128};
+        samples[i] = values[data];
+    }
+    void *coefficient_memory;
+    assert_int_equal(fx8_allocate(n_taps * row, sizeof(float), "coefficients",
+                                  &coefficient_memory, NULL),
+                     FX8_OK);
+    float *coefficients = coefficient_memory;
+    for (size_t i = 0; i < n_taps * row; i++)
+        coefficients[i] = ((float)next_random() - 0x1p23f) * 0x1p-24f;
+
+    struct fir_case c = {n_spectra,           n_taps,  row,
+                         row + n_spectra % 3, samples, coefficients};
+    const size_t size = n_spectra * c.folded_stride * sizeof(float) + GUARD;
+    uint8_t *expected = exact(size);
+    check_levels(run_fir, &c, expected, size);
+    const float *folded = (const float *)(const void *)expected;
+    for (size_t t = 0; t < n_spectra; t++) {
+        for (size_t r = 0; r < row; r++)
+            check_fir_sum(&c, t, r, folded[t * c.folded_stride + r]);
+        check_garbage(expected, (t * c.folded_stride + row) * sizeof(float),
+                      (t + 1) * c.folded_stride * sizeof(float));
+    }
+    check_garbage(expected, size - GUARD, size);
+    free(expected);
+    free(coefficient_memory);
+    free(memory);
+}
+
+static void test_fir(void **state)
+{
+    (void)state;
+    static const size_t taps[] = {1, 2, 3, 4, 5, 8, 15, 16, 64};
+    random_state = 2;
+    for (size_t p = 0; p < sizeof taps / sizeof taps[0]; p++) {
+        for (size_t row = 1; row <= 67; row += 2)
+            for (size_t n = 1; n <= 33; n += row % 8 == 7 ? 1 : 5)
+                check_fir(n, taps[p], row, (int)((n + row / 2) % 4));
+        for (int data = 0; data < 4; data++) {
+            check_fir(33, taps[p], 128, data);
+            check_fir(20, taps[p], 64, data);
+        }
+        check_fir(17, taps[p], 2048, 0);
+    }
+}
+
+/* --- quantise and turn ------------------------------------------------------
+ */
+
+struct quantise_case {
+    size_t n_spectra, n_channels, spectrum_stride, channel_stride;
+    const struct fx8_cf32 *spectra;
+    const float *gain;
+    uint32_t valid;
+};
+
+/** Clips of a result: behind rows of out and a guard, counted up from 7. */
+static size_t clips_at(const struct quantise_case *c)
+{
+    return fx8_round_up(
+        c->n_channels * c->channel_stride * sizeof(struct fx8_ci8) + GUARD, 4);
+}
+
+static void run_quantise(const struct fx8_operations *operations,
+                         void *arguments, uint8_t *out)
+{
+    const struct quantise_case *c = arguments;
+    uint32_t *clips = (uint32_t *)(void *)(out + clips_at(c));
+    for (size_t channel = 0; channel < c->n_channels; channel++)
+        clips[channel] = 7;
+    operations->quantise(c->n_spectra, c->n_channels, c->spectra,
+                         c->spectrum_stride, c->gain, c->valid,
+                         (struct fx8_ci8 *)out, c->channel_stride, clips);
+}
+
+static void run_turn(const struct fx8_operations *operations, void *arguments,
+                     uint8_t *out)
+{
+    const struct quantise_case *c = arguments;
+    operations->turn(c->n_spectra, c->n_channels, c->spectra,
+                     c->spectrum_stride, c->valid,
+                     (struct fx8_cf32 *)(void *)out, c->channel_stride);
+}
+
+/** Rounding half to even and clamping, in integers where it matters. */
+static int want_quantised(float x, float gain, bool *is_clipped)
+{
+    const float value = x * gain;
+    *is_clipped = *is_clipped || value >= 127.5f || value <= -127.5f;
+    if (value >= 127.0f)
+        return 127;
+    if (value <= -127.0f)
+        return -127;
+    const int below = (int)floorf(value);
+    const float rest = value - (float)below;
+    if (rest == 0.5f)
+        return below % 2 == 0 ? below : below + 1;
+    return rest > 0.5f ? below + 1 : below;
+}
+
+/** The reference's integers and clips against want_quantised(). */
+static void check_quantised(const struct quantise_case *c, const uint8_t *out)
+{
+    const struct fx8_ci8 *got = (const struct fx8_ci8 *)out;
+    const uint32_t *clips = (const uint32_t *)(const void *)(out + clips_at(c));
+    for (size_t channel = 0; channel < c->n_channels; channel++) {
+        uint32_t n_clips = 7;
+        for (size_t t = 0; t < c->n_spectra; t++) {
+            struct fx8_cf32 x = c->spectra[t * c->spectrum_stride + channel];
+            const bool is_valid = (c->valid >> t & 1) != 0;
+            if (!is_valid)
+                x = (struct fx8_cf32){0, 0};
+            bool is_clipped = false;
+            const size_t at = channel * c->channel_stride + t;
+            assert_int_equal(got[at].re, want_quantised(x.re, c->gain[channel],
+                                                        &is_clipped));
+            assert_int_equal(got[at].im, want_quantised(x.im, c->gain[channel],
+                                                        &is_clipped));
+            n_clips += is_clipped;
+        }
+        assert_int_equal(clips[channel], n_clips);
+        check_garbage(
+            out, (channel * c->channel_stride + c->n_spectra) * sizeof *got,
+            (channel + 1) * c->channel_stride * sizeof *got);
+    }
+}
+
+static void check_turned(const struct quantise_case *c, const uint8_t *out)
+{
+    const struct fx8_cf32 *got = (const struct fx8_cf32 *)(const void *)out;
+    const struct fx8_cf32 zero = {0, 0};
+    for (size_t channel = 0; channel < c->n_channels; channel++) {
+        const size_t row = channel * c->channel_stride;
+        for (size_t t = 0; t < c->n_spectra; t++) {
+            const bool is_valid = (c->valid >> t & 1) != 0;
+            const struct fx8_cf32 *x =
+                &c->spectra[t * c->spectrum_stride + channel];
+            assert_memory_equal(&got[row + t], is_valid ? x : &zero,
+                                sizeof zero);
+        }
+        check_garbage(out, (row + c->n_spectra) * sizeof *got,
+                      (row + c->channel_stride) * sizeof *got);
+    }
+}
+
+/** One component; data 0: noise of which some is clipped, 1: ties and the
+ *  clamp's neighbourhood, 2: zero, 3: far beyond, 4: subnormal. */
+static float component(int data)
+{
+    static const float special[] = {
+        127.5f,  -127.5f,  127.49999f, -127.49999f, 126.5f, -126.5f,
+        127.0f,  -127.0f,  128.0f,     -128.0f,     0.5f,   -0.5f,
+        1.5f,    -1.5f,    2.5f,       -2.5f,       -0.0f,  0.49999997f,
+        0x1p31f, -0x1p31f, 0x1p63f,    3e38f,       -3e38f, 125.5f};
+    const uint32_t value = next_random();
+    switch (data) {
+    case 0:
+        return ((float)value - 0x1p23f) * 150.0f * 0x1p-23f;
+    case 1:
+        return special[value % 24];
+    case 2:
+        return 0.0f;
+    case 3:
+        return value % 2 ? 1e30f : -1e30f;
+    default:
+        return (float)value * 0x1p-149f;
+    }
+}
+
+/** Check quantise and turn of one shape. */
+static void check_quantise(size_t n_spectra, size_t n_channels, int data)
+{
+    struct quantise_case c = {.n_spectra = n_spectra,
+                              .n_channels = n_channels,
+                              .spectrum_stride = n_channels + n_spectra % 5,
+                              .channel_stride = n_spectra + n_channels % 4};
+    if (n_spectra == FX8_GROUP && n_channels % 2 == 0)
+        c.channel_stride = 3 * (size_t)FX8_GROUP;
+    const size_t n_items = (n_spectra - 1) * c.spectrum_stride + n_channels;
+    struct fx8_cf32 *spectra = exact(n_items * sizeof *spectra);
+    for (size_t i = 0; i < n_items; i++)
+        spectra[i] = (struct fx8_cf32){component(data), component(data)};
+    float *gain = exact(n_channels * sizeof *gain);
+    for (size_t i = 0; i < n_channels; i++)
+        gain[i] = data == 0   ? 0.25f + (float)next_random() * 0x1p-24f
+                  : data == 3 ? (float)(i % 3) * 1e20f
+                              : 1.0f;
+    c.spectra = spectra;
+    c.gain = gain;
+    c.valid = n_channels % 3 == 0   ? 0xffffffffu
+              : n_channels % 3 == 1 ? next_random() << 8 ^ next_random()
+                                    : 0xfffffffeu;
+
+    const size_t size = clips_at(&c) + n_channels * sizeof(uint32_t) + GUARD;
+    uint8_t *expected = exact(size);
+    check_levels(run_quantise, &c, expected, size);
+    check_quantised(&c, expected);
+    check_garbage(expected,
+                  n_channels * c.channel_stride * sizeof(struct fx8_ci8),
+                  clips_at(&c));
+    check_garbage(expected, size - GUARD, size);
+    free(expected);
+
+    const size_t turned =
+        n_channels * c.channel_stride * sizeof(struct fx8_cf32);
+    expected = exact(turned + GUARD);
+    check_levels(run_turn, &c, expected, turned + GUARD);
+    check_turned(&c, expected);
+    check_garbage(expected, turned, turned + GUARD);
+    free(expected);
+    free(gain);
+    free(spectra);
+}
+
+static void test_quantise_and_turn(void **state)
+{
+    (void)state;
+    random_state = 3;
+    for (size_t n_spectra = 1; n_spectra <= FX8_GROUP; n_spectra++)
+        for (size_t n_channels = 1; n_channels <= 70; n_channels++)
+            check_quantise(n_spectra, n_channels,
+                           (int)((n_spectra + n_channels) % 5));
+    for (int data = 0; data < 5; data++)
+        for (size_t n_channels = 94; n_channels <= 99; n_channels++)
+            check_quantise(FX8_GROUP, n_channels, data);
+}
+
+/* --- the table of levels -----------------------------------------------------
+ */
+
+static void test_select(void **state)
+{
+    (void)state;
+    const struct fx8_operations *operations;
+    struct fx8_error error;
+    assert_int_equal(fx8_operations_select("auto", &operations, &error),
+                     FX8_OK);
+    /* The fastest that runs: on this machine none fails its trial. */
+    const struct fx8_operations *fastest = NULL;
+    for (size_t index = 0; index < fx8_operations_levels(); index++) {
+        const struct fx8_operations *level = fx8_operations_level(index);
+        if (level == NULL)
+            continue;
+        fastest = level;
+        const struct fx8_operations *named;
+        assert_int_equal(fx8_operations_select(level->name, &named, &error),
+                         FX8_OK);
+        assert_ptr_equal(named, level);
+    }
+    assert_ptr_equal(operations, fastest);
+    assert_string_equal(fx8_operations_level(0)->name, "reference");
+    assert_null(fx8_operations_level(fx8_operations_levels()));
+
+    assert_int_equal(fx8_operations_select("avx3", &operations, &error),
+                     FX8_ERR_USAGE);
+    assert_int_equal(error.status, FX8_ERR_USAGE);
+    assert_non_null(strstr(error.message, "kernel: avx3: expected auto"));
+    assert_null(operations);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gather),
+        cmocka_unit_test(test_fir),
+        cmocka_unit_test(test_quantise_and_turn),
+        cmocka_unit_test(test_select),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_parallel.c -- every item once, thread numbers in range, nested and
+ * concurrent calls, affinity masks as they were.
+ */
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <pthread.h>
+
+#include <cmocka.h>
+
+#include "kernels/parallel.h"
+
+#define MOST_ITEMS 1000
+
+/** What the items of one call leave behind. */
+struct tally {
+    size_t n_threads;
+    atomic_int runs[MOST_ITEMS];
+    atomic_int strangers;  /**< thread numbers out of range */
+    atomic_int in_use[64]; /**< items inside, per thread number */
+    atomic_int collisions; /**< two items at once on one number */
+    atomic_int roaming;    /**< pinned items that may run on many CPUs */
+    size_t last;           /**< order of a single thread */
+    bool is_ascending, is_pinned, is_nesting;
+};
+
+/* A call within an item, with a tally of its own. */
+static void inner_item(void *context, size_t item, size_t thread)
+{
+    struct tally *tally = context;
+    if (thread >= 3)
+        atomic_fetch_add(&tally->strangers, 1);
+    atomic_fetch_add(&tally->runs[item], 1);
+}
+
+static bool nested_call_is_whole(bool is_pinned)
+{
+    struct tally inner = {.n_threads = 3};
+    fx8_parallel_for(10, 3, is_pinned, inner_item, &inner);
+    bool whole = atomic_load(&inner.strangers) == 0;
+    for (size_t item = 0; item < 10; item++)
+        whole = whole && atomic_load(&inner.runs[item]) == 1;
+    return whole;
+}
+
+static void run_item(void *context, size_t item, size_t thread)
+{
+    struct tally *tally = context;
+    if (thread >= tally->n_threads) {
+        atomic_fetch_add(&tally->strangers, 1);
+        return;
+    }
+    if (atomic_fetch_add(&tally->in_use[thread], 1) != 0)
+        atomic_fetch_add(&tally->collisions, 1);
+    if (tally->is_pinned) {
+        cpu_set_t own;
+        if (sched_getaffinity(0, sizeof own, &own) != 0 || CPU_COUNT(&own) != 1)
+            atomic_fetch_add(&tally->roaming, 1);
+    }
+    if (tally->n_threads == 1) {
+        tally->is_ascending = tally->is_ascending && item == tally->last;
+        tally->last = item + 1;
+    }
+    if (!tally->is_nesting || nested_call_is_whole(tally->is_pinned))
+        atomic_fetch_add(&tally->runs[item], 1);
+    atomic_fetch_sub(&tally->in_use[thread], 1);
+}
+
+/** One call; true when all of it was right. */
+static bool call_is_right(size_t n_items, size_t n_threads, bool is_pinned,
+                          bool is_nesting)
+{
+    struct tally tally = {.n_threads = n_threads,
+                          .is_ascending = true,
+                          .is_pinned = is_pinned,
+                          .is_nesting = is_nesting};
+    cpu_set_t before, after;
+    if (sched_getaffinity(0, sizeof before, &before) != 0)
+        return false;
+    fx8_parallel_for(n_items, n_threads, is_pinned, run_item, &tally);
+    if (sched_getaffinity(0, sizeof after, &after) != 0)
+        return false;
+    bool right = CPU_EQUAL(&before, &after) && tally.is_ascending &&
+                 atomic_load(&tally.strangers) == 0 &&
+                 atomic_load(&tally.collisions) == 0 &&
+                 atomic_load(&tally.roaming) == 0;
+    for (size_t item = 0; item < MOST_ITEMS; item++)
+        right =
+            right && atomic_load(&tally.runs[item]) == (item < n_items ? 1 : 0);
+    return right;
+}
+
+static void test_every_item_once(void **state)
+{
+    (void)state;
+    static const size_t items[] = {0, 1, 2, 3, 17, MOST_ITEMS};
+    static const size_t threads[] = {1, 2, 3, 8, 33};
+    for (size_t i = 0; i < 6; i++)
+        for (size_t t = 0; t < 5; t++)
+            for (int flags = 0; flags < 4; flags++)
+                assert_true(call_is_right(items[i], threads[t],
+                                          (flags & 1) != 0, (flags & 2) != 0));
+}
+
+static void item_of_mask(void *context, size_t item, size_t thread)
+{
+    (void)thread;
+    cpu_set_t *masks = context;
+    if (sched_getaffinity(0, sizeof masks[item], &masks[item]) != 0)
+        CPU_ZERO(&masks[item]);
+}
+
+/** The threads of the pool have their masks back after a pinned call. */
+static void test_pool_is_restored(void **state)
+{
+    (void)state;
+    cpu_set_t all, masks[64];
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    assert_int_equal(fx8_parallel_cpus(), CPU_COUNT(&all));
+    assert_true(call_is_right(64, 4, true, false));
+    fx8_parallel_for(64, 4, false, item_of_mask, masks);
+    for (size_t item = 0; item < 64; item++)
+        assert_true(CPU_EQUAL(&masks[item], &all));
+}
+
+/** A host thread of its own, which calls again and again. */
+static void *host(void *result)
+{
+    bool *right = result;
+    for (size_t call = 0; call < 50; call++)
+        *right = *right && call_is_right(call * 7, 1 + call % 4, call % 3 == 0,
+                                         call % 5 == 0);
+    return NULL;
+}
+
+static void test_concurrent_hosts(void **state)
+{
+    (void)state;
+    pthread_t hosts[3];
+    bool right[3] = {true, true, true};
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(pthread_create(&hosts[i], NULL, host, &right[i]), 0);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(pthread_join(hosts[i], NULL), 0);
+    for (size_t i = 0; i < 3; i++)
+        assert_true(right[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_item_once),
+        cmocka_unit_test(test_pool_is_restored),
+        cmocka_unit_test(test_concurrent_hosts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
