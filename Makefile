@@ -51,13 +51,13 @@ LINK_FLAGS := -fopenmp -pthread $(if $(SAN),-fsanitize=$(SAN))
 
 LIBRARY_SOURCES := config/status.c config/shape.c config/timebase.c \
 	$(sort $(wildcard kernels/*.c kernels/cpu/*.c)) \
-	$(sort $(wildcard correlator/library/*.c))
+	$(addprefix correlator/,baseline.c levels.c plan.c session.c stream.c)
 PROGRAM_SOURCES := \
 	$(filter-out $(LIBRARY_SOURCES),$(sort $(wildcard config/*.c io/*.c \
 	correlator/*.c correlator/commands/*.c)))
 TEST_SOURCES := $(sort $(wildcard validation/test_*.c))
 HEADERS := $(sort $(wildcard config/*.h kernels/*.h kernels/cpu/*.h io/*.h \
-	correlator/*.h correlator/library/*.h correlator/commands/*.h validation/*.h))
+	correlator/*.h correlator/commands/*.h validation/*.h))
 
 LIBRARY_OBJECTS := $(LIBRARY_SOURCES:%.c=$(BUILD)/%.o)
 PROGRAM_OBJECTS := $(PROGRAM_SOURCES:%.c=$(BUILD)/%.o)

@@ -232,7 +232,7 @@ FX8_API const char *fx8_backend_name(const struct fx8_session *session);
 FX8_API const char *fx8_kernel_name(const struct fx8_session *session);
 FX8_API const char *fx8_fft_plan_name(const struct fx8_session *session);
 
-/** Gains, float [n_inputs][plan channels] (0: not levelled yet), and clip
+/** Gains, float [n_inputs][plan channels] (1: not levelled), and clip
  *  counts, int64 of the same shape; valid while the session lives. */
 FX8_API const float *fx8_gains(const struct fx8_session *session);
 FX8_API const int64_t *fx8_clips(const struct fx8_session *session);

@@ -46,12 +46,23 @@ struct fx8_engine_plan {
 };
 
 /**
+ * Phase to be added to one spectrum of one input, for delay and fringe:
+ * channel c is multiplied by exp(2 pi i (phase_turns + c * slope_turns)).
+ */
+struct fx8_rotation {
+    double phase_turns;
+    double slope_turns; /**< per channel */
+};
+
+/**
  * Samples of consecutive spectra of one dump.
  *
  * samples: int8 or ci8, input i at samples + i * row_stride (bytes), holding
  *          (n_spectra + n_taps - 1) * N samples from that of first_spectrum
- * valid:   uint64 [n_inputs][valid_stride words], bit t of row i: spectrum
- *          first_spectrum + t of input i is valid; bits beyond n_spectra clear
+ * valid:   uint64 [n_inputs][fx8_bit_words(n_spectra)], bit t of row i:
+ *          spectrum first_spectrum + t of input i is valid; bits beyond
+ *          n_spectra are clear
+ * rotation: [n_inputs][n_spectra], or NULL: no rotation
  */
 struct fx8_engine_block {
     const int8_t *samples;
@@ -59,7 +70,7 @@ struct fx8_engine_block {
     int64_t first_spectrum; /**< counted from the start of the dump */
     size_t n_spectra;
     const uint64_t *valid;
-    size_t valid_stride;
+    const struct fx8_rotation *rotation;
 };
 
 /**
@@ -101,9 +112,12 @@ struct fx8_engine_operations {
                             struct fx8_engine **engine,
                             struct fx8_error *error);
 
-    /** Spectra per block that suit the engine: a multiple of 512 or a power
-     *  of two, a function of the plan without threads and memory limit. */
+    /** Spectra per block that suit the engine, a function of the plan without
+     *  threads and memory limit: FP32 sums depend on it. */
     size_t (*block_spectra)(const struct fx8_engine *engine);
+
+    /** The operations in use: the caller aligns samples with them. */
+    const struct fx8_operations *(*operations)(const struct fx8_engine *engine);
 
     /** Text for the summary and the KERNEL and FFTPLAN keywords; static as
      *  long as the engine lives. */

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/shape.h"
+#include "correlator/levels.h"
+
+/* Powers that one round keeps at most, in floats (256 MiB). */
+#define ROUND_FLOATS ((size_t)64 << 20)
+
+/* Spectra looked at in one go: one word of validity per input. */
+#define LOOK_AHEAD_SPECTRA ((size_t)64)
+
+struct fx8_levels {
+    size_t n_inputs, n_channels;
+    double target_rms;
+    enum fx8_level level;
+    bool *is_set;    /* [n_inputs] */
+    float *gain;     /* [n_inputs][n_channels] */
+    uint8_t *zero;   /* [n_inputs][n_channels] */
+    uint64_t *valid; /* [n_inputs][words] of the look-ahead */
+    /* the round */
+    struct fx8_stream *stream;
+    size_t round_capacity;
+    size_t n_round;
+    size_t *round_input;   /* [round_capacity] */
+    size_t *round_spectra; /* [round_capacity] seen so far */
+    float *power;          /* [round_capacity][FX8_LEVEL_SPECTRA][n_channels] */
+};
+
+enum fx8_status fx8_levels_open(size_t n_inputs, size_t n_channels,
+                                double target_rms, enum fx8_level level,
+                                struct fx8_levels **levels,
+                                struct fx8_error *error)
+{
+    *levels = NULL;
+    void *memory;
+    enum fx8_status status =
+        fx8_allocate(1, sizeof(struct fx8_levels), "levels", &memory, error);
+    if (status != FX8_OK)
+        return status;
+    struct fx8_levels *l = memory;
+    l->n_inputs = n_inputs;
+    l->n_channels = n_channels;
+    l->target_rms = target_rms;
+    l->level = level;
+    const size_t per_input = FX8_LEVEL_SPECTRA * n_channels;
+    l->round_capacity = ROUND_FLOATS / per_input;
+    if (l->round_capacity < 1)
+        l->round_capacity = 1;
+    if (l->round_capacity > n_inputs)
+        l->round_capacity = n_inputs;
+    const struct {
+        void **memory;
+        size_t n_items, item_size;
+    } arrays[] = {
+        {(void **)&l->is_set, n_inputs, sizeof *l->is_set},
+        {(void **)&l->gain, fx8_product(n_inputs, n_channels, 1, 1),
+         sizeof *l->gain},
+        {(void **)&l->zero, fx8_product(n_inputs, n_channels, 1, 1),
+         sizeof *l->zero},
+        {(void **)&l->valid,
+         fx8_product(n_inputs, fx8_bit_words(LOOK_AHEAD_SPECTRA), 1, 1),
+         sizeof *l->valid},
+        {(void **)&l->round_input, l->round_capacity, sizeof *l->round_input},
+        {(void **)&l->round_spectra, l->round_capacity,
+         sizeof *l->round_spectra},
+        {(void **)&l->power, fx8_product(l->round_capacity, per_input, 1, 1),
+         sizeof *l->power},
+    };
+    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
+        status = fx8_allocate(arrays[i].n_items, arrays[i].item_size, "levels",
+                              arrays[i].memory, error);
+        if (status != FX8_OK) {
+            fx8_levels_close(&l);
+            return status;
+        }
+    }
+    for (size_t i = 0; i < n_inputs * n_channels; i++)
+        l->gain[i] = 1.0f;
+    *levels = l;
+    return FX8_OK;
+}
+
+void fx8_levels_close(struct fx8_levels **levels)
+{
+    struct fx8_levels *l = *levels;
+    if (l == NULL)
+        return;
+    fx8_stream_close(&l->stream);
+    free(l->is_set);
+    free(l->gain);
+    free(l->zero);
+    free(l->valid);
+    free(l->round_input);
+    free(l->round_spectra);
+    free(l->power);
+    free(l);
+    *levels = NULL;
+}
+
+const float *fx8_levels_gains(const struct fx8_levels *levels)
+{
+    return levels->gain;
+}
+
+const uint8_t *fx8_levels_zero(const struct fx8_levels *levels)
+{
+    return levels->zero;
+}
+
+bool fx8_levels_active(const struct fx8_levels *levels)
+{
+    return levels->stream != NULL;
+}
+
+enum fx8_status fx8_levels_begin(struct fx8_levels *levels,
+                                 const struct fx8_stream *stream,
+                                 const uint64_t *valid, size_t n_spectra,
+                                 bool *needed, struct fx8_error *error)
+{
+    struct fx8_levels *l = levels;
+    const size_t n_words = fx8_bit_words(n_spectra);
+    l->n_round = 0;
+    for (size_t input = 0;
+         input < l->n_inputs && l->n_round < l->round_capacity; input++) {
+        if (l->is_set[input] ||
+            fx8_stream_first_signal(stream, input, valid + input * n_words, 0,
+                                    n_spectra) == n_spectra)
+            continue;
+        l->round_input[l->n_round] = input;
+        l->round_spectra[l->n_round++] = 0;
+    }
+    *needed = l->n_round > 0;
+    return *needed ? fx8_stream_copy(stream, &l->stream, error) : FX8_OK;
+}
+
+/* Split values[first .. last] around one of them: afterwards everything up to
+ * the position returned is not above what follows it (Hoare). */
+static size_t partition(float *values, size_t first, size_t last)
+{
+    const float pivot = values[first + (last - first) / 2];
+    size_t low = first, high = last;
+    for (;;) {
+        while (values[low] < pivot)
+            low++;
+        while (values[high] > pivot)
+            high--;
+        if (low >= high)
+            return high;
+        const float swapped = values[low];
+        values[low++] = values[high];
+        values[high--] = swapped;
+    }
+}
+
+/* The value of rank k; smaller ones stand before it, larger ones behind. */
+static float select_rank(float *values, size_t n, size_t k)
+{
+    size_t first = 0, last = n - 1;
+    while (first < last) {
+        const size_t border = partition(values, first, last);
+        if (k <= border)
+            last = border;
+        else
+            first = border + 1;
+    }
+    return values[k];
+}
+
+double fx8_levels_median(float *values, size_t n)
+{
+    const double upper = (double)select_rank(values, n, n / 2);
+    if (n % 2 == 1)
+        return upper;
+    float lower = values[0];
+    for (size_t i = 1; i < n / 2; i++)
+        if (values[i] > lower)
+            lower = values[i];
+    return ((double)lower + upper) / 2.0;
+}
+
+/* Gains of one input from n_spectra powers [n_spectra][n_channels]. */
+static void set_gains(struct fx8_levels *l, size_t input, float *power,
+                      size_t n_spectra, float *column)
+{
+    float *gain = l->gain + input * l->n_channels;
+    uint8_t *zero = l->zero + input * l->n_channels;
+    double median = 0.0;
+    if (l->level == FX8_LEVEL_INPUT)
+        median = fx8_levels_median(power, n_spectra * l->n_channels);
+    for (size_t channel = 0; channel < l->n_channels; channel++) {
+        if (l->level == FX8_LEVEL_CHANNEL) {
+            for (size_t s = 0; s < n_spectra; s++)
+                column[s] = power[s * l->n_channels + channel];
+            median = fx8_levels_median(column, n_spectra);
+        }
+        /* |X|^2 of complex noise is exponential: its median is ln 2 times its
+         * mean, which is 2 sigma^2 */
+        const double sigma = sqrt(median / (2.0 * M_LN2));
+        zero[channel] = median == 0.0;
+        gain[channel] = zero[channel] ? 1.0f : (float)(l->target_rms / sigma);
+    }
+    l->is_set[input] = true;
+}
+
+static enum fx8_status finish_round(
+    struct fx8_levels *l, const struct fx8_engine_operations *operations,
+    struct fx8_engine *engine, struct fx8_error *error)
+{
+    float column[FX8_LEVEL_SPECTRA];
+    const size_t per_input = FX8_LEVEL_SPECTRA * l->n_channels;
+    for (size_t k = 0; k < l->n_round; k++) {
+        const size_t input = l->round_input[k];
+        set_gains(l, input, l->power + k * per_input, l->round_spectra[k],
+                  column);
+        const enum fx8_status status = operations->set_gain(
+            engine, input, l->gain + input * l->n_channels, error);
+        if (status != FX8_OK)
+            return status;
+    }
+    fx8_stream_close(&l->stream);
+    return FX8_OK;
+}
+
+/* Measure the spectra ready, and take them from the round's stream. */
+static enum fx8_status measure(struct fx8_levels *l,
+                               const struct fx8_engine_operations *operations,
+                               struct fx8_engine *engine, bool *done,
+                               struct fx8_error *error)
+{
+    size_t ready;
+    while ((ready = fx8_stream_ready(l->stream)) > 0) {
+        if (ready > LOOK_AHEAD_SPECTRA)
+            ready = LOOK_AHEAD_SPECTRA;
+        const size_t n_words = fx8_bit_words(ready);
+        fx8_stream_validity(l->stream, ready, l->valid);
+        const struct fx8_engine_block block = {
+            .samples = fx8_stream_row(l->stream, 0),
+            .row_stride = fx8_stream_row_stride(l->stream),
+            .n_spectra = ready,
+            .valid = l->valid,
+        };
+        *done = true;
+        for (size_t k = 0; k < l->n_round; k++) {
+            const size_t input = l->round_input[k];
+            const uint64_t *valid = l->valid + input * n_words;
+            size_t *seen = &l->round_spectra[k];
+            for (size_t s = 0; *seen < FX8_LEVEL_SPECTRA; s++) {
+                s = fx8_stream_first_signal(l->stream, input, valid, s, ready);
+                if (s >= ready)
+                    break;
+                float *power =
+                    l->power + (k * FX8_LEVEL_SPECTRA + *seen) * l->n_channels;
+                const enum fx8_status status = operations->measure_power(
+                    engine, &block, input, s, power, error);
+                if (status != FX8_OK)
+                    return status;
+                (*seen)++;
+            }
+            *done = *done && *seen == FX8_LEVEL_SPECTRA;
+        }
+        if (*done)
+            return FX8_OK;
+        fx8_stream_take(l->stream, ready);
+    }
+    return FX8_OK;
+}
+
+enum fx8_status fx8_levels_push(struct fx8_levels *levels,
+                                const struct fx8_engine_operations *operations,
+                                struct fx8_engine *engine,
+                                const struct fx8_block *block, bool *done,
+                                struct fx8_error *error)
+{
+    struct fx8_levels *l = levels;
+    const int64_t end = block->first_sample + block->n_samples;
+    *done = false;
+    for (;;) {
+        /* what is held already comes first: it may fill the stream */
+        enum fx8_status status = measure(l, operations, engine, done, error);
+        if (status != FX8_OK)
+            return status;
+        if (*done)
+            return finish_round(l, operations, engine, error);
+        if (fx8_stream_next_sample(l->stream) >= end)
+            return FX8_OK;
+        status = fx8_stream_append(l->stream, block, error);
+        if (status != FX8_OK)
+            return status;
+    }
+}
+
+enum fx8_status fx8_levels_end(struct fx8_levels *levels,
+                               const struct fx8_engine_operations *operations,
+                               struct fx8_engine *engine,
+                               struct fx8_error *error)
+{
+    bool done = false;
+    fx8_stream_end(levels->stream);
+    const enum fx8_status status =
+        measure(levels, operations, engine, &done, error);
+    if (status != FX8_OK)
+        return status;
+    return finish_round(levels, operations, engine, error);
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
+#include <string.h>
+
+#include "correlator/plan.h"
+
+/* Bounds that keep every index and product of sizes within 63 bits. */
+#define MOST_ANTENNAS ((size_t)1 << 20)
+#define MOST_CHANNELS ((size_t)1 << 24)
+
+struct fx8_plan fx8_plan_default(void)
+{
+    return (struct fx8_plan){
+        .is_complex = true,
+        .n_polarizations = 1,
+        .dc_frequency_hz = NAN,
+        .marker_run = 64,
+        .method = FX8_METHOD_PFB,
+        .n_taps = 8,
+        .target_rms = 20.0,
+        .precision = FX8_PRECISION_INT8,
+        .kernel = "auto",
+        .remove_quantization_bias = true,
+        .channel_average = 1,
+    };
+}
+
+/* One rule that a plan must keep. */
+struct rule {
+    bool holds;
+    const char *what;
+};
+
+enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
+                               struct fx8_error *error)
+{
+    const bool none = plan->method == FX8_METHOD_NONE;
+    const struct rule rules[] = {
+        {plan->n_antennas >= 1 && plan->n_antennas <= MOST_ANTENNAS,
+         "n_antennas: expected 1 to 1048576"},
+        {plan->n_polarizations == 1 || plan->n_polarizations == 2,
+         "n_polarizations: expected 1 or 2"},
+        {plan->sample_rate.numerator_hz > 0 &&
+             plan->sample_rate.denominator > 0,
+         "sample_rate: expected a positive fraction in Hz"},
+        {isfinite(plan->dc_frequency_hz), "dc_frequency_hz: expected a number"},
+        {plan->first_sample >= 0, "first_sample: expected 0 or more"},
+        {!plan->has_marker ||
+             (plan->marker_value >= -128 && plan->marker_value <= 127),
+         "marker_value: expected -128 to 127"},
+        {!plan->has_marker ||
+             (plan->marker_run >= 1 && plan->marker_run <= FX8_MAX_MARKER_RUN),
+         "marker_run: expected 1 to 1048576"},
+        {plan->n_channels >= 1 && plan->n_channels <= MOST_CHANNELS,
+         "n_channels: expected 1 to 16777216"},
+        {!none || (plan->is_complex && plan->n_channels == 1),
+         "method none: expected complex samples and 1 channel"},
+        {plan->method != FX8_METHOD_PFB ||
+             (plan->n_taps >= 1 && plan->n_taps <= FX8_MAX_TAPS),
+         "n_taps: expected 1 to 64"},
+        {plan->target_rms > 0 && plan->target_rms <= 127,
+         "target_rms: expected above 0, at most 127 LSB"},
+        {plan->precision >= FX8_PRECISION_INT8 &&
+             plan->precision <= FX8_PRECISION_BOTH,
+         "precision: expected INT8, FP32 or both"},
+        {plan->spectra_per_dump >= 1, "spectra_per_dump: expected 1 or more"},
+        {plan->channel_average >= 1 &&
+             plan->n_channels % plan->channel_average == 0,
+         "channel_average: expected a divisor of the channels"},
+        {plan->kernel != NULL, "kernel: expected a name"},
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
+        if (!rules[i].holds)
+            return fx8_fail(error, FX8_ERR_USAGE, "plan: %s", rules[i].what);
+    return FX8_OK;
+}
+
+size_t fx8_plan_inputs(const struct fx8_plan *plan)
+{
+    return plan->n_antennas * plan->n_polarizations;
+}
+
+size_t fx8_samples_per_spectrum(const struct fx8_plan *plan)
+{
+    if (plan->method == FX8_METHOD_NONE)
+        return 1;
+    return plan->is_complex ? plan->n_channels : 2 * plan->n_channels;
+}
+
+static size_t taps(const struct fx8_plan *plan)
+{
+    return plan->method == FX8_METHOD_PFB ? plan->n_taps : 1;
+}
+
+size_t fx8_samples_per_window(const struct fx8_plan *plan)
+{
+    return taps(plan) * fx8_samples_per_spectrum(plan);
+}
+
+struct fx8_filterbank fx8_plan_filterbank(const struct fx8_plan *plan)
+{
+    return (struct fx8_filterbank){
+        .is_complex = plan->is_complex,
+        .fft_length = fx8_samples_per_spectrum(plan),
+        .n_taps = taps(plan),
+        .n_channels = plan->n_channels,
+    };
+}
+
+void fx8_plan_weights(const struct fx8_plan *plan, double *weights)
+{
+    const bool is_pfb = plan->method == FX8_METHOD_PFB;
+    static const enum fx8_filter_window windows[] = {
+        [FX8_WINDOW_HAMMING] = FX8_FILTER_HAMMING,
+        [FX8_WINDOW_HANN] = FX8_FILTER_HANN,
+        [FX8_WINDOW_RECTANGULAR] = FX8_FILTER_RECTANGULAR,
+    };
+    enum fx8_window_shape shape = plan->window;
+    if (shape == FX8_WINDOW_AUTO)
+        shape = is_pfb ? FX8_WINDOW_HAMMING : FX8_WINDOW_RECTANGULAR;
+    fx8_filterbank_weights(windows[shape], taps(plan),
+                           fx8_samples_per_spectrum(plan), is_pfb, weights);
+}
+
+void fx8_plan_flag_channels(const struct fx8_plan *plan, uint8_t *flags)
+{
+    const size_t n = plan->n_channels;
+    memset(flags, 0, n);
+    for (size_t k = 0; k < plan->flag_edges && k < n; k++) {
+        flags[k] = 1;
+        flags[n - 1 - k] = 1;
+    }
+    if (!plan->flag_dc)
+        return;
+    /* complex: k = 0 is in the middle; real: DC is the first channel, or the
+     * last one beyond which the lower sideband's axis ends */
+    if (plan->is_complex)
+        flags[n / 2] = 1;
+    else if (!plan->lower_sideband)
+        flags[0] = 1;
+}
+
+bool fx8_plan_has_quantiser(const struct fx8_plan *plan)
+{
+    return plan->method != FX8_METHOD_NONE &&
+           (plan->precision & FX8_PRECISION_INT8) != 0;
+}
+
+int64_t fx8_count_dumps(const struct fx8_plan *plan, int64_t n_samples)
+{
+    const int64_t step = (int64_t)fx8_samples_per_spectrum(plan);
+    const int64_t overlap = (int64_t)fx8_samples_per_window(plan) - step;
+    if (n_samples <= overlap)
+        return 0;
+    return (n_samples - overlap) / step / plan->spectra_per_dump;
+}
+
+void fx8_frequencies(const struct fx8_plan *plan, double *frequencies_hz,
+                     double *width_hz)
+{
+    const size_t n = plan->n_channels, average = plan->channel_average;
+    const double rate_hz = fx8_rate_hz(plan->sample_rate);
+    const double step_hz = rate_hz / (double)(plan->is_complex ? n : 2 * n);
+    /* offset of channel 0 from baseband zero, in channels: see CONVENTIONS */
+    double first = 0.0;
+    if (plan->is_complex)
+        first = -(double)(n / 2);
+    else if (plan->lower_sideband)
+        first = -(double)n;
+    for (size_t channel = 0; channel < n / average; channel++) {
+        /* centre of a group: mean of its channels' centres */
+        const double centre =
+            (double)(channel * average) + ((double)average - 1.0) / 2.0;
+        frequencies_hz[channel] =
+            plan->dc_frequency_hz + (first + centre) * step_hz;
+    }
+    *width_hz = step_hz * (double)average;
+}
+
+struct fx8_time fx8_dump_time(const struct fx8_plan *plan,
+                              struct fx8_time start, int64_t index)
+{
+    /* ((d M + (M - 1)/2) N + P N / 2), in half samples */
+    const int64_t m = plan->spectra_per_dump;
+    const int64_t step = (int64_t)fx8_samples_per_spectrum(plan);
+    const int64_t window = (int64_t)fx8_samples_per_window(plan);
+    const int64_t half_samples =
+        (2 * index * m + m - 1) * step + window + 2 * plan->first_sample;
+    return fx8_time_add_half_samples(start, half_samples, plan->sample_rate);
+}
+
+const char *fx8_version(void)
+{
+    return FX8_VERSION;
+}

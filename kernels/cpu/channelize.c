@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * channelize.c -- the F stage of the CPU engine: int8 samples in, spectra in
+ * the order of the correlator out.
+ *
+ * Work is cut into (input, segment of groups); a group is FX8_GROUP spectra,
+ * counted from the start of the dump, so that a spectrum's place in its FFT
+ * batch, and with it its bits, never depends on block size or threads.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "config/shape.h"
+#include "kernels/cpu/engine_cpu.h"
+#include "kernels/parallel.h"
+
+/* A run of consecutive output channels that are consecutive FFT bins: the
+ * negative frequencies, then the others. */
+struct channel_run {
+    size_t channel, bin, n_channels;
+};
+
+static size_t channel_runs(const struct fx8_filterbank *bank,
+                           struct channel_run runs[2])
+{
+    if (!bank->is_complex) {
+        runs[0] = (struct channel_run){0, 0, bank->n_channels};
+        return 1;
+    }
+    const size_t half = bank->n_channels / 2;
+    size_t n_runs = 0;
+    if (half > 0)
+        runs[n_runs++] = (struct channel_run){0, bank->fft_length - half, half};
+    runs[n_runs++] = (struct channel_run){half, 0, bank->n_channels - half};
+    return n_runs;
+}
+
+/* Multiply one spectrum by its phases.  The phase is reduced to a fraction of
+ * a turn in double before sine and cosine are taken. */
+static void rotate(const struct fx8_filterbank *bank,
+                   const struct fx8_rotation *rotation,
+                   struct fx8_cf32 *spectrum)
+{
+    for (size_t channel = 0; channel < bank->n_channels; channel++) {
+        const double turns =
+            rotation->phase_turns + (double)channel * rotation->slope_turns;
+        const double angle = 2.0 * M_PI * (turns - rint(turns));
+        const float c = (float)cos(angle), s = (float)sin(angle);
+        struct fx8_cf32 *x = &spectrum[fx8_filterbank_bin(bank, channel)];
+        *x = (struct fx8_cf32){fmaf(x->re, c, -(x->im * s)),
+                               fmaf(x->re, s, x->im * c)};
+    }
+}
+
+/* Where the spectra of one FFT batch go. */
+struct place {
+    size_t input;
+    size_t time;      /* of the first spectrum, in the block */
+    size_t n_spectra; /* of the batch */
+    uint32_t valid;
+    uint32_t *clips;
+};
+
+static void store_batch(const struct fx8_engine *engine,
+                        const struct place *place,
+                        const struct fx8_cf32 *spectra, size_t stride)
+{
+    struct channel_run runs[2];
+    const size_t n_runs = channel_runs(&engine->plan.bank, runs);
+    const struct fx8_operations *operations = engine->operations;
+    for (size_t r = 0; r < n_runs; r++) {
+        const struct channel_run *run = &runs[r];
+        const size_t row = run->channel * engine->n_rows + place->input;
+        if (engine->x8 != NULL)
+            operations->quantise(
+                place->n_spectra, run->n_channels, spectra + run->bin, stride,
+                engine->gain + place->input * engine->n_channels + run->channel,
+                place->valid, engine->x8 + row * engine->stride8 + place->time,
+                engine->n_rows * engine->stride8, place->clips + run->channel);
+        if (engine->x32 != NULL)
+            operations->turn(place->n_spectra, run->n_channels,
+                             spectra + run->bin, stride, place->valid,
+                             engine->x32 + row * engine->stride32 + place->time,
+                             engine->n_rows * engine->stride32);
+    }
+}
+
+/* Fold, transform and rotate up to fft_batch spectra; the places of the batch
+ * beyond n_spectra hold zeros. */
+static void transform_batch(const struct fx8_engine *engine,
+                            const struct fx8_engine_block *block, size_t input,
+                            size_t time, size_t n_spectra, float *data)
+{
+    const struct fx8_filterbank *bank = &engine->plan.bank;
+    const size_t row = fx8_filterbank_row(bank);
+    const size_t stride = fx8_fft_stride(engine->fft);
+    engine->operations->fir(n_spectra, bank->n_taps, row,
+                            block->samples + input * block->row_stride +
+                                time * row,
+                            engine->coefficients, data, stride);
+    if (n_spectra < engine->fft_batch)
+        memset(data + n_spectra * stride, 0,
+               (engine->fft_batch - n_spectra) * stride * sizeof *data);
+    fx8_fft_execute(engine->fft, data);
+    if (block->rotation == NULL)
+        return;
+    for (size_t s = 0; s < n_spectra; s++)
+        rotate(bank, &block->rotation[input * block->n_spectra + time + s],
+               (struct fx8_cf32 *)(void *)(data + s * stride));
+}
+
+/* One group of FX8_GROUP spectra; those beyond the block, and the invalid
+ * ones, become zero. */
+static void channelize_group(const struct fx8_engine *engine,
+                             const struct fx8_engine_block *block, size_t input,
+                             size_t group, uint32_t *clips, float *data)
+{
+    const size_t first = group * FX8_GROUP;
+    const size_t n_words = fx8_bit_words(block->n_spectra);
+    const uint64_t word = block->valid[input * n_words + first / 64];
+    const uint32_t valid = (uint32_t)(word >> (first % 64));
+    const size_t batch = engine->fft_batch;
+    const size_t stride = fx8_fft_stride(engine->fft) / 2; /* in cf32 */
+    for (size_t offset = 0; offset < FX8_GROUP; offset += batch) {
+        const size_t time = first + offset;
+        const uint32_t mask =
+            batch == 32 ? UINT32_MAX : ((uint32_t)1 << batch) - 1;
+        const struct place place = {.input = input,
+                                    .time = time,
+                                    .n_spectra = batch,
+                                    .valid = valid >> offset & mask,
+                                    .clips = clips};
+        if (place.valid != 0) {
+            const size_t rest = block->n_spectra - time;
+            transform_batch(engine, block, input, time,
+                            rest < batch ? rest : batch, data);
+        }
+        store_batch(engine, &place, (const struct fx8_cf32 *)(void *)data,
+                    stride);
+    }
+}
+
+struct channelize_context {
+    struct fx8_engine *engine;
+    const struct fx8_engine_block *block;
+    size_t n_groups;
+};
+
+static void channelize_item(void *context, size_t item, size_t thread)
+{
+    const struct channelize_context *job = context;
+    struct fx8_engine *engine = job->engine;
+    const size_t input = item / engine->n_segments;
+    const size_t segment = item % engine->n_segments;
+    const size_t begin = job->n_groups * segment / engine->n_segments;
+    const size_t end = job->n_groups * (segment + 1) / engine->n_segments;
+    uint32_t *clips =
+        engine->clips +
+        (segment * engine->plan.n_inputs + input) * engine->n_channels;
+    for (size_t group = begin; group < end; group++)
+        channelize_group(engine, job->block, input, group, clips,
+                         engine->scratch + thread * engine->scratch_size);
+}
+
+/* Method none: the recorded integers are the spectra. */
+static void copy_item(void *context, size_t input, size_t thread)
+{
+    (void)thread;
+    const struct channelize_context *job = context;
+    struct fx8_engine *engine = job->engine;
+    const struct fx8_engine_block *block = job->block;
+    const struct fx8_ci8 *samples =
+        (const struct fx8_ci8 *)(const void *)(block->samples +
+                                               input * block->row_stride);
+    const uint64_t *valid =
+        block->valid + input * fx8_bit_words(block->n_spectra);
+    const size_t n_times = job->n_groups * FX8_GROUP;
+    for (size_t t = 0; t < n_times; t++) {
+        const bool is_valid = t < block->n_spectra && fx8_bit_get(valid, t);
+        const struct fx8_ci8 x = is_valid ? samples[t] : (struct fx8_ci8){0, 0};
+        if (engine->x8 != NULL)
+            engine->x8[input * engine->stride8 + t] = x;
+        if (engine->x32 != NULL)
+            engine->x32[input * engine->stride32 + t] =
+                (struct fx8_cf32){x.re, x.im};
+    }
+}
+
+void fx8_cpu_channelize(struct fx8_engine *engine,
+                        const struct fx8_engine_block *block)
+{
+    struct channelize_context context = {
+        .engine = engine,
+        .block = block,
+        .n_groups = fx8_round_up(block->n_spectra, FX8_GROUP) / FX8_GROUP,
+    };
+    const struct fx8_engine_plan *plan = &engine->plan;
+    if (engine->has_filterbank)
+        fx8_parallel_for(plan->n_inputs * engine->n_segments, plan->n_threads,
+                         plan->pin_threads, channelize_item, &context);
+    else
+        fx8_parallel_for(plan->n_inputs, plan->n_threads, plan->pin_threads,
+                         copy_item, &context);
+}
+
+void fx8_cpu_measure_power(struct fx8_engine *engine,
+                           const struct fx8_engine_block *block, size_t input,
+                           size_t spectrum, float *power)
+{
+    const struct fx8_filterbank *bank = &engine->plan.bank;
+    const size_t row = fx8_filterbank_row(bank);
+    float *data = engine->scratch;
+    engine->operations->fir(
+        1, bank->n_taps, row,
+        block->samples + input * block->row_stride + spectrum * row,
+        engine->coefficients, data, fx8_fft_stride(engine->fft_one));
+    fx8_fft_execute(engine->fft_one, data);
+    const struct fx8_cf32 *bins = (const struct fx8_cf32 *)(void *)data;
+    for (size_t channel = 0; channel < engine->n_channels; channel++) {
+        const struct fx8_cf32 x = bins[fx8_filterbank_bin(bank, channel)];
+        power[channel] = fmaf(x.re, x.re, x.im * x.im);
+    }
+}

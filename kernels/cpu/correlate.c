@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * correlate.c -- the X stage of the CPU engine: channels, and row blocks of
+ * the triangle where channels are few, spread over the threads.
+ */
+#include "config/shape.h"
+#include "kernels/cpu/engine_cpu.h"
+#include "kernels/parallel.h"
+
+struct correlate_context {
+    struct fx8_engine *engine;
+    size_t n_times;
+    size_t n_parts; /* parts of the triangle per channel */
+};
+
+/* Border `part` of n_parts parts of about equal area of a triangle with
+ * n_blocks row blocks: the smallest row r with r (r + 1) n_parts >=
+ * part n_blocks (n_blocks + 1), in integers. */
+static size_t part_border(size_t n_blocks, size_t part, size_t n_parts)
+{
+    size_t row = 0;
+    while (row * (row + 1) * n_parts < part * n_blocks * (n_blocks + 1))
+        row++;
+    return row;
+}
+
+static void correlate_item(void *context, size_t item, size_t thread)
+{
+    (void)thread;
+    const struct correlate_context *job = context;
+    struct fx8_engine *engine = job->engine;
+    const size_t n_inputs = engine->plan.n_inputs;
+    const size_t channel = item / job->n_parts;
+    const size_t part = item % job->n_parts;
+    const size_t n_blocks = engine->n_rows / FX8_ROW_BLOCK;
+    const size_t begin = part_border(n_blocks, part, job->n_parts);
+    const size_t end = part_border(n_blocks, part + 1, job->n_parts);
+    if (begin == end)
+        return;
+    if (engine->x8 != NULL)
+        engine->operations->int8.accumulate(
+            n_inputs, begin, end, job->n_times,
+            engine->x8 + channel * engine->n_rows * engine->stride8,
+            engine->stride8, engine->accumulator8 + channel * engine->size8);
+    if (engine->x32 != NULL)
+        engine->operations->fp32.accumulate(
+            n_inputs, begin, end, job->n_times,
+            engine->x32 + channel * engine->n_rows * engine->stride32,
+            engine->stride32, engine->accumulator32 + channel * engine->size32);
+}
+
+void fx8_cpu_correlate(struct fx8_engine *engine, size_t n_spectra)
+{
+    const struct fx8_engine_plan *plan = &engine->plan;
+    const size_t n_times = fx8_round_up(n_spectra, FX8_GROUP);
+    if (engine->x8 != NULL &&
+        engine->unfolded + (int64_t)n_times > FX8_MAX_INT32_SPECTRA)
+        fx8_cpu_fold_int8(engine, engine->folded8);
+
+    /* four items per thread keep the last one from being waited for long */
+    const size_t wanted = 4 * plan->n_threads;
+    struct correlate_context context = {
+        .engine = engine,
+        .n_times = n_times,
+        .n_parts = plan->n_threads == 1 || engine->n_channels >= wanted
+                       ? 1
+                       : (wanted + engine->n_channels - 1) / engine->n_channels,
+    };
+    fx8_parallel_for(engine->n_channels * context.n_parts, plan->n_threads,
+                     plan->pin_threads, correlate_item, &context);
+    engine->unfolded += (int64_t)n_times;
+}
+
+struct fold_context {
+    struct fx8_engine *engine;
+    int64_t *sums8;
+    double *sums32;
+};
+
+static void fold_item(void *context, size_t channel, size_t thread)
+{
+    (void)thread;
+    const struct fold_context *job = context;
+    struct fx8_engine *engine = job->engine;
+    const size_t n_inputs = engine->plan.n_inputs;
+    const size_t offset = channel * fx8_pair_count(n_inputs) * 2;
+    if (job->sums8 != NULL)
+        engine->operations->int8.fold(
+            n_inputs, engine->accumulator8 + channel * engine->size8,
+            job->sums8 + offset);
+    if (job->sums32 != NULL)
+        engine->operations->fp32.fold(
+            n_inputs, engine->accumulator32 + channel * engine->size32,
+            job->sums32 + offset);
+}
+
+static void fold(struct fx8_engine *engine, int64_t *sums8, double *sums32)
+{
+    struct fold_context context = {engine, sums8, sums32};
+    fx8_parallel_for(engine->n_channels, engine->plan.n_threads,
+                     engine->plan.pin_threads, fold_item, &context);
+}
+
+void fx8_cpu_fold_int8(struct fx8_engine *engine, int64_t *sums)
+{
+    fold(engine, sums, NULL);
+    engine->unfolded = 0;
+    if (sums == engine->folded8)
+        engine->folded8_is_used = true;
+}
+
+void fx8_cpu_fold_fp32(struct fx8_engine *engine, double *sums)
+{
+    fold(engine, NULL, sums);
+}

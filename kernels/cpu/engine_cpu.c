@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * engine_cpu.c -- the life of the CPU engine: geometry, memory, dumps.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "config/shape.h"
+#include "kernels/cpu/engine_cpu.h"
+#include "kernels/parallel.h"
+
+/* Spectra of a block are kept to about this many bytes: they should reach the
+ * correlator from a cache that all cores share. */
+#define BLOCK_BYTES ((size_t)16 << 20)
+
+/* More spectra per block than this gain nothing; fewer than the second figure
+ * cost the correlator too much in horizontal sums, cache or not. */
+#define MOST_SPECTRA  ((size_t)2048)
+#define LEAST_SPECTRA ((size_t)256)
+
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Bytes of one spectrum of all inputs in the order of the correlator. */
+static size_t spectrum_bytes(const struct fx8_engine *engine)
+{
+    size_t bytes = 0;
+    if (engine->plan.precisions & FX8_ENGINE_INT8)
+        bytes += sizeof(struct fx8_ci8);
+    if (engine->plan.precisions & FX8_ENGINE_FP32)
+        bytes += sizeof(struct fx8_cf32);
+    return fx8_product(engine->n_channels, engine->n_rows, bytes, 1);
+}
+
+static size_t choose_block_spectra(const struct fx8_engine *engine)
+{
+    size_t spectra = MOST_SPECTRA;
+    const size_t bytes = spectrum_bytes(engine);
+    while (spectra > LEAST_SPECTRA && bytes > BLOCK_BYTES / spectra)
+        spectra /= 2;
+    /* very wide spectra: memory counts for more than speed */
+    while (spectra > FX8_GROUP && bytes > 16 * BLOCK_BYTES / spectra)
+        spectra /= 2;
+    const int64_t per_dump = engine->plan.spectra_per_dump;
+    return (int64_t)spectra < per_dump ? spectra : (size_t)per_dump;
+}
+
+static void lay_out(struct fx8_engine *engine)
+{
+    const struct fx8_engine_plan *plan = &engine->plan;
+    engine->n_channels = plan->bank.n_channels;
+    engine->n_rows = fx8_round_up(plan->n_inputs, FX8_ROW_BLOCK);
+    engine->block_spectra = choose_block_spectra(engine);
+    /* one cache line more than the times: rows a power of two apart would
+     * share the same few lines of the first-level cache */
+    const size_t n_times = fx8_round_up(engine->block_spectra, FX8_GROUP);
+    engine->stride8 = n_times + FX8_ALIGNMENT / sizeof(struct fx8_ci8);
+    engine->stride32 = n_times + FX8_ALIGNMENT / sizeof(struct fx8_cf32);
+    const size_t n_groups = n_times / FX8_GROUP;
+    const size_t wanted =
+        (4 * plan->n_threads + plan->n_inputs - 1) / plan->n_inputs;
+    engine->n_segments = plan->n_threads == 1 ? 1 : wanted;
+    if (engine->n_segments > n_groups)
+        engine->n_segments = n_groups;
+    engine->size8 = engine->operations->int8.accumulator_size(plan->n_inputs);
+    engine->size32 = engine->operations->fp32.accumulator_size(plan->n_inputs);
+    engine->fft_batch = fx8_fft_batch(plan->bank.fft_length);
+}
+
+/* One array of the engine: where its pointer stands and how much it holds. */
+struct array {
+    const char *what;
+    void **memory;
+    size_t n_items, item_size;
+    bool wanted;
+};
+
+static enum fx8_status allocate(struct fx8_engine *engine,
+                                struct fx8_error *error)
+{
+    const struct fx8_engine_plan *plan = &engine->plan;
+    const size_t channels = engine->n_channels, inputs = plan->n_inputs;
+    const size_t pairs = fx8_pair_count(inputs);
+    const bool int8 = (plan->precisions & FX8_ENGINE_INT8) != 0;
+    const bool fp32 = (plan->precisions & FX8_ENGINE_FP32) != 0;
+    const bool bank = engine->has_filterbank;
+    const bool is_long =
+        plan->spectra_per_dump > FX8_MAX_INT32_SPECTRA - (int64_t)MOST_SPECTRA;
+    const struct array arrays[] = {
+        {"coefficients", (void **)&engine->coefficients,
+         fx8_product(plan->bank.n_taps, fx8_filterbank_row(&plan->bank), 1, 1),
+         sizeof(float), bank},
+        {"gains", (void **)&engine->gain, fx8_product(inputs, channels, 1, 1),
+         sizeof(float), true},
+        {"filter bank", (void **)&engine->scratch,
+         fx8_product(plan->n_threads, engine->scratch_size, 1, 1),
+         sizeof(float), bank},
+        {"INT8 spectra", (void **)&engine->x8,
+         fx8_product(channels, engine->n_rows, engine->stride8, 1),
+         sizeof(struct fx8_ci8), int8},
+        {"FP32 spectra", (void **)&engine->x32,
+         fx8_product(channels, engine->n_rows, engine->stride32, 1),
+         sizeof(struct fx8_cf32), fp32},
+        {"INT8 accumulators", (void **)&engine->accumulator8,
+         fx8_product(channels, engine->size8, 1, 1), sizeof(int32_t), int8},
+        {"FP32 accumulators", (void **)&engine->accumulator32,
+         fx8_product(channels, engine->size32, 1, 1), sizeof(double), fp32},
+        {"INT8 sums", (void **)&engine->folded8,
+         fx8_product(channels, pairs, 2, 1), sizeof(int64_t), int8 && is_long},
+        {"counts", (void **)&engine->counts, pairs, sizeof(int64_t), true},
+        {"clip counts", (void **)&engine->clips,
+         fx8_product(engine->n_segments, inputs, channels, 1), sizeof(uint32_t),
+         true},
+    };
+    const size_t n_arrays = sizeof arrays / sizeof arrays[0];
+    size_t total = 0;
+    for (size_t i = 0; i < n_arrays; i++) {
+        const struct array *array = &arrays[i];
+        const size_t bytes =
+            fx8_product(array->n_items, array->item_size, 1, 1);
+        if (array->wanted)
+            total = total > SIZE_MAX - bytes ? SIZE_MAX : total + bytes;
+    }
+    if (plan->memory_limit != 0 && total > plan->memory_limit)
+        return fx8_fail(error, FX8_ERR_SYSTEM,
+                        "correlator.memory_limit_mib: %zu MiB: expected at "
+                        "least %zu MiB for %zu inputs, %zu channels and blocks "
+                        "of %zu spectra",
+                        plan->memory_limit >> 20, (total >> 20) + 1, inputs,
+                        channels, engine->block_spectra);
+    for (size_t i = 0; i < n_arrays; i++) {
+        const struct array *array = &arrays[i];
+        if (!array->wanted)
+            continue;
+        const enum fx8_status status =
+            fx8_allocate(array->n_items, array->item_size, array->what,
+                         array->memory, error);
+        if (status != FX8_OK)
+            return status;
+    }
+    return FX8_OK;
+}
+
+static enum fx8_status open_ffts(struct fx8_engine *engine,
+                                 struct fx8_error *error)
+{
+    const struct fx8_engine_plan *plan = &engine->plan;
+    const enum fx8_fft_kind kind =
+        plan->bank.is_complex ? FX8_FFT_COMPLEX : FX8_FFT_REAL;
+    enum fx8_status status =
+        fx8_fft_open(kind, plan->bank.fft_length, engine->fft_batch,
+                     plan->measure_fft, &engine->fft, error);
+    if (status != FX8_OK)
+        return status;
+    status = fx8_fft_open(kind, plan->bank.fft_length, 1, false,
+                          &engine->fft_one, error);
+    if (status != FX8_OK)
+        return status;
+    engine->scratch_size =
+        fx8_product(fx8_fft_stride(engine->fft), engine->fft_batch, 1, 1);
+    snprintf(engine->fft_name, sizeof engine->fft_name, "fftw %s batch %zu",
+             plan->measure_fft ? "measure" : "estimate", engine->fft_batch);
+    return FX8_OK;
+}
+
+static void cpu_close(struct fx8_engine **engine)
+{
+    struct fx8_engine *e = *engine;
+    if (e == NULL)
+        return;
+    fx8_fft_close(&e->fft);
+    fx8_fft_close(&e->fft_one);
+    free(e->coefficients);
+    free(e->gain);
+    free(e->scratch);
+    free(e->x8);
+    free(e->x32);
+    free(e->accumulator8);
+    free(e->accumulator32);
+    free(e->folded8);
+    free(e->counts);
+    free(e->clips);
+    free(e);
+    *engine = NULL;
+}
+
+static enum fx8_status cpu_open(const struct fx8_engine_plan *plan,
+                                struct fx8_engine **engine,
+                                struct fx8_error *error)
+{
+    *engine = NULL;
+    void *memory;
+    enum fx8_status status =
+        fx8_allocate(1, sizeof(struct fx8_engine), "engine", &memory, error);
+    if (status != FX8_OK)
+        return status;
+    struct fx8_engine *e = memory;
+    e->plan = *plan;
+    e->has_filterbank = plan->bank.fft_length > 1 || !plan->bank.is_complex;
+    status = fx8_operations_select(plan->kernel, &e->operations, error);
+    if (status != FX8_OK)
+        goto fail;
+    lay_out(e);
+    snprintf(e->fft_name, sizeof e->fft_name, "none");
+    if (e->has_filterbank && (status = open_ffts(e, error)) != FX8_OK)
+        goto fail;
+    if ((status = allocate(e, error)) != FX8_OK)
+        goto fail;
+    if (e->has_filterbank)
+        memcpy(e->coefficients, plan->coefficients,
+               plan->bank.n_taps * fx8_filterbank_row(&plan->bank) *
+                   sizeof *e->coefficients);
+    e->plan.coefficients = e->coefficients;
+    for (size_t i = 0; i < plan->n_inputs * e->n_channels; i++)
+        e->gain[i] = 1.0f;
+    *engine = e;
+    return FX8_OK;
+fail:
+    cpu_close(&e);
+    return status;
+}
+
+static size_t cpu_block_spectra(const struct fx8_engine *engine)
+{
+    return engine->block_spectra;
+}
+
+static const struct fx8_operations *cpu_operations(
+    const struct fx8_engine *engine)
+{
+    return engine->operations;
+}
+
+static const char *cpu_kernel_name(const struct fx8_engine *engine)
+{
+    return engine->operations->name;
+}
+
+static const char *cpu_fft_plan_name(const struct fx8_engine *engine)
+{
+    return engine->fft_name;
+}
+
+static enum fx8_status cpu_measure_power(struct fx8_engine *engine,
+                                         const struct fx8_engine_block *block,
+                                         size_t input, size_t spectrum,
+                                         float *power, struct fx8_error *error)
+{
+    if (!engine->has_filterbank)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "engine: method none: has no levels to measure");
+    fx8_cpu_measure_power(engine, block, input, spectrum, power);
+    return FX8_OK;
+}
+
+static enum fx8_status cpu_set_gain(struct fx8_engine *engine, size_t input,
+                                    const float *gain, struct fx8_error *error)
+{
+    (void)error;
+    memcpy(engine->gain + input * engine->n_channels, gain,
+           engine->n_channels * sizeof *gain);
+    return FX8_OK;
+}
+
+/* Add the block's valid products; returns whether there is any spectrum to
+ * correlate.  Most blocks miss nothing: these cost one popcount a word. */
+static bool count_products(struct fx8_engine *engine,
+                           const struct fx8_engine_block *block)
+{
+    const size_t n_inputs = engine->plan.n_inputs;
+    const size_t n_words = fx8_bit_words(block->n_spectra);
+    size_t n_valid = 0;
+    for (size_t word = 0; word < n_inputs * n_words; word++)
+        n_valid += (size_t)__builtin_popcountll(block->valid[word]);
+    if (n_valid == n_inputs * block->n_spectra)
+        engine->count_all += (int64_t)block->n_spectra;
+    else if (n_valid > 0)
+        engine->operations->count(n_inputs, n_words, block->valid,
+                                  engine->counts);
+    return n_valid > 0;
+}
+
+static enum fx8_status cpu_push(struct fx8_engine *engine,
+                                const struct fx8_engine_block *block,
+                                struct fx8_error *error)
+{
+    (void)error;
+    engine->n_spectra = block->n_spectra;
+    const double start = seconds();
+    fx8_cpu_channelize(engine, block);
+    const double middle = seconds();
+    if (count_products(engine, block))
+        fx8_cpu_correlate(engine, block->n_spectra);
+    engine->times.channelize_s += middle - start;
+    engine->times.correlate_s += seconds() - middle;
+    return FX8_OK;
+}
+
+/* The clip counts of all time segments, added up and cleared. */
+static void collect_clips(struct fx8_engine *engine, int64_t *clips)
+{
+    const size_t n_items = engine->plan.n_inputs * engine->n_channels;
+    for (size_t item = 0; item < n_items; item++) {
+        clips[item] = 0;
+        for (size_t s = 0; s < engine->n_segments; s++) {
+            clips[item] += engine->clips[s * n_items + item];
+            engine->clips[s * n_items + item] = 0;
+        }
+    }
+}
+
+static enum fx8_status cpu_finish_dump(struct fx8_engine *engine,
+                                       struct fx8_engine_dump *dump,
+                                       struct fx8_error *error)
+{
+    (void)error;
+    const double start = seconds();
+    const size_t pairs = fx8_pair_count(engine->plan.n_inputs);
+    const size_t n_sums = engine->n_channels * pairs * 2;
+    if (engine->x8 != NULL) {
+        memset(dump->sums_int8, 0, n_sums * sizeof *dump->sums_int8);
+        fx8_cpu_fold_int8(engine, dump->sums_int8);
+        if (engine->folded8_is_used)
+            for (size_t i = 0; i < n_sums; i++) {
+                dump->sums_int8[i] += engine->folded8[i];
+                engine->folded8[i] = 0;
+            }
+        engine->folded8_is_used = false;
+    }
+    if (engine->x32 != NULL) {
+        memset(dump->sums_fp32, 0, n_sums * sizeof *dump->sums_fp32);
+        fx8_cpu_fold_fp32(engine, dump->sums_fp32);
+    }
+    for (size_t pair = 0; pair < pairs; pair++) {
+        dump->counts[pair] = engine->counts[pair] + engine->count_all;
+        engine->counts[pair] = 0;
+    }
+    engine->count_all = 0;
+    collect_clips(engine, dump->clips);
+    engine->times.correlate_s += seconds() - start;
+    return FX8_OK;
+}
+
+static enum fx8_status check_planned(const struct fx8_engine *engine, bool int8,
+                                     bool fp32, struct fx8_error *error)
+{
+    if ((int8 && engine->x8 == NULL) || (fp32 && engine->x32 == NULL))
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "engine: spectra of a precision that was not planned");
+    return FX8_OK;
+}
+
+static enum fx8_status cpu_export_spectra(struct fx8_engine *engine,
+                                          struct fx8_ci8 *int8,
+                                          struct fx8_cf32 *fp32,
+                                          struct fx8_error *error)
+{
+    const enum fx8_status status =
+        check_planned(engine, int8 != NULL, fp32 != NULL, error);
+    if (status != FX8_OK)
+        return status;
+    const size_t n_inputs = engine->plan.n_inputs;
+    for (size_t c = 0; c < engine->n_channels; c++)
+        for (size_t t = 0; t < engine->n_spectra; t++)
+            for (size_t i = 0; i < n_inputs; i++) {
+                const size_t out = (c * engine->n_spectra + t) * n_inputs + i;
+                const size_t row = c * engine->n_rows + i;
+                if (int8 != NULL)
+                    int8[out] = engine->x8[row * engine->stride8 + t];
+                if (fp32 != NULL)
+                    fp32[out] = engine->x32[row * engine->stride32 + t];
+            }
+    return FX8_OK;
+}
+
+static enum fx8_status cpu_import_spectra(struct fx8_engine *engine,
+                                          const struct fx8_engine_block *block,
+                                          const struct fx8_ci8 *int8,
+                                          const struct fx8_cf32 *fp32,
+                                          struct fx8_error *error)
+{
+    const enum fx8_status status =
+        check_planned(engine, int8 != NULL, fp32 != NULL, error);
+    if (status != FX8_OK)
+        return status;
+    const size_t n_inputs = engine->plan.n_inputs;
+    const size_t n_times = fx8_round_up(block->n_spectra, FX8_GROUP);
+    const size_t n_words = fx8_bit_words(block->n_spectra);
+    engine->n_spectra = block->n_spectra;
+    for (size_t c = 0; c < engine->n_channels; c++)
+        for (size_t i = 0; i < n_inputs; i++)
+            for (size_t t = 0; t < n_times; t++) {
+                const size_t in = (c * block->n_spectra + t) * n_inputs + i;
+                const size_t row = c * engine->n_rows + i;
+                const bool is_valid =
+                    t < block->n_spectra &&
+                    fx8_bit_get(block->valid + i * n_words, t);
+                if (engine->x8 != NULL)
+                    engine->x8[row * engine->stride8 + t] =
+                        is_valid && int8 != NULL ? int8[in]
+                                                 : (struct fx8_ci8){0, 0};
+                if (engine->x32 != NULL)
+                    engine->x32[row * engine->stride32 + t] =
+                        is_valid && fp32 != NULL ? fp32[in]
+                                                 : (struct fx8_cf32){0, 0};
+            }
+    if (count_products(engine, block))
+        fx8_cpu_correlate(engine, block->n_spectra);
+    return FX8_OK;
+}
+
+static void cpu_times(const struct fx8_engine *engine,
+                      struct fx8_engine_times *times)
+{
+    *times = engine->times;
+}
+
+const struct fx8_engine_operations fx8_engine_cpu = {
+    .name = "cpu",
+    .open = cpu_open,
+    .block_spectra = cpu_block_spectra,
+    .operations = cpu_operations,
+    .kernel_name = cpu_kernel_name,
+    .fft_plan_name = cpu_fft_plan_name,
+    .measure_power = cpu_measure_power,
+    .set_gain = cpu_set_gain,
+    .push = cpu_push,
+    .finish_dump = cpu_finish_dump,
+    .export_spectra = cpu_export_spectra,
+    .import_spectra = cpu_import_spectra,
+    .times = cpu_times,
+    .close = cpu_close,
+};

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * engine_cpu.h -- the state of the CPU engine, shared by the files that make
+ * it up: engine_cpu.c (life), channelize.c (F), correlate.c (X).
+ */
+#ifndef FX8_KERNELS_CPU_ENGINE_CPU_H
+#define FX8_KERNELS_CPU_ENGINE_CPU_H
+
+#include "kernels/engine.h"
+#include "kernels/fft.h"
+
+/**
+ * The CPU engine.
+ *
+ * Spectra of one block, X-engine order (times fastest, a row per input):
+ *   x8   ci8  [n_channels][n_rows][stride8]
+ *   x32  cf32 [n_channels][n_rows][stride32]
+ */
+struct fx8_engine {
+    struct fx8_engine_plan plan;
+    const struct fx8_operations *operations;
+    bool has_filterbank; /* false: method none */
+    size_t n_channels;   /* K */
+    size_t n_rows;       /* inputs, rounded up to FX8_ROW_BLOCK */
+    size_t block_spectra;
+    size_t stride8, stride32; /* elements between rows */
+    float *coefficients;      /* [n_taps][row] */
+    float *gain;              /* [n_inputs][n_channels] */
+    struct fx8_fft *fft;      /* the batch of the stream */
+    struct fx8_fft *fft_one;  /* a single spectrum, for the levels */
+    size_t fft_batch;
+    float *scratch; /* [n_threads][scratch_size], FIR and FFT */
+    size_t scratch_size;
+    struct fx8_ci8 *x8;
+    struct fx8_cf32 *x32;
+    size_t size8, size32;  /* accumulator items of one channel */
+    int32_t *accumulator8; /* [n_channels][size8] */
+    double *accumulator32; /* [n_channels][size32] */
+    int64_t *folded8;      /* [n_channels][pair][2], only for long dumps */
+    int64_t unfolded;      /* spectra in accumulator8 */
+    bool folded8_is_used;
+    int64_t *counts;   /* [pair] where masks differed */
+    int64_t count_all; /* spectra valid on every input */
+    size_t n_segments; /* time segments per input, for the F threads */
+    uint32_t *clips;   /* [n_segments][n_inputs][n_channels] */
+    size_t n_spectra;  /* of the last block, for export */
+    struct fx8_engine_times times;
+    char fft_name[64];
+};
+
+/** FIR, FFT, rotate, quantise and turn of a block into x8 and x32. */
+void fx8_cpu_channelize(struct fx8_engine *engine,
+                        const struct fx8_engine_block *block);
+
+/** |X|^2 of one spectrum; power: float [n_channels]. */
+void fx8_cpu_measure_power(struct fx8_engine *engine,
+                           const struct fx8_engine_block *block, size_t input,
+                           size_t spectrum, float *power);
+
+/** Correlate n_spectra of x8 and x32 into the accumulators. */
+void fx8_cpu_correlate(struct fx8_engine *engine, size_t n_spectra);
+
+/** Fold accumulator8 [n_channels] into sums int64 [n_channels][pair][2]. */
+void fx8_cpu_fold_int8(struct fx8_engine *engine, int64_t *sums);
+
+/** Fold accumulator32 into sums double [n_channels][pair][2]. */
+void fx8_cpu_fold_fp32(struct fx8_engine *engine, double *sums);
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * postprocess.h -- from sums and counts to visibilities, flags and weights.
+ */
+#ifndef FX8_KERNELS_POSTPROCESS_H
+#define FX8_KERNELS_POSTPROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Which pair of inputs makes a polarisation product of a baseline. */
+struct fx8_product {
+    uint32_t pair;    /**< fx8_pair_index() */
+    uint32_t input_1; /**< input of ant_1 */
+    uint32_t input_2; /**< input of ant_2 */
+    bool conjugate;   /**< the pair is (input_2, input_1) */
+};
+
+/**
+ * How sums become results; the arrays belong to the caller.
+ *
+ * Notes: 1) baselines are (0,0), (0,1) … (0,n-1), (1,1) …; products of a
+ *           baseline stand side by side
+ *        2) gain NULL: no quantiser, sums are in input counts squared
+ */
+struct fx8_postprocess {
+    size_t n_antennas, n_products, n_inputs;
+    size_t n_channels;                  /**< C, of the sums */
+    size_t channel_average;             /**< n: C / n channels come out */
+    const struct fx8_product *products; /**< [n_baselines][n_products] */
+    int64_t spectra_per_dump;           /**< M */
+    const float *gain;                  /**< [n_inputs][n_channels] or NULL */
+    const uint8_t *flag_channel;        /**< [n_channels] */
+    const uint8_t *flag_input;          /**< [n_inputs] */
+    const uint8_t *flag_cell; /**< [n_inputs][n_channels], or NULL: none */
+    bool remove_bias;         /**< rounding noise of the quantiser in autos */
+    bool negate_imaginary;    /**< the samples should have been conjugated */
+    size_t n_threads;
+    bool pin_threads;
+};
+
+/** Results, [n_baselines][n_channels / channel_average][n_products]. */
+struct fx8_visibilities {
+    float *visibilities; /**< [...][re, im] */
+    uint8_t *flags;      /**< 1: flagged */
+    float *nsamples;     /**< 0 .. 1 */
+};
+
+/**
+ * fx8_postprocess_int8 -- mean, unscale, de-bias, flag, average.
+ *
+ * Given:    sums    int64 [n_channels][pair][re, im]
+ *           counts  int64 [pair] valid products
+ * Returned: results, all elements set
+ * Numerics: (float)((double)sum / count / (g_i g_j)), one rounding per
+ *           operation; autos have an imaginary part of exactly 0
+ * Notes:    1) no valid product: value 0, weight 0, flagged
+ *           2) bias: 1/6 per complex product in quantiser steps squared (1/12
+ *              per real component), taken off parallel-hand autos where the
+ *              level, sqrt(mean / 2) without the bias, is at least 1 step; the
+ *              uniform model of rounding fails below; not clamped at 0
+ *           3) average: mean of the unflagged channels of a group weighted by
+ *              nsamples; nsamples is the sum over them divided by n; a group
+ *              that is flagged throughout keeps its data, averaged alike over
+ *              all of it, and is flagged
+ * Source:   DESIGN section 2, "Value written"
+ */
+void fx8_postprocess_int8(const struct fx8_postprocess *plan,
+                          const int64_t *sums, const int64_t *counts,
+                          const struct fx8_visibilities *results);
+
+/** The same for FP32, sums double [n_channels][pair][re, im]; gain and bias
+ *  do not apply. */
+void fx8_postprocess_fp32(const struct fx8_postprocess *plan,
+                          const double *sums, const int64_t *counts,
+                          const struct fx8_visibilities *results);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
