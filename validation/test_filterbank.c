@@ -116,13 +116,14 @@ static double half_width(const double *weights, size_t n_weights, size_t length,
     double offset = 4.0;
     while (offset > 0.0 &&
            response_db(weights, n_weights, length, offset) <= level_db)
-        offset -= 0.002;
+        offset -= 0.0005;
     return offset;
 }
 
 /* Published shapes, N >= 64.  Tolerances: half a unit of the last digit given
- * and 0.01 dB for what still depends on N; the width ratios were read off a
- * sweep whose steps cost up to 1 % of each width. */
+ * and 0.01 dB for what still depends on N.  The width ratios were published
+ * from a sweep of unstated step; computed in steps of 0.0005 channels they are
+ * 2.66, 1.71, 1.80 and 1.37, up to 1 % above: 1.5 % tells the rows apart. */
 static const struct shape {
     size_t n_taps;
     enum fx8_filter_window window;
@@ -159,7 +160,7 @@ static void check_shape(const struct shape *shape)
     if (shape->width_ratio > 0.0) {
         const double ratio = half_width(w, n_weights, length, -53.0) /
                              half_width(w, n_weights, length, -3.0);
-        assert_true(fabs(ratio - shape->width_ratio) < 0.02);
+        assert_true(fabs(ratio / shape->width_ratio - 1.0) < 0.015);
     }
     /* H(0)^2 = (sum w)^2 = N / ENBW. */
     double centre[2];

@@ -9,9 +9,10 @@
 /** Mask of the floats that exist among the 16 from `first` on. */
 FX8_INLINE __mmask16 float_mask(size_t n_floats, size_t first)
 {
-    if (n_floats >= first + 16)
-        return 0xffff;
-    return n_floats <= first ? 0 : (__mmask16)((1u << (n_floats - first)) - 1);
+    if (n_floats <= first)
+        return 0;
+    const size_t n = n_floats - first;
+    return (__mmask16)(n >= 16 ? 0xffff : (1u << n) - 1);
 }
 
 /* Clamping before rounding gives the same as after it, and keeps the
