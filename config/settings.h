@@ -177,6 +177,29 @@ enum fx8_status fx8_settings_load(const char *ini_path,
                                   struct fx8_settings *settings,
                                   struct fx8_error *error);
 
+/**
+ * fx8_settings_files -- the files that [input] files names.
+ *
+ * Returned:  files  in the order of the list, the matches of a pattern in
+ *                   alphabetical order; empty where the key is not given
+ * Status:    FX8_ERR_USAGE, with the key's origin, where a pattern matches
+ *            nothing; FX8_ERR_SYSTEM when memory is short
+ * Ownership: the caller releases `files` with fx8_text_list_clear(); empty
+ *            after failure
+ * Notes:     an entry that names an existing file is that file, whatever
+ *            characters it has; any other entry with * ? [ is a pattern; an
+ *            entry without them stays, for the reader to say what is wrong
+ */
+enum fx8_status fx8_settings_files(const struct fx8_settings *settings,
+                                   struct fx8_text_list *files,
+                                   struct fx8_error *error);
+
+/** Release a list of texts; a zeroed one is legal. */
+void fx8_text_list_clear(struct fx8_text_list *list);
+
+/** Whether "section.key" was given in the file or as an override. */
+bool fx8_settings_given(const struct fx8_settings *settings, const char *key);
+
 /** Release everything that the settings own; a zeroed struct is legal. */
 void fx8_settings_clear(struct fx8_settings *settings);
 

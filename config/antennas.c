@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/antennas.h"
+#include "config/csv.h"
+#include "config/number.h"
+#include "config/positions_json.h"
+#include "config/text.h"
+
+/* Largest label: UVH5 readers take 32-bit integers for granted. */
+#define NUMBER_MAX INT32_MAX
+
+/* Largest coordinate in metres: the diameter of the Earth. */
+#define COORDINATE_MAX_M 12.8e6
+
+/* Least distance in metres: UVH5 readers refuse shorter baselines. */
+#define DISTANCE_MIN_M 1e-3
+
+/* Largest cable delay: a second of fibre is 200,000 km of it. */
+#define DELAY_MAX_NS 1e9
+
+/* Antennas that are being read, and where each stands in the file. */
+struct table {
+    const char *path;
+    struct fx8_antenna *antennas; /* [n] */
+    size_t *lines;                /* [n] */
+    size_t n;
+    struct fx8_error *error;
+};
+
+/* Antenna of a row that says nothing of itself. */
+static struct fx8_antenna nameless(size_t row)
+{
+    struct fx8_antenna antenna = {.number = (int64_t)row, .position = row};
+    snprintf(antenna.name, sizeof antenna.name, "ANT%03zu", row);
+    return antenna;
+}
+
+static enum fx8_status fail_row(const struct table *table, size_t row,
+                                const char *column, const char *value,
+                                const char *expected)
+{
+    return fx8_fail(table->error, FX8_ERR_USAGE,
+                    "%s:%zu: %s: %.80s: expected %s", table->path,
+                    table->lines[row], column,
+                    *value != '\0' ? value : "(empty)", expected);
+}
+
+/* --- columns -------------------------------------------------------------- */
+
+/* Store a field of one kind; false where it is not such a value. */
+typedef bool (*store_function)(struct fx8_antenna *antenna, size_t axis,
+                               const char *text);
+
+static bool store_number(struct fx8_antenna *antenna, size_t axis,
+                         const char *text)
+{
+    (void)axis;
+    return fx8_number_integer(text, &antenna->number) && antenna->number >= 0 &&
+           antenna->number <= NUMBER_MAX;
+}
+
+static bool store_input(struct fx8_antenna *antenna, size_t axis,
+                        const char *text)
+{
+    (void)axis;
+    int64_t position;
+    if (!fx8_number_integer(text, &position) || position < 0 ||
+        position > NUMBER_MAX)
+        return false;
+    antenna->position = (size_t)position;
+    return true;
+}
+
+static bool store_name(struct fx8_antenna *antenna, size_t axis,
+                       const char *text)
+{
+    (void)axis;
+    const size_t length = strlen(text);
+    if (length == 0 || length >= sizeof antenna->name)
+        return false;
+    for (const char *c = text; *c != '\0'; c++)
+        if (*c < 0x20 || *c > 0x7e)
+            return false;
+    memcpy(antenna->name, text, length + 1);
+    return true;
+}
+
+static bool store_coordinate(struct fx8_antenna *antenna, size_t axis,
+                             const char *text)
+{
+    return fx8_number_real(text, &antenna->enu_m[axis]) &&
+           fabs(antenna->enu_m[axis]) <= COORDINATE_MAX_M;
+}
+
+static bool store_delay(struct fx8_antenna *antenna, size_t polarization,
+                        const char *text)
+{
+    double delay_ns;
+    if (!fx8_number_real(text, &delay_ns) || fabs(delay_ns) > DELAY_MAX_NS)
+        return false;
+    antenna->cable_delay_s[polarization] = delay_ns / 1e9;
+    return true;
+}
+
+static bool store_delays(struct fx8_antenna *antenna, size_t axis,
+                         const char *text)
+{
+    (void)axis;
+    return store_delay(antenna, 0, text) && store_delay(antenna, 1, text);
+}
+
+enum column {
+    COLUMN_NUMBER,
+    COLUMN_NAME,
+    COLUMN_EAST,
+    COLUMN_NORTH,
+    COLUMN_UP,
+    COLUMN_DELAY,
+    COLUMN_DELAY_X,
+    COLUMN_DELAY_Y,
+    COLUMN_INPUT,
+    N_COLUMNS
+};
+
+static const struct {
+    const char *name;
+    store_function store;
+    size_t axis; /* or polarisation */
+    bool is_required;
+    const char *expected;
+} columns[N_COLUMNS] = {
+    [COLUMN_NUMBER] = {"number", store_number, 0, false,
+                       "an integer from 0 to 2147483647"},
+    [COLUMN_NAME] = {"name", store_name, 0, false, "1 to 63 ASCII characters"},
+    [COLUMN_EAST] = {"east_m", store_coordinate, 0, true,
+                     "a number of metres, at most 12800000"},
+    [COLUMN_NORTH] = {"north_m", store_coordinate, 1, true,
+                      "a number of metres, at most 12800000"},
+    [COLUMN_UP] = {"up_m", store_coordinate, 2, true,
+                   "a number of metres, at most 12800000"},
+    [COLUMN_DELAY] = {"cable_delay_ns", store_delays, 0, false,
+                      "a number of nanoseconds, at most 1e9"},
+    [COLUMN_DELAY_X] = {"cable_delay_x_ns", store_delay, 0, false,
+                        "a number of nanoseconds, at most 1e9"},
+    [COLUMN_DELAY_Y] = {"cable_delay_y_ns", store_delay, 1, false,
+                        "a number of nanoseconds, at most 1e9"},
+    [COLUMN_INPUT] = {"input", store_input, 0, false,
+                      "a position in the recording, an integer from 0 on"},
+};
+
+/* Which column of the file each of ours is, n_columns where it is absent. */
+static enum fx8_status match_columns(const struct table *table,
+                                     const struct fx8_csv *csv,
+                                     size_t where[N_COLUMNS])
+{
+    for (size_t c = 0; c < N_COLUMNS; c++)
+        where[c] = csv->n_columns;
+    for (size_t i = 0; i < csv->n_columns; i++) {
+        size_t c = 0;
+        while (c < N_COLUMNS && strcmp(columns[c].name, csv->columns[i]) != 0)
+            c++;
+        if (c == N_COLUMNS)
+            return fx8_fail(table->error, FX8_ERR_USAGE,
+                            "%s:%zu: %.80s: unknown column: expected number, "
+                            "name, east_m, north_m, up_m, cable_delay_ns, "
+                            "cable_delay_x_ns, cable_delay_y_ns or input",
+                            table->path, csv->header_line, csv->columns[i]);
+        where[c] = i;
+    }
+    const size_t absent = csv->n_columns;
+    for (size_t c = 0; c < N_COLUMNS; c++)
+        if (columns[c].is_required && where[c] == absent)
+            return fx8_fail(table->error, FX8_ERR_USAGE,
+                            "%s:%zu: %s: expected this column", table->path,
+                            csv->header_line, columns[c].name);
+    const bool has_x = where[COLUMN_DELAY_X] != absent;
+    const bool has_y = where[COLUMN_DELAY_Y] != absent;
+    if (has_x != has_y || (has_x && where[COLUMN_DELAY] != absent))
+        return fx8_fail(table->error, FX8_ERR_USAGE,
+                        "%s:%zu: cable_delay: expected cable_delay_ns alone or "
+                        "both cable_delay_x_ns and cable_delay_y_ns",
+                        table->path, csv->header_line);
+    return FX8_OK;
+}
+
+/* --- formats -------------------------------------------------------------- */
+
+static enum fx8_status allocate(struct table *table, size_t n)
+{
+    table->antennas = calloc(n, sizeof *table->antennas);
+    table->lines = calloc(n, sizeof *table->lines);
+    if (table->antennas == NULL || table->lines == NULL)
+        return fx8_text_no_memory(table->path, table->error);
+    table->n = n;
+    return FX8_OK;
+}
+
+static enum fx8_status read_rows(struct table *table, const struct fx8_csv *csv)
+{
+    size_t where[N_COLUMNS];
+    enum fx8_status status = match_columns(table, csv, where);
+    if (status == FX8_OK)
+        status = allocate(table, csv->n_rows);
+    for (size_t row = 0; row < csv->n_rows && status == FX8_OK; row++) {
+        table->lines[row] = csv->lines[row];
+        table->antennas[row] = nameless(row);
+        for (size_t c = 0; c < N_COLUMNS && status == FX8_OK; c++) {
+            if (where[c] == csv->n_columns)
+                continue;
+            const char *text = csv->fields[row * csv->n_columns + where[c]];
+            if (!columns[c].store(&table->antennas[row], columns[c].axis, text))
+                status = fail_row(table, row, columns[c].name, text,
+                                  columns[c].expected);
+        }
+    }
+    return status;
+}
+
+/* `text` passes to this function. */
+static enum fx8_status read_csv(struct table *table, char *text)
+{
+    struct fx8_csv csv;
+    enum fx8_status status =
+        fx8_csv_parse(table->path, text, &csv, table->error);
+    if (status == FX8_OK)
+        status = read_rows(table, &csv);
+    fx8_csv_clear(&csv);
+    return status;
+}
+
+static enum fx8_status read_json(struct table *table, const char *text)
+{
+    double(*positions)[3] = NULL;
+    size_t *lines = NULL;
+    size_t n = 0;
+    enum fx8_status status = fx8_positions_json_parse(
+        table->path, text, &positions, &lines, &n, table->error);
+    if (status == FX8_OK)
+        status = allocate(table, n);
+    for (size_t row = 0; row < n && status == FX8_OK; row++) {
+        table->lines[row] = lines[row];
+        table->antennas[row] = nameless(row);
+        for (size_t axis = 0; axis < 3; axis++) {
+            const double value = positions[row][axis];
+            char text_m[FX8_NUMBER_TEXT_SIZE];
+            fx8_number_format_real(value, text_m);
+            if (fabs(value) > COORDINATE_MAX_M)
+                status = fail_row(table, row, columns[COLUMN_EAST + axis].name,
+                                  text_m, columns[COLUMN_EAST + axis].expected);
+            table->antennas[row].enu_m[axis] = value;
+        }
+    }
+    free(positions);
+    free(lines);
+    return status;
+}
+
+/* --- checks of the whole table -------------------------------------------- */
+
+/* An antenna in the order of some value of it. */
+struct ranked {
+    double value;
+    size_t row;
+};
+
+static int compare_ranked(const void *a, const void *b)
+{
+    const struct ranked *x = a, *y = b;
+    if (x->value != y->value)
+        return x->value < y->value ? -1 : 1;
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+/* Integers up to 2^31 are exact as doubles. */
+static double number_of(const struct fx8_antenna *antenna)
+{
+    return (double)antenna->number;
+}
+
+static double position_of(const struct fx8_antenna *antenna)
+{
+    return (double)antenna->position;
+}
+
+/* Along a unit vector askew to any array: what is near in space is near here,
+ * and antennas on a line or a grid do not fall together. */
+static double along_of(const struct fx8_antenna *antenna)
+{
+    const double *r = antenna->enu_m;
+    return 0.48 * r[0] + 0.6 * r[1] + 0.64 * r[2];
+}
+
+static void rank(const struct table *table,
+                 double (*value_of)(const struct fx8_antenna *),
+                 struct ranked *ranked)
+{
+    for (size_t row = 0; row < table->n; row++)
+        ranked[row] = (struct ranked){value_of(&table->antennas[row]), row};
+    qsort(ranked, table->n, sizeof *ranked, compare_ranked);
+}
+
+static enum fx8_status check_distinct(const struct table *table,
+                                      const struct ranked *ranked,
+                                      const char *column)
+{
+    for (size_t i = 1; i < table->n; i++)
+        if (ranked[i].value == ranked[i - 1].value)
+            return fx8_fail(table->error, FX8_ERR_USAGE,
+                            "%s:%zu: %s: %.0f: expected once, but it stands on "
+                            "line %zu too",
+                            table->path, table->lines[ranked[i].row], column,
+                            ranked[i].value, table->lines[ranked[i - 1].row]);
+    return FX8_OK;
+}
+
+/* `ranked` by along_of: only neighbours in it can be near each other.  Twice
+ * the distance leaves room for rounding. */
+static enum fx8_status check_apart(const struct table *table,
+                                   const struct ranked *ranked)
+{
+    for (size_t i = 1; i < table->n; i++) {
+        const double *r = table->antennas[ranked[i].row].enu_m;
+        for (size_t j = i; j-- > 0;) {
+            const double *s = table->antennas[ranked[j].row].enu_m;
+            if (ranked[i].value - ranked[j].value >= 2 * DISTANCE_MIN_M)
+                break;
+            if (hypot(hypot(r[0] - s[0], r[1] - s[1]), r[2] - s[2]) <
+                DISTANCE_MIN_M)
+                return fx8_fail(
+                    table->error, FX8_ERR_USAGE,
+                    "%s:%zu: position: %g, %g, %g: expected at least 1 mm from "
+                    "the antenna of line %zu",
+                    table->path, table->lines[ranked[i].row], r[0], r[1], r[2],
+                    table->lines[ranked[j].row]);
+        }
+    }
+    return FX8_OK;
+}
+
+static enum fx8_status check_table(const struct table *table)
+{
+    struct ranked *ranked = calloc(table->n, sizeof *ranked);
+    if (ranked == NULL)
+        return fx8_text_no_memory(table->path, table->error);
+    rank(table, number_of, ranked);
+    enum fx8_status status = check_distinct(table, ranked, "number");
+    if (status == FX8_OK) {
+        rank(table, position_of, ranked);
+        status = check_distinct(table, ranked, "input");
+    }
+    if (status == FX8_OK) {
+        rank(table, along_of, ranked);
+        status = check_apart(table, ranked);
+    }
+    free(ranked);
+    return status;
+}
+
+enum fx8_status fx8_antennas_load(const char *path,
+                                  struct fx8_antenna **antennas,
+                                  size_t *n_antennas, struct fx8_error *error)
+{
+    *antennas = NULL;
+    *n_antennas = 0;
+    struct table table = {.path = path, .error = error};
+    char *text = NULL;
+    enum fx8_status status = fx8_text_read(path, &text, error);
+    if (status != FX8_OK)
+        return status;
+    const char first = text[strspn(text, " \t\n")];
+    if (first == '{' || first == '[') {
+        status = read_json(&table, text);
+        free(text);
+    } else {
+        status = read_csv(&table, text);
+    }
+    if (status == FX8_OK)
+        status = check_table(&table);
+    free(table.lines);
+    if (status != FX8_OK) {
+        free(table.antennas);
+        return status;
+    }
+    *antennas = table.antennas;
+    *n_antennas = table.n;
+    return FX8_OK;
+}

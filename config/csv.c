@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/csv.h"
+#include "config/text.h"
+
+/* Most columns: no table of ours has more than a dozen. */
+#define COLUMNS_MAX 256
+
+/* Lines of a text that is being cut. */
+struct cursor {
+    char *next;
+    size_t line; /* number of the line taken last */
+};
+
+/* The next line that is neither blank nor a comment, or NULL. */
+static char *take_line(struct cursor *cursor)
+{
+    while (*cursor->next != '\0') {
+        char *line = cursor->next;
+        const size_t length = strcspn(line, "\n");
+        cursor->next = line + length + (line[length] == '\n');
+        line[length] = '\0';
+        cursor->line++;
+        line = fx8_text_trim(line);
+        if (*line != '\0' && *line != '#')
+            return line;
+    }
+    return NULL;
+}
+
+static size_t count_fields(const char *line)
+{
+    size_t n_fields = 1;
+    for (; *line != '\0'; line++)
+        n_fields += *line == ',';
+    return n_fields;
+}
+
+/* Cut a line of n_fields fields. */
+static void cut_fields(char *line, size_t n_fields, char **fields)
+{
+    for (size_t i = 0; i < n_fields; i++) {
+        char *end = line + strcspn(line, ",");
+        char *next = *end == ',' ? end + 1 : end;
+        *end = '\0';
+        fields[i] = fx8_text_trim(line);
+        line = next;
+    }
+}
+
+static enum fx8_status read_header(const char *path, struct cursor *cursor,
+                                   struct fx8_csv *csv, struct fx8_error *error)
+{
+    char *line = take_line(cursor);
+    if (line == NULL)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "%s: expected a header line and rows", path);
+    csv->header_line = cursor->line;
+    csv->n_columns = count_fields(line);
+    if (csv->n_columns > COLUMNS_MAX)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "%s:%zu: %zu columns: expected at most %d", path,
+                        cursor->line, csv->n_columns, COLUMNS_MAX);
+    csv->columns = calloc(csv->n_columns, sizeof *csv->columns);
+    if (csv->columns == NULL)
+        return fx8_text_no_memory(path, error);
+    cut_fields(line, csv->n_columns, csv->columns);
+    for (size_t i = 0; i < csv->n_columns; i++) {
+        if (*csv->columns[i] == '\0')
+            return fx8_fail(error, FX8_ERR_USAGE,
+                            "%s:%zu: column %zu: expected a name", path,
+                            cursor->line, i + 1);
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(csv->columns[i], csv->columns[j]) == 0)
+                return fx8_fail(error, FX8_ERR_USAGE,
+                                "%s:%zu: %.80s: expected the column once", path,
+                                cursor->line, csv->columns[i]);
+    }
+    return FX8_OK;
+}
+
+/* Room for one more row, doubling. */
+static enum fx8_status grow(const char *path, struct fx8_csv *csv, size_t *room,
+                            struct fx8_error *error)
+{
+    if (csv->n_rows < *room)
+        return FX8_OK;
+    /* a row takes at least a byte of a text of at most FX8_TEXT_FILE_MAX, so
+     * that these products cannot overflow */
+    const size_t larger = *room == 0 ? 64 : *room * 2;
+    char **fields =
+        realloc(csv->fields, larger * csv->n_columns * sizeof *fields);
+    if (fields != NULL)
+        csv->fields = fields;
+    size_t *lines = realloc(csv->lines, larger * sizeof *lines);
+    if (lines != NULL)
+        csv->lines = lines;
+    if (fields == NULL || lines == NULL)
+        return fx8_text_no_memory(path, error);
+    *room = larger;
+    return FX8_OK;
+}
+
+static enum fx8_status read_rows(const char *path, struct cursor *cursor,
+                                 struct fx8_csv *csv, struct fx8_error *error)
+{
+    size_t room = 0;
+    char *line;
+    while ((line = take_line(cursor)) != NULL) {
+        const size_t n_fields = count_fields(line);
+        if (n_fields != csv->n_columns)
+            return fx8_fail(error, FX8_ERR_USAGE,
+                            "%s:%zu: %zu fields: expected %zu, as the header "
+                            "has",
+                            path, cursor->line, n_fields, csv->n_columns);
+        const enum fx8_status status = grow(path, csv, &room, error);
+        if (status != FX8_OK)
+            return status;
+        cut_fields(line, n_fields, csv->fields + csv->n_rows * n_fields);
+        csv->lines[csv->n_rows++] = cursor->line;
+    }
+    if (csv->n_rows == 0)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "%s: expected rows below the header", path);
+    return FX8_OK;
+}
+
+enum fx8_status fx8_csv_parse(const char *path, char *text, struct fx8_csv *csv,
+                              struct fx8_error *error)
+{
+    *csv = (struct fx8_csv){.text = text};
+    struct cursor cursor = {text, 0};
+    enum fx8_status status = read_header(path, &cursor, csv, error);
+    if (status == FX8_OK)
+        status = read_rows(path, &cursor, csv, error);
+    if (status != FX8_OK)
+        fx8_csv_clear(csv);
+    return status;
+}
+
+enum fx8_status fx8_csv_load(const char *path, struct fx8_csv *csv,
+                             struct fx8_error *error)
+{
+    *csv = (struct fx8_csv){0};
+    char *text = NULL;
+    const enum fx8_status status = fx8_text_read(path, &text, error);
+    return status == FX8_OK ? fx8_csv_parse(path, text, csv, error) : status;
+}
+
+void fx8_csv_clear(struct fx8_csv *csv)
+{
+    free(csv->text);
+    free(csv->columns);
+    free(csv->fields);
+    free(csv->lines);
+    *csv = (struct fx8_csv){0};
+}

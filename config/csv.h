@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * csv.h -- tables as comma-separated values with a header line.
+ *
+ * Notation: blanks around fields do not count, lines that start with '#' and
+ * blank lines are skipped, there are no quotes.
+ */
+#ifndef FX8_CONFIG_CSV_H
+#define FX8_CONFIG_CSV_H
+
+#include <stddef.h>
+
+#include "config/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A table of texts.  Rows and columns as in the file, header apart. */
+struct fx8_csv {
+    char *text; /**< cut into the fields below */
+    size_t n_columns;
+    size_t n_rows;
+    size_t header_line; /**< from 1 */
+    char **columns;     /**< [n_columns] names */
+    char **fields;      /**< [n_rows][n_columns] */
+    size_t *lines;      /**< [n_rows] from 1 */
+};
+
+/**
+ * fx8_csv_parse -- cut a text into a table.
+ *
+ * Given:     path  for messages
+ *            text  from malloc, changed; passes to the table, failed or not
+ * Status:    FX8_ERR_USAGE "FILE[:LINE]: ...": no header, a column without a
+ *            name or twice, a row with another number of fields, no rows;
+ *            FX8_ERR_SYSTEM when memory is short
+ * Ownership: the caller releases the table with fx8_csv_clear(); empty after
+ *            failure
+ */
+enum fx8_status fx8_csv_parse(const char *path, char *text, struct fx8_csv *csv,
+                              struct fx8_error *error);
+
+/** As fx8_csv_parse(), of a file; FX8_ERR_USAGE too when it cannot be read. */
+enum fx8_status fx8_csv_load(const char *path, struct fx8_csv *csv,
+                             struct fx8_error *error);
+
+/** Release a table; a zeroed one is legal. */
+void fx8_csv_clear(struct fx8_csv *csv);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

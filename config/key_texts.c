@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Kinds of values that are texts: names, paths, lists of paths.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "config/keys.h"
+#include "config/text.h"
+
+/* --- names ---------------------------------------------------------------- */
+
+/* UVH5 stores names as ASCII. */
+static bool is_ascii(const char *text)
+{
+    for (; *text != '\0'; text++)
+        if (*text < 0x20 || *text > 0x7e)
+            return false;
+    return true;
+}
+
+static enum fx8_status read_text(const struct fx8_key *key, const char *text,
+                                 const char *folder,
+                                 struct fx8_settings *settings)
+{
+    (void)folder;
+    const size_t length = strlen(text);
+    if (length >= key->size || !is_ascii(text))
+        return FX8_ERR_USAGE;
+    const struct fx8_choice *choice = key->choices;
+    while (choice != NULL && choice->name != NULL &&
+           strcmp(choice->name, text) != 0)
+        choice++;
+    if (choice != NULL && choice->name == NULL)
+        return FX8_ERR_USAGE;
+    memcpy((char *)settings + key->offset, text, length + 1);
+    return FX8_OK;
+}
+
+static void write_text(const struct fx8_key *key,
+                       const struct fx8_settings *settings, FILE *stream)
+{
+    fputs((const char *)settings + key->offset, stream);
+}
+
+static void describe_text(const struct fx8_key *key, FILE *stream)
+{
+    if (key->choices != NULL)
+        fx8_type_choice.describe(key, stream);
+    else
+        fprintf(stream, "at most %zu ASCII characters", key->size - 1);
+}
+
+const struct fx8_key_type fx8_type_text = {
+    .read = read_text, .write = write_text, .describe = describe_text};
+
+/* --- paths ---------------------------------------------------------------- */
+
+static char **path_member(const struct fx8_key *key,
+                          struct fx8_settings *settings)
+{
+    return (char **)(void *)((char *)settings + key->offset);
+}
+
+/* Working directory with a slash at its end, "" where there is none to be
+ * had; free() it. */
+static char *working_folder(void)
+{
+    char *folder = getcwd(NULL, 0);
+    char *joined = NULL;
+    if (folder != NULL) {
+        const size_t length = strlen(folder);
+        joined = malloc(length + 2);
+        if (joined != NULL) {
+            memcpy(joined, folder, length);
+            strcpy(joined + length, folder[length - 1] == '/' ? "" : "/");
+        }
+        free(folder);
+    }
+    return joined;
+}
+
+/* A path as a text that does not depend on the working directory. */
+static void write_absolute(const char *path, FILE *stream)
+{
+    char *folder = path[0] == '/' ? NULL : working_folder();
+    char *joined = NULL;
+    if (folder != NULL)
+        joined = fx8_path_is_pattern(path) ? fx8_path_join_pattern(folder, path)
+                                           : fx8_path_join(folder, path);
+    fputs(joined != NULL ? joined : path, stream);
+    free(joined);
+    free(folder);
+}
+
+/* The word of a path ("none") is kept as it is, unless it is the default:
+ * then it is "". */
+static enum fx8_status read_path(const struct fx8_key *key, const char *text,
+                                 const char *folder,
+                                 struct fx8_settings *settings)
+{
+    const bool is_word = key->word != NULL && strcmp(text, key->word) == 0;
+    if (is_word && strcmp(text, key->fallback) == 0)
+        text = "";
+    if (*text == '\0' || is_word)
+        folder = "";
+    char *path = fx8_path_join(folder, text);
+    if (path == NULL)
+        return FX8_ERR_SYSTEM;
+    free(*path_member(key, settings));
+    *path_member(key, settings) = path;
+    return FX8_OK;
+}
+
+static void write_path(const struct fx8_key *key,
+                       const struct fx8_settings *settings, FILE *stream)
+{
+    const char *path =
+        *(char *const *)(const void *)((const char *)settings + key->offset);
+    if (path == NULL || *path == '\0')
+        fputs(key->fallback, stream);
+    else if (key->word != NULL && strcmp(path, key->word) == 0)
+        fputs(path, stream);
+    else
+        write_absolute(path, stream);
+}
+
+static void describe_path(const struct fx8_key *key, FILE *stream)
+{
+    fputs("a path", stream);
+    if (key->word != NULL)
+        fprintf(stream, ", or %s", key->word);
+}
+
+static void clear_path(const struct fx8_key *key, struct fx8_settings *settings)
+{
+    free(*path_member(key, settings));
+    *path_member(key, settings) = NULL;
+}
+
+const struct fx8_key_type fx8_type_path = {.read = read_path,
+                                           .write = write_path,
+                                           .describe = describe_path,
+                                           .clear = clear_path};
+
+/* --- lists of paths ------------------------------------------------------- */
+
+void fx8_text_list_clear(struct fx8_text_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        free(list->items[i]);
+    free(list->items);
+    *list = (struct fx8_text_list){0};
+}
+
+/* Append [start, end), joined to the folder; an empty item is refused. */
+static enum fx8_status append_path(struct fx8_text_list *list,
+                                   const char *start, size_t length,
+                                   const char *folder)
+{
+    char *item = fx8_text_copy(start, length);
+    if (item == NULL)
+        return FX8_ERR_SYSTEM;
+    const char *path = fx8_text_trim(item);
+    enum fx8_status status = *path == '\0' ? FX8_ERR_USAGE : FX8_OK;
+    if (status == FX8_OK) {
+        char *joined = fx8_path_is_pattern(path)
+                           ? fx8_path_join_pattern(folder, path)
+                           : fx8_path_join(folder, path);
+        char **items =
+            realloc(list->items, (list->count + 1) * sizeof *list->items);
+        if (items != NULL)
+            list->items = items;
+        if (items == NULL || joined == NULL) {
+            free(joined);
+            status = FX8_ERR_SYSTEM;
+        } else {
+            list->items[list->count++] = joined;
+        }
+    }
+    free(item);
+    return status;
+}
+
+static enum fx8_status read_path_list(const struct fx8_key *key,
+                                      const char *text, const char *folder,
+                                      struct fx8_settings *settings)
+{
+    struct fx8_text_list list = {0};
+    enum fx8_status status = FX8_OK;
+    const char *start = text;
+    while (status == FX8_OK && *text != '\0') {
+        const size_t length = strcspn(start, ",");
+        status = append_path(&list, start, length, folder);
+        if (start[length] == '\0')
+            break;
+        start += length + 1;
+    }
+    if (status != FX8_OK) {
+        fx8_text_list_clear(&list);
+        return status;
+    }
+    struct fx8_text_list *stored =
+        (struct fx8_text_list *)(void *)((char *)settings + key->offset);
+    fx8_text_list_clear(stored);
+    *stored = list;
+    return FX8_OK;
+}
+
+static void write_path_list(const struct fx8_key *key,
+                            const struct fx8_settings *settings, FILE *stream)
+{
+    const struct fx8_text_list *list =
+        (const struct fx8_text_list *)(const void *)((const char *)settings +
+                                                     key->offset);
+    for (size_t i = 0; i < list->count; i++) {
+        fputs(i > 0 ? ", " : "", stream);
+        write_absolute(list->items[i], stream);
+    }
+}
+
+static void describe_path_list(const struct fx8_key *key, FILE *stream)
+{
+    (void)key;
+    fputs("paths separated by commas", stream);
+}
+
+static void clear_path_list(const struct fx8_key *key,
+                            struct fx8_settings *settings)
+{
+    fx8_text_list_clear(
+        (struct fx8_text_list *)(void *)((char *)settings + key->offset));
+}
+
+const struct fx8_key_type fx8_type_path_list = {.read = read_path_list,
+                                                .write = write_path_list,
+                                                .describe = describe_path_list,
+                                                .clear = clear_path_list};

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The table of keys, in the order of struct fx8_settings.  Every fallback is
+ * written as fx8_settings_dump() writes it (validation/test_config.c).
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/keys.h"
+
+/* --- words ---------------------------------------------------------------- */
+
+static const struct fx8_choice yes_no[] = {
+    {"yes", true, false},    {"no", false, false}, {"true", true, false},
+    {"false", false, false}, {NULL, 0, false},
+};
+static const struct fx8_choice only_no[] = {
+    {"no", false, false}, {"yes", true, true}, {"false", false, false},
+    {"true", true, true}, {NULL, 0, false},
+};
+static const struct fx8_choice formats[] = {
+    {"auto", FX8_FORMAT_AUTO, false},
+    {"fx8", FX8_FORMAT_FX8, false},
+    {"tart", FX8_FORMAT_TART, false},
+    {"aavs", FX8_FORMAT_AAVS, true},
+    {"digital_rf", FX8_FORMAT_DIGITAL_RF, true},
+    {NULL, 0, false},
+};
+static const struct fx8_choice sidebands[] = {
+    {"as recorded", FX8_SIDEBAND_UNKNOWN, false},
+    {"upper", FX8_SIDEBAND_UPPER, false},
+    {"lower", FX8_SIDEBAND_LOWER, false},
+    {NULL, 0, false},
+};
+static const struct fx8_choice polarization_orders[] = {
+    {"xy", false, false}, {"yx", true, false}, {NULL, 0, false}};
+static const struct fx8_choice orientations[] = {
+    {"east", 0, false}, {"north", 0, false}, {NULL, 0, false}};
+static const struct fx8_choice methods[] = {
+    {"pfb", FX8_METHOD_PFB, false},
+    {"fft", FX8_METHOD_FFT, false},
+    {"none", FX8_METHOD_NONE, false},
+    {NULL, 0, false},
+};
+static const struct fx8_choice windows[] = {
+    {"auto", FX8_WINDOW_AUTO, false},
+    {"hamming", FX8_WINDOW_HAMMING, false},
+    {"hann", FX8_WINDOW_HANN, false},
+    {"rectangular", FX8_WINDOW_RECTANGULAR, false},
+    {NULL, 0, false},
+};
+static const struct fx8_choice levels[] = {
+    {"channel", FX8_LEVEL_CHANNEL, false},
+    {"input", FX8_LEVEL_INPUT, false},
+    {NULL, 0, false},
+};
+static const struct fx8_choice precisions[] = {
+    {"int8", FX8_PRECISION_INT8, false},
+    {"fp32", FX8_PRECISION_FP32, false},
+    {"both", FX8_PRECISION_BOTH, false},
+    {NULL, 0, false},
+};
+static const struct fx8_choice backends[] = {
+    {"auto", FX8_BACKEND_AUTO, false},
+    {"cpu", FX8_BACKEND_CPU, false},
+    {"cuda", FX8_BACKEND_CUDA, false},
+    {NULL, 0, false},
+};
+static const struct fx8_choice delay_modes[] = {
+    {"none", FX8_DELAY_NONE, false},
+    {"cable", FX8_DELAY_CABLE, true},
+    {"track", FX8_DELAY_TRACK, true},
+    {NULL, 0, false},
+};
+static const struct fx8_choice maths[] = {{"ieee", FX8_MATH_IEEE, false},
+                                          {"fast", FX8_MATH_FAST, true},
+                                          {NULL, 0, false}};
+static const struct fx8_choice compressions[] = {
+    {"none", FX8_COMPRESSION_NONE, false},
+    {"gzip", FX8_COMPRESSION_GZIP, false},
+    {"bitshuffle", FX8_COMPRESSION_BITSHUFFLE, false},
+    {NULL, 0, false},
+};
+static const struct fx8_choice sample_types[] = {
+    {"complex", FX8_SAMPLES_COMPLEX, false},
+    {"real", FX8_SAMPLES_REAL, false},
+    {NULL, 0, false},
+};
+
+/* --- sections ------------------------------------------------------------- */
+
+const struct fx8_section fx8_sections[] = {
+    {"input", "what is read, and how it is to be understood"},
+    {"observation", "what the recording does not say of itself; what is given "
+                    "here wins over it"},
+    {"array", "antennas, their positions and the site"},
+    {"channelizer", "the filter bank"},
+    {"quantizer", "level setting before the correlation in 8 bits"},
+    {"correlator", "the correlation: precision, dumps, machine"},
+    {"delay", "alignment of the inputs and tracking of a sky position"},
+    {"postprocess", "from sums to visibilities"},
+    {"output", "the visibility file"},
+    {"simulate", "what `fx8 simulate` makes; site, rate, times stand above"},
+};
+const size_t fx8_sections_count = sizeof fx8_sections / sizeof *fx8_sections;
+
+/* --- keys ----------------------------------------------------------------- */
+
+#define MEMBER(name)                                                           \
+    .offset = offsetof(struct fx8_settings, name),                             \
+    .size = sizeof(((struct fx8_settings *)NULL)->name)
+#define CHOICE(member, words)                                                  \
+    .type = &fx8_type_choice, MEMBER(member), .choices = words
+#define INTEGER(member, low, high)                                             \
+    .type = &fx8_type_integer, MEMBER(member), .minimum = low, .maximum = high
+#define REAL(member, low, high, of_unit)                                       \
+    .type = &fx8_type_real, MEMBER(member), .minimum = low, .maximum = high,   \
+    .unit = of_unit
+#define TEXT(member)      .type = &fx8_type_text, MEMBER(member)
+#define PATH(member)      .type = &fx8_type_path, MEMBER(member)
+#define WORD(text, value) .word = text, .word_value = value
+#define OPTIONAL          WORD("", NAN), .fallback = ""
+
+/* 116 days: with FASTEST_HZ the half samples of a recording stay below 2^63 */
+#define LONGEST_S  1e7
+#define FASTEST_HZ 1e11
+/* largest transform; more channels than that have no use on 8-bit voltages */
+#define MOST_CHANNELS 1048576
+
+const struct fx8_key fx8_keys[] = {
+    {"input", "format", CHOICE(input.format, formats), .fallback = "auto",
+     .help = "Format of the recording; auto: found by looking into it."},
+    {"input", "files", .type = &fx8_type_path_list, MEMBER(input.files),
+     .fallback = "",
+     .help = "Files of one recording, separated by commas; * ? [...] are "
+             "expanded.  Files named on the command line take their place."},
+    {"input", "sideband", CHOICE(input.sideband, sidebands),
+     .fallback = "as recorded",
+     .help = "Which way the recorded band runs: lower means that baseband "
+             "frequency rises where sky frequency falls.  Upper where the "
+             "recording does not say."},
+    {"input", "conjugate", CHOICE(input.conjugate, yes_no), .fallback = "no",
+     .help = "Conjugate complex samples: toggles the sideband.  An error for "
+             "real samples."},
+    {"input", "polarization_order", CHOICE(input.y_first, polarization_orders),
+     .fallback = "xy",
+     .help = "Polarisation of the recorded slots 0 and 1; yx: slot 0 is Y."},
+    {"input", "column_order", TEXT(input.column_order),
+     .fallback = "channel,antenna,pol", .default_only = true,
+     .help = "Order of the columns of AAVS channel files, slowest first."},
+    {"input", "missing_value", .type = &fx8_type_marker,
+     MEMBER(input.missing_value), .minimum = -128, .maximum = 127,
+     .word = "none", .fallback = "none",
+     .help = "Sample value that marks missing data (zero, or an integer such "
+             "as -128): a run of at least missing_run of them counts as not "
+             "recorded."},
+    {"input", "missing_run", INTEGER(input.missing_run, 1, 2147483647),
+     .unit = "samples", .fallback = "64",
+     .help = "Shortest run of missing_value in one input, both parts of a "
+             "complex sample, that counts as missing."},
+    {"input", "scale_to_8bit", TEXT(input.scale_to_8bit), .fallback = "auto",
+     .default_only = true, .help = "Scaling of 16-bit recordings to 8 bits."},
+    {"input", "start_s", REAL(input.start_s, 0, LONGEST_S, "s"),
+     .fallback = "0",
+     .help = "Where to start, from the first sample, rounded to samples."},
+    {"input", "duration_s", REAL(input.duration_s, 1e-9, LONGEST_S, "s"),
+     WORD("all", INFINITY), .fallback = "all",
+     .help = "How much to process, from start_s on, rounded to samples."},
+
+    {"observation", "dc_frequency_hz",
+     REAL(observation.dc_frequency_hz, 0, 1e15, "Hz"), OPTIONAL,
+     .help = "Sky frequency of baseband zero: band centre of complex samples; "
+             "lower edge of real samples in the upper sideband, upper edge in "
+             "the lower."},
+    {"observation", "sample_rate_hz", .type = &fx8_type_rate,
+     MEMBER(observation.sample_rate_hz), .minimum = 1, .maximum = FASTEST_HZ,
+     .unit = "Hz", .fallback = "",
+     .help = "Sampling rate, exact: 16368000 or 25000000/27."},
+    {"observation", "start_time_utc", .type = &fx8_type_time,
+     MEMBER(observation.start_time_utc), .fallback = "",
+     .help = "UTC of the first sample of the recording."},
+    {"observation", "telescope", TEXT(observation.telescope), .fallback = "",
+     .help = "Name of the telescope, written to the output."},
+    {"observation", "instrument", TEXT(observation.instrument), .fallback = "",
+     .help = "Name of the receiver or back end, written to the output."},
+    {"observation", "object", TEXT(observation.object), .fallback = "",
+     .help = "What was observed, written to the output."},
+
+    {"array", "antennas", .type = &fx8_type_selection, MEMBER(array.antennas),
+     .minimum = 0, .maximum = 65535, .fallback = "all",
+     .help = "Antennas to correlate, as 0-based positions in the recording. "
+             "A number alone is a count: the first so many; one antenna is a "
+             "list such as 5-5."},
+    {"array", "polarizations", INTEGER(array.polarizations, 1, 2),
+     WORD("as recorded", 0), .fallback = "as recorded",
+     .help = "1 on a recording of two polarisations: X only."},
+    {"array", "positions", PATH(array.positions), .word = "none",
+     .fallback = "",
+     .help = "Antenna table: CSV, or TART's JSON.  It wins over a table in "
+             "the recording.  none: no positions are known (bench tests), the "
+             "antennas are written 1 m apart."},
+    {"array", "latitude_deg", REAL(array.site.latitude_deg, -90, 90, "deg"),
+     OPTIONAL,
+     .help = "Geodetic latitude of the site (WGS84), north positive."},
+    {"array", "longitude_deg", REAL(array.site.longitude_deg, -180, 360, "deg"),
+     OPTIONAL, .help = "Longitude of the site (WGS84), east positive."},
+    /* readers of UVH5 refuse what is not 6350 to 6390 km from the geocentre */
+    {"array", "altitude_m", REAL(array.site.altitude_m, -5000, 10000, "m"),
+     OPTIONAL, .help = "Height of the site above the WGS84 ellipsoid."},
+    {"array", "x_orientation", TEXT(array.x_orientation),
+     .choices = orientations, .fallback = "east",
+     .help = "Where the X dipoles point, written to the output."},
+    {"array", "flag_antennas", .type = &fx8_type_numbers,
+     MEMBER(array.flag_antennas), .minimum = 0, .maximum = 2147483647,
+     .fallback = "",
+     .help = "Numbers of antennas whose data are kept but flagged."},
+
+    {"channelizer", "method", CHOICE(channelizer.method, methods),
+     .fallback = "pfb",
+     .help = "pfb: polyphase filter bank; fft: windowed transform; none: the "
+             "recorded samples of an already narrow channel are correlated as "
+             "they are."},
+    {"channelizer", "channels", INTEGER(channelizer.channels, 1, MOST_CHANNELS),
+     .help = "Channels of each recorded band.  With method none it is 1 and "
+             "need not be given."},
+    {"channelizer", "taps", INTEGER(channelizer.taps, 1, 64), .fallback = "8",
+     .help = "Length of the polyphase filter in transforms; not used with "
+             "method fft or none."},
+    {"channelizer", "window", CHOICE(channelizer.window, windows),
+     .fallback = "auto",
+     .help = "Window of the filter; auto: hamming for pfb, rectangular for "
+             "fft."},
+    {"channelizer", "keep_fraction", .type = &fx8_type_fraction,
+     MEMBER(channelizer.keep_fraction), .minimum = 0, .maximum = 1,
+     .fallback = "1", .default_only = true,
+     .help = "Central part of each band that is kept, such as 27/32 of an "
+             "oversampled one."},
+    {"channelizer", "flag_edges",
+     INTEGER(channelizer.flag_edges, 0, MOST_CHANNELS / 2), WORD("auto", -1),
+     .unit = "channels", .fallback = "auto",
+     .help = "Channels flagged on each side of each band, data kept; auto: 2 "
+             "for complex samples, 1 for real ones, 0 with method none."},
+    {"channelizer", "flag_dc", CHOICE(channelizer.flag_dc, yes_no),
+     .fallback = "no", .help = "Flag the channel of baseband zero, data kept."},
+
+    /* below 0.1 nearly everything rounds to zero; at 60 LSB the clipping at
+     * +-127 takes 3.4 % of the samples */
+    {"quantizer", "target_rms", REAL(quantizer.target_rms, 0.1, 60, "LSB"),
+     .fallback = "20",
+     .help = "Level that every input and channel is set to, rms of the real "
+             "or imaginary part.  16 to 24 loses least."},
+    {"quantizer", "level", CHOICE(quantizer.level, levels),
+     .fallback = "channel",
+     .help = "One gain per input and channel, or one per input."},
+    {"quantizer", "dither", CHOICE(quantizer.dither, only_no), .fallback = "no",
+     .help = "Dither before rounding."},
+
+    {"correlator", "precision", CHOICE(correlator.precision, precisions),
+     .fallback = "int8",
+     .help = "int8: quantised spectra, exact integers; fp32: floats; both: "
+             "two files from one channelisation, and their comparison."},
+    {"correlator", "backend", CHOICE(correlator.backend, backends),
+     .fallback = "auto", .help = "Where to compute."},
+    {"correlator", "device", TEXT(correlator.device), .fallback = "auto",
+     .help = "Which GPU."},
+    {"correlator", "kernel", TEXT(correlator.kernel), .fallback = "auto",
+     .help = "Variant of the kernels, for tests; auto: the fastest that this "
+             "machine runs."},
+    {"correlator", "integration_time_s",
+     REAL(correlator.integration_time_s, 1e-3, LONGEST_S, "s"),
+     WORD("all", INFINITY),
+     .help = "Length of a dump, rounded to whole spectra; all: one dump of "
+             "everything."},
+    {"correlator", "threads", INTEGER(correlator.threads, 0, 1024),
+     .fallback = "0", .help = "Threads that compute; 0: all that there are."},
+    {"correlator", "pin_threads", CHOICE(correlator.pin_threads, yes_no),
+     .fallback = "no", .help = "Bind each thread to a processor."},
+    {"correlator", "memory_limit_mib",
+     INTEGER(correlator.memory_limit_mib, 1, 1073741824), WORD("auto", 0),
+     .unit = "MiB", .fallback = "auto",
+     .help = "Memory that the correlation may use; auto: as much as it works "
+             "best with."},
+
+    {"delay", "mode", CHOICE(delay.mode, delay_modes), .fallback = "none",
+     .help = "none: the antennas are correlated as recorded; cable: cable "
+             "delays are removed; track: a phase centre is followed too."},
+    {"delay", "phase_center_ra_deg",
+     REAL(delay.phase_center_ra_deg, 0, 360, "deg"), OPTIONAL,
+     .default_only = true,
+     .help = "Right ascension of the phase centre, ICRS."},
+    {"delay", "phase_center_dec_deg",
+     REAL(delay.phase_center_dec_deg, -90, 90, "deg"), OPTIONAL,
+     .default_only = true, .help = "Declination of the phase centre, ICRS."},
+    {"delay", "phase_center_name", TEXT(delay.phase_center_name),
+     .fallback = "", .default_only = true,
+     .help = "Name of the phase centre, written to the output."},
+    {"delay", "dut1_s", REAL(delay.dut1_s, -1, 1, "s"), OPTIONAL,
+     .help = "UT1 - UTC on the day.  Only with it sidereal times are written; "
+             "readers work them out otherwise."},
+    {"delay", "iers_file", PATH(delay.iers_file), .fallback = "",
+     .default_only = true, .help = "IERS table of UT1 - UTC and polar motion."},
+
+    {"postprocess", "math", CHOICE(postprocess.math, maths), .fallback = "ieee",
+     .help = "Functions of the post-processing: ieee or fast, approximate "
+             "ones."},
+    {"postprocess", "quicklook", PATH(postprocess.quicklook), .word = "none",
+     .fallback = "none", .default_only = true,
+     .help = "Quick-look file beside the visibilities."},
+    {"postprocess", "quantization_bias",
+     CHOICE(postprocess.quantization_bias, yes_no), .fallback = "yes",
+     .help = "Remove the rounding noise of the 8-bit quantiser from the "
+             "autocorrelations."},
+
+    {"output", "file", PATH(output.file), .fallback = "",
+     .help = "UVH5 file to write; -o on the command line takes its place."},
+    {"output", "channel_average",
+     INTEGER(output.channel_average, 1, MOST_CHANNELS), .unit = "channels",
+     .fallback = "1",
+     .help = "Channels averaged into one after the correlation; a divisor of "
+             "the channels written."},
+    {"output", "compression", CHOICE(output.compression, compressions),
+     .fallback = "none",
+     .help = "Compression of the visibilities; bitshuffle needs the HDF5 "
+             "plug-in of that name here and at the reader."},
+
+    {"simulate", "sources", PATH(simulate.sources), .fallback = "",
+     .help = "CSV of the sources: az_deg, el_deg or ra_deg, dec_deg, then I, "
+             "Q, U, V in units of the receiver noise, optional tone_hz.  "
+             "Empty: receiver noise alone."},
+    {"simulate", "noise_rms", REAL(simulate.noise_rms, 0, 127, "LSB"),
+     .fallback = "16",
+     .help = "Receiver noise, rms of a real sample or of one part of a "
+             "complex sample; 0: none."},
+    {"simulate", "duration_s", REAL(simulate.duration_s, 1e-9, LONGEST_S, "s"),
+     .fallback = "1", .help = "Length of the recording made."},
+    {"simulate", "samples", CHOICE(simulate.samples, sample_types),
+     .fallback = "complex", .help = "Kind of samples."},
+    {"simulate", "gain_spread", REAL(simulate.gain_spread, 0, 1, ""),
+     .fallback = "0",
+     .help = "Spread of the gains of the inputs, relative to 1; 0: all equal."},
+    {"simulate", "dropout_fraction",
+     REAL(simulate.dropout_fraction, 0, 0.9, ""), .fallback = "0",
+     .help = "Part of the samples that is marked missing."},
+    {"simulate", "seed", INTEGER(simulate.seed, 0, 2147483647), .fallback = "1",
+     .help = "Start of the random numbers: the same seed "
+             "gives the same recording."},
+};
+const size_t fx8_keys_count = sizeof fx8_keys / sizeof *fx8_keys;
+
+bool fx8_section_exists(const char *name)
+{
+    for (size_t i = 0; i < fx8_sections_count; i++)
+        if (strcmp(fx8_sections[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+const struct fx8_key *fx8_key_find(const char *section, const char *name)
+{
+    for (size_t i = 0; i < fx8_keys_count; i++)
+        if (strcmp(fx8_keys[i].section, section) == 0 &&
+            strcmp(fx8_keys[i].name, name) == 0)
+            return &fx8_keys[i];
+    return NULL;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * keys.h -- the one table of configuration keys.  It drives the parser, the
+ * messages, `fx8 config --keys` and `fx8 config --dump`; a new key is one line
+ * of the table in keys.c and one member of struct fx8_settings.
+ */
+#ifndef FX8_CONFIG_KEYS_H
+#define FX8_CONFIG_KEYS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "config/settings.h"
+#include "config/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Room for what the functions that describe a key write. */
+#define FX8_KEY_EXPECTED_SIZE 320
+
+struct fx8_key;
+
+/** How values of a kind are read, written and described. */
+struct fx8_key_type {
+    /**
+     * read -- store the value of a text in the member of `key`.
+     *
+     * Given:  folder  what relative paths are joined to, "" or with its slash
+     * Status: FX8_ERR_USAGE where the text is not such a value or out of
+     *         range, FX8_ERR_SYSTEM when memory is short; no message, and the
+     *         member keeps what it had
+     */
+    enum fx8_status (*read)(const struct fx8_key *key, const char *text,
+                            const char *folder, struct fx8_settings *settings);
+
+    /** write -- the value as a text that read() takes back unchanged. */
+    void (*write)(const struct fx8_key *key,
+                  const struct fx8_settings *settings, FILE *stream);
+
+    /** What is expected, to follow that word: "an integer from 1 to 64". */
+    void (*describe)(const struct fx8_key *key, FILE *stream);
+
+    /** Release what the member owns; NULL: it owns nothing. */
+    void (*clear)(const struct fx8_key *key, struct fx8_settings *settings);
+};
+
+/** One word that a key accepts.  A table of them ends with a NULL name. */
+struct fx8_choice {
+    const char *name;
+    int value;
+    bool is_later; /**< known, but its stage is not built yet */
+};
+
+/** One key. */
+struct fx8_key {
+    const char *section;
+    const char *name;
+    const struct fx8_key_type *type;
+    size_t offset; /**< of the member in struct fx8_settings ... */
+    size_t size;   /**< ... and its size in bytes */
+    const char *unit;
+    double minimum; /**< range of numbers, both ends included */
+    double maximum;
+    const char *word;  /**< accepted in place of a number or path ... */
+    double word_value; /**< ... and the number it stands for */
+    const struct fx8_choice *choices;
+    const char *fallback; /**< text of the default; NULL: required */
+    bool default_only;    /**< its stage is not built yet */
+    const char *help;
+};
+
+/** One section, in the order of the table. */
+struct fx8_section {
+    const char *name;
+    const char *help;
+};
+
+/** Where the value of a key came from. */
+struct fx8_key_origin {
+    enum { FX8_ORIGIN_DEFAULT = 0, FX8_ORIGIN_FILE, FX8_ORIGIN_OVERRIDE } kind;
+    char *file;  /**< FX8_ORIGIN_FILE: as it was named */
+    size_t line; /**< FX8_ORIGIN_FILE: from 1 */
+    char *text;  /**< the value as it was written; NULL for a default */
+};
+
+extern const struct fx8_key fx8_keys[];
+extern const size_t fx8_keys_count;
+extern const struct fx8_section fx8_sections[];
+extern const size_t fx8_sections_count;
+
+extern const struct fx8_key_type fx8_type_choice;
+extern const struct fx8_key_type fx8_type_integer;
+extern const struct fx8_key_type fx8_type_real;
+extern const struct fx8_key_type fx8_type_rate;
+extern const struct fx8_key_type fx8_type_fraction;
+extern const struct fx8_key_type fx8_type_time;
+extern const struct fx8_key_type fx8_type_text;
+extern const struct fx8_key_type fx8_type_path;
+extern const struct fx8_key_type fx8_type_path_list;
+extern const struct fx8_key_type fx8_type_selection; /* all, count or list */
+extern const struct fx8_key_type fx8_type_numbers;   /* list */
+extern const struct fx8_key_type fx8_type_marker;
+
+/** Key by section and name, or NULL. */
+const struct fx8_key *fx8_key_find(const char *section, const char *name);
+
+/** The key whose spelling, section or both are nearest; NULL where nothing is
+ *  near enough to be what was meant. */
+const struct fx8_key *fx8_key_nearest(const char *section, const char *name);
+
+/** The section whose spelling is nearest, or NULL. */
+const char *fx8_section_nearest(const char *name);
+
+/** Whether there is a section of that name. */
+bool fx8_section_exists(const char *name);
+
+/** Whether the stage that a valid text of this key asks for is built. */
+bool fx8_key_is_built(const struct fx8_key *key, const char *text);
+
+/** Whether the key is required and was not given. */
+bool fx8_key_is_missing(const struct fx8_key *key,
+                        const struct fx8_settings *settings);
+
+/** What values of the key look like: "an integer from 1 to 64". */
+void fx8_key_describe(const struct fx8_key *key,
+                      char text[FX8_KEY_EXPECTED_SIZE]);
+
+/** What this build accepts, to follow "expected ": as fx8_key_describe(), or
+ *  the default where nothing else is built yet. */
+void fx8_key_expected(const struct fx8_key *key,
+                      char text[FX8_KEY_EXPECTED_SIZE]);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Loading: defaults, then the file, then the overrides, then what no key can
+ * say alone.  Printing is in settings_print.c.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/ini.h"
+#include "config/keys.h"
+#include "config/settings.h"
+#include "config/text.h"
+
+/* Longest part of a value that a message quotes. */
+#define QUOTED_MAX 120
+
+/* --- where values come from ----------------------------------------------- */
+
+/* Key of "section.key", or NULL. */
+static const struct fx8_key *find_by_full_name(const char *name)
+{
+    for (size_t i = 0; i < fx8_keys_count; i++) {
+        const size_t n_section = strlen(fx8_keys[i].section);
+        if (strncmp(name, fx8_keys[i].section, n_section) == 0 &&
+            name[n_section] == '.' &&
+            strcmp(name + n_section + 1, fx8_keys[i].name) == 0)
+            return &fx8_keys[i];
+    }
+    return NULL;
+}
+
+static struct fx8_key_origin *origin_of(const struct fx8_settings *settings,
+                                        const struct fx8_key *key)
+{
+    return &settings->origins[key - fx8_keys];
+}
+
+bool fx8_settings_given(const struct fx8_settings *settings, const char *key)
+{
+    const struct fx8_key *found = find_by_full_name(key);
+    return found != NULL && settings->origins != NULL &&
+           origin_of(settings, found)->kind != FX8_ORIGIN_DEFAULT;
+}
+
+/* The fault of one value: "FILE:LINE: section.key: value: TEXT". */
+static enum fx8_status fail_value(const struct fx8_key *key,
+                                  const struct fx8_key_origin *origin,
+                                  struct fx8_error *error, const char *text)
+{
+    const char *value = origin->text != NULL ? origin->text : key->fallback;
+    if (value == NULL)
+        value = "(not given)";
+    if (*value == '\0')
+        value = "(empty)";
+    const char *dots = strlen(value) > QUOTED_MAX ? "..." : "";
+    if (origin->kind == FX8_ORIGIN_FILE)
+        return fx8_fail(error, FX8_ERR_USAGE, "%s:%zu: %s.%s: %.*s%s: %s",
+                        origin->file, origin->line, key->section, key->name,
+                        QUOTED_MAX, value, dots, text);
+    return fx8_fail(error, FX8_ERR_USAGE, "%s: %s.%s: %.*s%s: %s",
+                    origin->kind == FX8_ORIGIN_OVERRIDE ? "--set" : "default",
+                    key->section, key->name, QUOTED_MAX, value, dots, text);
+}
+
+enum fx8_status fx8_settings_fail(const struct fx8_settings *settings,
+                                  const char *key, struct fx8_error *error,
+                                  const char *format, ...)
+{
+    char text[FX8_ERROR_MESSAGE_SIZE];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    const struct fx8_key *found = find_by_full_name(key);
+    if (found == NULL || settings->origins == NULL)
+        return fx8_fail(error, FX8_ERR_USAGE, "%s: %s", key, text);
+    return fail_value(found, origin_of(settings, found), error, text);
+}
+
+bool fx8_key_is_missing(const struct fx8_key *key,
+                        const struct fx8_settings *settings)
+{
+    /* method none has one channel, said or not */
+    const bool is_implied = settings->channelizer.method == FX8_METHOD_NONE &&
+                            strcmp(key->name, "channels") == 0;
+    return key->fallback == NULL && !is_implied &&
+           origin_of(settings, key)->kind == FX8_ORIGIN_DEFAULT;
+}
+
+/* --- one value ------------------------------------------------------------ */
+
+/* What an INI file could not hold: it would not survive a dump. */
+static const char *unwritable_part(const char *text)
+{
+    if (*text == ';')
+        return "expected no ';' at its start, where it opens a comment";
+    for (const char *c = text; *c != '\0'; c++) {
+        if ((unsigned char)*c < 0x20 && *c != '\t')
+            return "expected no control character";
+        if (*c == ';' && (c[-1] == ' ' || c[-1] == '\t'))
+            return "expected no ';' after a blank, where it opens a comment";
+    }
+    return NULL;
+}
+
+/* Give a key the value of a text; `origin` says whence and passes to the
+ * settings, failed or not. */
+static enum fx8_status assign(struct fx8_settings *settings,
+                              const struct fx8_key *key,
+                              struct fx8_key_origin origin, const char *folder,
+                              struct fx8_error *error)
+{
+    struct fx8_key_origin *stored = origin_of(settings, key);
+    free(stored->file);
+    free(stored->text);
+    *stored = origin;
+    if (origin.text == NULL ||
+        (origin.kind == FX8_ORIGIN_FILE && origin.file == NULL))
+        return fx8_text_no_memory("the configuration", error);
+    const char *unwritable = unwritable_part(origin.text);
+    if (unwritable != NULL)
+        return fail_value(key, stored, error, unwritable);
+
+    const enum fx8_status status =
+        key->type->read(key, origin.text, folder, settings);
+    if (status == FX8_ERR_SYSTEM)
+        return fx8_text_no_memory("the configuration", error);
+    const bool is_built = fx8_key_is_built(key, origin.text);
+    if (status == FX8_OK && is_built)
+        return FX8_OK;
+    char expected[FX8_KEY_EXPECTED_SIZE];
+    char text[FX8_KEY_EXPECTED_SIZE + 40];
+    fx8_key_expected(key, expected);
+    snprintf(text, sizeof text, "%sexpected %s",
+             is_built ? "" : "is not built yet: ", expected);
+    return fail_value(key, stored, error, text);
+}
+
+/* `place` is "FILE:LINE" or "--set". */
+static enum fx8_status fail_unknown(const char *place, const char *section,
+                                    const char *name, const char *value,
+                                    struct fx8_error *error)
+{
+    const struct fx8_key *nearest = fx8_key_nearest(section, name);
+    if (nearest == NULL)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "%s: %.80s.%.80s: %.80s: unknown key; `fx8 config "
+                        "--keys` lists those there are",
+                        place, section, name, value);
+    return fx8_fail(error, FX8_ERR_USAGE,
+                    "%s: %.80s.%.80s: %.80s: unknown key; did you mean %s.%s?",
+                    place, section, name, value, nearest->section,
+                    nearest->name);
+}
+
+/* --- the file ------------------------------------------------------------- */
+
+struct loader {
+    struct fx8_settings *settings;
+    const char *folder; /* of the INI file */
+};
+
+static enum fx8_status take_header(const struct fx8_ini_entry *entry,
+                                   struct fx8_error *error)
+{
+    if (fx8_section_exists(entry->section))
+        return FX8_OK;
+    const char *nearest = fx8_section_nearest(entry->section);
+    if (nearest != NULL)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "%s:%zu: [%.80s]: unknown section; did you mean [%s]?",
+                        entry->path, entry->line, entry->section, nearest);
+    return fx8_fail(error, FX8_ERR_USAGE,
+                    "%s:%zu: [%.80s]: unknown section; `fx8 config --keys` "
+                    "lists those there are",
+                    entry->path, entry->line, entry->section);
+}
+
+static enum fx8_status take_entry(void *context,
+                                  const struct fx8_ini_entry *entry,
+                                  struct fx8_error *error)
+{
+    struct loader *loader = context;
+    if (entry->key == NULL)
+        return take_header(entry, error);
+    const struct fx8_key *key = fx8_key_find(entry->section, entry->key);
+    if (key == NULL) {
+        char place[FX8_ERROR_MESSAGE_SIZE / 2];
+        snprintf(place, sizeof place, "%s:%zu", entry->path, entry->line);
+        return fail_unknown(place, entry->section, entry->key, entry->value,
+                            error);
+    }
+    const struct fx8_key_origin *earlier = origin_of(loader->settings, key);
+    if (earlier->kind == FX8_ORIGIN_FILE)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "%s:%zu: %s.%s: %.80s: expected once, but it stands on "
+                        "line %zu too",
+                        entry->path, entry->line, key->section, key->name,
+                        entry->value, earlier->line);
+    const struct fx8_key_origin origin = {
+        .kind = FX8_ORIGIN_FILE,
+        .file = fx8_text_copy(entry->path, strlen(entry->path)),
+        .line = entry->line,
+        .text = fx8_text_copy(entry->value, strlen(entry->value)),
+    };
+    return assign(loader->settings, key, origin, loader->folder, error);
+}
+
+static enum fx8_status load_file(const char *path,
+                                 struct fx8_settings *settings,
+                                 struct fx8_error *error)
+{
+    char *folder = fx8_path_folder(path);
+    if (folder == NULL)
+        return fx8_text_no_memory(path, error);
+    struct loader loader = {settings, folder};
+    const enum fx8_status status =
+        fx8_ini_parse(path, take_entry, &loader, error);
+    free(folder);
+    return status;
+}
+
+/* --- overrides and defaults ----------------------------------------------- */
+
+/* One text "section.key=value"; blanks around each part do not count. */
+static enum fx8_status apply_override(struct fx8_settings *settings,
+                                      const char *text, struct fx8_error *error)
+{
+    char *copy = fx8_text_copy(text, strlen(text));
+    if (copy == NULL)
+        return fx8_text_no_memory("the configuration", error);
+    enum fx8_status status;
+    char *equals = strchr(copy, '=');
+    char *dot = strchr(copy, '.');
+    if (equals == NULL || dot == NULL || dot > equals) {
+        status = fx8_fail(error, FX8_ERR_USAGE,
+                          "--set: %.80s: expected section.key=value", text);
+        goto cleanup;
+    }
+    *dot = *equals = '\0';
+    const char *section = fx8_text_trim(copy);
+    const char *name = fx8_text_trim(dot + 1);
+    const char *value = fx8_text_trim(equals + 1);
+    const struct fx8_key *key = fx8_key_find(section, name);
+    if (key == NULL) {
+        status = fail_unknown("--set", section, name, value, error);
+        goto cleanup;
+    }
+    const struct fx8_key_origin origin = {
+        .kind = FX8_ORIGIN_OVERRIDE,
+        .text = fx8_text_copy(value, strlen(value)),
+    };
+    status = assign(settings, key, origin, "", error);
+cleanup:
+    free(copy);
+    return status;
+}
+
+static enum fx8_status set_defaults(struct fx8_settings *settings,
+                                    struct fx8_error *error)
+{
+    for (size_t i = 0; i < fx8_keys_count; i++) {
+        const struct fx8_key *key = &fx8_keys[i];
+        /* a required key that is left out: 0 or NaN */
+        if (key->fallback == NULL && key->type == &fx8_type_real)
+            *(double *)(void *)((char *)settings + key->offset) = NAN;
+        if (key->fallback != NULL &&
+            key->type->read(key, key->fallback, "", settings) != FX8_OK)
+            return fx8_text_no_memory("the configuration", error);
+    }
+    return FX8_OK;
+}
+
+/* --- what no key can say alone -------------------------------------------- */
+
+static enum fx8_status check_method_none(struct fx8_settings *settings,
+                                         struct fx8_error *error)
+{
+    if (fx8_settings_given(settings, "channelizer.channels") &&
+        settings->channelizer.channels != 1)
+        return fx8_settings_fail(settings, "channelizer.channels", error,
+                                 "expected 1 with channelizer.method = none");
+    settings->channelizer.channels = 1;
+    if (settings->channelizer.window != FX8_WINDOW_AUTO)
+        return fx8_settings_fail(settings, "channelizer.window", error,
+                                 "expected auto with channelizer.method = "
+                                 "none, which has no filter");
+    if (settings->channelizer.flag_dc)
+        return fx8_settings_fail(settings, "channelizer.flag_dc", error,
+                                 "expected no with channelizer.method = none, "
+                                 "whose one channel it would flag");
+    return FX8_OK;
+}
+
+static enum fx8_status check_required_keys(const struct fx8_settings *settings,
+                                           const char *ini_path,
+                                           struct fx8_error *error)
+{
+    for (size_t i = 0; i < fx8_keys_count; i++) {
+        const struct fx8_key *key = &fx8_keys[i];
+        if (!fx8_key_is_missing(key, settings))
+            continue;
+        char expected[FX8_KEY_EXPECTED_SIZE];
+        fx8_key_expected(key, expected);
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "%s: %s.%s: (not given): expected %s",
+                        ini_path != NULL ? ini_path : "configuration",
+                        key->section, key->name, expected);
+    }
+    return FX8_OK;
+}
+
+static enum fx8_status check_together(struct fx8_settings *settings,
+                                      struct fx8_error *error)
+{
+    if (settings->channelizer.method == FX8_METHOD_NONE) {
+        const enum fx8_status status = check_method_none(settings, error);
+        if (status != FX8_OK)
+            return status;
+    }
+    const int64_t channels = settings->channelizer.channels;
+    if (channels == 0)
+        return FX8_OK; /* a fragment */
+    const int64_t edges = settings->channelizer.flag_edges;
+    if (edges > 0 && 2 * edges >= channels)
+        return fx8_settings_fail(settings, "channelizer.flag_edges", error,
+                                 "expected less than half of the %lld channels",
+                                 (long long)channels);
+    if (channels % settings->output.channel_average != 0)
+        return fx8_settings_fail(settings, "output.channel_average", error,
+                                 "expected a divisor of the %lld channels",
+                                 (long long)channels);
+    return FX8_OK;
+}
+
+/* --- all of it ------------------------------------------------------------ */
+
+enum fx8_status fx8_settings_load(const char *ini_path,
+                                  const char *const *overrides,
+                                  size_t n_overrides, bool check_required,
+                                  struct fx8_settings *settings,
+                                  struct fx8_error *error)
+{
+    *settings = (struct fx8_settings){0};
+    settings->origins = calloc(fx8_keys_count, sizeof *settings->origins);
+    enum fx8_status status =
+        settings->origins == NULL
+            ? fx8_text_no_memory("the configuration", error)
+            : set_defaults(settings, error);
+    if (status == FX8_OK && ini_path != NULL)
+        status = load_file(ini_path, settings, error);
+    for (size_t i = 0; i < n_overrides && status == FX8_OK; i++)
+        status = apply_override(settings, overrides[i], error);
+    if (status == FX8_OK && check_required)
+        status = check_required_keys(settings, ini_path, error);
+    if (status == FX8_OK)
+        status = check_together(settings, error);
+    if (status != FX8_OK)
+        fx8_settings_clear(settings);
+    return status;
+}
+
+void fx8_settings_clear(struct fx8_settings *settings)
+{
+    for (size_t i = 0; i < fx8_keys_count; i++) {
+        if (fx8_keys[i].type->clear != NULL)
+            fx8_keys[i].type->clear(&fx8_keys[i], settings);
+        if (settings->origins != NULL) {
+            free(settings->origins[i].file);
+            free(settings->origins[i].text);
+        }
+    }
+    free(settings->origins);
+    *settings = (struct fx8_settings){0};
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "config/settings.h"
+#include "config/text.h"
+
+static enum fx8_status append(struct fx8_text_list *list, const char *path,
+                              struct fx8_error *error)
+{
+    char **items =
+        realloc(list->items, (list->count + 1) * sizeof *list->items);
+    if (items != NULL)
+        list->items = items;
+    char *copy = fx8_text_copy(path, strlen(path));
+    if (items == NULL || copy == NULL) {
+        free(copy);
+        return fx8_text_no_memory("the list of files", error);
+    }
+    list->items[list->count++] = copy;
+    return FX8_OK;
+}
+
+static enum fx8_status append_matches(const struct fx8_settings *settings,
+                                      const char *pattern,
+                                      struct fx8_text_list *files,
+                                      struct fx8_error *error)
+{
+    glob_t matches = {0};
+    enum fx8_status status = FX8_OK;
+    const int code = glob(pattern, 0, NULL, &matches);
+    if (code == GLOB_NOSPACE)
+        status = fx8_text_no_memory("the list of files", error);
+    else if (code != 0)
+        status = fx8_settings_fail(settings, "input.files", error,
+                                   "expected files that match %s", pattern);
+    for (size_t i = 0; status == FX8_OK && i < matches.gl_pathc; i++)
+        status = append(files, matches.gl_pathv[i], error);
+    globfree(&matches);
+    return status;
+}
+
+enum fx8_status fx8_settings_files(const struct fx8_settings *settings,
+                                   struct fx8_text_list *files,
+                                   struct fx8_error *error)
+{
+    *files = (struct fx8_text_list){0};
+    enum fx8_status status = FX8_OK;
+    for (size_t i = 0; status == FX8_OK && i < settings->input.files.count;
+         i++) {
+        const char *entry = settings->input.files.items[i];
+        status = fx8_path_is_pattern(entry) && access(entry, F_OK) != 0
+                     ? append_matches(settings, entry, files, error)
+                     : append(files, entry, error);
+    }
+    if (status != FX8_OK)
+        fx8_text_list_clear(files);
+    return status;
+}

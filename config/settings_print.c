@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Settings as text: the resolved configuration, the reference of all keys.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/keys.h"
+#include "config/settings.h"
+
+#define LINE_COLUMNS       80
+#define DESCRIPTION_COLUMN 38
+#define HELP_COLUMN        6
+
+/* Print words from column `column` on, wrapped and indented to `indent`. */
+static void print_wrapped(FILE *stream, const char *text, int column,
+                          int indent)
+{
+    bool is_first = true;
+    while (*text != '\0') {
+        const int length = (int)strcspn(text, " ");
+        const char *rest = text + length + strspn(text + length, " ");
+        if (!is_first && column + 1 + length > LINE_COLUMNS) {
+            fprintf(stream, "\n%*s", indent, "");
+            column = indent;
+        } else if (!is_first) {
+            fputc(' ', stream);
+            column++;
+        }
+        fprintf(stream, "%.*s", length, text);
+        column += length;
+        is_first = false;
+        text = rest;
+    }
+    fputc('\n', stream);
+}
+
+/* What of a key waits for a later stage. */
+static void print_later(FILE *stream, const struct fx8_key *key)
+{
+    const char *separator = "Not built yet: ";
+    if (key->default_only)
+        fprintf(stream, "%*sNot built yet: only the default is accepted.\n",
+                HELP_COLUMN, "");
+    const struct fx8_choice *choice = key->choices;
+    for (; choice != NULL && choice->name != NULL; choice++) {
+        if (!choice->is_later)
+            continue;
+        if (separator[0] == 'N')
+            fprintf(stream, "%*s", HELP_COLUMN, "");
+        fprintf(stream, "%s%s", separator, choice->name);
+        separator = ", ";
+    }
+    if (separator[0] == ',')
+        fputs(".\n", stream);
+}
+
+/* "  name = default            what it accepts" and the help below. */
+static void print_key(FILE *stream, const struct fx8_key *key)
+{
+    int column = fprintf(stream, "  %s = %s", key->name,
+                         key->fallback != NULL ? key->fallback : "(required)");
+    if (column > DESCRIPTION_COLUMN - 2)
+        column = fprintf(stream, "\n") - 1;
+    fprintf(stream, "%*s", DESCRIPTION_COLUMN - column, "");
+    char accepted[FX8_KEY_EXPECTED_SIZE];
+    fx8_key_describe(key, accepted);
+    print_wrapped(stream, accepted, DESCRIPTION_COLUMN, DESCRIPTION_COLUMN);
+    fprintf(stream, "%*s", HELP_COLUMN, "");
+    print_wrapped(stream, key->help, HELP_COLUMN, HELP_COLUMN);
+    print_later(stream, key);
+}
+
+void fx8_settings_print_keys(FILE *stream)
+{
+    fputs(
+        "# Keys of a configuration file, with their defaults.  Lines are\n"
+        "# \"key = value\" under a [section]; a line that starts with # or ;\n"
+        "# is a comment, and so is what follows a ; after a blank.  Relative\n"
+        "# paths are relative to the file.  A key without a value here is\n"
+        "# not given by default.\n",
+        stream);
+    for (size_t s = 0; s < fx8_sections_count; s++) {
+        fprintf(stream, "\n[%s]\n# ", fx8_sections[s].name);
+        print_wrapped(stream, fx8_sections[s].help, 2, 2);
+        for (size_t i = 0; i < fx8_keys_count; i++)
+            if (strcmp(fx8_keys[i].section, fx8_sections[s].name) == 0)
+                print_key(stream, &fx8_keys[i]);
+    }
+}
+
+/* "name = value", or "name =" for a value that is not given. */
+static void print_setting(FILE *stream, const struct fx8_key *key,
+                          const struct fx8_settings *settings)
+{
+    char *value = NULL;
+    size_t length = 0;
+    FILE *memory = open_memstream(&value, &length);
+    if (memory == NULL)
+        return;
+    key->type->write(key, settings, memory);
+    if (fclose(memory) == 0)
+        fprintf(stream, "%s =%s%s\n", key->name, length > 0 ? " " : "", value);
+    free(value);
+}
+
+void fx8_settings_dump(const struct fx8_settings *settings, FILE *stream)
+{
+    const char *section = NULL;
+    for (size_t i = 0; i < fx8_keys_count; i++) {
+        const struct fx8_key *key = &fx8_keys[i];
+        if (section == NULL || strcmp(section, key->section) != 0) {
+            fprintf(stream, "%s[%s]\n", section == NULL ? "" : "\n",
+                    key->section);
+            section = key->section;
+        }
+        if (fx8_key_is_missing(key, settings)) {
+            fprintf(stream, "# %s is required, and not given\n", key->name);
+            continue;
+        }
+        print_setting(stream, key, settings);
+    }
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/text.h"
+
+enum fx8_status fx8_text_no_memory(const char *what, struct fx8_error *error)
+{
+    return fx8_fail(error, FX8_ERR_SYSTEM,
+                    "memory for %s: expected to be available", what);
+}
+
+/* Everything that `file` holds; may be a pipe, so the size is not known. */
+static enum fx8_status read_all(FILE *file, const char *path, char **text,
+                                size_t *size, struct fx8_error *error)
+{
+    size_t room = 0;
+    *size = 0;
+    do {
+        room = room == 0 ? 4096 : room * 2;
+        char *larger = realloc(*text, room + 1);
+        if (larger == NULL)
+            return fx8_text_no_memory(path, error);
+        *text = larger;
+        errno = 0;
+        *size += fread(*text + *size, 1, room - *size, file);
+        if (ferror(file))
+            return fx8_fail(error, FX8_ERR_USAGE, "%s: cannot be read: %s",
+                            path, strerror(errno));
+    } while (*size == room && room <= FX8_TEXT_FILE_MAX);
+    if (*size > FX8_TEXT_FILE_MAX)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "%s: expected a text file of at most %zu bytes", path,
+                        FX8_TEXT_FILE_MAX);
+    (*text)[*size] = '\0';
+    return FX8_OK;
+}
+
+/* In place: no byte order mark, '\n' for "\r\n", nothing but text. */
+static enum fx8_status clean(const char *path, char *text, size_t size,
+                             struct fx8_error *error)
+{
+    static const char mark[] = "\xef\xbb\xbf";
+    size_t line = 1, to = 0;
+    size_t from = size >= 3 && memcmp(text, mark, 3) == 0 ? 3 : 0;
+    for (; from < size; from++) {
+        const unsigned char c = (unsigned char)text[from];
+        if (c == '\r' && (from + 1 == size || text[from + 1] == '\n'))
+            continue;
+        if ((c < 0x20 && c != '\t' && c != '\n') || c == 0x7f)
+            return fx8_fail(error, FX8_ERR_USAGE,
+                            "%s:%zu: byte 0x%02x: expected a text file", path,
+                            line, c);
+        line += c == '\n';
+        text[to++] = (char)c;
+    }
+    text[to] = '\0';
+    return FX8_OK;
+}
+
+enum fx8_status fx8_text_read(const char *path, char **text,
+                              struct fx8_error *error)
+{
+    *text = NULL;
+    FILE *file = fopen(path, "rb");
+    if (file == NULL)
+        return fx8_fail(error, FX8_ERR_USAGE, "%s: cannot be read: %s", path,
+                        strerror(errno));
+    size_t size = 0;
+    enum fx8_status status = read_all(file, path, text, &size, error);
+    fclose(file);
+    if (status == FX8_OK)
+        status = clean(path, *text, size, error);
+    if (status != FX8_OK) {
+        free(*text);
+        *text = NULL;
+    }
+    return status;
+}
+
+char *fx8_text_trim(char *text)
+{
+    static const char blanks[] = " \t";
+    text += strspn(text, blanks);
+    size_t length = strlen(text);
+    while (length > 0 && strchr(blanks, text[length - 1]) != NULL)
+        length--;
+    text[length] = '\0';
+    return text;
+}
+
+char *fx8_text_copy(const char *text, size_t n)
+{
+    char *copy = malloc(n + 1);
+    if (copy == NULL)
+        return NULL;
+    memcpy(copy, text, n);
+    copy[n] = '\0';
+    return copy;
+}
+
+/* --- paths ---------------------------------------------------------------- */
+
+char *fx8_path_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return fx8_text_copy(path, slash == NULL ? 0 : (size_t)(slash - path) + 1);
+}
+
+char *fx8_path_join(const char *folder, const char *path)
+{
+    const size_t n_folder = path[0] == '/' ? 0 : strlen(folder);
+    const size_t n_path = strlen(path);
+    char *joined = malloc(n_folder + n_path + 1);
+    if (joined == NULL)
+        return NULL;
+    memcpy(joined, folder, n_folder);
+    memcpy(joined + n_folder, path, n_path + 1);
+    return joined;
+}
+
+static const char glob_characters[] = "*?[\\";
+
+bool fx8_path_is_pattern(const char *path)
+{
+    return strpbrk(path, glob_characters) != NULL;
+}
+
+char *fx8_path_join_pattern(const char *folder, const char *pattern)
+{
+    char *escaped = malloc(2 * strlen(folder) + 1);
+    if (escaped == NULL)
+        return NULL;
+    char *to = escaped;
+    for (const char *from = folder; *from != '\0'; from++) {
+        if (strchr(glob_characters, *from) != NULL)
+            *to++ = '\\';
+        *to++ = *from;
+    }
+    *to = '\0';
+    char *joined = fx8_path_join(escaped, pattern);
+    free(escaped);
+    return joined;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * text.h -- small text files as a whole, and paths: what the readers of INI,
+ * CSV and JSON share.
+ */
+#ifndef FX8_CONFIG_TEXT_H
+#define FX8_CONFIG_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "config/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Largest text file that is read, in bytes: a table of 65,536 antennas has
+ *  room in it, a recording named by mistake has not. */
+#define FX8_TEXT_FILE_MAX ((size_t)16 << 20)
+
+/**
+ * fx8_text_read -- a whole text file, terminated by NUL.
+ *
+ * Returned:  text  line ends are '\n' (CR LF too), a UTF-8 byte order mark is
+ *                  gone; the only control characters are '\t' and '\n'
+ * Status:    FX8_ERR_USAGE "FILE[:LINE]: ..." for what cannot be read, is
+ *            longer than FX8_TEXT_FILE_MAX or holds another control character
+ *            (a binary file); FX8_ERR_SYSTEM when memory is short
+ * Ownership: the caller releases `text` with free(); NULL after failure
+ */
+enum fx8_status fx8_text_read(const char *path, char **text,
+                              struct fx8_error *error);
+
+/** Cut blanks and tabs off both ends, in place; returns the first character
+ *  that stays. */
+char *fx8_text_trim(char *text);
+
+/** Copy of `n` characters, or NULL when memory is short; free() it. */
+char *fx8_text_copy(const char *text, size_t n);
+
+/** FX8_ERR_SYSTEM "memory for WHAT: ..." */
+enum fx8_status fx8_text_no_memory(const char *what, struct fx8_error *error);
+
+/** Folder part of a path with its slash, "" for a bare name; NULL when memory
+ *  is short; free() it. */
+char *fx8_path_folder(const char *path);
+
+/** folder + path, or path alone where it is absolute or the folder is "";
+ *  NULL when memory is short; free() it. */
+char *fx8_path_join(const char *folder, const char *path);
+
+/** Whether a text has characters that glob() expands. */
+bool fx8_path_is_pattern(const char *path);
+
+/** As fx8_path_join, the characters of `folder` that glob() would expand
+ *  escaped. */
+char *fx8_path_join_pattern(const char *folder, const char *pattern);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
