@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The comparison of INT8 with FP32 on spectra drawn here: Gaussian, partly
+ * common to all inputs, rounded by a quantiser whose step is known.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "correlator/baseline.h"
+#include "correlator/compare.h"
+#include "correlator/fx8.h"
+
+enum { ANTENNAS = 5, POLARIZATIONS = 2, INPUTS = 10, PRODUCTS = 4 };
+enum { BASELINES = 15, CHANNELS = 24, SPECTRA = 96, DUMPS = 3 };
+enum { ROW = CHANNELS * PRODUCTS };
+
+static const int feeds[PRODUCTS][2] = {{0, 0}, {1, 1}, {0, 1}, {1, 0}};
+
+/* What is done to the data, and what the theory is told. */
+struct scene {
+    uint64_t seed;
+    size_t n_average;    /* plan channels per channel */
+    double level;        /* sigma in LSB per real component */
+    double common;       /* amplitude of the signal common to all inputs */
+    double claimed_gain; /* gain told, over the one used */
+    double valid_share;  /* share of spectra that are valid on an input */
+    double gain_slope;   /* gains vary over a group of averaged channels */
+};
+
+static const struct scene plain = {
+    .seed = 1,
+    .n_average = 1,
+    .level = 20,
+    .common = 0.3,
+    .claimed_gain = 1,
+    .valid_share = 1,
+};
+
+/* The visibilities of both precisions, [dump][baseline][channel][product]. */
+struct data {
+    double int8[DUMPS][BASELINES][ROW][2];
+    double fp32[DUMPS][BASELINES][ROW][2];
+    uint8_t flags[DUMPS][BASELINES][ROW];
+    float nsamples[DUMPS][BASELINES][ROW];
+    double gain[INPUTS * CHANNELS * 2];
+    double clips[INPUTS * CHANNELS * 2];
+    double spectra[SPECTRA][INPUTS][2];
+    double rounded[SPECTRA][INPUTS][2];
+    uint8_t valid[SPECTRA][INPUTS];
+};
+
+static uint64_t random_state;
+
+/* SplitMix64 */
+static double uniform(void)
+{
+    uint64_t z = random_state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return ((double)((z ^ z >> 31) >> 11) + 0.5) / 9007199254740992.0;
+}
+
+static double normal(void)
+{
+    return sqrt(-2 * log(uniform())) * cos(6.283185307179586 * uniform());
+}
+
+/* Power of an input in a plan channel differs, so that nothing hangs on it. */
+static double amplitude(size_t input, size_t channel)
+{
+    return 3.0 + (double)((7 * input + 3 * channel) % 11);
+}
+
+static void draw_spectra(struct data *data, const struct scene *scene,
+                         size_t channel, const double *gain)
+{
+    const double own = sqrt(1 - scene->common * scene->common);
+    for (size_t t = 0; t < SPECTRA; t++) {
+        const double shared[2] = {normal(), normal()};
+        for (size_t i = 0; i < INPUTS; i++) {
+            data->valid[t][i] = uniform() < scene->valid_share;
+            for (size_t part = 0; part < 2; part++) {
+                const double value =
+                    amplitude(i, channel) *
+                    (scene->common * shared[part] + own * normal());
+                data->spectra[t][i][part] = value;
+                data->rounded[t][i][part] = rint(gain[i] * value) / gain[i];
+            }
+        }
+    }
+}
+
+static void correlate(double spectra[SPECTRA][INPUTS][2],
+                      uint8_t valid[SPECTRA][INPUTS], size_t i, size_t j,
+                      double share, double mean[2], double *n_valid)
+{
+    double sum[2] = {0, 0};
+    *n_valid = 0;
+    for (size_t t = 0; t < SPECTRA; t++) {
+        if (!valid[t][i] || !valid[t][j])
+            continue;
+        const double *a = spectra[t][i], *b = spectra[t][j];
+        sum[0] += a[0] * b[0] + a[1] * b[1];
+        sum[1] += a[0] * b[1] - a[1] * b[0];
+        *n_valid += 1;
+    }
+    mean[0] += share * sum[0] / *n_valid;
+    mean[1] += share * sum[1] / *n_valid;
+}
+
+static void correlate_all(struct data *data, size_t dump, size_t channel,
+                          double share)
+{
+    for (size_t b = 0; b < BASELINES; b++) {
+        size_t a1, a2;
+        fx8_baseline_antennas(ANTENNAS, b, &a1, &a2);
+        for (size_t p = 0; p < PRODUCTS; p++) {
+            const size_t i = a1 * POLARIZATIONS + (size_t)feeds[p][0];
+            const size_t j = a2 * POLARIZATIONS + (size_t)feeds[p][1];
+            const size_t at = channel * PRODUCTS + p;
+            double n_valid;
+            correlate(data->rounded, data->valid, i, j, share,
+                      data->int8[dump][b][at], &n_valid);
+            correlate(data->spectra, data->valid, i, j, share,
+                      data->fp32[dump][b][at], &n_valid);
+            data->nsamples[dump][b][at] += (float)(share * n_valid / SPECTRA);
+        }
+    }
+}
+
+static struct data *make_data(const struct scene *scene)
+{
+    struct data *data = calloc(1, sizeof *data);
+    assert_non_null(data);
+    random_state = scene->seed;
+    const size_t n_plan = CHANNELS * scene->n_average;
+    for (size_t d = 0; d < DUMPS; d++)
+        for (size_t c = 0; c < n_plan; c++) {
+            double gain[INPUTS];
+            for (size_t i = 0; i < INPUTS; i++) {
+                gain[i] =
+                    scene->level / amplitude(i, c) *
+                    (1 + scene->gain_slope * (double)(c % scene->n_average));
+                data->gain[i * n_plan + c] = gain[i] * scene->claimed_gain;
+            }
+            draw_spectra(data, scene, c, gain);
+            correlate_all(data, d, c / scene->n_average,
+                          1.0 / (double)scene->n_average);
+        }
+    return data;
+}
+
+static void compare(struct data *data, const struct scene *scene,
+                    struct fx8_comparison *comparison)
+{
+    struct fx8_compare_shape shape = {
+        .n_antennas = ANTENNAS,
+        .n_polarizations = POLARIZATIONS,
+        .n_baselines = BASELINES,
+        .n_channels = CHANNELS,
+        .n_products = PRODUCTS,
+    };
+    memcpy(shape.feeds, feeds, sizeof feeds);
+    const struct fx8_compare_theory theory = {
+        .n_plan_channels = CHANNELS * (scene ? scene->n_average : 1),
+        .gain = data->gain,
+        .clip_fraction = data->clips,
+        .spectra_per_dump = SPECTRA,
+    };
+    struct fx8_error error;
+    assert_int_equal(
+        fx8_compare_open(&shape, scene ? &theory : NULL, comparison, &error),
+        FX8_OK);
+    for (size_t d = 0; d < DUMPS; d++) {
+        double power[INPUTS][CHANNELS];
+        for (size_t i = 0; i < INPUTS; i++)
+            for (size_t c = 0; c < CHANNELS; c++) {
+                size_t b = 0;
+                for (size_t a = 0; a < i / POLARIZATIONS; a++)
+                    b += ANTENNAS - a;
+                power[i][c] =
+                    data->fp32[d][b][c * PRODUCTS + i % POLARIZATIONS][0];
+            }
+        fx8_compare_begin_dump(comparison, &power[0][0]);
+        for (size_t b = 0; b < BASELINES; b++) {
+            size_t a1, a2;
+            fx8_baseline_antennas(ANTENNAS, b, &a1, &a2);
+            const struct fx8_compare_row int8 = {&data->int8[d][b][0][0],
+                                                 data->flags[d][b],
+                                                 data->nsamples[d][b]};
+            const struct fx8_compare_row fp32 = {&data->fp32[d][b][0][0],
+                                                 data->flags[d][b],
+                                                 data->nsamples[d][b]};
+            fx8_compare_add(comparison, b, a1, a2, &int8, &fp32);
+        }
+    }
+    assert_int_equal(fx8_compare_finish(comparison, &error), FX8_OK);
+}
+
+static bool is_inside(const struct fx8_comparison *comparison)
+{
+    char reason[FX8_TEXT_SIZE] = "garbage";
+    const bool inside = fx8_compare_verdict(comparison, reason);
+    assert_string_not_equal(reason, "garbage");
+    return inside;
+}
+
+/* Median ratio of a scene, in standard errors from 1. */
+static double deviation(const struct scene *scene)
+{
+    struct data *data = make_data(scene);
+    struct fx8_comparison comparison;
+    compare(data, scene, &comparison);
+    assert_true(is_inside(&comparison));
+    const double sigmas =
+        (comparison.median_ratio - 1) / comparison.standard_error;
+    fx8_compare_clear(&comparison);
+    free(data);
+    return sigmas;
+}
+
+/* the levels of the issue, with weak and strong coherence, gaps, averaging */
+static void theory_holds(void **state)
+{
+    (void)state;
+    static const double levels[] = {2, 8, 16, 20, 28};
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
+        struct scene scene = plain;
+        scene.level = levels[i];
+        scene.seed = 100 + i;
+        assert_true(fabs(deviation(&scene)) < 5);
+        scene.common = 0.9; /* |rho| = 0.81: still counted */
+        assert_true(fabs(deviation(&scene)) < 5);
+        scene.common = 0.2;
+        scene.valid_share = 0.7;
+        assert_true(fabs(deviation(&scene)) < 5);
+        scene.n_average = 2;
+        assert_true(fabs(deviation(&scene)) < 5);
+    }
+}
+
+/*
+ * The standard error is neither too small (false alarms) nor useless: over 40
+ * seeds the deviations have an rms of 1 within what 40 draws allow (5 sigma,
+ * sd 1 / sqrt(80) = 0.11), less where correlated pairs are counted carefully.
+ */
+static void standard_error_is_honest(void **state)
+{
+    (void)state;
+    enum { SEEDS = 40 };
+    double sum = 0;
+    for (uint64_t s = 0; s < SEEDS; s++) {
+        struct scene scene = plain;
+        scene.common = 0;
+        scene.seed = 1000 + s;
+        const double sigmas = deviation(&scene);
+        sum += sigmas * sigmas;
+    }
+    const double rms = sqrt(sum / SEEDS);
+    assert_true(rms > 0.3);
+    assert_true(rms < 1 + 5 * 0.11);
+}
+
+/* eps of a group is mean(1 / (6 g^2)) over the mean power */
+static void averaged_gains_are_combined(void **state)
+{
+    (void)state;
+    struct scene scene = plain;
+    scene.n_average = 2;
+    scene.gain_slope = 2; /* the second channel of a group: 3 times as fine */
+    struct data *data = make_data(&scene);
+    struct fx8_comparison comparison;
+    compare(data, &scene, &comparison);
+    for (size_t at = 0; at < INPUTS * CHANNELS; at++) {
+        const double *gain = data->gain + 2 * at;
+        const double expected =
+            0.5 / (gain[0] * gain[0]) + 0.5 / (gain[1] * gain[1]);
+        assert_true(fabs(comparison.inverse_gain_2[at] / expected - 1) < 1e-14);
+    }
+    fx8_compare_clear(&comparison);
+    free(data);
+}
+
+static void assert_outside(struct data *data, const struct scene *scene,
+                           double least_ratio)
+{
+    struct fx8_comparison comparison;
+    compare(data, scene, &comparison);
+    assert_true(comparison.median_ratio > least_ratio);
+    assert_false(is_inside(&comparison));
+    fx8_compare_clear(&comparison);
+    free(data);
+}
+
+/* the step is twice what the gains say: the ratio is 2 */
+static void coarser_quantiser_is_outside(void **state)
+{
+    (void)state;
+    struct scene scene = plain;
+    scene.claimed_gain = 2;
+    assert_outside(make_data(&scene), &scene, 1.9);
+    scene.claimed_gain = 0.5; /* finer than it says is as wrong */
+    struct data *data = make_data(&scene);
+    struct fx8_comparison comparison;
+    compare(data, &scene, &comparison);
+    assert_true(comparison.median_ratio < 0.6);
+    assert_false(is_inside(&comparison));
+    fx8_compare_clear(&comparison);
+    free(data);
+}
+
+static void swapped_baseline_is_outside(void **state)
+{
+    (void)state;
+    struct data *data = make_data(&plain);
+    for (size_t d = 0; d < DUMPS; d++)
+        for (size_t at = 0; at < ROW; at++)
+            data->int8[d][7][at][1] *= -1;
+    struct fx8_comparison comparison;
+    compare(data, &plain, &comparison);
+    /* and it is the worst of the baselines */
+    for (size_t b = 0; b < BASELINES; b++)
+        if (b != 7 && comparison.baselines[b].n_cells > 0)
+            assert_true(comparison.baselines[7].ratio /
+                            (double)comparison.baselines[7].n_cells >
+                        comparison.baselines[b].ratio /
+                            (double)comparison.baselines[b].n_cells);
+    fx8_compare_clear(&comparison);
+    assert_outside(data, &plain, 1.5);
+}
+
+static void scaled_data_are_outside(void **state)
+{
+    (void)state;
+    struct data *data = make_data(&plain);
+    for (size_t d = 0; d < DUMPS; d++)
+        for (size_t b = 0; b < BASELINES; b++)
+            for (size_t at = 0; at < 2 * ROW; at++)
+                (&data->int8[d][b][0][0])[at] *= 1.1;
+    struct fx8_comparison comparison;
+    compare(data, &plain, &comparison);
+    const struct fx8_compare_sums *sums = &comparison.overall;
+    assert_true(fabs(sums->product[0] / sums->coherence - 1.1) < 0.01);
+    fx8_compare_clear(&comparison);
+    assert_outside(data, &plain, 1.5);
+}
+
+/* every reason, planted with nonsense in the data, counted to the cell */
+static void cells_are_left_out(void **state)
+{
+    (void)state;
+    struct data *data = make_data(&plain);
+    enum { FLAGGED = 1, DEAD = 2, CLIPPED = 3, LOW = 4, COHERENT = 5 };
+    data->gain[3 * CHANNELS + DEAD] = 0;
+    data->clips[4 * CHANNELS + CLIPPED] = 2e-4;
+    data->clips[5 * CHANNELS + CLIPPED + 8] = 0.5e-4; /* stays */
+    data->gain[6 * CHANNELS + LOW] /= 40;
+    for (size_t d = 0; d < DUMPS; d++)
+        for (size_t b = 0; b < BASELINES; b++) {
+            data->flags[d][b][FLAGGED * PRODUCTS] = 1;
+            data->int8[d][b][FLAGGED * PRODUCTS][0] = 1e30;
+        }
+    /* baseline (0, 1), XX: as coherent as can be, in both */
+    const size_t cell = COHERENT * PRODUCTS;
+    data->fp32[0][1][cell][0] =
+        sqrt(data->fp32[0][0][cell][0] * data->fp32[0][5][cell][0]);
+    data->int8[0][1][cell][0] = 2 * data->fp32[0][1][cell][0];
+    struct fx8_comparison comparison;
+    compare(data, &plain, &comparison);
+    assert_true(is_inside(&comparison));
+    const int64_t of_an_input = DUMPS * (INPUTS - 1);
+    assert_int_equal(comparison.left_out[FX8_COMPARE_FLAGGED],
+                     DUMPS * (BASELINES - ANTENNAS));
+    assert_int_equal(comparison.left_out[FX8_COMPARE_NO_POWER], 0);
+    assert_int_equal(comparison.left_out[FX8_COMPARE_NO_GAIN], of_an_input);
+    assert_int_equal(comparison.left_out[FX8_COMPARE_CLIPPED], of_an_input);
+    assert_int_equal(comparison.left_out[FX8_COMPARE_LOW_LEVEL], of_an_input);
+    assert_int_equal(comparison.left_out[FX8_COMPARE_COHERENT], 1);
+    const int64_t *inputs =
+        comparison.inputs_left_out + FX8_COMPARE_CLIPPED * INPUTS;
+    for (size_t i = 0; i < INPUTS; i++)
+        assert_int_equal(inputs[i], i == 4 ? of_an_input : 0);
+    const int64_t *channels =
+        comparison.channels_left_out + FX8_COMPARE_LOW_LEVEL * CHANNELS;
+    for (size_t c = 0; c < CHANNELS; c++)
+        assert_int_equal(channels[c], c == LOW ? of_an_input : 0);
+    /* nothing is lost or counted twice: pairs of inputs, channels, dumps */
+    int64_t total = comparison.overall.n_cells;
+    for (size_t r = 0; r < FX8_COMPARE_N_REASONS; r++)
+        total += comparison.left_out[r];
+    assert_int_equal(total, DUMPS * CHANNELS * INPUTS * (INPUTS - 1) / 2);
+    fx8_compare_clear(&comparison);
+    free(data);
+}
+
+static void nothing_left_is_outside(void **state)
+{
+    (void)state;
+    struct data *data = make_data(&plain);
+    memset(data->flags, 1, sizeof data->flags);
+    struct fx8_comparison comparison;
+    compare(data, &plain, &comparison);
+    assert_int_equal(comparison.n_channels_used, 0);
+    assert_false(is_inside(&comparison));
+    fx8_compare_clear(&comparison);
+    free(data);
+}
+
+static void identical_and_unpredicted(void **state)
+{
+    (void)state;
+    struct data *data = make_data(&plain);
+    struct fx8_comparison comparison;
+    compare(data, NULL, &comparison);
+    assert_true(is_inside(&comparison)); /* different, but not judged */
+    assert_true(isnan(comparison.median_ratio));
+    assert_true(comparison.overall.difference > 0);
+    assert_false(comparison.is_identical);
+    fx8_compare_clear(&comparison);
+    memcpy(data->int8, data->fp32, sizeof data->int8);
+    compare(data, &plain, &comparison);
+    char reason[FX8_TEXT_SIZE];
+    assert_true(fx8_compare_verdict(&comparison, reason));
+    assert_string_equal(reason, "identical to the last bit");
+    fx8_compare_clear(&comparison);
+    free(data);
+}
+
+static void wrong_number_of_levels_is_refused(void **state)
+{
+    (void)state;
+    const struct fx8_compare_shape shape = {
+        .n_antennas = 2,
+        .n_polarizations = 1,
+        .n_baselines = 3,
+        .n_channels = 4,
+        .n_products = 1,
+    };
+    const double levels[2 * 6] = {0};
+    const struct fx8_compare_theory theory = {
+        .n_plan_channels = 6, /* no multiple of 4 */
+        .gain = levels,
+        .clip_fraction = levels,
+        .spectra_per_dump = 1,
+    };
+    struct fx8_comparison comparison;
+    struct fx8_error error;
+    assert_int_equal(fx8_compare_open(&shape, &theory, &comparison, &error),
+                     FX8_ERR_INPUT);
+    assert_string_equal(error.message,
+                        "/fx8/gain: 6 channels: expected a multiple of the 4 "
+                        "channels of the visibilities");
+    fx8_compare_clear(&comparison);
+}
+
+/* the table says what was measured, in the columns it promises */
+static void table_is_readable(void **state)
+{
+    (void)state;
+    struct data *data = make_data(&plain);
+    data->clips[4 * CHANNELS + 3] = 1;
+    struct fx8_comparison comparison;
+    compare(data, &plain, &comparison);
+    for (size_t a = 0; a < ANTENNAS; a++)
+        comparison.antenna_numbers[a] = (int64_t)a + 10;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    assert_non_null(stream);
+    fx8_compare_print(&comparison, false, stream);
+    assert_int_equal(fclose(stream), 0);
+    assert_non_null(strstr(text, "3 dumps, 5 antennas, 15 baselines"));
+    assert_non_null(strstr(text, "all pairs"));
+    assert_non_null(strstr(text, "clipped more than 1e-4: 27 cells, channels "
+                                 "3, inputs 12X\n"));
+    assert_non_null(strstr(text, "verdict: good: median over 24 channels"));
+    for (char *line = text; line != NULL && *line != '\0';
+         line = strchr(line, '\n') + 1)
+        assert_true(strcspn(line, "\n") < 200);
+    free(text);
+    fx8_compare_clear(&comparison);
+    free(data);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(theory_holds),
+        cmocka_unit_test(standard_error_is_honest),
+        cmocka_unit_test(averaged_gains_are_combined),
+        cmocka_unit_test(coarser_quantiser_is_outside),
+        cmocka_unit_test(swapped_baseline_is_outside),
+        cmocka_unit_test(scaled_data_are_outside),
+        cmocka_unit_test(cells_are_left_out),
+        cmocka_unit_test(nothing_left_is_outside),
+        cmocka_unit_test(identical_and_unpredicted),
+        cmocka_unit_test(wrong_number_of_levels_is_refused),
+        cmocka_unit_test(table_is_readable),
+    };
+    return cmocka_run_group_tests_name("compare", tests, NULL, NULL);
+}
