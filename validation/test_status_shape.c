@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Error records, exit codes, checked sizes, aligned memory, bit rows.
+ */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "config/shape.h"
+#include "config/status.h"
+
+static void fail_fills_record_and_returns_status(void **state)
+{
+    (void)state;
+    struct fx8_error error;
+    memset(&error, 0xa5, sizeof error);
+    assert_int_equal(
+        fx8_fail(&error, FX8_ERR_INPUT, "%s:%d: %s", "a.ini", 3, "wrong"),
+        FX8_ERR_INPUT);
+    assert_int_equal(error.status, FX8_ERR_INPUT);
+    assert_string_equal(error.message, "a.ini:3: wrong");
+}
+
+static void fail_without_record_keeps_status(void **state)
+{
+    (void)state;
+    assert_int_equal(fx8_fail(NULL, FX8_ERR_SYSTEM, "lost"), FX8_ERR_SYSTEM);
+}
+
+static void fail_replaces_control_characters(void **state)
+{
+    (void)state;
+    struct fx8_error error;
+    fx8_fail(&error, FX8_ERR_USAGE, "%s", "a\nb\tc\x1b[31m\x7f\xc3\xa9");
+    assert_string_equal(error.message, "a?b?c?[31m?\xc3\xa9");
+}
+
+static void fail_cuts_long_messages(void **state)
+{
+    (void)state;
+    struct fx8_error error;
+    char text[FX8_ERROR_MESSAGE_SIZE + 100];
+    memset(text, 'x', sizeof text);
+    text[sizeof text - 1] = '\0';
+    fx8_fail(&error, FX8_ERR_USAGE, "%s", text);
+    assert_int_equal(strlen(error.message), FX8_ERROR_MESSAGE_SIZE - 1);
+}
+
+static void exit_codes_are_those_of_the_commands(void **state)
+{
+    (void)state;
+    assert_int_equal(fx8_exit_code(FX8_OK), 0);
+    assert_int_equal(fx8_exit_code(FX8_LEVEL_NEEDED), 0);
+    assert_int_equal(fx8_exit_code(FX8_ERR_USAGE), 2);
+    assert_int_equal(fx8_exit_code(FX8_ERR_INPUT), 1);
+    assert_int_equal(fx8_exit_code(FX8_ERR_SYSTEM), 1);
+    assert_int_equal(fx8_exit_code(FX8_ERR_UNSUPPORTED), 1);
+    assert_int_equal(fx8_exit_code(FX8_ERR_CANCELLED), 130);
+}
+
+static void product_refuses_to_overflow(void **state)
+{
+    (void)state;
+    const size_t half = (size_t)1 << (sizeof(size_t) * 4);
+    assert_true(fx8_product(2, 3, 5, 7) == 210);
+    assert_true(fx8_product(1, 1, 1, SIZE_MAX - 1) == SIZE_MAX - 1);
+    assert_true(fx8_product(half - 1, half + 1, 1, 1) == SIZE_MAX);
+    assert_true(fx8_product(half, half, 1, 1) == SIZE_MAX);
+    assert_true(fx8_product(half, 1, 1, half) == SIZE_MAX);
+    assert_true(fx8_product(1, half, half, half) == SIZE_MAX);
+    assert_true(fx8_product(SIZE_MAX, 2, 1, 1) == SIZE_MAX);
+    assert_true(fx8_product(0, SIZE_MAX, 1, 1) == 0);
+}
+
+static void allocate_gives_zeroed_aligned_memory(void **state)
+{
+    (void)state;
+    const size_t sizes[] = {0, 1, 63, 64, 65, 4097};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        void *memory = NULL;
+        struct fx8_error error;
+        assert_int_equal(fx8_allocate(sizes[i], 3, "a test", &memory, &error),
+                         FX8_OK);
+        assert_non_null(memory);
+        assert_true((uintptr_t)memory % FX8_ALIGNMENT == 0);
+        for (size_t byte = 0; byte < sizes[i] * 3; byte++)
+            assert_int_equal(((unsigned char *)memory)[byte], 0);
+        free(memory);
+    }
+}
+
+static void allocate_names_what_does_not_fit(void **state)
+{
+    (void)state;
+    struct fx8_error error;
+    const size_t cases[][2] = {
+        {SIZE_MAX, 1}, {SIZE_MAX / 2, 3}, {SIZE_MAX - 8, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        void *memory = &error;
+        assert_int_equal(
+            fx8_allocate(cases[i][0], cases[i][1], "spectra", &memory, &error),
+            FX8_ERR_SYSTEM);
+        assert_null(memory);
+        char expected[FX8_ERROR_MESSAGE_SIZE];
+        snprintf(expected, sizeof expected,
+                 "memory for spectra: %zu items of %zu bytes: expected a size "
+                 "that fits this machine",
+                 cases[i][0], cases[i][1]);
+        assert_string_equal(error.message, expected);
+    }
+}
+
+static void bits_are_set_and_cleared_alone(void **state)
+{
+    (void)state;
+    uint64_t words[3];
+    for (size_t bit = 0; bit < 192; bit++) {
+        memset(words, 0, sizeof words);
+        fx8_bit_set(words, bit);
+        for (size_t other = 0; other < 192; other++)
+            assert_int_equal(fx8_bit_get(words, other), other == bit);
+        memset(words, 0xff, sizeof words);
+        fx8_bit_clear(words, bit);
+        for (size_t other = 0; other < 192; other++)
+            assert_int_equal(fx8_bit_get(words, other), other != bit);
+    }
+    assert_int_equal(fx8_bit_words(0), 0);
+    assert_int_equal(fx8_bit_words(64), 1);
+    assert_int_equal(fx8_bit_words(65), 2);
+    assert_int_equal(fx8_round_up(0, 64), 0);
+    assert_int_equal(fx8_round_up(65, 64), 128);
+    assert_int_equal(fx8_round_up(9, 3), 9);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fail_fills_record_and_returns_status),
+        cmocka_unit_test(fail_without_record_keeps_status),
+        cmocka_unit_test(fail_replaces_control_characters),
+        cmocka_unit_test(fail_cuts_long_messages),
+        cmocka_unit_test(exit_codes_are_those_of_the_commands),
+        cmocka_unit_test(product_refuses_to_overflow),
+        cmocka_unit_test(allocate_gives_zeroed_aligned_memory),
+        cmocka_unit_test(allocate_names_what_does_not_fit),
+        cmocka_unit_test(bits_are_set_and_cleared_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

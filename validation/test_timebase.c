@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Time as integers: samples to instants, rates in lowest terms, Julian dates.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "config/number.h"
+#include "config/timebase.h"
+
+static void assert_time(struct fx8_time time, int64_t unix_s,
+                        int64_t picosecond)
+{
+    assert_int_equal(time.unix_s, unix_s);
+    assert_int_equal(time.picosecond, picosecond);
+}
+
+static const struct fx8_rate one_hz = {1, 1};
+static const struct fx8_rate tart_hz = {16368000, 1};
+static const struct fx8_rate aavs_hz = {25000000, 27};
+
+static void half_samples_of_simple_rates(void **state)
+{
+    (void)state;
+    const struct fx8_time start = {100, 250000000000};
+    assert_time(fx8_time_add_half_samples(start, 0, one_hz), 100, 250000000000);
+    assert_time(fx8_time_add_half_samples(start, 1, one_hz), 100, 750000000000);
+    assert_time(fx8_time_add_half_samples(start, 2, one_hz), 101, 250000000000);
+    assert_time(fx8_time_add_half_samples(start, 3, one_hz), 101, 750000000000);
+    /* 2048 samples at 16.368 MHz: 125.12218963... us */
+    assert_time(
+        fx8_time_add_half_samples((struct fx8_time){0, 0}, 4096, tart_hz), 0,
+        125122190);
+}
+
+static void negative_half_samples_go_back(void **state)
+{
+    (void)state;
+    const struct fx8_time start = {100, 250000000000};
+    assert_time(fx8_time_add_half_samples(start, -1, one_hz), 99, 750000000000);
+    assert_time(fx8_time_add_half_samples(start, -2, one_hz), 99, 250000000000);
+    assert_time(fx8_time_add_half_samples((struct fx8_time){0, 0}, -1,
+                                          (struct fx8_rate){1000000, 1}),
+                -1, 999999500000);
+    /* there and back again, exact where a half sample is whole picoseconds */
+    for (int64_t n = -1000; n <= 1000; n += 7) {
+        const struct fx8_rate rate = {1000000, 3};
+        const struct fx8_time there = fx8_time_add_half_samples(start, n, rate);
+        assert_time(fx8_time_add_half_samples(there, -n, rate), 100,
+                    250000000000);
+    }
+}
+
+static void picoseconds_are_rounded_to_nearest(void **state)
+{
+    (void)state;
+    const struct fx8_time zero = {0, 0};
+    /* 1/3 s, 2/3 s */
+    assert_time(fx8_time_add_half_samples(zero, 2, (struct fx8_rate){3, 1}), 0,
+                333333333333);
+    assert_time(fx8_time_add_half_samples(zero, 4, (struct fx8_rate){3, 1}), 0,
+                666666666667);
+    /* 0.9999999999996 s is a whole second */
+    assert_time(
+        fx8_time_add_half_samples(zero, 9999999999996,
+                                  (struct fx8_rate){INT64_C(5000000000000), 1}),
+        1, 0);
+    /* the carry of start and offset together */
+    assert_time(fx8_time_add_half_samples((struct fx8_time){7, 999999999999}, 1,
+                                          (struct fx8_rate){500000000000, 1}),
+                8, 0);
+}
+
+static void years_of_samples_do_not_drift(void **state)
+{
+    (void)state;
+    /* a hundred Julian years at 25/27 MHz, in half samples: exact, since
+     * 27 samples are 27 * 1.08 us */
+    const int64_t century_s = INT64_C(36525) * 86400;
+    const int64_t n_blocks = century_s / 27; /* blocks of 25e6 samples, 27 s */
+    const int64_t half_samples = n_blocks * 25000000 * 2;
+    const struct fx8_time end = fx8_time_add_half_samples(
+        (struct fx8_time){1567105200, 5}, half_samples, aavs_hz);
+    assert_time(end, 1567105200 + n_blocks * 27, 5);
+    /* one sample more: 1.08 us */
+    assert_time(fx8_time_add_half_samples((struct fx8_time){1567105200, 5},
+                                          half_samples + 2, aavs_hz),
+                1567105200 + n_blocks * 27, 1080005);
+    /* the largest count there is, at 1 GHz */
+    assert_time(fx8_time_add_half_samples((struct fx8_time){0, 0}, INT64_MAX,
+                                          (struct fx8_rate){1000000000, 1}),
+                INT64_MAX / 2000000000, (INT64_MAX % 2000000000) * 500);
+}
+
+static void rates_are_reduced(void **state)
+{
+    (void)state;
+    const struct fx8_rate rate =
+        fx8_rate_reduced((struct fx8_rate){50000000, 54});
+    assert_int_equal(rate.numerator_hz, 25000000);
+    assert_int_equal(rate.denominator, 27);
+    assert_true(fx8_rate_hz(aavs_hz) == 25000000.0 / 27.0);
+}
+
+static void julian_dates(void **state)
+{
+    (void)state;
+    assert_true(fx8_time_julian_date((struct fx8_time){0, 0}) == 2440587.5);
+    /* J2000 noon */
+    assert_true(fx8_time_julian_date((struct fx8_time){946728000, 0}) ==
+                2451545.0);
+    /* 2019-08-29T19:00:00 */
+    const double date = fx8_time_julian_date((struct fx8_time){1567105200, 0});
+    assert_true(date == (double)(2458725.0L + 7.0L / 24.0L));
+    /* half a second is 5.787e-6 day; doubles there are 4.66e-10 apart */
+    const double later =
+        fx8_time_julian_date((struct fx8_time){1567105200, 500000000000});
+    const double step = later - date - 0.5 / 86400;
+    assert_true(step < 5e-10 && step > -5e-10);
+}
+
+static void instants_from_text(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t unix_s, picosecond;
+    } good[] = {
+        {"1970-01-01T00:00:00", 0, 0},
+        {"2019-08-29T19:00:00", 1567105200, 0},
+        {"2019-08-29T19:00:00Z", 1567105200, 0},
+        {"2019-08-29 19:00:00+00:00", 1567105200, 0},
+        {"2019-08-29T19:00:00.5Z", 1567105200, 500000000000},
+        {"2019-08-29T19:00:00.000000000001", 1567105200, 1},
+        {"2026-06-12T11:20:40+00:00", 1781263240, 0},
+        {"2000-02-29T23:59:59.999999999999", 951868799, 999999999999},
+        {"2100-03-01T00:00:00", 4107542400, 0},
+        {"1969-12-31T23:59:59", -1, 0},
+        {"0001-01-01T00:00:00", -62135596800, 0},
+        {"9999-12-31T23:59:59", 253402300799, 0},
+    };
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        struct fx8_time time = {-7, -7};
+        assert_true(fx8_number_time(good[i].text, &time));
+        assert_time(time, good[i].unix_s, good[i].picosecond);
+        char text[FX8_NUMBER_TEXT_SIZE];
+        struct fx8_time again = {-7, -7};
+        fx8_number_format_time(time, text);
+        assert_true(fx8_number_time(text, &again));
+        assert_time(again, good[i].unix_s, good[i].picosecond);
+    }
+}
+
+static void instants_that_are_none(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "",
+        "2019",
+        "2019-08-29",
+        "2019-08-29T19:00",
+        "2019-8-29T19:00:00",
+        "2019-02-29T00:00:00",
+        "1900-02-29T00:00:00",
+        "2019-04-31T00:00:00",
+        "2019-13-01T00:00:00",
+        "2019-00-01T00:00:00",
+        "2019-01-00T00:00:00",
+        "2019-01-01T24:00:00",
+        "2019-01-01T00:60:00",
+        "2016-12-31T23:59:60",
+        "0000-01-01T00:00:00",
+        "2019-08-29T19:00:00.",
+        "2019-08-29T19:00:00z",
+        "2019-08-29T19:00:00.1234567890123",
+        "2019-08-29T19:00:00+01:00",
+        " 2019-08-29T19:00:00",
+        "2019-08-29T19:00:00 ",
+        "2019-08-29t19:00:00",
+        "+019-08-29T19:00:00",
+        "2019/08/29T19:00:00",
+        "1567105200",
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct fx8_time time = {-7, -7};
+        assert_false(fx8_number_time(bad[i], &time));
+        assert_time(time, -7, -7);
+    }
+}
+
+static void every_day_of_five_centuries(void **state)
+{
+    (void)state;
+    /* consecutive days format to texts that read back to themselves */
+    for (int64_t day = -135140; day < 47482; day++) {
+        const struct fx8_time time = {day * 86400 + 43199, 0};
+        char text[FX8_NUMBER_TEXT_SIZE];
+        struct fx8_time again;
+        fx8_number_format_time(time, text);
+        assert_true(fx8_number_time(text, &again));
+        assert_time(again, time.unix_s, 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(half_samples_of_simple_rates),
+        cmocka_unit_test(negative_half_samples_go_back),
+        cmocka_unit_test(picoseconds_are_rounded_to_nearest),
+        cmocka_unit_test(years_of_samples_do_not_drift),
+        cmocka_unit_test(rates_are_reduced),
+        cmocka_unit_test(julian_dates),
+        cmocka_unit_test(instants_from_text),
+        cmocka_unit_test(instants_that_are_none),
+        cmocka_unit_test(every_day_of_five_centuries),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
