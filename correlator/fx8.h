@@ -232,10 +232,15 @@ FX8_API const char *fx8_backend_name(const struct fx8_session *session);
 FX8_API const char *fx8_kernel_name(const struct fx8_session *session);
 FX8_API const char *fx8_fft_plan_name(const struct fx8_session *session);
 
-/** Gains, float [n_inputs][plan channels] (1: not levelled), and clip
+/** Gains, float [n_inputs][plan channels] (1: not levelled; NULL without a
+ *  quantiser), and clip
  *  counts, int64 of the same shape; valid while the session lives. */
 FX8_API const float *fx8_gains(const struct fx8_session *session);
 FX8_API const int64_t *fx8_clips(const struct fx8_session *session);
+
+/** uint8 [n_inputs][plan channels], 1: the level was zero and the gain is 1;
+ *  NULL without a quantiser. */
+FX8_API const uint8_t *fx8_zero_levels(const struct fx8_session *session);
 
 /** Valid spectra per input so far, int64 [n_inputs]. */
 FX8_API const int64_t *fx8_valid_spectra(const struct fx8_session *session);

@@ -575,6 +575,11 @@ const int64_t *fx8_clips(const struct fx8_session *session)
     return session->clips;
 }
 
+const uint8_t *fx8_zero_levels(const struct fx8_session *session)
+{
+    return session->levels == NULL ? NULL : fx8_levels_zero(session->levels);
+}
+
 const int64_t *fx8_valid_spectra(const struct fx8_session *session)
 {
     return session->valid_spectra;

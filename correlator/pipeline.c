@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * pipeline.c -- the story of a run; read this first.
+ *
+ *     reader thread        caller's thread            writer thread
+ *     source.c       ->    session (libfx8)     ->    sink.c
+ *     HDF5 blocks          align, channelise,         UVH5 dumps
+ *                          correlate, average
+ *
+ * The outputs are created before the first sample is read, so that a run that
+ * could not be kept never starts; the first failure of any thread wins; an
+ * interrupt ends the run behind the dump in progress.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/shape.h"
+#include "correlator/clock.h"
+#include "correlator/describe.h"
+#include "correlator/pipeline.h"
+#include "correlator/sink.h"
+#include "correlator/source.h"
+
+struct run {
+    const struct fx8_run_request *request;
+    struct fx8_run_report *report;
+    struct fx8_session *session;
+    struct fx8_source *source;
+    struct fx8_sink *sink;
+    struct fx8_uvh5_writer *int8, *fp32;
+    int64_t *dead_dumps; /* [n_inputs] */
+};
+
+static int interrupted(const struct run *run)
+{
+    return run->request->interrupted == NULL ? 0 : run->request->interrupted();
+}
+
+/* --- dumps leave ------------------------------------------------------------
+ */
+
+static enum fx8_status take_dump(void *context, const struct fx8_dump *dump,
+                                 struct fx8_error *error)
+{
+    struct run *run = context;
+    for (size_t input = 0; input < run->request->job->n_inputs; input++)
+        run->dead_dumps[input] += dump->dead[input];
+    const enum fx8_status status = fx8_sink_put(run->sink, dump, error);
+    if (status != FX8_OK)
+        return status;
+    run->report->n_dumps++;
+    if (interrupted(run) == 0)
+        return FX8_OK;
+    run->report->was_interrupted = true;
+    return fx8_fail(error, FX8_ERR_CANCELLED, "interrupted");
+}
+
+/* --- samples enter -----------------------------------------------------------
+ */
+
+/* Set the gains of inputs that have begun to deliver: read on from the block
+ * at hand until the session has seen enough. */
+static enum fx8_status set_levels(struct run *run,
+                                  const struct fx8_block *block,
+                                  struct fx8_error *error)
+{
+    bool done = false;
+    while (block != NULL) {
+        if (interrupted(run) > 1)
+            return fx8_fail(error, FX8_ERR_CANCELLED, "interrupted");
+        enum fx8_status status = fx8_level(run->session, block, &done, error);
+        if (status != FX8_OK || done)
+            return status;
+        status = fx8_source_look(
+            run->source, block->first_sample + block->n_samples, &block, error);
+        if (status != FX8_OK)
+            return status;
+    }
+    return fx8_level_end(run->session, error);
+}
+
+static enum fx8_status push_block(struct run *run,
+                                  const struct fx8_block *block,
+                                  struct fx8_error *error)
+{
+    enum fx8_status status;
+    while ((status = fx8_push(run->session, block, error)) ==
+           FX8_LEVEL_NEEDED) {
+        status = set_levels(run, block, error);
+        if (status != FX8_OK)
+            return status;
+    }
+    return status;
+}
+
+static void tell_progress(const struct run *run, int64_t sample)
+{
+    const struct fx8_run_request *request = run->request;
+    const struct fx8_job *job = request->job;
+    if (request->progress == NULL)
+        return;
+    const int64_t done = sample - job->plan.first_sample;
+    const struct fx8_progress progress = {
+        .n_samples = done > 0 ? done : 0,
+        .total_samples = job->n_samples,
+        .n_dumps = run->report->n_dumps,
+        .total_dumps = job->n_dumps,
+        .n_inputs = job->n_inputs,
+        .rate_hz = fx8_rate_hz(job->plan.sample_rate),
+    };
+    request->progress(request->progress_context, &progress);
+}
+
+static enum fx8_status push_all(struct run *run, struct fx8_error *error)
+{
+    struct fx8_source_block *block;
+    while ((block = fx8_source_take(run->source)) != NULL) {
+        if (interrupted(run) > 1) {
+            run->report->was_interrupted = true;
+            return fx8_fail(error, FX8_ERR_CANCELLED, "interrupted");
+        }
+        const enum fx8_status status = push_block(run, &block->block, error);
+        const int64_t end = block->block.first_sample + block->block.n_samples;
+        fx8_source_release(run->source, block);
+        if (status != FX8_OK)
+            return status;
+        tell_progress(run, end);
+    }
+    const enum fx8_status status = fx8_source_status(run->source, error);
+    if (status != FX8_OK)
+        return status;
+    return fx8_finish(run->session, NULL, error);
+}
+
+/* --- the stage is set
+ * --------------------------------------------------------- */
+
+static enum fx8_status create_output(struct run *run, const char *path,
+                                     const char *precision,
+                                     struct fx8_uvh5_writer **writer,
+                                     struct fx8_error *error)
+{
+    if (path == NULL)
+        return FX8_OK;
+    const struct fx8_run_request *request = run->request;
+    const struct fx8_provenance provenance = {
+        .precision = precision,
+        .backend = run->report->backend,
+        .kernel = run->report->kernel,
+        .fft_plan = run->report->fft_plan,
+        .command = request->command,
+        .input = request->input,
+    };
+    struct fx8_uvh5_header header;
+    enum fx8_status status = fx8_describe(request->job, request->settings,
+                                          &provenance, &header, error);
+    if (status != FX8_OK)
+        return status;
+    status =
+        fx8_uvh5_create(path, request->force, &header,
+                        request->settings->output.compression, writer, error);
+    fx8_uvh5_header_clear(&header);
+    return status;
+}
+
+static enum fx8_status open_sink(struct run *run, struct fx8_error *error)
+{
+    const struct fx8_plan *plan = &run->request->job->plan;
+    const struct fx8_dump shape = {
+        .n_baselines = plan->n_antennas * (plan->n_antennas + 1) / 2,
+        .n_channels = plan->n_channels / plan->channel_average,
+        .n_products = plan->n_polarizations * plan->n_polarizations,
+    };
+    const struct fx8_sink_extras extras = {
+        .n_inputs = run->request->job->n_inputs,
+        .n_channels = plan->n_channels,
+        .gains = fx8_gains(run->session),
+        .clips = fx8_clips(run->session),
+        .valid_spectra = fx8_valid_spectra(run->session),
+        .spectra_per_dump = plan->spectra_per_dump,
+    };
+    return fx8_sink_open(&run->int8, &run->fp32, &shape, &extras, &run->sink,
+                         error);
+}
+
+static void note_kernels(struct run *run)
+{
+    struct fx8_run_report *report = run->report;
+    strncpy(report->backend, fx8_backend_name(run->session),
+            sizeof report->backend - 1);
+    strncpy(report->kernel, fx8_kernel_name(run->session),
+            sizeof report->kernel - 1);
+    strncpy(report->fft_plan, fx8_fft_plan_name(run->session),
+            sizeof report->fft_plan - 1);
+}
+
+static enum fx8_status set_stage(struct run *run, struct fx8_error *error)
+{
+    const struct fx8_run_request *request = run->request;
+    struct fx8_plan plan = request->job->plan;
+    plan.measure_fft = request->is_fft_measured;
+    void *memory;
+    enum fx8_status status =
+        fx8_allocate(request->job->n_inputs, sizeof *run->dead_dumps, "report",
+                     &memory, error);
+    if (status != FX8_OK)
+        return status;
+    run->dead_dumps = memory;
+    if ((status = fx8_open(&plan, take_dump, run, &run->session, error)) !=
+        FX8_OK)
+        return status;
+    note_kernels(run);
+    if ((status = create_output(run, request->path_int8, "INT8", &run->int8,
+                                error)) != FX8_OK ||
+        (status = create_output(run, request->path_fp32, "FP32", &run->fp32,
+                                error)) != FX8_OK ||
+        (status = open_sink(run, error)) != FX8_OK)
+        return status;
+    return fx8_source_open(request->reader, request->job,
+                           request->block_samples, &run->source, error);
+}
+
+/* --- the end
+ * -------------------------------------------------------------------- */
+
+static enum fx8_status count_inputs(struct run *run, struct fx8_error *error)
+{
+    struct fx8_run_report *report = run->report;
+    const struct fx8_job *job = run->request->job;
+    const size_t n_channels = job->plan.n_channels;
+    void *memory;
+    const enum fx8_status status =
+        fx8_allocate(job->n_inputs, 1, "report", &memory, error);
+    if (status != FX8_OK)
+        return status;
+    report->dead = memory;
+    const uint8_t *zero = fx8_zero_levels(run->session);
+    for (size_t input = 0; input < job->n_inputs; input++) {
+        const int64_t dumps = run->dead_dumps[input];
+        report->dead[input] = dumps == 0 ? 0 : dumps < report->n_dumps ? 1 : 2;
+        report->n_dead += report->dead[input] == 2;
+        report->n_partly_dead += report->dead[input] == 1;
+        for (size_t c = 0; zero != NULL && c < n_channels; c++)
+            report->n_zero_level += zero[input * n_channels + c];
+    }
+    return FX8_OK;
+}
+
+static void count_spectra(struct run *run)
+{
+    struct fx8_run_report *report = run->report;
+    const struct fx8_job *job = run->request->job;
+    const struct fx8_statistics *counters = &report->statistics;
+    const double valid = (double)counters->n_valid_spectra;
+    const double all = (double)counters->n_spectra * (double)job->n_inputs;
+    if (all > 0)
+        report->valid_fraction = valid / all;
+    if (valid > 0)
+        report->clipped_fraction = (double)counters->n_clipped /
+                                   (valid * (double)job->plan.n_channels);
+}
+
+enum fx8_status fx8_pipeline_run(const struct fx8_run_request *request,
+                                 struct fx8_run_report *report,
+                                 struct fx8_error *error)
+{
+    const double start = fx8_clock_seconds();
+    struct run run = {.request = request, .report = report};
+    *report = (struct fx8_run_report){.n_dumps = 0};
+    enum fx8_status status = set_stage(&run, error);
+    if (status == FX8_OK)
+        status = push_all(&run, error);
+    /* an interrupted run keeps the dumps it has finished */
+    const bool is_kept = status == FX8_OK ||
+                         (status == FX8_ERR_CANCELLED && report->n_dumps > 0);
+    if (run.source != NULL)
+        report->read_s = fx8_source_seconds(run.source);
+    fx8_source_close(&run.source);
+    struct fx8_error ending;
+    const enum fx8_status closed = fx8_sink_close(
+        &run.sink, is_kept, &report->n_dumps, &report->write_s, &ending);
+    if (is_kept) {
+        status = closed;
+        if (closed != FX8_OK)
+            *error = ending;
+    }
+    fx8_uvh5_close(&run.int8, 0, NULL);
+    fx8_uvh5_close(&run.fp32, 0, NULL);
+    if (run.session != NULL)
+        fx8_get_statistics(run.session, &report->statistics);
+    if (status == FX8_OK) {
+        count_spectra(&run);
+        status = count_inputs(&run, error);
+    }
+    fx8_close(&run.session);
+    free(run.dead_dumps);
+    report->total_s = fx8_clock_seconds() - start;
+    return status;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * pipeline.h -- one run: a reader thread, the correlation on the caller's
+ * thread, a writer thread, joined by bounded queues.
+ */
+#ifndef FX8_CORRELATOR_PIPELINE_H
+#define FX8_CORRELATOR_PIPELINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "config/settings.h"
+#include "config/status.h"
+#include "correlator/fx8.h"
+#include "correlator/job.h"
+#include "io/reader.h"
+
+/** How far a run has got. */
+struct fx8_progress {
+    int64_t n_samples;     /**< done, per input */
+    int64_t total_samples; /**< to do, per input */
+    int64_t n_dumps;
+    int64_t total_dumps;
+    size_t n_inputs;
+    double rate_hz; /**< samples per second of the recording */
+};
+
+/** What to run. */
+struct fx8_run_request {
+    const struct fx8_job *job;
+    const struct fx8_settings *settings;
+    struct fx8_reader *reader; /**< inputs not selected yet */
+    const char *path_int8;     /**< output, or NULL */
+    const char *path_fp32;     /**< output, or NULL */
+    bool force;                /**< replace existing outputs */
+    const char *command;       /**< for the history */
+    const char *input;         /**< names of the recordings, one line */
+    int64_t block_samples;     /**< samples per read; 0: what suits the file */
+    bool is_fft_measured;
+    /** 0: go on; 1: finish the current dump; 2: stop now. */
+    int (*interrupted)(void);
+    /** Called now and then on the caller's thread; may be NULL. */
+    void (*progress)(void *context, const struct fx8_progress *progress);
+    void *progress_context;
+};
+
+/** What came of it. */
+struct fx8_run_report {
+    struct fx8_statistics statistics;
+    int64_t n_dumps; /**< written */
+    bool was_interrupted;
+    double read_s, write_s, total_s;
+    char backend[32], kernel[64], fft_plan[64];
+    double clipped_fraction; /**< of valid spectra and channels */
+    double valid_fraction;   /**< of spectra */
+    size_t n_dead;           /**< inputs dead in every dump */
+    size_t n_partly_dead;    /**< inputs dead in some dump */
+    size_t n_zero_level;     /**< inputs and channels with gain 1 for want
+                                  of power, on inputs that are not dead */
+    uint8_t *dead;           /**< [n_inputs] 1: some dump, 2: every dump;
+                                  the caller frees */
+};
+
+/**
+ * fx8_pipeline_run -- from recording to visibility files.
+ *
+ * Status: FX8_OK also when interrupted after at least one dump (the report
+ *         says so); FX8_ERR_CANCELLED when interrupted before; what reading,
+ *         correlating or writing says: the first failure wins
+ * Notes:  after a failure nothing stands under the final names
+ */
+enum fx8_status fx8_pipeline_run(const struct fx8_run_request *request,
+                                 struct fx8_run_report *report,
+                                 struct fx8_error *error);
+
+#endif

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/shape.h"
+#include "correlator/clock.h"
+#include "correlator/queue.h"
+#include "correlator/sink.h"
+
+/* Dumps in flight: one being written, one waiting. */
+#define N_DUMPS 2
+
+/* The files, in the order of the results in a dump. */
+enum { INT8, FP32, N_FILES };
+
+struct copy {
+    int64_t index;
+    float *visibilities[N_FILES];
+    uint8_t *flags[N_FILES];
+    float *nsamples[N_FILES];
+    double *gains; /* [n_inputs][n_channels], NULL: none */
+};
+
+struct fx8_sink {
+    struct fx8_uvh5_writer *files[N_FILES];
+    struct fx8_sink_extras extras;
+    size_t n_cells;
+    struct copy copies[N_DUMPS];
+    struct fx8_queue empty, full;
+    pthread_t thread;
+    bool has_thread;
+    /* the thread's, read by others after it has ended or `empty` is closed */
+    int64_t n_dumps;
+    double seconds;
+    enum fx8_status status;
+    struct fx8_error error;
+};
+
+static enum fx8_status put_gains(struct fx8_sink *s, const double *gains,
+                                 struct fx8_error *error)
+{
+    const size_t shape[] = {s->extras.n_inputs, s->extras.n_channels};
+    if (gains == NULL || s->files[INT8] == NULL)
+        return FX8_OK;
+    return fx8_uvh5_put(s->files[INT8], "gain", 2, shape, gains,
+                        "quantiser gain, LSB per input count, by input "
+                        "(antenna-major) and channel",
+                        error);
+}
+
+static enum fx8_status write_copy(struct fx8_sink *s, const struct copy *copy,
+                                  struct fx8_error *error)
+{
+    /* gains first: a file that holds a dump can always be compared */
+    enum fx8_status status = put_gains(s, copy->gains, error);
+    for (size_t f = 0; f < N_FILES && status == FX8_OK; f++)
+        if (s->files[f] != NULL)
+            status = fx8_uvh5_write_dump(s->files[f], (size_t)copy->index,
+                                         copy->visibilities[f], copy->flags[f],
+                                         copy->nsamples[f], error);
+    return status;
+}
+
+static void *write_all(void *argument)
+{
+    struct fx8_sink *s = argument;
+    struct copy *copy;
+    while ((copy = fx8_queue_take(&s->full)) != NULL) {
+        const double start = fx8_clock_seconds();
+        s->status = write_copy(s, copy, &s->error);
+        s->seconds += fx8_clock_seconds() - start;
+        if (s->status != FX8_OK)
+            break;
+        s->n_dumps++;
+        fx8_queue_put(&s->empty, copy);
+    }
+    /* whoever waits for an empty copy must learn of the failure */
+    fx8_queue_close(&s->empty);
+    fx8_queue_close(&s->full);
+    return NULL;
+}
+
+static enum fx8_status allocate_copy(const struct fx8_sink *s,
+                                     struct copy *copy, struct fx8_error *error)
+{
+    enum fx8_status status = FX8_OK;
+    void *memory = NULL;
+    for (size_t f = 0; f < N_FILES; f++) {
+        if (s->files[f] == NULL)
+            continue;
+        if ((status = fx8_allocate(s->n_cells, 2 * sizeof(float), "dump",
+                                   &memory, error)) != FX8_OK)
+            return status;
+        copy->visibilities[f] = memory;
+        if ((status = fx8_allocate(s->n_cells, 1, "dump", &memory, error)) !=
+            FX8_OK)
+            return status;
+        copy->flags[f] = memory;
+        if ((status = fx8_allocate(s->n_cells, sizeof(float), "dump", &memory,
+                                   error)) != FX8_OK)
+            return status;
+        copy->nsamples[f] = memory;
+    }
+    if (s->extras.gains == NULL)
+        return FX8_OK;
+    status = fx8_allocate(s->extras.n_inputs * s->extras.n_channels,
+                          sizeof(double), "gains", &memory, error);
+    copy->gains = memory;
+    return status;
+}
+
+static void copy_gains(const struct fx8_sink *s, double *gains)
+{
+    const size_t n = s->extras.n_inputs * s->extras.n_channels;
+    for (size_t i = 0; i < n; i++)
+        gains[i] = (double)s->extras.gains[i];
+}
+
+enum fx8_status fx8_sink_open(struct fx8_uvh5_writer **int8,
+                              struct fx8_uvh5_writer **fp32,
+                              const struct fx8_dump *shape,
+                              const struct fx8_sink_extras *extras,
+                              struct fx8_sink **sink, struct fx8_error *error)
+{
+    *sink = NULL;
+    void *memory;
+    enum fx8_status status =
+        fx8_allocate(1, sizeof(struct fx8_sink), "writer", &memory, error);
+    if (status != FX8_OK) {
+        fx8_uvh5_close(int8, 0, NULL);
+        fx8_uvh5_close(fp32, 0, NULL);
+        return status;
+    }
+    struct fx8_sink *s = memory;
+    s->files[INT8] = *int8;
+    s->files[FP32] = *fp32;
+    *int8 = *fp32 = NULL;
+    s->extras = *extras;
+    s->n_cells = shape->n_baselines * shape->n_channels * shape->n_products;
+    fx8_queue_init(&s->empty);
+    fx8_queue_init(&s->full);
+    const double spectra = (double)extras->spectra_per_dump;
+    for (size_t f = 0; f < N_FILES && status == FX8_OK; f++)
+        if (s->files[f] != NULL)
+            status = fx8_uvh5_put(s->files[f], "spectra_per_dump", 0, NULL,
+                                  &spectra, "spectra per dump (M)", error);
+    for (size_t i = 0; i < N_DUMPS && status == FX8_OK; i++) {
+        status = allocate_copy(s, &s->copies[i], error);
+        fx8_queue_put(&s->empty, &s->copies[i]);
+    }
+    if (status == FX8_OK && pthread_create(&s->thread, NULL, write_all, s) != 0)
+        status =
+            fx8_fail(error, FX8_ERR_SYSTEM, "writer thread: cannot be started");
+    else
+        s->has_thread = status == FX8_OK;
+    if (status != FX8_OK) {
+        fx8_sink_close(&s, false, NULL, NULL, NULL);
+        return status;
+    }
+    *sink = s;
+    return FX8_OK;
+}
+
+static void copy_result(struct copy *copy, size_t file, size_t n_cells,
+                        const struct fx8_result *result)
+{
+    if (copy->visibilities[file] == NULL)
+        return;
+    memcpy(copy->visibilities[file], result->visibilities,
+           2 * n_cells * sizeof(float));
+    memcpy(copy->flags[file], result->flags, n_cells);
+    memcpy(copy->nsamples[file], result->nsamples, n_cells * sizeof(float));
+}
+
+enum fx8_status fx8_sink_put(struct fx8_sink *sink, const struct fx8_dump *dump,
+                             struct fx8_error *error)
+{
+    struct copy *copy = fx8_queue_take(&sink->empty);
+    if (copy == NULL) {
+        /* the thread has closed the queue behind its failure */
+        *error = sink->error;
+        return sink->status;
+    }
+    copy->index = dump->index;
+    copy_result(copy, INT8, sink->n_cells, &dump->int8);
+    copy_result(copy, FP32, sink->n_cells, &dump->fp32);
+    if (copy->gains != NULL)
+        copy_gains(sink, copy->gains);
+    fx8_queue_put(&sink->full, copy);
+    return FX8_OK;
+}
+
+/* What is known only at the end: final gains, clipped fractions. */
+static enum fx8_status put_extras(struct fx8_sink *s, struct fx8_error *error)
+{
+    double *values = s->copies[0].gains;
+    if (values == NULL || s->files[INT8] == NULL)
+        return FX8_OK;
+    const struct fx8_sink_extras *e = &s->extras;
+    copy_gains(s, values);
+    enum fx8_status status = put_gains(s, values, error);
+    if (status != FX8_OK)
+        return status;
+    double most = 0.0;
+    for (size_t input = 0; input < e->n_inputs; input++)
+        for (size_t channel = 0; channel < e->n_channels; channel++) {
+            const size_t at = input * e->n_channels + channel;
+            const int64_t valid = e->valid_spectra[input];
+            values[at] =
+                valid == 0 ? 0.0 : (double)e->clips[at] / (double)valid;
+            if (values[at] > most)
+                most = values[at];
+        }
+    const size_t shape[] = {e->n_inputs, e->n_channels};
+    status = fx8_uvh5_put(s->files[INT8], "clip_fraction", 2, shape, values,
+                          "fraction of valid spectra clamped, by input and "
+                          "channel",
+                          error);
+    if (status != FX8_OK)
+        return status;
+    struct fx8_keyword keyword = {
+        .name = "CLIPMAX", .type = FX8_KEYWORD_REAL, .real = most};
+    return fx8_uvh5_put_keyword(s->files[INT8], &keyword, error);
+}
+
+static void free_sink(struct fx8_sink *s)
+{
+    for (size_t i = 0; i < N_DUMPS; i++) {
+        for (size_t f = 0; f < N_FILES; f++) {
+            free(s->copies[i].visibilities[f]);
+            free(s->copies[i].flags[f]);
+            free(s->copies[i].nsamples[f]);
+        }
+        free(s->copies[i].gains);
+    }
+    fx8_queue_destroy(&s->empty);
+    fx8_queue_destroy(&s->full);
+    free(s);
+}
+
+enum fx8_status fx8_sink_close(struct fx8_sink **sink, bool keep,
+                               int64_t *n_dumps, double *seconds,
+                               struct fx8_error *error)
+{
+    struct fx8_sink *s = *sink;
+    if (s == NULL)
+        return FX8_OK;
+    *sink = NULL;
+    fx8_queue_close(&s->full);
+    if (s->has_thread)
+        pthread_join(s->thread, NULL);
+    enum fx8_status status = s->status;
+    if (status != FX8_OK && error != NULL)
+        *error = s->error;
+    if (status == FX8_OK && keep && s->n_dumps > 0)
+        status = put_extras(s, error);
+    if (seconds != NULL)
+        *seconds = s->seconds;
+    /* both files are finished, or neither: the second may still fail when it
+     * is closed, but not for want of anything that the first had */
+    for (size_t f = 0; f < N_FILES; f++) {
+        const bool is_result = keep && status == FX8_OK;
+        struct fx8_error ignored;
+        const enum fx8_status closed = fx8_uvh5_close(
+            &s->files[f], is_result ? (size_t)s->n_dumps : 0,
+            status == FX8_OK && error != NULL ? error : &ignored);
+        if (status == FX8_OK)
+            status = closed;
+    }
+    if (n_dumps != NULL)
+        *n_dumps = status == FX8_OK && keep ? s->n_dumps : 0;
+    free_sink(s);
+    return status;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * sink.h -- the writer's side of the pipeline: a thread that writes finished
+ * dumps to one file per precision.
+ */
+#ifndef FX8_CORRELATOR_SINK_H
+#define FX8_CORRELATOR_SINK_H
+
+#include <stddef.h>
+
+#include "config/status.h"
+#include "correlator/fx8.h"
+#include "io/uvh5.h"
+
+struct fx8_sink;
+
+/** What goes into the group /fx8 besides the dumps. */
+struct fx8_sink_extras {
+    size_t n_inputs, n_channels;
+    const float *gains;           /* [n_inputs][n_channels], NULL: none */
+    const int64_t *clips;         /* [n_inputs][n_channels] */
+    const int64_t *valid_spectra; /* [n_inputs] */
+    int64_t spectra_per_dump;
+};
+
+/**
+ * fx8_sink_open -- take over the files and start the writer thread.
+ *
+ * Given: int8, fp32  created files, one may be NULL; the sink closes them, and
+ *                    has nulled the handles whatever it returns
+ *        shape       a dump of the session, for its sizes
+ */
+enum fx8_status fx8_sink_open(struct fx8_uvh5_writer **int8,
+                              struct fx8_uvh5_writer **fp32,
+                              const struct fx8_dump *shape,
+                              const struct fx8_sink_extras *extras,
+                              struct fx8_sink **sink, struct fx8_error *error);
+
+/** Hand over a dump; copied.  Waits while two are in flight.  A failure of the
+ *  writer thread is returned by the next call. */
+enum fx8_status fx8_sink_put(struct fx8_sink *sink, const struct fx8_dump *dump,
+                             struct fx8_error *error);
+
+/**
+ * fx8_sink_close -- wait for the writer, finish or abandon the files; nulls
+ * the handle, a NULL handle is legal.
+ *
+ * Given:  keep  the dumps written so far are the result; else nothing is kept
+ * Returned: n_dumps  written (may be NULL), seconds  spent writing (may be
+ *         NULL)
+ */
+enum fx8_status fx8_sink_close(struct fx8_sink **sink, bool keep,
+                               int64_t *n_dumps, double *seconds,
+                               struct fx8_error *error);
+
+#endif

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "config/shape.h"
+#include "correlator/clock.h"
+#include "correlator/queue.h"
+#include "correlator/source.h"
+
+/* Blocks in flight: one being read, one waiting, one being correlated. */
+#define N_BLOCKS 3
+
+struct fx8_source {
+    struct fx8_reader *reader;
+    const struct fx8_job *job;
+    int64_t first_sample, end_sample; /* absolute */
+    int64_t block_samples;
+    struct fx8_source_block blocks[N_BLOCKS];
+    struct fx8_source_block look;
+    struct fx8_queue empty, full;
+    pthread_mutex_t mutex; /* the reader, and what follows */
+    double seconds;
+    enum fx8_status status; /* of the thread, read after it has ended */
+    struct fx8_error error;
+    pthread_t thread;
+    bool has_thread;
+};
+
+static enum fx8_status allocate_block(const struct fx8_source *s,
+                                      struct fx8_source_block *block,
+                                      struct fx8_error *error)
+{
+    void *memory;
+    enum fx8_status status =
+        fx8_allocate(s->reader->buffer_size(s->reader, s->block_samples), 1,
+                     "samples", &memory, error);
+    if (status != FX8_OK)
+        return status;
+    block->buffer = memory;
+    status = fx8_allocate(s->job->n_inputs, sizeof *block->input_offset,
+                          "samples", &memory, error);
+    block->input_offset = memory;
+    return status;
+}
+
+static enum fx8_status add_missing(struct fx8_source_block *block,
+                                   const struct fx8_run *run,
+                                   struct fx8_error *error)
+{
+    if (block->block.n_missing == block->missing_capacity) {
+        const size_t capacity = 2 * block->missing_capacity + 16;
+        struct fx8_run *runs =
+            realloc(block->missing, capacity * sizeof *block->missing);
+        if (runs == NULL)
+            return fx8_fail(error, FX8_ERR_SYSTEM,
+                            "memory for %zu missing stretches: expected to be "
+                            "available",
+                            capacity);
+        block->missing = runs;
+        block->missing_capacity = capacity;
+    }
+    block->missing[block->block.n_missing++] = *run;
+    return FX8_OK;
+}
+
+/* The recording's missing stretches within the block, by input. */
+static enum fx8_status list_missing(const struct fx8_source *s,
+                                    struct fx8_source_block *block,
+                                    struct fx8_error *error)
+{
+    const int64_t first = block->block.first_sample;
+    const int64_t end = first + block->block.n_samples;
+    block->block.n_missing = 0;
+    for (size_t i = 0; i < s->reader->n_missing; i++) {
+        const struct fx8_missing *gap = &s->reader->missing[i];
+        if (gap->first_sample >= end)
+            break; /* ascending */
+        if (gap->n_samples <= first - gap->first_sample)
+            continue;
+        struct fx8_run run = {gap->first_sample, gap->n_samples, -1};
+        const bool is_all = gap->antenna < 0 && gap->polarization < 0;
+        for (size_t input = 0; input < (is_all ? 1 : s->job->n_inputs);
+             input++) {
+            const struct fx8_input_position *at = &s->job->inputs[input];
+            if (!is_all) {
+                if ((gap->antenna >= 0 &&
+                     (size_t)gap->antenna != at->antenna) ||
+                    (gap->polarization >= 0 &&
+                     (size_t)gap->polarization != at->polarization))
+                    continue;
+                run.input = (int64_t)input;
+            }
+            const enum fx8_status status = add_missing(block, &run, error);
+            if (status != FX8_OK)
+                return status;
+        }
+    }
+    block->block.missing = block->missing;
+    return FX8_OK;
+}
+
+static enum fx8_status read_block(struct fx8_source *s, int64_t first,
+                                  struct fx8_source_block *block,
+                                  struct fx8_error *error)
+{
+    const int64_t rest = s->end_sample - first;
+    const int64_t n = rest < s->block_samples ? rest : s->block_samples;
+    struct fx8_sample_layout layout = {.input_offset = block->input_offset};
+    pthread_mutex_lock(&s->mutex);
+    const double start = fx8_clock_seconds();
+    const enum fx8_status status =
+        s->reader->read(s->reader, first, n, block->buffer, &layout, error);
+    s->seconds += fx8_clock_seconds() - start;
+    pthread_mutex_unlock(&s->mutex);
+    if (status != FX8_OK)
+        return status;
+    block->block = (struct fx8_block){
+        .samples = block->buffer,
+        .input_offset = block->input_offset,
+        .time_stride = layout.time_stride,
+        .first_sample = first,
+        .n_samples = n,
+    };
+    return list_missing(s, block, error);
+}
+
+static void *read_all(void *argument)
+{
+    struct fx8_source *s = argument;
+    int64_t first = s->first_sample;
+    while (first < s->end_sample) {
+        struct fx8_source_block *block = fx8_queue_take(&s->empty);
+        if (block == NULL)
+            break;
+        s->status = read_block(s, first, block, &s->error);
+        if (s->status != FX8_OK)
+            break;
+        first += block->block.n_samples;
+        if (!fx8_queue_put(&s->full, block))
+            break;
+    }
+    fx8_queue_close(&s->full);
+    return NULL;
+}
+
+/* A run of markers that reaches into the first sample may have begun before
+ * it: read as far back as that can matter. */
+static int64_t first_to_read(const struct fx8_plan *plan)
+{
+    const int64_t back = plan->has_marker ? plan->marker_run - 1 : 0;
+    return plan->first_sample > back ? plan->first_sample - back : 0;
+}
+
+enum fx8_status fx8_source_open(struct fx8_reader *reader,
+                                const struct fx8_job *job,
+                                int64_t block_samples,
+                                struct fx8_source **source,
+                                struct fx8_error *error)
+{
+    *source = NULL;
+    void *memory;
+    enum fx8_status status =
+        fx8_allocate(1, sizeof(struct fx8_source), "reader", &memory, error);
+    if (status != FX8_OK)
+        return status;
+    struct fx8_source *s = memory;
+    s->reader = reader;
+    s->job = job;
+    s->first_sample = first_to_read(&job->plan);
+    s->end_sample = job->plan.first_sample + job->n_samples;
+    fx8_queue_init(&s->empty);
+    fx8_queue_init(&s->full);
+    pthread_mutex_init(&s->mutex, NULL);
+    status = reader->select(reader, job->inputs, job->n_inputs, error);
+    if (status != FX8_OK)
+        goto fail;
+    const int64_t total = s->end_sample - s->first_sample;
+    s->block_samples =
+        block_samples > 0 ? block_samples : reader->read_samples(reader);
+    if (s->block_samples > total)
+        s->block_samples = total;
+    for (size_t i = 0; i < N_BLOCKS; i++) {
+        if ((status = allocate_block(s, &s->blocks[i], error)) != FX8_OK)
+            goto fail;
+        fx8_queue_put(&s->empty, &s->blocks[i]);
+    }
+    if (pthread_create(&s->thread, NULL, read_all, s) != 0) {
+        status =
+            fx8_fail(error, FX8_ERR_SYSTEM, "reader thread: cannot be started");
+        goto fail;
+    }
+    s->has_thread = true;
+    *source = s;
+    return FX8_OK;
+fail:
+    fx8_source_close(&s);
+    return status;
+}
+
+struct fx8_source_block *fx8_source_take(struct fx8_source *source)
+{
+    return fx8_queue_take(&source->full);
+}
+
+void fx8_source_release(struct fx8_source *source,
+                        struct fx8_source_block *block)
+{
+    fx8_queue_put(&source->empty, block);
+}
+
+enum fx8_status fx8_source_status(struct fx8_source *source,
+                                  struct fx8_error *error)
+{
+    if (source->status != FX8_OK)
+        *error = source->error;
+    return source->status;
+}
+
+enum fx8_status fx8_source_look(struct fx8_source *source, int64_t first_sample,
+                                const struct fx8_block **block,
+                                struct fx8_error *error)
+{
+    *block = NULL;
+    if (first_sample >= source->end_sample)
+        return FX8_OK;
+    enum fx8_status status = FX8_OK;
+    if (source->look.buffer == NULL)
+        status = allocate_block(source, &source->look, error);
+    if (status == FX8_OK)
+        status = read_block(source, first_sample, &source->look, error);
+    if (status == FX8_OK)
+        *block = &source->look.block;
+    return status;
+}
+
+double fx8_source_seconds(struct fx8_source *source)
+{
+    pthread_mutex_lock(&source->mutex);
+    const double seconds = source->seconds;
+    pthread_mutex_unlock(&source->mutex);
+    return seconds;
+}
+
+static void free_block(struct fx8_source_block *block)
+{
+    free(block->buffer);
+    free(block->input_offset);
+    free(block->missing);
+}
+
+void fx8_source_close(struct fx8_source **source)
+{
+    struct fx8_source *s = *source;
+    if (s == NULL)
+        return;
+    fx8_queue_close(&s->empty);
+    fx8_queue_close(&s->full);
+    if (s->has_thread)
+        pthread_join(s->thread, NULL);
+    for (size_t i = 0; i < N_BLOCKS; i++)
+        free_block(&s->blocks[i]);
+    free_block(&s->look);
+    fx8_queue_destroy(&s->empty);
+    fx8_queue_destroy(&s->full);
+    pthread_mutex_destroy(&s->mutex);
+    free(s);
+    *source = NULL;
+}

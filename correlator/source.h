@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * source.h -- the reader's side of the pipeline: a thread that reads blocks
+ * of a recording ahead of the correlation.
+ */
+#ifndef FX8_CORRELATOR_SOURCE_H
+#define FX8_CORRELATOR_SOURCE_H
+
+#include <stdint.h>
+
+#include "config/status.h"
+#include "correlator/fx8.h"
+#include "correlator/job.h"
+#include "io/reader.h"
+
+struct fx8_source;
+
+/** A block as read, with the memory it stands on. */
+struct fx8_source_block {
+    struct fx8_block block;
+    int8_t *buffer;
+    ptrdiff_t *input_offset; /* [n_inputs] */
+    struct fx8_run *missing; /* [missing_capacity] */
+    size_t missing_capacity;
+};
+
+/**
+ * fx8_source_open -- select the job's inputs and start reading.
+ *
+ * Given:  reader         used by the source alone until it is closed
+ *         block_samples  per read; 0: what suits the file
+ */
+enum fx8_status fx8_source_open(struct fx8_reader *reader,
+                                const struct fx8_job *job,
+                                int64_t block_samples,
+                                struct fx8_source **source,
+                                struct fx8_error *error);
+
+/** Next block in time, NULL at the end; after a failed read NULL too, and
+ *  fx8_source_status() tells.  fx8_source_release() gives it back. */
+struct fx8_source_block *fx8_source_take(struct fx8_source *source);
+
+void fx8_source_release(struct fx8_source *source,
+                        struct fx8_source_block *block);
+
+/** The reader thread's status, once fx8_source_take() has returned NULL. */
+enum fx8_status fx8_source_status(struct fx8_source *source,
+                                  struct fx8_error *error);
+
+/**
+ * fx8_source_look -- read a block out of turn, for a look ahead.
+ *
+ * Given:    first_sample  absolute
+ * Returned: block         the source's own, valid until the next call; NULL
+ *                         with FX8_OK behind the last sample
+ */
+enum fx8_status fx8_source_look(struct fx8_source *source, int64_t first_sample,
+                                const struct fx8_block **block,
+                                struct fx8_error *error);
+
+/** Seconds spent reading so far. */
+double fx8_source_seconds(struct fx8_source *source);
+
+/** Stop reading, release and null the handle; a NULL handle is legal. */
+void fx8_source_close(struct fx8_source **source);
+
+#endif
