@@ -53,9 +53,9 @@ FX8_INLINE void quantise_tile(quantise_row *inner, size_t n_spectra,
                               uint32_t valid, struct fx8_ci8 *out,
                               size_t channel_stride, uint32_t *clips)
 {
-    _Alignas(FX8_TILE_BYTES) float gains[TILE_FLOATS] = {0.0f};
-    _Alignas(FX8_TILE_BYTES) int8_t tile[FX8_TILE * FX8_TILE_BYTES];
-    _Alignas(FX8_TILE_BYTES) int8_t turned[FX8_TILE * FX8_TILE_BYTES];
+    FX8_ALIGNED float gains[TILE_FLOATS] = {0.0f};
+    FX8_ALIGNED int8_t tile[FX8_TILE * FX8_TILE_BYTES];
+    FX8_ALIGNED int8_t turned[FX8_TILE * FX8_TILE_BYTES];
     for (size_t channel = 0; channel < n_channels; channel++)
         gains[2 * channel] = gains[2 * channel + 1] = gain[channel];
     for (size_t t = 0; t < FX8_TILE; t++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * simd.h -- two words that the vector variants share.
+ * simd.h -- three words that the vector variants share.
  */
 #ifndef FX8_KERNELS_CPU_SIMD_H
 #define FX8_KERNELS_CPU_SIMD_H
@@ -8,6 +8,9 @@
 /** A function that is a template: inlined wherever it is called, so that
  *  constant arguments become constants of its body. */
 #define FX8_INLINE static inline __attribute__((always_inline))
+
+/** An array that a register of 64 bytes is loaded from or stored to. */
+#define FX8_ALIGNED __attribute__((aligned(64)))
 
 /** Unroll the next loop completely, so that arrays indexed by it become
  *  registers. */

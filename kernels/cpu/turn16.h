@@ -123,15 +123,15 @@ FX8_INLINE void turn_quarter(const int8_t *source, ptrdiff_t stride,
         FX8_UNROLL
         for (int i = 0; i < 8; i++)
             rows[i] = _mm256_loadu_si256(
-                (const void *)(source + (8 * half + i) * stride));
+                (const __m256i_u *)(source + (8 * half + i) * stride));
         turn_lanes(rows, turned[half]);
     }
     FX8_UNROLL
     for (size_t c = 0; c < 8; c++) {
         const __m256i low = turned[0][c], high = turned[1][c];
-        _mm256_storeu_si256((void *)(out + c * out_stride),
+        _mm256_storeu_si256((__m256i_u *)(out + c * out_stride),
                             _mm256_permute2x128_si256(low, high, 0x20));
-        _mm256_storeu_si256((void *)(out + (c + 8) * out_stride),
+        _mm256_storeu_si256((__m256i_u *)(out + (c + 8) * out_stride),
                             _mm256_permute2x128_si256(low, high, 0x31));
     }
 }
