@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <sys/resource.h>
+
+#include "correlator/summary.h"
+
+static const char *const feeds[] = {"X", "Y"};
+
+static void print_input(const struct fx8_run_request *request, FILE *stream)
+{
+    const struct fx8_job *job = request->job;
+    const struct fx8_plan *plan = &job->plan;
+    const double rate_hz = fx8_rate_hz(plan->sample_rate);
+    fprintf(stream, "input      %s\n", request->input);
+    fprintf(stream,
+            "           %zu antennas x %zu polarisations, %s samples at "
+            "%.9g MS/s, %.6g s of %.6g s\n",
+            plan->n_antennas, plan->n_polarizations,
+            plan->is_complex ? "complex" : "real", rate_hz * 1e-6,
+            (double)job->n_samples / rate_hz,
+            (double)job->observation.n_samples / rate_hz);
+}
+
+static void print_plan(const struct fx8_run_request *request,
+                       const struct fx8_run_report *report, FILE *stream)
+{
+    static const char *const methods[] = {
+        [FX8_METHOD_PFB] = "pfb",
+        [FX8_METHOD_FFT] = "fft",
+        [FX8_METHOD_NONE] = "none",
+    };
+    const struct fx8_job *job = request->job;
+    const struct fx8_plan *plan = &job->plan;
+    const double rate_hz = fx8_rate_hz(plan->sample_rate);
+    const double step = (double)fx8_samples_per_spectrum(plan);
+    fprintf(stream,
+            "plan       %s, %zu channels of %.6g kHz, %lld dumps of %.6g s "
+            "(%lld spectra each)\n",
+            methods[plan->method], plan->n_channels,
+            rate_hz * 1e-3 /
+                (double)(plan->is_complex ? plan->n_channels
+                                          : 2 * plan->n_channels),
+            (long long)job->n_dumps,
+            (double)plan->spectra_per_dump * step / rate_hz,
+            (long long)plan->spectra_per_dump);
+    if (job->dropped_samples > 0)
+        fprintf(stream,
+                "           %.6g s at the end make no whole dump and are left "
+                "out\n",
+                (double)job->dropped_samples / rate_hz);
+    fprintf(stream, "kernels    %s %s, FFT %s\n", report->backend,
+            report->kernel, report->fft_plan);
+}
+
+static void print_times(const struct fx8_run_request *request,
+                        const struct fx8_run_report *report, FILE *stream)
+{
+    const struct fx8_statistics *s = &report->statistics;
+    const struct fx8_job *job = request->job;
+    const double samples =
+        (double)s->n_spectra * (double)fx8_samples_per_spectrum(&job->plan);
+    fprintf(stream,
+            "time       %.3f s: level %.3f, align %.3f, channelise %.3f, "
+            "correlate %.3f, post-process %.3f;\n"
+            "           beside it read %.3f, write %.3f\n",
+            report->total_s, s->level_s, s->align_s, s->channelize_s,
+            s->correlate_s, s->postprocess_s, report->read_s, report->write_s);
+    fprintf(stream,
+            "           %.1f Msamples/s over all inputs, %.3g x real time\n",
+            samples * (double)job->n_inputs / report->total_s * 1e-6,
+            samples / fx8_rate_hz(job->plan.sample_rate) / report->total_s);
+}
+
+static void print_flagged(const struct fx8_run_request *request,
+                          const struct fx8_run_report *report, FILE *stream)
+{
+    const struct fx8_job *job = request->job;
+    const size_t n_polarizations = job->plan.n_polarizations;
+    static const char *const words[] = {NULL, "dead in part of the time",
+                                        "dead"};
+    for (size_t input = 0; input < job->n_inputs; input++) {
+        const size_t antenna = input / n_polarizations;
+        const struct fx8_antenna *a = &job->observation.antennas[antenna];
+        const uint8_t state = report->dead[input];
+        if (state != 0)
+            fprintf(stream, "flagged    antenna %lld (%s) %s: %s\n",
+                    (long long)a->number, a->name,
+                    feeds[input % n_polarizations], words[state]);
+    }
+    for (size_t antenna = 0; antenna < job->plan.n_antennas; antenna++) {
+        const struct fx8_antenna *a = &job->observation.antennas[antenna];
+        if (job->flag_antenna[antenna])
+            fprintf(stream, "flagged    antenna %lld (%s): configured\n",
+                    (long long)a->number, a->name);
+    }
+    if (report->n_zero_level > 0)
+        fprintf(stream,
+                "flagged    %zu inputs x channels without power (gain 1)\n",
+                report->n_zero_level);
+}
+
+void fx8_summary_print(const struct fx8_run_request *request,
+                       const struct fx8_run_report *report, FILE *stream)
+{
+    print_input(request, stream);
+    print_plan(request, report, stream);
+    print_times(request, report, stream);
+    fprintf(stream, "samples    %.4g %% of spectra missing",
+            100.0 * (1.0 - report->valid_fraction));
+    if (request->path_int8 != NULL)
+        fprintf(stream, ", %.3g %% clipped by the quantiser",
+                100.0 * report->clipped_fraction);
+    fprintf(stream, "\n");
+    print_flagged(request, report, stream);
+    struct rusage usage;
+    if (getrusage(RUSAGE_SELF, &usage) == 0)
+        fprintf(stream, "memory     %.1f MiB at most\n",
+                (double)usage.ru_maxrss / 1024.0);
+    if (request->path_int8 != NULL)
+        fprintf(stream, "result     %s (%lld dumps, INT8)\n",
+                request->path_int8, (long long)report->n_dumps);
+    if (request->path_fp32 != NULL)
+        fprintf(stream, "result     %s (%lld dumps, FP32)\n",
+                request->path_fp32, (long long)report->n_dumps);
+}
