@@ -143,12 +143,17 @@ static void *read_all(void *argument)
     return NULL;
 }
 
-/* A run of markers that reaches into the first sample may have begun before
- * it: read as far back as that can matter. */
-static int64_t first_to_read(const struct fx8_plan *plan)
+/* A run of markers at either end of the stretch to be processed may go on
+ * beyond it: read as far as that can matter. */
+static void set_range(struct fx8_source *s)
 {
-    const int64_t back = plan->has_marker ? plan->marker_run - 1 : 0;
-    return plan->first_sample > back ? plan->first_sample - back : 0;
+    const struct fx8_plan *plan = &s->job->plan;
+    const int64_t more = plan->has_marker ? plan->marker_run - 1 : 0;
+    const int64_t first = plan->first_sample;
+    const int64_t left =
+        s->job->observation.n_samples - first - s->job->n_samples;
+    s->first_sample = first > more ? first - more : 0;
+    s->end_sample = first + s->job->n_samples + (left < more ? left : more);
 }
 
 enum fx8_status fx8_source_open(struct fx8_reader *reader,
@@ -166,8 +171,7 @@ enum fx8_status fx8_source_open(struct fx8_reader *reader,
     struct fx8_source *s = memory;
     s->reader = reader;
     s->job = job;
-    s->first_sample = first_to_read(&job->plan);
-    s->end_sample = job->plan.first_sample + job->n_samples;
+    set_range(s);
     fx8_queue_init(&s->empty);
     fx8_queue_init(&s->full);
     pthread_mutex_init(&s->mutex, NULL);

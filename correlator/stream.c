@@ -29,6 +29,9 @@ struct fx8_stream {
     struct run_list *runs; /* [n_inputs + 1]; the last: all inputs */
     int64_t *marker_start; /* [n_inputs] start of the run of markers that the
                               samples held end with; window_end: none */
+    bool has_begun;        /* a sample has been taken */
+    int64_t seen_before;   /* end of the samples before the first that were
+                              looked at for markers; -1: none */
 };
 
 static enum fx8_status add_run(struct run_list *list, int64_t first,
@@ -78,6 +81,7 @@ enum fx8_status fx8_stream_open(const struct fx8_stream_shape *shape,
     struct fx8_stream *s = memory;
     s->shape = *shape;
     s->window_first = s->window_end = first_sample;
+    s->seen_before = -1;
     /* room for the spectra asked for even when the last samples are held back
      * as a possible run of markers */
     const size_t columns =
@@ -128,6 +132,8 @@ enum fx8_status fx8_stream_copy(const struct fx8_stream *other,
     const size_t n_inputs = other->shape.n_inputs;
     s->window_end = other->window_end;
     s->has_ended = other->has_ended;
+    s->has_begun = other->has_begun;
+    s->seen_before = other->seen_before;
     memcpy(s->samples, other->samples, n_inputs * other->row_stride);
     memcpy(s->marker_start, other->marker_start,
            n_inputs * sizeof *s->marker_start);
@@ -312,11 +318,48 @@ static enum fx8_status append_gap(struct fx8_stream *s, int64_t n_samples,
     return accept(s, n_samples, true, error);
 }
 
+/* A run of markers may begin before the first sample of the stream: follow it
+ * through the samples of the block that come before. */
+static void look_before(struct fx8_stream *s, const struct fx8_block *block)
+{
+    const int64_t block_end = block->first_sample + block->n_samples;
+    const int64_t end =
+        block_end < s->window_first ? block_end : s->window_first;
+    const bool continues = block->first_sample == s->seen_before;
+    for (size_t input = 0; input < s->shape.n_inputs; input++) {
+        int64_t start =
+            continues ? s->marker_start[input] : block->first_sample;
+        const int8_t *samples = block->samples + block->input_offset[input];
+        for (int64_t t = block->first_sample; t < end; t++)
+            if (!is_marker(s, samples + (ptrdiff_t)(t - block->first_sample) *
+                                            block->time_stride))
+                start = t + 1;
+        s->marker_start[input] = start;
+    }
+    s->seen_before = end;
+}
+
+/* The first sample is about to be taken: forget a run that does not reach it.
+ */
+static void begin_markers(struct fx8_stream *s)
+{
+    if (s->seen_before != s->window_first)
+        for (size_t input = 0; input < s->shape.n_inputs; input++)
+            s->marker_start[input] = s->window_first;
+    s->has_begun = true;
+}
+
 enum fx8_status fx8_stream_append(struct fx8_stream *stream,
                                   const struct fx8_block *block,
                                   struct fx8_error *error)
 {
     struct fx8_stream *s = stream;
+    if (s->shape.has_marker && !s->has_begun) {
+        if (block->first_sample < s->window_first)
+            look_before(s, block);
+        if (block->first_sample + block->n_samples > s->window_first)
+            begin_markers(s);
+    }
     int64_t room = s->capacity - (s->window_end - s->window_first);
     enum fx8_status status = FX8_OK;
     if (block->first_sample > s->window_end) {
