@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Antenna tables: CSV and TART's JSON, good ones and every kind of bad one.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "config/antennas.h"
+#include "validation/scratch.h"
+
+/* Load a text that must be good. */
+static struct fx8_antenna *load(const char *text, size_t n_expected)
+{
+    struct fx8_antenna *antennas = NULL;
+    size_t n = 0;
+    struct fx8_error error = {.message = ""};
+    const enum fx8_status status = fx8_antennas_load(
+        scratch_text("antennas", text), &antennas, &n, &error);
+    if (status != FX8_OK)
+        print_error("%s\n", error.message);
+    assert_int_equal(status, FX8_OK);
+    assert_int_equal(n, n_expected);
+    return antennas;
+}
+
+/* Load a text that must be refused with "PATH" + expected. */
+static void refuse(const char *text, const char *expected)
+{
+    struct fx8_antenna *antennas = (void *)&expected;
+    size_t n = 99;
+    struct fx8_error error = {.message = ""};
+    const char *path = scratch_text("antennas", text);
+    assert_int_equal(fx8_antennas_load(path, &antennas, &n, &error),
+                     FX8_ERR_USAGE);
+    assert_null(antennas);
+    char whole[FX8_ERROR_MESSAGE_SIZE];
+    snprintf(whole, sizeof whole, "%s%s", path, expected);
+    assert_string_equal(error.message, whole);
+    assert_int_equal(error.status, FX8_ERR_USAGE);
+}
+
+#define HEADER "east_m,north_m,up_m\n"
+
+static void csv_with_every_column(void **state)
+{
+    (void)state;
+    struct fx8_antenna *antennas =
+        load("\xef\xbb\xbf# a comment\r\n"
+             "number, name, east_m, north_m, up_m, cable_delay_x_ns, "
+             "cable_delay_y_ns, input\r\n"
+             "\r\n"
+             " 7 , West , -1.5e1 , 2.25 , -.5 , 12.5 , -3 , 1 \r\n"
+             "# between\r\n"
+             "2147483647,East 2,12800000,0,+0,0,1e9,0",
+             2);
+    assert_int_equal(antennas[0].number, 7);
+    assert_string_equal(antennas[0].name, "West");
+    assert_true(antennas[0].enu_m[0] == -15.0);
+    assert_true(antennas[0].enu_m[1] == 2.25);
+    assert_true(antennas[0].enu_m[2] == -0.5);
+    assert_true(antennas[0].cable_delay_s[0] == 12.5e-9);
+    assert_true(antennas[0].cable_delay_s[1] == -3e-9);
+    assert_int_equal(antennas[0].position, 1);
+    assert_int_equal(antennas[1].number, 2147483647);
+    assert_string_equal(antennas[1].name, "East 2");
+    assert_true(antennas[1].cable_delay_s[1] == 1.0);
+    assert_int_equal(antennas[1].position, 0);
+    free(antennas);
+}
+
+static void csv_defaults_come_from_the_row(void **state)
+{
+    (void)state;
+    struct fx8_antenna *antennas =
+        load("up_m,cable_delay_ns,east_m,north_m\n3,4,1,2\n6,0,4,5\n", 2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(antennas[i].number, i);
+        assert_int_equal(antennas[i].position, i);
+        assert_true(antennas[i].enu_m[0] == 1.0 + 3.0 * (double)i);
+        assert_true(antennas[i].enu_m[1] == 2.0 + 3.0 * (double)i);
+        assert_true(antennas[i].enu_m[2] == 3.0 + 3.0 * (double)i);
+    }
+    assert_string_equal(antennas[0].name, "ANT000");
+    assert_string_equal(antennas[1].name, "ANT001");
+    assert_true(antennas[0].cable_delay_s[0] == 4e-9);
+    assert_true(antennas[0].cable_delay_s[1] == 4e-9);
+    free(antennas);
+}
+
+static void csv_faults_of_the_header(void **state)
+{
+    (void)state;
+    refuse("", ": expected a header line and rows");
+    refuse("# nothing\n\n  \n", ": expected a header line and rows");
+    refuse(HEADER, ": expected rows below the header");
+    refuse("\neast_m,north_m\n1,2\n", ":2: up_m: expected this column");
+    refuse("east_m,,up_m\n1,2,3\n", ":1: column 2: expected a name");
+    refuse("east_m,up_m,east_m\n1,2,3\n",
+           ":1: east_m: expected the column once");
+    refuse("east_m,north_m,up_m,colour\n1,2,3,4\n",
+           ":1: colour: unknown column: expected number, name, east_m, "
+           "north_m, up_m, cable_delay_ns, cable_delay_x_ns, "
+           "cable_delay_y_ns or input");
+    refuse("east_m,north_m,up_m,cable_delay_x_ns\n1,2,3,4\n",
+           ":1: cable_delay: expected cable_delay_ns alone or both "
+           "cable_delay_x_ns and cable_delay_y_ns");
+    refuse("east_m,north_m,up_m,cable_delay_ns,cable_delay_x_ns,"
+           "cable_delay_y_ns\n1,2,3,4,5,6\n",
+           ":1: cable_delay: expected cable_delay_ns alone or both "
+           "cable_delay_x_ns and cable_delay_y_ns");
+}
+
+static void csv_faults_of_a_row(void **state)
+{
+    (void)state;
+    static const char metres[] =
+        ": expected a number of metres, at most 12800000";
+    static const struct {
+        const char *row, *column, *value;
+    } bad[] = {
+        {"nan,0,0", "east_m", "nan"},        {"0,inf,0", "north_m", "inf"},
+        {"0,0,-inf", "up_m", "-inf"},        {"0x10,0,0", "east_m", "0x10"},
+        {"1 m,0,0", "east_m", "1 m"},        {",0,0", "east_m", "(empty)"},
+        {"0,1e99,0", "north_m", "1e99"},     {"0,0,1e999", "up_m", "1e999"},
+        {"0,-1.3e7,0", "north_m", "-1.3e7"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char text[200], expected[200];
+        snprintf(text, sizeof text, HEADER "1,1,1\n\n%s\n", bad[i].row);
+        snprintf(expected, sizeof expected, ":4: %s: %s%s", bad[i].column,
+                 bad[i].value, metres);
+        refuse(text, expected);
+    }
+    refuse(HEADER "1,2\n", ":2: 2 fields: expected 3, as the header has");
+    refuse(HEADER "1,2,3,4\n", ":2: 4 fields: expected 3, as the header has");
+    refuse("number," HEADER "-1,0,0,0\n",
+           ":2: number: -1: expected an integer from 0 to 2147483647");
+    refuse("number," HEADER "2147483648,0,0,0\n",
+           ":2: number: 2147483648: expected an integer from 0 to 2147483647");
+    refuse("name," HEADER ",0,0,0\n",
+           ":2: name: (empty): expected 1 to 63 ASCII characters");
+    refuse("name," HEADER "caf\xc3\xa9,0,0,0\n",
+           ":2: name: caf\xc3\xa9: expected 1 to 63 ASCII characters");
+    refuse("input," HEADER "1.5,0,0,0\n",
+           ":2: input: 1.5: expected a position in the recording, an integer "
+           "from 0 on");
+    refuse("cable_delay_ns," HEADER "2e9,0,0,0\n",
+           ":2: cable_delay_ns: 2e9: expected a number of nanoseconds, at most "
+           "1e9");
+}
+
+static void antennas_that_collide(void **state)
+{
+    (void)state;
+    refuse("number," HEADER "5,0,0,0\n6,1,0,0\n5,2,0,0\n",
+           ":4: number: 5: expected once, but it stands on line 2 too");
+    refuse("input," HEADER "1,0,0,0\n0,1,0,0\n1,2,0,0\n",
+           ":4: input: 1: expected once, but it stands on line 2 too");
+    refuse(HEADER "0,0,0\n5,5,5\n0,0,0.0005\n",
+           ":4: position: 0, 0, 0.0005: expected at least 1 mm from the "
+           "antenna of line 2");
+    /* an explicit number may meet nobody's default: numbers are one column */
+    free(load(HEADER "0,0,0\n0,0,0.002\n0,0.002,0\n", 3));
+}
+
+static void a_line_of_antennas_is_checked_fast(void **state)
+{
+    (void)state;
+    /* all on one meridian, the last on the spot of the first */
+    const size_t n = 20000;
+    char *text = malloc(n * 32);
+    assert_non_null(text);
+    size_t length = (size_t)sprintf(text, HEADER);
+    for (size_t i = 0; i + 1 < n; i++)
+        length += (size_t)sprintf(text + length, "0,%zu,0\n", i);
+    sprintf(text + length, "0,0,0\n");
+    refuse(text, ":20001: position: 0, 0, 0: expected at least 1 mm from the "
+                 "antenna of line 2");
+    free(text);
+}
+
+static void json_of_tart(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "{\"antenna_positions\": [[0.068, 0.33, 0.0], [-1.5e1, 78, -0.25]]}",
+        "[[0.068,0.33,0.0],[-15,78.0,-25E-2]]",
+        "\xef\xbb\xbf \n{\"name\": \"a \\\"b\\\" ]\", \"deep\": [{\"x\": "
+        "[true, false, null, {}, [], -0.5]}],\r\n\t\"antenna_positions\" :\n"
+        "[ [0.068 , 0.33 , 0.0 ] ,\n[-15,78,-0.25]], \"more\": 1e3 }\n",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct fx8_antenna *antennas = load(texts[i], 2);
+        assert_true(antennas[0].enu_m[0] == 0.068);
+        assert_true(antennas[0].enu_m[1] == 0.33);
+        assert_true(antennas[0].enu_m[2] == 0.0);
+        assert_true(antennas[1].enu_m[0] == -15.0);
+        assert_true(antennas[1].enu_m[1] == 78.0);
+        assert_true(antennas[1].enu_m[2] == -0.25);
+        assert_int_equal(antennas[1].number, 1);
+        assert_int_equal(antennas[1].position, 1);
+        assert_string_equal(antennas[1].name, "ANT001");
+        free(antennas);
+    }
+}
+
+static void json_faults(void **state)
+{
+    (void)state;
+    refuse("{", ":1: end of file: expected a string");
+    refuse("{}", ": antenna_positions: expected this member, an array of "
+                 "[east, north, up]");
+    refuse("{\"other\": [1, 2]}", ": antenna_positions: expected this member, "
+                                  "an array of [east, north, up]");
+    refuse("[]", ":1: ]: expected [east, north, up] in metres");
+    refuse("[[1,2]]", ":1: ]]: expected [east, north, up] in metres");
+    refuse("[[1,2,3,4]]", ":1: ,4]]: expected [east, north, up] in metres");
+    refuse("[[1,2,3],\n[1,2,x]]", ":2: x]]: expected a number");
+    refuse("[[1,2,3],\n]", ":2: ]: expected [east, north, up] in metres");
+    refuse("[[1,2,3] [4,5,6]]", ":1: [4,5,6]]: expected ',' or ']'");
+    refuse("[[1,2,3]]x", ":1: x: expected the end of the file");
+    refuse("[[01,2,3]]", ":1: 01,2,3]]: expected a number");
+    refuse("[[+1,2,3]]", ":1: +1,2,3]]: expected a number");
+    refuse("[[.5,2,3]]", ":1: .5,2,3]]: expected a number");
+    refuse("[[1.,2,3]]", ":1: 1.,2,3]]: expected a number");
+    refuse("[[1e999,2,3]]", ":1: 1e999,2,3]]: expected a number");
+    refuse("[[NaN,2,3]]", ":1: NaN,2,3]]: expected a number");
+    refuse("[[1e9,2,3]]", ":1: east_m: 1e+09: expected a number of "
+                          "metres, at most 12800000");
+    refuse("{\"a\": tru}", ":1: tru}: expected a number");
+    refuse("{\"a\": \"x", ":1: \"x: expected a string with both its quotes");
+    refuse("{\"a\" 1}", ":1: 1}: expected ':'");
+    refuse("{\"antenna_positions\": [[0,0,0]], \"antenna_positions\": 1}",
+           ":1:  1}: expected antenna_positions once");
+    refuse("[[0,0,0],\n[1,1,1],\n[0,0,0]]",
+           ":3: position: 0, 0, 0: expected at least 1 mm from the antenna of "
+           "line 1");
+}
+
+static void json_nesting_is_bounded(void **state)
+{
+    (void)state;
+    char text[100010];
+    memcpy(text, "{\"a\": ", 6);
+    memset(text + 6, '[', 100000);
+    text[100006] = '\0';
+    refuse(text, ":1: [[[[[[[[[[[[[[[[[[[[: expected less deeply nested "
+                 "values");
+}
+
+static void files_that_are_no_tables(void **state)
+{
+    (void)state;
+    struct fx8_antenna *antennas = NULL;
+    size_t n = 0;
+    struct fx8_error error;
+    char expected[FX8_ERROR_MESSAGE_SIZE];
+    const char *path = scratch_path("absent.csv");
+    assert_int_equal(fx8_antennas_load(path, &antennas, &n, &error),
+                     FX8_ERR_USAGE);
+    snprintf(expected, sizeof expected,
+             "%s: cannot be read: No such file or directory", path);
+    assert_string_equal(error.message, expected);
+
+    assert_int_equal(fx8_antennas_load(scratch_folder(), &antennas, &n, &error),
+                     FX8_ERR_USAGE);
+    snprintf(expected, sizeof expected, "%s: cannot be read: Is a directory",
+             scratch_folder());
+    assert_string_equal(error.message, expected);
+
+    path = scratch_write("binary", HEADER "1,\0,3\n", sizeof HEADER "1,\0,3");
+    assert_int_equal(fx8_antennas_load(path, &antennas, &n, &error),
+                     FX8_ERR_USAGE);
+    snprintf(expected, sizeof expected, "%s:2: byte 0x00: expected a text file",
+             path);
+    assert_string_equal(error.message, expected);
+}
+
+/* Every table cut off anywhere, and with a byte changed anywhere, is either
+ * read or refused with a message: the checkers see that nothing else happens.
+ */
+static void damaged_tables_never_crash(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "number,name,east_m,north_m,up_m,cable_delay_ns,input\n"
+        "1,a,0,0,0,5,1\n2,b,3,4,5,6,0\n",
+        "{\"x\": [1, {\"y\": \"z\\\\\"}], \"antenna_positions\": "
+        "[[1, 2, 3], [4e0, 5.5, -6]]}",
+    };
+    static const char odd[] = {'\0', '\n', '"', '[', '}', ',', '-', '\x80'};
+    size_t n_refused = 0, n_read = 0;
+    for (size_t t = 0; t < 2; t++) {
+        const size_t length = strlen(texts[t]);
+        for (size_t at = 0; at < length * (1 + sizeof odd); at++) {
+            char text[256];
+            size_t size = length;
+            memcpy(text, texts[t], length);
+            if (at < length)
+                size = at;
+            else
+                text[at % length] = odd[at / length - 1];
+            struct fx8_antenna *antennas = NULL;
+            size_t n = 0;
+            struct fx8_error error = {.message = ""};
+            const enum fx8_status status = fx8_antennas_load(
+                scratch_write("damaged", text, size), &antennas, &n, &error);
+            assert_true(status == FX8_OK || status == FX8_ERR_USAGE);
+            assert_true((status == FX8_OK) == (error.message[0] == '\0'));
+            assert_true((status == FX8_OK) == (antennas != NULL));
+            n_read += status == FX8_OK;
+            n_refused += status != FX8_OK;
+            free(antennas);
+        }
+    }
+    assert_true(n_read > 0 && n_refused > 0);
+}
+
+static void ready_tables_load(void **state)
+{
+    (void)state;
+    struct fx8_antenna *antennas = NULL;
+    size_t n = 0;
+    struct fx8_error error;
+    assert_int_equal(
+        fx8_antennas_load("config/demo_antennas.csv", &antennas, &n, &error),
+        FX8_OK);
+    assert_int_equal(n, 8);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(antennas[i].number, i + 1);
+        assert_int_equal(antennas[i].position, i);
+    }
+    free(antennas);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(csv_with_every_column),
+        cmocka_unit_test(csv_defaults_come_from_the_row),
+        cmocka_unit_test(csv_faults_of_the_header),
+        cmocka_unit_test(csv_faults_of_a_row),
+        cmocka_unit_test(antennas_that_collide),
+        cmocka_unit_test(a_line_of_antennas_is_checked_fast),
+        cmocka_unit_test(json_of_tart),
+        cmocka_unit_test(json_faults),
+        cmocka_unit_test(json_nesting_is_bounded),
+        cmocka_unit_test(files_that_are_no_tables),
+        cmocka_unit_test(damaged_tables_never_crash),
+        cmocka_unit_test(ready_tables_load),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

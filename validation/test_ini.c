@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Notation of the configuration file: what is read, and what is refused with
+ * which words, up to files that are no configuration at all.
+ */
+#include <math.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "config/ini.h"
+#include "config/settings.h"
+#include "config/text.h"
+#include "validation/scratch.h"
+#include "validation/settings_checks.h"
+
+static void notation_of_the_file(void **state)
+{
+    (void)state;
+    struct fx8_settings settings =
+        load("\xef\xbb\xbf; first\r\n"
+             "# second\r\n"
+             "   [channelizer]   ; of the receiver\r\n"
+             "\tchannels=128\r\n"
+             "   taps : 4 ; a comment ; with another\r\n"
+             "\r\n"
+             "[observation]\r\n"
+             "telescope = A=B: c;d #1 * [x]\t; end\r\n"
+             "instrument =\r\n"
+             "[correlator]\r\n"
+             "integration_time_s = all\r\n"
+             "[channelizer]\r\n"
+             "flag_dc = true");
+    assert_int_equal(settings.channelizer.channels, 128);
+    assert_int_equal(settings.channelizer.taps, 4);
+    assert_true(settings.channelizer.flag_dc);
+    assert_string_equal(settings.observation.telescope, "A=B: c;d #1 * [x]");
+    assert_string_equal(settings.observation.instrument, "");
+    assert_true(isinf(settings.correlator.integration_time_s));
+    assert_true(fx8_settings_given(&settings, "observation.instrument"));
+    assert_false(fx8_settings_given(&settings, "observation.object"));
+    assert_false(fx8_settings_given(&settings, "observation.nothing"));
+    fx8_settings_clear(&settings);
+}
+
+static void faults_of_notation(void **state)
+{
+    (void)state;
+    refuse("channels = 4\n", ":1: channels: expected a [section] before it");
+    refuse("[channelizer\n", ":1: [channelizer: expected [section]");
+    refuse("[]\n", ":1: []: expected [section]");
+    refuse("[channelizer] junk\n",
+           ":1: [channelizer] junk: expected [section]");
+    refuse("[channelizer]\n\nchannels\n", ":3: channels: expected key = value");
+    refuse("[channelizer]\n= 5\n", ":2: = 5: expected key = value");
+    refuse("\n[chanelizer]\n",
+           ":2: [chanelizer]: unknown section; did you mean [channelizer]?");
+    refuse("[weather]\n", ":1: [weather]: unknown section; `fx8 config --keys` "
+                          "lists those there are");
+    refuse("[ input ]\n",
+           ":1: [ input ]: unknown section; did you mean [input]?");
+    refuse("[correlator]\nthread = 4\n",
+           ":2: correlator.thread: 4: unknown key; did you mean "
+           "correlator.threads?");
+    refuse("[correlator]\nchannels = 4\n",
+           ":2: correlator.channels: 4: unknown key; did you mean "
+           "channelizer.channels?");
+    refuse("[input]\nstrat_s = 4\n", ":2: input.strat_s: 4: unknown key; did "
+                                     "you mean input.start_s?");
+    refuse("[input]\nzzzzzzzzzz = 4\n",
+           ":2: input.zzzzzzzzzz: 4: unknown key; `fx8 config --keys` lists "
+           "those there are");
+    refuse("[input]\nThis key has a name that is longer than fifty characters "
+           "= 4\n",
+           ":2: input.This key has a name that is longer than fifty "
+           "characters: 4: unknown key; `fx8 config --keys` lists those there "
+           "are");
+    refuse("[channelizer]\ntaps = 4\n[input]\nstart_s = 1\n[channelizer]\n"
+           "taps = 4\n",
+           ":6: channelizer.taps: 4: expected once, but it stands on line 2 "
+           "too");
+}
+
+static void bytes_that_are_no_text(void **state)
+{
+    (void)state;
+    static const char nul[] = "[input]\nstart_s = 1\0 2\n";
+    refuse_bytes(nul, sizeof nul - 1, ":2: byte 0x00: expected a text file");
+    static const char binary[] = "\x89HDF\r\n\x1a\n";
+    refuse_bytes(binary, sizeof binary - 1,
+                 ":2: byte 0x1a: expected a text file");
+    refuse_bytes("[input]\rstart_s", 15, ":1: byte 0x0d: expected a text file");
+    /* bytes above 0x7f are fine in a path, not in a name */
+    refuse("[observation]\nobject = caf\xe9\n",
+           ":2: observation.object: caf\xe9: expected at most 255 ASCII "
+           "characters");
+    struct fx8_settings settings = load(REQUIRED "[output]\nfile = /caf\xe9\n");
+    assert_string_equal(settings.output.file, "/caf\xe9");
+    fx8_settings_clear(&settings);
+}
+
+/* Values of every length around inih's buffer, up to the limit and over. */
+static void lines_of_any_length(void **state)
+{
+    (void)state;
+    static char text[2 * FX8_INI_LINE_MAX];
+    for (size_t length = 100; length < 1000; length += length < 420 ? 1 : 97) {
+        size_t at = (size_t)sprintf(text, REQUIRED "[output]\nfile = ");
+        char *value = text + at;
+        for (size_t i = 0; i < length; i++)
+            value[i] = "/ab c;#=|:["[i % 11];
+        value[length - 1] = 'x';
+        strcpy(value + length, " ; comment\n[input]\nstart_s = 3\n");
+        struct fx8_settings settings = load(text);
+        assert_int_equal(strlen(settings.output.file), length);
+        assert_memory_equal(settings.output.file, value, length);
+        assert_true(settings.input.start_s == 3);
+        fx8_settings_clear(&settings);
+    }
+    /* a name that fills the buffer has no '=' where inih looks for it */
+    memset(text, 'k', 400);
+    memcpy(text, "[input]\n", 8);
+    strcpy(text + 400, " = 1\n");
+    struct fx8_error error;
+    struct fx8_settings settings;
+    assert_int_equal(fx8_settings_load(scratch_text("bad.ini", text), NULL, 0,
+                                       false, &settings, &error),
+                     FX8_ERR_USAGE);
+    assert_non_null(strstr(error.message, "bad.ini:2: kkkk"));
+    assert_non_null(strstr(error.message, "k: expected key = value"));
+    /* one byte too many */
+    size_t at = (size_t)sprintf(text, "[output]\nfile = ");
+    memset(text + at, 'x', sizeof text - at - 1);
+    text[sizeof text - 1] = '\0';
+    text[9 + FX8_INI_LINE_MAX + 1] = '\0';
+    refuse(text, ":2: line of 65536 bytes: expected at most 65535");
+    text[9 + FX8_INI_LINE_MAX] = '\0';
+    assert_int_equal(fx8_settings_load(scratch_text("good.ini", text), NULL, 0,
+                                       false, &settings, &error),
+                     FX8_OK);
+    assert_int_equal(strlen(settings.output.file),
+                     FX8_INI_LINE_MAX - strlen("file = ") +
+                         strlen(scratch_folder()) + 1);
+    fx8_settings_clear(&settings);
+}
+
+static void files_out_of_proportion(void **state)
+{
+    (void)state;
+    const size_t size = FX8_TEXT_FILE_MAX + 1;
+    char *text = malloc(size);
+    assert_non_null(text);
+    memset(text, 'x', size);
+    refuse_bytes(text, size,
+                 ": expected a text file of at most 16777216 "
+                 "bytes");
+    refuse_bytes(text, 1000000,
+                 ":1: line of 1000000 bytes: expected at most 65535");
+    free(text);
+}
+
+static void files_that_cannot_be_read(void **state)
+{
+    (void)state;
+    struct fx8_settings settings;
+    struct fx8_error error;
+    assert_int_equal(fx8_settings_load("/nowhere/a\nb.ini", NULL, 0, true,
+                                       &settings, &error),
+                     FX8_ERR_USAGE);
+    assert_string_equal(
+        error.message,
+        "/nowhere/a?b.ini: cannot be read: No such file or directory");
+    assert_int_equal(fx8_settings_load("/", NULL, 0, true, &settings, &error),
+                     FX8_ERR_USAGE);
+    assert_string_equal(error.message, "/: cannot be read: Is a directory");
+    /* an empty file lacks only what is required */
+    refuse("", ": channelizer.channels: (not given): expected an integer from "
+               "1 to 1048576");
+}
+
+/* A good file cut off or changed anywhere: read, or refused in one line. */
+static void damaged_files_never_crash(void **state)
+{
+    (void)state;
+    static const char good[] =
+        REQUIRED "[array]\nantennas = 0-3,7 ; five\nflag_antennas=1\n"
+                 "[observation]\nsample_rate_hz = 25000000/27\n"
+                 "start_time_utc = 2019-08-29T19:00:00.5Z\n"
+                 "[input]\nfiles = a, b*.h5\nmissing_value = -128\n";
+    static const char odd[] = {'\0', '\n', '=', '[', ']', ';', ' ', '\xff'};
+    const size_t length = sizeof good - 1;
+    size_t n_read = 0, n_refused = 0;
+    for (size_t at = 0; at < length * (1 + sizeof odd); at++) {
+        char text[sizeof good];
+        memcpy(text, good, length);
+        const size_t size = at < length ? at : length;
+        if (at >= length)
+            text[at % length] = odd[at / length - 1];
+        struct fx8_settings settings;
+        struct fx8_error error = {.message = ""};
+        const enum fx8_status status =
+            fx8_settings_load(scratch_write("damaged.ini", text, size), NULL, 0,
+                              true, &settings, &error);
+        assert_true(status == FX8_OK || status == FX8_ERR_USAGE);
+        assert_true((status == FX8_OK) == (error.message[0] == '\0'));
+        n_read += status == FX8_OK;
+        n_refused += status != FX8_OK;
+        if (status == FX8_OK)
+            fx8_settings_clear(&settings);
+    }
+    assert_true(n_read > 0 && n_refused > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(notation_of_the_file),
+        cmocka_unit_test(faults_of_notation),
+        cmocka_unit_test(bytes_that_are_no_text),
+        cmocka_unit_test(lines_of_any_length),
+        cmocka_unit_test(files_out_of_proportion),
+        cmocka_unit_test(files_that_cannot_be_read),
+        cmocka_unit_test(damaged_files_never_crash),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
