@@ -325,9 +325,9 @@ const struct fx8_key fx8_keys[] = {
              "plug-in of that name here and at the reader."},
 
     {"simulate", "sources", PATH(simulate.sources), .fallback = "",
-     .help = "CSV of the sources: az_deg, el_deg or ra_deg, dec_deg, then I, "
-             "Q, U, V in units of the receiver noise, optional tone_hz.  "
-             "Empty: receiver noise alone."},
+     .help = "CSV of the sources: az_deg, el_deg, I, Q, U, V in units of the "
+             "receiver noise, optional tone_hz (ra_deg, dec_deg: not built "
+             "yet).  Empty: receiver noise alone."},
     {"simulate", "noise_rms", REAL(simulate.noise_rms, 0, 127, "LSB"),
      .fallback = "16",
      .help = "Receiver noise, rms of a real sample or of one part of a "

@@ -25,7 +25,8 @@
 static inline struct fx8_settings load(const char *text)
 {
     struct fx8_settings settings;
-    struct fx8_error error = {.message = ""};
+    struct fx8_error error;
+    error.message[0] = '\0';
     const enum fx8_status status = fx8_settings_load(
         scratch_text("good.ini", text), NULL, 0, true, &settings, &error);
     if (status != FX8_OK)
@@ -40,7 +41,8 @@ static inline void refuse_bytes(const void *bytes, size_t size,
 {
     struct fx8_settings settings;
     memset(&settings, 0xa5, sizeof settings);
-    struct fx8_error error = {.message = ""};
+    struct fx8_error error;
+    error.message[0] = '\0';
     const char *path = scratch_write("bad.ini", bytes, size);
     assert_int_equal(fx8_settings_load(path, NULL, 0, true, &settings, &error),
                      FX8_ERR_USAGE);
