@@ -67,7 +67,7 @@ TESTED_OBJECTS := $(filter-out $(BUILD)/correlator/main.o,$(LIBRARY_OBJECTS) $(P
 # Flags of the kernel variants, by the suffix of the file.
 $(BUILD)/%_avx2.o: VARIANT := -mavx2 -mfma -mf16c -mpopcnt
 $(BUILD)/%_avx512.o: VARIANT := -mavx512f -mavx512bw -mavx512dq -mavx512vl \
-	-mavx512vnni -mavx512vbmi -mfma -mpopcnt
+	-mavx512vnni -mfma -mpopcnt
 
 # --- build -------------------------------------------------------------------
 

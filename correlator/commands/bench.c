@@ -233,7 +233,7 @@ static enum fx8_status measure_case(const struct bench_case *bench,
     int64_t n_dumps = 0;
     struct fx8_session *session = NULL;
     struct recording recording = {.samples = NULL};
-    struct figures rounds[N_ROUNDS];
+    struct figures rounds[N_ROUNDS] = {0};
     enum fx8_status status = make_recording(bench, &recording, error);
     if (status == FX8_OK)
         status = fx8_open(&plan, drop_dump, &n_dumps, &session, error);
@@ -317,7 +317,7 @@ static int bench_all(const char *kernel, bool json)
                "          Msamples/s   limit\n");
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++)
         for (size_t p = 0; p < sizeof precisions / sizeof precisions[0]; p++) {
-            struct figures figures;
+            struct figures figures = {0};
             struct fx8_error error;
             if (measure_case(&cases[c], precisions[p].precision, kernel,
                              &figures, &error) != FX8_OK)
