@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the Python tests share: recordings written with h5py, fx8 run on them,
+its UVH5 files read back item by item."""
+import dataclasses
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+from fractions import Fraction
+
+import h5py
+import numpy as np
+
+import oracle
+
+FX8 = os.environ.get("FX8", os.path.abspath("build/fx8"))
+LONG = os.environ.get("FX8_LONG") == "1"
+COMPLEX_INT8 = np.dtype([("r", np.int8), ("i", np.int8)])
+SITE = {"latitude_deg": -26.7, "longitude_deg": 116.67, "altitude_m": 377.8}
+
+
+@dataclasses.dataclass
+class Scene:
+    """A recording to be written: samples [antenna][pol][time]."""
+    samples: np.ndarray
+    rate: Fraction = Fraction(1_000_000)
+    dc_hz: float = 150e6
+    sideband: str = "upper"
+    start_s: int = 1_600_000_000        # 2020-09-13
+    start_ns: int = 0
+    positions: np.ndarray = None        # ENU, m
+    numbers: list = None
+    missing: list = ()
+    has_table: bool = True
+
+
+def spread(n_antennas, seed=1):
+    """ENU positions in a disc of 100 m, a few metres up and down."""
+    random = np.random.default_rng(seed)
+    return np.column_stack([random.uniform(-50, 50, n_antennas),
+                            random.uniform(-50, 50, n_antennas),
+                            random.uniform(-2, 2, n_antennas)])
+
+
+def to_int8(values):
+    """Whole numbers in -128 .. 127 (round half to even, clamp)."""
+    if np.iscomplexobj(values):
+        return to_int8(values.real) + 1j * to_int8(values.imag)
+    return np.clip(np.rint(values), -128, 127)
+
+
+def packed(samples):
+    """int8 or {r, i} int8 as it is stored."""
+    if np.iscomplexobj(samples):
+        out = np.empty(samples.shape, COMPLEX_INT8)
+        out["r"], out["i"] = samples.real, samples.imag
+        return out
+    return samples.astype(np.int8)
+
+
+def write(path, scene, axes=("antenna", "pol", "time"), chunks=None,
+          labels=True):
+    """Write a scene in fx8's own format, axes in the order given."""
+    order = [("antenna", "pol", "time").index(axis) for axis in axes]
+    data = packed(scene.samples).transpose(order)
+    with h5py.File(path, "w") as file:
+        file.attrs["format"] = "fx8-voltages"
+        file.attrs["version"] = 1
+        file.attrs["sample_rate_numerator_hz"] = np.uint64(
+            scene.rate.numerator)
+        file.attrs["sample_rate_denominator"] = np.uint64(
+            scene.rate.denominator)
+        file.attrs["dc_frequency_hz"] = float(scene.dc_hz)
+        file.attrs["sideband"] = scene.sideband
+        file.attrs["start_time_unix_s"] = np.int64(scene.start_s)
+        file.attrs["start_time_ns"] = np.int64(scene.start_ns)
+        file.attrs["telescope"] = "test"
+        dataset = file.create_dataset("voltages", data=data, chunks=chunks)
+        if labels:
+            for dim, label in zip(dataset.dims, axes):
+                dim.label = label
+        if scene.has_table:
+            _write_antennas(file, scene)
+        if len(scene.missing):
+            kind = np.dtype([("antenna", "i4"), ("pol", "i4"),
+                             ("first_sample", "i8"), ("count", "i8")])
+            file["missing"] = np.array([tuple(row) for row in scene.missing],
+                                       kind)
+
+
+def _write_antennas(file, scene):
+    n_antennas = scene.samples.shape[0]
+    positions = (spread(n_antennas) if scene.positions is None
+                 else scene.positions)
+    numbers = range(n_antennas) if scene.numbers is None else scene.numbers
+    kind = np.dtype([("number", "i8"), ("name", "S16"), ("east_m", "f8"),
+                     ("north_m", "f8"), ("up_m", "f8"),
+                     ("cable_delay_s", "f8")])
+    rows = [(number, f"ANT{number:03d}".encode(), *position, 0.0)
+            for number, position in zip(numbers, positions)]
+    table = file.create_dataset("antennas", data=np.array(rows, kind))
+    for name, value in SITE.items():
+        table.attrs[name] = value
+
+
+@dataclasses.dataclass
+class Visibilities:
+    """A UVH5 file as numbers: [dump][baseline][channel][product]."""
+    path: str
+    visibilities: np.ndarray
+    flags: np.ndarray
+    nsamples: np.ndarray
+    header: dict
+    gains: np.ndarray
+    clip_fraction: np.ndarray
+    keywords: dict
+    history: str
+
+
+def read(path):
+    """Read a UVH5 file with h5py alone."""
+    with h5py.File(path, "r") as file:
+        header = {name: item[()] for name, item in file["Header"].items()
+                  if isinstance(item, h5py.Dataset)}
+        n_times = int(header["Ntimes"])
+        n_rows = int(header["Nblts"])
+        # h5py shows a compound of two floats r, i as complex numbers
+        values = file["Data/visdata"][...].astype(complex)
+        shape = (n_times, n_rows // n_times) + values.shape[1:]
+        group = file.get("fx8", {})
+        words = {name: item[()] for name, item in
+                 file["Header/extra_keywords"].items()}
+        return Visibilities(
+            path=path, visibilities=values.reshape(shape),
+            flags=file["Data/flags"][...].reshape(shape),
+            nsamples=file["Data/nsamples"][...].reshape(shape),
+            header=header,
+            gains=group["gain"][...] if "gain" in group else None,
+            clip_fraction=(group["clip_fraction"][...]
+                           if "clip_fraction" in group else None),
+            keywords=words, history=header["history"].decode())
+
+
+def ini_of(setup, extra=None):
+    """The INI text of an oracle.Setup; `extra` adds "section.key": value."""
+    keys = {
+        "channelizer.method": setup.method,
+        "channelizer.channels": setup.channels,
+        "correlator.precision": setup.precision,
+        "correlator.backend": "cpu",
+        "correlator.integration_time_s": (
+            setup.integration_time_s if setup.integration_time_s == "all"
+            else repr(float(setup.integration_time_s))),
+        "input.start_s": repr(float(setup.start_s)),
+        "input.conjugate": "yes" if setup.conjugate else "no",
+        "input.polarization_order": setup.polarization_order,
+        "channelizer.flag_dc": "yes" if setup.flag_dc else "no",
+        "output.channel_average": setup.channel_average,
+    }
+    if setup.method == "pfb":
+        keys["channelizer.taps"] = setup.taps
+    if setup.window != "auto":
+        keys["channelizer.window"] = setup.window
+    if setup.duration_s is not None:
+        keys["input.duration_s"] = repr(float(setup.duration_s))
+    if setup.antennas is not None:
+        keys["array.antennas"] = ",".join(
+            f"{n}-{n}" if len(setup.antennas) == 1 else str(n)
+            for n in setup.antennas)
+    if setup.polarizations is not None:
+        keys["array.polarizations"] = setup.polarizations
+    if setup.sideband is not None:
+        keys["input.sideband"] = setup.sideband
+    if setup.missing_value is not None:
+        keys["input.missing_value"] = ("zero" if setup.missing_value == 0
+                                       else setup.missing_value)
+        keys["input.missing_run"] = setup.missing_run
+    if setup.flag_edges is not None:
+        keys["channelizer.flag_edges"] = setup.flag_edges
+    if setup.flag_antennas:
+        keys["array.flag_antennas"] = ",".join(
+            f"{n}-{n}" if len(setup.flag_antennas) == 1 else str(n)
+            for n in setup.flag_antennas)
+    if setup.precision != "fp32":
+        keys["quantizer.target_rms"] = setup.target_rms
+        keys["quantizer.level"] = setup.level
+        keys["postprocess.quantization_bias"] = (
+            "yes" if setup.quantization_bias else "no")
+    keys.update(extra or {})
+    sections = {}
+    for name, value in keys.items():
+        section, key = name.split(".")
+        sections.setdefault(section, []).append(f"{key} = {value}\n")
+    return "".join(f"[{section}]\n{''.join(lines)}\n"
+                   for section, lines in sections.items())
+
+
+def run(*arguments, environment=None, timeout=120, program=(FX8,), **options):
+    """Run fx8 (or `program`, a command that ends in it); nothing is checked."""
+    return subprocess.run([*program, *map(str, arguments)],
+                          capture_output=True,
+                          text=True, stdin=subprocess.DEVNULL,
+                          timeout=timeout,
+                          env={**os.environ, **(environment or {})}, **options)
+
+
+class Case(unittest.TestCase):
+    """A test with a folder of its own for recordings and results."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="fx8-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.count = 0
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, scene, name="in.h5", **options):
+        """Write a scene; returns the path."""
+        path = self.path(name)
+        write(path, scene, **options)
+        return path
+
+    def fx8(self, recording, setup, extra=None, environment=None,
+            arguments=()):
+        """Correlate a recording (a path); returns the Visibilities."""
+        self.count += 1
+        config = self.path(f"run{self.count}.ini")
+        output = self.path(f"run{self.count}.uvh5")
+        with open(config, "w", encoding="ascii") as file:
+            file.write(ini_of(setup, extra))
+        done = run("correlate", config, recording, "-o", output, "--quiet",
+                   *arguments, environment=environment)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return read(output)
+
+    def correlate(self, scene, setup, **options):
+        """Write and correlate a scene; returns the Visibilities."""
+        self.count += 1
+        return self.fx8(self.write(scene, f"in{self.count}.h5"), setup,
+                        **options)
+
+    def compare_axes(self, got, want):
+        """Everything but the visibilities: exactly equal."""
+        n_dumps = len(want.julian_dates)
+        self.assertEqual(got.visibilities.shape, want.visibilities.shape)
+        np.testing.assert_array_equal(got.flags, want.flags)
+        np.testing.assert_array_equal(got.nsamples,
+                                      want.nsamples.astype(np.float32))
+        dates = got.header["time_array"].reshape(n_dumps, -1)
+        np.testing.assert_array_equal(
+            dates, np.repeat(np.array(want.julian_dates)[:, None],
+                             dates.shape[1], axis=1))
+        # one rounding to double of a sum of two doubles
+        np.testing.assert_allclose(got.header["freq_array"],
+                                   want.frequencies_hz, rtol=4e-16)
+        np.testing.assert_allclose(got.header["channel_width"], want.width_hz,
+                                   rtol=4e-16)
+        np.testing.assert_allclose(got.header["integration_time"],
+                                   want.integration_time_s, rtol=4e-16)
+
+    def compare_fp32(self, got, want, tolerance=2e-6):
+        """Visibilities within `tolerance` of sqrt(P_i P_j).
+
+        Single precision rounds 2^-24 per operation.  A spectrum carries about
+        log2(N) roundings of the FFT and the FIR's, independent from spectrum
+        to spectrum, so that the mean over M of them has less; a sum of up to
+        512 products in a float accumulator rounds by up to sqrt(512 / 3) *
+        2^-25 = 4e-7 rms of the sum.  Five times that is 2e-6.
+        """
+        error = np.abs(got.visibilities - want.visibilities)
+        np.testing.assert_array_less(error, tolerance * want.scale + 1e-30)
+
+    def compare_int8(self, got, want):
+        """Equal to the oracle's integers but for samples near a tie; the
+        values are stored as float, half a unit in the last place."""
+        error = np.abs(got.visibilities - want.visibilities)
+        last = 2.0**-23 * np.abs(want.visibilities)
+        np.testing.assert_array_less(error, want.slack + last + 1e-30)
+        doubtful = np.mean(want.slack > 0)
+        self.assertLess(doubtful, 0.5, "too few cells are compared exactly")

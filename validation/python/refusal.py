@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the scenarios share: a small recording, fx8 run on it, and what a
+refusal must look like."""
+import os
+import shutil
+
+import numpy as np
+
+import oracle
+import program
+
+
+class Refusal(program.Case):
+    """Cases that run `fx8 correlate` and expect it to refuse."""
+
+    def setUp(self):
+        super().setUp()
+        self.output = self.path("out.uvh5")
+        self.config = self.path("config.ini")
+        self.write_config(program.ini_of(oracle.Setup(
+            16, 0.002, precision="int8")))
+
+    def write_config(self, text):
+        with open(self.config, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def recording(self, name="good.h5", n_samples=9000, **options):
+        """A good recording of two antennas; returns its path."""
+        generator = np.random.default_rng(161)
+        samples = program.to_int8(
+            20 * (generator.normal(size=(2, 1, n_samples))
+                  + 1j * generator.normal(size=(2, 1, n_samples))))
+        return self.write(program.Scene(samples), name, **options)
+
+    def correlate(self, recording, *extra, as_nobody=False, **options):
+        """Run fx8 correlate; nothing is checked.  As nobody where the test is
+        of permissions and we are root, whom no permission stops."""
+        arguments = ["correlate", self.config, recording, "-o", self.output,
+                     *extra]
+        if not as_nobody or os.geteuid() != 0:
+            return program.run(*arguments, **options)
+        os.chmod(self.folder, 0o777)
+        copy = self.path("fx8")
+        shutil.copy(program.FX8, copy)
+        return program.run(*arguments, program=[
+            "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
+            copy], **options)
+
+    def assert_one_line(self, done, code, *mentions):
+        """One line of error with every mention, and the exit code."""
+        self.assertEqual(done.returncode, code, done.stderr)
+        lines = [line for line in done.stderr.splitlines()
+                 if not line.startswith("fx8: warning: ")]
+        self.assertEqual(len(lines), 1, done.stderr)
+        self.assertTrue(lines[0].startswith("fx8: error: "), done.stderr)
+        for mention in mentions:
+            self.assertIn(mention, lines[0])
+        self.assertTrue(lines[0].isprintable(), repr(lines[0]))
+
+    def assert_refused(self, done, code, *mentions):
+        """The same, and nothing is left behind."""
+        self.assert_one_line(done, code, *mentions)
+        self.assertFalse(os.path.lexists(self.output))
+        left = [name for name in os.listdir(self.folder)
+                if name.endswith(".part")]
+        self.assertEqual(left, [])

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""fx8 compare: inside its limits on honest files, exit 3 on a coarser
+quantiser, a swapped baseline, a scaled file."""
+import shutil
+
+import h5py
+import numpy as np
+
+import oracle
+import program
+import tap
+
+
+class Compare(program.Case):
+    """INT8 and FP32 of one recording of common and own noise."""
+
+    def make(self, target_rms=20):
+        """Files of both precisions; returns their paths."""
+        generator = np.random.default_rng(151)
+        count = 128 * 2000
+        common = generator.normal(size=count) + 1j * generator.normal(
+            size=count)
+        own = (generator.normal(size=(5, count))
+               + 1j * generator.normal(size=(5, count)))
+        level = np.array([6, 12, 20, 25, 30])[:, None]
+        samples = program.to_int8(level * (0.5 * common + 0.85 * own))
+        recording = self.write(program.Scene(samples[:, None, :]))
+        config = self.path("both.ini")
+        with open(config, "w", encoding="ascii") as file:
+            file.write(program.ini_of(
+                oracle.Setup(128, 128 * 500e-6, taps=4, target_rms=target_rms,
+                             precision="int8"),
+                {"correlator.precision": "both"}))
+        output = self.path("out.uvh5")
+        done = program.run("correlate", config, recording, "-o", output,
+                           "--quiet", "--force")
+        self.assertIn(done.returncode, (0, 3), done.stderr)
+        return self.path("out.int8.uvh5"), self.path("out.fp32.uvh5")
+
+    def compare(self, one, two):
+        done = program.run("compare", one, two)
+        self.assertIn(done.returncode, (0, 3), done.stdout + done.stderr)
+        return done.returncode
+
+    def altered(self, path, change):
+        """A copy of a file with its visibilities changed."""
+        copy = self.path("altered.uvh5")
+        shutil.copy(path, copy)
+        with h5py.File(copy, "r+") as file:
+            dataset = file["Data/visdata"]
+            dataset[...] = change(dataset[...]).astype(dataset.dtype)
+        return copy
+
+    def test_honest_files_are_inside_the_limits(self):
+        for target in (8, 16, 20, 28):
+            with self.subTest(target_rms=target):
+                self.assertEqual(self.compare(*self.make(target)), 0)
+
+    def test_coarser_quantiser(self):
+        # INT8 made at 5 LSB but said to have been made at 20
+        coarse, exact = self.make(5)
+        shutil.move(coarse, self.path("coarse.uvh5"))
+        fine, exact = self.make(20)
+        with h5py.File(self.path("coarse.uvh5"), "r+") as file, \
+                h5py.File(fine, "r") as other:
+            file["fx8/gain"][...] = other["fx8/gain"][...]
+        self.assertEqual(self.compare(self.path("coarse.uvh5"), exact), 3)
+
+    def test_swapped_baselines(self):
+        rough, exact = self.make()
+
+        def swap(values):
+            rows = values.reshape(-1, 15, *values.shape[1:]).copy()
+            rows[:, [1, 2]] = rows[:, [2, 1]]
+            return rows.reshape(values.shape)
+        self.assertEqual(self.compare(self.altered(rough, swap), exact), 3)
+
+    def test_conjugated_file(self):
+        rough, exact = self.make()
+
+        def turn(values):
+            return values * np.exp(0.02j)
+        self.assertEqual(self.compare(self.altered(rough, turn), exact), 3)
+
+    def test_scaled_file(self):
+        rough, exact = self.make()
+        self.assertEqual(
+            self.compare(self.altered(rough, lambda v: 1.02 * v), exact), 3)
+
+    def test_files_of_different_shape_are_wrong_input(self):
+        rough, _ = self.make()
+        other = self.correlate(
+            program.Scene(np.ones((2, 1, 5000)) * (1 + 1j)),
+            oracle.Setup(16, "all"))
+        done = program.run("compare", rough, other.path)
+        self.assertIn(done.returncode, (1, 2), done.stdout)
+        self.assertEqual(len(done.stderr.splitlines()), 1)
+        self.assertTrue(done.stderr.startswith("fx8: error: "))
+
+
+if __name__ == "__main__":
+    tap.main()

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Noise whose statistics follow from a formula: coherence and its spread, the
+radiometer's law, the loss of the quantiser, Parseval.  Fixed seeds; five
+standard deviations."""
+from fractions import Fraction
+
+import numpy as np
+
+import oracle
+import program
+import tap
+
+
+def noise(generator, *shape):
+    """Complex Gaussian noise, 20 LSB per component before rounding."""
+    return 20 * (generator.normal(size=shape)
+                 + 1j * generator.normal(size=shape))
+
+
+class CommonNoise(program.Case):
+    """(b) coherence rho and the spread of its estimate, 4,096 cells."""
+
+    def check(self, rho, precision):
+        generator = np.random.default_rng(int(1000 * rho) + 7)
+        channels, per_dump, n_dumps = 512, 128, 8
+        count = channels * per_dump * n_dumps
+        common = noise(generator, count)
+        samples = (np.sqrt(rho) * common
+                   + np.sqrt(1 - rho) * noise(generator, 2, count))
+        scene = program.Scene(program.to_int8(samples)[:, None, :])
+        setup = oracle.Setup(channels, channels * per_dump / 1e6,
+                             method="fft", flag_edges=0, precision=precision)
+        got = self.correlate(scene, setup).visibilities[..., 0]
+        self.assertEqual(got.shape[0], n_dumps)
+        found = (got[:, 1] / np.sqrt(got[:, 0].real * got[:, 2].real)).ravel()
+        cells, m = found.size, per_dump
+        spread = np.array([(1 - rho**2) / np.sqrt(2 * m),
+                           np.sqrt((1 - rho**2) / (2 * m))])
+        if rho > 0:
+            # rounding to whole numbers: coherence less by 1/12/20^2; the
+            # estimate of a coherence is low by rho (1 - rho^2) / 4 M
+            want = rho / (1 + 1 / 4800) * (1 - (1 - rho**2) / (4 * m))
+            self.assertLess(abs(found.real.mean() - want),
+                            5 * spread[0] / np.sqrt(cells))
+            self.assertLess(abs(found.imag.mean()),
+                            5 * spread[1] / np.sqrt(cells))
+        else:
+            size = np.abs(found)
+            self.assertLess(abs(size.mean() - np.sqrt(np.pi / (4 * m))),
+                            5 * np.sqrt((1 - np.pi / 4) / m / cells))
+            self.assertLess(abs(np.sqrt(np.mean(size**2 * m)) - 1), 0.05)
+        self.assertLess(abs(found.real.std() / spread[0] - 1), 0.05)
+        self.assertLess(abs(found.imag.std() / spread[1] - 1), 0.05)
+        power = np.sqrt(got[:, 0].real.mean() * got[:, 2].real.mean())
+        plain = (got[:, 1] / power).ravel()
+        self.assertLess(abs(plain.real.std()
+                            / np.sqrt((1 + rho**2) / (2 * m)) - 1), 0.05)
+
+    def test_coherence_and_its_spread(self):
+        for precision in ("fp32", "int8"):
+            for rho in (0.0, 0.3, 0.7):
+                with self.subTest(rho=rho, precision=precision):
+                    self.check(rho, precision)
+
+
+class Radiometer(program.Case):
+    """(d) independent noise falls as the square root of time."""
+
+    def test_slope_over_three_decades(self):
+        generator = np.random.default_rng(41)
+        channels, n_antennas, total = 64, 4, 16_384
+        samples = program.to_int8(
+            noise(generator, n_antennas, 1, channels * total))
+        path = self.write(program.Scene(samples))
+        cross = [1, 2, 3, 5, 6, 8]
+        for precision in ("fp32", "int8"):
+            times, spreads = [], []
+            for per_dump in (16, 64, 256, 1024, 4096, 16_384):
+                setup = oracle.Setup(channels, channels * per_dump / 1e6,
+                                     method="fft", precision=precision)
+                got = self.fx8(path, setup).visibilities[:, :, 2:-2, 0]
+                power = got[:, [0, 4, 7, 9]].real.mean()
+                spread = got[:, cross].real.std() / power
+                # rms of 360 or more values of each part
+                self.assertLess(abs(spread * np.sqrt(2 * per_dump) - 1),
+                                5 / np.sqrt(2 * got[:, cross].size))
+                times.append(per_dump)
+                spreads.append(spread)
+            slope = np.polyfit(np.log(times), np.log(spreads), 1)[0]
+            self.assertLess(abs(slope + 0.5), 0.02)
+
+
+class QuantiserLoss(program.Case):
+    """(e) INT8 against FP32: sqrt((e_i + e_j + e_i e_j) / M), e = 1/12 s^2;
+    autos are larger by e where the bias is left in."""
+
+    def test_loss_follows_the_formula(self):
+        generator = np.random.default_rng(51)
+        channels, per_dump, n_dumps = 128, 256, 4
+        samples = program.to_int8(
+            noise(generator, 3, 1, channels * per_dump * n_dumps))
+        path = self.write(program.Scene(samples))
+        setup = oracle.Setup(channels, channels * per_dump / 1e6, method="fft",
+                             flag_edges=0)
+        exact = self.fx8(path, setup).visibilities[..., 0]
+        for target in (4.0, 8.0, 16.0):
+            setup.precision, setup.target_rms = "int8", target
+            setup.quantization_bias = False
+            rough = self.fx8(path, setup).visibilities[..., 0]
+            epsilon = 1 / (12 * target**2)
+            power = exact[:, [0, 3, 5]].real
+            for row, (i, j) in {1: (0, 1), 2: (0, 2), 4: (1, 2)}.items():
+                scale = np.sqrt(power[:, i] * power[:, j])
+                loss = np.sqrt(np.mean(np.abs(
+                    (rough[:, row] - exact[:, row]) / scale)**2))
+                want = np.sqrt((2 * epsilon + epsilon**2) / per_dump)
+                # 512 cells: 5 sigma is 16 %; the three rows share 10 %
+                self.assertLess(abs(loss / want - 1), 0.16)
+            excess = (rough[:, [0, 3, 5]].real - power) / power
+            spread = np.sqrt(4 * epsilon / per_dump / excess.size)
+            self.assertLess(abs(excess.mean() - epsilon), 5 * spread)
+
+    def test_bias_is_removed_by_default(self):
+        generator = np.random.default_rng(52)
+        samples = program.to_int8(noise(generator, 1, 1, 128 * 2048))
+        path = self.write(program.Scene(samples))
+        setup = oracle.Setup(128, "all", method="fft", flag_edges=0)
+        exact = self.fx8(path, setup).visibilities.real
+        setup.precision, setup.target_rms = "int8", 2.0
+        rough = self.fx8(path, setup).visibilities.real
+        epsilon = 1 / (12 * 2.0**2)
+        excess = ((rough - exact) / exact).mean()
+        self.assertLess(abs(excess),
+                        5 * np.sqrt(4 * epsilon / 2048 / exact.size))
+
+
+class Parseval(program.Case):
+    """Power in is power out."""
+
+    def test_rectangular_window_keeps_the_energy(self):
+        generator = np.random.default_rng(61)
+        for is_complex in (True, False):
+            samples = noise(generator, 2, 1, 64 * 400)
+            samples = program.to_int8(samples if is_complex else samples.real)
+            setup = oracle.Setup(64, "all", method="fft", flag_edges=0)
+            got = self.correlate(program.Scene(samples), setup)
+            own = got.visibilities[0, [0, 2], :, 0].real
+            if is_complex:
+                want = np.sum(np.abs(samples[:, 0])**2, axis=1) / 400
+                np.testing.assert_allclose(own.sum(axis=1), want, rtol=1e-6)
+            else:
+                # channels 1 .. 63 stand for two bins each, 0 for itself; the
+                # dropped Nyquist bin is formed here
+                rows = samples[:, 0].reshape(2, -1, 128)
+                nyquist = np.sum(rows * (-1)**np.arange(128), axis=2)**2 / 128
+                total = (own[:, 0] + 2 * own[:, 1:].sum(axis=1)
+                         + nyquist.mean(axis=1))
+                want = np.mean(np.sum(rows**2, axis=2), axis=1)
+                np.testing.assert_allclose(total, want, rtol=1e-6)
+
+    def test_filter_bank_keeps_white_noise(self):
+        generator = np.random.default_rng(62)
+        for is_complex in (True, False):
+            samples = noise(generator, 1, 1, 32 * 8192)
+            samples = program.to_int8(samples if is_complex else samples.real)
+            setup = oracle.Setup(32, "all", flag_edges=0)
+            got = self.correlate(program.Scene(samples), setup)
+            own = got.visibilities[0, 0, 2:-2, 0].real
+            want = np.mean(np.abs(samples)**2)
+            count = samples.size / (1 if is_complex else 2) / 32
+            self.assertLess(np.abs(own / want - 1).max(),
+                            5 / np.sqrt(0.9 * count))
+
+
+class MissingData(program.Case):
+    """A tenth of the samples gone, elsewhere for every antenna: the mean
+    stays what it is, the weights say what is left."""
+
+    def test_mean_is_unchanged(self):
+        generator = np.random.default_rng(71)
+        count = 64 * 4096
+        common = noise(generator, count)
+        samples = program.to_int8(
+            0.6 * common + 0.8 * noise(generator, 3, count))[:, None, :]
+        whole = program.Scene(samples.copy())
+        rows = []
+        for antenna in range(3):
+            for block in generator.choice(count // 1024, count // 10240,
+                                          replace=False):
+                rows.append((antenna, -1, 1024 * int(block), 1024))
+                samples[antenna, :, 1024 * block:1024 * (block + 1)] = 0
+        holed = program.Scene(samples, missing=rows)
+        for precision in ("fp32", "int8"):
+            setup = oracle.Setup(64, "all", taps=4, precision=precision)
+            full = self.correlate(whole, setup)
+            part = self.correlate(holed, setup)
+            keep = slice(2, -2)
+            scale = full.visibilities[0, 0, keep, 0].real
+            change = np.abs(part.visibilities - full.visibilities)[
+                0, :, keep, 0] / scale
+            lost = 1 - part.nsamples[0, :, 0, 0]
+            self.assertTrue(((lost > 0.1) & (lost < 0.4)).all())
+            # a mean over a part differs from that over all by lost / M
+            spread = np.sqrt(lost / (1 - lost) / 4096 / 0.9)[:, None]
+            self.assertTrue((change < 5 * spread).all())
+
+
+if __name__ == "__main__":
+    tap.main()

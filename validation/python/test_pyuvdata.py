@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The files as others read them: pyuvdata, every warning of its own being a
+failure; uvw and tones recomputed.  Nothing is downloaded."""
+import unittest
+import warnings
+from fractions import Fraction
+
+import astropy.units as u
+import numpy as np
+from astropy.coordinates import AltAz, EarthLocation, SkyCoord
+from astropy.time import Time
+from astropy.utils import iers
+from pyuvdata import UVData
+
+import oracle
+import program
+import tap
+
+iers.conf.auto_download = False
+iers.conf.auto_max_age = None
+LIGHT_M_S = 299_792_458.0
+
+
+def load(path):
+    """Read and check a file; returns it and the warnings about it."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        data = UVData.from_file(path)
+        data.check(check_autos=True)
+    return data, [str(item.message) for item in caught]
+
+
+def make_scene(n_antennas=4, n_pols=2, **options):
+    generator = np.random.default_rng(131)
+    samples = program.to_int8(
+        20 * (generator.normal(size=(n_antennas, n_pols, 20_000))
+              + 1j * generator.normal(size=(n_antennas, n_pols, 20_000))))
+    return program.Scene(samples, **options)
+
+
+class Reading(program.Case):
+    """read() and check(check_autos=True) without a warning."""
+
+    def assert_clean(self, path):
+        data, found = load(path)
+        self.assertEqual(found, [])
+        return data
+
+    def test_both_precisions_and_shapes(self):
+        for precision in ("int8", "fp32"):
+            for n_antennas, n_pols in ((1, 1), (4, 2), (6, 1)):
+                scene = make_scene(n_antennas, n_pols)
+                setup = oracle.Setup(16, 0.004, precision=precision)
+                got = self.correlate(scene, setup)
+                data = self.assert_clean(got.path)
+                self.assertEqual(data.Ntimes, 4)
+                self.assertEqual(data.Nants_data, n_antennas)
+                np.testing.assert_array_equal(
+                    data.data_array.reshape(got.visibilities.shape),
+                    got.visibilities)
+
+    def test_with_sidereal_time(self):
+        # UT1 - UTC of the day from the tables that astropy brings
+        start = 1_600_000_000
+        dut1 = float(Time(start, format="unix", scale="utc").delta_ut1_utc)
+        got = self.correlate(make_scene(), oracle.Setup(16, 0.004),
+                             extra={"delay.dut1_s": repr(dut1)})
+        self.assertIn("lst_array", got.header)
+        self.assert_clean(got.path)
+
+    def test_compressed_flagged_averaged(self):
+        scene = make_scene(numbers=[4, 9, 11, 3], missing=[(2, -1, 0, 20_000)])
+        setup = oracle.Setup(16, 0.004, flag_dc=True, channel_average=4,
+                             flag_antennas=(9,))
+        got = self.correlate(scene, setup,
+                             extra={"output.compression": "gzip"})
+        data = self.assert_clean(got.path)
+        self.assertEqual(data.Nfreqs, 4)
+        self.assertEqual(sorted(data.get_ants()), [3, 4, 9, 11])
+
+    def test_positions_none(self):
+        scene = make_scene(has_table=False)
+        got = self.correlate(scene, oracle.Setup(16, 0.004), extra={
+            "array.positions": "none", "array.latitude_deg": "10",
+            "array.longitude_deg": "20", "array.altitude_m": "30"})
+        self.assert_clean(got.path)
+        self.assertEqual(int(got.keywords["POSFAKE"]), 1)
+
+    def test_uvw_to_a_centimetre(self):
+        positions = program.spread(5, seed=9) * 10
+        scene = make_scene(5, 1, positions=positions,
+                           numbers=[7, 1, 30, 2, 5])
+        got = self.correlate(scene, oracle.Setup(16, 0.004))
+        data = self.assert_clean(got.path)
+        number = {label: k for k, label in enumerate([7, 1, 30, 2, 5])}
+        want = np.array([positions[number[two]] - positions[number[one]]
+                         for one, two in zip(data.ant_1_array,
+                                             data.ant_2_array)])
+        np.testing.assert_allclose(data.uvw_array, want, atol=0.01)
+        # the same from what the file says of the antennas, rotated back
+        enu = data.telescope.get_enu_antpos()
+        at = {label: enu[k] for k, label in
+              enumerate(data.telescope.antenna_numbers)}
+        again = np.array([at[two] - at[one] for one, two in
+                          zip(data.ant_1_array, data.ant_2_array)])
+        np.testing.assert_allclose(data.uvw_array, again, atol=0.01)
+
+    def test_apparent_sidereal_time_of_the_phase_centre(self):
+        got = self.correlate(make_scene(), oracle.Setup(16, 0.004))
+        data = self.assert_clean(got.path)
+        # within UT1 - UTC, at most 0.9 s of time, when it is not configured
+        gap = np.angle(np.exp(1j * (data.phase_center_app_ra
+                                    - data.lst_array)))
+        self.assertLess(np.abs(gap).max(), 0.9 * 2 * np.pi / 86164)
+        np.testing.assert_allclose(
+            data.phase_center_app_dec,
+            np.radians(program.SITE["latitude_deg"]), atol=1e-9)
+
+
+class Tones(program.Case):
+    """One tone in every channel from one direction of the sky: flat to 1e-3
+    rad after pyuvdata's own phase()."""
+
+    def test_phase_is_flat(self):
+        site = program.SITE
+        place = EarthLocation.from_geodetic(
+            site["longitude_deg"] * u.deg, site["latitude_deg"] * u.deg,
+            site["altitude_m"] * u.m)
+        rate, channels, per_dump, n_antennas = 1_000_000, 32, 4096, 5
+        dc_hz, start = 150_000_000.0, 1_600_000_000
+        count = channels * per_dump
+        middle = Time(start, count / 2 / rate, format="unix", scale="utc")
+        source = SkyCoord(ra=30 * u.deg, dec=-20 * u.deg, frame="icrs")
+        frame = AltAz(obstime=middle, location=place, pressure=0 * u.hPa)
+        for hour in range(24):
+            up = source.transform_to(frame)
+            if up.alt.deg > 40:
+                break
+            source = SkyCoord(ra=(30 + 15 * (hour + 1)) * u.deg,
+                              dec=-20 * u.deg, frame="icrs")
+        self.assertGreater(up.alt.deg, 40)
+        alt, az = up.alt.rad, up.az.rad
+        direction = np.array([np.cos(alt) * np.sin(az),
+                              np.cos(alt) * np.cos(az), np.sin(alt)])
+        positions = program.spread(n_antennas, seed=17)
+        bins = np.arange(channels) - channels // 2
+        sky = dc_hz + bins * rate / channels
+        lag = positions @ direction / LIGHT_M_S
+        # Tones on the centres of the channels with starting phases of a
+        # chirp: a low crest, so that each keeps a good share of 8 bits.
+        n = np.arange(count)
+        chirp = np.pi * np.arange(channels)**2 / channels
+        phase = (2 * np.pi * np.multiply.outer(lag, sky) + chirp)
+        tones = np.exp(2j * np.pi * np.multiply.outer(bins / channels, n))
+        field = np.exp(1j * phase) @ tones
+        generator = np.random.default_rng(141)
+        field *= 100 / np.abs(field).max()
+        # dither makes the rounding error white; many spectra average it
+        field += generator.uniform(-0.5, 0.5, field.shape)
+        field += 1j * generator.uniform(-0.5, 0.5, field.shape)
+        scene = program.Scene(program.to_int8(field)[:, None, :],
+                              rate=Fraction(rate), dc_hz=dc_hz,
+                              start_s=start, positions=positions)
+        setup = oracle.Setup(channels, "all", method="fft", flag_edges=0)
+        got = self.correlate(scene, setup)
+        data, found = load(got.path)
+        self.assertEqual(found, [])
+        raw = data.copy()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            data.phase(lon=source.ra.rad, lat=source.dec.rad,
+                       phase_frame="icrs", cat_name="tones")
+        cross = data.ant_1_array != data.ant_2_array
+        flat = np.angle(data.data_array[cross])
+        # A tone of 14 LSB through 32 points has 79 LSB; rounding and dither
+        # leave 0.58 LSB rms, sqrt(2) of it on two antennas, half of that in
+        # phase, over 4,096 spectra: 1.2e-4 rad.  The limit is 8 times that.
+        self.assertLess(np.abs(flat).max(), 1e-3)
+        # and it was not flat before
+        self.assertGreater(np.abs(np.angle(raw.data_array[cross])).max(), 1)
+
+
+if __name__ == "__main__":
+    tap.main()

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A real recording: 24 antennas of TART under the navigation satellites.
+Coherences equal the independent oracle's; the figures are printed."""
+import json
+import os
+import unittest
+import warnings
+
+import numpy as np
+
+import oracle
+import program
+import tap
+
+FOLDER = os.path.join(os.environ.get("FX8_RECORDINGS", ""), "tart")
+RECORDING = os.path.join(FOLDER, "mg-tana-raw.hdf")
+CONFIG = "config/tart.ini"
+
+
+def coherence(values):
+    """|V_ij| / sqrt(V_ii V_jj) of every cross baseline, [baseline][channel],
+    of the first dump and product."""
+    values = values[0, :, :, 0]
+    n = int((np.sqrt(8 * len(values) + 1) - 1) / 2)
+    rows = [(i, j) for i in range(n) for j in range(i, n)]
+    own = np.array([values[rows.index((k, k))].real for k in range(n)])
+    return np.array([np.abs(values[row]) / np.sqrt(own[i] * own[j])
+                     for row, (i, j) in enumerate(rows) if i != j])
+
+
+@unittest.skipUnless(os.environ.get("FX8_RECORDINGS"),
+                     "recording: FX8_RECORDINGS is not set")
+class RecordingTart(program.Case):
+    """test names hold "recording": a skip is a failure where they are."""
+
+    def correlate_tart(self, precision):
+        output = self.path(f"tart.{precision}.uvh5")
+        done = program.run("correlate", CONFIG, RECORDING, "-o", output,
+                           "--precision", precision, "--quiet",
+                           "--set", "correlator.integration_time_s=all",
+                           "--set", "postprocess.quantization_bias=no")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return program.read(output)
+
+    def setup_of(self, got, precision):
+        """The oracle's setup, from what the file says of its own making."""
+        keys = dict(line.split(" = ", 1) for line in got.history.splitlines()
+                    if " = " in line)
+        return oracle.Setup(
+            int(keys["channels"]), "all", method=keys["method"],
+            taps=int(keys["taps"]), precision=precision,
+            target_rms=float(keys["target_rms"]), quantization_bias=False)
+
+    def test_recording_equals_the_oracle(self):
+        recording = oracle.read_tart(RECORDING)
+        with open(os.path.join(FOLDER, "antenna_positions.json"),
+                  encoding="ascii") as file:
+            positions = np.array(json.load(file)["antenna_positions"])
+        for precision in ("fp32", "int8"):
+            got = self.correlate_tart(precision)
+            setup = self.setup_of(got, precision)
+            want = oracle.correlate(
+                recording, setup, got.gains if precision == "int8" else None)
+            if precision == "fp32":
+                self.compare_fp32(got, want)
+            else:
+                np.testing.assert_allclose(got.gains, want.gains, rtol=1e-5)
+                self.compare_int8(got, want)
+            self.compare_axes(got, want)
+            np.testing.assert_allclose(
+                coherence(got.visibilities)[:, 1:-1],
+                coherence(want.visibilities)[:, 1:-1],
+                atol=4e-6 if precision == "fp32" else 1e-3)
+            uvw = got.header["uvw_array"].reshape(-1, 3)
+            gap = np.array([positions[j] - positions[i] for i in range(24)
+                            for j in range(i, 24)])
+            np.testing.assert_allclose(uvw, gap, atol=0.01)
+            self.figures(precision, got)
+
+    def figures(self, precision, got):
+        """What another correlation in double precision found: median
+        coherence 0.07 to 0.10 in the band, maximum 0.57.  One channel of
+        8 kHz adds noise of 1/sqrt(M) = 0.044 to either."""
+        frequency = got.header["freq_array"]
+        found = coherence(got.visibilities)
+        band = np.abs(frequency - 1575.42e6) < 1e6
+        spectra = int(got.nsamples[0, 0, 0, 0] * got.header[
+            "integration_time"][0] * 16.368e6 / (2 * len(frequency)))
+        print(f"# {precision}: coherence in 1575.42 +- 1 MHz: median "
+              f"{np.median(found[:, band]):.4f}, maximum "
+              f"{found[:, band].max():.4f}, floor 1/sqrt(M) "
+              f"{1 / np.sqrt(spectra):.4f}, M {spectra}")
+        self.assertTrue(band.any())
+        self.assertGreater(np.median(found[:, band]), 0.07)
+        self.assertLess(np.median(found[:, band]), 0.10 + 0.02)
+        self.assertLess(abs(found[:, band].max() - 0.57), 3 * 0.044)
+
+    def test_recording_reads_clean_in_pyuvdata(self):
+        from astropy.utils import iers
+        from pyuvdata import UVData
+        iers.conf.auto_download = False
+        iers.conf.auto_max_age = None
+        for precision in ("fp32", "int8"):
+            got = self.correlate_tart(precision)
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                data = UVData.from_file(got.path)
+                data.check(check_autos=True)
+            self.assertEqual([str(item.message) for item in caught], [])
+            self.assertEqual(data.Nants_data, 24)
+
+    def test_recording_compares_within_the_limits(self):
+        for target in (8, 16, 20, 28):
+            output = self.path("both.uvh5")
+            done = program.run(
+                "correlate", CONFIG, RECORDING, "-o", output, "--precision",
+                "both", "--quiet", "--force", "--set",
+                f"quantizer.target_rms={target}")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            done = program.run("compare", self.path("both.int8.uvh5"),
+                               self.path("both.fp32.uvh5"))
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+
+if __name__ == "__main__":
+    tap.main()

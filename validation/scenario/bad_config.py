@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Configurations, antenna tables and command lines that are wrong: exit 2 and
+one line that names the place."""
+import os
+
+import oracle
+import program
+import refusal
+import tap
+
+GOOD_CSV = """number,name,east_m,north_m,up_m,cable_delay_ns
+0,A,0,0,0,0
+1,B,10,0,0,0
+"""
+
+
+class BadConfiguration(refusal.Refusal):
+    """Each test changes one thing of a good configuration."""
+
+    def refuse_key(self, setting, *mentions):
+        """One key, from the INI file and from the command line."""
+        section, rest = setting.split(".", 1)
+        key, value = rest.split("=", 1)
+        recording = self.recording()
+        done = self.correlate(recording, "--set", setting)
+        self.assert_refused(done, 2, key, *mentions)
+        self.write_config(program.ini_of(
+            oracle.Setup(16, 0.002), {f"{section}.{key}": value}))
+        done = self.correlate(recording)
+        self.assert_refused(done, 2, "config.ini:", key, *mentions)
+
+    def test_unknown_key_and_section(self):
+        self.refuse_key("channelizer.chanels=16", "channels")
+        self.refuse_key("corelator.precision=int8", "correlator")
+
+    def test_wrong_types_units_and_ranges(self):
+        for setting in ("channelizer.channels=many",
+                        "channelizer.channels=0",
+                        "channelizer.channels=-16",
+                        "channelizer.channels=16.5",
+                        "channelizer.channels=99999999999999999999999",
+                        "channelizer.taps=0", "channelizer.taps=65",
+                        "channelizer.method=fir",
+                        "channelizer.window=square",
+                        "correlator.integration_time_s=2ms",
+                        "correlator.integration_time_s=0",
+                        "correlator.integration_time_s=nan",
+                        "correlator.integration_time_s=inf",
+                        "correlator.integration_time_s=1e-6",
+                        "correlator.precision=int4",
+                        "correlator.threads=-1",
+                        "quantizer.target_rms=-3",
+                        "quantizer.target_rms=1e9",
+                        "input.start_s=-1", "input.start_s=1e300",
+                        "input.sideband=both", "input.conjugate=perhaps",
+                        "input.missing_value=300",
+                        "observation.sample_rate_hz=0",
+                        "observation.sample_rate_hz=1/0",
+                        "observation.dc_frequency_hz=150 MHz",
+                        "observation.start_time_utc=yesterday",
+                        "array.antennas=0", "array.antennas=3-1",
+                        "array.polarizations=3",
+                        "array.latitude_deg=91",
+                        "output.channel_average=3",
+                        "output.channel_average=0",
+                        "delay.mode=cable", "postprocess.math=fast",
+                        "channelizer.keep_fraction=27/32",
+                        "correlator.backend=cuda9"):
+            with self.subTest(setting=setting):
+                self.refuse_key(setting)
+
+    def test_absurd_sizes(self):
+        for setting in ("channelizer.channels=4611686018427387904",
+                        "channelizer.channels=2147483648",
+                        "correlator.integration_time_s=1e18",
+                        "correlator.memory_limit_mib=1"):
+            with self.subTest(setting=setting):
+                done = self.correlate(self.recording(), "--set", setting)
+                self.assertIn(done.returncode, (1, 2), done.stderr)
+                self.assert_refused(done, done.returncode)
+
+    def test_duplicate_key(self):
+        self.write_config("[channelizer]\nchannels = 16\nchannels = 32\n"
+                          "[correlator]\nintegration_time_s = 0.002\n")
+        self.assert_refused(self.correlate(self.recording()), 2,
+                            "config.ini:3", "channels")
+
+    def test_missing_required_key(self):
+        self.write_config("[correlator]\nintegration_time_s = 0.002\n")
+        self.assert_refused(self.correlate(self.recording()), 2, "channels")
+
+    def test_line_that_is_no_ini(self):
+        self.write_config("[channelizer]\nchannels\n")
+        self.assert_refused(self.correlate(self.recording()), 2,
+                            "config.ini:2")
+
+    def test_absent_configuration(self):
+        self.config = self.path("absent.ini")
+        self.assert_refused(self.correlate(self.recording()), 2, "absent.ini")
+
+    def test_binary_configuration(self):
+        with open(self.config, "wb") as file:
+            file.write(bytes(range(256)) * 50)
+        self.assert_refused(self.correlate(self.recording()), 2, "config.ini")
+
+    def test_very_long_line(self):
+        self.write_config("[array]\nantennas = " + "0," * 5000 + "1\n")
+        self.assert_refused(self.correlate(self.recording()), 2, "config.ini")
+
+    def refuse_csv(self, text, *mentions):
+        path = self.path("antennas.csv")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        done = self.correlate(self.recording(), "--set",
+                              f"array.positions={path}")
+        self.assert_refused(done, 2, "antennas.csv", *mentions)
+
+    def test_good_antenna_table_is_not_refused(self):
+        path = self.path("antennas.csv")
+        with open(path, "w", encoding="ascii") as file:
+            file.write(GOOD_CSV)
+        done = self.correlate(self.recording(), "--set",
+                              f"array.positions={path}")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_antenna_table_faults(self):
+        lines = GOOD_CSV.splitlines()
+        for second, mention in (("0,B,10,0,0,0", ":3"),       # duplicate
+                                ("1,B,0,0,0,0", ":3"),        # one spot
+                                ("1,B,nan,0,0,0", ":3"),
+                                ("1,B,inf,0,0,0", ":3"),
+                                ("1,B,ten,0,0,0", ":3"),
+                                ("1,B,10,0,0", ":3"),         # short
+                                ("1,B,10,0,0,0,0", ":3"),     # long
+                                ("-1,B,10,0,0,0", ":3"),
+                                ("1.5,B,10,0,0,0", ":3"),
+                                ("1,B,10,0,0,0ns", ":3"),
+                                ("", "")):                    # too few rows
+            with self.subTest(second=second):
+                self.refuse_csv("\n".join(lines[:2] + [second]) + "\n",
+                                mention)
+        self.refuse_csv("", "")
+        self.refuse_csv(lines[0] + "\n", "")
+        self.refuse_csv(GOOD_CSV.replace("east_m", "east"), ":1")
+        self.refuse_csv(GOOD_CSV.replace("east_m,", ""), ":1")
+        self.refuse_csv("\x00\x01\x02" * 100, "")
+
+    def test_absent_antenna_table(self):
+        done = self.correlate(self.recording(), "--set",
+                              "array.positions=absent.csv")
+        self.assert_refused(done, 2, "absent.csv")
+
+
+class BadCommandLines(refusal.Refusal):
+    """Wrong use: exit 2; help and version: exit 0 on stdout."""
+
+    def test_wrong_use(self):
+        good = self.recording()
+        for arguments in ((), ("corelate",), ("correlate",),
+                          ("correlate", "--nonsense"),
+                          ("correlate", self.config, good, "-o"),
+                          ("correlate", self.config, good, "--set"),
+                          ("correlate", self.config, good, "--set", "x"),
+                          ("correlate", self.config, good, "--set", "x=1"),
+                          ("correlate", self.config, good, "--precision", "7"),
+                          ("compare",), ("compare", good), ("info",),
+                          ("config", "--nonsense"), ("simulate",)):
+            with self.subTest(arguments=arguments):
+                done = program.run(*arguments, cwd=self.folder)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertTrue(done.stderr.startswith("fx8: error: "),
+                                done.stderr)
+                self.assertEqual(done.stdout, "")
+
+    def test_help_of_every_command(self):
+        commands = ("correlate", "compare", "info", "simulate", "config",
+                    "bench")
+        done = program.run("--help")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        for command in commands:
+            self.assertIn(command, done.stdout)
+            page = program.run(command, "--help")
+            self.assertEqual((page.returncode, page.stderr), (0, ""), command)
+            self.assertIn(command, page.stdout)
+
+    def test_version(self):
+        done = program.run("--version")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, r"^fx8 \d+\.\d+\.\d+")
+
+    def test_options_in_any_order(self):
+        good = self.recording()
+        parts = (["-o", self.output], [self.config, good], ["--quiet"],
+                 ["--set", "channelizer.taps=4"], ["--precision", "fp32"])
+        for turn in range(len(parts)):
+            order = parts[turn:] + parts[:turn]
+            done = program.run("correlate", *sum(order, []))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            os.remove(self.output)
+
+    def test_quiet_says_nothing(self):
+        done = self.correlate(self.recording(), "--quiet")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_later_settings_win(self):
+        done = self.correlate(self.recording(), "--set",
+                              "channelizer.channels=32", "--quiet")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(program.read(self.output).header["Nfreqs"], 32)
+
+    def test_info_of_what_is_no_recording(self):
+        self.assert_one_line(program.run("info", self.config), 1,
+                             "config.ini")
+
+    def test_dump_loads_to_itself(self):
+        one = program.run("config", self.config, "--dump")
+        self.assertEqual(one.returncode, 0, one.stderr)
+        self.write_config(one.stdout)
+        two = program.run("config", self.config, "--dump")
+        self.assertEqual(one.stdout, two.stdout)
+
+
+if __name__ == "__main__":
+    tap.main()

@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Recordings that cannot be used: one line that names file and dataset, the
+right exit code, nothing under the final name."""
+import os
+import shutil
+import struct
+
+import h5py
+import numpy as np
+
+import program
+import refusal
+import tap
+
+
+class BadRecordings(refusal.Refusal):
+    """Each test spoils a good recording in one way."""
+
+    def spoil(self, change):
+        """A good recording with `change(file)` applied."""
+        path = self.recording("spoilt.h5")
+        with h5py.File(path, "r+") as file:
+            change(file)
+        return path
+
+    def refuse(self, path, *mentions, code=1, extra=()):
+        self.assert_refused(self.correlate(path, *extra), code, *mentions)
+
+    def test_good_recording_is_not_refused(self):
+        done = self.correlate(self.recording())
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(os.path.exists(self.output))
+
+    def test_absent_file(self):
+        self.refuse(self.path("absent.h5"), "absent.h5")
+
+    def test_folder_instead_of_a_file(self):
+        self.refuse(self.folder, self.folder)
+
+    def test_empty_file(self):
+        path = self.path("empty.h5")
+        open(path, "wb").close()
+        self.refuse(path, "empty.h5")
+
+    def test_not_hdf5(self):
+        path = self.path("text.h5")
+        with open(path, "wb") as file:
+            file.write(b"this is no HDF5 file\n" * 1000)
+        self.refuse(path, "text.h5")
+
+    def test_truncated_at_every_tenth(self):
+        whole = self.recording("whole.h5")
+        size = os.path.getsize(whole)
+        path = self.path("truncated.h5")
+        for tenth in range(1, 10):
+            with self.subTest(tenth=tenth):
+                shutil.copy(whole, path)
+                os.truncate(path, size * tenth // 10)
+                self.refuse(path, "truncated.h5")
+
+    def test_truncated_chunked_data(self):
+        # the header of the file is mended, so that only the chunks are short
+        path = self.recording("chunked.h5", chunks=(1, 1, 500))
+        size = os.path.getsize(path) // 2
+        with open(path, "r+b") as file:
+            head = file.read(2048)
+            end = struct.pack("<Q", os.path.getsize(path))
+            at = head.find(end)
+            self.assertGreater(at, 0)
+            file.seek(at)
+            file.write(struct.pack("<Q", size))
+            file.truncate(size)
+        self.refuse(path, "chunked.h5")
+
+    def test_damaged_chunks(self):
+        # compressed chunks with their bytes overwritten: a filter fails
+        path = self.path("damaged.h5")
+        shutil.copy(self.recording(), path)
+        with h5py.File(path, "r+") as file:
+            data = file["voltages"][...]
+            del file["voltages"]
+            dataset = file.create_dataset("voltages", data=data,
+                                          chunks=(2, 1, 2000),
+                                          compression="gzip")
+            for dim, label in zip(dataset.dims, ("antenna", "pol", "time")):
+                dim.label = label
+            info = dataset.id.get_chunk_info(2)
+        with open(path, "r+b") as file:
+            file.seek(info.byte_offset)
+            file.write(b"\xff" * 64)
+        self.refuse(path, "damaged.h5", "voltages")
+
+    def test_no_voltages(self):
+        def change(file):
+            del file["voltages"]
+        self.refuse(self.spoil(change), "voltages")
+
+    def test_every_needed_attribute(self):
+        for name in ("version", "sample_rate_numerator_hz",
+                     "sample_rate_denominator"):
+            with self.subTest(name=name):
+                def change(file, name=name):
+                    del file.attrs[name]
+                self.refuse(self.spoil(change), name)
+
+    def replaced(self, data):
+        def change(file):
+            labels = [dim.label for dim in file["voltages"].dims]
+            del file["voltages"]
+            dataset = file.create_dataset("voltages", data=data)
+            for dim, label in zip(dataset.dims, labels):
+                dim.label = label
+        return self.spoil(change)
+
+    def test_wrong_type(self):
+        kinds = (np.float32, np.int16, np.uint8,
+                 np.dtype([("r", "f4"), ("i", "f4")]),
+                 np.dtype([("re", "i1"), ("im", "i1")]),
+                 np.dtype([("r", "i1"), ("i", "i1"), ("q", "i1")]))
+        for kind in kinds:
+            with self.subTest(kind=kind):
+                self.refuse(self.replaced(np.zeros((2, 1, 9000), kind)),
+                            "voltages")
+
+    def test_wrong_rank(self):
+        for shape in ((9000,), (2, 9000), (2, 1, 9000, 1)):
+            with self.subTest(shape=shape):
+                data = np.zeros(shape, program.COMPLEX_INT8)
+                self.refuse(self.replaced(data), "voltages")
+
+    def test_zero_length(self):
+        for shape in ((2, 1, 0), (0, 1, 9000), (2, 0, 9000)):
+            with self.subTest(shape=shape):
+                data = np.zeros(shape, program.COMPLEX_INT8)
+                self.refuse(self.replaced(data), "voltages")
+
+    def test_three_polarisations(self):
+        data = np.zeros((2, 3, 9000), program.COMPLEX_INT8)
+        self.refuse(self.replaced(data), "voltages")
+
+    def test_labels_that_make_no_sense(self):
+        for labels in (("antenna", "antenna", "time"),
+                       ("antenna", "pol", "frequency")):
+            with self.subTest(labels=labels):
+                def change(file, labels=labels):
+                    for dim, label in zip(file["voltages"].dims, labels):
+                        dim.label = label
+                self.refuse(self.spoil(change), "voltages")
+
+    def test_attributes_out_of_range(self):
+        for name, value in (("sample_rate_denominator", np.uint64(0)),
+                            ("sample_rate_numerator_hz", np.uint64(0)),
+                            ("sample_rate_numerator_hz", np.uint64(2**64 - 1)),
+                            ("version", 99), ("sideband", "middle"),
+                            ("dc_frequency_hz", np.nan),
+                            ("dc_frequency_hz", "high"),
+                            ("start_time_ns", np.int64(-5)),
+                            ("start_time_unix_s", np.int64(2**62))):
+            with self.subTest(name=name, value=value):
+                def change(file, name=name, value=value):
+                    file.attrs[name] = value
+                self.refuse(self.spoil(change), name)
+
+    def test_missing_table_out_of_range(self):
+        kind = np.dtype([("antenna", "i4"), ("pol", "i4"),
+                         ("first_sample", "i8"), ("count", "i8")])
+        for row in ((7, 0, 0, 5), (0, 2, 0, 5), (-2, 0, 0, 5), (0, 0, -1, 5),
+                    (0, 0, 0, -5), (0, 0, 2**62, 2**62)):
+            with self.subTest(row=row):
+                def change(file, row=row):
+                    file["missing"] = np.array([row], kind)
+                self.refuse(self.spoil(change), "missing")
+
+    def test_missing_table_of_the_wrong_kind(self):
+        def change(file):
+            file["missing"] = np.zeros((3, 4))
+        self.refuse(self.spoil(change), "missing")
+
+    def test_antenna_table_faults(self):
+        def rows(file, **values):
+            table = file["antennas"][...]
+            for name, value in values.items():
+                table[name][1] = value
+            attributes = dict(file["antennas"].attrs)
+            del file["antennas"]
+            file["antennas"] = table
+            file["antennas"].attrs.update(attributes)
+        for values in ({"number": 0}, {"number": -3}, {"east_m": np.nan},
+                       {"up_m": np.inf}):
+            with self.subTest(**values):
+                self.refuse(self.spoil(
+                    lambda file, values=values: rows(file, **values)),
+                    "antennas")
+
+    def test_antennas_on_one_spot(self):
+        def change(file):
+            table = file["antennas"][...]
+            for name in ("east_m", "north_m", "up_m"):
+                table[name][1] = table[name][0]
+            file["antennas"][...] = table
+        self.refuse(self.spoil(change), "antennas")
+
+    def test_no_positions_anywhere(self):
+        def change(file):
+            del file["antennas"]
+        self.refuse(self.spoil(change), "positions", code=2)
+
+    def test_more_antennas_than_recorded(self):
+        self.refuse(self.recording(), "antennas", "99", code=2,
+                    extra=("--set", "array.antennas=99"))
+        self.refuse(self.recording(), "antennas", code=2,
+                    extra=("--set", "array.antennas=0-1,7"))
+
+    def test_integration_longer_than_the_recording(self):
+        done = self.correlate(self.recording(), "--set",
+                              "correlator.integration_time_s=10")
+        self.assert_refused(done, 2, "integration_time_s", "0.00")
+
+    def test_start_behind_the_end(self):
+        self.refuse(self.recording(), "start_s", code=2,
+                    extra=("--set", "input.start_s=5"))
+
+    def test_absurd_sizes(self):
+        # a dataset that claims 2^40 samples and holds none of them
+        def change(file):
+            del file["voltages"]
+            dataset = file.create_dataset(
+                "voltages", shape=(2**20, 2, 2**40), chunks=(16, 1, 4096),
+                dtype=program.COMPLEX_INT8)
+            for dim, label in zip(dataset.dims, ("antenna", "pol", "time")):
+                dim.label = label
+        path = self.spoil(change)
+        done = self.correlate(path, "--set", "array.positions=none", "--set",
+                              "correlator.integration_time_s=all")
+        self.assertIn(done.returncode, (1, 2))
+        self.assert_refused(done, done.returncode)
+
+    def test_unreadable_file(self):
+        path = self.recording("secret.h5")
+        os.chmod(path, 0)
+        done = self.correlate(path, as_nobody=True)
+        self.assert_refused(done, 1, "secret.h5", "denied")
+
+
+if __name__ == "__main__":
+    tap.main()

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""make install, a program built against what it installed, make uninstall."""
+import os
+import subprocess
+
+import program
+import tap
+
+USER = r"""
+#include <fx8.h>
+#include <stdio.h>
+int main(void)
+{
+    struct fx8_plan plan = fx8_plan_default();
+    plan.n_channels = 8;
+    plan.n_taps = 4;
+    printf("%s %zu\n", fx8_version(), fx8_samples_per_window(&plan));
+    return 0;
+}
+"""
+
+
+class Install(program.Case):
+    """Into a folder of its own, by DESTDIR."""
+
+    def make(self, *arguments):
+        done = subprocess.run(
+            ["make", f"BUILD={os.environ.get('FX8_BUILD', 'build')}",
+             f"DESTDIR={self.folder}", "prefix=/usr", *arguments],
+            capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def installed(self):
+        return sorted(os.path.join(folder, name)[len(self.folder):]
+                      for folder, _, names in os.walk(self.folder)
+                      for name in names)
+
+    def test_install_use_uninstall(self):
+        self.make("install")
+        names = self.installed()
+        for name in ("/usr/bin/fx8", "/usr/lib/libfx8.so",
+                     "/usr/include/fx8/fx8.h", "/usr/share/fx8/tart.ini"):
+            self.assertIn(name, names)
+        environment = {
+            **os.environ, "LD_LIBRARY_PATH": f"{self.folder}/usr/lib",
+            "PKG_CONFIG_PATH": f"{self.folder}/usr/lib/pkgconfig",
+            "PKG_CONFIG_SYSROOT_DIR": self.folder}
+        flags = subprocess.run(
+            ["pkg-config", "--cflags", "--libs", "fx8"], capture_output=True,
+            text=True, env=environment, check=True).stdout.split()
+        source, user = self.path("user.c"), self.path("user")
+        with open(source, "w", encoding="ascii") as file:
+            file.write(USER)
+        subprocess.run(["gcc", "-std=c17", "-Wall", "-Werror", source, "-o",
+                        user, *flags], check=True, env=environment)
+        done = subprocess.run([user], capture_output=True, text=True,
+                              env=environment, check=True)
+        version = program.run("--version").stdout.split()[1]
+        self.assertEqual(done.stdout.split(), [version, "64"])
+        os.remove(source)
+        os.remove(user)
+        self.make("uninstall")
+        self.assertEqual(self.installed(), [])
+
+
+if __name__ == "__main__":
+    tap.main()

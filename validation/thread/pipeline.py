@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The whole program under the thread checker: reader, compute threads and
+writer at work at once, small blocks, both sample types and precisions."""
+import signal
+import subprocess
+import time
+
+import numpy as np
+
+import oracle
+import program
+import tap
+
+
+class Pipeline(program.Case):
+    """A race makes the program exit 66 with a report."""
+
+    def scene(self, is_complex, n_samples=60_000):
+        generator = np.random.default_rng(191)
+        samples = generator.integers(-60, 60, (5, 2, n_samples)).astype(float)
+        if is_complex:
+            samples = samples + 1j * samples[::-1]
+        return program.Scene(samples, missing=[(1, -1, 9000, 300)])
+
+    def test_no_race_is_reported(self):
+        for is_complex in (True, False):
+            for precision in ("int8", "fp32"):
+                for size in (1000, 17_000):
+                    with self.subTest(precision=precision, size=size):
+                        got = self.correlate(
+                            self.scene(is_complex),
+                            oracle.Setup(24, 0.004, precision=precision),
+                            extra={"correlator.threads": 4}, environment={
+                                "FX8_BLOCK_SAMPLES": str(size)})
+                        self.assertGreater(got.visibilities.shape[0], 5)
+
+    def test_both_precisions_at_once(self):
+        path = self.write(self.scene(True))
+        config = self.path("both.ini")
+        with open(config, "w", encoding="ascii") as file:
+            file.write(program.ini_of(
+                oracle.Setup(24, 0.004, precision="int8"),
+                {"correlator.precision": "both", "correlator.threads": 4}))
+        done = program.run("correlate", config, path, "-o",
+                           self.path("out.uvh5"), "--quiet")
+        self.assertNotIn("ThreadSanitizer", done.stderr)
+        self.assertIn(done.returncode, (0, 3), done.stderr)
+
+    def test_a_signal_in_the_middle(self):
+        path = self.write(self.scene(True, 1_000_000))
+        config = self.path("cut.ini")
+        with open(config, "w", encoding="ascii") as file:
+            file.write(program.ini_of(
+                oracle.Setup(24, 0.002, precision="int8"),
+                {"correlator.threads": 4}))
+        process = subprocess.Popen(
+            [program.FX8, "correlate", config, path, "-o",
+             self.path("out.uvh5"), "--quiet"], stderr=subprocess.PIPE,
+            text=True)
+        time.sleep(1.5)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=100)
+        self.assertNotIn("ThreadSanitizer", err)
+        self.assertEqual(process.returncode, 130, err)
+
+    def test_a_recording_that_breaks_off(self):
+        # the reader fails while the other threads are at work
+        path = self.write(self.scene(True), "whole.h5", chunks=(5, 2, 5000))
+        with open(path, "r+b") as file:
+            file.truncate(400_000)
+        done = program.run("correlate", "config/demo.ini", path, "-o",
+                           self.path("out.uvh5"), "--quiet")
+        self.assertNotIn("ThreadSanitizer", done.stderr)
+        self.assertIn(done.returncode, (1, 2), done.stderr)
+
+
+if __name__ == "__main__":
+    tap.main()
