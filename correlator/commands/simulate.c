@@ -1,0 +1,547 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * simulate.c -- `fx8 simulate`: a recording of a known sky, and beside it the
+ * visibilities that a correlation of it tends to.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "config/antennas.h"
+#include "config/shape.h"
+#include "correlator/commands/command.h"
+#include "correlator/describe.h"
+#include "correlator/simulator.h"
+#include "correlator/truth.h"
+#include "io/native.h"
+#include "kernels/parallel.h"
+
+static int run(int argc, char **argv);
+
+const struct fx8_command fx8_command_simulate = {
+    .name = "simulate",
+    .synopsis = "CONFIG.ini -o VOLTAGES.h5 [--set section.key=value]... "
+                "[--force]",
+    .summary = "make a recording of a known sky, and its true visibilities",
+    .help =
+        "  -o, --output FILE  the recording, in fx8's own format; the true\n"
+        "                     visibilities go to FILE without .h5 (.hdf5,\n"
+        "                     .hdf) and with .true.uvh5 instead\n"
+        "  --set section.key=value\n"
+        "                     override a key; may be given many times\n"
+        "  --force            replace existing files\n"
+        "\n"
+        "Rate, frequency and start come from [observation], antennas and site\n"
+        "from [array], the rest from [simulate]; the true visibilities have\n"
+        "the axes that `fx8 correlate` gives with the same file.\n"
+        "\n"
+        "[simulate] sources is a CSV with the columns az_deg (from north\n"
+        "through east), el_deg, I and optional Q, U, V, tone_hz.  The unit is\n"
+        "the receiver noise power of one input: noise_rms squared per real\n"
+        "component (with noise_rms = 0: 1 LSB).  A source of I adds I to XX\n"
+        "and to YY; with Q, U, V in the frame of the feeds XX = I + Q,\n"
+        "YY = I - Q, XY = <conj(X) Y> = U + iV.  A row with tone_hz is a\n"
+        "sinusoid of power I at that sky frequency, alike in X and Y.\n"
+        "Each input has the gain exp(gain_spread x normal) and loses the\n"
+        "share dropout_fraction of its samples in 32 stretches of its own,\n"
+        "listed in /missing.  The same seed gives the same samples, whatever\n"
+        "the number of threads.\n",
+    .run = run,
+};
+
+/* Bytes of samples made at a time. */
+#define WRITE_SIZE ((size_t)16 << 20)
+
+/* More clamped samples than this share are worth a warning: 20 LSB of noise
+ * clamp about one in 4e9. */
+#define CLIPPED_SHARE 1e-6
+
+struct arguments {
+    const char *ini_path;
+    const char *output;
+    const char **overrides; /* [n_overrides], room for argc of them */
+    size_t n_overrides;
+    bool force, help;
+};
+
+/* Everything that one simulation owns. */
+struct work {
+    struct fx8_settings settings;
+    struct fx8_observation observation; /* as it will be recorded */
+    struct fx8_job job;
+    struct fx8_simulation plan;
+    double (*position_m)[3];
+    double *cable_delay_s;
+    struct fx8_source *sources;
+    struct fx8_simulator *simulator;
+    struct fx8_truth *truth;
+    struct fx8_uvh5_header header;
+    struct fx8_native_writer *recording;
+    struct fx8_uvh5_writer *visibilities;
+    int8_t *samples;
+    char *truth_path;
+    char *command;
+};
+
+/* --- arguments ---------------------------------------------------------------
+ */
+
+/* Exit code of a wrong use, or 0. */
+static int parse(int argc, char **argv, struct arguments *arguments)
+{
+    static const struct option options[] = {
+        {"output", required_argument, NULL, 'o'},
+        {"set", required_argument, NULL, 's'},
+        {"force", no_argument, NULL, 'f'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
+    };
+    opterr = 0;
+    for (int option;
+         (option = getopt_long(argc, argv, ":ho:", options, NULL)) != -1;) {
+        if (option == 'o')
+            arguments->output = optarg;
+        else if (option == 's')
+            arguments->overrides[arguments->n_overrides++] = optarg;
+        else if (option == 'f')
+            arguments->force = true;
+        else if (option == 'h')
+            arguments->help = true;
+        else
+            return fx8_command_bad_option(&fx8_command_simulate, option, argv);
+    }
+    if (arguments->help)
+        return 0;
+    if (argc - optind != 1)
+        return fx8_command_misuse(&fx8_command_simulate,
+                                  "%d files: expected one CONFIG.ini",
+                                  argc - optind);
+    arguments->ini_path = argv[optind];
+    if (arguments->output == NULL || arguments->output[0] == '\0')
+        return fx8_command_misuse(&fx8_command_simulate,
+                                  "-o: missing: expected the recording to "
+                                  "write");
+    return 0;
+}
+
+/* The command line as one text; NULL when memory is short. */
+static char *join_command(int argc, char **argv)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *stream = open_memstream(&text, &size);
+    if (stream == NULL)
+        return NULL;
+    fputs("fx8", stream);
+    for (int i = 0; i < argc; i++)
+        fprintf(stream, " %s", argv[i]);
+    if (fclose(stream) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* VOLTAGES.h5 -> VOLTAGES.true.uvh5; NULL when memory is short. */
+static char *name_truth(const char *output)
+{
+    static const char *const endings[] = {".h5", ".hdf5", ".hdf"};
+    static const char ending[] = ".true.uvh5";
+    size_t length = strlen(output);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        const size_t n = strlen(endings[i]);
+        if (length > n && strcmp(output + length - n, endings[i]) == 0) {
+            length -= n;
+            break;
+        }
+    }
+    char *path = malloc(length + sizeof ending);
+    if (path == NULL)
+        return NULL;
+    memcpy(path, output, length);
+    memcpy(path + length, ending, sizeof ending);
+    return path;
+}
+
+static enum fx8_status check_absent(const char *path, bool force,
+                                    struct fx8_error *error)
+{
+    if (force || access(path, F_OK) != 0)
+        return FX8_OK;
+    return fx8_fail(error, FX8_ERR_USAGE,
+                    "%s: exists: expected a new name, or --force", path);
+}
+
+/* --- what would be recorded
+ * --------------------------------------------------- */
+
+/* Positions none: as many antennas as [array] antennas needs, 1 m apart. */
+static enum fx8_status count_antennas(struct work *work,
+                                      struct fx8_error *error)
+{
+    const struct fx8_number_list *list = &work->settings.array.antennas;
+    if (list->is_all)
+        return fx8_settings_fail(&work->settings, "array.antennas", error,
+                                 "expected a number where positions = none");
+    size_t n = list->is_count ? list->count : 0;
+    for (size_t i = 0; i < list->count && list->items != NULL; i++)
+        if (list->items[i] >= 0 && (uint64_t)list->items[i] >= n)
+            n = (size_t)list->items[i] + 1;
+    work->observation.n_antennas = n;
+    return FX8_OK;
+}
+
+/* The recording holds every antenna of the table, in order of position. */
+static enum fx8_status load_antennas(struct work *work, struct fx8_error *error)
+{
+    const char *path = work->settings.array.positions;
+    if (path[0] == '\0')
+        return fx8_settings_fail(&work->settings, "array.positions", error,
+                                 "expected a table of antennas, or none");
+    if (strcmp(path, "none") == 0)
+        return count_antennas(work, error);
+    struct fx8_antenna *rows;
+    size_t n;
+    enum fx8_status status = fx8_antennas_load(path, &rows, &n, error);
+    if (status != FX8_OK)
+        return status;
+    void *memory;
+    status = fx8_allocate(n, sizeof *rows, "antennas", &memory, error);
+    struct fx8_antenna *sorted = memory;
+    for (size_t i = 0; i < n && status == FX8_OK; i++) {
+        /* positions are distinct, so below n they are complete */
+        if (rows[i].position >= n)
+            status = fx8_fail(error, FX8_ERR_USAGE,
+                              "%s: input: %zu: expected 0 to %zu, each once: "
+                              "a simulated recording has no gaps",
+                              path, rows[i].position, n - 1);
+        else
+            sorted[rows[i].position] = rows[i];
+    }
+    free(rows);
+    work->observation.antennas = sorted;
+    work->observation.n_antennas = work->observation.n_table = n;
+    return status;
+}
+
+static enum fx8_status describe_recording(struct work *work,
+                                          struct fx8_error *error)
+{
+    const struct fx8_settings *settings = &work->settings;
+    struct fx8_observation *observation = &work->observation;
+    const struct fx8_rate rate = settings->observation.sample_rate_hz;
+    if (rate.numerator_hz == 0)
+        return fx8_settings_fail(settings, "observation.sample_rate_hz", error,
+                                 "expected the rate to simulate");
+    if (isnan(settings->observation.dc_frequency_hz))
+        return fx8_settings_fail(settings, "observation.dc_frequency_hz", error,
+                                 "expected the frequency to simulate");
+    if (!settings->observation.has_start_time)
+        return fx8_settings_fail(settings, "observation.start_time_utc", error,
+                                 "expected the start to simulate");
+    const double n_samples = settings->simulate.duration_s * fx8_rate_hz(rate);
+    if (!(n_samples >= 0.5 && n_samples < 0x1p62))
+        return fx8_settings_fail(settings, "simulate.duration_s", error,
+                                 "%.6g samples: expected at least one",
+                                 n_samples);
+    observation->is_complex = settings->simulate.samples == FX8_SAMPLES_COMPLEX;
+    observation->n_polarizations = settings->array.polarizations == 0
+                                       ? 2
+                                       : (size_t)settings->array.polarizations;
+    observation->n_samples = llround(n_samples);
+    observation->sample_rate = fx8_rate_reduced(rate);
+    observation->has_start_time = true;
+    observation->start_time = settings->observation.start_time_utc;
+    observation->dc_frequency_hz = settings->observation.dc_frequency_hz;
+    observation->sideband = settings->input.sideband == FX8_SIDEBAND_UNKNOWN
+                                ? FX8_SIDEBAND_UPPER
+                                : settings->input.sideband;
+    observation->site = settings->array.site;
+    memcpy(observation->telescope, settings->observation.telescope,
+           sizeof observation->telescope);
+    memcpy(observation->instrument, settings->observation.instrument,
+           sizeof observation->instrument);
+    memcpy(observation->object, settings->observation.object,
+           sizeof observation->object);
+    return load_antennas(work, error);
+}
+
+/* --- what is simulated
+ * ---------------------------------------------------------- */
+
+/* Positions and cables of every input of the recording: its table, and the
+ * job's word for the antennas that are correlated (positions = none). */
+static enum fx8_status place_inputs(struct work *work, struct fx8_error *error)
+{
+    const struct fx8_observation *observation = &work->observation;
+    const size_t n_antennas = observation->n_antennas;
+    const size_t n_polarizations = observation->n_polarizations;
+    void *positions, *delays = NULL;
+    enum fx8_status status = fx8_allocate(n_antennas, sizeof *work->position_m,
+                                          "antennas", &positions, error);
+    if (status == FX8_OK)
+        status =
+            fx8_allocate(fx8_product(n_antennas, n_polarizations, 1, 1),
+                         sizeof *work->cable_delay_s, "cables", &delays, error);
+    work->position_m = positions;
+    work->cable_delay_s = delays;
+    if (status != FX8_OK)
+        return status;
+    for (size_t a = 0; a < n_antennas; a++)
+        work->position_m[a][0] = (double)a;
+    const struct fx8_observation *tables[] = {observation,
+                                              &work->job.observation};
+    for (size_t k = 0; k < 2; k++)
+        for (size_t a = 0; a < tables[k]->n_table; a++) {
+            const struct fx8_antenna *antenna = &tables[k]->antennas[a];
+            const size_t at = antenna->position;
+            memcpy(work->position_m[at], antenna->enu_m, sizeof antenna->enu_m);
+            for (size_t slot = 0; slot < n_polarizations; slot++) {
+                const bool swapped =
+                    n_polarizations == 2 && work->settings.input.y_first;
+                work->cable_delay_s[at * n_polarizations + slot] =
+                    antenna->cable_delay_s[swapped ? 1 - slot : slot];
+            }
+        }
+    return FX8_OK;
+}
+
+static enum fx8_status open_simulator(struct work *work,
+                                      struct fx8_error *error)
+{
+    const struct fx8_settings *settings = &work->settings;
+    const struct fx8_observation *observation = &work->observation;
+    size_t n_sources = 0;
+    enum fx8_status status = place_inputs(work, error);
+    if (status == FX8_OK && settings->simulate.sources[0] != '\0')
+        status = fx8_sources_load(settings->simulate.sources, &work->sources,
+                                  &n_sources, error);
+    if (status != FX8_OK)
+        return status;
+    const struct fx8_simulation plan = {
+        .is_complex = observation->is_complex,
+        .lower_sideband = work->job.plan.lower_sideband,
+        .sample_rate = observation->sample_rate,
+        .dc_frequency_hz = observation->dc_frequency_hz,
+        .n_samples = observation->n_samples,
+        .n_antennas = observation->n_antennas,
+        .n_polarizations = observation->n_polarizations,
+        .y_first = settings->input.y_first,
+        .position_m = (const double(*)[3])work->position_m,
+        .cable_delay_s = work->cable_delay_s,
+        .sources = work->sources,
+        .n_sources = n_sources,
+        .noise_rms = settings->simulate.noise_rms,
+        .gain_spread = settings->simulate.gain_spread,
+        .dropout_fraction = settings->simulate.dropout_fraction,
+        .seed = (uint64_t)settings->simulate.seed,
+        .n_threads = settings->correlator.threads == 0
+                         ? fx8_parallel_cpus()
+                         : (size_t)settings->correlator.threads,
+    };
+    work->plan = plan;
+    return fx8_simulator_open(&plan, &work->simulator, error);
+}
+
+/* --- writing
+ * --------------------------------------------------------------------- */
+
+static enum fx8_status create_files(const struct arguments *arguments,
+                                    struct work *work, struct fx8_error *error)
+{
+    const struct fx8_provenance provenance = {
+        .precision = "TRUTH",
+        .backend = "",
+        .kernel = "",
+        .fft_plan = "",
+        .command = work->command,
+        .input = arguments->output,
+    };
+    enum fx8_status status = fx8_describe(&work->job, &work->settings,
+                                          &provenance, &work->header, error);
+    if (status == FX8_OK)
+        status = fx8_uvh5_create(
+            work->truth_path, arguments->force, &work->header,
+            work->settings.output.compression, &work->visibilities, error);
+    if (status != FX8_OK)
+        return status;
+    size_t n_missing;
+    const struct fx8_missing *missing =
+        fx8_simulator_missing(work->simulator, &n_missing);
+    return fx8_native_create(arguments->output, &work->observation,
+                             "antenna,pol,time", missing, n_missing,
+                             &work->recording, error);
+}
+
+static enum fx8_status write_recording(struct work *work,
+                                       struct fx8_error *error)
+{
+    const size_t sample_size = work->plan.n_antennas *
+                               work->plan.n_polarizations *
+                               (work->plan.is_complex ? 2 : 1);
+    const int64_t n_samples = work->observation.n_samples;
+    const int64_t at_once =
+        sample_size < WRITE_SIZE ? (int64_t)(WRITE_SIZE / sample_size) : 1;
+    void *memory;
+    enum fx8_status status =
+        fx8_allocate(fx8_product((size_t)at_once, sample_size, 1, 1), 1,
+                     "samples", &memory, error);
+    work->samples = memory;
+    for (int64_t first = 0; first < n_samples && status == FX8_OK;
+         first += at_once) {
+        if (fx8_command_interrupted() > 0)
+            return fx8_fail(error, FX8_ERR_CANCELLED,
+                            "stopped by a signal: nothing is written");
+        const int64_t left = n_samples - first;
+        const int64_t n = left < at_once ? left : at_once;
+        fx8_simulator_read(work->simulator, first, n, work->samples);
+        status =
+            fx8_native_write(work->recording, first, n, work->samples, error);
+    }
+    return status;
+}
+
+static enum fx8_status write_truth(struct work *work, struct fx8_error *error)
+{
+    for (int64_t dump = 0; dump < work->job.n_dumps; dump++) {
+        struct fx8_visibilities results;
+        fx8_truth_dump(work->truth, dump, &results);
+        const enum fx8_status status = fx8_uvh5_write_dump(
+            work->visibilities, (size_t)dump, results.visibilities,
+            results.flags, results.nsamples, error);
+        if (status != FX8_OK)
+            return status;
+    }
+    return FX8_OK;
+}
+
+static enum fx8_status write_files(const struct arguments *arguments,
+                                   struct work *work, struct fx8_error *error)
+{
+    enum fx8_status status = create_files(arguments, work, error);
+    if (status == FX8_OK)
+        status = write_recording(work, error);
+    if (status == FX8_OK)
+        status =
+            fx8_truth_open(work->simulator, &work->job, &work->truth, error);
+    if (status == FX8_OK)
+        status = write_truth(work, error);
+    if (status == FX8_OK)
+        status = fx8_native_close(&work->recording, true, error);
+    if (status == FX8_OK)
+        status = fx8_uvh5_close(&work->visibilities, (size_t)work->job.n_dumps,
+                                error);
+    return status;
+}
+
+/* --- the command
+ * -------------------------------------------------------------------- */
+
+static void print_summary(const struct arguments *arguments,
+                          const struct work *work)
+{
+    const struct fx8_observation *observation = &work->observation;
+    const double rate_hz = fx8_rate_hz(observation->sample_rate);
+    const double n_numbers =
+        (double)observation->n_samples * (double)observation->n_antennas *
+        (double)observation->n_polarizations * (work->plan.is_complex ? 2 : 1);
+    const double clipped =
+        (double)fx8_simulator_clipped(work->simulator) / n_numbers;
+    printf("recording     %s\n", arguments->output);
+    printf("              %zu antennas, %zu polarisations, %s samples\n",
+           observation->n_antennas, observation->n_polarizations,
+           work->plan.is_complex ? "complex" : "real");
+    printf("              %.6f s at %.6f MHz, %zu sources, seed %lld\n",
+           (double)observation->n_samples / rate_hz, rate_hz * 1e-6,
+           work->plan.n_sources, (long long)work->settings.simulate.seed);
+    printf("clamped       %.3e of the numbers\n", clipped);
+    printf("truth         %s\n", work->truth_path);
+    printf("              %zu baselines, %zu channels, %lld dumps\n",
+           work->header.n_baselines, work->header.n_channels,
+           (long long)work->job.n_dumps);
+    if (clipped > CLIPPED_SHARE) {
+        char text[FX8_TEXT_SIZE];
+        snprintf(text, sizeof text,
+                 "simulate.noise_rms: %.3g of the numbers were clamped at "
+                 "127: the truth holds for fewer",
+                 clipped);
+        fx8_command_warning(text);
+    }
+}
+
+/* Abandoned writers remove what they began. */
+static void clear(struct work *work)
+{
+    if (work->recording != NULL)
+        (void)fx8_native_close(&work->recording, false, NULL);
+    if (work->visibilities != NULL)
+        (void)fx8_uvh5_close(&work->visibilities, 0, NULL);
+    fx8_truth_close(&work->truth);
+    fx8_simulator_close(&work->simulator);
+    fx8_uvh5_header_clear(&work->header);
+    fx8_job_clear(&work->job);
+    fx8_observation_clear(&work->observation);
+    fx8_settings_clear(&work->settings);
+    free(work->position_m);
+    free(work->cable_delay_s);
+    free(work->sources);
+    free(work->samples);
+    free(work->truth_path);
+    free(work->command);
+}
+
+static enum fx8_status simulate(const struct arguments *arguments,
+                                struct work *work, struct fx8_error *error)
+{
+    if (work->command == NULL ||
+        (work->truth_path = name_truth(arguments->output)) == NULL)
+        return fx8_fail(error, FX8_ERR_SYSTEM,
+                        "memory for arguments: expected to be available");
+    enum fx8_status status =
+        fx8_settings_load(arguments->ini_path, arguments->overrides,
+                          arguments->n_overrides, true, &work->settings, error);
+    if (status == FX8_OK)
+        status = check_absent(arguments->output, arguments->force, error);
+    if (status == FX8_OK)
+        status = check_absent(work->truth_path, arguments->force, error);
+    if (status == FX8_OK)
+        status = describe_recording(work, error);
+    if (status == FX8_OK)
+        status = fx8_job_resolve(&work->settings, &work->observation,
+                                 arguments->output, &work->job, error);
+    for (size_t w = 0; w < work->job.n_warnings && status == FX8_OK; w++)
+        fx8_command_warning(work->job.warnings[w]);
+    if (status == FX8_OK)
+        status = open_simulator(work, error);
+    if (status == FX8_OK)
+        status = write_files(arguments, work, error);
+    return status;
+}
+
+static int run(int argc, char **argv)
+{
+    struct arguments arguments = {0};
+    struct work work = {.observation = fx8_observation_unknown()};
+    struct fx8_error error;
+    void *overrides;
+    if (fx8_allocate((size_t)argc, sizeof *arguments.overrides, "arguments",
+                     &overrides, &error) != FX8_OK)
+        return fx8_command_error(&error);
+    arguments.overrides = overrides;
+    work.command = join_command(argc, argv); /* before getopt permutes */
+    int code = parse(argc, argv, &arguments);
+    if (code == 0 && arguments.help)
+        code = fx8_command_help(&fx8_command_simulate);
+    else if (code == 0) {
+        if (simulate(&arguments, &work, &error) == FX8_OK)
+            print_summary(&arguments, &work);
+        else
+            code = fx8_command_error(&error);
+    }
+    clear(&work);
+    free(overrides);
+    return code;
+}
