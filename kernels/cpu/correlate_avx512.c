@@ -1,0 +1,540 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * correlate_avx512.c -- correlator tiles with AVX-512: vpdpbusd for INT8, FMA
+ * for FP32.  A register holds 32 (8) spectra of one input, {re, im} as they
+ * lie in memory; a tile is 4 rows x 2 columns, 16 sums in registers.
+ *
+ * With row a and column b, conj(b) a = (ar br + ai bi) + i (ai br - ar bi):
+ * the real part is a dot product of the bytes of a with those of b, the
+ * imaginary part one with b's bytes swapped and the first negated.
+ *
+ * vpdpbusd takes unsigned times signed, hence the bias: a row is taken as it
+ * is, a column as (br + 128, bi + 128) for the real and (127 - bi, br + 128)
+ * for the imaginary part: one xor each, and no value -128 .. 127 is lost.
+ * The sums come out too large by 128 (Sr + Si) and 127 Sr + 128 Si, where
+ * (Sr, Si) is the sum of the row.  Those are summed along as the "bias" of the
+ * row and subtracted in fold().
+ *
+ * Bound: sum and bias are each right modulo 2^32 whatever their size, as
+ * vpdpbusd does not saturate and int32 addition wraps.  So is their
+ * difference, and that one fits into int32 as long as at most
+ * FX8_MAX_INT32_SPECTRA spectra were added.
+ */
+#include "kernels/cpu/variants.h"
+
+#if defined(__x86_64__)
+
+#include <immintrin.h>
+#include <string.h>
+
+#include "kernels/cpu/correlate_sweep.h"
+
+/* Both precisions use a row by 64 bytes a step.  The prefetch asks for L1,
+ * though the rows to come only stay in L2: that was as fast as asking for L2
+ * or faster by up to 4 % (64 inputs, from memory). */
+enum { STEP = 64 };
+
+/* --- INT8 ------------------------------------------------------------------
+ */
+
+/** x[0] + .. + x[3], y[0] + .. + y[3], ... step by step: sums of pairs of
+ *  lanes, those of x and y side by side. */
+static inline __m512i join_int32(__m512i x, __m512i y)
+{
+    return _mm512_add_epi32(_mm512_unpacklo_epi32(x, y),
+                            _mm512_unpackhi_epi32(x, y));
+}
+
+static inline __m512i join_int64(__m512i x, __m512i y)
+{
+    return _mm512_add_epi32(_mm512_unpacklo_epi64(x, y),
+                            _mm512_unpackhi_epi64(x, y));
+}
+
+static inline __m512i join_int128(__m512i x, __m512i y)
+{
+    return _mm512_add_epi32(_mm512_shuffle_i64x2(x, y, 0x88),
+                            _mm512_shuffle_i64x2(x, y, 0xdd));
+}
+
+/** The four horizontal sums of v[0 .. 3], in each quarter of the register over
+ *  that quarter's lanes. */
+static inline __m512i quarter_sums_int32(const __m512i v[4])
+{
+    return join_int64(join_int32(v[0], v[1]), join_int32(v[2], v[3]));
+}
+
+/** Lane k: the sum of the lanes of v[k]. */
+static inline __m512i lane_sums_int32(const __m512i v[16])
+{
+    return join_int128(
+        join_int128(quarter_sums_int32(v), quarter_sums_int32(v + 4)),
+        join_int128(quarter_sums_int32(v + 8), quarter_sums_int32(v + 12)));
+}
+
+static inline void add_int32(void *sums, __m512i value)
+{
+    _mm512_storeu_si512(sums,
+                        _mm512_add_epi32(_mm512_loadu_si512(sums), value));
+}
+
+/** What makes (br, bi) unsigned for the real part; as a vector of unsigned
+ *  bytes it also is the bias of the real part. */
+static inline __m512i offset_re(void)
+{
+    return _mm512_set1_epi8((char)0x80);
+}
+
+/** Likewise (bi, br) for the imaginary part: bi ^ 0x7f = 127 - bi. */
+static inline __m512i offset_im(void)
+{
+    return _mm512_set1_epi16((short)0x807f);
+}
+
+/** A column for the real part: (br + 128, bi + 128). */
+static inline __m512i column_re(__m512i b)
+{
+    return _mm512_xor_si512(b, offset_re());
+}
+
+/** A column for the imaginary part: (127 - bi, br + 128). */
+static inline __m512i column_im(__m512i b)
+{
+    const __m512i swap =
+        _mm512_set4_epi32(0x0e0f0c0d, 0x0a0b0809, 0x06070405, 0x02030001);
+
+    return _mm512_xor_si512(_mm512_shuffle_epi8(b, swap), offset_im());
+}
+
+/** vpdpbusd.  In assembly because gcc 12 copies the accumulators around every
+ *  use of the intrinsic, which halves the rate; the instruction is the same. */
+static inline __m512i dot_int8(__m512i sum, __m512i column, __m512i row)
+{
+    __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(column), "v"(row));
+    return sum;
+}
+
+/** Add one step of a column to its eight sums [row][re, im]. */
+static inline void add_column_int8(__m512i sum[8], const __m512i a[4],
+                                   __m512i b)
+{
+    __m512i re = column_re(b);
+    __m512i im = column_im(b);
+
+    sum[0] = dot_int8(sum[0], re, a[0]);
+    sum[1] = dot_int8(sum[1], im, a[0]);
+    sum[2] = dot_int8(sum[2], re, a[1]);
+    sum[3] = dot_int8(sum[3], im, a[1]);
+    sum[4] = dot_int8(sum[4], re, a[2]);
+    sum[5] = dot_int8(sum[5], im, a[2]);
+    sum[6] = dot_int8(sum[6], re, a[3]);
+    sum[7] = dot_int8(sum[7], im, a[3]);
+}
+
+static void rectangle_int8(const struct fx8_tile *tile)
+{
+    const char *row = tile->rows;
+    const char *column = tile->columns;
+    const char *ahead = tile->ahead;
+    size_t pitch = tile->pitch;
+    __m512i sum[16] = {{0}};
+
+    for (size_t left = tile->n_bytes; left > 0; left -= STEP) {
+        const __m512i a[4] = {_mm512_load_si512(row),
+                              _mm512_load_si512(row + pitch),
+                              _mm512_load_si512(row + 2 * pitch),
+                              _mm512_load_si512(row + 3 * pitch)};
+
+        _mm_prefetch(ahead, _MM_HINT_T0);
+        add_column_int8(sum, a, _mm512_load_si512(column));
+        add_column_int8(sum + 8, a, _mm512_load_si512(column + pitch));
+        row += STEP;
+        column += STEP;
+        ahead += tile->ahead_step;
+    }
+    add_int32(tile->sums, lane_sums_int32(sum));
+}
+
+/** Add one step of a triangle: cross[0 .. 11] the pairs (column, row) (0, 1),
+ *  (0, 2), (1, 2), (0, 3), (1, 3), (2, 3) as [re, im]; cross[12 .. 15] the
+ *  real parts of the rows with themselves. */
+static inline void add_triangle_int8(__m512i cross[16], const __m512i a[4])
+{
+    __m512i re = column_re(a[0]);
+    __m512i im = column_im(a[0]);
+
+    cross[12] = dot_int8(cross[12], re, a[0]);
+    cross[0] = dot_int8(cross[0], re, a[1]);
+    cross[1] = dot_int8(cross[1], im, a[1]);
+    cross[2] = dot_int8(cross[2], re, a[2]);
+    cross[3] = dot_int8(cross[3], im, a[2]);
+    cross[6] = dot_int8(cross[6], re, a[3]);
+    cross[7] = dot_int8(cross[7], im, a[3]);
+    re = column_re(a[1]);
+    im = column_im(a[1]);
+    cross[13] = dot_int8(cross[13], re, a[1]);
+    cross[4] = dot_int8(cross[4], re, a[2]);
+    cross[5] = dot_int8(cross[5], im, a[2]);
+    cross[8] = dot_int8(cross[8], re, a[3]);
+    cross[9] = dot_int8(cross[9], im, a[3]);
+    re = column_re(a[2]);
+    im = column_im(a[2]);
+    cross[14] = dot_int8(cross[14], re, a[2]);
+    cross[10] = dot_int8(cross[10], re, a[3]);
+    cross[11] = dot_int8(cross[11], im, a[3]);
+    cross[15] = dot_int8(cross[15], column_re(a[3]), a[3]);
+}
+
+/** Add one step of a row to its bias [re, im]. */
+static inline void add_bias_int8(__m512i bias[2], __m512i a)
+{
+    bias[0] = dot_int8(bias[0], offset_re(), a);
+    bias[1] = dot_int8(bias[1], offset_im(), a);
+}
+
+/** Where the sums of add_triangle_int8() go in the square [column][row][re,
+ *  im]: the lane for each item of its first and its second two columns; the
+ *  masks leave out what lies above the diagonal and the imaginary parts on
+ *  it, which are zero. */
+#define TRIANGLE_LOW                                                           \
+    _mm512_setr_epi32(12, 0, 0, 1, 2, 3, 6, 7, 0, 0, 13, 0, 4, 5, 8, 9)
+#define TRIANGLE_HIGH                                                          \
+    _mm512_setr_epi32(0, 0, 0, 0, 14, 0, 10, 11, 0, 0, 0, 0, 0, 0, 15, 0)
+#define TRIANGLE_LOW_MASK  0xf4fd
+#define TRIANGLE_HIGH_MASK 0x40d0
+
+static void square_int8(const struct fx8_tile *tile)
+{
+    const char *row = tile->rows;
+    const char *ahead = tile->ahead;
+    size_t pitch = tile->pitch;
+    __m512i cross[16] = {{0}};
+    __m512i bias[8] = {{0}};
+    __m512i sum;
+    __m256i bias_sum;
+
+    for (size_t left = tile->n_bytes; left > 0; left -= STEP) {
+        const __m512i a[4] = {_mm512_load_si512(row),
+                              _mm512_load_si512(row + pitch),
+                              _mm512_load_si512(row + 2 * pitch),
+                              _mm512_load_si512(row + 3 * pitch)};
+
+        _mm_prefetch(ahead, _MM_HINT_T0);
+        add_triangle_int8(cross, a);
+        add_bias_int8(bias, a[0]);
+        add_bias_int8(bias + 2, a[1]);
+        add_bias_int8(bias + 4, a[2]);
+        add_bias_int8(bias + 6, a[3]);
+        row += STEP;
+        ahead += tile->ahead_step;
+    }
+    sum = lane_sums_int32(cross);
+    add_int32(tile->sums, _mm512_maskz_permutexvar_epi32(TRIANGLE_LOW_MASK,
+                                                         TRIANGLE_LOW, sum));
+    add_int32(
+        (int32_t *)tile->sums + 16,
+        _mm512_maskz_permutexvar_epi32(TRIANGLE_HIGH_MASK, TRIANGLE_HIGH, sum));
+    sum = join_int128(quarter_sums_int32(bias), quarter_sums_int32(bias + 4));
+    bias_sum = _mm512_castsi512_si256(join_int128(sum, sum));
+    _mm256_storeu_si256(
+        tile->bias, _mm256_add_epi32(_mm256_loadu_si256(tile->bias), bias_sum));
+}
+
+static size_t accumulator_size_int8(size_t n_inputs)
+{
+    size_t n_blocks = fx8_tile_row_blocks(n_inputs);
+
+    return fx8_tile_offset(n_blocks) + FX8_TILE_COLUMN * n_blocks;
+}
+
+static void accumulate_int8(size_t n_inputs, size_t row_begin, size_t row_end,
+                            size_t n_times, const struct fx8_ci8 *x,
+                            size_t input_stride, int32_t *accumulator)
+{
+    /* 2048 spectra: long enough for the sums over lanes to cost 3 %. */
+    static const struct fx8_tile_kernel kernel = {
+        .segment_bytes = 4096,
+        .item_size = sizeof(int32_t),
+        .n_columns = 2,
+        .rectangle = rectangle_int8,
+        .square = square_int8,
+    };
+
+    fx8_correlate_sweep(&kernel, n_inputs, row_begin, row_end,
+                        n_times * sizeof(*x), x, input_stride * sizeof(*x),
+                        accumulator);
+}
+
+/** Add the [re, im] of one row in two columns, quarter q of value, to sums. */
+#define FOLD_QUARTER(sums, value, q)                                           \
+    _mm256_storeu_si256(                                                       \
+        (void *)(sums),                                                        \
+        _mm256_add_epi64(                                                      \
+            _mm256_loadu_si256((const void *)(sums)),                          \
+            _mm256_cvtepi32_epi64(_mm512_extracti32x4_epi32(value, q))))
+
+/** Fold the rectangle of one row block; sums[r] is row r's first item, the
+ *  items of rows beyond n_rows go nowhere. */
+static void fold_rectangle_int8(size_t n_columns, const int32_t *items,
+                                const int32_t bias[8], int64_t *sums[4],
+                                size_t n_rows)
+{
+    const __m512i by_row =
+        _mm512_setr_epi32(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15);
+    const __m512i both =
+        _mm512_broadcast_i64x4(_mm256_loadu_si256((const void *)bias));
+
+    for (size_t i = 0; i < n_columns; i += 2) {
+        __m512i value = _mm512_permutexvar_epi32(
+            by_row, _mm512_sub_epi32(_mm512_loadu_si512(items + 8 * i), both));
+
+        FOLD_QUARTER(sums[0] + 2 * i, value, 0);
+        if (n_rows > 1)
+            FOLD_QUARTER(sums[1] + 2 * i, value, 1);
+        if (n_rows > 2)
+            FOLD_QUARTER(sums[2] + 2 * i, value, 2);
+        if (n_rows > 3)
+            FOLD_QUARTER(sums[3] + 2 * i, value, 3);
+    }
+}
+
+/** Difference modulo 2^32; the result is known to fit. */
+static inline int32_t subtract_wrapping(int32_t a, int32_t b)
+{
+    return (int32_t)((uint32_t)a - (uint32_t)b);
+}
+
+static void fold_int8(size_t n_inputs, int32_t *accumulator, int64_t *sums)
+{
+    size_t n_blocks = fx8_tile_row_blocks(n_inputs);
+    const int32_t *bias = accumulator + fx8_tile_offset(n_blocks);
+
+    for (size_t block = 0; block < n_blocks; block++, bias += 8) {
+        size_t first = FX8_ROW_BLOCK * block;
+        size_t n_rows = n_inputs - first < 4 ? n_inputs - first : 4;
+        const int32_t *items = accumulator + fx8_tile_offset(block);
+        const int32_t *square = items + FX8_TILE_COLUMN * first;
+        int64_t *row[4];
+
+        for (size_t r = 0; r < 4; r++)
+            row[r] =
+                r < n_rows ? sums + 2 * fx8_pair_index(0, first + r) : NULL;
+        fold_rectangle_int8(first, items, bias, row, n_rows);
+        for (size_t r = 0; r < n_rows; r++) {
+            for (size_t i = 0; i <= r; i++) {
+                const int32_t *item = square + FX8_TILE_COLUMN * i + 2 * r;
+                int64_t *sum = row[r] + 2 * (first + i);
+
+                sum[0] += subtract_wrapping(item[0], bias[2 * r]);
+                if (i < r)
+                    sum[1] += subtract_wrapping(item[1], bias[2 * r + 1]);
+            }
+        }
+    }
+    memset(accumulator, 0,
+           accumulator_size_int8(n_inputs) * sizeof(*accumulator));
+}
+
+/* --- FP32 ------------------------------------------------------------------
+ */
+
+static inline __m512 join_float(__m512 x, __m512 y)
+{
+    return _mm512_add_ps(_mm512_unpacklo_ps(x, y), _mm512_unpackhi_ps(x, y));
+}
+
+static inline __m512 join_float_pairs(__m512 x, __m512 y)
+{
+    __m512d u = _mm512_castps_pd(x);
+    __m512d v = _mm512_castps_pd(y);
+
+    return _mm512_add_ps(_mm512_castpd_ps(_mm512_unpacklo_pd(u, v)),
+                         _mm512_castpd_ps(_mm512_unpackhi_pd(u, v)));
+}
+
+static inline __m512 join_float_quads(__m512 x, __m512 y)
+{
+    return _mm512_add_ps(_mm512_shuffle_f32x4(x, y, 0x88),
+                         _mm512_shuffle_f32x4(x, y, 0xdd));
+}
+
+static inline __m512 quarter_sums_float(const __m512 v[4])
+{
+    return join_float_pairs(join_float(v[0], v[1]), join_float(v[2], v[3]));
+}
+
+/** Lane k: the sum of the lanes of v[k]. */
+static inline __m512 lane_sums_float(const __m512 v[16])
+{
+    return join_float_quads(
+        join_float_quads(quarter_sums_float(v), quarter_sums_float(v + 4)),
+        join_float_quads(quarter_sums_float(v + 8),
+                         quarter_sums_float(v + 12)));
+}
+
+/** Imaginary sums hold (ar bi, ai br) in neighbouring lanes: negate the
+ *  first. */
+static inline __m512 negate_even(__m512 v)
+{
+    return _mm512_castsi512_ps(_mm512_xor_si512(
+        _mm512_castps_si512(v), _mm512_set1_epi64(0x80000000ll)));
+}
+
+static inline void negate_im(__m512 sum[4])
+{
+    sum[1] = negate_even(sum[1]);
+    sum[3] = negate_even(sum[3]);
+}
+
+static inline __m512 load_float(const char *address)
+{
+    return _mm512_load_ps((const void *)address);
+}
+
+/** A column for the imaginary part: (bi, br). */
+static inline __m512 swap_float(__m512 b)
+{
+    return _mm512_permute_ps(b, 0xb1);
+}
+
+/** Add sixteen floats to sixteen doubles. */
+static inline void add_double(double *sums, __m512 value)
+{
+    __m512d low = _mm512_cvtps_pd(_mm512_castps512_ps256(value));
+    __m512d high = _mm512_cvtps_pd(_mm512_extractf32x8_ps(value, 1));
+
+    _mm512_storeu_pd(sums, _mm512_add_pd(_mm512_loadu_pd(sums), low));
+    _mm512_storeu_pd(sums + 8, _mm512_add_pd(_mm512_loadu_pd(sums + 8), high));
+}
+
+/** Add one step of a column to its eight sums [row][re, im]. */
+static inline void add_column_fp32(__m512 sum[8], const __m512 a[4], __m512 b)
+{
+    __m512 im = swap_float(b);
+
+    sum[0] = _mm512_fmadd_ps(a[0], b, sum[0]);
+    sum[1] = _mm512_fmadd_ps(a[0], im, sum[1]);
+    sum[2] = _mm512_fmadd_ps(a[1], b, sum[2]);
+    sum[3] = _mm512_fmadd_ps(a[1], im, sum[3]);
+    sum[4] = _mm512_fmadd_ps(a[2], b, sum[4]);
+    sum[5] = _mm512_fmadd_ps(a[2], im, sum[5]);
+    sum[6] = _mm512_fmadd_ps(a[3], b, sum[6]);
+    sum[7] = _mm512_fmadd_ps(a[3], im, sum[7]);
+}
+
+static void rectangle_fp32(const struct fx8_tile *tile)
+{
+    const char *row = tile->rows;
+    const char *column = tile->columns;
+    const char *ahead = tile->ahead;
+    size_t pitch = tile->pitch;
+    __m512 sum[16] = {{0.0f}};
+
+    for (size_t left = tile->n_bytes; left > 0; left -= STEP) {
+        const __m512 a[4] = {load_float(row), load_float(row + pitch),
+                             load_float(row + 2 * pitch),
+                             load_float(row + 3 * pitch)};
+
+        _mm_prefetch(ahead, _MM_HINT_T0);
+        add_column_fp32(sum, a, load_float(column));
+        add_column_fp32(sum + 8, a, load_float(column + pitch));
+        row += STEP;
+        column += STEP;
+        ahead += tile->ahead_step;
+    }
+    negate_im(sum);
+    negate_im(sum + 4);
+    negate_im(sum + 8);
+    negate_im(sum + 12);
+    add_double(tile->sums, lane_sums_float(sum));
+}
+
+/** One step of a triangle; the order of add_triangle_int8(). */
+static inline void add_triangle_fp32(__m512 cross[16], const __m512 a[4])
+{
+    __m512 im = swap_float(a[0]);
+
+    cross[12] = _mm512_fmadd_ps(a[0], a[0], cross[12]);
+    cross[0] = _mm512_fmadd_ps(a[1], a[0], cross[0]);
+    cross[1] = _mm512_fmadd_ps(a[1], im, cross[1]);
+    cross[2] = _mm512_fmadd_ps(a[2], a[0], cross[2]);
+    cross[3] = _mm512_fmadd_ps(a[2], im, cross[3]);
+    cross[6] = _mm512_fmadd_ps(a[3], a[0], cross[6]);
+    cross[7] = _mm512_fmadd_ps(a[3], im, cross[7]);
+    im = swap_float(a[1]);
+    cross[13] = _mm512_fmadd_ps(a[1], a[1], cross[13]);
+    cross[4] = _mm512_fmadd_ps(a[2], a[1], cross[4]);
+    cross[5] = _mm512_fmadd_ps(a[2], im, cross[5]);
+    cross[8] = _mm512_fmadd_ps(a[3], a[1], cross[8]);
+    cross[9] = _mm512_fmadd_ps(a[3], im, cross[9]);
+    im = swap_float(a[2]);
+    cross[14] = _mm512_fmadd_ps(a[2], a[2], cross[14]);
+    cross[10] = _mm512_fmadd_ps(a[3], a[2], cross[10]);
+    cross[11] = _mm512_fmadd_ps(a[3], im, cross[11]);
+    cross[15] = _mm512_fmadd_ps(a[3], a[3], cross[15]);
+}
+
+static void square_fp32(const struct fx8_tile *tile)
+{
+    const char *row = tile->rows;
+    const char *ahead = tile->ahead;
+    size_t pitch = tile->pitch;
+    double *sums = tile->sums;
+    __m512 cross[16] = {{0.0f}};
+    __m512 sum;
+
+    for (size_t left = tile->n_bytes; left > 0; left -= STEP) {
+        const __m512 a[4] = {load_float(row), load_float(row + pitch),
+                             load_float(row + 2 * pitch),
+                             load_float(row + 3 * pitch)};
+
+        _mm_prefetch(ahead, _MM_HINT_T0);
+        add_triangle_fp32(cross, a);
+        row += STEP;
+        ahead += tile->ahead_step;
+    }
+    negate_im(cross);
+    negate_im(cross + 4);
+    negate_im(cross + 8);
+    sum = lane_sums_float(cross);
+    add_double(sums, _mm512_maskz_permutexvar_ps(TRIANGLE_LOW_MASK,
+                                                 TRIANGLE_LOW, sum));
+    add_double(sums + 16, _mm512_maskz_permutexvar_ps(TRIANGLE_HIGH_MASK,
+                                                      TRIANGLE_HIGH, sum));
+}
+
+static void accumulate_fp32(size_t n_inputs, size_t row_begin, size_t row_end,
+                            size_t n_times, const struct fx8_cf32 *x,
+                            size_t input_stride, double *accumulator)
+{
+    static const struct fx8_tile_kernel kernel = {
+        .segment_bytes = FX8_MAX_FP32_PRODUCTS * sizeof(struct fx8_cf32),
+        .item_size = sizeof(double),
+        .n_columns = 2,
+        .rectangle = rectangle_fp32,
+        .square = square_fp32,
+    };
+
+    fx8_correlate_sweep(&kernel, n_inputs, row_begin, row_end,
+                        n_times * sizeof(*x), x, input_stride * sizeof(*x),
+                        accumulator);
+}
+
+void fx8_fill_correlate_avx512(struct fx8_operations *operations)
+{
+    operations->int8.accumulator_size = accumulator_size_int8;
+    operations->int8.accumulate = accumulate_int8;
+    operations->int8.fold = fold_int8;
+    operations->fp32.accumulator_size = fx8_tile_accumulator_size;
+    operations->fp32.accumulate = accumulate_fp32;
+    operations->fp32.fold = fx8_tile_fold_double;
+}
+
+#else
+
+void fx8_fill_correlate_avx512(struct fx8_operations *operations)
+{
+    (void)operations;
+}
+
+#endif

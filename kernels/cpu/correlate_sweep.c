@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * correlate_sweep.c -- walk over the triangle of one channel, blocked for the
+ * caches, with the rows to come prefetched.
+ *
+ * Three loops: segments of time (so that a row is a page and four of them
+ * stay in L1), blocks of columns (which stay in L2), row blocks streaming past
+ * the columns.  The prefetch is spread over the tiles, one row segment each,
+ * because a burst of it would stall the arithmetic; without any, FP32 loses a
+ * fifth of its rate for 64 and more inputs.
+ */
+#include "kernels/cpu/correlate_sweep.h"
+
+#include <string.h>
+
+/** Rows that the prefetch runs ahead of the arithmetic, at most: a fraction
+ *  of L2 (256 KiB), and long enough to hide memory. */
+#define LEAD_ROWS 64
+
+/** Tiles that share the prefetch of a row, at most: more would make the lead
+ *  fall behind where the rows of a column block are short. */
+#define MOST_SHARES 8
+
+/** What one call sweeps over. */
+struct sweep {
+    const struct fx8_tile_kernel *kernel;
+    size_t n_inputs;
+    size_t row_begin, row_end; /* row blocks */
+    size_t row_bytes, pitch;
+    const char *x;
+    char *accumulator;
+};
+
+/** What is to be prefetched next. */
+struct lookahead {
+    uintptr_t channel; /* an address only: the last ones may not exist */
+    size_t offset, column_begin, input;
+    size_t share;     /* of n_shares of this row segment */
+    size_t n_shares;  /* a power of two up to MOST_SHARES */
+    size_t lead;      /* rows between this one and the arithmetic */
+    size_t most_lead; /* where the prefetch waits */
+};
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/** Go to the row that the sweep touches next; after the last one, to the rows
+ *  behind it in memory, where the engine keeps the next channel. */
+static void lookahead_advance(const struct sweep *sweep, struct lookahead *next)
+{
+    size_t end = FX8_ROW_BLOCK * sweep->row_end;
+
+    next->share = 0;
+    next->lead++;
+    if (++next->input < end)
+        return;
+    next->column_begin += FX8_TILE_COLUMN_BLOCK;
+    if (next->column_begin >= end) {
+        next->column_begin = 0;
+        next->offset += sweep->kernel->segment_bytes;
+        if (next->offset >= sweep->row_bytes) {
+            next->offset = 0;
+            next->channel += fx8_tile_row_blocks(sweep->n_inputs) *
+                             FX8_ROW_BLOCK * sweep->pitch;
+        }
+    }
+    next->input = larger(FX8_ROW_BLOCK * sweep->row_begin, next->column_begin);
+}
+
+/** Start where the call for the channel before, if there was one, left off:
+ *  the first rows are in the cache. */
+static struct lookahead lookahead_start(const struct sweep *sweep)
+{
+    size_t n_rows = FX8_ROW_BLOCK * (sweep->row_end - sweep->row_begin);
+    size_t n_tiles = n_rows * (sweep->row_end + sweep->row_begin) / 2 /
+                     sweep->kernel->n_columns;
+    struct lookahead next = {
+        .channel = (uintptr_t)sweep->x,
+        .input = FX8_ROW_BLOCK * sweep->row_begin,
+        .n_shares = 1,
+        .most_lead = smaller(LEAD_ROWS, n_rows),
+    };
+
+    while (next.n_shares < MOST_SHARES && 2 * next.n_shares * n_rows <= n_tiles)
+        next.n_shares *= 2;
+    while (next.lead < next.most_lead)
+        lookahead_advance(sweep, &next);
+    return next;
+}
+
+/** Give a tile its share of the prefetch: at an even rate over all tiles, as
+ *  the arithmetic has to wait behind a burst. */
+static void lookahead_share(const struct sweep *sweep, struct lookahead *next,
+                            struct fx8_tile *tile)
+{
+    if (next->lead >= next->most_lead) {
+        tile->ahead = tile->rows;
+        tile->ahead_step = 0;
+        return;
+    }
+    tile->ahead = (const char *)(next->channel + next->input * sweep->pitch +
+                                 next->offset +
+                                 next->share * tile->n_bytes / next->n_shares);
+    tile->ahead_step = 64 / next->n_shares;
+    if (++next->share == next->n_shares)
+        lookahead_advance(sweep, next);
+}
+
+/** One row block against one block of columns, over one segment. */
+static void sweep_row_block(const struct sweep *sweep, struct lookahead *next,
+                            size_t offset, size_t column_begin, size_t row)
+{
+    const struct fx8_tile_kernel *kernel = sweep->kernel;
+    size_t diagonal = FX8_ROW_BLOCK * row;
+    size_t column_end = column_begin + FX8_TILE_COLUMN_BLOCK;
+    size_t n_blocks = fx8_tile_row_blocks(sweep->n_inputs);
+    size_t bias = fx8_tile_offset(n_blocks) + FX8_TILE_COLUMN * row;
+    const char *segment = sweep->x + offset;
+    char *sums = sweep->accumulator + fx8_tile_offset(row) * kernel->item_size;
+    size_t column_size = FX8_TILE_COLUMN * kernel->item_size;
+    struct fx8_tile tile = {
+        .rows = segment + diagonal * sweep->pitch,
+        .pitch = sweep->pitch,
+        .n_bytes = smaller(kernel->segment_bytes, sweep->row_bytes - offset),
+        .bias = sweep->accumulator + bias * kernel->item_size,
+    };
+
+    next->lead -= smaller(next->lead, FX8_ROW_BLOCK);
+    for (size_t column = column_begin; column < smaller(column_end, diagonal);
+         column += kernel->n_columns) {
+        tile.columns = segment + column * sweep->pitch;
+        tile.sums = sums + column * column_size;
+        lookahead_share(sweep, next, &tile);
+        kernel->rectangle(&tile);
+    }
+    if (diagonal < column_end) {
+        tile.columns = tile.rows;
+        tile.sums = sums + diagonal * column_size;
+        lookahead_share(sweep, next, &tile);
+        kernel->square(&tile);
+    }
+}
+
+void fx8_correlate_sweep(const struct fx8_tile_kernel *kernel, size_t n_inputs,
+                         size_t row_begin, size_t row_end, size_t row_bytes,
+                         const void *x, size_t pitch, void *accumulator)
+{
+    const struct sweep sweep = {kernel,    n_inputs, row_begin, row_end,
+                                row_bytes, pitch,    x,         accumulator};
+    struct lookahead next;
+
+    if (row_begin >= row_end)
+        return;
+    next = lookahead_start(&sweep);
+    for (size_t offset = 0; offset < row_bytes;
+         offset += kernel->segment_bytes) {
+        for (size_t column = 0; column < FX8_ROW_BLOCK * row_end;
+             column += FX8_TILE_COLUMN_BLOCK) {
+            for (size_t row = larger(row_begin, column / FX8_ROW_BLOCK);
+                 row < row_end; row++)
+                sweep_row_block(&sweep, &next, offset, column, row);
+        }
+    }
+}
+
+size_t fx8_tile_accumulator_size(size_t n_inputs)
+{
+    return fx8_tile_offset(fx8_tile_row_blocks(n_inputs));
+}
+
+/** First item of row j in its row block. */
+static size_t row_items(size_t j)
+{
+    return fx8_tile_offset(j / FX8_ROW_BLOCK) + 2 * (j % FX8_ROW_BLOCK);
+}
+
+/* The imaginary part of an input with itself is zero and not looked at: the
+ * variants differ in what they leave there. */
+
+void fx8_tile_fold_int32(size_t n_inputs, int32_t *accumulator, int64_t *sums)
+{
+    for (size_t j = 0; j < n_inputs; j++) {
+        const int32_t *item = accumulator + row_items(j);
+
+        for (size_t i = 0; i < j; i++, item += FX8_TILE_COLUMN, sums += 2) {
+            sums[0] += item[0];
+            sums[1] += item[1];
+        }
+        sums[0] += item[0];
+        sums += 2;
+    }
+    memset(accumulator, 0,
+           fx8_tile_accumulator_size(n_inputs) * sizeof(*accumulator));
+}
+
+void fx8_tile_fold_double(size_t n_inputs, double *accumulator, double *sums)
+{
+    for (size_t j = 0; j < n_inputs; j++) {
+        const double *item = accumulator + row_items(j);
+
+        for (size_t i = 0; i < j; i++, item += FX8_TILE_COLUMN, sums += 2) {
+            sums[0] += item[0];
+            sums[1] += item[1];
+        }
+        sums[0] += item[0];
+        sums += 2;
+    }
+    memset(accumulator, 0,
+           fx8_tile_accumulator_size(n_inputs) * sizeof(*accumulator));
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * correlate_sweep.h -- private to the vector variants of the correlator: the
+ * order of their accumulator, and the walk over the triangle of one channel.
+ * A variant brings two tile functions; the walk brings the blocking for the
+ * caches, the same for INT8 and FP32 because it counts in bytes.
+ *
+ * "Time in lanes": a register holds consecutive spectra of one input, as they
+ * lie in memory.  A tile is the four inputs of a row block (j) against one or
+ * two columns (i); nothing is packed, and the triangle is covered without
+ * waste but for the corners on its diagonal.
+ */
+#ifndef FX8_KERNELS_CPU_CORRELATE_SWEEP_H
+#define FX8_KERNELS_CPU_CORRELATE_SWEEP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "config/shape.h"
+#include "kernels/operations.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Items that one column has in a row block: [row 0..3][re, im]. */
+#define FX8_TILE_COLUMN (2 * FX8_ROW_BLOCK)
+
+/** Columns kept in the L2 cache while rows stream past them: with segments of
+ *  4096 bytes 384 KiB, which leaves room for the rows in 512 KiB. */
+#define FX8_TILE_COLUMN_BLOCK 96
+
+/** Row blocks of n_inputs inputs. */
+static inline size_t fx8_tile_row_blocks(size_t n_inputs)
+{
+    return (n_inputs + FX8_ROW_BLOCK - 1) / FX8_ROW_BLOCK;
+}
+
+/**
+ * fx8_tile_offset -- first item of a row block in the accumulator.
+ *
+ * Notes: 1) row block b holds [column 0 .. 4b + 3][row 0..3][re, im]: the
+ *           rectangle left of the diagonal, then the square on it, of which
+ *           only entries with column <= row mean something
+ *        2) for the number of row blocks it is the size of the whole; rows of
+ *           the padding have items, which fold() passes over
+ */
+static inline size_t fx8_tile_offset(size_t row_block)
+{
+    return FX8_TILE_COLUMN * FX8_ROW_BLOCK / 2 * row_block * (row_block + 1);
+}
+
+/** One tile to be correlated. */
+struct fx8_tile {
+    const char *rows;    /**< four rows, `pitch` bytes apart, 64-byte aligned */
+    const char *columns; /**< likewise; equal to rows on the diagonal */
+    size_t pitch;        /**< bytes from one input to the next */
+    size_t n_bytes;      /**< of each row; a multiple of 64 */
+    const char *ahead;   /**< prefetch here, `ahead_step` on for each 64 */
+    size_t ahead_step;   /**<  bytes of a row; never read otherwise */
+    void *sums;          /**< items of the first column, added to */
+    void *bias;          /**< eight items of this row block, added to */
+};
+
+/** A variant: how its tiles are computed. */
+struct fx8_tile_kernel {
+    size_t segment_bytes; /**< most bytes of a row per tile; 64-multiple */
+    size_t item_size;     /**< bytes of an accumulator item */
+    size_t n_columns;     /**< columns per rectangle, a divisor of 4 */
+    void (*rectangle)(const struct fx8_tile *tile);
+    void (*square)(const struct fx8_tile *tile); /**< four columns, diagonal */
+};
+
+/**
+ * fx8_correlate_sweep -- all tiles of the row blocks [row_begin, row_end).
+ *
+ * Given:    n_inputs   inputs, without padding
+ *           row_bytes  bytes of each row to be used, a multiple of 64
+ *           x          rows, `pitch` bytes apart
+ * Returned: accumulator  fx8_tile_offset() items, followed by eight bias items
+ *                        per row block where the variant has them
+ * Notes:    1) segments come in ascending order, counted from x
+ *           2) rows are prefetched in the order of use and, past the last one,
+ *              where the next channel starts if it follows in memory; a
+ *              prefetch cannot fault and changes no result
+ */
+void fx8_correlate_sweep(const struct fx8_tile_kernel *kernel, size_t n_inputs,
+                         size_t row_begin, size_t row_end, size_t row_bytes,
+                         const void *x, size_t pitch, void *accumulator);
+
+/** Items of an accumulator without bias items. */
+size_t fx8_tile_accumulator_size(size_t n_inputs);
+
+/** Add an accumulator without bias items to sums [pair][re, im], and empty
+ *  it: the fold() of the contract. */
+void fx8_tile_fold_int32(size_t n_inputs, int32_t *accumulator, int64_t *sums);
+void fx8_tile_fold_double(size_t n_inputs, double *accumulator, double *sums);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
