@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ceilings.h -- what this machine can do at best, measured: the rulers that
+ * speeds of fx8 are a share of.  A share survives a machine that is slower
+ * today than yesterday; a rate in seconds does not.
+ *
+ * The arithmetic rulers are loops of one instruction on registers alone, in
+ * assembly, so that no compiler can shorten them.
+ */
+#ifndef FX8_KERNELS_CPU_CEILINGS_H
+#define FX8_KERNELS_CPU_CEILINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** The rulers. */
+enum fx8_ceiling {
+    FX8_CEILING_DPBUSD_ZMM, /**< 8-bit dot product, 512 bits */
+    FX8_CEILING_FMA_ZMM,    /**< float fused multiply-add, 512 bits */
+    FX8_CEILING_MADDWD_YMM, /**< 16-bit multiply and add, then add, 256 bits */
+    FX8_CEILING_FMA_YMM,    /**< float fused multiply-add, 256 bits */
+    FX8_CEILING_MEMCPY,     /**< copy beyond the caches */
+    FX8_CEILING_TRIAD,      /**< a = b + s c in double, beyond the caches */
+    FX8_N_CEILINGS
+};
+
+/** What a ruler is called, and counts. */
+struct fx8_ceiling_description {
+    const char *name;  /**< "vpdpbusd zmm" */
+    const char *unit;  /**< "complex products/s", "byte/s" */
+    const char *level; /**< level of operations that it belongs to, or NULL */
+};
+
+/** Description of a ruler; static. */
+const struct fx8_ceiling_description *fx8_ceiling_describe(
+    enum fx8_ceiling ceiling);
+
+/**
+ * fx8_ceiling_measure -- rate of a ruler on the calling thread.
+ *
+ * Returned: double  complex products (four real ones) or bytes, read and
+ *                   written ones counted, per second; 0 when this CPU lacks
+ *                   the instruction or 192 MiB of memory for the last two
+ * Notes:    1) takes about 20 ms, the memory rulers 100 ms on first touch of
+ *              their memory; it is the best of some twenty parts, since what
+ *              else the machine does only ever makes it slower
+ *           2) threads may measure at the same time, and then share what is
+ *              shared
+ */
+double fx8_ceiling_measure(enum fx8_ceiling ceiling);
+
+/* Private to the files ceilings*.c: run the loop `n` times. */
+
+/** Instructions in one round of a loop, each into a register of its own: more
+ *  than latency times throughput of any known core (4 x 2, 5 x 2). */
+#define FX8_CEILING_ROUND_ZMM 24
+#define FX8_CEILING_ROUND_YMM 12
+
+void fx8_ceiling_loop_dpbusd_zmm(long n);
+void fx8_ceiling_loop_fma_zmm(long n);
+void fx8_ceiling_loop_maddwd_ymm(long n);
+void fx8_ceiling_loop_fma_ymm(long n);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
