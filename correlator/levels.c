@@ -5,6 +5,7 @@
 
 #include "config/shape.h"
 #include "correlator/levels.h"
+#include "kernels/parallel.h"
 
 /* Powers that one round keeps at most, in floats (256 MiB). */
 #define ROUND_FLOATS ((size_t)64 << 20)
@@ -12,39 +13,41 @@
 /* Spectra looked at in one go: one word of validity per input. */
 #define LOOK_AHEAD_SPECTRA ((size_t)64)
 
+/* Channels whose powers are brought together at a time: one cache line. */
+#define CHANNEL_TILE ((size_t)16)
+
 struct fx8_levels {
-    size_t n_inputs, n_channels;
-    double target_rms;
-    enum fx8_level level;
-    bool *is_set;    /* [n_inputs] */
-    float *gain;     /* [n_inputs][n_channels] */
-    uint8_t *zero;   /* [n_inputs][n_channels] */
-    uint64_t *valid; /* [n_inputs][words] of the look-ahead */
+    struct fx8_levels_shape shape;
+    size_t n_inputs, n_channels; /* the shape's */
+    bool *is_set;                /* [n_inputs] */
+    float *gain;                 /* [n_inputs][n_channels] */
+    uint8_t *zero;               /* [n_inputs][n_channels] */
+    uint64_t *valid;             /* [n_inputs][words] of the look-ahead */
     /* the round */
     struct fx8_stream *stream;
     size_t round_capacity;
     size_t n_round;
-    size_t *round_input;   /* [round_capacity] */
-    size_t *round_spectra; /* [round_capacity] seen so far */
-    float *power;          /* [round_capacity][FX8_LEVEL_SPECTRA][n_channels] */
+    size_t *round_input;           /* [round_capacity] */
+    size_t *round_spectra;         /* [round_capacity] seen so far */
+    struct fx8_error *round_error; /* [round_capacity] */
+    float *power; /* [round_capacity][FX8_LEVEL_SPECTRA][n_channels] */
 };
 
-enum fx8_status fx8_levels_open(size_t n_inputs, size_t n_channels,
-                                double target_rms, enum fx8_level level,
+enum fx8_status fx8_levels_open(const struct fx8_levels_shape *shape,
                                 struct fx8_levels **levels,
                                 struct fx8_error *error)
 {
     *levels = NULL;
+    const size_t n_inputs = shape->n_inputs, n_channels = shape->n_channels;
     void *memory;
     enum fx8_status status =
         fx8_allocate(1, sizeof(struct fx8_levels), "levels", &memory, error);
     if (status != FX8_OK)
         return status;
     struct fx8_levels *l = memory;
+    l->shape = *shape;
     l->n_inputs = n_inputs;
     l->n_channels = n_channels;
-    l->target_rms = target_rms;
-    l->level = level;
     const size_t per_input = FX8_LEVEL_SPECTRA * n_channels;
     l->round_capacity = ROUND_FLOATS / per_input;
     if (l->round_capacity < 1)
@@ -66,6 +69,7 @@ enum fx8_status fx8_levels_open(size_t n_inputs, size_t n_channels,
         {(void **)&l->round_input, l->round_capacity, sizeof *l->round_input},
         {(void **)&l->round_spectra, l->round_capacity,
          sizeof *l->round_spectra},
+        {(void **)&l->round_error, l->round_capacity, sizeof *l->round_error},
         {(void **)&l->power, fx8_product(l->round_capacity, per_input, 1, 1),
          sizeof *l->power},
     };
@@ -95,6 +99,7 @@ void fx8_levels_close(struct fx8_levels **levels)
     free(l->valid);
     free(l->round_input);
     free(l->round_spectra);
+    free(l->round_error);
     free(l->power);
     free(l);
     *levels = NULL;
@@ -181,26 +186,47 @@ double fx8_levels_median(float *values, size_t n)
     return ((double)lower + upper) / 2.0;
 }
 
-/* Gains of one input from n_spectra powers [n_spectra][n_channels]. */
-static void set_gains(struct fx8_levels *l, size_t input, float *power,
-                      size_t n_spectra, float *column)
+static void set_gain(struct fx8_levels *l, size_t input, size_t channel,
+                     double median)
 {
-    float *gain = l->gain + input * l->n_channels;
-    uint8_t *zero = l->zero + input * l->n_channels;
-    double median = 0.0;
-    if (l->level == FX8_LEVEL_INPUT)
-        median = fx8_levels_median(power, n_spectra * l->n_channels);
-    for (size_t channel = 0; channel < l->n_channels; channel++) {
-        if (l->level == FX8_LEVEL_CHANNEL) {
-            for (size_t s = 0; s < n_spectra; s++)
-                column[s] = power[s * l->n_channels + channel];
-            median = fx8_levels_median(column, n_spectra);
+    const size_t at = input * l->n_channels + channel;
+    /* |X|^2 of complex noise is exponential: its median is ln 2 times its
+     * mean, which is 2 sigma^2 */
+    const double sigma = sqrt(median / (2.0 * M_LN2));
+    l->zero[at] = median == 0.0;
+    l->gain[at] = l->zero[at] ? 1.0f : (float)(l->shape.target_rms / sigma);
+}
+
+/* Gains of CHANNEL_TILE channels from powers [n_spectra][n_channels]. */
+static void set_tile(struct fx8_levels *l, size_t input, const float *power,
+                     size_t n_spectra, size_t first, size_t n)
+{
+    float column[CHANNEL_TILE][FX8_LEVEL_SPECTRA];
+    for (size_t s = 0; s < n_spectra; s++)
+        for (size_t c = 0; c < n; c++)
+            column[c][s] = power[s * l->n_channels + first + c];
+    for (size_t c = 0; c < n; c++)
+        set_gain(l, input, first + c, fx8_levels_median(column[c], n_spectra));
+}
+
+static void set_gains_item(void *context, size_t item, size_t thread)
+{
+    (void)thread;
+    struct fx8_levels *l = context;
+    const size_t input = l->round_input[item];
+    const size_t n_spectra = l->round_spectra[item];
+    float *power = l->power + item * FX8_LEVEL_SPECTRA * l->n_channels;
+    if (l->shape.level == FX8_LEVEL_INPUT) {
+        const double median =
+            fx8_levels_median(power, n_spectra * l->n_channels);
+        for (size_t channel = 0; channel < l->n_channels; channel++)
+            set_gain(l, input, channel, median);
+    } else {
+        for (size_t c = 0; c < l->n_channels; c += CHANNEL_TILE) {
+            const size_t rest = l->n_channels - c;
+            set_tile(l, input, power, n_spectra, c,
+                     rest < CHANNEL_TILE ? rest : CHANNEL_TILE);
         }
-        /* |X|^2 of complex noise is exponential: its median is ln 2 times its
-         * mean, which is 2 sigma^2 */
-        const double sigma = sqrt(median / (2.0 * M_LN2));
-        zero[channel] = median == 0.0;
-        gain[channel] = zero[channel] ? 1.0f : (float)(l->target_rms / sigma);
     }
     l->is_set[input] = true;
 }
@@ -209,12 +235,10 @@ static enum fx8_status finish_round(
     struct fx8_levels *l, const struct fx8_engine_operations *operations,
     struct fx8_engine *engine, struct fx8_error *error)
 {
-    float column[FX8_LEVEL_SPECTRA];
-    const size_t per_input = FX8_LEVEL_SPECTRA * l->n_channels;
+    fx8_parallel_for(l->n_round, l->shape.n_threads, l->shape.pin_threads,
+                     set_gains_item, l);
     for (size_t k = 0; k < l->n_round; k++) {
         const size_t input = l->round_input[k];
-        set_gains(l, input, l->power + k * per_input, l->round_spectra[k],
-                  column);
         const enum fx8_status status = operations->set_gain(
             engine, input, l->gain + input * l->n_channels, error);
         if (status != FX8_OK)
@@ -222,6 +246,35 @@ static enum fx8_status finish_round(
     }
     fx8_stream_close(&l->stream);
     return FX8_OK;
+}
+
+struct measure_context {
+    struct fx8_levels *levels;
+    const struct fx8_engine_operations *operations;
+    struct fx8_engine *engine;
+    const struct fx8_engine_block *block;
+};
+
+/* The spectra of one input of the round in the block at hand. */
+static void measure_item(void *context, size_t k, size_t thread)
+{
+    const struct measure_context *job = context;
+    struct fx8_levels *l = job->levels;
+    const size_t input = l->round_input[k], n = job->block->n_spectra;
+    const uint64_t *valid = l->valid + input * fx8_bit_words(n);
+    size_t *seen = &l->round_spectra[k];
+    for (size_t s = 0; *seen < FX8_LEVEL_SPECTRA; s++) {
+        s = fx8_stream_first_signal(l->stream, input, valid, s, n);
+        if (s >= n)
+            break;
+        float *power =
+            l->power + (k * FX8_LEVEL_SPECTRA + *seen) * l->n_channels;
+        struct fx8_error *error = &l->round_error[k];
+        if (job->operations->measure_power(job->engine, job->block, input, s,
+                                           thread, power, error) != FX8_OK)
+            break;
+        (*seen)++;
+    }
 }
 
 /* Measure the spectra ready, and take them from the round's stream. */
@@ -234,7 +287,6 @@ static enum fx8_status measure(struct fx8_levels *l,
     while ((ready = fx8_stream_ready(l->stream)) > 0) {
         if (ready > LOOK_AHEAD_SPECTRA)
             ready = LOOK_AHEAD_SPECTRA;
-        const size_t n_words = fx8_bit_words(ready);
         fx8_stream_validity(l->stream, ready, l->valid);
         const struct fx8_engine_block block = {
             .samples = fx8_stream_row(l->stream, 0),
@@ -242,24 +294,16 @@ static enum fx8_status measure(struct fx8_levels *l,
             .n_spectra = ready,
             .valid = l->valid,
         };
+        struct measure_context context = {l, operations, engine, &block};
+        fx8_parallel_for(l->n_round, l->shape.n_threads, l->shape.pin_threads,
+                         measure_item, &context);
         *done = true;
         for (size_t k = 0; k < l->n_round; k++) {
-            const size_t input = l->round_input[k];
-            const uint64_t *valid = l->valid + input * n_words;
-            size_t *seen = &l->round_spectra[k];
-            for (size_t s = 0; *seen < FX8_LEVEL_SPECTRA; s++) {
-                s = fx8_stream_first_signal(l->stream, input, valid, s, ready);
-                if (s >= ready)
-                    break;
-                float *power =
-                    l->power + (k * FX8_LEVEL_SPECTRA + *seen) * l->n_channels;
-                const enum fx8_status status = operations->measure_power(
-                    engine, &block, input, s, power, error);
-                if (status != FX8_OK)
-                    return status;
-                (*seen)++;
+            if (l->round_error[k].status != FX8_OK) {
+                *error = l->round_error[k];
+                return error->status;
             }
-            *done = *done && *seen == FX8_LEVEL_SPECTRA;
+            *done = *done && l->round_spectra[k] == FX8_LEVEL_SPECTRA;
         }
         if (*done)
             return FX8_OK;

@@ -25,9 +25,17 @@ extern "C" {
 
 struct fx8_levels;
 
-/** Levels of n_inputs inputs with n_channels channels each, none set. */
-enum fx8_status fx8_levels_open(size_t n_inputs, size_t n_channels,
-                                double target_rms, enum fx8_level level,
+/** What a quantiser needs to know of a plan. */
+struct fx8_levels_shape {
+    size_t n_inputs, n_channels;
+    double target_rms; /**< LSB per real component */
+    enum fx8_level level;
+    size_t n_threads;
+    bool pin_threads;
+};
+
+/** Levels of a shape, none set. */
+enum fx8_status fx8_levels_open(const struct fx8_levels_shape *shape,
                                 struct fx8_levels **levels,
                                 struct fx8_error *error);
 

@@ -262,9 +262,15 @@ enum fx8_status fx8_open(const struct fx8_plan *plan,
         goto fail;
     set_up_results(s);
     if (fx8_plan_has_quantiser(plan)) {
-        status =
-            fx8_levels_open(s->n_inputs, plan->n_channels, plan->target_rms,
-                            plan->level, &s->levels, error);
+        const struct fx8_levels_shape shape = {
+            .n_inputs = s->n_inputs,
+            .n_channels = plan->n_channels,
+            .target_rms = plan->target_rms,
+            .level = plan->level,
+            .n_threads = s->plan.n_threads,
+            .pin_threads = plan->pin_threads,
+        };
+        status = fx8_levels_open(&shape, &s->levels, error);
         if (status != FX8_OK)
             goto fail;
     }

@@ -129,12 +129,14 @@ struct fx8_engine_operations {
      *
      * Given:    block  as for push
      *           input, spectrum  position in the block
+     *           thread  below n_threads; calls that differ in it may overlap
      * Returned: power  float [n_channels]
      */
     enum fx8_status (*measure_power)(struct fx8_engine *engine,
                                      const struct fx8_engine_block *block,
                                      size_t input, size_t spectrum,
-                                     float *power, struct fx8_error *error);
+                                     size_t thread, float *power,
+                                     struct fx8_error *error);
 
     /** Gains of one input, float [n_channels]; must precede the first block
      *  in which the input has a valid spectrum with a sample other than 0. */

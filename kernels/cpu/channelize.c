@@ -205,11 +205,11 @@ void fx8_cpu_channelize(struct fx8_engine *engine,
 
 void fx8_cpu_measure_power(struct fx8_engine *engine,
                            const struct fx8_engine_block *block, size_t input,
-                           size_t spectrum, float *power)
+                           size_t spectrum, size_t thread, float *power)
 {
     const struct fx8_filterbank *bank = &engine->plan.bank;
     const size_t row = fx8_filterbank_row(bank);
-    float *data = engine->scratch;
+    float *data = engine->scratch + thread * engine->scratch_size;
     engine->operations->fir(
         1, bank->n_taps, row,
         block->samples + input * block->row_stride + spectrum * row,

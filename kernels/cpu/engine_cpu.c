@@ -250,12 +250,13 @@ static const char *cpu_fft_plan_name(const struct fx8_engine *engine)
 static enum fx8_status cpu_measure_power(struct fx8_engine *engine,
                                          const struct fx8_engine_block *block,
                                          size_t input, size_t spectrum,
-                                         float *power, struct fx8_error *error)
+                                         size_t thread, float *power,
+                                         struct fx8_error *error)
 {
     if (!engine->has_filterbank)
         return fx8_fail(error, FX8_ERR_USAGE,
                         "engine: method none: has no levels to measure");
-    fx8_cpu_measure_power(engine, block, input, spectrum, power);
+    fx8_cpu_measure_power(engine, block, input, spectrum, thread, power);
     return FX8_OK;
 }
 

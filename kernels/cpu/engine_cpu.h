@@ -55,7 +55,7 @@ void fx8_cpu_channelize(struct fx8_engine *engine,
 /** |X|^2 of one spectrum; power: float [n_channels]. */
 void fx8_cpu_measure_power(struct fx8_engine *engine,
                            const struct fx8_engine_block *block, size_t input,
-                           size_t spectrum, float *power);
+                           size_t spectrum, size_t thread, float *power);
 
 /** Correlate n_spectra of x8 and x32 into the accumulators. */
 void fx8_cpu_correlate(struct fx8_engine *engine, size_t n_spectra);
