@@ -6,7 +6,6 @@
 #   CC, CFLAGS, CPPFLAGS, LDFLAGS   as usual; CFLAGS come last and win
 #   BUILD=build                     where everything built goes
 #   SAN=address,undefined           sanitizers; give them a BUILD of their own
-#   CUDA=auto|0|1                   auto: use nvcc where it is found
 #   V=1                             show whole commands
 #   prefix, bindir, libdir, includedir, DESTDIR   for install
 
@@ -16,7 +15,6 @@ VERSION   := 0.1.0
 SOVERSION := 0
 BUILD     ?= build
 CFLAGS    ?= -O3 -g
-CUDA      ?= auto
 prefix    ?= /usr/local
 bindir    ?= $(prefix)/bin
 libdir    ?= $(prefix)/lib
@@ -121,6 +119,17 @@ $(BUILD)/test_%: $(BUILD)/validation/test_%.o $(TESTED_OBJECTS)
 
 .PHONY: tests
 tests: $(TEST_PROGRAMS)
+
+# --- the main job, and what it costs -------------------------------------------
+
+.PHONY: demo
+demo: deps ## simulate and correlate a small array, end with figures to check
+	$(Q)$(MAKE) all
+	$(Q)validation/demo.sh $(BUILD)/fx8 $(BUILD)/demo
+
+.PHONY: bench
+bench: all ## measure the stages against this machine's own ceilings
+	$(Q)$(BUILD)/fx8 bench
 
 # --- proof: validation/run builds, runs and counts ---------------------------
 
