@@ -71,6 +71,8 @@ static inline size_t fx8_pair_index(size_t i, size_t j)
  *           spectra are accumulated between two folds
  *        4) row blocks [row_begin, row_end) of FX8_ROW_BLOCK inputs j, with
  *           all i <= j, may be given to different threads
+ *        5) what follows the rows in memory is prefetched towards the end, but
+ *           never read: fastest when that is the channel correlated next
  */
 struct fx8_correlate_int8 {
     /** int32 items of an accumulator for n_inputs inputs. */
@@ -91,9 +93,12 @@ struct fx8_correlate_int8 {
  *           from the first one of the call, so that the result depends on the
  *           call boundaries only when these are not multiples of 512
  *        2) integers up to 128 in magnitude are summed exactly
- *        3) against an exact sum S of T spectra: |error| <= 520 * 2^-24 *
- *           (sum over t of |x_i(t)| |x_j(t)|) per component: at most 512
- *           roundings in a float accumulator, the doubles add nothing visible
+ *        3) against an exact sum of T < 10^12 spectra, barring underflow:
+ *           |error| <= 520 * 2^-24 * (sum over t of |x_i(t)| |x_j(t)|) per
+ *           component.  The reference rounds a product at most 514 times
+ *           before it is double (itself, the sum of two, 512 float sums),
+ *           the variants, which sum in lanes, 68 and 131 times; the doubles
+ *           add T / 512 * 2^-53, which the rest of the 520 covers
  */
 struct fx8_correlate_fp32 {
     /** double items of an accumulator for n_inputs inputs. */

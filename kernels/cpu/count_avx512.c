@@ -35,7 +35,7 @@ static int64_t count_pair(size_t n_words, const uint64_t *a, const uint64_t *b)
 
     for (size_t k = 0; k < n_words; k += 8) {
         size_t left = n_words - k;
-        __mmask8 lanes = left < 8 ? (__mmask8)((1u << left) - 1) : 0xff;
+        __mmask8 lanes = (__mmask8)(left < 8 ? (1u << left) - 1 : 0xffu);
         __m512i both = _mm512_and_si512(_mm512_maskz_loadu_epi64(lanes, a + k),
                                         _mm512_maskz_loadu_epi64(lanes, b + k));
 
