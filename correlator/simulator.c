@@ -7,8 +7,9 @@
 #include "correlator/simulator_private.h"
 #include "correlator/site.h"
 
-/* Shortest block, and blocks per longest delay (see simulator.h). */
-#define MIN_LENGTH     1024
+/* Shortest block (long enough for threads to be worth starting), and longest
+ * delays in a block (see simulator.h). */
+#define MIN_LENGTH     16384
 #define LENGTH_A_DELAY 512
 
 /* Longest block: a delay of 8192 samples. */

@@ -199,7 +199,9 @@ static int64_t quantise(const struct fx8_simulator *simulator, size_t input,
     for (size_t k = 0; k < n_samples * n_parts; k++) {
         const bool negate = conjugate && k % 2 == 1;
         const float value = rintf(negate ? -gain * data[k] : gain * data[k]);
-        const float clamped = fminf(fmaxf(value, -127.0f), 127.0f);
+        const float clamped = value > 127.0f    ? 127.0f
+                              : value < -127.0f ? -127.0f
+                                                : value;
         n_clamped += value != clamped;
         samples[k] = (int8_t)clamped;
     }

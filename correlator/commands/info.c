@@ -104,7 +104,7 @@ static void print_duration(const struct fx8_observation *observation)
     char text[FX8_NUMBER_TEXT_SIZE];
     if (observation->has_start_time) {
         fx8_number_format_time(observation->start_time, text);
-        print_field("start", "%s UTC", text);
+        print_field("start", "%s", text);
     } else {
         print_field("start", "not recorded");
     }
@@ -209,8 +209,8 @@ static void print_axes(const struct fx8_uvh5_header *header)
     if (header->n_times > 0) {
         format_julian_date(header->julian_dates[0], first);
         format_julian_date(header->julian_dates[header->n_times - 1], last);
-        print_field("times", "%zu of %.6f s, centres %s to %s UTC",
-                    header->n_times, header->integration_time_s, first, last);
+        print_field("times", "%zu of %.6f s, centres %s to %s", header->n_times,
+                    header->integration_time_s, first, last);
     }
     if (header->n_channels > 0)
         print_field("channels", "%zu of %.6f MHz, centres %.6f to %.6f MHz",

@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The simulator against formulas written here again: a plain DFT, the rules of
+ * sidebands, and V_ij = conj(E_i) E_j = P exp(2 pi i f (r_j - r_i) . s / c).
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "correlator/random.h"
+#include "correlator/simulator.h"
+
+static const double two_pi = 6.283185307179586;
+
+/* --- random numbers ----------------------------------------------------------
+ */
+
+/* Known answers of Philox4x32-10 from the Random123 distribution. */
+static void philox_known_answers(void **state)
+{
+    (void)state;
+    uint32_t words[4];
+    fx8_random_words((struct fx8_random){0, 0, 0}, 0, words);
+    const uint32_t zeros[4] = {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8};
+    assert_memory_equal(words, zeros, sizeof words);
+    fx8_random_words((struct fx8_random){UINT64_MAX, UINT32_MAX, UINT32_MAX},
+                     UINT64_MAX, words);
+    const uint32_t ones[4] = {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd};
+    assert_memory_equal(words, ones, sizeof words);
+    fx8_random_words((struct fx8_random){UINT64_C(0x299f31d0a4093822),
+                                         0x13198a2e, 0x03707344},
+                     UINT64_C(0x85a308d3243f6a88), words);
+    const uint32_t digits[4] = {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1};
+    assert_memory_equal(words, digits, sizeof words);
+}
+
+/* mean 0, variance 1, kurtosis 3: 5 sigma of 4 n draws */
+static void normals_are_normal(void **state)
+{
+    (void)state;
+    const size_t n = 100000;
+    double moments[5] = {0};
+    for (size_t k = 0; k < n; k++) {
+        float normals[4];
+        fx8_random_normals((struct fx8_random){7, 2, 3}, k, normals);
+        for (size_t i = 0; i < 4; i++)
+            for (int p = 1; p <= 4; p++)
+                moments[p] += pow((double)normals[i], p) / (4.0 * (double)n);
+    }
+    const double sigma = 1 / sqrt(4.0 * (double)n);
+    assert_true(fabs(moments[1]) < 5 * sigma);
+    assert_true(fabs(moments[2] - 1) < 5 * sqrt(2) * sigma);
+    assert_true(fabs(moments[3]) < 5 * sqrt(15) * sigma);
+    assert_true(fabs(moments[4] - 3) < 5 * sqrt(96) * sigma);
+}
+
+/* --- a small array
+ * -------------------------------------------------------------- */
+
+enum { ANTENNAS = 3, POLARIZATIONS = 2, INPUTS = 6 };
+
+static const double positions[ANTENNAS][3] = {
+    {0, 0, 0}, {9, 4, 0.5}, {-6, 11, -0.2}};
+static const double cables[INPUTS] = {0, 0, 0, 0, 4e-9, 9e-9};
+
+static struct fx8_simulation make_plan(void)
+{
+    return (struct fx8_simulation){
+        .is_complex = true,
+        .sample_rate = {1000000, 1},
+        .dc_frequency_hz = 100e6,
+        .n_samples = 100000,
+        .n_antennas = ANTENNAS,
+        .n_polarizations = POLARIZATIONS,
+        .position_m = positions,
+        .cable_delay_s = cables,
+        .noise_rms = 12,
+        .seed = 11,
+        .n_threads = 1,
+    };
+}
+
+static struct fx8_source make_source(double azimuth_deg, double elevation_deg,
+                                     double i, double q, double u, double v)
+{
+    const double az = azimuth_deg / 360 * two_pi;
+    const double el = elevation_deg / 360 * two_pi;
+    return (struct fx8_source){
+        .direction_enu = {cos(el) * sin(az), cos(el) * cos(az), sin(el)},
+        .stokes = {i, q, u, v},
+    };
+}
+
+static struct fx8_simulator *open_simulator(const struct fx8_simulation *plan)
+{
+    struct fx8_simulator *simulator;
+    struct fx8_error error;
+    assert_int_equal(fx8_simulator_open(plan, &simulator, &error), FX8_OK);
+    return simulator;
+}
+
+/* All samples of a plan, int8 or ci8 [input][n_samples]. */
+static int8_t *simulate(const struct fx8_simulation *plan)
+{
+    struct fx8_simulator *simulator = open_simulator(plan);
+    const size_t size = (size_t)plan->n_samples * INPUTS * 2;
+    int8_t *samples = malloc(size);
+    assert_non_null(samples);
+    memset(samples, 99, size);
+    fx8_simulator_read(simulator, 0, plan->n_samples, samples);
+    fx8_simulator_close(&simulator);
+    assert_null(simulator);
+    return samples;
+}
+
+/* --- determinism
+ * ------------------------------------------------------------------ */
+
+static void check_blocks(const struct fx8_simulation *plan)
+{
+    const size_t parts = plan->is_complex ? 2 : 1;
+    const size_t n = (size_t)plan->n_samples;
+    int8_t *whole = simulate(plan);
+    struct fx8_simulation threaded = *plan;
+    threaded.n_threads = 3;
+    struct fx8_simulator *simulator = open_simulator(&threaded);
+    int8_t *part = malloc(n * INPUTS * parts);
+    assert_non_null(part);
+    static const size_t sizes[] = {1, 777, 8192, 20001, 5};
+    size_t first = 0;
+    for (size_t k = 0; first < n; k++) {
+        const size_t want = sizes[k % 5];
+        const size_t run = want < n - first ? want : n - first;
+        memset(part, 99, run * INPUTS * parts);
+        fx8_simulator_read(simulator, (int64_t)first, (int64_t)run, part);
+        for (size_t i = 0; i < INPUTS; i++)
+            assert_memory_equal(part + i * run * parts,
+                                whole + (i * n + first) * parts, run * parts);
+        first += run;
+    }
+    /* and backwards */
+    fx8_simulator_read(simulator, 10, 3, part);
+    for (size_t i = 0; i < INPUTS; i++)
+        assert_memory_equal(part + i * 3 * parts, whole + (i * n + 10) * parts,
+                            3 * parts);
+    fx8_simulator_close(&simulator);
+    free(part);
+    free(whole);
+}
+
+static void blocks_and_threads_change_nothing(void **state)
+{
+    (void)state;
+    struct fx8_source sources[] = {make_source(50, 40, 0.5, 0.1, 0.2, 0.3),
+                                   make_source(20, 70, 3, 0, 0, 0)};
+    sources[1].is_tone = true;
+    sources[1].tone_hz = 100.123e6;
+    struct fx8_simulation plan = make_plan();
+    plan.sources = sources;
+    plan.n_sources = 2;
+    plan.gain_spread = 0.1;
+    plan.dropout_fraction = 0.05;
+    check_blocks(&plan);
+    plan.is_complex = false;
+    plan.lower_sideband = false;
+    check_blocks(&plan);
+}
+
+static void seeds_differ(void **state)
+{
+    (void)state;
+    struct fx8_simulation plan = make_plan();
+    plan.n_samples = 1000;
+    int8_t *a = simulate(&plan), *b = simulate(&plan);
+    assert_memory_equal(a, b, (size_t)plan.n_samples * INPUTS * 2);
+    free(b);
+    plan.seed++;
+    b = simulate(&plan);
+    size_t n_equal = 0;
+    for (size_t k = 0; k < (size_t)plan.n_samples * INPUTS * 2; k++)
+        n_equal += a[k] == b[k];
+    /* independent normals of rms 12 agree once in about 42 */
+    assert_true(n_equal < (size_t)plan.n_samples * INPUTS * 2 / 20);
+    free(a);
+    free(b);
+}
+
+/* --- power
+ * ----------------------------------------------------------------------------
+ */
+
+static void noise_has_the_power_it_should(void **state)
+{
+    (void)state;
+    struct fx8_simulation plan = make_plan();
+    plan.gain_spread = 0.2;
+    struct fx8_simulator *simulator = open_simulator(&plan);
+    int8_t *samples = simulate(&plan);
+    const size_t n = 2 * (size_t)plan.n_samples;
+    double log_gain = 0;
+    for (size_t i = 0; i < INPUTS; i++) {
+        double sum = 0;
+        for (size_t k = 0; k < n; k++)
+            sum += samples[i * n + k] * samples[i * n + k];
+        const double gain = fx8_simulator_gain(simulator, i);
+        const double expected = 144 * gain * gain + 1.0 / 12;
+        /* per real number; fx8_simulator_noise is per sample */
+        assert_true(fabs(fx8_simulator_noise(simulator, i) / expected / 2 - 1) <
+                    1e-12);
+        assert_true(fabs(sum / (double)n / expected - 1) <
+                    5 * sqrt(2.0 / (double)n));
+        log_gain += log(gain) * log(gain) / INPUTS;
+    }
+    assert_true(log_gain > 0.04 * 0.05 && log_gain < 0.04 * 4);
+    assert_int_equal(fx8_simulator_clipped(simulator), 0);
+    fx8_simulator_close(&simulator);
+    free(samples);
+}
+
+static void clamped_numbers_are_counted(void **state)
+{
+    (void)state;
+    struct fx8_simulation plan = make_plan();
+    plan.noise_rms = 80;
+    struct fx8_simulator *simulator = open_simulator(&plan);
+    const size_t n = 2 * (size_t)plan.n_samples * INPUTS;
+    int8_t *samples = malloc(n);
+    assert_non_null(samples);
+    fx8_simulator_read(simulator, 0, plan.n_samples, samples);
+    int64_t n_extreme = 0;
+    for (size_t k = 0; k < n; k++) {
+        assert_true(samples[k] >= -127);
+        n_extreme += abs(samples[k]) == 127;
+    }
+    /* clamped is beyond 127.5: some of the extremes were just rounded */
+    const double expected = (double)n * erfc(127.5 / 80 / sqrt(2));
+    const int64_t clipped = fx8_simulator_clipped(simulator);
+    assert_true(clipped <= n_extreme);
+    assert_true(fabs((double)clipped - expected) < 5 * sqrt(expected));
+    fx8_simulator_read(simulator, 0, 10, samples);
+    assert_int_equal(fx8_simulator_clipped(simulator), clipped);
+    fx8_simulator_close(&simulator);
+    free(samples);
+}
+
+/* --- coherence and phase
+ * ----------------------------------------------------------------- */
+
+enum { LENGTH = 128, BINS = 3 };
+
+/* Bin `bin` of an upper-sideband DFT of one window of an input. */
+static void transform(const struct fx8_simulation *plan, const int8_t *samples,
+                      size_t first, int bin, double value[2])
+{
+    value[0] = value[1] = 0;
+    for (size_t n = 0; n < LENGTH; n++) {
+        double re, im = 0;
+        if (plan->is_complex) {
+            re = samples[2 * (first + n)];
+            im = samples[2 * (first + n) + 1] * (plan->lower_sideband ? -1 : 1);
+        } else {
+            const bool negate = plan->lower_sideband && (first + n) % 2 == 1;
+            re = samples[first + n] * (negate ? -1 : 1);
+        }
+        const double phase = -two_pi * bin * (double)n / LENGTH;
+        value[0] += (re * cos(phase) - im * sin(phase)) / sqrt(LENGTH);
+        value[1] += (re * sin(phase) + im * cos(phase)) / sqrt(LENGTH);
+    }
+}
+
+/* Sky frequency of a bin, by DESIGN's words. */
+static double sky_hz(const struct fx8_simulation *plan, int bin)
+{
+    const double rate = 1e6;
+    const double zero = !plan->is_complex && plan->lower_sideband
+                            ? plan->dc_frequency_hz - rate / 2
+                            : plan->dc_frequency_hz;
+    return zero + bin * rate / LENGTH;
+}
+
+/* V_ij of the sources, in LSB^2. */
+static void expect(const struct fx8_simulation *plan, size_t i, size_t j,
+                   double frequency_hz, double value[2])
+{
+    const double unit = (plan->is_complex ? 2 : 1) * 144.0;
+    value[0] = i == j ? unit * (1 + 1 / 1728.0) : 0;
+    value[1] = 0;
+    for (size_t s = 0; s < plan->n_sources; s++) {
+        const struct fx8_source *source = &plan->sources[s];
+        double delay = cables[i] - cables[j];
+        for (size_t axis = 0; axis < 3; axis++)
+            delay += (positions[j / 2][axis] - positions[i / 2][axis]) *
+                     source->direction_enu[axis] / 299792458.0;
+        const double *stokes = source->stokes;
+        const double sign = i % 2 == 0 ? 1 : -1;
+        double re, im = 0;
+        if (i % 2 == j % 2) {
+            re = stokes[0] + sign * stokes[1];
+        } else { /* conj(X) Y = U + iV, conj(Y) X = U - iV */
+            re = stokes[2];
+            im = sign * stokes[3];
+        }
+        const double phase = two_pi * frequency_hz * delay;
+        value[0] += unit * (re * cos(phase) - im * sin(phase));
+        value[1] += unit * (re * sin(phase) + im * cos(phase));
+    }
+}
+
+/*
+ * Every pair in some channels: within 5 sigma of the radiometer equation, and
+ * of what the DFT loses for a delay d, d / LENGTH (here d < 0.1 sample).
+ */
+static void check_coherence(const struct fx8_simulation *plan)
+{
+    int8_t *samples = simulate(plan);
+    const size_t n = (size_t)plan->n_samples, n_spectra = n / LENGTH;
+    const size_t row = n * (plan->is_complex ? 2 : 1);
+    static const int bins[BINS] = {3, 17, 50};
+    for (size_t k = 0; k < BINS; k++) {
+        const int bin = plan->is_complex && k == 1 ? -bins[k] : bins[k];
+        double mean[INPUTS][INPUTS][2] = {0};
+        for (size_t t = 0; t < n_spectra; t++) {
+            double x[INPUTS][2];
+            for (size_t i = 0; i < INPUTS; i++)
+                transform(plan, samples + i * row, t * LENGTH, bin, x[i]);
+            for (size_t i = 0; i < INPUTS; i++)
+                for (size_t j = 0; j < INPUTS; j++) {
+                    mean[i][j][0] += x[i][0] * x[j][0] + x[i][1] * x[j][1];
+                    mean[i][j][1] += x[i][0] * x[j][1] - x[i][1] * x[j][0];
+                }
+        }
+        for (size_t i = 0; i < INPUTS; i++)
+            for (size_t j = 0; j < INPUTS; j++) {
+                double expected[2], p_i[2], p_j[2];
+                const double frequency_hz = sky_hz(plan, bin);
+                expect(plan, i, j, frequency_hz, expected);
+                expect(plan, i, i, frequency_hz, p_i);
+                expect(plan, j, j, frequency_hz, p_j);
+                const double sigma = sqrt(p_i[0] * p_j[0] / (double)n_spectra);
+                const double loss = 0.1 / LENGTH * sqrt(p_i[0] * p_j[0]);
+                for (size_t part = 0; part < 2; part++)
+                    assert_true(fabs(mean[i][j][part] / (double)n_spectra -
+                                     expected[part]) < 5 * sigma + loss);
+            }
+    }
+    free(samples);
+}
+
+static void sources_have_the_right_coherence_and_phase(void **state)
+{
+    (void)state;
+    const struct fx8_source sources[] = {
+        make_source(50, 40, 0.8, 0.1, 0.3, -0.5),
+        make_source(200, 25, 0.4, 0, 0, 0),
+    };
+    struct fx8_simulation plan = make_plan();
+    plan.sources = sources;
+    plan.n_sources = 2;
+    plan.n_samples = 400000; /* 5 sigma are a sixth of the sources' power */
+    check_coherence(&plan);
+    plan.lower_sideband = true;
+    check_coherence(&plan);
+    plan.is_complex = false;
+    check_coherence(&plan);
+    plan.lower_sideband = false;
+    check_coherence(&plan);
+}
+
+/* --- tones
+ * -----------------------------------------------------------------------------------
+ */
+
+/*
+ * Without receiver noise the unit is an rms of 1 LSB: I = 2048 is an amplitude
+ * of 64 LSB in a complex sample and in a real one.  Rounding leaves an error
+ * of 0.4 LSB / sqrt(n); 0.02 LSB allows for its being a line spectrum.
+ */
+static void check_tone(struct fx8_simulation *plan)
+{
+    struct fx8_source source = make_source(130, 55, 2048, 0, 0, 0);
+    source.is_tone = true;
+    source.tone_hz = plan->lower_sideband ? 99.765432e6 : 100.234567e6;
+    plan->sources = &source;
+    plan->n_sources = 1;
+    plan->noise_rms = 0;
+    int8_t *samples = simulate(plan);
+    const size_t n = (size_t)plan->n_samples;
+    const size_t parts = plan->is_complex ? 2 : 1;
+    /* the recorded frequency falls as the sky's rises in a lower sideband */
+    const double sign = plan->lower_sideband ? -1 : 1;
+    const double cycles = sign * (source.tone_hz - plan->dc_frequency_hz) / 1e6;
+    for (size_t i = 0; i < INPUTS; i++) {
+        double sum[2] = {0, 0};
+        for (size_t k = 0; k < n; k++) {
+            const int8_t *sample = samples + (i * n + k) * parts;
+            const double re = sample[0], im = parts == 2 ? sample[1] : 0;
+            const double phase = -two_pi * fmod(cycles * (double)k, 1);
+            /* a real sinusoid has half of its amplitude here */
+            sum[0] +=
+                (re * cos(phase) - im * sin(phase)) * (parts == 2 ? 1 : 2);
+            sum[1] +=
+                (re * sin(phase) + im * cos(phase)) * (parts == 2 ? 1 : 2);
+        }
+        double path_s = -cables[i];
+        for (size_t axis = 0; axis < 3; axis++)
+            path_s += positions[i / 2][axis] * source.direction_enu[axis] /
+                      299792458.0;
+        const double phase = sign * two_pi * source.tone_hz * path_s;
+        assert_true(fabs(sum[0] / (double)n - 64 * cos(phase)) < 0.02);
+        assert_true(fabs(sum[1] / (double)n - 64 * sin(phase)) < 0.02);
+    }
+    free(samples);
+}
+
+static void tones_have_the_right_amplitude_and_phase(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 4; kind++) {
+        struct fx8_simulation plan = make_plan();
+        plan.is_complex = kind < 2;
+        plan.lower_sideband = kind % 2 == 1;
+        check_tone(&plan);
+    }
+}
+
+static void tone_outside_the_band_is_refused(void **state)
+{
+    (void)state;
+    struct fx8_source source = make_source(0, 45, 1, 0, 0, 0);
+    source.is_tone = true;
+    source.tone_hz = 99.9e6;
+    struct fx8_simulation plan = make_plan();
+    plan.is_complex = false; /* 100 to 100.5 MHz */
+    plan.sources = &source;
+    plan.n_sources = 1;
+    struct fx8_simulator *simulator;
+    struct fx8_error error;
+    assert_int_equal(fx8_simulator_open(&plan, &simulator, &error),
+                     FX8_ERR_USAGE);
+    assert_string_equal(error.message,
+                        "simulate.sources: tone_hz: 99900000: expected a "
+                        "frequency in the band, 100000000 to 100500000");
+    assert_null(simulator);
+    fx8_simulator_close(&simulator);
+}
+
+/* --- dropouts
+ * ----------------------------------------------------------------------------------
+ */
+
+static void dropouts_are_blank_and_listed(void **state)
+{
+    (void)state;
+    struct fx8_simulation plan = make_plan();
+    plan.noise_rms = 60; /* few zeros of its own: 0.7 % of the parts */
+    int8_t *full = simulate(&plan);
+    plan.dropout_fraction = 0.1;
+    int8_t *gappy = simulate(&plan);
+    struct fx8_simulator *simulator = open_simulator(&plan);
+    size_t n_missing;
+    const struct fx8_missing *missing =
+        fx8_simulator_missing(simulator, &n_missing);
+    const size_t n = (size_t)plan.n_samples;
+    uint8_t *lost = calloc(n, INPUTS);
+    assert_non_null(lost);
+    int64_t total = 0;
+    for (size_t m = 0; m < n_missing; m++) {
+        assert_true(m == 0 ||
+                    missing[m].first_sample >= missing[m - 1].first_sample);
+        assert_true(missing[m].first_sample >= 0);
+        assert_true(missing[m].first_sample + missing[m].n_samples <=
+                    plan.n_samples);
+        const size_t input = (size_t)missing[m].antenna * POLARIZATIONS +
+                             (size_t)missing[m].polarization;
+        for (int64_t k = 0; k < missing[m].n_samples; k++)
+            lost[input * n + (size_t)(missing[m].first_sample + k)]++;
+        total += missing[m].n_samples;
+    }
+    /* each of 32 stretches is rounded to a sample */
+    assert_true(llabs(total - INPUTS * plan.n_samples / 10) <= 32 * INPUTS);
+    for (size_t k = 0; k < n * INPUTS; k++) {
+        assert_true(lost[k] <= 1);
+        for (size_t part = 0; part < 2; part++)
+            assert_int_equal(gappy[2 * k + part],
+                             lost[k] ? 0 : full[2 * k + part]);
+    }
+    assert_memory_not_equal(lost, lost + n, n);
+    free(lost);
+    free(full);
+    free(gappy);
+    fx8_simulator_close(&simulator);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(philox_known_answers),
+        cmocka_unit_test(normals_are_normal),
+        cmocka_unit_test(blocks_and_threads_change_nothing),
+        cmocka_unit_test(seeds_differ),
+        cmocka_unit_test(noise_has_the_power_it_should),
+        cmocka_unit_test(clamped_numbers_are_counted),
+        cmocka_unit_test(sources_have_the_right_coherence_and_phase),
+        cmocka_unit_test(tones_have_the_right_amplitude_and_phase),
+        cmocka_unit_test(tone_outside_the_band_is_refused),
+        cmocka_unit_test(dropouts_are_blank_and_listed),
+    };
+    return cmocka_run_group_tests_name("simulator", tests, NULL, NULL);
+}
