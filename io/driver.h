@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * driver.h -- HDF5 virtual file driver over an open descriptor that survives
+ * failing writes: see output.h for why.
+ */
+#ifndef FX8_IO_DRIVER_H
+#define FX8_IO_DRIVER_H
+
+#include <stdint.h>
+
+#include <hdf5.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** The file below an HDF5 file; owned by the caller, who keeps it until the
+ *  HDF5 file is closed, and closes the descriptor. */
+struct fx8_driver_file {
+    int descriptor;         /**< open for reading and writing */
+    int failure;            /**< errno of the first failed write; 0: none */
+    uint64_t failed_offset; /**< where that was */
+    uint64_t failed_size;   /**< bytes that could not be written */
+};
+
+/**
+ * fx8_driver_set -- let a file access list use this driver on `file`.
+ *
+ * Returned: negative when HDF5 refuses
+ * Notes: 1) the name given to H5Fcreate() serves messages only
+ *        2) after the first failure nothing is written any more and every
+ *           write reports success; reads see what is in the file, zeros
+ *           beyond its end
+ *        3) a process over its file-size limit gets SIGXFSZ: whoever writes
+ *           ignores that signal and sees EFBIG here
+ */
+herr_t fx8_driver_set(hid_t access_list, struct fx8_driver_file *file);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * output.h -- a file that appears under its name only when it is whole.
+ *
+ * PATH.part is locked, written through a low-level driver of our own, and
+ * renamed at the end.  libhdf5 1.10 can crash when a write fails and the file
+ * is closed afterwards; so the driver remembers the first failure and lets
+ * every later write succeed into nothing.  The library closes in peace, and
+ * whoever writes asks fx8_output_check() after each flush.
+ */
+#ifndef FX8_IO_OUTPUT_H
+#define FX8_IO_OUTPUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <hdf5.h>
+
+#include "config/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct fx8_output;
+
+/**
+ * fx8_output_open -- lock and empty PATH.part.
+ *
+ * Given:  path      final name; the directory must exist
+ *         force     replace an existing PATH at the end
+ *         expected  bytes that will be written, 0 when unknown: checked
+ *                   against the free space
+ * Status: FX8_ERR_USAGE: PATH exists and force is not set, PATH is not a
+ *         regular file, another run holds PATH.part; FX8_ERR_SYSTEM: the
+ *         system's reason, or not enough space with both figures
+ * Notes:  the lock is an open-file-description lock (fcntl): it does not keep
+ *         readers that use flock, such as h5dump, away from the .part
+ */
+enum fx8_status fx8_output_open(const char *path, bool force, uint64_t expected,
+                                struct fx8_output **output,
+                                struct fx8_error *error);
+
+/** Create the HDF5 file in it.  The handle must be closed before commit or
+ *  abandon. */
+enum fx8_status fx8_output_create_hdf5(struct fx8_output *output,
+                                       size_t meta_block_size, hid_t *file,
+                                       struct fx8_error *error);
+
+/** Name of the .part, for messages; valid as long as the output. */
+const char *fx8_output_part(const struct fx8_output *output);
+
+/** FX8_OK, or FX8_ERR_SYSTEM "PATH.part: reason: expected to write N bytes at
+ *  M" when a write has failed. */
+enum fx8_status fx8_output_check(const struct fx8_output *output,
+                                 struct fx8_error *error);
+
+/** Reserve disk blocks for all that the file already spans, so that a full
+ *  disk shows now; file systems that cannot reserve are not asked again. */
+enum fx8_status fx8_output_reserve(struct fx8_output *output,
+                                   struct fx8_error *error);
+
+/** Error of a failed call of HDF5: the failed write where there was one, else
+ *  the library's reason. */
+enum fx8_status fx8_output_fail(const struct fx8_output *output,
+                                const char *what, struct fx8_error *error);
+
+/** Bring to disk and rename to the final name; nulls the handle.  On failure
+ *  the .part is removed, except where another file has meanwhile taken the
+ *  final name: then it stays, and the message says so. */
+enum fx8_status fx8_output_commit(struct fx8_output **output,
+                                  struct fx8_error *error);
+
+/** Remove the .part and forget it; a NULL handle is legal. */
+void fx8_output_abandon(struct fx8_output **output);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * reader_formats.h -- the formats in the table of readers.c, and what they
+ * share.
+ */
+#ifndef FX8_IO_READER_FORMATS_H
+#define FX8_IO_READER_FORMATS_H
+
+#include "io/reader.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+extern const struct fx8_reader_format fx8_reader_fx8;  /**< reader_fx8.c */
+extern const struct fx8_reader_format fx8_reader_tart; /**< reader_tart.c */
+
+/** Most antennas of a recording: what a hostile file may make us allocate. */
+#define FX8_READER_MAX_ANTENNAS 65536
+
+/** Bytes per read that amortise the call and still fit a cache or a queue. */
+#define FX8_READER_BYTES ((size_t)8 << 20)
+
+/** Most bytes per read that a large chunk may ask for. */
+#define FX8_READER_MAX_BYTES ((size_t)64 << 20)
+
+/** Refuse a range of samples outside [0, n_samples). */
+enum fx8_status fx8_reader_check_range(const struct fx8_reader *reader,
+                                       const char *dataset, int64_t first,
+                                       int64_t n_samples,
+                                       struct fx8_error *error);
+
+/** Refuse positions outside the recording, and an empty list. */
+enum fx8_status fx8_reader_check_inputs(const struct fx8_reader *reader,
+                                        const struct fx8_input_position *inputs,
+                                        size_t n_inputs,
+                                        struct fx8_error *error);
+
+/**
+ * fx8_reader_samples -- samples per read for samples of `sample_bytes` in
+ * chunks of `chunk_samples`: whole chunks of about FX8_READER_BYTES; a part of
+ * a chunk only where one alone would exceed FX8_READER_MAX_BYTES.
+ */
+int64_t fx8_reader_samples(size_t sample_bytes, int64_t chunk_samples);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

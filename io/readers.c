@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "io/h5.h"
+#include "io/reader_formats.h"
+
+/* In the order of probing: what says its name first. */
+static const struct fx8_reader_format *const formats[] = {
+    &fx8_reader_fx8,
+    &fx8_reader_tart,
+};
+
+#define N_FORMATS (sizeof formats / sizeof formats[0])
+
+/* "fx8, tart" for messages. */
+static void list_formats(char *text, size_t size)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < N_FORMATS && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s",
+                                 i > 0 ? ", " : "", formats[i]->name);
+}
+
+static const struct fx8_reader_format *find_format(const char *path,
+                                                   enum fx8_format wanted)
+{
+    for (size_t i = 0; i < N_FORMATS; i++)
+        if (wanted == FX8_FORMAT_AUTO ? formats[i]->probe(path)
+                                      : formats[i]->format == wanted)
+            return formats[i];
+    return NULL;
+}
+
+enum fx8_status fx8_reader_open(const char *const *paths, size_t n_paths,
+                                const struct fx8_settings *settings,
+                                struct fx8_reader **reader,
+                                struct fx8_error *error)
+{
+    *reader = NULL;
+    fx8_h5_quiet();
+    if (n_paths == 0)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "input.files: none: expected at least one recording");
+    /* the file's own fault first, so that probes need not explain */
+    hid_t file = FX8_H5_NONE;
+    const enum fx8_status status = fx8_h5_open_file(paths[0], &file, error);
+    fx8_h5_close(&file);
+    if (status != FX8_OK)
+        return status;
+    char known[128];
+    list_formats(known, sizeof known);
+    const enum fx8_format wanted = settings->input.format;
+    const struct fx8_reader_format *format = find_format(paths[0], wanted);
+    if (format != NULL)
+        return format->open(paths, n_paths, settings, reader, error);
+    if (wanted != FX8_FORMAT_AUTO)
+        return fx8_fail(error, FX8_ERR_UNSUPPORTED,
+                        "%s: input.format: not read by this build: expected "
+                        "one of %s",
+                        paths[0], known);
+    return fx8_fail(error, FX8_ERR_INPUT,
+                    "%s: HDF5 of an unknown format: expected one of %s",
+                    paths[0], known);
+}
+
+void fx8_reader_close(struct fx8_reader **reader)
+{
+    if (*reader == NULL)
+        return;
+    fx8_h5_quiet();
+    (*reader)->close(*reader);
+    *reader = NULL;
+}
+
+enum fx8_status fx8_reader_check_range(const struct fx8_reader *reader,
+                                       const char *dataset, int64_t first,
+                                       int64_t n_samples,
+                                       struct fx8_error *error)
+{
+    const int64_t length = reader->observation.n_samples;
+    if (first >= 0 && n_samples > 0 && first < length &&
+        n_samples <= length - first)
+        return FX8_OK;
+    return fx8_fail(error, FX8_ERR_INPUT,
+                    "%s: %s: %" PRId64 " samples from %" PRId64
+                    ": expected samples within 0 to %" PRId64,
+                    reader->path, dataset, n_samples, first, length - 1);
+}
+
+enum fx8_status fx8_reader_check_inputs(const struct fx8_reader *reader,
+                                        const struct fx8_input_position *inputs,
+                                        size_t n_inputs,
+                                        struct fx8_error *error)
+{
+    if (n_inputs == 0)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "%s: inputs: none: expected at least one",
+                        reader->path);
+    for (size_t i = 0; i < n_inputs; i++)
+        if (inputs[i].antenna >= reader->observation.n_antennas ||
+            inputs[i].polarization >= reader->observation.n_polarizations)
+            return fx8_fail(error, FX8_ERR_USAGE,
+                            "%s: input of antenna position %zu, polarisation "
+                            "slot %zu: expected positions below %zu and slots "
+                            "below %zu",
+                            reader->path, inputs[i].antenna,
+                            inputs[i].polarization,
+                            reader->observation.n_antennas,
+                            reader->observation.n_polarizations);
+    return FX8_OK;
+}
+
+int64_t fx8_reader_samples(size_t sample_bytes, int64_t chunk_samples)
+{
+    const int64_t wanted = sample_bytes >= FX8_READER_BYTES
+                               ? 1
+                               : (int64_t)(FX8_READER_BYTES / sample_bytes);
+    const int64_t most = sample_bytes >= FX8_READER_MAX_BYTES
+                             ? 1
+                             : (int64_t)(FX8_READER_MAX_BYTES / sample_bytes);
+    if (chunk_samples > most)
+        return wanted;
+    if (chunk_samples >= wanted)
+        return chunk_samples;
+    return wanted / chunk_samples * chunk_samples;
+}

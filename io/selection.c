@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/shape.h"
+#include "io/selection.h"
+
+/* A row of the axes before time that some input needs. */
+struct row {
+    size_t index[2];
+};
+
+static size_t position_on(const struct fx8_input_position *input, int axis)
+{
+    return axis == FX8_AXIS_ANTENNA ? input->antenna : input->polarization;
+}
+
+/* Sort the two input axes into those before and those after time. */
+static void split_axes(const struct fx8_axis_order *order,
+                       struct fx8_selection *selection, int after[2],
+                       size_t *n_after_axes)
+{
+    const int time = order->place[FX8_AXIS_TIME];
+    *n_after_axes = 0;
+    for (int place = 0; place < 3; place++)
+        for (int axis = FX8_AXIS_ANTENNA; axis <= FX8_AXIS_POLARIZATION; axis++)
+            if (order->place[axis] == place) {
+                if (place < time)
+                    selection->before[selection->n_before++] = axis;
+                else
+                    after[(*n_after_axes)++] = axis;
+            }
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+    const struct row *row_a = a;
+    const struct row *row_b = b;
+    for (int i = 0; i < 2; i++)
+        if (row_a->index[i] != row_b->index[i])
+            return row_a->index[i] < row_b->index[i] ? -1 : 1;
+    return 0;
+}
+
+/* Add the run of rows (slow, fast .. fast + n): either one more slice of a
+ * rectangle that ends just before `slow` and spans the same, or a new one. */
+static void add_run(struct fx8_selection *selection, size_t slow, size_t fast,
+                    size_t n)
+{
+    for (size_t i = 0; i < selection->n_rectangles; i++) {
+        struct fx8_rectangle *known = &selection->rectangles[i];
+        if (known->first[0] + known->n[0] == slow && known->first[1] == fast &&
+            known->n[1] == n) {
+            known->n[0]++;
+            return;
+        }
+    }
+    selection->rectangles[selection->n_rectangles++] =
+        (struct fx8_rectangle){.first = {slow, fast}, .n = {1, n}};
+}
+
+static void make_rectangles(struct fx8_selection *selection,
+                            const struct row *rows, size_t n_rows)
+{
+    for (size_t i = 0; i < n_rows;) {
+        size_t n = 1; /* neighbours on the faster axis; duplicates skipped */
+        size_t j = i + 1;
+        for (; j < n_rows && rows[j].index[0] == rows[i].index[0] &&
+               rows[j].index[1] <= rows[i].index[1] + n;
+             j++)
+            if (rows[j].index[1] == rows[i].index[1] + n)
+                n++;
+        add_run(selection, rows[i].index[0], rows[i].index[1], n);
+        i = j;
+    }
+    for (size_t i = 0; i < selection->n_rectangles; i++) {
+        struct fx8_rectangle *rectangle = &selection->rectangles[i];
+        rectangle->row = selection->n_rows;
+        selection->n_rows += rectangle->n[0] * rectangle->n[1];
+    }
+}
+
+static size_t buffer_row(const struct fx8_selection *selection, struct row row)
+{
+    for (size_t i = 0; i < selection->n_rectangles; i++) {
+        const struct fx8_rectangle *r = &selection->rectangles[i];
+        const size_t slow = row.index[0] - r->first[0];
+        const size_t fast = row.index[1] - r->first[1];
+        /* below its first the difference wraps round and is large */
+        if (slow < r->n[0] && fast < r->n[1])
+            return r->row + slow * r->n[1] + fast;
+    }
+    return SIZE_MAX; /* not reached: every row is in a rectangle */
+}
+
+enum fx8_status fx8_selection_make(const struct fx8_axis_order *order,
+                                   const struct fx8_input_position *inputs,
+                                   size_t n_inputs,
+                                   struct fx8_selection *selection,
+                                   struct fx8_error *error)
+{
+    *selection = (struct fx8_selection){.n_inputs = n_inputs, .n_after = 1};
+    int after[2] = {0, 0};
+    size_t n_after_axes = 0;
+    split_axes(order, selection, after, &n_after_axes);
+    for (size_t i = 0; i < n_after_axes; i++)
+        selection->n_after *= order->extent[after[i]];
+
+    void *rows_memory = NULL;
+    void *row_memory = NULL;
+    void *after_memory = NULL;
+    void *rectangle_memory = NULL;
+    enum fx8_status status = fx8_allocate(n_inputs, sizeof(struct row),
+                                          "selected rows", &rows_memory, error);
+    if (status == FX8_OK)
+        status = fx8_allocate(n_inputs, sizeof(size_t), "selected inputs",
+                              &row_memory, error);
+    if (status == FX8_OK)
+        status = fx8_allocate(n_inputs, sizeof(size_t), "selected inputs",
+                              &after_memory, error);
+    if (status == FX8_OK)
+        status = fx8_allocate(n_inputs, sizeof(struct fx8_rectangle),
+                              "selected rectangles", &rectangle_memory, error);
+    selection->row = row_memory;
+    selection->after = after_memory;
+    selection->rectangles = rectangle_memory;
+    if (status != FX8_OK) {
+        free(rows_memory);
+        fx8_selection_clear(selection);
+        return status;
+    }
+    struct row *rows = rows_memory;
+    for (size_t i = 0; i < n_inputs; i++) {
+        for (size_t k = 0; k < selection->n_before; k++)
+            rows[i].index[k] = position_on(&inputs[i], selection->before[k]);
+        for (size_t k = 0; k < n_after_axes; k++)
+            selection->after[i] =
+                selection->after[i] * order->extent[after[k]] +
+                position_on(&inputs[i], after[k]);
+    }
+    qsort(rows, n_inputs, sizeof *rows, compare_rows);
+    make_rectangles(selection, rows, n_inputs);
+    for (size_t i = 0; i < n_inputs; i++) {
+        struct row row = {{0, 0}};
+        for (size_t k = 0; k < selection->n_before; k++)
+            row.index[k] = position_on(&inputs[i], selection->before[k]);
+        selection->row[i] = buffer_row(selection, row);
+    }
+    free(rows);
+    return FX8_OK;
+}
+
+void fx8_selection_clear(struct fx8_selection *selection)
+{
+    free(selection->rectangles);
+    free(selection->row);
+    free(selection->after);
+    *selection = (struct fx8_selection){0};
+}

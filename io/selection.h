@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * selection.h -- which rows of a dataset hold the chosen inputs, merged into
+ * rectangles, so that one read of HDF5 serves many inputs.
+ */
+#ifndef FX8_IO_SELECTION_H
+#define FX8_IO_SELECTION_H
+
+#include <stddef.h>
+
+#include "config/status.h"
+#include "io/reader.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** The axes of a voltage dataset, and where each stands in it. */
+enum fx8_axis { FX8_AXIS_ANTENNA = 0, FX8_AXIS_POLARIZATION, FX8_AXIS_TIME };
+struct fx8_axis_order {
+    int place[3];     /**< [axis] position in the dataset, 0 slowest */
+    size_t extent[3]; /**< [axis] antennas, polarisations; time is not used */
+};
+
+/** Rows [first, first + n) of the (at most) two axes before time; an absent
+ *  axis is [0, 1).  Row (a, b) lies at row + (a - first[0]) * n[1] + b -
+ *  first[1] of the buffer. */
+struct fx8_rectangle {
+    size_t first[2];
+    size_t n[2];
+    size_t row;
+};
+
+/**
+ * What to read and where every input will then lie.
+ *
+ * Notes: 1) axes slower than time are read for the chosen inputs alone, axes
+ *           faster than time whole: the buffer is [n_rows][time][n_after]
+ *        2) input i lies in buffer row row[i], at element after[i] of n_after
+ */
+struct fx8_selection {
+    size_t n_before; /**< axes slower than time, 0 .. 2 */
+    int before[2];   /**< enum fx8_axis of each, slowest first */
+    size_t n_after;  /**< elements of the axes faster than time */
+    struct fx8_rectangle *rectangles;
+    size_t n_rectangles;
+    size_t n_rows;
+    size_t n_inputs;
+    size_t *row;   /**< [n_inputs] */
+    size_t *after; /**< [n_inputs] */
+};
+
+/** Work out the selection; positions have been checked. The caller releases
+ *  it with fx8_selection_clear(); after failure it is empty. */
+enum fx8_status fx8_selection_make(const struct fx8_axis_order *order,
+                                   const struct fx8_input_position *inputs,
+                                   size_t n_inputs,
+                                   struct fx8_selection *selection,
+                                   struct fx8_error *error);
+
+/** Release; a zeroed selection is legal. */
+void fx8_selection_clear(struct fx8_selection *selection);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
