@@ -21,14 +21,6 @@
 #include "io/native.h"
 #include "io/reader.h"
 
-/* A damaged file makes libhdf5 ask for absurd memory, and take a refusal
- * well: let the address sanitizer refuse as malloc() does. */
-const char *__asan_default_options(void);
-const char *__asan_default_options(void)
-{
-    return "allocator_may_return_null=1";
-}
-
 static char folder[] = "/tmp/fx8-readers-XXXXXX";
 static char path[512];
 
@@ -122,10 +114,9 @@ static void put_labels(hid_t dataset, const char *const labels[3])
     H5Sclose(space);
 }
 
-/* `variable`: how the text of `format` is stored. */
-static void put_attributes_as(hid_t file, bool variable)
+static void put_attributes(hid_t file)
 {
-    put_text(file, "format", "fx8-voltages", variable);
+    put_text(file, "format", "fx8-voltages", true);
     put_integer(file, "version", H5T_STD_I32LE, 1);
     put_integer(file, "sample_rate_numerator_hz", H5T_STD_U64LE, 50000000);
     put_integer(file, "sample_rate_denominator", H5T_STD_U64LE, 54);
@@ -134,11 +125,6 @@ static void put_attributes_as(hid_t file, bool variable)
     put_integer(file, "start_time_unix_s", H5T_STD_I64LE, 1567105200);
     put_integer(file, "start_time_ns", H5T_STD_I64LE, 123456789);
     put_text(file, "telescope", "test array", false);
-}
-
-static void put_attributes(hid_t file)
-{
-    put_attributes_as(file, true);
 }
 
 /* {r, i} of int8: plain, or turned round with gaps. */
@@ -894,44 +880,45 @@ static void test_truncated(void **state)
 }
 
 /*
- * Bytes overwritten anywhere: whatever comes, it is an answer.  No text of
- * variable length here: libhdf5 1.10.8 itself crashes (H5HG_read) where the
- * global heap that holds such text is damaged, and no caller can prevent it.
+ * A packed chunk whose bytes are damaged: the read that needs it fails and
+ * says which samples, the others go on.  (Damaged structures of HDF5 itself
+ * are not tried: libhdf5 1.10.8 reads beyond its buffers on some, and no
+ * caller can prevent that.)
  */
-static void test_damaged(void **state)
+static void test_damaged_chunk(void **state)
 {
     (void)state;
-    hid_t good = create_file("whole.h5");
-    put_attributes_as(good, false);
-    put_voltages(good, orders[0], true, false, PACKED, false);
+    hid_t good = create_file("damaged.h5");
+    put_attributes(good);
+    put_voltages(good, orders[4], true, false, PACKED, true);
+    hid_t dataset = H5Dopen2(good, "voltages", H5P_DEFAULT);
+    const hsize_t third[3] = {2 * (hsize_t)CHUNK_TIME, 0, 0};
+    haddr_t address = 0;
+    hsize_t size = 0;
+    assert_true(
+        H5Dget_chunk_info_by_coord(dataset, third, NULL, &address, &size) >= 0);
+    H5Dclose(dataset);
     H5Fclose(good);
-    FILE *whole = fopen(path, "rb");
-    fseek(whole, 0, SEEK_END);
-    const long size = ftell(whole);
-    fclose(whole);
-    uint64_t random = 88172645463325252u; /* xorshift64, fixed seed */
-    for (int round = 0; round < 300; round++) {
-        copy_head("whole.h5", "damaged.h5", size);
-        FILE *file = fopen(in_folder("damaged.h5"), "r+b");
-        for (int i = 0; i < 4; i++) {
-            random ^= random << 13;
-            random ^= random >> 7;
-            random ^= random << 17;
-            fseek(file, (long)(8 + random % (uint64_t)(size - 8)), SEEK_SET);
-            fputc((int)(random >> 40 & 0xff), file);
-        }
-        fclose(file);
-        const struct fx8_settings settings = {0};
-        const char *one = in_folder("damaged.h5");
-        struct fx8_reader *reader = NULL;
-        struct fx8_error error = {FX8_OK, ""};
-        const enum fx8_status status =
-            fx8_reader_open(&one, 1, &settings, &reader, &error);
-        if (status != FX8_OK)
-            assert_true(error.message[0] != '\0');
-        else
-            fx8_reader_close(&reader);
-    }
+    FILE *file = fopen(in_folder("damaged.h5"), "r+b");
+    fseek(file, (long)address, SEEK_SET);
+    for (hsize_t i = 0; i < size; i++)
+        fputc(0xa5, file);
+    fclose(file);
+    struct fx8_reader *reader = open_good("damaged.h5");
+    check_read(reader, selections[0].inputs, selections[0].n, 0,
+               (int64_t)2 * CHUNK_TIME);
+    int8_t buffer[N_ANT * N_POL * 2 * 3];
+    ptrdiff_t offset[N_ANT * N_POL];
+    struct fx8_sample_layout layout = {.input_offset = offset};
+    struct fx8_error error = {FX8_OK, ""};
+    assert_int_equal(
+        reader->read(reader, 2 * CHUNK_TIME, 3, buffer, &layout, &error),
+        FX8_ERR_INPUT);
+    assert_non_null(
+        strstr(error.message, "damaged.h5: voltages: samples 32 to 34: "));
+    check_read(reader, selections[0].inputs, selections[0].n, 3 * CHUNK_TIME,
+               20);
+    fx8_reader_close(&reader);
 }
 
 static void test_not_recordings(void **state)
@@ -1312,7 +1299,7 @@ int main(void)
         cmocka_unit_test(test_bad_labels),
         cmocka_unit_test(test_unknown_filter),
         cmocka_unit_test(test_truncated),
-        cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_damaged_chunk),
         cmocka_unit_test(test_not_recordings),
         cmocka_unit_test(test_writer_round_trip),
         cmocka_unit_test(test_writer_wrong_use),
