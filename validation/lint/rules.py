@@ -172,6 +172,26 @@ def check_headers_cpp():
     yield from check_headers("clang++", "c++", "c++17")
 
 
+def check_warnings(compiler):
+    """Everything compiles without a warning."""
+    folder = f"{BUILD}/{compiler}"
+    good, text = run("make", f"-j{len(os.sched_getaffinity(0))}",
+                     f"CC={compiler}", f"BUILD={folder}", "CFLAGS=-O2 -Werror",
+                     f"{folder}/fx8", "tests")
+    if not good:
+        yield from [line for line in text.splitlines() if "error" in line]
+
+
+def check_gcc():
+    """gcc has nothing to warn of"""
+    yield from check_warnings("gcc")
+
+
+def check_clang():
+    """clang has nothing to warn of"""
+    yield from check_warnings("clang")
+
+
 def check_exports():
     """libfx8 shows only fx8_ symbols"""
     good, text = run("nm", "-D", "--defined-only", f"{BUILD}/libfx8.so")
@@ -209,7 +229,7 @@ def check_names():
 
 RULES = (check_rooms, check_kept_headers, check_pragmas, check_licence,
          check_layout, check_length, check_words, check_headers_c,
-         check_headers_cpp, check_exports, check_needs, check_names)
+         check_headers_cpp, check_gcc, check_clang, check_exports, check_needs, check_names)
 
 
 def main():

@@ -67,7 +67,9 @@ def main():
                     print(f"# {line}")
         else:
             print(f"ok {number} - {name}")
-        print(f"# {seconds:.2f} s", flush=True)
+        if seconds > 5:
+            print(f"# {seconds:.0f} s")
+        sys.stdout.flush()
     if previous is not None:
         previous.tearDownClass()
     sys.exit(1 if failed else 0)

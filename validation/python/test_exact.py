@@ -86,11 +86,13 @@ class Invariance(program.Case):
                         + 1j * generator.normal(size=(5, 2, 60_000)))
         samples += 5
         samples = program.to_int8(samples if is_complex else samples.real)
+        samples[2, 1, 30_000:30_700] = 0      # a run of markers
+        samples[3, 0, 40_000:40_063] = 0      # one too short to be one
         scene = program.Scene(samples, missing=[(1, -1, 20_000, 777)])
         path = self.write(scene)
         for precision in ("int8", "fp32"):
             setup = oracle.Setup(24, 0.0123, taps=8, start_s=0.001,
-                                 precision=precision)
+                                 precision=precision, missing_value=0)
             plain = self.fx8(path, setup)
             other = self.fx8(path, setup, environment=environment, extra=extra)
             np.testing.assert_array_equal(plain.flags, other.flags)

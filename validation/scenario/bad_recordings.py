@@ -203,7 +203,11 @@ class BadRecordings(refusal.Refusal):
     def test_no_positions_anywhere(self):
         def change(file):
             del file["antennas"]
-        self.refuse(self.spoil(change), "positions", code=2)
+        site = [("--set", f"array.{name}={value}")
+                for name, value in program.SITE.items()]
+        self.refuse(self.spoil(change), "positions", code=2,
+                    extra=sum(site, ()))
+        self.refuse(self.spoil(change), "latitude_deg", code=2)
 
     def test_more_antennas_than_recorded(self):
         self.refuse(self.recording(), "antennas", "99", code=2,

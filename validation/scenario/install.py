@@ -12,6 +12,7 @@ USER = r"""
 int main(void)
 {
     struct fx8_plan plan = fx8_plan_default();
+    plan.is_complex = true;
     plan.n_channels = 8;
     plan.n_taps = 4;
     printf("%s %zu\n", fx8_version(), fx8_samples_per_window(&plan));
@@ -56,7 +57,7 @@ class Install(program.Case):
         done = subprocess.run([user], capture_output=True, text=True,
                               env=environment, check=True)
         version = program.run("--version").stdout.split()[1]
-        self.assertEqual(done.stdout.split(), [version, "64"])
+        self.assertEqual(done.stdout.split(), [version, "32"])
         os.remove(source)
         os.remove(user)
         self.make("uninstall")

@@ -191,14 +191,13 @@ class Interrupted(refusal.Refusal):
                 got = program.read(self.output)
                 n_dumps = got.visibilities.shape[0]
                 self.assertGreater(n_dumps, 0)
-                self.assertLess(n_dumps, 199)
                 self.assertIn(str(n_dumps), err)
                 if want is None:
                     os.rename(self.output, self.path("short.uvh5"))
                     self.correlate(recording, "--set",
                                    "correlator.threads=2")
                     want = program.read(self.output)
-                self.assertEqual(want.visibilities.shape[0], 199)
+                self.assertLess(n_dumps, want.visibilities.shape[0])
                 np.testing.assert_array_equal(
                     got.visibilities, want.visibilities[:n_dumps])
                 np.testing.assert_array_equal(got.nsamples,
@@ -207,11 +206,13 @@ class Interrupted(refusal.Refusal):
                                  * n_dumps)
                 os.remove(self.output)
 
-    def test_signal_before_the_first_dump_leaves_nothing(self):
+    def test_second_signal_leaves_nothing_without_a_dump(self):
         recording = self.slow()
         process = self.start(recording, "--set",
                              "correlator.integration_time_s=all")
         self.wait_for_part(process, 0.1)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.1)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130, err)
@@ -219,16 +220,20 @@ class Interrupted(refusal.Refusal):
         self.assertFalse(os.path.exists(self.output + ".part"))
 
     def test_kill_leaves_a_part_that_opens(self):
-        process = self.start(self.slow())
-        self.wait_for_part(process, 0.5)
-        process.kill()
-        process.wait()
-        self.assertFalse(os.path.exists(self.output))
-        with h5py.File(self.output + ".part", "r") as file:
-            weight = file["Data/nsamples"][...]
-            flags = file["Data/flags"][...]
-            self.assertTrue((weight > 0).any())
+        recording = self.slow()
+        for seconds in (0.5, 2, 8):     # a build with checkers takes longer
+            process = self.start(recording)
+            self.wait_for_part(process, seconds)
+            process.kill()
+            process.wait()
+            self.assertFalse(os.path.exists(self.output))
+            with h5py.File(self.output + ".part", "r") as file:
+                weight = file["Data/nsamples"][...]
+                flags = file["Data/flags"][...]
             self.assertTrue(flags[weight == 0].all())
+            if (weight > 0).any():
+                break
+        self.assertTrue((weight > 0).any())
         # and the next run takes its place
         done = self.correlate(self.recording())
         self.assertEqual(done.returncode, 0, done.stderr)

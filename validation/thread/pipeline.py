@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The whole program under the thread checker: reader, compute threads and
 writer at work at once, small blocks, both sample types and precisions."""
+import os
 import signal
 import subprocess
 import time
@@ -47,17 +48,20 @@ class Pipeline(program.Case):
         self.assertIn(done.returncode, (0, 3), done.stderr)
 
     def test_a_signal_in_the_middle(self):
-        path = self.write(self.scene(True, 1_000_000))
+        path = self.write(self.scene(True, 2_000_000))
         config = self.path("cut.ini")
         with open(config, "w", encoding="ascii") as file:
             file.write(program.ini_of(
                 oracle.Setup(24, 0.002, precision="int8"),
-                {"correlator.threads": 4}))
+                {"correlator.threads": 4, "correlator.kernel": "reference"}))
         process = subprocess.Popen(
             [program.FX8, "correlate", config, path, "-o",
              self.path("out.uvh5"), "--quiet"], stderr=subprocess.PIPE,
             text=True)
-        time.sleep(1.5)
+        while not os.path.exists(self.path("out.uvh5.part")):
+            self.assertIsNone(process.poll())
+            time.sleep(0.01)
+        time.sleep(0.3)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=100)
         self.assertNotIn("ThreadSanitizer", err)
