@@ -120,6 +120,8 @@ static enum fx8_status read_table(const struct fx8_csv *csv, const char *path,
 {
     size_t at[N_COLUMNS];
     enum fx8_status status = match_columns(csv, path, at, error);
+    if (status != FX8_OK)
+        return status;
     for (size_t row = 0; row < csv->n_rows; row++) {
         struct fx8_source *source = &sources[row];
         double values[N_COLUMNS];

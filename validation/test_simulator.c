@@ -222,6 +222,31 @@ static void noise_has_the_power_it_should(void **state)
     free(samples);
 }
 
+/* The windows of overlapping blocks leave no trace: the power of a source in
+ * each sixteenth of the block's length, 16384 samples, is the same. */
+static void power_is_stationary(void **state)
+{
+    (void)state;
+    enum { SECTIONS = 16, SECTION = 1024 };
+    const struct fx8_source source = make_source(70, 30, 400, 0, 0, 0);
+    struct fx8_simulation plan = make_plan();
+    plan.n_samples = 40 * SECTIONS * SECTION;
+    plan.noise_rms = 0;
+    plan.sources = &source;
+    plan.n_sources = 1;
+    int8_t *samples = simulate(&plan);
+    double power[SECTIONS] = {0};
+    for (size_t n = 0; n < (size_t)plan.n_samples; n++) {
+        const int8_t *sample = samples + 2 * n;
+        power[n / SECTION % SECTIONS] +=
+            sample[0] * sample[0] + sample[1] * sample[1];
+    }
+    for (size_t k = 0; k < SECTIONS; k++)
+        assert_true(fabs(power[k] / 40 / SECTION / (800 + 1.0 / 6) - 1) <
+                    5 / sqrt(40.0 * SECTION));
+    free(samples);
+}
+
 static void clamped_numbers_are_counted(void **state)
 {
     (void)state;
@@ -504,6 +529,7 @@ int main(void)
         cmocka_unit_test(blocks_and_threads_change_nothing),
         cmocka_unit_test(seeds_differ),
         cmocka_unit_test(noise_has_the_power_it_should),
+        cmocka_unit_test(power_is_stationary),
         cmocka_unit_test(clamped_numbers_are_counted),
         cmocka_unit_test(sources_have_the_right_coherence_and_phase),
         cmocka_unit_test(tones_have_the_right_amplitude_and_phase),

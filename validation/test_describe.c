@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "correlator/describe.h"
+#include "correlator/site.h"
+
+/* Three antennas with numbers out of order and two polarisations. */
+static struct fx8_antenna table[] = {
+    {.number = 7, .name = "seven", .enu_m = {0, 0, 0}, .position = 0},
+    {.number = 3,
+     .name = "thr\xc3\xa9"
+             "e",
+     .enu_m = {10, -4, 1},
+     .position = 1},
+    {.number = 5, .name = "five", .enu_m = {-2, 30, 0.5}, .position = 2},
+};
+
+static struct fx8_observation make_observation(void)
+{
+    struct fx8_observation observation = fx8_observation_unknown();
+    observation.is_complex = true;
+    observation.n_antennas = 3;
+    observation.n_polarizations = 2;
+    observation.n_samples = 1000000;
+    observation.sample_rate = (struct fx8_rate){1000000, 1};
+    observation.has_start_time = true;
+    observation.start_time = (struct fx8_time){1577836800, 0}; /* 2020 */
+    observation.dc_frequency_hz = 100e6;
+    observation.sideband = FX8_SIDEBAND_UPPER;
+    snprintf(observation.telescope, sizeof observation.telescope,
+             "Tele\nscope");
+    observation.site = (struct fx8_site){-26.7, 116.67, 377.8};
+    observation.antennas = table;
+    observation.n_table = 3;
+    return observation;
+}
+
+struct fixture {
+    struct fx8_settings settings;
+    struct fx8_job job;
+    struct fx8_uvh5_header header;
+};
+
+static void describe(struct fixture *fixture, const char *extra,
+                     const char *precision)
+{
+    const char *const overrides[] = {
+        "channelizer.channels=64", "correlator.integration_time_s=0.2", extra};
+    const struct fx8_observation observation = make_observation();
+    struct fx8_error error = {.message = ""};
+    if (fx8_settings_load(NULL, overrides, extra == NULL ? 2 : 3, true,
+                          &fixture->settings, &error) != FX8_OK ||
+        fx8_job_resolve(&fixture->settings, &observation, "voltages.h5",
+                        &fixture->job, &error) != FX8_OK ||
+        fx8_describe(&fixture->job, &fixture->settings,
+                     &(struct fx8_provenance){precision, "CPU", "avx2",
+                                              "estimate", "fx8 correlate x",
+                                              "voltages.h5"},
+                     &fixture->header, &error) != FX8_OK)
+        fail_msg("%s", error.message);
+}
+
+static void clear(struct fixture *fixture)
+{
+    fx8_uvh5_header_clear(&fixture->header);
+    fx8_job_clear(&fixture->job);
+    fx8_settings_clear(&fixture->settings);
+}
+
+static void assert_near(double value, double expected, double tolerance)
+{
+    if (!(fabs(value - expected) <= tolerance))
+        fail_msg("%.17g: expected %.17g within %g", value, expected, tolerance);
+}
+
+static void antennas_and_baselines(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    describe(&fixture, NULL, "INT8");
+    const struct fx8_uvh5_header *header = &fixture.header;
+    static const int64_t numbers[] = {7, 3, 5};
+    static const size_t pairs[6][2] = {{0, 0}, {0, 1}, {0, 2},
+                                       {1, 1}, {1, 2}, {2, 2}};
+    assert_int_equal(header->n_antennas, 3);
+    assert_int_equal(header->n_baselines, 6);
+    assert_memory_equal(header->antenna_numbers, numbers, sizeof numbers);
+    assert_string_equal(header->antenna_names[0], "seven");
+    assert_string_equal(header->antenna_names[1], "thr??e");
+    for (size_t b = 0; b < 6; b++) {
+        const size_t i = pairs[b][0], j = pairs[b][1];
+        assert_int_equal(header->ant_1[b], numbers[i]);
+        assert_int_equal(header->ant_2[b], numbers[j]);
+        for (size_t k = 0; k < 3; k++)
+            assert_true(header->uvw_m[3 * b + k] ==
+                        table[j].enu_m[k] - table[i].enu_m[k]);
+    }
+    /* ECEF: as far from the reference as in ENU, and the same after a turn */
+    for (size_t a = 0; a < 3; a++) {
+        double ecef[3];
+        fx8_site_rotate(&fixture.job.observation.site, table[a].enu_m, ecef);
+        for (size_t k = 0; k < 3; k++)
+            assert_true(header->antenna_positions_m[3 * a + k] == ecef[k]);
+        assert_near(hypot(ecef[0], hypot(ecef[1], ecef[2])),
+                    hypot(table[a].enu_m[0],
+                          hypot(table[a].enu_m[1], table[a].enu_m[2])),
+                    1e-12);
+    }
+    clear(&fixture);
+}
+
+static void axes(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    describe(&fixture, "output.channel_average=4", "FP32");
+    const struct fx8_uvh5_header *header = &fixture.header;
+    static const int products[] = {-5, -6, -7, -8};
+    assert_int_equal(header->n_products, 4);
+    assert_memory_equal(header->products, products, sizeof products);
+    /* 64 channels of 15625 Hz from -32 on, averaged by 4 */
+    assert_int_equal(header->n_channels, 16);
+    assert_near(header->channel_widths_hz[15], 62500, 1e-9);
+    assert_near(header->frequencies_hz[0], 100e6 - 30.5 * 15625, 1e-6);
+    assert_near(header->frequencies_hz[15], 100e6 + 29.5 * 15625, 1e-6);
+    const double spectra = 3125; /* 0.2 s * 15625 Hz */
+    assert_near(header->integration_time_s, 0.2, 1e-15);
+    assert_int_equal(header->n_times, fixture.job.n_dumps);
+    for (size_t t = 0; t < header->n_times; t++) {
+        /* centre: the middle of the windows' middles, eight taps long */
+        const double centre_s =
+            (((double)t + 0.5) * spectra - 0.5) * 64e-6 + 8 * 64e-6 / 2;
+        const double got_s = (double)(header->times[t].unix_s - 1577836800) +
+                             (double)header->times[t].picosecond * 1e-12;
+        assert_near(got_s, centre_s, 1e-11);
+        assert_true(header->julian_dates[t] ==
+                    fx8_time_julian_date(header->times[t]));
+    }
+    assert_string_equal(header->telescope, "Tele?scope");
+    assert_string_equal(header->x_orientation, "east");
+    clear(&fixture);
+}
+
+/* sidereal time always, lst_array only with a known UT1 */
+static void sidereal_time(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    describe(&fixture, NULL, "FP32");
+    const double without = fixture.header.apparent_lst_rad[0];
+    assert_false(fixture.header.write_lst);
+    assert_true(fixture.header.dut1_s == 0);
+    clear(&fixture);
+    describe(&fixture, "delay.dut1_s=-0.25", "FP32");
+    assert_true(fixture.header.write_lst);
+    assert_true(fixture.header.dut1_s == -0.25);
+    assert_near(fixture.header.apparent_lst_rad[0] - without,
+                -0.25 * 7.292116e-5, 1e-10);
+    clear(&fixture);
+}
+
+static void assert_keyword(const struct fx8_uvh5_header *header,
+                           const char *name, const char *text)
+{
+    const struct fx8_keyword *keyword = NULL;
+    for (size_t k = 0; k < header->n_keywords; k++)
+        if (strcmp(header->keywords[k].name, name) == 0) {
+            assert_null(keyword); /* each once */
+            keyword = &header->keywords[k];
+        }
+    if (text == NULL) {
+        assert_null(keyword);
+        return;
+    }
+    assert_non_null(keyword);
+    char number[32];
+    snprintf(number, sizeof number, "%lld", (long long)keyword->integer);
+    assert_string_equal(
+        keyword->type == FX8_KEYWORD_TEXT ? keyword->text : number, text);
+}
+
+static void provenance(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    describe(&fixture, NULL, "INT8");
+    const struct fx8_uvh5_header *header = &fixture.header;
+    assert_keyword(header, "PRECISN", "INT8");
+    assert_keyword(header, "BACKEND", "CPU");
+    assert_keyword(header, "KERNEL", "avx2");
+    assert_keyword(header, "FFTPLAN", "estimate");
+    assert_keyword(header, "FX8VERS", fx8_version());
+    assert_keyword(header, "INPUT", "voltages.h5");
+    assert_keyword(header, "CHANAVG", "1");
+    assert_keyword(header, "AUTOCORR", "QUANTISER NOISE REMOVED");
+    assert_keyword(header, "POSFAKE", NULL);
+    assert_non_null(strstr(header->history, "command: fx8 correlate x\n"));
+    assert_non_null(strstr(header->history, "\n[channelizer]\n"));
+    assert_non_null(strstr(header->history, "integration_time_s"));
+    for (const char *c = header->history; *c != '\0'; c++)
+        assert_true(*c == '\n' || (*c >= 0x20 && *c < 0x7f));
+    char digest[17];
+    snprintf(digest, sizeof digest, "%.16s",
+             fx8_uvh5_keyword(header, "CONFSHA")->text);
+    assert_int_equal(strspn(digest, "0123456789abcdef"), 16);
+    clear(&fixture);
+    /* the same configuration has the same name, another has another */
+    describe(&fixture, NULL, "FP32");
+    assert_keyword(&fixture.header, "CONFSHA", digest);
+    assert_keyword(&fixture.header, "AUTOCORR", NULL);
+    clear(&fixture);
+    describe(&fixture, "quantizer.target_rms=21", "FP32");
+    assert_string_not_equal(fx8_uvh5_keyword(&fixture.header, "CONFSHA")->text,
+                            digest);
+    clear(&fixture);
+    describe(&fixture, "array.positions=none", "FP32");
+    assert_keyword(&fixture.header, "POSFAKE", "1");
+    clear(&fixture);
+    describe(&fixture, "postprocess.quantization_bias=no", "INT8");
+    assert_keyword(&fixture.header, "AUTOCORR", "AS MEASURED");
+    clear(&fixture);
+}
+
+static void no_site_is_an_error(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    describe(&fixture, NULL, "FP32");
+    fx8_uvh5_header_clear(&fixture.header);
+    fixture.job.observation.site.longitude_deg = NAN;
+    struct fx8_error error;
+    assert_int_equal(
+        fx8_describe(&fixture.job, &fixture.settings,
+                     &(struct fx8_provenance){"FP32", "", "", "", "", ""},
+                     &fixture.header, &error),
+        FX8_ERR_USAGE);
+    assert_non_null(strstr(error.message, "array.longitude_deg"));
+    assert_null(fixture.header.history);
+    clear(&fixture);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(antennas_and_baselines), cmocka_unit_test(axes),
+        cmocka_unit_test(sidereal_time),          cmocka_unit_test(provenance),
+        cmocka_unit_test(no_site_is_an_error),
+    };
+    return cmocka_run_group_tests_name("describe", tests, NULL, NULL);
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "correlator/site.h"
+
+static void assert_near(double value, double expected, double tolerance)
+{
+    if (!(fabs(value - expected) <= tolerance))
+        fail_msg("%.17g: expected %.17g within %g", value, expected, tolerance);
+}
+
+/* the axes of the WGS84 ellipsoid: 6378137 m, flattening 1/298.257223563 */
+static void reference_lies_on_the_ellipsoid(void **state)
+{
+    (void)state;
+    double xyz[3];
+    fx8_site_reference(&(struct fx8_site){0, 0, 0}, xyz);
+    assert_near(xyz[0], 6378137.0, 1e-6);
+    assert_near(xyz[1], 0, 1e-6);
+    assert_near(xyz[2], 0, 1e-6);
+    fx8_site_reference(&(struct fx8_site){0, 90, 100}, xyz);
+    assert_near(xyz[1], 6378237.0, 1e-6);
+    fx8_site_reference(&(struct fx8_site){90, 0, 0}, xyz);
+    assert_near(xyz[2], 6356752.314245, 1e-6);
+}
+
+/* east, north and up are where the reference moves when longitude, latitude
+ * and altitude grow: central differences, good to 1e-8 */
+static void rotation_agrees_with_the_ellipsoid(void **state)
+{
+    (void)state;
+    static const struct fx8_site sites[] = {
+        {-26.7, 116.67, 377.8}, {45, -170, 0}, {1e-3, 0, 5000}, {89, 200, -50}};
+    static const double steps[3][3] = {{0, 1e-4, 0}, {1e-4, 0, 0}, {0, 0, 10}};
+    for (size_t s = 0; s < sizeof sites / sizeof *sites; s++)
+        for (size_t axis = 0; axis < 3; axis++) {
+            struct fx8_site low = sites[s], high = sites[s];
+            low.latitude_deg -= steps[axis][0];
+            high.latitude_deg += steps[axis][0];
+            low.longitude_deg -= steps[axis][1];
+            high.longitude_deg += steps[axis][1];
+            low.altitude_m -= steps[axis][2];
+            high.altitude_m += steps[axis][2];
+            double from[3], to[3], ecef[3], length = 0;
+            fx8_site_reference(&low, from);
+            fx8_site_reference(&high, to);
+            for (size_t k = 0; k < 3; k++)
+                length += (to[k] - from[k]) * (to[k] - from[k]);
+            const double enu[3] = {axis == 0, axis == 1, axis == 2};
+            fx8_site_rotate(&sites[s], enu, ecef);
+            for (size_t k = 0; k < 3; k++)
+                assert_near(ecef[k], (to[k] - from[k]) / sqrt(length), 1e-8);
+        }
+}
+
+static void azimuth_runs_from_north_through_east(void **state)
+{
+    (void)state;
+    static const double cases[][5] = {
+        {0, 0, 0, 1, 0},
+        {90, 0, 1, 0, 0},
+        {180, 0, 0, -1, 0},
+        {270, 0, -1, 0, 0},
+        {123, 90, 0, 0, 1},
+        {30, 60, 0.25, 0.4330127018922193, 0.8660254037844386},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        double enu[3];
+        fx8_site_direction(cases[c][0], cases[c][1], enu);
+        for (size_t k = 0; k < 3; k++)
+            assert_near(enu[k], cases[c][2 + k], 1e-15);
+    }
+}
+
+/*
+ * ERFA's own test value of eraGst06a at TT = UT1 = MJD 53736.0.  That TT is
+ * 2005-12-31T23:58:55.816 UTC (32 leap seconds and 32.184 s before), on a day
+ * with a leap second; and dut1 is what makes UT1 equal to TT then.
+ */
+static void sidereal_time_is_that_of_erfa(void **state)
+{
+    (void)state;
+    const struct fx8_time time = {1136073535, INT64_C(816000000000)};
+    struct fx8_site site = {0, 0, 0};
+    struct fx8_error error;
+    double lst, other;
+    assert_int_equal(fx8_site_sidereal_time(&site, time, 64.184, &lst, &error),
+                     FX8_OK);
+    assert_near(lst, 1.754166137675019159, 1e-9);
+    site.longitude_deg = 90;
+    assert_int_equal(
+        fx8_site_sidereal_time(&site, time, 64.184, &other, &error), FX8_OK);
+    assert_near(other - lst, 1.5707963267948966, 1e-14);
+    /* the Earth turns by 7.292116e-5 rad a second */
+    site.longitude_deg = 0;
+    assert_int_equal(
+        fx8_site_sidereal_time(&site, time, 65.184, &other, &error), FX8_OK);
+    assert_near(other - lst, 7.292116e-5, 1e-10);
+    /* and gains a 365.2422nd of a turn on the Sun a day; UT1 - UTC being
+     * given, the leap second in between does not show */
+    const struct fx8_time next = {time.unix_s + 86400, time.picosecond};
+    assert_int_equal(
+        fx8_site_sidereal_time(&site, next, 64.184, &other, &error), FX8_OK);
+    assert_near(other - lst, 6.283185307179586 / 365.2422, 1e-5);
+}
+
+static void no_utc_is_an_error(void **state)
+{
+    (void)state;
+    const struct fx8_site site = {0, 0, 0};
+    struct fx8_error error;
+    double lst;
+    /* before the year -4799, where the calendar of ERFA begins */
+    assert_int_equal(fx8_site_sidereal_time(
+                         &site, (struct fx8_time){INT64_C(-300000000000), 0}, 0,
+                         &lst, &error),
+                     FX8_ERR_USAGE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reference_lies_on_the_ellipsoid),
+        cmocka_unit_test(rotation_agrees_with_the_ellipsoid),
+        cmocka_unit_test(azimuth_runs_from_north_through_east),
+        cmocka_unit_test(sidereal_time_is_that_of_erfa),
+        cmocka_unit_test(no_utc_is_an_error),
+    };
+    return cmocka_run_group_tests_name("site", tests, NULL, NULL);
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The table of sources, and the true visibilities against the formulas and
+ * counts done one by one.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "correlator/truth.h"
+#include "validation/scratch.h"
+
+static const double two_pi = 6.283185307179586;
+
+/* --- sources ----------------------------------------------------------------
+ */
+
+static const char *write_file(const char *text)
+{
+    const char *path = scratch_path("sources.csv");
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+    return path;
+}
+
+static void sources_are_read(void **state)
+{
+    (void)state;
+    struct fx8_source *sources;
+    size_t n;
+    struct fx8_error error;
+    assert_int_equal(
+        fx8_sources_load(write_file("el_deg, az_deg, I, V, tone_hz\n"
+                                    "# a comment\n"
+                                    "0, 90, 2, -1.5,\n"
+                                    "\n"
+                                    "90, 12, 0.5, 0, 1.5e8\n"),
+                         &sources, &n, &error),
+        FX8_OK);
+    assert_int_equal(n, 2);
+    assert_true(fabs(sources[0].direction_enu[0] - 1) < 1e-15);
+    const double stokes[4] = {2, 0, 0, -1.5};
+    assert_memory_equal(sources[0].stokes, stokes, sizeof stokes);
+    assert_false(sources[0].is_tone);
+    assert_true(fabs(sources[1].direction_enu[2] - 1) < 1e-15);
+    assert_true(sources[1].is_tone);
+    assert_true(sources[1].tone_hz == 1.5e8);
+    free(sources);
+}
+
+static void bad_sources_are_refused(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"az_deg,el_deg\n1,2\n", ":1: I: column missing: expected az_deg, "
+                                 "el_deg, I, optional Q, U, V, tone_hz"},
+        {"az_deg,el_deg,I,Z\n1,2,3,4\n",
+         ":1: Z: unknown column: expected az_deg, el_deg, I, Q, U, V or "
+         "tone_hz"},
+        {"ra_deg,dec_deg,I\n1,2,3\n",
+         ":1: ra_deg: sources on the celestial sphere are not built yet: "
+         "expected az_deg and el_deg"},
+        {"az_deg,el_deg,I\n1,x,3\n", ":2: el_deg: x: expected a number"},
+        {"az_deg,el_deg,I\n1,,3\n", ":2: el_deg: : expected a number"},
+        {"az_deg,el_deg,I\n1,2,3\n1,91,3\n",
+         ":3: el_deg: 91: expected -90 to 90"},
+        {"az_deg,el_deg,I\n1,2,-3\n", ":2: I: -3: expected at least 0"},
+        {"az_deg,el_deg,I,Q,U\n1,2,1,0.8,0.8\n",
+         ":2: Q, U, V: 1.13137085: expected a root of squares of at most I, "
+         "1"},
+        {"az_deg,el_deg,I,Q,tone_hz\n1,2,1,0.5,7\n",
+         ":2: tone_hz: 7: expected Q, U and V of 0: a tone enters X and Y "
+         "alike"},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        const char *path = write_file(cases[c][0]);
+        struct fx8_source *sources = (struct fx8_source *)(uintptr_t)1;
+        size_t n;
+        struct fx8_error error;
+        assert_int_equal(fx8_sources_load(path, &sources, &n, &error),
+                         FX8_ERR_USAGE);
+        assert_null(sources);
+        assert_memory_equal(error.message, path, strlen(path));
+        assert_string_equal(error.message + strlen(path), cases[c][1]);
+    }
+}
+
+/* --- truth
+ * --------------------------------------------------------------------- */
+
+/* Recorded antennas; the job takes the last two, in the other order. */
+static struct fx8_antenna table[] = {
+    {.number = 0, .name = "a", .enu_m = {0, 0, 0}, .position = 0},
+    {.number = 1, .name = "b", .enu_m = {12, -5, 1}, .position = 1},
+    {.number = 2, .name = "c", .enu_m = {-3, 22, 0}, .position = 2},
+};
+static const double positions[3][3] = {{0, 0, 0}, {12, -5, 1}, {-3, 22, 0}};
+static const double cables[6] = {0, 1e-9, 2e-9, 3e-9, 5e-9, 8e-9};
+
+struct fixture {
+    struct fx8_settings settings;
+    struct fx8_job job;
+    struct fx8_simulator *simulator;
+    struct fx8_truth *truth;
+    struct fx8_simulation plan;
+};
+
+static const struct fx8_source sky[] = {
+    {.direction_enu = {0.6, 0.48, 0.64}, .stokes = {0.5, 0.1, -0.2, 0.3}},
+    {.direction_enu = {-0.28, 0.0, 0.96},
+     .stokes = {4, 0, 0, 0},
+     .is_tone = true,
+     .tone_hz = 100e6 + 5.25 * 15625},
+};
+
+static void open_fixture(struct fixture *fixture, const char *const *overrides,
+                         size_t n_overrides, bool is_complex)
+{
+    struct fx8_observation observation = fx8_observation_unknown();
+    observation.is_complex = is_complex;
+    observation.n_antennas = 3;
+    observation.n_polarizations = 2;
+    observation.n_samples = 200000;
+    observation.sample_rate = (struct fx8_rate){1000000, 1};
+    observation.has_start_time = true;
+    observation.dc_frequency_hz = 100e6;
+    observation.sideband = FX8_SIDEBAND_UPPER;
+    observation.site = (struct fx8_site){-26.7, 116.67, 377.8};
+    observation.antennas = table;
+    observation.n_table = 3;
+    fixture->plan = (struct fx8_simulation){
+        .is_complex = is_complex,
+        .sample_rate = observation.sample_rate,
+        .dc_frequency_hz = observation.dc_frequency_hz,
+        .n_samples = observation.n_samples,
+        .n_antennas = 3,
+        .n_polarizations = 2,
+        .position_m = positions,
+        .cable_delay_s = cables,
+        .sources = sky,
+        .n_sources = 2,
+        .noise_rms = 10,
+        .gain_spread = 0.3,
+        .dropout_fraction = 0.02,
+        .seed = 3,
+        .n_threads = 1,
+    };
+    struct fx8_error error = {.message = ""};
+    if (fx8_settings_load(NULL, overrides, n_overrides, true,
+                          &fixture->settings, &error) != FX8_OK ||
+        fx8_job_resolve(&fixture->settings, &observation, "voltages.h5",
+                        &fixture->job, &error) != FX8_OK ||
+        fx8_simulator_open(&fixture->plan, &fixture->simulator, &error) !=
+            FX8_OK ||
+        fx8_truth_open(fixture->simulator, &fixture->job, &fixture->truth,
+                       &error) != FX8_OK)
+        fail_msg("%s", error.message);
+}
+
+static void close_fixture(struct fixture *fixture)
+{
+    fx8_truth_close(&fixture->truth);
+    assert_null(fixture->truth);
+    fx8_simulator_close(&fixture->simulator);
+    fx8_job_clear(&fixture->job);
+    fx8_settings_clear(&fixture->settings);
+}
+
+/* Whether all samples of a window of an input are there. */
+static bool is_valid(const struct fixture *fixture, size_t input, int64_t first,
+                     int64_t n)
+{
+    size_t n_missing;
+    const struct fx8_missing *missing =
+        fx8_simulator_missing(fixture->simulator, &n_missing);
+    for (size_t m = 0; m < n_missing; m++)
+        if ((size_t)missing[m].antenna * 2 + (size_t)missing[m].polarization ==
+                input &&
+            missing[m].first_sample < first + n &&
+            missing[m].first_sample + missing[m].n_samples > first)
+            return false;
+    return true;
+}
+
+/* |H|^2 of the tone, 8-tap Hamming PFB or rectangular FFT of N samples, at an
+ * offset in channels: the sums of DESIGN. */
+static double response(size_t n_taps, size_t length, double offset)
+{
+    double re = 0, im = 0, power = 0;
+    const size_t n_weights = n_taps * length;
+    for (size_t n = 0; n < n_weights; n++) {
+        const double x =
+            ((double)n + 0.5) / (double)length - 0.5 * (double)n_taps;
+        double weight = 1;
+        if (n_taps > 1)
+            weight = sin(two_pi / 2 * x) / (two_pi / 2 * x) *
+                     (0.54 -
+                      0.46 * cos(two_pi * (double)n / (double)(n_weights - 1)));
+        re += weight * cos(two_pi * offset * (double)n / (double)length);
+        im += weight * sin(two_pi * offset * (double)n / (double)length);
+        power += weight * weight;
+    }
+    return (re * re + im * im) / power;
+}
+
+/* V of recorded inputs i, j in a channel centred at f, k channels from DC. */
+static void expect(const struct fixture *fixture, size_t i, size_t j, double f,
+                   double channel, size_t n_taps, double value[2])
+{
+    const bool is_complex = fixture->plan.is_complex;
+    const double unit = is_complex ? 200 : 100;
+    const double gains = fx8_simulator_gain(fixture->simulator, i) *
+                         fx8_simulator_gain(fixture->simulator, j);
+    value[0] = i == j ? gains * unit + (is_complex ? 1.0 / 6 : 1.0 / 12) : 0;
+    value[1] = 0;
+    for (size_t s = 0; s < 2; s++) {
+        double delay = cables[i] - cables[j];
+        for (size_t k = 0; k < 3; k++)
+            delay += (positions[j / 2][k] - positions[i / 2][k]) *
+                     sky[s].direction_enu[k] / 299792458.0;
+        double re, im = 0;
+        if (s == 1) {
+            /* real channels are half as wide */
+            const double tone = is_complex ? 5.25 : 10.5;
+            re = 4 * response(n_taps, is_complex ? 64 : 128, tone - channel) *
+                 (is_complex ? 1 : 0.5);
+        } else if (i % 2 == j % 2) {
+            re = i % 2 == 0 ? 0.6 : 0.4;
+        } else {
+            re = -0.2;
+            im = i % 2 == 0 ? 0.3 : -0.3;
+        }
+        const double phase = two_pi * (s == 1 ? sky[1].tone_hz : f) * delay;
+        value[0] += gains * unit * (re * cos(phase) - im * sin(phase));
+        value[1] += gains * unit * (re * sin(phase) + im * cos(phase));
+    }
+}
+
+static void check_truth(const struct fixture *fixture, size_t n_taps)
+{
+    static const size_t antennas[3][2] = {{2, 2}, {2, 1}, {1, 1}};
+    static const size_t feeds[4][2] = {{0, 0}, {1, 1}, {0, 1}, {1, 0}};
+    const int64_t step = fixture->plan.is_complex ? 64 : 128;
+    const double width = 1e6 / (double)step;
+    const int64_t n_spectra = fixture->job.plan.spectra_per_dump;
+    for (int64_t dump = 0; dump < fixture->job.n_dumps; dump++) {
+        struct fx8_visibilities results;
+        fx8_truth_dump(fixture->truth, dump, &results);
+        for (size_t at = 0; at < 3 * 64 * 4; at++) {
+            const size_t c = at / 4 % 64, b = at / 256;
+            const size_t i = 2 * antennas[b][0] + feeds[at % 4][0];
+            const size_t j = 2 * antennas[b][1] + feeds[at % 4][1];
+            int64_t count = 0;
+            if (c == 0 || c == 20) {
+                for (int64_t t = dump * n_spectra; t < (dump + 1) * n_spectra;
+                     t++) {
+                    const int64_t first =
+                        fixture->job.plan.first_sample + t * step;
+                    const int64_t n = (int64_t)n_taps * step;
+                    count += is_valid(fixture, i, first, n) &&
+                             is_valid(fixture, j, first, n);
+                }
+                assert_true(count > 0 && count < n_spectra);
+                assert_true(results.nsamples[at] ==
+                            (float)((double)count / (double)n_spectra));
+            }
+            const double channel =
+                fixture->plan.is_complex ? (double)c - 32 : (double)c;
+            double value[2];
+            expect(fixture, i, j, 100e6 + channel * width, channel, n_taps,
+                   value);
+            /* 1e-6 of the power of an input: float results */
+            for (size_t part = 0; part < 2; part++)
+                assert_true(fabs(results.visibilities[2 * at + part] -
+                                 value[part]) < 1e-3 + 1e-6 * fabs(value[0]));
+            const size_t edge = fixture->plan.is_complex ? 2 : 1;
+            assert_int_equal(results.flags[at], c < edge || c >= 64 - edge);
+        }
+    }
+}
+
+static void truth_is_the_formula(void **state)
+{
+    (void)state;
+    const char *const overrides[] = {
+        "channelizer.channels=64", "correlator.integration_time_s=0.05",
+        "array.antennas=2,1", "input.start_s=0.003", "channelizer.method=fft"};
+    for (int kind = 0; kind < 4; kind++) {
+        struct fixture fixture;
+        open_fixture(&fixture, overrides, kind % 2 == 0 ? 4 : 5, kind < 2);
+        check_truth(&fixture, kind % 2 == 0 ? 8 : 1);
+        close_fixture(&fixture);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sources_are_read),
+        cmocka_unit_test(bad_sources_are_refused),
+        cmocka_unit_test(truth_is_the_formula),
+    };
+    return cmocka_run_group_tests_name("truth", tests, NULL, NULL);
+}
