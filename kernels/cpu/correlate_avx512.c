@@ -203,15 +203,13 @@ static inline void add_bias_int8(__m512i bias[2], __m512i a)
 #define TRIANGLE_LOW_MASK  0xf4fd
 #define TRIANGLE_HIGH_MASK 0x40d0
 
-static void square_int8(const struct fx8_tile *tile)
+static void triangle_int8(const struct fx8_tile *tile)
 {
     const char *row = tile->rows;
     const char *ahead = tile->ahead;
     size_t pitch = tile->pitch;
     __m512i cross[16] = {{0}};
-    __m512i bias[8] = {{0}};
     __m512i sum;
-    __m256i bias_sum;
 
     for (size_t left = tile->n_bytes; left > 0; left -= STEP) {
         const __m512i a[4] = {_mm512_load_si512(row),
@@ -221,10 +219,6 @@ static void square_int8(const struct fx8_tile *tile)
 
         _mm_prefetch(ahead, _MM_HINT_T0);
         add_triangle_int8(cross, a);
-        add_bias_int8(bias, a[0]);
-        add_bias_int8(bias + 2, a[1]);
-        add_bias_int8(bias + 4, a[2]);
-        add_bias_int8(bias + 6, a[3]);
         row += STEP;
         ahead += tile->ahead_step;
     }
@@ -234,10 +228,35 @@ static void square_int8(const struct fx8_tile *tile)
     add_int32(
         (int32_t *)tile->sums + 16,
         _mm512_maskz_permutexvar_epi32(TRIANGLE_HIGH_MASK, TRIANGLE_HIGH, sum));
+}
+
+/* A pass of its own, as its sums and those of the triangle together are more
+ * than there are registers; by then the rows are in L1. */
+static void bias_int8(const struct fx8_tile *tile)
+{
+    const char *row = tile->rows;
+    size_t pitch = tile->pitch;
+    __m512i bias[8] = {{0}};
+    __m512i sum;
+
+    for (size_t left = tile->n_bytes; left > 0; left -= STEP) {
+        add_bias_int8(bias, _mm512_load_si512(row));
+        add_bias_int8(bias + 2, _mm512_load_si512(row + pitch));
+        add_bias_int8(bias + 4, _mm512_load_si512(row + 2 * pitch));
+        add_bias_int8(bias + 6, _mm512_load_si512(row + 3 * pitch));
+        row += STEP;
+    }
     sum = join_int128(quarter_sums_int32(bias), quarter_sums_int32(bias + 4));
-    bias_sum = _mm512_castsi512_si256(join_int128(sum, sum));
-    _mm256_storeu_si256(
-        tile->bias, _mm256_add_epi32(_mm256_loadu_si256(tile->bias), bias_sum));
+    sum = join_int128(sum, sum);
+    _mm256_storeu_si256(tile->bias,
+                        _mm256_add_epi32(_mm256_loadu_si256(tile->bias),
+                                         _mm512_castsi512_si256(sum)));
+}
+
+static void square_int8(const struct fx8_tile *tile)
+{
+    triangle_int8(tile);
+    bias_int8(tile);
 }
 
 static size_t accumulator_size_int8(size_t n_inputs)

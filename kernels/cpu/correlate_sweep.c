@@ -17,9 +17,9 @@
  *  of L2 (256 KiB), and long enough to hide memory. */
 #define LEAD_ROWS 64
 
-/** Tiles that share the prefetch of a row, at most: more would make the lead
- *  fall behind where the rows of a column block are short. */
-#define MOST_SHARES 8
+/** Binary logarithm of the tiles that share the prefetch of a row, at most:
+ *  more would make the lead fall behind where rows have few tiles. */
+#define MOST_SHARE_BITS 3
 
 /** What one call sweeps over. */
 struct sweep {
@@ -35,10 +35,10 @@ struct sweep {
 struct lookahead {
     uintptr_t channel; /* an address only: the last ones may not exist */
     size_t offset, column_begin, input;
-    size_t share;     /* of n_shares of this row segment */
-    size_t n_shares;  /* a power of two up to MOST_SHARES */
-    size_t lead;      /* rows between this one and the arithmetic */
-    size_t most_lead; /* where the prefetch waits */
+    size_t share;        /* of 2^share_bits of this row segment */
+    unsigned share_bits; /* up to MOST_SHARE_BITS */
+    size_t lead;         /* rows between this one and the arithmetic */
+    size_t most_lead;    /* where the prefetch waits */
 };
 
 static size_t larger(size_t a, size_t b)
@@ -84,12 +84,12 @@ static struct lookahead lookahead_start(const struct sweep *sweep)
     struct lookahead next = {
         .channel = (uintptr_t)sweep->x,
         .input = FX8_ROW_BLOCK * sweep->row_begin,
-        .n_shares = 1,
         .most_lead = smaller(LEAD_ROWS, n_rows),
     };
 
-    while (next.n_shares < MOST_SHARES && 2 * next.n_shares * n_rows <= n_tiles)
-        next.n_shares *= 2;
+    while (next.share_bits < MOST_SHARE_BITS &&
+           n_rows << (next.share_bits + 1) <= n_tiles)
+        next.share_bits++;
     while (next.lead < next.most_lead)
         lookahead_advance(sweep, &next);
     return next;
@@ -105,11 +105,12 @@ static void lookahead_share(const struct sweep *sweep, struct lookahead *next,
         tile->ahead_step = 0;
         return;
     }
-    tile->ahead = (const char *)(next->channel + next->input * sweep->pitch +
-                                 next->offset +
-                                 next->share * tile->n_bytes / next->n_shares);
-    tile->ahead_step = 64 / next->n_shares;
-    if (++next->share == next->n_shares)
+    tile->ahead =
+        (const char *)(next->channel + next->input * sweep->pitch +
+                       next->offset +
+                       (next->share * tile->n_bytes >> next->share_bits));
+    tile->ahead_step = (size_t)64 >> next->share_bits;
+    if (++next->share >> next->share_bits != 0)
         lookahead_advance(sweep, next);
 }
 
