@@ -94,6 +94,36 @@ static size_t buffer_row(const struct fx8_selection *selection, struct row row)
     return SIZE_MAX; /* not reached: every row is in a rectangle */
 }
 
+/* Memory for as many rows, inputs and rectangles as there are inputs. */
+static enum fx8_status allocate(struct fx8_selection *selection,
+                                struct row **rows, struct fx8_error *error)
+{
+    enum { ROWS, ROW, AFTER, RECTANGLES, N_PARTS };
+    static const size_t sizes[N_PARTS] = {sizeof(struct row), sizeof(size_t),
+                                          sizeof(size_t),
+                                          sizeof(struct fx8_rectangle)};
+    void *memory[N_PARTS] = {NULL};
+    enum fx8_status status = FX8_OK;
+    for (int i = 0; i < N_PARTS && status == FX8_OK; i++)
+        status = fx8_allocate(selection->n_inputs, sizes[i],
+                              "a selection of inputs", &memory[i], error);
+    *rows = memory[ROWS];
+    selection->row = memory[ROW];
+    selection->after = memory[AFTER];
+    selection->rectangles = memory[RECTANGLES];
+    return status;
+}
+
+/* The row before time that an input needs. */
+static struct row row_of(const struct fx8_selection *selection,
+                         const struct fx8_input_position *input)
+{
+    struct row row = {{0, 0}};
+    for (size_t k = 0; k < selection->n_before; k++)
+        row.index[k] = position_on(input, selection->before[k]);
+    return row;
+}
+
 enum fx8_status fx8_selection_make(const struct fx8_axis_order *order,
                                    const struct fx8_input_position *inputs,
                                    size_t n_inputs,
@@ -104,36 +134,17 @@ enum fx8_status fx8_selection_make(const struct fx8_axis_order *order,
     int after[2] = {0, 0};
     size_t n_after_axes = 0;
     split_axes(order, selection, after, &n_after_axes);
-    for (size_t i = 0; i < n_after_axes; i++)
-        selection->n_after *= order->extent[after[i]];
-
-    void *rows_memory = NULL;
-    void *row_memory = NULL;
-    void *after_memory = NULL;
-    void *rectangle_memory = NULL;
-    enum fx8_status status = fx8_allocate(n_inputs, sizeof(struct row),
-                                          "selected rows", &rows_memory, error);
-    if (status == FX8_OK)
-        status = fx8_allocate(n_inputs, sizeof(size_t), "selected inputs",
-                              &row_memory, error);
-    if (status == FX8_OK)
-        status = fx8_allocate(n_inputs, sizeof(size_t), "selected inputs",
-                              &after_memory, error);
-    if (status == FX8_OK)
-        status = fx8_allocate(n_inputs, sizeof(struct fx8_rectangle),
-                              "selected rectangles", &rectangle_memory, error);
-    selection->row = row_memory;
-    selection->after = after_memory;
-    selection->rectangles = rectangle_memory;
+    for (size_t k = 0; k < n_after_axes; k++)
+        selection->n_after *= order->extent[after[k]];
+    struct row *rows = NULL;
+    const enum fx8_status status = allocate(selection, &rows, error);
     if (status != FX8_OK) {
-        free(rows_memory);
+        free(rows);
         fx8_selection_clear(selection);
         return status;
     }
-    struct row *rows = rows_memory;
     for (size_t i = 0; i < n_inputs; i++) {
-        for (size_t k = 0; k < selection->n_before; k++)
-            rows[i].index[k] = position_on(&inputs[i], selection->before[k]);
+        rows[i] = row_of(selection, &inputs[i]);
         for (size_t k = 0; k < n_after_axes; k++)
             selection->after[i] =
                 selection->after[i] * order->extent[after[k]] +
@@ -141,12 +152,9 @@ enum fx8_status fx8_selection_make(const struct fx8_axis_order *order,
     }
     qsort(rows, n_inputs, sizeof *rows, compare_rows);
     make_rectangles(selection, rows, n_inputs);
-    for (size_t i = 0; i < n_inputs; i++) {
-        struct row row = {{0, 0}};
-        for (size_t k = 0; k < selection->n_before; k++)
-            row.index[k] = position_on(&inputs[i], selection->before[k]);
-        selection->row[i] = buffer_row(selection, row);
-    }
+    for (size_t i = 0; i < n_inputs; i++)
+        selection->row[i] =
+            buffer_row(selection, row_of(selection, &inputs[i]));
     free(rows);
     return FX8_OK;
 }

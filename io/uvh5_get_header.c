@@ -33,8 +33,7 @@ static enum fx8_status get_counts(struct fx8_uvh5_file *file,
                                   struct fx8_uvh5_header *header,
                                   struct fx8_error *error)
 {
-    /* what each item of a kind takes in our memory, and stores in the file
-     * as at least one byte before packing */
+    /* every item is stored as at least one byte, before packing */
     static const struct {
         const char *name;
         int64_t most;
