@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * correlate_avx512.c -- correlator tiles with AVX-512: vpdpbusd for INT8, FMA
- * for FP32.  A register holds 32 (8) spectra of one input, {re, im} as they
- * lie in memory; a tile is 4 rows x 2 columns, 16 sums in registers.
+ * correlate_int8_avx512.c -- INT8 correlator tiles with vpdpbusd, the 8-bit
+ * dot product of AVX-512 VNNI.
  *
  * With row a and column b, conj(b) a = (ar br + ai bi) + i (ai br - ar bi):
  * the real part is a dot product of the bytes of a with those of b, the
@@ -20,25 +19,20 @@
  * difference, and that one fits into int32 as long as at most
  * FX8_MAX_INT32_SPECTRA spectra were added.
  */
-#include "kernels/cpu/variants.h"
+#include "kernels/operations.h"
 
 #if defined(__x86_64__)
 
 #include <immintrin.h>
 #include <string.h>
 
+#include "kernels/cpu/correlate_avx512.h"
 #include "kernels/cpu/correlate_sweep.h"
 
-/* Both precisions use a row by 64 bytes a step.  The prefetch asks for L1,
- * though the rows to come only stay in L2: that was as fast as asking for L2
- * or faster by up to 4 % (64 inputs, from memory). */
-enum { STEP = 64 };
+/* Horizontal sums of sixteen registers at once: each join adds the halves of
+ * two registers (of every 64, 128, 256 bits and of the whole) and leaves their
+ * sums side by side, so that four rounds of joins leave one register. */
 
-/* --- INT8 ------------------------------------------------------------------
- */
-
-/** x[0] + .. + x[3], y[0] + .. + y[3], ... step by step: sums of pairs of
- *  lanes, those of x and y side by side. */
 static inline __m512i join_int32(__m512i x, __m512i y)
 {
     return _mm512_add_epi32(_mm512_unpacklo_epi32(x, y),
@@ -139,7 +133,7 @@ static void rectangle_int8(const struct fx8_tile *tile)
     size_t pitch = tile->pitch;
     __m512i sum[16] = {{0}};
 
-    for (size_t left = tile->n_bytes; left > 0; left -= STEP) {
+    for (size_t left = tile->n_bytes; left > 0; left -= FX8_TILE_STEP) {
         const __m512i a[4] = {_mm512_load_si512(row),
                               _mm512_load_si512(row + pitch),
                               _mm512_load_si512(row + 2 * pitch),
@@ -148,16 +142,14 @@ static void rectangle_int8(const struct fx8_tile *tile)
         _mm_prefetch(ahead, _MM_HINT_T0);
         add_column_int8(sum, a, _mm512_load_si512(column));
         add_column_int8(sum + 8, a, _mm512_load_si512(column + pitch));
-        row += STEP;
-        column += STEP;
+        row += FX8_TILE_STEP;
+        column += FX8_TILE_STEP;
         ahead += tile->ahead_step;
     }
     add_int32(tile->sums, lane_sums_int32(sum));
 }
 
-/** Add one step of a triangle: cross[0 .. 11] the pairs (column, row) (0, 1),
- *  (0, 2), (1, 2), (0, 3), (1, 3), (2, 3) as [re, im]; cross[12 .. 15] the
- *  real parts of the rows with themselves. */
+/** Add one step of a triangle, in the order of correlate_avx512.h. */
 static inline void add_triangle_int8(__m512i cross[16], const __m512i a[4])
 {
     __m512i re = column_re(a[0]);
@@ -192,17 +184,6 @@ static inline void add_bias_int8(__m512i bias[2], __m512i a)
     bias[1] = dot_int8(bias[1], offset_im(), a);
 }
 
-/** Where the sums of add_triangle_int8() go in the square [column][row][re,
- *  im]: the lane for each item of its first and its second two columns; the
- *  masks leave out what lies above the diagonal and the imaginary parts on
- *  it, which are zero. */
-#define TRIANGLE_LOW                                                           \
-    _mm512_setr_epi32(12, 0, 0, 1, 2, 3, 6, 7, 0, 0, 13, 0, 4, 5, 8, 9)
-#define TRIANGLE_HIGH                                                          \
-    _mm512_setr_epi32(0, 0, 0, 0, 14, 0, 10, 11, 0, 0, 0, 0, 0, 0, 15, 0)
-#define TRIANGLE_LOW_MASK  0xf4fd
-#define TRIANGLE_HIGH_MASK 0x40d0
-
 static void triangle_int8(const struct fx8_tile *tile)
 {
     const char *row = tile->rows;
@@ -211,7 +192,7 @@ static void triangle_int8(const struct fx8_tile *tile)
     __m512i cross[16] = {{0}};
     __m512i sum;
 
-    for (size_t left = tile->n_bytes; left > 0; left -= STEP) {
+    for (size_t left = tile->n_bytes; left > 0; left -= FX8_TILE_STEP) {
         const __m512i a[4] = {_mm512_load_si512(row),
                               _mm512_load_si512(row + pitch),
                               _mm512_load_si512(row + 2 * pitch),
@@ -219,15 +200,15 @@ static void triangle_int8(const struct fx8_tile *tile)
 
         _mm_prefetch(ahead, _MM_HINT_T0);
         add_triangle_int8(cross, a);
-        row += STEP;
+        row += FX8_TILE_STEP;
         ahead += tile->ahead_step;
     }
     sum = lane_sums_int32(cross);
-    add_int32(tile->sums, _mm512_maskz_permutexvar_epi32(TRIANGLE_LOW_MASK,
-                                                         TRIANGLE_LOW, sum));
-    add_int32(
-        (int32_t *)tile->sums + 16,
-        _mm512_maskz_permutexvar_epi32(TRIANGLE_HIGH_MASK, TRIANGLE_HIGH, sum));
+    add_int32(tile->sums, _mm512_maskz_permutexvar_epi32(
+                              FX8_TRIANGLE_LOW_MASK, FX8_TRIANGLE_LOW, sum));
+    add_int32((int32_t *)tile->sums + 16,
+              _mm512_maskz_permutexvar_epi32(FX8_TRIANGLE_HIGH_MASK,
+                                             FX8_TRIANGLE_HIGH, sum));
 }
 
 /* A pass of its own, as its sums and those of the triangle together are more
@@ -239,12 +220,12 @@ static void bias_int8(const struct fx8_tile *tile)
     __m512i bias[8] = {{0}};
     __m512i sum;
 
-    for (size_t left = tile->n_bytes; left > 0; left -= STEP) {
+    for (size_t left = tile->n_bytes; left > 0; left -= FX8_TILE_STEP) {
         add_bias_int8(bias, _mm512_load_si512(row));
         add_bias_int8(bias + 2, _mm512_load_si512(row + pitch));
         add_bias_int8(bias + 4, _mm512_load_si512(row + 2 * pitch));
         add_bias_int8(bias + 6, _mm512_load_si512(row + 3 * pitch));
-        row += STEP;
+        row += FX8_TILE_STEP;
     }
     sum = join_int128(quarter_sums_int32(bias), quarter_sums_int32(bias + 4));
     sum = join_int128(sum, sum);
@@ -354,206 +335,10 @@ static void fold_int8(size_t n_inputs, int32_t *accumulator, int64_t *sums)
            accumulator_size_int8(n_inputs) * sizeof(*accumulator));
 }
 
-/* --- FP32 ------------------------------------------------------------------
- */
-
-static inline __m512 join_float(__m512 x, __m512 y)
-{
-    return _mm512_add_ps(_mm512_unpacklo_ps(x, y), _mm512_unpackhi_ps(x, y));
-}
-
-static inline __m512 join_float_pairs(__m512 x, __m512 y)
-{
-    __m512d u = _mm512_castps_pd(x);
-    __m512d v = _mm512_castps_pd(y);
-
-    return _mm512_add_ps(_mm512_castpd_ps(_mm512_unpacklo_pd(u, v)),
-                         _mm512_castpd_ps(_mm512_unpackhi_pd(u, v)));
-}
-
-static inline __m512 join_float_quads(__m512 x, __m512 y)
-{
-    return _mm512_add_ps(_mm512_shuffle_f32x4(x, y, 0x88),
-                         _mm512_shuffle_f32x4(x, y, 0xdd));
-}
-
-static inline __m512 quarter_sums_float(const __m512 v[4])
-{
-    return join_float_pairs(join_float(v[0], v[1]), join_float(v[2], v[3]));
-}
-
-/** Lane k: the sum of the lanes of v[k]. */
-static inline __m512 lane_sums_float(const __m512 v[16])
-{
-    return join_float_quads(
-        join_float_quads(quarter_sums_float(v), quarter_sums_float(v + 4)),
-        join_float_quads(quarter_sums_float(v + 8),
-                         quarter_sums_float(v + 12)));
-}
-
-/** Imaginary sums hold (ar bi, ai br) in neighbouring lanes: negate the
- *  first. */
-static inline __m512 negate_even(__m512 v)
-{
-    return _mm512_castsi512_ps(_mm512_xor_si512(
-        _mm512_castps_si512(v), _mm512_set1_epi64(0x80000000ll)));
-}
-
-static inline void negate_im(__m512 sum[4])
-{
-    sum[1] = negate_even(sum[1]);
-    sum[3] = negate_even(sum[3]);
-}
-
-static inline __m512 load_float(const char *address)
-{
-    return _mm512_load_ps((const void *)address);
-}
-
-/** A column for the imaginary part: (bi, br). */
-static inline __m512 swap_float(__m512 b)
-{
-    return _mm512_permute_ps(b, 0xb1);
-}
-
-/** Add sixteen floats to sixteen doubles. */
-static inline void add_double(double *sums, __m512 value)
-{
-    __m512d low = _mm512_cvtps_pd(_mm512_castps512_ps256(value));
-    __m512d high = _mm512_cvtps_pd(_mm512_extractf32x8_ps(value, 1));
-
-    _mm512_storeu_pd(sums, _mm512_add_pd(_mm512_loadu_pd(sums), low));
-    _mm512_storeu_pd(sums + 8, _mm512_add_pd(_mm512_loadu_pd(sums + 8), high));
-}
-
-/** Add one step of a column to its eight sums [row][re, im]. */
-static inline void add_column_fp32(__m512 sum[8], const __m512 a[4], __m512 b)
-{
-    __m512 im = swap_float(b);
-
-    sum[0] = _mm512_fmadd_ps(a[0], b, sum[0]);
-    sum[1] = _mm512_fmadd_ps(a[0], im, sum[1]);
-    sum[2] = _mm512_fmadd_ps(a[1], b, sum[2]);
-    sum[3] = _mm512_fmadd_ps(a[1], im, sum[3]);
-    sum[4] = _mm512_fmadd_ps(a[2], b, sum[4]);
-    sum[5] = _mm512_fmadd_ps(a[2], im, sum[5]);
-    sum[6] = _mm512_fmadd_ps(a[3], b, sum[6]);
-    sum[7] = _mm512_fmadd_ps(a[3], im, sum[7]);
-}
-
-static void rectangle_fp32(const struct fx8_tile *tile)
-{
-    const char *row = tile->rows;
-    const char *column = tile->columns;
-    const char *ahead = tile->ahead;
-    size_t pitch = tile->pitch;
-    __m512 sum[16] = {{0.0f}};
-
-    for (size_t left = tile->n_bytes; left > 0; left -= STEP) {
-        const __m512 a[4] = {load_float(row), load_float(row + pitch),
-                             load_float(row + 2 * pitch),
-                             load_float(row + 3 * pitch)};
-
-        _mm_prefetch(ahead, _MM_HINT_T0);
-        add_column_fp32(sum, a, load_float(column));
-        add_column_fp32(sum + 8, a, load_float(column + pitch));
-        row += STEP;
-        column += STEP;
-        ahead += tile->ahead_step;
-    }
-    negate_im(sum);
-    negate_im(sum + 4);
-    negate_im(sum + 8);
-    negate_im(sum + 12);
-    add_double(tile->sums, lane_sums_float(sum));
-}
-
-/** One step of a triangle; the order of add_triangle_int8(). */
-static inline void add_triangle_fp32(__m512 cross[16], const __m512 a[4])
-{
-    __m512 im = swap_float(a[0]);
-
-    cross[12] = _mm512_fmadd_ps(a[0], a[0], cross[12]);
-    cross[0] = _mm512_fmadd_ps(a[1], a[0], cross[0]);
-    cross[1] = _mm512_fmadd_ps(a[1], im, cross[1]);
-    cross[2] = _mm512_fmadd_ps(a[2], a[0], cross[2]);
-    cross[3] = _mm512_fmadd_ps(a[2], im, cross[3]);
-    cross[6] = _mm512_fmadd_ps(a[3], a[0], cross[6]);
-    cross[7] = _mm512_fmadd_ps(a[3], im, cross[7]);
-    im = swap_float(a[1]);
-    cross[13] = _mm512_fmadd_ps(a[1], a[1], cross[13]);
-    cross[4] = _mm512_fmadd_ps(a[2], a[1], cross[4]);
-    cross[5] = _mm512_fmadd_ps(a[2], im, cross[5]);
-    cross[8] = _mm512_fmadd_ps(a[3], a[1], cross[8]);
-    cross[9] = _mm512_fmadd_ps(a[3], im, cross[9]);
-    im = swap_float(a[2]);
-    cross[14] = _mm512_fmadd_ps(a[2], a[2], cross[14]);
-    cross[10] = _mm512_fmadd_ps(a[3], a[2], cross[10]);
-    cross[11] = _mm512_fmadd_ps(a[3], im, cross[11]);
-    cross[15] = _mm512_fmadd_ps(a[3], a[3], cross[15]);
-}
-
-static void square_fp32(const struct fx8_tile *tile)
-{
-    const char *row = tile->rows;
-    const char *ahead = tile->ahead;
-    size_t pitch = tile->pitch;
-    double *sums = tile->sums;
-    __m512 cross[16] = {{0.0f}};
-    __m512 sum;
-
-    for (size_t left = tile->n_bytes; left > 0; left -= STEP) {
-        const __m512 a[4] = {load_float(row), load_float(row + pitch),
-                             load_float(row + 2 * pitch),
-                             load_float(row + 3 * pitch)};
-
-        _mm_prefetch(ahead, _MM_HINT_T0);
-        add_triangle_fp32(cross, a);
-        row += STEP;
-        ahead += tile->ahead_step;
-    }
-    negate_im(cross);
-    negate_im(cross + 4);
-    negate_im(cross + 8);
-    sum = lane_sums_float(cross);
-    add_double(sums, _mm512_maskz_permutexvar_ps(TRIANGLE_LOW_MASK,
-                                                 TRIANGLE_LOW, sum));
-    add_double(sums + 16, _mm512_maskz_permutexvar_ps(TRIANGLE_HIGH_MASK,
-                                                      TRIANGLE_HIGH, sum));
-}
-
-static void accumulate_fp32(size_t n_inputs, size_t row_begin, size_t row_end,
-                            size_t n_times, const struct fx8_cf32 *x,
-                            size_t input_stride, double *accumulator)
-{
-    static const struct fx8_tile_kernel kernel = {
-        .segment_bytes = FX8_MAX_FP32_PRODUCTS * sizeof(struct fx8_cf32),
-        .item_size = sizeof(double),
-        .n_columns = 2,
-        .rectangle = rectangle_fp32,
-        .square = square_fp32,
-    };
-
-    fx8_correlate_sweep(&kernel, n_inputs, row_begin, row_end,
-                        n_times * sizeof(*x), x, input_stride * sizeof(*x),
-                        accumulator);
-}
-
-void fx8_fill_correlate_avx512(struct fx8_operations *operations)
-{
-    operations->int8.accumulator_size = accumulator_size_int8;
-    operations->int8.accumulate = accumulate_int8;
-    operations->int8.fold = fold_int8;
-    operations->fp32.accumulator_size = fx8_tile_accumulator_size;
-    operations->fp32.accumulate = accumulate_fp32;
-    operations->fp32.fold = fx8_tile_fold_double;
-}
-
-#else
-
-void fx8_fill_correlate_avx512(struct fx8_operations *operations)
-{
-    (void)operations;
-}
+const struct fx8_correlate_int8 fx8_correlate_int8_avx512 = {
+    .accumulator_size = accumulator_size_int8,
+    .accumulate = accumulate_int8,
+    .fold = fold_int8,
+};
 
 #endif
