@@ -335,9 +335,12 @@ static int tell(const char *path)
     }
     if (tell_recording(path, &as_recording) == FX8_OK)
         return 0;
-    /* the longer story of the two halves fits: messages hold 1,023 letters */
-    fx8_fail(&error, FX8_ERR_INPUT, "%s; nor visibilities: %.400s",
-             as_recording.message, as_visibilities.message);
+    /* the two halves fit: a message holds 1,023 letters */
+    if (strcmp(as_recording.message, as_visibilities.message) == 0)
+        error = as_recording;
+    else
+        fx8_fail(&error, FX8_ERR_INPUT, "%.500s; nor visibilities: %.480s",
+                 as_recording.message, as_visibilities.message);
     return fx8_command_error(&error);
 }
 
