@@ -13,7 +13,7 @@
  *         while (fx8_push(session, &block, &error) == FX8_LEVEL_NEEDED)
  *             look_ahead(session, &block);       (INT8 only, see fx8_level)
  *     }
- *     fx8_finish(session, &error);
+ *     fx8_finish(session, NULL, &error);
  *     fx8_close(&session);
  *
  * Signs, axes and units: CONVENTIONS.md.
@@ -178,8 +178,8 @@ FX8_API enum fx8_status fx8_open(const struct fx8_plan *plan,
  *
  * Status: FX8_OK: consumed; FX8_LEVEL_NEEDED: inputs without gains have begun
  *         to deliver: look ahead with fx8_level(), then push the same block
- *         again; FX8_ERR_USAGE: block before the samples already pushed ends;
- *         what the callback returned
+ *         again; FX8_ERR_USAGE: a range that is none, a missing stretch of an
+ *         input that is none; what the callback returned
  * Notes:  1) blocks ascend in time; samples between two blocks are missing;
  *            samples that were consumed already are skipped
  *         2) block sizes never change a result

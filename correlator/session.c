@@ -154,7 +154,7 @@ static enum fx8_status open_engine(struct fx8_session *s,
                                 plan->first_sample % 2 != 0, coefficients);
     const struct fx8_engine_plan engine_plan = {
         .bank = bank,
-        .coefficients = coefficients,
+        .coefficients = plan->method == FX8_METHOD_NONE ? NULL : coefficients,
         .n_inputs = s->n_inputs,
         .spectra_per_dump = plan->spectra_per_dump,
         .precisions = (unsigned)plan->precision,
@@ -456,11 +456,9 @@ static enum fx8_status drain(struct fx8_session *s, struct fx8_error *error)
     }
 }
 
-static enum fx8_status check_block(const struct fx8_session *s,
-                                   const struct fx8_block *block,
+static enum fx8_status check_block(const struct fx8_block *block,
                                    struct fx8_error *error)
 {
-    (void)s;
     if (block->n_samples < 0 || block->first_sample < 0 ||
         block->first_sample > INT64_MAX / 4 || block->n_samples > INT64_MAX / 4)
         return fx8_fail(error, FX8_ERR_USAGE,
@@ -475,22 +473,22 @@ enum fx8_status fx8_push(struct fx8_session *session,
                          const struct fx8_block *block, struct fx8_error *error)
 {
     struct fx8_session *s = session;
-    enum fx8_status status = check_block(s, block, error);
+    enum fx8_status status = check_block(block, error);
     if (status != FX8_OK)
         return status;
     if (s->levels != NULL && fx8_levels_active(s->levels))
         return FX8_LEVEL_NEEDED;
     const int64_t end = block->first_sample + block->n_samples;
-    for (;;) {
-        status = drain(s, error);
-        if (status != FX8_OK || fx8_stream_next_sample(s->stream) >= end)
-            return status;
+    do {
+        /* a block that ends before the first sample counts too: a run of
+         * markers may begin in it */
         const double start = seconds();
         status = fx8_stream_append(s->stream, block, error);
         s->statistics.align_s += seconds() - start;
-        if (status != FX8_OK)
-            return status;
-    }
+        if (status == FX8_OK)
+            status = drain(s, error);
+    } while (status == FX8_OK && fx8_stream_next_sample(s->stream) < end);
+    return status;
 }
 
 enum fx8_status fx8_level(struct fx8_session *session,
@@ -501,7 +499,7 @@ enum fx8_status fx8_level(struct fx8_session *session,
     *done = true;
     if (s->levels == NULL || !fx8_levels_active(s->levels))
         return FX8_OK;
-    enum fx8_status status = check_block(s, block, error);
+    enum fx8_status status = check_block(block, error);
     if (status != FX8_OK)
         return status;
     if (atomic_load(&s->is_cancelled))
@@ -526,8 +524,10 @@ enum fx8_status fx8_finish(struct fx8_session *session,
                            int64_t *dropped_spectra, struct fx8_error *error)
 {
     struct fx8_session *s = session;
+    enum fx8_status status = fx8_level_end(s, error); /* of a round given up */
+    if (status != FX8_OK)
+        return status;
     fx8_stream_end(s->stream);
-    enum fx8_status status;
     while ((status = drain(s, error)) == FX8_LEVEL_NEEDED) {
         status = fx8_level_end(s, error);
         if (status != FX8_OK)

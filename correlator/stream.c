@@ -319,18 +319,20 @@ static enum fx8_status append_gap(struct fx8_stream *s, int64_t n_samples,
 }
 
 /* A run of markers may begin before the first sample of the stream: follow it
- * through the samples of the block that come before. */
+ * through the samples of the block that come before and were not seen yet. */
 static void look_before(struct fx8_stream *s, const struct fx8_block *block)
 {
     const int64_t block_end = block->first_sample + block->n_samples;
     const int64_t end =
         block_end < s->window_first ? block_end : s->window_first;
-    const bool continues = block->first_sample == s->seen_before;
+    const bool continues = block->first_sample <= s->seen_before;
+    const int64_t first = continues ? s->seen_before : block->first_sample;
+    if (end <= s->seen_before)
+        return;
     for (size_t input = 0; input < s->shape.n_inputs; input++) {
-        int64_t start =
-            continues ? s->marker_start[input] : block->first_sample;
+        int64_t start = continues ? s->marker_start[input] : first;
         const int8_t *samples = block->samples + block->input_offset[input];
-        for (int64_t t = block->first_sample; t < end; t++)
+        for (int64_t t = first; t < end; t++)
             if (!is_marker(s, samples + (ptrdiff_t)(t - block->first_sample) *
                                             block->time_stride))
                 start = t + 1;

@@ -27,8 +27,9 @@ extern "C" {
 /**
  * What an engine is to do.  Copied by open(); the arrays need not outlive it.
  *
- * Notes: 1) bank.fft_length 1 on complex samples: the recorded integers go
- *           straight to the correlator (method none); no gains, no clips
+ * Notes: 1) coefficients NULL, with bank.fft_length 1 on complex samples: the
+ *           recorded integers go straight to the correlator (method none); no
+ *           gains, no clips
  *        2) a negated imaginary part for method none (lower sideband) is the
  *           caller's: the sums are of the samples as given
  */

@@ -33,8 +33,7 @@ enum fx8_filter_window {
  *        2) complex samples: N = C; output channel c is k = c - floor(K/2),
  *           c in [0, K), K = n_channels <= C
  *        3) real samples: N = 2 C; output channel c is k = c, c in [0, C)
- *        4) fft_length 1 on complex samples: no filter bank, the samples
- *           themselves
+ *        4) N = 1 (one channel of complex samples) is legal: a FIR alone
  */
 struct fx8_filterbank {
     bool is_complex;

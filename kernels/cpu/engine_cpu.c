@@ -202,7 +202,7 @@ static enum fx8_status cpu_open(const struct fx8_engine_plan *plan,
         return status;
     struct fx8_engine *e = memory;
     e->plan = *plan;
-    e->has_filterbank = plan->bank.fft_length > 1 || !plan->bank.is_complex;
+    e->has_filterbank = plan->coefficients != NULL;
     status = fx8_operations_select(plan->kernel, &e->operations, error);
     if (status != FX8_OK)
         goto fail;
