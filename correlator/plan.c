@@ -7,6 +7,7 @@
 /* Bounds that keep every index and product of sizes within 63 bits. */
 #define MOST_ANTENNAS ((size_t)1 << 20)
 #define MOST_CHANNELS ((size_t)1 << 24)
+#define LAST_SAMPLE   (INT64_C(1) << 61)
 
 struct fx8_plan fx8_plan_default(void)
 {
@@ -35,6 +36,10 @@ enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
                                struct fx8_error *error)
 {
     const bool none = plan->method == FX8_METHOD_NONE;
+    const bool has_channels =
+        plan->n_channels >= 1 && plan->n_channels <= MOST_CHANNELS;
+    const int64_t step =
+        has_channels ? (int64_t)fx8_samples_per_spectrum(plan) : 1;
     const struct rule rules[] = {
         {plan->n_antennas >= 1 && plan->n_antennas <= MOST_ANTENNAS,
          "n_antennas: expected 1 to 1048576"},
@@ -44,15 +49,15 @@ enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
              plan->sample_rate.denominator > 0,
          "sample_rate: expected a positive fraction in Hz"},
         {isfinite(plan->dc_frequency_hz), "dc_frequency_hz: expected a number"},
-        {plan->first_sample >= 0, "first_sample: expected 0 or more"},
+        {plan->first_sample >= 0 && plan->first_sample <= LAST_SAMPLE,
+         "first_sample: expected 0 to 2^61"},
         {!plan->has_marker ||
              (plan->marker_value >= -128 && plan->marker_value <= 127),
          "marker_value: expected -128 to 127"},
         {!plan->has_marker ||
              (plan->marker_run >= 1 && plan->marker_run <= FX8_MAX_MARKER_RUN),
          "marker_run: expected 1 to 1048576"},
-        {plan->n_channels >= 1 && plan->n_channels <= MOST_CHANNELS,
-         "n_channels: expected 1 to 16777216"},
+        {has_channels, "n_channels: expected 1 to 16777216"},
         {!none || (plan->is_complex && plan->n_channels == 1),
          "method none: expected complex samples and 1 channel"},
         {plan->method != FX8_METHOD_PFB ||
@@ -63,7 +68,9 @@ enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
         {plan->precision >= FX8_PRECISION_INT8 &&
              plan->precision <= FX8_PRECISION_BOTH,
          "precision: expected INT8, FP32 or both"},
-        {plan->spectra_per_dump >= 1, "spectra_per_dump: expected 1 or more"},
+        {plan->spectra_per_dump >= 1 &&
+             plan->spectra_per_dump <= LAST_SAMPLE / step,
+         "spectra_per_dump: expected 1 or more, 2^61 samples at most"},
         {plan->channel_average >= 1 &&
              plan->n_channels % plan->channel_average == 0,
          "channel_average: expected a divisor of the channels"},
