@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * engine_task.h -- a random task for an engine, and what an engine makes of it
+ * in one dump.
+ */
+#ifndef FX8_VALIDATION_ENGINE_TASK_H
+#define FX8_VALIDATION_ENGINE_TASK_H
+
+#include <math.h>
+
+#include "config/shape.h"
+#include "kernels/engine.h"
+#include "validation/testing.h"
+
+/* One engine's task: random samples, coefficients, gains and masks. */
+struct task {
+    struct fx8_engine_plan plan;
+    size_t n_spectra;
+    size_t row_stride;
+    int8_t *samples;
+    float *coefficients; /* NULL: method none */
+    float *gains;        /* [input][channel] */
+    uint64_t *valid;     /* [input][words of all spectra] */
+    struct fx8_rotation *rotation;
+};
+
+/* What comes out of it; spectra are [channel][spectrum][input]. */
+struct outcome {
+    struct fx8_ci8 *x8;
+    struct fx8_cf32 *x32;
+    int64_t *sums8, *counts, *clips;
+    double *sums32;
+};
+
+static const struct fx8_engine_operations *const cpu = &fx8_engine_cpu;
+
+static inline size_t n_cells(const struct task *task)
+{
+    return task->plan.bank.n_channels * task->n_spectra * task->plan.n_inputs;
+}
+
+static inline size_t n_sums(const struct task *task)
+{
+    return task->plan.bank.n_channels * fx8_pair_count(task->plan.n_inputs) * 2;
+}
+
+static inline void clear_outcome(struct outcome *o)
+{
+    free(o->x8);
+    free(o->x32);
+    free(o->sums8);
+    free(o->sums32);
+    free(o->counts);
+    free(o->clips);
+}
+
+static inline void clear_task(struct task *task)
+{
+    free(task->samples);
+    free(task->coefficients);
+    free(task->gains);
+    free(task->valid);
+    free(task->rotation);
+}
+
+static inline bool task_valid(const struct task *task, size_t input, size_t t)
+{
+    return fx8_bit_get(task->valid + input * fx8_bit_words(task->n_spectra), t);
+}
+
+/* Random, all -128, all 127 or all zero, by input. */
+static inline void make_samples(struct task *task, struct generator *g)
+{
+    const size_t row = fx8_filterbank_row(&task->plan.bank);
+    task->row_stride = (task->n_spectra + task->plan.bank.n_taps - 1) * row;
+    task->samples = exact(task->plan.n_inputs * task->row_stride);
+    for (size_t input = 0; input < task->plan.n_inputs; input++)
+        for (size_t i = 0; i < task->row_stride; i++)
+            task->samples[input * task->row_stride + i] =
+                (int8_t)(input == 2   ? -128
+                         : input == 4 ? 127
+                         : input == 6 ? 0
+                                      : (int)random_below(g, 256) - 128);
+}
+
+/* Kinds: 0 nothing missing, 1 single spectra, 2 stretches, 3 an input. */
+static inline void make_masks(struct task *task, size_t kind,
+                              struct generator *g)
+{
+    const size_t n_words = fx8_bit_words(task->n_spectra);
+    task->valid = calloc(task->plan.n_inputs * n_words, sizeof *task->valid);
+    assert_non_null(task->valid);
+    for (size_t input = 0; input < task->plan.n_inputs; input++) {
+        const size_t from = random_below(g, task->n_spectra);
+        for (size_t t = 0; t < task->n_spectra; t++)
+            if (kind == 0 || (kind == 1 && random_below(g, 3) > 0) ||
+                (kind == 2 && (t < from || t > from + 40)) ||
+                (kind == 3 && input > 0))
+                fx8_bit_set(task->valid + input * n_words, t);
+    }
+}
+
+/* Levels around 30 LSB: some channels clip often, some never. */
+static inline void make_bank(struct task *task, struct generator *g)
+{
+    const struct fx8_filterbank *bank = &task->plan.bank;
+    const size_t n_weights = bank->n_taps * fx8_filterbank_row(bank);
+    task->coefficients = exact(n_weights * sizeof(float));
+    double power = 0.0;
+    for (size_t i = 0; i < n_weights; i++) {
+        task->coefficients[i] = (float)random_in(g, -1000, 1000) / 999.0f;
+        power += (double)task->coefficients[i] * task->coefficients[i];
+    }
+    for (size_t i = 0; i < task->plan.n_inputs * bank->n_channels; i++)
+        task->gains[i] =
+            (float)((double)random_in(g, 1, 100) / sqrt(power) / 74.0);
+}
+
+static inline struct task make_task(size_t n_inputs, bool is_complex,
+                                    size_t n_channels, size_t n_taps,
+                                    size_t n_spectra, size_t mask, bool is_none,
+                                    struct generator *g)
+{
+    struct task task = {
+        .plan = {.bank = {.is_complex = is_complex,
+                          .fft_length = (is_complex ? 1 : 2) * n_channels,
+                          .n_taps = n_taps,
+                          .n_channels = n_channels},
+                 .n_inputs = n_inputs,
+                 .spectra_per_dump = (int64_t)n_spectra,
+                 .precisions = FX8_ENGINE_INT8 | FX8_ENGINE_FP32,
+                 .kernel = "reference",
+                 .n_threads = 1},
+        .n_spectra = n_spectra,
+    };
+    make_samples(&task, g);
+    make_masks(&task, mask, g);
+    task.gains = exact(n_inputs * n_channels * sizeof(float));
+    for (size_t i = 0; i < n_inputs * n_channels; i++)
+        task.gains[i] = 1.0f;
+    if (!is_none)
+        make_bank(&task, g);
+    task.plan.coefficients = task.coefficients;
+    return task;
+}
+
+/* The part of the task that is block `first` .. first + n - 1. */
+static inline struct fx8_engine_block cut_block(const struct task *task,
+                                                size_t first, size_t n,
+                                                uint64_t **valid,
+                                                struct fx8_rotation **rotation)
+{
+    const size_t inputs = task->plan.n_inputs, words = fx8_bit_words(n);
+    *valid = calloc(inputs * words, sizeof **valid);
+    *rotation = exact(inputs * n * sizeof **rotation);
+    for (size_t input = 0; input < inputs; input++)
+        for (size_t t = 0; t < n; t++) {
+            if (task_valid(task, input, first + t))
+                fx8_bit_set(*valid + input * words, t);
+            if (task->rotation != NULL)
+                (*rotation)[input * n + t] =
+                    task->rotation[input * task->n_spectra + first + t];
+        }
+    return (struct fx8_engine_block){
+        .samples = task->samples + first * fx8_filterbank_row(&task->plan.bank),
+        .row_stride = task->row_stride,
+        .first_spectrum = (int64_t)first,
+        .n_spectra = n,
+        .valid = *valid,
+        .rotation = task->rotation != NULL ? *rotation : NULL,
+    };
+}
+
+/* Push a block, or import its spectra from `given`; export what it made. */
+static inline void run_block(const struct task *task, struct fx8_engine *engine,
+                             size_t first, size_t n,
+                             const struct outcome *given, struct outcome *o)
+{
+    const size_t inputs = task->plan.n_inputs;
+    const size_t channels = task->plan.bank.n_channels;
+    struct fx8_error error;
+    uint64_t *valid;
+    struct fx8_rotation *rotation;
+    struct fx8_engine_block block =
+        cut_block(task, first, n, &valid, &rotation);
+    struct fx8_ci8 *x8 =
+        o->x8 != NULL ? exact(channels * n * inputs * sizeof *x8) : NULL;
+    struct fx8_cf32 *x32 =
+        o->x32 != NULL ? exact(channels * n * inputs * sizeof *x32) : NULL;
+    const size_t bytes8 = n * inputs * sizeof *x8;
+    const size_t bytes32 = n * inputs * sizeof *x32;
+    if (given == NULL) {
+        must(cpu->push(engine, &block, &error), error);
+    } else {
+        for (size_t c = 0; c < channels; c++) {
+            const size_t at = (c * task->n_spectra + first) * inputs;
+            memcpy(x8 + c * n * inputs, given->x8 + at, bytes8);
+            memcpy(x32 + c * n * inputs, given->x32 + at, bytes32);
+        }
+        block.samples = NULL;
+        must(cpu->import_spectra(engine, &block, x8, x32, &error), error);
+    }
+    must(cpu->export_spectra(engine, x8, x32, &error), error);
+    for (size_t c = 0; c < channels; c++) {
+        const size_t at = (c * task->n_spectra + first) * inputs;
+        if (x8 != NULL)
+            memcpy(o->x8 + at, x8 + c * n * inputs, bytes8);
+        if (x32 != NULL)
+            memcpy(o->x32 + at, x32 + c * n * inputs, bytes32);
+    }
+    free(x8);
+    free(x32);
+    free(valid);
+    free(rotation);
+}
+
+/* One dump; the engine is used for a dump of rubbish before, so that what it
+ * leaves behind would show. */
+static inline struct outcome run_task(const struct task *task,
+                                      const struct outcome *given)
+{
+    const size_t inputs = task->plan.n_inputs;
+    const bool int8 = (task->plan.precisions & FX8_ENGINE_INT8) != 0;
+    const bool fp32 = (task->plan.precisions & FX8_ENGINE_FP32) != 0;
+    struct outcome o = {
+        .x8 = int8 ? exact(n_cells(task) * sizeof *o.x8) : NULL,
+        .x32 = fp32 ? exact(n_cells(task) * sizeof *o.x32) : NULL,
+        .sums8 = int8 ? exact(n_sums(task) * sizeof *o.sums8) : NULL,
+        .sums32 = fp32 ? exact(n_sums(task) * sizeof *o.sums32) : NULL,
+        .counts = exact(fx8_pair_count(inputs) * sizeof *o.counts),
+        .clips = exact(inputs * task->plan.bank.n_channels * sizeof *o.clips),
+    };
+    struct fx8_engine *engine;
+    struct fx8_error error;
+    must(cpu->open(&task->plan, &engine, &error), error);
+    for (size_t input = 0; input < inputs; input++)
+        must(cpu->set_gain(engine, input,
+                           task->gains + input * task->plan.bank.n_channels,
+                           &error),
+             error);
+    const size_t block = cpu->block_spectra(engine);
+    struct fx8_engine_dump dump = {o.sums8, o.sums32, o.counts, o.clips};
+    const size_t head = block < task->n_spectra ? block : task->n_spectra;
+    run_block(task, engine, 0, head, given, &o);
+    must(cpu->finish_dump(engine, &dump, &error), error);
+    for (size_t first = 0; first < task->n_spectra; first += block) {
+        const size_t rest = task->n_spectra - first;
+        run_block(task, engine, first, rest < block ? rest : block, given, &o);
+    }
+    must(cpu->finish_dump(engine, &dump, &error), error);
+    cpu->close(&engine);
+    assert_null(engine);
+    return o;
+}
+
+#endif

@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_engine.c -- the CPU engine, at every level of this machine and on
+ * several threads, against sums written down plainly: a direct DFT in double
+ * precision, products added one by one.
+ */
+#include <complex.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "validation/engine_task.h"
+
+/* A float spectrum is off by at most 16 roundings of its norm: one per
+ * tap in the FIR, two per halving of the length in the FFT, most of them on a
+ * part of the norm only. */
+#define SPECTRUM_ERROR (16 * 0x1p-24)
+
+/* --- the plain computation -------------------------------------------------
+ */
+
+/* X of one spectrum, double [n_channels]; returns the norm of what is folded,
+ * every term with its absolute value: errors are relative to it. */
+static double plain_spectrum(const struct task *task, size_t input, size_t t,
+                             double complex *x)
+{
+    const struct fx8_filterbank *bank = &task->plan.bank;
+    const size_t n = bank->fft_length, row = fx8_filterbank_row(bank);
+    const size_t n_parts = row / n;
+    double complex folded[80];
+    double square = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        double part[2] = {0, 0};
+        for (size_t p = 0; p < n_parts; p++) {
+            double size = 0.0;
+            for (size_t tap = 0; tap < bank->n_taps; tap++) {
+                const size_t at = tap * row + i * n_parts + p;
+                const double term =
+                    (double)task->coefficients[at] *
+                    task->samples[input * task->row_stride + t * row + at];
+                part[p] += term;
+                size += fabs(term);
+            }
+            square += size * size;
+        }
+        folded[i] = CMPLX(part[0], part[1]);
+    }
+    double complex turn[80];
+    for (size_t i = 0; i < n; i++)
+        turn[i] = cexp(CMPLX(0, -2 * M_PI * (double)i / (double)n));
+    for (size_t c = 0; c < bank->n_channels; c++) {
+        const size_t k =
+            bank->is_complex ? (c + n - bank->n_channels / 2) % n : c;
+        x[c] = 0.0;
+        for (size_t i = 0; i < n; i++)
+            x[c] += folded[i] * turn[k * i % n];
+    }
+    return sqrt(square);
+}
+
+/* The quantiser: one rounding of the product to float, then to the nearest
+ * even integer, clamped; returns whether it was. */
+static bool quantise(float value, float gain, int8_t *out)
+{
+    const float rounded = rintf(value * gain);
+    *out = (int8_t)fminf(fmaxf(rounded, -127.0f), 127.0f);
+    return fabsf(rounded) > 127.0f;
+}
+
+/* Exported spectra against the direct DFT; the INT8 ones also against the
+ * FP32 ones, bit for bit, and so the clips.  Masked spectra are zero. */
+static void check_spectra(const struct task *task, const struct outcome *o)
+{
+    const size_t inputs = task->plan.n_inputs;
+    const size_t channels = task->plan.bank.n_channels;
+    int64_t *clips = calloc(inputs * channels, sizeof *clips);
+    double complex x[40];
+    for (size_t input = 0; input < inputs; input++)
+        for (size_t t = 0; t < task->n_spectra; t++) {
+            const bool is_valid = task_valid(task, input, t);
+            const double norm =
+                is_valid ? plain_spectrum(task, input, t, x) : 0.0;
+            for (size_t c = 0; c < channels; c++) {
+                const size_t at = (c * task->n_spectra + t) * inputs + input;
+                const struct fx8_cf32 got = o->x32[at];
+                const double complex wanted = is_valid ? x[c] : 0.0;
+                assert_true(cabs(CMPLX(got.re, got.im) - wanted) <=
+                            SPECTRUM_ERROR * norm);
+                struct fx8_ci8 q = {0, 0};
+                const float gain = task->gains[input * channels + c];
+                const bool clips_re = quantise(got.re, gain, &q.re);
+                const bool clips_im = quantise(got.im, gain, &q.im);
+                clips[input * channels + c] += clips_re || clips_im;
+                assert_int_equal(o->x8[at].re, q.re);
+                assert_int_equal(o->x8[at].im, q.im);
+            }
+        }
+    assert_memory_equal(clips, o->clips, inputs * channels * sizeof *clips);
+    free(clips);
+}
+
+/* Sums of one pair and channel against products of the exported spectra. */
+static void check_pair(const struct task *task, const struct outcome *o,
+                       size_t c, size_t i, size_t j)
+{
+    const size_t inputs = task->plan.n_inputs, n = task->n_spectra;
+    int64_t re = 0, im = 0;
+    double sum_re = 0.0, sum_im = 0.0, size = 0.0;
+    for (size_t t = 0; t < n; t++) {
+        const size_t at = (c * n + t) * inputs;
+        const struct fx8_ci8 a = o->x8[at + i], b = o->x8[at + j];
+        re += a.re * b.re + a.im * b.im;
+        im += a.re * b.im - a.im * b.re;
+        const double p_re = o->x32[at + i].re, p_im = o->x32[at + i].im;
+        const double q_re = o->x32[at + j].re, q_im = o->x32[at + j].im;
+        sum_re += p_re * q_re + p_im * q_im;
+        sum_im += p_re * q_im - p_im * q_re;
+        size += sqrt((p_re * p_re + p_im * p_im) * (q_re * q_re + q_im * q_im));
+    }
+    const size_t at = 2 * (c * fx8_pair_count(inputs) + fx8_pair_index(i, j));
+    assert_int_equal(o->sums8[at], re);
+    assert_int_equal(o->sums8[at + 1], im);
+    const double error = 520 * 0x1p-24 * size; /* stated in operations.h */
+    assert_true(fabs(o->sums32[at] - sum_re) <= error);
+    assert_true(fabs(o->sums32[at + 1] - sum_im) <= error);
+}
+
+static void check_sums(const struct task *task, const struct outcome *o)
+{
+    for (size_t j = 0; j < task->plan.n_inputs; j++)
+        for (size_t i = 0; i <= j; i++) {
+            int64_t count = 0;
+            for (size_t t = 0; t < task->n_spectra; t++)
+                count += task_valid(task, i, t) && task_valid(task, j, t);
+            assert_int_equal(o->counts[fx8_pair_index(i, j)], count);
+            for (size_t c = 0; c < task->plan.bank.n_channels; c++)
+                check_pair(task, o, c, i, j);
+        }
+}
+
+/* Equal bit for bit, spectra, sums, counts and clips. */
+static void check_equal(const struct task *task, const struct outcome *a,
+                        const struct outcome *b, bool has_fp32)
+{
+    const size_t inputs = task->plan.n_inputs;
+    assert_memory_equal(a->x8, b->x8, n_cells(task) * sizeof *a->x8);
+    assert_memory_equal(a->sums8, b->sums8, n_sums(task) * sizeof *a->sums8);
+    assert_memory_equal(a->counts, b->counts,
+                        fx8_pair_count(inputs) * sizeof *a->counts);
+    if (!has_fp32)
+        return;
+    assert_memory_equal(a->x32, b->x32, n_cells(task) * sizeof *a->x32);
+    assert_memory_equal(a->sums32, b->sums32, n_sums(task) * sizeof *a->sums32);
+}
+
+/* Every level, on one thread and several: spectra and integers equal bit for
+ * bit, FP32 sums equal for one level and within the bound between levels. */
+static void check_levels(struct task *task, size_t n_threads,
+                         void (*check)(const struct task *,
+                                       const struct outcome *))
+{
+    struct outcome first = {0};
+    for (size_t index = 0; index < fx8_operations_levels(); index++) {
+        if (fx8_operations_level(index) == NULL)
+            continue;
+        task->plan.kernel = fx8_operations_level(index)->name;
+        task->plan.n_threads = 1;
+        struct outcome one = run_task(task, NULL);
+        check_sums(task, &one);
+        if (index == 0 && check != NULL)
+            check(task, &one);
+        task->plan.n_threads = n_threads;
+        struct outcome several = run_task(task, NULL);
+        check_equal(task, &one, &several, true);
+        assert_memory_equal(one.clips, several.clips,
+                            task->plan.n_inputs * task->plan.bank.n_channels *
+                                sizeof *one.clips);
+        struct outcome again = run_task(task, &one);
+        check_equal(task, &one, &again, true);
+        clear_outcome(&again);
+        clear_outcome(&several);
+        if (index == 0) {
+            first = one;
+            continue;
+        }
+        check_equal(task, &first, &one, false);
+        assert_memory_equal(first.x32, one.x32,
+                            n_cells(task) * sizeof *first.x32);
+        clear_outcome(&one);
+    }
+    clear_outcome(&first);
+}
+
+/* --- tests -----------------------------------------------------------------
+ */
+
+static void spectra_and_sums_of_many_shapes(void **state)
+{
+    (void)state;
+    static const size_t inputs[] = {1, 2, 3, 5, 17};
+    static const size_t channels[] = {1, 2, 3, 5, 8, 16, 33};
+    static const size_t taps[] = {1, 3, 8};
+    static const size_t spectra[] = {1, 31, 32, 33, 63, 64, 65, 97};
+    struct generator g = {11};
+    size_t turn = 0;
+    for (size_t i = 0; i < 5; i++)
+        for (size_t c = 0; c < 7; c++)
+            for (size_t p = 0; p < 3; p++)
+                for (size_t is_complex = 0; is_complex < 2; is_complex++) {
+                    turn++;
+                    struct task task =
+                        make_task(inputs[i], is_complex, channels[c], taps[p],
+                                  spectra[turn % 8], turn / 2 % 4, false, &g);
+                    check_levels(&task, 2 + turn % 2, check_spectra);
+                    clear_task(&task);
+                }
+}
+
+/* Blocks of 2048 spectra, the last one ragged: sums go on over borders, FFT
+ * batches begin anew with them. */
+static void several_blocks_per_dump(void **state)
+{
+    (void)state;
+    struct generator g = {12};
+    for (size_t mask = 0; mask < 3; mask++) {
+        struct task task =
+            make_task(3, mask % 2, 2, 3, 2 * 2048 + 45, mask, false, &g);
+        struct fx8_engine *engine;
+        struct fx8_error error;
+        must(cpu->open(&task.plan, &engine, &error), error);
+        assert_int_equal(cpu->block_spectra(engine), 2048);
+        cpu->close(&engine);
+        check_levels(&task, 3, check_spectra);
+        clear_task(&task);
+    }
+}
+
+static void one_precision_equals_both(void **state)
+{
+    (void)state;
+    struct generator g = {13};
+    struct task task = make_task(5, true, 8, 3, 70, 1, false, &g);
+    struct outcome both = run_task(&task, NULL);
+    task.plan.precisions = FX8_ENGINE_INT8;
+    struct outcome int8 = run_task(&task, NULL);
+    task.plan.precisions = FX8_ENGINE_FP32;
+    struct outcome fp32 = run_task(&task, NULL);
+    check_equal(&task, &both, &int8, false);
+    assert_memory_equal(both.x32, fp32.x32, n_cells(&task) * sizeof *both.x32);
+    assert_memory_equal(both.sums32, fp32.sums32,
+                        n_sums(&task) * sizeof *both.sums32);
+    clear_outcome(&both);
+    clear_outcome(&int8);
+    clear_outcome(&fp32);
+    clear_task(&task);
+}
+
+/* Method none: the recorded integers, exact in both precisions. */
+static void check_none(const struct task *task, const struct outcome *o)
+{
+    const size_t inputs = task->plan.n_inputs;
+    for (size_t input = 0; input < inputs; input++) {
+        assert_int_equal(o->clips[input], 0);
+        for (size_t t = 0; t < task->n_spectra; t++) {
+            const size_t at = t * inputs + input;
+            const int8_t *sample =
+                task->samples + input * task->row_stride + 2 * t;
+            const bool is_valid = task_valid(task, input, t);
+            assert_int_equal(o->x8[at].re, is_valid ? sample[0] : 0);
+            assert_int_equal(o->x8[at].im, is_valid ? sample[1] : 0);
+            assert_true(o->x32[at].re == (float)o->x8[at].re);
+            assert_true(o->x32[at].im == (float)o->x8[at].im);
+        }
+    }
+    for (size_t i = 0; i < n_sums(task); i++)
+        assert_true(o->sums32[i] == (double)o->sums8[i]);
+}
+
+static void method_none_is_exact(void **state)
+{
+    (void)state;
+    struct generator g = {14};
+    static const size_t inputs[] = {1, 2, 3, 5, 17};
+    for (size_t i = 0; i < 5; i++)
+        for (size_t mask = 0; mask < 4; mask++) {
+            struct task task = make_task(inputs[i], true, 1, 1, 600 + 33 * mask,
+                                         mask, true, &g);
+            check_levels(&task, 1 + mask % 3, check_none);
+            clear_task(&task);
+        }
+}
+
+/* Full scale for more spectra than an int32 holds: 2 * 128 * 128 each. */
+static void long_dumps_are_folded(void **state)
+{
+    (void)state;
+    struct generator g = {15};
+    static const size_t lengths[] = {63487, 63488, 65535, 65536, 200001};
+    for (size_t i = 0; i < 5; i++) {
+        struct task task = make_task(4, true, 1, 1, lengths[i], 0, true, &g);
+        for (size_t k = 0; k < 4 * task.row_stride; k++) /* the fourth: -i */
+            task.samples[k] =
+                (int8_t)(k >= 3 * task.row_stride && k % 2 == 0 ? 127 : -128);
+        for (size_t index = 0; index < fx8_operations_levels(); index++) {
+            if (fx8_operations_level(index) == NULL)
+                continue;
+            task.plan.kernel = fx8_operations_level(index)->name;
+            task.plan.n_threads = 1 + index;
+            struct outcome o = run_task(&task, NULL);
+            const int64_t n = (int64_t)lengths[i];
+            for (size_t pair = 0; pair < 10; pair++) {
+                const int64_t re = pair < 6   ? 2 * 128 * 128
+                                   : pair < 9 ? 128 * (128 - 127)
+                                              : 128 * 128 + 127 * 127;
+                const int64_t im = pair < 6 || pair == 9 ? 0 : 128 * 255;
+                assert_int_equal(o.counts[pair], n);
+                assert_int_equal(o.sums8[2 * pair], n * re);
+                assert_int_equal(o.sums8[2 * pair + 1], n * im);
+                assert_true(o.sums32[2 * pair] == (double)(n * re));
+                assert_true(o.sums32[2 * pair + 1] == (double)(n * im));
+            }
+            clear_outcome(&o);
+        }
+        clear_task(&task);
+    }
+}
+
+/* Phase and slope as written, in turns, also where they are huge. */
+static void rotation_by_phase_and_slope(void **state)
+{
+    (void)state;
+    struct generator g = {16};
+    static const double scales[] = {0.0, 0.5, 3.0, 1e6, 1e10};
+    for (size_t i = 0; i < 10; i++) {
+        const double scale = scales[i / 2];
+        struct task task = make_task(3, i % 2, 5, 3, 45, i % 2, false, &g);
+        struct outcome plain = run_task(&task, NULL);
+        task.rotation = exact(3 * 45 * sizeof *task.rotation);
+        for (size_t k = 0; k < 3 * 45; k++) {
+            task.rotation[k].phase_turns =
+                scale * (double)random_in(&g, -999999, 999999) / 1e6;
+            task.rotation[k].slope_turns =
+                scale * (double)random_in(&g, -999999, 999999) / 3e7;
+        }
+        struct outcome turned = run_task(&task, NULL);
+        check_sums(&task, &turned);
+        for (size_t at = 0; at < n_cells(&task); at++) {
+            const size_t c = at / (45 * 3);
+            const struct fx8_rotation *r =
+                &task.rotation[at % 3 * 45 + at / 3 % 45];
+            const long double turns =
+                (long double)r->phase_turns + (long double)c * r->slope_turns;
+            const double angle = (double)(2 * M_PIl * (turns - rintl(turns)));
+            const double complex x = CMPLX(plain.x32[at].re, plain.x32[at].im);
+            /* three roundings of floats, and one of the turns to double */
+            const double error = 4 * 0x1p-24 + 8 * scale * 0x1p-53 * 2 * M_PI;
+            assert_true(cabs(CMPLX(turned.x32[at].re, turned.x32[at].im) -
+                             x * cexp(CMPLX(0, angle))) <= error * cabs(x));
+            int8_t re;
+            quantise(turned.x32[at].re, task.gains[at % 3 * 5 + c], &re);
+            assert_int_equal(turned.x8[at].re, re);
+        }
+        clear_outcome(&plain);
+        clear_outcome(&turned);
+        clear_task(&task);
+    }
+}
+
+/* A block in which nothing is valid adds nothing and leaves zeros. */
+static void blocks_without_a_valid_spectrum(void **state)
+{
+    (void)state;
+    struct generator g = {17};
+    for (size_t is_none = 0; is_none < 2; is_none++) {
+        struct task task = make_task(3, true, 1, 1, 2048 + 64, 0, is_none, &g);
+        const size_t words = fx8_bit_words(task.n_spectra);
+        for (size_t input = 0; input < 3; input++) /* the first block: none */
+            memset(task.valid + input * words, 0, 2048 / 8);
+        struct outcome o = run_task(&task, NULL);
+        check_sums(&task, &o);
+        assert_int_equal(o.counts[0], 64);
+        for (size_t i = 0; i < 2048 * 3; i++) {
+            assert_int_equal(o.x8[i].re, 0);
+            assert_int_equal(o.x8[i].im, 0);
+            assert_true(o.x32[i].re == 0.0f && o.x32[i].im == 0.0f);
+        }
+        memset(task.valid, 0, 3 * words * sizeof *task.valid);
+        clear_outcome(&o);
+        o = run_task(&task, NULL);
+        for (size_t i = 0; i < n_sums(&task); i++) {
+            assert_int_equal(o.sums8[i], 0);
+            assert_true(o.sums32[i] == 0.0);
+        }
+        assert_int_equal(o.counts[5], 0);
+        assert_int_equal(o.clips[2], 0);
+        clear_outcome(&o);
+        clear_task(&task);
+    }
+}
+
+static void power_of_single_spectra(void **state)
+{
+    (void)state;
+    struct generator g = {18};
+    for (size_t is_complex = 0; is_complex < 2; is_complex++) {
+        struct task task = make_task(3, is_complex, 5, 3, 70, 1, false, &g);
+        task.plan.n_threads = 2;
+        struct fx8_engine *engine;
+        struct fx8_error error;
+        must(cpu->open(&task.plan, &engine, &error), error);
+        uint64_t *valid;
+        struct fx8_rotation *rotation;
+        const struct fx8_engine_block block =
+            cut_block(&task, 0, 70, &valid, &rotation);
+        for (size_t i = 0; i < 3 * 70; i++) {
+            float power[5];
+            memset(power, GARBAGE, sizeof power);
+            must(cpu->measure_power(engine, &block, i % 3, i / 3, i % 2, power,
+                                    &error),
+                 error);
+            double complex x[5];
+            const double norm = plain_spectrum(&task, i % 3, i / 3, x);
+            for (size_t c = 0; c < 5; c++) {
+                const double size = cabs(x[c]);
+                assert_true(fabs(power[c] - size * size) <=
+                            SPECTRUM_ERROR * norm * (2 * size + norm));
+            }
+        }
+        cpu->close(&engine);
+        free(valid);
+        free(rotation);
+        clear_task(&task);
+    }
+}
+
+/* --- refusals --------------------------------------------------------------
+ */
+
+static void what_an_engine_refuses(void **state)
+{
+    (void)state;
+    struct generator g = {19};
+    struct task task = make_task(2, true, 1, 1, 40, 0, true, &g);
+    task.plan.precisions = FX8_ENGINE_INT8;
+    struct fx8_engine *engine;
+    struct fx8_error error;
+    must(cpu->open(&task.plan, &engine, &error), error);
+    uint64_t *valid;
+    struct fx8_rotation *rotation;
+    const struct fx8_engine_block block =
+        cut_block(&task, 0, 40, &valid, &rotation);
+    float power;
+    must_fail(cpu->measure_power(engine, &block, 0, 0, 0, &power, &error),
+              error, FX8_ERR_USAGE,
+              "engine: method none: has no levels to measure");
+    struct fx8_cf32 x32[80] = {{0, 0}};
+    must_fail(cpu->export_spectra(engine, NULL, x32, &error), error,
+              FX8_ERR_USAGE,
+              "engine: spectra of a precision that was not planned");
+    must_fail(cpu->import_spectra(engine, &block, NULL, x32, &error), error,
+              FX8_ERR_USAGE,
+              "engine: spectra of a precision that was not planned");
+    cpu->close(&engine);
+    cpu->close(&engine);
+    task.plan.kernel = "mmx";
+    engine = (void *)&task;
+    must_fail(cpu->open(&task.plan, &engine, &error), error, FX8_ERR_USAGE,
+              "kernel: mmx: expected auto, reference, avx2 or avx512");
+    assert_null(engine);
+    free(valid);
+    free(rotation);
+    clear_task(&task);
+}
+
+/* The limit's figure is the least that will do, and no more. */
+static void a_memory_limit_names_its_figures(void **state)
+{
+    (void)state;
+    struct generator g = {20};
+    struct task task = make_task(40, true, 33, 4, 3000, 0, false, &g);
+    struct fx8_engine *engine;
+    struct fx8_error error;
+    task.plan.memory_limit = (size_t)1 << 20;
+    assert_int_equal(cpu->open(&task.plan, &engine, &error), FX8_ERR_SYSTEM);
+    assert_null(engine);
+    size_t least = 0;
+    char expected[FX8_ERROR_MESSAGE_SIZE];
+    assert_int_equal(sscanf(error.message,
+                            "correlator.memory_limit_mib: 1 MiB: expected at "
+                            "least %zu MiB",
+                            &least),
+                     1);
+    assert_true(least > 8 && least < 64);
+    task.plan.memory_limit = (least - 1) << 20;
+    snprintf(expected, sizeof expected,
+             "correlator.memory_limit_mib: %zu MiB: expected at least %zu MiB "
+             "for 40 inputs, 33 channels and blocks of 1024 spectra",
+             least - 1, least);
+    must_fail(cpu->open(&task.plan, &engine, &error), error, FX8_ERR_SYSTEM,
+              expected);
+    task.plan.memory_limit = least << 20;
+    must(cpu->open(&task.plan, &engine, &error), error);
+    assert_int_equal(cpu->block_spectra(engine), 1024);
+    cpu->close(&engine);
+    task.plan.n_threads = 16; /* block sizes are a matter of results */
+    task.plan.memory_limit = 0;
+    must(cpu->open(&task.plan, &engine, &error), error);
+    assert_int_equal(cpu->block_spectra(engine), 1024);
+    cpu->close(&engine);
+    clear_task(&task);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(spectra_and_sums_of_many_shapes),
+        cmocka_unit_test(several_blocks_per_dump),
+        cmocka_unit_test(one_precision_equals_both),
+        cmocka_unit_test(method_none_is_exact),
+        cmocka_unit_test(long_dumps_are_folded),
+        cmocka_unit_test(rotation_by_phase_and_slope),
+        cmocka_unit_test(blocks_without_a_valid_spectrum),
+        cmocka_unit_test(power_of_single_spectra),
+        cmocka_unit_test(what_an_engine_refuses),
+        cmocka_unit_test(a_memory_limit_names_its_figures),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,572 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_stream.c -- the stream against an oracle that knows every sample: what
+ * is held, what is missing, which spectra are ready, valid and not all zero.
+ * Blocks are of exact size, for the address checker; they come in any size
+ * and layout, overlap and leave gaps.
+ */
+#include "config/shape.h"
+#include "correlator/stream.h"
+#include "validation/testing.h"
+
+#define MOST_INPUTS  4
+#define MOST_SAMPLES 400
+
+/* --- a recording and its oracle --------------------------------------------
+ */
+
+struct span {
+    int64_t first, n;
+};
+
+struct recording {
+    struct fx8_stream_shape shape;
+    int64_t first_sample;
+    int8_t samples[MOST_INPUTS][MOST_SAMPLES][2];
+    struct span blocks[MOST_SAMPLES];
+    size_t n_blocks;
+    struct fx8_run runs[16];
+    size_t n_runs;
+    /* derived */
+    bool delivered[MOST_SAMPLES];
+    bool missing[MOST_INPUTS][MOST_SAMPLES];
+    int64_t end; /* behind the last sample delivered */
+};
+
+static bool is_marker(const struct recording *r, size_t input, int64_t t)
+{
+    const int8_t *s = r->samples[input][t];
+    return r->shape.has_marker && s[0] == r->shape.marker_value &&
+           (r->shape.sample_size == 1 || s[1] == r->shape.marker_value);
+}
+
+/* Start of the run of markers that ends before `end`; `end`: none. */
+static int64_t marker_start(const struct recording *r, size_t input,
+                            int64_t end)
+{
+    int64_t start = end;
+    while (start > 0 && r->delivered[start - 1] &&
+           is_marker(r, input, start - 1))
+        start--;
+    return start;
+}
+
+static void derive(struct recording *r)
+{
+    r->end = 0;
+    memset(r->delivered, 0, sizeof r->delivered);
+    for (size_t b = 0; b < r->n_blocks; b++) {
+        const int64_t end = r->blocks[b].first + r->blocks[b].n;
+        for (int64_t t = r->blocks[b].first; t < end; t++)
+            if (t >= r->end) /* what was passed over stays missing */
+                r->delivered[t] = true;
+        r->end = end > r->end ? end : r->end;
+    }
+    assert_true(r->end <= MOST_SAMPLES);
+    for (size_t input = 0; input < r->shape.n_inputs; input++) {
+        for (int64_t t = 0; t < r->end; t++)
+            r->missing[input][t] = !r->delivered[t];
+        for (size_t i = 0; i < r->n_runs; i++)
+            for (int64_t k = 0; k < r->runs[i].n_samples; k++)
+                if ((r->runs[i].input < 0 ||
+                     r->runs[i].input == (int64_t)input) &&
+                    r->runs[i].first_sample + k < r->end)
+                    r->missing[input][r->runs[i].first_sample + k] = true;
+        for (int64_t end = r->end; end > 0; end--) {
+            if (end < r->end && r->delivered[end] && is_marker(r, input, end))
+                continue; /* not the end of its run */
+            const int64_t start = marker_start(r, input, end);
+            if (end - start >= r->shape.marker_run)
+                for (int64_t t = start; t < end; t++)
+                    r->missing[input][t] = true;
+        }
+    }
+}
+
+/* What a row must hold of a sample: zero where nothing was delivered. */
+static int8_t held_value(const struct recording *r, size_t input, int64_t t,
+                         size_t part)
+{
+    return (int8_t)(r->delivered[t] ? r->samples[input][t][part] : 0);
+}
+
+static bool is_valid(const struct recording *r, size_t input, int64_t first)
+{
+    for (int64_t t = first; t < first + r->shape.window; t++)
+        if (r->missing[input][t])
+            return false;
+    return true;
+}
+
+static bool has_signal(const struct recording *r, size_t input, int64_t first)
+{
+    for (int64_t t = first; t < first + r->shape.window; t++)
+        for (size_t part = 0; part < r->shape.sample_size; part++)
+            if (held_value(r, input, t, part) != 0)
+                return true;
+    return false;
+}
+
+/* Spectra that are ready when the stream starts at `first` and has taken
+ * samples up to `next`. */
+static size_t ready_spectra(const struct recording *r, int64_t first,
+                            int64_t next, bool has_ended)
+{
+    int64_t decided = next;
+    for (size_t input = 0; input < r->shape.n_inputs && !has_ended; input++) {
+        const int64_t start = marker_start(r, input, next);
+        if (next - start < r->shape.marker_run && start < decided)
+            decided = start;
+    }
+    if (decided - first < r->shape.window)
+        return 0;
+    return (size_t)((decided - first - r->shape.window) / r->shape.step + 1);
+}
+
+/* --- the stream under test --------------------------------------------------
+ */
+
+struct run {
+    const struct recording *recording;
+    struct generator *generator;
+    struct fx8_stream *stream;
+    int64_t first; /* of the first spectrum not taken */
+    bool has_ended;
+};
+
+/* Everything that the stream says of its first `n` spectra. */
+static void check_spectra(const struct run *run, size_t n)
+{
+    const struct recording *r = run->recording;
+    const size_t n_words = fx8_bit_words(n);
+    uint64_t *valid = exact(r->shape.n_inputs * n_words * sizeof *valid);
+    fx8_stream_validity(run->stream, n, valid);
+    for (size_t input = 0; input < r->shape.n_inputs; input++) {
+        const int8_t *row = fx8_stream_row(run->stream, input);
+        assert_ptr_equal(row, fx8_stream_row(run->stream, 0) +
+                                  input * fx8_stream_row_stride(run->stream));
+        const int64_t end = (int64_t)(n - 1) * r->shape.step + r->shape.window;
+        for (int64_t t = 0; t < end; t++)
+            for (size_t part = 0; part < r->shape.sample_size; part++)
+                assert_int_equal(row[(size_t)t * r->shape.sample_size + part],
+                                 held_value(r, input, run->first + t, part));
+        const uint64_t *bits = valid + input * n_words;
+        for (size_t t = 0; t < n_words * 64; t++) {
+            const int64_t at = run->first + (int64_t)t * r->shape.step;
+            assert_int_equal(fx8_bit_get(bits, t),
+                             t < n && is_valid(r, input, at));
+        }
+        const size_t from = random_below(run->generator, n + 1);
+        size_t expected = from;
+        for (; expected < n; expected++) {
+            const int64_t at = run->first + (int64_t)expected * r->shape.step;
+            if (is_valid(r, input, at) && has_signal(r, input, at))
+                break;
+        }
+        assert_int_equal(
+            fx8_stream_first_signal(run->stream, input, bits, from, n),
+            expected);
+    }
+    free(valid);
+}
+
+/* Look at what is ready and take some of it; `all`: until nothing is left. */
+static void take_some(struct run *run, bool all)
+{
+    const struct recording *r = run->recording;
+    for (;;) {
+        const size_t ready = fx8_stream_ready(run->stream);
+        assert_int_equal(ready,
+                         ready_spectra(r, run->first,
+                                       fx8_stream_next_sample(run->stream),
+                                       run->has_ended));
+        if (ready == 0)
+            return;
+        const size_t n = 1 + random_below(run->generator, ready);
+        check_spectra(run, n);
+        fx8_stream_take(run->stream, n);
+        run->first += (int64_t)n * r->shape.step;
+        if (!all)
+            return;
+    }
+}
+
+/* Go on with a copy, or make one and drop it: either must change nothing. */
+static void copy_stream(struct run *run)
+{
+    struct fx8_stream *copy = (void *)run;
+    struct fx8_error error;
+    must(fx8_stream_copy(run->stream, &copy, &error), error);
+    if (random_below(run->generator, 2) == 0) {
+        struct fx8_stream *swapped = run->stream;
+        run->stream = copy;
+        copy = swapped;
+    }
+    fx8_stream_close(&copy);
+    assert_null(copy);
+}
+
+/* The samples of a block in memory of their own, in one of three layouts, and
+ * the runs that touch it, in any order, not cut. */
+static struct fx8_block make_block(const struct recording *r,
+                                   struct generator *generator,
+                                   struct span span, ptrdiff_t *offset,
+                                   struct fx8_run *runs, int8_t **memory)
+{
+    const size_t size = r->shape.sample_size, inputs = r->shape.n_inputs;
+    const size_t n = (size_t)span.n;
+    *memory = exact(n * inputs * size);
+    const size_t layout = random_below(generator, 3);
+    ptrdiff_t stride = (ptrdiff_t)size, origin = 0;
+    if (layout == 1) /* [time][input] */
+        stride = (ptrdiff_t)(inputs * size);
+    if (layout == 2 && n > 0) { /* backwards */
+        stride = -(ptrdiff_t)size;
+        origin = (ptrdiff_t)((n - 1) * size);
+    }
+    for (size_t input = 0; input < inputs; input++) {
+        offset[input] = (ptrdiff_t)(input * size * (layout == 1 ? 1 : n));
+        for (size_t t = 0; t < n; t++)
+            memcpy(*memory + origin + offset[input] + (ptrdiff_t)t * stride,
+                   r->samples[input][span.first + (int64_t)t], size);
+    }
+    size_t n_runs = 0;
+    for (size_t i = 0; i < r->n_runs; i++) {
+        runs[n_runs] = r->runs[i];
+        const size_t other = random_below(generator, ++n_runs);
+        const struct fx8_run swapped = runs[other];
+        runs[other] = runs[n_runs - 1];
+        runs[n_runs - 1] = swapped;
+    }
+    return (struct fx8_block){*memory + origin, offset, stride, span.first,
+                              span.n,           runs,   n_runs};
+}
+
+static void push_block(struct run *run, struct span span)
+{
+    struct fx8_error error;
+    ptrdiff_t offset[MOST_INPUTS];
+    struct fx8_run runs[16];
+    int8_t *memory;
+    const struct fx8_block block =
+        make_block(run->recording, run->generator, span, offset, runs, &memory);
+    const int64_t end = span.first + span.n;
+    int64_t before;
+    do {
+        before = fx8_stream_next_sample(run->stream);
+        must(fx8_stream_append(run->stream, &block, &error), error);
+        if (random_below(run->generator, 8) == 0)
+            copy_stream(run);
+        const bool is_stuck = fx8_stream_next_sample(run->stream) == before;
+        take_some(run, is_stuck);
+    } while (fx8_stream_next_sample(run->stream) < end);
+    free(memory);
+}
+
+/* Everything delivered, everything compared. */
+static void check_recording(struct recording *r, struct generator *generator)
+{
+    derive(r);
+    struct fx8_error error;
+    struct run run = {r, generator, NULL, r->first_sample, false};
+    r->shape.operations = fx8_operations_level(0);
+    must(fx8_stream_open(&r->shape, r->first_sample, &run.stream, &error),
+         error);
+    for (size_t b = 0; b < r->n_blocks; b++)
+        push_block(&run, r->blocks[b]);
+    fx8_stream_end(run.stream);
+    run.has_ended = true;
+    take_some(&run, true);
+    assert_true(r->end - run.first < r->shape.window);
+    fx8_stream_close(&run.stream);
+    assert_null(run.stream);
+}
+
+/* --- random recordings ------------------------------------------------------
+ */
+
+/* Bursts of markers about as long as matters, between other values. */
+static void fill(struct recording *r, struct generator *g)
+{
+    const int8_t marker = (int8_t)r->shape.marker_value;
+    for (size_t input = 0; input < MOST_INPUTS; input++)
+        for (int64_t t = 0; t < MOST_SAMPLES;) {
+            const size_t kind = random_below(g, 4);
+            int64_t n = kind == 0   ? random_in(g, 1, 2 * r->shape.marker_run)
+                        : kind == 1 ? random_in(g, r->shape.marker_run - 1,
+                                                r->shape.marker_run + 1)
+                                    : random_in(g, 1, 30);
+            for (; n > 0 && t < MOST_SAMPLES; n--, t++)
+                for (size_t part = 0; part < 2; part++)
+                    r->samples[input][t][part] =
+                        kind < 2    ? marker
+                        : kind == 2 ? 0
+                                    : (int8_t)random_in(g, -128, 127);
+            /* one part alone is no marker of a complex sample */
+            if (t < MOST_SAMPLES && random_below(g, 2) == 0) {
+                r->samples[input][t][0] = marker;
+                r->samples[input][t++][1] = (int8_t)(marker ^ 1);
+            }
+        }
+}
+
+static void cut_blocks(struct recording *r, struct generator *g)
+{
+    const int64_t size = random_in(g, 1, 90);
+    int64_t at = random_in(g, 0, 20);
+    r->n_blocks = 0;
+    for (;;) {
+        int64_t first = at;
+        if (r->n_blocks > 0 && random_below(g, 6) == 0)
+            first += random_in(g, 1, 40); /* a gap */
+        else if (random_below(g, 4) == 0)
+            first -= random_in(g, 0, at < 30 ? at : 30); /* an overlap */
+        const int64_t n = random_in(g, first > at ? 1 : 0, size);
+        if (first + n > MOST_SAMPLES || r->n_blocks == MOST_SAMPLES)
+            return;
+        r->blocks[r->n_blocks++] = (struct span){first, n};
+        at = first + n > at ? first + n : at;
+    }
+}
+
+static void random_recordings(void **state)
+{
+    (void)state;
+    static struct recording r;
+    struct generator g = {20240917};
+    static const int markers[] = {0, -128, 127, 5};
+    for (int i = 0; i < 4000; i++) {
+        const int64_t step = random_in(&g, 1, 7);
+        r.shape = (struct fx8_stream_shape){
+            .n_inputs = 1 + random_below(&g, MOST_INPUTS),
+            .sample_size = 1 + random_below(&g, 2),
+            .step = step,
+            .window = step * random_in(&g, 1, 4),
+            .most_spectra = 1 + random_below(&g, i % 2 == 0 ? 6 : 150),
+            .has_marker = random_below(&g, 4) != 0,
+            .marker_value = markers[random_below(&g, 4)],
+            .marker_run = random_in(&g, 1, 24),
+            .n_threads = 1,
+        };
+        r.first_sample = random_below(&g, 2) == 0 ? 0 : random_in(&g, 1, 60);
+        fill(&r, &g);
+        cut_blocks(&r, &g);
+        r.n_runs = random_below(&g, 6);
+        for (size_t k = 0; k < r.n_runs; k++)
+            r.runs[k] = (struct fx8_run){
+                random_in(&g, 0, MOST_SAMPLES - 60), random_in(&g, 0, 50),
+                random_in(&g, -1, (int64_t)r.shape.n_inputs - 1)};
+        check_recording(&r, &g);
+    }
+}
+
+/* --- single cases ------------------------------------------------------------
+ */
+
+/* One real input, step and window 1, samples 1 but for markers of value 0 in
+ * [first, first + n); blocks of `size` up to `end`. */
+static void mark(struct recording *r, int64_t first, int64_t n, int64_t size,
+                 int64_t end)
+{
+    *r = (struct recording){
+        .shape = {.n_inputs = 1,
+                  .sample_size = 1,
+                  .step = 1,
+                  .window = 1,
+                  .most_spectra = 8,
+                  .has_marker = true,
+                  .marker_value = 0,
+                  .marker_run = 8,
+                  .n_threads = 1},
+    };
+    for (int64_t t = 0; t < MOST_SAMPLES; t++)
+        r->samples[0][t][0] = !(t >= first && t < first + n);
+    for (int64_t t = 0; t < end; t += size)
+        r->blocks[r->n_blocks++] =
+            (struct span){t, size < end - t ? size : end - t};
+}
+
+static size_t missing_samples(const struct recording *r)
+{
+    size_t n = 0;
+    for (int64_t t = r->first_sample; t < r->end; t++)
+        n += r->missing[0][t];
+    return n;
+}
+
+static void runs_of_markers_at_their_borders(void **state)
+{
+    (void)state;
+    static struct recording r;
+    struct generator g = {7};
+    static const struct {
+        int64_t first, n, first_sample, end;
+        size_t missing;
+    } cases[] = {
+        {20, 8, 0, 60, 8},   /* exactly long enough */
+        {20, 7, 0, 60, 0},   /* one short */
+        {0, 8, 0, 60, 8},    /* at the beginning */
+        {52, 8, 0, 60, 8},   /* at the end */
+        {53, 7, 0, 60, 0},   /* at the end, one short */
+        {15, 8, 20, 60, 3},  /* begun before the first sample */
+        {15, 7, 20, 60, 0},  /* the same, one short */
+        {13, 8, 20, 60, 1},  /* one sample reaches in */
+        {12, 8, 20, 60, 0},  /* none reaches in */
+        {0, 60, 20, 60, 40}, /* nothing else */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int64_t size = 1; size <= 60; size++) {
+            mark(&r, cases[i].first, cases[i].n, size, cases[i].end);
+            r.first_sample = cases[i].first_sample;
+            check_recording(&r, &g);
+            assert_int_equal(missing_samples(&r), cases[i].missing);
+        }
+}
+
+static void a_gap_ends_a_run_of_markers(void **state)
+{
+    (void)state;
+    static struct recording r;
+    struct generator g = {8};
+    mark(&r, 20, 14, 60, 60);
+    r.n_blocks = 2; /* 7 markers, 3 samples that never came, 4 markers */
+    r.blocks[0] = (struct span){0, 27};
+    r.blocks[1] = (struct span){30, 30};
+    check_recording(&r, &g);
+    assert_int_equal(missing_samples(&r), 3);
+}
+
+static void a_run_of_a_block_ends_with_it(void **state)
+{
+    (void)state;
+    static const int8_t samples[4] = {1, 1, 1, 1};
+    static const ptrdiff_t offset[1] = {0};
+    const struct fx8_run runs[] = {{-50, 52, -1}, {3, INT64_MAX, 0}};
+    const struct fx8_block blocks[] = {{samples, offset, 1, 0, 4, runs, 2},
+                                       {samples, offset, 1, 4, 4, NULL, 0}};
+    const struct fx8_stream_shape shape = {
+        .n_inputs = 1,
+        .sample_size = 1,
+        .step = 1,
+        .window = 1,
+        .most_spectra = 8,
+        .n_threads = 1,
+        .operations = fx8_operations_level(0),
+    };
+    struct fx8_stream *stream;
+    struct fx8_error error;
+    must(fx8_stream_open(&shape, 0, &stream, &error), error);
+    for (size_t b = 0; b < 2; b++)
+        must(fx8_stream_append(stream, &blocks[b], &error), error);
+    assert_int_equal(fx8_stream_ready(stream), 8);
+    uint64_t valid = UINT64_MAX;
+    fx8_stream_validity(stream, 8, &valid);
+    assert_int_equal(valid, 0xf4);
+    fx8_stream_close(&stream);
+    fx8_stream_close(&stream);
+}
+
+static void a_run_names_an_input_that_exists(void **state)
+{
+    (void)state;
+    static const int8_t samples[4] = {1, 1, 1, 1};
+    static const ptrdiff_t offset[2] = {0, 0};
+    static const int64_t wrong[] = {-2, 2, INT64_MAX};
+    static const char *const texts[] = {
+        "block: missing stretch of input -2: expected -1 to 1",
+        "block: missing stretch of input 2: expected -1 to 1",
+        "block: missing stretch of input 9223372036854775807: expected -1 to 1",
+    };
+    const struct fx8_stream_shape shape = {
+        .n_inputs = 2,
+        .sample_size = 1,
+        .step = 1,
+        .window = 1,
+        .most_spectra = 8,
+        .n_threads = 1,
+        .operations = fx8_operations_level(0),
+    };
+    for (size_t i = 0; i < 3; i++) {
+        const struct fx8_run run = {1, 1, wrong[i]};
+        const struct fx8_block block = {samples, offset, 1, 0, 4, &run, 1};
+        struct fx8_stream *stream;
+        struct fx8_error error;
+        must(fx8_stream_open(&shape, 0, &stream, &error), error);
+        must_fail(fx8_stream_append(stream, &block, &error), error,
+                  FX8_ERR_USAGE, texts[i]);
+        fx8_stream_close(&stream);
+    }
+}
+
+/* Chunks of the corner turn are shared out: no sample may go astray, whatever
+ * the number of threads. */
+static void long_blocks_on_several_threads(void **state)
+{
+    (void)state;
+    enum { N = 3 * 8192 + 77, INPUTS = 3 };
+    int8_t *samples = exact((size_t)N * INPUTS * 2);
+    struct generator g = {3};
+    for (size_t i = 0; i < (size_t)N * INPUTS * 2; i++)
+        samples[i] = (int8_t)random_bits(&g);
+    const ptrdiff_t offset[INPUTS] = {4, 0, 2};
+    const struct fx8_block block = {samples, offset, 2 * INPUTS, 0, N, NULL, 0};
+    for (size_t threads = 1; threads <= 3; threads++) {
+        const struct fx8_stream_shape shape = {
+            .n_inputs = INPUTS,
+            .sample_size = 2,
+            .step = 1,
+            .window = 5,
+            .most_spectra = N,
+            .n_threads = threads,
+            .operations = fx8_operations_level(0),
+        };
+        struct fx8_stream *stream;
+        struct fx8_error error;
+        must(fx8_stream_open(&shape, 0, &stream, &error), error);
+        must(fx8_stream_append(stream, &block, &error), error);
+        assert_int_equal(fx8_stream_next_sample(stream), N);
+        assert_int_equal(fx8_stream_ready(stream), N - 4);
+        for (size_t input = 0; input < INPUTS; input++) {
+            const int8_t *row = fx8_stream_row(stream, input);
+            for (size_t t = 0; t < N; t++)
+                assert_memory_equal(
+                    row + 2 * t, samples + offset[input] + 2 * INPUTS * t, 2);
+        }
+        fx8_stream_close(&stream);
+    }
+    free(samples);
+}
+
+static void memory_that_cannot_be_had(void **state)
+{
+    (void)state;
+    const struct fx8_stream_shape shape = {
+        .n_inputs = 2,
+        .sample_size = 2,
+        .step = INT64_MAX / 2,
+        .window = INT64_MAX / 2,
+        .most_spectra = 4,
+        .n_threads = 1,
+        .operations = fx8_operations_level(0),
+    };
+    struct fx8_stream *stream = (void *)&shape;
+    struct fx8_error error = {.message = ""};
+    assert_int_equal(fx8_stream_open(&shape, 0, &stream, &error),
+                     FX8_ERR_SYSTEM);
+    assert_null(stream);
+    assert_non_null(strstr(error.message, "samples"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_recordings),
+        cmocka_unit_test(runs_of_markers_at_their_borders),
+        cmocka_unit_test(a_gap_ends_a_run_of_markers),
+        cmocka_unit_test(a_run_of_a_block_ends_with_it),
+        cmocka_unit_test(a_run_names_an_input_that_exists),
+        cmocka_unit_test(long_blocks_on_several_threads),
+        cmocka_unit_test(memory_that_cannot_be_had),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * testing.h -- what the unit tests of the correlator share: cmocka with the
+ * headers it asks for, a generator with a fixed seed, failures with words.
+ */
+#ifndef FX8_VALIDATION_TESTING_H
+#define FX8_VALIDATION_TESTING_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "config/status.h"
+
+/** What results are filled with before they are asked for. */
+#define GARBAGE 0xa5
+
+/** A call that must return FX8_OK; its message is printed where it does not.
+ *  `error` is the record that the call is given. */
+#define must(call, error)                                                      \
+    do {                                                                       \
+        (error).message[0] = '\0';                                             \
+        const enum fx8_status must_status = (call);                            \
+        if (must_status != FX8_OK)                                             \
+            print_error("%s\n", (error).message);                              \
+        assert_int_equal(must_status, FX8_OK);                                 \
+    } while (0)
+
+/** A call that must return `expected` with exactly the words `text`. */
+#define must_fail(call, error, expected, text)                                 \
+    do {                                                                       \
+        (error).message[0] = '\0';                                             \
+        (error).status = FX8_OK;                                               \
+        assert_int_equal((call), (expected));                                  \
+        assert_string_equal((error).message, (text));                          \
+        assert_int_equal((error).status, (expected));                          \
+    } while (0)
+
+/** Memory of exactly `size` bytes, full of garbage, for the address checker;
+ *  the caller frees it. */
+static inline void *exact(size_t size)
+{
+    void *memory = malloc(size == 0 ? 1 : size);
+    assert_non_null(memory);
+    memset(memory, GARBAGE, size);
+    return memory;
+}
+
+/** State of a generator: any number is a seed. */
+struct generator {
+    uint64_t state;
+};
+
+/** 64 random bits (splitmix64, Steele, Lea and Flood 2014). */
+static inline uint64_t random_bits(struct generator *generator)
+{
+    uint64_t z = generator->state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+/** A number in [0, n), n small beside 2^32. */
+static inline size_t random_below(struct generator *generator, size_t n)
+{
+    return (size_t)((random_bits(generator) >> 32) * n >> 32);
+}
+
+/** A number in [low, high]. */
+static inline int64_t random_in(struct generator *generator, int64_t low,
+                                int64_t high)
+{
+    return low + (int64_t)random_below(generator, (size_t)(high - low + 1));
+}
+
+/** Noise of about `rms` LSB, clamped to int8: the sum of twelve uniform
+ *  numbers is normal enough here. */
+static inline int8_t random_noise(struct generator *generator, double rms)
+{
+    double sum = -6.0;
+    for (int i = 0; i < 12; i++)
+        sum += (double)(random_bits(generator) >> 40) * 0x1p-24;
+    const double value = sum * rms;
+    return (int8_t)(value > 127.0 ? 127.0 : value < -128.0 ? -128.0 : value);
+}
+
+#endif
