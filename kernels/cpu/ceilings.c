@@ -12,7 +12,7 @@
 #include "kernels/operations.h"
 
 /** Parts of a measurement, and the time of each that the length of the loop
- *  is set to: 20 ms in all, and each part long against the clock's steps. */
+ *  is set to at least: each part is long against the clock's steps. */
 #define N_PARTS 20
 #define PART_S  1e-3
 

@@ -45,9 +45,9 @@ const struct fx8_ceiling_description *fx8_ceiling_describe(
  * Returned: double  complex products (four real ones) or bytes, read and
  *                   written ones counted, per second; 0 when this CPU lacks
  *                   the instruction or 192 MiB of memory for the last two
- * Notes:    1) takes about 20 ms, the memory rulers 100 ms on first touch of
- *              their memory; it is the best of some twenty parts, since what
- *              else the machine does only ever makes it slower
+ * Notes:    1) takes about 30 ms, the memory rulers 110 ms, most of it to touch
+ *              their memory first; the best of 20 parts (memory: 4) counts,
+ *              since what else the machine does only ever makes it slower
  *           2) threads may measure at the same time, and then share what is
  *              shared
  */
