@@ -8,22 +8,12 @@
 #include <string.h>
 
 #include "config/shape.h"
+#include "correlator/arrays.h"
 #include "correlator/compare.h"
 
 static size_t n_inputs(const struct fx8_comparison *comparison)
 {
     return comparison->shape.n_antennas * comparison->shape.n_polarizations;
-}
-
-/* fx8_allocate() into the pointer at `array`, unless an earlier one failed. */
-static void allocate(void *array, size_t n_items, size_t item_size,
-                     enum fx8_status *status, struct fx8_error *error)
-{
-    void *memory;
-    if (*status != FX8_OK)
-        return;
-    *status = fx8_allocate(n_items, item_size, "comparison", &memory, error);
-    memcpy(array, &memory, sizeof memory);
 }
 
 static enum fx8_status allocate_all(struct fx8_comparison *comparison,
@@ -32,30 +22,25 @@ static enum fx8_status allocate_all(struct fx8_comparison *comparison,
     const struct fx8_compare_shape *shape = &comparison->shape;
     const size_t n_channels = shape->n_channels;
     const size_t n_levels = fx8_product(n_inputs(comparison), n_channels, 1, 1);
-    enum fx8_status status = FX8_OK;
-    allocate(&comparison->inverse_gain_2, n_levels, sizeof(double), &status,
-             error);
-    allocate(&comparison->clip_fraction, n_levels, sizeof(double), &status,
-             error);
-    allocate(&comparison->reference_power, n_levels, sizeof(double), &status,
-             error);
-    allocate(&comparison->channels, n_channels, sizeof *comparison->channels,
-             &status, error);
-    allocate(&comparison->baselines, shape->n_baselines,
-             sizeof *comparison->baselines, &status, error);
-    allocate(&comparison->channels_left_out,
-             fx8_product(FX8_COMPARE_N_REASONS, n_channels, 1, 1),
-             sizeof(int64_t), &status, error);
-    allocate(&comparison->inputs_left_out,
-             fx8_product(FX8_COMPARE_N_REASONS, n_inputs(comparison), 1, 1),
-             sizeof(int64_t), &status, error);
-    allocate(&comparison->frequencies_hz, n_channels, sizeof(double), &status,
-             error);
-    allocate(&comparison->antenna_numbers, shape->n_antennas, sizeof(int64_t),
-             &status, error);
-    allocate(&comparison->baseline_antennas, shape->n_baselines,
-             sizeof *comparison->baseline_antennas, &status, error);
-    return status;
+    const struct fx8_array arrays[] = {
+        {&comparison->inverse_gain_2, n_levels, sizeof(double)},
+        {&comparison->clip_fraction, n_levels, sizeof(double)},
+        {&comparison->reference_power, n_levels, sizeof(double)},
+        {&comparison->channels, n_channels, sizeof *comparison->channels},
+        {&comparison->baselines, shape->n_baselines,
+         sizeof *comparison->baselines},
+        {&comparison->channels_left_out,
+         fx8_product(FX8_COMPARE_N_REASONS, n_channels, 1, 1), sizeof(int64_t)},
+        {&comparison->inputs_left_out,
+         fx8_product(FX8_COMPARE_N_REASONS, n_inputs(comparison), 1, 1),
+         sizeof(int64_t)},
+        {&comparison->frequencies_hz, n_channels, sizeof(double)},
+        {&comparison->antenna_numbers, shape->n_antennas, sizeof(int64_t)},
+        {&comparison->baseline_antennas, shape->n_baselines,
+         sizeof *comparison->baseline_antennas},
+    };
+    return fx8_allocate_arrays(arrays, sizeof arrays / sizeof *arrays,
+                               "comparison", error);
 }
 
 /* Levels of the groups of channels that were averaged. */

@@ -6,6 +6,7 @@
 
 #include "config/sha256.h"
 #include "config/shape.h"
+#include "correlator/arrays.h"
 #include "correlator/baseline.h"
 #include "correlator/describe.h"
 #include "correlator/plan.h"
@@ -141,45 +142,29 @@ static enum fx8_status describe_origin(const struct fx8_job *job,
     return status;
 }
 
-/* fx8_allocate() into the array at `array`, unless an earlier one failed. */
-static void allocate(void *array, size_t n_items, size_t item_size,
-                     enum fx8_status *status, struct fx8_error *error)
-{
-    void *memory;
-    if (*status != FX8_OK)
-        return;
-    *status = fx8_allocate(n_items, item_size, "header", &memory, error);
-    memcpy(array, &memory, sizeof memory);
-}
-
 static enum fx8_status allocate_axes(struct fx8_uvh5_header *header,
                                      struct fx8_error *error)
 {
-    enum fx8_status status = FX8_OK;
     const size_t n_antennas = header->n_antennas, n_times = header->n_times;
     const size_t n_baselines = header->n_baselines;
-    allocate(&header->antenna_numbers, n_antennas,
-             sizeof *header->antenna_numbers, &status, error);
-    allocate(&header->antenna_names, n_antennas, sizeof *header->antenna_names,
-             &status, error);
-    allocate(&header->antenna_positions_m, n_antennas,
-             3 * sizeof *header->antenna_positions_m, &status, error);
-    allocate(&header->ant_1, n_baselines, sizeof *header->ant_1, &status,
-             error);
-    allocate(&header->ant_2, n_baselines, sizeof *header->ant_2, &status,
-             error);
-    allocate(&header->uvw_m, n_baselines, 3 * sizeof *header->uvw_m, &status,
-             error);
-    allocate(&header->times, n_times, sizeof *header->times, &status, error);
-    allocate(&header->julian_dates, n_times, sizeof *header->julian_dates,
-             &status, error);
-    allocate(&header->apparent_lst_rad, n_times,
-             sizeof *header->apparent_lst_rad, &status, error);
-    allocate(&header->frequencies_hz, header->n_channels,
-             sizeof *header->frequencies_hz, &status, error);
-    allocate(&header->channel_widths_hz, header->n_channels,
-             sizeof *header->channel_widths_hz, &status, error);
-    return status;
+    const struct fx8_array arrays[] = {
+        {&header->antenna_numbers, n_antennas, sizeof *header->antenna_numbers},
+        {&header->antenna_names, n_antennas, sizeof *header->antenna_names},
+        {&header->antenna_positions_m, n_antennas,
+         3 * sizeof *header->antenna_positions_m},
+        {&header->ant_1, n_baselines, sizeof *header->ant_1},
+        {&header->ant_2, n_baselines, sizeof *header->ant_2},
+        {&header->uvw_m, n_baselines, 3 * sizeof *header->uvw_m},
+        {&header->times, n_times, sizeof *header->times},
+        {&header->julian_dates, n_times, sizeof *header->julian_dates},
+        {&header->apparent_lst_rad, n_times, sizeof *header->apparent_lst_rad},
+        {&header->frequencies_hz, header->n_channels,
+         sizeof *header->frequencies_hz},
+        {&header->channel_widths_hz, header->n_channels,
+         sizeof *header->channel_widths_hz},
+    };
+    return fx8_allocate_arrays(arrays, sizeof arrays / sizeof *arrays, "header",
+                               error);
 }
 
 static void describe_antennas(const struct fx8_job *job,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "config/shape.h"
+#include "correlator/arrays.h"
 #include "correlator/simulator_private.h"
 #include "correlator/site.h"
 
@@ -128,40 +129,28 @@ static enum fx8_status choose_length(struct fx8_simulator *simulator,
     return FX8_OK;
 }
 
-/* fx8_allocate() into the pointer at `array`, unless an earlier one failed. */
-static void allocate(void *array, size_t n_items, size_t item_size,
-                     enum fx8_status *status, struct fx8_error *error)
-{
-    void *memory;
-    if (*status != FX8_OK)
-        return;
-    *status = fx8_allocate(n_items, item_size, "simulator", &memory, error);
-    memcpy(array, &memory, sizeof memory);
-}
-
 static enum fx8_status copy_plan(struct fx8_simulator *simulator,
                                  struct fx8_error *error)
 {
     const struct fx8_simulation *plan = &simulator->plan;
-    enum fx8_status status = FX8_OK;
-    allocate(&simulator->position_m, plan->n_antennas,
-             sizeof *simulator->position_m, &status, error);
-    allocate(&simulator->cable_delay_s, simulator->n_inputs,
-             sizeof *simulator->cable_delay_s, &status, error);
-    allocate(&simulator->sources, plan->n_sources, sizeof *simulator->sources,
-             &status, error);
-    allocate(&simulator->gain, simulator->n_inputs, sizeof *simulator->gain,
-             &status, error);
-    allocate(&simulator->clipped, simulator->n_inputs,
-             sizeof *simulator->clipped, &status, error);
-    allocate(&simulator->dropout,
-             fx8_product(simulator->n_inputs, DROPOUT_PARTS, 1, 1),
-             sizeof *simulator->dropout, &status, error);
-    allocate(&simulator->missing,
-             fx8_product(simulator->n_inputs, DROPOUT_PARTS, 1, 1),
-             sizeof *simulator->missing, &status, error);
-    allocate(&simulator->tones, plan->n_sources, sizeof *simulator->tones,
-             &status, error);
+    const struct fx8_array arrays[] = {
+        {&simulator->position_m, plan->n_antennas,
+         sizeof *simulator->position_m},
+        {&simulator->cable_delay_s, simulator->n_inputs,
+         sizeof *simulator->cable_delay_s},
+        {&simulator->sources, plan->n_sources, sizeof *simulator->sources},
+        {&simulator->gain, simulator->n_inputs, sizeof *simulator->gain},
+        {&simulator->tones, plan->n_sources, sizeof *simulator->tones},
+        {&simulator->clipped, simulator->n_inputs, sizeof *simulator->clipped},
+        {&simulator->dropout,
+         fx8_product(simulator->n_inputs, DROPOUT_PARTS, 1, 1),
+         sizeof *simulator->dropout},
+        {&simulator->missing,
+         fx8_product(simulator->n_inputs, DROPOUT_PARTS, 1, 1),
+         sizeof *simulator->missing},
+    };
+    const enum fx8_status status = fx8_allocate_arrays(
+        arrays, sizeof arrays / sizeof *arrays, "simulator", error);
     if (status != FX8_OK)
         return status;
     memcpy(simulator->position_m, plan->position_m,
@@ -188,19 +177,24 @@ static enum fx8_status allocate_blocks(struct fx8_simulator *simulator,
         return status;
     const size_t n_half = fx8_product(simulator->n_inputs, simulator->half,
                                       simulator->n_parts, 1);
-    allocate(&simulator->window, simulator->length, sizeof(float), &status,
-             error);
-    allocate(&simulator->scratch,
-             fx8_product(plan->n_threads, fx8_fft_stride(simulator->fft), 1, 1),
-             sizeof(float), &status, error);
-    allocate(&simulator->spectra,
-             fx8_product(plan->n_sources, 2, simulator->length, 1),
-             sizeof *simulator->spectra, &status, error);
-    allocate(&simulator->tail, n_half, sizeof(float), &status, error);
-    allocate(&simulator->samples, n_half, 1, &status, error);
-    for (size_t k = 0; k < simulator->n_tones; k++)
-        allocate(&simulator->tones[k].series, simulator->half,
-                 sizeof *simulator->tones[k].series, &status, error);
+    const struct fx8_array arrays[] = {
+        {&simulator->window, simulator->length, sizeof(float)},
+        {&simulator->scratch,
+         fx8_product(plan->n_threads, fx8_fft_stride(simulator->fft), 1, 1),
+         sizeof(float)},
+        {&simulator->spectra,
+         fx8_product(plan->n_sources, 2, simulator->length, 1),
+         sizeof *simulator->spectra},
+        {&simulator->tail, n_half, sizeof(float)},
+        {&simulator->samples, n_half, 1},
+    };
+    status = fx8_allocate_arrays(arrays, sizeof arrays / sizeof *arrays,
+                                 "simulator", error);
+    for (size_t k = 0; k < simulator->n_tones && status == FX8_OK; k++)
+        status = fx8_allocate_arrays(
+            &(struct fx8_array){&simulator->tones[k].series, simulator->half,
+                                sizeof *simulator->tones[k].series},
+            1, "simulator", error);
     if (status != FX8_OK)
         return status;
     for (size_t n = 0; n < simulator->length; n++)

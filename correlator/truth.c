@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "config/shape.h"
+#include "correlator/arrays.h"
 #include "correlator/baseline.h"
 #include "correlator/plan.h"
 #include "correlator/truth.h"
@@ -173,18 +174,6 @@ void fx8_truth_dump(struct fx8_truth *truth, int64_t dump,
 /* --- open, close
  * -------------------------------------------------------------- */
 
-/* fx8_allocate() into the pointer at `array`, unless an earlier one failed. */
-static void allocate(void *array, size_t n_items, size_t item_size,
-                     enum fx8_status *status, struct fx8_error *error)
-{
-    void *memory;
-    if (*status != FX8_OK)
-        return;
-    *status =
-        fx8_allocate(n_items, item_size, "true visibilities", &memory, error);
-    memcpy(array, &memory, sizeof memory);
-}
-
 static enum fx8_status allocate_all(struct fx8_truth *truth,
                                     struct fx8_error *error)
 {
@@ -197,27 +186,25 @@ static enum fx8_status allocate_all(struct fx8_truth *truth,
     const size_t n_cells =
         fx8_product(n_table, truth->n_channels / plan->channel_average, 1, 1);
     struct fx8_visibilities *results = &truth->results;
-    enum fx8_status status = FX8_OK;
-    allocate(&truth->recorded, n_inputs, sizeof(size_t), &status, error);
-    allocate(&truth->frequencies_hz, truth->n_channels, sizeof(double), &status,
-             error);
-    allocate(&truth->weights, fx8_samples_per_window(plan), sizeof(double),
-             &status, error);
-    allocate(&truth->voltage, n_inputs, 4 * sizeof(double), &status, error);
-    allocate(&truth->means, n_sums, sizeof(double), &status, error);
-    allocate(&truth->sums, n_sums, sizeof(double), &status, error);
-    allocate(&truth->counts, truth->n_pairs, sizeof(int64_t), &status, error);
-    allocate(&truth->valid, fx8_product(n_inputs, truth->valid_words, 1, 1),
-             sizeof(uint64_t), &status, error);
-    allocate(&truth->products, n_table, sizeof *truth->products, &status,
-             error);
-    allocate(&truth->flag_channel, truth->n_channels, 1, &status, error);
-    allocate(&truth->flag_input, n_inputs, 1, &status, error);
-    allocate(&results->visibilities, n_cells, 2 * sizeof(float), &status,
-             error);
-    allocate(&results->flags, n_cells, 1, &status, error);
-    allocate(&results->nsamples, n_cells, sizeof(float), &status, error);
-    return status;
+    const struct fx8_array arrays[] = {
+        {&truth->recorded, n_inputs, sizeof(size_t)},
+        {&truth->frequencies_hz, truth->n_channels, sizeof(double)},
+        {&truth->weights, fx8_samples_per_window(plan), sizeof(double)},
+        {&truth->voltage, n_inputs, 4 * sizeof(double)},
+        {&truth->means, n_sums, sizeof(double)},
+        {&truth->sums, n_sums, sizeof(double)},
+        {&truth->counts, truth->n_pairs, sizeof(int64_t)},
+        {&truth->valid, fx8_product(n_inputs, truth->valid_words, 1, 1),
+         sizeof(uint64_t)},
+        {&truth->products, n_table, sizeof *truth->products},
+        {&truth->flag_channel, truth->n_channels, 1},
+        {&truth->flag_input, n_inputs, 1},
+        {&results->visibilities, n_cells, 2 * sizeof(float)},
+        {&results->flags, n_cells, 1},
+        {&results->nsamples, n_cells, sizeof(float)},
+    };
+    return fx8_allocate_arrays(arrays, sizeof arrays / sizeof *arrays,
+                               "true visibilities", error);
 }
 
 static void plan_postprocess(struct fx8_truth *truth)
