@@ -44,14 +44,9 @@ static inline __m256i rotate_int16(__m256i b)
     return _mm256_sign_epi16(_mm256_shuffle_epi8(b, swap), signs);
 }
 
-/** Add the dot products of pairs.  The empty assembly keeps gcc 12 from adding
- *  up the products of several steps first, for which it lacks registers. */
 static inline __m256i dot_int16(__m256i sum, __m256i a, __m256i b)
 {
-    __m256i product = _mm256_madd_epi16(a, b);
-
-    __asm__("" : "+x"(product));
-    return _mm256_add_epi32(sum, product);
+    return _mm256_add_epi32(sum, _mm256_madd_epi16(a, b));
 }
 
 /** The sums over lanes of v[0 .. 7]. */
