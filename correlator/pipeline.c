@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "config/shape.h"
-#include "correlator/clock.h"
+#include "kernels/clock.h"
 #include "correlator/describe.h"
 #include "correlator/pipeline.h"
 #include "correlator/sink.h"

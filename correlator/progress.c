@@ -3,7 +3,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "correlator/clock.h"
+#include "kernels/clock.h"
 #include "correlator/progress.h"
 
 /* Seconds between two updates: smooth for an eye, sparse in a log. */

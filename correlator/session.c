@@ -11,7 +11,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "config/shape.h"
 #include "correlator/baseline.h"
@@ -19,6 +18,7 @@
 #include "correlator/levels.h"
 #include "correlator/plan.h"
 #include "correlator/stream.h"
+#include "kernels/clock.h"
 #include "kernels/engine.h"
 #include "kernels/parallel.h"
 #include "kernels/postprocess.h"
@@ -58,13 +58,6 @@ struct fx8_session {
     struct fx8_statistics statistics;
     atomic_bool is_cancelled;
 };
-
-static double seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 /* --- opening ---------------------------------------------------------------
  */
@@ -363,7 +356,7 @@ static enum fx8_status finish_dump(struct fx8_session *s,
         s->operations->finish_dump(s->engine, &s->sums, error);
     if (status != FX8_OK)
         return status;
-    const double start = seconds();
+    const double start = fx8_clock_seconds();
     flag_inputs(s);
     struct fx8_dump dump = {
         .index = s->dump,
@@ -377,7 +370,7 @@ static enum fx8_status finish_dump(struct fx8_session *s,
     if (s->plan.precision & FX8_PRECISION_FP32)
         dump.fp32 = process_result(s, &s->fp32, false);
     count_dump(s);
-    s->statistics.postprocess_s += seconds() - start;
+    s->statistics.postprocess_s += fx8_clock_seconds() - start;
     s->dump++;
     s->position = 0;
     return s->callback(s->context, &dump, error);
@@ -404,21 +397,21 @@ static void note_signal(struct fx8_session *s, size_t n_spectra)
 static enum fx8_status correlate_block(struct fx8_session *s, size_t n_spectra,
                                        struct fx8_error *error)
 {
-    double start = seconds();
+    double start = fx8_clock_seconds();
     fx8_stream_validity(s->stream, n_spectra, s->valid);
     if (s->levels != NULL) {
         bool needed = false;
         const enum fx8_status status = fx8_levels_begin(
             s->levels, s->stream, s->valid, n_spectra, &needed, error);
-        s->statistics.level_s += seconds() - start;
+        s->statistics.level_s += fx8_clock_seconds() - start;
         if (status != FX8_OK)
             return status;
         if (needed)
             return FX8_LEVEL_NEEDED;
-        start = seconds();
+        start = fx8_clock_seconds();
     }
     note_signal(s, n_spectra);
-    s->statistics.align_s += seconds() - start;
+    s->statistics.align_s += fx8_clock_seconds() - start;
     const struct fx8_engine_block block = {
         .samples = fx8_stream_row(s->stream, 0),
         .row_stride = fx8_stream_row_stride(s->stream),
@@ -430,9 +423,9 @@ static enum fx8_status correlate_block(struct fx8_session *s, size_t n_spectra,
         s->operations->push(s->engine, &block, error);
     if (status != FX8_OK)
         return status;
-    start = seconds();
+    start = fx8_clock_seconds();
     fx8_stream_take(s->stream, n_spectra);
-    s->statistics.align_s += seconds() - start;
+    s->statistics.align_s += fx8_clock_seconds() - start;
     s->position += (int64_t)n_spectra;
     if (s->position == s->plan.spectra_per_dump)
         return finish_dump(s, error);
@@ -482,9 +475,9 @@ enum fx8_status fx8_push(struct fx8_session *session,
     do {
         /* a block that ends before the first sample counts too: a run of
          * markers may begin in it */
-        const double start = seconds();
+        const double start = fx8_clock_seconds();
         status = fx8_stream_append(s->stream, block, error);
-        s->statistics.align_s += seconds() - start;
+        s->statistics.align_s += fx8_clock_seconds() - start;
         if (status == FX8_OK)
             status = drain(s, error);
     } while (status == FX8_OK && fx8_stream_next_sample(s->stream) < end);
@@ -504,10 +497,10 @@ enum fx8_status fx8_level(struct fx8_session *session,
         return status;
     if (atomic_load(&s->is_cancelled))
         return fx8_fail(error, FX8_ERR_CANCELLED, "cancelled");
-    const double start = seconds();
+    const double start = fx8_clock_seconds();
     status = fx8_levels_push(s->levels, s->operations, s->engine, block, done,
                              error);
-    s->statistics.level_s += seconds() - start;
+    s->statistics.level_s += fx8_clock_seconds() - start;
     return status;
 }
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "config/shape.h"
-#include "correlator/clock.h"
+#include "kernels/clock.h"
 #include "correlator/queue.h"
 #include "correlator/sink.h"
 

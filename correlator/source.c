@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "config/shape.h"
-#include "correlator/clock.h"
+#include "kernels/clock.h"
 #include "correlator/queue.h"
 #include "correlator/source.h"
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "config/shape.h"
-#include "correlator/clock.h"
+#include "kernels/clock.h"
 #include "correlator/commands/command.h"
 #include "correlator/fx8.h"
 #include "kernels/cpu/ceilings.h"

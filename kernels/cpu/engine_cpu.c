@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "config/shape.h"
+#include "kernels/clock.h"
 #include "kernels/cpu/engine_cpu.h"
 #include "kernels/parallel.h"
 
@@ -19,13 +19,6 @@
  * cost the correlator too much in horizontal sums, cache or not. */
 #define MOST_SPECTRA  ((size_t)2048)
 #define LEAST_SPECTRA ((size_t)256)
-
-static double seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 /* Bytes of one spectrum of all inputs in the order of the correlator. */
 static size_t spectrum_bytes(const struct fx8_engine *engine)
@@ -293,13 +286,13 @@ static enum fx8_status cpu_push(struct fx8_engine *engine,
 {
     (void)error;
     engine->n_spectra = block->n_spectra;
-    const double start = seconds();
+    const double start = fx8_clock_seconds();
     fx8_cpu_channelize(engine, block);
-    const double middle = seconds();
+    const double middle = fx8_clock_seconds();
     if (count_products(engine, block))
         fx8_cpu_correlate(engine, block->n_spectra);
     engine->times.channelize_s += middle - start;
-    engine->times.correlate_s += seconds() - middle;
+    engine->times.correlate_s += fx8_clock_seconds() - middle;
     return FX8_OK;
 }
 
@@ -321,7 +314,7 @@ static enum fx8_status cpu_finish_dump(struct fx8_engine *engine,
                                        struct fx8_error *error)
 {
     (void)error;
-    const double start = seconds();
+    const double start = fx8_clock_seconds();
     const size_t pairs = fx8_pair_count(engine->plan.n_inputs);
     const size_t n_sums = engine->n_channels * pairs * 2;
     if (engine->x8 != NULL) {
@@ -344,7 +337,7 @@ static enum fx8_status cpu_finish_dump(struct fx8_engine *engine,
     }
     engine->count_all = 0;
     collect_clips(engine, dump->clips);
-    engine->times.correlate_s += seconds() - start;
+    engine->times.correlate_s += fx8_clock_seconds() - start;
     return FX8_OK;
 }
 

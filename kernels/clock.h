@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * clock.h -- time spent, for summaries and benchmarks.
+ */
+#ifndef FX8_KERNELS_CLOCK_H
+#define FX8_KERNELS_CLOCK_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Seconds on a clock that only goes forward, from an arbitrary origin. */
+double fx8_clock_seconds(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
