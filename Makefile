@@ -49,7 +49,8 @@ LINK_FLAGS := -fopenmp -pthread $(if $(SAN),-fsanitize=$(SAN))
 
 LIBRARY_SOURCES := config/status.c config/shape.c config/timebase.c \
 	$(sort $(wildcard kernels/*.c kernels/cpu/*.c)) \
-	$(addprefix correlator/,baseline.c levels.c plan.c session.c stream.c)
+	$(addprefix correlator/,baseline.c levels.c plan.c session.c \
+	session_open.c stream.c)
 PROGRAM_SOURCES := \
 	$(filter-out $(LIBRARY_SOURCES),$(sort $(wildcard config/*.c io/*.c \
 	correlator/*.c correlator/commands/*.c)))

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * session_private.h -- the state of a session, shared by the files that make
+ * it up: session.c (samples to dumps), session_open.c (its beginning and end).
+ */
+#ifndef FX8_CORRELATOR_SESSION_PRIVATE_H
+#define FX8_CORRELATOR_SESSION_PRIVATE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "correlator/fx8.h"
+#include "correlator/levels.h"
+#include "correlator/stream.h"
+#include "kernels/engine.h"
+#include "kernels/postprocess.h"
+
+/* Results of one precision, [n_baselines][n_channels][n_products]. */
+struct fx8_session_buffers {
+    float *visibilities;
+    uint8_t *flags;
+    float *nsamples;
+};
+
+struct fx8_session {
+    struct fx8_plan plan;
+    uint8_t *flag_antenna; /* [n_antennas], the copy that plan points to */
+    char kernel[64];
+    size_t n_inputs;
+    size_t n_out; /* cells of a result */
+    fx8_dump_callback *callback;
+    void *context;
+    const struct fx8_engine_operations *operations;
+    struct fx8_engine *engine;
+    struct fx8_stream *stream;
+    struct fx8_levels *levels; /* NULL: no quantiser */
+    struct fx8_postprocess results;
+    struct fx8_product *products;
+    uint8_t *flag_channel, *flag_input;
+    struct fx8_engine_dump sums;
+    struct fx8_session_buffers int8, fp32;
+    uint64_t *valid;        /* [n_inputs][words of a block] */
+    int64_t *valid_in_dump; /* [n_inputs] */
+    bool *has_signal;       /* [n_inputs] in this dump */
+    uint8_t *dead;          /* [n_inputs] */
+    int64_t *clips;         /* [n_inputs][n_channels] */
+    int64_t *valid_spectra; /* [n_inputs] */
+    int64_t dump;           /* index of the current dump */
+    int64_t position;       /* spectra of it that are done */
+    struct fx8_statistics statistics;
+    atomic_bool is_cancelled;
+};
+
+#endif
