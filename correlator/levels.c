@@ -299,10 +299,9 @@ static enum fx8_status measure(struct fx8_levels *l,
                          measure_item, &context);
         *done = true;
         for (size_t k = 0; k < l->n_round; k++) {
-            if (l->round_error[k].status != FX8_OK) {
-                *error = l->round_error[k];
-                return error->status;
-            }
+            if (l->round_error[k].status != FX8_OK)
+                return fx8_fail(error, l->round_error[k].status, "%s",
+                                l->round_error[k].message);
             *done = *done && l->round_spectra[k] == FX8_LEVEL_SPECTRA;
         }
         if (*done)
