@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * session_run.h -- a recording in memory, handed to a session in blocks of any
+ * size and layout, and everything that comes out of it, kept.
+ */
+#ifndef FX8_VALIDATION_SESSION_RUN_H
+#define FX8_VALIDATION_SESSION_RUN_H
+
+#include "correlator/fx8.h"
+#include "validation/testing.h"
+
+/** Samples [input][time] of `size` bytes each from absolute index 0 on. */
+struct voltages {
+    size_t n_inputs, size;
+    int64_t n_samples;
+    int8_t *data;
+    struct fx8_run missing[8];
+    size_t n_missing;
+};
+
+enum layout { ANTENNA_MAJOR, TIME_MAJOR, BACKWARDS, N_LAYOUTS };
+
+/** How samples are handed over. */
+struct delivery {
+    int64_t block_samples; /**< 0: all at once */
+    enum layout layout;
+    int64_t overlap;            /**< samples that each block repeats */
+    int64_t gap_first, gap_end; /**< never delivered */
+};
+
+/** What came out; arrays over all dumps, NULL where there is nothing. */
+struct collected {
+    size_t n_dumps, n_cells, n_inputs, n_channels;
+    float *visibilities[2]; /**< INT8, FP32 [dump][cell][re, im] */
+    uint8_t *flags[2];
+    float *nsamples[2];
+    uint8_t *dead; /**< [dump][input] */
+    float *gains;
+    uint8_t *zero;
+    int64_t *clips, *valid_spectra;
+    int64_t dropped_spectra;
+    size_t n_rounds; /**< of level setting */
+    struct fx8_statistics statistics;
+    /* to be set before a run: what the callback does in dump stop_at */
+    struct fx8_session **cancel; /**< fx8_cancel() this session */
+    enum fx8_status stop;        /**< or return this */
+    size_t stop_at;
+};
+
+static inline int8_t *voltages_at(const struct voltages *v, size_t input,
+                                  int64_t t)
+{
+    return v->data + (input * (size_t)v->n_samples + (size_t)t) * v->size;
+}
+
+/** Noise of `rms` LSB on every input, a part of it common to all. */
+static inline struct voltages make_voltages(size_t n_inputs, size_t size,
+                                            int64_t n_samples, double rms,
+                                            uint64_t seed)
+{
+    struct voltages v = {
+        .n_inputs = n_inputs, .size = size, .n_samples = n_samples};
+    v.data = (int8_t *)exact(n_inputs * (size_t)n_samples * size);
+    struct generator g = {seed};
+    for (int64_t t = 0; t < n_samples; t++)
+        for (size_t part = 0; part < size; part++) {
+            const int common = random_noise(&g, rms / 2);
+            for (size_t input = 0; input < n_inputs; input++) {
+                const int x = common + random_noise(&g, rms);
+                voltages_at(&v, input, t)[part] = (int8_t)(x > 127    ? 127
+                                                           : x < -128 ? -128
+                                                                      : x);
+            }
+        }
+    return v;
+}
+
+/** Whether an input's sample is in a stretch of v->missing. */
+static inline bool voltages_missing(const struct voltages *v, size_t input,
+                                    int64_t t)
+{
+    for (size_t i = 0; i < v->n_missing; i++) {
+        const struct fx8_run *run = &v->missing[i];
+        if ((run->input < 0 || run->input == (int64_t)input) &&
+            t >= run->first_sample && t - run->first_sample < run->n_samples)
+            return true;
+    }
+    return false;
+}
+
+static inline void *append(void *array, size_t n_old, const void *items,
+                           size_t n, size_t size)
+{
+    char *grown = (char *)realloc(array, (n_old + n) * size + 1);
+    assert_non_null(grown);
+    memcpy(grown + n_old * size, items, n * size);
+    return grown;
+}
+
+static inline void collect_result(struct collected *c, size_t k,
+                                  const struct fx8_result *result)
+{
+    if (result->visibilities == NULL) {
+        assert_null(result->flags);
+        assert_null(result->nsamples);
+        return;
+    }
+    const size_t before = c->n_dumps * c->n_cells;
+    c->visibilities[k] =
+        (float *)append(c->visibilities[k], 2 * before, result->visibilities,
+                        2 * c->n_cells, sizeof(float));
+    c->flags[k] =
+        (uint8_t *)append(c->flags[k], before, result->flags, c->n_cells, 1);
+    c->nsamples[k] = (float *)append(c->nsamples[k], before, result->nsamples,
+                                     c->n_cells, sizeof(float));
+}
+
+static inline enum fx8_status collect_dump(void *context,
+                                           const struct fx8_dump *dump,
+                                           struct fx8_error *error)
+{
+    struct collected *c = (struct collected *)context;
+    assert_int_equal(dump->index, c->n_dumps);
+    c->n_cells = dump->n_baselines * dump->n_channels * dump->n_products;
+    collect_result(c, 0, &dump->int8);
+    collect_result(c, 1, &dump->fp32);
+    c->dead = (uint8_t *)append(c->dead, c->n_dumps * c->n_inputs, dump->dead,
+                                c->n_inputs, 1);
+    if (c->n_dumps++ != c->stop_at)
+        return FX8_OK;
+    if (c->cancel != NULL)
+        fx8_cancel(*c->cancel);
+    if (c->stop != FX8_OK)
+        return fx8_fail(error, c->stop, "stopped by the callback");
+    return FX8_OK;
+}
+
+/** A block in memory of its own; its tables stand beside it. */
+struct packed {
+    struct fx8_block block;
+    int8_t *memory;
+    ptrdiff_t *offset;
+};
+
+static inline void free_packed(struct packed *p)
+{
+    free(p->memory);
+    free(p->offset);
+}
+
+static inline struct packed pack(const struct voltages *v, enum layout layout,
+                                 int64_t first, int64_t n_samples)
+{
+    const size_t size = v->size, inputs = v->n_inputs, n = (size_t)n_samples;
+    struct packed p = {
+        .memory = (int8_t *)exact(n * inputs * size),
+        .offset = (ptrdiff_t *)exact(inputs * sizeof *p.offset),
+    };
+    ptrdiff_t stride = (ptrdiff_t)size, origin = 0;
+    if (layout == TIME_MAJOR)
+        stride = (ptrdiff_t)(inputs * size);
+    if (layout == BACKWARDS) {
+        stride = -(ptrdiff_t)size;
+        origin = (ptrdiff_t)((n - 1) * size);
+    }
+    for (size_t input = 0; input < inputs; input++) {
+        const size_t place = layout == BACKWARDS ? inputs - 1 - input : input;
+        p.offset[input] =
+            (ptrdiff_t)(place * size * (layout == TIME_MAJOR ? 1 : n));
+        for (size_t t = 0; t < n; t++)
+            memcpy(p.memory + origin + p.offset[input] + (ptrdiff_t)t * stride,
+                   voltages_at(v, input, first + (int64_t)t), size);
+    }
+    p.block = (struct fx8_block){
+        .samples = p.memory + origin,
+        .input_offset = p.offset,
+        .time_stride = stride,
+        .first_sample = first,
+        .n_samples = n_samples,
+        .missing = v->missing,
+        .n_missing = v->n_missing,
+    };
+    return p;
+}
+
+/** The block that delivery makes of the samples from `first` on; n_samples 0
+ *  at the end. */
+static inline void next_block(const struct voltages *v,
+                              const struct delivery *d, int64_t *first,
+                              int64_t *n)
+{
+    const int64_t size = d->block_samples > 0 ? d->block_samples : v->n_samples;
+    if (*first >= d->gap_first && *first < d->gap_end)
+        *first = d->gap_end;
+    int64_t end = *first + size < v->n_samples ? *first + size : v->n_samples;
+    if (*first < d->gap_first && end > d->gap_first)
+        end = d->gap_first;
+    *n = end - *first;
+    const int64_t least = *first >= d->gap_end ? d->gap_end : 0;
+    const int64_t back =
+        d->overlap < *first - least ? d->overlap : *first - least;
+    if (*n > 0) {
+        *first -= back;
+        *n += back;
+    }
+}
+
+/** Look ahead from `first` on until the round is over. */
+static inline enum fx8_status run_level(struct fx8_session *session,
+                                        const struct voltages *v,
+                                        const struct delivery *d, int64_t first,
+                                        struct fx8_error *error)
+{
+    for (;;) {
+        int64_t n;
+        next_block(v, d, &first, &n);
+        if (n <= 0)
+            return fx8_level_end(session, error);
+        struct packed p = pack(v, d->layout, first, n);
+        bool done = false;
+        const enum fx8_status status =
+            fx8_level(session, &p.block, &done, error);
+        free_packed(&p);
+        if (status != FX8_OK || done)
+            return status;
+        first += n;
+    }
+}
+
+static inline enum fx8_status push_all(struct fx8_session *session,
+                                       const struct voltages *v,
+                                       const struct delivery *d,
+                                       struct collected *c,
+                                       struct fx8_error *error)
+{
+    for (int64_t first = 0;;) {
+        const int64_t start = first;
+        int64_t n;
+        next_block(v, d, &first, &n);
+        if (n <= 0)
+            return fx8_finish(session, &c->dropped_spectra, error);
+        struct packed p = pack(v, d->layout, first, n);
+        enum fx8_status status;
+        while ((status = fx8_push(session, &p.block, error)) ==
+               FX8_LEVEL_NEEDED) {
+            c->n_rounds++;
+            status = run_level(session, v, d, start, error);
+            if (status != FX8_OK)
+                break;
+        }
+        free_packed(&p);
+        if (status != FX8_OK)
+            return status;
+        first += n;
+    }
+}
+
+/** One session from opening to closing; `c` zeroed but for what it asks. */
+static inline enum fx8_status run_session(const struct fx8_plan *plan,
+                                          const struct voltages *v,
+                                          const struct delivery *d,
+                                          struct collected *c,
+                                          struct fx8_error *error)
+{
+    struct fx8_session *session;
+    c->n_inputs = v->n_inputs;
+    c->n_channels = plan->n_channels;
+    if (c->cancel != NULL)
+        c->cancel = &session;
+    must(fx8_open(plan, collect_dump, c, &session, error), *error);
+    const enum fx8_status status = push_all(session, v, d, c, error);
+    fx8_get_statistics(session, &c->statistics);
+    const size_t cells = c->n_inputs * c->n_channels;
+    if (fx8_gains(session) != NULL) {
+        c->gains =
+            (float *)append(NULL, 0, fx8_gains(session), cells, sizeof(float));
+        c->zero =
+            (uint8_t *)append(NULL, 0, fx8_zero_levels(session), cells, 1);
+    }
+    c->clips =
+        (int64_t *)append(NULL, 0, fx8_clips(session), cells, sizeof(int64_t));
+    c->valid_spectra = (int64_t *)append(NULL, 0, fx8_valid_spectra(session),
+                                         c->n_inputs, sizeof(int64_t));
+    fx8_close(&session);
+    assert_null(session);
+    return status;
+}
+
+/** A run that must end well. */
+static inline struct collected collect(const struct fx8_plan *plan,
+                                       const struct voltages *v,
+                                       const struct delivery *d)
+{
+    struct collected c = {.stop_at = SIZE_MAX};
+    struct fx8_error error;
+    must(run_session(plan, v, d, &c, &error), error);
+    return c;
+}
+
+static inline void free_collected(struct collected *c)
+{
+    for (size_t k = 0; k < 2; k++) {
+        free(c->visibilities[k]);
+        free(c->flags[k]);
+        free(c->nsamples[k]);
+    }
+    free(c->dead);
+    free(c->gains);
+    free(c->zero);
+    free(c->clips);
+    free(c->valid_spectra);
+}
+
+static inline void check_bytes(const void *a, const void *b, size_t size)
+{
+    assert_int_equal(a == NULL, b == NULL);
+    if (a != NULL && size > 0)
+        assert_memory_equal(a, b, size);
+}
+
+/** Equal bit for bit, everything but the times. */
+static inline void check_same(const struct collected *a,
+                              const struct collected *b)
+{
+    assert_int_equal(a->n_dumps, b->n_dumps);
+    assert_int_equal(a->dropped_spectra, b->dropped_spectra);
+    const size_t cells = a->n_dumps * a->n_cells;
+    for (size_t k = 0; k < 2; k++) {
+        check_bytes(a->visibilities[k], b->visibilities[k],
+                    2 * cells * sizeof(float));
+        check_bytes(a->flags[k], b->flags[k], cells);
+        check_bytes(a->nsamples[k], b->nsamples[k], cells * sizeof(float));
+    }
+    const size_t gains = a->n_inputs * a->n_channels;
+    check_bytes(a->dead, b->dead, a->n_dumps * a->n_inputs);
+    check_bytes(a->gains, b->gains, gains * sizeof(float));
+    check_bytes(a->zero, b->zero, gains);
+    check_bytes(a->clips, b->clips, gains * sizeof(int64_t));
+    check_bytes(a->valid_spectra, b->valid_spectra,
+                a->n_inputs * sizeof(int64_t));
+    assert_int_equal(a->statistics.n_clipped, b->statistics.n_clipped);
+}
+
+/** A small plan: every member that has no default is set. */
+static inline struct fx8_plan small_plan(size_t n_antennas,
+                                         size_t n_polarizations,
+                                         bool is_complex, size_t n_channels,
+                                         int64_t spectra_per_dump)
+{
+    struct fx8_plan plan = fx8_plan_default();
+    plan.is_complex = is_complex;
+    plan.n_antennas = n_antennas;
+    plan.n_polarizations = n_polarizations;
+    plan.sample_rate = (struct fx8_rate){1000000, 1};
+    plan.dc_frequency_hz = 150e6;
+    plan.n_channels = n_channels;
+    plan.n_taps = 4;
+    plan.spectra_per_dump = spectra_per_dump;
+    plan.precision = FX8_PRECISION_BOTH;
+    plan.n_threads = 1;
+    return plan;
+}
+
+#endif

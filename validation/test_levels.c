@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_levels.c -- gains: the median against a sort, gains against the formula
+ * from direct DFTs in double precision, whatever the blocks.
+ */
+#include <complex.h>
+#include <math.h>
+
+#include "correlator/levels.h"
+#include "correlator/plan.h"
+#include "validation/session_run.h"
+
+/* --- the median --------------------------------------------------------------
+ */
+
+static int compare_floats(const void *a, const void *b)
+{
+    const float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+static double sorted_median(const float *values, size_t n)
+{
+    float *sorted = exact(n * sizeof *sorted);
+    memcpy(sorted, values, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, compare_floats);
+    const double median =
+        n % 2 == 1 ? (double)sorted[n / 2]
+                   : ((double)sorted[n / 2 - 1] + (double)sorted[n / 2]) / 2.0;
+    free(sorted);
+    return median;
+}
+
+/* Values of one of eight kinds, the k-th of n. */
+static float value_of_kind(int kind, size_t k, size_t n, struct generator *g)
+{
+    switch (kind) {
+    case 0:
+        return (float)random_below(g, 1000000);
+    case 1: /* ties */
+        return (float)random_below(g, 3);
+    case 2: /* all equal */
+        return 7.5f;
+    case 3:
+        return (float)k;
+    case 4:
+        return (float)(n - k);
+    case 5: /* up and down again */
+        return (float)(k < n / 2 ? k : n - k);
+    case 6: /* mostly zero */
+        return random_below(g, 4) == 0 ? 1e-30f : 0.0f;
+    default: /* many orders of magnitude */
+        return ldexpf(1.0f, (int)random_below(g, 200) - 100);
+    }
+}
+
+static void median_against_a_sort(void **state)
+{
+    (void)state;
+    struct generator g = {21};
+    for (size_t n = 1; n <= 300; n++)
+        for (int kind = 0; kind < 8; kind++) {
+            float *values = exact(n * sizeof *values);
+            float *given = exact(n * sizeof *given);
+            for (size_t k = 0; k < n; k++)
+                given[k] = values[k] = value_of_kind(kind, k, n, &g);
+            const double expected = sorted_median(given, n);
+            assert_true(fx8_levels_median(values, n) == expected);
+            /* reordered, not changed */
+            qsort(values, n, sizeof *values, compare_floats);
+            qsort(given, n, sizeof *given, compare_floats);
+            assert_memory_equal(values, given, n * sizeof *values);
+            free(values);
+            free(given);
+        }
+}
+
+/* --- the formula
+ * --------------------------------------------------------------
+ */
+
+/* |X|^2 of one spectrum in double, [n_channels]. */
+static void plain_power(const struct fx8_plan *plan, const double *weights,
+                        const struct voltages *v, size_t input, int64_t first,
+                        float *power)
+{
+    const size_t n = fx8_samples_per_spectrum(plan);
+    const size_t window = fx8_samples_per_window(plan);
+    for (size_t c = 0; c < plan->n_channels; c++) {
+        const size_t k = plan->is_complex ? c + n - plan->n_channels / 2 : c;
+        double complex x = 0.0;
+        for (size_t i = 0; i < window; i++) {
+            const int8_t *s = voltages_at(v, input, first + (int64_t)i);
+            const double angle = -2 * M_PI * (double)(k * i % n) / (double)n;
+            x += weights[i] * CMPLX(s[0], plan->is_complex ? s[1] : 0) *
+                 cexp(CMPLX(0, angle));
+        }
+        power[c] = (float)(creal(x) * creal(x) + cimag(x) * cimag(x));
+    }
+}
+
+static bool counts_for_levels(const struct fx8_plan *plan,
+                              const struct voltages *v, size_t input,
+                              int64_t first)
+{
+    bool is_zero = true;
+    for (size_t i = 0; i < fx8_samples_per_window(plan); i++) {
+        const int64_t t = first + (int64_t)i;
+        if (voltages_missing(v, input, t))
+            return false;
+        for (size_t part = 0; part < v->size; part++)
+            is_zero = is_zero && voltages_at(v, input, t)[part] == 0;
+    }
+    return !is_zero;
+}
+
+/* Gains of one input by the formula, [n_channels]. */
+static void plain_gains(const struct fx8_plan *plan, const struct voltages *v,
+                        size_t input, double *gains)
+{
+    const size_t channels = plan->n_channels;
+    const int64_t step = (int64_t)fx8_samples_per_spectrum(plan);
+    const int64_t window = (int64_t)fx8_samples_per_window(plan);
+    double *weights = exact((size_t)window * sizeof *weights);
+    fx8_plan_weights(plan, weights);
+    float *power = exact(FX8_LEVEL_SPECTRA * channels * sizeof *power);
+    size_t seen = 0;
+    for (int64_t first = plan->first_sample;
+         first + window <= v->n_samples && seen < FX8_LEVEL_SPECTRA;
+         first += step)
+        if (counts_for_levels(plan, v, input, first))
+            plain_power(plan, weights, v, input, first,
+                        power + seen++ * channels);
+    assert_true(seen > 0);
+    for (size_t c = 0; c < channels; c++) {
+        float column[FX8_LEVEL_SPECTRA];
+        for (size_t s = 0; s < seen; s++)
+            column[s] = power[s * channels + c];
+        const double median = plan->level == FX8_LEVEL_INPUT
+                                  ? sorted_median(power, seen * channels)
+                                  : sorted_median(column, seen);
+        gains[c] = plan->target_rms / sqrt(median / (2 * log(2)));
+    }
+    free(power);
+    free(weights);
+}
+
+/* A spectrum's power at the median is off by a few roundings of floats: with
+ * 16 of 2^-24 on the amplitude the gain is good to 1e-6; twice that for a
+ * median between two values that swap places. */
+#define GAIN_ERROR 2e-6
+
+static void check_gains(const struct fx8_plan *plan, const struct voltages *v,
+                        const struct collected *c)
+{
+    double *gains = exact(plan->n_channels * sizeof *gains);
+    for (size_t input = 0; input < v->n_inputs; input++) {
+        plain_gains(plan, v, input, gains);
+        for (size_t k = 0; k < plan->n_channels; k++) {
+            const double got = c->gains[input * plan->n_channels + k];
+            assert_true(fabs(got - gains[k]) <= GAIN_ERROR * gains[k]);
+            assert_int_equal(c->zero[input * plan->n_channels + k], 0);
+        }
+    }
+    free(gains);
+}
+
+static void gains_by_the_formula(void **state)
+{
+    (void)state;
+    const struct delivery whole = {0};
+    for (int i = 0; i < 8; i++) {
+        const bool is_complex = i % 2;
+        struct fx8_plan plan = small_plan(3, 1, is_complex, 5, 100);
+        plan.level = i / 2 % 2 ? FX8_LEVEL_INPUT : FX8_LEVEL_CHANNEL;
+        plan.target_rms = i < 4 ? 20.0 : 33.5;
+        plan.first_sample = i < 4 ? 0 : 37;
+        struct voltages v =
+            make_voltages(3, 1 + is_complex, 4000, 15, (uint64_t)(100 + i));
+        struct collected c = collect(&plan, &v, &whole);
+        check_gains(&plan, &v, &c);
+        assert_int_equal(c.n_rounds, 1);
+        free_collected(&c);
+        free(v.data);
+    }
+}
+
+/* Inputs that begin late, or with a hole: the first 256 spectra that count,
+ * wherever they are, in as many rounds as it takes. */
+static void gains_of_inputs_that_begin_late(void **state)
+{
+    (void)state;
+    struct fx8_plan plan = small_plan(4, 1, true, 4, 50);
+    struct voltages v = make_voltages(4, 2, 4000, 15, 200);
+    memset(voltages_at(&v, 1, 0), 0, 1000 * 2); /* silent */
+    memset(voltages_at(&v, 2, 400), 0, 300 * 2);
+    v.missing[v.n_missing++] = (struct fx8_run){0, 2001, 3};
+    v.missing[v.n_missing++] = (struct fx8_run){100, 77, -1};
+    v.missing[v.n_missing++] = (struct fx8_run){205, 9, 0};
+    struct collected first = {0};
+    static const int64_t sizes[] = {0, 1, 7, 64, 999};
+    for (size_t i = 0; i < 5; i++) {
+        const struct delivery delivery = {.block_samples = sizes[i],
+                                          .layout = i % N_LAYOUTS};
+        plan.n_threads = 1 + i % 3;
+        struct collected c = collect(&plan, &v, &delivery);
+        check_gains(&plan, &v, &c);
+        assert_int_equal(c.n_rounds, 3); /* inputs 0 and 2, then 1, then 3 */
+        if (i > 0)
+            check_same(&first, &c);
+        if (i > 0)
+            free_collected(&c);
+        else
+            first = c;
+    }
+    free_collected(&first);
+    free(v.data);
+}
+
+static void gains_from_fewer_spectra(void **state)
+{
+    (void)state;
+    static const int64_t lengths[] = {28, 29, 40, 500};
+    for (size_t i = 0; i < 4; i++) {
+        struct fx8_plan plan = small_plan(2, 1, true, 7, 1);
+        struct voltages v = make_voltages(2, 2, lengths[i], 15, 300 + i);
+        const struct delivery delivery = {.block_samples = 9};
+        struct collected c = collect(&plan, &v, &delivery);
+        check_gains(&plan, &v, &c);
+        free_collected(&c);
+        free(v.data);
+    }
+}
+
+/* A constant has no power beside baseband zero: for 4 channels the sums cancel
+ * exactly.  These channels have gain 1, are flagged, and keep their value. */
+static void levels_of_zero(void **state)
+{
+    (void)state;
+    struct fx8_plan plan = small_plan(2, 1, true, 4, 100);
+    plan.method = FX8_METHOD_FFT;
+    struct voltages v = make_voltages(2, 2, 2000, 15, 400);
+    for (int64_t t = 0; t < v.n_samples; t++) {
+        voltages_at(&v, 1, t)[0] = 3;
+        voltages_at(&v, 1, t)[1] = 0;
+    }
+    const struct delivery whole = {0};
+    struct collected c = collect(&plan, &v, &whole);
+    for (size_t channel = 0; channel < 4; channel++) {
+        const bool is_zero = channel != 2;
+        const size_t at = 4 + channel;
+        assert_int_equal(c.zero[channel], 0);
+        assert_int_equal(c.zero[at], is_zero);
+        /* |X| = 3 * 4 / sqrt(4) */
+        assert_true(c.gains[at] ==
+                    (is_zero ? 1.0f : (float)(20 / sqrt(36 / (2 * M_LN2)))));
+        /* baselines (0,0), (0,1), (1,1) */
+        for (size_t b = 0; b < 3; b++) {
+            assert_int_equal(c.flags[0][b * 4 + channel], b > 0 && is_zero);
+            assert_int_equal(c.flags[1][b * 4 + channel], 0);
+            assert_true(c.nsamples[0][b * 4 + channel] == 1.0f);
+        }
+        if (is_zero)
+            assert_true(c.visibilities[0][2 * (2 * 4 + channel)] == 0.0f);
+    }
+    free_collected(&c);
+    free(v.data);
+}
+
+/* With so many channels a round keeps the powers of two inputs only. */
+static void rounds_of_limited_capacity(void **state)
+{
+    (void)state;
+    enum { CHANNELS = 131072, INPUTS = 5 };
+    struct fx8_plan plan = small_plan(INPUTS, 1, true, CHANNELS, 1);
+    plan.method = FX8_METHOD_FFT;
+    plan.precision = FX8_PRECISION_INT8;
+    struct voltages v = make_voltages(INPUTS, 2, 2 * CHANNELS, 15, 500);
+    const struct delivery delivery = {.block_samples = 100000};
+    struct collected c = collect(&plan, &v, &delivery);
+    assert_int_equal(c.n_rounds, 3);
+    /* with two spectra the gain is target / sqrt(mean power / (2 ln 2)): the
+     * mean over channels of target^2 / gain^2 is the power of the input, by
+     * Parseval's theorem; the float FFT is good to 1e-6 of it */
+    for (size_t input = 0; input < INPUTS; input++) {
+        double power = 0.0, expected = 0.0;
+        for (size_t k = 0; k < CHANNELS; k++)
+            power +=
+                2 * M_LN2 * 400 / pow((double)c.gains[input * CHANNELS + k], 2);
+        for (int64_t t = 0; t < v.n_samples; t++)
+            for (size_t part = 0; part < 2; part++)
+                expected += pow(voltages_at(&v, input, t)[part], 2) / 2;
+        assert_true(fabs(power / expected - 1) < 4e-6);
+    }
+    free_collected(&c);
+    free(v.data);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(median_against_a_sort),
+        cmocka_unit_test(gains_by_the_formula),
+        cmocka_unit_test(gains_of_inputs_that_begin_late),
+        cmocka_unit_test(gains_from_fewer_spectra),
+        cmocka_unit_test(levels_of_zero),
+        cmocka_unit_test(rounds_of_limited_capacity),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
