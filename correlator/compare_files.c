@@ -48,8 +48,7 @@ static void close_side(struct side *side)
     free(side->nsamples);
 }
 
-/* --- shape and levels ------------------------------------------------------
- */
+/* --- shape and levels -------------------------------------------- */
 
 static enum fx8_status find_shape(const struct side *side,
                                   struct fx8_compare_shape *shape,
@@ -157,8 +156,7 @@ static enum fx8_status open_comparison(struct side *levels,
     return status;
 }
 
-/* --- the walk ---------------------------------------------------------------
- */
+/* --- the walk ---------------------------------------------------- */
 
 static enum fx8_status allocate_rows(struct side *side, size_t n_rows,
                                      struct fx8_error *error)

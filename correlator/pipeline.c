@@ -37,8 +37,7 @@ static int interrupted(const struct run *run)
     return run->request->interrupted == NULL ? 0 : run->request->interrupted();
 }
 
-/* --- dumps leave ------------------------------------------------------------
- */
+/* --- dumps leave ------------------------------------------------- */
 
 static enum fx8_status take_dump(void *context, const struct fx8_dump *dump,
                                  struct fx8_error *error)
@@ -61,8 +60,7 @@ static enum fx8_status take_dump(void *context, const struct fx8_dump *dump,
     return fx8_fail(error, FX8_ERR_CANCELLED, "interrupted");
 }
 
-/* --- samples enter -----------------------------------------------------------
- */
+/* --- samples enter ----------------------------------------------- */
 
 /* Set the gains of inputs that have begun to deliver: read on from the block
  * at hand until the session has seen enough. */
@@ -138,8 +136,7 @@ static enum fx8_status push_all(struct run *run, struct fx8_error *error)
     return fx8_finish(run->session, NULL, error);
 }
 
-/* --- the stage is set
- * --------------------------------------------------------- */
+/* --- the stage is set -------------------------------------------- */
 
 static enum fx8_status create_output(struct run *run, const char *path,
                                      const char *precision,
@@ -226,8 +223,7 @@ static enum fx8_status set_stage(struct run *run, struct fx8_error *error)
                            request->block_samples, &run->source, error);
 }
 
-/* --- the end
- * -------------------------------------------------------------------- */
+/* --- the end ----------------------------------------------------- */
 
 static enum fx8_status count_inputs(struct run *run, struct fx8_error *error)
 {

@@ -18,8 +18,7 @@
 
 static const double pi = 3.14159265358979323846;
 
-/* --- what a source does ----------------------------------------------------
- */
+/* --- what a source does ------------------------------------------ */
 
 bool fx8_simulator_is_y(const struct fx8_simulator *simulator, size_t input)
 {
@@ -94,8 +93,7 @@ double fx8_simulator_noise(const struct fx8_simulator *simulator, size_t input)
     return (rms * rms + 1.0 / 12.0) * (double)simulator->n_parts;
 }
 
-/* --- plan ------------------------------------------------------------------
- */
+/* --- plan -------------------------------------------------------- */
 
 /* Longest difference of delays between two inputs, in samples. */
 static double longest_delay(const struct fx8_simulator *simulator)
@@ -325,8 +323,7 @@ enum fx8_status fx8_simulator_open(const struct fx8_simulation *simulation,
     return FX8_OK;
 }
 
-/* --- reading ---------------------------------------------------------------
- */
+/* --- reading ----------------------------------------------------- */
 
 void fx8_simulator_read(struct fx8_simulator *simulator, int64_t first,
                         int64_t n, int8_t *samples)

@@ -21,8 +21,7 @@ struct making {
     bool emit; /* finish half block block - 1 with it */
 };
 
-/* --- signals of the sources ------------------------------------------------
- */
+/* --- signals of the sources -------------------------------------- */
 
 /* Spectra of one source: two signals of unit power, scaled for the inverse
  * FFT, E|x|^2 = L E|S|^2. */
@@ -119,8 +118,7 @@ static void synthesise(const struct fx8_simulator *simulator, size_t input,
             data[n * n_parts + part] *= simulator->window[n];
 }
 
-/* --- tones -----------------------------------------------------------------
- */
+/* --- tones ------------------------------------------------------- */
 
 static void make_tone(void *context, size_t index, size_t thread)
 {
@@ -164,8 +162,7 @@ static void add_tones(const struct fx8_simulator *simulator, size_t input,
     }
 }
 
-/* --- noise, gain, rounding -------------------------------------------------
- */
+/* --- noise, gain, rounding --------------------------------------- */
 
 /* Add receiver noise to the half block that starts at sample `first`: four
  * numbers per address, so the address is (first + n) * n_parts / 4. */

@@ -388,8 +388,7 @@ void fx8_stream_end(struct fx8_stream *stream)
     stream->has_ended = true;
 }
 
-/* --- handing out spectra ---------------------------------------------------
- */
+/* --- handing out spectra ----------------------------------------- */
 
 /* Absolute index up to which every sample is known to be data or missing. */
 static int64_t decided_end(const struct fx8_stream *s)

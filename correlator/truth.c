@@ -34,8 +34,7 @@ struct fx8_truth {
     struct fx8_visibilities results;
 };
 
-/* --- expected means ---------------------------------------------------------
- */
+/* --- expected means ---------------------------------------------- */
 
 /* Power response of channel `channel` to a tone, 0 beyond its reach. */
 static double tone_response(const struct fx8_truth *truth, size_t channel,
@@ -93,8 +92,7 @@ static void form_means(struct fx8_truth *truth)
     }
 }
 
-/* --- exact counts ------------------------------------------------------------
- */
+/* --- exact counts ------------------------------------------------ */
 
 static int64_t floor_divide(int64_t a, int64_t b)
 {
@@ -171,8 +169,7 @@ void fx8_truth_dump(struct fx8_truth *truth, int64_t dump,
     *results = truth->results;
 }
 
-/* --- open, close
- * -------------------------------------------------------------- */
+/* --- open, close ------------------------------------------------- */
 
 static enum fx8_status allocate_all(struct fx8_truth *truth,
                                     struct fx8_error *error)

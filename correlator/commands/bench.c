@@ -87,8 +87,7 @@ static enum fx8_ceiling ruler(enum fx8_precision precision, const char *kernel)
     return is_wide ? FX8_CEILING_FMA_ZMM : FX8_CEILING_FMA_YMM;
 }
 
-/* --- samples ---------------------------------------------------------------
- */
+/* --- samples ----------------------------------------------------- */
 
 /* Random samples that are pushed again and again under new indices. */
 struct recording {
@@ -138,8 +137,7 @@ static enum fx8_status make_recording(const struct bench_case *bench,
     return FX8_OK;
 }
 
-/* --- rounds -----------------------------------------------------------------
- */
+/* --- rounds ------------------------------------------------------ */
 
 static enum fx8_status drop_dump(void *context, const struct fx8_dump *dump,
                                  struct fx8_error *error)
@@ -256,8 +254,7 @@ static enum fx8_status measure_case(const struct bench_case *bench,
     return status;
 }
 
-/* --- printing ----------------------------------------------------------------
- */
+/* --- printing ---------------------------------------------------- */
 
 static void print_ceilings(bool json)
 {

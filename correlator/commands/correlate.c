@@ -156,8 +156,7 @@ static int parse(int argc, char **argv, struct arguments *arguments)
     return 0;
 }
 
-/* --- names ------------------------------------------------------------------
- */
+/* --- names ------------------------------------------------------- */
 
 /* OUT.uvh5 with a word before the suffix: OUT.int8.uvh5. */
 static char *name_with(const char *path, const char *word)
@@ -210,8 +209,7 @@ static enum fx8_status block_samples(int64_t *samples, struct fx8_error *error)
     return FX8_OK;
 }
 
-/* --- the run
- * ------------------------------------------------------------------ */
+/* --- the run ----------------------------------------------------- */
 
 /* Everything that a run owns, released in one place. */
 struct work {

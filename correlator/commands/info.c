@@ -68,8 +68,7 @@ static void print_site(const struct fx8_site *site)
                     site->latitude_deg, site->longitude_deg, site->altitude_m);
 }
 
-/* --- recordings ------------------------------------------------------------
- */
+/* --- recordings -------------------------------------------------- */
 
 /* dc_frequency_hz is the middle of a complex band, an edge of a real one. */
 static void print_band(const struct fx8_observation *observation)
@@ -182,8 +181,7 @@ static void print_recording(const char *path, const struct fx8_reader *reader)
     print_antennas(observation);
 }
 
-/* --- visibilities -----------------------------------------------------------
- */
+/* --- visibilities ------------------------------------------------ */
 
 /* Instant of a Julian date; what a double holds is good to 40 microseconds. */
 static void format_julian_date(double julian_date,
@@ -296,8 +294,7 @@ static enum fx8_status print_visibilities(const char *path,
     return FX8_OK;
 }
 
-/* --- which one is it? -------------------------------------------------------
- */
+/* --- which one is it? -------------------------------------------- */
 
 static enum fx8_status tell_recording(const char *path, struct fx8_error *error)
 {

@@ -87,8 +87,7 @@ struct work {
     char *command;
 };
 
-/* --- arguments ---------------------------------------------------------------
- */
+/* --- arguments --------------------------------------------------- */
 
 /* Exit code of a wrong use, or 0. */
 static int parse(int argc, char **argv, struct arguments *arguments)
@@ -175,8 +174,7 @@ static enum fx8_status check_absent(const char *path, bool force,
                     "%s: exists: expected a new name, or --force", path);
 }
 
-/* --- what is simulated
- * ---------------------------------------------------------- */
+/* --- what is simulated ------------------------------------------- */
 
 /* Positions and cables of every input of the recording: its table, and the
  * job's word for the antennas that are correlated (positions = none). */
@@ -252,8 +250,7 @@ static enum fx8_status open_simulator(struct work *work,
     return fx8_simulator_open(&plan, &work->simulator, error);
 }
 
-/* --- writing
- * --------------------------------------------------------------------- */
+/* --- writing ----------------------------------------------------- */
 
 static enum fx8_status create_files(const struct arguments *arguments,
                                     struct work *work, struct fx8_error *error)
@@ -343,8 +340,7 @@ static enum fx8_status write_files(const struct arguments *arguments,
     return status;
 }
 
-/* --- the command
- * -------------------------------------------------------------------- */
+/* --- the command ------------------------------------------------- */
 
 static void print_summary(const struct arguments *arguments,
                           const struct work *work)
