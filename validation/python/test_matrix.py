@@ -140,6 +140,18 @@ class Matrix(program.Case):
                 got = self.fx8(path, setup)
                 self.compare(recording, setup, got)
 
+    @classmethod
+    def tearDownClass(cls):
+        exact, doubtful = cls.exact_cells, cls.doubtful_cells
+        print(f"# INT8: {exact} cells compared to the bit, {doubtful} with a "
+              f"near tie in them")
+
+    def test_most_cells_are_compared_to_the_bit(self):
+        # runs after the cases, whose names come first; alone it has nothing
+        # to judge
+        if self.exact_cells + self.doubtful_cells > 100_000:
+            self.assertLess(self.doubtful_cells, self.exact_cells / 4)
+
     def compare(self, recording, setup, got):
         quantised = setup.precision == "int8" and setup.method != "none"
         want = oracle.correlate(recording, setup,
