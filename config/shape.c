@@ -37,3 +37,32 @@ enum fx8_status fx8_allocate(size_t n_items, size_t item_size, const char *what,
     *memory = block;
     return FX8_OK;
 }
+
+size_t fx8_arrays_size(const struct fx8_array *arrays, size_t n_arrays)
+{
+    size_t total = 0;
+    for (size_t i = 0; i < n_arrays; i++) {
+        const size_t size =
+            fx8_product(arrays[i].n_items, arrays[i].item_size, 1, 1);
+        if (size > SIZE_MAX - total)
+            return SIZE_MAX;
+        total += size;
+    }
+    return total;
+}
+
+enum fx8_status fx8_allocate_arrays(const struct fx8_array *arrays,
+                                    size_t n_arrays, const char *what,
+                                    struct fx8_error *error)
+{
+    enum fx8_status status = FX8_OK;
+    for (size_t i = 0; i < n_arrays; i++) {
+        void *memory = NULL;
+        if (status == FX8_OK && arrays[i].item_size != 0)
+            status = fx8_allocate(arrays[i].n_items, arrays[i].item_size, what,
+                                  &memory, error);
+        /* all pointers to objects look alike on the machines fx8 is for */
+        memcpy(arrays[i].pointer, &memory, sizeof memory);
+    }
+    return status;
+}

@@ -72,6 +72,29 @@ size_t fx8_product(size_t a, size_t b, size_t c, size_t d);
 enum fx8_status fx8_allocate(size_t n_items, size_t item_size, const char *what,
                              void **memory, struct fx8_error *error);
 
+/** An array to be allocated: where its pointer stands, and its size. */
+struct fx8_array {
+    void *pointer; /**< address of a pointer to objects of any type */
+    size_t n_items;
+    size_t item_size; /**< 0: not wanted this time, the pointer becomes NULL */
+};
+
+/** Bytes of all arrays that are wanted, or SIZE_MAX on overflow. */
+size_t fx8_arrays_size(const struct fx8_array *arrays, size_t n_arrays);
+
+/**
+ * fx8_allocate_arrays -- fx8_allocate() for each of a list.
+ *
+ * Given:     arrays  [n_arrays]
+ *            what    owner, named in the message
+ * Status:    FX8_ERR_SYSTEM: as fx8_allocate()
+ * Ownership: the caller releases each with free(), also after a failure: the
+ *            arrays from the failing one on are NULL
+ */
+enum fx8_status fx8_allocate_arrays(const struct fx8_array *arrays,
+                                    size_t n_arrays, const char *what,
+                                    struct fx8_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "config/shape.h"
-#include "correlator/arrays.h"
 #include "correlator/compare.h"
 
 static size_t n_inputs(const struct fx8_comparison *comparison)

@@ -6,7 +6,6 @@
 
 #include "config/sha256.h"
 #include "config/shape.h"
-#include "correlator/arrays.h"
 #include "correlator/baseline.h"
 #include "correlator/describe.h"
 #include "correlator/plan.h"

@@ -54,32 +54,25 @@ enum fx8_status fx8_levels_open(const struct fx8_levels_shape *shape,
         l->round_capacity = 1;
     if (l->round_capacity > n_inputs)
         l->round_capacity = n_inputs;
-    const struct {
-        void **memory;
-        size_t n_items, item_size;
-    } arrays[] = {
-        {(void **)&l->is_set, n_inputs, sizeof *l->is_set},
-        {(void **)&l->gain, fx8_product(n_inputs, n_channels, 1, 1),
-         sizeof *l->gain},
-        {(void **)&l->zero, fx8_product(n_inputs, n_channels, 1, 1),
-         sizeof *l->zero},
-        {(void **)&l->valid,
+    const size_t cells = fx8_product(n_inputs, n_channels, 1, 1);
+    const struct fx8_array arrays[] = {
+        {&l->is_set, n_inputs, sizeof *l->is_set},
+        {&l->gain, cells, sizeof *l->gain},
+        {&l->zero, cells, sizeof *l->zero},
+        {&l->valid,
          fx8_product(n_inputs, fx8_bit_words(LOOK_AHEAD_SPECTRA), 1, 1),
          sizeof *l->valid},
-        {(void **)&l->round_input, l->round_capacity, sizeof *l->round_input},
-        {(void **)&l->round_spectra, l->round_capacity,
-         sizeof *l->round_spectra},
-        {(void **)&l->round_error, l->round_capacity, sizeof *l->round_error},
-        {(void **)&l->power, fx8_product(l->round_capacity, per_input, 1, 1),
+        {&l->round_input, l->round_capacity, sizeof *l->round_input},
+        {&l->round_spectra, l->round_capacity, sizeof *l->round_spectra},
+        {&l->round_error, l->round_capacity, sizeof *l->round_error},
+        {&l->power, fx8_product(l->round_capacity, per_input, 1, 1),
          sizeof *l->power},
     };
-    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
-        status = fx8_allocate(arrays[i].n_items, arrays[i].item_size, "levels",
-                              arrays[i].memory, error);
-        if (status != FX8_OK) {
-            fx8_levels_close(&l);
-            return status;
-        }
+    status = fx8_allocate_arrays(arrays, sizeof arrays / sizeof arrays[0],
+                                 "levels", error);
+    if (status != FX8_OK) {
+        fx8_levels_close(&l);
+        return status;
     }
     for (size_t i = 0; i < n_inputs * n_channels; i++)
         l->gain[i] = 1.0f;

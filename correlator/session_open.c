@@ -11,13 +11,6 @@
 #include "correlator/session_private.h"
 #include "kernels/parallel.h"
 
-/* One array of the session: where its pointer stands and how much it holds. */
-struct array {
-    void *memory; /* address of the pointer */
-    size_t n_items, item_size;
-    bool wanted;
-};
-
 static enum fx8_status allocate(struct fx8_session *s, size_t block_spectra,
                                 struct fx8_error *error)
 {
@@ -32,40 +25,32 @@ static enum fx8_status allocate(struct fx8_session *s, size_t block_spectra,
     const size_t cells = fx8_product(inputs, channels, 1, 1);
     const bool int8 = (plan->precision & FX8_PRECISION_INT8) != 0;
     const bool fp32 = (plan->precision & FX8_PRECISION_FP32) != 0;
-    s->n_out = out;
-    const struct array arrays[] = {
-        {&s->products, baselines * products, sizeof *s->products, true},
-        {&s->flag_channel, channels, 1, true},
-        {&s->flag_input, inputs, 1, true},
-        {&s->sums.sums_int8, sums, sizeof(int64_t), int8},
-        {&s->sums.sums_fp32, sums, sizeof(double), fp32},
-        {&s->sums.counts, pairs, sizeof(int64_t), true},
-        {&s->sums.clips, cells, sizeof(int64_t), true},
-        {&s->int8.visibilities, fx8_product(out, 2, 1, 1), sizeof(float), int8},
-        {&s->int8.flags, out, 1, int8},
-        {&s->int8.nsamples, out, sizeof(float), int8},
-        {&s->fp32.visibilities, fx8_product(out, 2, 1, 1), sizeof(float), fp32},
-        {&s->fp32.flags, out, 1, fp32},
-        {&s->fp32.nsamples, out, sizeof(float), fp32},
+    const struct fx8_array arrays[] = {
+        {&s->products, baselines * products, sizeof *s->products},
+        {&s->flag_channel, channels, 1},
+        {&s->flag_input, inputs, 1},
+        {&s->sums.sums_int8, sums, int8 ? sizeof(int64_t) : 0},
+        {&s->sums.sums_fp32, sums, fp32 ? sizeof(double) : 0},
+        {&s->sums.counts, pairs, sizeof(int64_t)},
+        {&s->sums.clips, cells, sizeof(int64_t)},
+        {&s->int8.visibilities, fx8_product(out, 2, 1, 1),
+         int8 ? sizeof(float) : 0},
+        {&s->int8.flags, out, int8 ? 1 : 0},
+        {&s->int8.nsamples, out, int8 ? sizeof(float) : 0},
+        {&s->fp32.visibilities, fx8_product(out, 2, 1, 1),
+         fp32 ? sizeof(float) : 0},
+        {&s->fp32.flags, out, fp32 ? 1 : 0},
+        {&s->fp32.nsamples, out, fp32 ? sizeof(float) : 0},
         {&s->valid, fx8_product(inputs, fx8_bit_words(block_spectra), 1, 1),
-         sizeof(uint64_t), true},
-        {&s->valid_in_dump, inputs, sizeof(int64_t), true},
-        {&s->has_signal, inputs, sizeof(bool), true},
-        {&s->dead, inputs, 1, true},
-        {&s->clips, cells, sizeof(int64_t), true},
-        {&s->valid_spectra, inputs, sizeof(int64_t), true},
+         sizeof(uint64_t)},
+        {&s->valid_in_dump, inputs, sizeof(int64_t)},
+        {&s->has_signal, inputs, sizeof(bool)},
+        {&s->dead, inputs, 1},
+        {&s->clips, cells, sizeof(int64_t)},
+        {&s->valid_spectra, inputs, sizeof(int64_t)},
     };
-    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
-        if (!arrays[i].wanted)
-            continue;
-        void *memory;
-        const enum fx8_status status = fx8_allocate(
-            arrays[i].n_items, arrays[i].item_size, "results", &memory, error);
-        if (status != FX8_OK)
-            return status;
-        memcpy(arrays[i].memory, &memory, sizeof memory);
-    }
-    return FX8_OK;
+    return fx8_allocate_arrays(arrays, sizeof arrays / sizeof arrays[0],
+                               "results", error);
 }
 
 static enum fx8_status open_engine(struct fx8_session *s,

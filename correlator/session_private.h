@@ -29,7 +29,6 @@ struct fx8_session {
     uint8_t *flag_antenna; /* [n_antennas], the copy that plan points to */
     char kernel[64];
     size_t n_inputs;
-    size_t n_out; /* cells of a result */
     fx8_dump_callback *callback;
     void *context;
     const struct fx8_engine_operations *operations;

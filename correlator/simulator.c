@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "config/shape.h"
-#include "correlator/arrays.h"
 #include "correlator/simulator_private.h"
 #include "correlator/site.h"
 

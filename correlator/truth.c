@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "config/shape.h"
-#include "correlator/arrays.h"
 #include "correlator/baseline.h"
 #include "correlator/plan.h"
 #include "correlator/truth.h"

@@ -66,14 +66,6 @@ static void lay_out(struct fx8_engine *engine)
     engine->fft_batch = fx8_fft_batch(plan->bank.fft_length);
 }
 
-/* One array of the engine: where its pointer stands and how much it holds. */
-struct array {
-    const char *what;
-    void **memory;
-    size_t n_items, item_size;
-    bool wanted;
-};
-
 static enum fx8_status allocate(struct fx8_engine *engine,
                                 struct fx8_error *error)
 {
@@ -85,41 +77,31 @@ static enum fx8_status allocate(struct fx8_engine *engine,
     const bool bank = engine->has_filterbank;
     const bool is_long =
         plan->spectra_per_dump > FX8_MAX_INT32_SPECTRA - (int64_t)MOST_SPECTRA;
-    const struct array arrays[] = {
-        {"coefficients", (void **)&engine->coefficients,
+    const struct fx8_array arrays[] = {
+        {&engine->coefficients,
          fx8_product(plan->bank.n_taps, fx8_filterbank_row(&plan->bank), 1, 1),
-         sizeof(float), bank},
-        {"gains", (void **)&engine->gain, fx8_product(inputs, channels, 1, 1),
-         sizeof(float), true},
-        {"filter bank", (void **)&engine->scratch,
+         bank ? sizeof(float) : 0},
+        {&engine->gain, fx8_product(inputs, channels, 1, 1), sizeof(float)},
+        {&engine->scratch,
          fx8_product(plan->n_threads, engine->scratch_size, 1, 1),
-         sizeof(float), bank},
-        {"INT8 spectra", (void **)&engine->x8,
-         fx8_product(channels, engine->n_rows, engine->stride8, 1),
-         sizeof(struct fx8_ci8), int8},
-        {"FP32 spectra", (void **)&engine->x32,
+         bank ? sizeof(float) : 0},
+        {&engine->x8, fx8_product(channels, engine->n_rows, engine->stride8, 1),
+         int8 ? sizeof(struct fx8_ci8) : 0},
+        {&engine->x32,
          fx8_product(channels, engine->n_rows, engine->stride32, 1),
-         sizeof(struct fx8_cf32), fp32},
-        {"INT8 accumulators", (void **)&engine->accumulator8,
-         fx8_product(channels, engine->size8, 1, 1), sizeof(int32_t), int8},
-        {"FP32 accumulators", (void **)&engine->accumulator32,
-         fx8_product(channels, engine->size32, 1, 1), sizeof(double), fp32},
-        {"INT8 sums", (void **)&engine->folded8,
-         fx8_product(channels, pairs, 2, 1), sizeof(int64_t), int8 && is_long},
-        {"counts", (void **)&engine->counts, pairs, sizeof(int64_t), true},
-        {"clip counts", (void **)&engine->clips,
-         fx8_product(engine->n_segments, inputs, channels, 1), sizeof(uint32_t),
-         true},
+         fp32 ? sizeof(struct fx8_cf32) : 0},
+        {&engine->accumulator8, fx8_product(channels, engine->size8, 1, 1),
+         int8 ? sizeof(int32_t) : 0},
+        {&engine->accumulator32, fx8_product(channels, engine->size32, 1, 1),
+         fp32 ? sizeof(double) : 0},
+        {&engine->folded8, fx8_product(channels, pairs, 2, 1),
+         int8 && is_long ? sizeof(int64_t) : 0},
+        {&engine->counts, pairs, sizeof(int64_t)},
+        {&engine->clips, fx8_product(engine->n_segments, inputs, channels, 1),
+         sizeof(uint32_t)},
     };
     const size_t n_arrays = sizeof arrays / sizeof arrays[0];
-    size_t total = 0;
-    for (size_t i = 0; i < n_arrays; i++) {
-        const struct array *array = &arrays[i];
-        const size_t bytes =
-            fx8_product(array->n_items, array->item_size, 1, 1);
-        if (array->wanted)
-            total = total > SIZE_MAX - bytes ? SIZE_MAX : total + bytes;
-    }
+    const size_t total = fx8_arrays_size(arrays, n_arrays);
     if (plan->memory_limit != 0 && total > plan->memory_limit)
         return fx8_fail(error, FX8_ERR_SYSTEM,
                         "correlator.memory_limit_mib: %zu MiB: expected at "
@@ -127,17 +109,7 @@ static enum fx8_status allocate(struct fx8_engine *engine,
                         "of %zu spectra",
                         plan->memory_limit >> 20, (total >> 20) + 1, inputs,
                         channels, engine->block_spectra);
-    for (size_t i = 0; i < n_arrays; i++) {
-        const struct array *array = &arrays[i];
-        if (!array->wanted)
-            continue;
-        const enum fx8_status status =
-            fx8_allocate(array->n_items, array->item_size, array->what,
-                         array->memory, error);
-        if (status != FX8_OK)
-            return status;
-    }
-    return FX8_OK;
+    return fx8_allocate_arrays(arrays, n_arrays, "the engine", error);
 }
 
 static enum fx8_status open_ffts(struct fx8_engine *engine,
