@@ -2,6 +2,7 @@
 /*
  * session_open.c -- a session's beginning and end: engine, stream, memory.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,49 @@
 #include "correlator/plan.h"
 #include "correlator/session_private.h"
 #include "kernels/parallel.h"
+
+static struct fx8_stream_shape stream_shape(const struct fx8_session *s)
+{
+    const struct fx8_plan *plan = &s->plan;
+    return (struct fx8_stream_shape){
+        .n_inputs = s->n_inputs,
+        .sample_size = plan->is_complex ? 2 : 1,
+        .step = (int64_t)fx8_samples_per_spectrum(plan),
+        .window = (int64_t)fx8_samples_per_window(plan),
+        .most_spectra = s->operations->block_spectra(s->engine),
+        .has_marker = plan->has_marker,
+        .marker_value = plan->marker_value,
+        .marker_run = plan->marker_run,
+        .n_threads = plan->n_threads,
+        .pin_threads = plan->pin_threads,
+        .operations = s->operations->operations(s->engine),
+    };
+}
+
+/* Whether engine, samples and results keep the limit.  The levels look ahead
+ * on a copy of the samples. */
+static enum fx8_status check_memory(const struct fx8_session *s, size_t results,
+                                    struct fx8_error *error)
+{
+    const struct fx8_stream_shape shape = stream_shape(s);
+    const size_t n_streams = fx8_plan_has_quantiser(&s->plan) ? 2 : 1;
+    const size_t samples =
+        fx8_product(fx8_stream_size(&shape), n_streams, 1, 1);
+    const size_t engine = s->operations->memory(s->engine);
+    const size_t limit = s->plan.memory_limit;
+    if (limit == 0 || (samples <= limit && results <= limit - samples &&
+                       engine <= limit - samples - results))
+        return FX8_OK;
+    const double mib = 1048576.0;
+    return fx8_fail(
+        error, FX8_ERR_SYSTEM,
+        "correlator.memory_limit_mib: %.0f: expected at least "
+        "%.0f: %.0f MiB for spectra and sums, %.0f for samples, "
+        "%.0f for results",
+        (double)limit / mib,
+        ceil(((double)engine + (double)samples + (double)results) / mib),
+        (double)engine / mib, (double)samples / mib, (double)results / mib);
+}
 
 static enum fx8_status allocate(struct fx8_session *s, size_t block_spectra,
                                 struct fx8_error *error)
@@ -49,8 +93,12 @@ static enum fx8_status allocate(struct fx8_session *s, size_t block_spectra,
         {&s->clips, cells, sizeof(int64_t)},
         {&s->valid_spectra, inputs, sizeof(int64_t)},
     };
-    return fx8_allocate_arrays(arrays, sizeof arrays / sizeof arrays[0],
-                               "results", error);
+    const size_t n_arrays = sizeof arrays / sizeof arrays[0];
+    const enum fx8_status status =
+        check_memory(s, fx8_arrays_size(arrays, n_arrays), error);
+    if (status != FX8_OK)
+        return status;
+    return fx8_allocate_arrays(arrays, n_arrays, "results", error);
 }
 
 static enum fx8_status open_engine(struct fx8_session *s,
@@ -126,21 +174,8 @@ static void set_up_results(struct fx8_session *s)
 static enum fx8_status open_stream(struct fx8_session *s,
                                    struct fx8_error *error)
 {
-    const struct fx8_plan *plan = &s->plan;
-    const struct fx8_stream_shape shape = {
-        .n_inputs = s->n_inputs,
-        .sample_size = plan->is_complex ? 2 : 1,
-        .step = (int64_t)fx8_samples_per_spectrum(plan),
-        .window = (int64_t)fx8_samples_per_window(plan),
-        .most_spectra = s->operations->block_spectra(s->engine),
-        .has_marker = plan->has_marker,
-        .marker_value = plan->marker_value,
-        .marker_run = plan->marker_run,
-        .n_threads = plan->n_threads,
-        .pin_threads = plan->pin_threads,
-        .operations = s->operations->operations(s->engine),
-    };
-    return fx8_stream_open(&shape, plan->first_sample, &s->stream, error);
+    const struct fx8_stream_shape shape = stream_shape(s);
+    return fx8_stream_open(&shape, s->plan.first_sample, &s->stream, error);
 }
 
 static enum fx8_status copy_plan(struct fx8_session *s,
@@ -183,9 +218,9 @@ enum fx8_status fx8_open(const struct fx8_plan *plan,
     s->context = context;
     if ((status = copy_plan(s, plan, error)) != FX8_OK ||
         (status = open_engine(s, error)) != FX8_OK ||
-        (status = open_stream(s, error)) != FX8_OK ||
         (status = allocate(s, s->operations->block_spectra(s->engine),
-                           error)) != FX8_OK)
+                           error)) != FX8_OK ||
+        (status = open_stream(s, error)) != FX8_OK)
         goto fail;
     set_up_results(s);
     if (fx8_plan_has_quantiser(plan)) {

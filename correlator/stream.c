@@ -67,6 +67,33 @@ static void drop_runs(struct run_list *list, int64_t sample)
     list->n = kept;
 }
 
+/* Samples in a row: room for the spectra asked for even when the last samples
+ * are held back as a possible run of markers.  SIZE_MAX on overflow. */
+static size_t row_samples(const struct fx8_stream_shape *shape)
+{
+    const size_t columns =
+        fx8_product(shape->most_spectra - 1, (size_t)shape->step, 1, 1);
+    const size_t extra = (size_t)shape->window +
+                         (shape->has_marker ? (size_t)shape->marker_run : 0);
+    return columns > (size_t)INT64_MAX - extra ? SIZE_MAX : columns + extra;
+}
+
+/* Bytes from row to row, one cache line more than needed: rows must not lie a
+ * power of two apart. */
+static size_t row_bytes(const struct fx8_stream_shape *shape)
+{
+    const size_t bytes =
+        fx8_product(row_samples(shape), shape->sample_size, 1, 1);
+    return bytes > SIZE_MAX - 4 * FX8_ALIGNMENT
+               ? SIZE_MAX
+               : fx8_round_up(bytes, FX8_ALIGNMENT) + FX8_ALIGNMENT;
+}
+
+size_t fx8_stream_size(const struct fx8_stream_shape *shape)
+{
+    return fx8_product(shape->n_inputs, row_bytes(shape), 1, 1);
+}
+
 enum fx8_status fx8_stream_open(const struct fx8_stream_shape *shape,
                                 int64_t first_sample,
                                 struct fx8_stream **stream,
@@ -82,20 +109,8 @@ enum fx8_status fx8_stream_open(const struct fx8_stream_shape *shape,
     s->shape = *shape;
     s->window_first = s->window_end = first_sample;
     s->seen_before = -1;
-    /* room for the spectra asked for even when the last samples are held back
-     * as a possible run of markers */
-    const size_t columns =
-        fx8_product(shape->most_spectra - 1, (size_t)shape->step, 1, 1);
-    const size_t extra = (size_t)shape->window +
-                         (shape->has_marker ? (size_t)shape->marker_run : 0);
-    const size_t capacity =
-        columns > (size_t)INT64_MAX - extra ? SIZE_MAX : columns + extra;
-    s->capacity = (int64_t)capacity;
-    const size_t bytes = fx8_product(capacity, shape->sample_size, 1, 1);
-    /* one cache line more: rows must not lie a power of two apart */
-    s->row_stride = bytes > SIZE_MAX - 256
-                        ? SIZE_MAX
-                        : fx8_round_up(bytes, FX8_ALIGNMENT) + FX8_ALIGNMENT;
+    s->capacity = (int64_t)row_samples(shape);
+    s->row_stride = row_bytes(shape);
     status =
         fx8_allocate(shape->n_inputs, s->row_stride, "samples", &memory, error);
     if (status != FX8_OK)

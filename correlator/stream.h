@@ -39,6 +39,9 @@ struct fx8_stream_shape {
 
 struct fx8_stream;
 
+/** Bytes that the samples of such a stream take; SIZE_MAX on overflow. */
+size_t fx8_stream_size(const struct fx8_stream_shape *shape);
+
 /** Open a stream whose first spectrum starts at `first_sample`. */
 enum fx8_status fx8_stream_open(const struct fx8_stream_shape *shape,
                                 int64_t first_sample,

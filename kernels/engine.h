@@ -117,6 +117,9 @@ struct fx8_engine_operations {
      *  threads and memory limit: FP32 sums depend on it. */
     size_t (*block_spectra)(const struct fx8_engine *engine);
 
+    /** Bytes that the engine has allocated for its arrays. */
+    size_t (*memory)(const struct fx8_engine *engine);
+
     /** The operations in use: the caller aligns samples with them. */
     const struct fx8_operations *(*operations)(const struct fx8_engine *engine);
 

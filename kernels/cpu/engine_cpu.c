@@ -102,6 +102,7 @@ static enum fx8_status allocate(struct fx8_engine *engine,
     };
     const size_t n_arrays = sizeof arrays / sizeof arrays[0];
     const size_t total = fx8_arrays_size(arrays, n_arrays);
+    engine->memory = total;
     if (plan->memory_limit != 0 && total > plan->memory_limit)
         return fx8_fail(error, FX8_ERR_SYSTEM,
                         "correlator.memory_limit_mib: %zu MiB: expected at "
@@ -194,6 +195,11 @@ fail:
 static size_t cpu_block_spectra(const struct fx8_engine *engine)
 {
     return engine->block_spectra;
+}
+
+static size_t cpu_memory(const struct fx8_engine *engine)
+{
+    return engine->memory;
 }
 
 static const struct fx8_operations *cpu_operations(
@@ -391,6 +397,7 @@ const struct fx8_engine_operations fx8_engine_cpu = {
     .name = "cpu",
     .open = cpu_open,
     .block_spectra = cpu_block_spectra,
+    .memory = cpu_memory,
     .operations = cpu_operations,
     .kernel_name = cpu_kernel_name,
     .fft_plan_name = cpu_fft_plan_name,

@@ -45,6 +45,7 @@ struct fx8_engine {
     uint32_t *clips;   /* [n_segments][n_inputs][n_channels] */
     size_t n_spectra;  /* of the last block, for export */
     struct fx8_engine_times times;
+    size_t memory; /* bytes of the arrays */
     char fft_name[64];
 };
 
