@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_session.c -- libfx8 through its public header: values against direct
+ * DFTs in double precision, and what must not change a single bit.
+ */
+#include <complex.h>
+#include <math.h>
+
+#include "correlator/plan.h"
+#include "validation/session_run.h"
+
+static const struct delivery whole = {0};
+
+/* --- values
+ * -------------------------------------------------------------------
+ */
+
+/* Spectrum `t` of an input as CONVENTIONS.md writes it: [n_channels]. */
+static void plain_spectrum(const struct fx8_plan *plan, const double *weights,
+                           const struct voltages *v, size_t input, int64_t t,
+                           double complex *x)
+{
+    const size_t n = fx8_samples_per_spectrum(plan);
+    const size_t window = fx8_samples_per_window(plan);
+    for (size_t c = 0; c < plan->n_channels; c++) {
+        const size_t k = plan->is_complex ? c + n - plan->n_channels / 2 : c;
+        x[c] = 0.0;
+        for (size_t i = 0; i < window; i++) {
+            const int64_t at = plan->first_sample + t * (int64_t)n + (int64_t)i;
+            const int8_t *s = voltages_at(v, input, at);
+            double complex value = plan->is_complex ? CMPLX(s[0], s[1]) : s[0];
+            if (plan->lower_sideband)
+                value = plan->is_complex ? conj(value)
+                        : at % 2 != 0    ? -value
+                                         : value;
+            x[c] += weights[i] * value *
+                    cexp(CMPLX(0, -2 * M_PI * (double)(k * i % n) / (double)n));
+        }
+    }
+}
+
+/* Visibilities of dump `dump`: [baseline][channel][product]. */
+static void plain_dump(const struct fx8_plan *plan, const struct voltages *v,
+                       size_t dump, double complex *out)
+{
+    static const size_t feeds[4][2] = {{0, 0}, {1, 1}, {0, 1}, {1, 0}};
+    const size_t pols = plan->n_polarizations, channels = plan->n_channels;
+    const size_t products = pols * pols, m = (size_t)plan->spectra_per_dump;
+    double *weights = exact(fx8_samples_per_window(plan) * sizeof *weights);
+    fx8_plan_weights(plan, weights);
+    double complex *x =
+        exact(v->n_inputs * m * channels * sizeof(double complex));
+    for (size_t input = 0; input < v->n_inputs; input++)
+        for (size_t t = 0; t < m; t++)
+            plain_spectrum(plan, weights, v, input, (int64_t)(dump * m + t),
+                           x + (input * m + t) * channels);
+    for (size_t a = 0; a < plan->n_antennas; a++)
+        for (size_t b = a; b < plan->n_antennas; b++)
+            for (size_t c = 0; c < channels; c++)
+                for (size_t p = 0; p < products; p++, out++) {
+                    const size_t i = a * pols + feeds[p][0];
+                    const size_t j = b * pols + feeds[p][1];
+                    *out = 0.0;
+                    for (size_t t = 0; t < m; t++)
+                        *out += conj(x[(i * m + t) * channels + c]) *
+                                x[(j * m + t) * channels + c] / (double)m;
+                }
+    free(x);
+    free(weights);
+}
+
+/* FP32 within the roundings of floats: 16 of them per spectrum of rms about
+ * 17, then 30 products summed.  INT8 within what quantising to 8 steps does:
+ * its noise of sqrt(1/6) in 8 sqrt(2) is 4 % of a spectrum, 1 % of the mean of
+ * 30 products; a tenth is six sigma and more.  (At 20 steps channel 0 of real
+ * samples would clip: its spectra are real, and their median is a smaller part
+ * of their mean than the formula takes.) */
+static void visibilities_by_the_definition(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 12; i++) {
+        const bool is_complex = i % 2, has_bank = i / 4 != 2;
+        struct fx8_plan plan = small_plan(3, 2, is_complex, 5, 30);
+        plan.lower_sideband = i / 2 % 2;
+        plan.method = has_bank ? FX8_METHOD_PFB : FX8_METHOD_FFT;
+        plan.first_sample = i / 4 == 1 ? 7 : 0;
+        plan.target_rms = 8;
+        plan.remove_quantization_bias = false;
+        struct voltages v =
+            make_voltages(6, 1 + is_complex, 700, 15, (uint64_t)(1000 + i));
+        struct collected c = collect(&plan, &v, &whole);
+        assert_int_equal(c.n_cells, 6 * 5 * 4);
+        assert_true(c.n_dumps >= 1);
+        double complex *expected = exact(c.n_cells * sizeof *expected);
+        for (size_t d = 0; d < c.n_dumps; d++) {
+            plain_dump(&plan, &v, d, expected);
+            for (size_t k = 0; k < c.n_cells; k++) {
+                const size_t at = d * c.n_cells + k;
+                const float *int8 = c.visibilities[0] + 2 * at;
+                const float *fp32 = c.visibilities[1] + 2 * at;
+                const double power = 17.0 * 17.0 * (is_complex ? 2 : 1);
+                assert_true(cabs(CMPLX(fp32[0], fp32[1]) - expected[k]) <
+                            4e-6 * power);
+                assert_true(cabs(CMPLX(int8[0], int8[1]) - expected[k]) <
+                            1e-1 * power);
+                assert_int_equal(c.flags[0][at], 0);
+                assert_true(c.nsamples[1][at] == 1.0f);
+            }
+        }
+        free(expected);
+        free_collected(&c);
+        free(v.data);
+    }
+}
+
+/* Method none: INT8, FP32 and a plain sum agree to the last bit, -128 and
+ * conjugated samples included. */
+static void method_none_to_the_last_bit(void **state)
+{
+    (void)state;
+    for (size_t lower = 0; lower < 2; lower++) {
+        struct fx8_plan plan = small_plan(2, 2, true, 1, 3000);
+        plan.method = FX8_METHOD_NONE;
+        plan.lower_sideband = lower;
+        plan.first_sample = 5;
+        struct voltages v = make_voltages(4, 2, 7000, 60, 1100);
+        memset(voltages_at(&v, 1, 0), -128, 7000 * 2);
+        const struct delivery delivery = {.block_samples = 1234};
+        struct collected c = collect(&plan, &v, &delivery);
+        assert_int_equal(c.n_dumps, 2);
+        assert_int_equal(c.dropped_spectra, 995);
+        assert_null(c.gains);
+        size_t at = 0;
+        static const size_t inputs[12][2] = {{0, 0}, {1, 1}, {0, 1}, {1, 0},
+                                             {0, 2}, {1, 3}, {0, 3}, {1, 2},
+                                             {2, 2}, {3, 3}, {2, 3}, {3, 2}};
+        for (int64_t d = 0; d < 2; d++)
+            for (size_t k = 0; k < 12; k++, at++) {
+                int64_t re = 0, im = 0;
+                for (int64_t t = 0; t < 3000; t++) {
+                    const int64_t sample = 5 + d * 3000 + t;
+                    const int8_t *x = voltages_at(&v, inputs[k][0], sample);
+                    const int8_t *y = voltages_at(&v, inputs[k][1], sample);
+                    re += x[0] * y[0] + x[1] * y[1];
+                    im += x[0] * y[1] - x[1] * y[0];
+                }
+                if (lower)
+                    im = -im;
+                for (size_t p = 0; p < 2; p++) {
+                    const float *got = c.visibilities[p] + 2 * at;
+                    assert_true(got[0] == (float)((double)re / 3000));
+                    assert_true(got[1] == (float)((double)im / 3000));
+                }
+            }
+        free_collected(&c);
+        free(v.data);
+    }
+}
+
+/* One channel of complex samples is a FIR and a quantiser, not method none. */
+static void one_channel_through_a_filter(void **state)
+{
+    (void)state;
+    struct fx8_plan plan = small_plan(2, 1, true, 1, 200);
+    struct voltages v = make_voltages(2, 2, 500, 15, 1200);
+    struct collected c = collect(&plan, &v, &whole);
+    assert_int_equal(c.n_dumps, 2);
+    double complex expected[3];
+    plain_dump(&plan, &v, 1, expected);
+    for (size_t k = 0; k < 3; k++) {
+        const float *fp32 = c.visibilities[1] + 2 * (3 + k);
+        assert_true(cabs(CMPLX(fp32[0], fp32[1]) - expected[k]) < 2e-3);
+    }
+    assert_true(c.gains[0] > 0.5f && c.gains[0] < 2.0f);
+    free_collected(&c);
+    free(v.data);
+}
+
+/* --- what must not change a bit
+ * -------------------------------------------------
+ */
+
+/* A plan and a recording with everything in it: stretches and markers missing,
+ * a first sample, a silent input, an input that begins late. */
+static struct voltages eventful(struct fx8_plan *plan, bool is_complex)
+{
+    *plan = small_plan(3, 2, is_complex, 6, 90);
+    plan->first_sample = 101;
+    plan->has_marker = true;
+    plan->marker_value = -128;
+    plan->marker_run = 9;
+    plan->channel_average = 2;
+    plan->flag_edges = 1;
+    plan->lower_sideband = true;
+    const size_t size = 1 + is_complex;
+    struct voltages v = make_voltages(6, size, 5000, 15, 1300);
+    memset(voltages_at(&v, 1, 0), 0, 5000 * size);
+    memset(voltages_at(&v, 2, 0), 0, 1700 * size);
+    memset(voltages_at(&v, 3, 92), -128, 10 * size); /* one reaches in */
+    memset(voltages_at(&v, 4, 900), -128, 40 * size);
+    memset(voltages_at(&v, 4, 980), -128, 8 * size); /* too short */
+    memset(voltages_at(&v, 4, 4990), -128, 10 * size);
+    v.missing[v.n_missing++] = (struct fx8_run){2500, 30, -1};
+    v.missing[v.n_missing++] = (struct fx8_run){700, 3, 5};
+    v.missing[v.n_missing++] = (struct fx8_run){690, 11, 5};
+    return v;
+}
+
+static void blocks_layouts_and_threads(void **state)
+{
+    (void)state;
+    for (size_t is_complex = 0; is_complex < 2; is_complex++) {
+        struct fx8_plan plan;
+        struct voltages v = eventful(&plan, is_complex);
+        struct collected first = collect(&plan, &v, &whole);
+        assert_true(first.n_dumps >= 4);
+        assert_int_equal(first.n_rounds, 2);
+        assert_true(first.statistics.n_clipped > 0);
+        static const struct delivery deliveries[] = {
+            {1, TIME_MAJOR, 0, 0, 0},       {2, ANTENNA_MAJOR, 0, 0, 0},
+            {13, BACKWARDS, 0, 0, 0},       {100, TIME_MAJOR, 0, 0, 0},
+            {1024, ANTENNA_MAJOR, 0, 0, 0}, {0, TIME_MAJOR, 0, 0, 0},
+            {0, BACKWARDS, 0, 0, 0},        {50, TIME_MAJOR, 49, 0, 0},
+            {700, BACKWARDS, 900, 0, 0},    {3, ANTENNA_MAJOR, 11, 0, 0},
+        };
+        for (size_t i = 0; i < sizeof deliveries / sizeof *deliveries; i++) {
+            plan.n_threads = 1 + i % 3;
+            struct collected c = collect(&plan, &v, &deliveries[i]);
+            check_same(&first, &c);
+            free_collected(&c);
+        }
+        free_collected(&first);
+        free(v.data);
+    }
+}
+
+/* Samples that never come are as missing as a stretch that says so. */
+static void a_gap_is_a_missing_stretch(void **state)
+{
+    (void)state;
+    struct fx8_plan plan = small_plan(2, 2, true, 4, 60);
+    struct voltages v = make_voltages(4, 2, 3000, 15, 1400);
+    for (int64_t length = 1; length < 1000; length += 333) {
+        static const int64_t starts[] = {0, 1, 777, 2500};
+        for (size_t i = 0; i < 4; i++) {
+            const int64_t end =
+                starts[i] + length < 3000 ? starts[i] + length : 2999;
+            v.n_missing = 1;
+            v.missing[0] = (struct fx8_run){starts[i], end - starts[i], -1};
+            struct collected stretch = collect(&plan, &v, &whole);
+            v.n_missing = 0;
+            const struct delivery delivery = {100, TIME_MAJOR, 0, starts[i],
+                                              end};
+            struct collected gap = collect(&plan, &v, &delivery);
+            check_same(&stretch, &gap);
+            assert_true(stretch.statistics.n_valid_spectra <
+                        4 * stretch.statistics.n_spectra);
+            free_collected(&stretch);
+            free_collected(&gap);
+        }
+    }
+    free(v.data);
+}
+
+/* A dump is a function of its own samples: a plan that starts there gives the
+ * same bits.  FP32, and INT8 without a quantiser, have no gains to differ. */
+static void a_dump_does_not_know_what_came_before(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 6; i++) {
+        struct fx8_plan plan = small_plan(2, 2, i % 2, 5, 70);
+        plan.first_sample = 3;
+        plan.lower_sideband = i / 2 == 1;
+        plan.precision = FX8_PRECISION_FP32;
+        if (i / 2 == 2) {
+            plan.is_complex = true;
+            plan.n_channels = 1;
+            plan.method = FX8_METHOD_NONE;
+            plan.precision = FX8_PRECISION_BOTH;
+        }
+        struct voltages v =
+            make_voltages(4, 1 + plan.is_complex, 4000, 15, 1500);
+        v.missing[v.n_missing++] = (struct fx8_run){1000, 40, 1};
+        struct collected all = collect(&plan, &v, &whole);
+        struct fx8_plan later = plan;
+        const size_t d = 3;
+        later.first_sample +=
+            (int64_t)(d * 70 * fx8_samples_per_spectrum(&plan));
+        struct collected rest = collect(&later, &v, &whole);
+        assert_int_equal(all.n_dumps - d, rest.n_dumps);
+        for (size_t k = 0; k < 2; k++)
+            if (all.visibilities[k] != NULL)
+                assert_memory_equal(all.visibilities[k] + 2 * d * all.n_cells,
+                                    rest.visibilities[k],
+                                    2 * rest.n_dumps * all.n_cells *
+                                        sizeof(float));
+        free_collected(&all);
+        free_collected(&rest);
+        free(v.data);
+    }
+}
+
+/* --- missing, dead, biased
+ * --------------------------------------------------------
+ */
+
+/* nsamples against the stretches, spectrum by spectrum. */
+static void weights_count_valid_products(void **state)
+{
+    (void)state;
+    struct fx8_plan plan = small_plan(3, 1, true, 4, 50);
+    struct voltages v = make_voltages(3, 2, 1000, 15, 1600);
+    v.missing[v.n_missing++] = (struct fx8_run){100, 1, 0};
+    v.missing[v.n_missing++] = (struct fx8_run){211, 5, 1};
+    v.missing[v.n_missing++] = (struct fx8_run){430, 400, 2};
+    struct collected c = collect(&plan, &v, &whole);
+    const size_t pairs[6][2] = {{0, 0}, {0, 1}, {0, 2}, {1, 1}, {1, 2}, {2, 2}};
+    for (size_t d = 0; d < c.n_dumps; d++)
+        for (size_t b = 0; b < 6; b++) {
+            int count = 0;
+            for (int64_t t = 0; t < 50; t++) {
+                bool is_valid = true;
+                for (int64_t k = 0; k < 16; k++)
+                    for (size_t side = 0; side < 2; side++)
+                        is_valid =
+                            is_valid &&
+                            !voltages_missing(&v, pairs[b][side],
+                                              ((int64_t)d * 50 + t) * 4 + k);
+                count += is_valid;
+            }
+            for (size_t k = 0; k < 2; k++) {
+                const size_t at = (d * 6 + b) * 4;
+                const float *vis = c.visibilities[k] + 2 * at;
+                assert_true(c.nsamples[k][at] == (float)((double)count / 50));
+                assert_int_equal(c.flags[k][at], count == 0);
+                if (count == 0)
+                    assert_true(vis[0] == 0.0f && vis[1] == 0.0f);
+            }
+        }
+    free_collected(&c);
+    free(v.data);
+}
+
+static void dead_inputs_and_missing_ones(void **state)
+{
+    (void)state;
+    struct fx8_plan plan = small_plan(3, 1, true, 4, 50);
+    const uint8_t flags[3] = {0, 0, 0};
+    plan.flag_antenna = flags;
+    struct voltages v = make_voltages(3, 2, 460, 15, 1700);
+    memset(voltages_at(&v, 1, 0), 0, 460 * 2);
+    v.missing[v.n_missing++] = (struct fx8_run){0, 460, 2};
+    struct collected c = collect(&plan, &v, &whole);
+    assert_int_equal(c.n_dumps, 2);
+    static const uint8_t dead[6] = {0, 1, 0, 0, 1, 0};
+    assert_memory_equal(c.dead, dead, 6);
+    for (size_t k = 0; k < 2; k++)
+        for (size_t i = 0; i < 2 * c.n_cells; i++) {
+            const size_t b = i % c.n_cells / 4; /* 01: dead; 02: missing */
+            const bool is_dead = b == 1 || b == 3;
+            const bool is_missing = b == 2 || b == 4 || b == 5;
+            assert_int_equal(c.flags[k][i], is_dead || is_missing);
+            assert_true(c.nsamples[k][i] == (is_missing ? 0.0f : 1.0f));
+            if (is_dead || is_missing) {
+                assert_true(c.visibilities[k][2 * i] == 0.0f);
+                assert_true(c.visibilities[k][2 * i + 1] == 0.0f);
+            } else {
+                assert_true(c.visibilities[k][2 * i] > 0.0f);
+            }
+        }
+    assert_int_equal(c.valid_spectra[0], 100);
+    assert_int_equal(c.valid_spectra[1], 100);
+    assert_int_equal(c.valid_spectra[2], 0);
+    assert_true(c.gains[1 * 4] == 1.0f && c.zero[1 * 4] == 0);
+    free_collected(&c);
+    free(v.data);
+}
+
+/* 1/6 of a step squared comes off autos, in input counts 1/6 / gain^2, where
+ * the level is at least a step; crosses stay.  Both values are rounded to
+ * float once: 2^-23 of the auto. */
+static void bias_of_the_quantiser(void **state)
+{
+    (void)state;
+    static const double targets[] = {20.0, 3.0, 0.5};
+    for (size_t i = 0; i < 3; i++) {
+        struct fx8_plan plan = small_plan(2, 2, true, 4, 100);
+        plan.target_rms = targets[i];
+        plan.precision = FX8_PRECISION_INT8;
+        struct voltages v = make_voltages(4, 2, 500, 15, 1800);
+        struct collected with = collect(&plan, &v, &whole);
+        plan.remove_quantization_bias = false;
+        struct collected without = collect(&plan, &v, &whole);
+        for (size_t k = 0; k < with.n_cells; k++) {
+            const size_t baseline = k / 16, product = k % 4, c = k / 4 % 4;
+            const float a = with.visibilities[0][2 * k];
+            const float b = without.visibilities[0][2 * k];
+            const bool is_auto = baseline != 1 && product < 2;
+            assert_true(with.visibilities[0][2 * k + 1] ==
+                        without.visibilities[0][2 * k + 1]);
+            if (!is_auto || targets[i] < 1) {
+                assert_true(a == b);
+                continue;
+            }
+            const size_t input = (baseline == 2 ? 2 : 0) + product;
+            const double gain = with.gains[input * 4 + c];
+            assert_true(fabs((double)b - a - 1.0 / 6 / (gain * gain)) <=
+                        0x1p-23 * b);
+        }
+        free_collected(&with);
+        free_collected(&without);
+        free(v.data);
+    }
+}
+
+static void flagged_antennas_keep_their_data(void **state)
+{
+    (void)state;
+    struct fx8_plan plan = small_plan(3, 1, true, 4, 50);
+    struct voltages v = make_voltages(3, 2, 300, 15, 1900);
+    struct collected before = collect(&plan, &v, &whole);
+    uint8_t flags[3] = {0, 1, 0};
+    plan.flag_antenna = flags;
+    plan.flag_edges = 1;
+    plan.flag_dc = true;
+    struct collected after = collect(&plan, &v, &whole);
+    check_bytes(before.visibilities[0], after.visibilities[0],
+                2 * before.n_cells * sizeof(float));
+    check_bytes(before.nsamples[1], after.nsamples[1],
+                before.n_cells * sizeof(float));
+    for (size_t i = 0; i < before.n_cells; i++) {
+        const size_t b = i / 4;
+        assert_int_equal(before.flags[0][i], 0);
+        assert_int_equal(after.flags[0][i],
+                         i % 4 != 1 || b == 1 || b == 3 || b == 4);
+    }
+    free_collected(&before);
+    free_collected(&after);
+    free(v.data);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(visibilities_by_the_definition),
+        cmocka_unit_test(method_none_to_the_last_bit),
+        cmocka_unit_test(one_channel_through_a_filter),
+        cmocka_unit_test(blocks_layouts_and_threads),
+        cmocka_unit_test(a_gap_is_a_missing_stretch),
+        cmocka_unit_test(a_dump_does_not_know_what_came_before),
+        cmocka_unit_test(weights_count_valid_products),
+        cmocka_unit_test(dead_inputs_and_missing_ones),
+        cmocka_unit_test(bias_of_the_quantiser),
+        cmocka_unit_test(flagged_antennas_keep_their_data),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

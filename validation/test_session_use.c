@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_session_use.c -- libfx8 as its callers may use and misuse it: level
+ * rounds, ends, cancelling, errors, counters.
+ */
+#include <math.h>
+
+#include "correlator/plan.h"
+#include "validation/session_run.h"
+
+static const struct delivery whole = {0};
+
+/* The calls around a round of level setting, one by one. */
+static void level_rounds_step_by_step(void **state)
+{
+    (void)state;
+    struct fx8_plan plan = small_plan(2, 1, true, 4, 400);
+    struct voltages v = make_voltages(2, 2, 2000, 15, 1);
+    struct collected expected = collect(&plan, &v, &whole);
+    struct collected c = {.n_inputs = 2, .stop_at = SIZE_MAX};
+    struct fx8_session *session;
+    struct fx8_error error;
+    must(fx8_open(&plan, collect_dump, &c, &session, &error), error);
+    struct packed all = pack(&v, TIME_MAJOR, 0, 2000);
+    struct packed head = pack(&v, TIME_MAJOR, 0, 1500);
+    struct packed tail = pack(&v, TIME_MAJOR, 1500, 500);
+    /* no round is on: nothing to do, and nothing done */
+    bool done = false;
+    must(fx8_level(session, &all.block, &done, &error), error);
+    assert_true(done);
+    must(fx8_level_end(session, &error), error);
+    assert_true(fx8_gains(session)[0] == 1.0f);
+    /* a dump's worth of spectra is needed before anything is asked for */
+    must(fx8_push(session, &head.block, &error), error);
+    assert_int_equal(fx8_push(session, &tail.block, &error), FX8_LEVEL_NEEDED);
+    /* as long as the round is on, and that is said again */
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(fx8_push(session, &tail.block, &error),
+                         FX8_LEVEL_NEEDED);
+    assert_true(fx8_gains(session)[0] == 1.0f);
+    assert_int_equal(c.n_dumps, 0);
+    done = false;
+    must(fx8_level(session, &tail.block, &done, &error), error);
+    assert_true(done);
+    assert_true(fx8_gains(session)[0] != 1.0f);
+    must(fx8_push(session, &tail.block, &error), error);
+    assert_int_equal(c.n_dumps, 1);
+    int64_t dropped = -1;
+    must(fx8_finish(session, &dropped, &error), error);
+    assert_int_equal(dropped, 2000 / 4 - 3 - 400);
+    check_bytes(c.visibilities[0], expected.visibilities[0],
+                2 * c.n_cells * sizeof(float));
+    fx8_close(&session);
+    fx8_close(&session);
+    free_packed(&all);
+    free_packed(&head);
+    free_packed(&tail);
+    free_collected(&c);
+    free_collected(&expected);
+    free(v.data);
+}
+
+/* Whoever ends in the middle of a round gets the dumps that are there. */
+static void an_end_in_the_middle_of_a_round(void **state)
+{
+    (void)state;
+    struct fx8_plan plan = small_plan(2, 1, true, 4, 30);
+    struct voltages v = make_voltages(2, 2, 380, 15, 2);
+    struct collected expected = collect(&plan, &v, &whole);
+    struct collected c = {.n_inputs = 2, .stop_at = SIZE_MAX};
+    struct fx8_session *session;
+    struct fx8_error error;
+    must(fx8_open(&plan, collect_dump, &c, &session, &error), error);
+    struct packed all = pack(&v, ANTENNA_MAJOR, 0, 380);
+    assert_int_equal(fx8_push(session, &all.block, &error), FX8_LEVEL_NEEDED);
+    bool done = true;
+    must(fx8_level(session, &all.block, &done, &error), error);
+    assert_false(done);
+    must(fx8_finish(session, NULL, &error), error);
+    /* the block was never pushed again: what the stream had taken is there */
+    assert_int_equal(c.n_dumps, 1);
+    check_bytes(c.visibilities[0], expected.visibilities[0],
+                2 * c.n_cells * sizeof(float));
+    check_bytes(fx8_gains(session), expected.gains, 8 * sizeof(float));
+    fx8_close(&session);
+    /* nor does closing in the middle of one leak */
+    must(fx8_open(&plan, collect_dump, &c, &session, &error), error);
+    assert_int_equal(fx8_push(session, &all.block, &error), FX8_LEVEL_NEEDED);
+    fx8_close(&session);
+    free_packed(&all);
+    free_collected(&c);
+    free_collected(&expected);
+    free(v.data);
+}
+
+static void the_last_dump_is_whole_or_dropped(void **state)
+{
+    (void)state;
+    struct voltages v = make_voltages(2, 2, 400, 15, 3);
+    static const struct {
+        int64_t n_samples, dumps, dropped;
+    } cases[] = {
+        {11, 0, 0},  {12, 0, 0},  {16, 0, 1},  {131, 0, 29},
+        {132, 1, 0}, {135, 1, 0}, {136, 1, 1}, {251, 1, 29},
+        {252, 2, 0}, {256, 2, 1}, {400, 3, 7},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fx8_plan plan = small_plan(2, 1, true, 4, 30);
+        struct voltages part = v;
+        part.n_samples = cases[i].n_samples;
+        struct collected c = collect(&plan, &part, &whole);
+        assert_int_equal(c.n_dumps, cases[i].dumps);
+        assert_int_equal(c.dropped_spectra, cases[i].dropped);
+        assert_int_equal(fx8_count_dumps(&plan, part.n_samples),
+                         cases[i].dumps);
+        free_collected(&c);
+    }
+    free(v.data);
+}
+
+/* A run of markers that begins before the first sample counts whole, whatever
+ * the blocks it comes in. */
+static void markers_before_the_first_sample(void **state)
+{
+    (void)state;
+    struct fx8_plan plan = small_plan(1, 1, false, 2, 5);
+    plan.n_taps = 1;
+    plan.precision = FX8_PRECISION_FP32;
+    plan.has_marker = true;
+    plan.marker_value = 0;
+    plan.marker_run = 64;
+    plan.first_sample = 63;
+    struct voltages v = make_voltages(1, 1, 200, 15, 4);
+    for (int64_t t = 0; t < 200; t++)
+        *voltages_at(&v, 0, t) = (int8_t)(t < 64 ? 0 : 1 + t % 100);
+    for (int64_t size = 0; size < 100; size++) {
+        const struct delivery delivery = {size, TIME_MAJOR, size / 3, 0, 0};
+        struct collected c = collect(&plan, &v, &delivery);
+        assert_true(c.nsamples[1][0] == 0.8f); /* the first of five */
+        assert_int_equal(c.valid_spectra[0], c.statistics.n_spectra - 1);
+        free_collected(&c);
+    }
+    *voltages_at(&v, 0, 0) = 1;
+    struct collected c = collect(&plan, &v, &whole);
+    assert_true(c.nsamples[1][0] == 1.0f);
+    free_collected(&c);
+    free(v.data);
+}
+
+static void counters_add_up(void **state)
+{
+    (void)state;
+    struct fx8_plan plan = small_plan(2, 2, true, 4, 60);
+    plan.target_rms = 60; /* clips now and then */
+    struct voltages v = make_voltages(4, 2, 1000, 15, 5);
+    v.missing[v.n_missing++] = (struct fx8_run){300, 20, 1};
+    struct collected c = collect(&plan, &v, &whole);
+    assert_int_equal(c.statistics.n_dumps, c.n_dumps);
+    assert_int_equal(c.n_dumps, 4);
+    assert_int_equal(c.statistics.n_spectra, 4 * 60);
+    int64_t valid = 0, clips = 0;
+    for (size_t input = 0; input < 4; input++) {
+        assert_int_equal(c.valid_spectra[input], input == 1 ? 240 - 8 : 240);
+        valid += c.valid_spectra[input];
+        for (size_t k = 0; k < 4; k++)
+            clips += c.clips[input * 4 + k];
+    }
+    assert_int_equal(c.statistics.n_valid_spectra, valid);
+    assert_int_equal(c.statistics.n_clipped, clips);
+    /* 127.5 is 2.125 sigma: beyond it lies one component in 30, one spectrum
+     * in 15: 256 of 3840, give or take six times 16 */
+    assert_in_range(clips, 256 - 96, 256 + 96);
+    const struct fx8_statistics *s = &c.statistics;
+    const double times[] = {s->align_s, s->channelize_s, s->correlate_s,
+                            s->postprocess_s, s->level_s};
+    for (size_t i = 0; i < 5; i++)
+        assert_true(times[i] > 0.0 && times[i] < 60.0);
+    free_collected(&c);
+    free(v.data);
+}
+
+/* --- stopping
+ * --------------------------------------------------------------------
+ */
+
+static void the_callback_stops_a_session(void **state)
+{
+    (void)state;
+    struct fx8_plan plan = small_plan(2, 1, true, 4, 20);
+    struct voltages v = make_voltages(2, 2, 1000, 15, 6);
+    static const enum fx8_status stops[] = {FX8_ERR_CANCELLED, FX8_ERR_SYSTEM,
+                                            FX8_ERR_INPUT};
+    for (size_t i = 0; i < 3; i++)
+        for (size_t at = 0; at < 3; at++) {
+            struct collected c = {.stop = stops[i], .stop_at = at};
+            struct fx8_error error;
+            must_fail(run_session(&plan, &v, &whole, &c, &error), error,
+                      stops[i], "stopped by the callback");
+            assert_int_equal(c.n_dumps, at + 1);
+            free_collected(&c);
+        }
+    free(v.data);
+}
+
+static void cancelled_from_the_callback(void **state)
+{
+    (void)state;
+    struct fx8_plan plan = small_plan(2, 1, true, 4, 20);
+    struct voltages v = make_voltages(2, 2, 1000, 15, 7);
+    struct fx8_session *any = NULL;
+    struct collected c = {.stop_at = 1, .cancel = &any};
+    struct fx8_error error;
+    must_fail(run_session(&plan, &v, &whole, &c, &error), error,
+              FX8_ERR_CANCELLED, "cancelled");
+    assert_int_equal(c.n_dumps, 2); /* that dump is the last */
+    free_collected(&c);
+    free(v.data);
+}
+
+static void cancelled_before_and_for_good(void **state)
+{
+    (void)state;
+    struct fx8_plan plan = small_plan(2, 1, true, 4, 20);
+    struct voltages v = make_voltages(2, 2, 1000, 15, 8);
+    struct collected c = {.n_inputs = 2, .stop_at = SIZE_MAX};
+    struct fx8_session *session;
+    struct fx8_error error;
+    must(fx8_open(&plan, collect_dump, &c, &session, &error), error);
+    struct packed all = pack(&v, TIME_MAJOR, 0, 1000);
+    assert_int_equal(fx8_push(session, &all.block, &error), FX8_LEVEL_NEEDED);
+    fx8_cancel(session);
+    bool done;
+    must_fail(fx8_level(session, &all.block, &done, &error), error,
+              FX8_ERR_CANCELLED, "cancelled");
+    must(fx8_level_end(session, &error), error);
+    for (int i = 0; i < 2; i++)
+        must_fail(fx8_push(session, &all.block, &error), error,
+                  FX8_ERR_CANCELLED, "cancelled");
+    must_fail(fx8_finish(session, NULL, &error), error, FX8_ERR_CANCELLED,
+              "cancelled");
+    assert_int_equal(c.n_dumps, 0);
+    fx8_close(&session);
+    free_packed(&all);
+    free(v.data);
+}
+
+/* --- what is refused
+ * ---------------------------------------------------------------
+ */
+
+static void blocks_that_are_none(void **state)
+{
+    (void)state;
+    struct fx8_plan plan = small_plan(2, 1, true, 4, 20);
+    plan.precision = FX8_PRECISION_FP32;
+    struct voltages v = make_voltages(2, 2, 100, 15, 9);
+    struct collected c = {.n_inputs = 2, .stop_at = SIZE_MAX};
+    struct fx8_session *session;
+    struct fx8_error error;
+    must(fx8_open(&plan, collect_dump, &c, &session, &error), error);
+    struct packed all = pack(&v, TIME_MAJOR, 0, 100);
+    struct fx8_block bad = all.block;
+    bad.n_samples = -1;
+    must_fail(fx8_push(session, &bad, &error), error, FX8_ERR_USAGE,
+              "block: -1 samples from 0: expected an ascending range from 0");
+    bad = all.block;
+    bad.first_sample = -5;
+    must_fail(fx8_push(session, &bad, &error), error, FX8_ERR_USAGE,
+              "block: 100 samples from -5: expected an ascending range from "
+              "0");
+    bad.first_sample = INT64_MAX - 10;
+    must_fail(fx8_push(session, &bad, &error), error, FX8_ERR_USAGE,
+              "block: 100 samples from 9223372036854775797: expected an "
+              "ascending range from 0");
+    const struct fx8_run run = {3, 3, 2};
+    bad = all.block;
+    bad.missing = &run;
+    bad.n_missing = 1;
+    must_fail(fx8_push(session, &bad, &error), error, FX8_ERR_USAGE,
+              "block: missing stretch of input 2: expected -1 to 1");
+    bad = all.block;
+    bad.n_samples = 0; /* legal, and nothing */
+    must(fx8_push(session, &bad, &error), error);
+    assert_int_equal(c.n_dumps, 0);
+    fx8_close(&session);
+    free_packed(&all);
+    free(v.data);
+}
+
+static void plans_that_cannot_be_opened(void **state)
+{
+    (void)state;
+    struct fx8_plan plan = small_plan(2, 1, true, 4, 20);
+    struct fx8_session *session = (void *)&plan;
+    struct fx8_error error;
+    plan.backend = FX8_BACKEND_CUDA;
+    must_fail(fx8_open(&plan, collect_dump, NULL, &session, &error), error,
+              FX8_ERR_UNSUPPORTED,
+              "correlator.backend: cuda: this build has no CUDA engine: "
+              "expected cpu or auto");
+    assert_null(session);
+    plan.backend = FX8_BACKEND_CPU;
+    plan.kernel = "sse2";
+    must_fail(fx8_open(&plan, collect_dump, NULL, &session, &error), error,
+              FX8_ERR_USAGE,
+              "kernel: sse2: expected auto, reference, avx2 or avx512");
+    assert_null(session);
+    plan.kernel = "auto";
+    plan.n_antennas = 0;
+    must_fail(fx8_open(&plan, collect_dump, NULL, &session, &error), error,
+              FX8_ERR_USAGE, "plan: n_antennas: expected 1 to 1048576");
+    assert_null(session);
+    plan.n_antennas = 200;
+    plan.memory_limit = (size_t)2 << 20;
+    assert_int_equal(fx8_open(&plan, collect_dump, NULL, &session, &error),
+                     FX8_ERR_SYSTEM);
+    assert_non_null(
+        strstr(error.message, "correlator.memory_limit_mib: 2 MiB"));
+    assert_null(session);
+}
+
+/* The plan is copied: what the caller does with his does not matter. */
+static void a_session_answers_for_itself(void **state)
+{
+    (void)state;
+    struct fx8_plan plan = small_plan(2, 1, true, 4, 20);
+    char kernel[] = "reference";
+    uint8_t flags[2] = {1, 0};
+    plan.kernel = kernel;
+    plan.flag_antenna = flags;
+    plan.n_threads = 0;
+    struct collected c = {.n_inputs = 2, .stop_at = SIZE_MAX};
+    struct fx8_session *session;
+    struct fx8_error error;
+    must(fx8_open(&plan, collect_dump, &c, &session, &error), error);
+    memset(kernel, 'x', sizeof kernel - 1);
+    flags[0] = 0;
+    struct voltages v = make_voltages(2, 2, 1100, 15, 10);
+    must(push_all(session, &v, &whole, &c, &error), error);
+    assert_int_equal(c.flags[0][0], 1);
+    assert_int_equal(c.flags[0][2 * 4], 0);
+    assert_string_equal(fx8_backend_name(session), "cpu");
+    assert_string_equal(fx8_kernel_name(session), "reference");
+    assert_string_equal(fx8_fft_plan_name(session), "fftw estimate batch 32");
+    fx8_close(&session);
+    free_collected(&c);
+    free(v.data);
+    assert_string_equal(fx8_version(), FX8_VERSION);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(level_rounds_step_by_step),
+        cmocka_unit_test(an_end_in_the_middle_of_a_round),
+        cmocka_unit_test(the_last_dump_is_whole_or_dropped),
+        cmocka_unit_test(markers_before_the_first_sample),
+        cmocka_unit_test(counters_add_up),
+        cmocka_unit_test(the_callback_stops_a_session),
+        cmocka_unit_test(cancelled_from_the_callback),
+        cmocka_unit_test(cancelled_before_and_for_good),
+        cmocka_unit_test(blocks_that_are_none),
+        cmocka_unit_test(plans_that_cannot_be_opened),
+        cmocka_unit_test(a_session_answers_for_itself),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
