@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_baseline.c -- baseline order, polarisation order and conjugation.
+ */
+#include "correlator/baseline.h"
+#include "correlator/fx8.h"
+#include "kernels/operations.h"
+#include "validation/testing.h"
+
+static void baselines_in_order(void **state)
+{
+    (void)state;
+    for (size_t n = 1; n <= 40; n++) {
+        size_t baseline = 0;
+        for (size_t a = 0; a < n; a++)
+            for (size_t b = a; b < n; b++, baseline++) {
+                size_t antenna_1 = 99, antenna_2 = 99;
+                fx8_baseline_antennas(n, baseline, &antenna_1, &antenna_2);
+                assert_int_equal(antenna_1, a);
+                assert_int_equal(antenna_2, b);
+            }
+        assert_int_equal(fx8_baseline_count(n), baseline);
+    }
+}
+
+static void products_in_order(void **state)
+{
+    (void)state;
+    assert_int_equal(fx8_baseline_products(1), 1);
+    assert_int_equal(fx8_baseline_products(2), 4);
+    for (int k = 0; k < 4; k++) /* AIPS: XX, YY, XY, YX */
+        assert_int_equal(fx8_baseline_code((size_t)k), -5 - k);
+}
+
+/* Three antennas of two feeds, written out; input = 2 antenna + feed. */
+static void table_of_two_feeds(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned input_1, input_2, pair;
+        bool conjugate;
+    } expected[24] = {
+        {0, 0, 0, 0},  {1, 1, 2, 0},  {0, 1, 1, 0},  {1, 0, 1, 1},
+        {0, 2, 3, 0},  {1, 3, 7, 0},  {0, 3, 6, 0},  {1, 2, 4, 0},
+        {0, 4, 10, 0}, {1, 5, 16, 0}, {0, 5, 15, 0}, {1, 4, 11, 0},
+        {2, 2, 5, 0},  {3, 3, 9, 0},  {2, 3, 8, 0},  {3, 2, 8, 1},
+        {2, 4, 12, 0}, {3, 5, 18, 0}, {2, 5, 17, 0}, {3, 4, 13, 0},
+        {4, 4, 14, 0}, {5, 5, 20, 0}, {4, 5, 19, 0}, {5, 4, 19, 1},
+    };
+    struct fx8_product *table = exact(24 * sizeof *table);
+    fx8_baseline_table(3, 2, table);
+    for (size_t k = 0; k < 24; k++) {
+        assert_int_equal(table[k].input_1, expected[k].input_1);
+        assert_int_equal(table[k].input_2, expected[k].input_2);
+        assert_int_equal(table[k].pair, expected[k].pair);
+        assert_int_equal(table[k].conjugate, expected[k].conjugate);
+    }
+    free(table);
+}
+
+/* Every pair of inputs is used once; twice only across an antenna's feeds. */
+static void every_pair_is_used(void **state)
+{
+    (void)state;
+    for (size_t pols = 1; pols <= 2; pols++)
+        for (size_t n = 1; n <= 9; n++) {
+            const size_t rows = fx8_baseline_count(n) * pols * pols;
+            const size_t pairs = fx8_pair_count(n * pols);
+            struct fx8_product *table = exact(rows * sizeof *table);
+            int *uses = calloc(pairs, sizeof *uses);
+            fx8_baseline_table(n, pols, table);
+            for (size_t k = 0; k < rows; k++) {
+                assert_true(table[k].pair < pairs);
+                uses[table[k].pair]++;
+                assert_int_equal(table[k].conjugate,
+                                 table[k].input_1 > table[k].input_2);
+            }
+            for (size_t j = 0; j < n * pols; j++)
+                for (size_t i = 0; i <= j; i++)
+                    assert_int_equal(uses[fx8_pair_index(i, j)],
+                                     i != j && i / pols == j / pols ? 2 : 1);
+            free(uses);
+            free(table);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(baselines_in_order),
+        cmocka_unit_test(products_in_order),
+        cmocka_unit_test(table_of_two_feeds),
+        cmocka_unit_test(every_pair_is_used),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_plan.c -- what a plan may say, and the axes that follow from it.
+ */
+#include <math.h>
+
+#include "correlator/plan.h"
+#include "validation/testing.h"
+
+static struct fx8_plan good_plan(void)
+{
+    struct fx8_plan plan = fx8_plan_default();
+    plan.n_antennas = 4;
+    plan.sample_rate = (struct fx8_rate){1000000, 1};
+    plan.dc_frequency_hz = 150e6;
+    plan.n_channels = 16;
+    plan.spectra_per_dump = 100;
+    return plan;
+}
+
+/* A change to a good plan, and what is said of it; NULL: nothing. */
+struct change {
+    void (*make)(struct fx8_plan *plan);
+    const char *text;
+};
+
+#define CHANGE(name, statement)                                                \
+    static void name(struct fx8_plan *plan)                                    \
+    {                                                                          \
+        statement;                                                             \
+    }
+
+CHANGE(nothing, (void)plan)
+CHANGE(no_antenna, plan->n_antennas = 0)
+CHANGE(most_antennas, plan->n_antennas = 1048576)
+CHANGE(more_antennas, plan->n_antennas = 1048577)
+CHANGE(no_feed, plan->n_polarizations = 0)
+CHANGE(two_feeds, plan->n_polarizations = 2)
+CHANGE(three_feeds, plan->n_polarizations = 3)
+CHANGE(no_rate, plan->sample_rate.numerator_hz = 0)
+CHANGE(bad_rate, plan->sample_rate.denominator = -1)
+CHANGE(no_frequency, plan->dc_frequency_hz = NAN)
+CHANGE(endless_frequency, plan->dc_frequency_hz = INFINITY)
+CHANGE(negative_frequency, plan->dc_frequency_hz = -1e6)
+CHANGE(before_first, plan->first_sample = -1)
+CHANGE(last_first, plan->first_sample = INT64_C(1) << 61)
+CHANGE(beyond_first, plan->first_sample = (INT64_C(1) << 61) + 1)
+CHANGE(marker, plan->has_marker = true; plan->marker_value = -128)
+CHANGE(low_marker, plan->has_marker = true; plan->marker_value = -129)
+CHANGE(high_marker, plan->has_marker = true; plan->marker_value = 128)
+CHANGE(no_marker, plan->marker_value = 999; plan->marker_run = 0)
+CHANGE(no_run, plan->has_marker = true; plan->marker_run = 0)
+CHANGE(longest_run, plan->has_marker = true; plan->marker_run = 1048576)
+CHANGE(longer_run, plan->has_marker = true; plan->marker_run = 1048577)
+CHANGE(no_channel, plan->n_channels = 0)
+CHANGE(most_channels, plan->n_channels = 16777216)
+CHANGE(more_channels, plan->n_channels = 16777217)
+CHANGE(none_with_channels, plan->method = FX8_METHOD_NONE)
+CHANGE(none, plan->method = FX8_METHOD_NONE; plan->n_channels = 1)
+CHANGE(none_real, plan->method = FX8_METHOD_NONE; plan->n_channels = 1;
+       plan->is_complex = false)
+CHANGE(no_tap, plan->n_taps = 0)
+CHANGE(most_taps, plan->n_taps = 64)
+CHANGE(more_taps, plan->n_taps = 65)
+CHANGE(fft_without_taps, plan->method = FX8_METHOD_FFT; plan->n_taps = 0)
+CHANGE(no_target, plan->target_rms = 0)
+CHANGE(most_target, plan->target_rms = 127)
+CHANGE(more_target, plan->target_rms = 127.5)
+CHANGE(nan_target, plan->target_rms = NAN)
+CHANGE(no_precision, plan->precision = (enum fx8_precision)0)
+CHANGE(more_precision, plan->precision = (enum fx8_precision)4)
+CHANGE(no_spectrum, plan->spectra_per_dump = 0)
+CHANGE(most_spectra, plan->spectra_per_dump = (INT64_C(1) << 61) / 16)
+CHANGE(more_spectra, plan->spectra_per_dump = (INT64_C(1) << 61) / 16 + 1)
+CHANGE(no_average, plan->channel_average = 0)
+CHANGE(whole_average, plan->channel_average = 16)
+CHANGE(odd_average, plan->channel_average = 3)
+CHANGE(no_kernel, plan->kernel = NULL)
+
+static void rules_of_a_plan(void **state)
+{
+    (void)state;
+    static const char antennas[] = "plan: n_antennas: expected 1 to 1048576";
+    static const char feeds[] = "plan: n_polarizations: expected 1 or 2";
+    static const char rate[] =
+        "plan: sample_rate: expected a positive fraction in Hz";
+    static const char dc[] = "plan: dc_frequency_hz: expected a number";
+    static const char first[] = "plan: first_sample: expected 0 to 2^61";
+    static const char value[] = "plan: marker_value: expected -128 to 127";
+    static const char length[] = "plan: marker_run: expected 1 to 1048576";
+    static const char channels[] = "plan: n_channels: expected 1 to 16777216";
+    static const char method[] =
+        "plan: method none: expected complex samples and 1 channel";
+    static const char taps[] = "plan: n_taps: expected 1 to 64";
+    static const char target[] =
+        "plan: target_rms: expected above 0, at most 127 LSB";
+    static const char precision[] =
+        "plan: precision: expected INT8, FP32 or both";
+    static const char spectra[] =
+        "plan: spectra_per_dump: expected 1 or more, 2^61 samples at most";
+    static const char average[] =
+        "plan: channel_average: expected a divisor of the channels";
+    static const struct change changes[] = {
+        {nothing, NULL},
+        {no_antenna, antennas},
+        {most_antennas, NULL},
+        {more_antennas, antennas},
+        {no_feed, feeds},
+        {two_feeds, NULL},
+        {three_feeds, feeds},
+        {no_rate, rate},
+        {bad_rate, rate},
+        {no_frequency, dc},
+        {endless_frequency, dc},
+        {negative_frequency, NULL},
+        {before_first, first},
+        {last_first, NULL},
+        {beyond_first, first},
+        {marker, NULL},
+        {low_marker, value},
+        {high_marker, value},
+        {no_marker, NULL},
+        {no_run, length},
+        {longest_run, NULL},
+        {longer_run, length},
+        {no_channel, channels},
+        {most_channels, NULL},
+        {more_channels, channels},
+        {none_with_channels, method},
+        {none, NULL},
+        {none_real, method},
+        {no_tap, taps},
+        {most_taps, NULL},
+        {more_taps, taps},
+        {fft_without_taps, NULL},
+        {no_target, target},
+        {most_target, NULL},
+        {more_target, target},
+        {nan_target, target},
+        {no_precision, precision},
+        {more_precision, precision},
+        {no_spectrum, spectra},
+        {most_spectra, NULL},
+        {more_spectra, spectra},
+        {no_average, average},
+        {whole_average, NULL},
+        {odd_average, average},
+        {no_kernel, "plan: kernel: expected a name"},
+    };
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        struct fx8_plan plan = good_plan();
+        changes[i].make(&plan);
+        struct fx8_error error;
+        if (changes[i].text == NULL)
+            must(fx8_plan_check(&plan, &error), error);
+        else
+            must_fail(fx8_plan_check(&plan, &error), error, FX8_ERR_USAGE,
+                      changes[i].text);
+    }
+}
+
+/* Nothing that a caller must fill in has a default that would do. */
+static void defaults_are_not_enough(void **state)
+{
+    (void)state;
+    struct fx8_plan plan = fx8_plan_default();
+    struct fx8_error error;
+    must_fail(fx8_plan_check(&plan, &error), error, FX8_ERR_USAGE,
+              "plan: n_antennas: expected 1 to 1048576");
+    assert_true(plan.is_complex && isnan(plan.dc_frequency_hz));
+    assert_int_equal(plan.n_taps, 8);
+    assert_int_equal(plan.marker_run, 64);
+    assert_true(plan.target_rms == 20.0 && plan.remove_quantization_bias);
+}
+
+static void geometry_of_the_filter_bank(void **state)
+{
+    (void)state;
+    static const struct {
+        enum fx8_method method;
+        bool is_complex, has_quantiser;
+        size_t channels, step, window;
+    } cases[] = {
+        {FX8_METHOD_PFB, true, true, 16, 16, 128},
+        {FX8_METHOD_PFB, false, true, 16, 32, 256},
+        {FX8_METHOD_FFT, true, true, 15, 15, 15},
+        {FX8_METHOD_FFT, false, true, 15, 30, 30},
+        {FX8_METHOD_NONE, true, false, 1, 1, 1},
+    };
+    for (size_t i = 0; i < 5; i++) {
+        struct fx8_plan plan = good_plan();
+        plan.method = cases[i].method;
+        plan.is_complex = cases[i].is_complex;
+        plan.n_channels = cases[i].channels;
+        assert_int_equal(fx8_samples_per_spectrum(&plan), cases[i].step);
+        assert_int_equal(fx8_samples_per_window(&plan), cases[i].window);
+        const struct fx8_filterbank bank = fx8_plan_filterbank(&plan);
+        assert_int_equal(bank.is_complex, cases[i].is_complex);
+        assert_int_equal(bank.fft_length, cases[i].step);
+        assert_int_equal(bank.n_taps, cases[i].window / cases[i].step);
+        assert_int_equal(bank.n_channels, cases[i].channels);
+        assert_int_equal(fx8_plan_has_quantiser(&plan), cases[i].has_quantiser);
+        plan.precision = FX8_PRECISION_FP32;
+        assert_false(fx8_plan_has_quantiser(&plan));
+    }
+}
+
+/* auto is Hamming with taps, rectangular without; each other by its name. */
+static void windows_by_name(void **state)
+{
+    (void)state;
+    for (int is_pfb = 0; is_pfb < 2; is_pfb++)
+        for (int shape = FX8_WINDOW_AUTO; shape <= FX8_WINDOW_RECTANGULAR;
+             shape++) {
+            struct fx8_plan plan = good_plan();
+            plan.method = is_pfb ? FX8_METHOD_PFB : FX8_METHOD_FFT;
+            plan.window = (enum fx8_window_shape)shape;
+            double got[128], expected[128];
+            const enum fx8_filter_window window =
+                shape == FX8_WINDOW_HANN ? FX8_FILTER_HANN
+                : shape == FX8_WINDOW_HAMMING ||
+                        (shape == FX8_WINDOW_AUTO && is_pfb)
+                    ? FX8_FILTER_HAMMING
+                    : FX8_FILTER_RECTANGULAR;
+            fx8_plan_weights(&plan, got);
+            fx8_filterbank_weights(window, is_pfb ? 8 : 1, 16, is_pfb,
+                                   expected);
+            assert_memory_equal(got, expected,
+                                (is_pfb ? 128 : 16) * sizeof *got);
+        }
+}
+
+static void channels_flagged_by_position(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t channels, edges;
+        bool dc, is_complex, lower;
+        const char *flags;
+    } cases[] = {
+        {8, 0, false, true, false, "........"},
+        {8, 2, false, true, false, "##....##"},
+        {8, 1, true, true, false, "#...#..#"},
+        {8, 1, true, true, true, "#...#..#"},
+        {7, 0, true, true, false, "...#..."},
+        {8, 0, true, false, false, "#......."},
+        {8, 0, true, false, true, "........"}, /* DC is beyond the end */
+        {3, 1, false, true, false, "#.#"},
+        {3, 2, false, true, false, "###"}, /* the edges meet */
+        {3, 100, false, false, false, "###"},
+        {1, 0, true, true, false, "#"},
+        {1, 1, false, true, false, "#"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fx8_plan plan = good_plan();
+        plan.n_channels = cases[i].channels;
+        plan.flag_edges = cases[i].edges;
+        plan.flag_dc = cases[i].dc;
+        plan.is_complex = cases[i].is_complex;
+        plan.lower_sideband = cases[i].lower;
+        uint8_t *flags = exact(cases[i].channels);
+        fx8_plan_flag_channels(&plan, flags);
+        for (size_t c = 0; c < cases[i].channels; c++)
+            assert_int_equal(flags[c], cases[i].flags[c] == '#');
+        free(flags);
+    }
+}
+
+static void frequencies_ascend_from_the_rule(void **state)
+{
+    (void)state;
+    /* dc 100 MHz, 1 MS/s: numbers that a double holds exactly */
+    static const struct {
+        bool is_complex, lower;
+        size_t channels, average;
+        double first, step;
+    } cases[] = {
+        {true, false, 8, 1, 99.5e6, 125e3},
+        {true, true, 8, 1, 99.5e6, 125e3},
+        {true, false, 5, 1, 99.6e6, 200e3}, /* k = -2 .. 2 */
+        {false, false, 8, 1, 100e6, 62.5e3},
+        {false, true, 8, 1, 99.5e6, 62.5e3},
+        {true, false, 8, 2, 99.5e6 + 62.5e3, 250e3},
+        {true, false, 8, 8, 99.5e6 + 437.5e3, 1e6},
+        {false, true, 8, 4, 99.5e6 + 93.75e3, 250e3},
+        {true, false, 1, 1, 100e6, 1e6},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fx8_plan plan = good_plan();
+        plan.dc_frequency_hz = 100e6;
+        plan.is_complex = cases[i].is_complex;
+        plan.lower_sideband = cases[i].lower;
+        plan.n_channels = cases[i].channels;
+        plan.channel_average = cases[i].average;
+        const size_t n = cases[i].channels / cases[i].average;
+        double *frequencies = exact(n * sizeof *frequencies), width = 0;
+        fx8_frequencies(&plan, frequencies, &width);
+        assert_true(width == cases[i].step);
+        for (size_t c = 0; c < n; c++)
+            assert_true(frequencies[c] ==
+                        cases[i].first + (double)c * cases[i].step);
+        free(frequencies);
+    }
+}
+
+static void dumps_in_a_stretch(void **state)
+{
+    (void)state;
+    struct fx8_plan plan = good_plan(); /* N = 16, P = 8, M = 100 */
+    plan.first_sample = 12345;          /* does not matter */
+    const int64_t dump = 100 * 16, overlap = 7 * 16;
+    assert_int_equal(fx8_count_dumps(&plan, -5), 0);
+    assert_int_equal(fx8_count_dumps(&plan, 0), 0);
+    assert_int_equal(fx8_count_dumps(&plan, overlap), 0);
+    for (int64_t n = 1; n < 4; n++) {
+        assert_int_equal(fx8_count_dumps(&plan, overlap + n * dump - 1), n - 1);
+        assert_int_equal(fx8_count_dumps(&plan, overlap + n * dump), n);
+        assert_int_equal(fx8_count_dumps(&plan, overlap + n * dump + 1), n);
+    }
+    plan.spectra_per_dump = 1;
+    assert_int_equal(fx8_count_dumps(&plan, 8 * 16 - 1), 0);
+    assert_int_equal(fx8_count_dumps(&plan, 8 * 16), 1);
+    assert_int_equal(fx8_count_dumps(&plan, 9 * 16 - 1), 1);
+    plan.method = FX8_METHOD_NONE;
+    plan.n_channels = 1;
+    assert_int_equal(fx8_count_dumps(&plan, 1), 1);
+    assert_int_equal(fx8_count_dumps(&plan, INT64_MAX), INT64_MAX);
+}
+
+/* The instant is the nearest picosecond to start + half / (2 fs): twice the
+ * rate times the difference is off by no more than the rate. */
+static void centres_of_dumps(void **state)
+{
+    (void)state;
+    static const int64_t indices[] = {0, 1, 2, 999, 123456789};
+    static const int64_t firsts[] = {0, 1, 7777777};
+    static const int64_t spectra[] = {1, 2, 57870};
+    const struct fx8_time start = {1700000000, 999999999999};
+    for (size_t i = 0; i < 5 * 3 * 3 * 2; i++) {
+        struct fx8_plan plan = good_plan();
+        plan.sample_rate = (struct fx8_rate){25000000, 27};
+        plan.is_complex = i >= 45;
+        plan.first_sample = firsts[i % 3];
+        plan.spectra_per_dump = spectra[i / 3 % 3];
+        const int64_t d = indices[i / 9 % 5], m = plan.spectra_per_dump;
+        const int64_t n = plan.is_complex ? 16 : 32;
+        const __int128 half =
+            (__int128)(2 * d * m + m - 1) * n + 8 * n + 2 * plan.first_sample;
+        const struct fx8_time time = fx8_dump_time(&plan, start, d);
+        assert_true(time.picosecond >= 0 && time.picosecond < FX8_PICOSECONDS);
+        const __int128 later =
+            (__int128)(time.unix_s - start.unix_s) * FX8_PICOSECONDS +
+            time.picosecond - start.picosecond;
+        const __int128 difference =
+            later * 2 * 25000000 - half * 27 * FX8_PICOSECONDS;
+        assert_true(difference <= 25000000 && difference >= -25000000);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rules_of_a_plan),
+        cmocka_unit_test(defaults_are_not_enough),
+        cmocka_unit_test(geometry_of_the_filter_bank),
+        cmocka_unit_test(windows_by_name),
+        cmocka_unit_test(channels_flagged_by_position),
+        cmocka_unit_test(frequencies_ascend_from_the_rule),
+        cmocka_unit_test(dumps_in_a_stretch),
+        cmocka_unit_test(centres_of_dumps),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
