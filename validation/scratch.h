@@ -61,8 +61,19 @@ static inline const char *scratch_path(const char *name)
     static char paths[8][SCRATCH_PATH_SIZE];
     static unsigned turn;
     char *path = paths[turn++ % 8];
-    snprintf(path, SCRATCH_PATH_SIZE, "%s/%s", scratch_folder(), name);
+    const int length =
+        snprintf(path, SCRATCH_PATH_SIZE, "%s/%s", scratch_folder(), name);
+    if (length < 0 || length >= SCRATCH_PATH_SIZE) {
+        fprintf(stderr, "%s/%s: too long\n", scratch_folder(), name);
+        exit(1);
+    }
     return path;
+}
+
+/** Whether a file of the folder is there. */
+static inline int scratch_exists(const char *name)
+{
+    return access(scratch_path(name), F_OK) == 0;
 }
 
 /** Write a file of `size` bytes; its path.  A failure ends the program. */

@@ -41,6 +41,17 @@
         assert_int_equal((error).status, (expected));                          \
     } while (0)
 
+/** A call that must return `expected` with words among which is `part`. */
+#define must_fail_with(call, error, expected, part)                            \
+    do {                                                                       \
+        (error).message[0] = '\0';                                             \
+        (error).status = FX8_OK;                                               \
+        assert_int_equal((call), (expected));                                  \
+        if (strstr((error).message, (part)) == NULL)                           \
+            fail_msg("'%s' lacks '%s'", (error).message, (part));              \
+        assert_int_equal((error).status, (expected));                          \
+    } while (0)
+
 /** Memory of exactly `size` bytes, full of garbage, for the address checker;
  *  the caller frees it. */
 static inline void *exact(size_t size)
