@@ -17,10 +17,17 @@
 extern "C" {
 #endif
 
+/** Which member of a keyword holds its value. */
+enum fx8_keyword_type {
+    FX8_KEYWORD_TEXT = 0,
+    FX8_KEYWORD_INTEGER,
+    FX8_KEYWORD_REAL
+};
+
 /** A scalar of the group Header/extra_keywords. */
 struct fx8_keyword {
     char name[9]; /**< at most 8 capitals and digits */
-    enum { FX8_KEYWORD_TEXT = 0, FX8_KEYWORD_INTEGER, FX8_KEYWORD_REAL } type;
+    enum fx8_keyword_type type;
     char text[FX8_TEXT_SIZE];
     int64_t integer;
     double real;
