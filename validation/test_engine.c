@@ -4,10 +4,10 @@
  * several threads, against sums written down plainly: a direct DFT in double
  * precision, products added one by one.
  */
-#include <complex.h>
 #include <math.h>
 #include <stdio.h>
 
+#include "validation/complex_value.h"
 #include "validation/engine_task.h"
 
 /* A float spectrum is off by at most 16 roundings of its norm: one per

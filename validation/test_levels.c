@@ -3,11 +3,11 @@
  * test_levels.c -- gains: the median against a sort, gains against the formula
  * from direct DFTs in double precision, whatever the blocks.
  */
-#include <complex.h>
 #include <math.h>
 
 #include "correlator/levels.h"
 #include "correlator/plan.h"
+#include "validation/complex_value.h"
 #include "validation/session_run.h"
 
 /* --- the median --------------------------------------------------------------

@@ -3,10 +3,10 @@
  * test_session.c -- libfx8 through its public header: values against direct
  * DFTs in double precision, and what must not change a single bit.
  */
-#include <complex.h>
 #include <math.h>
 
 #include "correlator/plan.h"
+#include "validation/complex_value.h"
 #include "validation/session_run.h"
 
 static const struct delivery whole = {0};

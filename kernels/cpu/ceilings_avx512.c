@@ -8,11 +8,12 @@
 
 #if defined(__x86_64__)
 
+/* clang-format off */
 #define EACH_ACCUMULATOR(DO)                                                   \
-    DO(0)                                                                      \
-    DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8) DO(9) DO(10) DO(11) DO(12) \
-        DO(13) DO(14) DO(15) DO(16) DO(17) DO(18) DO(19) DO(20) DO(21) DO(22)  \
-            DO(23)
+    DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7)                            \
+    DO(8) DO(9) DO(10) DO(11) DO(12) DO(13) DO(14) DO(15)                      \
+    DO(16) DO(17) DO(18) DO(19) DO(20) DO(21) DO(22) DO(23)
+/* clang-format on */
 
 #define CLEAR(k)  "vpxord %%zmm" #k ", %%zmm" #k ", %%zmm" #k "\n\t"
 #define DPBUSD(k) "vpdpbusd %%zmm24, %%zmm25, %%zmm" #k "\n\t"

@@ -65,6 +65,9 @@ def read(path):
 SOURCES = list_sources()
 C_SOURCES = [path for path in SOURCES if path.endswith(C_SUFFIXES)]
 HEADERS = [path for path in C_SOURCES if path.endswith(".h")]
+# Helpers of the test programs are C, which is all that includes them.
+SHARED_HEADERS = [path for path in HEADERS
+                  if not path.startswith("validation/")]
 
 
 def matching_lines(path, pattern):
@@ -141,6 +144,20 @@ def check_words():
             yield f"{path}:{number}: {match.group(0)}"
 
 
+def check_proof():
+    """validation/README.md names every test, and only tests there are"""
+    page = read("validation/README.md")
+    tests = [path for path in SOURCES if re.search(
+        r"/test_\w+\.(c|py)$|/scenario/\w+\.py$", path)]
+    for path in tests:
+        if f"{os.path.basename(path)}`" not in page:
+            yield f"{path}: not in validation/README.md"
+    names = {os.path.basename(path) for path in tests}
+    for name in sorted(set(re.findall(r"\btest_\w+\.(?:c|py)\b", page))):
+        if name not in names:
+            yield f"validation/README.md: there is no {name}"
+
+
 def dependency_flags():
     """Where the headers of the libraries are (Debian keeps HDF5 apart)."""
     good, text = run("pkg-config", "--cflags", "hdf5-serial", "fftw3f", "inih",
@@ -148,13 +165,13 @@ def dependency_flags():
     return shlex.split(text) if good else []
 
 
-def check_headers(compiler, language, standard):
+def check_headers(headers, compiler, language, standard):
     """Every header compiles alone."""
     flags = ["-x", language, f"-std={standard}", "-I.", "-D_GNU_SOURCE",
              "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only",
              "-mavx2", "-mfma", "-mavx512f", "-mavx512bw", "-mavx512vl",
              *dependency_flags()]
-    for path in HEADERS:
+    for path in headers:
         unit = f'#include "{path}"\ntypedef int fx8_unit;\n'
         good, text = run(compiler, *flags, "-", given=unit)
         if not good:
@@ -164,12 +181,12 @@ def check_headers(compiler, language, standard):
 
 def check_headers_c():
     """every header compiles alone as C17"""
-    yield from check_headers("gcc", "c", "c17")
+    yield from check_headers(HEADERS, "gcc", "c", "c17")
 
 
 def check_headers_cpp():
-    """every header compiles alone as C++17"""
-    yield from check_headers("clang++", "c++", "c++17")
+    """every header compiles alone as C++17, for nvcc"""
+    yield from check_headers(SHARED_HEADERS, "clang++", "c++", "c++17")
 
 
 def check_warnings(compiler):
@@ -228,7 +245,7 @@ def check_names():
 
 
 RULES = (check_rooms, check_kept_headers, check_pragmas, check_licence,
-         check_layout, check_length, check_words, check_headers_c,
+         check_layout, check_length, check_words, check_proof, check_headers_c,
          check_headers_cpp, check_gcc, check_clang, check_exports, check_needs, check_names)
 
 
