@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_full_disk.c -- whole files, visibilities and recordings, on a disk that
+ * is full or fills up: one clear error, nothing under the final name, no crash.
+ */
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <hdf5.h>
+
+#include "io/native.h"
+#include "io/uvh5.h"
+#include "validation/disk_limit.h"
+#include "validation/scratch.h"
+
+enum { N_BL = 6, N_CHAN = 64, N_POL = 4, N_TIMES = 12 };
+enum { N_VALUES = N_BL * N_CHAN * N_POL };
+
+static struct fx8_time times[N_TIMES];
+static double lst[N_TIMES];
+static double channels[N_CHAN];
+static int64_t ants[N_BL] = {0, 0, 0, 1, 1, 2};
+static int64_t ants_2[N_BL] = {0, 1, 2, 1, 2, 2};
+static int64_t numbers[3] = {0, 1, 2};
+static char names[3][64] = {"A", "B", "C"};
+static double positions[3][3];
+static double uvw[N_BL][3];
+static float visibilities[N_VALUES][2];
+static uint8_t flags[N_VALUES];
+static float nsamples[N_VALUES];
+
+static struct fx8_uvh5_header make_header(void)
+{
+    for (int t = 0; t < N_TIMES; t++)
+        times[t].unix_s = 1567105200 + t;
+    for (int c = 0; c < N_CHAN; c++)
+        channels[c] = 1e8 + 1e4 * c;
+    unsigned random = 12345;
+    for (int i = 0; i < N_VALUES; i++) {
+        random = random * 1664525u + 1013904223u;
+        visibilities[i][0] = (float)(random >> 8);
+        visibilities[i][1] = (float)(random & 0xffff);
+        nsamples[i] = 1;
+    }
+    return (struct fx8_uvh5_header){.telescope = "t",
+                                    .instrument = "i",
+                                    .x_orientation = "east",
+                                    .n_antennas = 3,
+                                    .antenna_numbers = numbers,
+                                    .antenna_names = names,
+                                    .antenna_positions_m = positions[0],
+                                    .n_baselines = N_BL,
+                                    .ant_1 = ants,
+                                    .ant_2 = ants_2,
+                                    .uvw_m = uvw[0],
+                                    .n_times = N_TIMES,
+                                    .times = times,
+                                    .integration_time_s = 1,
+                                    .apparent_lst_rad = lst,
+                                    .n_channels = N_CHAN,
+                                    .frequencies_hz = channels,
+                                    .channel_widths_hz = channels,
+                                    .n_products = N_POL,
+                                    .products = {-5, -6, -7, -8}};
+}
+
+/* Where a run with a full disk stopped. */
+enum stage { CREATE, DUMP, CLOSE, DONE, N_STAGES };
+
+/*
+ * One whole run with files limited to `limit` bytes from dump `late` on
+ * (0: from the start); n_dumps are handed to close.
+ */
+static enum stage run_uvh5(enum fx8_compression compression, rlim_t limit,
+                           size_t late, size_t n_dumps, struct fx8_error *error)
+{
+    const struct fx8_uvh5_header header = make_header();
+    struct fx8_uvh5_writer *writer = NULL;
+    *error = (struct fx8_error){FX8_OK, ""};
+    limit_files(late == 0 ? limit : RLIM_INFINITY);
+    enum fx8_status status = fx8_uvh5_create(
+        scratch_path("full.uvh5"), false, &header, compression, &writer, error);
+    enum stage stage = CREATE;
+    if (status != FX8_OK) {
+        assert_null(writer);
+        goto done;
+    }
+    stage = DUMP;
+    for (size_t d = 0; d < n_dumps && status == FX8_OK; d++) {
+        if (d + 1 == late)
+            limit_files(limit);
+        status = fx8_uvh5_write_dump(writer, d, visibilities[0], flags,
+                                     nsamples, error);
+    }
+    if (status == FX8_OK) {
+        stage = CLOSE;
+        if (n_dumps + 1 == late)
+            limit_files(limit);
+        status = fx8_uvh5_close(&writer, n_dumps, error);
+    } else {
+        /* told again, with the same words, whatever the caller asks for */
+        struct fx8_error again = {FX8_OK, ""};
+        assert_int_equal(fx8_uvh5_close(&writer, n_dumps, &again), status);
+        assert_string_equal(again.message, error->message);
+    }
+    assert_null(writer);
+    if (status == FX8_OK)
+        stage = DONE;
+done:
+    limit_files(RLIM_INFINITY);
+    return stage;
+}
+
+/* A failed run: one line about the .part and the reason, and no file. */
+static void check_failed(const struct fx8_error *error)
+{
+    assert_int_equal(error->status, FX8_ERR_SYSTEM);
+    if (strstr(error->message, "full.uvh5.part: File too large: expected") ==
+            NULL ||
+        strchr(error->message, '\n') != NULL)
+        fail_msg("%s", error->message);
+    assert_false(scratch_exists("full.uvh5"));
+    assert_false(scratch_exists("full.uvh5.part"));
+}
+
+/* Size of a whole file, for the range of the sweeps. */
+static rlim_t whole_size(enum fx8_compression compression, size_t n_dumps)
+{
+    struct fx8_error error;
+    assert_int_equal(run_uvh5(compression, RLIM_INFINITY, 0, n_dumps, &error),
+                     DONE);
+    struct stat status;
+    assert_int_equal(stat(scratch_path("full.uvh5"), &status), 0);
+    unlink(scratch_path("full.uvh5"));
+    return (rlim_t)status.st_size;
+}
+
+/* The disk holds ever more: the run fails at ever later stages, and from the
+ * size of the whole file on it succeeds. */
+static void test_full_disk_sweep(void **state)
+{
+    (void)state;
+    static const enum fx8_compression kinds[] = {FX8_COMPRESSION_NONE,
+                                                 FX8_COMPRESSION_GZIP};
+    for (size_t k = 0; k < 2; k++) {
+        const rlim_t size = whole_size(kinds[k], N_TIMES);
+        size_t count[N_STAGES] = {0};
+        for (rlim_t limit = 0; limit < size; limit += size / 97) {
+            struct fx8_error error;
+            const enum stage stage =
+                run_uvh5(kinds[k], limit, 0, N_TIMES, &error);
+            assert_int_not_equal(stage, DONE);
+            check_failed(&error);
+            count[stage]++;
+        }
+        assert_true(count[CREATE] > 0);
+        /* what is not packed reserves its space at creation */
+        if (kinds[k] == FX8_COMPRESSION_GZIP)
+            assert_true(count[DUMP] > 0);
+        struct fx8_error error;
+        assert_int_equal(run_uvh5(kinds[k], size * 2, 0, N_TIMES, &error),
+                         DONE);
+        unlink(scratch_path("full.uvh5"));
+    }
+}
+
+/* The disk fills up later: at each dump, and at the close of a whole file and
+ * of one that is cut. */
+static void test_disk_fills_up_during_the_run(void **state)
+{
+    (void)state;
+    static const enum fx8_compression kinds[] = {FX8_COMPRESSION_NONE,
+                                                 FX8_COMPRESSION_GZIP};
+    static const rlim_t limits[] = {0, 1, 2048, 20000, 60000};
+    size_t count[N_STAGES] = {0};
+    for (size_t k = 0; k < 2; k++)
+        for (size_t l = 0; l < sizeof limits / sizeof limits[0]; l++)
+            for (size_t late = 1; late <= N_TIMES - 2; late++) {
+                struct fx8_error error;
+                const enum stage stage =
+                    run_uvh5(kinds[k], limits[l], late, N_TIMES - 3, &error);
+                count[stage]++;
+                if (stage != DONE)
+                    check_failed(&error);
+                unlink(scratch_path("full.uvh5"));
+            }
+    assert_true(count[DUMP] > 0);
+    assert_true(count[CLOSE] > 0);
+    assert_int_equal(count[CREATE], 0);
+}
+
+static void test_full_disk_under_puts(void **state)
+{
+    (void)state;
+    const struct fx8_uvh5_header header = make_header();
+    static double values[40000];
+    const size_t shape[1] = {40000};
+    const struct fx8_keyword keyword = {
+        .name = "WHAT", .type = FX8_KEYWORD_TEXT, .text = "why"};
+    for (int which = 0; which < 2; which++) {
+        struct fx8_uvh5_writer *writer = NULL;
+        struct fx8_error error = {FX8_OK, ""};
+        assert_int_equal(fx8_uvh5_create(scratch_path("full.uvh5"), false,
+                                         &header, FX8_COMPRESSION_NONE, &writer,
+                                         &error),
+                         FX8_OK);
+        limit_files(1000);
+        /* a keyword stays in memory until the next flush, values do not */
+        enum fx8_status status =
+            which == 0
+                ? fx8_uvh5_put(writer, "values", 1, shape, values, "x", &error)
+                : fx8_uvh5_put_keyword(writer, &keyword, &error);
+        if (which == 0)
+            assert_int_equal(status, FX8_ERR_SYSTEM);
+        status = fx8_uvh5_close(&writer, N_TIMES, &error);
+        limit_files(RLIM_INFINITY);
+        assert_int_equal(status, FX8_ERR_SYSTEM);
+        check_failed(&error);
+    }
+}
+
+/* The same for recordings. */
+static void test_full_disk_native(void **state)
+{
+    (void)state;
+    enum { SAMPLES = 3000, INPUTS = 6 };
+    static int8_t samples[INPUTS * SAMPLES];
+    struct fx8_observation o = fx8_observation_unknown();
+    o.n_antennas = INPUTS;
+    o.n_polarizations = 1;
+    o.n_samples = SAMPLES;
+    o.sample_rate = (struct fx8_rate){1000, 1};
+    o.has_start_time = true;
+    o.dc_frequency_hz = 1e8;
+    o.sideband = FX8_SIDEBAND_UPPER;
+    size_t n_failed = 0;
+    size_t n_done = 0;
+    for (rlim_t limit = 0; limit < 40000; limit += 311) {
+        struct fx8_native_writer *writer = NULL;
+        struct fx8_error error = {FX8_OK, ""};
+        limit_files(limit);
+        enum fx8_status status =
+            fx8_native_create(scratch_path("full.h5"), &o, "time,antenna,pol",
+                              NULL, 0, &writer, &error);
+        for (int64_t first = 0; first < SAMPLES && status == FX8_OK;
+             first += 1000)
+            status = fx8_native_write(writer, first, 1000, samples, &error);
+        const enum fx8_status closed = fx8_native_close(
+            &writer, status == FX8_OK, status == FX8_OK ? &error : NULL);
+        limit_files(RLIM_INFINITY);
+        status = status != FX8_OK ? status : closed;
+        assert_null(writer);
+        assert_false(scratch_exists("full.h5.part"));
+        assert_int_equal(scratch_exists("full.h5"), status == FX8_OK);
+        if (status == FX8_OK) {
+            n_done++;
+        } else {
+            n_failed++;
+            assert_int_equal(status, FX8_ERR_SYSTEM);
+            assert_non_null(
+                strstr(error.message, "full.h5.part: File too large"));
+        }
+        unlink(scratch_path("full.h5"));
+    }
+    assert_true(n_failed > 20 && n_done > 20);
+}
+
+int main(void)
+{
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    signal(SIGXFSZ, SIG_IGN);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_full_disk_sweep),
+        cmocka_unit_test(test_disk_fills_up_during_the_run),
+        cmocka_unit_test(test_full_disk_under_puts),
+        cmocka_unit_test(test_full_disk_native),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

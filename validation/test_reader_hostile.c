@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_reader_hostile.c -- recordings that are damaged, cut or made in bad
+ * faith: refused by one line that names the file and the item.
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "validation/recording_file.h"
+
+/* Take an attribute away, or put another in its place. */
+static void spoil_attribute(const char *name, const char *expected,
+                            void (*put)(hid_t, const char *))
+{
+    make_good("bad.h5");
+    hid_t file = reopen("bad.h5");
+    assert_true(H5Adelete(file, name) >= 0);
+    if (put != NULL)
+        put(file, name);
+    H5Fclose(file);
+    expect_refused("bad.h5", expected);
+}
+
+static void put_zero(hid_t file, const char *name)
+{
+    put_integer(file, name, H5T_STD_I64LE, 0);
+}
+
+static void put_negative(hid_t file, const char *name)
+{
+    put_integer(file, name, H5T_STD_I64LE, -1);
+}
+
+static void put_billion(hid_t file, const char *name)
+{
+    put_integer(file, name, H5T_STD_I64LE, 1000000000);
+}
+
+static void put_huge(hid_t file, const char *name)
+{
+    const uint64_t value = (uint64_t)INT64_MAX + 1;
+    put_attribute(file, name, H5T_STD_U64LE, H5T_NATIVE_UINT64, &value);
+}
+
+static void put_word(hid_t file, const char *name)
+{
+    put_text(file, name, "sideways", false);
+}
+
+static void put_half(hid_t file, const char *name)
+{
+    put_real(file, name, 0.5);
+}
+
+static void put_nan(hid_t file, const char *name)
+{
+    put_real(file, name, NAN);
+}
+
+/* An attribute of the shape `space`, which goes with it. */
+static void put_shape(hid_t file, const char *name, hid_t space)
+{
+    hid_t id =
+        H5Acreate2(file, name, H5T_STD_I64LE, space, H5P_DEFAULT, H5P_DEFAULT);
+    assert_true(id >= 0);
+    H5Aclose(id);
+    H5Sclose(space);
+}
+
+static void put_pair(hid_t file, const char *name)
+{
+    const hsize_t n = 2;
+    put_shape(file, name, H5Screate_simple(1, &n, NULL));
+}
+
+static void put_nothing(hid_t file, const char *name)
+{
+    put_shape(file, name, H5Screate(H5S_NULL));
+}
+
+static void put_long_text(hid_t file, const char *name)
+{
+    char text[300];
+    memset(text, 'x', sizeof text);
+    text[299] = '\0';
+    put_text(file, name, text, true);
+}
+
+static void test_bad_attributes(void **state)
+{
+    (void)state;
+    static const char *const required[] = {"format",
+                                           "version",
+                                           "sample_rate_numerator_hz",
+                                           "sample_rate_denominator",
+                                           "dc_frequency_hz",
+                                           "sideband",
+                                           "start_time_unix_s",
+                                           "start_time_ns"};
+    for (size_t i = 0; i < sizeof required / sizeof required[0]; i++) {
+        char expected[128];
+        snprintf(expected, sizeof expected, "%s: missing", required[i]);
+        spoil_attribute(required[i], expected, NULL);
+    }
+    static const struct {
+        const char *name;
+        void (*put)(hid_t, const char *);
+        const char *expected;
+    } cases[] = {
+        {"format", put_word, "format: sideways: expected fx8-voltages"},
+        {"format", put_zero, "format: int64: expected text"},
+        {"version", put_zero, "version: 0: expected 1 to 1"},
+        {"version", put_half, "version: float64: expected a whole number"},
+        {"sample_rate_numerator_hz", put_zero, ": 0: expected 1 to"},
+        {"sample_rate_numerator_hz", put_huge,
+         "9223372036854775808: expected at most 9223372036854775807"},
+        {"sample_rate_numerator_hz", put_word,
+         "string: expected a whole number"},
+        {"sample_rate_numerator_hz", put_pair, "shape 2 x 1: expected 1 x 1"},
+        {"sample_rate_numerator_hz", put_nothing, "expected a value"},
+        {"sample_rate_denominator", put_negative, ": -1: expected 1 to"},
+        {"dc_frequency_hz", put_nan, "expected a finite number"},
+        {"dc_frequency_hz", put_word, "string: expected a number"},
+        {"sideband", put_word, "sideways: expected upper or lower"},
+        {"sideband", put_zero, "int64: expected text"},
+        {"start_time_ns", put_negative, ": -1: expected 0 to 999999999"},
+        {"start_time_ns", put_billion, "expected 0 to 999999999"},
+        {"start_time_unix_s", put_half, "float64: expected a whole number"},
+        {"telescope", put_long_text, "299 characters: expected fewer than"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        spoil_attribute(cases[i].name, cases[i].expected, cases[i].put);
+}
+
+/* A dataset that stores nothing, of any claimed shape. */
+static void bad_voltages(const char *expected, hid_t type, int rank,
+                         const hsize_t *extent)
+{
+    hid_t file = create_file("bad.h5");
+    put_attributes(file);
+    hid_t space = H5Screate_simple(rank, extent, NULL);
+    hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    const hsize_t chunk[4] = {1, 1, 1, 1};
+    H5Pset_chunk(creation, rank, chunk);
+    hid_t dataset = H5Dcreate2(file, "voltages", type, space, H5P_DEFAULT,
+                               creation, H5P_DEFAULT);
+    assert_true(dataset >= 0);
+    H5Dclose(dataset);
+    H5Pclose(creation);
+    H5Sclose(space);
+    H5Fclose(file);
+    expect_refused("bad.h5", expected);
+}
+
+static void test_bad_voltages(void **state)
+{
+    (void)state;
+    const hsize_t good[4] = {5, 2, 100, 1};
+    bad_voltages("voltages: uint8: expected int8", H5T_STD_U8LE, 3, good);
+    bad_voltages("voltages: int16: expected int8", H5T_STD_I16LE, 3, good);
+    bad_voltages("voltages: float32: expected int8", H5T_IEEE_F32LE, 3, good);
+    bad_voltages("voltages: 2 axes: expected 3", H5T_STD_I8LE, 2, good);
+    bad_voltages("voltages: 4 axes: expected 3", H5T_STD_I8LE, 4, good);
+    hid_t type = H5Tcreate(H5T_COMPOUND, 4);
+    H5Tinsert(type, "r", 0, H5T_STD_I16LE);
+    H5Tinsert(type, "i", 2, H5T_STD_I16LE);
+    bad_voltages("compound {r: int16, i: int16}: expected", type, 3, good);
+    H5Tclose(type);
+    type = H5Tcreate(H5T_COMPOUND, 2);
+    H5Tinsert(type, "real", 0, H5T_STD_I8LE);
+    H5Tinsert(type, "imag", 1, H5T_STD_I8LE);
+    bad_voltages("compound {real: int8, imag: int8}: expected", type, 3, good);
+    H5Tclose(type);
+    const hsize_t shapes[][3] = {{0, 2, 100},     {5, 0, 100},
+                                 {5, 2, 0},       {5, 3, 100},
+                                 {65537, 2, 100}, {5, 2, (hsize_t)1 << 63}};
+    static const char *const expected[] = {
+        "antenna axis of length 0",     "pol axis of length 0",
+        "time axis of length 0",        "pol axis of length 3",
+        "antenna axis of length 65537", "expected"};
+    for (size_t i = 0; i < 5; i++)
+        bad_voltages(expected[i], H5T_STD_I8LE, 3, shapes[i]);
+    const hsize_t absurd[3] = {65536, 2, (hsize_t)1 << 46};
+    bad_voltages("expected fewer than 2^63 bytes", H5T_STD_I8LE, 3, absurd);
+    hid_t file = create_file("bad.h5");
+    put_attributes(file);
+    H5Fclose(file);
+    expect_refused("bad.h5", "voltages: missing: expected a dataset");
+    file = create_file("bad.h5");
+    put_attributes(file);
+    H5Gclose(
+        H5Gcreate2(file, "voltages", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    H5Fclose(file);
+    expect_refused("bad.h5", "voltages: not a dataset");
+}
+
+static void test_bad_labels(void **state)
+{
+    (void)state;
+    static const char *const labels[][3] = {{"antenna", "pol", "pol"},
+                                            {"antenna", "", "time"},
+                                            {"a label that is far too long for "
+                                             "any axis",
+                                             "pol", "time"}};
+    for (size_t i = 0; i < 3; i++) {
+        make_good("bad.h5");
+        hid_t file = reopen("bad.h5");
+        hid_t dataset = H5Dopen2(file, "voltages", H5P_DEFAULT);
+        put_labels(dataset, labels[i]);
+        H5Dclose(dataset);
+        H5Fclose(file);
+        expect_refused("bad.h5", i < 2 ? "expected antenna, pol and time"
+                                       : "DIMENSION_LABELS: ");
+    }
+    /* labels that h5py made room for and never set */
+    static const char *const none[3] = {NULL, NULL, NULL};
+    make_good("bad.h5");
+    hid_t file = reopen("bad.h5");
+    hid_t dataset = H5Dopen2(file, "voltages", H5P_DEFAULT);
+    put_labels(dataset, none);
+    H5Dclose(dataset);
+    H5Fclose(file);
+    struct fx8_reader *reader = open_good("bad.h5");
+    check_read(reader, selections[0].inputs, selections[0].n, 0, 10);
+    fx8_reader_close(&reader);
+}
+
+static void test_unknown_filter(void **state)
+{
+    (void)state;
+    make_good("bad.h5");
+    hid_t file = create_file("bad.h5");
+    put_attributes(file);
+    const hsize_t extent[3] = {5, 2, 100};
+    hid_t space = H5Screate_simple(3, extent, NULL);
+    hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(creation, 3, extent);
+    /* a number of the range that is free for private use; optional, so that
+     * the file can be made without it */
+    H5Pset_filter(creation, 511, H5Z_FLAG_OPTIONAL, 0, NULL);
+    hid_t dataset = H5Dcreate2(file, "voltages", H5T_STD_I8LE, space,
+                               H5P_DEFAULT, creation, H5P_DEFAULT);
+    assert_true(dataset >= 0);
+    H5Dclose(dataset);
+    H5Pclose(creation);
+    H5Sclose(space);
+    H5Fclose(file);
+    expect_refused("bad.h5", "filter 511");
+}
+
+static void copy_head(const char *from, const char *to, long n)
+{
+    FILE *source = fopen(scratch_path(from), "rb");
+    FILE *target = fopen(scratch_path(to), "wb");
+    assert_true(source != NULL && target != NULL);
+    for (long i = 0; i < n; i++) {
+        const int c = fgetc(source);
+        if (c == EOF)
+            break;
+        fputc(c, target);
+    }
+    fclose(source);
+    fclose(target);
+}
+
+/* Cut anywhere: refused in one line, or (behind the last byte that matters)
+ * read; never a crash. */
+static void test_truncated(void **state)
+{
+    (void)state;
+    make_good("whole.h5");
+    FILE *whole = fopen(scratch_path("whole.h5"), "rb");
+    fseek(whole, 0, SEEK_END);
+    const long size = ftell(whole);
+    fclose(whole);
+    for (long n = 0; n < size; n += 61) {
+        copy_head("whole.h5", "cut.h5", n);
+        expect_refused("cut.h5", n < 8 ? "no HDF5 signature" : ": ");
+    }
+}
+
+/*
+ * A packed chunk whose bytes are damaged: the read that needs it fails and
+ * says which samples, the others go on.  (Damaged structures of HDF5 itself
+ * are not tried: libhdf5 1.10.8 reads beyond its buffers on some, and no
+ * caller can prevent that.)
+ */
+static void test_damaged_chunk(void **state)
+{
+    (void)state;
+    hid_t good = create_file("damaged.h5");
+    put_attributes(good);
+    put_voltages(good, orders[4], true, false, PACKED, true);
+    hid_t dataset = H5Dopen2(good, "voltages", H5P_DEFAULT);
+    const hsize_t third[3] = {2 * (hsize_t)CHUNK_TIME, 0, 0};
+    haddr_t address = 0;
+    hsize_t size = 0;
+    assert_true(
+        H5Dget_chunk_info_by_coord(dataset, third, NULL, &address, &size) >= 0);
+    H5Dclose(dataset);
+    H5Fclose(good);
+    FILE *file = fopen(scratch_path("damaged.h5"), "r+b");
+    fseek(file, (long)address, SEEK_SET);
+    for (hsize_t i = 0; i < size; i++)
+        fputc(0xa5, file);
+    fclose(file);
+    struct fx8_reader *reader = open_good("damaged.h5");
+    check_read(reader, selections[0].inputs, selections[0].n, 0,
+               (int64_t)2 * CHUNK_TIME);
+    int8_t buffer[N_ANT * N_POL * 2 * 3];
+    ptrdiff_t offset[N_ANT * N_POL];
+    struct fx8_sample_layout layout = {.input_offset = offset};
+    struct fx8_error error = {FX8_OK, ""};
+    assert_int_equal(
+        reader->read(reader, 2 * CHUNK_TIME, 3, buffer, &layout, &error),
+        FX8_ERR_INPUT);
+    assert_non_null(
+        strstr(error.message, "damaged.h5: voltages: samples 32 to 34: "));
+    check_read(reader, selections[0].inputs, selections[0].n, 3 * CHUNK_TIME,
+               20);
+    fx8_reader_close(&reader);
+}
+
+static void test_not_recordings(void **state)
+{
+    (void)state;
+    const struct fx8_settings settings = {0};
+    struct fx8_reader *reader = NULL;
+    struct fx8_error error;
+    scratch_text("text.h5", "time,value\n");
+    H5Fclose(create_file("empty.h5"));
+    const struct {
+        const char *name;
+        const char *expected;
+    } cases[] = {{"text.h5", "no HDF5 signature: expected an HDF5 file"},
+                 {"absent.h5", "No such file or directory"},
+                 {".", "not a regular file"},
+                 {"empty.h5", "unknown format: expected one of fx8, tart"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *one = scratch_path(cases[i].name);
+        must_fail_with(fx8_reader_open(&one, 1, &settings, &reader, &error),
+                       error, FX8_ERR_INPUT, cases[i].expected);
+        assert_null(reader);
+    }
+    assert_int_equal(fx8_reader_open(NULL, 0, &settings, &reader, &error),
+                     FX8_ERR_USAGE);
+    make_good("two.h5");
+    const char *two[2] = {scratch_path("two.h5"), scratch_path("two.h5")};
+    assert_int_equal(fx8_reader_open(two, 2, &settings, &reader, &error),
+                     FX8_ERR_USAGE);
+    assert_non_null(strstr(error.message, "2 files: expected one"));
+    const struct fx8_settings other = {.input.format = FX8_FORMAT_AAVS};
+    assert_int_equal(fx8_reader_open(two, 1, &other, &reader, &error),
+                     FX8_ERR_UNSUPPORTED);
+}
+
+int main(void)
+{
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bad_attributes),
+        cmocka_unit_test(test_bad_voltages),
+        cmocka_unit_test(test_bad_labels),
+        cmocka_unit_test(test_unknown_filter),
+        cmocka_unit_test(test_truncated),
+        cmocka_unit_test(test_damaged_chunk),
+        cmocka_unit_test(test_not_recordings),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_reader_tables.c -- tables of antennas and of missing samples in
+ * recordings, good and bad.
+ */
+#include <math.h>
+
+#include "validation/recording_file.h"
+
+struct antenna_row {
+    uint16_t number;
+    char name[20];
+    float up_m;
+    double north_m;
+    double east_m;
+    double cable_delay_s;
+};
+
+static hid_t antenna_type(void)
+{
+    hid_t type = H5Tcreate(H5T_COMPOUND, sizeof(struct antenna_row));
+    hid_t text = H5Tcopy(H5T_C_S1);
+    H5Tset_size(text, 20);
+    H5Tset_strpad(text, H5T_STR_NULLPAD);
+    H5Tinsert(type, "up_m", offsetof(struct antenna_row, up_m),
+              H5T_NATIVE_FLOAT);
+    H5Tinsert(type, "number", offsetof(struct antenna_row, number),
+              H5T_NATIVE_UINT16);
+    H5Tinsert(type, "name", offsetof(struct antenna_row, name), text);
+    H5Tinsert(type, "east_m", offsetof(struct antenna_row, east_m),
+              H5T_NATIVE_DOUBLE);
+    H5Tinsert(type, "north_m", offsetof(struct antenna_row, north_m),
+              H5T_NATIVE_DOUBLE);
+    H5Tinsert(type, "cable_delay_s",
+              offsetof(struct antenna_row, cable_delay_s), H5T_NATIVE_DOUBLE);
+    H5Tclose(text);
+    return type;
+}
+
+static void put_table(hid_t file, const char *name, hid_t type, size_t n,
+                      const void *rows)
+{
+    const hsize_t extent = n;
+    put_dataset(file, name, type, 1, &extent, type, n > 0 ? rows : NULL);
+}
+
+static void fill_antennas(struct antenna_row rows[N_ANT])
+{
+    for (int i = 0; i < N_ANT; i++) {
+        rows[i] = (struct antenna_row){.number = (uint16_t)(10 - i),
+                                       .up_m = 0.5f * (float)i,
+                                       .north_m = 2.0 * i,
+                                       .east_m = 3.0 * i,
+                                       .cable_delay_s = 1e-9 * i};
+        snprintf(rows[i].name, sizeof rows[i].name, "A%d", i);
+    }
+}
+
+static void test_antenna_table(void **state)
+{
+    (void)state;
+    make_good("antennas.h5");
+    hid_t file = reopen("antennas.h5");
+    struct antenna_row rows[N_ANT];
+    fill_antennas(rows);
+    hid_t type = antenna_type();
+    put_table(file, "antennas", type, N_ANT, rows);
+    hid_t table = H5Dopen2(file, "antennas", H5P_DEFAULT);
+    put_real(table, "latitude_deg", -26.5);
+    put_integer(table, "longitude_deg", H5T_STD_I16BE, 116);
+    put_real(table, "altitude_m", 377.0);
+    H5Dclose(table);
+    H5Tclose(type);
+    H5Fclose(file);
+    struct fx8_reader *reader = open_good("antennas.h5");
+    const struct fx8_observation *o = &reader->observation;
+    assert_int_equal(o->n_table, N_ANT);
+    for (size_t i = 0; i < N_ANT; i++) {
+        assert_int_equal(o->antennas[i].number, 10 - i);
+        assert_string_equal(o->antennas[i].name, rows[i].name);
+        assert_int_equal(o->antennas[i].position, i);
+        assert_true(o->antennas[i].enu_m[0] == rows[i].east_m);
+        assert_true(o->antennas[i].enu_m[1] == rows[i].north_m);
+        assert_true(o->antennas[i].enu_m[2] == (double)rows[i].up_m);
+        for (int p = 0; p < 2; p++)
+            assert_true(o->antennas[i].cable_delay_s[p] ==
+                        rows[i].cable_delay_s);
+    }
+    assert_true(o->site.latitude_deg == -26.5);
+    assert_true(o->site.longitude_deg == 116.0);
+    assert_true(o->site.altitude_m == 377.0);
+    fx8_reader_close(&reader);
+}
+
+static void bad_antennas(const char *expected, size_t n,
+                         void (*spoil)(struct antenna_row *))
+{
+    make_good("badant.h5");
+    hid_t file = reopen("badant.h5");
+    struct antenna_row rows[N_ANT];
+    fill_antennas(rows);
+    if (spoil != NULL)
+        spoil(rows);
+    hid_t type = antenna_type();
+    put_table(file, "antennas", type, n, rows);
+    H5Tclose(type);
+    H5Fclose(file);
+    expect_refused("badant.h5", expected);
+}
+
+static void spoil_number(struct antenna_row *rows)
+{
+    rows[3].number = rows[1].number;
+}
+
+static void spoil_position(struct antenna_row *rows)
+{
+    rows[2].east_m = INFINITY;
+}
+
+static void spoil_delay(struct antenna_row *rows)
+{
+    rows[4].cable_delay_s = NAN;
+}
+
+static void test_bad_antenna_tables(void **state)
+{
+    (void)state;
+    bad_antennas("antennas: 4 rows: expected 5", 4, NULL);
+    bad_antennas("antennas: 0 rows: expected 5", 0, NULL);
+    bad_antennas("number 9: twice", N_ANT, spoil_number);
+    bad_antennas("antennas: row 2: expected", N_ANT, spoil_position);
+    bad_antennas("antennas: row 4: expected", N_ANT, spoil_delay);
+    make_good("badant.h5");
+    hid_t file = reopen("badant.h5");
+    const int32_t numbers[N_ANT] = {0, 1, 2, 3, 4};
+    put_table(file, "antennas", H5T_NATIVE_INT32, N_ANT, numbers);
+    H5Fclose(file);
+    expect_refused("badant.h5", "antennas: int32: expected a table");
+    make_good("badant.h5");
+    file = reopen("badant.h5");
+    hid_t type = H5Tcreate(H5T_COMPOUND, 4);
+    H5Tinsert(type, "number", 0, H5T_NATIVE_FLOAT);
+    const float floats[N_ANT] = {0, 1, 2, 3, 4};
+    put_table(file, "antennas", type, N_ANT, floats);
+    H5Tclose(type);
+    H5Fclose(file);
+    expect_refused("badant.h5", "compound {number: float32}: expected a member "
+                                "number, a whole number");
+}
+
+struct missing_row {
+    int64_t antenna;
+    int8_t pol;
+    uint64_t first_sample;
+    uint32_t count;
+};
+
+static hid_t missing_type(void)
+{
+    hid_t type = H5Tcreate(H5T_COMPOUND, sizeof(struct missing_row));
+    H5Tinsert(type, "count", offsetof(struct missing_row, count),
+              H5T_NATIVE_UINT32);
+    H5Tinsert(type, "antenna", offsetof(struct missing_row, antenna),
+              H5T_NATIVE_INT64);
+    H5Tinsert(type, "pol", offsetof(struct missing_row, pol), H5T_NATIVE_INT8);
+    H5Tinsert(type, "first_sample", offsetof(struct missing_row, first_sample),
+              H5T_NATIVE_UINT64);
+    return type;
+}
+
+static void make_missing(const char *name, const struct missing_row *rows,
+                         size_t n)
+{
+    make_good(name);
+    hid_t file = reopen(name);
+    hid_t type = missing_type();
+    put_table(file, "missing", type, n, rows);
+    H5Tclose(type);
+    H5Fclose(file);
+}
+
+static void test_missing_table(void **state)
+{
+    (void)state;
+    const struct missing_row rows[] = {
+        {3, 1, 90, 11}, {0, -1, 5, 1}, {-1, -1, 40, 2}, {0, 0, 40, 61}};
+    make_missing("missing.h5", rows, 4);
+    struct fx8_reader *reader = open_good("missing.h5");
+    static const int expected[4] = {1, 2, 3, 0}; /* by first_sample, antenna */
+    assert_int_equal(reader->n_missing, 4);
+    for (size_t i = 0; i < 4; i++) {
+        const struct missing_row *row = &rows[expected[i]];
+        assert_int_equal(reader->missing[i].antenna, row->antenna);
+        assert_int_equal(reader->missing[i].polarization, row->pol);
+        assert_int_equal(reader->missing[i].first_sample, row->first_sample);
+        assert_int_equal(reader->missing[i].n_samples, row->count);
+    }
+    fx8_reader_close(&reader);
+    make_missing("missing.h5", NULL, 0);
+    reader = open_good("missing.h5");
+    assert_int_equal(reader->n_missing, 0);
+    fx8_reader_close(&reader);
+    const struct missing_row bad[] = {
+        {N_ANT, 0, 0, 1},      {-2, 0, 0, 1},
+        {0, N_POL, 0, 1},      {0, -2, 0, 1},
+        {0, 0, N_TIME, 1},     {0, 0, 0, 0},
+        {0, 0, 1, N_TIME},     {0, 0, UINT64_MAX, 1},
+        {0, 0, 0, UINT32_MAX}, {INT64_C(1) << 40, 0, 0, 1}};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        make_missing("missing.h5", &bad[i], 1);
+        expect_refused("missing.h5", "missing: row 0: antenna");
+    }
+}
+
+int main(void)
+{
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_antenna_table),
+        cmocka_unit_test(test_bad_antenna_tables),
+        cmocka_unit_test(test_missing_table),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_reader_tart.c -- recordings of TART: bits in order, header in JSON,
+ * positions beside the file, bad files by their message.
+ */
+#include <unistd.h>
+
+#include "validation/recording_file.h"
+
+enum { TART_ANT = 3, TART_BYTES = 40 };
+
+static const char good_config[] =
+    "{\"name\": \"Here \\\"x\\\"\", \"frequency\": 1575420000.0, "
+    "\"L0_frequency\": 1571328000.0, \"baseband_frequency\": 4092000.0, "
+    "\"sampling_frequency\": 16368000.0, \"lat\": -18.5, \"lon\": 47.25, "
+    "\"alt\": 1280.0, \"num_antenna\": 3, \"axes\": [\"East\", {\"]\": 1}]}";
+
+static uint8_t tart_byte(size_t antenna, size_t index)
+{
+    return (uint8_t)(antenna * 91 + index * index * 29 + 13);
+}
+
+static void put_string_dataset(hid_t file, const char *name, const char *text)
+{
+    const hsize_t one = 1;
+    hid_t type = H5Tcopy(H5T_C_S1);
+    H5Tset_size(type, H5T_VARIABLE);
+    put_dataset(file, name, type, 1, &one, type, &text);
+    H5Tclose(type);
+}
+
+static void make_tart(const char *config, const char *instant)
+{
+    hid_t file = create_file("tart.hdf");
+    uint8_t bytes[TART_ANT][TART_BYTES];
+    for (size_t a = 0; a < TART_ANT; a++)
+        for (size_t i = 0; i < TART_BYTES; i++)
+            bytes[a][i] = tart_byte(a, i);
+    const hsize_t extent[2] = {TART_ANT, TART_BYTES};
+    put_dataset(file, "data", H5T_STD_U8LE, 2, extent, H5T_NATIVE_UINT8, bytes);
+    put_string_dataset(file, "config", config);
+    put_string_dataset(file, "timestamp", instant);
+    H5Fclose(file);
+}
+
+static void test_tart(void **state)
+{
+    (void)state;
+    make_tart(good_config, "2026-06-12T11:20:40+00:00");
+    struct fx8_reader *reader = open_good("tart.hdf");
+    const struct fx8_observation *o = &reader->observation;
+    assert_string_equal(reader->format->name, "tart");
+    assert_int_equal(o->n_antennas, TART_ANT);
+    assert_int_equal(o->n_polarizations, 1);
+    assert_int_equal(o->n_samples, 8 * TART_BYTES);
+    assert_false(o->is_complex);
+    assert_int_equal(o->sample_rate.numerator_hz, 16368000);
+    assert_int_equal(o->sample_rate.denominator, 1);
+    assert_true(o->dc_frequency_hz == 1571328000.0);
+    assert_int_equal(o->sideband, FX8_SIDEBAND_UPPER);
+    assert_int_equal(o->start_time.unix_s, 1781263240);
+    assert_true(o->site.longitude_deg == 47.25);
+    assert_null(o->antennas);
+    assert_int_equal(reader->read_samples(reader) % 8, 0);
+    const struct fx8_input_position inputs[] = {{2, 0}, {0, 0}};
+    struct fx8_error error = {FX8_OK, ""};
+    assert_int_equal(reader->select(reader, inputs, 2, &error), FX8_OK);
+    static const int64_t ranges[][2] = {{0, 320}, {0, 1},  {3, 4},   {3, 5},
+                                        {5, 11},  {8, 16}, {7, 200}, {319, 1}};
+    for (size_t r = 0; r < sizeof ranges / sizeof ranges[0]; r++) {
+        int8_t buffer[2 * 320 + 1];
+        memset(buffer, 0x5a, sizeof buffer);
+        ptrdiff_t offset[2];
+        struct fx8_sample_layout layout = {.input_offset = offset};
+        const size_t size = reader->buffer_size(reader, ranges[r][1]);
+        assert_int_equal(reader->read(reader, ranges[r][0], ranges[r][1],
+                                      buffer, &layout, &error),
+                         FX8_OK);
+        assert_int_equal(buffer[size], 0x5a);
+        for (size_t i = 0; i < 2; i++)
+            for (int64_t t = 0; t < ranges[r][1]; t++) {
+                const size_t at = (size_t)(ranges[r][0] + t);
+                const int bit =
+                    tart_byte(inputs[i].antenna, at / 8) >> (7 - at % 8) & 1;
+                assert_int_equal(buffer[offset[i] + t * layout.time_stride],
+                                 bit ? 1 : -1);
+            }
+    }
+    fx8_reader_close(&reader);
+}
+
+static void test_tart_sidebands(void **state)
+{
+    (void)state;
+    make_tart("{\"frequency\": 1575420000, \"sampling_frequency\": 16368000, "
+              "\"L0_frequency\": 1579512000, \"lat\": 1, \"lon\": 2, "
+              "\"alt\": 3}",
+              "2026-06-12 11:20:40Z");
+    struct fx8_reader *reader = open_good("tart.hdf");
+    assert_int_equal(reader->observation.sideband, FX8_SIDEBAND_LOWER);
+    assert_true(reader->observation.dc_frequency_hz == 1579512000.0);
+    fx8_reader_close(&reader);
+    make_tart("{\"frequency\": 1575420000, \"sampling_frequency\": 16368000, "
+              "\"lat\": 1, \"lon\": 2, \"alt\": 3}",
+              "2026-06-12 11:20:40Z");
+    reader = open_good("tart.hdf");
+    assert_int_equal(reader->observation.sideband, FX8_SIDEBAND_UPPER);
+    assert_true(reader->observation.dc_frequency_hz == 1571328000.0);
+    assert_string_equal(reader->observation.telescope, "TART");
+    fx8_reader_close(&reader);
+}
+
+static void test_tart_positions(void **state)
+{
+    (void)state;
+    make_tart(good_config, "2026-06-12T11:20:40+00:00");
+    scratch_text(
+        "antenna_positions.json",
+        "{\"antenna_positions\": [[0, 1, 2], [3, 4, 5], [6, 7, 8.5]]}");
+    struct fx8_reader *reader = open_good("tart.hdf");
+    assert_int_equal(reader->observation.n_table, 3);
+    assert_true(reader->observation.antennas[2].enu_m[2] == 8.5);
+    fx8_reader_close(&reader);
+    scratch_text("antenna_positions.json", "[[0, 1, 2], [3, 4, 5]]");
+    const char *one = scratch_path("tart.hdf");
+    struct fx8_settings settings = {0};
+    struct fx8_error error = {FX8_OK, ""};
+    assert_int_equal(fx8_reader_open(&one, 1, &settings, &reader, &error),
+                     FX8_ERR_INPUT);
+    assert_non_null(strstr(error.message, "2 antennas: expected 3"));
+    /* the user's own table comes instead of it */
+    char positions[] = "none";
+    settings.array.positions = positions;
+    assert_int_equal(fx8_reader_open(&one, 1, &settings, &reader, &error),
+                     FX8_OK);
+    fx8_reader_close(&reader);
+    unlink(scratch_path("antenna_positions.json"));
+}
+
+static void test_bad_tart(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *config;
+        const char *expected;
+    } cases[] = {
+        {"", "config: : expected a JSON object"},
+        {"[1]", "expected a JSON object"},
+        {"{\"frequency\": 1", "expected a JSON object"},
+        {"{\"frequency\" 1}", "expected a JSON object"},
+        {"{\"a\": [1, 2}", "expected a JSON object"},
+        {"{\"a\": \"x}", "expected a JSON object"},
+        {"{} x", "expected a JSON object"},
+        {"{}", "sampling_frequency: missing"},
+        {"{\"sampling_frequency\": 0}", "sampling_frequency: 0"},
+        {"{\"sampling_frequency\": -5}", "sampling_frequency: -5"},
+        {"{\"sampling_frequency\": true}", "sampling_frequency: true"},
+        {"{\"sampling_frequency\": 16368000}", "frequency: missing"},
+        {"{\"sampling_frequency\": 16368000, \"frequency\": \"x\"}",
+         "frequency: x"},
+        {"{\"sampling_frequency\": 16368000, \"frequency\": 1575420000, "
+         "\"L0_frequency\": 1570000000}",
+         "L0_frequency 1570000000.000: expected"},
+        {"{\"sampling_frequency\": 16368000, \"frequency\": 1575420000}",
+         "lat: missing"},
+        {"{\"sampling_frequency\": 16368000, \"frequency\": 1575420000, "
+         "\"lat\": 91}",
+         "lat: 91: expected"},
+        {"{\"sampling_frequency\": 16368000, \"frequency\": 1575420000, "
+         "\"lat\": 9, \"lon\": 1, \"alt\": 1, \"num_antenna\": 24}",
+         "num_antenna 24: expected 3"},
+    };
+    const struct fx8_settings settings = {0};
+    struct fx8_reader *reader = NULL;
+    struct fx8_error error = {FX8_OK, ""};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        make_tart(cases[i].config, "2026-06-12T11:20:40+00:00");
+        const char *one = scratch_path("tart.hdf");
+        must_fail_with(fx8_reader_open(&one, 1, &settings, &reader, &error),
+                       error, FX8_ERR_INPUT, cases[i].expected);
+    }
+    make_tart(good_config, "yesterday");
+    const char *one = scratch_path("tart.hdf");
+    assert_int_equal(fx8_reader_open(&one, 1, &settings, &reader, &error),
+                     FX8_ERR_INPUT);
+    assert_non_null(strstr(error.message, "timestamp: yesterday: expected"));
+}
+
+int main(void)
+{
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tart),
+        cmocka_unit_test(test_tart_sidebands),
+        cmocka_unit_test(test_tart_positions),
+        cmocka_unit_test(test_bad_tart),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_uvh5_dumps.c -- dumps of UVH5 files: what is written is read back, of
+ * whole, cut, killed and unfinished runs.
+ */
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <hdf5.h>
+
+#include "validation/uvh5_file.h"
+
+static void test_round_trip(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t n_times, n_channels, n_products;
+    } shapes[] = {{1, 1, 1}, {7, 33, 4}, {40, 5, 2}, {2, 300, 4}, {3, 17, 1}};
+    static const enum fx8_compression kinds[] = {FX8_COMPRESSION_NONE,
+                                                 FX8_COMPRESSION_GZIP};
+    struct fixture f;
+    for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
+        for (size_t k = 0; k < 2; k++) {
+            fill(&f, shapes[s].n_times, shapes[s].n_channels,
+                 shapes[s].n_products);
+            struct fx8_uvh5_writer *writer =
+                create("trip.uvh5", &f.header, kinds[k]);
+            for (size_t d = 0; d < f.header.n_times; d++)
+                write_dump(writer, &f.header, d);
+            struct fx8_error error = {FX8_OK, ""};
+            assert_int_equal(fx8_uvh5_close(&writer, f.header.n_times, &error),
+                             FX8_OK);
+            assert_null(writer);
+            assert_false(scratch_exists("trip.uvh5.part"));
+            check_file("trip.uvh5", &f.header, f.header.n_times,
+                       f.header.n_times);
+        }
+}
+
+static void test_cut_after_some_dumps(void **state)
+{
+    (void)state;
+    struct fixture f;
+    static const size_t kept[] = {1, 2, 13, 39, 40};
+    for (size_t k = 0; k < sizeof kept / sizeof kept[0]; k++)
+        for (int packed = 0; packed < 2; packed++) {
+            fill(&f, 40, 60, 4);
+            struct fx8_uvh5_writer *writer =
+                create("cut.uvh5", &f.header,
+                       packed ? FX8_COMPRESSION_GZIP : FX8_COMPRESSION_NONE);
+            for (size_t d = 0; d < kept[k]; d++)
+                write_dump(writer, &f.header, d);
+            struct fx8_error error = {FX8_OK, ""};
+            assert_int_equal(fx8_uvh5_close(&writer, kept[k], &error), FX8_OK);
+            check_file("cut.uvh5", &f.header, kept[k], kept[k]);
+        }
+}
+
+/* What is cut off is also gone from the disk: at most the chunk that the
+ * last dump lies in (1 MiB of visibilities, 13/8 of that in all) and the
+ * header stay. */
+static void test_cut_file_is_small(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fill(&f, 40, 300, 4);
+    struct fx8_uvh5_writer *writer =
+        create("small.uvh5", &f.header, FX8_COMPRESSION_NONE);
+    struct stat whole;
+    assert_int_equal(stat(scratch_path("small.uvh5.part"), &whole), 0);
+    write_dump(writer, &f.header, 0);
+    struct fx8_error error = {FX8_OK, ""};
+    assert_int_equal(fx8_uvh5_close(&writer, 1, &error), FX8_OK);
+    struct stat rest;
+    assert_int_equal(stat(scratch_path("small.uvh5"), &rest), 0);
+    assert_true(whole.st_size >= 40 * N_BL * 300 * 4 * 13);
+    assert_true(rest.st_size < (1 << 20) * 13 / 8 + (1 << 18));
+    check_file("small.uvh5", &f.header, 1, 1);
+}
+
+static void test_no_dump_no_file(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fill(&f, 4, 8, 4);
+    struct fx8_uvh5_writer *writer =
+        create("none.uvh5", &f.header, FX8_COMPRESSION_NONE);
+    assert_true(scratch_exists("none.uvh5.part"));
+    struct fx8_error error = {FX8_OK, ""};
+    assert_int_equal(fx8_uvh5_close(&writer, 0, &error), FX8_OK);
+    assert_false(scratch_exists("none.uvh5"));
+    assert_false(scratch_exists("none.uvh5.part"));
+    assert_int_equal(fx8_uvh5_close(&writer, 0, &error), FX8_OK);
+}
+
+/* A run that is killed: what it leaves opens, and every finished dump is
+ * whole; the others are flagged where the layout allows for them. */
+static void test_killed(void **state)
+{
+    (void)state;
+    struct fixture f;
+    for (int packed = 0; packed < 2; packed++)
+        for (size_t finished = 0; finished <= 12; finished += 3) {
+            fill(&f, 20, 60, 4);
+            const pid_t child = fork();
+            assert_true(child >= 0);
+            if (child == 0) {
+                struct fx8_uvh5_writer *writer = create(
+                    "killed.uvh5", &f.header,
+                    packed ? FX8_COMPRESSION_GZIP : FX8_COMPRESSION_NONE);
+                for (size_t d = 0; d < finished; d++)
+                    write_dump(writer, &f.header, d);
+                raise(SIGKILL);
+            }
+            int status = 0;
+            assert_int_equal(waitpid(child, &status, 0), child);
+            assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+            assert_false(scratch_exists("killed.uvh5"));
+            check_file("killed.uvh5.part", &f.header, 20, finished);
+            unlink(scratch_path("killed.uvh5.part"));
+        }
+}
+
+/* While it is written, another program may look into the .part. */
+static void test_read_while_written(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fill(&f, 5, 60, 4);
+    struct fx8_uvh5_writer *writer =
+        create("live.uvh5", &f.header, FX8_COMPRESSION_NONE);
+    write_dump(writer, &f.header, 0);
+    write_dump(writer, &f.header, 1);
+    const pid_t child = fork();
+    if (child == 0) {
+        check_file("live.uvh5.part", &f.header, 5, 2);
+        _exit(0);
+    }
+    int status = 1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    struct fx8_error error = {FX8_OK, ""};
+    assert_int_equal(fx8_uvh5_close(&writer, 2, &error), FX8_OK);
+    check_file("live.uvh5", &f.header, 2, 2);
+}
+
+int main(void)
+{
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    scratch_folder(); /* one for this program and those it forks */
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_cut_after_some_dumps),
+        cmocka_unit_test(test_cut_file_is_small),
+        cmocka_unit_test(test_no_dump_no_file),
+        cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_read_while_written),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

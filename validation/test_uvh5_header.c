@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_uvh5_header.c -- headers of UVH5 files: every item as the format has it
+ * and as fx8 reads it back, values and keywords of fx8, wrong use.
+ */
+#include <hdf5.h>
+
+#include "validation/uvh5_file.h"
+
+static void test_header(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fill(&f, 3, 6, 4);
+    f.header.write_lst = true;
+    f.header.dut1_s = -0.125;
+    struct fx8_uvh5_writer *writer =
+        create("header.uvh5", &f.header, FX8_COMPRESSION_NONE);
+    struct fx8_error error = {FX8_OK, ""};
+    assert_int_equal(fx8_uvh5_close(&writer, 3, &error), FX8_OK);
+    struct fx8_uvh5_file *file = NULL;
+    struct fx8_uvh5_header h;
+    assert_int_equal(
+        fx8_uvh5_open(scratch_path("header.uvh5"), &file, &h, &error), FX8_OK);
+    assert_string_equal(h.telescope, "test array");
+    assert_string_equal(h.instrument, "fx8");
+    assert_string_equal(h.x_orientation, "east");
+    assert_string_equal(h.history, f.history);
+    assert_true(h.site.latitude_deg == -26.7);
+    assert_true(h.site.longitude_deg == 116.67);
+    assert_true(h.site.altitude_m == 377.8);
+    assert_true(h.write_lst);
+    assert_true(h.dut1_s == -0.125);
+    assert_true(h.integration_time_s == 2.0);
+    for (size_t i = 0; i < N_ANT; i++) {
+        assert_int_equal(h.antenna_numbers[i], f.numbers[i]);
+        assert_string_equal(h.antenna_names[i], f.names[i]);
+    }
+    assert_memory_equal(h.antenna_positions_m, f.positions, sizeof f.positions);
+    assert_memory_equal(h.ant_1, f.ant_1, sizeof f.ant_1);
+    assert_memory_equal(h.ant_2, f.ant_2, sizeof f.ant_2);
+    assert_memory_equal(h.uvw_m, f.uvw, sizeof f.uvw);
+    assert_memory_equal(h.frequencies_hz, f.frequencies, 6 * sizeof(double));
+    assert_memory_equal(h.channel_widths_hz, f.widths, 6 * sizeof(double));
+    for (size_t t = 0; t < 3; t++) {
+        assert_true(h.julian_dates[t] == fx8_time_julian_date(f.times[t]));
+        assert_true(h.apparent_lst_rad[t] == f.lst[t]);
+    }
+    for (int p = 0; p < 4; p++)
+        assert_int_equal(h.products[p], -5 - p);
+    assert_int_equal(h.n_keywords, 3);
+    assert_string_equal(fx8_uvh5_keyword(&h, "FX8VERS")->text, "0.1");
+    assert_int_equal(fx8_uvh5_keyword(&h, "NTAPS")->integer, 8);
+    assert_true(fx8_uvh5_keyword(&h, "CLIPMAX")->real == 0.25);
+    assert_null(fx8_uvh5_keyword(&h, "NONE"));
+    fx8_uvh5_header_clear(&h);
+    fx8_uvh5_file_close(&file);
+    fx8_uvh5_file_close(&file);
+}
+
+/* Class, size and extent of a dataset, as UVH5 readers insist on them. */
+static void check_item(hid_t file, const char *name, H5T_class_t class,
+                       size_t size, int rank, hsize_t rows, hsize_t columns)
+{
+    hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
+    if (dataset < 0)
+        fail_msg("%s is missing", name);
+    hid_t type = H5Dget_type(dataset);
+    hid_t space = H5Dget_space(dataset);
+    hsize_t extent[3] = {1, 1, 1};
+    H5Sget_simple_extent_dims(space, extent, NULL);
+    if (H5Tget_class(type) != class ||
+        (size > 0 && H5Tget_size(type) != size) ||
+        H5Sget_simple_extent_ndims(space) != rank || extent[0] != rows ||
+        extent[1] != columns)
+        fail_msg("%s: class %d size %zu rank %d: %llu x %llu", name,
+                 (int)H5Tget_class(type), H5Tget_size(type),
+                 H5Sget_simple_extent_ndims(space),
+                 (unsigned long long)extent[0], (unsigned long long)extent[1]);
+    if (class == H5T_STRING)
+        assert_false(H5Tis_variable_str(type));
+    H5Sclose(space);
+    H5Tclose(type);
+    H5Dclose(dataset);
+}
+
+static void test_items_of_the_format(void **state)
+{
+    (void)state;
+    struct fixture f;
+    enum { T = 3, C = 6, ROWS = T * N_BL };
+    fill(&f, T, C, 4);
+    struct fx8_uvh5_writer *writer =
+        create("items.uvh5", &f.header, FX8_COMPRESSION_NONE);
+    struct fx8_error error = {FX8_OK, ""};
+    assert_int_equal(fx8_uvh5_close(&writer, T, &error), FX8_OK);
+    hid_t file =
+        H5Fopen(scratch_path("items.uvh5"), H5F_ACC_RDONLY, H5P_DEFAULT);
+    static const struct {
+        const char *name;
+        H5T_class_t class;
+        size_t size; /* 0: any */
+        int rank;
+        hsize_t rows, columns;
+    } items[] = {
+        {"Header/version", H5T_STRING, 3, 0, 1, 1},
+        {"Header/telescope_name", H5T_STRING, 0, 0, 1, 1},
+        {"Header/instrument", H5T_STRING, 0, 0, 1, 1},
+        {"Header/history", H5T_STRING, 0, 0, 1, 1},
+        {"Header/vis_units", H5T_STRING, 7, 0, 1, 1},
+        {"Header/telescope_frame", H5T_STRING, 4, 0, 1, 1},
+        {"Header/blt_order", H5T_STRING, 0, 0, 1, 1},
+        {"Header/x_orientation", H5T_STRING, 4, 0, 1, 1},
+        {"Header/object_name", H5T_STRING, 0, 0, 1, 1},
+        {"Header/phase_type", H5T_STRING, 5, 0, 1, 1},
+        {"Header/latitude", H5T_FLOAT, 8, 0, 1, 1},
+        {"Header/longitude", H5T_FLOAT, 8, 0, 1, 1},
+        {"Header/altitude", H5T_FLOAT, 8, 0, 1, 1},
+        {"Header/Nants_data", H5T_INTEGER, 8, 0, 1, 1},
+        {"Header/Nants_telescope", H5T_INTEGER, 8, 0, 1, 1},
+        {"Header/Nbls", H5T_INTEGER, 8, 0, 1, 1},
+        {"Header/Nblts", H5T_INTEGER, 8, 0, 1, 1},
+        {"Header/Ntimes", H5T_INTEGER, 8, 0, 1, 1},
+        {"Header/Nfreqs", H5T_INTEGER, 8, 0, 1, 1},
+        {"Header/Npols", H5T_INTEGER, 8, 0, 1, 1},
+        {"Header/Nspws", H5T_INTEGER, 8, 0, 1, 1},
+        {"Header/Nphase", H5T_INTEGER, 8, 0, 1, 1},
+        {"Header/Nfeeds", H5T_INTEGER, 8, 0, 1, 1},
+        {"Header/flex_spw", H5T_ENUM, 1, 0, 1, 1},
+        {"Header/blts_are_rectangular", H5T_ENUM, 1, 0, 1, 1},
+        {"Header/time_axis_faster_than_bls", H5T_ENUM, 1, 0, 1, 1},
+        {"Header/antenna_numbers", H5T_INTEGER, 8, 1, N_ANT, 1},
+        {"Header/antenna_names", H5T_STRING, 64, 1, N_ANT, 1},
+        {"Header/antenna_positions", H5T_FLOAT, 8, 2, N_ANT, 3},
+        {"Header/feed_array", H5T_STRING, 1, 2, N_ANT, 2},
+        {"Header/feed_angle", H5T_FLOAT, 8, 2, N_ANT, 2},
+        {"Header/mount_type", H5T_STRING, 5, 1, N_ANT, 1},
+        {"Header/ant_1_array", H5T_INTEGER, 8, 1, ROWS, 1},
+        {"Header/ant_2_array", H5T_INTEGER, 8, 1, ROWS, 1},
+        {"Header/uvw_array", H5T_FLOAT, 8, 2, ROWS, 3},
+        {"Header/time_array", H5T_FLOAT, 8, 1, ROWS, 1},
+        {"Header/integration_time", H5T_FLOAT, 8, 1, ROWS, 1},
+        {"Header/freq_array", H5T_FLOAT, 8, 1, C, 1},
+        {"Header/channel_width", H5T_FLOAT, 8, 1, C, 1},
+        {"Header/spw_array", H5T_INTEGER, 8, 1, 1, 1},
+        {"Header/polarization_array", H5T_INTEGER, 8, 1, 4, 1},
+        {"Header/phase_center_id_array", H5T_INTEGER, 8, 1, ROWS, 1},
+        {"Header/phase_center_app_ra", H5T_FLOAT, 8, 1, ROWS, 1},
+        {"Header/phase_center_app_dec", H5T_FLOAT, 8, 1, ROWS, 1},
+        {"Header/phase_center_frame_pa", H5T_FLOAT, 8, 1, ROWS, 1},
+        {"Header/phase_center_catalog/0/cat_name", H5T_STRING, 0, 0, 1, 1},
+        {"Header/phase_center_catalog/0/cat_type", H5T_STRING, 11, 0, 1, 1},
+        {"Header/phase_center_catalog/0/cat_frame", H5T_STRING, 5, 0, 1, 1},
+        {"Header/phase_center_catalog/0/cat_lon", H5T_FLOAT, 8, 0, 1, 1},
+        {"Header/phase_center_catalog/0/cat_lat", H5T_FLOAT, 8, 0, 1, 1},
+        {"Header/extra_keywords/FX8VERS", H5T_STRING, 3, 0, 1, 1},
+        {"Header/extra_keywords/NTAPS", H5T_INTEGER, 8, 0, 1, 1},
+        {"Header/extra_keywords/CLIPMAX", H5T_FLOAT, 8, 0, 1, 1},
+        {"Data/visdata", H5T_COMPOUND, 8, 3, ROWS, C},
+        {"Data/flags", H5T_ENUM, 1, 3, ROWS, C},
+        {"Data/nsamples", H5T_FLOAT, 4, 3, ROWS, C},
+    };
+    for (size_t i = 0; i < sizeof items / sizeof items[0]; i++)
+        check_item(file, items[i].name, items[i].class, items[i].size,
+                   items[i].rank, items[i].rows, items[i].columns);
+    /* dut1 is not known, so no sidereal times are claimed */
+    assert_true(H5Lexists(file, "Header/lst_array", H5P_DEFAULT) == 0);
+    assert_true(H5Lexists(file, "Header/dut1", H5P_DEFAULT) == 0);
+    H5Fclose(file);
+}
+
+static void test_put_and_keywords(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fill(&f, 2, 8, 1);
+    struct fx8_uvh5_writer *writer =
+        create("put.uvh5", &f.header, FX8_COMPRESSION_NONE);
+    double gains[2][3] = {{1, 2, 3}, {4, 5, 6}};
+    const size_t shape[2] = {2, 3};
+    struct fx8_error error = {FX8_OK, ""};
+    assert_int_equal(fx8_uvh5_put(writer, "gains", 2, shape, gains[0],
+                                  "gain per input and channel", &error),
+                     FX8_OK);
+    write_dump(writer, &f.header, 0);
+    gains[1][2] = -7.5;
+    assert_int_equal(fx8_uvh5_put(writer, "gains", 2, shape, gains[0],
+                                  "gain per input and channel", &error),
+                     FX8_OK);
+    const double one = 3.5;
+    assert_int_equal(
+        fx8_uvh5_put(writer, "level", 0, NULL, &one, "one value", &error),
+        FX8_OK);
+    struct fx8_keyword keyword = {
+        .name = "CLIPMAX", .type = FX8_KEYWORD_REAL, .real = 0.75};
+    assert_int_equal(fx8_uvh5_put_keyword(writer, &keyword, &error), FX8_OK);
+    keyword = (struct fx8_keyword){
+        .name = "KERNEL", .type = FX8_KEYWORD_TEXT, .text = "avx2"};
+    assert_int_equal(fx8_uvh5_put_keyword(writer, &keyword, &error), FX8_OK);
+    write_dump(writer, &f.header, 1);
+    assert_int_equal(fx8_uvh5_close(&writer, 2, &error), FX8_OK);
+    check_file("put.uvh5", &f.header, 2, 2);
+    struct fx8_uvh5_file *file = NULL;
+    struct fx8_uvh5_header h;
+    assert_int_equal(fx8_uvh5_open(scratch_path("put.uvh5"), &file, &h, &error),
+                     FX8_OK);
+    assert_true(fx8_uvh5_keyword(&h, "CLIPMAX")->real == 0.75);
+    assert_string_equal(fx8_uvh5_keyword(&h, "KERNEL")->text, "avx2");
+    size_t got[3] = {0, 0, 0};
+    double *values = NULL;
+    assert_int_equal(fx8_uvh5_get(file, "gains", got, &values, &error), FX8_OK);
+    assert_true(got[0] == 2 && got[1] == 3 && got[2] == 1);
+    assert_memory_equal(values, gains, sizeof gains);
+    free(values);
+    assert_int_equal(fx8_uvh5_get(file, "level", got, &values, &error), FX8_OK);
+    assert_true(got[0] == 1 && values[0] == 3.5);
+    free(values);
+    assert_int_equal(fx8_uvh5_get(file, "absent", got, &values, &error),
+                     FX8_OK);
+    assert_null(values);
+    fx8_uvh5_header_clear(&h);
+    fx8_uvh5_file_close(&file);
+}
+
+static void test_wrong_use(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fill(&f, 2, 8, 1);
+    struct fx8_uvh5_writer *writer = NULL;
+    struct fx8_error error = {FX8_OK, ""};
+    f.header.n_channels = 0;
+    assert_int_equal(fx8_uvh5_create(scratch_path("use.uvh5"), false, &f.header,
+                                     FX8_COMPRESSION_NONE, &writer, &error),
+                     FX8_ERR_USAGE);
+    f.header.n_channels = SIZE_MAX / 8;
+    assert_int_equal(fx8_uvh5_create(scratch_path("use.uvh5"), false, &f.header,
+                                     FX8_COMPRESSION_NONE, &writer, &error),
+                     FX8_ERR_USAGE);
+    f.header.n_channels = 8;
+    strcpy(f.header.x_orientation, "up");
+    assert_int_equal(fx8_uvh5_create(scratch_path("use.uvh5"), false, &f.header,
+                                     FX8_COMPRESSION_NONE, &writer, &error),
+                     FX8_ERR_USAGE);
+    assert_non_null(strstr(error.message, "up: expected east or north"));
+    strcpy(f.header.x_orientation, "north");
+    if (H5Zfilter_avail(32008) <= 0) {
+        assert_int_equal(fx8_uvh5_create(scratch_path("use.uvh5"), false,
+                                         &f.header, FX8_COMPRESSION_BITSHUFFLE,
+                                         &writer, &error),
+                         FX8_ERR_USAGE);
+        assert_non_null(strstr(error.message, "Debian package bitshuffle"));
+    }
+    assert_null(writer);
+    assert_false(scratch_exists("use.uvh5.part"));
+    writer = create("use.uvh5", &f.header, FX8_COMPRESSION_NONE);
+    assert_int_equal(fx8_uvh5_write_dump(writer, 2, NULL, NULL, NULL, &error),
+                     FX8_ERR_USAGE);
+    const size_t shape[1] = {1};
+    const double x = 0;
+    assert_int_equal(fx8_uvh5_put(writer, "x", 4, shape, &x, "", &error),
+                     FX8_ERR_USAGE);
+    assert_int_equal(fx8_uvh5_close(&writer, 0, &error), FX8_OK);
+}
+
+int main(void)
+{
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_header),
+        cmocka_unit_test(test_items_of_the_format),
+        cmocka_unit_test(test_put_and_keywords),
+        cmocka_unit_test(test_wrong_use),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

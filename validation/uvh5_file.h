@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * uvh5_file.h -- a UVH5 header of a small array, dumps of known values, and the
+ * check that a file holds them.
+ */
+#ifndef FX8_VALIDATION_UVH5_FILE_H
+#define FX8_VALIDATION_UVH5_FILE_H
+
+#include "io/uvh5.h"
+#include "validation/scratch.h"
+#include "validation/testing.h"
+
+enum { N_ANT = 4, N_BL = 10, MAX_CHAN = 300, MAX_TIMES = 40 };
+
+/** Storage for a header: four antennas on the ground at Murchison. */
+struct fixture {
+    struct fx8_uvh5_header header;
+    int64_t numbers[N_ANT];
+    char names[N_ANT][64];
+    double positions[N_ANT][3];
+    int64_t ant_1[N_BL];
+    int64_t ant_2[N_BL];
+    double uvw[N_BL][3];
+    struct fx8_time times[MAX_TIMES];
+    double lst[MAX_TIMES];
+    double frequencies[MAX_CHAN];
+    double widths[MAX_CHAN];
+    char history[64];
+    struct fx8_keyword keywords[3];
+};
+
+/** Four antennas of odd numbers and every pair of them, with themselves. */
+static inline void fill_array(struct fixture *f)
+{
+    static const double enu[N_ANT][3] = {
+        {0, 0, 0}, {100, 10, 1}, {-30, 250, -2}, {400, -90, 0.5}};
+    size_t baseline = 0;
+    for (size_t i = 0; i < N_ANT; i++) {
+        f->numbers[i] = (int64_t)(2 * i + 1);
+        snprintf(f->names[i], sizeof f->names[i], "ANT%03zu", 2 * i + 1);
+        for (size_t k = 0; k < 3; k++)
+            f->positions[i][k] = enu[i][k];
+        for (size_t j = i; j < N_ANT; j++, baseline++) {
+            f->ant_1[baseline] = (int64_t)(2 * i + 1);
+            f->ant_2[baseline] = (int64_t)(2 * j + 1);
+            for (size_t k = 0; k < 3; k++)
+                f->uvw[baseline][k] = enu[j][k] - enu[i][k];
+        }
+    }
+}
+
+static inline void fill_axes(struct fixture *f, size_t n_times,
+                             size_t n_channels)
+{
+    for (size_t t = 0; t < n_times; t++) {
+        f->times[t].unix_s = 1567105200 + 2 * (int64_t)t;
+        f->times[t].picosecond = 250000000000;
+        f->lst[t] = 1.0 + 1e-4 * (double)t;
+    }
+    for (size_t c = 0; c < n_channels; c++) {
+        f->frequencies[c] = 150e6 + 1e4 * (double)c;
+        f->widths[c] = 1e4;
+    }
+}
+
+/** One keyword of each type. */
+static inline void fill_keywords(struct fx8_keyword keywords[3])
+{
+    strcpy(keywords[0].name, "FX8VERS");
+    keywords[0].type = FX8_KEYWORD_TEXT;
+    strcpy(keywords[0].text, "0.1");
+    strcpy(keywords[1].name, "NTAPS");
+    keywords[1].type = FX8_KEYWORD_INTEGER;
+    keywords[1].integer = 8;
+    strcpy(keywords[2].name, "CLIPMAX");
+    keywords[2].type = FX8_KEYWORD_REAL;
+    keywords[2].real = 0.25;
+}
+
+/** A header of n_times dumps [N_BL][n_channels][n_products] in `f`. */
+static inline void fill(struct fixture *f, size_t n_times, size_t n_channels,
+                        size_t n_products)
+{
+    memset(f, 0, sizeof *f);
+    fill_array(f);
+    fill_axes(f, n_times, n_channels);
+    fill_keywords(f->keywords);
+    strcpy(f->history, "made by a test\nof two lines");
+    struct fx8_uvh5_header *h = &f->header;
+    strcpy(h->telescope, "test array");
+    strcpy(h->instrument, "fx8");
+    strcpy(h->x_orientation, "east");
+    h->site.latitude_deg = -26.7;
+    h->site.longitude_deg = 116.67;
+    h->site.altitude_m = 377.8;
+    h->n_antennas = N_ANT;
+    h->antenna_numbers = f->numbers;
+    h->antenna_names = f->names;
+    h->antenna_positions_m = f->positions[0];
+    h->n_baselines = N_BL;
+    h->ant_1 = f->ant_1;
+    h->ant_2 = f->ant_2;
+    h->uvw_m = f->uvw[0];
+    h->n_times = n_times;
+    h->times = f->times;
+    h->integration_time_s = 2.0;
+    h->apparent_lst_rad = f->lst;
+    h->n_channels = n_channels;
+    h->frequencies_hz = f->frequencies;
+    h->channel_widths_hz = f->widths;
+    h->n_products = n_products;
+    for (int p = 0; p < 4; p++)
+        h->products[p] = -5 - p;
+    h->history = f->history;
+    h->keywords = f->keywords;
+    h->n_keywords = 3;
+}
+
+/** Value of element i of dump d; exact in float. */
+static inline float value(size_t d, size_t i)
+{
+    return (float)((int)((d * 7919 + i * 104729) % 65521) - 32760);
+}
+
+static inline uint8_t flag(size_t d, size_t i)
+{
+    return (d + i) % 3 == 0;
+}
+
+static inline float weight(size_t d, size_t i)
+{
+    return (float)((d + i) % 5) / 4;
+}
+
+/** Arrays [N_BL][n_channels][n_products]. */
+struct dump {
+    float *visibilities;
+    uint8_t *flags;
+    float *nsamples;
+};
+
+static inline struct dump make_dump(const struct fx8_uvh5_header *h, size_t d)
+{
+    const size_t n = h->n_baselines * h->n_channels * h->n_products;
+    struct dump dump = {(float *)exact(2 * n * sizeof(float)),
+                        (uint8_t *)exact(n), (float *)exact(n * sizeof(float))};
+    for (size_t i = 0; i < n; i++) {
+        dump.visibilities[2 * i] = value(d, 2 * i);
+        dump.visibilities[2 * i + 1] = value(d, 2 * i + 1);
+        dump.flags[i] = flag(d, i);
+        dump.nsamples[i] = weight(d, i);
+    }
+    return dump;
+}
+
+static inline void free_dump(struct dump *dump)
+{
+    free(dump->visibilities);
+    free(dump->flags);
+    free(dump->nsamples);
+}
+
+static inline void write_dump(struct fx8_uvh5_writer *writer,
+                              const struct fx8_uvh5_header *h, size_t d)
+{
+    struct dump dump = make_dump(h, d);
+    struct fx8_error error;
+    must(fx8_uvh5_write_dump(writer, d, dump.visibilities, dump.flags,
+                             dump.nsamples, &error),
+         error);
+    free_dump(&dump);
+}
+
+static inline struct fx8_uvh5_writer *create(const char *name,
+                                             const struct fx8_uvh5_header *h,
+                                             enum fx8_compression compression)
+{
+    struct fx8_uvh5_writer *writer = NULL;
+    struct fx8_error error;
+    must(fx8_uvh5_create(scratch_path(name), true, h, compression, &writer,
+                         &error),
+         error);
+    return writer;
+}
+
+/** Dumps [0, n_written) as written, the others flagged with weight 0. */
+static inline void check_file(const char *name, const struct fx8_uvh5_header *h,
+                              size_t n_times, size_t n_written)
+{
+    struct fx8_uvh5_file *file = NULL;
+    struct fx8_uvh5_header read;
+    struct fx8_error error;
+    must(fx8_uvh5_open(scratch_path(name), &file, &read, &error), error);
+    assert_int_equal(read.n_times, n_times);
+    assert_int_equal(read.n_baselines, h->n_baselines);
+    assert_int_equal(read.n_channels, h->n_channels);
+    assert_int_equal(read.n_products, h->n_products);
+    const size_t n = h->n_baselines * h->n_channels * h->n_products;
+    double *visibilities = (double *)exact(2 * n * sizeof(double));
+    uint8_t *flags = (uint8_t *)exact(n);
+    float *nsamples = (float *)exact(n * sizeof(float));
+    for (size_t d = 0; d < n_times; d++) {
+        memset(visibilities, 0x5a, 2 * n * sizeof(double));
+        memset(flags, 0x5a, n);
+        memset(nsamples, 0x5a, n * sizeof(float));
+        must(fx8_uvh5_read_rows(file, d * h->n_baselines, h->n_baselines,
+                                visibilities, flags, nsamples, &error),
+             error);
+        for (size_t i = 0; i < n; i++) {
+            const bool written = d < n_written;
+            for (size_t part = 0; part < 2; part++)
+                assert_true(visibilities[2 * i + part] ==
+                            (written ? (double)value(d, 2 * i + part) : 0));
+            assert_int_equal(flags[i], written ? flag(d, i) : 1);
+            assert_true(nsamples[i] == (written ? weight(d, i) : 0));
+        }
+    }
+    free(visibilities);
+    free(flags);
+    free(nsamples);
+    fx8_uvh5_header_clear(&read);
+    fx8_uvh5_file_close(&file);
+    assert_null(file);
+}
+
+#endif
