@@ -10,32 +10,20 @@
 #include <hdf5.h>
 
 #include "io/native.h"
-#include "io/uvh5.h"
 #include "validation/disk_limit.h"
-#include "validation/scratch.h"
+#include "validation/uvh5_file.h"
 
-enum { N_BL = 6, N_CHAN = 64, N_POL = 4, N_TIMES = 12 };
-enum { N_VALUES = N_BL * N_CHAN * N_POL };
+enum { N_CHAN = 64, N_PRODUCTS = 4, N_TIMES = 12 };
+enum { N_VALUES = N_BL * N_CHAN * N_PRODUCTS };
 
-static struct fx8_time times[N_TIMES];
-static double lst[N_TIMES];
-static double channels[N_CHAN];
-static int64_t ants[N_BL] = {0, 0, 0, 1, 1, 2};
-static int64_t ants_2[N_BL] = {0, 1, 2, 1, 2, 2};
-static int64_t numbers[3] = {0, 1, 2};
-static char names[3][64] = {"A", "B", "C"};
-static double positions[3][3];
-static double uvw[N_BL][3];
 static float visibilities[N_VALUES][2];
 static uint8_t flags[N_VALUES];
 static float nsamples[N_VALUES];
 
-static struct fx8_uvh5_header make_header(void)
+/* A header, and one dump that cannot be packed to nothing. */
+static void fill_noisy(struct fixture *f)
 {
-    for (int t = 0; t < N_TIMES; t++)
-        times[t].unix_s = 1567105200 + t;
-    for (int c = 0; c < N_CHAN; c++)
-        channels[c] = 1e8 + 1e4 * c;
+    fill(f, N_TIMES, N_CHAN, N_PRODUCTS);
     unsigned random = 12345;
     for (int i = 0; i < N_VALUES; i++) {
         random = random * 1664525u + 1013904223u;
@@ -43,26 +31,6 @@ static struct fx8_uvh5_header make_header(void)
         visibilities[i][1] = (float)(random & 0xffff);
         nsamples[i] = 1;
     }
-    return (struct fx8_uvh5_header){.telescope = "t",
-                                    .instrument = "i",
-                                    .x_orientation = "east",
-                                    .n_antennas = 3,
-                                    .antenna_numbers = numbers,
-                                    .antenna_names = names,
-                                    .antenna_positions_m = positions[0],
-                                    .n_baselines = N_BL,
-                                    .ant_1 = ants,
-                                    .ant_2 = ants_2,
-                                    .uvw_m = uvw[0],
-                                    .n_times = N_TIMES,
-                                    .times = times,
-                                    .integration_time_s = 1,
-                                    .apparent_lst_rad = lst,
-                                    .n_channels = N_CHAN,
-                                    .frequencies_hz = channels,
-                                    .channel_widths_hz = channels,
-                                    .n_products = N_POL,
-                                    .products = {-5, -6, -7, -8}};
 }
 
 /* Where a run with a full disk stopped. */
@@ -75,12 +43,14 @@ enum stage { CREATE, DUMP, CLOSE, DONE, N_STAGES };
 static enum stage run_uvh5(enum fx8_compression compression, rlim_t limit,
                            size_t late, size_t n_dumps, struct fx8_error *error)
 {
-    const struct fx8_uvh5_header header = make_header();
+    struct fixture f;
+    fill_noisy(&f);
     struct fx8_uvh5_writer *writer = NULL;
     *error = (struct fx8_error){FX8_OK, ""};
     limit_files(late == 0 ? limit : RLIM_INFINITY);
-    enum fx8_status status = fx8_uvh5_create(
-        scratch_path("full.uvh5"), false, &header, compression, &writer, error);
+    enum fx8_status status =
+        fx8_uvh5_create(scratch_path("full.uvh5"), false, &f.header,
+                        compression, &writer, error);
     enum stage stage = CREATE;
     if (status != FX8_OK) {
         assert_null(writer);
@@ -193,7 +163,8 @@ static void test_disk_fills_up_during_the_run(void **state)
 static void test_full_disk_under_puts(void **state)
 {
     (void)state;
-    const struct fx8_uvh5_header header = make_header();
+    struct fixture f;
+    fill_noisy(&f);
     static double values[40000];
     const size_t shape[1] = {40000};
     const struct fx8_keyword keyword = {
@@ -202,8 +173,8 @@ static void test_full_disk_under_puts(void **state)
         struct fx8_uvh5_writer *writer = NULL;
         struct fx8_error error = {FX8_OK, ""};
         assert_int_equal(fx8_uvh5_create(scratch_path("full.uvh5"), false,
-                                         &header, FX8_COMPRESSION_NONE, &writer,
-                                         &error),
+                                         &f.header, FX8_COMPRESSION_NONE,
+                                         &writer, &error),
                          FX8_OK);
         limit_files(1000);
         /* a keyword stays in memory until the next flush, values do not */
