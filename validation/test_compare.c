@@ -4,18 +4,12 @@
  * common to all inputs, rounded by a quantiser whose step is known.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
 #include "correlator/baseline.h"
 #include "correlator/compare.h"
 #include "correlator/fx8.h"
+#include "validation/testing.h"
 
 enum { ANTENNAS = 5, POLARIZATIONS = 2, INPUTS = 10, PRODUCTS = 4 };
 enum { BASELINES = 15, CHANNELS = 24, SPECTRA = 96, DUMPS = 3 };
@@ -56,15 +50,11 @@ struct data {
     uint8_t valid[SPECTRA][INPUTS];
 };
 
-static uint64_t random_state;
+static struct generator generator;
 
-/* SplitMix64 */
 static double uniform(void)
 {
-    uint64_t z = random_state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return ((double)((z ^ z >> 31) >> 11) + 0.5) / 9007199254740992.0;
+    return ((double)(random_bits(&generator) >> 11) + 0.5) * 0x1p-53;
 }
 
 static double normal(void)
@@ -139,7 +129,7 @@ static struct data *make_data(const struct scene *scene)
 {
     struct data *data = calloc(1, sizeof *data);
     assert_non_null(data);
-    random_state = scene->seed;
+    generator.state = scene->seed;
     const size_t n_plan = CHANNELS * scene->n_average;
     for (size_t d = 0; d < DUMPS; d++)
         for (size_t c = 0; c < n_plan; c++) {

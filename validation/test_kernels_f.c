@@ -5,21 +5,13 @@
  * bit.  Results start as garbage and are compared whole, gaps and guard bytes
  * included; sources are of exact size, for the address sanitizer.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <math.h>
-
-#include <cmocka.h>
 
 #include "config/shape.h"
 #include "kernels/operations.h"
+#include "validation/testing.h"
 
-#define GARBAGE 0xa5
-#define GUARD   ((size_t)64)
+#define GUARD ((size_t)64)
 
 static uint32_t random_state;
 
@@ -28,13 +20,6 @@ static uint32_t next_random(void)
 {
     random_state = random_state * 1664525u + 1013904223u;
     return random_state >> 8;
-}
-
-static void *exact(size_t size)
-{
-    void *memory = malloc(size == 0 ? 1 : size);
-    assert_non_null(memory);
-    return memory;
 }
 
 /* --- levels against the reference ------------------------------------------
