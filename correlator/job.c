@@ -205,10 +205,10 @@ static enum fx8_status plan_dumps(struct fx8_job *job,
     const double rate_hz = fx8_rate_hz(plan->sample_rate);
     const double step = (double)fx8_samples_per_spectrum(plan);
     const double available_s = (double)job->n_samples / rate_hz;
-    const long double spectra = (long double)integration_s *
-                                (long double)plan->sample_rate.numerator_hz /
-                                (long double)plan->sample_rate.denominator /
-                                (long double)step;
+    const long double spectra =
+        roundl((long double)integration_s *
+               (long double)plan->sample_rate.numerator_hz /
+               (long double)plan->sample_rate.denominator / (long double)step);
     plan->spectra_per_dump = 1;
     const int64_t all = fx8_count_dumps(plan, job->n_samples);
     if (all == 0)
@@ -219,16 +219,20 @@ static enum fx8_status plan_dumps(struct fx8_job *job,
                                  (long long)job->n_samples, path);
     if (isinf(integration_s))
         plan->spectra_per_dump = all;
-    else if (spectra > (long double)all + 0.5L)
+    else if (spectra > (long double)all)
         return fx8_settings_fail(settings, key, error,
                                  "expected at most %.9g s: %s has %.9g s to be "
                                  "processed",
                                  (double)all * step / rate_hz, path,
                                  available_s);
+    else if (spectra < 1)
+        return fx8_settings_fail(settings, key, error,
+                                 "expected at least %.9g s, one spectrum",
+                                 step / rate_hz);
     else
-        plan->spectra_per_dump = (int64_t)roundl(spectra);
+        plan->spectra_per_dump = (int64_t)spectra;
     const double dump_s = (double)plan->spectra_per_dump * step / rate_hz;
-    if (plan->spectra_per_dump < 1 || dump_s < LEAST_DUMP_S)
+    if (dump_s < LEAST_DUMP_S)
         return fx8_settings_fail(
             settings, key, error,
             "a dump of %lld spectra takes %.6g s: expected "
