@@ -155,7 +155,7 @@ const struct fx8_key fx8_keys[] = {
      .help = "Sample value that marks missing data (zero, or an integer such "
              "as -128): a run of at least missing_run of them counts as not "
              "recorded."},
-    {"input", "missing_run", INTEGER(input.missing_run, 1, 2147483647),
+    {"input", "missing_run", INTEGER(input.missing_run, 1, 1048576),
      .unit = "samples", .fallback = "64",
      .help = "Shortest run of missing_value in one input, both parts of a "
              "complex sample, that counts as missing."},

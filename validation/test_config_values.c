@@ -203,7 +203,7 @@ static void numbers_that_keys_refuse(void **state)
     refuse_value("correlator.integration_time_s", "0.0009",
                  "expected a plain number from 0.001 to 1e+07 s, or all");
     refuse_value("input.missing_run", "0",
-                 "expected an integer from 1 to 2147483647 samples");
+                 "expected an integer from 1 to 1048576 samples");
     refuse_value("channelizer.channels", "1048577",
                  "expected an integer from 1 to 1048576");
     refuse_value("quantizer.target_rms", "0.09",
