@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * job_case.h -- a small recording, and settings over it that must make a job or
+ * must not.
+ */
+#ifndef FX8_VALIDATION_JOB_CASE_H
+#define FX8_VALIDATION_JOB_CASE_H
+
+#include <math.h>
+#include <stdio.h>
+
+#include "correlator/job.h"
+#include "validation/testing.h"
+
+/* Most overrides of a case; the list ends with NULL. */
+#define MOST_SETS 8
+
+static struct fx8_antenna recorded_antennas[4] = {
+    {.number = 11, .name = "A", .enu_m = {0, 0, 0}, .position = 0},
+    {.number = 12, .name = "B", .enu_m = {10, 0, 0}, .position = 1},
+    {.number = 13, .name = "C", .enu_m = {0, 20, 0}, .position = 2},
+    {.number = 14, .name = "D", .enu_m = {0, 0, 30}, .position = 3},
+};
+
+/* Four antennas, two feeds, 0.1 s at 1 MS/s, nothing left unsaid. */
+static inline struct fx8_observation recording(void)
+{
+    struct fx8_observation o = fx8_observation_unknown();
+    o.is_complex = true;
+    o.n_antennas = 4;
+    o.n_polarizations = 2;
+    o.n_samples = 100000;
+    o.sample_rate = (struct fx8_rate){1000000, 1};
+    o.has_start_time = true;
+    o.start_time = (struct fx8_time){1600000000, 5};
+    o.dc_frequency_hz = 150e6;
+    o.sideband = FX8_SIDEBAND_UPPER;
+    snprintf(o.telescope, sizeof o.telescope, "Bench");
+    o.site = (struct fx8_site){50, 6, 400};
+    o.antennas = recorded_antennas;
+    o.n_table = 4;
+    return o;
+}
+
+static inline enum fx8_status resolve(const struct fx8_observation *o,
+                                      const char *const *sets,
+                                      struct fx8_job *job,
+                                      struct fx8_settings *settings,
+                                      struct fx8_error *error)
+{
+    const char *all[MOST_SETS + 3] = {"channelizer.channels=16",
+                                      "correlator.integration_time_s=0.01"};
+    size_t n = 2;
+    for (; sets != NULL && *sets != NULL; sets++)
+        all[n++] = *sets;
+    assert_true(n <= MOST_SETS + 2);
+    must(fx8_settings_load(NULL, all, n, true, settings, error), *error);
+    memset(job, GARBAGE, sizeof *job);
+    return fx8_job_resolve(settings, o, "rec.h5", job, error);
+}
+
+/* A job that must resolve; the settings must live as long as it. */
+static inline struct fx8_job good(const struct fx8_observation *o,
+                                  const char *const *sets,
+                                  struct fx8_settings *settings)
+{
+    struct fx8_job job;
+    struct fx8_error error;
+    must(resolve(o, sets, &job, settings, &error), error);
+    return job;
+}
+
+static inline void clear(struct fx8_job *job, struct fx8_settings *settings)
+{
+    fx8_job_clear(job);
+    fx8_job_clear(job); /* a zeroed one is legal */
+    fx8_settings_clear(settings);
+}
+
+/* A job that must not; afterwards it is empty. */
+static inline void refuse(const struct fx8_observation *o,
+                          const char *const *sets, const char *text)
+{
+    struct fx8_settings settings;
+    struct fx8_job job;
+    struct fx8_error error;
+    must_fail(resolve(o, sets, &job, &settings, &error), error, FX8_ERR_USAGE,
+              text);
+    assert_null(job.inputs);
+    assert_null(job.observation.antennas);
+    assert_null(job.flag_antenna);
+    fx8_settings_clear(&settings);
+}
+
+#define SETS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+#endif

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_job.c -- settings over a recording: what wins, what is warned of, how
+ * much is processed in which pieces, what is refused and in which words.
+ */
+#include "validation/job_case.h"
+#include "validation/scratch.h"
+
+/* --- what the recording says, and what wins over it
+ * --------------------------------
+ */
+
+static void a_recording_that_says_everything(void **state)
+{
+    (void)state;
+    const struct fx8_observation o = recording();
+    struct fx8_settings settings;
+    struct fx8_job job = good(&o, NULL, &settings);
+    assert_int_equal(job.n_warnings, 0);
+    assert_int_equal(job.plan.n_antennas, 4);
+    assert_int_equal(job.plan.n_polarizations, 2);
+    assert_int_equal(job.n_inputs, 8);
+    for (size_t input = 0; input < 8; input++) {
+        assert_int_equal(job.inputs[input].antenna, input / 2);
+        assert_int_equal(job.inputs[input].polarization, input % 2);
+    }
+    assert_int_equal(job.plan.first_sample, 0);
+    assert_int_equal(job.n_samples, 100000);
+    /* 0.01 s of 16 samples: 625 spectra; 7 more windows at the end */
+    assert_int_equal(job.plan.spectra_per_dump, 625);
+    assert_int_equal(job.n_dumps, 9);
+    assert_int_equal(job.dropped_samples, 100000 - 9 * 10000 - 7 * 16);
+    assert_int_equal(job.plan.flag_edges, 2);
+    assert_false(job.plan.lower_sideband);
+    assert_false(job.plan.has_marker);
+    assert_true(job.plan.dc_frequency_hz == 150e6);
+    assert_false(job.positions_are_faked);
+    for (size_t a = 0; a < 4; a++) {
+        assert_int_equal(job.observation.antennas[a].number, 11 + a);
+        assert_int_equal(job.flag_antenna[a], 0);
+    }
+    assert_ptr_equal(job.plan.flag_antenna, job.flag_antenna);
+    assert_ptr_not_equal(job.observation.antennas, recorded_antennas);
+    clear(&job, &settings);
+}
+
+static void contradictions_are_told(void **state)
+{
+    (void)state;
+    const struct fx8_observation o = recording();
+    struct fx8_settings settings;
+    struct fx8_job job =
+        good(&o,
+             SETS("observation.sample_rate_hz=2000000",
+                  "observation.dc_frequency_hz=140e6",
+                  "observation.start_time_utc=2021-01-01T00:00:00Z",
+                  "observation.telescope=Other", "observation.object=Sun",
+                  "input.sideband=lower", "array.altitude_m=500"),
+             &settings);
+    static const char *const warnings[] = {
+        "observation.sample_rate_hz: 2000000 wins over 1000000 recorded",
+        "observation.dc_frequency_hz: 140000000 wins over 150000000 recorded",
+        "observation.start_time_utc: wins over the one recorded",
+        "observation.telescope: Other wins over Bench recorded",
+        "input.sideband: wins over the one recorded",
+        "array.altitude_m: 500 wins over 400 recorded",
+    };
+    assert_int_equal(job.n_warnings, 6);
+    for (size_t i = 0; i < 6; i++)
+        assert_string_equal(job.warnings[i], warnings[i]);
+    assert_int_equal(job.plan.sample_rate.numerator_hz, 2000000);
+    assert_int_equal(job.observation.start_time.unix_s, 1609459200);
+    assert_string_equal(job.observation.object, "Sun");
+    assert_true(job.plan.lower_sideband);
+    assert_true(job.observation.site.altitude_m == 500);
+    clear(&job, &settings);
+}
+
+/* The same value again is no contradiction, in lowest terms or not. */
+static void agreement_is_not_told(void **state)
+{
+    (void)state;
+    struct fx8_observation o = recording();
+    o.sample_rate = (struct fx8_rate){25000000, 27};
+    struct fx8_settings settings;
+    struct fx8_job job = good(
+        &o,
+        SETS("observation.sample_rate_hz=50000000/54",
+             "observation.dc_frequency_hz=150e6", "observation.telescope=Bench",
+             "input.sideband=upper", "array.latitude_deg=50"),
+        &settings);
+    assert_int_equal(job.n_warnings, 0);
+    assert_int_equal(job.plan.sample_rate.numerator_hz, 25000000);
+    assert_int_equal(job.plan.sample_rate.denominator, 27);
+    clear(&job, &settings);
+}
+
+static void what_is_lacking_is_supplied(void **state)
+{
+    (void)state;
+    struct fx8_observation o = recording();
+    o.sample_rate.numerator_hz = 0;
+    refuse(&o, NULL,
+           "rec.h5: observation.sample_rate_hz: neither configured nor "
+           "recorded: expected the sampling rate");
+    o.dc_frequency_hz = NAN;
+    refuse(&o, SETS("observation.sample_rate_hz=1e6"),
+           "rec.h5: observation.dc_frequency_hz: neither configured nor "
+           "recorded: expected the sky frequency of baseband zero");
+    o.has_start_time = false;
+    refuse(
+        &o,
+        SETS("observation.sample_rate_hz=1e6", "observation.dc_frequency_hz=0"),
+        "rec.h5: observation.start_time_utc: neither configured nor "
+        "recorded: expected the instant of the first sample");
+    o.sideband = FX8_SIDEBAND_UNKNOWN;
+    struct fx8_settings settings;
+    struct fx8_job job = good(
+        &o,
+        SETS("observation.sample_rate_hz=1e6", "observation.dc_frequency_hz=0",
+             "observation.start_time_utc=2021-01-01T00:00:00Z"),
+        &settings);
+    assert_int_equal(job.n_warnings, 0);
+    assert_int_equal(job.observation.sideband, FX8_SIDEBAND_UPPER);
+    assert_false(job.plan.lower_sideband);
+    clear(&job, &settings);
+}
+
+static void sidebands_and_conjugation(void **state)
+{
+    (void)state;
+    static const struct {
+        enum fx8_sideband recorded;
+        bool conjugate, lower;
+    } cases[] = {
+        {FX8_SIDEBAND_UPPER, false, false}, {FX8_SIDEBAND_UPPER, true, true},
+        {FX8_SIDEBAND_LOWER, false, true},  {FX8_SIDEBAND_LOWER, true, false},
+        {FX8_SIDEBAND_UNKNOWN, true, true},
+    };
+    for (size_t i = 0; i < 5; i++) {
+        struct fx8_observation o = recording();
+        o.sideband = cases[i].recorded;
+        struct fx8_settings settings;
+        struct fx8_job job =
+            good(&o,
+                 SETS(cases[i].conjugate ? "input.conjugate=yes"
+                                         : "input.conjugate=no"),
+                 &settings);
+        assert_int_equal(job.plan.lower_sideband, cases[i].lower);
+        clear(&job, &settings);
+    }
+    struct fx8_observation o = recording();
+    o.is_complex = false;
+    refuse(&o, SETS("input.conjugate=yes"),
+           "--set: input.conjugate: yes: expected no: the samples are real");
+}
+
+/* --- how much, in which pieces
+ * ---------------------------------------------------------
+ */
+
+static void a_stretch_of_the_recording(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *start, *duration;
+        int64_t first, n;
+        bool is_cut;
+    } cases[] = {
+        {"0", "all", 0, 100000, false},
+        {"0.0100004", "all", 10000, 90000, false}, /* to the nearest */
+        {"0.0100006", "all", 10001, 89999, false},
+        {"0.05", "0.0200004", 50000, 20000, false},
+        {"0.05", "0.0200006", 50000, 20001, false},
+        {"0.05", "0.05", 50000, 50000, false},
+        {"0.05", "0.0500006", 50000, 50000, true},
+        {"0.05", "1e6", 50000, 50000, true},
+    };
+    const struct fx8_observation o = recording();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char start[64], duration[64];
+        snprintf(start, sizeof start, "input.start_s=%s", cases[i].start);
+        snprintf(duration, sizeof duration, "input.duration_s=%s",
+                 cases[i].duration);
+        struct fx8_settings settings;
+        struct fx8_job job = good(&o, SETS(start, duration), &settings);
+        assert_int_equal(job.plan.first_sample, cases[i].first);
+        assert_int_equal(job.n_samples, cases[i].n);
+        assert_int_equal(job.n_warnings, cases[i].is_cut);
+        if (cases[i].is_cut)
+            assert_string_equal(job.warnings[0], "input.duration_s: only 0.05 "
+                                                 "s are left from start_s");
+        clear(&job, &settings);
+    }
+    refuse(&o, SETS("input.start_s=0.1"),
+           "--set: input.start_s: 0.1: expected less than 0.1 s, the length of "
+           "rec.h5");
+    refuse(&o, SETS("input.start_s=9e6"),
+           "--set: input.start_s: 9e6: expected less than 0.1 s, the length of "
+           "rec.h5");
+    refuse(&o, SETS("input.duration_s=127e-6"),
+           "--set: channelizer.channels: 16: one spectrum takes 128 samples: "
+           "expected at most 127, the samples of rec.h5 to be processed");
+}
+
+static void dumps_of_a_stretch(void **state)
+{
+    (void)state;
+    /* 100000 samples hold 6243 spectra of 16 with 8 taps */
+    static const struct {
+        const char *time;
+        int64_t spectra, dumps;
+    } cases[] = {
+        {"all", 6243, 1},       {"0.001", 63, 99}, /* 62.5: up */
+        {"0.0010079", 63, 99},  {"0.099888", 6243, 1}, {"0.0998879", 6243, 1},
+        {"0.0998959", 6243, 1}, {"0.05", 3125, 1},     {"0.049944", 3122, 1},
+        {"0.0499359", 3121, 2},
+    };
+    const struct fx8_observation o = recording();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char set[64];
+        snprintf(set, sizeof set, "correlator.integration_time_s=%s",
+                 cases[i].time);
+        struct fx8_settings settings;
+        struct fx8_job job = good(&o, SETS(set), &settings);
+        assert_int_equal(job.plan.spectra_per_dump, cases[i].spectra);
+        assert_int_equal(job.n_dumps, cases[i].dumps);
+        assert_int_equal(job.dropped_samples,
+                         100000 - 7 * 16 -
+                             cases[i].dumps * cases[i].spectra * 16);
+        clear(&job, &settings);
+    }
+    refuse(&o, SETS("correlator.integration_time_s=0.0998961"),
+           "--set: correlator.integration_time_s: 0.0998961: expected at most "
+           "0.099888 s: rec.h5 has 0.1 s to be processed");
+}
+
+/* At 1024 Hz and two samples a spectrum everything is exact: 8.5 spectra round
+ * to 9, of which there are 8. */
+static void half_a_spectrum_too_many(void **state)
+{
+    (void)state;
+    struct fx8_observation o = recording();
+    o.sample_rate = (struct fx8_rate){1024, 1};
+    o.n_samples = 16;
+    refuse(&o,
+           SETS("channelizer.channels=2", "channelizer.method=fft",
+                "correlator.integration_time_s=0.0166015625"),
+           "--set: correlator.integration_time_s: 0.0166015625: expected at "
+           "most 0.015625 s: rec.h5 has 0.015625 s to be processed");
+    refuse(&o,
+           SETS("channelizer.channels=8", "channelizer.method=fft",
+                "correlator.integration_time_s=0.003"),
+           "--set: correlator.integration_time_s: 0.003: expected at least "
+           "0.0078125 s, one spectrum");
+    o.sample_rate.numerator_hz = 1024000;
+    refuse(&o, SETS("correlator.integration_time_s=all", "channelizer.taps=1"),
+           "--set: correlator.integration_time_s: all: a dump of 1 spectra "
+           "takes 1.5625e-05 s: expected at least 0.001 s");
+}
+
+static void channels_of_a_job(void **state)
+{
+    (void)state;
+    static const struct {
+        bool is_complex;
+        const char *sets[2];
+        size_t edges;
+    } cases[] = {
+        {true, {NULL}, 2},
+        {false, {NULL}, 1},
+        {true, {"channelizer.channels=4"}, 1},
+        {true, {"channelizer.channels=2"}, 0},
+        {true, {"channelizer.channels=1"}, 0},
+        {false, {"channelizer.channels=2"}, 0},
+        {true, {"channelizer.flag_edges=0"}, 0},
+        {true, {"channelizer.flag_edges=7"}, 7},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fx8_observation o = recording();
+        o.is_complex = cases[i].is_complex;
+        struct fx8_settings settings;
+        struct fx8_job job = good(&o, cases[i].sets, &settings);
+        assert_int_equal(job.plan.flag_edges, cases[i].edges);
+        assert_int_equal(job.plan.is_complex, cases[i].is_complex);
+        clear(&job, &settings);
+    }
+    struct fx8_observation o = recording();
+    o.is_complex = false;
+    refuse(&o, SETS("channelizer.method=none", "channelizer.channels=1"),
+           "--set: channelizer.method: none: expected pfb or fft: the samples "
+           "are real");
+}
+
+static void an_average_divides_the_channels(void **state)
+{
+    (void)state;
+    const struct fx8_observation o = recording();
+    struct fx8_settings settings;
+    struct fx8_job job = good(&o, SETS("output.channel_average=4"), &settings);
+    assert_int_equal(job.plan.channel_average, 4);
+    fx8_job_clear(&job);
+    settings.output.channel_average =
+        3; /* which settings refuse by themselves */
+    struct fx8_error error;
+    must_fail(fx8_job_resolve(&settings, &o, "rec.h5", &job, &error), error,
+              FX8_ERR_USAGE,
+              "--set: output.channel_average: 4: expected a divisor of the 16 "
+              "channels written");
+    fx8_settings_clear(&settings);
+}
+
+/* Keys go into the plan one by one, and a file is named with its line. */
+static void keys_reach_the_plan(void **state)
+{
+    (void)state;
+    const struct fx8_observation o = recording();
+    struct fx8_settings settings;
+    struct fx8_job job = good(
+        &o,
+        SETS("input.missing_value=-128", "input.missing_run=77",
+             "quantizer.target_rms=11", "quantizer.level=input",
+             "correlator.precision=both", "correlator.memory_limit_mib=3",
+             "postprocess.quantization_bias=no", "channelizer.flag_dc=yes"),
+        &settings);
+    const struct fx8_plan *plan = &job.plan;
+    assert_true(plan->has_marker && plan->marker_value == -128);
+    assert_int_equal(plan->marker_run, 77);
+    assert_true(plan->target_rms == 11 && plan->level == FX8_LEVEL_INPUT);
+    assert_int_equal(plan->precision, FX8_PRECISION_BOTH);
+    assert_int_equal(plan->memory_limit, 3 << 20);
+    assert_true(plan->flag_dc && !plan->remove_quantization_bias);
+    assert_string_equal(plan->kernel, "auto");
+    clear(&job, &settings);
+
+    const char *path =
+        scratch_text("job.ini", "[channelizer]\nchannels = 16\n"
+                                "[correlator]\nintegration_time_s = 5\n");
+    struct fx8_error error;
+    char text[900];
+    must(fx8_settings_load(path, NULL, 0, true, &settings, &error), error);
+    snprintf(text, sizeof text,
+             "%s:4: correlator.integration_time_s: 5: expected at most "
+             "0.099888 s: rec.h5 has 0.1 s to be processed",
+             path);
+    must_fail(fx8_job_resolve(&settings, &o, "rec.h5", &job, &error), error,
+              FX8_ERR_USAGE, text);
+    fx8_settings_clear(&settings);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_recording_that_says_everything),
+        cmocka_unit_test(contradictions_are_told),
+        cmocka_unit_test(agreement_is_not_told),
+        cmocka_unit_test(what_is_lacking_is_supplied),
+        cmocka_unit_test(sidebands_and_conjugation),
+        cmocka_unit_test(a_stretch_of_the_recording),
+        cmocka_unit_test(dumps_of_a_stretch),
+        cmocka_unit_test(half_a_spectrum_too_many),
+        cmocka_unit_test(channels_of_a_job),
+        cmocka_unit_test(an_average_divides_the_channels),
+        cmocka_unit_test(keys_reach_the_plan),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_job_antennas.c -- which antennas and feeds of a recording a job takes,
+ * and where they stand.
+ */
+#include "validation/job_case.h"
+#include "validation/scratch.h"
+
+/* --- which antennas, which feeds
+ * ----------------------------------------------------
+ */
+
+static void antennas_by_count_and_by_list(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *set;
+        size_t n, positions[4];
+    } cases[] = {
+        {"array.antennas=all", 4, {0, 1, 2, 3}},
+        {"array.antennas=3", 3, {0, 1, 2}},
+        {"array.antennas=2-2", 1, {2}},
+        {"array.antennas=3,0-1", 3, {3, 0, 1}},
+    };
+    const struct fx8_observation o = recording();
+    for (size_t i = 0; i < 4; i++) {
+        struct fx8_settings settings;
+        struct fx8_job job = good(&o, SETS(cases[i].set), &settings);
+        assert_int_equal(job.plan.n_antennas, cases[i].n);
+        assert_int_equal(job.n_inputs, 2 * cases[i].n);
+        for (size_t a = 0; a < cases[i].n; a++) {
+            const size_t position = cases[i].positions[a];
+            assert_int_equal(job.inputs[2 * a].antenna, position);
+            assert_int_equal(job.inputs[2 * a + 1].antenna, position);
+            assert_int_equal(job.observation.antennas[a].number, 11 + position);
+        }
+        clear(&job, &settings);
+    }
+    refuse(&o, SETS("array.antennas=5"),
+           "--set: array.antennas: 5: expected at most the 4 antennas of "
+           "rec.h5");
+    refuse(&o, SETS("array.antennas=0,4"),
+           "--set: array.antennas: 0,4: position 4: expected 0 to 3, the "
+           "antennas of rec.h5");
+}
+
+/* Settings refuse a list that says a number twice; a job does so too. */
+static void a_position_stands_once(void **state)
+{
+    (void)state;
+    const struct fx8_observation o = recording();
+    const char *const sets[] = {"channelizer.channels=16",
+                                "correlator.integration_time_s=0.01",
+                                "array.antennas=0-1"};
+    struct fx8_settings settings;
+    struct fx8_job job;
+    struct fx8_error error;
+    must(fx8_settings_load(NULL, sets, 3, true, &settings, &error), error);
+    settings.array.antennas.items[1] = 0;
+    must_fail(fx8_job_resolve(&settings, &o, "rec.h5", &job, &error), error,
+              FX8_ERR_USAGE,
+              "--set: array.antennas: 0-1: position 0 stands twice: expected "
+              "each once");
+    fx8_settings_clear(&settings);
+}
+
+static void feeds_in_either_order(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t recorded;
+        const char *order, *count;
+        size_t n, slots[2];
+    } cases[] = {
+        {2, "xy", "as recorded", 2, {0, 1}},
+        {2, "yx", "as recorded", 2, {1, 0}},
+        {2, "xy", "1", 1, {0}},
+        {2, "yx", "1", 1, {1}},
+        {1, "xy", "as recorded", 1, {0}},
+        {1, "yx", "as recorded", 1, {0}},
+    };
+    for (size_t i = 0; i < 6; i++) {
+        struct fx8_observation o = recording();
+        o.n_polarizations = cases[i].recorded;
+        char order[64], count[64];
+        snprintf(order, sizeof order, "input.polarization_order=%s",
+                 cases[i].order);
+        snprintf(count, sizeof count, "array.polarizations=%s", cases[i].count);
+        const bool has_count = strcmp(cases[i].count, "1") == 0;
+        struct fx8_settings settings;
+        struct fx8_job job =
+            good(&o, SETS(order, has_count ? count : NULL), &settings);
+        assert_int_equal(job.plan.n_polarizations, cases[i].n);
+        assert_int_equal(job.n_inputs, 4 * cases[i].n);
+        for (size_t input = 0; input < job.n_inputs; input++)
+            assert_int_equal(job.inputs[input].polarization,
+                             cases[i].slots[input % cases[i].n]);
+        clear(&job, &settings);
+    }
+    struct fx8_observation o = recording();
+    o.n_polarizations = 1;
+    refuse(&o, SETS("array.polarizations=2"),
+           "--set: array.polarizations: 2: expected at most 1, as rec.h5 has");
+}
+
+/* --- where they stand
+ * ---------------------------------------------------------------
+ */
+
+static void positions_from_a_table(void **state)
+{
+    (void)state;
+    const struct fx8_observation o = recording();
+    char set[600], text[900];
+    const char *path =
+        scratch_text("antennas.csv", "number,east_m,north_m,up_m,input\n"
+                                     "7,1,2,3,2\n8,4,5,6,0\n9,7,8,9,1\n");
+    snprintf(set, sizeof set, "array.positions=%s", path);
+    struct fx8_settings settings;
+    struct fx8_job job =
+        good(&o, SETS(set, "array.antennas=3", "array.flag_antennas=9,7"),
+             &settings);
+    static const int numbers[] = {8, 9, 7}, flags[] = {0, 1, 1};
+    for (size_t a = 0; a < 3; a++) {
+        assert_int_equal(job.observation.antennas[a].number, numbers[a]);
+        assert_int_equal(job.observation.antennas[a].position, a);
+        assert_int_equal(job.flag_antenna[a], flags[a]);
+    }
+    assert_true(job.observation.antennas[2].enu_m[2] == 3);
+    clear(&job, &settings);
+    snprintf(text, sizeof text,
+             "%s: 3 rows: expected one for the antenna at position 3 of the "
+             "recording",
+             path);
+    refuse(&o, SETS(set), text);
+    refuse(&o, SETS(set, "array.antennas=2", "array.flag_antennas=7"),
+           "--set: array.flag_antennas: 7: number 7: expected an antenna that "
+           "is correlated");
+}
+
+static void positions_of_a_recording(void **state)
+{
+    (void)state;
+    struct fx8_antenna antennas[4];
+    memcpy(antennas, recorded_antennas, sizeof antennas);
+    struct fx8_observation o = recording();
+    o.antennas = antennas;
+    antennas[3].number = 12;
+    refuse(&o, NULL,
+           "rec.h5: antenna number 12 stands twice: expected each once");
+    antennas[3].number = 14;
+    antennas[3].enu_m[2] = 0.0009;
+    refuse(&o, NULL,
+           "rec.h5: antennas 11 and 14: less than 1 mm apart: expected "
+           "different places");
+    antennas[3].enu_m[2] = NAN;
+    refuse(&o, NULL,
+           "rec.h5: antenna 14: position nan m: expected a finite number");
+    struct fx8_settings settings; /* not asked for, not in the way */
+    struct fx8_job job = good(&o, SETS("array.antennas=3"), &settings);
+    clear(&job, &settings);
+    o.n_table = 2;
+    refuse(&o, NULL,
+           "rec.h5: 2 rows: expected one for the antenna at position 2 of the "
+           "recording");
+    o.n_table = 0;
+    o.antennas = NULL;
+    refuse(&o, NULL,
+           "rec.h5: array.positions: neither configured nor recorded: "
+           "expected a table of antennas, or none");
+}
+
+static void positions_that_are_made_up(void **state)
+{
+    (void)state;
+    struct fx8_observation o = recording();
+    o.n_table = 0;
+    o.antennas = NULL;
+    o.site.longitude_deg = NAN;
+    refuse(&o, NULL,
+           "rec.h5: array.longitude_deg: neither configured nor recorded: "
+           "expected the site of the array");
+    struct fx8_settings settings;
+    struct fx8_job job =
+        good(&o, SETS("array.positions=none", "array.antennas=3,1"), &settings);
+    assert_true(job.positions_are_faked);
+    assert_int_equal(job.n_warnings, 2);
+    assert_string_equal(job.warnings[0],
+                        "array.positions: none: antennas are written 1 m "
+                        "apart eastward (keyword POSFAKE)");
+    assert_string_equal(job.warnings[1],
+                        "array.latitude_deg: not given: the site is written "
+                        "as latitude 0, longitude 0, altitude 0");
+    assert_true(job.observation.site.latitude_deg == 0.0);
+    static const int positions[] = {3, 1};
+    static const char *const names[] = {"ANT003", "ANT001"};
+    for (size_t a = 0; a < 2; a++) {
+        const struct fx8_antenna *antenna = &job.observation.antennas[a];
+        assert_int_equal(antenna->number, positions[a]);
+        assert_int_equal(antenna->position, positions[a]);
+        assert_string_equal(antenna->name, names[a]);
+        assert_true(antenna->enu_m[0] == (double)a);
+        assert_true(antenna->enu_m[1] == 0 && antenna->enu_m[2] == 0);
+    }
+    clear(&job, &settings);
+    o.site.longitude_deg = 6;
+    job = good(&o, SETS("array.positions=none"), &settings);
+    assert_int_equal(job.n_warnings, 1);
+    assert_true(job.observation.site.latitude_deg == 50);
+    clear(&job, &settings);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(antennas_by_count_and_by_list),
+        cmocka_unit_test(a_position_stands_once),
+        cmocka_unit_test(feeds_in_either_order),
+        cmocka_unit_test(positions_from_a_table),
+        cmocka_unit_test(positions_of_a_recording),
+        cmocka_unit_test(positions_that_are_made_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
