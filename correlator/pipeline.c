@@ -54,10 +54,9 @@ static enum fx8_status take_dump(void *context, const struct fx8_dump *dump,
         run->is_complete = true;
         return fx8_fail(error, FX8_ERR_CANCELLED, "complete");
     }
-    if (interrupted(run) == 0)
-        return FX8_OK;
-    run->report->was_interrupted = true;
-    return fx8_fail(error, FX8_ERR_CANCELLED, "interrupted");
+    return interrupted(run) == 0
+               ? FX8_OK
+               : fx8_fail(error, FX8_ERR_CANCELLED, "interrupted");
 }
 
 /* --- samples enter ----------------------------------------------- */
@@ -103,7 +102,9 @@ static void tell_progress(const struct run *run, int64_t sample)
     const struct fx8_job *job = request->job;
     if (request->progress == NULL)
         return;
-    const int64_t done = sample - job->plan.first_sample;
+    /* samples read for the sake of their markers are none to be done */
+    const int64_t since = sample - job->plan.first_sample;
+    const int64_t done = since < job->n_samples ? since : job->n_samples;
     const struct fx8_progress progress = {
         .n_samples = done > 0 ? done : 0,
         .total_samples = job->n_samples,
@@ -119,10 +120,8 @@ static enum fx8_status push_all(struct run *run, struct fx8_error *error)
 {
     struct fx8_source_block *block;
     while ((block = fx8_source_take(run->source)) != NULL) {
-        if (interrupted(run) > 1) {
-            run->report->was_interrupted = true;
+        if (interrupted(run) > 1)
             return fx8_fail(error, FX8_ERR_CANCELLED, "interrupted");
-        }
         const enum fx8_status status = push_block(run, &block->block, error);
         const int64_t end = block->block.first_sample + block->block.n_samples;
         fx8_source_release(run->source, block);
@@ -274,6 +273,7 @@ enum fx8_status fx8_pipeline_run(const struct fx8_run_request *request,
         status = push_all(&run, error);
     if (run.is_complete && status == FX8_ERR_CANCELLED)
         status = FX8_OK;
+    report->was_interrupted = status == FX8_ERR_CANCELLED;
     /* an interrupted run keeps the dumps it has finished */
     const bool is_kept = status == FX8_OK ||
                          (status == FX8_ERR_CANCELLED && report->n_dumps > 0);
