@@ -185,12 +185,13 @@ class BadRecordings(refusal.Refusal):
             del file["antennas"]
             file["antennas"] = table
             file["antennas"].attrs.update(attributes)
-        for values in ({"number": 0}, {"number": -3}, {"east_m": np.nan},
-                       {"up_m": np.inf}):
+        # NaN means unknown: the configuration could tell, hence exit 2
+        for values, code in (({"number": 0}, 1), ({"number": -3}, 1),
+                             ({"up_m": np.inf}, 1), ({"east_m": np.nan}, 2)):
             with self.subTest(**values):
                 self.refuse(self.spoil(
                     lambda file, values=values: rows(file, **values)),
-                    "antennas")
+                    "antenna", code=code)
 
     def test_antennas_on_one_spot(self):
         def change(file):
@@ -198,7 +199,8 @@ class BadRecordings(refusal.Refusal):
             for name in ("east_m", "north_m", "up_m"):
                 table[name][1] = table[name][0]
             file["antennas"][...] = table
-        self.refuse(self.spoil(change), "antennas")
+        # another table could be configured, hence exit 2
+        self.refuse(self.spoil(change), "antennas 0 and 1", code=2)
 
     def test_no_positions_anywhere(self):
         def change(file):
