@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "kernels/fft.h"
 #include "validation/complex_value.h"
 #include "validation/engine_task.h"
 
@@ -232,6 +233,51 @@ static void several_blocks_per_dump(void **state)
         check_levels(&task, 3, check_spectra);
         clear_task(&task);
     }
+}
+
+/* Long transforms come in batches of less than a group of 32 spectra: masks
+ * must find their spectra all the same.  A few bins are computed plainly. */
+static void batches_shorter_than_a_group(void **state)
+{
+    (void)state;
+    enum { CHANNELS = 32768, N = 45 };
+    struct generator g = {21};
+    struct task task = make_task(1, true, CHANNELS, 1, N, 1, false, &g);
+    assert_true(fx8_fft_batch(CHANNELS) < FX8_GROUP);
+    const uint64_t mask = task.valid[0];
+    struct outcome masked = run_task(&task, NULL);
+    task.valid[0] = (UINT64_C(1) << N) - 1;
+    struct outcome all = run_task(&task, NULL);
+    size_t n_wrong = 0;
+    for (size_t i = 0; i < (size_t)CHANNELS * N; i++) {
+        const bool is_valid = mask >> (i % N) & 1;
+        const struct fx8_cf32 x = masked.x32[i], y = all.x32[i];
+        n_wrong +=
+            x.re != (is_valid ? y.re : 0) || x.im != (is_valid ? y.im : 0);
+    }
+    assert_int_equal(n_wrong, 0);
+    assert_int_equal(masked.counts[0], __builtin_popcountll(mask));
+    for (size_t t = 0; t < N; t += 4)
+        for (size_t c = t; c < CHANNELS; c += 19937) {
+            double complex x = 0.0;
+            double norm = 0.0;
+            for (size_t i = 0; i < CHANNELS; i++) {
+                const size_t k = c + CHANNELS / 2; /* N = C: modulo C */
+                const int8_t *s = task.samples + 2 * (t * CHANNELS + i);
+                const double complex y =
+                    CMPLX((double)task.coefficients[2 * i] * s[0],
+                          (double)task.coefficients[2 * i + 1] * s[1]);
+                norm += creal(y * conj(y));
+                x += y * cexp(CMPLX(0, -2 * M_PI * (double)(k * i % CHANNELS) /
+                                           CHANNELS));
+            }
+            const struct fx8_cf32 got = all.x32[c * N + t];
+            assert_true(cabs(CMPLX(got.re, got.im) - x) <=
+                        SPECTRUM_ERROR * sqrt(norm));
+        }
+    clear_outcome(&masked);
+    clear_outcome(&all);
+    clear_task(&task);
 }
 
 static void one_precision_equals_both(void **state)
@@ -514,6 +560,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(spectra_and_sums_of_many_shapes),
         cmocka_unit_test(several_blocks_per_dump),
+        cmocka_unit_test(batches_shorter_than_a_group),
         cmocka_unit_test(one_precision_equals_both),
         cmocka_unit_test(method_none_is_exact),
         cmocka_unit_test(long_dumps_are_folded),

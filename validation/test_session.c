@@ -376,6 +376,30 @@ static void dead_inputs_and_missing_ones(void **state)
     free(v.data);
 }
 
+/* An input may die and come back: each dump is judged by itself. */
+static void inputs_dead_for_a_while(void **state)
+{
+    (void)state;
+    struct fx8_plan plan = small_plan(2, 1, true, 4, 50);
+    struct voltages v = make_voltages(2, 2, 4 * 200 + 12, 15, 1750);
+    memset(voltages_at(&v, 0, 200), 0, 212 * 2); /* the second dump */
+    memset(voltages_at(&v, 1, 600), 0, 212 * 2); /* the fourth */
+    struct collected c = collect(&plan, &v, &whole);
+    assert_int_equal(c.n_dumps, 4);
+    static const uint8_t dead[8] = {0, 0, 1, 0, 0, 0, 0, 1};
+    assert_memory_equal(c.dead, dead, 8);
+    for (size_t d = 0; d < 4; d++)
+        for (size_t b = 0; b < 3; b++) {
+            const size_t at = (d * 3 + b) * 4;
+            const bool is_dead =
+                (dead[2 * d] && b < 2) || (dead[2 * d + 1] && b > 0);
+            assert_int_equal(c.flags[0][at], is_dead);
+            assert_int_equal(c.flags[1][at], is_dead);
+        }
+    free_collected(&c);
+    free(v.data);
+}
+
 /* 1/6 of a step squared comes off autos, in input counts 1/6 / gain^2, where
  * the level is at least a step; crosses stay.  Both values are rounded to
  * float once: 2^-23 of the auto. */
@@ -450,6 +474,7 @@ int main(void)
         cmocka_unit_test(a_dump_does_not_know_what_came_before),
         cmocka_unit_test(weights_count_valid_products),
         cmocka_unit_test(dead_inputs_and_missing_ones),
+        cmocka_unit_test(inputs_dead_for_a_while),
         cmocka_unit_test(bias_of_the_quantiser),
         cmocka_unit_test(flagged_antennas_keep_their_data),
     };

@@ -150,17 +150,17 @@ static void markers_before_the_first_sample(void **state)
 static void counters_add_up(void **state)
 {
     (void)state;
-    struct fx8_plan plan = small_plan(2, 2, true, 4, 60);
+    struct fx8_plan plan = small_plan(2, 2, true, 4, 110);
     plan.target_rms = 60; /* clips now and then */
-    struct voltages v = make_voltages(4, 2, 1000, 15, 5);
+    struct voltages v = make_voltages(4, 2, 2000, 15, 5);
     v.missing[v.n_missing++] = (struct fx8_run){300, 20, 1};
     struct collected c = collect(&plan, &v, &whole);
     assert_int_equal(c.statistics.n_dumps, c.n_dumps);
     assert_int_equal(c.n_dumps, 4);
-    assert_int_equal(c.statistics.n_spectra, 4 * 60);
+    assert_int_equal(c.statistics.n_spectra, 4 * 110);
     int64_t valid = 0, clips = 0;
     for (size_t input = 0; input < 4; input++) {
-        assert_int_equal(c.valid_spectra[input], input == 1 ? 240 - 8 : 240);
+        assert_int_equal(c.valid_spectra[input], input == 1 ? 440 - 8 : 440);
         valid += c.valid_spectra[input];
         for (size_t k = 0; k < 4; k++)
             clips += c.clips[input * 4 + k];
@@ -168,8 +168,8 @@ static void counters_add_up(void **state)
     assert_int_equal(c.statistics.n_valid_spectra, valid);
     assert_int_equal(c.statistics.n_clipped, clips);
     /* 127.5 is 2.125 sigma: beyond it lies one component in 30, one spectrum
-     * in 15: 256 of 3840, give or take six times 16 */
-    assert_in_range(clips, 256 - 96, 256 + 96);
+     * in 15: 469 of 7040, give or take six times 22 */
+    assert_in_range(clips, 469 - 132, 469 + 132);
     const struct fx8_statistics *s = &c.statistics;
     const double times[] = {s->align_s, s->channelize_s, s->correlate_s,
                             s->postprocess_s, s->level_s};
