@@ -4,8 +4,9 @@
 
 #include "correlator/plan.h"
 
-/* Bounds that keep every index and product of sizes within 63 bits. */
-#define MOST_ANTENNAS ((size_t)1 << 20)
+/* Bounds that keep every index and product of sizes within 63 bits, and the
+ * index of a pair of inputs within 32. */
+#define MOST_ANTENNAS ((size_t)1 << 15)
 #define MOST_CHANNELS ((size_t)1 << 24)
 #define LAST_SAMPLE   (INT64_C(1) << 61)
 
@@ -42,7 +43,7 @@ enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
         has_channels ? (int64_t)fx8_samples_per_spectrum(plan) : 1;
     const struct rule rules[] = {
         {plan->n_antennas >= 1 && plan->n_antennas <= MOST_ANTENNAS,
-         "n_antennas: expected 1 to 1048576"},
+         "n_antennas: expected 1 to 32768"},
         {plan->n_polarizations == 1 || plan->n_polarizations == 2,
          "n_polarizations: expected 1 or 2"},
         {plan->sample_rate.numerator_hz > 0 &&

@@ -157,9 +157,22 @@ static enum fx8_status drain(struct fx8_session *s, struct fx8_error *error)
         if (fx8_stream_ready(s->stream) < wanted)
             return FX8_OK;
         const enum fx8_status status = correlate_block(s, wanted, error);
+        if (status < 0)
+            s->stopped = status;
         if (status != FX8_OK)
             return status;
     }
+}
+
+/* After a failure the spectra of a dump may be incomplete: none may follow. */
+static enum fx8_status check_going(const struct fx8_session *s,
+                                   struct fx8_error *error)
+{
+    if (s->stopped == FX8_OK)
+        return FX8_OK;
+    return fx8_fail(error, s->stopped,
+                    "session: stopped by an earlier failure: expected it to "
+                    "be closed");
 }
 
 static enum fx8_status check_block(const struct fx8_block *block,
@@ -179,7 +192,9 @@ enum fx8_status fx8_push(struct fx8_session *session,
                          const struct fx8_block *block, struct fx8_error *error)
 {
     struct fx8_session *s = session;
-    enum fx8_status status = check_block(block, error);
+    enum fx8_status status = check_going(s, error);
+    if (status == FX8_OK)
+        status = check_block(block, error);
     if (status != FX8_OK)
         return status;
     if (s->levels != NULL && fx8_levels_active(s->levels))
@@ -230,7 +245,9 @@ enum fx8_status fx8_finish(struct fx8_session *session,
                            int64_t *dropped_spectra, struct fx8_error *error)
 {
     struct fx8_session *s = session;
-    enum fx8_status status = fx8_level_end(s, error); /* of a round given up */
+    enum fx8_status status = check_going(s, error);
+    if (status == FX8_OK)
+        status = fx8_level_end(s, error); /* of a round given up */
     if (status != FX8_OK)
         return status;
     fx8_stream_end(s->stream);

@@ -49,6 +49,7 @@ struct fx8_session {
     int64_t dump;           /* index of the current dump */
     int64_t position;       /* spectra of it that are done */
     struct fx8_statistics statistics;
+    enum fx8_status stopped; /* why no more samples are taken, or FX8_OK */
     atomic_bool is_cancelled;
 };
 

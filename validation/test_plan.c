@@ -35,8 +35,8 @@ struct change {
 
 CHANGE(nothing, (void)plan)
 CHANGE(no_antenna, plan->n_antennas = 0)
-CHANGE(most_antennas, plan->n_antennas = 1048576)
-CHANGE(more_antennas, plan->n_antennas = 1048577)
+CHANGE(most_antennas, plan->n_antennas = 32768)
+CHANGE(more_antennas, plan->n_antennas = 32769)
 CHANGE(no_feed, plan->n_polarizations = 0)
 CHANGE(two_feeds, plan->n_polarizations = 2)
 CHANGE(three_feeds, plan->n_polarizations = 3)
@@ -83,7 +83,7 @@ CHANGE(no_kernel, plan->kernel = NULL)
 static void rules_of_a_plan(void **state)
 {
     (void)state;
-    static const char antennas[] = "plan: n_antennas: expected 1 to 1048576";
+    static const char antennas[] = "plan: n_antennas: expected 1 to 32768";
     static const char feeds[] = "plan: n_polarizations: expected 1 or 2";
     static const char rate[] =
         "plan: sample_rate: expected a positive fraction in Hz";
@@ -169,7 +169,7 @@ static void defaults_are_not_enough(void **state)
     struct fx8_plan plan = fx8_plan_default();
     struct fx8_error error;
     must_fail(fx8_plan_check(&plan, &error), error, FX8_ERR_USAGE,
-              "plan: n_antennas: expected 1 to 1048576");
+              "plan: n_antennas: expected 1 to 32768");
     assert_true(plan.is_complex && isnan(plan.dc_frequency_hz));
     assert_int_equal(plan.n_taps, 8);
     assert_int_equal(plan.marker_run, 64);

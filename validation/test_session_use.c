@@ -202,6 +202,31 @@ static void the_callback_stops_a_session(void **state)
     free(v.data);
 }
 
+static void stopped_for_good(void **state)
+{
+    (void)state;
+    struct fx8_plan plan = small_plan(2, 1, true, 4, 20);
+    plan.precision = FX8_PRECISION_FP32; /* no levels in the way */
+    struct voltages v = make_voltages(2, 2, 1000, 15, 6);
+    struct collected c = {.stop = FX8_ERR_INPUT, .stop_at = 0};
+    struct fx8_session *session;
+    struct fx8_error error;
+    must(fx8_open(&plan, collect_dump, &c, &session, &error), error);
+    struct packed all = pack(&v, TIME_MAJOR, 0, 1000);
+    must_fail(fx8_push(session, &all.block, &error), error, FX8_ERR_INPUT,
+              "stopped by the callback");
+    static const char again[] = "session: stopped by an earlier failure: "
+                                "expected it to be closed";
+    must_fail(fx8_push(session, &all.block, &error), error, FX8_ERR_INPUT,
+              again);
+    must_fail(fx8_finish(session, NULL, &error), error, FX8_ERR_INPUT, again);
+    assert_int_equal(c.n_dumps, 1);
+    fx8_close(&session);
+    free_packed(&all);
+    free_collected(&c);
+    free(v.data);
+}
+
 static void cancelled_from_the_callback(void **state)
 {
     (void)state;
@@ -308,7 +333,7 @@ static void plans_that_cannot_be_opened(void **state)
     plan.kernel = "auto";
     plan.n_antennas = 0;
     must_fail(fx8_open(&plan, collect_dump, NULL, &session, &error), error,
-              FX8_ERR_USAGE, "plan: n_antennas: expected 1 to 1048576");
+              FX8_ERR_USAGE, "plan: n_antennas: expected 1 to 32768");
     assert_null(session);
     plan.n_antennas = 200;
     plan.memory_limit = (size_t)2 << 20;
@@ -357,6 +382,7 @@ int main(void)
         cmocka_unit_test(markers_before_the_first_sample),
         cmocka_unit_test(counters_add_up),
         cmocka_unit_test(the_callback_stops_a_session),
+        cmocka_unit_test(stopped_for_good),
         cmocka_unit_test(cancelled_from_the_callback),
         cmocka_unit_test(cancelled_before_and_for_good),
         cmocka_unit_test(blocks_that_are_none),
