@@ -63,7 +63,8 @@ static enum fx8_status add_missing(struct fx8_source_block *block,
     return FX8_OK;
 }
 
-/* The recording's missing stretches within the block, by input. */
+/* The recording's missing stretches within the block, by input, and what lies
+ * behind the stretch to be processed. */
 static enum fx8_status list_missing(const struct fx8_source *s,
                                     struct fx8_source_block *block,
                                     struct fx8_error *error)
@@ -94,6 +95,14 @@ static enum fx8_status list_missing(const struct fx8_source *s,
             if (status != FX8_OK)
                 return status;
         }
+    }
+    const int64_t stop = s->job->plan.first_sample + s->job->n_samples;
+    if (end > stop) {
+        /* read for the sake of a run of markers, not to be processed */
+        const struct fx8_run beyond = {stop, end - stop, -1};
+        const enum fx8_status status = add_missing(block, &beyond, error);
+        if (status != FX8_OK)
+            return status;
     }
     block->block.missing = block->missing;
     return FX8_OK;

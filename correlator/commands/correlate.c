@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "config/settings.h"
 #include "config/shape.h"
@@ -285,6 +286,26 @@ static enum fx8_status name_outputs(const struct arguments *arguments,
     return FX8_OK;
 }
 
+/* --force replaces results, never a recording. */
+static enum fx8_status spare_inputs(const struct work *work, char *const *files,
+                                    size_t n_files, struct fx8_error *error)
+{
+    const char *const outputs[] = {work->path_int8, work->path_fp32};
+    for (size_t k = 0; k < sizeof outputs / sizeof outputs[0]; k++) {
+        struct stat output, input;
+        if (outputs[k] == NULL || stat(outputs[k], &output) != 0)
+            continue;
+        for (size_t i = 0; i < n_files; i++)
+            if (stat(files[i], &input) == 0 && input.st_dev == output.st_dev &&
+                input.st_ino == output.st_ino)
+                return fx8_fail(error, FX8_ERR_USAGE,
+                                "%s: is the recording itself: expected another "
+                                "name for the result",
+                                outputs[k]);
+    }
+    return FX8_OK;
+}
+
 static enum fx8_status prepare(const struct arguments *arguments, int argc,
                                char **argv, struct work *work,
                                struct fx8_error *error)
@@ -298,7 +319,8 @@ static enum fx8_status prepare(const struct arguments *arguments, int argc,
     size_t n_files;
     if ((status = name_outputs(arguments, work, error)) != FX8_OK ||
         (status = find_files(arguments, work, &files, &n_files, error)) !=
-            FX8_OK)
+            FX8_OK ||
+        (status = spare_inputs(work, files, n_files, error)) != FX8_OK)
         return status;
     work->command = join("fx8", argv, (size_t)argc);
     work->input = join("", files, n_files);
