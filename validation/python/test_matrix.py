@@ -102,10 +102,12 @@ def make_setup(choice, precision):
     if channels < 8:
         flags["flag_edges"] = 0
     average = choice["average"] if channels % choice["average"] == 0 else 1
-    length = channels * (1 if choice["is_complex"] else 2)
-    total = length * (taps if method == "pfb" else 1)
     start, duration = choice["stretch"]
     stretch = 8000 if duration else 11_000
+    length = channels * (1 if choice["is_complex"] else 2)
+    if method == "pfb" and taps * length > stretch // 4:
+        taps = 8
+    total = length * (taps if method == "pfb" else 1)
     spectra = (stretch - total) // length + 1
     time = choice["dumps"]
     if time != "all":
