@@ -39,11 +39,11 @@ PC_LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null)
 
 # Contraction is fixed: an fma stands where fmaf() or an intrinsic says so.
 REQUIRED := -std=c17 -D_GNU_SOURCE -I. -DFX8_VERSION='"$(VERSION)"' \
-	-ffp-contract=off -fno-math-errno -fopenmp -pthread -fPIC \
+	-ffp-contract=off -fno-math-errno -pthread -fPIC \
 	-fvisibility=hidden $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
 WARNINGS := -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wvla \
 	-Wstrict-prototypes -Wmissing-prototypes
-LINK_FLAGS := -fopenmp -pthread $(if $(SAN),-fsanitize=$(SAN))
+LINK_FLAGS := -pthread $(if $(SAN),-fsanitize=$(SAN))
 
 # --- sources: a room is a list; a kernel variant is a file with a suffix ----
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_parallel.c -- every item once, thread numbers in range, nested and
- * concurrent calls, affinity masks as they were.
+ * concurrent calls, a forked child, affinity masks as they were.
  */
 #include <sched.h>
 #include <setjmp.h>
@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <pthread.h>
 
@@ -130,6 +132,21 @@ static void test_pool_is_restored(void **state)
         assert_true(CPU_EQUAL(&masks[item], &all));
 }
 
+/** A forked child has none of the pool's threads, and makes its own. */
+static void test_after_fork(void **state)
+{
+    (void)state;
+    assert_true(call_is_right(100, 4, false, false));
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        _exit(call_is_right(100, 4, false, true) ? 0 : 1);
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 /** A host thread of its own, which calls again and again. */
 static void *host(void *result)
 {
@@ -158,6 +175,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_item_once),
         cmocka_unit_test(test_pool_is_restored),
+        cmocka_unit_test(test_after_fork),
         cmocka_unit_test(test_concurrent_hosts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

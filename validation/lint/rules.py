@@ -29,7 +29,6 @@ MAY_INCLUDE = {
 KEPT_HEADERS = (
     (r"hdf5(_hl)?\.h|H5\w*\.h", ("io/", "validation/")),
     (r"fftw3\.h", ("kernels/cpu/fft_fftw.c",)),
-    (r"omp\.h", ("kernels/cpu/parallel.c",)),
     (r"ini\.h", ("config/",)),
     (r"cuda\w*\.h|cufft\w*\.h|mma\.h", ("kernels/cuda/",)),
     (r"\w*intrin\.h", ("kernels/",)),
@@ -104,11 +103,10 @@ def check_kept_headers():
 
 
 def check_pragmas():
-    """OpenMP only in the one threading file"""
-    pragma = re.compile(r"#\s*pragma\s+omp\b|_Pragma\s*\(\s*\"omp")
+    """threads of arithmetic only in the one threading file, no OpenMP"""
+    pragma = re.compile(r"#\s*pragma\s+omp\b|_Pragma\s*\(\s*\"omp"
+                        r"|#\s*include\s*<omp\.h>")
     for path in C_SOURCES:
-        if path == "kernels/cpu/parallel.c" or path.startswith("validation/"):
-            continue
         for number, _ in matching_lines(path, pragma):
             yield f"{path}:{number}: use fx8_parallel_for"
 

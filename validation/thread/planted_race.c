@@ -1,21 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * planted_race.c -- a sum over threads, with its guard or without it: shows
- * that the thread checker, as the suite runs it, sees a race in an OpenMP loop
- * and is quiet about the same loop without one.
+ * planted_race.c -- a sum over the threads of fx8_parallel_for(), with its
+ * guard or without it: shows that the thread checker, as the suite runs it,
+ * sees a race between items and is quiet about the same loop without one.
  */
+#include <pthread.h>
 #include <stdio.h>
+
+#include "kernels/parallel.h"
+
+struct sum {
+    pthread_mutex_t guard;
+    long value;
+};
+
+static void add(void *context, size_t item, size_t thread)
+{
+    struct sum *sum = context;
+    (void)thread;
+#ifndef WITHOUT_GUARD
+    pthread_mutex_lock(&sum->guard);
+#endif
+    sum->value += (long)item;
+#ifndef WITHOUT_GUARD
+    pthread_mutex_unlock(&sum->guard);
+#endif
+}
 
 int main(void)
 {
-    long sum = 0;
-#pragma omp parallel for num_threads(4)
-    for (int item = 0; item < 100000; item++) {
-#ifndef WITHOUT_GUARD
-#pragma omp atomic
-#endif
-        sum += item;
-    }
-    printf("# sum %ld\n", sum);
+    struct sum sum = {.guard = PTHREAD_MUTEX_INITIALIZER};
+    fx8_parallel_for(100000, 4, false, add, &sum);
+    printf("# sum %ld\n", sum.value);
     return 0;
 }

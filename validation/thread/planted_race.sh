@@ -6,7 +6,8 @@
 set -u
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-flags=(-std=c17 -O1 -g -fopenmp -fsanitize=thread)
+flags=(-std=c17 -D_GNU_SOURCE -I. -O1 -g -pthread -fsanitize=thread)
+sources=(validation/thread/planted_race.c kernels/cpu/parallel.c)
 
 echo 1..2
 number=0
@@ -16,7 +17,7 @@ report() { # name, 0 when it held
 }
 
 # A race is a matter of luck in a single run: ten runs.
-clang "${flags[@]}" -DWITHOUT_GUARD validation/thread/planted_race.c \
+clang "${flags[@]}" -DWITHOUT_GUARD "${sources[@]}" \
     -o "$folder/race" 2>"$folder/log"
 seen=1
 for _ in 1 2 3 4 5 6 7 8 9 10; do
@@ -25,8 +26,7 @@ for _ in 1 2 3 4 5 6 7 8 9 10; do
 done
 report "a planted race is reported" $seen
 
-clang "${flags[@]}" validation/thread/planted_race.c -o "$folder/guarded" \
-    2>"$folder/log"
+clang "${flags[@]}" "${sources[@]}" -o "$folder/guarded" 2>"$folder/log"
 "$folder/guarded" >"$folder/log" 2>&1
 quiet=$?
 sed 's/^/# /' "$folder/log"
