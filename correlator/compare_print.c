@@ -203,7 +203,12 @@ void fx8_compare_print(const struct fx8_comparison *comparison, bool brief,
     }
     char reason[FX8_TEXT_SIZE];
     const bool is_inside = fx8_compare_verdict(comparison, reason);
-    fprintf(stream, "verdict: %s: %s\n", is_inside ? "good" : "outside",
+    const bool is_judged =
+        comparison->is_identical || comparison->has_theory || !is_inside;
+    fprintf(stream, "verdict: %s: %s\n",
+            !is_judged  ? "none"
+            : is_inside ? "good"
+                        : "outside",
             reason);
 }
 
