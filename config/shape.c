@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "config/shape.h"
+
+/* A large page of x86-64; elsewhere alignment to it costs nothing. */
+#define LARGE_PAGE ((size_t)2 << 20)
 
 size_t fx8_product(size_t a, size_t b, size_t c, size_t d)
 {
@@ -21,14 +25,18 @@ enum fx8_status fx8_allocate(size_t n_items, size_t item_size, const char *what,
 {
     *memory = NULL;
     const size_t size = fx8_product(n_items, item_size, 1, 1);
-    if (size > SIZE_MAX - FX8_ALIGNMENT)
+    if (size > SIZE_MAX - LARGE_PAGE)
         return fx8_fail(error, FX8_ERR_SYSTEM,
                         "memory for %s: %zu items of %zu bytes: expected a "
                         "size that fits this machine",
                         what, n_items, item_size);
-    const size_t rounded =
-        fx8_round_up(size == 0 ? 1 : size, (size_t)FX8_ALIGNMENT);
-    void *block = aligned_alloc(FX8_ALIGNMENT, rounded);
+    /* large arrays stand on large pages: the corner turns touch more small
+     * ones than the processor has translations for */
+    const size_t alignment = size >= LARGE_PAGE ? LARGE_PAGE : FX8_ALIGNMENT;
+    const size_t rounded = fx8_round_up(size == 0 ? 1 : size, alignment);
+    void *block = aligned_alloc(alignment, rounded);
+    if (block != NULL && alignment == LARGE_PAGE)
+        (void)madvise(block, rounded, MADV_HUGEPAGE); /* advice: may fail */
     if (block == NULL)
         return fx8_fail(error, FX8_ERR_SYSTEM,
                         "memory for %s: %zu bytes: expected to be available",

@@ -539,18 +539,18 @@ static void a_memory_limit_names_its_figures(void **state)
     task.plan.memory_limit = (least - 1) << 20;
     snprintf(expected, sizeof expected,
              "correlator.memory_limit_mib: %zu MiB: expected at least %zu MiB "
-             "for 40 inputs, 33 channels and blocks of 1024 spectra",
+             "for 40 inputs, 33 channels and blocks of 2048 spectra",
              least - 1, least);
     must_fail(cpu->open(&task.plan, &engine, &error), error, FX8_ERR_SYSTEM,
               expected);
     task.plan.memory_limit = least << 20;
     must(cpu->open(&task.plan, &engine, &error), error);
-    assert_int_equal(cpu->block_spectra(engine), 1024);
+    assert_int_equal(cpu->block_spectra(engine), 2048);
     cpu->close(&engine);
     task.plan.n_threads = 16; /* block sizes are a matter of results */
     task.plan.memory_limit = 0;
     must(cpu->open(&task.plan, &engine, &error), error);
-    assert_int_equal(cpu->block_spectra(engine), 1024);
+    assert_int_equal(cpu->block_spectra(engine), 2048);
     cpu->close(&engine);
     clear_task(&task);
 }

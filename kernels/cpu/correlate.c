@@ -3,6 +3,8 @@
  * correlate.c -- the X stage of the CPU engine: channels, and row blocks of
  * the triangle where channels are few, spread over the threads.
  */
+#include <string.h>
+
 #include "config/shape.h"
 #include "kernels/cpu/engine_cpu.h"
 #include "kernels/parallel.h"
@@ -55,7 +57,7 @@ void fx8_cpu_correlate(struct fx8_engine *engine, size_t n_spectra)
     const size_t n_times = fx8_round_up(n_spectra, FX8_GROUP);
     if (engine->x8 != NULL &&
         engine->unfolded + (int64_t)n_times > FX8_MAX_INT32_SPECTRA)
-        fx8_cpu_fold_int8(engine, engine->folded8);
+        fx8_cpu_fold_int8(engine, engine->folded8, false);
 
     /* four items per thread keep the last one from being waited for long */
     const size_t wanted = 4 * plan->n_threads;
@@ -75,6 +77,7 @@ struct fold_context {
     struct fx8_engine *engine;
     int64_t *sums8;
     double *sums32;
+    bool is_first; /* the sums hold nothing yet */
 };
 
 static void fold_item(void *context, size_t channel, size_t thread)
@@ -83,27 +86,32 @@ static void fold_item(void *context, size_t channel, size_t thread)
     const struct fold_context *job = context;
     struct fx8_engine *engine = job->engine;
     const size_t n_inputs = engine->plan.n_inputs;
-    const size_t offset = channel * fx8_pair_count(n_inputs) * 2;
-    if (job->sums8 != NULL)
+    const size_t n_sums = fx8_pair_count(n_inputs) * 2;
+    if (job->sums8 != NULL) {
+        int64_t *sums = job->sums8 + channel * n_sums;
+        if (job->is_first)
+            memset(sums, 0, n_sums * sizeof *sums);
         engine->operations->int8.fold(
-            n_inputs, engine->accumulator8 + channel * engine->size8,
-            job->sums8 + offset);
-    if (job->sums32 != NULL)
+            n_inputs, engine->accumulator8 + channel * engine->size8, sums);
+    }
+    if (job->sums32 != NULL) {
+        double *sums = job->sums32 + channel * n_sums;
+        memset(sums, 0, n_sums * sizeof *sums);
         engine->operations->fp32.fold(
-            n_inputs, engine->accumulator32 + channel * engine->size32,
-            job->sums32 + offset);
+            n_inputs, engine->accumulator32 + channel * engine->size32, sums);
+    }
 }
 
-static void fold(struct fx8_engine *engine, int64_t *sums8, double *sums32)
+static void fold(struct fold_context *context)
 {
-    struct fold_context context = {engine, sums8, sums32};
+    struct fx8_engine *engine = context->engine;
     fx8_parallel_for(engine->n_channels, engine->plan.n_threads,
-                     engine->plan.pin_threads, fold_item, &context);
+                     engine->plan.pin_threads, fold_item, context);
 }
 
-void fx8_cpu_fold_int8(struct fx8_engine *engine, int64_t *sums)
+void fx8_cpu_fold_int8(struct fx8_engine *engine, int64_t *sums, bool is_first)
 {
-    fold(engine, sums, NULL);
+    fold(&(struct fold_context){engine, sums, NULL, is_first});
     engine->unfolded = 0;
     if (sums == engine->folded8)
         engine->folded8_is_used = true;
@@ -111,5 +119,5 @@ void fx8_cpu_fold_int8(struct fx8_engine *engine, int64_t *sums)
 
 void fx8_cpu_fold_fp32(struct fx8_engine *engine, double *sums)
 {
-    fold(engine, NULL, sums);
+    fold(&(struct fold_context){engine, NULL, sums, true});
 }

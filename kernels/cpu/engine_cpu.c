@@ -11,9 +11,16 @@
 #include "kernels/cpu/engine_cpu.h"
 #include "kernels/parallel.h"
 
-/* Spectra of a block are kept to about this many bytes: they should reach the
- * correlator from a cache that all cores share. */
-#define BLOCK_BYTES ((size_t)16 << 20)
+/* Bytes that the spectra of a block are kept to.  Few inputs make few products
+ * of a byte: their spectra should reach the correlator from a cache that all
+ * cores share.  Many inputs gain more from longer sums (measured: 16 and 64
+ * inputs, fx8 bench). */
+#define FEW_INPUTS      ((size_t)32)
+#define BLOCK_BYTES_FEW ((size_t)16 << 20)
+#define BLOCK_BYTES     ((size_t)64 << 20)
+
+/* Blocks of very wide spectra: memory counts for more than speed. */
+#define MOST_BLOCK_BYTES ((size_t)256 << 20)
 
 /* More spectra per block than this gain nothing; fewer than the second figure
  * cost the correlator too much in horizontal sums, cache or not. */
@@ -35,10 +42,11 @@ static size_t choose_block_spectra(const struct fx8_engine *engine)
 {
     size_t spectra = MOST_SPECTRA;
     const size_t bytes = spectrum_bytes(engine);
-    while (spectra > LEAST_SPECTRA && bytes > BLOCK_BYTES / spectra)
+    const size_t block =
+        engine->n_rows < FEW_INPUTS ? BLOCK_BYTES_FEW : BLOCK_BYTES;
+    while (spectra > LEAST_SPECTRA && bytes > block / spectra)
         spectra /= 2;
-    /* very wide spectra: memory counts for more than speed */
-    while (spectra > FX8_GROUP && bytes > 16 * BLOCK_BYTES / spectra)
+    while (spectra > FX8_GROUP && bytes > MOST_BLOCK_BYTES / spectra)
         spectra /= 2;
     const int64_t per_dump = engine->plan.spectra_per_dump;
     return (int64_t)spectra < per_dump ? spectra : (size_t)per_dump;
@@ -296,8 +304,7 @@ static enum fx8_status cpu_finish_dump(struct fx8_engine *engine,
     const size_t pairs = fx8_pair_count(engine->plan.n_inputs);
     const size_t n_sums = engine->n_channels * pairs * 2;
     if (engine->x8 != NULL) {
-        memset(dump->sums_int8, 0, n_sums * sizeof *dump->sums_int8);
-        fx8_cpu_fold_int8(engine, dump->sums_int8);
+        fx8_cpu_fold_int8(engine, dump->sums_int8, true);
         if (engine->folded8_is_used)
             for (size_t i = 0; i < n_sums; i++) {
                 dump->sums_int8[i] += engine->folded8[i];
@@ -305,10 +312,8 @@ static enum fx8_status cpu_finish_dump(struct fx8_engine *engine,
             }
         engine->folded8_is_used = false;
     }
-    if (engine->x32 != NULL) {
-        memset(dump->sums_fp32, 0, n_sums * sizeof *dump->sums_fp32);
+    if (engine->x32 != NULL)
         fx8_cpu_fold_fp32(engine, dump->sums_fp32);
-    }
     for (size_t pair = 0; pair < pairs; pair++) {
         dump->counts[pair] = engine->counts[pair] + engine->count_all;
         engine->counts[pair] = 0;
