@@ -211,13 +211,10 @@ static enum fx8_status describe_axes(const struct fx8_job *job,
         header->times[t] =
             fx8_dump_time(plan, job->observation.start_time, (int64_t)t);
         header->julian_dates[t] = fx8_time_julian_date(header->times[t]);
-        const enum fx8_status status = fx8_site_sidereal_time(
-            &header->site, header->times[t], header->dut1_s,
-            &header->apparent_lst_rad[t], error);
-        if (status != FX8_OK)
-            return status;
     }
-    return FX8_OK;
+    return fx8_site_sidereal_times(&header->site, header->n_times,
+                                   header->times, header->dut1_s,
+                                   header->apparent_lst_rad, error);
 }
 
 /* UVH5 has no visibilities without a place on the Earth. */

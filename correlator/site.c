@@ -2,6 +2,7 @@
 #include <erfa.h>
 #include <erfam.h>
 #include <math.h>
+#include <stdbool.h>
 
 #include "config/number.h"
 #include "correlator/site.h"
@@ -61,9 +62,21 @@ static int quasi_julian_date(struct fx8_time time, double *day,
                     day, fraction);
 }
 
-enum fx8_status fx8_site_sidereal_time(const struct fx8_site *site,
-                                       struct fx8_time time, double dut1_s,
-                                       double *lst_rad, struct fx8_error *error)
+/* Seconds for which precession and nutation are taken as constant: they move
+ * the equinox by less than 2e-9 rad a minute. */
+#define SLOW_S 60
+
+/* What changes slowly in sidereal time. */
+struct slow {
+    bool is_known;
+    int64_t unix_s;   /* when it was worked out */
+    double angle_rad; /* of the equinox from the origin, with s' */
+};
+
+static enum fx8_status sidereal_time(const struct fx8_site *site,
+                                     struct fx8_time time, double dut1_s,
+                                     struct slow *slow, double *lst_rad,
+                                     struct fx8_error *error)
 {
     double utc[2], tai[2], tt[2], ut1[2];
     /* positive statuses warn of dates before 1960 or beyond the table of leap
@@ -77,8 +90,32 @@ enum fx8_status fx8_site_sidereal_time(const struct fx8_site *site,
         return fx8_fail(error, FX8_ERR_USAGE,
                         "start time: %s: expected a date that has a UTC", text);
     }
-    const double greenwich = eraGst06a(ut1[0], ut1[1], tt[0], tt[1]);
-    *lst_rad = eraAnp(greenwich + eraSp00(tt[0], tt[1]) +
-                      site->longitude_deg * radian);
+    const double rotation = eraEra00(ut1[0], ut1[1]);
+    if (!slow->is_known || time.unix_s - slow->unix_s >= SLOW_S) {
+        const double greenwich = eraGst06a(ut1[0], ut1[1], tt[0], tt[1]);
+        *slow = (struct slow){
+            .is_known = true,
+            .unix_s = time.unix_s,
+            .angle_rad = eraAnpm(greenwich - rotation) + eraSp00(tt[0], tt[1]),
+        };
+    }
+    *lst_rad =
+        eraAnp(rotation + slow->angle_rad + site->longitude_deg * radian);
+    return FX8_OK;
+}
+
+enum fx8_status fx8_site_sidereal_times(const struct fx8_site *site,
+                                        size_t n_times,
+                                        const struct fx8_time *times,
+                                        double dut1_s, double *lst_rad,
+                                        struct fx8_error *error)
+{
+    struct slow slow = {.is_known = false};
+    for (size_t t = 0; t < n_times; t++) {
+        const enum fx8_status status =
+            sidereal_time(site, times[t], dut1_s, &slow, &lst_rad[t], error);
+        if (status != FX8_OK)
+            return status;
+    }
     return FX8_OK;
 }

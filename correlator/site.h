@@ -45,20 +45,24 @@ void fx8_site_direction(double azimuth_deg, double elevation_deg,
                         double enu[3]);
 
 /**
- * fx8_site_sidereal_time -- local apparent sidereal time.
+ * fx8_site_sidereal_times -- local apparent sidereal times.
  *
- * Given:    time    UTC
+ * Given:    times   [n_times] UTC, ascending
  *           dut1_s  UT1 - UTC
- * Returned: lst_rad in [0, 2 pi): Greenwich apparent sidereal time (IAU
- *           2006/2000A), TIO locator s' and east longitude; no polar motion
+ * Returned: lst_rad [n_times] in [0, 2 pi): Greenwich apparent sidereal time
+ *           (IAU 2006/2000A), TIO locator s' and east longitude; no polar
+ *           motion
  * Status:   FX8_ERR_USAGE: a date that ERFA knows no UTC for
- * Numerics: 1e-9 rad against pyuvdata
- * Source:   ERFA eraDtf2d, eraUtctai, eraTaitt, eraUtcut1, eraGst06a, eraSp00
+ * Numerics: 1e-9 rad against pyuvdata, and 2e-9 rad more by a model of the
+ *           equinox that is renewed every minute, at 30 microseconds a time
+ * Source:   ERFA eraDtf2d, eraUtctai, eraTaitt, eraUtcut1, eraEra00,
+ *           eraGst06a, eraSp00
  */
-enum fx8_status fx8_site_sidereal_time(const struct fx8_site *site,
-                                       struct fx8_time time, double dut1_s,
-                                       double *lst_rad,
-                                       struct fx8_error *error);
+enum fx8_status fx8_site_sidereal_times(const struct fx8_site *site,
+                                        size_t n_times,
+                                        const struct fx8_time *times,
+                                        double dut1_s, double *lst_rad,
+                                        struct fx8_error *error);
 
 #ifdef __cplusplus
 }

@@ -89,24 +89,50 @@ static void sidereal_time_is_that_of_erfa(void **state)
     struct fx8_site site = {0, 0, 0};
     struct fx8_error error;
     double lst, other;
-    assert_int_equal(fx8_site_sidereal_time(&site, time, 64.184, &lst, &error),
-                     FX8_OK);
+    assert_int_equal(
+        fx8_site_sidereal_times(&site, 1, &time, 64.184, &lst, &error), FX8_OK);
     assert_near(lst, 1.754166137675019159, 1e-9);
     site.longitude_deg = 90;
     assert_int_equal(
-        fx8_site_sidereal_time(&site, time, 64.184, &other, &error), FX8_OK);
+        fx8_site_sidereal_times(&site, 1, &time, 64.184, &other, &error),
+        FX8_OK);
     assert_near(other - lst, 1.5707963267948966, 1e-14);
     /* the Earth turns by 7.292116e-5 rad a second */
     site.longitude_deg = 0;
     assert_int_equal(
-        fx8_site_sidereal_time(&site, time, 65.184, &other, &error), FX8_OK);
+        fx8_site_sidereal_times(&site, 1, &time, 65.184, &other, &error),
+        FX8_OK);
     assert_near(other - lst, 7.292116e-5, 1e-10);
     /* and gains a 365.2422nd of a turn on the Sun a day; UT1 - UTC being
      * given, the leap second in between does not show */
     const struct fx8_time next = {time.unix_s + 86400, time.picosecond};
     assert_int_equal(
-        fx8_site_sidereal_time(&site, next, 64.184, &other, &error), FX8_OK);
+        fx8_site_sidereal_times(&site, 1, &next, 64.184, &other, &error),
+        FX8_OK);
     assert_near(other - lst, 6.283185307179586 / 365.2422, 1e-5);
+}
+
+/* Many times at once are each alone, to the 2e-9 rad of the renewed model. */
+static void many_times_are_each_alone(void **state)
+{
+    (void)state;
+    enum { N_TIMES = 200 };
+    const struct fx8_site site = {-26.7, 116.67, 377.8};
+    struct fx8_time times[N_TIMES];
+    double together[N_TIMES];
+    struct fx8_error error;
+    for (int64_t t = 0; t < N_TIMES; t++)
+        times[t] = (struct fx8_time){1600000000 + 17 * t, t * 1000000000};
+    assert_int_equal(
+        fx8_site_sidereal_times(&site, N_TIMES, times, -0.2, together, &error),
+        FX8_OK);
+    for (size_t t = 0; t < N_TIMES; t++) {
+        double alone;
+        assert_int_equal(
+            fx8_site_sidereal_times(&site, 1, &times[t], -0.2, &alone, &error),
+            FX8_OK);
+        assert_near(together[t], alone, 2e-9);
+    }
 }
 
 static void no_utc_is_an_error(void **state)
@@ -114,11 +140,10 @@ static void no_utc_is_an_error(void **state)
     (void)state;
     const struct fx8_site site = {0, 0, 0};
     struct fx8_error error;
+    const struct fx8_time time = {INT64_C(-300000000000), 0};
     double lst;
     /* before the year -4799, where the calendar of ERFA begins */
-    assert_int_equal(fx8_site_sidereal_time(
-                         &site, (struct fx8_time){INT64_C(-300000000000), 0}, 0,
-                         &lst, &error),
+    assert_int_equal(fx8_site_sidereal_times(&site, 1, &time, 0, &lst, &error),
                      FX8_ERR_USAGE);
 }
 
@@ -129,6 +154,7 @@ int main(void)
         cmocka_unit_test(rotation_agrees_with_the_ellipsoid),
         cmocka_unit_test(azimuth_runs_from_north_through_east),
         cmocka_unit_test(sidereal_time_is_that_of_erfa),
+        cmocka_unit_test(many_times_are_each_alone),
         cmocka_unit_test(no_utc_is_an_error),
     };
     return cmocka_run_group_tests_name("site", tests, NULL, NULL);
