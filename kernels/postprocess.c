@@ -15,7 +15,7 @@
 
 /* Output channels turned at a time: a row of results takes whole cache lines,
  * and the rows of sums in flight still fit the first-level cache. */
-#define CHANNEL_TILE 8
+#define CHANNEL_TILE 16
 
 struct context {
     const struct fx8_postprocess *plan;
@@ -30,68 +30,89 @@ struct cell {
     bool is_flagged;
 };
 
-/* Mean of the products of one channel in input counts squared. */
-static void mean_of_cell(const struct context *job,
-                         const struct fx8_product *product, size_t channel,
-                         int64_t count, struct cell *cell)
-{
-    const struct fx8_postprocess *plan = job->plan;
-    const size_t at =
-        2 * (channel * fx8_pair_count(plan->n_inputs) + product->pair);
-    const bool is_int8 = job->sums_int8 != NULL;
-    double re = is_int8 ? (double)job->sums_int8[at] : job->sums_fp32[at];
-    double im =
-        is_int8 ? (double)job->sums_int8[at + 1] : job->sums_fp32[at + 1];
-    re /= (double)count;
-    im /= (double)count;
-    const bool is_auto = product->input_1 == product->input_2;
-    if (is_int8 && plan->gain != NULL) {
-        const float *gain = plan->gain;
-        if (is_auto && plan->remove_bias &&
-            sqrt(fmax(re - ROUNDING_NOISE, 0.0) / 2.0) >= LEAST_LEVEL)
-            re -= ROUNDING_NOISE;
-        const double scale =
-            (double)gain[product->input_1 * plan->n_channels + channel] *
-            (double)gain[product->input_2 * plan->n_channels + channel];
-        re /= scale;
-        im /= scale;
-    }
-    cell->re = re;
-    cell->im = is_auto                                        ? 0.0
-               : product->conjugate != plan->negate_imaginary ? -im
-                                                              : im;
-}
+/* One product of one baseline: all that does not change from channel to
+ * channel. */
+struct series {
+    const int64_t *sums_int8; /* of channel 0; one of the two is NULL */
+    const double *sums_fp32;
+    size_t stride; /* from channel to channel */
+    double count, nsamples;
+    const float *gain_1, *gain_2;             /* [n_channels] or NULL */
+    const uint8_t *flag_channel;              /* [n_channels] */
+    const uint8_t *flag_cell_1, *flag_cell_2; /* [n_channels] or NULL */
+    bool is_flagged;                          /* in every channel */
+    bool is_auto, is_negated, removes_bias;
+};
 
-static struct cell read_cell(const struct context *job,
-                             const struct fx8_product *product, size_t channel)
+static struct series open_series(const struct context *job,
+                                 const struct fx8_product *product)
 {
     const struct fx8_postprocess *plan = job->plan;
     const int64_t count = job->counts[product->pair];
+    const size_t first = 2 * (size_t)product->pair;
+    const size_t row_1 = product->input_1 * plan->n_channels;
+    const size_t row_2 = product->input_2 * plan->n_channels;
+    const bool is_int8 = job->sums_int8 != NULL;
+    const bool has_gain = is_int8 && plan->gain != NULL;
+    const bool is_auto = product->input_1 == product->input_2;
+    return (struct series){
+        .sums_int8 = is_int8 ? job->sums_int8 + first : NULL,
+        .sums_fp32 = is_int8 ? NULL : job->sums_fp32 + first,
+        .stride = 2 * fx8_pair_count(plan->n_inputs),
+        .count = (double)count,
+        .nsamples = (double)count / (double)plan->spectra_per_dump,
+        .gain_1 = has_gain ? plan->gain + row_1 : NULL,
+        .gain_2 = has_gain ? plan->gain + row_2 : NULL,
+        .flag_channel = plan->flag_channel,
+        .flag_cell_1 = plan->flag_cell == NULL ? NULL : plan->flag_cell + row_1,
+        .flag_cell_2 = plan->flag_cell == NULL ? NULL : plan->flag_cell + row_2,
+        .is_flagged = plan->flag_input[product->input_1] ||
+                      plan->flag_input[product->input_2],
+        .is_auto = is_auto,
+        .is_negated = product->conjugate != plan->negate_imaginary,
+        .removes_bias = has_gain && is_auto && plan->remove_bias,
+    };
+}
+
+static struct cell read_cell(const struct series *series, size_t channel)
+{
     struct cell cell = {.is_flagged = true};
-    if (count == 0)
+    if (series->count == 0.0)
         return cell;
-    cell.nsamples = (double)count / (double)plan->spectra_per_dump;
-    mean_of_cell(job, product, channel, count, &cell);
-    const uint8_t *flag_cell = plan->flag_cell;
+    const size_t at = channel * series->stride;
+    const bool is_int8 = series->sums_int8 != NULL;
+    double re = is_int8 ? (double)series->sums_int8[at] : series->sums_fp32[at];
+    double im =
+        is_int8 ? (double)series->sums_int8[at + 1] : series->sums_fp32[at + 1];
+    re /= series->count;
+    im /= series->count;
+    if (series->removes_bias &&
+        sqrt(fmax(re - ROUNDING_NOISE, 0.0) / 2.0) >= LEAST_LEVEL)
+        re -= ROUNDING_NOISE;
+    if (series->gain_1 != NULL) {
+        const double scale =
+            (double)series->gain_1[channel] * (double)series->gain_2[channel];
+        re /= scale;
+        im /= scale;
+    }
+    cell.re = re;
+    cell.im = series->is_auto ? 0.0 : series->is_negated ? -im : im;
+    cell.nsamples = series->nsamples;
     cell.is_flagged =
-        plan->flag_channel[channel] || plan->flag_input[product->input_1] ||
-        plan->flag_input[product->input_2] ||
-        (flag_cell != NULL &&
-         (flag_cell[product->input_1 * plan->n_channels + channel] ||
-          flag_cell[product->input_2 * plan->n_channels + channel]));
+        series->is_flagged || series->flag_channel[channel] ||
+        (series->flag_cell_1 != NULL &&
+         (series->flag_cell_1[channel] || series->flag_cell_2[channel]));
     return cell;
 }
 
 /* Mean of n channels, of the unflagged ones where there are any. */
-static struct cell average_cells(const struct context *job,
-                                 const struct fx8_product *product,
-                                 size_t first_channel)
+static struct cell average_cells(const struct series *series,
+                                 size_t first_channel, size_t n)
 {
-    const size_t n = job->plan->channel_average;
     struct cell sums[2] = {0}; /* unflagged, flagged */
     bool has_unflagged = false;
     for (size_t k = 0; k < n; k++) {
-        const struct cell cell = read_cell(job, product, first_channel + k);
+        const struct cell cell = read_cell(series, first_channel + k);
         struct cell *sum = &sums[cell.is_flagged];
         sum->re += cell.nsamples * cell.re;
         sum->im += cell.nsamples * cell.im;
@@ -108,22 +129,27 @@ static struct cell average_cells(const struct context *job,
     return mean;
 }
 
-static void write_cell(const struct context *job, size_t baseline,
-                       size_t channel, size_t product)
+/* Channels [begin, end) of one product of one baseline. */
+static void write_series(const struct context *job, size_t baseline,
+                         size_t product, size_t begin, size_t end)
 {
     const struct fx8_postprocess *plan = job->plan;
+    const struct fx8_visibilities *results = job->results;
     const size_t n = plan->channel_average;
-    const struct fx8_product *source =
-        &plan->products[baseline * plan->n_products + product];
-    const struct cell cell = n == 1 ? read_cell(job, source, channel)
-                                    : average_cells(job, source, channel * n);
-    const size_t at =
-        (baseline * (plan->n_channels / n) + channel) * plan->n_products +
-        product;
-    job->results->visibilities[2 * at] = (float)cell.re;
-    job->results->visibilities[2 * at + 1] = (float)cell.im;
-    job->results->flags[at] = cell.is_flagged;
-    job->results->nsamples[at] = (float)cell.nsamples;
+    const struct series series = open_series(
+        job, &plan->products[baseline * plan->n_products + product]);
+    for (size_t channel = begin; channel < end; channel++) {
+        const struct cell cell = n == 1
+                                     ? read_cell(&series, channel)
+                                     : average_cells(&series, channel * n, n);
+        const size_t at =
+            (baseline * (plan->n_channels / n) + channel) * plan->n_products +
+            product;
+        results->visibilities[2 * at] = (float)cell.re;
+        results->visibilities[2 * at + 1] = (float)cell.im;
+        results->flags[at] = cell.is_flagged;
+        results->nsamples[at] = (float)cell.nsamples;
+    }
 }
 
 /* All baselines that end on one antenna: their sums stand side by side, their
@@ -139,9 +165,8 @@ static void process_antenna(void *context, size_t antenna_2, size_t thread)
         const size_t end = tile + (rest < CHANNEL_TILE ? rest : CHANNEL_TILE);
         size_t baseline = antenna_2; /* (0, antenna_2) */
         for (size_t antenna_1 = 0; antenna_1 <= antenna_2; antenna_1++) {
-            for (size_t channel = tile; channel < end; channel++)
-                for (size_t p = 0; p < plan->n_products; p++)
-                    write_cell(job, baseline, channel, p);
+            for (size_t p = 0; p < plan->n_products; p++)
+                write_series(job, baseline, p, tile, end);
             /* the next row of the triangle is one shorter */
             baseline += plan->n_antennas - antenna_1 - 1;
         }
