@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/number.h"
 #include "config/shape.h"
 #include "correlator/job.h"
 #include "correlator/job_antennas.h"
@@ -36,6 +37,16 @@ static enum fx8_status missing_key(const char *path, const char *key,
                     "%s: observation.%s: neither configured nor recorded: "
                     "expected %s",
                     path, key, expected);
+}
+
+static void warn_of_start(struct fx8_job *job, struct fx8_time given,
+                          struct fx8_time recorded)
+{
+    char won[FX8_NUMBER_TEXT_SIZE], lost[FX8_NUMBER_TEXT_SIZE];
+    fx8_number_format_time(given, won);
+    fx8_number_format_time(recorded, lost);
+    fx8_job_warn(job, "observation.start_time_utc: %s wins over %s recorded",
+                 won, lost);
 }
 
 /* [observation] supplies what the recording lacks and wins over it. */
@@ -77,8 +88,7 @@ static enum fx8_status supply_observation(struct fx8_job *job,
         const struct fx8_time given = settings->observation.start_time_utc;
         if (o->has_start_time && (o->start_time.unix_s != given.unix_s ||
                                   o->start_time.picosecond != given.picosecond))
-            fx8_job_warn(job, "observation.start_time_utc: wins over the one "
-                              "recorded");
+            warn_of_start(job, given, o->start_time);
         o->start_time = given;
         o->has_start_time = true;
     }
@@ -93,6 +103,11 @@ static enum fx8_status supply_observation(struct fx8_job *job,
     return FX8_OK;
 }
 
+static const char *sideband_name(enum fx8_sideband sideband)
+{
+    return sideband == FX8_SIDEBAND_LOWER ? "lower" : "upper";
+}
+
 static enum fx8_status choose_sideband(struct fx8_job *job,
                                        const struct fx8_settings *settings,
                                        struct fx8_error *error)
@@ -101,7 +116,9 @@ static enum fx8_status choose_sideband(struct fx8_job *job,
     if (settings->input.sideband != FX8_SIDEBAND_UNKNOWN) {
         if (o->sideband != FX8_SIDEBAND_UNKNOWN &&
             o->sideband != settings->input.sideband)
-            fx8_job_warn(job, "input.sideband: wins over the one recorded");
+            fx8_job_warn(job, "input.sideband: %s wins over %s recorded",
+                         sideband_name(settings->input.sideband),
+                         sideband_name(o->sideband));
         o->sideband = settings->input.sideband;
     }
     if (o->sideband == FX8_SIDEBAND_UNKNOWN)
@@ -124,6 +141,11 @@ static enum fx8_status choose_polarizations(struct fx8_job *job,
     if (given > (int64_t)recorded)
         return fx8_settings_fail(settings, "array.polarizations", error,
                                  "expected at most %zu, as %s has", recorded,
+                                 path);
+    if (settings->input.y_first && recorded == 1)
+        return fx8_settings_fail(settings, "input.polarization_order", error,
+                                 "expected xy: %s has one polarisation, which "
+                                 "is written as X",
                                  path);
     job->plan.n_polarizations = given == 0 ? recorded : (size_t)given;
     return FX8_OK;

@@ -103,7 +103,8 @@ static enum fx8_status place_antenna(const struct table *table, size_t position,
         if (!isfinite(row->enu_m[axis]))
             return fx8_fail(error, FX8_ERR_USAGE,
                             "%s: antenna %lld: position %g m: expected a "
-                            "finite number",
+                            "finite number, or another table or none as "
+                            "array.positions",
                             table->source, (long long)row->number,
                             row->enu_m[axis]);
     return FX8_OK;
@@ -149,9 +150,8 @@ static void fake_antennas(struct fx8_job *job, const size_t *positions)
     fx8_job_warn(job, "array.positions: none: antennas are written 1 m apart "
                       "eastward (keyword POSFAKE)");
     struct fx8_site *site = &job->observation.site;
-    if (isfinite(site->latitude_deg) && isfinite(site->longitude_deg) &&
-        isfinite(site->altitude_m))
-        return;
+    if (isfinite(site->latitude_deg))
+        return; /* then all three are known */
     *site = (struct fx8_site){0.0, 0.0, 0.0};
     fx8_job_warn(job, "array.latitude_deg: not given: the site is written as "
                       "latitude 0, longitude 0, altitude 0");
@@ -172,8 +172,13 @@ static enum fx8_status choose_site(struct fx8_job *job,
         {"longitude_deg", given->longitude_deg, &site->longitude_deg},
         {"altitude_m", given->altitude_m, &site->altitude_m},
     };
-    const bool is_needed = strcmp(settings->array.positions, "none") != 0;
-    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+    /* bench tests may leave the site out, but not a part of it */
+    const size_t n_members = sizeof members / sizeof members[0];
+    bool is_needed = strcmp(settings->array.positions, "none") != 0;
+    for (size_t i = 0; i < n_members; i++)
+        is_needed = is_needed || isfinite(members[i].given) ||
+                    isfinite(*members[i].value);
+    for (size_t i = 0; i < n_members; i++) {
         double *value = members[i].value;
         if (isfinite(members[i].given)) {
             if (isfinite(*value) && *value != members[i].given)
@@ -188,6 +193,35 @@ static enum fx8_status choose_site(struct fx8_job *job,
         }
     }
     return FX8_OK;
+}
+
+/* The table of the configuration wins over the recorded one; where they number
+ * the antenna of a position differently, its rows may be in another order. */
+static void compare_tables(struct fx8_job *job, const struct table *given,
+                           const struct table *recorded, size_t n_positions)
+{
+    for (size_t i = 0; i < given->n_rows; i++) {
+        const struct fx8_antenna *row = &given->rows[i];
+        const struct fx8_antenna *was = find_row(recorded, row->position);
+        if (was != NULL && was->number != row->number) {
+            fx8_job_warn(job,
+                         "array.positions: position %zu of the recording is "
+                         "antenna %lld there and %lld in the table, which "
+                         "wins: expected its rows in the recording's order, or "
+                         "a column input",
+                         row->position, (long long)was->number,
+                         (long long)row->number);
+            break;
+        }
+    }
+    size_t n_surplus = 0;
+    for (size_t i = 0; i < given->n_rows; i++)
+        n_surplus += given->rows[i].position >= n_positions;
+    if (n_surplus > 0)
+        fx8_job_warn(job,
+                     "array.positions: %zu of %zu rows stand for no antenna of "
+                     "the recording, which has %zu",
+                     n_surplus, given->n_rows, n_positions);
 }
 
 static enum fx8_status place_antennas(struct fx8_job *job,
@@ -207,6 +241,9 @@ static enum fx8_status place_antennas(struct fx8_job *job,
         if (status != FX8_OK)
             return status;
         table.rows = loaded;
+        const struct table recorded = {observation->antennas,
+                                       observation->n_table, path};
+        compare_tables(job, &table, &recorded, observation->n_antennas);
     } else if (!is_faked && table.n_rows == 0) {
         return fx8_fail(error, FX8_ERR_USAGE,
                         "%s: array.positions: neither configured nor "

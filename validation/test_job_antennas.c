@@ -77,9 +77,8 @@ static void feeds_in_either_order(void **state)
         {2, "xy", "1", 1, {0}},
         {2, "yx", "1", 1, {1}},
         {1, "xy", "as recorded", 1, {0}},
-        {1, "yx", "as recorded", 1, {0}},
     };
-    for (size_t i = 0; i < 6; i++) {
+    for (size_t i = 0; i < 5; i++) {
         struct fx8_observation o = recording();
         o.n_polarizations = cases[i].recorded;
         char order[64], count[64];
@@ -101,6 +100,9 @@ static void feeds_in_either_order(void **state)
     o.n_polarizations = 1;
     refuse(&o, SETS("array.polarizations=2"),
            "--set: array.polarizations: 2: expected at most 1, as rec.h5 has");
+    refuse(&o, SETS("input.polarization_order=yx"),
+           "--set: input.polarization_order: yx: expected xy: rec.h5 has one "
+           "polarisation, which is written as X");
 }
 
 /* --- where they stand
@@ -127,6 +129,12 @@ static void positions_from_a_table(void **state)
         assert_int_equal(job.flag_antenna[a], flags[a]);
     }
     assert_true(job.observation.antennas[2].enu_m[2] == 3);
+    assert_int_equal(job.n_warnings, 1);
+    assert_string_equal(
+        job.warnings[0],
+        "array.positions: position 2 of the recording is antenna 13 there and "
+        "7 in the table, which wins: expected its rows in the recording's "
+        "order, or a column input");
     clear(&job, &settings);
     snprintf(text, sizeof text,
              "%s: 3 rows: expected one for the antenna at position 3 of the "
@@ -136,6 +144,15 @@ static void positions_from_a_table(void **state)
     refuse(&o, SETS(set, "array.antennas=2", "array.flag_antennas=7"),
            "--set: array.flag_antennas: 7: number 7: expected an antenna that "
            "is correlated");
+    path = scratch_text("more.csv", "number,east_m,north_m,up_m\n11,1,2,3\n"
+                                    "12,4,5,6\n13,7,8,9\n14,8,8,8\n15,9,9,9\n");
+    snprintf(set, sizeof set, "array.positions=%s", path);
+    job = good(&o, SETS(set), &settings);
+    assert_int_equal(job.n_warnings, 1);
+    assert_string_equal(job.warnings[0],
+                        "array.positions: 1 of 5 rows stand for no antenna of "
+                        "the recording, which has 4");
+    clear(&job, &settings);
 }
 
 static void positions_of_a_recording(void **state)
@@ -155,7 +172,8 @@ static void positions_of_a_recording(void **state)
            "different places");
     antennas[3].enu_m[2] = NAN;
     refuse(&o, NULL,
-           "rec.h5: antenna 14: position nan m: expected a finite number");
+           "rec.h5: antenna 14: position nan m: expected a finite number, or "
+           "another table or none as array.positions");
     struct fx8_settings settings; /* not asked for, not in the way */
     struct fx8_job job = good(&o, SETS("array.antennas=3"), &settings);
     clear(&job, &settings);
@@ -180,6 +198,10 @@ static void positions_that_are_made_up(void **state)
     refuse(&o, NULL,
            "rec.h5: array.longitude_deg: neither configured nor recorded: "
            "expected the site of the array");
+    refuse(&o, SETS("array.positions=none"),
+           "rec.h5: array.longitude_deg: neither configured nor recorded: "
+           "expected the site of the array");
+    o.site = (struct fx8_site){NAN, NAN, NAN};
     struct fx8_settings settings;
     struct fx8_job job =
         good(&o, SETS("array.positions=none", "array.antennas=3,1"), &settings);
@@ -203,7 +225,7 @@ static void positions_that_are_made_up(void **state)
         assert_true(antenna->enu_m[1] == 0 && antenna->enu_m[2] == 0);
     }
     clear(&job, &settings);
-    o.site.longitude_deg = 6;
+    o.site = (struct fx8_site){50, 6, 400};
     job = good(&o, SETS("array.positions=none"), &settings);
     assert_int_equal(job.n_warnings, 1);
     assert_true(job.observation.site.latitude_deg == 50);
