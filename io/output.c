@@ -161,24 +161,38 @@ failed:
     return status;
 }
 
+/* Create where `meta_block_size` is given, else open what is there. */
+static enum fx8_status enter_hdf5(struct fx8_output *output,
+                                  size_t meta_block_size, hid_t *file,
+                                  struct fx8_error *error)
+{
+    *file = FX8_H5_NONE;
+    enum fx8_status status = FX8_OK;
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    if (access >= 0 && H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0 &&
+        fx8_driver_set(access, &output->file) >= 0) {
+        if (meta_block_size == 0)
+            *file = H5Fopen(output->part, H5F_ACC_RDWR, access);
+        else if (H5Pset_meta_block_size(access, meta_block_size) >= 0)
+            *file = H5Fcreate(output->part, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    }
+    if (*file < 0)
+        status = fx8_output_fail(output, "HDF5 file", error);
+    fx8_h5_close(&access);
+    return status;
+}
+
 enum fx8_status fx8_output_create_hdf5(struct fx8_output *output,
                                        size_t meta_block_size, hid_t *file,
                                        struct fx8_error *error)
 {
-    *file = FX8_H5_NONE;
-    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-    if (access < 0 || H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) < 0 ||
-        H5Pset_meta_block_size(access, meta_block_size) < 0 ||
-        fx8_driver_set(access, &output->file) < 0 ||
-        (*file = H5Fcreate(output->part, H5F_ACC_TRUNC, H5P_DEFAULT, access)) <
-            0) {
-        const enum fx8_status status =
-            fx8_output_fail(output, "HDF5 file", error);
-        fx8_h5_close(&access);
-        return status;
-    }
-    fx8_h5_close(&access);
-    return FX8_OK;
+    return enter_hdf5(output, meta_block_size, file, error);
+}
+
+enum fx8_status fx8_output_open_hdf5(struct fx8_output *output, hid_t *file,
+                                     struct fx8_error *error)
+{
+    return enter_hdf5(output, 0, file, error);
 }
 
 const char *fx8_output_part(const struct fx8_output *output)

@@ -41,11 +41,15 @@ enum fx8_status fx8_output_open(const char *path, bool force, uint64_t expected,
                                 struct fx8_output **output,
                                 struct fx8_error *error);
 
-/** Create the HDF5 file in it.  The handle must be closed before commit or
- *  abandon. */
+/** Create the HDF5 file in it; meta_block_size is above 0.  The handle must be
+ *  closed before commit or abandon. */
 enum fx8_status fx8_output_create_hdf5(struct fx8_output *output,
                                        size_t meta_block_size, hid_t *file,
                                        struct fx8_error *error);
+
+/** The same for the file that was created and closed before. */
+enum fx8_status fx8_output_open_hdf5(struct fx8_output *output, hid_t *file,
+                                     struct fx8_error *error);
 
 /** Name of the .part, for messages; valid as long as the output. */
 const char *fx8_output_part(const struct fx8_output *output);

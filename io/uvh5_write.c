@@ -294,16 +294,20 @@ enum fx8_status fx8_uvh5_put_keyword(struct fx8_uvh5_writer *writer,
     return noted(writer, status, error);
 }
 
-/* Drop the dumps that never came. */
-static enum fx8_status cut(struct fx8_uvh5_writer *writer, size_t n_dumps,
-                           struct fx8_error *error)
+enum fx8_status fx8_uvh5_close_handles(struct fx8_uvh5_writer *writer,
+                                       struct fx8_error *error)
 {
-    const hsize_t extent[3] = {n_dumps * writer->n_baselines,
-                               writer->n_channels, writer->n_products};
-    for (int cube = 0; cube < FX8_UVH5_CUBES; cube++)
-        if (H5Dset_extent(writer->cube[cube], extent) < 0)
-            return fx8_output_fail(writer->output, "Data", error);
-    return fx8_uvh5_cut_columns(writer, n_dumps, error);
+    for (int cube = 0; cube < FX8_UVH5_CUBES; cube++) {
+        fx8_h5_close(&writer->cube[cube]);
+        fx8_h5_close(&writer->type[cube]);
+    }
+    fx8_h5_close(&writer->data);
+    fx8_h5_close(&writer->header);
+    const hid_t file = writer->file;
+    writer->file = FX8_H5_NONE;
+    if (file >= 0 && H5Fclose(file) < 0)
+        return fx8_output_fail(writer->output, "close", error);
+    return FX8_OK;
 }
 
 enum fx8_status fx8_uvh5_close(struct fx8_uvh5_writer **handle, size_t n_dumps,
@@ -318,15 +322,11 @@ enum fx8_status fx8_uvh5_close(struct fx8_uvh5_writer **handle, size_t n_dumps,
     if (status != FX8_OK)
         fx8_fail(error, status, "%s", writer->failure.message);
     else if (n_dumps > 0 && n_dumps < writer->n_times)
-        status = cut(writer, n_dumps, error);
-    for (int cube = 0; cube < FX8_UVH5_CUBES; cube++) {
-        fx8_h5_close(&writer->cube[cube]);
-        fx8_h5_close(&writer->type[cube]);
-    }
-    fx8_h5_close(&writer->data);
-    fx8_h5_close(&writer->header);
-    if (writer->file >= 0 && H5Fclose(writer->file) < 0 && status == FX8_OK)
-        status = fx8_output_fail(writer->output, "close", error);
+        status = fx8_uvh5_cut(writer, n_dumps, error);
+    /* the first failure is the one to tell */
+    const enum fx8_status closed =
+        fx8_uvh5_close_handles(writer, status == FX8_OK ? error : NULL);
+    status = status == FX8_OK ? closed : status;
     if (status == FX8_OK && n_dumps > 0)
         status = fx8_output_commit(&writer->output, error);
     fx8_output_abandon(&writer->output);

@@ -55,6 +55,14 @@ enum fx8_status fx8_uvh5_put_columns(struct fx8_uvh5_writer *writer,
 enum fx8_status fx8_uvh5_cut_columns(struct fx8_uvh5_writer *writer,
                                      size_t n_dumps, struct fx8_error *error);
 
+/** All cubes and columns cut to n_dumps, the file as short as they allow. */
+enum fx8_status fx8_uvh5_cut(struct fx8_uvh5_writer *writer, size_t n_dumps,
+                             struct fx8_error *error);
+
+/** Close the HDF5 file and all that is open in it; the output stays open. */
+enum fx8_status fx8_uvh5_close_handles(struct fx8_uvh5_writer *writer,
+                                       struct fx8_error *error);
+
 /** Data/ at full size: flagged, zero weight, zero visibilities. */
 enum fx8_status fx8_uvh5_create_cubes(struct fx8_uvh5_writer *writer,
                                       struct fx8_error *error);

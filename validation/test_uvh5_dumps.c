@@ -58,26 +58,77 @@ static void test_cut_after_some_dumps(void **state)
         }
 }
 
+/* What the engine adds when it is through: below /fx8 and as keywords, so
+ * much that it cannot hide in a gap between the blocks of the header. */
+enum { N_EXTRA = 20000 };
+
+static double extra(size_t i)
+{
+    return 0.5 * (double)i - 3;
+}
+
+static void put_extras(struct fx8_uvh5_writer *writer)
+{
+    static double values[N_EXTRA];
+    const size_t n = N_EXTRA;
+    for (size_t i = 0; i < n; i++)
+        values[i] = extra(i);
+    struct fx8_error error = {FX8_OK, ""};
+    for (int i = 0; i < 40; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "extra_%d", i);
+        const size_t length = i == 0 ? n : 3;
+        must(fx8_uvh5_put(writer, name, 1, &length, values, "for the test",
+                          &error),
+             error);
+        struct fx8_keyword keyword = {.type = FX8_KEYWORD_REAL, .real = i};
+        snprintf(keyword.name, sizeof keyword.name, "EXTRA%d", i);
+        must(fx8_uvh5_put_keyword(writer, &keyword, &error), error);
+    }
+}
+
+static void check_extras(const char *name)
+{
+    static double values[N_EXTRA];
+    hid_t file = H5Fopen(scratch_path(name), H5F_ACC_RDONLY, H5P_DEFAULT);
+    hid_t dataset = H5Dopen2(file, "fx8/extra_0", H5P_DEFAULT);
+    assert_true(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL,
+                        H5P_DEFAULT, values) >= 0);
+    assert_true(H5Aexists(dataset, "description") > 0);
+    H5Dclose(dataset);
+    for (size_t i = 0; i < N_EXTRA; i++)
+        assert_true(values[i] == extra(i));
+    double last = 0;
+    dataset = H5Dopen2(file, "Header/extra_keywords/EXTRA39", H5P_DEFAULT);
+    assert_true(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL,
+                        H5P_DEFAULT, &last) >= 0);
+    H5Dclose(dataset);
+    H5Fclose(file);
+    assert_true(last == 39);
+}
+
 /* What is cut off is also gone from the disk: at most the chunk that the
- * last dump lies in (1 MiB of visibilities, 13/8 of that in all) and the
- * header stay. */
+ * last dump lies in (1 MiB of visibilities, 13/8 of that in all), the header
+ * and what came after the cubes stay. */
 static void test_cut_file_is_small(void **state)
 {
     (void)state;
     struct fixture f;
-    fill(&f, 40, 300, 4);
+    fill(&f, MAX_TIMES, 300, 4);
     struct fx8_uvh5_writer *writer =
         create("small.uvh5", &f.header, FX8_COMPRESSION_NONE);
     struct stat whole;
     assert_int_equal(stat(scratch_path("small.uvh5.part"), &whole), 0);
     write_dump(writer, &f.header, 0);
+    put_extras(writer);
     struct fx8_error error = {FX8_OK, ""};
     assert_int_equal(fx8_uvh5_close(&writer, 1, &error), FX8_OK);
     struct stat rest;
     assert_int_equal(stat(scratch_path("small.uvh5"), &rest), 0);
-    assert_true(whole.st_size >= 40 * N_BL * 300 * 4 * 13);
-    assert_true(rest.st_size < (1 << 20) * 13 / 8 + (1 << 18));
+    assert_true(whole.st_size >= MAX_TIMES * N_BL * 300 * 4 * 13);
+    assert_true(rest.st_size < (1 << 20) * 13 / 8 + (1 << 18) + N_EXTRA * 8);
     check_file("small.uvh5", &f.header, 1, 1);
+    check_extras("small.uvh5");
 }
 
 static void test_no_dump_no_file(void **state)
