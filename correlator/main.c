@@ -5,7 +5,9 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -116,6 +118,16 @@ static int dispatch(int argc, char **argv)
     return command->run(argc - 1, argv + 1);
 }
 
+/* A reader that left, as head does, has what it wanted.  The error of an
+ * earlier write is not kept by stdio: the pipe itself is asked then. */
+static bool has_reader_left(int write_error)
+{
+    struct pollfd output = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    return write_error == EPIPE ||
+           (write_error == 0 && poll(&output, 1, 0) == 1 &&
+            (output.revents & POLLERR) != 0);
+}
+
 int main(int argc, char **argv)
 {
     hold_standard_streams();
@@ -124,11 +136,12 @@ int main(int argc, char **argv)
     signal(SIGXFSZ, SIG_IGN);
     int code = dispatch(argc, argv);
     errno = 0;
-    if (fflush(stdout) != 0 || ferror(stdout)) {
+    if ((fflush(stdout) != 0 || ferror(stdout)) && !has_reader_left(errno)) {
+        const int reason = errno;
         struct fx8_error error;
         fx8_fail(&error, FX8_ERR_SYSTEM,
                  "standard output: %s: expected to be written to the end",
-                 errno != 0 ? strerror(errno) : "write failed");
+                 reason != 0 ? strerror(reason) : "write failed");
         const int failure = fx8_command_error(&error);
         if (code == 0 || code == 3)
             code = failure;

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "correlator/commands/command.h"
 
-/* Signals so far.  Two threads may each take one: a lost count matters less
- * than a lock in a handler would. */
-static volatile sig_atomic_t n_signals;
+/* What a signal finds.  Any thread may take it, so that these are atomic; and
+ * lock-free, as a handler needs. */
+static atomic_int n_signals;
+static atomic_bool stops_at_once;
+#define MAX_PARTS 2
+static _Atomic(const char *) parts[MAX_PARTS]; /* removed by a stop; or NULL */
 
 int fx8_command_error(const struct fx8_error *error)
 {
@@ -64,29 +69,63 @@ int fx8_command_bad_option(const struct fx8_command *command, int option,
     return fx8_command_misuse(command, "%s: unknown option", name);
 }
 
-static void count_signal(int number)
+/* Async-signal-safe: unlink(), write() and _exit() alone. */
+static void stop_now(void)
+{
+    static const char message[] =
+        "fx8: error: stopped by a signal: nothing is written\n";
+    bool has_parts = false;
+    for (size_t i = 0; i < MAX_PARTS; i++) {
+        const char *part = parts[i];
+        has_parts = has_parts || part != NULL;
+        if (part != NULL)
+            (void)unlink(part);
+    }
+    if (has_parts && write(STDERR_FILENO, message, sizeof message - 1) < 0)
+        errno = 0; /* nobody is left to be told */
+    _exit(fx8_exit_code(FX8_ERR_CANCELLED));
+}
+
+static void take_signal(int number)
 {
     (void)number;
     n_signals++;
-}
-
-static void stop_at_signal(int number)
-{
-    (void)number;
-    _exit(fx8_exit_code(FX8_ERR_CANCELLED));
+    if (stops_at_once)
+        stop_now();
 }
 
 void fx8_command_watch_signals(bool stop_at_once)
 {
+    stops_at_once = stop_at_once;
     /* SA_RESTART: no read or write may fail because someone is impatient */
-    struct sigaction action = {.sa_flags = SA_RESTART};
-    action.sa_handler = stop_at_once ? stop_at_signal : count_signal;
+    struct sigaction action = {.sa_flags = SA_RESTART}, before;
+    action.sa_handler = take_signal;
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    /* nohup has it ignored, and means it */
+    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        sigaction(SIGHUP, &action, NULL);
+}
+
+void fx8_command_count_signals(void)
+{
+    stops_at_once = false;
+    for (size_t i = 0; i < MAX_PARTS; i++)
+        parts[i] = NULL;
+}
+
+void fx8_command_stop_removes(const char *first, const char *second)
+{
+    stops_at_once = false; /* no handler may see one name without the other */
+    parts[0] = first;
+    parts[1] = second;
+    stops_at_once = true;
+    if (n_signals > 0)
+        stop_now();
 }
 
 int fx8_command_interrupted(void)
 {
-    return (int)n_signals;
+    return n_signals;
 }

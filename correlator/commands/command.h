@@ -58,12 +58,25 @@ int fx8_command_misuse(const struct fx8_command *command, const char *format,
 int fx8_command_bad_option(const struct fx8_command *command, int option,
                            char **argv);
 
-/** From now on SIGINT and SIGTERM are counted for fx8_command_interrupted(),
- *  or end the program with 130 at once. */
+/** From now on SIGINT, SIGTERM and SIGHUP (unless it is ignored, as nohup has
+ *  it) are counted for fx8_command_interrupted(), or end the program with 130
+ *  at once. */
 void fx8_command_watch_signals(bool stop_at_once);
 
-/** Counts SIGINT and SIGTERM; commands that run long look at it.  1: finish
- *  what is begun; 2 or more: stop now. */
+/** From now on signals are counted. */
+void fx8_command_count_signals(void);
+
+/**
+ * fx8_command_stop_removes -- from now on a signal removes these files, says
+ * so and ends the program with 130 at once; so does one counted before.
+ *
+ * Given:  first, second  .part files that this run holds; NULL: none.  The
+ *                        texts live until fx8_command_count_signals()
+ */
+void fx8_command_stop_removes(const char *first, const char *second);
+
+/** Counts signals; commands that run long look at it.  1: finish what is
+ *  begun; 2 or more: stop now. */
 int fx8_command_interrupted(void);
 
 #ifdef __cplusplus

@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "config/settings.h"
 #include "config/shape.h"
 #include "correlator/commands/command.h"
+#include "correlator/commands/outputs.h"
 #include "correlator/compare.h"
 #include "correlator/job.h"
 #include "correlator/pipeline.h"
@@ -43,8 +43,8 @@ const struct fx8_command fx8_command_correlate = {
         "  --quiet                 no progress and no summary\n"
         "\n"
         "Keys of CONFIG.ini: fx8 config --keys.  Progress goes to stderr, the\n"
-        "summary to stdout.  SIGINT and SIGTERM finish the dump in progress\n"
-        "and leave a valid file; a second one stops at once.\n",
+        "summary to stdout.  SIGINT, SIGTERM and SIGHUP finish the dump in\n"
+        "progress and leave a valid file; a second one stops at once.\n",
     .run = run,
 };
 
@@ -286,24 +286,13 @@ static enum fx8_status name_outputs(const struct arguments *arguments,
     return FX8_OK;
 }
 
-/* --force replaces results, never a recording. */
-static enum fx8_status spare_inputs(const struct work *work, char *const *files,
+static enum fx8_status spare_inputs(const struct arguments *arguments,
+                                    const struct work *work, char *const *files,
                                     size_t n_files, struct fx8_error *error)
 {
     const char *const outputs[] = {work->path_int8, work->path_fp32};
-    for (size_t k = 0; k < sizeof outputs / sizeof outputs[0]; k++) {
-        struct stat output, input;
-        if (outputs[k] == NULL || stat(outputs[k], &output) != 0)
-            continue;
-        for (size_t i = 0; i < n_files; i++)
-            if (stat(files[i], &input) == 0 && input.st_dev == output.st_dev &&
-                input.st_ino == output.st_ino)
-                return fx8_fail(error, FX8_ERR_USAGE,
-                                "%s: is the recording itself: expected another "
-                                "name for the result",
-                                outputs[k]);
-    }
-    return FX8_OK;
+    return fx8_outputs_spare_inputs(outputs, 2, files, n_files,
+                                    arguments->config, &work->settings, error);
 }
 
 static enum fx8_status prepare(const struct arguments *arguments, int argc,
@@ -320,7 +309,8 @@ static enum fx8_status prepare(const struct arguments *arguments, int argc,
     if ((status = name_outputs(arguments, work, error)) != FX8_OK ||
         (status = find_files(arguments, work, &files, &n_files, error)) !=
             FX8_OK ||
-        (status = spare_inputs(work, files, n_files, error)) != FX8_OK)
+        (status = spare_inputs(arguments, work, files, n_files, error)) !=
+            FX8_OK)
         return status;
     work->command = join("fx8", argv, (size_t)argc);
     work->input = join("", files, n_files);

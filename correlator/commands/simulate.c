@@ -13,6 +13,7 @@
 
 #include "config/shape.h"
 #include "correlator/commands/command.h"
+#include "correlator/commands/outputs.h"
 #include "correlator/describe.h"
 #include "correlator/simulator.h"
 #include "correlator/simulator_observe.h"
@@ -49,8 +50,11 @@ const struct fx8_command fx8_command_simulate = {
         "Each input has the gain exp(gain_spread x normal) and loses the\n"
         "share dropout_fraction of its samples in 32 stretches of its own,\n"
         "listed in /missing.  The same seed gives the same samples, whatever\n"
-        "the number of threads.\n",
+        "the number of threads.\n"
+        "\n"
+        "A signal ends it at once and leaves nothing behind.\n",
     .run = run,
+    .stops_at_once = true, /* until there is something to remove */
 };
 
 /* Bytes of samples made at a time. */
@@ -84,6 +88,7 @@ struct work {
     struct fx8_uvh5_writer *visibilities;
     int8_t *samples;
     char *truth_path;
+    char *recording_part, *truth_part;
     char *command;
 };
 
@@ -165,6 +170,13 @@ static char *name_truth(const char *output)
     return path;
 }
 
+/* The name under which a file is written; NULL when memory is short. */
+static char *name_part(const char *path)
+{
+    char *part = NULL;
+    return asprintf(&part, "%s.part", path) < 0 ? NULL : part;
+}
+
 static enum fx8_status check_absent(const char *path, bool force,
                                     struct fx8_error *error)
 {
@@ -213,6 +225,23 @@ static enum fx8_status place_inputs(struct work *work, struct fx8_error *error)
     return FX8_OK;
 }
 
+/* The simulator knows no horizon. */
+static void warn_of_set_sources(const struct fx8_source *sources,
+                                size_t n_sources)
+{
+    size_t n_below = 0;
+    for (size_t s = 0; s < n_sources; s++)
+        n_below += sources[s].direction_enu[2] < 0.0;
+    if (n_below == 0)
+        return;
+    char text[FX8_TEXT_SIZE];
+    snprintf(text, sizeof text,
+             "simulate.sources: %zu of %zu sources lie below the horizon "
+             "(el_deg < 0): they are received all the same",
+             n_below, n_sources);
+    fx8_command_warning(text);
+}
+
 static enum fx8_status open_simulator(struct work *work,
                                       struct fx8_error *error)
 {
@@ -225,6 +254,7 @@ static enum fx8_status open_simulator(struct work *work,
                                   &n_sources, error);
     if (status != FX8_OK)
         return status;
+    warn_of_set_sources(work->sources, n_sources);
     const struct fx8_simulation plan = {
         .is_complex = observation->is_complex,
         .lower_sideband = work->job.plan.lower_sideband,
@@ -252,7 +282,26 @@ static enum fx8_status open_simulator(struct work *work,
 
 /* --- writing ----------------------------------------------------- */
 
-static enum fx8_status create_files(const struct arguments *arguments,
+/* The recording first: its size is known and is held against the disk before
+ * any work, and its lock keeps other runs away from the truth file too.  From
+ * then on a signal removes what is begun. */
+static enum fx8_status create_recording(const struct arguments *arguments,
+                                        struct work *work,
+                                        struct fx8_error *error)
+{
+    size_t n_missing;
+    const struct fx8_missing *missing =
+        fx8_simulator_missing(work->simulator, &n_missing);
+    fx8_command_count_signals();
+    const enum fx8_status status = fx8_native_create(
+        arguments->output, &work->observation, "antenna,pol,time", missing,
+        n_missing, &work->recording, error);
+    if (status == FX8_OK)
+        fx8_command_stop_removes(work->recording_part, NULL);
+    return status;
+}
+
+static enum fx8_status create_truth(const struct arguments *arguments,
                                     struct work *work, struct fx8_error *error)
 {
     const struct fx8_provenance provenance = {
@@ -265,18 +314,12 @@ static enum fx8_status create_files(const struct arguments *arguments,
     };
     enum fx8_status status = fx8_describe(&work->job, &work->settings,
                                           &provenance, &work->header, error);
-    if (status == FX8_OK)
-        status = fx8_uvh5_create(
-            work->truth_path, arguments->force, &work->header,
-            work->settings.output.compression, &work->visibilities, error);
     if (status != FX8_OK)
         return status;
-    size_t n_missing;
-    const struct fx8_missing *missing =
-        fx8_simulator_missing(work->simulator, &n_missing);
-    return fx8_native_create(arguments->output, &work->observation,
-                             "antenna,pol,time", missing, n_missing,
-                             &work->recording, error);
+    fx8_command_stop_removes(work->recording_part, work->truth_part);
+    return fx8_uvh5_create(work->truth_path, arguments->force, &work->header,
+                           work->settings.output.compression,
+                           &work->visibilities, error);
 }
 
 static enum fx8_status write_recording(struct work *work,
@@ -295,9 +338,6 @@ static enum fx8_status write_recording(struct work *work,
     work->samples = memory;
     for (int64_t first = 0; first < n_samples && status == FX8_OK;
          first += at_once) {
-        if (fx8_command_interrupted() > 0)
-            return fx8_fail(error, FX8_ERR_CANCELLED,
-                            "stopped by a signal: nothing is written");
         const int64_t left = n_samples - first;
         const int64_t n = left < at_once ? left : at_once;
         fx8_simulator_read(work->simulator, first, n, work->samples);
@@ -324,7 +364,9 @@ static enum fx8_status write_truth(struct work *work, struct fx8_error *error)
 static enum fx8_status write_files(const struct arguments *arguments,
                                    struct work *work, struct fx8_error *error)
 {
-    enum fx8_status status = create_files(arguments, work, error);
+    enum fx8_status status = create_recording(arguments, work, error);
+    if (status == FX8_OK)
+        status = create_truth(arguments, work, error);
     if (status == FX8_OK)
         status = write_recording(work, error);
     if (status == FX8_OK)
@@ -334,6 +376,8 @@ static enum fx8_status write_files(const struct arguments *arguments,
         status = write_truth(work, error);
     if (status == FX8_OK)
         status = fx8_native_close(&work->recording, true, error);
+    /* one of the two stands under its name: a signal is late */
+    fx8_command_count_signals();
     if (status == FX8_OK)
         status = fx8_uvh5_close(&work->visibilities, (size_t)work->job.n_dumps,
                                 error);
@@ -359,7 +403,7 @@ static void print_summary(const struct arguments *arguments,
     printf("              %.6f s at %.6f MHz, %zu sources, seed %lld\n",
            (double)observation->n_samples / rate_hz, rate_hz * 1e-6,
            work->plan.n_sources, (long long)work->settings.simulate.seed);
-    printf("clamped       %.3e of the numbers\n", clipped);
+    printf("clamped       %.3g %% of the numbers\n", 100.0 * clipped);
     printf("truth         %s\n", work->truth_path);
     printf("              %zu baselines, %zu channels, %lld dumps\n",
            work->header.n_baselines, work->header.n_channels,
@@ -367,9 +411,9 @@ static void print_summary(const struct arguments *arguments,
     if (clipped > CLIPPED_SHARE) {
         char text[FX8_TEXT_SIZE];
         snprintf(text, sizeof text,
-                 "simulate.noise_rms: %.3g of the numbers were clamped at "
+                 "simulate.noise_rms: %.3g %% of the numbers were clamped at "
                  "127: the truth holds for fewer",
-                 clipped);
+                 100.0 * clipped);
         fx8_command_warning(text);
     }
 }
@@ -392,6 +436,8 @@ static void clear(struct work *work)
     free(work->sources);
     free(work->samples);
     free(work->truth_path);
+    free(work->recording_part);
+    free(work->truth_part);
     free(work->command);
 }
 
@@ -399,12 +445,18 @@ static enum fx8_status simulate(const struct arguments *arguments,
                                 struct work *work, struct fx8_error *error)
 {
     if (work->command == NULL ||
-        (work->truth_path = name_truth(arguments->output)) == NULL)
+        (work->truth_path = name_truth(arguments->output)) == NULL ||
+        (work->recording_part = name_part(arguments->output)) == NULL ||
+        (work->truth_part = name_part(work->truth_path)) == NULL)
         return fx8_fail(error, FX8_ERR_SYSTEM,
                         "memory for arguments: expected to be available");
     enum fx8_status status =
         fx8_settings_load(arguments->ini_path, arguments->overrides,
                           arguments->n_overrides, true, &work->settings, error);
+    const char *const outputs[] = {arguments->output, work->truth_path};
+    if (status == FX8_OK)
+        status = fx8_outputs_spare_inputs(
+            outputs, 2, NULL, 0, arguments->ini_path, &work->settings, error);
     if (status == FX8_OK)
         status = check_absent(arguments->output, arguments->force, error);
     if (status == FX8_OK)

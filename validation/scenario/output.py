@@ -18,6 +18,11 @@ import refusal
 import tap
 
 
+def hang_up():
+    """SIGHUP as a terminal leaves it, whatever nohup made of it for us."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 class Output(refusal.Refusal):
     """Where the result goes and what happens when it cannot."""
 
@@ -77,6 +82,63 @@ class Output(refusal.Refusal):
         done = self.correlate(recording, "--force")
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertEqual(os.stat(recording).st_size, before)
+
+    def assert_spared(self, done, inputs, what):
+        """Refused, and every input as it was."""
+        self.assert_one_line(done, 2, what,
+                             "expected another name for the result")
+        for path, before in inputs.items():
+            with open(path, "rb") as file:
+                self.assertTrue(file.read() == before, path)
+
+    def with_table(self):
+        """A recording, the INI file and an antenna table, by their paths."""
+        recording, table = self.recording(), self.path("antennas.csv")
+        with open(table, "w", encoding="ascii") as file:
+            file.write("east_m,north_m,up_m\n0,0,0\n10,0,0\n")
+        inputs = {}
+        for path in (recording, self.config, table):
+            with open(path, "rb") as file:
+                inputs[path] = file.read()
+        return recording, table, inputs
+
+    def test_no_input_is_overwritten(self):
+        recording, table, inputs = self.with_table()
+        words = {recording: "is the recording itself"}
+        for path in inputs:
+            word = words.get(path, "is a file that this run reads")
+            for force in ((), ("--force",)):
+                with self.subTest(path=path, force=force):
+                    self.output = path
+                    done = self.correlate(recording, "--set",
+                                          f"array.positions={table}", *force)
+                    self.assert_spared(done, inputs, word)
+                    # OUT.fp32.uvh5 of --precision both, through a link
+                    self.output = self.path("both.uvh5")
+                    os.symlink(path, self.path("both.fp32.uvh5"))
+                    done = self.correlate(recording, "--set",
+                                          f"array.positions={table}",
+                                          "--precision", "both", *force)
+                    os.remove(self.path("both.fp32.uvh5"))
+                    self.assert_spared(done, inputs, word)
+
+    def test_no_input_is_emptied_as_part(self):
+        """OUT.part is emptied at once: a hard link to, or the name of, an
+        input; and the input may be given through a symbolic link."""
+        recording, table, inputs = self.with_table()
+        alias = self.path("alias.h5")
+        os.symlink(recording, alias)
+        for path in inputs:
+            for name, options in (("out.uvh5", ()),
+                                  ("out.int8.uvh5", ("--precision", "both"))):
+                with self.subTest(path=path, name=name):
+                    self.output = self.path("out.uvh5")
+                    os.link(path, self.path(name) + ".part")
+                    done = self.correlate(alias, "--force", "--set",
+                                          f"array.positions={table}",
+                                          *options)
+                    self.assert_spared(done, inputs, name + ".part: is ")
+                    os.remove(self.path(name) + ".part")
 
     def test_left_over_part_is_replaced(self):
         with open(self.output + ".part", "wb") as file:
@@ -143,7 +205,8 @@ class NoRoom(refusal.Refusal):
 
 
 class Interrupted(refusal.Refusal):
-    """SIGINT and SIGTERM finish the dump at hand and leave a valid file."""
+    """SIGINT, SIGTERM, SIGHUP finish the dump at hand and leave a valid
+    file."""
 
     def slow(self):
         """A recording that takes a while: many small dumps, one thread."""
@@ -160,7 +223,7 @@ class Interrupted(refusal.Refusal):
         process = subprocess.Popen(
             [program.FX8, "correlate", self.config, recording, "-o",
              self.output, "--quiet", *extra], stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True)
+            stderr=subprocess.PIPE, text=True, preexec_fn=hang_up)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         return process
@@ -179,7 +242,7 @@ class Interrupted(refusal.Refusal):
     def test_signals_leave_the_finished_dumps(self):
         recording = self.slow()
         want = None
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             with self.subTest(signal=number.name):
                 process = self.start(recording)
                 self.wait_for_part(process)
@@ -205,6 +268,19 @@ class Interrupted(refusal.Refusal):
                 self.assertEqual(got.header["Nblts"], got.header["Nbls"]
                                  * n_dumps)
                 os.remove(self.output)
+
+    def test_nohup_is_heeded(self):
+        recording = self.slow()
+        process = subprocess.Popen(
+            [program.FX8, "correlate", self.config, recording, "-o",
+             self.output, "--quiet"], stderr=subprocess.PIPE, text=True,
+            preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.wait_for_part(process, 0.1)
+        process.send_signal(signal.SIGHUP)
+        _, err = process.communicate(timeout=60)
+        self.assertEqual((process.returncode, err), (0, ""))
 
     def test_second_signal_leaves_nothing_without_a_dump(self):
         recording = self.slow()
@@ -255,6 +331,129 @@ class Interrupted(refusal.Refusal):
             fcntl.lockf(file, fcntl.LOCK_EX)
             done = self.correlate(self.recording())
             self.assert_one_line(done, 2, "out.uvh5")
+
+
+class StandardOutput(refusal.Refusal):
+    """A reader that leaves is no failure; a disk that is full is one."""
+
+    def run_into(self, stdout, *arguments):
+        return subprocess.run([program.FX8, *arguments], stdout=stdout,
+                              stderr=subprocess.PIPE, text=True, timeout=60)
+
+    def test_reader_that_left(self):
+        commands = (("--help",), ("config", "--keys"),
+                    ("info", self.recording()))
+        for command in commands:
+            with self.subTest(command=command):
+                reader, writer = os.pipe()
+                os.close(reader)
+                done = self.run_into(writer, *command)
+                os.close(writer)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_full_device(self):
+        with open("/dev/full", "w", encoding="ascii") as full:
+            done = self.run_into(full, "config", "--keys")
+        self.assert_one_line(done, 1, "standard output", "No space left")
+
+
+class Simulated(refusal.Refusal):
+    """fx8 simulate: two files, or none."""
+
+    def setUp(self):
+        super().setUp()
+        self.sources, self.table = self.path("sky.csv"), self.path("ants.csv")
+        for path, text in (
+                (self.table, "east_m,north_m,up_m\n0,0,0\n10,0,0\n"),
+                (self.sources, "az_deg,el_deg,I\n10,60,1\n20,-5,1\n")):
+            with open(path, "w", encoding="ascii") as file:
+                file.write(text)
+        self.write_config(f"""
+[observation]
+sample_rate_hz = 1000000
+dc_frequency_hz = 150e6
+start_time_utc = 2020-09-13 12:26:40
+[array]
+positions = {self.table}
+latitude_deg = -26.7
+longitude_deg = 116.67
+altitude_m = 377.8
+[channelizer]
+channels = 16
+[correlator]
+integration_time_s = 0.002
+[simulate]
+duration_s = 0.05
+sources = {self.sources}
+""")
+
+    def simulate(self, output, *extra):
+        return program.run("simulate", self.config, "-o", output, *extra)
+
+    def test_warnings_in_words_of_people(self):
+        done = self.simulate(self.path("v.h5"), "--set",
+                             "simulate.noise_rms=127")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, r"noise_rms: [0-9.]+ % of the numbers")
+        self.assertIn("1 of 2 sources lie below the horizon", done.stderr)
+
+    def test_no_input_is_overwritten(self):
+        inputs = {}
+        for path in (self.config, self.table, self.sources):
+            with open(path, "rb") as file:
+                inputs[path] = file.read()
+        for path in inputs:
+            for link in ("v.h5", "v.h5.part", "v.true.uvh5",
+                         "v.true.uvh5.part"):
+                for force in ((), ("--force",)):
+                    with self.subTest(path=path, link=link, force=force):
+                        os.link(path, self.path(link))
+                        done = self.simulate(self.path("v.h5"), *force)
+                        os.remove(self.path(link))
+                        self.assert_one_line(
+                            done, 2, f"{link}: is a file that this run reads")
+                        for name, before in inputs.items():
+                            with open(name, "rb") as file:
+                                self.assertTrue(file.read() == before, name)
+
+    def stop(self, number, seconds, *settings):
+        """Seconds from the signal to the end; nothing may be left."""
+        before = sorted(os.listdir(self.folder))
+        process = subprocess.Popen(
+            [program.FX8, "simulate", self.config, "-o", self.path("v.h5")]
+            + [word for setting in settings for word in ("--set", setting)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            preexec_fn=hang_up)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        time.sleep(seconds)
+        self.assertIsNone(process.poll())
+        sent = time.monotonic()
+        process.send_signal(number)
+        _, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, err)
+        # a second, and what a loaded machine needs to end a process
+        self.assertLess(time.monotonic() - sent, 3)
+        self.assertEqual(sorted(os.listdir(self.folder)), before)
+
+    def test_a_signal_leaves_nothing(self):
+        long = ("simulate.duration_s=1000", "correlator.threads=1")
+        # header of 5 million dumps, then samples by the thousand million
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            for seconds in (0.5, 1.5):
+                with self.subTest(signal=number.name, seconds=seconds):
+                    self.stop(number, seconds, *long)
+        self.stop(signal.SIGTERM, 2, *long,
+                  "correlator.integration_time_s=all")
+
+    def test_no_room_is_told_before_any_work(self):
+        began = time.monotonic()
+        done = self.simulate(self.path("v.h5"), "--set",
+                             "simulate.duration_s=1e7", "--set",
+                             "observation.sample_rate_hz=1e9")
+        self.assert_one_line(done, 1, "v.h5.part", "GB needed")
+        self.assertLess(time.monotonic() - began, 10)
+        self.assertFalse(os.path.exists(self.path("v.h5.part")))
 
 
 if __name__ == "__main__":
