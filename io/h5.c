@@ -68,6 +68,7 @@ enum fx8_status fx8_h5_open_file(const char *path, hid_t *file,
     H5Pset_file_locking(access_list, false, true);
 #endif
     H5Pset_fclose_degree(access_list, H5F_CLOSE_STRONG);
+    H5Pset_fapl_sec2(access_list); /* h5_storage.c asks it for a descriptor */
     *file = H5Fopen(path, H5F_ACC_RDONLY, access_list);
     enum fx8_status result = FX8_OK;
     if (*file < 0)

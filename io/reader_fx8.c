@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "config/shape.h"
+#include "io/h5_storage.h"
 #include "io/native_format.h"
 #include "io/reader_formats.h"
 
@@ -24,6 +25,7 @@ struct native_reader {
     size_t sample_bytes; /* 1 real, 2 complex */
     struct fx8_axis_order order;
     int64_t chunk_samples; /* length of a chunk in time, else 1 */
+    int64_t file_size;     /* bytes at opening */
     struct fx8_selection selection;
 };
 
@@ -367,6 +369,9 @@ static enum fx8_status native_read(struct fx8_reader *base, int64_t first,
     for (size_t i = 0; i < selection->n_rectangles && status == FX8_OK; i++)
         status = read_rectangle(reader, &selection->rectangles[i], first,
                                 n_samples, buffer, error);
+    status =
+        fx8_h5_check_uncut(reader->path, reader->file, FX8_NATIVE_VOLTAGES,
+                           first, n_samples, reader->file_size, status, error);
     if (status != FX8_OK)
         return status;
     const size_t stride = selection->n_after * reader->sample_bytes;
@@ -420,6 +425,10 @@ static enum fx8_status load(struct native_reader *reader,
         status = read_shape(reader, error);
     if (status == FX8_OK)
         status = reopen_voltages(reader, error);
+    if (status == FX8_OK)
+        status = fx8_h5_check_storage(reader->path, reader->file,
+                                      FX8_NATIVE_VOLTAGES, reader->voltages,
+                                      &reader->file_size, error);
     if (status == FX8_OK)
         status = fx8_native_read_antennas(reader->path, reader->file,
                                           observation, error);

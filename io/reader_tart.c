@@ -18,6 +18,7 @@
 #include "config/shape.h"
 #include "config/text.h"
 #include "io/h5.h"
+#include "io/h5_storage.h"
 #include "io/reader_formats.h"
 #include "io/selection.h"
 #include "io/tart_config.h"
@@ -35,6 +36,7 @@ struct tart_reader {
     hid_t data;
     hid_t space;
     int64_t chunk_samples;
+    int64_t file_size; /* bytes at opening */
     struct fx8_selection selection;
     uint8_t *packed; /* bytes of one read, grown as needed */
     size_t packed_size;
@@ -294,6 +296,8 @@ static enum fx8_status tart_read(struct fx8_reader *base, int64_t first,
     for (size_t i = 0; i < selection->n_rectangles && status == FX8_OK; i++)
         status = read_bytes(reader, &selection->rectangles[i],
                             (hsize_t)first_byte, n_bytes, error);
+    status = fx8_h5_check_uncut(reader->path, reader->file, DATASET, first,
+                                n_samples, reader->file_size, status, error);
     if (status != FX8_OK)
         return status;
     const size_t length = (size_t)n_samples;
@@ -335,6 +339,9 @@ static enum fx8_status load(struct tart_reader *reader,
     }
     if (status == FX8_OK)
         status = read_shape(reader, error);
+    if (status == FX8_OK)
+        status = fx8_h5_check_storage(reader->path, reader->file, DATASET,
+                                      reader->data, &reader->file_size, error);
     if (status == FX8_OK)
         status = read_metadata(reader, error);
     if (status == FX8_OK)

@@ -5,6 +5,7 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "validation/recording_file.h"
 
@@ -321,6 +322,116 @@ static void test_damaged_chunk(void **state)
     fx8_reader_close(&reader);
 }
 
+/* Chunks of a time axis that a recorder announced and never came to. */
+static void test_unwritten(void **state)
+{
+    (void)state;
+    const hsize_t extent[3] = {N_ANT, N_POL, N_TIME};
+    const hsize_t chunk[3] = {N_ANT, 1, CHUNK_TIME};
+    const hsize_t start[3] = {0, 0, 0};
+    const hsize_t count[3] = {N_ANT, N_POL, 2 * CHUNK_TIME};
+    static const int8_t samples[N_ANT * N_POL * 2 * CHUNK_TIME];
+    for (int packed = 0; packed < 2; packed++) {
+        hid_t file = create_file("bad.h5");
+        put_attributes(file);
+        hid_t space = H5Screate_simple(3, extent, NULL);
+        hid_t memory = H5Screate_simple(3, count, NULL);
+        hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+        H5Pset_chunk(creation, 3, chunk);
+        if (packed)
+            H5Pset_deflate(creation, 1);
+        hid_t dataset = H5Dcreate2(file, "voltages", H5T_STD_I8LE, space,
+                                   H5P_DEFAULT, creation, H5P_DEFAULT);
+        H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL);
+        assert_true(H5Dwrite(dataset, H5T_NATIVE_INT8, memory, space,
+                             H5P_DEFAULT, samples) >= 0);
+        H5Dclose(dataset);
+        H5Pclose(creation);
+        H5Sclose(memory);
+        H5Sclose(space);
+        H5Fclose(file);
+        expect_refused("bad.h5", "voltages: 10 of 14 chunks were never "
+                                 "written: expected a whole recording");
+    }
+    hid_t file = create_file("bad.h5");
+    put_attributes(file);
+    hid_t space = H5Screate_simple(3, extent, NULL);
+    H5Dclose(H5Dcreate2(file, "voltages", H5T_STD_I8LE, space, H5P_DEFAULT,
+                        H5P_DEFAULT, H5P_DEFAULT));
+    H5Sclose(space);
+    H5Fclose(file);
+    expect_refused("bad.h5",
+                   "voltages: never written: expected a whole recording");
+}
+
+/* Bytes before and after `number`, little endian, as HDF5 stores addresses. */
+static long find_number(const uint8_t *bytes, long size, uint64_t number,
+                        uint64_t next)
+{
+    uint8_t wanted[16];
+    for (int i = 0; i < 8; i++) {
+        wanted[i] = (uint8_t)(number >> (8 * i));
+        wanted[8 + i] = (uint8_t)(next >> (8 * i));
+    }
+    for (long i = 0; i + 16 <= size; i++)
+        if (memcmp(bytes + i, wanted, sizeof wanted) == 0)
+            return i;
+    return -1;
+}
+
+/* A layout message whose address lies so that the samples end beyond the end
+ * of the file. */
+static void test_beyond_the_end(void **state)
+{
+    (void)state;
+    make_good("bad.h5");
+    hid_t good = reopen("bad.h5");
+    hid_t dataset = H5Dopen2(good, "voltages", H5P_DEFAULT);
+    const haddr_t offset = H5Dget_offset(dataset);
+    const hsize_t stored = H5Dget_storage_size(dataset);
+    H5Dclose(dataset);
+    H5Fclose(good);
+    static uint8_t bytes[1 << 16];
+    FILE *file = fopen(scratch_path("bad.h5"), "r+b");
+    const long size = (long)fread(bytes, 1, sizeof bytes, file);
+    const long at = find_number(bytes, size, offset, stored);
+    assert_true(at > 0);
+    fseek(file, at, SEEK_SET);
+    const uint64_t moved = (uint64_t)size - 100;
+    for (int i = 0; i < 8; i++)
+        fputc((int)(moved >> (8 * i) & 0xff), file);
+    fclose(file);
+    char expected[128];
+    snprintf(expected, sizeof expected, "in a file of %ld bytes: expected a ",
+             size);
+    expect_refused("bad.h5", expected);
+}
+
+/* Cut after it was opened: the reads say so, whether or not HDF5 does. */
+static void test_cut_while_read(void **state)
+{
+    (void)state;
+    for (int layout = 0; layout < N_LAYOUTS; layout++) {
+        hid_t file = create_file("shrunk.h5");
+        put_attributes(file);
+        put_voltages(file, orders[4], true, false, (enum layout)layout, true);
+        H5Fclose(file);
+        struct fx8_reader *reader = open_good("shrunk.h5");
+        check_read(reader, selections[0].inputs, selections[0].n, 0, 5);
+        assert_int_equal(truncate(scratch_path("shrunk.h5"), 2000), 0);
+        int8_t buffer[N_ANT * N_POL * 2 * 30];
+        ptrdiff_t offset[N_ANT * N_POL];
+        struct fx8_sample_layout into = {.input_offset = offset};
+        struct fx8_error error = {FX8_OK, ""};
+        must_fail_with(reader->read(reader, 60, 30, buffer, &into, &error),
+                       error, FX8_ERR_INPUT,
+                       "shrunk.h5: voltages: samples 60 to 89: the file has "
+                       "shrunk from ");
+        assert_non_null(strstr(error.message, " to 2000 bytes: expected "));
+        fx8_reader_close(&reader);
+    }
+}
+
 static void test_not_recordings(void **state)
 {
     (void)state;
@@ -364,6 +475,9 @@ int main(void)
         cmocka_unit_test(test_unknown_filter),
         cmocka_unit_test(test_truncated),
         cmocka_unit_test(test_damaged_chunk),
+        cmocka_unit_test(test_unwritten),
+        cmocka_unit_test(test_beyond_the_end),
+        cmocka_unit_test(test_cut_while_read),
         cmocka_unit_test(test_not_recordings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -186,11 +186,42 @@ static void test_bad_tart(void **state)
     assert_non_null(strstr(error.message, "timestamp: yesterday: expected"));
 }
 
+/* A `data` that nobody wrote, and one that is cut while it is read. */
+static void test_tart_not_whole(void **state)
+{
+    (void)state;
+    make_tart(good_config, "2026-06-12T11:20:40+00:00");
+    struct fx8_reader *reader = open_good("tart.hdf");
+    assert_int_equal(truncate(scratch_path("tart.hdf"), 100), 0);
+    int8_t buffer[TART_ANT * 8];
+    ptrdiff_t offset[TART_ANT];
+    struct fx8_sample_layout layout = {.input_offset = offset};
+    struct fx8_error error = {FX8_OK, ""};
+    must_fail_with(reader->read(reader, 300, 8, buffer, &layout, &error), error,
+                   FX8_ERR_INPUT,
+                   "data: samples 300 to 307: the file has shrunk from ");
+    fx8_reader_close(&reader);
+    make_tart(good_config, "2026-06-12T11:20:40+00:00");
+    hid_t file = reopen("tart.hdf");
+    assert_true(H5Ldelete(file, "data", H5P_DEFAULT) >= 0);
+    const hsize_t extent[2] = {TART_ANT, TART_BYTES};
+    hid_t space = H5Screate_simple(2, extent, NULL);
+    H5Dclose(H5Dcreate2(file, "data", H5T_STD_U8LE, space, H5P_DEFAULT,
+                        H5P_DEFAULT, H5P_DEFAULT));
+    H5Sclose(space);
+    H5Fclose(file);
+    const struct fx8_settings settings = {0};
+    const char *path = scratch_path("tart.hdf");
+    must_fail_with(fx8_reader_open(&path, 1, &settings, &reader, &error), error,
+                   FX8_ERR_INPUT, "data: never written: expected a whole");
+}
+
 int main(void)
 {
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tart),
+        cmocka_unit_test(test_tart_not_whole),
         cmocka_unit_test(test_tart_sidebands),
         cmocka_unit_test(test_tart_positions),
         cmocka_unit_test(test_bad_tart),
