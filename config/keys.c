@@ -179,7 +179,9 @@ const struct fx8_key fx8_keys[] = {
      .help = "Sampling rate, exact: 16368000 or 25000000/27."},
     {"observation", "start_time_utc", .type = &fx8_type_time,
      MEMBER(observation.start_time_utc), .fallback = "",
-     .help = "UTC of the first sample of the recording."},
+     .help = "UTC of the first sample of the recording: "
+             "2024-01-31T12:34:56.789Z; T or a blank, up to 12 decimals, Z "
+             "may be left out."},
     {"observation", "telescope", TEXT(observation.telescope), .fallback = "",
      .help = "Name of the telescope, written to the output."},
     {"observation", "instrument", TEXT(observation.instrument), .fallback = "",
@@ -198,8 +200,12 @@ const struct fx8_key fx8_keys[] = {
     {"array", "positions", PATH(array.positions), .word = "none",
      .fallback = "",
      .help = "Antenna table: CSV, or TART's JSON.  It wins over a table in "
-             "the recording.  none: no positions are known (bench tests), the "
-             "antennas are written 1 m apart."},
+             "the recording.  The CSV has a header line and the columns "
+             "east_m, north_m, up_m, optional number, name, cable_delay_ns "
+             "(or cable_delay_x_ns, cable_delay_y_ns) and input: the 0-based "
+             "position in the recording, by default the order of the rows; "
+             "number is only a label.  none: no positions are known (bench "
+             "tests), the antennas are written 1 m apart."},
     {"array", "latitude_deg", REAL(array.site.latitude_deg, -90, 90, "deg"),
      OPTIONAL,
      .help = "Geodetic latitude of the site (WGS84), north positive."},
@@ -265,8 +271,8 @@ const struct fx8_key fx8_keys[] = {
     {"correlator", "device", TEXT(correlator.device), .fallback = "auto",
      .help = "Which GPU."},
     {"correlator", "kernel", TEXT(correlator.kernel), .fallback = "auto",
-     .help = "Variant of the kernels, for tests; auto: the fastest that this "
-             "machine runs."},
+     .help = "Variant of the kernels, for tests: auto, reference, avx2 or "
+             "avx512; auto: the fastest that this machine runs."},
     {"correlator", "integration_time_s",
      REAL(correlator.integration_time_s, 1e-3, LONGEST_S, "s"),
      WORD("all", INFINITY),

@@ -326,9 +326,10 @@ static void plans_that_cannot_be_opened(void **state)
     assert_null(session);
     plan.backend = FX8_BACKEND_CPU;
     plan.kernel = "sse2";
-    must_fail(fx8_open(&plan, collect_dump, NULL, &session, &error), error,
-              FX8_ERR_USAGE,
-              "kernel: sse2: expected auto, reference, avx2 or avx512");
+    must_fail(
+        fx8_open(&plan, collect_dump, NULL, &session, &error), error,
+        FX8_ERR_USAGE,
+        "correlator.kernel: sse2: expected auto, reference, avx2 or avx512");
     assert_null(session);
     plan.kernel = "auto";
     plan.n_antennas = 0;

@@ -14,6 +14,7 @@
 #include "correlator/commands/command.h"
 #include "correlator/fx8.h"
 #include "kernels/cpu/ceilings.h"
+#include "kernels/operations.h"
 
 /* Rounds per case; the median is printed. */
 #define N_ROUNDS 5
@@ -306,6 +307,10 @@ static int bench_all(const char *kernel, bool json)
         const char *name;
     } precisions[] = {{FX8_PRECISION_INT8, "int8"},
                       {FX8_PRECISION_FP32, "fp32"}};
+    const struct fx8_operations *operations;
+    struct fx8_error unusable;
+    if (fx8_operations_select(kernel, &operations, &unusable) != FX8_OK)
+        return fx8_command_error(&unusable);
     print_ceilings(json);
     if (!json)
         printf("\ninputs x channels  align   channelise  correlate   ceiling  "

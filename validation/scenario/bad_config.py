@@ -167,6 +167,7 @@ class BadCommandLines(refusal.Refusal):
                           ("correlate", self.config, good, "--set", "x=1"),
                           ("correlate", self.config, good, "--precision", "7"),
                           ("compare",), ("compare", good), ("info",),
+                          ("bench", "--kernel", "foo"),
                           ("config", "--nonsense"), ("simulate",)):
             with self.subTest(arguments=arguments):
                 done = program.run(*arguments, cwd=self.folder)
@@ -210,6 +211,15 @@ class BadCommandLines(refusal.Refusal):
                               "channelizer.channels=32", "--quiet")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(program.read(self.output).header["Nfreqs"], 32)
+
+    def test_kernel_is_named_by_its_key(self):
+        done = self.correlate(self.recording(), "--set",
+                              "correlator.kernel=foo")
+        self.assert_refused(done, 2, "error: correlator.kernel: foo: expected "
+                            "auto, reference, avx2 or avx512")
+        keys = program.run("config", "--keys").stdout
+        for word in ("reference", "avx512", "cable_delay_x_ns", "0-based"):
+            self.assertIn(word, keys)
 
     def test_info_of_what_is_no_recording(self):
         self.assert_one_line(program.run("info", self.config), 1,
