@@ -204,7 +204,8 @@ void fx8_compare_print(const struct fx8_comparison *comparison, bool brief,
     char reason[FX8_TEXT_SIZE];
     const bool is_inside = fx8_compare_verdict(comparison, reason);
     const bool is_judged =
-        comparison->is_identical || comparison->has_theory || !is_inside;
+        comparison->is_identical ||
+        (comparison->has_theory && comparison->n_channels_used > 0);
     fprintf(stream, "verdict: %s: %s\n",
             !is_judged  ? "none"
             : is_inside ? "good"

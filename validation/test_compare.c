@@ -390,7 +390,8 @@ static void cells_are_left_out(void **state)
     free(data);
 }
 
-static void nothing_left_is_outside(void **state)
+/* No verdict, and no success either: there was something to judge. */
+static void nothing_left_has_no_verdict(void **state)
 {
     (void)state;
     struct data *data = make_data(&plain);
@@ -399,6 +400,15 @@ static void nothing_left_is_outside(void **state)
     compare(data, &plain, &comparison);
     assert_int_equal(comparison.n_channels_used, 0);
     assert_false(is_inside(&comparison));
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    assert_non_null(stream);
+    fx8_compare_print(&comparison, false, stream);
+    assert_int_equal(fclose(stream), 0);
+    assert_non_null(strstr(text, "verdict: none: every cell is left out: "
+                                 "nothing to judge by\n"));
+    free(text);
     fx8_compare_clear(&comparison);
     free(data);
 }
@@ -489,7 +499,7 @@ int main(void)
         cmocka_unit_test(swapped_baseline_is_outside),
         cmocka_unit_test(scaled_data_are_outside),
         cmocka_unit_test(cells_are_left_out),
-        cmocka_unit_test(nothing_left_is_outside),
+        cmocka_unit_test(nothing_left_has_no_verdict),
         cmocka_unit_test(identical_and_unpredicted),
         cmocka_unit_test(wrong_number_of_levels_is_refused),
         cmocka_unit_test(table_is_readable),

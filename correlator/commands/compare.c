@@ -33,8 +33,10 @@ const struct fx8_command fx8_command_compare = {
         "spectra or lies below 1 LSB, and cells with a coherence above 0.9.\n"
         "\n"
         "Good: the median over channels of the ratio lies within 0.9 to 1.1,\n"
-        "widened by five of its standard errors.  Else the exit code is 3.\n"
-        "Two files of one precision are measured, not judged.\n",
+        "widened by five of its standard errors.  Outside: the exit code is\n"
+        "3.  None: nothing to judge by, as every cell is left out or the INT8\n"
+        "file lacks its levels: 3 as well.  None: two files of one precision\n"
+        "are measured, not judged: 0.\n",
     .run = run,
     .stops_at_once = true,
 };
