@@ -61,6 +61,10 @@ struct fx8_reader_format {
                             struct fx8_error *error);
 };
 
+/** Name of the format that `path` looks like, NULL where it is none that this
+ *  build reads. */
+const char *fx8_reader_format_name(const char *path);
+
 /** Operations of an open recording; each reader embeds one of these at its
  *  start. */
 struct fx8_reader {

@@ -33,6 +33,13 @@ static const struct fx8_reader_format *find_format(const char *path,
     return NULL;
 }
 
+const char *fx8_reader_format_name(const char *path)
+{
+    fx8_h5_quiet();
+    const struct fx8_reader_format *format = find_format(path, FX8_FORMAT_AUTO);
+    return format != NULL ? format->name : NULL;
+}
+
 enum fx8_status fx8_reader_open(const char *const *paths, size_t n_paths,
                                 const struct fx8_settings *settings,
                                 struct fx8_reader **reader,

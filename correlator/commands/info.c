@@ -333,7 +333,8 @@ static int tell(const char *path)
     if (tell_recording(path, &as_recording) == FX8_OK)
         return 0;
     /* the two halves fit: a message holds 1,023 letters */
-    if (strcmp(as_recording.message, as_visibilities.message) == 0)
+    if (fx8_reader_format_name(path) != NULL ||
+        strcmp(as_recording.message, as_visibilities.message) == 0)
         error = as_recording;
     else
         fx8_fail(&error, FX8_ERR_INPUT, "%.500s; nor visibilities: %.480s",

@@ -95,6 +95,20 @@ class BadRecordings(refusal.Refusal):
             del file["voltages"]
         self.refuse(self.spoil(change), "voltages")
 
+    def test_info_says_only_what_fits(self):
+        """A file that names itself fx8's is not told off for being no UVH5;
+        one of neither kind is told both."""
+        def change(file):
+            del file["voltages"]
+        done = program.run("info", self.spoil(change))
+        self.assert_one_line(done, 1, "voltages")
+        self.assertNotIn("UVH5", done.stderr)
+
+        def unnamed(file):
+            file.attrs["format"] = "something else"
+        done = program.run("info", self.spoil(unnamed))
+        self.assert_one_line(done, 1, "unknown format", "UVH5")
+
     def test_every_needed_attribute(self):
         for name in ("version", "sample_rate_numerator_hz",
                      "sample_rate_denominator"):
