@@ -82,9 +82,12 @@ static enum fx8_status fill_file(struct fx8_uvh5_writer *writer,
     return status;
 }
 
-/* Blocks of metadata large enough for the index of all chunks, about 100
- * bytes each, so that it does not lie between the chunks. */
-static size_t meta_block_size(const struct fx8_uvh5_writer *writer)
+/* Blocks of metadata large enough for the header (30 KiB, and less than 1 KiB a
+ * keyword) and the index of all chunks (about 100 bytes each, at least 3 KiB a
+ * cube), so that nothing of it lies between the chunks, where it would keep a
+ * cut file long. */
+static size_t meta_block_size(const struct fx8_uvh5_writer *writer,
+                              size_t n_keywords)
 {
     hsize_t chunk[3];
     fx8_uvh5_chunk_shape(writer, chunk);
@@ -93,7 +96,8 @@ static size_t meta_block_size(const struct fx8_uvh5_writer *writer)
         (n_rows / (size_t)chunk[0] + 1) *
         ((writer->n_channels + (size_t)chunk[1] - 1) / (size_t)chunk[1]);
     const size_t most = (size_t)64 << 20;
-    const size_t wanted = ((size_t)16 << 10) + 3 * n_chunks * 100;
+    const size_t wanted =
+        ((size_t)64 << 10) + 1024 * n_keywords + 3 * n_chunks * 100;
     return wanted < most ? wanted : most;
 }
 
@@ -130,8 +134,9 @@ enum fx8_status fx8_uvh5_create(const char *path, bool force,
                         COLUMN_BYTES);
     status = fx8_output_open(path, force, expected, &writer->output, error);
     if (status == FX8_OK)
-        status = fx8_output_create_hdf5(writer->output, meta_block_size(writer),
-                                        &writer->file, error);
+        status = fx8_output_create_hdf5(
+            writer->output, meta_block_size(writer, header->n_keywords),
+            &writer->file, error);
     if (status == FX8_OK)
         status = fill_file(writer, header, error);
     if (status != FX8_OK) {
