@@ -271,6 +271,22 @@ static void sync_directory(const char *path)
     free(copy);
 }
 
+/* The file is whole but has not got its name: what hours have made stays, and
+ * whoever reads the message renames it.  `reason` is an errno. */
+static enum fx8_status keep_part(const struct fx8_output *output, int reason,
+                                 struct fx8_error *error)
+{
+    if (reason == EEXIST)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "%s: appeared during the run: the result stays in %s; "
+                        "expected no file of that name",
+                        output->path, output->part);
+    return fx8_fail(error, FX8_ERR_SYSTEM,
+                    "%s: %s: the result, whole, stays in %s; expected to "
+                    "rename it",
+                    output->path, strerror(reason), output->part);
+}
+
 enum fx8_status fx8_output_commit(struct fx8_output **output,
                                   struct fx8_error *error)
 {
@@ -278,26 +294,17 @@ enum fx8_status fx8_output_commit(struct fx8_output **output,
     enum fx8_status status = fx8_output_check(done, error);
     if (status == FX8_OK && fsync(done->file.descriptor) != 0)
         status = system_fail(done->part, "to bring it to disk", error);
-    if (status == FX8_OK && rename_part(done) != 0) {
-        if (errno == EEXIST) {
-            *output = NULL;
-            status = fx8_fail(error, FX8_ERR_USAGE,
-                              "%s: appeared during the run: the result stays "
-                              "in %s; expected no file of that name",
-                              done->path, done->part);
-            release(done);
-            return status;
-        }
-        status = system_fail(done->part, "to rename it", error);
-    }
     if (status != FX8_OK) {
         fx8_output_abandon(output);
         return status;
     }
-    sync_directory(done->path);
+    if (rename_part(done) != 0)
+        status = keep_part(done, errno, error);
+    else
+        sync_directory(done->path);
     *output = NULL;
     release(done);
-    return FX8_OK;
+    return status;
 }
 
 void fx8_output_abandon(struct fx8_output **output)

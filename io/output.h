@@ -69,9 +69,10 @@ enum fx8_status fx8_output_reserve(struct fx8_output *output,
 enum fx8_status fx8_output_fail(const struct fx8_output *output,
                                 const char *what, struct fx8_error *error);
 
-/** Bring to disk and rename to the final name; nulls the handle.  On failure
- *  the .part is removed, except where another file has meanwhile taken the
- *  final name: then it stays, and the message says so. */
+/** Bring to disk and rename to the final name; nulls the handle.  A file
+ *  that did not get to the disk is removed; one that is whole and only cannot
+ *  be renamed (another file has taken the final name, or may not be replaced)
+ *  stays as .part, and the message says so. */
 enum fx8_status fx8_output_commit(struct fx8_output **output,
                                   struct fx8_error *error);
 

@@ -184,6 +184,24 @@ static void test_name_taken_during_the_run(void **state)
         scratch_exists("race.part")); /* hours of work are not thrown away */
 }
 
+/* A name that cannot be replaced, even by force: a directory stands for all
+ * reasons that the system may have. */
+static void test_name_cannot_be_replaced(void **state)
+{
+    (void)state;
+    struct fx8_output *output = NULL;
+    struct fx8_error error = {FX8_OK, ""};
+    assert_int_equal(
+        fx8_output_open(scratch_path("stuck"), true, 0, &output, &error),
+        FX8_OK);
+    assert_int_equal(mkdir(scratch_path("stuck"), 0700), 0);
+    must_fail_with(fx8_output_commit(&output, &error), error, FX8_ERR_SYSTEM,
+                   "stuck: Is a directory: the result, whole, stays in ");
+    assert_non_null(strstr(error.message, "stuck.part; expected"));
+    assert_null(output);
+    assert_true(scratch_exists("stuck.part"));
+}
+
 static void test_too_little_space(void **state)
 {
     (void)state;
@@ -208,6 +226,7 @@ int main(void)
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_lock),
         cmocka_unit_test(test_name_taken_during_the_run),
+        cmocka_unit_test(test_name_cannot_be_replaced),
         cmocka_unit_test(test_too_little_space),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
