@@ -46,6 +46,16 @@ enum fx8_status fx8_h5_fail(struct fx8_error *error, enum fx8_status status,
     return fx8_fail(error, status, "%s: %s: %s", path, what, reason.text);
 }
 
+/* A file with the signature of HDF5 that HDF5 will not open. */
+static enum fx8_status fail_to_open(const char *path, struct fx8_error *error)
+{
+    struct reason reason = {"no reason given by HDF5"};
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, &reason);
+    return fx8_fail(error, FX8_ERR_INPUT,
+                    "%s: HDF5 file: %s: expected a whole HDF5 file", path,
+                    reason.text);
+}
+
 enum fx8_status fx8_h5_open_file(const char *path, hid_t *file,
                                  struct fx8_error *error)
 {
@@ -72,7 +82,7 @@ enum fx8_status fx8_h5_open_file(const char *path, hid_t *file,
     *file = H5Fopen(path, H5F_ACC_RDONLY, access_list);
     enum fx8_status result = FX8_OK;
     if (*file < 0)
-        result = fx8_h5_fail(error, FX8_ERR_INPUT, path, "HDF5 file");
+        result = fail_to_open(path, error);
     fx8_h5_close(&access_list);
     return result;
 }

@@ -120,6 +120,10 @@ enum fx8_status fx8_h5_get_texts(const struct fx8_h5_place *place,
                                  const char *name, size_t n, size_t width,
                                  char *texts, struct fx8_error *error);
 
+/** Make a text safe to show and to store: what is not printable ASCII becomes
+ *  '?', byte by byte.  A terminal would obey what a hostile file says. */
+void fx8_h5_printable(char *text);
+
 /** One string of any length; the caller frees it. */
 enum fx8_status fx8_h5_get_long_text(const struct fx8_h5_place *place,
                                      const char *name, char **text,

@@ -325,6 +325,13 @@ enum fx8_status fx8_h5_get_texts(const struct fx8_h5_place *place,
     return status;
 }
 
+void fx8_h5_printable(char *text)
+{
+    for (; *text != '\0'; text++)
+        if (*text < 0x20 || *text > 0x7e)
+            *text = '?';
+}
+
 enum fx8_status fx8_h5_get_long_text(const struct fx8_h5_place *place,
                                      const char *name, char **text,
                                      struct fx8_error *error)

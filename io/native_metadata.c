@@ -47,7 +47,11 @@ static enum fx8_status read_optional_text(const struct fx8_h5_place *root,
 {
     if (!fx8_h5_has(root, name))
         return FX8_OK;
-    return fx8_h5_get_texts(root, name, 1, FX8_TEXT_SIZE, text, error);
+    const enum fx8_status status =
+        fx8_h5_get_texts(root, name, 1, FX8_TEXT_SIZE, text, error);
+    if (status == FX8_OK)
+        fx8_h5_printable(text);
+    return status;
 }
 
 static enum fx8_status read_sideband(const struct fx8_h5_place *root,
@@ -104,6 +108,12 @@ enum fx8_status fx8_native_read_attributes(const char *path, hid_t file,
     observation->has_start_time = true;
     status = fx8_h5_get_real(&root, "dc_frequency_hz",
                              &observation->dc_frequency_hz, error);
+    /* as the configuration has it: up to 1 PHz */
+    if (status == FX8_OK && (observation->dc_frequency_hz < 0 ||
+                             observation->dc_frequency_hz > 1e15))
+        status = fx8_fail(error, FX8_ERR_INPUT,
+                          "%s: dc_frequency_hz: %g: expected 0 to 1e15 Hz",
+                          path, observation->dc_frequency_hz);
     if (status == FX8_OK)
         status = read_sideband(&root, &observation->sideband, error);
     if (status == FX8_OK)
@@ -136,6 +146,13 @@ static enum fx8_status read_site(const struct fx8_h5_place *attributes,
         !fx8_h5_has(attributes, members[2].name))
         return FX8_OK;
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+        if (!fx8_h5_has(attributes, members[i].name))
+            return fx8_fail(error, FX8_ERR_INPUT,
+                            "%s: %s: attribute %s: missing: expected all of "
+                            "%s, %s, %s, or none",
+                            attributes->path, FX8_NATIVE_ANTENNAS,
+                            members[i].name, members[0].name, members[1].name,
+                            members[2].name);
         double value = 0;
         const enum fx8_status status =
             fx8_h5_get_real(attributes, members[i].name, &value, error);
@@ -143,7 +160,8 @@ static enum fx8_status read_site(const struct fx8_h5_place *attributes,
             return status;
         if (fabs(value) > members[i].most)
             return fx8_fail(error, FX8_ERR_INPUT,
-                            "%s: %s: %g: expected %g to %g", attributes->path,
+                            "%s: %s: attribute %s: %g: expected %g to %g",
+                            attributes->path, FX8_NATIVE_ANTENNAS,
                             members[i].name, value, -members[i].most,
                             members[i].most);
         *members[i].value = value;
@@ -155,6 +173,9 @@ static enum fx8_status read_site(const struct fx8_h5_place *attributes,
 enum { EAST, NORTH, UP, DELAY, DELAY_Y, N_REALS };
 static const char *const real_columns[N_REALS] = {
     "east_m", "north_m", "up_m", "cable_delay_s", "cable_delay_y_s"};
+
+/* UVH5's readers keep antenna numbers in 32 bits. */
+#define MAX_NUMBER INT64_C(2147483647)
 
 /* Memory for the columns of the table while it is turned into records. */
 struct columns {
@@ -193,7 +214,31 @@ static int compare_integers(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Fill the records; positions may be NaN (unknown), delays may not. */
+/* Positions may be NaN (unknown), delays may not. */
+static enum fx8_status check_row(const struct fx8_h5_table *table,
+                                 const struct columns *columns, size_t row,
+                                 struct fx8_error *error)
+{
+    const int64_t number = columns->number[row];
+    if (number < 0 || number > MAX_NUMBER)
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s: %s: row %zu: number: %" PRId64
+                        ": expected an integer from 0 to %" PRId64,
+                        table->path, table->name, row, number, MAX_NUMBER);
+    for (size_t k = 0; k < N_REALS; k++) {
+        const double value = columns->real[k * table->n_rows + row];
+        if (!isfinite(value) && (k >= DELAY || !isnan(value)))
+            return fx8_fail(error, FX8_ERR_INPUT,
+                            "%s: %s: row %zu: %s: %g: expected %s", table->path,
+                            table->name, row, real_columns[k], value,
+                            k >= DELAY ? "a finite number of seconds"
+                                       : "a finite number of metres, or NaN "
+                                         "where it is not known");
+    }
+    return FX8_OK;
+}
+
+/* Fill the records. */
 static enum fx8_status fill_antennas(const struct fx8_h5_table *table,
                                      struct columns *columns,
                                      struct fx8_antenna *antennas,
@@ -201,24 +246,18 @@ static enum fx8_status fill_antennas(const struct fx8_h5_table *table,
 {
     const size_t n = table->n_rows;
     for (size_t i = 0; i < n; i++) {
+        const enum fx8_status status = check_row(table, columns, i, error);
+        if (status != FX8_OK)
+            return status;
         struct fx8_antenna *antenna = &antennas[i];
         antenna->number = columns->number[i];
         antenna->position = i;
         memcpy(antenna->name, columns->name[i], sizeof antenna->name);
+        fx8_h5_printable(antenna->name);
         for (size_t k = 0; k < 3; k++)
             antenna->enu_m[k] = columns->real[(EAST + k) * n + i];
         antenna->cable_delay_s[0] = columns->real[DELAY * n + i];
         antenna->cable_delay_s[1] = columns->real[DELAY_Y * n + i];
-        bool good = antenna->number >= 0 && antenna->number < INT64_MAX;
-        for (size_t k = 0; k < N_REALS; k++) {
-            const double value = columns->real[k * n + i];
-            good = good && (isfinite(value) || (k <= UP && isnan(value)));
-        }
-        if (!good)
-            return fx8_fail(error, FX8_ERR_INPUT,
-                            "%s: %s: row %zu: expected a number from 0 and "
-                            "finite positions and delays",
-                            table->path, table->name, i);
     }
     qsort(columns->number, n, sizeof *columns->number, compare_integers);
     for (size_t i = 1; i < n; i++)

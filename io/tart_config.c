@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "config/number.h"
+#include "io/h5.h"
 #include "io/tart_config.h"
 
 /* Members that we know; each is kept as the text of its value. */
@@ -240,5 +241,6 @@ enum fx8_status fx8_tart_config(const char *path, const char *json,
     *n_antennas = (int64_t)count;
     snprintf(observation->telescope, FX8_TEXT_SIZE, "%s",
              members.value[NAME][0] != '\0' ? members.value[NAME] : "TART");
+    fx8_h5_printable(observation->telescope);
     return FX8_OK;
 }

@@ -53,6 +53,16 @@ static void put_half(hid_t file, const char *name)
     put_real(file, name, 0.5);
 }
 
+static void put_below(hid_t file, const char *name)
+{
+    put_real(file, name, -0.5);
+}
+
+static void put_above(hid_t file, const char *name)
+{
+    put_real(file, name, 1.1e15);
+}
+
 static void put_nan(hid_t file, const char *name)
 {
     put_real(file, name, NAN);
@@ -120,6 +130,8 @@ static void test_bad_attributes(void **state)
         {"sample_rate_numerator_hz", put_pair, "shape 2 x 1: expected 1 x 1"},
         {"sample_rate_numerator_hz", put_nothing, "expected a value"},
         {"sample_rate_denominator", put_negative, ": -1: expected 1 to"},
+        {"dc_frequency_hz", put_below, ": -0.5: expected 0 to 1e15 Hz"},
+        {"dc_frequency_hz", put_above, ": 1.1e+15: expected 0 to 1e15 Hz"},
         {"dc_frequency_hz", put_nan, "expected a finite number"},
         {"dc_frequency_hz", put_word, "string: expected a number"},
         {"sideband", put_word, "sideways: expected upper or lower"},
@@ -276,7 +288,9 @@ static void test_truncated(void **state)
     fclose(whole);
     for (long n = 0; n < size; n += 61) {
         copy_head("whole.h5", "cut.h5", n);
-        expect_refused("cut.h5", n < 8 ? "no HDF5 signature" : ": ");
+        expect_refused("cut.h5",
+                       n < 8 ? "no HDF5 signature: expected an HDF5 file"
+                             : ": expected a whole HDF5 file");
     }
 }
 

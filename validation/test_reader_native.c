@@ -61,6 +61,24 @@ static void test_metadata(void **state)
     fx8_reader_close(&reader);
 }
 
+/* Texts that would move a terminal's cursor or change its colours. */
+static void test_texts_are_printable(void **state)
+{
+    (void)state;
+    make_good("texts.h5");
+    hid_t file = reopen("texts.h5");
+    assert_true(H5Adelete(file, "telescope") >= 0);
+    put_text(file, "telescope", "\x1b[2Jmy array\r\n", true);
+    put_text(file, "instrument", "caf\xc3\xa9\t\x7f", false);
+    put_text(file, "object", "~ plain text", false);
+    H5Fclose(file);
+    struct fx8_reader *reader = open_good("texts.h5");
+    assert_string_equal(reader->observation.telescope, "?[2Jmy array??");
+    assert_string_equal(reader->observation.instrument, "caf\?\?\?\?");
+    assert_string_equal(reader->observation.object, "~ plain text");
+    fx8_reader_close(&reader);
+}
+
 static void test_wrong_calls(void **state)
 {
     (void)state;
@@ -100,6 +118,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_order_type_layout_selection),
         cmocka_unit_test(test_metadata),
+        cmocka_unit_test(test_texts_are_printable),
         cmocka_unit_test(test_wrong_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,7 +8,7 @@
 #include "validation/recording_file.h"
 
 struct antenna_row {
-    uint16_t number;
+    int64_t number;
     char name[20];
     float up_m;
     double north_m;
@@ -25,7 +25,7 @@ static hid_t antenna_type(void)
     H5Tinsert(type, "up_m", offsetof(struct antenna_row, up_m),
               H5T_NATIVE_FLOAT);
     H5Tinsert(type, "number", offsetof(struct antenna_row, number),
-              H5T_NATIVE_UINT16);
+              H5T_NATIVE_INT64);
     H5Tinsert(type, "name", offsetof(struct antenna_row, name), text);
     H5Tinsert(type, "east_m", offsetof(struct antenna_row, east_m),
               H5T_NATIVE_DOUBLE);
@@ -47,7 +47,7 @@ static void put_table(hid_t file, const char *name, hid_t type, size_t n,
 static void fill_antennas(struct antenna_row rows[N_ANT])
 {
     for (int i = 0; i < N_ANT; i++) {
-        rows[i] = (struct antenna_row){.number = (uint16_t)(10 - i),
+        rows[i] = (struct antenna_row){.number = 10 - i,
                                        .up_m = 0.5f * (float)i,
                                        .north_m = 2.0 * i,
                                        .east_m = 3.0 * i,
@@ -113,6 +113,16 @@ static void spoil_number(struct antenna_row *rows)
     rows[3].number = rows[1].number;
 }
 
+static void spoil_with_negative(struct antenna_row *rows)
+{
+    rows[0].number = -1;
+}
+
+static void spoil_with_large(struct antenna_row *rows)
+{
+    rows[1].number = INT64_C(2147483648);
+}
+
 static void spoil_position(struct antenna_row *rows)
 {
     rows[2].east_m = INFINITY;
@@ -123,14 +133,51 @@ static void spoil_delay(struct antenna_row *rows)
     rows[4].cable_delay_s = NAN;
 }
 
+/* A table whose site lacks `missing`, or lies at `latitude`. */
+static void bad_site(const char *missing, double latitude, const char *expected)
+{
+    static const char *const names[3] = {"latitude_deg", "longitude_deg",
+                                         "altitude_m"};
+    make_good("badant.h5");
+    hid_t file = reopen("badant.h5");
+    struct antenna_row rows[N_ANT];
+    fill_antennas(rows);
+    hid_t type = antenna_type();
+    put_table(file, "antennas", type, N_ANT, rows);
+    hid_t table = H5Dopen2(file, "antennas", H5P_DEFAULT);
+    for (int i = 0; i < 3; i++)
+        if (missing == NULL || strcmp(names[i], missing) != 0)
+            put_real(table, names[i], latitude);
+    H5Dclose(table);
+    H5Tclose(type);
+    H5Fclose(file);
+    expect_refused("badant.h5", expected);
+}
+
 static void test_bad_antenna_tables(void **state)
 {
     (void)state;
     bad_antennas("antennas: 4 rows: expected 5", 4, NULL);
     bad_antennas("antennas: 0 rows: expected 5", 0, NULL);
     bad_antennas("number 9: twice", N_ANT, spoil_number);
-    bad_antennas("antennas: row 2: expected", N_ANT, spoil_position);
-    bad_antennas("antennas: row 4: expected", N_ANT, spoil_delay);
+    bad_antennas("antennas: row 2: east_m: inf: expected a finite number of "
+                 "metres, or NaN",
+                 N_ANT, spoil_position);
+    bad_antennas(
+        "antennas: row 4: cable_delay_s: nan: expected a finite number "
+        "of seconds",
+        N_ANT, spoil_delay);
+    bad_antennas("antennas: row 0: number: -1: expected an integer from 0 to "
+                 "2147483647",
+                 N_ANT, spoil_with_negative);
+    bad_antennas("antennas: row 1: number: 2147483648: expected an integer "
+                 "from 0 to 2147483647",
+                 N_ANT, spoil_with_large);
+    bad_site("latitude_deg", 0,
+             "antennas: attribute latitude_deg: missing: expected all of "
+             "latitude_deg, longitude_deg, altitude_m, or none");
+    bad_site(NULL, 90.5,
+             "antennas: attribute latitude_deg: 90.5: expected -90 to 90");
     make_good("badant.h5");
     hid_t file = reopen("badant.h5");
     const int32_t numbers[N_ANT] = {0, 1, 2, 3, 4};
