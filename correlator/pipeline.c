@@ -218,8 +218,8 @@ static enum fx8_status set_stage(struct run *run, struct fx8_error *error)
                                 error)) != FX8_OK ||
         (status = open_sink(run, error)) != FX8_OK)
         return status;
-    /* with nothing done yet there is nothing to finish */
-    if (interrupted(run) > 0)
+    /* one signal asks for the first dump, a second one for the end */
+    if (interrupted(run) > 1)
         return fx8_fail(error, FX8_ERR_CANCELLED, "interrupted");
     return fx8_source_open(request->reader, request->job,
                            request->block_samples, &run->source, error);

@@ -60,8 +60,8 @@ static void contradictions_are_told(void **state)
     static const char *const warnings[] = {
         "observation.sample_rate_hz: 2000000 wins over 1000000 recorded",
         "observation.dc_frequency_hz: 140000000 wins over 150000000 recorded",
-        "observation.start_time_utc: 2021-01-01T00:00:00Z wins over "
-        "2020-09-13T12:26:40.000000000005Z recorded",
+        ("observation.start_time_utc: 2021-01-01T00:00:00Z wins over "
+         "2020-09-13T12:26:40.000000000005Z recorded"),
         "observation.telescope: Other wins over Bench recorded",
         "input.sideband: lower wins over upper recorded",
         "array.altitude_m: 500 wins over 400 recorded",
