@@ -117,10 +117,10 @@ static enum fx8_status create_cube(struct fx8_uvh5_writer *writer, int cube,
 }
 
 /*
- * Grow the cubes side by side, one row of chunks at a time: what belongs to
- * later dumps then lies later in the file, and cutting dumps off frees its
- * end.  Visibilities and weights that were never written are holes or fresh
- * blocks, zero either way; flags are written as TRUE.
+ * Grow the cubes and columns side by side, one row of chunks at a time: what
+ * belongs to later dumps then lies later in the file, and cutting dumps off
+ * frees its end.  Visibilities and weights that were never written are holes or
+ * fresh blocks, zero either way; flags are written as TRUE.
  */
 static enum fx8_status grow_cubes(struct fx8_uvh5_writer *writer,
                                   const hsize_t chunk[3],
@@ -131,12 +131,16 @@ static enum fx8_status grow_cubes(struct fx8_uvh5_writer *writer,
     for (hsize_t grown = 0; grown < n_rows;) {
         grown +=
             packed || n_rows - grown < chunk[0] ? n_rows - grown : chunk[0];
+        enum fx8_status status =
+            fx8_uvh5_write_columns(writer, (size_t)grown, error);
+        if (status != FX8_OK)
+            return status;
         const hsize_t extent[3] = {grown, writer->n_channels,
                                    writer->n_products};
         for (int cube = 0; cube < FX8_UVH5_CUBES; cube++)
             if (H5Dset_extent(writer->cube[cube], extent) < 0)
                 return fx8_output_fail(writer->output, cube_names[cube], error);
-        const enum fx8_status status = fx8_output_check(writer->output, error);
+        status = fx8_output_check(writer->output, error);
         if (status != FX8_OK)
             return status;
     }

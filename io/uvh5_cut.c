@@ -5,9 +5,7 @@
  * HDF5 shortens a file, when it closes it, by what is free at its end.  Cut
  * dumps are; but what was added after the cubes, below /fx8 and as keywords,
  * stands behind them and would keep the file at its full size.  It waits in
- * memory, a few kilobytes, while the file is closed and opened again.  The
- * columns of the header stand before the cubes: 96 bytes a row of the whole
- * run remain, against 13 bytes a channel and product in the cubes.
+ * memory, a few kilobytes, while the file is closed and opened again.
  */
 #include "io/h5.h"
 #include "io/uvh5_writer.h"

@@ -2,7 +2,8 @@
 /*
  * uvh5_put_columns.c -- the datasets of Header/ with one row per baseline and
  * dump.  Everything they hold is known before the first sample is read, so
- * they are written whole, in blocks of rows.
+ * they are written before it; in blocks of rows, among the cubes, so that rows
+ * which are cut off leave the end of the file and no hole in it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +46,17 @@ static const char *const column_names[] = {"ant_1_array",
                                            "lst_array"};
 
 #define N_COLUMNS (sizeof column_names / sizeof column_names[0])
+
+/* The columns while they are written. */
+struct fx8_uvh5_columns {
+    size_t n_columns; /* that are open */
+    struct column columns[N_COLUMNS];
+    hid_t dataset[N_COLUMNS];
+    double *dates; /* [n_times] Julian */
+    double latitude_rad;
+    char *rows;       /* a block of one column */
+    size_t n_written; /* rows of every column, whole blocks */
+};
 
 /* Rows [first, first + n) of a column. */
 static void fill_rows(const struct column *column, size_t n_baselines,
@@ -109,65 +121,104 @@ static enum fx8_status write_rows(const struct fx8_uvh5_writer *writer,
     return status;
 }
 
-static enum fx8_status put_column(const struct fx8_uvh5_writer *writer,
-                                  const struct column *column, char *rows,
-                                  struct fx8_error *error)
+/* Create the datasets at full length; their blocks come later. */
+static enum fx8_status create_columns(struct fx8_uvh5_writer *writer,
+                                      const struct fx8_uvh5_header *header,
+                                      struct fx8_error *error)
 {
-    const size_t n_rows = writer->n_times * writer->n_baselines;
-    hid_t dataset = create_column(writer, column, n_rows, error);
-    if (dataset < 0)
-        return FX8_ERR_SYSTEM;
-    enum fx8_status status = FX8_OK;
-    for (size_t first = 0; first < n_rows && status == FX8_OK;
-         first += BLOCK_ROWS) {
-        const size_t n =
-            n_rows - first < BLOCK_ROWS ? n_rows - first : BLOCK_ROWS;
-        fill_rows(column, writer->n_baselines, first, n, rows);
-        status = write_rows(writer, column, dataset, first, n, rows, error);
-    }
-    fx8_h5_close(&dataset);
-    return status;
-}
-
-enum fx8_status fx8_uvh5_put_columns(struct fx8_uvh5_writer *writer,
-                                     const struct fx8_uvh5_header *header,
-                                     struct fx8_error *error)
-{
-    static const double radians_per_degree = 3.14159265358979323846 / 180;
-    const double latitude_rad = header->site.latitude_deg * radians_per_degree;
-    const double no_angle = 0;
-    const int64_t entry = 0; /* of the phase centre catalogue */
-    void *dates = NULL;
-    void *rows = NULL;
-    enum fx8_status status = fx8_allocate(header->n_times, sizeof(double),
-                                          "Julian dates", &dates, error);
-    if (status == FX8_OK)
-        status = fx8_allocate(3 * (size_t)BLOCK_ROWS, sizeof(double),
-                              "rows of the header", &rows, error);
-    if (status != FX8_OK)
-        goto done;
-    /* one date a dump, so that equal instants are equal doubles */
-    for (size_t i = 0; i < header->n_times; i++)
-        ((double *)dates)[i] = fx8_time_julian_date(header->times[i]);
+    static const double no_angle = 0;
+    static const int64_t entry = 0; /* of the phase centre catalogue */
+    struct fx8_uvh5_columns *c = writer->columns;
     const struct column columns[N_COLUMNS] = {
         {column_names[0], false, 1, PER_BASELINE, header->ant_1},
         {column_names[1], false, 1, PER_BASELINE, header->ant_2},
         {column_names[2], true, 3, PER_BASELINE, header->uvw_m},
-        {column_names[3], true, 1, PER_DUMP, dates},
+        {column_names[3], true, 1, PER_DUMP, c->dates},
         {column_names[4], true, 1, CONSTANT, &header->integration_time_s},
         {column_names[5], false, 1, CONSTANT, &entry},
         {column_names[6], true, 1, PER_DUMP, header->apparent_lst_rad},
-        {column_names[7], true, 1, CONSTANT, &latitude_rad},
+        {column_names[7], true, 1, CONSTANT, &c->latitude_rad},
         {column_names[8], true, 1, CONSTANT, &no_angle},
         {column_names[9], true, 1, PER_DUMP, header->apparent_lst_rad},
     };
     const size_t n_columns = header->write_lst ? N_COLUMNS : N_COLUMNS - 1;
-    for (size_t i = 0; i < n_columns && status == FX8_OK; i++)
-        status = put_column(writer, &columns[i], rows, error);
-done:
-    free(rows);
-    free(dates);
-    return status;
+    const size_t n_rows = writer->n_times * writer->n_baselines;
+    for (; c->n_columns < n_columns; c->n_columns++) {
+        const size_t i = c->n_columns;
+        c->columns[i] = columns[i];
+        c->dataset[i] = create_column(writer, &columns[i], n_rows, error);
+        if (c->dataset[i] < 0)
+            return FX8_ERR_SYSTEM;
+    }
+    return FX8_OK;
+}
+
+enum fx8_status fx8_uvh5_open_columns(struct fx8_uvh5_writer *writer,
+                                      const struct fx8_uvh5_header *header,
+                                      struct fx8_error *error)
+{
+    static const double radians_per_degree = 3.14159265358979323846 / 180;
+    void *memory = NULL;
+    void *dates = NULL;
+    void *rows = NULL;
+    enum fx8_status status = fx8_allocate(
+        1, sizeof *writer->columns, "columns of the header", &memory, error);
+    if (status != FX8_OK)
+        return status;
+    writer->columns = memory;
+    *writer->columns = (struct fx8_uvh5_columns){.n_columns = 0};
+    writer->columns->latitude_rad =
+        header->site.latitude_deg * radians_per_degree;
+    status = fx8_allocate(header->n_times, sizeof(double), "Julian dates",
+                          &dates, error);
+    writer->columns->dates = dates;
+    if (status == FX8_OK)
+        status = fx8_allocate(3 * (size_t)BLOCK_ROWS, sizeof(double),
+                              "rows of the header", &rows, error);
+    writer->columns->rows = rows;
+    if (status != FX8_OK)
+        return status;
+    /* one date a dump, so that equal instants are equal doubles */
+    for (size_t i = 0; i < header->n_times; i++)
+        writer->columns->dates[i] = fx8_time_julian_date(header->times[i]);
+    return create_columns(writer, header, error);
+}
+
+enum fx8_status fx8_uvh5_write_columns(struct fx8_uvh5_writer *writer,
+                                       size_t n_rows, struct fx8_error *error)
+{
+    struct fx8_uvh5_columns *c = writer->columns;
+    const size_t all = writer->n_times * writer->n_baselines;
+    for (; c->n_written < n_rows; c->n_written += BLOCK_ROWS) {
+        const size_t first = c->n_written;
+        const size_t n = all - first < BLOCK_ROWS ? all - first : BLOCK_ROWS;
+        for (size_t i = 0; i < c->n_columns; i++) {
+            fill_rows(&c->columns[i], writer->n_baselines, first, n, c->rows);
+            const enum fx8_status status =
+                write_rows(writer, &c->columns[i], c->dataset[i], first, n,
+                           c->rows, error);
+            if (status != FX8_OK)
+                return status;
+            /* a chunk gets its place when it leaves the cache */
+            if (H5Dflush(c->dataset[i]) < 0)
+                return fx8_output_fail(writer->output, c->columns[i].name,
+                                       error);
+        }
+    }
+    return FX8_OK;
+}
+
+void fx8_uvh5_close_columns(struct fx8_uvh5_writer *writer)
+{
+    struct fx8_uvh5_columns *c = writer->columns;
+    writer->columns = NULL;
+    if (c == NULL)
+        return;
+    for (size_t i = 0; i < c->n_columns; i++)
+        fx8_h5_close(&c->dataset[i]);
+    free(c->rows);
+    free(c->dates);
+    free(c);
 }
 
 /* Overwrite a scalar of the header. */

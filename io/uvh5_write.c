@@ -70,9 +70,10 @@ static enum fx8_status fill_file(struct fx8_uvh5_writer *writer,
     if (status == FX8_OK)
         status = fx8_uvh5_put_header(writer, header, error);
     if (status == FX8_OK)
-        status = fx8_uvh5_put_columns(writer, header, error);
+        status = fx8_uvh5_open_columns(writer, header, error);
     if (status == FX8_OK)
         status = fx8_uvh5_create_cubes(writer, error);
+    fx8_uvh5_close_columns(writer);
     if (status == FX8_OK && H5Fflush(writer->file, H5F_SCOPE_GLOBAL) < 0)
         status = fx8_output_fail(writer->output, "flush", error);
     if (status == FX8_OK)

@@ -26,13 +26,16 @@ enum {
     FX8_UVH5_CUBES
 };
 
+struct fx8_uvh5_columns;
+
 struct fx8_uvh5_writer {
     struct fx8_output *output;
     hid_t file;
     hid_t header; /**< group Header */
     hid_t data;   /**< group Data */
     hid_t cube[FX8_UVH5_CUBES];
-    hid_t type[FX8_UVH5_CUBES]; /**< in memory and in the file */
+    hid_t type[FX8_UVH5_CUBES];       /**< in memory and in the file */
+    struct fx8_uvh5_columns *columns; /**< while they are written, else NULL */
     enum fx8_compression compression;
     size_t n_times;
     size_t n_baselines;
@@ -46,10 +49,18 @@ enum fx8_status fx8_uvh5_put_header(struct fx8_uvh5_writer *writer,
                                     const struct fx8_uvh5_header *header,
                                     struct fx8_error *error);
 
-/** Datasets of Header/ with one row per baseline and dump, all rows. */
-enum fx8_status fx8_uvh5_put_columns(struct fx8_uvh5_writer *writer,
-                                     const struct fx8_uvh5_header *header,
-                                     struct fx8_error *error);
+/** Datasets of Header/ with one row per baseline and dump: create them; the
+ *  header must live until they are closed. */
+enum fx8_status fx8_uvh5_open_columns(struct fx8_uvh5_writer *writer,
+                                      const struct fx8_uvh5_header *header,
+                                      struct fx8_error *error);
+
+/** Write them up to n_rows, and what is left of that block. */
+enum fx8_status fx8_uvh5_write_columns(struct fx8_uvh5_writer *writer,
+                                       size_t n_rows, struct fx8_error *error);
+
+/** Also after a failure, or when they are closed. */
+void fx8_uvh5_close_columns(struct fx8_uvh5_writer *writer);
 
 /** Cut those datasets to n_rows and correct Nblts and Ntimes. */
 enum fx8_status fx8_uvh5_cut_columns(struct fx8_uvh5_writer *writer,
@@ -63,7 +74,8 @@ enum fx8_status fx8_uvh5_cut(struct fx8_uvh5_writer *writer, size_t n_dumps,
 enum fx8_status fx8_uvh5_close_handles(struct fx8_uvh5_writer *writer,
                                        struct fx8_error *error);
 
-/** Data/ at full size: flagged, zero weight, zero visibilities. */
+/** Data/ at full size: flagged, zero weight, zero visibilities; and the rows
+ *  of the columns along with it. */
 enum fx8_status fx8_uvh5_create_cubes(struct fx8_uvh5_writer *writer,
                                       struct fx8_error *error);
 

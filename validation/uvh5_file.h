@@ -10,7 +10,7 @@
 #include "validation/scratch.h"
 #include "validation/testing.h"
 
-enum { N_ANT = 4, N_BL = 10, MAX_CHAN = 300, MAX_TIMES = 1000 };
+enum { N_ANT = 4, N_BL = 10, MAX_CHAN = 300, MAX_TIMES = 4000 };
 
 /** Storage for a header: four antennas on the ground at Murchison. */
 struct fixture {
