@@ -6,6 +6,7 @@
  */
 #include <pthread.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "kernels/parallel.h"
 
@@ -18,6 +19,8 @@ static void add(void *context, size_t item, size_t thread)
 {
     struct sum *sum = context;
     (void)thread;
+    /* long enough for every thread to get items of its own */
+    nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
 #ifndef WITHOUT_GUARD
     pthread_mutex_lock(&sum->guard);
 #endif
@@ -30,7 +33,7 @@ static void add(void *context, size_t item, size_t thread)
 int main(void)
 {
     struct sum sum = {.guard = PTHREAD_MUTEX_INITIALIZER};
-    fx8_parallel_for(100000, 4, false, add, &sum);
+    fx8_parallel_for(64, 4, false, add, &sum);
     printf("# sum %ld\n", sum.value);
     return 0;
 }
