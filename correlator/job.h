@@ -21,8 +21,8 @@
 extern "C" {
 #endif
 
-/** Most warnings a job collects. */
-#define FX8_JOB_WARNINGS 8
+/** Most warnings a job collects: more than there are kinds of them. */
+#define FX8_JOB_WARNINGS 16
 
 /**
  * A resolved job.

@@ -16,6 +16,7 @@
 
 #include "config/shape.h"
 #include "kernels/clock.h"
+#include "correlator/baseline.h"
 #include "correlator/describe.h"
 #include "correlator/pipeline.h"
 #include "correlator/sink.h"
@@ -169,9 +170,9 @@ static enum fx8_status open_sink(struct run *run, struct fx8_error *error)
 {
     const struct fx8_plan *plan = &run->request->job->plan;
     const struct fx8_dump shape = {
-        .n_baselines = plan->n_antennas * (plan->n_antennas + 1) / 2,
+        .n_baselines = fx8_baseline_count(plan->n_antennas),
         .n_channels = plan->n_channels / plan->channel_average,
-        .n_products = plan->n_polarizations * plan->n_polarizations,
+        .n_products = fx8_baseline_products(plan->n_polarizations),
     };
     const struct fx8_sink_extras extras = {
         .n_inputs = run->request->job->n_inputs,
@@ -242,8 +243,6 @@ static enum fx8_status count_inputs(struct run *run, struct fx8_error *error)
     for (size_t input = 0; input < job->n_inputs; input++) {
         const int64_t dumps = run->dead_dumps[input];
         report->dead[input] = dumps == 0 ? 0 : dumps < report->n_dumps ? 1 : 2;
-        report->n_dead += report->dead[input] == 2;
-        report->n_partly_dead += report->dead[input] == 1;
         for (size_t c = 0; zero != NULL && c < n_channels; c++)
             report->n_zero_level += zero[input * n_channels + c];
     }

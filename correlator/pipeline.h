@@ -53,8 +53,6 @@ struct fx8_run_report {
     char backend[32], kernel[64], fft_plan[64];
     double clipped_fraction; /**< of valid spectra and channels */
     double valid_fraction;   /**< of spectra */
-    size_t n_dead;           /**< inputs dead in every dump */
-    size_t n_partly_dead;    /**< inputs dead in some dump */
     size_t n_zero_level;     /**< inputs and channels with gain 1 for want
                                   of power, on inputs that are not dead */
     uint8_t *dead;           /**< [n_inputs] 1: some dump, 2: every dump;

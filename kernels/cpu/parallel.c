@@ -5,7 +5,7 @@
  * The caller works too, and waits only for threads that are on an item: one
  * that the system has not scheduled yet holds nobody up, as it would at the
  * barrier that ends an OpenMP region.  With another process on the two cores of
- * the machine at hand, eight times as fast as such regions with their default
+ * the machine at hand, seven times as fast as such regions with their default
  * waiting.  And a thread that cannot be created is one fewer, not the end of
  * the process.
  */
