@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -48,6 +49,23 @@ int fx8_command_misuse(const struct fx8_command *command, const char *format,
     fprintf(stderr, "fx8: error: %s (see fx8 %s --help)\n", error.message,
             command->name);
     return fx8_exit_code(FX8_ERR_USAGE);
+}
+
+char *fx8_command_join(const char *first, char *const *items, size_t n)
+{
+    size_t size = strlen(first) + 1;
+    for (size_t i = 0; i < n; i++)
+        size += strlen(items[i]) + 1;
+    char *text = malloc(size);
+    if (text == NULL)
+        return NULL;
+    char *end = stpcpy(text, first);
+    for (size_t i = 0; i < n; i++) {
+        if (end != text)
+            *end++ = ' ';
+        end = stpcpy(end, items[i]);
+    }
+    return text;
 }
 
 int fx8_command_bad_option(const struct fx8_command *command, int option,

@@ -7,6 +7,7 @@
 #define FX8_CORRELATOR_COMMANDS_COMMAND_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "config/status.h"
 
@@ -41,6 +42,10 @@ void fx8_command_warning(const char *message);
 
 /** Print the help page of a command on stdout; returns 0. */
 int fx8_command_help(const struct fx8_command *command);
+
+/** One text of many, separated by blanks, for histories: `first` (none when
+ *  empty), then items [n].  The caller frees; NULL when memory is short. */
+char *fx8_command_join(const char *first, char *const *items, size_t n);
 
 /** Wrong use of a command: one line on stderr that ends in "(see fx8 NAME
  *  --help)"; returns 2. */

@@ -173,24 +173,6 @@ static char *name_with(const char *path, const char *word)
     return name;
 }
 
-/* Join texts with blanks, for the history. */
-static char *join(const char *first, char *const *items, size_t n)
-{
-    size_t size = strlen(first) + 1;
-    for (size_t i = 0; i < n; i++)
-        size += strlen(items[i]) + 1;
-    char *text = malloc(size);
-    if (text == NULL)
-        return NULL;
-    char *end = stpcpy(text, first);
-    for (size_t i = 0; i < n; i++) {
-        if (end != text)
-            *end++ = ' ';
-        end = stpcpy(end, items[i]);
-    }
-    return text;
-}
-
 /* Samples per read: a test may ask for odd blocks, results must not change. */
 static enum fx8_status block_samples(int64_t *samples, struct fx8_error *error)
 {
@@ -312,8 +294,8 @@ static enum fx8_status prepare(const struct arguments *arguments, int argc,
         (status = spare_inputs(arguments, work, files, n_files, error)) !=
             FX8_OK)
         return status;
-    work->command = join("fx8", argv, (size_t)argc);
-    work->input = join("", files, n_files);
+    work->command = fx8_command_join("fx8", argv, (size_t)argc);
+    work->input = fx8_command_join("", files, n_files);
     if (work->command == NULL || work->input == NULL)
         return out_of_memory(error);
     status = fx8_reader_open((const char *const *)files, n_files,

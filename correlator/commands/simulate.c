@@ -132,23 +132,6 @@ static int parse(int argc, char **argv, struct arguments *arguments)
     return 0;
 }
 
-/* The command line as one text; NULL when memory is short. */
-static char *join_command(int argc, char **argv)
-{
-    char *text = NULL;
-    size_t size;
-    FILE *stream = open_memstream(&text, &size);
-    if (stream == NULL)
-        return NULL;
-    fputs("fx8", stream);
-    for (int i = 0; i < argc; i++)
-        fprintf(stream, " %s", argv[i]);
-    if (fclose(stream) == 0)
-        return text;
-    free(text);
-    return NULL;
-}
-
 /* VOLTAGES.h5 -> VOLTAGES.true.uvh5; NULL when memory is short. */
 static char *name_truth(const char *output)
 {
@@ -486,7 +469,8 @@ static int run(int argc, char **argv)
                      &overrides, &error) != FX8_OK)
         return fx8_command_error(&error);
     arguments.overrides = overrides;
-    work.command = join_command(argc, argv); /* before getopt permutes */
+    work.command = fx8_command_join("fx8", argv,
+                                    (size_t)argc); /* before getopt permutes */
     int code = parse(argc, argv, &arguments);
     if (code == 0 && arguments.help)
         code = fx8_command_help(&fx8_command_simulate);
