@@ -9,13 +9,6 @@
 
 static const double radian = ERFA_DD2R; /* per degree */
 
-void fx8_site_reference(const struct fx8_site *site, double xyz_m[3])
-{
-    /* fails for an unknown ellipsoid only, and WGS84 is known */
-    (void)eraGd2gc(ERFA_WGS84, site->longitude_deg * radian,
-                   site->latitude_deg * radian, site->altitude_m, xyz_m);
-}
-
 void fx8_site_rotate(const struct fx8_site *site, const double enu[3],
                      double ecef[3])
 {

@@ -18,14 +18,6 @@ extern "C" {
 #define FX8_LIGHT_M_S 299792458.0
 
 /**
- * fx8_site_reference -- geocentric position of a site.
- *
- * Returned: xyz_m  double [3]  ECEF (ITRS axes), metres
- * Source:   ERFA eraGd2gc, WGS84
- */
-void fx8_site_reference(const struct fx8_site *site, double xyz_m[3]);
-
-/**
  * fx8_site_rotate -- a vector of the site (east, north, up) in ECEF axes.
  *
  * Given:    enu  double [3]  any unit, not moved to the site's position
