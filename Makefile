@@ -55,7 +55,7 @@ PROGRAM_SOURCES := \
 	$(filter-out $(LIBRARY_SOURCES),$(sort $(wildcard config/*.c io/*.c \
 	correlator/*.c correlator/commands/*.c)))
 TEST_SOURCES := $(sort $(wildcard validation/test_*.c))
-HEADERS := $(sort $(wildcard config/*.h kernels/*.h kernels/cpu/*.h io/*.h \
+HEADERS := $(sort $(wildcard config/*.h kernels/*.h kernels/cpu/*.h kernels/numeric/*.h io/*.h \
 	correlator/*.h correlator/commands/*.h validation/*.h))
 
 LIBRARY_OBJECTS := $(LIBRARY_SOURCES:%.c=$(BUILD)/%.o)

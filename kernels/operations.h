@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "config/status.h"
+#include "kernels/functions.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -110,6 +111,32 @@ struct fx8_correlate_fp32 {
     void (*fold)(size_t n_inputs, double *accumulator, double *sums);
 };
 
+/**
+ * Enclosing correlator of one channel: the FP32 correlator twice, rounded
+ * downwards and upwards in every step; as fx8_correlate_fp32 but for:
+ *
+ * Notes: 1) float sums are folded into double every `segment` spectra counted
+ *           from the first one of the call, FX8_MAX_FP32_PRODUCTS outside of
+ *           tests
+ *        2) the sums keep what the name says for each component: down <=
+ *           exact sum <= up, for the real numbers that the floats stand for
+ *        3) the order of operations is that of the level's fp32 correlator,
+ *           so that its sums lie between the two
+ *        4) finite spectra whose products do not overflow a float
+ */
+struct fx8_correlate_interval {
+    /** double items of an accumulator, both directions, for n_inputs. */
+    size_t (*accumulator_size)(size_t n_inputs);
+    void (*accumulate)(size_t n_inputs, size_t row_begin, size_t row_end,
+                       size_t n_times, const struct fx8_cf32 *x,
+                       size_t input_stride, size_t segment,
+                       double *accumulator);
+    /** Add the accumulator to down and up, double [pair][re, im] each, in
+     *  their directions, and empty it. */
+    void (*fold)(size_t n_inputs, double *accumulator, double *down,
+                 double *up);
+};
+
 /** One choice of every operation. */
 struct fx8_operations {
     /** Name of the level: "reference", "avx2", "avx512". */
@@ -183,6 +210,15 @@ struct fx8_operations {
 
     struct fx8_correlate_int8 int8;
     struct fx8_correlate_fp32 fp32;
+    struct fx8_correlate_interval interval;
+
+    /** The functions of post-processing, by mode. */
+    struct fx8_functions functions[FX8_N_FUNCTIONS_MODES];
+    struct fx8_half_functions half;
+
+    /** Every form of every function that the level offers. */
+    struct fx8_function_form forms[FX8_MAX_FUNCTION_FORMS];
+    size_t n_forms;
 };
 
 /** Number of levels compiled in; level 0 is the reference. */

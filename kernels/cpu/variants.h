@@ -45,6 +45,21 @@ void fx8_fill_count_reference(struct fx8_operations *operations);
 void fx8_fill_count_avx2(struct fx8_operations *operations);
 void fx8_fill_count_avx512(struct fx8_operations *operations);
 
+/** Entry interval. */
+void fx8_fill_interval_reference(struct fx8_operations *operations);
+void fx8_fill_interval_avx2(struct fx8_operations *operations);
+void fx8_fill_interval_avx512(struct fx8_operations *operations);
+
+/** Entries functions and forms. */
+void fx8_fill_functions_reference(struct fx8_operations *operations);
+void fx8_fill_functions_avx2(struct fx8_operations *operations);
+void fx8_fill_functions_avx512(struct fx8_operations *operations);
+
+/** Entry half. */
+void fx8_fill_half_reference(struct fx8_operations *operations);
+void fx8_fill_half_avx2(struct fx8_operations *operations);
+void fx8_fill_half_avx512(struct fx8_operations *operations);
+
 /** The reference itself, for the edges that a variant does not cover; as the
  *  entries of the same name. */
 void fx8_gather_reference(size_t n_inputs, size_t n_samples, size_t sample_size,

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "kernels/cpu/variants.h"
+
+void fx8_fill_interval_avx512(struct fx8_operations *operations)
+{
+    (void)operations;
+}
