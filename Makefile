@@ -7,6 +7,9 @@
 #   BUILD=build                     where everything built goes
 #   SAN=address,undefined           sanitizers; give them a BUILD of their own
 #   V=1                             show whole commands
+#   CUDA=auto|0|1                   use nvcc if there is one; never; must be
+#   NVCC, NVCC_FLAGS                the CUDA compiler; its flags, which come last
+#   SMS="90"                        architectures, instead of all it knows of ours
 #   prefix, bindir, libdir, includedir, DESTDIR   for install
 
 -include config.mk
@@ -58,9 +61,15 @@ TEST_SOURCES := $(sort $(wildcard validation/test_*.c))
 HEADERS := $(sort $(wildcard config/*.h kernels/*.h kernels/cpu/*.h kernels/numeric/*.h io/*.h \
 	correlator/*.h correlator/commands/*.h validation/*.h))
 
+# The error tables need no package: what they measure and what they are.
+NUMERICS_SOURCES := $(sort $(wildcard validation/numerics/*.c)) \
+	$(filter-out kernels/cpu/fft_fftw.c kernels/cpu/engine_cpu.c, \
+	$(filter config/status.c config/shape.c kernels/%,$(LIBRARY_SOURCES)))
+
 LIBRARY_OBJECTS := $(LIBRARY_SOURCES:%.c=$(BUILD)/%.o)
 PROGRAM_OBJECTS := $(PROGRAM_SOURCES:%.c=$(BUILD)/%.o)
 TEST_PROGRAMS := $(TEST_SOURCES:validation/%.c=$(BUILD)/%)
+NUMERICS_OBJECTS := $(NUMERICS_SOURCES:%.c=$(BUILD)/%.o)
 TESTED_OBJECTS := $(filter-out $(BUILD)/correlator/main.o,$(LIBRARY_OBJECTS) $(PROGRAM_OBJECTS))
 
 # Flags of the kernel variants, by the suffix of the file.
@@ -68,12 +77,39 @@ $(BUILD)/%_avx2.o: VARIANT := -mavx2 -mfma -mf16c -mpopcnt
 $(BUILD)/%_avx512.o: VARIANT := -mavx512f -mavx512bw -mavx512dq -mavx512vl \
 	-mavx512vnni -mfma -mpopcnt
 
+# --- CUDA: C objects never need it ---------------------------------------------
+
+CUDA ?= auto
+NVCC ?= $(shell command -v nvcc 2>/dev/null || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
+HAVE_NVCC = $(if $(filter-out 0,$(CUDA)),$(shell command -v '$(NVCC)' 2>/dev/null))
+nvcc_missing_text = fx8: CUDA=$(CUDA): no nvcc to use: neither on the path nor in \
+/usr/local/cuda/bin; NVCC= names one
+ifneq ($(words $(filter auto 0 1,$(CUDA))),1)
+$(error fx8: CUDA=$(CUDA): must be auto, 0 or 1)
+endif
+ifeq ($(CUDA),1)
+ifeq ($(HAVE_NVCC),)
+$(error $(nvcc_missing_text))
+endif
+endif
+
+# Machine code for these, as far as the compiler knows them (13 has dropped
+# the first two, 11.8 lacks the last two), and PTX for the cards between.
+SMS ?= $(filter $(patsubst sm_%,%,$(shell $(NVCC) --list-gpu-code)),61 70 75 80 86 89 90 100 120)
+PTX_SM ?= 80
+GENCODE = $(foreach sm,$(SMS),-gencode arch=compute_$(sm),code=sm_$(sm)) \
+	-gencode arch=compute_$(PTX_SM),code=compute_$(PTX_SM)
+NVCC_REQUIRED := -std=c++17 -I. -DFX8_VERSION='"$(VERSION)"' --fmad=false \
+	-Wno-deprecated-gpu-targets -Werror all-warnings \
+	-Xcompiler -ffp-contract=off,-fPIC,-pthread,-Wall,-Wextra,-Wshadow
+NVCC_FLAGS ?= -O3
+
 # --- build -------------------------------------------------------------------
 
 .PHONY: all
 all: $(BUILD)/fx8 $(BUILD)/libfx8.so ## build the program and the library
 
-ifneq ($(strip $(MISSING)),)
+ifneq ($(and $(strip $(MISSING)),$(filter-out %numerics %numerics-gpu,$(or $(MAKECMDGOALS),all))),)
 define missing_text
 fx8: missing: $(MISSING) (looked for with $(PKG_CONFIG)); \
 on Debian: apt-get install $(shell sed -n 's/^BUILD_PACKAGES="\(.*\)"/\1/p' validation/setup.sh 2>/dev/null); \
@@ -87,6 +123,7 @@ endif
 
 # The stamp changes when compiler or flags do, and rebuilds everything then.
 STAMP_TEXT := $(CC) $(REQUIRED) $(WARNINGS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS)
+NVCC_STAMP_TEXT = $(HAVE_NVCC) $(NVCC_REQUIRED) $(GENCODE) $(NVCC_FLAGS)
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' '$(subst ','\'',$(STAMP_TEXT))' | cmp -s - $@ || \
@@ -98,6 +135,17 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) $(REQUIRED) $(WARNINGS) $(PC_CFLAGS) $(VARIANT) \
 		$(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+
+$(BUILD)/nvcc-flags: FORCE
+	$(if $(HAVE_NVCC),,$(error $(nvcc_missing_text)))
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(subst ','\'',$(NVCC_STAMP_TEXT))' | cmp -s - $@ || \
+		printf '%s\n' '$(subst ','\'',$(NVCC_STAMP_TEXT))' > $@
+
+$(BUILD)/%.cu.o: %.cu $(BUILD)/nvcc-flags
+	@mkdir -p $(@D)
+	$(call say,NVCC,$<)$(NVCC) $(NVCC_REQUIRED) $(GENCODE) $(NVCC_FLAGS) \
+		-MMD -MP -MF $(@:.o=.d) -c $< -o $@
 
 $(BUILD)/fx8: $(LIBRARY_OBJECTS) $(PROGRAM_OBJECTS)
 	$(call say,LINK,$@)$(CC) $(LINK_FLAGS) $^ $(PC_LIBS) -ldl -lm $(LDFLAGS) -o $@
