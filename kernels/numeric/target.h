@@ -53,6 +53,12 @@ FX8_NUMERIC float fx8_bits_float(uint32_t bits)
 #endif
 }
 
+/** a where is_first, else b: both are computed, neither branches. */
+FX8_NUMERIC float fx8_select(int is_first, float a, float b)
+{
+    return is_first ? a : b;
+}
+
 /** a b + c, rounded once. */
 FX8_NUMERIC float fx8_fma(float a, float b, float c)
 {

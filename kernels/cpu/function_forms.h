@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * function_forms.h -- how a fill function enters a form of a function into
+ * the list of its level.
+ *
+ *     fx8_add_form(operations, "divide", "markstein", NULL, divide_markstein);
+ */
+#ifndef FX8_KERNELS_CPU_FUNCTION_FORMS_H
+#define FX8_KERNELS_CPU_FUNCTION_FORMS_H
+
+#include <assert.h>
+#include <string.h>
+
+#include "kernels/operations.h"
+
+/**
+ * fx8_add_form -- enter a form, or override the one that the level below has
+ * entered under the same two names.
+ *
+ * Given:    function, form  names as in kernels/numeric/bounds.h, static
+ *           unary, binary   one of them NULL
+ * Notes:    at most FX8_MAX_FUNCTION_FORMS forms, all known when compiled
+ */
+static inline void fx8_add_form(struct fx8_operations *operations,
+                                const char *function, const char *form,
+                                fx8_unary *unary, fx8_binary *binary)
+{
+    size_t at = 0;
+    while (at < operations->n_forms &&
+           (strcmp(operations->forms[at].function, function) != 0 ||
+            strcmp(operations->forms[at].form, form) != 0))
+        at++;
+    assert(at < FX8_MAX_FUNCTION_FORMS);
+    if (at == operations->n_forms)
+        operations->n_forms++;
+    operations->forms[at].function = function;
+    operations->forms[at].form = form;
+    operations->forms[at].unary = unary;
+    operations->forms[at].binary = binary;
+}
+
+#endif
