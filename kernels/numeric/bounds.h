@@ -34,8 +34,8 @@
 
 #include <float.h>
 
-/** The rows; see above. */
-/* clang-format off: a row is a line */
+/** The rows, one a line; see above. */
+/* clang-format off */
 #define FX8_NUMERIC_BOUNDS(row)                                                \
     row("host", "reciprocal", "ieee", 0.5, 6.0e-8, 0, -FLT_MAX, FLT_MAX, "")   \
     row("host", "reciprocal", "fast", 2.5, 3.0e-7, 0, -FLT_MAX, FLT_MAX, "")   \
