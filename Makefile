@@ -63,7 +63,7 @@ HEADERS := $(sort $(wildcard config/*.h kernels/*.h kernels/cpu/*.h kernels/nume
 
 # The error tables need no package: what they measure and what they are.
 NUMERICS_SOURCES := $(sort $(wildcard validation/numerics/*.c)) \
-	$(filter-out kernels/cpu/fft_fftw.c kernels/cpu/engine_cpu.c, \
+	$(filter-out %/fft_fftw.c %/engine_cpu.c %/channelize.c, \
 	$(filter config/status.c config/shape.c kernels/%,$(LIBRARY_SOURCES)))
 
 LIBRARY_OBJECTS := $(LIBRARY_SOURCES:%.c=$(BUILD)/%.o)
@@ -161,8 +161,13 @@ $(BUILD)/test_%: $(BUILD)/validation/test_%.o $(TESTED_OBJECTS)
 	$(call say,LINK,$@)$(CC) $(LINK_FLAGS) $^ $(PC_LIBS) $$($(PKG_CONFIG) --libs cmocka) \
 		-ldl -lm $(LDFLAGS) -o $@
 
+$(BUILD)/test_numeric_errors: $(filter-out %/main.o,$(filter $(BUILD)/validation/%,$(NUMERICS_OBJECTS)))
+
+$(BUILD)/numerics: $(NUMERICS_OBJECTS)
+	$(call say,LINK,$@)$(CC) $(LINK_FLAGS) $^ -lm $(LDFLAGS) -o $@
+
 -include $(LIBRARY_OBJECTS:.o=.d) $(PROGRAM_OBJECTS:.o=.d) \
-	$(TEST_SOURCES:%.c=$(BUILD)/%.d)
+	$(TEST_SOURCES:%.c=$(BUILD)/%.d) $(NUMERICS_OBJECTS:.o=.d)
 
 .PRECIOUS: $(BUILD)/%.o
 
@@ -179,6 +184,10 @@ demo: deps ## simulate and correlate a small array, end with figures to check
 .PHONY: bench
 bench: all ## measure the stages against this machine's own ceilings
 	$(Q)$(BUILD)/fx8 bench
+
+.PHONY: numerics
+numerics: $(BUILD)/numerics ## measure the errors of the functions over all floats
+	$(Q)$(BUILD)/numerics
 
 # --- proof: validation/run builds, runs and counts ---------------------------
 
