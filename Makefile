@@ -77,6 +77,10 @@ $(BUILD)/%_avx2.o: VARIANT := -mavx2 -mfma -mf16c -mpopcnt
 $(BUILD)/%_avx512.o: VARIANT := -mavx512f -mavx512bw -mavx512dq -mavx512vl \
 	-mavx512vnni -mfma -mpopcnt
 
+# Files whose arithmetic runs under a rounding mode that they set.
+$(BUILD)/kernels/cpu/interval_%.o $(BUILD)/kernels/postprocess_interval.o: \
+	ROUNDING := -frounding-math
+
 # --- CUDA: C objects never need it ---------------------------------------------
 
 CUDA ?= auto
@@ -134,7 +138,7 @@ FORCE:
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) $(REQUIRED) $(WARNINGS) $(PC_CFLAGS) $(VARIANT) \
-		$(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+		$(ROUNDING) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 
 $(BUILD)/nvcc-flags: FORCE
 	$(if $(HAVE_NVCC),,$(error $(nvcc_missing_text)))

@@ -19,10 +19,11 @@
 extern "C" {
 #endif
 
-/** Precisions an engine correlates in; both bits: two correlations of one
- *  channelisation. */
-#define FX8_ENGINE_INT8 1u
-#define FX8_ENGINE_FP32 2u
+/** Precisions an engine correlates in; several bits: as many correlations of
+ *  one channelisation.  INTERVAL: bounds of what FP32 sums. */
+#define FX8_ENGINE_INT8     1u
+#define FX8_ENGINE_FP32     2u
+#define FX8_ENGINE_INTERVAL 4u
 
 /**
  * What an engine is to do.  Copied by open(); the arrays need not outlive it.
@@ -38,7 +39,7 @@ struct fx8_engine_plan {
     const float *coefficients; /**< [n_taps][row]; NULL for method none */
     size_t n_inputs;           /**< N */
     int64_t spectra_per_dump;  /**< M */
-    unsigned precisions;       /**< FX8_ENGINE_INT8 | FX8_ENGINE_FP32 */
+    unsigned precisions;       /**< FX8_ENGINE_INT8, FP32, INTERVAL */
     const char *kernel;        /**< "auto" or a level of the engine */
     size_t n_threads;          /**< at least 1 */
     bool pin_threads;
@@ -80,12 +81,16 @@ struct fx8_engine_block {
  * sums_int8: int64  [n_channels][pair][re, im], conj(E_i) E_j; NULL unless
  *            INT8 was planned
  * sums_fp32: double [n_channels][pair][re, im]; NULL unless FP32
+ * sums_down: double, the same shape: no component is above the exact sum of
+ *            the float spectra; NULL unless INTERVAL
+ * sums_up:   likewise, below
  * counts:    int64  [pair] valid products
  * clips:     int64  [n_inputs][n_channels] valid spectra clamped
  */
 struct fx8_engine_dump {
     int64_t *sums_int8;
     double *sums_fp32;
+    double *sums_down, *sums_up;
     int64_t *counts;
     int64_t *clips;
 };
@@ -166,7 +171,8 @@ struct fx8_engine_operations {
      * export_spectra -- the spectra of the last block pushed, canonical order.
      *
      * Returned: int8  ci8  [n_channels][n_spectra][n_inputs], or NULL
-     *           fp32  cf32 [n_channels][n_spectra][n_inputs], or NULL
+     *           fp32  cf32 [n_channels][n_spectra][n_inputs], or NULL; those
+     *                 of INTERVAL too
      * Status:   FX8_ERR_USAGE when that precision was not planned
      */
     enum fx8_status (*export_spectra)(struct fx8_engine *engine,

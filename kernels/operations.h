@@ -116,13 +116,15 @@ struct fx8_correlate_fp32 {
  * downwards and upwards in every step; as fx8_correlate_fp32 but for:
  *
  * Notes: 1) float sums are folded into double every `segment` spectra counted
- *           from the first one of the call, FX8_MAX_FP32_PRODUCTS outside of
- *           tests
+ *           from the first one of the call: a multiple of FX8_GROUP,
+ *           FX8_MAX_FP32_PRODUCTS outside of tests
  *        2) the sums keep what the name says for each component: down <=
  *           exact sum <= up, for the real numbers that the floats stand for
  *        3) the order of operations is that of the level's fp32 correlator,
  *           so that its sums lie between the two
- *        4) finite spectra whose products do not overflow a float
+ *        4) finite spectra whose sums do not overflow a float
+ *        5) the caller's rounding mode does not matter and is as it was when
+ *           the call returns; subnormal numbers are not flushed to zero
  */
 struct fx8_correlate_interval {
     /** double items of an accumulator, both directions, for n_inputs. */

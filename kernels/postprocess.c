@@ -4,6 +4,7 @@
 #include "kernels/operations.h"
 #include "kernels/parallel.h"
 #include "kernels/postprocess.h"
+#include "kernels/postprocess_series.h"
 
 /* Rounding noise of a complex product with itself, in quantiser steps
  * squared: 1/12 for each of two components. */
@@ -25,108 +26,81 @@ struct context {
     const struct fx8_visibilities *results;
 };
 
-struct cell {
-    double re, im, nsamples;
-    bool is_flagged;
+struct value {
+    double re, im;
 };
 
-/* One product of one baseline: all that does not change from channel to
- * channel. */
-struct series {
+/* A series and what only these sums have. */
+struct source {
+    struct fx8_series series;
     const int64_t *sums_int8; /* of channel 0; one of the two is NULL */
     const double *sums_fp32;
-    size_t stride; /* from channel to channel */
-    double count, nsamples;
-    const float *gain_1, *gain_2;             /* [n_channels] or NULL */
-    const uint8_t *flag_channel;              /* [n_channels] */
-    const uint8_t *flag_cell_1, *flag_cell_2; /* [n_channels] or NULL */
-    bool is_flagged;                          /* in every channel */
-    bool is_auto, is_negated, removes_bias;
+    const float *gain_1, *gain_2; /* [n_channels] or NULL */
+    bool removes_bias;
 };
 
-static struct series open_series(const struct context *job,
+static struct source open_source(const struct context *job,
                                  const struct fx8_product *product)
 {
     const struct fx8_postprocess *plan = job->plan;
-    const int64_t count = job->counts[product->pair];
-    const size_t first = 2 * (size_t)product->pair;
-    const size_t row_1 = product->input_1 * plan->n_channels;
-    const size_t row_2 = product->input_2 * plan->n_channels;
     const bool is_int8 = job->sums_int8 != NULL;
     const bool has_gain = is_int8 && plan->gain != NULL;
-    const bool is_auto = product->input_1 == product->input_2;
-    return (struct series){
-        .sums_int8 = is_int8 ? job->sums_int8 + first : NULL,
-        .sums_fp32 = is_int8 ? NULL : job->sums_fp32 + first,
-        .stride = 2 * fx8_pair_count(plan->n_inputs),
-        .count = (double)count,
-        .nsamples = (double)count / (double)plan->spectra_per_dump,
-        .gain_1 = has_gain ? plan->gain + row_1 : NULL,
-        .gain_2 = has_gain ? plan->gain + row_2 : NULL,
-        .flag_channel = plan->flag_channel,
-        .flag_cell_1 = plan->flag_cell == NULL ? NULL : plan->flag_cell + row_1,
-        .flag_cell_2 = plan->flag_cell == NULL ? NULL : plan->flag_cell + row_2,
-        .is_flagged = plan->flag_input[product->input_1] ||
-                      plan->flag_input[product->input_2],
-        .is_auto = is_auto,
-        .is_negated = product->conjugate != plan->negate_imaginary,
-        .removes_bias = has_gain && is_auto && plan->remove_bias,
+    const struct fx8_series series =
+        fx8_series_open(plan, job->counts, product);
+    return (struct source){
+        .series = series,
+        .sums_int8 = is_int8 ? job->sums_int8 + series.first : NULL,
+        .sums_fp32 = is_int8 ? NULL : job->sums_fp32 + series.first,
+        .gain_1 =
+            has_gain ? plan->gain + product->input_1 * plan->n_channels : NULL,
+        .gain_2 =
+            has_gain ? plan->gain + product->input_2 * plan->n_channels : NULL,
+        .removes_bias = has_gain && series.is_auto && plan->remove_bias,
     };
 }
 
-static struct cell read_cell(const struct series *series, size_t channel)
+/* Of a series that has valid products. */
+static struct value read_value(const struct source *source, size_t channel)
 {
-    struct cell cell = {.is_flagged = true};
-    if (series->count == 0.0)
-        return cell;
+    const struct fx8_series *series = &source->series;
     const size_t at = channel * series->stride;
-    const bool is_int8 = series->sums_int8 != NULL;
-    double re = is_int8 ? (double)series->sums_int8[at] : series->sums_fp32[at];
+    const bool is_int8 = source->sums_int8 != NULL;
+    double re = is_int8 ? (double)source->sums_int8[at] : source->sums_fp32[at];
     double im =
-        is_int8 ? (double)series->sums_int8[at + 1] : series->sums_fp32[at + 1];
+        is_int8 ? (double)source->sums_int8[at + 1] : source->sums_fp32[at + 1];
     re /= series->count;
     im /= series->count;
-    if (series->removes_bias &&
+    if (source->removes_bias &&
         sqrt(fmax(re - ROUNDING_NOISE, 0.0) / 2.0) >= LEAST_LEVEL)
         re -= ROUNDING_NOISE;
-    if (series->gain_1 != NULL) {
+    if (source->gain_1 != NULL) {
         const double scale =
-            (double)series->gain_1[channel] * (double)series->gain_2[channel];
+            (double)source->gain_1[channel] * (double)source->gain_2[channel];
         re /= scale;
         im /= scale;
     }
-    cell.re = re;
-    cell.im = series->is_auto ? 0.0 : series->is_negated ? -im : im;
-    cell.nsamples = series->nsamples;
-    cell.is_flagged =
-        series->is_flagged || series->flag_channel[channel] ||
-        (series->flag_cell_1 != NULL &&
-         (series->flag_cell_1[channel] || series->flag_cell_2[channel]));
-    return cell;
+    return (struct value){re, series->is_auto      ? 0.0
+                              : series->is_negated ? -im
+                                                   : im};
 }
 
-/* Mean of n channels, of the unflagged ones where there are any. */
-static struct cell average_cells(const struct series *series,
-                                 size_t first_channel, size_t n)
+/* Mean of the channels of a group that are used. */
+static struct value mean_value(const struct source *source,
+                               const struct fx8_group *group)
 {
-    struct cell sums[2] = {0}; /* unflagged, flagged */
-    bool has_unflagged = false;
-    for (size_t k = 0; k < n; k++) {
-        const struct cell cell = read_cell(series, first_channel + k);
-        struct cell *sum = &sums[cell.is_flagged];
-        sum->re += cell.nsamples * cell.re;
-        sum->im += cell.nsamples * cell.im;
-        sum->nsamples += cell.nsamples;
-        has_unflagged = has_unflagged || !cell.is_flagged;
+    if (source->series.count == 0.0)
+        return (struct value){0.0, 0.0};
+    if (group->n == 1)
+        return read_value(source, group->first);
+    struct value sum = {0.0, 0.0};
+    for (size_t c = group->first; c < group->first + group->n; c++) {
+        if (!fx8_group_uses(group, &source->series, c))
+            continue;
+        const struct value value = read_value(source, c);
+        sum.re += value.re;
+        sum.im += value.im;
     }
-    struct cell mean = sums[!has_unflagged];
-    if (mean.nsamples > 0) {
-        mean.re /= mean.nsamples;
-        mean.im /= mean.nsamples;
-    }
-    mean.nsamples /= (double)n;
-    mean.is_flagged = !has_unflagged;
-    return mean;
+    return (struct value){sum.re / group->n_used, sum.im / group->n_used};
 }
 
 /* Channels [begin, end) of one product of one baseline. */
@@ -136,19 +110,19 @@ static void write_series(const struct context *job, size_t baseline,
     const struct fx8_postprocess *plan = job->plan;
     const struct fx8_visibilities *results = job->results;
     const size_t n = plan->channel_average;
-    const struct series series = open_series(
+    const struct source source = open_source(
         job, &plan->products[baseline * plan->n_products + product]);
     for (size_t channel = begin; channel < end; channel++) {
-        const struct cell cell = n == 1
-                                     ? read_cell(&series, channel)
-                                     : average_cells(&series, channel * n, n);
+        const struct fx8_group group =
+            fx8_group_open(&source.series, channel * n, n);
+        const struct value value = mean_value(&source, &group);
         const size_t at =
             (baseline * (plan->n_channels / n) + channel) * plan->n_products +
             product;
-        results->visibilities[2 * at] = (float)cell.re;
-        results->visibilities[2 * at + 1] = (float)cell.im;
-        results->flags[at] = cell.is_flagged;
-        results->nsamples[at] = (float)cell.nsamples;
+        results->visibilities[2 * at] = (float)value.re;
+        results->visibilities[2 * at + 1] = (float)value.im;
+        results->flags[at] = group.is_flagged;
+        results->nsamples[at] = group.nsamples;
     }
 }
 

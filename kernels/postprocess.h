@@ -64,10 +64,11 @@ struct fx8_visibilities {
  *              per real component), taken off parallel-hand autos where the
  *              level, sqrt(mean / 2) without the bias, is at least 1 step; the
  *              uniform model of rounding fails below; not clamped at 0
- *           3) average: mean of the unflagged channels of a group weighted by
- *              nsamples; nsamples is the sum over them divided by n; a group
- *              that is flagged throughout keeps its data, averaged alike over
- *              all of it, and is flagged
+ *           3) average: mean of the unflagged channels of a group, of equal
+ *              weight as nsamples is the same for all channels of a pair;
+ *              nsamples is the sum over them divided by n; a group that is
+ *              flagged throughout keeps its data, averaged alike over all of
+ *              it, and is flagged
  * Source:   DESIGN section 2, "Value written"
  */
 void fx8_postprocess_int8(const struct fx8_postprocess *plan,
@@ -79,6 +80,27 @@ void fx8_postprocess_int8(const struct fx8_postprocess *plan,
 void fx8_postprocess_fp32(const struct fx8_postprocess *plan,
                           const double *sums, const int64_t *counts,
                           const struct fx8_visibilities *results);
+
+/**
+ * fx8_postprocess_interval -- bounds of sums into bounds of visibilities.
+ *
+ * Given:    sums_down, sums_up  double [n_channels][pair][re, im], down <= up
+ *           counts              int64 [pair] valid products
+ * Returned: down, up  all elements set; flags and nsamples are those of
+ *                     fx8_postprocess_fp32()
+ * Numerics: the operations of fx8_postprocess_fp32() in the same order, each
+ *           rounded downwards and upwards: the exact mean of any sums between
+ *           the given ones lies between the results, and so does what
+ *           fx8_postprocess_fp32() makes of them; autos have an imaginary
+ *           part of exactly 0
+ * Notes:    gain and bias do not apply; the caller's rounding mode does not
+ *           matter to the values and is left as it was
+ */
+void fx8_postprocess_interval(const struct fx8_postprocess *plan,
+                              const double *sums_down, const double *sums_up,
+                              const int64_t *counts,
+                              const struct fx8_visibilities *down,
+                              const struct fx8_visibilities *up);
 
 #ifdef __cplusplus
 }

@@ -30,6 +30,7 @@ struct outcome {
     struct fx8_cf32 *x32;
     int64_t *sums8, *counts, *clips;
     double *sums32;
+    double *down, *up;
 };
 
 static const struct fx8_engine_operations *const cpu = &fx8_engine_cpu;
@@ -50,6 +51,8 @@ static inline void clear_outcome(struct outcome *o)
     free(o->x32);
     free(o->sums8);
     free(o->sums32);
+    free(o->down);
+    free(o->up);
     free(o->counts);
     free(o->clips);
 }
@@ -222,11 +225,15 @@ static inline struct outcome run_task(const struct task *task,
     const size_t inputs = task->plan.n_inputs;
     const bool int8 = (task->plan.precisions & FX8_ENGINE_INT8) != 0;
     const bool fp32 = (task->plan.precisions & FX8_ENGINE_FP32) != 0;
+    const bool interval = (task->plan.precisions & FX8_ENGINE_INTERVAL) != 0;
+    const size_t n_bytes = n_sums(task) * sizeof(double);
     struct outcome o = {
         .x8 = int8 ? exact(n_cells(task) * sizeof *o.x8) : NULL,
-        .x32 = fp32 ? exact(n_cells(task) * sizeof *o.x32) : NULL,
-        .sums8 = int8 ? exact(n_sums(task) * sizeof *o.sums8) : NULL,
-        .sums32 = fp32 ? exact(n_sums(task) * sizeof *o.sums32) : NULL,
+        .x32 = fp32 || interval ? exact(n_cells(task) * sizeof *o.x32) : NULL,
+        .sums8 = int8 ? exact(n_bytes) : NULL,
+        .sums32 = fp32 ? exact(n_bytes) : NULL,
+        .down = interval ? exact(n_bytes) : NULL,
+        .up = interval ? exact(n_bytes) : NULL,
         .counts = exact(fx8_pair_count(inputs) * sizeof *o.counts),
         .clips = exact(inputs * task->plan.bank.n_channels * sizeof *o.clips),
     };
@@ -239,7 +246,12 @@ static inline struct outcome run_task(const struct task *task,
                            &error),
              error);
     const size_t block = cpu->block_spectra(engine);
-    struct fx8_engine_dump dump = {o.sums8, o.sums32, o.counts, o.clips};
+    struct fx8_engine_dump dump = {.sums_int8 = o.sums8,
+                                   .sums_fp32 = o.sums32,
+                                   .sums_down = o.down,
+                                   .sums_up = o.up,
+                                   .counts = o.counts,
+                                   .clips = o.clips};
     const size_t head = block < task->n_spectra ? block : task->n_spectra;
     run_block(task, engine, 0, head, given, &o);
     must(cpu->finish_dump(engine, &dump, &error), error);

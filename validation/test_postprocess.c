@@ -154,19 +154,22 @@ static struct cell plain_mean(const struct task *task, size_t i, size_t j,
         return plain_cell(task, i, j, group, is_int8);
     for (int use_flagged = 0; use_flagged < 2; use_flagged++) {
         struct cell sum = {0, 0, 0, use_flagged};
+        double used = 0;
         for (size_t k = 0; k < n; k++) {
             const struct cell cell =
                 plain_cell(task, i, j, group * n + k, is_int8);
             if (cell.is_flagged != use_flagged)
                 continue;
-            sum.re += cell.re * cell.nsamples;
-            sum.im += cell.im * cell.nsamples;
-            sum.nsamples += cell.nsamples;
+            sum.re += cell.re;
+            sum.im += cell.im;
+            sum.nsamples = cell.nsamples; /* of all channels alike */
+            used++;
         }
-        if (sum.nsamples > 0)
-            return (struct cell){sum.re / sum.nsamples, sum.im / sum.nsamples,
-                                 sum.nsamples / (double)n, use_flagged};
+        if (used > 0)
+            return (struct cell){sum.re / used, sum.im / used,
+                                 sum.nsamples * used / (double)n, use_flagged};
     }
+    fail_msg("a group has neither flagged nor unflagged channels");
     return (struct cell){0, 0, 0, true};
 }
 

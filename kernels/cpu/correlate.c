@@ -44,11 +44,17 @@ static void correlate_item(void *context, size_t item, size_t thread)
             n_inputs, begin, end, job->n_times,
             engine->x8 + channel * engine->n_rows * engine->stride8,
             engine->stride8, engine->accumulator8 + channel * engine->size8);
-    if (engine->x32 != NULL)
+    if (engine->accumulator32 != NULL)
         engine->operations->fp32.accumulate(
             n_inputs, begin, end, job->n_times,
             engine->x32 + channel * engine->n_rows * engine->stride32,
             engine->stride32, engine->accumulator32 + channel * engine->size32);
+    if (engine->accumulator_interval != NULL)
+        engine->operations->interval.accumulate(
+            n_inputs, begin, end, job->n_times,
+            engine->x32 + channel * engine->n_rows * engine->stride32,
+            engine->stride32, FX8_MAX_FP32_PRODUCTS,
+            engine->accumulator_interval + channel * engine->size_interval);
 }
 
 void fx8_cpu_correlate(struct fx8_engine *engine, size_t n_spectra)
@@ -75,8 +81,9 @@ void fx8_cpu_correlate(struct fx8_engine *engine, size_t n_spectra)
 
 struct fold_context {
     struct fx8_engine *engine;
-    int64_t *sums8;
+    int64_t *sums8; /* NULL: not these; and so on */
     double *sums32;
+    double *down, *up;
     bool is_first; /* the sums hold nothing yet */
 };
 
@@ -100,6 +107,16 @@ static void fold_item(void *context, size_t channel, size_t thread)
         engine->operations->fp32.fold(
             n_inputs, engine->accumulator32 + channel * engine->size32, sums);
     }
+    if (job->down != NULL) {
+        double *down = job->down + channel * n_sums;
+        double *up = job->up + channel * n_sums;
+        memset(down, 0, n_sums * sizeof *down);
+        memset(up, 0, n_sums * sizeof *up);
+        engine->operations->interval.fold(n_inputs,
+                                          engine->accumulator_interval +
+                                              channel * engine->size_interval,
+                                          down, up);
+    }
 }
 
 static void fold(struct fold_context *context)
@@ -111,7 +128,8 @@ static void fold(struct fold_context *context)
 
 void fx8_cpu_fold_int8(struct fx8_engine *engine, int64_t *sums, bool is_first)
 {
-    fold(&(struct fold_context){engine, sums, NULL, is_first});
+    fold(&(struct fold_context){
+        .engine = engine, .sums8 = sums, .is_first = is_first});
     engine->unfolded = 0;
     if (sums == engine->folded8)
         engine->folded8_is_used = true;
@@ -119,5 +137,10 @@ void fx8_cpu_fold_int8(struct fx8_engine *engine, int64_t *sums, bool is_first)
 
 void fx8_cpu_fold_fp32(struct fx8_engine *engine, double *sums)
 {
-    fold(&(struct fold_context){engine, NULL, sums, true});
+    fold(&(struct fold_context){.engine = engine, .sums32 = sums});
+}
+
+void fx8_cpu_fold_interval(struct fx8_engine *engine, double *down, double *up)
+{
+    fold(&(struct fold_context){.engine = engine, .down = down, .up = up});
 }

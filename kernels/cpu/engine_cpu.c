@@ -33,7 +33,7 @@ static size_t spectrum_bytes(const struct fx8_engine *engine)
     size_t bytes = 0;
     if (engine->plan.precisions & FX8_ENGINE_INT8)
         bytes += sizeof(struct fx8_ci8);
-    if (engine->plan.precisions & FX8_ENGINE_FP32)
+    if (engine->plan.precisions & (FX8_ENGINE_FP32 | FX8_ENGINE_INTERVAL))
         bytes += sizeof(struct fx8_cf32);
     return fx8_product(engine->n_channels, engine->n_rows, bytes, 1);
 }
@@ -71,6 +71,8 @@ static void lay_out(struct fx8_engine *engine)
         engine->n_segments = n_groups;
     engine->size8 = engine->operations->int8.accumulator_size(plan->n_inputs);
     engine->size32 = engine->operations->fp32.accumulator_size(plan->n_inputs);
+    engine->size_interval =
+        engine->operations->interval.accumulator_size(plan->n_inputs);
     engine->fft_batch = fx8_fft_batch(plan->bank.fft_length);
 }
 
@@ -82,6 +84,7 @@ static enum fx8_status allocate(struct fx8_engine *engine,
     const size_t pairs = fx8_pair_count(inputs);
     const bool int8 = (plan->precisions & FX8_ENGINE_INT8) != 0;
     const bool fp32 = (plan->precisions & FX8_ENGINE_FP32) != 0;
+    const bool interval = (plan->precisions & FX8_ENGINE_INTERVAL) != 0;
     const bool bank = engine->has_filterbank;
     const bool is_long =
         plan->spectra_per_dump > FX8_MAX_INT32_SPECTRA - (int64_t)MOST_SPECTRA;
@@ -97,11 +100,14 @@ static enum fx8_status allocate(struct fx8_engine *engine,
          int8 ? sizeof(struct fx8_ci8) : 0},
         {&engine->x32,
          fx8_product(channels, engine->n_rows, engine->stride32, 1),
-         fp32 ? sizeof(struct fx8_cf32) : 0},
+         fp32 || interval ? sizeof(struct fx8_cf32) : 0},
         {&engine->accumulator8, fx8_product(channels, engine->size8, 1, 1),
          int8 ? sizeof(int32_t) : 0},
         {&engine->accumulator32, fx8_product(channels, engine->size32, 1, 1),
          fp32 ? sizeof(double) : 0},
+        {&engine->accumulator_interval,
+         fx8_product(channels, engine->size_interval, 1, 1),
+         interval ? sizeof(double) : 0},
         {&engine->folded8, fx8_product(channels, pairs, 2, 1),
          int8 && is_long ? sizeof(int64_t) : 0},
         {&engine->counts, pairs, sizeof(int64_t)},
@@ -157,6 +163,7 @@ static void cpu_close(struct fx8_engine **engine)
     free(e->x32);
     free(e->accumulator8);
     free(e->accumulator32);
+    free(e->accumulator_interval);
     free(e->folded8);
     free(e->counts);
     free(e->clips);
@@ -312,8 +319,10 @@ static enum fx8_status cpu_finish_dump(struct fx8_engine *engine,
             }
         engine->folded8_is_used = false;
     }
-    if (engine->x32 != NULL)
+    if (engine->accumulator32 != NULL)
         fx8_cpu_fold_fp32(engine, dump->sums_fp32);
+    if (engine->accumulator_interval != NULL)
+        fx8_cpu_fold_interval(engine, dump->sums_down, dump->sums_up);
     for (size_t pair = 0; pair < pairs; pair++) {
         dump->counts[pair] = engine->counts[pair] + engine->count_all;
         engine->counts[pair] = 0;

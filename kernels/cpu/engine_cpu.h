@@ -14,7 +14,7 @@
  *
  * Spectra of one block, X-engine order (times fastest, a row per input):
  *   x8   ci8  [n_channels][n_rows][stride8]
- *   x32  cf32 [n_channels][n_rows][stride32]
+ *   x32  cf32 [n_channels][n_rows][stride32], of FP32 and INTERVAL
  */
 struct fx8_engine {
     struct fx8_engine_plan plan;
@@ -36,8 +36,10 @@ struct fx8_engine {
     size_t size8, size32;  /* accumulator items of one channel */
     int32_t *accumulator8; /* [n_channels][size8] */
     double *accumulator32; /* [n_channels][size32] */
-    int64_t *folded8;      /* [n_channels][pair][2], only for long dumps */
-    int64_t unfolded;      /* spectra in accumulator8 */
+    size_t size_interval;
+    double *accumulator_interval; /* [n_channels][size_interval] */
+    int64_t *folded8; /* [n_channels][pair][2], only for long dumps */
+    int64_t unfolded; /* spectra in accumulator8 */
     bool folded8_is_used;
     int64_t *counts;   /* [pair] where masks differed */
     int64_t count_all; /* spectra valid on every input */
@@ -67,5 +69,8 @@ void fx8_cpu_fold_int8(struct fx8_engine *engine, int64_t *sums, bool is_first);
 
 /** Fold accumulator32 into sums double [n_channels][pair][2], replaced. */
 void fx8_cpu_fold_fp32(struct fx8_engine *engine, double *sums);
+
+/** Fold accumulator_interval into down and up, the same shape each. */
+void fx8_cpu_fold_interval(struct fx8_engine *engine, double *down, double *up);
 
 #endif

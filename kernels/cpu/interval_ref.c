@@ -1,7 +1,125 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * interval_ref.c -- the enclosing correlator as its definition: the plain FP32
+ * correlator of correlate_ref.c, once with every operation rounded downwards,
+ * once upwards.  Rounding is monotonic, so that its sums, rounded to nearest
+ * in the same order, lie between.
+ *
+ * The direction is the CPU's rounding mode.  Threads have their own; a
+ * function here sets it and puts back what it found before it returns.  The
+ * arithmetic stands in functions of their own, never inlined, which reach
+ * their operands and results through memory only: no compiler may move that
+ * across the call which sets the mode.  The Makefile adds -frounding-math, as
+ * (-a) b is not -(a b) here.
+ *
+ * Its accumulator is [direction][pair][re, im], pairs in the order of
+ * fx8_pair_index().
+ */
+#include <fenv.h>
+
 #include "kernels/cpu/variants.h"
+
+/** The directions, in the order of the accumulator. */
+static const int directions[2] = {FE_DOWNWARD, FE_UPWARD};
+
+/** What accumulate() is given. */
+struct work {
+    size_t n_inputs, row_begin, row_end, n_times;
+    const struct fx8_cf32 *x;
+    size_t input_stride, segment;
+};
+
+static size_t one_direction(size_t n_inputs)
+{
+    return 2 * fx8_pair_count(n_inputs);
+}
+
+static size_t accumulator_size(size_t n_inputs)
+{
+    return 2 * one_direction(n_inputs);
+}
+
+/** Add one segment of a pair, in the rounding mode at hand.  The sign of a
+ *  product is changed on an operand: on the product it would turn the
+ *  direction round. */
+static void add_segment(size_t n_times, const struct fx8_cf32 *a,
+                        const struct fx8_cf32 *b, double sum[2])
+{
+    float re = 0.0f;
+    float im = 0.0f;
+
+    for (size_t t = 0; t < n_times; t++) {
+        re += a[t].re * b[t].re + a[t].im * b[t].im;
+        im += a[t].im * b[t].re + -a[t].re * b[t].im;
+    }
+    sum[0] += (double)re;
+    sum[1] += (double)im;
+}
+
+/** One direction, in the rounding mode at hand. */
+__attribute__((noinline)) static void add_rows(const struct work *work,
+                                               double *sums)
+{
+    size_t last = work->row_end * FX8_ROW_BLOCK;
+
+    if (last > work->n_inputs)
+        last = work->n_inputs;
+    for (size_t j = work->row_begin * FX8_ROW_BLOCK; j < last; j++) {
+        for (size_t i = 0; i <= j; i++) {
+            const struct fx8_cf32 *a = work->x + j * work->input_stride;
+            const struct fx8_cf32 *b = work->x + i * work->input_stride;
+            double *sum = sums + 2 * fx8_pair_index(i, j);
+
+            for (size_t t = 0; t < work->n_times; t += work->segment) {
+                size_t left = work->n_times - t;
+
+                add_segment(left < work->segment ? left : work->segment, a + t,
+                            b + t, sum);
+            }
+        }
+    }
+}
+
+static void accumulate(size_t n_inputs, size_t row_begin, size_t row_end,
+                       size_t n_times, const struct fx8_cf32 *x,
+                       size_t input_stride, size_t segment, double *accumulator)
+{
+    const struct work work = {n_inputs, row_begin,    row_end, n_times,
+                              x,        input_stride, segment};
+    const int mode = fegetround();
+
+    for (size_t d = 0; d < 2; d++) {
+        fesetround(directions[d]);
+        add_rows(&work, accumulator + d * one_direction(n_inputs));
+    }
+    fesetround(mode);
+}
+
+/** Add n items to the sums and empty them, in the rounding mode at hand. */
+__attribute__((noinline)) static void add_items(size_t n, double *items,
+                                                double *sums)
+{
+    for (size_t k = 0; k < n; k++) {
+        sums[k] += items[k];
+        items[k] = 0.0;
+    }
+}
+
+static void fold(size_t n_inputs, double *accumulator, double *down, double *up)
+{
+    const size_t n = one_direction(n_inputs);
+    const int mode = fegetround();
+
+    fesetround(FE_DOWNWARD);
+    add_items(n, accumulator, down);
+    fesetround(FE_UPWARD);
+    add_items(n, accumulator + n, up);
+    fesetround(mode);
+}
 
 void fx8_fill_interval_reference(struct fx8_operations *operations)
 {
-    (void)operations;
+    operations->interval.accumulator_size = accumulator_size;
+    operations->interval.accumulate = accumulate;
+    operations->interval.fold = fold;
 }

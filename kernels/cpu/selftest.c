@@ -22,7 +22,7 @@ enum {
 
 /* Bytes that hold any input, and any result, of any trial. */
 #define DATA_BYTES   ((size_t)N_PADDED * N_TIMES * sizeof(struct fx8_cf32))
-#define RESULT_BYTES ((size_t)N_PAIRS * 2 * sizeof(double))
+#define RESULT_BYTES ((size_t)N_PAIRS * 2 * 2 * sizeof(double))
 
 /** Memory of one trial; every part on a line of its own. */
 struct trial {
@@ -126,13 +126,33 @@ static void run_fp32(const struct fx8_operations *operations,
     free(accumulator);
 }
 
+/* Sums of these integers are exact, rounded either way; a zero may have either
+ * sign. */
+static void run_interval(const struct fx8_operations *operations,
+                         const struct trial *trial, uint8_t *result)
+{
+    double *sums = (void *)result;
+    void *accumulator;
+    if (fx8_allocate(operations->interval.accumulator_size(N_INPUTS),
+                     sizeof(double), "a trial", &accumulator, NULL) != FX8_OK)
+        return;
+    operations->interval.accumulate(N_INPUTS, 0, N_PADDED / FX8_ROW_BLOCK,
+                                    N_TIMES, (const void *)trial->floats,
+                                    N_TIMES, FX8_GROUP, accumulator);
+    operations->interval.fold(N_INPUTS, accumulator, sums, sums + 2 * N_PAIRS);
+    for (int k = 0; k < 4 * N_PAIRS; k++)
+        sums[k] += 0.0;
+    free(accumulator);
+}
+
 static const struct {
     const char *name;
     run_operation *run;
 } trials[] = {
-    {"gather", run_gather}, {"fir", run_fir},     {"quantise", run_quantise},
-    {"turn", run_turn},     {"count", run_count}, {"int8", run_int8},
-    {"fp32", run_fp32},
+    {"gather", run_gather},     {"fir", run_fir},
+    {"quantise", run_quantise}, {"turn", run_turn},
+    {"count", run_count},       {"int8", run_int8},
+    {"fp32", run_fp32},         {"interval", run_interval},
 };
 
 const char *fx8_operations_disagreement(const struct fx8_operations *reference,

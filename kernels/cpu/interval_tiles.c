@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <fenv.h>
+#include <string.h>
+
+#include "kernels/cpu/interval_tiles.h"
+
+size_t fx8_interval_tile_size(size_t n_inputs)
+{
+    return 2 * fx8_tile_offset(fx8_tile_row_blocks(n_inputs));
+}
+
+/** First double of row j, column 0. */
+static size_t row_items(size_t j)
+{
+    return 2 * fx8_tile_offset(j / FX8_ROW_BLOCK) + 2 * (j % FX8_ROW_BLOCK);
+}
+
+/** Add `sign` times one of the bounds to its sums, in the rounding mode at
+ *  hand.  The imaginary part of an input with itself is zero and not looked
+ *  at. */
+__attribute__((noinline)) static void add_bound(size_t n_inputs,
+                                                const double *items,
+                                                double sign, double *sums)
+{
+    for (size_t j = 0; j < n_inputs; j++) {
+        const double *item = items + row_items(j);
+
+        for (size_t i = 0; i < j; i++, item += FX8_INTERVAL_COLUMN, sums += 2) {
+            sums[0] += sign * item[0];
+            sums[1] += sign * item[1];
+        }
+        sums[0] += sign * item[0];
+        sums += 2;
+    }
+}
+
+void fx8_interval_tile_fold(size_t n_inputs, double *accumulator, double *down,
+                            double *up)
+{
+    const int mode = fegetround();
+
+    fesetround(FE_DOWNWARD);
+    add_bound(n_inputs, accumulator + FX8_TILE_COLUMN, -1.0, down);
+    fesetround(FE_UPWARD);
+    add_bound(n_inputs, accumulator, 1.0, up);
+    fesetround(mode);
+    memset(accumulator, 0,
+           fx8_interval_tile_size(n_inputs) * sizeof(*accumulator));
+}

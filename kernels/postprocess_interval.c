@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * postprocess_interval.c -- from bounds of sums to bounds of visibilities: the
+ * operations of postprocess.c in their order, each rounded in the direction of
+ * its bound, the conversion to float included.
+ *
+ * Threads have a rounding mode of their own: it is set around the values of an
+ * antenna and put back; flags and weights are formed before, so that they are
+ * those of every other result.  The arithmetic reaches sums and results
+ * through memory, in a function that is never inlined, so that no compiler may
+ * move it across the call which sets the mode; the Makefile adds
+ * -frounding-math.
+ */
+#include <fenv.h>
+
+#include "kernels/parallel.h"
+#include "kernels/postprocess_series.h"
+
+struct context {
+    const struct fx8_postprocess *plan;
+    const double *sums[2]; /* down, up */
+    const int64_t *counts;
+    const struct fx8_visibilities *results[2]; /* likewise */
+};
+
+static const int directions[2] = {FE_DOWNWARD, FE_UPWARD};
+
+/* Mean of one component over the channels of a group that are used, in the
+ * rounding mode at hand.  The sign is changed first, where that is exact. */
+static double mean(const struct fx8_series *series,
+                   const struct fx8_group *group, const double *sums,
+                   double sign)
+{
+    double sum = 0.0;
+    for (size_t c = group->first; c < group->first + group->n; c++)
+        if (fx8_group_uses(group, series, c))
+            sum += sign * sums[c * series->stride] / series->count;
+    return sum / group->n_used;
+}
+
+/* Flags and weights of one product of one baseline, in both results. */
+static void write_weights(const struct context *job, size_t baseline,
+                          size_t product)
+{
+    const struct fx8_postprocess *plan = job->plan;
+    const size_t n = plan->channel_average;
+    const size_t n_channels = plan->n_channels / n;
+    const struct fx8_series series =
+        fx8_series_open(plan, job->counts,
+                        &plan->products[baseline * plan->n_products + product]);
+    for (size_t channel = 0; channel < n_channels; channel++) {
+        const struct fx8_group group = fx8_group_open(&series, channel * n, n);
+        const size_t at =
+            (baseline * n_channels + channel) * plan->n_products + product;
+        for (size_t bound = 0; bound < 2; bound++) {
+            job->results[bound]->flags[at] = group.is_flagged;
+            job->results[bound]->nsamples[at] = group.nsamples;
+        }
+    }
+}
+
+/* One bound of one product of one baseline, in its rounding mode.  The
+ * imaginary part of a product that is stored the other way round is minus the
+ * opposite bound. */
+__attribute__((noinline)) static void write_values(const struct context *job,
+                                                   size_t bound,
+                                                   size_t baseline,
+                                                   size_t product)
+{
+    const struct fx8_postprocess *plan = job->plan;
+    const size_t n = plan->channel_average;
+    const size_t n_channels = plan->n_channels / n;
+    const struct fx8_series series =
+        fx8_series_open(plan, job->counts,
+                        &plan->products[baseline * plan->n_products + product]);
+    const double *re = job->sums[bound] + series.first;
+    const double *im =
+        job->sums[series.is_negated ? 1 - bound : bound] + series.first + 1;
+    const double sign = series.is_negated ? -1.0 : 1.0;
+    for (size_t channel = 0; channel < n_channels; channel++) {
+        const struct fx8_group group = fx8_group_open(&series, channel * n, n);
+        const size_t at =
+            (baseline * n_channels + channel) * plan->n_products + product;
+        float *value = job->results[bound]->visibilities + 2 * at;
+        value[0] = value[1] = 0.0f;
+        if (series.count == 0.0)
+            continue;
+        value[0] = (float)mean(&series, &group, re, 1.0);
+        if (!series.is_auto)
+            value[1] = (float)mean(&series, &group, im, sign);
+    }
+}
+
+/* All baselines that start on one antenna: they stand side by side. */
+static void process_antenna(void *context, size_t antenna_1, size_t thread)
+{
+    (void)thread;
+    const struct context *job = context;
+    const size_t n_antennas = job->plan->n_antennas;
+    const size_t begin = antenna_1 * (2 * n_antennas - antenna_1 + 1) / 2;
+    const size_t end = begin + n_antennas - antenna_1;
+    const size_t n_products = job->plan->n_products;
+    for (size_t baseline = begin; baseline < end; baseline++)
+        for (size_t product = 0; product < n_products; product++)
+            write_weights(job, baseline, product);
+    const int mode = fegetround();
+    for (size_t bound = 0; bound < 2; bound++) {
+        fesetround(directions[bound]);
+        for (size_t baseline = begin; baseline < end; baseline++)
+            for (size_t product = 0; product < n_products; product++)
+                write_values(job, bound, baseline, product);
+    }
+    fesetround(mode);
+}
+
+void fx8_postprocess_interval(const struct fx8_postprocess *plan,
+                              const double *sums_down, const double *sums_up,
+                              const int64_t *counts,
+                              const struct fx8_visibilities *down,
+                              const struct fx8_visibilities *up)
+{
+    struct context job = {plan, {sums_down, sums_up}, counts, {down, up}};
+    fx8_parallel_for(plan->n_antennas, plan->n_threads, plan->pin_threads,
+                     process_antenna, &job);
+}
