@@ -119,6 +119,8 @@ def plant(entry):
     finally:
         for name, copy in kept:
             os.replace(copy, name)
+        if path.endswith(".h"):
+            os.utime(path)  # compile again what was compiled with the fault
 
 
 def main():

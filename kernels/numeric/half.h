@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * half.h -- IEEE half precision in portable arithmetic: the definition that
+ * the vector and device variants are compared with.
+ *
+ * A half is held as its 16 bits: sign, 5 bits of exponent (bias 15), 10 of
+ * fraction.  Normal from 2^-14 to 65504, subnormal in steps of 2^-24 below.
+ *
+ * Notes: 1) the largest float that rounds to zero is 0x33000000 = 2^-25: it
+ *           lies half way between 0 and 2^-24, and 0 is the even one.  The
+ *           first that does not is its successor 0x33000001.  A published
+ *           listing gives 0x32ffffff, the predecessor, which is so only
+ *           where ties leave zero; F16C and this file agree on 2^-25
+ *           (validation/test_half.c, edges_of_the_range)
+ *        2) the largest float that rounds to 65504 is 0x477fefff, the
+ *           predecessor of 65520: that tie goes to the even one, infinity
+ *        3) a NaN keeps its sign and the upper bits of its payload and becomes
+ *           quiet, as F16C does it; the device gives 0x7fff for every NaN.
+ *           Comparisons take any NaN for any other
+ *        4) the rounding mode is to nearest even, as everywhere outside of
+ *           the enclosing correlator
+ * Source: IEEE 754-2008, 3.4, 4.3.1
+ * Test: validation/test_half.c, all 2^32 floats
+ */
+#ifndef FX8_KERNELS_NUMERIC_HALF_H
+#define FX8_KERNELS_NUMERIC_HALF_H
+
+#include "kernels/numeric/target.h"
+
+/** Bits of a float in which it differs from the half of the same value: the
+ *  lower end of the fraction. */
+#define FX8_HALF_SHIFT 13
+
+/** 127 - 15 in the exponent of a float: the biases differ by it. */
+#define FX8_HALF_REBIAS 0x38000000
+
+/** a where is_first is 1, b where it is 0, without a branch: as ?: it would
+ *  become one where a or b is the result of a float operation. */
+FX8_NUMERIC int32_t fx8_half_select(int is_first, int32_t a, int32_t b)
+{
+    return (a & -is_first) | (b & (is_first - 1));
+}
+
+/**
+ * fx8_half_from_float -- round to half, nearest even.
+ *
+ * Returned: bits of the half; infinity from 65520 up, a NaN for a NaN, the
+ *           sign of x in every case
+ * Numerics: bit-equal to F16C's vcvtps2ph for every float
+ */
+FX8_NUMERIC uint16_t fx8_half_from_float(float x)
+{
+    const uint32_t bits = fx8_float_bits(x);
+    const uint32_t sign = bits >> 16 & 0x8000;
+    const int32_t magnitude = (int32_t)(bits & 0x7fffffff);
+    const float positive = fx8_bits_float(bits & 0x7fffffff);
+
+    /* Adding half a step, less one unit if the bit to be kept is even,
+     * carries where rounding up is due, into the exponent if need be. */
+    const int32_t is_odd = magnitude >> FX8_HALF_SHIFT & 1;
+    const int32_t normal =
+        (magnitude - FX8_HALF_REBIAS + 0xfff + is_odd) >> FX8_HALF_SHIFT;
+    /* A float from 0.5 to 1 has steps of 2^-24, those of a subnormal half:
+     * the addition rounds, and its fraction is the number of steps. */
+    const int32_t subnormal =
+        (int32_t)fx8_float_bits(fx8_add(positive, 0.5f)) - 0x3f000000;
+    const int32_t nan = 0x7e00 | (magnitude >> FX8_HALF_SHIFT & 0x3ff);
+
+    int32_t half =
+        fx8_half_select(magnitude < 0x38800000 /* 2^-14 */, subnormal, normal);
+    half = fx8_half_select(magnitude >= 0x477ff000 /* 65520 */, 0x7c00, half);
+    half = fx8_half_select(magnitude > 0x7f800000 /* infinity */, nan, half);
+    return (uint16_t)(sign | (uint32_t)half);
+}
+
+/**
+ * fx8_half_to_float -- the value of a half.
+ *
+ * Numerics: exact; a NaN becomes quiet
+ */
+FX8_NUMERIC float fx8_half_to_float(uint16_t half)
+{
+    const uint32_t sign = (uint32_t)(half & 0x8000) << 16;
+    const int32_t magnitude = (half & 0x7fff) << FX8_HALF_SHIFT;
+
+    const int32_t normal = magnitude + FX8_HALF_REBIAS;
+    /* A subnormal has no leading one: put one there and take it off. */
+    const int32_t subnormal = (int32_t)fx8_float_bits(
+        fx8_add(fx8_bits_float((uint32_t)(magnitude + 0x38800000)), -0x1p-14f));
+    const int32_t special = (0x70000000 + magnitude) | (magnitude > 0x0f800000)
+                                                           << 22;
+
+    int32_t bits = fx8_half_select(magnitude < 0x00800000, subnormal, normal);
+    bits =
+        fx8_half_select(magnitude >= 0x0f800000 /* infinity */, special, bits);
+    return fx8_bits_float(sign | (uint32_t)bits);
+}
+
+/**
+ * fx8_half_round -- a double rounded once to half.
+ *
+ * Given:    x   zero, infinity, NaN, or 2^-126 <= |x| < 2^128
+ * Numerics: to float by cutting off, with the last bit set if anything was
+ *           cut off ("rounding to odd"): such a float is on the same side of
+ *           every half and of every tie as x, since it has more than two bits
+ *           beyond a half's, so that the second rounding decides alone
+ * Source:   Boldo and Melquiond, "Emulation of FMA and correctly rounded
+ *           sums", IEEE Trans. Computers 57 (2008) 462, theorem 1
+ */
+FX8_NUMERIC uint16_t fx8_half_round(double x)
+{
+    const uint64_t below = 0x1fffffff; /* what a float has no room for */
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits = (bits & ~below) | ((bits & below) != 0 ? below + 1 : 0);
+    memcpy(&x, &bits, sizeof x);
+    return fx8_half_from_float((float)x);
+}
+
+/**
+ * fx8_half_scale_add -- a x + b, all halves, rounded once: the twin of the
+ * device's __hfma, and of each half of __hfma2.
+ *
+ * Numerics: bit-equal to the exact a x + b rounded to half, signed zeros and
+ *           infinities by IEEE 754, any NaN for any NaN.
+ *           The product of 11-bit numbers is exact in double.  So is the sum
+ *           s = p + b, or rounding it to double changes nothing: if |s| >=
+ *           2^17, double and half agree on infinity.  Otherwise let p = m L,
+ *           |m| < 2^22, L >= 2^-48 the product of the units of a and x, and b
+ *           a multiple of 2^-24.  s is a multiple of the smaller unit, and
+ *           inexact only if that is below |s| 2^-53 < 2^-36, so is L.  Then
+ *           |p| < 2^22 L < 2^-31 |s|: s and its double are within 2^-30 |b|
+ *           of b, a half, while the nearest tie is 2^-13 |b| away: both round
+ *           to b.  fx8_half_round() adds no second rounding; |s| is 0 or at
+ *           least 2^-48, and below 2^33
+ * Source:   IEEE 754-2008, 5.4.1, fusedMultiplyAdd
+ */
+FX8_NUMERIC uint16_t fx8_half_scale_add(uint16_t a, uint16_t x, uint16_t b)
+{
+    const double product =
+        (double)fx8_half_to_float(a) * (double)fx8_half_to_float(x);
+    return fx8_half_round(product + (double)fx8_half_to_float(b));
+}
+
+#endif
