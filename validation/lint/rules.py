@@ -30,7 +30,7 @@ KEPT_HEADERS = (
     (r"hdf5(_hl)?\.h|H5\w*\.h", ("io/", "validation/")),
     (r"fftw3\.h", ("kernels/cpu/fft_fftw.c",)),
     (r"ini\.h", ("config/",)),
-    (r"cuda\w*\.h|cufft\w*\.h|mma\.h", ("kernels/cuda/",)),
+    (r"cuda\w*\.h|cufft\w*\.h|mma\.h", ("kernels/cuda/", "validation/")),
     (r"\w*intrin\.h", ("kernels/",)),
 )
 # libfx8 needs nothing that belongs to the program.

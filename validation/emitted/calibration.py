@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which instructions are floating-point ones, found out and not looked up.
+
+calibration.cu holds every operation 4 and 12 times: the instruction of which
+the longer kernel has 8 more is the operation.  What its integer kernels hold is
+no floating-point instruction.  What is neither is unknown, and never counted
+in silence.
+"""
+import collections
+
+SHORT, LONG = 4, 12
+GROWTH = LONG - SHORT
+
+# Operation, floating-point instructions in a step, the first architecture that
+# has it.  The half-precision sums come first: from sm_80 on HFMA2 has a second
+# form that does a part of them, and moves constants too.
+OPERATIONS = (
+    ("hfma2", 1, 75),
+    ("hadd2", 1, 75),
+    ("hmul2", 1, 75),
+    ("hset2", 2, 75),
+    ("hmnmx2", 2, 80),
+    ("fadd", 1, 75),
+    ("fmul", 1, 75),
+    ("ffma", 1, 75),
+    ("fmnmx", 2, 75),
+    ("fsetp", 2, 75),
+    ("fsel", 3, 75),
+    ("fset", 2, 75),
+    ("frnd", 2, 75),
+    ("f2i", 2, 75),
+    ("i2f", 2, 75),
+    ("f2f", 2, 75),
+    ("f2fp", 2, 80),
+    ("dadd", 1, 75),
+    ("dmul", 1, 75),
+    ("dfma", 1, 75),
+    ("dsetp", 2, 75),
+    ("f2d", 3, 75),
+)
+# Functions of the multi-function unit; a step has one addition beside it, and
+# sine and cosine a product with 1 / (2 pi).
+UNITS = {"rcp": 2, "rsq": 2, "sqrt": 2, "ex2": 2, "lg2": 2, "sin": 3, "cos": 3,
+         "tanh": 2}
+# A division by the compiler: a reciprocal, five fused multiply-adds, a check.
+DIVISION = ("fchk", 7)
+DOUBLE = ("DADD", "DMUL", "DFMA", "DSETP", "F2D")
+
+
+class CalibrationError(Exception):
+    """The compiler made something else of a calibrating kernel."""
+
+
+class Count:
+    """Floating-point instructions, and the unknown ones."""
+
+    def __init__(self):
+        self.operations = collections.Counter()
+        self.units = collections.Counter()
+        self.unknown = collections.Counter()
+
+    @property
+    def total(self):
+        return self.operations.total()
+
+
+class Decoder:
+    """What the base of an instruction means on one architecture."""
+
+    def __init__(self, kernels, architecture):
+        self.kernels = kernels
+        self.names = {}
+        self.units = {}
+        self.other = set()
+        self._learn(*OPERATIONS[0][:2], most=2)
+        self._learn_other()
+        for name, size, since in OPERATIONS[1:]:
+            if architecture >= since:
+                self._learn(name, size)
+        for name, size in UNITS.items():
+            self._learn_unit(name, size)
+        self._learn(*DIVISION)
+
+    def _bases(self, instructions):
+        """How many there are of each, moves left out."""
+        return collections.Counter(i.base for i in instructions
+                                   if not self._moves(i))
+
+    def _growth(self, kernel):
+        grown, short = (self._bases(
+            self.kernels[f"calibrate_{kernel}_{times}"].instructions)
+            for times in (LONG, SHORT))
+        grown.subtract(short)
+        return {base: n for base, n in grown.items()
+                if n > 0 and base not in self.other}
+
+    def _learn(self, name, size, most=1, kernel=None):
+        """Name what is new among what grew; everything that grew is that or
+        known, and is as many as expected."""
+        grown = self._growth(kernel or name)
+        new = [base for base in grown if base not in self.names]
+        if not 1 <= len(new) <= most or sum(grown.values()) != size * GROWTH:
+            raise CalibrationError(f"{name}: {self._words(grown)}, expected "
+                                   f"{size * GROWTH}, one of them new")
+        for base in new:
+            self.names[base] = name.upper()
+
+    def _learn_unit(self, name, size):
+        kernel = f"mufu_{name}"
+        if "MUFU" in self.names.values():
+            grown = self._growth(kernel)
+            if sum(grown.values()) != size * GROWTH:
+                raise CalibrationError(f"{name}: {self._words(grown)}")
+        else:
+            self._learn("mufu", size, kernel=kernel)
+        found = collections.Counter(
+            i.unit_function
+            for i in self.kernels[f"calibrate_{kernel}_{LONG}"].instructions
+            if self.names.get(i.base) == "MUFU")
+        if list(found.values()) != [LONG] or set(found) & set(self.units):
+            raise CalibrationError(f"{name}: functions {dict(found)}")
+        self.units[found.popitem()[0]] = name.upper()
+
+    def _learn_other(self):
+        """Everything in the integer kernels is no floating-point one."""
+        for name, kernel in self.kernels.items():
+            if name.startswith("integer_"):
+                for part in (kernel.instructions, *kernel.functions.values()):
+                    self.other |= set(self._bases(part))
+
+    def _moves(self, instruction):
+        """Whether HFMA2 moves a constant: nothing times something, plus it."""
+        return (self.names.get(instruction.base) == "HFMA2"
+                and instruction.first_is_zero)
+
+    def _words(self, grown):
+        return ", ".join(f"{n} {self.names.get(base, hex(base))}"
+                         for base, n in sorted(grown.items())) or "nothing"
+
+    def count(self, instructions):
+        """Count the floating-point ones among instructions."""
+        found = Count()
+        for instruction in instructions:
+            base = instruction.base
+            if base in self.names:
+                if not self._moves(instruction):
+                    found.operations[self.names[base]] += 1
+            elif base not in self.other:
+                found.unknown[hex(base)] += 1
+            if self.names.get(base) == "MUFU":
+                unit = instruction.unit_function
+                found.units[self.units.get(unit, hex(unit))] += 1
+        return found

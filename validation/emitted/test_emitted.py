@@ -1,0 +1,395 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the CUDA compiler emitted, checked without a device.
+
+Every function of the numerics headers, per architecture: the intended
+instruction is there, nothing slow is, registers and the number of
+floating-point instructions are those of the committed table.
+
+    test_emitted.py --write    write that table for the compiler at hand
+"""
+import concurrent.futures
+import datetime
+import functools
+import glob
+import os
+import re
+import sys
+import unittest
+
+import calibration
+import cubin
+import table
+import tap
+import toolkit
+
+# Architectures of the table, and all that a kernel must compile for.
+TABLE = (75, 80, 90, 120)
+ALL = (75, 80, 86, 89, 90, 100, 120)
+# The last ones that CUDA 11.8 serves and 13 does not.
+OLD = (61, 70)
+# What another allocation of registers may differ by.
+REGISTERS_WITHIN = 8
+
+PROBE = "validation/emitted/probe.cu"
+CALIBRATION = "validation/emitted/calibration.cu"
+FOLDER = os.path.join(os.environ.get("FX8_BUILD", "build"), "emitted")
+CPUS = len(os.sched_getaffinity(0))
+
+LOCAL_MEMORY = """
+extern "C" __global__ void spills(float *data, int m)
+{
+    float kept[64];
+    for (int k = 0; k < 64; ++k)
+        kept[data[k] > 0 ? k : m & 63] = data[k];
+    data[threadIdx.x] = kept[m & 63];
+}
+"""
+
+
+class Intent:
+    """What a kernel must be made of.
+
+    units     functions of the multi-function unit, all and in this number
+    holds     an instruction that must be there ...
+    since     ... from this architecture on, and before it `before`
+    doubles   whether double precision is intended
+    calls     the only functions that may lie out of line
+    """
+
+    def __init__(self, units="", *, holds=(), since=0, before=(),
+                 doubles=False, calls=()):
+        self.units = sorted(units.split())
+        self.holds = holds
+        self.since = since
+        self.before = before
+        self.doubles = doubles
+        self.calls = calls
+
+    def instructions(self, architecture):
+        return self.holds if architecture >= self.since else self.before
+
+
+# The compiler's own division, correctly rounded; it checks its operands and
+# goes out of line for the rest.
+DIVISION = "__cuda_sm3x_div_rn_noftz_f32_slowpath"
+
+INTENT = {
+    "probe_ptx_rcp": Intent("RCP"),
+    "probe_ptx_rsqrt": Intent("RSQ"),
+    "probe_ptx_ex2": Intent("EX2"),
+    "probe_ptx_lg2": Intent("LG2"),
+    "probe_ptx_sin": Intent("SIN"),
+    "probe_ptx_cos": Intent("COS"),
+    "probe_reciprocal": Intent("RCP"),
+    "probe_rsqrt": Intent("RSQ"),
+    "probe_exp2": Intent("EX2"),
+    "probe_log2": Intent("LG2"),
+    "probe_log10": Intent("LG2"),
+    "probe_sin_turns": Intent("SIN", holds=("FRND",)),
+    "probe_cos_turns": Intent("COS", holds=("FRND",)),
+    "probe_tanh": Intent("EX2 RCP", holds=("FFMA",)),
+    "probe_tanh_ex2": Intent("EX2 RCP"),
+    "probe_tanh_hardware": Intent("TANH"),
+    "probe_atanh": Intent("LG2 RCP", holds=("FFMA",)),
+    "probe_atan2": Intent("RCP", holds=("FFMA",)),
+    "probe_divide_fast": Intent("RCP"),
+    "probe_divide_markstein": Intent("RCP", holds=("FFMA",),
+                                     calls=("fx8_divide_slow",)),
+    "probe_coherence_part": Intent(),
+    "probe_coherence_power": Intent(),
+    "probe_coherence_unbiased": Intent("RCP", holds=("FCHK",),
+                                       calls=(DIVISION,)),
+    "probe_half_from_float": Intent(),
+    "probe_half_to_float": Intent(),
+    "probe_half_round": Intent(doubles=True),
+    "probe_half_scale_add": Intent(doubles=True),
+}
+
+
+def list_sources():
+    """Every CUDA source, and every header that is compiled for a device."""
+    sources = [path for room in ("kernels", "validation") for path in
+               glob.glob(f"{room}/**/*.cu", recursive=True)]
+    headers = [path for pattern in ("kernels/cuda/*.h", "kernels/cuda/*.cuh",
+                                    "validation/**/*.cuh",
+                                    "kernels/numeric/*.h")
+               for path in glob.glob(pattern, recursive=True)]
+    return sorted(sources), sorted(headers)
+
+
+def target_of(source, suffix):
+    return os.path.join(FOLDER, source.replace("/", "-") + suffix)
+
+
+def write_unit(name, text):
+    """A source made for one check."""
+    path = os.path.join(FOLDER, name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
+class Build:
+    """What is asked for compiled once, over all cores."""
+
+    def __init__(self, kit):
+        self.kit = kit
+        if not self.architectures():
+            raise AssertionError(f"nvcc knows {kit.known}, none of {TABLE}")
+        os.makedirs(FOLDER, exist_ok=True)
+        self.pool = concurrent.futures.ThreadPoolExecutor(CPUS)
+        sources, self.headers = list_sources()
+        self.sources = sources
+        self.kernel_sources = [PROBE] + [
+            path for path in sources if path.startswith("kernels/cuda/")]
+        self.cubins = {(path, a): self.pool.submit(
+            kit.cubin, path, a, target_of(path, f".{a}.cubin"))
+            for path in [CALIBRATION] + self.kernel_sources
+            for a in self.architectures()}
+        self.decoders = {}
+
+    def compile_sources(self):
+        """Host and device code of every source, for all architectures."""
+        known = [a for a in ALL if a in self.kit.known]
+        return {path: self.pool.submit(self.kit.object, path, known,
+                                       target_of(path, ".o"))
+                for path in self.sources}
+
+    def compile_headers(self):
+        """Every header alone."""
+        return {path: self.pool.submit(
+            self.kit.cubin, write_unit(path.replace("/", "-") + ".cu",
+                                       f'#include "{path}"\n'),
+            TABLE[0], target_of(path, ".cubin")) for path in self.headers}
+
+    def architectures(self):
+        """Those of the table that this compiler knows."""
+        return [a for a in TABLE if a in self.kit.known]
+
+    def cubin(self, source, architecture):
+        """The kernels of a source that compiled."""
+        compiled = self.cubins[source, architecture].result()
+        if not compiled.good:
+            raise AssertionError(compiled.complaint())
+        return cubin.read(target_of(source, f".{architecture}.cubin"))
+
+    def decoder(self, architecture):
+        if architecture not in self.decoders:
+            self.decoders[architecture] = calibration.Decoder(
+                self.cubin(CALIBRATION, architecture), architecture)
+        return self.decoders[architecture]
+
+    def kernels(self, architecture):
+        """Every kernel of interest on an architecture."""
+        found = {}
+        for source in self.kernel_sources:
+            found.update(self.cubin(source, architecture))
+        return found
+
+    def registers(self, architecture):
+        found = {}
+        for source in self.kernel_sources:
+            found.update(self.cubins[source, architecture].result()
+                         .registers())
+        return found
+
+    def counts(self, architecture):
+        decoder = self.decoder(architecture)
+        return {name: decoder.count(kernel.instructions) for name, kernel
+                in self.kernels(architecture).items()}
+
+
+@functools.cache
+def build():
+    """The one build, by the toolkit to use."""
+    return Build(toolkit.find())
+
+
+class WithToolkit(unittest.TestCase):
+    """Cases that need nvcc; without one all of them are skipped."""
+
+    @classmethod
+    def setUpClass(cls):
+        try:
+            cls.build = build()
+        except toolkit.MissingToolkit as missing:
+            raise unittest.SkipTest(str(missing)) from None
+
+
+class Compilation(WithToolkit):
+    """Every CUDA source compiles without a warning for all architectures."""
+
+    def check(self, compiled):
+        self.assertGreater(len(compiled), 0)
+        for path, future in compiled.items():
+            with self.subTest(path):
+                done = future.result()
+                self.assertTrue(done.good, done.complaint())
+
+    def test_sources(self):
+        self.check(self.build.compile_sources())
+
+    def test_headers_alone(self):
+        self.check(self.build.compile_headers())
+
+    def test_local_memory_is_refused(self):
+        source = write_unit("local_memory.cu", LOCAL_MEMORY)
+        done = self.build.kit.cubin(source, TABLE[0],
+                                    target_of(source, ".cubin"))
+        self.assertFalse(done.good)
+        self.assertIn("ocal memory", done.text)
+
+
+class Calibrated(WithToolkit):
+    """The meaning of instructions is found out, not believed."""
+
+    def test_slow_path_is_seen(self):
+        for architecture in self.build.architectures():
+            kernels = self.build.cubin(CALIBRATION, architecture)
+            self.assertNotEqual(kernels["calibrate_fchk_4"].functions, {})
+            self.assertEqual(kernels["calibrate_fadd_4"].functions, {})
+
+    def test_calls_are_seen(self):
+        for architecture in self.build.architectures():
+            kernels = self.build.cubin(CALIBRATION, architecture)
+            self.assertNotEqual(kernels["integer_call_4"].functions, {})
+
+
+def check_kernel(case, name, architecture):
+    """The intended instructions of a kernel, and no others that matter."""
+    kernel = case.build.kernels(architecture)[name]
+    count = case.build.decoder(architecture).count(kernel.instructions)
+    intent = INTENT[name]
+    case.assertEqual(dict(count.unknown), {}, "not in calibration.cu")
+    case.assertEqual(sorted(count.units.elements()), intent.units)
+    for operation in intent.instructions(architecture):
+        case.assertIn(operation, count.operations)
+    if not intent.doubles:
+        case.assertEqual(
+            [d for d in calibration.DOUBLE if count.operations[d]], [])
+    for function in kernel.functions:
+        case.assertTrue(any(known in function for known in intent.calls),
+                        f"out of line: {function}")
+
+
+class Instructions(WithToolkit):
+    """The intended instructions, a case for each kernel."""
+
+    def test_every_kernel_has_an_intent(self):
+        for architecture in self.build.architectures():
+            self.assertEqual(sorted(self.build.kernels(architecture)),
+                             sorted(INTENT))
+
+    def test_every_function_has_a_probe(self):
+        headers = glob.glob("kernels/numeric/*.h") + ["kernels/cuda/ptx.h"]
+        text = "".join(read_text(path) for path in headers)
+        probes = read_text(PROBE)
+        names = re.findall(r"(?:FX8_NUMERIC|__forceinline__) \w+ (fx8_\w+)\(",
+                           text)
+        self.assertGreater(len(names), 0)
+        for name in names + [f"fx8_ptx_{name}" for name in re.findall(
+                r"FX8_PTX_UNARY\((\w+), \"", text)]:
+            with self.subTest(name):
+                # A probe, or a part of what has one.
+                used = (len(re.findall(rf"\b{name}\(", probes + text))
+                        - (name in names))
+                self.assertGreater(used, 0)
+
+
+def read_text(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def add_instruction_cases():
+    """A case for each kernel, a part of it for each architecture."""
+    for name in INTENT:
+        def test(self, name=name):
+            for architecture in self.build.architectures():
+                with self.subTest(f"sm_{architecture}"):
+                    check_kernel(self, name, architecture)
+        setattr(Instructions, f"test_{name}", test)
+
+
+class Table(WithToolkit):
+    """Counts and registers are those of the committed table."""
+
+    def committed(self):
+        found = table.read(self.build.kit.release)
+        if found is None:
+            self.skipTest(f"no table for nvcc {self.build.kit.release}")
+        return found
+
+    def check_counts(self, architecture):
+        committed = self.committed()
+        for name, count in self.build.counts(architecture).items():
+            with self.subTest(f"{name} sm_{architecture}"):
+                self.assertEqual(count.total,
+                                 committed[name, architecture].floating,
+                                 dict(count.operations))
+
+    def check_registers(self, architecture):
+        committed = self.committed()
+        for name, registers in self.build.registers(architecture).items():
+            with self.subTest(f"{name} sm_{architecture}"):
+                self.assertAlmostEqual(registers,
+                                       committed[name, architecture].registers,
+                                       delta=REGISTERS_WITHIN)
+
+    def test_no_other_rows(self):
+        self.assertEqual(
+            set(self.committed()),
+            {(name, a) for name in INTENT for a in TABLE})
+
+
+def add_table_cases():
+    """A case for each architecture and column."""
+    for architecture in TABLE:
+        for what in ("counts", "registers"):
+            def test(self, what=what, architecture=architecture):
+                if architecture not in self.build.architectures():
+                    self.skipTest(f"nvcc {self.build.kit.release} "
+                                  f"has no sm_{architecture}")
+                getattr(self, f"check_{what}")(architecture)
+            setattr(Table, f"test_{what}_sm_{architecture}", test)
+
+
+class Old(unittest.TestCase):
+    """CUDA 11.8 compiles the same sources, for cards that 13 has dropped."""
+
+    def test_sources(self):
+        try:
+            kit = toolkit.find_old()
+        except toolkit.MissingToolkit as missing:
+            self.skipTest(str(missing))
+        os.makedirs(FOLDER, exist_ok=True)
+        sources, _ = list_sources()
+        # The calibration names instructions that those cards lack.
+        for path in set(sources) - {CALIBRATION}:
+            with self.subTest(path):
+                done = kit.object(path, OLD, target_of(path, ".old.o"))
+                self.assertTrue(done.good, done.complaint())
+
+
+def write_table():
+    """The table of the compiler at hand."""
+    made = build()
+    counts, registers = {}, {}
+    for architecture in TABLE:
+        for name, count in made.counts(architecture).items():
+            counts[name, architecture] = count
+        for name, number in made.registers(architecture).items():
+            registers[name, architecture] = number
+    table.write(made.kit, datetime.date.today().isoformat(), counts,
+                registers, TABLE)
+    print(table.path_of(made.kit.release))
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--write"]:
+        write_table()
+    else:
+        add_instruction_cases()
+        add_table_cases()
+        tap.main()
