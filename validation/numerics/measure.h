@@ -14,7 +14,7 @@
  *        4) where the reference is exactly zero, a zero of the other sign is
  *           counted by itself
  *        5) an error is held against a bound of kernels/numeric/bounds.h:
- *           arguments outside of its range are kept apart, and the errors in
+ *           finite arguments outside of its range are not judged, and errors in
  *           ulps and relative are of results off by more than its max_absolute
  */
 #ifndef FX8_VALIDATION_NUMERICS_MEASURE_H
@@ -42,20 +42,19 @@ struct measured {
     uint64_t n_special;     /**< disagreements over NaN and infinity, for
                                  arguments in range or not finite */
     uint64_t n_zero_sign;   /**< zeros of the wrong sign, likewise */
-    uint64_t n_outside;     /**< disagreements outside of the range */
     struct error_at ulp, relative;      /**< of errors above max_absolute */
     struct error_at absolute;           /**< of errors above either bound */
-    struct error_at outside;            /**< ulps outside of the range */
     struct error_at special, zero_sign; /**< smallest argument, error 1 */
 };
 
 /** What a result is compared with. */
 struct expected {
-    double value;     /**< the reference within +-2^128 */
-    double per_ulp;   /**< 1 / ulp */
-    double per_value; /**< 1 / |value|; 0 where it is no normal float */
-    float nearest;    /**< the float nearest to it */
-    bool is_special;  /**< the result must be `nearest` itself */
+    double value;    /**< the reference within +-2^128 */
+    double per_ulp;  /**< 1 / ulp */
+    double size;     /**< |value|, infinite where that is no normal float and
+                          not zero: relative errors are of normal results */
+    float nearest;   /**< the float nearest to it */
+    bool is_special; /**< the result must be `nearest` itself */
 };
 
 /** Bits of a double. */
@@ -96,7 +95,7 @@ FX8_NUMERIC struct expected expect(double reference)
     exponent = exponent < 1023 - 126 ? 1023 - 126 : exponent;
     exponent = exponent > 1023 + 127 ? 1023 + 127 : exponent;
     e.per_ulp = bits_double((2 * 1023 + 23 - exponent) << 52);
-    e.per_value = size >= tiny && size < huge ? 1.0 / size : 0.0;
+    e.size = size == 0.0 || (size >= tiny && size < huge) ? size : HUGE_VAL;
     return e;
 }
 
@@ -156,10 +155,6 @@ FX8_NUMERIC void measure_special(struct measured *m, const struct expected *e,
 {
     if (same_float(y, e->nearest))
         return;
-    if (!x->is_in_range && x->is_finite) {
-        m->n_outside++;
-        return;
-    }
     m->n_special++;
     keep_worst(&m->special, 1.0, x->a, x->b);
 }
@@ -168,11 +163,23 @@ FX8_NUMERIC void measure_special(struct measured *m, const struct expected *e,
 FX8_NUMERIC void measure_exact(struct measured *m, const struct expected *e,
                                const struct argument *x, float y)
 {
-    if (e->value != 0.0 || fx8_float_bits(y) == fx8_float_bits(e->nearest) ||
-        (!x->is_in_range && x->is_finite))
+    if (e->value != 0.0 || fx8_float_bits(y) == fx8_float_bits(e->nearest))
         return;
     m->n_zero_sign++;
     keep_worst(&m->zero_sign, 1.0, x->a, x->b);
+}
+
+/** Count an error that is not zero. */
+FX8_NUMERIC void measure_error(struct measured *m, const struct bound *bound,
+                               double error, double ulp, double relative,
+                               const struct argument *x)
+{
+    if (ulp > bound->max_ulp || relative > bound->max_relative)
+        keep_worst(&m->absolute, error, x->a, x->b);
+    if (error <= bound->max_absolute)
+        return;
+    keep_worst(&m->ulp, ulp, x->a, x->b);
+    keep_worst(&m->relative, relative, x->a, x->b);
 }
 
 /** Count the result y at x. */
@@ -182,6 +189,8 @@ FX8_NUMERIC void measure(struct measured *m, const struct bound *bound,
 {
     m->n++;
     m->n_not_nearest += !same_float(y, e->nearest);
+    if (!x->is_in_range && x->is_finite)
+        return;
     if (e->is_special || y != y) {
         measure_special(m, e, x, y);
         return;
@@ -190,25 +199,10 @@ FX8_NUMERIC void measure(struct measured *m, const struct bound *bound,
     double value = (double)y;
     value = value > huge ? huge : value < -huge ? -huge : value;
     const double error = fabs(value - e->value);
-    const double ulp = error * e->per_ulp, relative = error * e->per_value;
-    if (error == 0.0) {
+    if (error == 0.0)
         measure_exact(m, e, x, y);
-        return;
-    }
-    if (!x->is_in_range) {
-        if (ulp >= m->outside.error)
-            keep_worst(&m->outside, ulp, x->a, x->b);
-        return;
-    }
-    if ((ulp > bound->max_ulp || relative > bound->max_relative) &&
-        error >= m->absolute.error)
-        keep_worst(&m->absolute, error, x->a, x->b);
-    if (error <= bound->max_absolute)
-        return;
-    if (ulp >= m->ulp.error)
-        keep_worst(&m->ulp, ulp, x->a, x->b);
-    if (relative >= m->relative.error)
-        keep_worst(&m->relative, relative, x->a, x->b);
+    else
+        measure_error(m, bound, error, error * e->per_ulp, error / e->size, x);
 }
 
 /** Add what another part of the arguments gave. */
@@ -219,13 +213,11 @@ FX8_NUMERIC void merge_measured(struct measured *into,
     into->n_not_nearest += from->n_not_nearest;
     into->n_special += from->n_special;
     into->n_zero_sign += from->n_zero_sign;
-    into->n_outside += from->n_outside;
 #define FX8_MERGE(which)                                                       \
     keep_worst(&into->which, from->which.error, from->which.a, from->which.b)
     FX8_MERGE(ulp);
     FX8_MERGE(relative);
     FX8_MERGE(absolute);
-    FX8_MERGE(outside);
     FX8_MERGE(special);
     FX8_MERGE(zero_sign);
 #undef FX8_MERGE

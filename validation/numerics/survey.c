@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,8 +96,19 @@ struct chunk {
     uint32_t a_bits[CHUNK], b_bits[CHUNK];
     float a[CHUNK], b[CHUNK], y[CHUNK], other[CHUNK];
     double reference[CHUNK];
-    struct expected expected[CHUNK];
+    /* what a quick look needs of the struct expected */
+    double value[CHUNK], per_ulp[CHUNK], size[CHUNK];
+    uint32_t nearest[CHUNK]; /* bits */
+    uint32_t settled[CHUNK]; /* all ones where only `nearest` is right */
 };
+
+/* The bits of any NaN are made these before they are compared. */
+#define ANY_NAN 0x7fc00000u
+
+static uint32_t plain_bits(float x)
+{
+    return x != x ? ANY_NAN : fx8_float_bits(x);
+}
 
 static void set_references(struct chunk *chunk, const struct function *function)
 {
@@ -106,7 +118,12 @@ static void set_references(struct chunk *chunk, const struct function *function)
         chunk->reference[k] = function->unary != NULL
                                   ? function->unary(chunk->a[k])
                                   : function->binary(chunk->a[k], chunk->b[k]);
-        chunk->expected[k] = expect(chunk->reference[k]);
+        const struct expected e = expect(chunk->reference[k]);
+        chunk->value[k] = e.is_special ? NAN : e.value;
+        chunk->per_ulp[k] = e.per_ulp;
+        chunk->size[k] = e.size;
+        chunk->nearest[k] = plain_bits(e.nearest);
+        chunk->settled[k] = e.is_special || e.value == 0.0 ? UINT32_MAX : 0;
     }
 }
 
@@ -136,20 +153,72 @@ static void compare_levels(const struct subject *subject, struct chunk *chunk,
     }
 }
 
+/* Results that are looked at together, since nearly all of them change no
+ * more of what is known than numbers: measure() looks at the rest. */
+#define BATCH 64
+
+/* Whether the errors of a batch are below the largest so far, and below the
+ * bound, or where there is only one right result, results are that. */
+static bool is_unremarkable(const struct bound *bound, const struct measured *m,
+                            const struct chunk *chunk, size_t first)
+{
+    const double ulp =
+        m->ulp.error < bound->max_ulp ? m->ulp.error : bound->max_ulp;
+    const double relative = m->relative.error < bound->max_relative
+                                ? m->relative.error
+                                : bound->max_relative;
+    uint64_t large[BATCH];
+    uint32_t remarkable = 0;
+    for (size_t i = 0; i < BATCH; i++) {
+        const size_t k = first + i;
+        const double error = fabs((double)chunk->y[k] - chunk->value[k]);
+        large[i] = error * chunk->per_ulp[k] < ulp ? 0 : UINT64_MAX;
+        large[i] |= error < relative * chunk->size[k] ? 0 : UINT64_MAX;
+    }
+    for (size_t i = 0; i < BATCH; i++) {
+        const size_t k = first + i;
+        const uint32_t other = plain_bits(chunk->y[k]) ^ chunk->nearest[k];
+        remarkable |= (uint32_t)large[i] & (other | ~chunk->settled[k]);
+    }
+    return remarkable == 0;
+}
+
+static uint32_t count_not_nearest(const struct chunk *chunk, size_t first)
+{
+    uint32_t n = 0;
+    for (size_t k = first; k < first + BATCH; k++)
+        n += plain_bits(chunk->y[k]) != chunk->nearest[k] ? 1 : 0;
+    return n;
+}
+
+static void measure_one(const struct subject *subject,
+                        const struct chunk *chunk, size_t k,
+                        struct measured *measured)
+{
+    const uint32_t a = chunk->a_bits[k], b = chunk->b_bits[k];
+    const struct argument x = subject->function->unary != NULL
+                                  ? argument_of(&subject->bound, a)
+                                  : pair_of(&subject->bound, a, b);
+    const struct expected e = expect(chunk->reference[k]);
+    measure(measured, &subject->bound, &e, &x, chunk->y[k]);
+}
+
 static void measure_chunk(const struct subject *subject, struct chunk *chunk,
                           struct finding *finding)
 {
-    const bool is_unary = subject->function->unary != NULL;
     evaluate(subject, 0, chunk, chunk->y);
-    struct measured measured = finding->measured;
-    for (size_t k = 0; k < chunk->n; k++) {
-        const uint32_t a = chunk->a_bits[k], b = chunk->b_bits[k];
-        const struct argument x = is_unary ? argument_of(&subject->bound, a)
-                                           : pair_of(&subject->bound, a, b);
-        measure(&measured, &subject->bound, &chunk->expected[k], &x,
-                chunk->y[k]);
+    struct measured *measured = &finding->measured;
+    for (size_t first = 0; first < chunk->n; first += BATCH) {
+        const size_t end = first + BATCH < chunk->n ? first + BATCH : chunk->n;
+        if (end == first + BATCH &&
+            is_unremarkable(&subject->bound, measured, chunk, first)) {
+            measured->n += BATCH;
+            measured->n_not_nearest += count_not_nearest(chunk, first);
+            continue;
+        }
+        for (size_t k = first; k < end; k++)
+            measure_one(subject, chunk, k, measured);
     }
-    finding->measured = measured;
     compare_levels(subject, chunk, finding);
 }
 
