@@ -3,6 +3,9 @@
 
 #include "kernels/filterbank.h"
 
+/* Channels beyond which overlap is not looked for. */
+#define MOST_APART 8
+
 static const double PI = 3.14159265358979323846;
 
 /** W(u) at u = n / (n_weights - 1). */
@@ -96,4 +99,41 @@ void fx8_filterbank_response(const double *weights, size_t n_weights,
     }
     response[0] = re;
     response[1] = im;
+}
+
+/* R(d, k); the phase turns by a product each sample, which over the longest
+ * filter loses less than 10^-9. */
+static double overlap_of(const double *weights, size_t n_weights, size_t length,
+                         size_t spectra_apart, size_t channels_apart)
+{
+    const size_t shift = spectra_apart * length;
+    const double phase = 2.0 * PI * (double)channels_apart / (double)length;
+    const double turn_re = cos(phase), turn_im = sin(phase);
+    double re = 0.0, im = 0.0, at_re = 1.0, at_im = 0.0;
+    for (size_t n = 0; n + shift < n_weights; n++) {
+        const double product = weights[n] * weights[n + shift];
+        re += product * at_re;
+        im += product * at_im;
+        const double next_re = at_re * turn_re - at_im * turn_im;
+        at_im = at_re * turn_im + at_im * turn_re;
+        at_re = next_re;
+    }
+    return re * re + im * im;
+}
+
+double fx8_filterbank_overlap(const double *weights, size_t n_taps,
+                              size_t length, size_t n_spectra,
+                              size_t n_channels)
+{
+    double sum = 0.0;
+    for (size_t d = 0; d < n_taps && d < n_spectra; d++)
+        for (size_t k = 0; k <= MOST_APART && k < n_channels; k++) {
+            const double share = (1.0 - (double)d / (double)n_spectra) *
+                                 (1.0 - (double)k / (double)n_channels);
+            /* both signs of what is not 0 */
+            const double both = (d > 0 ? 2.0 : 1.0) * (k > 0 ? 2.0 : 1.0);
+            sum += both * share *
+                   overlap_of(weights, n_taps * length, length, d, k);
+        }
+    return sum;
 }

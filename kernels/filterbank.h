@@ -108,6 +108,29 @@ void fx8_filterbank_response(const double *weights, size_t n_weights,
                              size_t length, double offset_channels,
                              double response[2]);
 
+/**
+ * fx8_filterbank_overlap -- by how much windows that overlap raise the variance
+ * of a mean of products of white noise, beside independent products.
+ *
+ * Given:    weights     double [n_taps * length], P and N
+ *           n_spectra   consecutive spectra in the mean, at least 1
+ *           n_channels  neighbouring channels in the mean, at least 1
+ * Returned: sum over spectra d and channels k apart of R(d, k)
+ *           (1 - |d| / n_spectra) (1 - |k| / n_channels), R(d, k) =
+ *           |sum over n of w_n w_(n + dN) exp(2 pi i k n / N)|^2: 1 for a
+ *           rectangular FFT; the mean is worth n_spectra n_channels / this many
+ *           independent products
+ * Notes:    1) k up to 8 channels apart: what lies further adds less than
+ *              10^-5
+ *           2) holds for real samples too, but within two channels of the ends
+ *              of their band, where a channel overlaps its own mirror image
+ * Source:   the covariance of two products is the product of the covariances
+ *           of their factors, for normal noise (Isserlis)
+ */
+double fx8_filterbank_overlap(const double *weights, size_t n_taps,
+                              size_t length, size_t n_spectra,
+                              size_t n_channels);
+
 #ifdef __cplusplus
 }
 #endif

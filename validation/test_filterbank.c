@@ -252,9 +252,141 @@ static void test_geometry(void **state)
     assert_int_equal(fx8_filterbank_bins(&real), 9);
 }
 
+/* --- overlap
+ * ------------------------------------------------------------------
+ */
+
+static void assert_near(double value, double expected, double limit)
+{
+    if (!(fabs(value - expected) <= limit))
+        fail_msg("%.17g is not within %g of %.17g", value, limit, expected);
+}
+
+/* One product for each window that covers it, whatever else is averaged. */
+static void rectangular_spectra_are_independent(void **state)
+{
+    (void)state;
+    static const size_t lengths[] = {1, 2, 5, 64, 1000};
+    for (size_t i = 0; i < 5; i++) {
+        double *w = new_weights(FX8_FILTER_RECTANGULAR, 1, lengths[i], false);
+        /* 1, up to the roundings of `length` weights */
+        assert_near(fx8_filterbank_overlap(w, 1, lengths[i], 1000, lengths[i]),
+                    1.0, 1e-12);
+        free(w);
+    }
+}
+
+/* Worth of many spectra of one channel, M_eff / M, as published and measured
+ * to three digits. */
+static void published_worth_of_a_channel(void **state)
+{
+    (void)state;
+    static const struct {
+        enum fx8_filter_window window;
+        size_t n_taps;
+        double worth;
+    } cases[] = {{FX8_FILTER_HAMMING, 4, 0.951},
+                 {FX8_FILTER_HAMMING, 8, 0.969},
+                 {FX8_FILTER_HANN, 8, 0.967},
+                 {FX8_FILTER_HANN, 16, 0.982}};
+    for (size_t i = 0; i < 4; i++) {
+        double *w = new_weights(cases[i].window, cases[i].n_taps, 1024, true);
+        const double overlap =
+            fx8_filterbank_overlap(w, cases[i].n_taps, 1024, 1000000, 1);
+        assert_near(1.0 / overlap, cases[i].worth, 0.0005);
+        free(w);
+    }
+}
+
+/* w_n exp(-2 pi i k n / N) of spectrum t and channel k on sample `sample`. */
+static void coefficient(const double *w, size_t n_weights, size_t length,
+                        size_t t, size_t k, size_t sample, double part[2])
+{
+    const size_t start = t * length;
+    const bool is_inside = sample >= start && sample < start + n_weights;
+    const double weight = is_inside ? w[sample - start] : 0.0;
+    const double phase =
+        -2.0 * PI * (double)(k * (sample - start)) / (double)length;
+    part[0] = is_inside ? weight * cos(phase) : 0.0;
+    part[1] = is_inside ? weight * sin(phase) : 0.0;
+}
+
+/* |<a, b>|^2 of the filters of two cells: the covariance of their products of
+ * white noise. */
+static double covariance(const double *w, size_t n_taps, size_t length,
+                         const size_t a[2], const size_t b[2])
+{
+    double re = 0.0, im = 0.0;
+    for (size_t sample = 0; sample < 32 * length; sample++) {
+        double x[2], y[2];
+        coefficient(w, n_taps * length, length, a[0], a[1], sample, x);
+        coefficient(w, n_taps * length, length, b[0], b[1], sample, y);
+        re += x[0] * y[0] + x[1] * y[1];
+        im += x[0] * y[1] - x[1] * y[0];
+    }
+    return re * re + im * im;
+}
+
+/* All pairs of cells of a small block, one by one. */
+static void overlap_is_the_variance_of_a_mean(void **state)
+{
+    (void)state;
+    enum { LENGTH = 8, SPECTRA = 6 };
+    static const size_t taps[] = {1, 2, 4, 8};
+    for (size_t i = 0; i < 4; i++)
+        for (size_t channels = 1; channels <= LENGTH; channels += 3) {
+            double *w = new_weights(FX8_FILTER_HAMMING, taps[i], LENGTH, true);
+            const size_t n = SPECTRA * channels;
+            double sum = 0.0;
+            for (size_t p = 0; p < n * n; p++) {
+                const size_t a[2] = {p / n / channels, p / n % channels};
+                const size_t b[2] = {p % n / channels, p % n % channels};
+                sum += covariance(w, taps[i], LENGTH, a, b);
+            }
+            assert_near(
+                fx8_filterbank_overlap(w, taps[i], LENGTH, SPECTRA, channels),
+                sum / (double)n, 1e-10);
+            free(w);
+        }
+}
+
+/* sum over all k of R(d, k) is N sum of squares of the folded products. */
+static double overlap_of_all_channels(const double *w, size_t n_taps,
+                                      size_t length)
+{
+    double sum = 0.0;
+    for (size_t d = 0; d < n_taps; d++)
+        for (size_t n = 0; n < length; n++) {
+            double folded = 0.0;
+            for (size_t tap = 0; tap + d < n_taps; tap++)
+                folded += w[tap * length + n] * w[(tap + d) * length + n];
+            sum += (d > 0 ? 2.0 : 1.0) * folded * folded;
+        }
+    return (double)length * sum;
+}
+
+static void nothing_overlaps_from_afar(void **state)
+{
+    (void)state;
+    static const size_t taps[] = {1, 2, 3, 4, 8, 16, 64};
+    const size_t many = (size_t)1 << 40;
+    for (int window = 0; window < 3; window++)
+        for (size_t i = 0; i < 7; i++) {
+            double *w = new_weights((enum fx8_filter_window)window, taps[i],
+                                    256, taps[i] > 1);
+            assert_near(fx8_filterbank_overlap(w, taps[i], 256, many, many),
+                        overlap_of_all_channels(w, taps[i], 256), 1e-5);
+            free(w);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rectangular_spectra_are_independent),
+        cmocka_unit_test(published_worth_of_a_channel),
+        cmocka_unit_test(overlap_is_the_variance_of_a_mean),
+        cmocka_unit_test(nothing_overlaps_from_afar),
         cmocka_unit_test(test_weights),
         cmocka_unit_test(test_degenerate_weights),
         cmocka_unit_test(test_shapes),

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
+
+#include "kernels/fisher.h"
+#include "kernels/numeric/coherence.h"
+
+/* Standard deviations of a normal distribution within which 95 % lie. */
+static const double SIGMAS = 1.959963984540054;
+
+/* Cells whose roots are taken at a time. */
+#define PIECE 512
+
+/* One choice a loop, or the compiler makes branches of them instead of
+ * vectors. */
+static void limit_below(size_t n, float least, float *x)
+{
+    for (size_t k = 0; k < n; k++)
+        x[k] = x[k] >= least ? x[k] : 0.0f;
+}
+
+static void limit_above(size_t n, float most, const float *x, float *y)
+{
+    for (size_t k = 0; k < n; k++)
+        y[k] = x[k] < most ? x[k] : most;
+}
+
+/* sqrt(x) of numbers that are 0 or normal. */
+static void take_roots(const struct fx8_functions *functions,
+                       enum fx8_functions_mode mode, size_t n, float *x)
+{
+    float rsqrt[PIECE];
+    if (mode == FX8_FUNCTIONS_IEEE) {
+        for (size_t k = 0; k < n; k++)
+            x[k] = sqrtf(x[k]);
+        return;
+    }
+    for (size_t first = 0; first < n; first += PIECE) {
+        const size_t rest = n - first, most = rest < PIECE ? rest : PIECE;
+        functions->rsqrt(most, x + first, rsqrt);
+        for (size_t k = 0; k < most; k++)
+            x[first + k] = x[first + k] > 0.0f ? x[first + k] * rsqrt[k] : 0.0f;
+    }
+}
+
+void fx8_fisher_cells(const struct fx8_functions *functions,
+                      enum fx8_functions_mode mode, size_t n,
+                      const float *power, const float *n_products,
+                      float *unbiased, float *z)
+{
+    limit_above(n, 1.0f, power, unbiased);
+    for (size_t k = 0; k < n; k++)
+        unbiased[k] = fx8_coherence_unbiased(unbiased[k], n_products[k]);
+    limit_above(n, FX8_FISHER_MOST_POWER, unbiased, z);
+    limit_below(n, FX8_LEAST_POWER, z);
+    take_roots(functions, mode, n, z);
+    functions->atanh(n, z, z);
+}
+
+/* tanh by the mode's table. */
+static double tanh_of(const struct fx8_functions *functions, double z)
+{
+    const float x = (float)z;
+    float y;
+    functions->tanh(1, &x, &y);
+    return (double)y;
+}
+
+/* What stays in the mean of z: (3 rho^2 - 1) / (4 M rho). */
+static double bias_of_z(double rho, double products_per_cell)
+{
+    return (3.0 * rho * rho - 1.0) / (4.0 * products_per_cell * rho);
+}
+
+/* By how much the mean power lies above its lower 2.5 % where |rho|^2 is p. */
+static double reach_below(const struct fx8_fisher_sums *sums, double inflation,
+                          double p)
+{
+    const double noise = (double)sums->n_cells / sums->weight;
+    return SIGMAS * (1.0 - p) *
+           sqrt(inflation / sums->weight * (2.0 * p + noise));
+}
+
+/* The |rho| at whose lower 2.5 % the mean power lies.  What is sought is where
+ * p less its reach, a convex function that ends above, crosses the mean.  A
+ * mean below 0 is taken as 0, or limits below what can be measured would come
+ * out. */
+static double upper_limit(const struct fx8_fisher_sums *sums, double inflation)
+{
+    const double mean = fmax(sums->weighted_power / sums->weight, 0.0);
+    double low = 0.0, high = 1.0;
+    for (int step = 0; step < 50; step++) {
+        const double p = 0.5 * (low + high);
+        if (p - reach_below(sums, inflation, p) < mean)
+            low = p;
+        else
+            high = p;
+    }
+    return sqrt(high);
+}
+
+void fx8_fisher_average(const struct fx8_fisher_sums *sums,
+                        const struct fx8_functions *functions, double inflation,
+                        struct fx8_quicklook_average *average)
+{
+    *average = (struct fx8_quicklook_average){
+        .state = FX8_QUICKLOOK_NONE,
+        .coherence = NAN,
+        .lower = NAN,
+        .upper = NAN,
+        .n_cells = sums->n_cells,
+        .n_products = sums->weight / inflation,
+    };
+    if (sums->n_cells == 0)
+        return;
+    const double z = sums->weighted_z / sums->weight;
+    const double per_cell = sums->weight / (double)sums->n_cells;
+    const double rho = tanh_of(functions, z);
+    if (!(rho * sqrt(per_cell) >= FX8_FISHER_DETECTION)) {
+        average->state = FX8_QUICKLOOK_LIMIT;
+        average->lower = 0.0;
+        average->upper = upper_limit(sums, inflation);
+        return;
+    }
+    const double centre = z - bias_of_z(rho, per_cell);
+    const double half = SIGMAS * sqrt(inflation / (2.0 * sums->weight));
+    average->state = FX8_QUICKLOOK_INTERVAL;
+    average->coherence = tanh_of(functions, centre);
+    average->lower = fmax(tanh_of(functions, centre - half), 0.0);
+    average->upper = tanh_of(functions, centre + half);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * coherence.h -- the arithmetic of one cell of a quick-look, between the
+ * functions that kernels/functions.h names: one definition for both engines.
+ *
+ * A cell is one channel of one product of one baseline in one dump.
+ */
+#ifndef FX8_KERNELS_NUMERIC_COHERENCE_H
+#define FX8_KERNELS_NUMERIC_COHERENCE_H
+
+#include "kernels/numeric/target.h"
+
+/** Coherences are stored times this, so that the normal halves reach from
+ *  3.7e-9 to 3.998. */
+#define FX8_COHERENCE_SCALE 16384.0f
+
+/** Least power that is one: the least normal float.  Below it, zero and
+ *  negative powers included, an input has no power. */
+#define FX8_LEAST_POWER 1.17549435e-38f
+
+/** Level, in dB, of an input without power: below that of any normal float,
+ *  -379.3 dB. */
+#define FX8_NO_POWER_DB (-400.0f)
+
+/** Largest |rho|^2 that is averaged, |rho| = 1 - 1e-6: atanh(1) is
+ *  infinite. */
+#define FX8_FISHER_MOST_POWER 0.999998f
+
+/** Fewest independent products in a cell that is averaged: with fewer the
+ *  noise bias is none that can be removed (one product alone has |rho| = 1). */
+#define FX8_FISHER_LEAST_PRODUCTS 16.0f
+
+/** A part of V rsqrt(P_1) rsqrt(P_2): two roundings. */
+FX8_NUMERIC float fx8_coherence_part(float v, float rsqrt_1, float rsqrt_2)
+{
+    return fx8_mul(fx8_mul(v, rsqrt_1), rsqrt_2);
+}
+
+/** |rho|^2: three roundings. */
+FX8_NUMERIC float fx8_coherence_power(float re, float im)
+{
+    return fx8_add(fx8_mul(re, re), fx8_mul(im, im));
+}
+
+/** What makes |rho|^2 large by chance alone taken off: p - (1 - p)^2 / M,
+ *  which may be negative; p at most 1. */
+FX8_NUMERIC float fx8_coherence_unbiased(float power, float n_products)
+{
+    const float rest = fx8_add(1.0f, -power);
+    return fx8_add(power, -(fx8_mul(rest, rest) / n_products));
+}
+
+#endif

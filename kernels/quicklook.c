@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * quicklook.c -- one dump: the autos of every input become scales and levels,
+ * then every baseline is evaluated in tiles that the functions take whole.
+ */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/shape.h"
+#include "kernels/numeric/coherence.h"
+#include "kernels/parallel.h"
+#include "kernels/quicklook_private.h"
+
+/* |rho|^2 above which a cell is beyond 1 by more than roundings: those of two
+ * rsqrt and three products, in either mode, stay within 2e-6. */
+static const float ABOVE_ONE = 1.00001f;
+
+/* Bits of a half, sign aside, from which on it is infinite or NaN. */
+#define HALF_INFINITY 0x7c00u
+
+struct job {
+    struct fx8_quicklook *quicklook;
+    const struct fx8_visibilities *in;
+    const struct fx8_quicklook_dump *out;
+};
+
+static size_t cell_index(const struct fx8_quicklook_plan *plan, size_t baseline,
+                         size_t channel)
+{
+    return (baseline * plan->n_channels + channel) * plan->n_products;
+}
+
+static bool is_auto(const struct fx8_product *product)
+{
+    return product->input_1 == product->input_2;
+}
+
+static bool is_finite(float x)
+{
+    return fabsf(x) <= FLT_MAX;
+}
+
+/* --- spectra ----------------------------------------------------- */
+
+/* Powers of one input, channels [first, first + n). */
+static void gather_powers(const struct job *job, size_t input, size_t first,
+                          size_t n, float *powers)
+{
+    const struct fx8_quicklook_plan *plan = &job->quicklook->plan;
+    const size_t product = job->quicklook->autos[input];
+    const size_t at = cell_index(plan, product / plan->n_products, first) +
+                      product % plan->n_products;
+    for (size_t k = 0; k < n; k++)
+        powers[k] = job->in->visibilities[2 * (at + k * plan->n_products)];
+}
+
+/* Whether any product was valid, for the same channels. */
+static void gather_weights(const struct job *job, size_t input, size_t first,
+                           size_t n, float *weights)
+{
+    const struct fx8_quicklook_plan *plan = &job->quicklook->plan;
+    const size_t product = job->quicklook->autos[input];
+    const size_t at = cell_index(plan, product / plan->n_products, first) +
+                      product % plan->n_products;
+    for (size_t k = 0; k < n; k++)
+        weights[k] = job->in->nsamples[at + k * plan->n_products];
+}
+
+static bool has_power(float power)
+{
+    return power >= FX8_LEAST_POWER && power <= FLT_MAX;
+}
+
+/* 10 log10 of powers; where there is none, 0 dB that correct_levels()
+ * replaces. */
+static void find_levels(const struct fx8_functions *functions, size_t n,
+                        const float *powers, float *levels)
+{
+    for (size_t k = 0; k < n; k++)
+        levels[k] = has_power(powers[k]) ? powers[k] : 1.0f;
+    functions->log10(n, levels, levels);
+    for (size_t k = 0; k < n; k++)
+        levels[k] *= 10.0f;
+}
+
+static void correct_levels(size_t n, const float *powers, const float *weights,
+                           struct fx8_quicklook_counts *counts, float *levels)
+{
+    counts->n_spectra += (int64_t)n;
+    for (size_t k = 0; k < n; k++) {
+        if (!(weights[k] > 0.0f)) {
+            levels[k] = NAN;
+            counts->spectra_no_data++;
+        } else if (!is_finite(powers[k])) {
+            levels[k] = NAN;
+            counts->spectra_infinite++;
+        } else if (!has_power(powers[k])) {
+            levels[k] = FX8_NO_POWER_DB;
+            counts->spectra_no_power++;
+        }
+    }
+}
+
+/* rsqrt(P), 0 where there is no power. */
+static void find_scales(const struct fx8_functions *functions, size_t n,
+                        const float *powers, float *scales)
+{
+    for (size_t k = 0; k < n; k++)
+        scales[k] = has_power(powers[k]) ? powers[k] : 1.0f;
+    functions->rsqrt(n, scales, scales);
+    for (size_t k = 0; k < n; k++)
+        scales[k] = has_power(powers[k]) ? scales[k] : 0.0f;
+}
+
+/* Scales and levels of one input. */
+static void process_input(void *context, size_t input, size_t thread)
+{
+    const struct job *job = context;
+    const struct fx8_quicklook *q = job->quicklook;
+    const struct fx8_functions *functions = q->plan.functions;
+    struct fx8_quicklook_note *note = &q->notes[thread];
+    float powers[FX8_QUICKLOOK_TILE], weights[FX8_QUICKLOOK_TILE];
+    float checked[FX8_QUICKLOOK_TILE];
+    for (size_t first = 0; first < q->plan.n_channels;
+         first += FX8_QUICKLOOK_TILE) {
+        const size_t rest = q->plan.n_channels - first;
+        const size_t n = rest < FX8_QUICKLOOK_TILE ? rest : FX8_QUICKLOOK_TILE;
+        const size_t at = input * q->plan.n_channels + first;
+        float *levels = job->out->spectra_db + at;
+        gather_powers(job, input, first, n, powers);
+        gather_weights(job, input, first, n, weights);
+        for (int mode = 0; mode < FX8_N_FUNCTIONS_MODES; mode++)
+            if (mode == (int)q->plan.mode || q->is_checked)
+                find_scales(&functions[mode], n, powers, q->scale[mode] + at);
+        find_levels(&functions[q->plan.mode], n, powers, levels);
+        if (q->is_checked) {
+            find_levels(&functions[FX8_FUNCTIONS_IEEE], n, powers, checked);
+            fx8_quicklook_compare_spectra(&q->bounds, n, checked, levels,
+                                          &note->differences);
+        }
+        correct_levels(n, powers, weights, &note->counts, levels);
+    }
+}
+
+/* --- cells ------------------------------------------------------- */
+
+/* rho, 0 where there is none; which cells have one, and which are averaged. */
+static void find_rho(const struct fx8_quicklook *q,
+                     enum fx8_functions_mode mode,
+                     const struct fx8_visibilities *in,
+                     struct fx8_quicklook_tile *tile)
+{
+    const size_t n_products = q->plan.n_products;
+    const float cell_products = (float)q->plan.products_per_cell;
+    const size_t row =
+        cell_index(&q->plan, tile->baseline, tile->first_channel);
+    const float *v = in->visibilities + 2 * row;
+    for (size_t p = 0; p < n_products; p++) {
+        const struct fx8_product *product =
+            &q->plan.products[tile->baseline * n_products + p];
+        const bool is_cross = !is_auto(product);
+        const float *scale_1 = q->scale[mode] + tile->first_channel +
+                               product->input_1 * q->plan.n_channels;
+        const float *scale_2 = q->scale[mode] + tile->first_channel +
+                               product->input_2 * q->plan.n_channels;
+        for (size_t channel = 0; channel < tile->n_channels; channel++) {
+            const size_t k = channel * n_products + p;
+            const float a = scale_1[channel], b = scale_2[channel];
+            const float weight = in->nsamples[row + k];
+            const float m = weight * cell_products;
+            const bool is_good = (weight > 0.0f) & (a > 0.0f) & (b > 0.0f) &
+                                 is_finite(v[2 * k]) & is_finite(v[2 * k + 1]);
+            const bool is_averaged = is_good & is_cross &
+                                     (in->flags[row + k] == 0) &
+                                     (m >= FX8_FISHER_LEAST_PRODUCTS);
+            const float re = fx8_coherence_part(v[2 * k], a, b);
+            const float im = fx8_coherence_part(v[2 * k + 1], a, b);
+            tile->re[k] = is_good ? re : 0.0f;
+            tile->im[k] = is_good ? im : 0.0f;
+            tile->n_products[k] = is_averaged ? m : 1.0f;
+            tile->is_good[k] = is_good;
+            tile->is_averaged[k] = is_averaged;
+        }
+    }
+}
+
+static void find_amplitude(const struct fx8_functions *functions,
+                           enum fx8_functions_mode mode, size_t n,
+                           const float *power, float *amplitude)
+{
+    if (mode == FX8_FUNCTIONS_FAST) {
+        functions->rsqrt(n, power, amplitude);
+        for (size_t k = 0; k < n; k++)
+            amplitude[k] *= power[k];
+    } else {
+        for (size_t k = 0; k < n; k++)
+            amplitude[k] = sqrtf(power[k]);
+    }
+    /* 0 and infinity are products of 0 and infinity in fast mode */
+    for (size_t k = 0; k < n; k++) {
+        const float high = power[k] <= FLT_MAX ? amplitude[k] : INFINITY;
+        amplitude[k] = power[k] >= FX8_LEAST_POWER ? high : 0.0f;
+    }
+}
+
+void fx8_quicklook_evaluate(const struct fx8_quicklook *quicklook,
+                            enum fx8_functions_mode mode,
+                            const struct fx8_visibilities *visibilities,
+                            struct fx8_quicklook_tile *tile)
+{
+    const struct fx8_functions *functions = &quicklook->plan.functions[mode];
+    const size_t n = tile->n = tile->n_channels * quicklook->plan.n_products;
+    find_rho(quicklook, mode, visibilities, tile);
+    for (size_t k = 0; k < n; k++) {
+        tile->rho[2 * k] = tile->re[k];
+        tile->rho[2 * k + 1] = tile->im[k];
+        tile->power[k] = fx8_coherence_power(tile->re[k], tile->im[k]);
+    }
+    find_amplitude(functions, mode, n, tile->power, tile->amplitude);
+    functions->atan2(n, tile->im, tile->re, tile->phase);
+    fx8_fisher_cells(functions, mode, n, tile->power, tile->n_products,
+                     tile->unbiased, tile->z);
+}
+
+static bool is_beyond_half(const uint16_t *half, size_t k)
+{
+    return ((half[2 * k] & 0x7fffu) >= HALF_INFINITY) |
+           ((half[2 * k + 1] & 0x7fffu) >= HALF_INFINITY);
+}
+
+static void write_tile(const struct job *job,
+                       const struct fx8_quicklook_tile *tile)
+{
+    const struct fx8_quicklook *q = job->quicklook;
+    const struct fx8_half_functions *half = q->plan.half;
+    const size_t at = cell_index(&q->plan, tile->baseline, tile->first_channel);
+    half->from_float(2 * tile->n, FX8_COHERENCE_SCALE, tile->rho,
+                     job->out->coherence + 2 * at);
+    half->from_float(tile->n, FX8_COHERENCE_SCALE, tile->amplitude,
+                     job->out->amplitude + at);
+    half->from_float(tile->n, 1.0f, tile->phase, job->out->phase + at);
+}
+
+/* Why the cell at `at` has no coherence. */
+static int64_t *reason_of(const struct job *job, size_t at,
+                          const struct fx8_product *product, size_t channel,
+                          struct fx8_quicklook_counts *counts)
+{
+    const struct fx8_visibilities *in = job->in;
+    const float *v = in->visibilities;
+    if (!(in->nsamples[at] > 0.0f))
+        return &counts->no_product;
+    float power[2];
+    gather_powers(job, product->input_1, channel, 1, &power[0]);
+    gather_powers(job, product->input_2, channel, 1, &power[1]);
+    if (!is_finite(v[2 * at]) || !is_finite(v[2 * at + 1]) ||
+        !is_finite(power[0]) || !is_finite(power[1]))
+        return &counts->not_finite;
+    return &counts->no_power;
+}
+
+/* Count what is out of the ordinary in a tile. */
+static void count_tile(const struct job *job,
+                       const struct fx8_quicklook_tile *tile,
+                       struct fx8_quicklook_counts *counts)
+{
+    const struct fx8_quicklook_plan *plan = &job->quicklook->plan;
+    const size_t row = cell_index(plan, tile->baseline, tile->first_channel);
+    const uint16_t *half = job->out->coherence + 2 * row;
+    counts->n_cells += (int64_t)tile->n;
+    int odd = 0;
+    for (size_t k = 0; k < tile->n; k++)
+        odd |= !tile->is_good[k] | !tile->is_averaged[k] |
+               (tile->power[k] > ABOVE_ONE) | is_beyond_half(half, k);
+    if (odd == 0)
+        return;
+    for (size_t k = 0; k < tile->n; k++) {
+        const struct fx8_product *product =
+            &plan->products[tile->baseline * plan->n_products +
+                            k % plan->n_products];
+        if (!tile->is_good[k]) {
+            (*reason_of(job, row + k, product,
+                        tile->first_channel + k / plan->n_products, counts))++;
+            continue;
+        }
+        const bool is_cross = !is_auto(product);
+        counts->above_one += is_cross && tile->power[k] > ABOVE_ONE;
+        counts->beyond_half += is_beyond_half(half, k);
+        counts->fisher_few +=
+            is_cross && !tile->is_averaged[k] && job->in->flags[row + k] == 0;
+    }
+}
+
+static void add_to_average(const struct fx8_quicklook *q,
+                           const struct fx8_quicklook_tile *tile)
+{
+    const size_t n_products = q->plan.n_products;
+    for (size_t p = 0; p < n_products; p++) {
+        struct fx8_fisher_sums *sums =
+            &q->sums[tile->baseline * n_products + p];
+        for (size_t k = p; k < tile->n; k += n_products)
+            if (tile->is_averaged[k])
+                fx8_fisher_add(sums, tile->n_products[k], tile->unbiased[k],
+                               tile->z[k]);
+    }
+}
+
+static void process_baseline(void *context, size_t baseline, size_t thread)
+{
+    const struct job *job = context;
+    struct fx8_quicklook *q = job->quicklook;
+    struct fx8_quicklook_note *note = &q->notes[thread];
+    const size_t step = FX8_QUICKLOOK_TILE / q->plan.n_products;
+    struct fx8_quicklook_tile tile, checked;
+    for (size_t first = 0; first < q->plan.n_channels; first += step) {
+        const size_t rest = q->plan.n_channels - first;
+        tile.baseline = baseline;
+        tile.first_channel = first;
+        tile.n_channels = rest < step ? rest : step;
+        fx8_quicklook_evaluate(q, q->plan.mode, job->in, &tile);
+        write_tile(job, &tile);
+        count_tile(job, &tile, &note->counts);
+        add_to_average(q, &tile);
+        if (!q->is_checked)
+            continue;
+        checked.baseline = baseline;
+        checked.first_channel = first;
+        checked.n_channels = tile.n_channels;
+        fx8_quicklook_evaluate(q, FX8_FUNCTIONS_IEEE, job->in, &checked);
+        fx8_quicklook_compare(q, &checked, &tile, &note->differences);
+    }
+}
+
+void fx8_quicklook_process(struct fx8_quicklook *quicklook,
+                           const struct fx8_visibilities *visibilities,
+                           const struct fx8_quicklook_dump *results)
+{
+    const struct fx8_quicklook_plan *plan = &quicklook->plan;
+    struct job job = {quicklook, visibilities, results};
+    quicklook->is_checked = plan->mode == FX8_FUNCTIONS_FAST &&
+                            quicklook->n_dumps % FX8_QUICKLOOK_CHECK_DUMPS == 0;
+    fx8_parallel_for(plan->n_inputs, plan->n_threads, plan->pin_threads,
+                     process_input, &job);
+    fx8_parallel_for(plan->n_baselines, plan->n_threads, plan->pin_threads,
+                     process_baseline, &job);
+    quicklook->n_dumps++;
+    quicklook->n_checked += quicklook->is_checked;
+}
+
+/* --- beginning and end ------------------------------------------- */
+
+#define N_ARRAYS 6
+
+static void list_arrays(const struct fx8_quicklook_plan *plan,
+                        struct fx8_quicklook *q,
+                        struct fx8_array arrays[N_ARRAYS])
+{
+    const bool is_fast = plan->mode == FX8_FUNCTIONS_FAST;
+    const size_t levels = fx8_product(plan->n_inputs, plan->n_channels, 1, 1);
+    const size_t averages =
+        fx8_product(plan->n_baselines, plan->n_products, 1, 1);
+    const struct fx8_array list[N_ARRAYS] = {
+        {&q->autos, plan->n_inputs, sizeof *q->autos},
+        {&q->scale[FX8_FUNCTIONS_IEEE], levels, sizeof(float)},
+        {&q->scale[FX8_FUNCTIONS_FAST], levels, is_fast ? sizeof(float) : 0},
+        {&q->sums, averages, sizeof *q->sums},
+        {&q->pairs, averages, is_fast ? sizeof *q->pairs : 0},
+        {&q->notes, plan->n_threads, sizeof *q->notes},
+    };
+    memcpy(arrays, list, sizeof list);
+}
+
+size_t fx8_quicklook_size(const struct fx8_quicklook_plan *plan)
+{
+    struct fx8_quicklook unused;
+    struct fx8_array arrays[N_ARRAYS];
+    list_arrays(plan, &unused, arrays);
+    return fx8_arrays_size(arrays, N_ARRAYS);
+}
+
+static enum fx8_status find_autos(struct fx8_quicklook *q,
+                                  struct fx8_error *error)
+{
+    const struct fx8_quicklook_plan *plan = &q->plan;
+    const size_t n = plan->n_baselines * plan->n_products;
+    for (size_t input = 0; input < plan->n_inputs; input++)
+        q->autos[input] = n;
+    for (size_t i = 0; i < n; i++)
+        if (is_auto(&plan->products[i]))
+            q->autos[plan->products[i].input_1] = i;
+    for (size_t input = 0; input < plan->n_inputs; input++)
+        if (q->autos[input] == n)
+            return fx8_fail(error, FX8_ERR_USAGE,
+                            "quick-look: input %zu: expected its product with "
+                            "itself among the baselines",
+                            input);
+    return FX8_OK;
+}
+
+enum fx8_status fx8_quicklook_open(const struct fx8_quicklook_plan *plan,
+                                   struct fx8_quicklook **quicklook,
+                                   struct fx8_error *error)
+{
+    *quicklook = NULL;
+    void *memory;
+    enum fx8_status status =
+        fx8_allocate(1, sizeof **quicklook, "quick-look", &memory, error);
+    if (status != FX8_OK)
+        return status;
+    struct fx8_quicklook *q = memory;
+    struct fx8_array arrays[N_ARRAYS];
+    q->plan = *plan;
+    list_arrays(plan, q, arrays);
+    status = fx8_allocate_arrays(arrays, N_ARRAYS, "quick-look", error);
+    if (status == FX8_OK)
+        status = find_autos(q, error);
+    if (status != FX8_OK) {
+        fx8_quicklook_close(&q);
+        return status;
+    }
+    fx8_quicklook_set_bounds(&q->bounds);
+    *quicklook = q;
+    return FX8_OK;
+}
+
+void fx8_quicklook_close(struct fx8_quicklook **quicklook)
+{
+    struct fx8_quicklook *q = *quicklook;
+    if (q == NULL)
+        return;
+    free(q->autos);
+    for (int mode = 0; mode < FX8_N_FUNCTIONS_MODES; mode++)
+        free(q->scale[mode]);
+    free(q->sums);
+    free(q->pairs);
+    free(q->notes);
+    free(q);
+    *quicklook = NULL;
+}
+
+/* --- what is known at the end ------------------------------------ */
+
+void fx8_quicklook_averages(const struct fx8_quicklook *quicklook,
+                            double inflation,
+                            struct fx8_quicklook_average *averages)
+{
+    const struct fx8_quicklook_plan *plan = &quicklook->plan;
+    for (size_t i = 0; i < plan->n_baselines * plan->n_products; i++) {
+        if (is_auto(&plan->products[i]))
+            averages[i] = (struct fx8_quicklook_average){
+                FX8_QUICKLOOK_AUTO, 1.0, 1.0, 1.0, 0, 0.0};
+        else
+            fx8_fisher_average(&quicklook->sums[i],
+                               &plan->functions[plan->mode], inflation,
+                               &averages[i]);
+    }
+}
+
+static void add_counts(struct fx8_quicklook_counts *sum,
+                       const struct fx8_quicklook_counts *part)
+{
+    int64_t *const to[] = {
+        &sum->n_cells,          &sum->no_product,      &sum->not_finite,
+        &sum->no_power,         &sum->above_one,       &sum->beyond_half,
+        &sum->fisher_few,       &sum->n_spectra,       &sum->spectra_no_data,
+        &sum->spectra_infinite, &sum->spectra_no_power};
+    const int64_t from[] = {
+        part->n_cells,          part->no_product,      part->not_finite,
+        part->no_power,         part->above_one,       part->beyond_half,
+        part->fisher_few,       part->n_spectra,       part->spectra_no_data,
+        part->spectra_infinite, part->spectra_no_power};
+    for (size_t i = 0; i < sizeof to / sizeof to[0]; i++)
+        *to[i] += from[i];
+}
+
+void fx8_quicklook_report(const struct fx8_quicklook *quicklook,
+                          struct fx8_quicklook_counts *counts,
+                          struct fx8_quicklook_differences *differences)
+{
+    const struct fx8_quicklook_plan *plan = &quicklook->plan;
+    *counts = (struct fx8_quicklook_counts){0};
+    *differences =
+        (struct fx8_quicklook_differences){.n_dumps = quicklook->n_checked};
+    for (size_t thread = 0; thread < plan->n_threads; thread++) {
+        const struct fx8_quicklook_note *note = &quicklook->notes[thread];
+        const struct fx8_quicklook_differences *part = &note->differences;
+        add_counts(counts, &note->counts);
+        fx8_quicklook_merge(&differences->coherence, &part->coherence);
+        fx8_quicklook_merge(&differences->amplitude, &part->amplitude);
+        fx8_quicklook_merge(&differences->phase, &part->phase);
+        fx8_quicklook_merge(&differences->spectra, &part->spectra);
+    }
+    for (size_t i = 0; i < plan->n_baselines * plan->n_products; i++)
+        counts->fisher_clamped += quicklook->sums[i].n_clamped;
+    if (quicklook->n_checked > 0)
+        fx8_quicklook_compare_averages(quicklook, differences);
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * quicklook_compare.c -- fast mode beside IEEE mode, and what the errors of
+ * their functions allow the two to differ by.
+ *
+ * Every bound is carried on from those of kernels/numeric/bounds.h: relative
+ * errors of factors add up, a rounding adds 2^-24.  Products of errors are left
+ * out; SLACK stands for them.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "kernels/numeric/bounds.h"
+#include "kernels/numeric/coherence.h"
+#include "kernels/quicklook_private.h"
+
+static const double ROUNDING = 0x1p-24;
+static const double SLACK = 1.0 + 1e-5;
+/* Least |rho|^2 whose modes are compared: |rho| = 2^-38 is below what a half
+ * tells from 0, and no part that matters to it is subnormal. */
+static const float COMPARED_POWER = 0x1p-76f;
+static const double PI = 3.14159265358979323846;
+
+struct row {
+    const char *device, *function, *form;
+    double max_relative, max_absolute;
+};
+
+#define ROW(device, function, form, ulp, relative, absolute, low, high, note)  \
+    {device, function, form, relative, absolute},
+
+static const struct row rows[] = {FX8_NUMERIC_BOUNDS(ROW)};
+
+/* Error of a function in both modes together: largest of its rows. */
+static struct row both_modes(const char *function)
+{
+    static const char *const forms[FX8_N_FUNCTIONS_MODES] = {"ieee", "fast"};
+    struct row sum = {"host", function, "both", 0.0, 0.0};
+    for (int mode = 0; mode < FX8_N_FUNCTIONS_MODES; mode++) {
+        double relative = 0.0, absolute = 0.0;
+        for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+            if (strcmp(rows[i].device, "host") != 0 ||
+                strcmp(rows[i].function, function) != 0 ||
+                strcmp(rows[i].form, forms[mode]) != 0)
+                continue;
+            relative = fmax(relative, rows[i].max_relative);
+            absolute = fmax(absolute, rows[i].max_absolute);
+        }
+        sum.max_relative += relative;
+        sum.max_absolute += absolute;
+    }
+    return sum;
+}
+
+void fx8_quicklook_set_bounds(struct fx8_quicklook_bounds *bounds)
+{
+    const struct row rsqrt = both_modes("rsqrt");
+    const struct row log10 = both_modes("log10");
+    const struct row atan2 = both_modes("atan2");
+    /* two factors of rsqrt and two roundings, in each mode */
+    const double rho = 2.0 * rsqrt.max_relative + 4.0 * ROUNDING;
+    *bounds = (struct fx8_quicklook_bounds){
+        .rho = SLACK * rho,
+        /* sqrt halves the two roundings of the power; one is of sqrt or of
+         * p rsqrt(p) */
+        .amplitude = SLACK * (rho + rsqrt.max_relative + 4.0 * ROUNDING),
+        /* parts that are wrong by e turn the angle by e at most */
+        .phase = SLACK * (rho + PI * atan2.max_relative + atan2.max_absolute),
+        .log10 = SLACK * (log10.max_relative + 2.0 * ROUNDING),
+        .log10_absolute = SLACK * log10.max_absolute,
+        .power = SLACK * (2.0 * rho + 4.0 * ROUNDING),
+        .root = SLACK * (rsqrt.max_relative + 2.0 * ROUNDING),
+        .atanh = SLACK * both_modes("atanh").max_relative,
+        .tanh = SLACK * both_modes("tanh").max_relative,
+    };
+}
+
+void fx8_quicklook_merge(struct fx8_quicklook_difference *sum,
+                         const struct fx8_quicklook_difference *part)
+{
+    if (part->largest > sum->largest ||
+        (part->largest == sum->largest && part->bound > sum->bound)) {
+        sum->largest = part->largest;
+        sum->bound = part->bound;
+    }
+    sum->n_beyond += part->n_beyond;
+}
+
+static void note_difference(struct fx8_quicklook_difference *sum,
+                            double difference, double bound)
+{
+    const struct fx8_quicklook_difference part = {difference, bound,
+                                                  !(difference <= bound)};
+    fx8_quicklook_merge(sum, &part);
+}
+
+void fx8_quicklook_compare_spectra(
+    const struct fx8_quicklook_bounds *bounds, size_t n, const float *ieee,
+    const float *fast, struct fx8_quicklook_differences *differences)
+{
+    for (size_t k = 0; k < n; k++)
+        note_difference(&differences->spectra,
+                        fabs((double)fast[k] - (double)ieee[k]),
+                        bounds->log10 * fabs((double)ieee[k]) +
+                            10.0 * bounds->log10_absolute);
+}
+
+/* Largest difference of z in two modes, from that of the power: both roots lie
+ * between those of the least and the greatest power. */
+static double bound_of_z(const struct fx8_quicklook_bounds *bounds,
+                         double power, double n_products)
+{
+    const double p = fmin(power, 1.0);
+    const double bias = (1.0 - p) * (1.0 - p) / n_products;
+    const double wrong =
+        bounds->power * p * (1.0 + 2.0 * (1.0 - p) / n_products) +
+        2.0 * ROUNDING * (5.0 * bias + p);
+    const double most = FX8_FISHER_MOST_POWER;
+    const double low = fmin(fmax(p - bias - wrong, 0.0), most);
+    const double high = fmin(fmax(p - bias + wrong, 0.0), most);
+    const double z_low = atanh(sqrt(low) * (1.0 - bounds->root));
+    const double z_high = atanh(sqrt(high) * (1.0 + bounds->root));
+    return SLACK * (z_high - z_low + bounds->atanh * z_high);
+}
+
+static void pair_cell(struct fx8_quicklook_pair *pair,
+                      const struct fx8_quicklook_bounds *bounds,
+                      const struct fx8_quicklook_tile *ieee,
+                      const struct fx8_quicklook_tile *fast, size_t k)
+{
+    const double m = (double)ieee->n_products[k];
+    pair->weight += m;
+    pair->weighted_z[FX8_FUNCTIONS_IEEE] += m * (double)ieee->z[k];
+    pair->weighted_z[FX8_FUNCTIONS_FAST] += m * (double)fast->z[k];
+    pair->weighted_bound += m * bound_of_z(bounds, (double)ieee->power[k], m);
+}
+
+static void compare_cell(const struct fx8_quicklook_bounds *bounds,
+                         const struct fx8_quicklook_tile *ieee,
+                         const struct fx8_quicklook_tile *fast, size_t k,
+                         struct fx8_quicklook_differences *differences)
+{
+    const double modulus = (double)ieee->amplitude[k];
+    const double re = fabs((double)fast->re[k] - (double)ieee->re[k]);
+    const double im = fabs((double)fast->im[k] - (double)ieee->im[k]);
+    const double amplitude =
+        fabs((double)fast->amplitude[k] - (double)ieee->amplitude[k]);
+    note_difference(&differences->coherence, fmax(re, im) / modulus,
+                    bounds->rho);
+    note_difference(&differences->amplitude, amplitude / modulus,
+                    bounds->amplitude);
+    note_difference(&differences->phase,
+                    fabs((double)fast->phase[k] - (double)ieee->phase[k]),
+                    bounds->phase);
+}
+
+void fx8_quicklook_compare(struct fx8_quicklook *quicklook,
+                           const struct fx8_quicklook_tile *ieee,
+                           const struct fx8_quicklook_tile *fast,
+                           struct fx8_quicklook_differences *differences)
+{
+    const size_t n_products = quicklook->plan.n_products;
+    struct fx8_quicklook_pair *pairs =
+        quicklook->pairs + ieee->baseline * n_products;
+    for (size_t k = 0; k < ieee->n; k++) {
+        /* what no half can tell from 0, or is infinite, has no relative
+         * difference */
+        if (ieee->power[k] >= COMPARED_POWER && isfinite(ieee->power[k]))
+            compare_cell(&quicklook->bounds, ieee, fast, k, differences);
+        if (ieee->is_averaged[k])
+            pair_cell(&pairs[k % n_products], &quicklook->bounds, ieee, fast,
+                      k);
+    }
+}
+
+static double tanh_in(const struct fx8_quicklook *q, int mode, double z)
+{
+    const float x = (float)z;
+    float y;
+    q->plan.functions[mode].tanh(1, &x, &y);
+    return (double)y;
+}
+
+void fx8_quicklook_compare_averages(
+    const struct fx8_quicklook *quicklook,
+    struct fx8_quicklook_differences *differences)
+{
+    const struct fx8_quicklook *q = quicklook;
+    for (size_t i = 0; i < q->plan.n_baselines * q->plan.n_products; i++) {
+        const struct fx8_quicklook_pair *pair = &q->pairs[i];
+        if (pair->weight == 0.0)
+            continue;
+        double rho[FX8_N_FUNCTIONS_MODES];
+        for (int mode = 0; mode < FX8_N_FUNCTIONS_MODES; mode++)
+            rho[mode] = tanh_in(q, mode, pair->weighted_z[mode] / pair->weight);
+        /* tanh is nowhere steeper than 1; its argument and the sums are
+         * rounded */
+        note_difference(&differences->fisher,
+                        fabs(rho[FX8_FUNCTIONS_FAST] - rho[FX8_FUNCTIONS_IEEE]),
+                        pair->weighted_bound / pair->weight +
+                            (q->bounds.tanh + 4.0 * ROUNDING) *
+                                rho[FX8_FUNCTIONS_IEEE]);
+    }
+}

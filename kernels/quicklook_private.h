@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * quicklook_private.h -- inside the quick-look: quicklook.c evaluates one mode,
+ * quicklook_compare.c sets the other beside it.
+ */
+#ifndef FX8_KERNELS_QUICKLOOK_PRIVATE_H
+#define FX8_KERNELS_QUICKLOOK_PRIVATE_H
+
+#include "kernels/fisher.h"
+#include "kernels/quicklook.h"
+
+/** Most cells in a tile: its arrays stay within the first-level cache. */
+#define FX8_QUICKLOOK_TILE 512
+
+/** Some channels of one baseline, all products, product fastest. */
+struct fx8_quicklook_tile {
+    size_t baseline, first_channel, n_channels;
+    size_t n; /**< cells */
+    float rho[2 * FX8_QUICKLOOK_TILE];
+    float re[FX8_QUICKLOOK_TILE], im[FX8_QUICKLOOK_TILE];
+    float power[FX8_QUICKLOOK_TILE];
+    float amplitude[FX8_QUICKLOOK_TILE];
+    float phase[FX8_QUICKLOOK_TILE];
+    float n_products[FX8_QUICKLOOK_TILE]; /**< M; 1 where not averaged */
+    float unbiased[FX8_QUICKLOOK_TILE];
+    float z[FX8_QUICKLOOK_TILE];
+    uint8_t is_good[FX8_QUICKLOOK_TILE];     /**< has a coherence */
+    uint8_t is_averaged[FX8_QUICKLOOK_TILE]; /**< goes into the average */
+};
+
+/** Fisher sums of both modes over the dumps that both have evaluated. */
+struct fx8_quicklook_pair {
+    double weight;
+    double weighted_z[FX8_N_FUNCTIONS_MODES];
+    double weighted_bound; /**< of the difference of the two z */
+};
+
+/** What a thread notes, apart from what others do; whole numbers and largest
+ *  values do not depend on who adds them up. */
+struct fx8_quicklook_note {
+    struct fx8_quicklook_counts counts;
+    struct fx8_quicklook_differences differences;
+    uint8_t distance[64]; /**< to the next one */
+};
+
+/** What two modes may differ by, relative unless it says otherwise. */
+struct fx8_quicklook_bounds {
+    double rho, amplitude;
+    double phase;                 /**< radians */
+    double log10, log10_absolute; /**< of the logarithm */
+    double power, root;           /**< |rho|^2, its unbiased root */
+    double atanh, tanh;           /**< of the functions alone */
+};
+
+struct fx8_quicklook {
+    struct fx8_quicklook_plan plan;
+    bool is_checked; /**< the dump at hand is evaluated in both modes */
+    int64_t n_dumps, n_checked;
+    size_t *autos; /**< [n_inputs] index of product (input, input) */
+    float *scale[FX8_N_FUNCTIONS_MODES]; /**< [n_inputs][n_channels] rsqrt(P),
+                                              0 where there is no power */
+    struct fx8_fisher_sums *sums;        /**< [n_baselines][n_products] */
+    struct fx8_quicklook_pair *pairs;    /**< the same; fast mode only */
+    struct fx8_quicklook_note *notes;    /**< [n_threads] */
+    struct fx8_quicklook_bounds bounds;
+};
+
+/** rho and all that follows from it, in one mode; M and what is averaged. */
+void fx8_quicklook_evaluate(const struct fx8_quicklook *quicklook,
+                            enum fx8_functions_mode mode,
+                            const struct fx8_visibilities *visibilities,
+                            struct fx8_quicklook_tile *tile);
+
+/** Bounds of the two modes' differences, from kernels/numeric/bounds.h. */
+void fx8_quicklook_set_bounds(struct fx8_quicklook_bounds *bounds);
+
+/** Compare a tile of the IEEE mode with the same of the fast one. */
+void fx8_quicklook_compare(struct fx8_quicklook *quicklook,
+                           const struct fx8_quicklook_tile *ieee,
+                           const struct fx8_quicklook_tile *fast,
+                           struct fx8_quicklook_differences *differences);
+
+/** Compare n levels in dB. */
+void fx8_quicklook_compare_spectra(
+    const struct fx8_quicklook_bounds *bounds, size_t n, const float *ieee,
+    const float *fast, struct fx8_quicklook_differences *differences);
+
+/** Compare the averages of both modes. */
+void fx8_quicklook_compare_averages(
+    const struct fx8_quicklook *quicklook,
+    struct fx8_quicklook_differences *differences);
+
+/** The larger of two differences, and the sum of what is beyond. */
+void fx8_quicklook_merge(struct fx8_quicklook_difference *sum,
+                         const struct fx8_quicklook_difference *part);
+
+#endif

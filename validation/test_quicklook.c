@@ -1,0 +1,569 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_quicklook.c -- the quick-look of random visibilities against its
+ * definitions in double precision, what is out of the ordinary case by case,
+ * and both modes beside each other.
+ */
+#include <float.h>
+#include <math.h>
+
+#include "correlator/baseline.h"
+#include "kernels/operations.h"
+#include "kernels/quicklook.h"
+#include "validation/testing.h"
+
+#define SCALE 16384.0
+#define M     1000.0 /* products in a cell of weight 1 */
+
+/* Visibilities, and all that becomes of them. */
+struct task {
+    struct fx8_quicklook_plan plan;
+    struct fx8_product *products;
+    size_t n_cells, n_levels, n_averages;
+    float *visibilities, *nsamples;
+    uint8_t *flags;
+    struct fx8_quicklook_dump out;
+    struct fx8_quicklook_average *averages;
+    struct fx8_quicklook_counts counts;
+    struct fx8_quicklook_differences differences;
+};
+
+static struct task make_task(size_t antennas, size_t pols, size_t channels,
+                             enum fx8_functions_mode mode)
+{
+    const struct fx8_operations *level = fx8_operations_level(0);
+    struct task task = {
+        .plan = {.n_products = pols * pols,
+                 .n_inputs = antennas * pols,
+                 .n_baselines = fx8_baseline_count(antennas),
+                 .n_channels = channels,
+                 .products_per_cell = M,
+                 .mode = mode,
+                 .functions = level->functions,
+                 .half = &level->half,
+                 .n_threads = 1},
+    };
+    const size_t n = task.n_averages =
+        task.plan.n_baselines * task.plan.n_products;
+    task.products = exact(n * sizeof *task.products);
+    fx8_baseline_table(antennas, pols, task.products);
+    task.plan.products = task.products;
+    task.n_cells = n * channels;
+    task.n_levels = task.plan.n_inputs * channels;
+    task.visibilities = exact(2 * task.n_cells * sizeof(float));
+    task.nsamples = exact(task.n_cells * sizeof(float));
+    task.flags = exact(task.n_cells);
+    task.out.coherence = exact(2 * task.n_cells * sizeof(uint16_t));
+    task.out.amplitude = exact(task.n_cells * sizeof(uint16_t));
+    task.out.phase = exact(task.n_cells * sizeof(uint16_t));
+    task.out.spectra_db = exact(task.n_levels * sizeof(float));
+    task.averages = exact(n * sizeof *task.averages);
+    return task;
+}
+
+static void clear_task(struct task *task)
+{
+    void *const memory[] = {
+        task->products,  task->visibilities,   task->nsamples,
+        task->flags,     task->out.coherence,  task->out.amplitude,
+        task->out.phase, task->out.spectra_db, task->averages};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
+        free(memory[i]);
+}
+
+static size_t cell_at(const struct task *task, size_t average, size_t channel)
+{
+    const size_t n = task->plan.n_products;
+    return (average / n * task->plan.n_channels + channel) * n + average % n;
+}
+
+static size_t auto_of(const struct task *task, size_t input)
+{
+    size_t i = 0;
+    while (task->products[i].input_1 != input ||
+           task->products[i].input_2 != input)
+        i++;
+    return i;
+}
+
+static double uniform(struct generator *g)
+{
+    return (double)(random_bits(g) >> 11) * 0x1p-53;
+}
+
+/* Powers over six decades, coherences of any size, a tenth of the cells
+ * flagged, weights of all kinds. */
+static void fill(struct task *task, struct generator *g)
+{
+    double *power = exact(task->n_levels * sizeof *power);
+    const size_t channels = task->plan.n_channels;
+    for (size_t i = 0; i < task->n_levels; i++)
+        power[i] = pow(10.0, 6.0 * uniform(g) - 1.0);
+    for (size_t i = 0; i < task->n_averages; i++)
+        for (size_t c = 0; c < channels; c++) {
+            const struct fx8_product *p = &task->products[i];
+            const size_t at = cell_at(task, i, c);
+            const bool is_auto = p->input_1 == p->input_2;
+            const double rho = is_auto ? 1.0 : pow(uniform(g), 4.0);
+            const double angle =
+                is_auto ? 0.0 : 6.283185307 * (uniform(g) - 0.5);
+            const double scale = rho * sqrt(power[p->input_1 * channels + c] *
+                                            power[p->input_2 * channels + c]);
+            task->visibilities[2 * at] = (float)(scale * cos(angle));
+            task->visibilities[2 * at + 1] = (float)(scale * sin(angle));
+            task->nsamples[at] = (float)random_in(g, 1, 20) / 20.0f;
+            task->flags[at] = random_below(g, 10) == 0;
+        }
+    free(power);
+}
+
+static struct fx8_quicklook *open_task(const struct task *task)
+{
+    struct fx8_error error;
+    struct fx8_quicklook *quicklook;
+    must(fx8_quicklook_open(&task->plan, &quicklook, &error), error);
+    return quicklook;
+}
+
+static void close_task(struct task *task, struct fx8_quicklook *quicklook)
+{
+    fx8_quicklook_averages(quicklook, 1.0, task->averages);
+    fx8_quicklook_report(quicklook, &task->counts, &task->differences);
+    fx8_quicklook_close(&quicklook);
+    assert_null(quicklook);
+}
+
+static void process(struct task *task, struct fx8_quicklook *quicklook)
+{
+    const struct fx8_visibilities in = {task->visibilities, task->flags,
+                                        task->nsamples};
+    fx8_quicklook_process(quicklook, &in, &task->out);
+}
+
+static void run(struct task *task)
+{
+    struct fx8_quicklook *quicklook = open_task(task);
+    process(task, quicklook);
+    close_task(task, quicklook);
+}
+
+static double half_value(uint16_t half)
+{
+    float value;
+    fx8_operations_level(0)->half.to_float(1, &half, &value);
+    return (double)value;
+}
+
+static void assert_near(double value, double expected, double limit)
+{
+    if (!(fabs(value - expected) <= limit))
+        fail_msg("%.9g is not within %g of %.9g", value, limit, expected);
+}
+
+/* --- the definitions --------------------------------------------- */
+
+/* rho of a cell in double. */
+static void plain_rho(const struct task *task, size_t average, size_t channel,
+                      double rho[2])
+{
+    const struct fx8_product *p = &task->products[average];
+    const size_t at = cell_at(task, average, channel);
+    const size_t a = cell_at(task, auto_of(task, p->input_1), channel);
+    const size_t b = cell_at(task, auto_of(task, p->input_2), channel);
+    const double scale = sqrt((double)task->visibilities[2 * a] *
+                              (double)task->visibilities[2 * b]);
+    rho[0] = (double)task->visibilities[2 * at] / scale;
+    rho[1] = (double)task->visibilities[2 * at + 1] / scale;
+}
+
+/* A half is rounded by 2^-11 of its value and by half of 2^-24 at least; what
+ * single precision adds is a hundredth of that. */
+static double half_limit(double value)
+{
+    return 0x1.03p-11 * fabs(value) + 0x1p-25;
+}
+
+static void check_cells(const struct task *task)
+{
+    for (size_t i = 0; i < task->n_averages; i++)
+        for (size_t c = 0; c < task->plan.n_channels; c++) {
+            double rho[2];
+            const size_t at = cell_at(task, i, c);
+            plain_rho(task, i, c, rho);
+            for (size_t part = 0; part < 2; part++)
+                assert_near(half_value(task->out.coherence[2 * at + part]),
+                            SCALE * rho[part], half_limit(SCALE * rho[part]));
+            const double modulus = SCALE * hypot(rho[0], rho[1]);
+            assert_near(half_value(task->out.amplitude[at]), modulus,
+                        half_limit(modulus));
+            assert_near(half_value(task->out.phase[at]), atan2(rho[1], rho[0]),
+                        1e-3);
+        }
+}
+
+/* A level of 50 dB is rounded by 2 x 10^-6 twice, its logarithm by as much. */
+static void check_spectra(const struct task *task)
+{
+    for (size_t input = 0; input < task->plan.n_inputs; input++)
+        for (size_t c = 0; c < task->plan.n_channels; c++) {
+            const size_t at = cell_at(task, auto_of(task, input), c);
+            const double power = (double)task->visibilities[2 * at];
+            assert_near(
+                (double)task->out.spectra_db[input * task->plan.n_channels + c],
+                10.0 * log10(power), 2e-5);
+        }
+}
+
+/* Mean of z of one product, and what goes with it. */
+static double plain_average(const struct task *task, size_t average,
+                            int64_t *n_cells, double *weight)
+{
+    double sum = 0.0;
+    *weight = 0.0;
+    *n_cells = 0;
+    for (size_t c = 0; c < task->plan.n_channels; c++) {
+        double rho[2];
+        const size_t at = cell_at(task, average, c);
+        const double m = M * (double)task->nsamples[at];
+        if (task->flags[at])
+            continue;
+        plain_rho(task, average, c, rho);
+        const double p = fmin(rho[0] * rho[0] + rho[1] * rho[1], 1.0);
+        const double unbiased = p - (1.0 - p) * (1.0 - p) / m;
+        sum += m * atanh(sqrt(fmin(fmax(unbiased, 0.0), 1.0 - 2e-6)));
+        *weight += m;
+        (*n_cells)++;
+    }
+    return sum / *weight;
+}
+
+static void check_averages(const struct task *task)
+{
+    for (size_t i = 0; i < task->n_averages; i++) {
+        const struct fx8_quicklook_average *a = &task->averages[i];
+        if (task->products[i].input_1 == task->products[i].input_2) {
+            assert_int_equal(a->state, FX8_QUICKLOOK_AUTO);
+            assert_true(a->coherence == 1.0);
+            continue;
+        }
+        int64_t n_cells;
+        double weight;
+        const double z = plain_average(task, i, &n_cells, &weight);
+        assert_int_equal(a->n_cells, n_cells);
+        if (n_cells == 0) {
+            assert_int_equal(a->state, FX8_QUICKLOOK_NONE);
+            continue;
+        }
+        assert_near(a->n_products, weight, 0x1p-23 * weight);
+        const double per_cell = weight / (double)n_cells;
+        const double rho = tanh(z);
+        if (rho * sqrt(per_cell) < 4.99)
+            assert_int_equal(a->state, FX8_QUICKLOOK_LIMIT);
+        if (rho * sqrt(per_cell) <= 5.01)
+            continue;
+        assert_int_equal(a->state, FX8_QUICKLOOK_INTERVAL);
+        const double bias = (3 * rho * rho - 1) / (4 * per_cell * rho);
+        /* roots of cells near the noise magnify the rounding of their power,
+         * by their number of products at most */
+        assert_near(a->coherence, tanh(z - bias), 2e-5);
+    }
+}
+
+static void random_visibilities_by_the_definitions(void **state)
+{
+    (void)state;
+    struct generator g = {61};
+    for (int i = 0; i < 60; i++) {
+        struct task task =
+            make_task(1 + random_below(&g, 5), 1 + random_below(&g, 2),
+                      1 + random_below(&g, i % 20 == 0 ? 1500 : 40),
+                      i % 2 == 0 ? FX8_FUNCTIONS_IEEE : FX8_FUNCTIONS_FAST);
+        fill(&task, &g);
+        run(&task);
+        check_cells(&task);
+        check_spectra(&task);
+        check_averages(&task);
+        assert_int_equal(task.counts.n_cells, task.n_cells);
+        assert_int_equal(task.counts.n_spectra, task.n_levels);
+        assert_int_equal(task.counts.no_product + task.counts.not_finite +
+                             task.counts.no_power + task.counts.above_one +
+                             task.counts.beyond_half + task.counts.fisher_few +
+                             task.counts.spectra_no_data +
+                             task.counts.spectra_infinite +
+                             task.counts.spectra_no_power,
+                         0);
+        clear_task(&task);
+    }
+}
+
+/* --- out of the ordinary ----------------------------------------- */
+
+/* Two antennas, three channels; the middle one of (0, 1) or of an auto is
+ * changed, the others must stay. */
+struct odd {
+    size_t average; /* 0: auto of 0, 1: cross, 2: auto of 1 */
+    float re, im, nsamples;
+    double stored, stored_im, amplitude, phase; /* of the cross product */
+    float db;                                   /* of input 0 */
+    struct fx8_quicklook_counts counts;         /* but for n_cells, n_spectra */
+};
+
+static const struct odd odds[] = {
+    /* nothing odd: powers 4 and 9, V = 3 exp(i pi/2) */
+    {1, 0, 3, 1, 0, 8192, 8192, 1.5707963, 6.0206f, {0}},
+    {1, 0, -3, 1, 0, -8192, 8192, -1.5707963, 6.0206f, {0}},
+    {1, 0, 0, 1, 0, 0, 0, 0, 6.0206f, {0}},
+    {1, 7, 7, 0, 0, 0, 0, 0, 6.0206f, {.no_product = 1}},
+    {1, NAN, 3, 1, 0, 0, 0, 0, 6.0206f, {.not_finite = 1}},
+    {1, 3, -INFINITY, 1, 0, 0, 0, 0, 6.0206f, {.not_finite = 1}},
+    {1,
+     12,
+     0,
+     1,
+     32768,
+     0,
+     32768,
+     0,
+     6.0206f,
+     {.above_one = 1, .fisher_clamped = 1}},
+    {1,
+     30,
+     0,
+     1,
+     INFINITY,
+     0,
+     INFINITY,
+     0,
+     6.0206f,
+     {.above_one = 1, .beyond_half = 1, .fisher_clamped = 1}},
+    {1, 6, 0, 1, 16384, 0, 16384, 0, 6.0206f, {.fisher_clamped = 1}},
+    {1, 3, 0, 0.01f, 8192, 0, 8192, 0, 6.0206f, {.fisher_few = 1}},
+    {0, 0, 0, 1, 0, 0, 0, 0, -400.0f, {.no_power = 2, .spectra_no_power = 1}},
+    {0, -1, 0, 1, 0, 0, 0, 0, -400.0f, {.no_power = 2, .spectra_no_power = 1}},
+    {0,
+     1e-39f,
+     0,
+     1,
+     0,
+     0,
+     0,
+     0,
+     -400.0f,
+     {.no_power = 2, .spectra_no_power = 1}},
+    {0, NAN, 0, 1, 0, 0, 0, 0, NAN, {.not_finite = 2, .spectra_infinite = 1}},
+    {0,
+     INFINITY,
+     0,
+     1,
+     0,
+     0,
+     0,
+     0,
+     NAN,
+     {.not_finite = 2, .spectra_infinite = 1}},
+    /* an auto without products has no power either */
+    {0,
+     0,
+     0,
+     0,
+     0,
+     0,
+     0,
+     0,
+     NAN,
+     {.no_product = 1, .no_power = 1, .spectra_no_data = 1}},
+};
+
+static void fill_ordinary(struct task *task)
+{
+    static const float values[3][2] = {{4, 0}, {0, 3}, {9, 0}};
+    for (size_t i = 0; i < 3; i++)
+        for (size_t c = 0; c < 3; c++) {
+            const size_t at = cell_at(task, i, c);
+            task->visibilities[2 * at] = values[i][0];
+            task->visibilities[2 * at + 1] = values[i][1];
+            task->nsamples[at] = 1.0f;
+            task->flags[at] = 0;
+        }
+}
+
+static void check_odd(const struct odd *odd, const struct task *task)
+{
+    const double limit = 1e-3; /* halves of pi/2; the rest is exact */
+    const size_t at = cell_at(task, 1, 1);
+    const double found[4] = {half_value(task->out.coherence[2 * at]),
+                             half_value(task->out.coherence[2 * at + 1]),
+                             half_value(task->out.amplitude[at]),
+                             half_value(task->out.phase[at])};
+    const double expected[4] = {odd->stored, odd->stored_im, odd->amplitude,
+                                odd->phase};
+    for (size_t k = 0; k < 4; k++)
+        if (isinf(expected[k]))
+            assert_true(found[k] == expected[k]);
+        else
+            assert_near(found[k], expected[k], limit);
+    const float db = task->out.spectra_db[1];
+    if (isnan(odd->db))
+        assert_true(isnan(db));
+    else
+        assert_near((double)db, (double)odd->db, 1e-5);
+    struct fx8_quicklook_counts counts = odd->counts;
+    counts.n_cells = 9;
+    counts.n_spectra = 6;
+    assert_memory_equal(&task->counts, &counts, sizeof counts);
+    for (size_t c = 0; c < 3; c += 2) {
+        const size_t beside = cell_at(task, 1, c);
+        assert_near(half_value(task->out.coherence[2 * beside + 1]), 8192.0,
+                    0.0);
+        assert_near((double)task->out.spectra_db[c], 6.0206, 1e-5);
+    }
+}
+
+static void out_of_the_ordinary(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof odds / sizeof *odds; i++)
+        for (int mode = 0; mode < FX8_N_FUNCTIONS_MODES; mode++) {
+            struct task task =
+                make_task(2, 1, 3, (enum fx8_functions_mode)mode);
+            fill_ordinary(&task);
+            const size_t at = cell_at(&task, odds[i].average, 1);
+            task.visibilities[2 * at] = odds[i].re;
+            task.visibilities[2 * at + 1] = odds[i].im;
+            task.nsamples[at] = odds[i].nsamples;
+            run(&task);
+            check_odd(&odds[i], &task);
+            clear_task(&task);
+        }
+}
+
+/* What is flagged keeps its value and is not averaged. */
+static void flagged_cells(void **state)
+{
+    (void)state;
+    struct task task = make_task(2, 1, 3, FX8_FUNCTIONS_IEEE);
+    fill_ordinary(&task);
+    memset(task.flags, 1, task.n_cells);
+    run(&task);
+    assert_near(half_value(task.out.coherence[2 * cell_at(&task, 1, 1) + 1]),
+                8192.0, 0.0);
+    assert_int_equal(task.averages[1].state, FX8_QUICKLOOK_NONE);
+    assert_int_equal(task.counts.fisher_few, 0);
+    clear_task(&task);
+}
+
+static void an_input_without_its_auto(void **state)
+{
+    (void)state;
+    struct task task = make_task(2, 1, 3, FX8_FUNCTIONS_IEEE);
+    struct fx8_quicklook *quicklook;
+    struct fx8_error error;
+    task.plan.n_baselines = 2; /* (0, 0), (0, 1) */
+    must_fail(fx8_quicklook_open(&task.plan, &quicklook, &error), error,
+              FX8_ERR_USAGE,
+              "quick-look: input 1: expected its product with itself among the "
+              "baselines");
+    assert_null(quicklook);
+    clear_task(&task);
+}
+
+/* --- modes and threads ------------------------------------------- */
+
+static void check_difference(const struct fx8_quicklook_difference *d)
+{
+    /* a difference of nothing at all would say that one mode ran twice */
+    assert_true(d->largest > 0.0);
+    assert_true(d->largest <= d->bound);
+    assert_int_equal(d->n_beyond, 0);
+}
+
+static void fast_stays_within_its_bounds(void **state)
+{
+    (void)state;
+    struct generator g = {62};
+    struct task task = make_task(4, 2, 200, FX8_FUNCTIONS_FAST);
+    struct fx8_quicklook *quicklook = open_task(&task);
+    for (int dump = 0; dump < 33; dump++) {
+        fill(&task, &g);
+        process(&task, quicklook);
+    }
+    close_task(&task, quicklook);
+    assert_int_equal(task.differences.n_dumps, 3); /* 0, 16, 32 */
+    check_difference(&task.differences.coherence);
+    check_difference(&task.differences.amplitude);
+    check_difference(&task.differences.phase);
+    check_difference(&task.differences.spectra);
+    check_difference(&task.differences.fisher);
+    /* bounds that say nothing are none either */
+    assert_true(task.differences.coherence.bound < 2e-6);
+    assert_true(task.differences.phase.bound < 5e-6);
+    assert_true(task.differences.fisher.bound < 1e-3);
+    clear_task(&task);
+}
+
+static void ieee_compares_nothing(void **state)
+{
+    (void)state;
+    struct generator g = {63};
+    struct task task = make_task(2, 1, 10, FX8_FUNCTIONS_IEEE);
+    fill(&task, &g);
+    run(&task);
+    assert_int_equal(task.differences.n_dumps, 0);
+    assert_true(task.differences.coherence.bound == 0.0);
+    clear_task(&task);
+}
+
+static void threads_change_nothing(void **state)
+{
+    (void)state;
+    struct generator g = {64};
+    struct task one = make_task(5, 2, 150, FX8_FUNCTIONS_FAST);
+    struct task many = make_task(5, 2, 150, FX8_FUNCTIONS_FAST);
+    many.plan.n_threads = 4;
+    struct fx8_quicklook *first = open_task(&one);
+    struct fx8_quicklook *second = open_task(&many);
+    for (int dump = 0; dump < 3; dump++) {
+        fill(&one, &g);
+        memcpy(many.visibilities, one.visibilities,
+               2 * one.n_cells * sizeof(float));
+        memcpy(many.nsamples, one.nsamples, one.n_cells * sizeof(float));
+        memcpy(many.flags, one.flags, one.n_cells);
+        process(&one, first);
+        process(&many, second);
+        assert_memory_equal(one.out.coherence, many.out.coherence,
+                            4 * one.n_cells);
+        assert_memory_equal(one.out.amplitude, many.out.amplitude,
+                            2 * one.n_cells);
+        assert_memory_equal(one.out.phase, many.out.phase, 2 * one.n_cells);
+        assert_memory_equal(one.out.spectra_db, many.out.spectra_db,
+                            4 * one.n_levels);
+    }
+    close_task(&one, first);
+    close_task(&many, second);
+    for (size_t i = 0; i < one.n_averages; i++) {
+        const struct fx8_quicklook_average *a = &one.averages[i];
+        const struct fx8_quicklook_average *b = &many.averages[i];
+        assert_int_equal(a->state, b->state);
+        assert_memory_equal(&a->coherence, &b->coherence, sizeof(double));
+        assert_memory_equal(&a->upper, &b->upper, sizeof(double));
+    }
+    assert_memory_equal(&one.counts, &many.counts, sizeof one.counts);
+    assert_memory_equal(&one.differences, &many.differences,
+                        sizeof one.differences);
+    clear_task(&one);
+    clear_task(&many);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_visibilities_by_the_definitions),
+        cmocka_unit_test(out_of_the_ordinary),
+        cmocka_unit_test(flagged_cells),
+        cmocka_unit_test(an_input_without_its_auto),
+        cmocka_unit_test(fast_stays_within_its_bounds),
+        cmocka_unit_test(ieee_compares_nothing),
+        cmocka_unit_test(threads_change_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
