@@ -160,7 +160,7 @@ static void find_rho(const struct fx8_quicklook *q,
     for (size_t p = 0; p < n_products; p++) {
         const struct fx8_product *product =
             &q->plan.products[tile->baseline * n_products + p];
-        const bool is_cross = !is_auto(product);
+        const int is_cross = !is_auto(product);
         const float *scale_1 = q->scale[mode] + tile->first_channel +
                                product->input_1 * q->plan.n_channels;
         const float *scale_2 = q->scale[mode] + tile->first_channel +
@@ -170,18 +170,22 @@ static void find_rho(const struct fx8_quicklook *q,
             const float a = scale_1[channel], b = scale_2[channel];
             const float weight = in->nsamples[row + k];
             const float m = weight * cell_products;
-            const bool is_good = (weight > 0.0f) & (a > 0.0f) & (b > 0.0f) &
-                                 is_finite(v[2 * k]) & is_finite(v[2 * k + 1]);
-            const bool is_averaged = is_good & is_cross &
-                                     (in->flags[row + k] == 0) &
-                                     (m >= FX8_FISHER_LEAST_PRODUCTS);
+            /* numbers, not branches */
+            const int has_weight = weight > 0.0f;
+            const int has_scale = a > 0.0f && b > 0.0f;
+            const int is_number =
+                is_finite(v[2 * k]) && is_finite(v[2 * k + 1]);
+            const int is_good = has_weight & has_scale & is_number;
+            const int is_kept = in->flags[row + k] == 0;
+            const int is_enough = m >= FX8_FISHER_LEAST_PRODUCTS;
+            const int is_averaged = is_good & is_cross & is_kept & is_enough;
             const float re = fx8_coherence_part(v[2 * k], a, b);
             const float im = fx8_coherence_part(v[2 * k + 1], a, b);
             tile->re[k] = is_good ? re : 0.0f;
             tile->im[k] = is_good ? im : 0.0f;
             tile->n_products[k] = is_averaged ? m : 1.0f;
-            tile->is_good[k] = is_good;
-            tile->is_averaged[k] = is_averaged;
+            tile->is_good[k] = (uint8_t)is_good;
+            tile->is_averaged[k] = (uint8_t)is_averaged;
         }
     }
 }
@@ -226,8 +230,8 @@ void fx8_quicklook_evaluate(const struct fx8_quicklook *quicklook,
 
 static bool is_beyond_half(const uint16_t *half, size_t k)
 {
-    return ((half[2 * k] & 0x7fffu) >= HALF_INFINITY) |
-           ((half[2 * k + 1] & 0x7fffu) >= HALF_INFINITY);
+    return (half[2 * k] & 0x7fffu) >= HALF_INFINITY ||
+           (half[2 * k + 1] & 0x7fffu) >= HALF_INFINITY;
 }
 
 static void write_tile(const struct job *job,
