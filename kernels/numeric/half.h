@@ -17,7 +17,9 @@
  *        3) a NaN keeps its sign and the upper bits of its payload and becomes
  *           quiet, as F16C does it; the device gives 0x7fff for every NaN.
  *           Comparisons take any NaN for any other
- *        4) the rounding mode is to nearest even, as everywhere outside of
+ *        4) kernels/cuda/half2.cuh names the device's instructions; this file
+ *           compiles for the device too, where they can be compared
+ *        5) the rounding mode is to nearest even, as everywhere outside of
  *           the enclosing correlator
  * Source: IEEE 754-2008, 3.4, 4.3.1
  * Test: validation/test_half.c, all 2^32 floats

@@ -94,4 +94,7 @@ INTEGER(leading, x = __clz(x * a))
 INTEGER(loop, for (int i = 0; i < x; ++i) x = data[x] + i)
 INTEGER(wide, n += (int)((long long)x * a >> 32); x ^= n)
 INTEGER(scaled, x = ((x ^ a) << 3) + b)
+INTEGER(block, x = x * (int)(blockIdx.x * blockDim.x) + b)
+INTEGER(address, const size_t at = (size_t)x * a + n;
+        if (at < (size_t)m) x = data[at + b])
 INTEGER(call, if (x > m) x = call_of(x))

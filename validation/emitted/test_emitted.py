@@ -104,6 +104,10 @@ INTENT = {
     "probe_half_to_float": Intent(),
     "probe_half_round": Intent(doubles=True),
     "probe_half_scale_add": Intent(doubles=True),
+    "fx8_half_from_float_kernel": Intent(holds=("F2FP",), since=80,
+                                         before=("F2F",)),
+    "fx8_half_to_float_kernel": Intent(holds=("HADD2",)),
+    "fx8_half_scale_add_kernel": Intent(holds=("HFMA2",)),
 }
 
 
