@@ -31,11 +31,13 @@ enum fx8_level {
     FX8_LEVEL_INPUT        /**< one gain per input */
 };
 
-/** Precision of the correlation; bits, so that BOTH is INT8 | FP32. */
+/** Precision of the correlation; bits, so that BOTH is INT8 | FP32.
+ *  INTERVAL: bounds of what FP32 sums, by directed rounding. */
 enum fx8_precision {
     FX8_PRECISION_INT8 = 1,
     FX8_PRECISION_FP32 = 2,
-    FX8_PRECISION_BOTH = 3
+    FX8_PRECISION_BOTH = 3,
+    FX8_PRECISION_INTERVAL = 4
 };
 
 /** Which engine; AUTO: CUDA where a usable device is, else the CPU. */

@@ -59,6 +59,7 @@ static const struct fx8_choice precisions[] = {
     {"int8", FX8_PRECISION_INT8, false},
     {"fp32", FX8_PRECISION_FP32, false},
     {"both", FX8_PRECISION_BOTH, false},
+    {"interval", FX8_PRECISION_INTERVAL, false},
     {NULL, 0, false},
 };
 static const struct fx8_choice backends[] = {
@@ -265,7 +266,8 @@ const struct fx8_key fx8_keys[] = {
     {"correlator", "precision", CHOICE(correlator.precision, precisions),
      .fallback = "int8",
      .help = "int8: quantised spectra, exact integers; fp32: floats; both: "
-             "two files from one channelisation, and their comparison."},
+             "two files from one channelisation, and their comparison; "
+             "interval: two files that enclose the exact sum of the floats."},
     {"correlator", "backend", CHOICE(correlator.backend, backends),
      .fallback = "auto", .help = "Where to compute."},
     {"correlator", "device", TEXT(correlator.device), .fallback = "auto",

@@ -17,7 +17,7 @@ extern "C" {
 
 /** What a description adds to the job: how the visibilities were made. */
 struct fx8_provenance {
-    const char *precision; /**< "INT8", "FP32", "TRUTH" */
+    const char *precision; /**< "INT8", "FP32", "FP32-DOWN", "TRUTH" */
     const char *backend;   /**< "CPU", ... or "" */
     const char *kernel;
     const char *fft_plan;

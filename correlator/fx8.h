@@ -74,7 +74,7 @@ struct fx8_plan {
     enum fx8_level level;
 
     /* the correlator */
-    enum fx8_precision precision;
+    enum fx8_precision precision; /**< any of the bits */
     enum fx8_backend backend;
     const char *kernel;       /**< "auto" or one of the engine's kernels */
     int64_t spectra_per_dump; /**< M, at least 1 */
@@ -117,7 +117,7 @@ struct fx8_block {
     size_t n_missing;
 };
 
-/** Visibilities of a dump in one precision, axes [n_baselines][n_channels]
+/** Visibilities of a dump of one kind, axes [n_baselines][n_channels]
  *  [n_products]; NULL pointers when the precision was not planned. */
 struct fx8_result {
     const float
@@ -134,7 +134,10 @@ struct fx8_dump {
     size_t n_products;  /**< 1: XX; 4: XX, YY, XY, YX */
     struct fx8_result int8;
     struct fx8_result fp32;
-    const uint8_t *dead; /**< [n_inputs] 1: all samples zero in this dump */
+    struct fx8_result down; /**< INTERVAL: no component is above that of the
+                                 exact sum of the float spectra, … */
+    struct fx8_result up;   /**< … none below; flags and weights as FP32 */
+    const uint8_t *dead;    /**< [n_inputs] 1: all samples zero in this dump */
 };
 
 /** Receives each dump, in order, on the thread that pushes or finishes.  A

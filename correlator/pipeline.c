@@ -28,7 +28,7 @@ struct run {
     struct fx8_session *session;
     struct fx8_source *source;
     struct fx8_sink *sink;
-    struct fx8_uvh5_writer *int8, *fp32;
+    struct fx8_uvh5_writer *files[FX8_N_RESULTS];
     int64_t *dead_dumps; /* [n_inputs] */
     bool is_complete;    /* every dump of the job has been handed over */
 };
@@ -138,16 +138,15 @@ static enum fx8_status push_all(struct run *run, struct fx8_error *error)
 
 /* --- the stage is set -------------------------------------------- */
 
-static enum fx8_status create_output(struct run *run, const char *path,
-                                     const char *precision,
-                                     struct fx8_uvh5_writer **writer,
+static enum fx8_status create_output(struct run *run, enum fx8_result_kind kind,
                                      struct fx8_error *error)
 {
+    const struct fx8_run_request *request = run->request;
+    const char *path = request->paths[kind];
     if (path == NULL)
         return FX8_OK;
-    const struct fx8_run_request *request = run->request;
     const struct fx8_provenance provenance = {
-        .precision = precision,
+        .precision = fx8_result_names[kind].keyword,
         .backend = run->report->backend,
         .kernel = run->report->kernel,
         .fft_plan = run->report->fft_plan,
@@ -159,9 +158,9 @@ static enum fx8_status create_output(struct run *run, const char *path,
                                           &provenance, &header, error);
     if (status != FX8_OK)
         return status;
-    status =
-        fx8_uvh5_create(path, request->force, &header,
-                        request->settings->output.compression, writer, error);
+    status = fx8_uvh5_create(path, request->force, &header,
+                             request->settings->output.compression,
+                             &run->files[kind], error);
     fx8_uvh5_header_clear(&header);
     return status;
 }
@@ -182,8 +181,7 @@ static enum fx8_status open_sink(struct run *run, struct fx8_error *error)
         .valid_spectra = fx8_valid_spectra(run->session),
         .spectra_per_dump = plan->spectra_per_dump,
     };
-    return fx8_sink_open(&run->int8, &run->fp32, &shape, &extras, &run->sink,
-                         error);
+    return fx8_sink_open(run->files, &shape, &extras, &run->sink, error);
 }
 
 static void note_kernels(struct run *run)
@@ -213,11 +211,11 @@ static enum fx8_status set_stage(struct run *run, struct fx8_error *error)
         FX8_OK)
         return status;
     note_kernels(run);
-    if ((status = create_output(run, request->path_int8, "INT8", &run->int8,
-                                error)) != FX8_OK ||
-        (status = create_output(run, request->path_fp32, "FP32", &run->fp32,
-                                error)) != FX8_OK ||
-        (status = open_sink(run, error)) != FX8_OK)
+    for (size_t kind = 0; kind < FX8_N_RESULTS; kind++)
+        if ((status = create_output(run, (enum fx8_result_kind)kind, error)) !=
+            FX8_OK)
+            return status;
+    if ((status = open_sink(run, error)) != FX8_OK)
         return status;
     /* one signal asks for the first dump, a second one for the end */
     if (interrupted(run) > 1)
@@ -290,8 +288,8 @@ enum fx8_status fx8_pipeline_run(const struct fx8_run_request *request,
         if (closed != FX8_OK)
             *error = ending;
     }
-    fx8_uvh5_close(&run.int8, 0, NULL);
-    fx8_uvh5_close(&run.fp32, 0, NULL);
+    for (size_t kind = 0; kind < FX8_N_RESULTS; kind++)
+        fx8_uvh5_close(&run.files[kind], 0, NULL);
     if (run.session != NULL)
         fx8_get_statistics(run.session, &report->statistics);
     if (status == FX8_OK) {

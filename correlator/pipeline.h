@@ -13,6 +13,7 @@
 #include "config/status.h"
 #include "correlator/fx8.h"
 #include "correlator/job.h"
+#include "correlator/results.h"
 #include "io/reader.h"
 
 /** How far a run has got. */
@@ -30,12 +31,12 @@ struct fx8_run_request {
     const struct fx8_job *job;
     const struct fx8_settings *settings;
     struct fx8_reader *reader; /**< inputs not selected yet */
-    const char *path_int8;     /**< output, or NULL */
-    const char *path_fp32;     /**< output, or NULL */
-    bool force;                /**< replace existing outputs */
-    const char *command;       /**< for the history */
-    const char *input;         /**< names of the recordings, one line */
-    int64_t block_samples;     /**< samples per read; 0: what suits the file */
+    /** Outputs, by enum fx8_result_kind; NULL: none. */
+    const char *paths[FX8_N_RESULTS];
+    bool force;            /**< replace existing outputs */
+    const char *command;   /**< for the history */
+    const char *input;     /**< names of the recordings, one line */
+    int64_t block_samples; /**< samples per read; 0: what suits the file */
     bool is_fft_measured;
     /** 0: go on; 1: finish the current dump; 2: stop now. */
     int (*interrupted)(void);

@@ -67,8 +67,8 @@ enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
         {plan->target_rms > 0 && plan->target_rms <= 127,
          "target_rms: expected above 0, at most 127 LSB"},
         {plan->precision >= FX8_PRECISION_INT8 &&
-             plan->precision <= FX8_PRECISION_BOTH,
-         "precision: expected INT8, FP32 or both"},
+             plan->precision <= (FX8_PRECISION_BOTH | FX8_PRECISION_INTERVAL),
+         "precision: expected INT8, FP32, INTERVAL or several of them"},
         {plan->spectra_per_dump >= 1 &&
              plan->spectra_per_dump <= LAST_SAMPLE / step,
          "spectra_per_dump: expected 1 or more, 2^61 samples at most"},

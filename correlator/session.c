@@ -26,24 +26,47 @@ static void flag_inputs(struct fx8_session *s)
     }
 }
 
-static struct fx8_result process_result(
-    struct fx8_session *s, const struct fx8_session_buffers *buffers,
-    bool is_int8)
+static struct fx8_visibilities target_of(
+    const struct fx8_session_buffers *buffers)
 {
-    const struct fx8_visibilities out = {buffers->visibilities, buffers->flags,
-                                         buffers->nsamples};
-    struct fx8_postprocess plan = s->results;
-    if (is_int8) {
+    return (struct fx8_visibilities){buffers->visibilities, buffers->flags,
+                                     buffers->nsamples};
+}
+
+static struct fx8_result result_of(const struct fx8_session_buffers *buffers)
+{
+    return (struct fx8_result){buffers->visibilities, buffers->flags,
+                               buffers->nsamples};
+}
+
+/* Sums to visibilities, in every precision planned. */
+static void process_results(struct fx8_session *s, struct fx8_dump *dump)
+{
+    const struct fx8_engine_dump *sums = &s->sums;
+    const unsigned precision = (unsigned)s->plan.precision;
+    if (precision & FX8_PRECISION_INT8) {
+        const struct fx8_visibilities out = target_of(&s->int8);
+        struct fx8_postprocess plan = s->results;
         if (s->levels != NULL) {
             plan.gain = fx8_levels_gains(s->levels);
             plan.flag_cell = fx8_levels_zero(s->levels);
         }
-        fx8_postprocess_int8(&plan, s->sums.sums_int8, s->sums.counts, &out);
-    } else {
-        fx8_postprocess_fp32(&plan, s->sums.sums_fp32, s->sums.counts, &out);
+        fx8_postprocess_int8(&plan, sums->sums_int8, sums->counts, &out);
+        dump->int8 = result_of(&s->int8);
     }
-    return (struct fx8_result){buffers->visibilities, buffers->flags,
-                               buffers->nsamples};
+    if (precision & FX8_PRECISION_FP32) {
+        const struct fx8_visibilities out = target_of(&s->fp32);
+        fx8_postprocess_fp32(&s->results, sums->sums_fp32, sums->counts, &out);
+        dump->fp32 = result_of(&s->fp32);
+    }
+    if (precision & FX8_PRECISION_INTERVAL) {
+        const struct fx8_visibilities down = target_of(&s->down);
+        const struct fx8_visibilities up = target_of(&s->up);
+        fx8_postprocess_interval(&s->results, sums->sums_down, sums->sums_up,
+                                 sums->counts, &down, &up);
+        dump->down = result_of(&s->down);
+        dump->up = result_of(&s->up);
+    }
 }
 
 static void count_dump(struct fx8_session *s)
@@ -79,10 +102,7 @@ static enum fx8_status finish_dump(struct fx8_session *s,
         .n_products = s->results.n_products,
         .dead = s->dead,
     };
-    if (s->plan.precision & FX8_PRECISION_INT8)
-        dump.int8 = process_result(s, &s->int8, true);
-    if (s->plan.precision & FX8_PRECISION_FP32)
-        dump.fp32 = process_result(s, &s->fp32, false);
+    process_results(s, &dump);
     count_dump(s);
     s->statistics.postprocess_s += fx8_clock_seconds() - start;
     s->dump++;

@@ -55,6 +55,39 @@ static enum fx8_status check_memory(const struct fx8_session *s, size_t results,
         (double)engine / mib, (double)samples / mib, (double)results / mib);
 }
 
+/* Most arrays that list_results() lists. */
+enum { N_RESULT_ARRAYS = 16 };
+
+/* Sums and results of every precision, [n_sums] and [n_cells], nothing for
+ * those that are not planned.  Returns how many arrays. */
+static size_t list_results(struct fx8_session *s, size_t n_sums, size_t n_cells,
+                           struct fx8_array *arrays)
+{
+    const struct {
+        enum fx8_precision precision;
+        void *sums;
+        struct fx8_session_buffers *buffers;
+    } kinds[] = {
+        {FX8_PRECISION_INT8, &s->sums.sums_int8, &s->int8},
+        {FX8_PRECISION_FP32, &s->sums.sums_fp32, &s->fp32},
+        {FX8_PRECISION_INTERVAL, &s->sums.sums_down, &s->down},
+        {FX8_PRECISION_INTERVAL, &s->sums.sums_up, &s->up},
+    };
+    size_t n = 0;
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        struct fx8_session_buffers *buffers = kinds[k].buffers;
+        const size_t is_planned = (s->plan.precision & kinds[k].precision) != 0;
+        arrays[n++] = (struct fx8_array){kinds[k].sums, n_sums,
+                                         is_planned * sizeof(double)};
+        arrays[n++] = (struct fx8_array){&buffers->visibilities, n_cells,
+                                         is_planned * 2 * sizeof(float)};
+        arrays[n++] = (struct fx8_array){&buffers->flags, n_cells, is_planned};
+        arrays[n++] = (struct fx8_array){&buffers->nsamples, n_cells,
+                                         is_planned * sizeof(float)};
+    }
+    return n;
+}
+
 static enum fx8_status allocate(struct fx8_session *s, size_t block_spectra,
                                 struct fx8_error *error)
 {
@@ -65,26 +98,13 @@ static enum fx8_status allocate(struct fx8_session *s, size_t block_spectra,
     const size_t products = fx8_baseline_products(plan->n_polarizations);
     const size_t out =
         fx8_product(baselines, products, channels / plan->channel_average, 1);
-    const size_t sums = fx8_product(channels, pairs, 2, 1);
     const size_t cells = fx8_product(inputs, channels, 1, 1);
-    const bool int8 = (plan->precision & FX8_PRECISION_INT8) != 0;
-    const bool fp32 = (plan->precision & FX8_PRECISION_FP32) != 0;
-    const struct fx8_array arrays[] = {
+    const struct fx8_array fixed[] = {
         {&s->products, baselines * products, sizeof *s->products},
         {&s->flag_channel, channels, 1},
         {&s->flag_input, inputs, 1},
-        {&s->sums.sums_int8, sums, int8 ? sizeof(int64_t) : 0},
-        {&s->sums.sums_fp32, sums, fp32 ? sizeof(double) : 0},
         {&s->sums.counts, pairs, sizeof(int64_t)},
         {&s->sums.clips, cells, sizeof(int64_t)},
-        {&s->int8.visibilities, fx8_product(out, 2, 1, 1),
-         int8 ? sizeof(float) : 0},
-        {&s->int8.flags, out, int8 ? 1 : 0},
-        {&s->int8.nsamples, out, int8 ? sizeof(float) : 0},
-        {&s->fp32.visibilities, fx8_product(out, 2, 1, 1),
-         fp32 ? sizeof(float) : 0},
-        {&s->fp32.flags, out, fp32 ? 1 : 0},
-        {&s->fp32.nsamples, out, fp32 ? sizeof(float) : 0},
         {&s->valid, fx8_product(inputs, fx8_bit_words(block_spectra), 1, 1),
          sizeof(uint64_t)},
         {&s->valid_in_dump, inputs, sizeof(int64_t)},
@@ -93,7 +113,12 @@ static enum fx8_status allocate(struct fx8_session *s, size_t block_spectra,
         {&s->clips, cells, sizeof(int64_t)},
         {&s->valid_spectra, inputs, sizeof(int64_t)},
     };
-    const size_t n_arrays = sizeof arrays / sizeof arrays[0];
+    const size_t n_fixed = sizeof fixed / sizeof *fixed;
+    struct fx8_array arrays[sizeof fixed / sizeof *fixed + N_RESULT_ARRAYS];
+    memcpy(arrays, fixed, sizeof fixed);
+    const size_t n_arrays =
+        n_fixed + list_results(s, fx8_product(channels, pairs, 2, 1), out,
+                               arrays + n_fixed);
     const enum fx8_status status =
         check_memory(s, fx8_arrays_size(arrays, n_arrays), error);
     if (status != FX8_OK)
@@ -253,16 +278,22 @@ void fx8_close(struct fx8_session **session)
     fx8_stream_close(&s->stream);
     fx8_levels_close(&s->levels);
     void *const memory[] = {
-        s->flag_antenna,  s->products,       s->flag_channel,
-        s->flag_input,    s->sums.sums_int8, s->sums.sums_fp32,
-        s->sums.counts,   s->sums.clips,     s->int8.visibilities,
-        s->int8.flags,    s->int8.nsamples,  s->fp32.visibilities,
-        s->fp32.flags,    s->fp32.nsamples,  s->valid,
-        s->valid_in_dump, s->has_signal,     s->dead,
-        s->clips,         s->valid_spectra,
+        s->flag_antenna,   s->products,       s->flag_channel,
+        s->flag_input,     s->sums.sums_int8, s->sums.sums_fp32,
+        s->sums.sums_down, s->sums.sums_up,   s->sums.counts,
+        s->sums.clips,     s->valid,          s->valid_in_dump,
+        s->has_signal,     s->dead,           s->clips,
+        s->valid_spectra,
     };
     for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++)
         free(memory[i]);
+    const struct fx8_session_buffers *const buffers[] = {&s->int8, &s->fp32,
+                                                         &s->down, &s->up};
+    for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++) {
+        free(buffers[i]->visibilities);
+        free(buffers[i]->flags);
+        free(buffers[i]->nsamples);
+    }
     free(s);
     *session = NULL;
 }

@@ -17,7 +17,7 @@
 #include "kernels/engine.h"
 #include "kernels/postprocess.h"
 
-/* Results of one precision, [n_baselines][n_channels][n_products]. */
+/* Results of one kind, [n_baselines][n_channels][n_products]. */
 struct fx8_session_buffers {
     float *visibilities;
     uint8_t *flags;
@@ -39,7 +39,7 @@ struct fx8_session {
     struct fx8_product *products;
     uint8_t *flag_channel, *flag_input;
     struct fx8_engine_dump sums;
-    struct fx8_session_buffers int8, fp32;
+    struct fx8_session_buffers int8, fp32, down, up;
     uint64_t *valid;        /* [n_inputs][words of a block] */
     int64_t *valid_in_dump; /* [n_inputs] */
     bool *has_signal;       /* [n_inputs] in this dump */

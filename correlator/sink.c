@@ -11,19 +11,16 @@
 /* Dumps in flight: one being written, one waiting. */
 #define N_DUMPS 2
 
-/* The files, in the order of the results in a dump. */
-enum { INT8, FP32, N_FILES };
-
 struct copy {
     int64_t index;
-    float *visibilities[N_FILES];
-    uint8_t *flags[N_FILES];
-    float *nsamples[N_FILES];
+    float *visibilities[FX8_N_RESULTS];
+    uint8_t *flags[FX8_N_RESULTS];
+    float *nsamples[FX8_N_RESULTS];
     double *gains; /* [n_inputs][n_channels], NULL: none */
 };
 
 struct fx8_sink {
-    struct fx8_uvh5_writer *files[N_FILES];
+    struct fx8_uvh5_writer *files[FX8_N_RESULTS];
     struct fx8_sink_extras extras;
     size_t n_cells;
     struct copy copies[N_DUMPS];
@@ -41,9 +38,9 @@ static enum fx8_status put_gains(struct fx8_sink *s, const double *gains,
                                  struct fx8_error *error)
 {
     const size_t shape[] = {s->extras.n_inputs, s->extras.n_channels};
-    if (gains == NULL || s->files[INT8] == NULL)
+    if (gains == NULL || s->files[FX8_RESULT_INT8] == NULL)
         return FX8_OK;
-    return fx8_uvh5_put(s->files[INT8], "gain", 2, shape, gains,
+    return fx8_uvh5_put(s->files[FX8_RESULT_INT8], "gain", 2, shape, gains,
                         "quantiser gain, LSB per input count, by input "
                         "(antenna-major) and channel",
                         error);
@@ -54,7 +51,7 @@ static enum fx8_status write_copy(struct fx8_sink *s, const struct copy *copy,
 {
     /* gains first: a file that holds a dump can always be compared */
     enum fx8_status status = put_gains(s, copy->gains, error);
-    for (size_t f = 0; f < N_FILES && status == FX8_OK; f++)
+    for (size_t f = 0; f < FX8_N_RESULTS && status == FX8_OK; f++)
         if (s->files[f] != NULL)
             status = fx8_uvh5_write_dump(s->files[f], (size_t)copy->index,
                                          copy->visibilities[f], copy->flags[f],
@@ -86,7 +83,7 @@ static enum fx8_status allocate_copy(const struct fx8_sink *s,
 {
     enum fx8_status status = FX8_OK;
     void *memory = NULL;
-    for (size_t f = 0; f < N_FILES; f++) {
+    for (size_t f = 0; f < FX8_N_RESULTS; f++) {
         if (s->files[f] == NULL)
             continue;
         if ((status = fx8_allocate(s->n_cells, 2 * sizeof(float), "dump",
@@ -117,8 +114,17 @@ static void copy_gains(const struct fx8_sink *s, double *gains)
         gains[i] = (double)s->extras.gains[i];
 }
 
-enum fx8_status fx8_sink_open(struct fx8_uvh5_writer **int8,
-                              struct fx8_uvh5_writer **fp32,
+/* Hand the files over. */
+static void move_files(struct fx8_uvh5_writer **from,
+                       struct fx8_uvh5_writer **to)
+{
+    for (size_t f = 0; f < FX8_N_RESULTS; f++) {
+        to[f] = from[f];
+        from[f] = NULL;
+    }
+}
+
+enum fx8_status fx8_sink_open(struct fx8_uvh5_writer *files[FX8_N_RESULTS],
                               const struct fx8_dump *shape,
                               const struct fx8_sink_extras *extras,
                               struct fx8_sink **sink, struct fx8_error *error)
@@ -128,20 +134,18 @@ enum fx8_status fx8_sink_open(struct fx8_uvh5_writer **int8,
     enum fx8_status status =
         fx8_allocate(1, sizeof(struct fx8_sink), "writer", &memory, error);
     if (status != FX8_OK) {
-        fx8_uvh5_close(int8, 0, NULL);
-        fx8_uvh5_close(fp32, 0, NULL);
+        for (size_t f = 0; f < FX8_N_RESULTS; f++)
+            fx8_uvh5_close(&files[f], 0, NULL);
         return status;
     }
     struct fx8_sink *s = memory;
-    s->files[INT8] = *int8;
-    s->files[FP32] = *fp32;
-    *int8 = *fp32 = NULL;
+    move_files(files, s->files);
     s->extras = *extras;
     s->n_cells = shape->n_baselines * shape->n_channels * shape->n_products;
     fx8_queue_init(&s->empty);
     fx8_queue_init(&s->full);
     const double spectra = (double)extras->spectra_per_dump;
-    for (size_t f = 0; f < N_FILES && status == FX8_OK; f++)
+    for (size_t f = 0; f < FX8_N_RESULTS && status == FX8_OK; f++)
         if (s->files[f] != NULL)
             status = fx8_uvh5_put(s->files[f], "spectra_per_dump", 0, NULL,
                                   &spectra, "spectra per dump (M)", error);
@@ -183,8 +187,9 @@ enum fx8_status fx8_sink_put(struct fx8_sink *sink, const struct fx8_dump *dump,
         return sink->status;
     }
     copy->index = dump->index;
-    copy_result(copy, INT8, sink->n_cells, &dump->int8);
-    copy_result(copy, FP32, sink->n_cells, &dump->fp32);
+    for (size_t f = 0; f < FX8_N_RESULTS; f++)
+        copy_result(copy, f, sink->n_cells,
+                    fx8_result_of(dump, (enum fx8_result_kind)f));
     if (copy->gains != NULL)
         copy_gains(sink, copy->gains);
     fx8_queue_put(&sink->full, copy);
@@ -195,7 +200,7 @@ enum fx8_status fx8_sink_put(struct fx8_sink *sink, const struct fx8_dump *dump,
 static enum fx8_status put_extras(struct fx8_sink *s, struct fx8_error *error)
 {
     double *values = s->copies[0].gains;
-    if (values == NULL || s->files[INT8] == NULL)
+    if (values == NULL || s->files[FX8_RESULT_INT8] == NULL)
         return FX8_OK;
     const struct fx8_sink_extras *e = &s->extras;
     copy_gains(s, values);
@@ -213,7 +218,8 @@ static enum fx8_status put_extras(struct fx8_sink *s, struct fx8_error *error)
                 most = values[at];
         }
     const size_t shape[] = {e->n_inputs, e->n_channels};
-    status = fx8_uvh5_put(s->files[INT8], "clip_fraction", 2, shape, values,
+    status = fx8_uvh5_put(s->files[FX8_RESULT_INT8], "clip_fraction", 2, shape,
+                          values,
                           "fraction of valid spectra clamped, by input and "
                           "channel",
                           error);
@@ -221,13 +227,13 @@ static enum fx8_status put_extras(struct fx8_sink *s, struct fx8_error *error)
         return status;
     struct fx8_keyword keyword = {
         .name = "CLIPMAX", .type = FX8_KEYWORD_REAL, .real = most};
-    return fx8_uvh5_put_keyword(s->files[INT8], &keyword, error);
+    return fx8_uvh5_put_keyword(s->files[FX8_RESULT_INT8], &keyword, error);
 }
 
 static void free_sink(struct fx8_sink *s)
 {
     for (size_t i = 0; i < N_DUMPS; i++) {
-        for (size_t f = 0; f < N_FILES; f++) {
+        for (size_t f = 0; f < FX8_N_RESULTS; f++) {
             free(s->copies[i].visibilities[f]);
             free(s->copies[i].flags[f]);
             free(s->copies[i].nsamples[f]);
@@ -257,9 +263,9 @@ enum fx8_status fx8_sink_close(struct fx8_sink **sink, bool keep,
         status = put_extras(s, error);
     if (seconds != NULL)
         *seconds = s->seconds;
-    /* both files are finished, or neither: the second may still fail when it
-     * is closed, but not for want of anything that the first had */
-    for (size_t f = 0; f < N_FILES; f++) {
+    /* all files are finished, or none: a later one may still fail when it is
+     * closed, but not for want of anything that the first had */
+    for (size_t f = 0; f < FX8_N_RESULTS; f++) {
         const bool is_result = keep && status == FX8_OK;
         struct fx8_error ignored;
         const enum fx8_status closed = fx8_uvh5_close(

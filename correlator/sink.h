@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * sink.h -- the writer's side of the pipeline: a thread that writes finished
- * dumps to one file per precision.
+ * dumps to one file per result.
  */
 #ifndef FX8_CORRELATOR_SINK_H
 #define FX8_CORRELATOR_SINK_H
@@ -10,6 +10,7 @@
 
 #include "config/status.h"
 #include "correlator/fx8.h"
+#include "correlator/results.h"
 #include "io/uvh5.h"
 
 struct fx8_sink;
@@ -26,12 +27,12 @@ struct fx8_sink_extras {
 /**
  * fx8_sink_open -- take over the files and start the writer thread.
  *
- * Given: int8, fp32  created files, one may be NULL; the sink closes them, and
- *                    has nulled the handles whatever it returns
- *        shape       a dump of the session, for its sizes
+ * Given: files  [FX8_N_RESULTS] created files, NULL for what is not written;
+ *               the sink closes them, and has nulled the handles whatever it
+ *               returns
+ *        shape  a dump of the session, for its sizes
  */
-enum fx8_status fx8_sink_open(struct fx8_uvh5_writer **int8,
-                              struct fx8_uvh5_writer **fp32,
+enum fx8_status fx8_sink_open(struct fx8_uvh5_writer *files[FX8_N_RESULTS],
                               const struct fx8_dump *shape,
                               const struct fx8_sink_extras *extras,
                               struct fx8_sink **sink, struct fx8_error *error);

@@ -122,7 +122,7 @@ void fx8_summary_print(const struct fx8_run_request *request,
     print_times(request, report, stream);
     fprintf(stream, "samples    %.4g %% of spectra missing",
             100.0 * (1.0 - report->valid_fraction));
-    if (request->path_int8 != NULL)
+    if (request->paths[FX8_RESULT_INT8] != NULL)
         fprintf(stream, ", %.3g %% clipped by the quantiser",
                 100.0 * report->clipped_fraction);
     fprintf(stream, "\n");
@@ -130,10 +130,9 @@ void fx8_summary_print(const struct fx8_run_request *request,
     const double peak_mib = peak_memory_mib();
     if (peak_mib > 0)
         fprintf(stream, "memory     %.1f MiB at most\n", peak_mib);
-    if (request->path_int8 != NULL)
-        fprintf(stream, "result     %s (%lld dumps, INT8)\n",
-                request->path_int8, (long long)report->n_dumps);
-    if (request->path_fp32 != NULL)
-        fprintf(stream, "result     %s (%lld dumps, FP32)\n",
-                request->path_fp32, (long long)report->n_dumps);
+    for (size_t kind = 0; kind < FX8_N_RESULTS; kind++)
+        if (request->paths[kind] != NULL)
+            fprintf(stream, "result     %s (%lld dumps, %s)\n",
+                    request->paths[kind], (long long)report->n_dumps,
+                    fx8_result_names[kind].keyword);
 }

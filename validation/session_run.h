@@ -18,6 +18,9 @@ struct voltages {
     size_t n_missing;
 };
 
+/** Results in a dump. */
+enum { N_KINDS = 4 };
+
 enum layout { ANTENNA_MAJOR, TIME_MAJOR, BACKWARDS, N_LAYOUTS };
 
 /** How samples are handed over. */
@@ -31,9 +34,10 @@ struct delivery {
 /** What came out; arrays over all dumps, NULL where there is nothing. */
 struct collected {
     size_t n_dumps, n_cells, n_inputs, n_channels;
-    float *visibilities[2]; /**< INT8, FP32 [dump][cell][re, im] */
-    uint8_t *flags[2];
-    float *nsamples[2];
+    /** INT8, FP32, DOWN, UP [dump][cell][re, im] */
+    float *visibilities[N_KINDS];
+    uint8_t *flags[N_KINDS];
+    float *nsamples[N_KINDS];
     uint8_t *dead; /**< [dump][input] */
     float *gains;
     uint8_t *zero;
@@ -124,6 +128,8 @@ static inline enum fx8_status collect_dump(void *context,
     c->n_cells = dump->n_baselines * dump->n_channels * dump->n_products;
     collect_result(c, 0, &dump->int8);
     collect_result(c, 1, &dump->fp32);
+    collect_result(c, 2, &dump->down);
+    collect_result(c, 3, &dump->up);
     c->dead = (uint8_t *)append(c->dead, c->n_dumps * c->n_inputs, dump->dead,
                                 c->n_inputs, 1);
     if (c->n_dumps++ != c->stop_at)
@@ -299,7 +305,7 @@ static inline struct collected collect(const struct fx8_plan *plan,
 
 static inline void free_collected(struct collected *c)
 {
-    for (size_t k = 0; k < 2; k++) {
+    for (size_t k = 0; k < N_KINDS; k++) {
         free(c->visibilities[k]);
         free(c->flags[k]);
         free(c->nsamples[k]);
@@ -325,7 +331,7 @@ static inline void check_same(const struct collected *a,
     assert_int_equal(a->n_dumps, b->n_dumps);
     assert_int_equal(a->dropped_spectra, b->dropped_spectra);
     const size_t cells = a->n_dumps * a->n_cells;
-    for (size_t k = 0; k < 2; k++) {
+    for (size_t k = 0; k < N_KINDS; k++) {
         check_bytes(a->visibilities[k], b->visibilities[k],
                     2 * cells * sizeof(float));
         check_bytes(a->flags[k], b->flags[k], cells);

@@ -71,7 +71,7 @@ CHANGE(most_target, plan->target_rms = 127)
 CHANGE(more_target, plan->target_rms = 127.5)
 CHANGE(nan_target, plan->target_rms = NAN)
 CHANGE(no_precision, plan->precision = (enum fx8_precision)0)
-CHANGE(more_precision, plan->precision = (enum fx8_precision)4)
+CHANGE(more_precision, plan->precision = (enum fx8_precision)8)
 CHANGE(no_spectrum, plan->spectra_per_dump = 0)
 CHANGE(most_spectra, plan->spectra_per_dump = (INT64_C(1) << 61) / 16)
 CHANGE(more_spectra, plan->spectra_per_dump = (INT64_C(1) << 61) / 16 + 1)
@@ -98,7 +98,7 @@ static void rules_of_a_plan(void **state)
     static const char target[] =
         "plan: target_rms: expected above 0, at most 127 LSB";
     static const char precision[] =
-        "plan: precision: expected INT8, FP32 or both";
+        "plan: precision: expected INT8, FP32, INTERVAL or several of them";
     static const char spectra[] =
         "plan: spectra_per_dump: expected 1 or more, 2^61 samples at most";
     static const char average[] =

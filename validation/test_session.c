@@ -176,6 +176,43 @@ static void one_channel_through_a_filter(void **state)
     free(v.data);
 }
 
+/* Bounds about FP32, number by number, with flags and weights of its own kind;
+ * without a filter bank also about INT8, which is exact. */
+static void bounds_enclose_the_results(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        const bool is_none = i % 4 == 3;
+        struct fx8_plan plan =
+            small_plan(2, 2, i % 2 == 1, is_none ? 1 : 6, 600);
+        plan.precision = FX8_PRECISION_BOTH | FX8_PRECISION_INTERVAL;
+        plan.lower_sideband = i / 4 == 1;
+        plan.method = is_none ? FX8_METHOD_NONE : FX8_METHOD_FFT;
+        plan.channel_average = i % 4 == 2 ? 3 : 1;
+        struct voltages v =
+            make_voltages(4, 1 + plan.is_complex, 9000, 15, 1250);
+        v.missing[v.n_missing++] = (struct fx8_run){1000, 700, 1};
+        struct collected c = collect(&plan, &v, &whole);
+        const size_t n = c.n_dumps * c.n_cells;
+        for (size_t k = 0; k < 2 * n; k++) {
+            const float low = c.visibilities[2][k], high = c.visibilities[3][k];
+            assert_true(low <= c.visibilities[1][k]);
+            assert_true(c.visibilities[1][k] <= high);
+            if (is_none) {
+                assert_true(low <= c.visibilities[0][k]);
+                assert_true(c.visibilities[0][k] <= high);
+                assert_true(nextafterf(low, INFINITY) >= high);
+            }
+        }
+        for (size_t k = 2; k < N_KINDS; k++) {
+            check_bytes(c.flags[k], c.flags[1], n);
+            check_bytes(c.nsamples[k], c.nsamples[1], n * sizeof(float));
+        }
+        free_collected(&c);
+        free(v.data);
+    }
+}
+
 /* --- what must not change a bit
  * -------------------------------------------------
  */
@@ -466,6 +503,7 @@ static void flagged_antennas_keep_their_data(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bounds_enclose_the_results),
         cmocka_unit_test(visibilities_by_the_definition),
         cmocka_unit_test(method_none_to_the_last_bit),
         cmocka_unit_test(one_channel_through_a_filter),

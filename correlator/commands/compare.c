@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * compare.c -- `fx8 compare`: what INT8 cost, beside what it must cost.
+ * compare.c -- `fx8 compare`: what INT8 cost, beside what it must cost; or
+ * whether visibilities keep proved bounds.
  */
 #include <getopt.h>
 #include <stdio.h>
 
 #include "correlator/commands/command.h"
 #include "correlator/compare.h"
+#include "correlator/compare_rigorous.h"
 
 static int run(int argc, char **argv);
 
 const struct fx8_command fx8_command_compare = {
     .name = "compare",
-    .synopsis = "A.uvh5 B.uvh5",
+    .synopsis = "A.uvh5 B.uvh5 | --rigorous X.uvh5 DOWN.uvh5 UP.uvh5",
     .summary = "compare an INT8 with an FP32 correlation of the same voltages",
     .help =
+        "  --rigorous              test DOWN <= X <= UP, see below\n"
+        "\n"
         "The files may come in either order; keyword PRECISN tells which one\n"
         "is INT8.  Of every pair of different inputs, in every channel and\n"
         "dump, the difference is measured in units of coherence and put\n"
@@ -36,7 +40,13 @@ const struct fx8_command fx8_command_compare = {
         "widened by five of its standard errors.  Outside: the exit code is\n"
         "3.  None: nothing to judge by, as every cell is left out or the INT8\n"
         "file lacks its levels: 3 as well.  None: two files of one precision\n"
-        "are measured, not judged: 0.\n",
+        "are measured, not judged: 0.\n"
+        "\n"
+        "--rigorous takes the two files of correlate --precision interval,\n"
+        "which enclose the exact sum over the same float spectra, and tests\n"
+        "every real and imaginary part of X, flagged or not, wherever there\n"
+        "are data.  One that is outside, or none to test: the exit code is "
+        "3.\n",
     .run = run,
     .stops_at_once = true,
 };
@@ -57,9 +67,27 @@ static int compare(const char *path_a, const char *path_b)
     return is_inside ? 0 : 3;
 }
 
+static int compare_rigorously(char *const paths[3])
+{
+    struct fx8_enclosure enclosure;
+    struct fx8_error error;
+    if (fx8_enclosure_test((const char *const *)paths, &enclosure, &error) !=
+        FX8_OK)
+        return fx8_command_error(&error);
+    fx8_enclosure_print(&enclosure, stdout);
+    char reason[FX8_TEXT_SIZE];
+    const bool is_inside = fx8_enclosure_verdict(&enclosure, reason);
+    if (!is_inside)
+        fprintf(stderr, "fx8: error: %s: %s\n", paths[0], reason);
+    fx8_enclosure_clear(&enclosure);
+    return is_inside ? 0 : 3;
+}
+
 static int run(int argc, char **argv)
 {
+    bool is_rigorous = false;
     static const struct option options[] = {
+        {"rigorous", no_argument, NULL, 'r'},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
@@ -68,10 +96,15 @@ static int run(int argc, char **argv)
          (option = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
         if (option == 'h')
             return fx8_command_help(&fx8_command_compare);
-        return fx8_command_bad_option(&fx8_command_compare, option, argv);
+        if (option != 'r')
+            return fx8_command_bad_option(&fx8_command_compare, option, argv);
+        is_rigorous = true;
     }
-    if (argc - optind != 2)
-        return fx8_command_misuse(&fx8_command_compare,
-                                  "%d files: expected two", argc - optind);
+    if (argc - optind != (is_rigorous ? 3 : 2))
+        return fx8_command_misuse(&fx8_command_compare, "%d files: expected %s",
+                                  argc - optind,
+                                  is_rigorous ? "X, DOWN and UP" : "two");
+    if (is_rigorous)
+        return compare_rigorously(argv + optind);
     return compare(argv[optind], argv[optind + 1]);
 }

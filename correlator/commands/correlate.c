@@ -30,9 +30,14 @@ const struct fx8_command fx8_command_correlate = {
         "  INPUT                   recording; default: [input] files\n"
         "  -o, --output OUT.uvh5   result; default: [output] file\n"
         "  --set section.key=value override a key; may be given many times\n"
-        "  --precision int8|fp32|both\n"
+        "  --precision int8|fp32|both|interval\n"
         "                          both: OUT.int8.uvh5 and OUT.fp32.uvh5 from\n"
-        "                          one channelisation, then their comparison\n"
+        "                          one channelisation, then their comparison;\n"
+        "                          interval: OUT.down.uvh5 and OUT.up.uvh5, "
+        "which\n"
+        "                          enclose what exact sums of the same "
+        "spectra\n"
+        "                          would give: fx8 compare --rigorous\n"
         "  --backend auto|cpu|cuda where to compute\n"
         "  --fft-plan estimate|measure\n"
         "                          measure: time FFT algorithms first; "
@@ -200,7 +205,8 @@ struct work {
     struct fx8_text_list files;
     struct fx8_reader *reader;
     struct fx8_job job;
-    char *command, *input, *path_int8, *path_fp32;
+    char *command, *input;
+    char *paths[FX8_N_RESULTS]; /* of what is written, or NULL */
     struct fx8_run_report report;
 };
 
@@ -212,8 +218,8 @@ static void clear_work(struct work *work)
     fx8_settings_clear(&work->settings);
     free(work->command);
     free(work->input);
-    free(work->path_int8);
-    free(work->path_fp32);
+    for (size_t kind = 0; kind < FX8_N_RESULTS; kind++)
+        free(work->paths[kind]);
     free(work->report.dead);
 }
 
@@ -257,14 +263,18 @@ static enum fx8_status name_outputs(const struct arguments *arguments,
                         "or with -o",
                         arguments->config);
     const enum fx8_precision precision = work->settings.correlator.precision;
-    const bool both = precision == FX8_PRECISION_BOTH;
-    if (precision & FX8_PRECISION_INT8)
-        work->path_int8 = both ? name_with(path, "int8") : strdup(path);
-    if (precision & FX8_PRECISION_FP32)
-        work->path_fp32 = both ? name_with(path, "fp32") : strdup(path);
-    if (((precision & FX8_PRECISION_INT8) && work->path_int8 == NULL) ||
-        ((precision & FX8_PRECISION_FP32) && work->path_fp32 == NULL))
-        return out_of_memory(error);
+    size_t n_planned = 0;
+    for (size_t kind = 0; kind < FX8_N_RESULTS; kind++)
+        n_planned += fx8_result_is_planned(precision, kind);
+    for (size_t kind = 0; kind < FX8_N_RESULTS; kind++) {
+        if (!fx8_result_is_planned(precision, kind))
+            continue;
+        work->paths[kind] = n_planned > 1
+                                ? name_with(path, fx8_result_names[kind].word)
+                                : strdup(path);
+        if (work->paths[kind] == NULL)
+            return out_of_memory(error);
+    }
     return FX8_OK;
 }
 
@@ -272,8 +282,8 @@ static enum fx8_status spare_inputs(const struct arguments *arguments,
                                     const struct work *work, char *const *files,
                                     size_t n_files, struct fx8_error *error)
 {
-    const char *const outputs[] = {work->path_int8, work->path_fp32};
-    return fx8_outputs_spare_inputs(outputs, 2, files, n_files,
+    return fx8_outputs_spare_inputs((const char *const *)work->paths,
+                                    FX8_N_RESULTS, files, n_files,
                                     arguments->config, &work->settings, error);
 }
 
@@ -312,7 +322,8 @@ static enum fx8_status compare(const struct work *work, bool quiet,
 {
     struct fx8_comparison comparison;
     const enum fx8_status status =
-        fx8_compare_files(work->path_int8, work->path_fp32, &comparison, error);
+        fx8_compare_files(work->paths[FX8_RESULT_INT8],
+                          work->paths[FX8_RESULT_FP32], &comparison, error);
     if (status != FX8_OK)
         return status;
     if (!quiet)
@@ -340,8 +351,8 @@ static int correlate(const struct arguments *arguments, int argc, char **argv)
     for (size_t i = 0; i < work.job.n_warnings; i++)
         fx8_command_warning(work.job.warnings[i]);
     request.reader = work.reader;
-    request.path_int8 = work.path_int8;
-    request.path_fp32 = work.path_fp32;
+    for (size_t kind = 0; kind < FX8_N_RESULTS; kind++)
+        request.paths[kind] = work.paths[kind];
     request.command = work.command;
     request.input = work.input;
     fx8_progress_start(&display, stderr);
@@ -355,7 +366,8 @@ static int correlate(const struct arguments *arguments, int argc, char **argv)
         goto done;
     if (!arguments->quiet)
         fx8_summary_print(&request, &work.report, stdout);
-    if (work.path_int8 != NULL && work.path_fp32 != NULL)
+    if (work.paths[FX8_RESULT_INT8] != NULL &&
+        work.paths[FX8_RESULT_FP32] != NULL)
         status = compare(&work, arguments->quiet, &error);
     if (status == FX8_OK && work.report.was_interrupted)
         status = fx8_fail(&error, FX8_ERR_CANCELLED,

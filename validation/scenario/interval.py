@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Bounds by directed rounding, as they are used: correlate twice, compare
+--rigorous; the figures once more in numpy; a last place too far is told."""
+import os
+import re
+import shutil
+import unittest
+import warnings
+
+import h5py
+import numpy as np
+from pyuvdata import UVData
+
+import oracle
+import program
+import tap
+
+RECORDINGS = os.environ.get("FX8_RECORDINGS", "")
+TART = os.path.join(RECORDINGS, "tart", "mg-tana-raw.hdf")
+
+
+def numbers(path):
+    """Visibilities as pairs of float, [row][channel][product][re, im]."""
+    with h5py.File(path, "r") as file:
+        values = file["Data/visdata"][...]
+    return np.stack([values.real, values.imag], axis=-1)
+
+
+class Interval(program.Case):
+    """Bounds of one recording beside FP32 of the same."""
+
+    def correlate_into(self, name, precision, config, recording, *arguments):
+        """Paths of what one run has written."""
+        output = self.path(f"{name}.uvh5")
+        done = program.run("correlate", config, recording, "-o", output,
+                           "--precision", precision, *arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        written = re.findall(r"^result +(\S+) ", done.stdout, re.MULTILINE)
+        for path in written:
+            self.assertTrue(os.path.exists(path), path)
+        return written
+
+    def bounds_and_fp32(self, config, recording, *arguments):
+        """Paths of X, DOWN and UP."""
+        bounds = self.correlate_into("out", "interval", config, recording,
+                                     *arguments)
+        self.assertEqual([os.path.basename(path) for path in bounds],
+                         ["out.down.uvh5", "out.up.uvh5"])
+        return self.correlate_into("fp32", "fp32", config, recording,
+                                   *arguments) + bounds
+
+    def rigorous(self, paths, code):
+        """`compare --rigorous` must end so; returns what it printed."""
+        done = program.run("compare", "--rigorous", *paths)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        if code != 0:
+            self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+            self.assertTrue(done.stderr.startswith("fx8: error: "))
+        return done.stdout + done.stderr
+
+    def demo(self, *arguments):
+        """X, DOWN and UP of a simulated sky with lost samples."""
+        recording = self.path("demo.h5")
+        done = program.run("simulate", "config/demo.ini", "-o", recording,
+                           "--set", "simulate.dropout_fraction=0.2",
+                           "--set", "simulate.duration_s=0.2005")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return self.bounds_and_fp32("config/demo.ini", recording, *arguments)
+
+    def altered(self, path, change):
+        """A copy of a file, changed by change(file)."""
+        copy = self.path("altered.uvh5")
+        shutil.copy(path, copy)
+        with h5py.File(copy, "r+") as file:
+            change(file)
+        return copy
+
+    def check_figures(self, paths, text):
+        """Counts and widths against numpy, the median to its 1 %."""
+        value, down, up = (numbers(path).astype(float) for path in paths)
+        with h5py.File(paths[0], "r") as file:
+            tested = file["Data/nsamples"][...] > 0
+        self.assertTrue((down[tested] <= value[tested]).all())
+        self.assertTrue((value[tested] <= up[tested]).all())
+        width = (up - down)[tested].ravel()
+        self.assertIn(f"tested     {tested.sum()} cells, ", text)
+        self.assertIn(f"; {(~tested).sum()} without data\n", text)
+        self.assertIn(f"outside    0 of {width.size} numbers\n", text)
+        found = re.search(r"^width +median (\S+), largest (\S+), ", text,
+                          re.MULTILINE)
+        median = np.sort(width)[(width.size - 1) // 2]
+        # three digits are printed
+        self.assertAlmostEqual(float(found[1]) / median, 1, delta=0.02)
+        self.assertAlmostEqual(float(found[2]) / width.max(), 1, delta=0.006)
+        return width
+
+    def check_others_read(self, paths):
+        """pyuvdata reads every file without a warning."""
+        for path in paths:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                data = UVData.from_file(path)
+                data.check(check_autos=True)
+            self.assertIn(data.extra_keywords["PRECISN"],
+                          ("FP32", "FP32-DOWN", "FP32-UP"))
+
+    def test_simulated_sky(self):
+        for arguments in ((), ("--set", "output.channel_average=4"),
+                          ("--set", "input.sideband=lower"),
+                          ("--set", "correlator.kernel=reference")):
+            with self.subTest(arguments=arguments):
+                paths = self.demo(*arguments, "--force")
+                text = self.rigorous(paths, 0)
+                width = self.check_figures(paths, text)
+                self.assertGreater(np.count_nonzero(width), width.size / 2)
+                os.remove(self.path("demo.h5"))
+                os.remove(self.path("demo.true.uvh5"))
+        self.check_others_read(paths)
+
+    @unittest.skipUnless(RECORDINGS, "recording: FX8_RECORDINGS is not set")
+    def test_recording_of_tart(self):
+        paths = self.bounds_and_fp32("config/tart.ini", TART)
+        text = self.rigorous(paths, 0)
+        self.check_figures(paths, text)
+        print(*(f"# {line}" for line in text.splitlines()), sep="\n")
+        self.check_others_read(paths)
+
+    def test_recorded_integers(self):
+        """Method none: INT8, FP32 and both bounds agree but for the last
+        rounding to float."""
+        generator = np.random.default_rng(7)
+        scene = program.Scene(program.to_int8(
+            40 * (generator.normal(size=(3, 2, 9000))
+                  + 1j * generator.normal(size=(3, 2, 9000)))))
+        recording = self.write(scene)
+        config = self.path("none.ini")
+        with open(config, "w", encoding="ascii") as file:
+            file.write(program.ini_of(
+                oracle.Setup(1, 0.003, method="none", precision="int8")))
+        paths = self.bounds_and_fp32(config, recording)
+        self.rigorous(paths, 0)
+        self.rigorous(self.correlate_into("int8", "int8", config, recording)
+                      + paths[1:], 0)
+        down, up = (numbers(path) for path in paths[1:])
+        self.assertTrue((np.nextafter(down, np.float32(np.inf)) >= up).all())
+
+    def test_a_last_place_too_far(self):
+        paths = self.demo()
+        up = numbers(paths[2])
+        with h5py.File(paths[0], "r") as file:
+            tested = np.argwhere((file["Data/nsamples"][...] > 0)
+                                 & file["Data/flags"][...])
+        row, channel, product = map(int, tested[len(tested) // 2])
+
+        def spoil(file):
+            data = file["Data/visdata"]
+            value = data[row, channel, product]
+            value = np.complex64(complex(
+                value.real, np.nextafter(up[row, channel, product, 1],
+                                         np.float32(np.inf))))
+            data[row, channel, product] = value.astype(data.dtype)
+        altered = self.altered(paths[0], spoil)
+        text = self.rigorous([altered, *paths[1:]], 3)
+        self.assertIn("outside    1 of ", text)
+        self.assertIn(f", channel {channel} (", text)
+        self.assertIn("imaginary part ", text)
+        self.assertIn("verdict: outside: 1 of ", text)
+
+    def test_wrong_files_are_one_line(self):
+        value, down, up = self.demo()
+        for paths, words in (((value, up, down), "PRECISN: FP32-UP"),
+                             ((down, down, up), "PRECISN: FP32-DOWN"),
+                             ((value, down, value), "PRECISN: FP32:"),
+                             ((value, down, self.path("absent.uvh5")),
+                              "absent.uvh5")):
+            self.assertIn(words, self.rigorous(paths, 1))
+        coarse = self.correlate_into(
+            "coarse", "fp32", "config/demo.ini", self.path("demo.h5"),
+            "--set", "output.channel_average=2")
+        self.assertIn("Nfreqs: ", self.rigorous([*coarse, down, up], 1))
+
+        def lose(file):
+            file["Data/nsamples"][3, 2, 1] = 0.125
+        self.assertIn("Data/nsamples[3, 2, 1]: ", self.rigorous(
+            [value, self.altered(down, lose), up], 1))
+        done = program.run("compare", "--rigorous", value, down)
+        self.assertEqual(done.returncode, 2)
+        self.assertEqual(len(done.stderr.splitlines()), 1)
+
+    def test_names_of_results(self):
+        """An input or an existing result in the way is refused before any
+        work, whichever of the two it is."""
+        self.demo()
+        for word in ("down", "up"):
+            output = self.path("new.uvh5")
+            taken = self.path(f"new.{word}.uvh5")
+            shutil.copy(self.path("demo.h5"), taken)
+            for recording, arguments in ((self.path("demo.h5"), ()),
+                                         (taken, ("--force",))):
+                done = program.run("correlate", "config/demo.ini", recording,
+                                   "-o", output, "--precision", "interval",
+                                   *arguments)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(taken, done.stderr)
+            os.remove(taken)
+            self.assertFalse([name for name in os.listdir(self.folder)
+                              if name.startswith("new.")])
+
+
+if __name__ == "__main__":
+    tap.main()
