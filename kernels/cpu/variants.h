@@ -55,6 +55,11 @@ void fx8_fill_functions_reference(struct fx8_operations *operations);
 void fx8_fill_functions_avx2(struct fx8_operations *operations);
 void fx8_fill_functions_avx512(struct fx8_operations *operations);
 
+/** Form markstein of divide, after the other functions. */
+void fx8_fill_divide_reference(struct fx8_operations *operations);
+void fx8_fill_divide_avx2(struct fx8_operations *operations);
+void fx8_fill_divide_avx512(struct fx8_operations *operations);
+
 /** Entry half. */
 void fx8_fill_half_reference(struct fx8_operations *operations);
 void fx8_fill_half_avx2(struct fx8_operations *operations);

@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_divide.c -- the divider without a divider against the division of the
+ * machine, bit by bit (any NaN equals any NaN), at every level; and the one
+ * step of its proof that is by trial.
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "kernels/numeric/divide.h"
+#include "kernels/operations.h"
+#include "kernels/parallel.h"
+#include "validation/testing.h"
+
+/* Pairs that are divided at a time. */
+#define BLOCK 4096
+
+#define N_MANTISSAS ((size_t)1 << 23)
+
+/* Neighbouring divisors of one item where all divisors are tried. */
+#define PER_ITEM (BLOCK / 4)
+
+/* What is left out under a checker, which makes everything several times as
+ * slow: all but one part in eight. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define THINNING 8
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#define THINNING 8
+#endif
+#endif
+#ifndef THINNING
+#define THINNING 1
+#endif
+
+static bool is_long(void)
+{
+    const char *text = getenv("FX8_LONG");
+    return text != NULL && strcmp(text, "1") == 0;
+}
+
+/* --- who divides --------------------------------------------------------- */
+
+enum { MOST_CONTENDERS = 8 };
+
+struct contenders {
+    size_t n;
+    const char *names[MOST_CONTENDERS];
+    fx8_binary *divide[MOST_CONTENDERS];
+};
+
+/* Everything the slow way. */
+static void divide_slowly(size_t n, const float *a, const float *b, float *y)
+{
+    for (size_t k = 0; k < n; k++)
+        y[k] = fx8_divide_slow(a[k], b[k]);
+}
+
+static fx8_binary *markstein_of(const struct fx8_operations *level)
+{
+    fx8_binary *found = NULL;
+    for (size_t k = 0; k < level->n_forms; k++) {
+        const struct fx8_function_form *form = &level->forms[k];
+        if (strcmp(form->function, "divide") == 0 &&
+            strcmp(form->form, "markstein") == 0) {
+            assert_null(found); /* a level overrides, it does not append */
+            found = form->binary;
+        }
+    }
+    assert_non_null(found);
+    return found;
+}
+
+static void add_contender(struct contenders *contenders, const char *name,
+                          fx8_binary *divide)
+{
+    assert_true(contenders->n < MOST_CONTENDERS);
+    contenders->names[contenders->n] = name;
+    contenders->divide[contenders->n++] = divide;
+}
+
+/* The levels of this machine, from the first-th on. */
+static struct contenders levels_from(size_t first)
+{
+    struct contenders contenders = {0};
+    for (size_t index = first; index < fx8_operations_levels(); index++) {
+        const struct fx8_operations *level = fx8_operations_level(index);
+        if (level != NULL)
+            add_contender(&contenders, level->name, markstein_of(level));
+    }
+    return contenders;
+}
+
+static struct contenders levels_and_slow_path(void)
+{
+    struct contenders contenders = levels_from(0);
+    add_contender(&contenders, "slow path", divide_slowly);
+    return contenders;
+}
+
+/* --- campaigns: blocks of pairs over all threads ------------------------ */
+
+struct campaign;
+
+/* Fill block `item` of a campaign: BLOCK pairs. */
+typedef void fill_block(const struct campaign *campaign, size_t item, float *a,
+                        float *b);
+
+/* What one thread works with, and the first wrong quotient it saw. */
+struct scratch {
+    float a[BLOCK], b[BLOCK], want[BLOCK], got[BLOCK];
+    size_t n_wrong;
+    char first[160];
+};
+
+struct campaign {
+    fill_block *fill;
+    const struct contenders *contenders;
+    const uint32_t *divisors; /* mantissa fields */
+    struct scratch *scratch;  /* [thread] */
+};
+
+static bool is_equal(float x, float y)
+{
+    return fx8_float_bits(x) == fx8_float_bits(y) || (x != x && y != y);
+}
+
+static void note_wrong(struct scratch *scratch, const char *name)
+{
+    for (size_t k = 0; k < BLOCK; k++) {
+        if (is_equal(scratch->want[k], scratch->got[k]))
+            continue;
+        if (scratch->n_wrong++ == 0)
+            snprintf(scratch->first, sizeof scratch->first,
+                     "%s: %a / %a is %a, not %a", name, (double)scratch->a[k],
+                     (double)scratch->b[k], (double)scratch->want[k],
+                     (double)scratch->got[k]);
+    }
+}
+
+static void divide_block(void *context, size_t item, size_t thread)
+{
+    const struct campaign *campaign = context;
+    struct scratch *scratch = &campaign->scratch[thread];
+    campaign->fill(campaign, item, scratch->a, scratch->b);
+    for (size_t k = 0; k < BLOCK; k++)
+        scratch->want[k] = scratch->a[k] / scratch->b[k];
+    for (size_t c = 0; c < campaign->contenders->n; c++) {
+        memset(scratch->got, GARBAGE, sizeof scratch->got);
+        campaign->contenders->divide[c](BLOCK, scratch->a, scratch->b,
+                                        scratch->got);
+        unsigned differences = 0;
+        for (size_t k = 0; k < BLOCK; k++)
+            differences |= !is_equal(scratch->want[k], scratch->got[k]);
+        if (differences != 0)
+            note_wrong(scratch, campaign->contenders->names[c]);
+    }
+}
+
+static void run_campaign(struct campaign *campaign, size_t n_items)
+{
+    const size_t n_threads = fx8_parallel_cpus();
+    assert_true(n_items > 0);
+    campaign->scratch = calloc(n_threads, sizeof *campaign->scratch);
+    assert_non_null(campaign->scratch);
+    fx8_parallel_for(n_items, n_threads, false, divide_block, campaign);
+    size_t n_wrong = 0;
+    for (size_t thread = 0; thread < n_threads; thread++) {
+        if (campaign->scratch[thread].n_wrong > 0)
+            print_error("%s\n", campaign->scratch[thread].first);
+        n_wrong += campaign->scratch[thread].n_wrong;
+    }
+    free(campaign->scratch);
+    assert_int_equal(n_wrong, 0);
+}
+
+/* --- any bits ----------------------------------------------------------- */
+
+static void fill_with_any_bits(const struct campaign *campaign, size_t item,
+                               float *a, float *b)
+{
+    (void)campaign;
+    struct generator g = {(uint64_t)item << 32 | 0x51};
+    for (size_t k = 0; k < BLOCK; k++) {
+        const uint64_t bits = random_bits(&g);
+        a[k] = fx8_bits_float((uint32_t)bits);
+        b[k] = fx8_bits_float((uint32_t)(bits >> 32));
+    }
+}
+
+/* 2^28 pairs; long: 2^34, of which the reference and the slow path, which are
+ * a hundred times as slow as the others, divide 2^28. */
+static void any_bits(void **state)
+{
+    (void)state;
+    const struct contenders all = levels_from(0), vectors = levels_from(1);
+    const size_t n_items = ((size_t)1 << 28) / BLOCK / THINNING;
+    run_campaign(
+        &(struct campaign){.fill = fill_with_any_bits, .contenders = &all},
+        n_items);
+    if (is_long() && vectors.n > 0)
+        run_campaign(&(struct campaign){.fill = fill_with_any_bits,
+                                        .contenders = &vectors},
+                     64 * n_items);
+}
+
+/* --- every pair of exponents --------------------------------------------- */
+
+/* The ends of the field, its middle, and two of no meaning.  With the
+ * exponents 0 and 255 they are zero, subnormal numbers, infinity and NaN. */
+static const uint32_t mantissas[8] = {0,        1,        0x3fffff, 0x400000,
+                                      0x5a827a, 0x6d2b91, 0x7ffffe, 0x7fffff};
+
+/* item: sign and exponent of a, its mantissa; in the block those of b. */
+static void fill_with_exponents(const struct campaign *campaign, size_t item,
+                                float *a, float *b)
+{
+    (void)campaign;
+    const uint32_t bits_a =
+        (uint32_t)(item & 0x1ff) << 23 | mantissas[item >> 9 & 7];
+    for (size_t k = 0; k < BLOCK; k++) {
+        a[k] = fx8_bits_float(bits_a);
+        b[k] = fx8_bits_float((uint32_t)(k >> 3) << 23 | mantissas[k & 7]);
+    }
+}
+
+static void every_pair_of_exponents(void **state)
+{
+    (void)state;
+    const struct contenders contenders = levels_and_slow_path();
+    run_campaign(&(struct campaign){.fill = fill_with_exponents,
+                                    .contenders = &contenders},
+                 512 * 8);
+}
+
+/* --- quotients near the middle of two floats ----------------------------- */
+
+/* The inverse of 2^power modulo an odd number. */
+static uint64_t inverse_of_power(uint64_t odd, unsigned power)
+{
+    uint64_t x = 1 % odd;
+    for (; power > 0; power--)
+        x = (x & 1) != 0 ? (x + odd) / 2 : x / 2;
+    return x;
+}
+
+/* A dividend A in [2^23, 2^24) with 2^shift A = +-2^k (mod b), 2^k the largest
+ * power of two in b: the quotient is as near to a multiple of 2^(23 - shift),
+ * half a unit in its last place, as that divisor allows without meeting it. */
+static uint32_t hard_dividend(uint32_t b, unsigned shift, bool is_below)
+{
+    const unsigned k = (unsigned)__builtin_ctz(b);
+    const uint64_t odd = b >> k;
+    uint64_t a = inverse_of_power(odd, shift - k);
+    if (is_below)
+        a = odd - a;
+    if (a < N_MANTISSAS)
+        a += (N_MANTISSAS - a + odd - 1) / odd * odd;
+    return (uint32_t)a;
+}
+
+/* The first divisor of an item; the last ones come first. */
+static uint32_t first_divisor(size_t item)
+{
+    return (uint32_t)(2 * N_MANTISSAS - (item + 1) * PER_ITEM);
+}
+
+/* Four dividends of each divisor: half a unit of both binades of the
+ * quotient, either side of it. */
+static void fill_with_hard_pairs(const struct campaign *campaign, size_t item,
+                                 float *a, float *b)
+{
+    (void)campaign;
+    for (uint32_t k = 0; k < BLOCK; k++) {
+        const uint32_t divisor = first_divisor(item) + k / 4;
+        b[k] = (float)divisor * 0x1p-23f;
+        a[k] = (float)hard_dividend(divisor, 24 + (k & 1), (k & 2) != 0) *
+               0x1p-23f;
+    }
+}
+
+static void hardest_dividends_of_every_divisor(void **state)
+{
+    (void)state;
+    const struct contenders contenders = levels_from(0);
+    run_campaign(&(struct campaign){.fill = fill_with_hard_pairs,
+                                    .contenders = &contenders},
+                 N_MANTISSAS / PER_ITEM / THINNING);
+}
+
+/* --- the ends of the range ----------------------------------------------- */
+
+/* A quotient half way between two subnormal numbers, or at one end of the
+ * normal ones, where they round away. */
+static double quotient_at_an_end(struct generator *g)
+{
+    switch (random_below(g, 4)) {
+    case 0: /* any, with few bits: exact quotients */
+        return ((double)(random_bits(g) >> (41 + random_below(g, 23))) + 0.5) *
+               0x1p-149;
+    case 1: /* the smallest */
+        return ((double)random_below(g, 4) + 0.5) * 0x1p-149;
+    case 2: /* the first normal number, from below */
+        return 0x1p-126 - (double)random_below(g, 8) * 0x1p-151;
+    default: /* the last one, and where infinity begins */
+        return 0x1p128 - (double)random_below(g, 8) * 0x1p102;
+    }
+}
+
+static float random_divisor(struct generator *g)
+{
+    const uint32_t mantissa = (uint32_t)random_bits(g) & FX8_FLOAT_MANTISSA;
+    const uint32_t kept = ~0u << random_below(g, 24);
+    return fx8_bits_float((uint32_t)random_below(g, 255) << 23 |
+                          (mantissa & kept));
+}
+
+static void fill_with_ends(const struct campaign *campaign, size_t item,
+                           float *a, float *b)
+{
+    (void)campaign;
+    struct generator g = {(uint64_t)item << 32 | 0x52};
+    for (size_t k = 0; k < BLOCK; k++) {
+        b[k] = random_divisor(&g);
+        a[k] = (float)(quotient_at_an_end(&g) * (double)b[k]);
+        const size_t step = random_below(&g, 4);
+        if (step < 2)
+            a[k] = nextafterf(a[k], step == 0 ? 0.0f : INFINITY);
+    }
+}
+
+static void ends_of_the_range(void **state)
+{
+    (void)state;
+    const struct contenders contenders = levels_and_slow_path();
+    run_campaign(
+        &(struct campaign){.fill = fill_with_ends, .contenders = &contenders},
+        1024 / THINNING);
+}
+
+/* --- every dividend of many divisors ------------------------------------- */
+
+static void fill_with_dividends(const struct campaign *campaign, size_t item,
+                                float *a, float *b)
+{
+    const size_t per_divisor = N_MANTISSAS / BLOCK;
+    const uint32_t divisor = campaign->divisors[item / per_divisor];
+    const uint32_t first = (uint32_t)(item % per_divisor * BLOCK);
+    for (uint32_t k = 0; k < BLOCK; k++) {
+        a[k] = fx8_bits_float(FX8_FLOAT_ONE | (first + k));
+        b[k] = fx8_bits_float(FX8_FLOAT_ONE | divisor);
+    }
+}
+
+/* A quarter of them the first ones, a quarter the last, the others random. */
+static void every_dividend_of(size_t n_divisors,
+                              const struct contenders *contenders)
+{
+    struct generator g = {53};
+    uint32_t *divisors = exact(n_divisors * sizeof *divisors);
+    for (uint32_t k = 0; k < n_divisors; k++)
+        divisors[k] = k % 4 == 0   ? k / 4
+                      : k % 4 == 1 ? (uint32_t)(N_MANTISSAS - 1 - k / 4)
+                                   : (uint32_t)random_below(&g, N_MANTISSAS);
+    run_campaign(&(struct campaign){.fill = fill_with_dividends,
+                                    .contenders = contenders,
+                                    .divisors = divisors},
+                 n_divisors * (N_MANTISSAS / BLOCK));
+    free(divisors);
+}
+
+/* All 2^23 dividends in [1, 2) of 12 divisors; long: of 4,096, and 64 for the
+ * reference. */
+static void every_dividend(void **state)
+{
+    (void)state;
+    const struct contenders all = levels_from(0), vectors = levels_from(1);
+    every_dividend_of(is_long() ? 64 : THINNING == 1 ? 12 : 2, &all);
+    if (is_long() && vectors.n > 0)
+        every_dividend_of(4096 / THINNING, &vectors);
+}
+
+/* --- the proof ----------------------------------------------------------- */
+
+/* How far the first steps may end from 1/B, u = 2^-24: by an error of the seed
+ * of 1.5 2^-12, and by the rounding of two operations. */
+#define SLACK (0x1p-24 * 0x1p-11)
+
+/* Whether r meets |B r - 1| < 1 / (b + 1) and |r - 1/B| <= u/2 (1 + 2^-17). */
+static bool is_good(uint32_t b, float r)
+{
+    const int64_t one = INT64_C(1) << 47; /* B r in units of 2^-47 */
+    const int64_t product = (int64_t)(r * 0x1p24f) * (int64_t)b;
+    const uint64_t off = (uint64_t)llabs(product - one);
+    /* off < 2^25 where the second holds: no overflow of the first */
+    return off * 2 <= b + (b >> 17) && off * (b + 1) < (uint64_t)one;
+}
+
+/* The divisors of an item: every s that the first steps may end with. */
+static void try_reciprocals(void *context, size_t item, size_t thread)
+{
+    size_t *n_bad = context;
+    for (uint32_t k = 0; k < PER_ITEM; k++) {
+        const uint32_t b = first_divisor(item) + k;
+        const float divisor = (float)b * 0x1p-23f;
+        const double exact_value = 0x1p23 / (double)b;
+        const double lowest =
+            exact_value * (1 - 2.25 * 0x1p-24) - 0x1p-25 - SLACK;
+        const double highest = exact_value + 0x1p-25 + SLACK;
+        float s = nextafterf((float)lowest, 0.0f);
+        while ((double)s < lowest)
+            s = nextafterf(s, 2.0f);
+        bool is_tried = false;
+        for (; (double)s <= highest; s = nextafterf(s, 2.0f)) {
+            is_tried = true;
+            if (!is_good(b, fx8_divide_reciprocal(divisor, s)))
+                n_bad[thread]++;
+        }
+        if (!is_tried ||
+            fabs((double)divisor * (double)fx8_divide_seed(divisor) - 1) >
+                1.5 * 0x1p-12)
+            n_bad[thread]++;
+    }
+}
+
+/* All 2^23 divisors: the seed of the reference is as near as is asked for, and
+ * whatever the first steps make of any such seed, r is as near as the proof
+ * in divide.h needs. */
+static void reciprocals_are_near_enough(void **state)
+{
+    (void)state;
+    const size_t n_threads = fx8_parallel_cpus();
+    size_t *n_bad = calloc(n_threads, sizeof *n_bad);
+    assert_non_null(n_bad);
+    fx8_parallel_for(N_MANTISSAS / PER_ITEM / THINNING, n_threads, false,
+                     try_reciprocals, n_bad);
+    for (size_t thread = 0; thread < n_threads; thread++)
+        assert_int_equal(n_bad[thread], 0);
+    free(n_bad);
+}
+
+/* --- arrays -------------------------------------------------------------- */
+
+enum { MOST = 70, SHIFTS = 16, GUARD = 16 };
+
+/* One call: ragged n, any alignment, y apart or one of the operands. */
+static void divide_once(fx8_binary *divide, size_t n, size_t shift,
+                        size_t place, struct generator *g)
+{
+    float *a = exact((shift + n) * sizeof(float));
+    float *b = exact((shift + n) * sizeof(float));
+    float *apart = exact((shift + n + GUARD) * sizeof(float));
+    float want[MOST];
+    for (size_t k = 0; k < n; k++) {
+        a[shift + k] = fx8_bits_float((uint32_t)random_bits(g));
+        b[shift + k] = fx8_bits_float((uint32_t)random_bits(g));
+        want[k] = a[shift + k] / b[shift + k];
+    }
+    float *y = place == 0 ? apart : place == 1 ? a : b;
+    divide(n, a + shift, b + shift, y + shift);
+    for (size_t k = 0; k < n; k++)
+        assert_true(is_equal(y[shift + k], want[k]));
+    const uint8_t *bytes = (const uint8_t *)(apart + shift + n);
+    for (size_t k = 0; k < GUARD * sizeof(float); k++)
+        assert_int_equal(bytes[k], GARBAGE);
+    free(a);
+    free(b);
+    free(apart);
+}
+
+static void ragged_arrays_in_and_out_of_place(void **state)
+{
+    (void)state;
+    struct generator g = {54};
+    const struct contenders contenders = levels_from(0);
+    for (size_t c = 0; c < contenders.n; c++)
+        for (size_t n = 0; n <= MOST; n++)
+            for (size_t shift = 0; shift < SHIFTS; shift++)
+                for (size_t place = 0; place < 3; place++)
+                    divide_once(contenders.divide[c], n, shift, place, &g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_bits),
+        cmocka_unit_test(every_pair_of_exponents),
+        cmocka_unit_test(hardest_dividends_of_every_divisor),
+        cmocka_unit_test(ends_of_the_range),
+        cmocka_unit_test(every_dividend),
+        cmocka_unit_test(reciprocals_are_near_enough),
+        cmocka_unit_test(ragged_arrays_in_and_out_of_place),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
