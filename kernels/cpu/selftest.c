@@ -17,6 +17,7 @@ enum {
     N_WORDS = 3,
     N_PADDED = 40, /* inputs rounded up to whole row blocks */
     N_TIMES = 2 * FX8_GROUP,
+    N_HALVES = 999,
     N_PAIRS = N_INPUTS * (N_INPUTS + 1) / 2
 };
 
@@ -145,6 +146,18 @@ static void run_interval(const struct fx8_operations *operations,
     free(accumulator);
 }
 
+/* Normal, subnormal and infinite halves of these integers, ties among them. */
+static void run_half(const struct fx8_operations *operations,
+                     const struct trial *trial, uint8_t *result)
+{
+    static const float scales[] = {1.0f / 3.0f, 0x1.8p-24f, 640.0f};
+    float *x = (void *)result;
+    uint16_t *half = (void *)(x + N_HALVES);
+    for (int k = 0; k < 3; k++, half += N_HALVES)
+        operations->half.from_float(N_HALVES, scales[k], trial->floats, half);
+    operations->half.to_float(N_HALVES, half - N_HALVES, x);
+}
+
 static const struct {
     const char *name;
     run_operation *run;
@@ -153,6 +166,7 @@ static const struct {
     {"quantise", run_quantise}, {"turn", run_turn},
     {"count", run_count},       {"int8", run_int8},
     {"fp32", run_fp32},         {"interval", run_interval},
+    {"half", run_half},
 };
 
 const char *fx8_operations_disagreement(const struct fx8_operations *reference,
