@@ -68,11 +68,13 @@ FX8_NUMERIC uint16_t fx8_half_from_float(float x)
         (int32_t)fx8_float_bits(fx8_add(positive, 0.5f)) - 0x3f000000;
     const int32_t nan = 0x7e00 | (magnitude >> FX8_HALF_SHIFT & 0x3ff);
 
-    int32_t half =
+    int32_t result =
         fx8_half_select(magnitude < 0x38800000 /* 2^-14 */, subnormal, normal);
-    half = fx8_half_select(magnitude >= 0x477ff000 /* 65520 */, 0x7c00, half);
-    half = fx8_half_select(magnitude > 0x7f800000 /* infinity */, nan, half);
-    return (uint16_t)(sign | (uint32_t)half);
+    result =
+        fx8_half_select(magnitude >= 0x477ff000 /* 65520 */, 0x7c00, result);
+    result =
+        fx8_half_select(magnitude > 0x7f800000 /* infinity */, nan, result);
+    return (uint16_t)(sign | (uint32_t)result);
 }
 
 /**
@@ -80,10 +82,10 @@ FX8_NUMERIC uint16_t fx8_half_from_float(float x)
  *
  * Numerics: exact; a NaN becomes quiet
  */
-FX8_NUMERIC float fx8_half_to_float(uint16_t half)
+FX8_NUMERIC float fx8_half_to_float(uint16_t number)
 {
-    const uint32_t sign = (uint32_t)(half & 0x8000) << 16;
-    const int32_t magnitude = (half & 0x7fff) << FX8_HALF_SHIFT;
+    const uint32_t sign = (uint32_t)(number & 0x8000) << 16;
+    const int32_t magnitude = (number & 0x7fff) << FX8_HALF_SHIFT;
 
     const int32_t normal = magnitude + FX8_HALF_REBIAS;
     /* A subnormal has no leading one: put one there and take it off. */
