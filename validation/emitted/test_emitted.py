@@ -154,11 +154,13 @@ class Build:
         self.decoders = {}
 
     def compile_sources(self):
-        """Host and device code of every source, for all architectures."""
+        """Host and device code of every source: of kernels for all
+        architectures, of other programs for the first and the last."""
         known = [a for a in ALL if a in self.kit.known]
-        return {path: self.pool.submit(self.kit.object, path, known,
-                                       target_of(path, ".o"))
-                for path in self.sources}
+        return {path: self.pool.submit(
+            self.kit.object, path,
+            known if path in self.kernel_sources else {known[0], known[-1]},
+            target_of(path, ".o")) for path in self.sources}
 
     def compile_headers(self):
         """Every header alone."""

@@ -12,12 +12,13 @@ import re
 import shutil
 import subprocess
 
-# What ptxas says of registers in device memory is an error, as are warnings.
-STRICT = ["-Werror", "all-warnings", "-Wno-deprecated-gpu-targets", "-Xptxas",
-          "-v,-warn-spills,-warn-lmem-usage"]
-# As the Makefile compiles.
-FLAGS = ["-std=c++17", "-O3", "--fmad=false", "-I.", '-DFX8_VERSION="0"',
+# As the Makefile compiles, warnings being errors.
+FLAGS = ["-Werror", "all-warnings", "-Wno-deprecated-gpu-targets", "-Xptxas",
+         "-v", "-std=c++17", "-O3", "--fmad=false", "-I.", '-DFX8_VERSION="0"',
          "-Xcompiler", "-ffp-contract=off,-fPIC,-Wall,-Wextra,-Wshadow"]
+
+# Registers kept in memory become warnings, hence errors.
+NO_LOCAL_MEMORY = ["-Xptxas", "-warn-spills,-warn-lmem-usage"]
 
 
 class MissingToolkit(Exception):
@@ -33,9 +34,9 @@ class Compiled:
 
     def complaint(self):
         """What the compiler said besides what ptxas says of every kernel."""
-        return "\n".join(
-            line for line in self.text.splitlines()
-            if not line.startswith(("ptxas info", "    0 bytes stack frame")))
+        usual = re.compile(r"ptxas info|    \d+ bytes stack frame")
+        return "\n".join(line for line in self.text.splitlines()
+                         if not usual.match(line))
 
     def registers(self):
         """Registers of each kernel, by ptxas -v."""
@@ -60,20 +61,19 @@ class Toolkit:
                               text=True, check=True).stdout
 
     def _run(self, *arguments):
-        done = subprocess.run([self.nvcc, *FLAGS, *STRICT, *arguments],
+        done = subprocess.run([self.nvcc, *FLAGS, *arguments],
                               capture_output=True, text=True)
         return Compiled(done.returncode == 0, done.stdout + done.stderr)
 
     def cubin(self, source, architecture, target):
-        """Device code of one architecture."""
-        return self._run("-cubin", f"-arch=sm_{architecture}", source, "-o",
-                         target)
+        """Device code of one architecture, without local memory."""
+        return self._run(*NO_LOCAL_MEMORY, "-cubin", f"-arch=sm_{architecture}",
+                         source, "-o", target)
 
     def object(self, source, architectures, target):
         """Host and device code, device code for every architecture."""
         return self._run(*[f"-gencode=arch=compute_{a},code=sm_{a}"
-                           for a in architectures], "-x", "cu", "-c", source,
-                         "-o", target)
+                           for a in architectures], "-c", source, "-o", target)
 
 
 def _find(variable, usual):
