@@ -76,6 +76,11 @@ TESTED_OBJECTS := $(filter-out $(BUILD)/correlator/main.o,$(LIBRARY_OBJECTS) $(P
 $(BUILD)/%_avx2.o: VARIANT := -mavx2 -mfma -mf16c -mpopcnt
 $(BUILD)/%_avx512.o: VARIANT := -mavx512f -mavx512bw -mavx512dq -mavx512vl \
 	-mavx512vnni -mfma -mpopcnt
+# Nobody asks for floating-point exceptions: choices become blends, not jumps.
+# (clang does not know the second option, nor needs it.)
+$(BUILD)/kernels/cpu/functions_%.o: BLENDS := -fno-trapping-math \
+	$(shell $(CC) -fno-thread-jumps -E -x c /dev/null >/dev/null 2>&1 && \
+	echo -fno-thread-jumps)
 
 # Files whose arithmetic runs under a rounding mode that they set.
 $(BUILD)/kernels/cpu/interval_%.o $(BUILD)/kernels/postprocess_interval.o: \
@@ -137,7 +142,7 @@ FORCE:
 
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(call say,CC,$<)$(CC) $(REQUIRED) $(WARNINGS) $(PC_CFLAGS) $(VARIANT) \
+	$(call say,CC,$<)$(CC) $(REQUIRED) $(WARNINGS) $(PC_CFLAGS) $(VARIANT) $(BLENDS) \
 		$(ROUNDING) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 
 $(BUILD)/nvcc-flags: FORCE
