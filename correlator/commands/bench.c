@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "correlator/commands/command.h"
 #include "correlator/commands/bench.h"
@@ -17,18 +18,26 @@ static int run(int argc, char **argv);
 
 const struct fx8_command fx8_command_bench = {
     .name = "bench",
-    .synopsis = "[--kernel NAME] [--json]",
+    .synopsis = "[--kernel NAME] [--section NAME] [--json]",
     .summary = "measure stages against this machine's own ceilings",
     .help =
         "  --kernel NAME  reference, avx2, avx512; default auto\n"
-        "  --json         one JSON object per line instead of the table\n"
+        "  --section NAME one of those below; default all\n"
+        "  --json         one JSON object per line instead of tables\n"
         "\n"
-        "One thread.  Four arrays from small and wide to large and narrow, in\n"
-        "INT8 and FP32, from samples in memory to averaged visibilities.\n"
-        "CMAC: complex multiply-accumulate, four real ones; only the\n"
-        "N(N+1)/2 useful products are counted.  Ceilings: loops of the one\n"
-        "instruction on registers alone, in the same round.  Medians of five\n"
-        "rounds.\n",
+        "One thread.\n"
+        "ceilings   loops of one instruction on registers alone; a copy.\n"
+        "arrays     four arrays from small and wide to large and narrow, in\n"
+        "           INT8 and FP32, from samples in memory to averaged\n"
+        "           visibilities.  CMAC: complex multiply-accumulate, four\n"
+        "           real ones; only the N(N+1)/2 useful products are counted.\n"
+        "           Ceilings in the same round; medians of five rounds.\n"
+        "functions  those of post-processing, in cache, in every form: ieee\n"
+        "           is the C library or the hardware's correctly rounded\n"
+        "           operation; beside them the vector libraries found.\n"
+        "jobs       the same arrays, one dump each, from a reader that copies\n"
+        "           samples to UVH5 and quick-look files in TMPDIR: shares of\n"
+        "           post-processing and writing (a thread of its own).\n",
     .run = run,
     .stops_at_once = true,
 };
@@ -46,8 +55,23 @@ double fx8_bench_median(double *values, size_t n)
                       : (values[n / 2 - 1] + values[n / 2]) / 2.0;
 }
 
-static void print_ceilings(bool json)
+void fx8_bench_fill(int8_t *samples, size_t size)
 {
+    uint64_t state = 0x9e3779b97f4a7c15u; /* xorshift64: speed, not quality */
+    for (size_t i = 0; i < size; i++) {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        samples[i] = (int8_t)((int)(state >> 56) % 61 - 30);
+    }
+}
+
+/* --- sections ---------------------------------------------------- */
+
+static enum fx8_status print_ceilings(const char *kernel, bool json,
+                                      struct fx8_error *error)
+{
+    (void)kernel, (void)error;
     for (enum fx8_ceiling c = 0; c < FX8_N_CEILINGS; c++) {
         const struct fx8_ceiling_description *d = fx8_ceiling_describe(c);
         const double rate = fx8_ceiling_measure(c);
@@ -58,17 +82,45 @@ static void print_ceilings(bool json)
             printf("ceiling    %-16s %9.2f G %s\n", d->name, rate * 1e-9,
                    d->unit);
     }
+    return FX8_OK;
 }
 
-static int bench_all(const char *kernel, bool json)
+static const struct {
+    const char *name;
+    enum fx8_status (*measure)(const char *kernel, bool json,
+                               struct fx8_error *error);
+} sections[] = {
+    {"ceilings", print_ceilings},
+    {"arrays", fx8_bench_arrays},
+    {"functions", fx8_bench_functions},
+    {"jobs", fx8_bench_jobs},
+};
+
+#define N_SECTIONS (sizeof sections / sizeof sections[0])
+
+static bool is_section(const char *name)
+{
+    for (size_t k = 0; k < N_SECTIONS; k++)
+        if (strcmp(sections[k].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* The section asked for; NULL: all. */
+static int bench(const char *kernel, const char *section, bool json)
 {
     const struct fx8_operations *operations;
     struct fx8_error error;
     if (fx8_operations_select(kernel, &operations, &error) != FX8_OK)
         return fx8_command_error(&error);
-    print_ceilings(json);
-    if (fx8_bench_arrays(kernel, json, &error) != FX8_OK)
-        return fx8_command_error(&error);
+    for (size_t k = 0, n_printed = 0; k < N_SECTIONS; k++) {
+        if (section != NULL && strcmp(section, sections[k].name) != 0)
+            continue;
+        if (n_printed++ > 0 && !json)
+            printf("\n");
+        if (sections[k].measure(kernel, json, &error) != FX8_OK)
+            return fx8_command_error(&error);
+    }
     return 0;
 }
 
@@ -76,17 +128,20 @@ static int run(int argc, char **argv)
 {
     static const struct option options[] = {
         {"kernel", required_argument, NULL, 'k'},
+        {"section", required_argument, NULL, 's'},
         {"json", no_argument, NULL, 'j'},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
-    const char *kernel = "auto";
+    const char *kernel = "auto", *section = NULL;
     bool json = false, help = false;
     opterr = 0;
     for (int option;
          (option = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
         if (option == 'k')
             kernel = optarg;
+        else if (option == 's')
+            section = optarg;
         else if (option == 'j')
             json = true;
         else if (option == 'h')
@@ -99,5 +154,10 @@ static int run(int argc, char **argv)
     if (optind < argc)
         return fx8_command_misuse(&fx8_command_bench, "%s: expected no files",
                                   argv[optind]);
-    return bench_all(kernel, json);
+    if (section != NULL && !is_section(section))
+        return fx8_command_misuse(&fx8_command_bench,
+                                  "--section: %s: expected ceilings, arrays, "
+                                  "functions or jobs",
+                                  section);
+    return bench(kernel, section, json);
 }

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "config/status.h"
 
@@ -15,10 +16,34 @@
 extern "C" {
 #endif
 
+/** An array: complex samples of two polarisations. */
+struct fx8_bench_case {
+    size_t n_inputs, n_channels;
+    bool is_time_major; /**< recorded as [time][input], else [input][time] */
+};
+
+#define FX8_N_BENCH_CASES 4
+
+/** From small and wide to large and narrow. */
+extern const struct fx8_bench_case fx8_bench_cases[FX8_N_BENCH_CASES];
+
 /** Stages and the whole of four arrays, one thread; kernel: a level of the
  *  operations, or "auto". */
 enum fx8_status fx8_bench_arrays(const char *kernel, bool json,
                                  struct fx8_error *error);
+
+/** Functions of post-processing and conversions to half precision, one
+ *  thread. */
+enum fx8_status fx8_bench_functions(const char *kernel, bool json,
+                                    struct fx8_error *error);
+
+/** Whole jobs, from samples as a reader delivers them to files in TMPDIR: what
+ *  post-processing and writing take of them. */
+enum fx8_status fx8_bench_jobs(const char *kernel, bool json,
+                               struct fx8_error *error);
+
+/** Random samples, -30 .. 30. */
+void fx8_bench_fill(int8_t *samples, size_t size);
 
 /** Median of values, which are sorted; n at least 1. */
 double fx8_bench_median(double *values, size_t n);

@@ -21,13 +21,7 @@
 #define SPECTRA_PER_DUMP 4096
 #define DUMPS_PER_ROUND  2
 
-/* One array. */
-struct bench_case {
-    size_t n_inputs, n_channels;
-    bool is_time_major; /* recorded as [time][input], else [input][time] */
-};
-
-static const struct bench_case cases[] = {
+const struct fx8_bench_case fx8_bench_cases[FX8_N_BENCH_CASES] = {
     {16, 1024, false},
     {64, 512, false},
     {256, 64, true},
@@ -62,18 +56,7 @@ struct recording {
     ptrdiff_t *offset;
 };
 
-static void fill(int8_t *samples, size_t size)
-{
-    uint64_t state = 0x9e3779b97f4a7c15u; /* xorshift64: speed, not quality */
-    for (size_t i = 0; i < size; i++) {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        samples[i] = (int8_t)((int)(state >> 56) % 61 - 30);
-    }
-}
-
-static enum fx8_status make_recording(const struct bench_case *bench,
+static enum fx8_status make_recording(const struct fx8_bench_case *bench,
                                       struct recording *recording,
                                       struct fx8_error *error)
 {
@@ -85,7 +68,7 @@ static enum fx8_status make_recording(const struct bench_case *bench,
     if (status != FX8_OK)
         return status;
     recording->samples = memory;
-    fill(recording->samples, n * sample);
+    fx8_bench_fill(recording->samples, n * sample);
     status = fx8_allocate(bench->n_inputs, sizeof *recording->offset, "samples",
                           &memory, error);
     if (status != FX8_OK)
@@ -134,7 +117,7 @@ static enum fx8_status push(struct fx8_session *session,
 }
 
 static enum fx8_status measure_round(
-    const struct bench_case *bench, enum fx8_ceiling ceiling,
+    const struct fx8_bench_case *bench, enum fx8_ceiling ceiling,
     struct fx8_session *session, struct recording *recording,
     const int64_t *n_dumps, struct figures *figures, struct fx8_error *error)
 {
@@ -178,7 +161,7 @@ static enum fx8_status measure_round(
         (result)->member = fx8_bench_median(values, N_ROUNDS);                 \
     } while (0)
 
-static enum fx8_status measure_case(const struct bench_case *bench,
+static enum fx8_status measure_case(const struct fx8_bench_case *bench,
                                     enum fx8_precision precision,
                                     const char *kernel, struct figures *figures,
                                     struct fx8_error *error)
@@ -223,15 +206,17 @@ static enum fx8_status measure_case(const struct bench_case *bench,
 /* --- printing ---------------------------------------------------- */
 
 /* Share of the whole that its stages account for: 1 is the harmonic limit. */
-static double of_limit(const struct bench_case *bench, const struct figures *f)
+static double of_limit(const struct fx8_bench_case *bench,
+                       const struct figures *f)
 {
     const double n = (double)bench->n_inputs;
     const double correlate = f->correlate / ((n + 1.0) / 2.0);
     return f->whole * (1.0 / f->align + 1.0 / f->channelize + 1.0 / correlate);
 }
 
-static void print_case(const struct bench_case *bench, const char *precision,
-                       const struct figures *f, bool json)
+static void print_case(const struct fx8_bench_case *bench,
+                       const char *precision, const struct figures *f,
+                       bool json)
 {
     if (json)
         printf("{\"inputs\":%zu,\"channels\":%zu,\"precision\":\"%s\","
@@ -260,18 +245,19 @@ enum fx8_status fx8_bench_arrays(const char *kernel, bool json,
     } precisions[] = {{FX8_PRECISION_INT8, "int8"},
                       {FX8_PRECISION_FP32, "fp32"}};
     if (!json)
-        printf("\ninputs x channels  align   channelise  correlate   ceiling  "
+        printf("inputs x channels  align   channelise  correlate   ceiling  "
                "share   whole     of stage\n"
                "                  Msamples/s Msamples/s   GCMAC/s   GCMAC/s"
                "          Msamples/s   limit\n");
-    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++)
+    for (size_t c = 0; c < FX8_N_BENCH_CASES; c++)
         for (size_t p = 0; p < sizeof precisions / sizeof precisions[0]; p++) {
             struct figures figures = {0};
-            const enum fx8_status status = measure_case(
-                &cases[c], precisions[p].precision, kernel, &figures, error);
+            const enum fx8_status status =
+                measure_case(&fx8_bench_cases[c], precisions[p].precision,
+                             kernel, &figures, error);
             if (status != FX8_OK)
                 return status;
-            print_case(&cases[c], precisions[p].name, &figures, json);
+            print_case(&fx8_bench_cases[c], precisions[p].name, &figures, json);
         }
     return FX8_OK;
 }

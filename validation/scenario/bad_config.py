@@ -168,6 +168,7 @@ class BadCommandLines(refusal.Refusal):
                           ("correlate", self.config, good, "--precision", "7"),
                           ("compare",), ("compare", good), ("info",),
                           ("bench", "--kernel", "foo"),
+                          ("bench", "--section", "foo"),
                           ("config", "--nonsense"), ("simulate",)):
             with self.subTest(arguments=arguments):
                 done = program.run(*arguments, cwd=self.folder)

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * peers.h -- the vector mathematics libraries that a user could call instead
+ * of kernels/numeric/: glibc's libmvec and SLEEF, opened at run time where the
+ * system has them, so that a benchmark can put them beside ours.  No result
+ * of fx8 depends on them.
+ */
+#ifndef FX8_KERNELS_CPU_PEERS_H
+#define FX8_KERNELS_CPU_PEERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Libraries that are known. */
+enum fx8_peer_library {
+    FX8_PEER_LIBMVEC = 0, /**< glibc, errors up to 4 ulp */
+    FX8_PEER_SLEEF,       /**< libsleef3, its variants of 1 ulp */
+    FX8_N_PEER_LIBRARIES
+};
+
+/** Name of a library, "libmvec"; static. */
+const char *fx8_peer_name(enum fx8_peer_library library);
+
+/** Whether the library is on this system. */
+bool fx8_peer_is_there(enum fx8_peer_library library);
+
+/** A function of a library at one level of fx8's own operations. */
+struct fx8_peer_function {
+    void *symbol;
+    float scale; /**< what an argument is multiplied by before the call */
+    void (*loop)(const struct fx8_peer_function *function, size_t n,
+                 const float *a, const float *b, float *y);
+};
+
+/**
+ * fx8_peer_find -- a library's counterpart of one of our functions.
+ *
+ * Given:    level     "avx2" or "avx512"
+ *           function  as in struct fx8_function_form
+ * Returned: peer      true and filled, or false: the system lacks the library,
+ *                     the library the function, or the level has no vectors
+ */
+bool fx8_peer_find(enum fx8_peer_library library, const char *level,
+                   const char *function, struct fx8_peer_function *peer);
+
+/** y[k] = f(a[k]) or f(a[k], b[k]); n a multiple of 16. */
+static inline void fx8_peer_run(const struct fx8_peer_function *peer, size_t n,
+                                const float *a, const float *b, float *y)
+{
+    peer->loop(peer, n, a, b, y);
+}
+
+/* Private to the files peers*.c: the loops of a level. */
+void fx8_peer_unary_avx2(const struct fx8_peer_function *peer, size_t n,
+                         const float *a, const float *b, float *y);
+void fx8_peer_binary_avx2(const struct fx8_peer_function *peer, size_t n,
+                          const float *a, const float *b, float *y);
+void fx8_peer_unary_avx512(const struct fx8_peer_function *peer, size_t n,
+                           const float *a, const float *b, float *y);
+void fx8_peer_binary_avx512(const struct fx8_peer_function *peer, size_t n,
+                            const float *a, const float *b, float *y);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
