@@ -70,6 +70,8 @@ LIBRARY_OBJECTS := $(LIBRARY_SOURCES:%.c=$(BUILD)/%.o)
 PROGRAM_OBJECTS := $(PROGRAM_SOURCES:%.c=$(BUILD)/%.o)
 TEST_PROGRAMS := $(TEST_SOURCES:validation/%.c=$(BUILD)/%)
 NUMERICS_OBJECTS := $(NUMERICS_SOURCES:%.c=$(BUILD)/%.o)
+NUMERICS_GPU_OBJECTS := $(addprefix $(BUILD)/validation/numerics/,device.cu.o \
+	machine.o references.o table.o)
 TESTED_OBJECTS := $(filter-out $(BUILD)/correlator/main.o,$(LIBRARY_OBJECTS) $(PROGRAM_OBJECTS))
 
 # Flags of the kernel variants, by the suffix of the file.
@@ -110,7 +112,7 @@ GENCODE = $(foreach sm,$(SMS),-gencode arch=compute_$(sm),code=sm_$(sm)) \
 	-gencode arch=compute_$(PTX_SM),code=compute_$(PTX_SM)
 NVCC_REQUIRED := -std=c++17 -I. -DFX8_VERSION='"$(VERSION)"' --fmad=false \
 	-Wno-deprecated-gpu-targets -Werror all-warnings \
-	-Xcompiler -ffp-contract=off,-fPIC,-pthread,-Wall,-Wextra,-Wshadow
+	-Xcompiler -ffp-contract=off,-fPIC,-pthread,-Wall,-Wextra
 NVCC_FLAGS ?= -O3
 
 # --- build -------------------------------------------------------------------
@@ -175,8 +177,12 @@ $(BUILD)/test_numeric_errors: $(filter-out %/main.o,$(filter $(BUILD)/validation
 $(BUILD)/numerics: $(NUMERICS_OBJECTS)
 	$(call say,LINK,$@)$(CC) $(LINK_FLAGS) $^ -lm $(LDFLAGS) -o $@
 
+$(BUILD)/numerics-gpu: $(NUMERICS_GPU_OBJECTS)
+	$(call say,LINK,$@)$(NVCC) $(GENCODE) $^ -o $@
+
 -include $(LIBRARY_OBJECTS:.o=.d) $(PROGRAM_OBJECTS:.o=.d) \
-	$(TEST_SOURCES:%.c=$(BUILD)/%.d) $(NUMERICS_OBJECTS:.o=.d)
+	$(TEST_SOURCES:%.c=$(BUILD)/%.d) $(NUMERICS_OBJECTS:.o=.d) \
+	$(NUMERICS_GPU_OBJECTS:.o=.d)
 
 .PRECIOUS: $(BUILD)/%.o
 
@@ -197,6 +203,10 @@ bench: all ## measure the stages against this machine's own ceilings
 .PHONY: numerics
 numerics: $(BUILD)/numerics ## measure the errors of the functions over all floats
 	$(Q)$(BUILD)/numerics
+
+.PHONY: numerics-gpu
+numerics-gpu: $(BUILD)/numerics-gpu ## the same on a card (needs nvcc; 77: no card)
+	$(Q)$(BUILD)/numerics-gpu
 
 # --- proof: validation/run builds, runs and counts ---------------------------
 

@@ -29,7 +29,7 @@ static const char usage[] =
     "\n"
     "  --samples N    N floats and N pairs instead; looseness is not judged\n"
     "  --output FILE  default validation/results/numerics-cpu-MODEL.md\n"
-    "  --worst FILE   also write the worst arguments, as rows for\n"
+    "  --worst FILE   also write the worst arguments, as\n"
     "                 validation/numerics/worst_arguments.h\n";
 
 /** What the command line asks for. */
@@ -204,18 +204,32 @@ static void print_results(FILE *file, const struct request *request,
 
 static void print_worst(FILE *file, const struct results *results)
 {
+    fputs("/* SPDX-License-Identifier: BSD-3-Clause */\n"
+          "/*\n"
+          " * worst_arguments.h -- where the exhaustive run found the largest "
+          "errors, in ulps\n"
+          " * and relative; written by `numerics --worst FILE`.\n"
+          " */\n"
+          "#ifndef FX8_VALIDATION_NUMERICS_WORST_ARGUMENTS_H\n"
+          "#define FX8_VALIDATION_NUMERICS_WORST_ARGUMENTS_H\n"
+          "\n"
+          "/** row(function, form, bits of the first argument, of the second) "
+          "*/\n"
+          "/* clang-format off */\n"
+          "#define WORST_ARGUMENTS(row)",
+          file);
     for (size_t i = 0; i < results->n; i++) {
         const struct subject *subject = &results->subjects[i];
         const struct measured *m = &results->findings[i].measured;
         const struct error_at *const worst[] = {&m->ulp, &m->relative};
         for (size_t k = 0; k < 2 && !subject->is_library; k++)
-            if (worst[k]->error > 0.0)
-                fprintf(file,
-                        "    row(\"%s\", \"%s\", 0x%08" PRIx32 ", 0x%08" PRIx32
-                        ") \\\n",
-                        subject->function->name, subject->form, worst[k]->a,
-                        worst[k]->b);
+            fprintf(file,
+                    " \\\n    row(\"%s\", \"%s\", 0x%08" PRIx32 ", 0x%08" PRIx32
+                    ")",
+                    subject->function->name, subject->form, worst[k]->a,
+                    worst[k]->b);
     }
+    fputs("\n/* clang-format on */\n\n#endif\n", file);
 }
 
 /* --- verdict

@@ -43,7 +43,9 @@ struct measured {
                                  arguments in range or not finite */
     uint64_t n_zero_sign;   /**< zeros of the wrong sign, likewise */
     struct error_at ulp, relative;      /**< of errors above max_absolute */
-    struct error_at absolute;           /**< of errors above either bound */
+    struct error_at absolute;           /**< of all errors in range */
+    struct error_at beyond;             /**< absolute, of those above max_ulp or
+                                             max_relative */
     struct error_at special, zero_sign; /**< smallest argument, error 1 */
 };
 
@@ -174,8 +176,9 @@ FX8_NUMERIC void measure_error(struct measured *m, const struct bound *bound,
                                double error, double ulp, double relative,
                                const struct argument *x)
 {
+    keep_worst(&m->absolute, error, x->a, x->b);
     if (ulp > bound->max_ulp || relative > bound->max_relative)
-        keep_worst(&m->absolute, error, x->a, x->b);
+        keep_worst(&m->beyond, error, x->a, x->b);
     if (error <= bound->max_absolute)
         return;
     keep_worst(&m->ulp, ulp, x->a, x->b);
@@ -218,6 +221,7 @@ FX8_NUMERIC void merge_measured(struct measured *into,
     FX8_MERGE(ulp);
     FX8_MERGE(relative);
     FX8_MERGE(absolute);
+    FX8_MERGE(beyond);
     FX8_MERGE(special);
     FX8_MERGE(zero_sign);
 #undef FX8_MERGE

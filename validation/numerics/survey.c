@@ -174,6 +174,7 @@ static bool is_unremarkable(const struct bound *bound, const struct measured *m,
         const double error = fabs((double)chunk->y[k] - chunk->value[k]);
         large[i] = error * chunk->per_ulp[k] < ulp ? 0 : UINT64_MAX;
         large[i] |= error < relative * chunk->size[k] ? 0 : UINT64_MAX;
+        large[i] |= error < m->absolute.error ? 0 : UINT64_MAX;
     }
     for (size_t i = 0; i < BATCH; i++) {
         const size_t k = first + i;
