@@ -52,7 +52,7 @@ LINK_FLAGS := -pthread $(if $(SAN),-fsanitize=$(SAN))
 
 LIBRARY_SOURCES := config/status.c config/shape.c config/timebase.c \
 	$(sort $(wildcard kernels/*.c kernels/cpu/*.c)) \
-	$(addprefix correlator/,baseline.c levels.c plan.c session.c \
+	$(addprefix correlator/,baseline.c levels.c look.c plan.c session.c \
 	session_open.c stream.c)
 PROGRAM_SOURCES := \
 	$(filter-out $(LIBRARY_SOURCES),$(sort $(wildcard config/*.c io/*.c \
@@ -261,12 +261,14 @@ export PKG_CONFIG_FILE
 .PHONY: install
 install: all ## install program, library, header and ready configurations
 	$(Q)$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(libdir)/pkgconfig \
-		$(DESTDIR)$(includedir)/fx8/config $(DESTDIR)$(datadir)/fx8
+		$(DESTDIR)$(includedir)/fx8/config \
+		$(DESTDIR)$(includedir)/fx8/kernels $(DESTDIR)$(datadir)/fx8
 	$(Q)$(INSTALL) $(BUILD)/fx8 $(DESTDIR)$(bindir)/fx8
 	$(Q)$(INSTALL) -m 644 $(BUILD)/libfx8.so.$(SOVERSION) $(DESTDIR)$(libdir)
 	$(Q)ln -sf libfx8.so.$(SOVERSION) $(DESTDIR)$(libdir)/libfx8.so
 	$(Q)$(INSTALL) -m 644 correlator/fx8.h $(DESTDIR)$(includedir)/fx8
 	$(Q)$(INSTALL) -m 644 $(INSTALLED_HEADERS) $(DESTDIR)$(includedir)/fx8/config
+	$(Q)$(INSTALL) -m 644 kernels/quicklook_results.h $(DESTDIR)$(includedir)/fx8/kernels
 	$(Q)$(INSTALL) -m 644 $(wildcard config/*.ini config/*.csv) $(DESTDIR)$(datadir)/fx8
 	$(Q)printf '%s\n' "$$PKG_CONFIG_FILE" > $(DESTDIR)$(libdir)/pkgconfig/fx8.pc
 

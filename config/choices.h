@@ -40,6 +40,10 @@ enum fx8_precision {
     FX8_PRECISION_INTERVAL = 4
 };
 
+/** Functions of the post-processing: those of the C library, or approximate
+ *  ones of known error. */
+enum fx8_math { FX8_MATH_IEEE = 0, FX8_MATH_FAST };
+
 /** Which engine; AUTO: CUDA where a usable device is, else the CPU. */
 enum fx8_backend { FX8_BACKEND_AUTO = 0, FX8_BACKEND_CPU, FX8_BACKEND_CUDA };
 

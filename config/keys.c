@@ -75,7 +75,7 @@ static const struct fx8_choice delay_modes[] = {
     {NULL, 0, false},
 };
 static const struct fx8_choice maths[] = {{"ieee", FX8_MATH_IEEE, false},
-                                          {"fast", FX8_MATH_FAST, true},
+                                          {"fast", FX8_MATH_FAST, false},
                                           {NULL, 0, false}};
 static const struct fx8_choice compressions[] = {
     {"none", FX8_COMPRESSION_NONE, false},
@@ -310,11 +310,12 @@ const struct fx8_key fx8_keys[] = {
      .default_only = true, .help = "IERS table of UT1 - UTC and polar motion."},
 
     {"postprocess", "math", CHOICE(postprocess.math, maths), .fallback = "ieee",
-     .help = "Functions of the post-processing: ieee or fast, approximate "
-             "ones."},
+     .help = "Functions of the quick-look: ieee, those of the C library, or "
+             "fast, approximate ones of known error."},
     {"postprocess", "quicklook", PATH(postprocess.quicklook), .word = "none",
-     .fallback = "none", .default_only = true,
-     .help = "Quick-look file beside the visibilities."},
+     .fallback = "none",
+     .help = "Quick-look file beside the visibilities: coherences and phases "
+             "in half precision, spectra in dB, averaged coherences."},
     {"postprocess", "quantization_bias",
      CHOICE(postprocess.quantization_bias, yes_no), .fallback = "yes",
      .help = "Remove the rounding noise of the 8-bit quantiser from the "

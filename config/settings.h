@@ -27,7 +27,6 @@ enum fx8_format {
     FX8_FORMAT_DIGITAL_RF
 };
 enum fx8_delay_mode { FX8_DELAY_NONE = 0, FX8_DELAY_CABLE, FX8_DELAY_TRACK };
-enum fx8_math { FX8_MATH_IEEE = 0, FX8_MATH_FAST };
 enum fx8_compression {
     FX8_COMPRESSION_NONE = 0,
     FX8_COMPRESSION_GZIP,

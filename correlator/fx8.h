@@ -28,6 +28,7 @@
 #include "config/choices.h"
 #include "config/status.h"
 #include "config/timebase.h"
+#include "kernels/quicklook_results.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -87,6 +88,8 @@ struct fx8_plan {
     bool remove_quantization_bias;
     size_t channel_average;      /**< n, a divisor of n_channels */
     const uint8_t *flag_antenna; /**< [n_antennas] 1: flag; NULL: none */
+    bool quicklook;     /**< look at the INT8 results, else at the FP32 ones */
+    enum fx8_math math; /**< functions of the quick-look */
 };
 
 /** A plan with every default; sizes, rate, frequency and spectra_per_dump are
@@ -138,6 +141,7 @@ struct fx8_dump {
                                  exact sum of the float spectra, … */
     struct fx8_result up;   /**< … none below; flags and weights as FP32 */
     const uint8_t *dead;    /**< [n_inputs] 1: all samples zero in this dump */
+    struct fx8_quicklook_dump quicklook; /**< NULL pointers: not planned */
 };
 
 /** Receives each dump, in order, on the thread that pushes or finishes.  A
@@ -155,7 +159,8 @@ struct fx8_statistics {
     double align_s;          /**< corner turn, masks */
     double channelize_s;     /**< FIR, FFT, quantise */
     double correlate_s;
-    double postprocess_s;
+    double postprocess_s; /**< without the quick-look */
+    double quicklook_s;
     double level_s; /**< level setting */
 };
 
@@ -247,6 +252,18 @@ FX8_API const uint8_t *fx8_zero_levels(const struct fx8_session *session);
 
 /** Valid spectra per input so far, int64 [n_inputs]. */
 FX8_API const int64_t *fx8_valid_spectra(const struct fx8_session *session);
+
+/** What was out of the ordinary in the quick-looks so far, and by how much the
+ *  two modes of math differ; zeros where none is planned. */
+FX8_API void fx8_get_quicklook(const struct fx8_session *session,
+                               struct fx8_quicklook_counts *counts,
+                               struct fx8_quicklook_differences *differences);
+
+/** Coherence of every baseline and product over all dumps so far,
+ *  [n_baselines][n_products]; FX8_QUICKLOOK_NONE where no quick-look is
+ *  planned. */
+FX8_API void fx8_get_coherences(const struct fx8_session *session,
+                                struct fx8_quicklook_average *averages);
 
 /* --- the axes of the results ---------------------------------------------- */
 

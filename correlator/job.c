@@ -197,6 +197,11 @@ static enum fx8_status plan_channels(struct fx8_job *job,
     plan->window = settings->channelizer.window;
     plan->flag_dc = settings->channelizer.flag_dc;
     plan->channel_average = (size_t)settings->output.channel_average;
+    if (settings->postprocess.quicklook[0] != '\0' &&
+        (settings->correlator.precision & FX8_PRECISION_BOTH) == 0)
+        return fx8_settings_fail(settings, "postprocess.quicklook", error,
+                                 "expected none with precision interval: "
+                                 "bounds are no results to look at");
     const bool is_none = plan->method == FX8_METHOD_NONE;
     if (is_none && !plan->is_complex)
         return fx8_settings_fail(settings, "channelizer.method", error,
@@ -285,6 +290,8 @@ static void plan_correlator(struct fx8_job *job,
     plan->pin_threads = settings->correlator.pin_threads;
     plan->memory_limit = (size_t)settings->correlator.memory_limit_mib << 20;
     plan->remove_quantization_bias = settings->postprocess.quantization_bias;
+    plan->quicklook = settings->postprocess.quicklook[0] != '\0';
+    plan->math = settings->postprocess.math;
 }
 
 static enum fx8_status copy_observation(struct fx8_job *job,

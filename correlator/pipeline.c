@@ -16,6 +16,7 @@
 
 #include "config/shape.h"
 #include "kernels/clock.h"
+#include "kernels/numeric/coherence.h"
 #include "correlator/baseline.h"
 #include "correlator/describe.h"
 #include "correlator/pipeline.h"
@@ -29,6 +30,7 @@ struct run {
     struct fx8_source *source;
     struct fx8_sink *sink;
     struct fx8_uvh5_writer *files[FX8_N_RESULTS];
+    struct fx8_quicklook_file *quicklook;
     int64_t *dead_dumps; /* [n_inputs] */
     bool is_complete;    /* every dump of the job has been handed over */
 };
@@ -138,13 +140,12 @@ static enum fx8_status push_all(struct run *run, struct fx8_error *error)
 
 /* --- the stage is set -------------------------------------------- */
 
-static enum fx8_status create_output(struct run *run, enum fx8_result_kind kind,
-                                     struct fx8_error *error)
+static enum fx8_status describe(const struct run *run,
+                                enum fx8_result_kind kind,
+                                struct fx8_uvh5_header *header,
+                                struct fx8_error *error)
 {
     const struct fx8_run_request *request = run->request;
-    const char *path = request->paths[kind];
-    if (path == NULL)
-        return FX8_OK;
     const struct fx8_provenance provenance = {
         .precision = fx8_result_names[kind].keyword,
         .backend = run->report->backend,
@@ -153,15 +154,61 @@ static enum fx8_status create_output(struct run *run, enum fx8_result_kind kind,
         .command = request->command,
         .input = request->input,
     };
+    return fx8_describe(request->job, request->settings, &provenance, header,
+                        error);
+}
+
+static enum fx8_status create_output(struct run *run, enum fx8_result_kind kind,
+                                     struct fx8_error *error)
+{
+    const struct fx8_run_request *request = run->request;
+    const char *path = request->paths[kind];
+    if (path == NULL)
+        return FX8_OK;
     struct fx8_uvh5_header header;
-    enum fx8_status status = fx8_describe(request->job, request->settings,
-                                          &provenance, &header, error);
+    enum fx8_status status = describe(run, kind, &header, error);
     if (status != FX8_OK)
         return status;
     status = fx8_uvh5_create(path, request->force, &header,
                              request->settings->output.compression,
                              &run->files[kind], error);
     fx8_uvh5_header_clear(&header);
+    return status;
+}
+
+/* What the quick-look is of: the first of the results, INT8 or FP32. */
+static enum fx8_result_kind look_kind(const struct run *run)
+{
+    return run->request->paths[FX8_RESULT_INT8] != NULL ? FX8_RESULT_INT8
+                                                        : FX8_RESULT_FP32;
+}
+
+static enum fx8_status create_quicklook(struct run *run,
+                                        struct fx8_error *error)
+{
+    static const char *const maths[] = {
+        [FX8_MATH_IEEE] = "ieee",
+        [FX8_MATH_FAST] = "fast",
+    };
+    const struct fx8_run_request *request = run->request;
+    const struct fx8_plan *plan = &request->job->plan;
+    if (request->path_quicklook == NULL)
+        return FX8_OK;
+    struct fx8_uvh5_header uvh5;
+    enum fx8_status status = describe(run, look_kind(run), &uvh5, error);
+    if (status != FX8_OK)
+        return status;
+    const struct fx8_quicklook_header header = {
+        .uvh5 = &uvh5,
+        .n_polarizations = plan->n_polarizations,
+        .spectra_per_dump = plan->spectra_per_dump,
+        .coherence_scale = (double)FX8_COHERENCE_SCALE,
+        .math = maths[plan->math],
+        .precision = fx8_result_names[look_kind(run)].keyword,
+    };
+    status = fx8_quicklook_file_create(request->path_quicklook, request->force,
+                                       &header, &run->quicklook, error);
+    fx8_uvh5_header_clear(&uvh5);
     return status;
 }
 
@@ -180,8 +227,12 @@ static enum fx8_status open_sink(struct run *run, struct fx8_error *error)
         .clips = fx8_clips(run->session),
         .valid_spectra = fx8_valid_spectra(run->session),
         .spectra_per_dump = plan->spectra_per_dump,
+        .session = run->session,
+        .look_kind = look_kind(run),
+        .look = &run->report->look,
     };
-    return fx8_sink_open(run->files, &shape, &extras, &run->sink, error);
+    return fx8_sink_open(run->files, &run->quicklook, &shape, &extras,
+                         &run->sink, error);
 }
 
 static void note_kernels(struct run *run)
@@ -211,11 +262,11 @@ static enum fx8_status set_stage(struct run *run, struct fx8_error *error)
         FX8_OK)
         return status;
     note_kernels(run);
-    for (size_t kind = 0; kind < FX8_N_RESULTS; kind++)
-        if ((status = create_output(run, (enum fx8_result_kind)kind, error)) !=
-            FX8_OK)
+    for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
+        if ((status = create_output(run, kind, error)) != FX8_OK)
             return status;
-    if ((status = open_sink(run, error)) != FX8_OK)
+    if ((status = create_quicklook(run, error)) != FX8_OK ||
+        (status = open_sink(run, error)) != FX8_OK)
         return status;
     /* one signal asks for the first dump, a second one for the end */
     if (interrupted(run) > 1)
@@ -288,8 +339,9 @@ enum fx8_status fx8_pipeline_run(const struct fx8_run_request *request,
         if (closed != FX8_OK)
             *error = ending;
     }
-    for (size_t kind = 0; kind < FX8_N_RESULTS; kind++)
+    for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
         fx8_uvh5_close(&run.files[kind], 0, NULL);
+    fx8_quicklook_file_close(&run.quicklook, false, NULL);
     if (run.session != NULL)
         fx8_get_statistics(run.session, &report->statistics);
     if (status == FX8_OK) {

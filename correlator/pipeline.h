@@ -13,6 +13,7 @@
 #include "config/status.h"
 #include "correlator/fx8.h"
 #include "correlator/job.h"
+#include "correlator/look_file.h"
 #include "correlator/results.h"
 #include "io/reader.h"
 
@@ -33,10 +34,11 @@ struct fx8_run_request {
     struct fx8_reader *reader; /**< inputs not selected yet */
     /** Outputs, by enum fx8_result_kind; NULL: none. */
     const char *paths[FX8_N_RESULTS];
-    bool force;            /**< replace existing outputs */
-    const char *command;   /**< for the history */
-    const char *input;     /**< names of the recordings, one line */
-    int64_t block_samples; /**< samples per read; 0: what suits the file */
+    const char *path_quicklook; /**< output, or NULL */
+    bool force;                 /**< replace existing outputs */
+    const char *command;        /**< for the history */
+    const char *input;          /**< names of the recordings, one line */
+    int64_t block_samples;      /**< samples per read; 0: what suits the file */
     bool is_fft_measured;
     /** 0: go on; 1: finish the current dump; 2: stop now. */
     int (*interrupted)(void);
@@ -52,12 +54,13 @@ struct fx8_run_report {
     bool was_interrupted;
     double read_s, write_s, total_s;
     char backend[32], kernel[64], fft_plan[64];
-    double clipped_fraction; /**< of valid spectra and channels */
-    double valid_fraction;   /**< of spectra */
-    size_t n_zero_level;     /**< inputs and channels with gain 1 for want
-                                  of power, on inputs that are not dead */
-    uint8_t *dead;           /**< [n_inputs] 1: some dump, 2: every dump;
-                                  the caller frees */
+    double clipped_fraction;     /**< of valid spectra and channels */
+    double valid_fraction;       /**< of spectra */
+    size_t n_zero_level;         /**< inputs and channels with gain 1 for want
+                                      of power, on inputs that are not dead */
+    uint8_t *dead;               /**< [n_inputs] 1: some dump, 2: every dump;
+                                      the caller frees */
+    struct fx8_look_report look; /**< where a quick-look was written */
 };
 
 /**

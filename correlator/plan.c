@@ -75,6 +75,10 @@ enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
         {plan->channel_average >= 1 &&
              plan->n_channels % plan->channel_average == 0,
          "channel_average: expected a divisor of the channels"},
+        {!plan->quicklook || (plan->precision & FX8_PRECISION_BOTH) != 0,
+         "quicklook: expected precision INT8 or FP32: there is none of bounds"},
+        {plan->math == FX8_MATH_IEEE || plan->math == FX8_MATH_FAST,
+         "math: expected IEEE or FAST"},
         {plan->kernel != NULL, "kernel: expected a name"},
     };
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)

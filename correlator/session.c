@@ -8,6 +8,8 @@
  * cut into engine blocks from the start of their dump, whatever the blocks
  * that were pushed.
  */
+#include <math.h>
+
 #include "config/shape.h"
 #include "correlator/baseline.h"
 #include "correlator/session_private.h"
@@ -69,6 +71,19 @@ static void process_results(struct fx8_session *s, struct fx8_dump *dump)
     }
 }
 
+/* INT8 where there is any: it is what people get. */
+static void look_at_results(struct fx8_session *s, struct fx8_dump *dump)
+{
+    if (s->look == NULL)
+        return;
+    const double start = fx8_clock_seconds();
+    const bool is_int8 = (s->plan.precision & FX8_PRECISION_INT8) != 0;
+    const struct fx8_visibilities results =
+        target_of(is_int8 ? &s->int8 : &s->fp32);
+    dump->quicklook = fx8_look_process(s->look, &results);
+    s->statistics.quicklook_s += fx8_clock_seconds() - start;
+}
+
 static void count_dump(struct fx8_session *s)
 {
     struct fx8_statistics *counters = &s->statistics;
@@ -105,6 +120,7 @@ static enum fx8_status finish_dump(struct fx8_session *s,
     process_results(s, &dump);
     count_dump(s);
     s->statistics.postprocess_s += fx8_clock_seconds() - start;
+    look_at_results(s, &dump);
     s->dump++;
     s->position = 0;
     return s->callback(s->context, &dump, error);
@@ -296,6 +312,28 @@ void fx8_get_statistics(const struct fx8_session *session,
     session->operations->times(session->engine, &times);
     statistics->channelize_s = times.channelize_s;
     statistics->correlate_s = times.correlate_s;
+}
+
+void fx8_get_quicklook(const struct fx8_session *session,
+                       struct fx8_quicklook_counts *counts,
+                       struct fx8_quicklook_differences *differences)
+{
+    *counts = (struct fx8_quicklook_counts){0};
+    *differences = (struct fx8_quicklook_differences){0};
+    if (session->look != NULL)
+        fx8_look_report(session->look, counts, differences);
+}
+
+void fx8_get_coherences(const struct fx8_session *session,
+                        struct fx8_quicklook_average *averages)
+{
+    const size_t n = fx8_baseline_count(session->plan.n_antennas) *
+                     fx8_baseline_products(session->plan.n_polarizations);
+    for (size_t i = 0; i < n; i++)
+        averages[i] = (struct fx8_quicklook_average){
+            FX8_QUICKLOOK_NONE, NAN, NAN, NAN, 0, 0.0};
+    if (session->look != NULL)
+        fx8_look_averages(session->look, averages);
 }
 
 const char *fx8_backend_name(const struct fx8_session *session)

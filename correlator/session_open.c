@@ -119,8 +119,10 @@ static enum fx8_status allocate(struct fx8_session *s, size_t block_spectra,
     const size_t n_arrays =
         n_fixed + list_results(s, fx8_product(channels, pairs, 2, 1), out,
                                arrays + n_fixed);
-    const enum fx8_status status =
-        check_memory(s, fx8_arrays_size(arrays, n_arrays), error);
+    const size_t results = fx8_arrays_size(arrays, n_arrays);
+    const size_t look = plan->quicklook ? fx8_look_size(plan) : 0;
+    const enum fx8_status status = check_memory(
+        s, look > SIZE_MAX - results ? SIZE_MAX : results + look, error);
     if (status != FX8_OK)
         return status;
     return fx8_allocate_arrays(arrays, n_arrays, "results", error);
@@ -261,6 +263,11 @@ enum fx8_status fx8_open(const struct fx8_plan *plan,
         if (status != FX8_OK)
             goto fail;
     }
+    if (plan->quicklook &&
+        (status = fx8_look_open(&s->plan, s->products,
+                                s->operations->operations(s->engine), &s->look,
+                                error)) != FX8_OK)
+        goto fail;
     *session = s;
     return FX8_OK;
 fail:
@@ -277,6 +284,7 @@ void fx8_close(struct fx8_session **session)
         s->operations->close(&s->engine);
     fx8_stream_close(&s->stream);
     fx8_levels_close(&s->levels);
+    fx8_look_close(&s->look);
     void *const memory[] = {
         s->flag_antenna,   s->products,       s->flag_channel,
         s->flag_input,     s->sums.sums_int8, s->sums.sums_fp32,

@@ -13,6 +13,7 @@
 
 #include "correlator/fx8.h"
 #include "correlator/levels.h"
+#include "correlator/look.h"
 #include "correlator/stream.h"
 #include "kernels/engine.h"
 #include "kernels/postprocess.h"
@@ -35,6 +36,7 @@ struct fx8_session {
     struct fx8_engine *engine;
     struct fx8_stream *stream;
     struct fx8_levels *levels; /* NULL: no quantiser */
+    struct fx8_look *look;     /* NULL: no quick-look */
     struct fx8_postprocess results;
     struct fx8_product *products;
     uint8_t *flag_channel, *flag_input;

@@ -17,12 +17,16 @@ struct copy {
     uint8_t *flags[FX8_N_RESULTS];
     float *nsamples[FX8_N_RESULTS];
     double *gains; /* [n_inputs][n_channels], NULL: none */
+    struct fx8_quicklook_dump quicklook; /* NULL pointers: none */
 };
 
 struct fx8_sink {
     struct fx8_uvh5_writer *files[FX8_N_RESULTS];
+    struct fx8_quicklook_file *quicklook; /* or NULL */
     struct fx8_sink_extras extras;
-    size_t n_cells;
+    size_t n_baselines, n_products;
+    size_t n_cells,
+        n_levels; /* in visibilities, in spectra of the quick-look */
     struct copy copies[N_DUMPS];
     struct fx8_queue empty, full;
     pthread_t thread;
@@ -46,6 +50,22 @@ static enum fx8_status put_gains(struct fx8_sink *s, const double *gains,
                         error);
 }
 
+static enum fx8_status write_look(struct fx8_sink *s, const struct copy *copy,
+                                  struct fx8_error *error)
+{
+    if (s->quicklook == NULL)
+        return FX8_OK;
+    const struct fx8_quicklook_arrays arrays = {
+        .coherence = copy->quicklook.coherence,
+        .amplitude = copy->quicklook.amplitude,
+        .phase = copy->quicklook.phase,
+        .flags = copy->flags[s->extras.look_kind],
+        .spectra_db = copy->quicklook.spectra_db,
+    };
+    return fx8_quicklook_file_write(s->quicklook, (size_t)copy->index, &arrays,
+                                    error);
+}
+
 static enum fx8_status write_copy(struct fx8_sink *s, const struct copy *copy,
                                   struct fx8_error *error)
 {
@@ -56,7 +76,7 @@ static enum fx8_status write_copy(struct fx8_sink *s, const struct copy *copy,
             status = fx8_uvh5_write_dump(s->files[f], (size_t)copy->index,
                                          copy->visibilities[f], copy->flags[f],
                                          copy->nsamples[f], error);
-    return status;
+    return status == FX8_OK ? write_look(s, copy, error) : status;
 }
 
 static void *write_all(void *argument)
@@ -76,6 +96,22 @@ static void *write_all(void *argument)
     fx8_queue_close(&s->empty);
     fx8_queue_close(&s->full);
     return NULL;
+}
+
+static enum fx8_status allocate_look(const struct fx8_sink *s,
+                                     struct fx8_quicklook_dump *dump,
+                                     struct fx8_error *error)
+{
+    const struct fx8_array arrays[] = {
+        {&dump->coherence, s->n_cells, 2 * sizeof(uint16_t)},
+        {&dump->amplitude, s->n_cells, sizeof(uint16_t)},
+        {&dump->phase, s->n_cells, sizeof(uint16_t)},
+        {&dump->spectra_db, s->n_levels, sizeof(float)},
+    };
+    return s->quicklook == NULL
+               ? FX8_OK
+               : fx8_allocate_arrays(arrays, sizeof arrays / sizeof *arrays,
+                                     "quick-look", error);
 }
 
 static enum fx8_status allocate_copy(const struct fx8_sink *s,
@@ -99,6 +135,8 @@ static enum fx8_status allocate_copy(const struct fx8_sink *s,
             return status;
         copy->nsamples[f] = memory;
     }
+    if ((status = allocate_look(s, &copy->quicklook, error)) != FX8_OK)
+        return status;
     if (s->extras.gains == NULL)
         return FX8_OK;
     status = fx8_allocate(s->extras.n_inputs * s->extras.n_channels,
@@ -125,6 +163,7 @@ static void move_files(struct fx8_uvh5_writer **from,
 }
 
 enum fx8_status fx8_sink_open(struct fx8_uvh5_writer *files[FX8_N_RESULTS],
+                              struct fx8_quicklook_file **quicklook,
                               const struct fx8_dump *shape,
                               const struct fx8_sink_extras *extras,
                               struct fx8_sink **sink, struct fx8_error *error)
@@ -136,11 +175,17 @@ enum fx8_status fx8_sink_open(struct fx8_uvh5_writer *files[FX8_N_RESULTS],
     if (status != FX8_OK) {
         for (size_t f = 0; f < FX8_N_RESULTS; f++)
             fx8_uvh5_close(&files[f], 0, NULL);
+        fx8_quicklook_file_close(quicklook, false, NULL);
         return status;
     }
     struct fx8_sink *s = memory;
     move_files(files, s->files);
+    s->quicklook = *quicklook;
+    *quicklook = NULL;
     s->extras = *extras;
+    s->n_baselines = shape->n_baselines;
+    s->n_products = shape->n_products;
+    s->n_levels = extras->n_inputs * shape->n_channels;
     s->n_cells = shape->n_baselines * shape->n_channels * shape->n_products;
     fx8_queue_init(&s->empty);
     fx8_queue_init(&s->full);
@@ -177,6 +222,18 @@ static void copy_result(struct copy *copy, size_t file, size_t n_cells,
     memcpy(copy->nsamples[file], result->nsamples, n_cells * sizeof(float));
 }
 
+static void copy_look(const struct fx8_sink *s, struct copy *copy,
+                      const struct fx8_quicklook_dump *from)
+{
+    const struct fx8_quicklook_dump *to = &copy->quicklook;
+    if (s->quicklook == NULL)
+        return;
+    memcpy(to->coherence, from->coherence, s->n_cells * 2 * sizeof(uint16_t));
+    memcpy(to->amplitude, from->amplitude, s->n_cells * sizeof(uint16_t));
+    memcpy(to->phase, from->phase, s->n_cells * sizeof(uint16_t));
+    memcpy(to->spectra_db, from->spectra_db, s->n_levels * sizeof(float));
+}
+
 enum fx8_status fx8_sink_put(struct fx8_sink *sink, const struct fx8_dump *dump,
                              struct fx8_error *error)
 {
@@ -187,9 +244,9 @@ enum fx8_status fx8_sink_put(struct fx8_sink *sink, const struct fx8_dump *dump,
         return sink->status;
     }
     copy->index = dump->index;
-    for (size_t f = 0; f < FX8_N_RESULTS; f++)
-        copy_result(copy, f, sink->n_cells,
-                    fx8_result_of(dump, (enum fx8_result_kind)f));
+    for (enum fx8_result_kind f = 0; f < FX8_N_RESULTS; f++)
+        copy_result(copy, f, sink->n_cells, fx8_result_of(dump, f));
+    copy_look(sink, copy, &dump->quicklook);
     if (copy->gains != NULL)
         copy_gains(sink, copy->gains);
     fx8_queue_put(&sink->full, copy);
@@ -239,6 +296,10 @@ static void free_sink(struct fx8_sink *s)
             free(s->copies[i].nsamples[f]);
         }
         free(s->copies[i].gains);
+        free(s->copies[i].quicklook.coherence);
+        free(s->copies[i].quicklook.amplitude);
+        free(s->copies[i].quicklook.phase);
+        free(s->copies[i].quicklook.spectra_db);
     }
     fx8_queue_destroy(&s->empty);
     fx8_queue_destroy(&s->full);
@@ -261,16 +322,23 @@ enum fx8_status fx8_sink_close(struct fx8_sink **sink, bool keep,
         *error = s->error;
     if (status == FX8_OK && keep && s->n_dumps > 0)
         status = put_extras(s, error);
+    if (status == FX8_OK && keep && s->n_dumps > 0 && s->quicklook != NULL)
+        status = fx8_look_file_finish(
+            s->quicklook, s->extras.session, s->n_baselines, s->n_products,
+            (size_t)s->n_dumps, s->extras.look, error);
     if (seconds != NULL)
         *seconds = s->seconds;
     /* all files are finished, or none: a later one may still fail when it is
      * closed, but not for want of anything that the first had */
-    for (size_t f = 0; f < FX8_N_RESULTS; f++) {
-        const bool is_result = keep && status == FX8_OK;
+    for (size_t f = 0; f <= FX8_N_RESULTS; f++) {
+        const size_t kept = keep && status == FX8_OK ? (size_t)s->n_dumps : 0;
         struct fx8_error ignored;
-        const enum fx8_status closed = fx8_uvh5_close(
-            &s->files[f], is_result ? (size_t)s->n_dumps : 0,
-            status == FX8_OK && error != NULL ? error : &ignored);
+        struct fx8_error *told =
+            status == FX8_OK && error != NULL ? error : &ignored;
+        const enum fx8_status closed =
+            f < FX8_N_RESULTS
+                ? fx8_uvh5_close(&s->files[f], kept, told)
+                : fx8_quicklook_file_close(&s->quicklook, kept > 0, told);
         if (status == FX8_OK)
             status = closed;
     }

@@ -11,6 +11,8 @@
 #include "config/status.h"
 #include "correlator/fx8.h"
 #include "correlator/results.h"
+#include "correlator/look_file.h"
+#include "io/quicklook_file.h"
 #include "io/uvh5.h"
 
 struct fx8_sink;
@@ -22,6 +24,9 @@ struct fx8_sink_extras {
     const int64_t *clips;         /* [n_inputs][n_channels] */
     const int64_t *valid_spectra; /* [n_inputs] */
     int64_t spectra_per_dump;
+    const struct fx8_session *session; /* whose quick-look is written */
+    enum fx8_result_kind look_kind;    /* what it looks at */
+    struct fx8_look_report *look;      /* filled when the sink is closed */
 };
 
 /**
@@ -30,9 +35,11 @@ struct fx8_sink_extras {
  * Given: files  [FX8_N_RESULTS] created files, NULL for what is not written;
  *               the sink closes them, and has nulled the handles whatever it
  *               returns
+ *        quicklook  file created, or pointer to NULL; treated alike
  *        shape  a dump of the session, for its sizes
  */
 enum fx8_status fx8_sink_open(struct fx8_uvh5_writer *files[FX8_N_RESULTS],
+                              struct fx8_quicklook_file **quicklook,
                               const struct fx8_dump *shape,
                               const struct fx8_sink_extras *extras,
                               struct fx8_sink **sink, struct fx8_error *error);

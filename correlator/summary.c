@@ -58,12 +58,16 @@ static void print_times(const struct fx8_run_request *request,
     const struct fx8_job *job = request->job;
     const double samples =
         (double)s->n_spectra * (double)fx8_samples_per_spectrum(&job->plan);
+    char look[32] = "";
+    if (request->path_quicklook != NULL)
+        snprintf(look, sizeof look, ", quick-look %.3f", s->quicklook_s);
     fprintf(stream,
             "time       %.3f s: level %.3f, align %.3f, channelise %.3f, "
-            "correlate %.3f, post-process %.3f;\n"
+            "correlate %.3f, post-process %.3f%s;\n"
             "           beside it read %.3f, write %.3f\n",
             report->total_s, s->level_s, s->align_s, s->channelize_s,
-            s->correlate_s, s->postprocess_s, report->read_s, report->write_s);
+            s->correlate_s, s->postprocess_s, look, report->read_s,
+            report->write_s);
     fprintf(stream,
             "           %.1f Msamples/s over all inputs, %.3g x real time\n",
             samples * (double)job->n_inputs / report->total_s * 1e-6,
@@ -114,6 +118,89 @@ static double peak_memory_mib(void)
     return kib / 1024.0;
 }
 
+/* One kind of what is out of the ordinary. */
+struct kind {
+    int64_t count;
+    const char *text;
+};
+
+static void print_kinds(const struct kind *kinds, size_t n_kinds, int64_t all,
+                        const char *unit, FILE *stream)
+{
+    for (size_t i = 0; i < n_kinds; i++)
+        if (kinds[i].count > 0)
+            fprintf(stream, "           %lld of %lld %s %s\n",
+                    (long long)kinds[i].count, (long long)all, unit,
+                    kinds[i].text);
+}
+
+static void print_look_counts(const struct fx8_quicklook_counts *n,
+                              FILE *stream)
+{
+    const struct kind cells[] = {
+        {n->no_product, "without a valid product: 0"},
+        {n->not_finite, "NaN or infinite: 0"},
+        {n->no_power, "with an auto that has no power: 0"},
+        {n->above_one, "with a coherence above 1: kept"},
+        {n->beyond_half, "beyond half precision: infinity"},
+        {n->fisher_few, "worth fewer than 16 products: not averaged"},
+        {n->fisher_clamped, "above 1 - 1e-6: averaged as that"},
+    };
+    const struct kind spectra[] = {
+        {n->spectra_no_data, "without a valid spectrum: NaN dB"},
+        {n->spectra_infinite, "NaN or infinite: NaN dB"},
+        {n->spectra_no_power, "without power: -400 dB"},
+    };
+    print_kinds(cells, sizeof cells / sizeof *cells, n->n_cells, "cells",
+                stream);
+    print_kinds(spectra, sizeof spectra / sizeof *spectra, n->n_spectra,
+                "channels of spectra", stream);
+}
+
+static void print_difference(const char *name,
+                             const struct fx8_quicklook_difference *d,
+                             const char *unit, FILE *stream)
+{
+    fprintf(stream, "           %-9s %.2g (bound %.2g)%s", name, d->largest,
+            d->bound, unit);
+    if (d->n_beyond > 0)
+        fprintf(stream, ", %lld BEYOND THEIR BOUND", (long long)d->n_beyond);
+    fprintf(stream, "\n");
+}
+
+static void print_differences(const struct fx8_quicklook_differences *d,
+                              FILE *stream)
+{
+    if (d->n_dumps == 0)
+        return;
+    fprintf(stream,
+            "           fast beside ieee, largest difference in %lld dumps:\n",
+            (long long)d->n_dumps);
+    print_difference("coherence", &d->coherence, " of it", stream);
+    print_difference("amplitude", &d->amplitude, " of it", stream);
+    print_difference("phase", &d->phase, " rad", stream);
+    print_difference("spectra", &d->spectra, " dB", stream);
+    print_difference("average", &d->fisher, "", stream);
+}
+
+static void print_look(const struct fx8_run_request *request,
+                       const struct fx8_run_report *report, FILE *stream)
+{
+    const struct fx8_look_report *look = &report->look;
+    if (request->path_quicklook == NULL)
+        return;
+    fprintf(stream,
+            "quick-look %lld products of baselines coherent (highest %.4f), "
+            "%lld upper limits",
+            (long long)look->n_intervals, look->highest,
+            (long long)look->n_limits);
+    if (look->n_empty > 0)
+        fprintf(stream, ", %lld without data", (long long)look->n_empty);
+    fprintf(stream, "\n");
+    print_look_counts(&look->counts, stream);
+    print_differences(&look->differences, stream);
+}
+
 void fx8_summary_print(const struct fx8_run_request *request,
                        const struct fx8_run_report *report, FILE *stream)
 {
@@ -127,12 +214,16 @@ void fx8_summary_print(const struct fx8_run_request *request,
                 100.0 * report->clipped_fraction);
     fprintf(stream, "\n");
     print_flagged(request, report, stream);
+    print_look(request, report, stream);
     const double peak_mib = peak_memory_mib();
     if (peak_mib > 0)
         fprintf(stream, "memory     %.1f MiB at most\n", peak_mib);
-    for (size_t kind = 0; kind < FX8_N_RESULTS; kind++)
+    for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
         if (request->paths[kind] != NULL)
             fprintf(stream, "result     %s (%lld dumps, %s)\n",
                     request->paths[kind], (long long)report->n_dumps,
                     fx8_result_names[kind].keyword);
+    if (request->path_quicklook != NULL)
+        fprintf(stream, "result     %s (quick-look)\n",
+                request->path_quicklook);
 }

@@ -52,7 +52,7 @@ enum fx8_status fx8_quicklook_open(const struct fx8_quicklook_plan *plan,
                                    struct fx8_quicklook **quicklook,
                                    struct fx8_error *error);
 
-/** Bytes that fx8_quicklook_open() allocates, 0 where they overflow. */
+/** Bytes that fx8_quicklook_open() allocates, SIZE_MAX where they overflow. */
 size_t fx8_quicklook_size(const struct fx8_quicklook_plan *plan);
 
 /**

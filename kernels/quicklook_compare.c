@@ -108,7 +108,7 @@ void fx8_quicklook_compare_spectra(
 /* Largest difference of z in two modes, from that of the power: both roots lie
  * between those of the least and the greatest power. */
 static double bound_of_z(const struct fx8_quicklook_bounds *bounds,
-                         double power, double n_products)
+                         double power, double n_products, double z)
 {
     const double p = fmin(power, 1.0);
     const double bias = (1.0 - p) * (1.0 - p) / n_products;
@@ -118,9 +118,12 @@ static double bound_of_z(const struct fx8_quicklook_bounds *bounds,
     const double most = FX8_FISHER_MOST_POWER;
     const double low = fmin(fmax(p - bias - wrong, 0.0), most);
     const double high = fmin(fmax(p - bias + wrong, 0.0), most);
-    const double z_low = atanh(sqrt(low) * (1.0 - bounds->root));
-    const double z_high = atanh(sqrt(high) * (1.0 + bounds->root));
-    return SLACK * (z_high - z_low + bounds->atanh * z_high);
+    const double from = sqrt(low) * (1.0 - bounds->root);
+    const double to = sqrt(high) * (1.0 + bounds->root);
+    /* atanh(b) - atanh(a) is the atanh of this */
+    const double x = (to - from) / (1.0 - to * from);
+    const double apart = x < 0.1 ? x * (1.0 + x * x) : atanh(x);
+    return SLACK * (apart + bounds->atanh * (z + apart));
 }
 
 static void pair_cell(struct fx8_quicklook_pair *pair,
@@ -132,7 +135,8 @@ static void pair_cell(struct fx8_quicklook_pair *pair,
     pair->weight += m;
     pair->weighted_z[FX8_FUNCTIONS_IEEE] += m * (double)ieee->z[k];
     pair->weighted_z[FX8_FUNCTIONS_FAST] += m * (double)fast->z[k];
-    pair->weighted_bound += m * bound_of_z(bounds, (double)ieee->power[k], m);
+    pair->weighted_bound +=
+        m * bound_of_z(bounds, (double)ieee->power[k], m, (double)ieee->z[k]);
 }
 
 static void compare_cell(const struct fx8_quicklook_bounds *bounds,

@@ -218,7 +218,7 @@ static void clear_work(struct work *work)
     fx8_settings_clear(&work->settings);
     free(work->command);
     free(work->input);
-    for (size_t kind = 0; kind < FX8_N_RESULTS; kind++)
+    for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
         free(work->paths[kind]);
     free(work->report.dead);
 }
@@ -264,9 +264,9 @@ static enum fx8_status name_outputs(const struct arguments *arguments,
                         arguments->config);
     const enum fx8_precision precision = work->settings.correlator.precision;
     size_t n_planned = 0;
-    for (size_t kind = 0; kind < FX8_N_RESULTS; kind++)
+    for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
         n_planned += fx8_result_is_planned(precision, kind);
-    for (size_t kind = 0; kind < FX8_N_RESULTS; kind++) {
+    for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++) {
         if (!fx8_result_is_planned(precision, kind))
             continue;
         work->paths[kind] = n_planned > 1
@@ -278,13 +278,29 @@ static enum fx8_status name_outputs(const struct arguments *arguments,
     return FX8_OK;
 }
 
-static enum fx8_status spare_inputs(const struct arguments *arguments,
-                                    const struct work *work, char *const *files,
-                                    size_t n_files, struct fx8_error *error)
+/* The quick-look's path, or NULL. */
+static const char *quicklook_path(const struct work *work)
 {
-    return fx8_outputs_spare_inputs((const char *const *)work->paths,
-                                    FX8_N_RESULTS, files, n_files,
-                                    arguments->config, &work->settings, error);
+    const char *path = work->settings.postprocess.quicklook;
+    return path[0] == '\0' ? NULL : path;
+}
+
+/* No result takes the place of an input or of another result. */
+static enum fx8_status check_outputs(const struct arguments *arguments,
+                                     const struct work *work,
+                                     char *const *files, size_t n_files,
+                                     struct fx8_error *error)
+{
+    const char *outputs[FX8_N_RESULTS + 1];
+    for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
+        outputs[kind] = work->paths[kind];
+    outputs[FX8_N_RESULTS] = quicklook_path(work);
+    const enum fx8_status status =
+        fx8_outputs_spare_inputs(outputs, FX8_N_RESULTS + 1, files, n_files,
+                                 arguments->config, &work->settings, error);
+    return status == FX8_OK
+               ? fx8_outputs_differ(outputs, FX8_N_RESULTS + 1, error)
+               : status;
 }
 
 static enum fx8_status prepare(const struct arguments *arguments, int argc,
@@ -301,7 +317,7 @@ static enum fx8_status prepare(const struct arguments *arguments, int argc,
     if ((status = name_outputs(arguments, work, error)) != FX8_OK ||
         (status = find_files(arguments, work, &files, &n_files, error)) !=
             FX8_OK ||
-        (status = spare_inputs(arguments, work, files, n_files, error)) !=
+        (status = check_outputs(arguments, work, files, n_files, error)) !=
             FX8_OK)
         return status;
     work->command = fx8_command_join("fx8", argv, (size_t)argc);
@@ -351,8 +367,9 @@ static int correlate(const struct arguments *arguments, int argc, char **argv)
     for (size_t i = 0; i < work.job.n_warnings; i++)
         fx8_command_warning(work.job.warnings[i]);
     request.reader = work.reader;
-    for (size_t kind = 0; kind < FX8_N_RESULTS; kind++)
+    for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
         request.paths[kind] = work.paths[kind];
+    request.path_quicklook = quicklook_path(&work);
     request.command = work.command;
     request.input = work.input;
     fx8_progress_start(&display, stderr);

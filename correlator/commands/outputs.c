@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdbool.h>
 #include <stdio.h>
+#include <libgen.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "correlator/commands/outputs.h"
@@ -59,4 +61,67 @@ enum fx8_status fx8_outputs_spare_inputs(
         free(part);
     }
     return status;
+}
+
+/* Folder without links, and name: the caller frees it; NULL without memory.  A
+ * folder that does not exist is left as it was written. */
+static char *full_name(const char *path, const char *suffix)
+{
+    char *result = NULL;
+    char *copy_1 = strdup(path), *copy_2 = strdup(path);
+    if (copy_1 != NULL && copy_2 != NULL) {
+        const char *name = basename(copy_1);
+        const char *folder = dirname(copy_2);
+        char *real = realpath(folder, NULL);
+        if (asprintf(&result, "%s/%s%s", real != NULL ? real : folder, name,
+                     suffix) < 0)
+            result = NULL;
+        free(real);
+    }
+    free(copy_1);
+    free(copy_2);
+    return result;
+}
+
+/* Whether `a` with its suffix is what `b` with its own names. */
+static enum fx8_status is_same_name(const char *a, const char *suffix_a,
+                                    const char *b, const char *suffix_b,
+                                    bool *is_same, struct fx8_error *error)
+{
+    char *name_a = full_name(a, suffix_a), *name_b = full_name(b, suffix_b);
+    enum fx8_status status = FX8_OK;
+    struct stat file;
+    if (name_a == NULL || name_b == NULL)
+        status = fx8_fail(error, FX8_ERR_SYSTEM,
+                          "memory for names: expected to be available");
+    else
+        *is_same = strcmp(name_a, name_b) == 0 ||
+                   (stat(name_a, &file) == 0 && is_same_file(name_b, &file));
+    free(name_a);
+    free(name_b);
+    return status;
+}
+
+enum fx8_status fx8_outputs_differ(const char *const *outputs, size_t n_outputs,
+                                   struct fx8_error *error)
+{
+    static const char *const suffixes[][2] = {
+        {"", ""}, {"", ".part"}, {".part", ""}};
+    for (size_t i = 0; i < n_outputs; i++)
+        for (size_t k = 0; k < 3 * i; k++) {
+            const char *a = outputs[i], *b = outputs[k / 3];
+            bool is_same = false;
+            if (a == NULL || b == NULL)
+                continue;
+            const enum fx8_status status = is_same_name(
+                a, suffixes[k % 3][0], b, suffixes[k % 3][1], &is_same, error);
+            if (status != FX8_OK)
+                return status;
+            if (is_same)
+                return fx8_fail(error, FX8_ERR_USAGE,
+                                "%s: is written as another result of this run "
+                                "(%s): expected another name",
+                                a, b);
+        }
+    return FX8_OK;
 }

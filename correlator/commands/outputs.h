@@ -32,6 +32,18 @@ enum fx8_status fx8_outputs_spare_inputs(
     size_t n_recordings, const char *config,
     const struct fx8_settings *settings, struct fx8_error *error);
 
+/**
+ * fx8_outputs_differ -- refuse results that would overwrite each other.
+ *
+ * Told by folder and name, since they need not exist, or by device and inode
+ * where they do; PATH takes PATH.part too.
+ *
+ * Given:  outputs  [n_outputs] results to write; NULL: none
+ * Status: FX8_ERR_USAGE: two are the same file; FX8_ERR_SYSTEM: memory
+ */
+enum fx8_status fx8_outputs_differ(const char *const *outputs, size_t n_outputs,
+                                   struct fx8_error *error);
+
 #ifdef __cplusplus
 }
 #endif
