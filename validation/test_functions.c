@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_functions.c -- the functions of post-processing over arrays: every
+ * level equal to the reference bit for bit, for any length and place; special
+ * and exact values as the headers of kernels/numeric/ say; turns reduced
+ * exactly.  How wrong the functions are elsewhere is test_numeric_errors.c's.
+ */
+#include <float.h>
+#include <math.h>
+
+#include "kernels/numeric/target.h"
+#include "kernels/operations.h"
+#include "validation/testing.h"
+
+#define N_BITS    4096 /* arguments compared between levels */
+#define N_RAGGED  40   /* longest ragged array */
+#define N_OFFSETS 4    /* places within 16 bytes */
+#define N_GUARD   16   /* floats of garbage after a result */
+
+/** Equal bit for bit, any NaN to any NaN. */
+static bool is_same(float a, float b)
+{
+    return fx8_float_bits(a) == fx8_float_bits(b) || (a != a && b != b);
+}
+
+/** Apply a form to n arguments, of which b is for those that take two. */
+static void apply(const struct fx8_function_form *form, size_t n,
+                  const float *a, const float *b, float *y)
+{
+    if (form->unary != NULL)
+        form->unary(n, a, y);
+    else
+        form->binary(n, a, b, y);
+}
+
+/** The form of a level; NULL where it has none of these names. */
+static const struct fx8_function_form *find_form(
+    const struct fx8_operations *operations, const char *function,
+    const char *form)
+{
+    for (size_t i = 0; i < operations->n_forms; i++)
+        if (strcmp(operations->forms[i].function, function) == 0 &&
+            strcmp(operations->forms[i].form, form) == 0)
+            return &operations->forms[i];
+    return NULL;
+}
+
+/* --- what a level offers -----------------------------------------------------
+ */
+
+/** Both modes of a table in the order of the names below. */
+struct entries {
+    fx8_unary *unary[9];
+    fx8_binary *binary[2];
+};
+
+static const char *const unary_names[9] = {"reciprocal", "rsqrt", "sin_turns",
+                                           "cos_turns",  "exp2",  "log2",
+                                           "log10",      "tanh",  "atanh"};
+static const char *const binary_names[2] = {"divide", "atan2"};
+static const char *const mode_names[FX8_N_FUNCTIONS_MODES] = {"ieee", "fast"};
+
+static struct entries entries_of(const struct fx8_functions *f)
+{
+    return (struct entries){{f->reciprocal, f->rsqrt, f->sin_turns,
+                             f->cos_turns, f->exp2, f->log2, f->log10, f->tanh,
+                             f->atanh},
+                            {f->divide, f->atan2}};
+}
+
+/* Every entry of both modes is there and listed under its names, nothing is
+ * listed twice, and no level lacks what the reference has. */
+static void levels_list_their_forms(void **state)
+{
+    (void)state;
+    for (size_t index = 0; index < fx8_operations_levels(); index++) {
+        const struct fx8_operations *level = fx8_operations_level(index);
+        if (level == NULL)
+            continue;
+        for (size_t mode = 0; mode < FX8_N_FUNCTIONS_MODES; mode++) {
+            const struct entries entries = entries_of(&level->functions[mode]);
+            for (size_t i = 0; i < 9; i++) {
+                assert_non_null(entries.unary[i]);
+                assert_true(
+                    find_form(level, unary_names[i], mode_names[mode])->unary ==
+                    entries.unary[i]);
+            }
+            for (size_t i = 0; i < 2; i++) {
+                assert_non_null(entries.binary[i]);
+                assert_true(find_form(level, binary_names[i], mode_names[mode])
+                                ->binary == entries.binary[i]);
+            }
+        }
+        assert_non_null(find_form(level, "tanh", "ex2"));
+        for (size_t i = 0; i < level->n_forms; i++) {
+            const struct fx8_function_form *form = &level->forms[i];
+            assert_true((form->unary == NULL) != (form->binary == NULL));
+            assert_ptr_equal(find_form(level, form->function, form->form),
+                             form);
+        }
+        const struct fx8_operations *reference = fx8_operations_level(0);
+        for (size_t i = 0; i < reference->n_forms; i++)
+            assert_non_null(find_form(level, reference->forms[i].function,
+                                      reference->forms[i].form));
+    }
+}
+
+/* --- levels against the reference ------------------------------------------
+ */
+
+/** Arguments of every exponent and sign: the ends and the middle of each, and
+ *  random ones; the second operand near the first, far from it, or equal. */
+static void fill_arguments(float *a, float *b, struct generator *g)
+{
+    static const uint32_t mantissas[] = {0,        1,        0x3504f2,
+                                         0x3504f3, 0x400000, 0x7fffff};
+    size_t n = 0;
+    for (uint32_t top = 0; top < 512; top++)
+        for (size_t i = 0; i < 6; i++)
+            a[n++] = fx8_bits_float(top << 23 | mantissas[i]);
+    while (n < N_BITS)
+        a[n++] = fx8_bits_float((uint32_t)random_bits(g));
+    for (size_t k = 0; k < N_BITS; k++) {
+        const uint64_t bits = random_bits(g);
+        const uint32_t near = fx8_float_bits(a[k]) ^ (uint32_t)(bits >> 40);
+        b[k] = bits % 4 == 0   ? a[k]
+               : bits % 4 == 1 ? fx8_bits_float((uint32_t)(bits >> 32))
+                               : fx8_bits_float(near ^ (uint32_t)bits << 31);
+    }
+}
+
+/** A call of a form at any place, whole or in place of an operand. */
+struct call {
+    const struct fx8_function_form *form;
+    size_t n, offset;
+    const float *a, *b, *expected;
+};
+
+/** The call into garbage, or over its operand 1 or 2: n results, and nothing
+ *  beyond them. */
+static void check_call(const struct call *call, int over)
+{
+    const size_t n = call->n;
+    float *memory = exact((call->offset + n + N_GUARD) * sizeof(float));
+    float *y = memory + call->offset;
+    if (over > 0)
+        memcpy(y, over == 1 ? call->a : call->b, n * sizeof(float));
+    apply(call->form, n, over == 1 ? y : call->a, over == 2 ? y : call->b, y);
+    for (size_t k = 0; k < n; k++)
+        if (!is_same(y[k], call->expected[k]))
+            fail_msg("%s %s (%a, %a) at %zu of %zu: %a, expected %a",
+                     call->form->function, call->form->form, (double)call->a[k],
+                     (double)call->b[k], k, n, (double)y[k],
+                     (double)call->expected[k]);
+    for (size_t i = 0; i < N_GUARD * sizeof(float); i++)
+        assert_int_equal(((uint8_t *)(y + n))[i], GARBAGE);
+    free(memory);
+}
+
+/** Each form of `level` that the reference has, at `offset` within 16 bytes. */
+static void check_level(const struct fx8_operations *level, size_t n,
+                        size_t offset, const float *a, const float *b)
+{
+    const struct fx8_operations *reference = fx8_operations_level(0);
+    float *expected = exact(n * sizeof(float));
+    for (size_t i = 0; i < reference->n_forms; i++) {
+        const struct fx8_function_form *definition = &reference->forms[i];
+        const struct fx8_function_form *form =
+            find_form(level, definition->function, definition->form);
+        for (size_t k = 0; k < n; k++)
+            apply(definition, 1, a + k, b + k, expected + k);
+        const struct call call = {form, n, offset, a, b, expected};
+        const int n_operands = form->unary != NULL ? 1 : 2;
+        for (int over = 0; over <= n_operands; over++)
+            check_call(&call, over);
+    }
+    free(expected);
+}
+
+/* The reference against itself, one by one, is part of it: its loops are
+ * vectors, too. */
+static void levels_agree_to_the_bit(void **state)
+{
+    (void)state;
+    struct generator g = {71};
+    float *a = exact(N_BITS * sizeof(float)),
+          *b = exact(N_BITS * sizeof(float));
+    fill_arguments(a, b, &g);
+    for (size_t index = 0; index < fx8_operations_levels(); index++) {
+        const struct fx8_operations *level = fx8_operations_level(index);
+        if (level == NULL)
+            continue;
+        check_level(level, N_BITS, 0, a, b);
+        for (size_t n = 0; n <= N_RAGGED; n++) {
+            const size_t first = random_below(&g, N_BITS - N_RAGGED);
+            check_level(level, n, n % N_OFFSETS, a + first, b + first);
+        }
+    }
+    free(a);
+    free(b);
+}
+
+/* --- special and exact values ----------------------------------------------
+ */
+
+/** y = f(x), in both modes and every other form. */
+struct value {
+    const char *function;
+    float x, y;
+};
+
+static const struct value special_values[] = {
+    {"reciprocal", 0.0f, INFINITY},
+    {"reciprocal", -0.0f, -INFINITY},
+    {"reciprocal", INFINITY, 0.0f},
+    {"reciprocal", -INFINITY, -0.0f},
+    {"reciprocal", NAN, NAN},
+    {"reciprocal", -4.0f, -0.25f},
+    {"reciprocal", 0x1p-149f, INFINITY},
+    {"reciprocal", 0x1p127f, 0x1p-127f},
+    {"rsqrt", 0.0f, INFINITY},
+    {"rsqrt", -0.0f, -INFINITY},
+    {"rsqrt", INFINITY, 0.0f},
+    {"rsqrt", -1.0f, NAN},
+    {"rsqrt", -INFINITY, NAN},
+    {"rsqrt", NAN, NAN},
+    {"rsqrt", 16.0f, 0.25f},
+    {"rsqrt", 0x1p-148f, 0x1p74f},
+    {"sin_turns", INFINITY, NAN},
+    {"sin_turns", -INFINITY, NAN},
+    {"sin_turns", NAN, NAN},
+    {"cos_turns", INFINITY, NAN},
+    {"cos_turns", -INFINITY, NAN},
+    {"cos_turns", NAN, NAN},
+    {"exp2", INFINITY, INFINITY},
+    {"exp2", -INFINITY, 0.0f},
+    {"exp2", NAN, NAN},
+    {"exp2", 0.0f, 1.0f},
+    {"exp2", -0.0f, 1.0f},
+    {"exp2", 128.0f, INFINITY},
+    {"exp2", FLT_MAX, INFINITY},
+    {"exp2", -FLT_MAX, 0.0f},
+    {"exp2", -150.0f, 0.0f},
+    {"exp2", 0x1p-149f, 1.0f},
+    {"log2", 0.0f, -INFINITY},
+    {"log2", -0.0f, -INFINITY},
+    {"log2", INFINITY, INFINITY},
+    {"log2", -INFINITY, NAN},
+    {"log2", -1.0f, NAN},
+    {"log2", -0x1p-149f, NAN},
+    {"log2", NAN, NAN},
+    {"log10", 0.0f, -INFINITY},
+    {"log10", -0.0f, -INFINITY},
+    {"log10", 1.0f, 0.0f},
+    {"log10", INFINITY, INFINITY},
+    {"log10", -INFINITY, NAN},
+    {"log10", -FLT_MIN, NAN},
+    {"log10", NAN, NAN},
+    {"tanh", 0.0f, 0.0f},
+    {"tanh", -0.0f, -0.0f},
+    {"tanh", 0x1p-149f, 0x1p-149f},
+    {"tanh", INFINITY, 1.0f},
+    {"tanh", -INFINITY, -1.0f},
+    {"tanh", FLT_MAX, 1.0f},
+    {"tanh", -20.0f, -1.0f},
+    {"tanh", NAN, NAN},
+    {"atanh", 0.0f, 0.0f},
+    {"atanh", -0.0f, -0.0f},
+    {"atanh", -0x1p-149f, -0x1p-149f},
+    {"atanh", 1.0f, INFINITY},
+    {"atanh", -1.0f, -INFINITY},
+    {"atanh", 1.0f + FLT_EPSILON, NAN},
+    {"atanh", -FLT_MAX, NAN},
+    {"atanh", INFINITY, NAN},
+    {"atanh", NAN, NAN},
+};
+
+/** As IEEE 754 says; angles other than zero to ANGLE_LIMIT of themselves, 4
+ *  spacings of floats at most, twice what bounds.h allows. */
+#define ANGLE_LIMIT 0x1p-21
+
+static const struct {
+    float y, x, angle;
+} angles[] = {
+    {0.0f, 0.0f, 0.0f},
+    {-0.0f, 0.0f, -0.0f},
+    {0.0f, -0.0f, (float)M_PI},
+    {-0.0f, -0.0f, -(float)M_PI},
+    {0.0f, 1.0f, 0.0f},
+    {-0.0f, 0x1p-149f, -0.0f},
+    {0.0f, -0x1p-149f, (float)M_PI},
+    {-0.0f, -FLT_MAX, -(float)M_PI},
+    {0x1p-149f, 0.0f, (float)M_PI_2},
+    {-0x1p-149f, -0.0f, -(float)M_PI_2},
+    {0x1p-149f, 0x1p-149f, (float)M_PI_4},
+    {FLT_MAX, FLT_MAX, (float)M_PI_4},
+    {-3.0f, 3.0f, -(float)M_PI_4},
+    {3.0f, -3.0f, (float)(3 * M_PI_4)},
+    {INFINITY, INFINITY, (float)M_PI_4},
+    {-INFINITY, INFINITY, -(float)M_PI_4},
+    {INFINITY, -INFINITY, (float)(3 * M_PI_4)},
+    {-INFINITY, -INFINITY, -(float)(3 * M_PI_4)},
+    {INFINITY, -5.0f, (float)M_PI_2},
+    {-INFINITY, 0.0f, -(float)M_PI_2},
+    {7.0f, INFINITY, 0.0f},
+    {-7.0f, -INFINITY, -(float)M_PI},
+    {NAN, 1.0f, NAN},
+    {1.0f, NAN, NAN},
+    {NAN, 0.0f, NAN},
+    {INFINITY, NAN, NAN},
+    {0.0f, NAN, NAN},
+    {NAN, NAN, NAN},
+};
+
+static const struct {
+    float a, b, quotient;
+} quotients[] = {
+    {6.0f, 3.0f, 2.0f},           {0.0f, 0.0f, NAN},
+    {-1.0f, 0.0f, -INFINITY},     {INFINITY, INFINITY, NAN},
+    {1.0f, -INFINITY, -0.0f},     {FLT_MAX, FLT_MAX, 1.0f},
+    {0x1p127f, 0x1p127f, 1.0f},   {INFINITY, 0x1p127f, INFINITY},
+    {0x1p-149f, 0x1p-149f, 1.0f}, {1.0f, NAN, NAN},
+};
+
+static void check_value(const struct fx8_function_form *form, float a, float b,
+                        float expected)
+{
+    float y = 0.5f;
+    apply(form, 1, &a, &b, &y);
+    if (!is_same(y, expected))
+        fail_msg("%s %s (%a, %a): %a, expected %a", form->function, form->form,
+                 (double)a, (double)b, (double)y, (double)expected);
+}
+
+static void check_angle(const struct fx8_function_form *form, float y, float x,
+                        float expected)
+{
+    float angle = 0.5f;
+    form->binary(1, &y, &x, &angle);
+    if (expected != expected || expected == 0.0f)
+        check_value(form, y, x, expected);
+    else if (!(fabs((double)angle - (double)expected) <=
+               ANGLE_LIMIT * fabs((double)expected)))
+        fail_msg("atan2 %s (%a, %a): %a, expected %a", form->form, (double)y,
+                 (double)x, (double)angle, (double)expected);
+}
+
+/* The other levels equal the reference. */
+static void special_values_are_as_documented(void **state)
+{
+    (void)state;
+    const struct fx8_operations *level = fx8_operations_level(0);
+    for (size_t i = 0; i < level->n_forms; i++) {
+        const struct fx8_function_form *form = &level->forms[i];
+        size_t n = 0;
+        for (size_t k = 0; k < sizeof special_values / sizeof *special_values;
+             k++) {
+            const struct value *value = &special_values[k];
+            if (strcmp(value->function, form->function) != 0)
+                continue;
+            check_value(form, value->x, 0.0f, value->y);
+            n++;
+        }
+        if (strcmp(form->function, "atan2") == 0)
+            for (n = 0; n < sizeof angles / sizeof *angles; n++)
+                check_angle(form, angles[n].y, angles[n].x, angles[n].angle);
+        if (strcmp(form->function, "divide") == 0)
+            for (n = 0; n < sizeof quotients / sizeof *quotients; n++)
+                check_value(form, quotients[n].a, quotients[n].b,
+                            quotients[n].quotient);
+        assert_true(n > 0);
+    }
+}
+
+/* Whatever a NaN carries. */
+static void nan_stays_nan(void **state)
+{
+    (void)state;
+    struct generator g = {74};
+    const struct fx8_operations *level = fx8_operations_level(0);
+    for (size_t i = 0; i < level->n_forms; i++)
+        for (int trial = 0; trial < 500; trial++) {
+            const uint32_t payload = (uint32_t)random_in(&g, 1, 0x7fffff);
+            const uint32_t sign = (uint32_t)random_below(&g, 2) << 31;
+            const float nan = fx8_bits_float(sign | 0x7f800000 | payload);
+            const float other = fx8_bits_float((uint32_t)random_bits(&g));
+            check_value(&level->forms[i], nan, other, NAN);
+            if (level->forms[i].binary != NULL)
+                check_value(&level->forms[i], other, nan, NAN);
+        }
+}
+
+/* Whole powers of two, subnormal ones included, both ways; only fast mode
+ * takes subnormal arguments of a logarithm for zero. */
+static void powers_of_two_are_exact(void **state)
+{
+    (void)state;
+    const struct fx8_operations *level = fx8_operations_level(0);
+    for (size_t mode = 0; mode < FX8_N_FUNCTIONS_MODES; mode++) {
+        const struct fx8_function_form *exp2_form =
+            find_form(level, "exp2", mode_names[mode]);
+        const struct fx8_function_form *log2_form =
+            find_form(level, "log2", mode_names[mode]);
+        const struct fx8_function_form *log10_form =
+            find_form(level, "log10", mode_names[mode]);
+        for (int k = -149; k < 128; k++) {
+            const float power = ldexpf(1.0f, k);
+            const bool is_zero = mode == FX8_FUNCTIONS_FAST && power < FLT_MIN;
+            check_value(exp2_form, (float)k, 0.0f, power);
+            check_value(log2_form, power, 0.0f, is_zero ? -INFINITY : (float)k);
+            if (is_zero)
+                check_value(log10_form, power, 0.0f, -INFINITY);
+        }
+    }
+}
+
+/* --- turns -------------------------------------------------------------------
+ */
+
+/** Sine and cosine of x in one mode of the reference. */
+static void sine_and_cosine(size_t mode, float x, float *sine, float *cosine)
+{
+    const struct fx8_functions *f = &fx8_operations_level(0)->functions[mode];
+    f->sin_turns(1, &x, sine);
+    f->cos_turns(1, &x, cosine);
+}
+
+/* Quarters of a turn up to 2^22 of them either way, and all floats from 2^23
+ * up, which are whole. */
+static void quarters_are_exact(void **state)
+{
+    (void)state;
+    static const float sines[4] = {0.0f, 1.0f, 0.0f, -1.0f};
+    struct generator g = {72};
+    for (size_t mode = 0; mode < FX8_N_FUNCTIONS_MODES; mode++)
+        for (int i = 0; i < 20000; i++) {
+            const int64_t k =
+                i < 100 ? i - 50 : random_in(&g, -(1 << 23), 1 << 23);
+            float sine, cosine;
+            sine_and_cosine(mode, (float)k * 0.25f, &sine, &cosine);
+            assert_true(sine == sines[k & 3]);
+            assert_true(cosine == sines[(k + 1) & 3]);
+            const uint32_t huge =
+                (uint32_t)random_in(&g, 0x4b000000, 0x7f7fffff);
+            sine_and_cosine(mode,
+                            fx8_bits_float(huge | (uint32_t)(i & 1) << 31),
+                            &sine, &cosine);
+            assert_true(sine == 0.0f);
+            assert_true(cosine == 1.0f);
+        }
+}
+
+/* A phase and the same with whole turns added, where the sum is a float, have
+ * the same sine and cosine, and that is the right one. */
+static void whole_turns_do_not_matter(void **state)
+{
+    (void)state;
+    struct generator g = {73};
+    for (size_t mode = 0; mode < FX8_N_FUNCTIONS_MODES; mode++)
+        for (int i = 0; i < 50000; i++) {
+            const int bits = (int)random_below(&g, 23);
+            const int64_t steps = random_in(&g, -(INT64_C(1) << bits) / 2,
+                                            (INT64_C(1) << bits) / 2);
+            const int64_t most = (INT64_C(1) << (23 - bits)) - 1;
+            const float r = ldexpf((float)steps, -bits);
+            const float x = r + (float)random_in(&g, -most, most);
+            float sine, cosine, sine_r, cosine_r;
+            sine_and_cosine(mode, r, &sine_r, &cosine_r);
+            sine_and_cosine(mode, x, &sine, &cosine);
+            assert_true(fabs((double)sine_r - sin(2 * M_PI * (double)r)) <
+                        0x1p-22);
+            assert_true(fabs((double)cosine_r - cos(2 * M_PI * (double)r)) <
+                        0x1p-22);
+            assert_true(fabsf(sine) == fabsf(sine_r));
+            assert_true(sine * sine_r >= 0.0f || fabsf(r) == 0.5f);
+            assert_true(cosine == cosine_r);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(levels_list_their_forms),
+        cmocka_unit_test(levels_agree_to_the_bit),
+        cmocka_unit_test(special_values_are_as_documented),
+        cmocka_unit_test(nan_stays_nan),
+        cmocka_unit_test(powers_of_two_are_exact),
+        cmocka_unit_test(quarters_are_exact),
+        cmocka_unit_test(whole_turns_do_not_matter),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
