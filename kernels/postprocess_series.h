@@ -44,19 +44,18 @@ static inline struct fx8_series fx8_series_open(
     const size_t row_1 = product->input_1 * plan->n_channels;
     const size_t row_2 = product->input_2 * plan->n_channels;
     const bool has_cells = plan->flag_cell != NULL;
-    const struct fx8_series series = {
-        .first = 2 * (size_t)product->pair,
-        .stride = 2 * fx8_pair_count(plan->n_inputs),
-        .count = (double)count,
-        .nsamples = (double)count / (double)plan->spectra_per_dump,
-        .flag_channel = plan->flag_channel,
-        .flag_cell_1 = has_cells ? plan->flag_cell + row_1 : NULL,
-        .flag_cell_2 = has_cells ? plan->flag_cell + row_2 : NULL,
-        .is_flagged = count == 0 || plan->flag_input[product->input_1] ||
-                      plan->flag_input[product->input_2],
-        .is_auto = product->input_1 == product->input_2,
-        .is_negated = product->conjugate != plan->negate_imaginary,
-    };
+    struct fx8_series series;
+    series.first = 2 * (size_t)product->pair;
+    series.stride = 2 * fx8_pair_count(plan->n_inputs);
+    series.count = (double)count;
+    series.nsamples = (double)count / (double)plan->spectra_per_dump;
+    series.flag_channel = plan->flag_channel;
+    series.flag_cell_1 = has_cells ? plan->flag_cell + row_1 : NULL;
+    series.flag_cell_2 = has_cells ? plan->flag_cell + row_2 : NULL;
+    series.is_flagged = count == 0 || plan->flag_input[product->input_1] ||
+                        plan->flag_input[product->input_2];
+    series.is_auto = product->input_1 == product->input_2;
+    series.is_negated = product->conjugate != plan->negate_imaginary;
     return series;
 }
 
