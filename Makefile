@@ -210,8 +210,8 @@ numerics-gpu: $(BUILD)/numerics-gpu ## the same on a card (needs nvcc; 77: no ca
 
 # --- proof: validation/run builds, runs and counts ---------------------------
 
-RUN := MAKE='$(MAKE)' BUILD='$(BUILD)' validation/run
-CHECK_TIERS := unit sanitize thread python scenario mutants
+RUN = MAKE='$(MAKE)' BUILD='$(BUILD)' CUDA='$(CUDA)' NVCC='$(NVCC)' validation/run
+CHECK_TIERS := unit sanitize thread python scenario cuda mutants
 
 .PHONY: deps
 deps: ## install what building needs (Debian, as root or with sudo)
@@ -235,10 +235,16 @@ sanitize: check-deps ## the same under the address and undefined-behaviour check
 thread: check-deps ## the pipeline under the thread checker
 python: check-deps ## against an independent oracle, analytic signals, pyuvdata
 scenario: check-deps ## the program as it is used: bad input, signals, full disks
+cuda: check-deps ## what nvcc makes of the CUDA sources, without a device
 mutants: check-deps ## planted faults, each of which a test must notice
 lint: check-deps ## rules of the house, layout, exported symbols
 $(CHECK_TIERS) lint:
 	$(Q)$(RUN) $@
+
+.PHONY: emitted
+emitted: ## write the table of what this nvcc emits into validation/results
+	$(Q)PYTHONPATH=validation/python FX8_BUILD='$(BUILD)' CUDA=1 NVCC='$(NVCC)' \
+		python3 validation/emitted/test_emitted.py --write
 
 # --- install ------------------------------------------------------------------
 
