@@ -69,8 +69,8 @@ def make(target):
 
 
 def case_state(entry):
-    """What became of the entry's case: "passed", "failed", "absent", or
-    "failed" too where the program crashed or did not end."""
+    """What became of the entry's case: "passed", "failed" (also where the
+    program crashed or did not end), "absent", or why it was skipped."""
     _, command = test_command(entry)
     environment = {**os.environ, "CMOCKA_MESSAGE_OUTPUT": "TAP",
                    "FX8": os.path.join(COPY, "build", "fx8"),
@@ -89,6 +89,9 @@ def case_state(entry):
         return "failed"
     if done.returncode < 0:
         return "failed"
+    skipped = [text.partition("# SKIP ")[2] for _, text in found]
+    if any(skipped):
+        return "skipped: " + skipped[0]
     return "passed" if found else "absent"
 
 
@@ -132,8 +135,11 @@ def main():
     def report(name, trouble):
         nonlocal number
         number += 1
+        if trouble.startswith("skipped: "):
+            print(f"ok {number} - {name} # SKIP {trouble[9:]}", flush=True)
+            return False
         print(f"{'not ' if trouble else ''}ok {number} - {name}")
-        for line in (trouble or "").splitlines():
+        for line in trouble.splitlines():
             print(f"# {line}")
         sys.stdout.flush()
         return bool(trouble)
@@ -149,8 +155,10 @@ def main():
         failed += report(f"{name}: {entry['case']} passes without it",
                          "" if state == "passed" else state)
     for name, entry in faults:
+        state = states.get((entry["test"], entry["case"]), "")
         failed += report(f"{name}: {entry['case']} notices it",
-                         plant(entry) or "")
+                         state if state.startswith("skipped: ")
+                         else plant(entry) or "")
     return 1 if failed else 0
 
 
