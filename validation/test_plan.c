@@ -79,6 +79,12 @@ CHANGE(no_average, plan->channel_average = 0)
 CHANGE(whole_average, plan->channel_average = 16)
 CHANGE(odd_average, plan->channel_average = 3)
 CHANGE(no_kernel, plan->kernel = NULL)
+CHANGE(look_at_floats, plan->quicklook = true;
+       plan->precision = FX8_PRECISION_FP32)
+CHANGE(look_at_bounds, plan->quicklook = true;
+       plan->precision = FX8_PRECISION_INTERVAL)
+CHANGE(fast_math, plan->math = FX8_MATH_FAST)
+CHANGE(other_math, plan->math = (enum fx8_math)2)
 
 static void rules_of_a_plan(void **state)
 {
@@ -149,6 +155,11 @@ static void rules_of_a_plan(void **state)
         {whole_average, NULL},
         {odd_average, average},
         {no_kernel, "plan: kernel: expected a name"},
+        {look_at_floats, NULL},
+        {look_at_bounds, "plan: quicklook: expected precision INT8 or FP32: "
+                         "there is none of bounds"},
+        {fast_math, NULL},
+        {other_math, "plan: math: expected IEEE or FAST"},
     };
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
         struct fx8_plan plan = good_plan();

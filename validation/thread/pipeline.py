@@ -41,7 +41,9 @@ class Pipeline(program.Case):
         with open(config, "w", encoding="ascii") as file:
             file.write(program.ini_of(
                 oracle.Setup(24, 0.004, precision="int8"),
-                {"correlator.precision": "both", "correlator.threads": 4}))
+                {"correlator.precision": "both", "correlator.threads": 4,
+                 "postprocess.quicklook": self.path("quick.h5"),
+                 "postprocess.math": "fast"}))
         done = program.run("correlate", config, path, "-o",
                            self.path("out.uvh5"), "--quiet")
         self.assertNotIn("ThreadSanitizer", done.stderr)

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_look.c -- the quick-look of a session: of which results, how many
+ * products a cell is worth, and that neither blocks nor threads change it.
+ */
+#include <math.h>
+
+#include "correlator/baseline.h"
+#include "kernels/operations.h"
+#include "validation/session_run.h"
+
+#define N_ANTENNAS 3
+#define N_CHANNELS 16
+#define M          100
+
+/* What came out of a session; arrays over all dumps. */
+struct looked {
+    size_t n_dumps, n_cells, n_levels;
+    struct fx8_quicklook_dump dumps[8];
+    float *visibilities[8]; /* that were looked at */
+    struct fx8_quicklook_counts counts;
+    struct fx8_quicklook_differences differences;
+    struct fx8_quicklook_average averages[6 * 4];
+    bool is_fp32; /* which results to keep */
+};
+
+static void *copy_of(const void *from, size_t size)
+{
+    void *to = exact(size);
+    memcpy(to, from, size);
+    return to;
+}
+
+static enum fx8_status keep_look(void *context, const struct fx8_dump *dump,
+                                 struct fx8_error *error)
+{
+    (void)error;
+    struct looked *l = context;
+    const struct fx8_quicklook_dump *q = &dump->quicklook;
+    const struct fx8_result *result = l->is_fp32 ? &dump->fp32 : &dump->int8;
+    assert_true(l->n_dumps < 8);
+    l->n_cells = dump->n_baselines * dump->n_channels * dump->n_products;
+    if (q->coherence != NULL) {
+        const size_t n_inputs = N_ANTENNAS * (dump->n_products == 4 ? 2 : 1);
+        l->n_levels = n_inputs * dump->n_channels;
+        l->dumps[l->n_dumps] = (struct fx8_quicklook_dump){
+            copy_of(q->coherence, 4 * l->n_cells),
+            copy_of(q->amplitude, 2 * l->n_cells),
+            copy_of(q->phase, 2 * l->n_cells),
+            copy_of(q->spectra_db, 4 * l->n_levels)};
+    }
+    l->visibilities[l->n_dumps++] =
+        copy_of(result->visibilities, 8 * l->n_cells);
+    return FX8_OK;
+}
+
+static struct looked look(const struct fx8_plan *plan, const struct delivery *d,
+                          bool is_fp32)
+{
+    struct voltages v = make_voltages(N_ANTENNAS * plan->n_polarizations,
+                                      plan->is_complex ? 2 : 1, 9000, 20, 71);
+    struct looked l = {.is_fp32 = is_fp32};
+    struct collected unused = {.stop_at = SIZE_MAX};
+    struct fx8_session *session;
+    struct fx8_error error;
+    must(fx8_open(plan, keep_look, &l, &session, &error), error);
+    must(push_all(session, &v, d, &unused, &error), error);
+    fx8_get_quicklook(session, &l.counts, &l.differences);
+    fx8_get_coherences(session, l.averages);
+    fx8_close(&session);
+    free(v.data);
+    return l;
+}
+
+static void free_looked(struct looked *l)
+{
+    for (size_t i = 0; i < l->n_dumps; i++) {
+        free(l->dumps[i].coherence);
+        free(l->dumps[i].amplitude);
+        free(l->dumps[i].phase);
+        free(l->dumps[i].spectra_db);
+        free(l->visibilities[i]);
+    }
+}
+
+static struct fx8_plan look_plan(size_t n_polarizations, enum fx8_math math)
+{
+    struct fx8_plan plan =
+        small_plan(N_ANTENNAS, n_polarizations, true, N_CHANNELS, M);
+    plan.quicklook = true;
+    plan.math = math;
+    return plan;
+}
+
+static const struct delivery whole = {0};
+
+static void nothing_without_being_planned(void **state)
+{
+    (void)state;
+    struct fx8_plan plan = look_plan(1, FX8_MATH_IEEE);
+    plan.quicklook = false;
+    struct looked l = look(&plan, &whole, false);
+    assert_true(l.n_dumps > 0);
+    assert_null(l.dumps[0].coherence);
+    assert_int_equal(l.counts.n_cells, 0);
+    assert_int_equal(l.differences.n_dumps, 0);
+    for (size_t i = 0; i < 6; i++) {
+        assert_int_equal(l.averages[i].state, FX8_QUICKLOOK_NONE);
+        assert_true(isnan(l.averages[i].upper));
+    }
+    free_looked(&l);
+}
+
+/* rho of baseline (0, 1) from what was looked at: of INT8 where it is planned,
+ * else of FP32.  A half is rounded by 2^-11. */
+static void check_first(const struct looked *l, size_t dump)
+{
+    const struct fx8_half_functions *half = &fx8_operations_level(0)->half;
+    for (size_t c = 0; c < N_CHANNELS; c++) {
+        const float *v = l->visibilities[dump];
+        const double power_0 = (double)v[2 * c];
+        const double power_1 = (double)v[2 * (3 * N_CHANNELS + c)];
+        const size_t at = N_CHANNELS + c;
+        for (size_t part = 0; part < 2; part++) {
+            float stored;
+            half->to_float(1, &l->dumps[dump].coherence[2 * at + part],
+                           &stored);
+            const double rho =
+                (double)v[2 * at + part] / sqrt(power_0 * power_1);
+            assert_true(fabs((double)stored / 16384.0 - rho) <=
+                        0x1.03p-11 * fabs(rho));
+        }
+    }
+}
+
+static void int8_before_fp32(void **state)
+{
+    (void)state;
+    static const enum fx8_precision precisions[] = {
+        FX8_PRECISION_INT8, FX8_PRECISION_FP32, FX8_PRECISION_BOTH};
+    for (size_t i = 0; i < 3; i++) {
+        struct fx8_plan plan = look_plan(1, FX8_MATH_IEEE);
+        plan.precision = precisions[i];
+        struct looked l =
+            look(&plan, &whole, precisions[i] == FX8_PRECISION_FP32);
+        for (size_t dump = 0; dump < l.n_dumps; dump++)
+            check_first(&l, dump);
+        assert_int_equal(l.counts.n_cells, l.n_dumps * l.n_cells);
+        free_looked(&l);
+    }
+}
+
+/* A rectangular FFT wastes nothing: M spectra and n channels are M n products,
+ * all the unflagged ones together.  Four taps overlap by 10.6 % at most; a
+ * cell of one channel by 5.2 %, both a little less at the ends of M. */
+static void what_a_cell_is_worth(void **state)
+{
+    (void)state;
+    struct fx8_plan plan = look_plan(1, FX8_MATH_IEEE);
+    plan.method = FX8_METHOD_FFT;
+    plan.channel_average = 2;
+    struct looked l = look(&plan, &whole, false);
+    const double all = (double)(l.n_dumps * M * N_CHANNELS);
+    assert_true(fabs(l.averages[1].n_products / all - 1.0) < 1e-6);
+    assert_int_equal(l.averages[1].n_cells, l.n_dumps * N_CHANNELS / 2);
+    /* common noise of half the rms: rho 0.2, 2.8 sigma of a cell */
+    assert_int_equal(l.averages[1].state, FX8_QUICKLOOK_LIMIT);
+    assert_true(l.averages[1].upper > 0.2 && l.averages[1].upper < 0.3);
+    free_looked(&l);
+    plan = look_plan(1, FX8_MATH_IEEE);
+    l = look(&plan, &whole, false);
+    const double pfb = (double)(l.n_dumps * M * N_CHANNELS);
+    assert_true(fabs(l.averages[1].n_products / pfb - 1 / 1.1063) < 0.003);
+    free_looked(&l);
+}
+
+static void check_same_look(const struct looked *a, const struct looked *b)
+{
+    assert_int_equal(a->n_dumps, b->n_dumps);
+    for (size_t i = 0; i < a->n_dumps; i++) {
+        assert_memory_equal(a->dumps[i].coherence, b->dumps[i].coherence,
+                            4 * a->n_cells);
+        assert_memory_equal(a->dumps[i].amplitude, b->dumps[i].amplitude,
+                            2 * a->n_cells);
+        assert_memory_equal(a->dumps[i].phase, b->dumps[i].phase,
+                            2 * a->n_cells);
+        assert_memory_equal(a->dumps[i].spectra_db, b->dumps[i].spectra_db,
+                            4 * a->n_levels);
+    }
+    assert_memory_equal(&a->counts, &b->counts, sizeof a->counts);
+    assert_memory_equal(&a->differences, &b->differences,
+                        sizeof a->differences);
+    for (size_t i = 0; i < 6 * 4; i++) {
+        assert_int_equal(a->averages[i].state, b->averages[i].state);
+        assert_memory_equal(&a->averages[i].coherence,
+                            &b->averages[i].coherence, 3 * sizeof(double));
+    }
+}
+
+static void blocks_and_threads_change_nothing(void **state)
+{
+    (void)state;
+    const struct delivery odd = {.block_samples = 777, .layout = TIME_MAJOR};
+    for (int math = 0; math < 2; math++) {
+        struct fx8_plan plan = look_plan(2, (enum fx8_math)math);
+        struct looked one = look(&plan, &whole, false);
+        plan.n_threads = 4;
+        struct looked many = look(&plan, &odd, false);
+        check_same_look(&one, &many);
+        assert_int_equal(one.differences.n_dumps, math);
+        free_looked(&one);
+        free_looked(&many);
+    }
+}
+
+/* The number behind `words` in the error of a limit that is too low. */
+static long number_behind(const struct fx8_plan *plan, const char *words)
+{
+    struct fx8_session *session;
+    struct fx8_error error;
+    assert_int_equal(fx8_open(plan, keep_look, NULL, &session, &error),
+                     FX8_ERR_SYSTEM);
+    const char *at = strstr(error.message, words);
+    assert_non_null(at);
+    return strtol(at + strlen(words), NULL, 10);
+}
+
+/* MiB for results, told where there is room for the engine alone. */
+static long result_mib(struct fx8_plan plan)
+{
+    plan.memory_limit = 1;
+    plan.memory_limit = (size_t)number_behind(&plan, "at least ") << 20;
+    return number_behind(&plan, " for samples, ");
+}
+
+/* 16,384 channels of 24 products in 8 bytes each, and of 6 inputs in 4 bytes
+ * thrice: the level and, in either mode, its scale: 4.1 MiB. */
+static void the_memory_limit_counts_it(void **state)
+{
+    (void)state;
+    struct fx8_plan plan = look_plan(2, FX8_MATH_FAST);
+    plan.n_channels = 1 << 14;
+    const long with = result_mib(plan);
+    plan.quicklook = false;
+    const long without = result_mib(plan);
+    assert_true(with - without >= 3 && with - without <= 5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_without_being_planned),
+        cmocka_unit_test(int8_before_fp32),
+        cmocka_unit_test(what_a_cell_is_worth),
+        cmocka_unit_test(blocks_and_threads_change_nothing),
+        cmocka_unit_test(the_memory_limit_counts_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
