@@ -180,13 +180,10 @@ FX8_NUMERIC uint32_t fx8_divide_parts(struct fx8_float_parts a,
         return 0;
     /* 24 bits, one below the last place, one for all that is below that */
     uint32_t quotient = 0;
-    for (int bit = 0; bit < 26; bit++) {
-        quotient <<= 1;
-        if (remainder >= b.mantissa) {
-            remainder -= b.mantissa;
-            quotient |= 1;
-        }
-        remainder <<= 1;
+    for (int place = 0; place < 26; place++) {
+        const uint32_t bit = remainder >= b.mantissa;
+        quotient = quotient << 1 | bit;
+        remainder = (remainder - (b.mantissa & (0u - bit))) << 1;
     }
     quotient |= remainder != 0;
     uint32_t field = 0;
