@@ -101,19 +101,18 @@ static inline void fill_functions(struct fx8_operations *operations)
     ieee->reciprocal = reciprocal_ieee;
     ieee->rsqrt = rsqrt_ieee;
     ieee->divide = divide_ieee;
-    operations->functions[FX8_FUNCTIONS_FAST] = (struct fx8_functions){
-        .reciprocal = reciprocal_fast,
-        .rsqrt = rsqrt_fast,
-        .sin_turns = sin_turns_fast,
-        .cos_turns = cos_turns_fast,
-        .exp2 = exp2_fast,
-        .log2 = log2_fast,
-        .log10 = log10_fast,
-        .tanh = tanh_fast,
-        .atanh = atanh_fast,
-        .divide = divide_fast,
-        .atan2 = atan2_fast,
-    };
+    struct fx8_functions *fast = &operations->functions[FX8_FUNCTIONS_FAST];
+    fast->reciprocal = reciprocal_fast;
+    fast->rsqrt = rsqrt_fast;
+    fast->sin_turns = sin_turns_fast;
+    fast->cos_turns = cos_turns_fast;
+    fast->exp2 = exp2_fast;
+    fast->log2 = log2_fast;
+    fast->log10 = log10_fast;
+    fast->tanh = tanh_fast;
+    fast->atanh = atanh_fast;
+    fast->divide = divide_fast;
+    fast->atan2 = atan2_fast;
     list_modes(operations);
     fx8_add_form(operations, "tanh", "ex2", tanh_ex2, NULL);
 }
