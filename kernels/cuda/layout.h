@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * layout.h -- how spectra lie in device memory between the channeliser and the
+ * correlators: one layout for every correlator kernel.
+ *
+ * A row is one part of an input: row 2 i holds the real, 2 i + 1 the imaginary
+ * part of input i, so that a correlator is a product of a real matrix with its
+ * own transpose and nothing is ever negated.  Sixteen bytes hold one row for
+ * sixteen consecutive times (int8) or four (float), the unit of every copy,
+ * ldmatrix row and core-matrix row:
+ *
+ *     int8   [n_channels][n_times / 16][pitch][16]
+ *     float  [n_channels][n_times / 4][pitch][4]
+ *
+ * Notes: 1) pitch is n_rows rounded up to FX8_CUDA_ROW_PAD; what lies in rows
+ *           from 2 n_inputs on may be anything and reaches no result
+ *        2) n_times is a multiple of FX8_CUDA_TIME_PAD; times behind the last
+ *           spectrum are zero
+ *        3) the allocation ends FX8_CUDA_TAIL_ROWS rows of 16 bytes behind the
+ *           last: a tile may be loaded whole
+ */
+#ifndef FX8_KERNELS_CUDA_LAYOUT_H
+#define FX8_KERNELS_CUDA_LAYOUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Times in 16 bytes. */
+#define FX8_CUDA_TIMES_INT8 16
+#define FX8_CUDA_TIMES_FP32 4
+
+/** Rows are padded to a multiple of this: four inputs, 128 bytes. */
+#define FX8_CUDA_ROW_PAD 8
+
+/** Times are padded to a multiple of this: what the longest stage of a kernel
+ *  takes at once. */
+#define FX8_CUDA_TIME_PAD 128
+
+/** Readable rows of 16 bytes behind the last. */
+#define FX8_CUDA_TAIL_ROWS 512
+
+/** Rows from one 16-byte column to the next, for n_inputs inputs. */
+static inline size_t fx8_cuda_pitch(size_t n_inputs)
+{
+    return (2 * n_inputs + FX8_CUDA_ROW_PAD - 1) / FX8_CUDA_ROW_PAD *
+           FX8_CUDA_ROW_PAD;
+}
+
+/** Spectra in memory for n_spectra of them. */
+static inline size_t fx8_cuda_times(size_t n_spectra)
+{
+    return (n_spectra + FX8_CUDA_TIME_PAD - 1) / FX8_CUDA_TIME_PAD *
+           FX8_CUDA_TIME_PAD;
+}
+
+/** 16-byte vectors of one channel; n_times from fx8_cuda_times(). */
+static inline size_t fx8_cuda_channel_vectors(size_t n_inputs, size_t n_times,
+                                              size_t times_per_vector)
+{
+    return n_times / times_per_vector * fx8_cuda_pitch(n_inputs);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
