@@ -66,7 +66,7 @@ class BadConfiguration(refusal.Refusal):
                         "array.latitude_deg=91",
                         "output.channel_average=3",
                         "output.channel_average=0",
-                        "delay.mode=cable", "postprocess.math=fast",
+                        "delay.mode=cable", "postprocess.math=exact",
                         "channelizer.keep_fraction=27/32",
                         "correlator.backend=cuda9"):
             with self.subTest(setting=setting):
