@@ -5,8 +5,12 @@
 Works on a copy of the sources and of what is built, so that only the changed
 file is compiled again.  Every named test case must pass without the fault and
 fail with it; a fault that no longer fits the source is a failure too.
+
+A dozen are planted, the next dozen the next day; all with FX8_LONG=1, and
+those from number N on with FX8_FAULTS=N.
 """
 import configparser
+import datetime
 import os
 import re
 import shutil
@@ -19,6 +23,7 @@ COPY = os.path.join(BUILD, "mutants")
 TABLE = "validation/mutants/faults.ini"
 ROOMS = ("config", "kernels", "io", "correlator", "validation", "data")
 LIMIT_S = 90
+DOZEN = 12
 
 
 def copy_tree():
@@ -47,6 +52,17 @@ def read_table():
     with open(TABLE, encoding="utf-8") as file:
         parser.read_file(file)
     return [(name, parser[name]) for name in parser.sections()]
+
+
+def choose(faults):
+    """The faults whose turn it is."""
+    if os.environ.get("FX8_LONG") == "1":
+        return faults
+    start = os.environ.get("FX8_FAULTS")
+    first = (int(start) if start else
+             datetime.date.today().toordinal() * DOZEN) % len(faults)
+    print(f"# faults {first} to {first + DOZEN - 1} of {len(faults)}")
+    return (faults + faults)[first:first + DOZEN]
 
 
 def test_command(entry):
@@ -127,7 +143,7 @@ def plant(entry):
 
 
 def main():
-    faults = read_table()
+    faults = choose(read_table())
     copy_tree()
     print(f"1..{2 * len(faults)}")
     number = 0
