@@ -38,7 +38,9 @@ static void take_roots(const struct fx8_functions *functions,
         const size_t rest = n - first, most = rest < PIECE ? rest : PIECE;
         functions->rsqrt(most, x + first, rsqrt);
         for (size_t k = 0; k < most; k++)
-            x[first + k] = x[first + k] > 0.0f ? x[first + k] * rsqrt[k] : 0.0f;
+            rsqrt[k] *= x[first + k];
+        for (size_t k = 0; k < most; k++)
+            x[first + k] = x[first + k] > 0.0f ? rsqrt[k] : 0.0f;
     }
 }
 

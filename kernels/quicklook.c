@@ -172,10 +172,10 @@ static void find_rho(const struct fx8_quicklook *q,
             const float m = weight * cell_products;
             /* numbers, not branches */
             const int has_weight = weight > 0.0f;
-            const int has_scale = a > 0.0f && b > 0.0f;
-            const int is_number =
-                is_finite(v[2 * k]) && is_finite(v[2 * k + 1]);
-            const int is_good = has_weight & has_scale & is_number;
+            const int has_a = a > 0.0f, has_b = b > 0.0f;
+            const int is_re = is_finite(v[2 * k]);
+            const int is_im = is_finite(v[2 * k + 1]);
+            const int is_good = has_weight & has_a & has_b & is_re & is_im;
             const int is_kept = in->flags[row + k] == 0;
             const int is_enough = m >= FX8_FISHER_LEAST_PRODUCTS;
             const int is_averaged = is_good & is_cross & is_kept & is_enough;
@@ -302,12 +302,14 @@ static void add_to_average(const struct fx8_quicklook *q,
 {
     const size_t n_products = q->plan.n_products;
     for (size_t p = 0; p < n_products; p++) {
-        struct fx8_fisher_sums *sums =
+        struct fx8_fisher_sums *stored =
             &q->sums[tile->baseline * n_products + p];
+        struct fx8_fisher_sums sums = *stored; /* in registers */
         for (size_t k = p; k < tile->n; k += n_products)
             if (tile->is_averaged[k])
-                fx8_fisher_add(sums, tile->n_products[k], tile->unbiased[k],
+                fx8_fisher_add(&sums, tile->n_products[k], tile->unbiased[k],
                                tile->z[k]);
+        *stored = sums;
     }
 }
 
@@ -327,7 +329,7 @@ static void process_baseline(void *context, size_t baseline, size_t thread)
         write_tile(job, &tile);
         count_tile(job, &tile, &note->counts);
         add_to_average(q, &tile);
-        if (!q->is_checked)
+        if (!q->is_checked || baseline % q->check_stride != 0)
             continue;
         checked.baseline = baseline;
         checked.first_channel = first;
@@ -416,6 +418,9 @@ enum fx8_status fx8_quicklook_open(const struct fx8_quicklook_plan *plan,
     struct fx8_quicklook *q = memory;
     struct fx8_array arrays[N_ARRAYS];
     q->plan = *plan;
+    q->check_stride = plan->n_baselines / FX8_QUICKLOOK_CHECK_BASELINES;
+    if (q->check_stride == 0)
+        q->check_stride = 1;
     list_arrays(plan, q, arrays);
     status = fx8_allocate_arrays(arrays, N_ARRAYS, "quick-look", error);
     if (status == FX8_OK)

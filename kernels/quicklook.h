@@ -21,8 +21,12 @@ extern "C" {
 #endif
 
 /** In fast mode the first dump and every 16th are evaluated in IEEE mode
- *  too. */
+ *  too … */
 #define FX8_QUICKLOOK_CHECK_DUMPS 16
+
+/** … all spectra of it, and every baseline or, where there are more than
+ *  twice this many, evenly spaced ones, at least this many. */
+#define FX8_QUICKLOOK_CHECK_BASELINES 64
 
 /** Sizes and choices; arrays and tables belong to the caller, who keeps them
  *  until the quick-look is closed. */

@@ -56,7 +56,8 @@ struct fx8_quicklook {
     struct fx8_quicklook_plan plan;
     bool is_checked; /**< the dump at hand is evaluated in both modes */
     int64_t n_dumps, n_checked;
-    size_t *autos; /**< [n_inputs] index of product (input, input) */
+    size_t check_stride; /**< of the baselines that are */
+    size_t *autos;       /**< [n_inputs] index of product (input, input) */
     float *scale[FX8_N_FUNCTIONS_MODES]; /**< [n_inputs][n_channels] rsqrt(P),
                                               0 where there is no power */
     struct fx8_fisher_sums *sums;        /**< [n_baselines][n_products] */

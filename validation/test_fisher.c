@@ -23,13 +23,17 @@ static const struct fx8_functions *functions_of(enum fx8_functions_mode mode)
     return &fx8_operations_level(0)->functions[mode];
 }
 
+/* Whether the checkers of address or threads slow this program down. */
 static bool is_slow_build(void)
 {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
     return true;
-#else
-    return false;
 #endif
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    return true;
+#endif
+    return false;
 }
 
 /* --- random cells ------------------------------------------------ */

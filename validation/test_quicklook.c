@@ -501,6 +501,24 @@ static void fast_stays_within_its_bounds(void **state)
     clear_task(&task);
 }
 
+/* Of many baselines some are compared: 136, every second. */
+static void many_baselines_are_sampled(void **state)
+{
+    (void)state;
+    struct generator g = {65};
+    struct task task = make_task(16, 1, 20, FX8_FUNCTIONS_FAST);
+    fill(&task, &g);
+    memset(task.flags, 0, task.n_cells);
+    /* the even ones, which are compared, have nothing to average */
+    for (size_t i = 0; i < task.n_averages; i += 2)
+        for (size_t c = 0; c < task.plan.n_channels; c++)
+            task.flags[cell_at(&task, i, c)] = 1;
+    run(&task);
+    check_difference(&task.differences.coherence);
+    assert_true(task.differences.fisher.bound == 0.0);
+    clear_task(&task);
+}
+
 static void ieee_compares_nothing(void **state)
 {
     (void)state;
@@ -562,6 +580,7 @@ int main(void)
         cmocka_unit_test(flagged_cells),
         cmocka_unit_test(an_input_without_its_auto),
         cmocka_unit_test(fast_stays_within_its_bounds),
+        cmocka_unit_test(many_baselines_are_sampled),
         cmocka_unit_test(ieee_compares_nothing),
         cmocka_unit_test(threads_change_nothing),
     };
