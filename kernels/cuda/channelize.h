@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * channelize.h -- the F stage on the device: int8 samples in, spectra in the
+ * layout of the correlators (layout.h) out.
+ *
+ *     fx8_cuda_fir or fx8_cuda_fir_int16    samples -> folded
+ *     cuFFT, batched                        folded -> bins
+ *     fx8_cuda_turn                         bins -> spectra
+ *
+ * fx8_cuda_gather takes the place of all three where the recorded integers are
+ * the spectra (method none).
+ *
+ * Notes: 1) every function queues on `stream` of the current device and
+ *           returns; arrays lie in that device's memory
+ *        2) a job of size zero is legal and does nothing
+ *        3) a block may be done in parts, by inputs and by spectra: the jobs of
+ *           a part point to its samples and bins, and name its place in the
+ *           block by first_input and first_time
+ *        4) every result but a rotated one is the same, bit for bit, as that
+ *           of the CPU (kernels/operations.h) from the same numbers
+ * Status: of all: what the launch reported; cudaErrorInvalidValue for a job
+ *         that breaks a rule stated at its struct
+ */
+#ifndef FX8_KERNELS_CUDA_CHANNELIZE_H
+#define FX8_KERNELS_CUDA_CHANNELIZE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/cuda/launch.h"
+#include "kernels/engine.h"
+
+/**
+ * The FIR of n_inputs inputs.
+ *
+ * samples:  int8, input i at samples + i * row_stride (bytes), each
+ *           (n_spectra + n_taps - 1) * row of them; any alignment
+ * folded:   float [n_inputs][n_spectra][folded_stride], of which the first
+ *           `row` numbers of each row are written: what the operation fir, or
+ *           fir_int16, says of a spectrum
+ *
+ * Notes: fastest where samples, row_stride and row are multiples of 4 and
+ *        folded of 16 bytes, folded_stride of 4 floats
+ */
+struct fx8_cuda_fir_job {
+    const int8_t *samples;
+    size_t row_stride;
+    size_t n_inputs;
+    size_t n_spectra;
+    size_t n_taps; /**< 1 .. FX8_MAX_TAPS */
+    size_t row;    /**< fx8_filterbank_row() */
+    float *folded;
+    size_t folded_stride; /**< at least row */
+};
+
+/** The operation fir; coefficients: float [n_taps][row]. */
+cudaError_t fx8_cuda_fir(const struct fx8_cuda_fir_job *job,
+                         const float *coefficients, cudaStream_t stream);
+
+/** The operation fir_int16: exact integers by DP2A, one scale; coefficients:
+ *  int16 [n_taps][row]. */
+cudaError_t fx8_cuda_fir_int16(const struct fx8_cuda_fir_job *job,
+                               const int16_t *coefficients, float scale,
+                               cudaStream_t stream);
+
+/**
+ * The spectra of a block in the layout of layout.h.
+ *
+ * int8, fp32: the arrays, each may be NULL; aligned to 16 bytes
+ */
+struct fx8_cuda_spectra {
+    int8_t *int8;
+    float *fp32;
+    size_t n_inputs;   /**< of the block */
+    size_t n_channels; /**< of the block */
+    size_t n_times;    /**< of the block, from fx8_cuda_times() */
+};
+
+/**
+ * Where a part of a block is, and what of it is valid.
+ *
+ * valid: uint64 [inputs of the block][valid_words], bit t: time t of the block
+ *        is valid; others become zero.  NULL: all are
+ *
+ * Notes: time first_time + s is spectrum s of the part; times from
+ *        first_time + n_spectra to end_time become zero
+ */
+struct fx8_cuda_part {
+    size_t first_input;
+    size_t n_inputs;
+    size_t first_time; /**< a multiple of FX8_CUDA_TIMES_INT8 */
+    size_t n_spectra;
+    size_t end_time; /**< likewise; at least first_time + n_spectra */
+    const uint64_t *valid;
+    size_t valid_words; /**< at least fx8_bit_words(end of the spectra) */
+};
+
+/**
+ * What follows the FFT.
+ *
+ * bins:     cf32 [part.n_inputs][part.n_spectra][bins_stride], the bins of the
+ *           FFT in its order
+ * rotation: [inputs of the block][rotation_stride], item t for time t of the
+ *           block; NULL: none
+ * gain:     float [inputs of the block][n_channels]
+ * clips:    uint64 [inputs of the block][n_channels]: the number of valid
+ *           spectra with a component beyond +-127 is added; gain and clips are
+ *           used for int8 alone
+ */
+struct fx8_cuda_turn_job {
+    struct fx8_filterbank bank;
+    struct fx8_cuda_part part;
+    const struct fx8_cf32 *bins;
+    size_t bins_stride; /**< in cf32, at least fx8_filterbank_bins() */
+    const struct fx8_rotation *rotation;
+    size_t rotation_stride;
+    const float *gain;
+    unsigned long long *clips;
+};
+
+/**
+ * fx8_cuda_turn -- choose channels, rotate, gain, round half to even, clamp to
+ * +-127, mask, corner turn.
+ *
+ * Returned: spectra  the times [first_time, end_time) of the part's inputs,
+ *                    all channels; spectra.n_channels is bank.n_channels
+ * Numerics: without rotation equal to the operations quantise and turn bit for
+ *           bit; sine and cosine are within FX8_CUDA_ROTATION_ERROR
+ */
+cudaError_t fx8_cuda_turn(const struct fx8_cuda_turn_job *job,
+                          const struct fx8_cuda_spectra *spectra,
+                          cudaStream_t stream);
+
+/** By how much sine and cosine of a rotation may err, for phases and slopes
+ *  that are exact: 2^-26 turn for the phase as a float, and the rounding of
+ *  the functions; less than a ten-thousandth of a quantiser step. */
+#define FX8_CUDA_ROTATION_ERROR 0x1p-22
+
+/**
+ * fx8_cuda_gather -- recorded ci8 samples as the spectra of one channel.
+ *
+ * Given:    samples  int8 pairs, input i of the part at samples +
+ *                    i * row_stride (bytes), n_spectra of them; any alignment
+ * Returned: spectra  as fx8_cuda_turn; n_channels is 1
+ */
+cudaError_t fx8_cuda_gather(const struct fx8_cuda_part *part,
+                            const int8_t *samples, size_t row_stride,
+                            const struct fx8_cuda_spectra *spectra,
+                            cudaStream_t stream);
+
+/**
+ * fx8_cuda_import -- spectra in canonical order, of a whole block.
+ *
+ * Given:    part   first_input, first_time 0, n_inputs those of the block
+ *           int8   ci8  [n_channels][n_spectra][n_inputs]; NULL: zero
+ *           fp32   cf32 [n_channels][n_spectra][n_inputs]; NULL: zero
+ * Returned: spectra  each array that is not NULL
+ */
+cudaError_t fx8_cuda_import(const struct fx8_cuda_part *part,
+                            const struct fx8_ci8 *int8,
+                            const struct fx8_cf32 *fp32,
+                            const struct fx8_cuda_spectra *spectra,
+                            cudaStream_t stream);
+
+/**
+ * fx8_cuda_export -- the reverse.
+ *
+ * Given:    n_spectra  of the block, at most spectra.n_times
+ * Returned: int8, fp32  shapes as for import; NULL: not wanted, else the array
+ *                       of spectra must be there
+ */
+cudaError_t fx8_cuda_export(const struct fx8_cuda_spectra *spectra,
+                            size_t n_spectra, struct fx8_ci8 *int8,
+                            struct fx8_cf32 *fp32, cudaStream_t stream);
+
+#endif
