@@ -2,6 +2,7 @@
 """Quick-look files as they are used: read with h5py, compared with what numpy
 makes of the UVH5 file beside them; refused, interrupted, averaged."""
 import os
+import resource
 import signal
 import subprocess
 import time
@@ -392,6 +393,29 @@ class Refused(refusal.Refusal):
                               "interval")
         self.assert_refused(done, 2, "postprocess.quicklook", "interval")
         self.assertFalse(os.path.exists(self.quick))
+
+    def test_no_room(self):
+        """A limit that stops the quick-look wherever it is, while the packed
+        result has room; from the header to the last dump."""
+        samples = np.zeros((8, 1, 80_000)) + 0j
+        recording = self.write(program.Scene(samples), "zero.h5")
+        options = ("--quiet", "--set", "output.compression=gzip")
+        done = self.correlate(recording, *self.option, *options)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        whole = os.stat(self.quick).st_size
+        least = os.stat(self.output).st_size
+        self.assertGreater(whole, least + 100_000)
+        os.remove(self.quick)
+        os.remove(self.output)
+        for size in (least + 50_000, (least + whole) // 2, whole - 5000):
+            def limit(size=size):
+                signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+                resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+            with self.subTest(size=size, whole=whole):
+                done = self.correlate(recording, *self.option, *options,
+                                      preexec_fn=limit)
+                self.assert_refused(done, 1, "quick.h5.part")
+                self.assertFalse(os.path.exists(self.quick))
 
     def test_failed_run_leaves_nothing(self):
         done = self.correlate(self.path("absent.h5"), *self.option)
