@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * correlate.h -- the correlators of the device: every one adds
+ * conj(E_i) E_j, i <= j, to sums of all pairs of all channels.
+ *
+ *     dp4a   int8, four products an instruction       sm_61 and later
+ *     mma    int8, tensor cores, a warp at a time     sm_75 and later
+ *     wgmma  int8, tensor cores, a warpgroup          sm_90
+ *     fp32   floats, the reference                    every device
+ *
+ * A correlator is one of these with one size of tile, named after both:
+ * "dp4a-64" has tiles of 64 by 64 inputs.  All int8 ones give the same
+ * integers, all fp32 ones the same bits.
+ */
+#ifndef FX8_KERNELS_CUDA_CORRELATE_H
+#define FX8_KERNELS_CUDA_CORRELATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/cuda/launch.h"
+
+/**
+ * What to correlate.
+ *
+ * x:     spectra in the layout of layout.h: int8 or float, channel c at
+ *        x + c * channel_stride * 16 bytes; any 16-byte column may be the first
+ * sums:  [n_channels][fx8_pair_count(n_inputs)][re, im], int64 or double,
+ *        aligned to 16 bytes; pairs as fx8_pair_index() has them
+ *
+ * Notes: 1) times behind n_times, to the end of the 16 bytes of the last one,
+ *           are zero; later ones and rows from 2 n_inputs on are not read
+ *        2) a job without inputs, channels or times is legal and does nothing
+ */
+struct fx8_cuda_correlation {
+    size_t n_inputs;
+    size_t n_channels;
+    size_t n_times; /**< at most FX8_MAX_INT32_SPECTRA */
+    const void *x;
+    size_t channel_stride; /**< in units of 16 bytes */
+    void *sums;
+    cudaStream_t stream; /**< of the current device */
+};
+
+/** What a device has that correlators ask for. */
+struct fx8_cuda_capability {
+    int major, minor;    /**< compute capability */
+    size_t shared_bytes; /**< a block may opt in to */
+};
+
+/**
+ * A correlator.
+ *
+ * Numerics: int8: int32 accumulators, added to int64 sums; exact for
+ *           -128 .. 127.
+ *           fp32: each component of a pair in one float, real parts first:
+ *           fused multiply-adds in the order of time, folded into the double
+ *           sum every 256 spectra counted from the first of the call (512
+ *           products of integers up to 128 are exact, and 512 roundings keep
+ *           the bound of struct fx8_correlate_fp32), so that the sums depend
+ *           on the call boundaries only when these are not multiples of 256
+ */
+struct fx8_cuda_correlator {
+    const char *name;
+    bool is_int8;
+    unsigned tile_inputs; /**< inputs in a tile, either way */
+    /** Whether the device has the instructions and the memory. */
+    bool (*runs_on)(const struct fx8_cuda_capability *capability);
+    /** Queue the kernels.  Status: what the launches reported;
+     *  cudaErrorInvalidValue for more than FX8_MAX_INT32_SPECTRA spectra */
+    cudaError_t (*accumulate)(const struct fx8_cuda_correlation *job);
+};
+
+/** Every correlator, in the order in which they are listed to users. */
+const struct fx8_cuda_correlator *fx8_cuda_correlators(size_t *n_correlators);
+
+/** What the current device has. */
+cudaError_t fx8_cuda_capability_of_device(
+    struct fx8_cuda_capability *capability);
+
+/** How large a job the choice is for. */
+struct fx8_cuda_correlator_use {
+    bool is_int8;
+    size_t n_inputs;
+    size_t n_channels;
+    size_t n_times; /**< of one call */
+};
+
+/** What became of a correlator in fx8_cuda_correlator_choose(). */
+struct fx8_cuda_correlator_trial {
+    const struct fx8_cuda_correlator *correlator;
+    bool is_exact;      /**< it agreed with sums made on the host */
+    float milliseconds; /**< median of a trial job, if it did */
+};
+
+/** At least as many as there are correlators. */
+#define FX8_CUDA_MAX_TRIALS 16
+
+struct fx8_cuda_choice {
+    /** NULL: none of that name runs on the device and is exact. */
+    const struct fx8_cuda_correlator *correlator;
+    struct fx8_cuda_correlator_trial trials[FX8_CUDA_MAX_TRIALS];
+    size_t n_trials;
+};
+
+/**
+ * fx8_cuda_correlator_choose -- try the correlators of a name on the current
+ * device, each on a small job whose sums are known; measure those that are
+ * exact on a job like the one meant, and choose the fastest.
+ *
+ * Given:    name    "auto", a kind ("dp4a") or one correlator ("dp4a-64")
+ *           use     the job meant
+ *           stream  of the current device; has nothing to do
+ * Returned: choice
+ * Status:   what the runtime reported; memory for the trial job, at most
+ *           about 256 MiB, is taken and given back
+ * Notes:    1) which one is chosen may differ from run to run, what it
+ *              computes does not
+ *           2) a name with one correlator is tried, but not measured
+ */
+cudaError_t fx8_cuda_correlator_choose(
+    const char *name, const struct fx8_cuda_correlator_use *use,
+    cudaStream_t stream, struct fx8_cuda_choice *choice);
+
+#endif
