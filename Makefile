@@ -63,7 +63,8 @@ HEADERS := $(sort $(wildcard config/*.h kernels/*.h kernels/cpu/*.h kernels/nume
 
 # The error tables need no package: what they measure and what they are.
 NUMERICS_SOURCES := $(sort $(wildcard validation/numerics/*.c)) \
-	$(filter-out %/fft_fftw.c %/engine_cpu.c %/channelize.c, \
+	$(filter-out %/fft_fftw.c %/engine_cpu.c %/engine_find.c %/channelize.c \
+	%/power.c, \
 	$(filter config/status.c config/shape.c kernels/%,$(LIBRARY_SOURCES)))
 
 LIBRARY_OBJECTS := $(LIBRARY_SOURCES:%.c=$(BUILD)/%.o)

@@ -269,12 +269,16 @@ const struct fx8_key fx8_keys[] = {
              "two files from one channelisation, and their comparison; "
              "interval: two files that enclose the exact sum of the floats."},
     {"correlator", "backend", CHOICE(correlator.backend, backends),
-     .fallback = "auto", .help = "Where to compute."},
+     .fallback = "auto",
+     .help = "Where to compute; auto: on a GPU where one is usable, else on "
+             "the CPU.  The summary says which, and why."},
     {"correlator", "device", TEXT(correlator.device), .fallback = "auto",
-     .help = "Which GPU."},
+     .help = "GPUs: auto, the first usable one, or ordinals, 0 or 0,1: parts "
+             "of each dump are divided among them."},
     {"correlator", "kernel", TEXT(correlator.kernel), .fallback = "auto",
      .help = "Variant of the kernels, for tests: auto, reference, avx2 or "
-             "avx512; auto: the fastest that this machine runs."},
+             "avx512, on a GPU dp4a, mma, wgmma or fp32; auto: the fastest "
+             "that this machine runs."},
     {"correlator", "integration_time_s",
      REAL(correlator.integration_time_s, 1e-3, LONGEST_S, "s"),
      WORD("all", INFINITY),

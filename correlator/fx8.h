@@ -77,6 +77,7 @@ struct fx8_plan {
     /* the correlator */
     enum fx8_precision precision; /**< any of the bits */
     enum fx8_backend backend;
+    const char *device;       /**< GPUs: "auto" or ordinals, "0" or "0,1" */
     const char *kernel;       /**< "auto" or one of the engine's kernels */
     int64_t spectra_per_dump; /**< M, at least 1 */
     size_t n_threads;         /**< 0: all CPUs of the process */
@@ -234,9 +235,12 @@ FX8_API void fx8_close(struct fx8_session **session);
 FX8_API void fx8_get_statistics(const struct fx8_session *session,
                                 struct fx8_statistics *statistics);
 
-/** Engine and kernel in use, e.g. "cpu" and "avx512", and the FFT plan; valid
- *  while the session lives. */
+/** Engine, device and kernel in use, e.g. "cpu", "" and "avx512" or "cuda",
+ *  "0 NVIDIA H200" and "wgmma", and the FFT plan; valid while the session
+ *  lives.  The reason is why it is this engine, one line. */
 FX8_API const char *fx8_backend_name(const struct fx8_session *session);
+FX8_API const char *fx8_backend_reason(const struct fx8_session *session);
+FX8_API const char *fx8_device_name(const struct fx8_session *session);
 FX8_API const char *fx8_kernel_name(const struct fx8_session *session);
 FX8_API const char *fx8_fft_plan_name(const struct fx8_session *session);
 

@@ -285,6 +285,7 @@ static void plan_correlator(struct fx8_job *job,
     plan->level = settings->quantizer.level;
     plan->precision = settings->correlator.precision;
     plan->backend = settings->correlator.backend;
+    plan->device = settings->correlator.device;
     plan->kernel = settings->correlator.kernel;
     plan->n_threads = (size_t)settings->correlator.threads;
     plan->pin_threads = settings->correlator.pin_threads;

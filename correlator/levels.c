@@ -27,10 +27,9 @@ struct fx8_levels {
     struct fx8_stream *stream;
     size_t round_capacity;
     size_t n_round;
-    size_t *round_input;           /* [round_capacity] */
-    size_t *round_spectra;         /* [round_capacity] seen so far */
-    struct fx8_error *round_error; /* [round_capacity] */
-    float *power; /* [round_capacity][FX8_LEVEL_SPECTRA][n_channels] */
+    size_t *round_input;   /* [round_capacity] */
+    size_t *round_spectra; /* [round_capacity] seen so far */
+    float *power;          /* [round_capacity][FX8_LEVEL_SPECTRA][n_channels] */
 };
 
 enum fx8_status fx8_levels_open(const struct fx8_levels_shape *shape,
@@ -64,7 +63,6 @@ enum fx8_status fx8_levels_open(const struct fx8_levels_shape *shape,
          sizeof *l->valid},
         {&l->round_input, l->round_capacity, sizeof *l->round_input},
         {&l->round_spectra, l->round_capacity, sizeof *l->round_spectra},
-        {&l->round_error, l->round_capacity, sizeof *l->round_error},
         {&l->power, fx8_product(l->round_capacity, per_input, 1, 1),
          sizeof *l->power},
     };
@@ -92,7 +90,6 @@ void fx8_levels_close(struct fx8_levels **levels)
     free(l->valid);
     free(l->round_input);
     free(l->round_spectra);
-    free(l->round_error);
     free(l->power);
     free(l);
     *levels = NULL;
@@ -243,65 +240,48 @@ static enum fx8_status finish_round(
 
 struct measure_context {
     struct fx8_levels *levels;
-    const struct fx8_engine_operations *operations;
-    struct fx8_engine *engine;
-    const struct fx8_engine_block *block;
+    size_t n_spectra; /* ready */
 };
 
-/* The spectra of one input of the round in the block at hand. */
+/* The spectra of one input of the round among those ready. */
 static void measure_item(void *context, size_t k, size_t thread)
 {
     const struct measure_context *job = context;
     struct fx8_levels *l = job->levels;
-    const size_t input = l->round_input[k], n = job->block->n_spectra;
+    const size_t input = l->round_input[k], n = job->n_spectra;
+    const size_t row = fx8_filterbank_row(&l->shape.bank);
     const uint64_t *valid = l->valid + input * fx8_bit_words(n);
+    const int8_t *samples = fx8_stream_row(l->stream, input);
     size_t *seen = &l->round_spectra[k];
     for (size_t s = 0; *seen < FX8_LEVEL_SPECTRA; s++) {
         s = fx8_stream_first_signal(l->stream, input, valid, s, n);
         if (s >= n)
             break;
-        float *power =
-            l->power + (k * FX8_LEVEL_SPECTRA + *seen) * l->n_channels;
-        struct fx8_error *error = &l->round_error[k];
-        if (job->operations->measure_power(job->engine, job->block, input, s,
-                                           thread, power, error) != FX8_OK)
-            break;
+        fx8_power_measure(l->shape.power, samples + s * row, thread,
+                          l->power +
+                              (k * FX8_LEVEL_SPECTRA + *seen) * l->n_channels);
         (*seen)++;
     }
 }
 
 /* Measure the spectra ready, and take them from the round's stream. */
-static enum fx8_status measure(struct fx8_levels *l,
-                               const struct fx8_engine_operations *operations,
-                               struct fx8_engine *engine, bool *done,
-                               struct fx8_error *error)
+static void measure(struct fx8_levels *l, bool *done)
 {
     size_t ready;
     while ((ready = fx8_stream_ready(l->stream)) > 0) {
         if (ready > LOOK_AHEAD_SPECTRA)
             ready = LOOK_AHEAD_SPECTRA;
         fx8_stream_validity(l->stream, ready, l->valid);
-        const struct fx8_engine_block block = {
-            .samples = fx8_stream_row(l->stream, 0),
-            .row_stride = fx8_stream_row_stride(l->stream),
-            .n_spectra = ready,
-            .valid = l->valid,
-        };
-        struct measure_context context = {l, operations, engine, &block};
+        struct measure_context context = {l, ready};
         fx8_parallel_for(l->n_round, l->shape.n_threads, l->shape.pin_threads,
                          measure_item, &context);
         *done = true;
-        for (size_t k = 0; k < l->n_round; k++) {
-            if (l->round_error[k].status != FX8_OK)
-                return fx8_fail(error, l->round_error[k].status, "%s",
-                                l->round_error[k].message);
+        for (size_t k = 0; k < l->n_round; k++)
             *done = *done && l->round_spectra[k] == FX8_LEVEL_SPECTRA;
-        }
         if (*done)
-            return FX8_OK;
+            return;
         fx8_stream_take(l->stream, ready);
     }
-    return FX8_OK;
 }
 
 enum fx8_status fx8_levels_push(struct fx8_levels *levels,
@@ -315,14 +295,13 @@ enum fx8_status fx8_levels_push(struct fx8_levels *levels,
     *done = false;
     for (;;) {
         /* what is held already comes first: it may fill the stream */
-        enum fx8_status status = measure(l, operations, engine, done, error);
-        if (status != FX8_OK)
-            return status;
+        measure(l, done);
         if (*done)
             return finish_round(l, operations, engine, error);
         if (fx8_stream_next_sample(l->stream) >= end)
             return FX8_OK;
-        status = fx8_stream_append(l->stream, block, error);
+        const enum fx8_status status =
+            fx8_stream_append(l->stream, block, error);
         if (status != FX8_OK)
             return status;
     }
@@ -335,9 +314,6 @@ enum fx8_status fx8_levels_end(struct fx8_levels *levels,
 {
     bool done = false;
     fx8_stream_end(levels->stream);
-    const enum fx8_status status =
-        measure(levels, operations, engine, &done, error);
-    if (status != FX8_OK)
-        return status;
+    measure(levels, &done);
     return finish_round(levels, operations, engine, error);
 }

@@ -17,6 +17,7 @@
 
 #include "correlator/fx8.h"
 #include "correlator/stream.h"
+#include "kernels/cpu/power.h"
 #include "kernels/engine.h"
 
 #ifdef __cplusplus
@@ -32,6 +33,8 @@ struct fx8_levels_shape {
     enum fx8_level level;
     size_t n_threads;
     bool pin_threads;
+    struct fx8_filterbank bank;
+    const struct fx8_power *power; /**< of the bank, for n_threads */
 };
 
 /** Levels of a shape, none set. */

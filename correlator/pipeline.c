@@ -238,8 +238,12 @@ static enum fx8_status open_sink(struct run *run, struct fx8_error *error)
 static void note_kernels(struct run *run)
 {
     struct fx8_run_report *report = run->report;
-    strncpy(report->backend, fx8_backend_name(run->session),
-            sizeof report->backend - 1);
+    const char *device = fx8_device_name(run->session);
+    snprintf(report->backend, sizeof report->backend, "%s%s%s",
+             fx8_backend_name(run->session), *device != '\0' ? " " : "",
+             device);
+    strncpy(report->reason, fx8_backend_reason(run->session),
+            sizeof report->reason - 1);
     strncpy(report->kernel, fx8_kernel_name(run->session),
             sizeof report->kernel - 1);
     strncpy(report->fft_plan, fx8_fft_plan_name(run->session),

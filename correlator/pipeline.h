@@ -53,7 +53,9 @@ struct fx8_run_report {
     int64_t n_dumps; /**< written */
     bool was_interrupted;
     double read_s, write_s, total_s;
-    char backend[32], kernel[64], fft_plan[64];
+    char backend[128]; /**< engine, device */
+    char reason[512];  /**< why it is this engine */
+    char kernel[64], fft_plan[64];
     double clipped_fraction;     /**< of valid spectra and channels */
     double valid_fraction;       /**< of spectra */
     size_t n_zero_level;         /**< inputs and channels with gain 1 for want

@@ -21,6 +21,7 @@ struct fx8_plan fx8_plan_default(void)
         .n_taps = 8,
         .target_rms = 20.0,
         .precision = FX8_PRECISION_INT8,
+        .device = "auto",
         .kernel = "auto",
         .remove_quantization_bias = true,
         .channel_average = 1,
@@ -80,6 +81,8 @@ enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
         {plan->math == FX8_MATH_IEEE || plan->math == FX8_MATH_FAST,
          "math: expected IEEE or FAST"},
         {plan->kernel != NULL, "kernel: expected a name"},
+        {plan->device != NULL && strlen(plan->device) < 512,
+         "device: expected auto or ordinals"},
     };
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
         if (!rules[i].holds)

@@ -341,6 +341,16 @@ const char *fx8_backend_name(const struct fx8_session *session)
     return session->operations->name;
 }
 
+const char *fx8_backend_reason(const struct fx8_session *session)
+{
+    return session->reason;
+}
+
+const char *fx8_device_name(const struct fx8_session *session)
+{
+    return session->operations->device_name(session->engine);
+}
+
 const char *fx8_kernel_name(const struct fx8_session *session)
 {
     return session->operations->kernel_name(session->engine);

@@ -10,6 +10,8 @@
 #include "correlator/baseline.h"
 #include "correlator/plan.h"
 #include "correlator/session_private.h"
+#include "kernels/cpu/power.h"
+#include "kernels/engine_find.h"
 #include "kernels/parallel.h"
 
 static struct fx8_stream_shape stream_shape(const struct fx8_session *s)
@@ -39,7 +41,8 @@ static enum fx8_status check_memory(const struct fx8_session *s, size_t results,
     const size_t n_streams = fx8_plan_has_quantiser(&s->plan) ? 2 : 1;
     const size_t samples =
         fx8_product(fx8_stream_size(&shape), n_streams, 1, 1);
-    const size_t engine = s->operations->memory(s->engine);
+    const size_t power = s->power != NULL ? fx8_power_memory(s->power) : 0;
+    const size_t engine = s->operations->memory(s->engine) + power;
     const size_t limit = s->plan.memory_limit;
     if (limit == 0 || (samples <= limit && results <= limit - samples &&
                        engine <= limit - samples - results))
@@ -132,17 +135,24 @@ static enum fx8_status open_engine(struct fx8_session *s,
                                    struct fx8_error *error)
 {
     const struct fx8_plan *plan = &s->plan;
-    if (plan->backend == FX8_BACKEND_CUDA)
-        return fx8_fail(error, FX8_ERR_UNSUPPORTED,
-                        "correlator.backend: cuda: this build has no CUDA "
-                        "engine: expected cpu or auto");
+    static const enum fx8_engine_wish wishes[] = {
+        [FX8_BACKEND_AUTO] = FX8_ENGINE_ANY,
+        [FX8_BACKEND_CPU] = FX8_ENGINE_CPU,
+        [FX8_BACKEND_CUDA] = FX8_ENGINE_CUDA,
+    };
     const struct fx8_filterbank bank = fx8_plan_filterbank(plan);
+    int devices[FX8_MAX_DEVICES];
+    size_t n_devices;
     const size_t n_weights = fx8_samples_per_window(plan);
     double *weights = NULL;
     float *coefficients = NULL;
     void *memory;
-    enum fx8_status status = fx8_allocate(n_weights, sizeof *weights,
-                                          "filter weights", &memory, error);
+    enum fx8_status status =
+        fx8_engine_devices(plan->device, devices, &n_devices, error);
+    if (status != FX8_OK)
+        return status;
+    status = fx8_allocate(n_weights, sizeof *weights, "filter weights", &memory,
+                          error);
     if (status != FX8_OK)
         return status;
     weights = memory;
@@ -161,13 +171,25 @@ static enum fx8_status open_engine(struct fx8_session *s,
         .spectra_per_dump = plan->spectra_per_dump,
         .precisions = (unsigned)plan->precision,
         .kernel = plan->kernel,
+        .devices = devices,
+        .n_devices = n_devices,
         .n_threads = plan->n_threads,
         .pin_threads = plan->pin_threads,
         .measure_fft = plan->measure_fft,
         .memory_limit = plan->memory_limit,
     };
-    s->operations = &fx8_engine_cpu;
-    status = s->operations->open(&engine_plan, &s->engine, error);
+    struct fx8_engine_found found;
+    status =
+        fx8_engine_open(wishes[plan->backend], &engine_plan, &found, error);
+    if (status != FX8_OK)
+        goto done;
+    s->operations = found.operations;
+    s->engine = found.engine;
+    memcpy(s->reason, found.reason, sizeof s->reason);
+    if (fx8_plan_has_quantiser(plan))
+        status = fx8_power_open(&bank, coefficients,
+                                s->operations->operations(s->engine),
+                                plan->n_threads, &s->power, error);
 done:
     free(weights);
     free(coefficients);
@@ -215,6 +237,8 @@ static enum fx8_status copy_plan(struct fx8_session *s,
         s->plan.n_threads = fx8_parallel_cpus();
     strncpy(s->kernel, plan->kernel, sizeof s->kernel - 1);
     s->plan.kernel = s->kernel;
+    strncpy(s->device, plan->device, sizeof s->device - 1);
+    s->plan.device = s->device;
     void *memory;
     const enum fx8_status status = fx8_allocate(
         plan->n_antennas, sizeof *s->flag_antenna, "plan", &memory, error);
@@ -258,6 +282,8 @@ enum fx8_status fx8_open(const struct fx8_plan *plan,
             .level = plan->level,
             .n_threads = s->plan.n_threads,
             .pin_threads = plan->pin_threads,
+            .bank = fx8_plan_filterbank(plan),
+            .power = s->power,
         };
         status = fx8_levels_open(&shape, &s->levels, error);
         if (status != FX8_OK)
@@ -284,6 +310,7 @@ void fx8_close(struct fx8_session **session)
         s->operations->close(&s->engine);
     fx8_stream_close(&s->stream);
     fx8_levels_close(&s->levels);
+    fx8_power_close(&s->power);
     fx8_look_close(&s->look);
     void *const memory[] = {
         s->flag_antenna,   s->products,       s->flag_channel,

@@ -28,14 +28,16 @@ struct fx8_session_buffers {
 struct fx8_session {
     struct fx8_plan plan;
     uint8_t *flag_antenna; /* [n_antennas], the copy that plan points to */
-    char kernel[64];
+    char kernel[64], device[512];
+    char reason[512]; /* why it is this engine */
     size_t n_inputs;
     fx8_dump_callback *callback;
     void *context;
     const struct fx8_engine_operations *operations;
     struct fx8_engine *engine;
     struct fx8_stream *stream;
-    struct fx8_levels *levels; /* NULL: no quantiser */
+    struct fx8_power *power;   /* NULL: no quantiser */
+    struct fx8_levels *levels; /* likewise */
     struct fx8_look *look;     /* NULL: no quick-look */
     struct fx8_postprocess results;
     struct fx8_product *products;

@@ -47,8 +47,10 @@ static void print_plan(const struct fx8_run_request *request,
                 "           %.6g s at the end make no whole dump and are left "
                 "out\n",
                 (double)job->dropped_samples / rate_hz);
-    fprintf(stream, "kernels    %s %s, FFT %s\n", report->backend,
+    fprintf(stream, "kernels    %s, %s, FFT %s\n", report->backend,
             report->kernel, report->fft_plan);
+    if (plan->backend == FX8_BACKEND_AUTO)
+        fprintf(stream, "           backend auto: %s\n", report->reason);
 }
 
 static void print_times(const struct fx8_run_request *request,

@@ -41,7 +41,12 @@ struct fx8_engine_plan {
     int64_t spectra_per_dump;  /**< M */
     unsigned precisions;       /**< FX8_ENGINE_INT8, FP32, INTERVAL */
     const char *kernel;        /**< "auto" or a level of the engine */
-    size_t n_threads;          /**< at least 1 */
+    const int *devices; /**< [n_devices] ordinals, of engines on devices */
+    size_t n_devices;   /**< 0: the first device that is usable */
+    /** What the host does for an engine that computes elsewhere; may be NULL
+     *  for the CPU's. */
+    const struct fx8_operations *host_operations;
+    size_t n_threads; /**< at least 1 */
     bool pin_threads;
     bool measure_fft;    /**< --fft-plan measure */
     size_t memory_limit; /**< bytes, 0: no limit */
@@ -128,24 +133,12 @@ struct fx8_engine_operations {
     /** The operations in use: the caller aligns samples with them. */
     const struct fx8_operations *(*operations)(const struct fx8_engine *engine);
 
-    /** Text for the summary and the KERNEL and FFTPLAN keywords; static as
-     *  long as the engine lives. */
+    /** Text for the summary and the BACKEND, KERNEL and FFTPLAN keywords;
+     *  static as long as the engine lives.  The device is its ordinal and name,
+     *  "0 NVIDIA H200", or "" for the CPU. */
+    const char *(*device_name)(const struct fx8_engine *engine);
     const char *(*kernel_name)(const struct fx8_engine *engine);
     const char *(*fft_plan_name)(const struct fx8_engine *engine);
-
-    /**
-     * measure_power -- |X|^2 of single spectra, for the level setting.
-     *
-     * Given:    block  as for push
-     *           input, spectrum  position in the block
-     *           thread  below n_threads; calls that differ in it may overlap
-     * Returned: power  float [n_channels]
-     */
-    enum fx8_status (*measure_power)(struct fx8_engine *engine,
-                                     const struct fx8_engine_block *block,
-                                     size_t input, size_t spectrum,
-                                     size_t thread, float *power,
-                                     struct fx8_error *error);
 
     /** Gains of one input, float [n_channels]; must precede the first block
      *  in which the input has a valid spectrum with a sample other than 0. */

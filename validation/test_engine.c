@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "kernels/cpu/power.h"
 #include "kernels/fft.h"
 #include "validation/complex_value.h"
 #include "validation/engine_task.h"
@@ -449,20 +450,18 @@ static void power_of_single_spectra(void **state)
     struct generator g = {18};
     for (size_t is_complex = 0; is_complex < 2; is_complex++) {
         struct task task = make_task(3, is_complex, 5, 3, 70, 1, false, &g);
-        task.plan.n_threads = 2;
-        struct fx8_engine *engine;
+        const size_t row = fx8_filterbank_row(&task.plan.bank);
+        struct fx8_power *level;
         struct fx8_error error;
-        must(cpu->open(&task.plan, &engine, &error), error);
-        uint64_t *valid;
-        struct fx8_rotation *rotation;
-        const struct fx8_engine_block block =
-            cut_block(&task, 0, 70, &valid, &rotation);
+        must(fx8_power_open(&task.plan.bank, task.coefficients,
+                            fx8_operations_level(0), 2, &level, &error),
+             error);
         for (size_t i = 0; i < 3 * 70; i++) {
             float power[5];
             memset(power, GARBAGE, sizeof power);
-            must(cpu->measure_power(engine, &block, i % 3, i / 3, i % 2, power,
-                                    &error),
-                 error);
+            fx8_power_measure(
+                level, task.samples + i % 3 * task.row_stride + i / 3 * row,
+                i % 2, power);
             double complex x[5];
             const double norm = plain_spectrum(&task, i % 3, i / 3, x);
             for (size_t c = 0; c < 5; c++) {
@@ -471,9 +470,8 @@ static void power_of_single_spectra(void **state)
                             SPECTRUM_ERROR * norm * (2 * size + norm));
             }
         }
-        cpu->close(&engine);
-        free(valid);
-        free(rotation);
+        fx8_power_close(&level);
+        fx8_power_close(&level);
         clear_task(&task);
     }
 }
@@ -494,10 +492,6 @@ static void what_an_engine_refuses(void **state)
     struct fx8_rotation *rotation;
     const struct fx8_engine_block block =
         cut_block(&task, 0, 40, &valid, &rotation);
-    float power;
-    must_fail(cpu->measure_power(engine, &block, 0, 0, 0, &power, &error),
-              error, FX8_ERR_USAGE,
-              "engine: method none: has no levels to measure");
     struct fx8_cf32 x32[80] = {{0, 0}};
     must_fail(cpu->export_spectra(engine, NULL, x32, &error), error,
               FX8_ERR_USAGE,

@@ -318,12 +318,13 @@ static void plans_that_cannot_be_opened(void **state)
     struct fx8_plan plan = small_plan(2, 1, true, 4, 20);
     struct fx8_session *session = (void *)&plan;
     struct fx8_error error;
-    plan.backend = FX8_BACKEND_CUDA;
+    plan.device = "0,";
     must_fail(fx8_open(&plan, collect_dump, NULL, &session, &error), error,
-              FX8_ERR_UNSUPPORTED,
-              "correlator.backend: cuda: this build has no CUDA engine: "
-              "expected cpu or auto");
+              FX8_ERR_USAGE,
+              "correlator.device: 0,: expected auto, or up to 64 different "
+              "ordinals such as 0 or 0,1");
     assert_null(session);
+    plan.device = "auto";
     plan.backend = FX8_BACKEND_CPU;
     plan.kernel = "sse2";
     must_fail(

@@ -202,22 +202,3 @@ void fx8_cpu_channelize(struct fx8_engine *engine,
         fx8_parallel_for(plan->n_inputs, plan->n_threads, plan->pin_threads,
                          copy_item, &context);
 }
-
-void fx8_cpu_measure_power(struct fx8_engine *engine,
-                           const struct fx8_engine_block *block, size_t input,
-                           size_t spectrum, size_t thread, float *power)
-{
-    const struct fx8_filterbank *bank = &engine->plan.bank;
-    const size_t row = fx8_filterbank_row(bank);
-    float *data = engine->scratch + thread * engine->scratch_size;
-    engine->operations->fir(
-        1, bank->n_taps, row,
-        block->samples + input * block->row_stride + spectrum * row,
-        engine->coefficients, data, fx8_fft_stride(engine->fft_one));
-    fx8_fft_execute(engine->fft_one, data);
-    const struct fx8_cf32 *bins = (const struct fx8_cf32 *)(void *)data;
-    for (size_t channel = 0; channel < engine->n_channels; channel++) {
-        const struct fx8_cf32 x = bins[fx8_filterbank_bin(bank, channel)];
-        power[channel] = fmaf(x.re, x.re, x.im * x.im);
-    }
-}

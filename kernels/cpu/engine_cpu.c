@@ -127,19 +127,15 @@ static enum fx8_status allocate(struct fx8_engine *engine,
     return fx8_allocate_arrays(arrays, n_arrays, "the engine", error);
 }
 
-static enum fx8_status open_ffts(struct fx8_engine *engine,
+static enum fx8_status open_fft(struct fx8_engine *engine,
                                  struct fx8_error *error)
 {
     const struct fx8_engine_plan *plan = &engine->plan;
     const enum fx8_fft_kind kind =
         plan->bank.is_complex ? FX8_FFT_COMPLEX : FX8_FFT_REAL;
-    enum fx8_status status =
+    const enum fx8_status status =
         fx8_fft_open(kind, plan->bank.fft_length, engine->fft_batch,
                      plan->measure_fft, &engine->fft, error);
-    if (status != FX8_OK)
-        return status;
-    status = fx8_fft_open(kind, plan->bank.fft_length, 1, false,
-                          &engine->fft_one, error);
     if (status != FX8_OK)
         return status;
     engine->scratch_size =
@@ -155,7 +151,6 @@ static void cpu_close(struct fx8_engine **engine)
     if (e == NULL)
         return;
     fx8_fft_close(&e->fft);
-    fx8_fft_close(&e->fft_one);
     free(e->coefficients);
     free(e->gain);
     free(e->scratch);
@@ -189,7 +184,7 @@ static enum fx8_status cpu_open(const struct fx8_engine_plan *plan,
         goto fail;
     lay_out(e);
     snprintf(e->fft_name, sizeof e->fft_name, "none");
-    if (e->has_filterbank && (status = open_ffts(e, error)) != FX8_OK)
+    if (e->has_filterbank && (status = open_fft(e, error)) != FX8_OK)
         goto fail;
     if ((status = allocate(e, error)) != FX8_OK)
         goto fail;
@@ -223,6 +218,12 @@ static const struct fx8_operations *cpu_operations(
     return engine->operations;
 }
 
+static const char *cpu_device_name(const struct fx8_engine *engine)
+{
+    (void)engine;
+    return "";
+}
+
 static const char *cpu_kernel_name(const struct fx8_engine *engine)
 {
     return engine->operations->name;
@@ -231,19 +232,6 @@ static const char *cpu_kernel_name(const struct fx8_engine *engine)
 static const char *cpu_fft_plan_name(const struct fx8_engine *engine)
 {
     return engine->fft_name;
-}
-
-static enum fx8_status cpu_measure_power(struct fx8_engine *engine,
-                                         const struct fx8_engine_block *block,
-                                         size_t input, size_t spectrum,
-                                         size_t thread, float *power,
-                                         struct fx8_error *error)
-{
-    if (!engine->has_filterbank)
-        return fx8_fail(error, FX8_ERR_USAGE,
-                        "engine: method none: has no levels to measure");
-    fx8_cpu_measure_power(engine, block, input, spectrum, thread, power);
-    return FX8_OK;
 }
 
 static enum fx8_status cpu_set_gain(struct fx8_engine *engine, size_t input,
@@ -413,9 +401,9 @@ const struct fx8_engine_operations fx8_engine_cpu = {
     .block_spectra = cpu_block_spectra,
     .memory = cpu_memory,
     .operations = cpu_operations,
+    .device_name = cpu_device_name,
     .kernel_name = cpu_kernel_name,
     .fft_plan_name = cpu_fft_plan_name,
-    .measure_power = cpu_measure_power,
     .set_gain = cpu_set_gain,
     .push = cpu_push,
     .finish_dump = cpu_finish_dump,

@@ -27,7 +27,6 @@ struct fx8_engine {
     float *coefficients;      /* [n_taps][row] */
     float *gain;              /* [n_inputs][n_channels] */
     struct fx8_fft *fft;      /* the batch of the stream */
-    struct fx8_fft *fft_one;  /* a single spectrum, for the levels */
     size_t fft_batch;
     float *scratch; /* [n_threads][scratch_size], FIR and FFT */
     size_t scratch_size;
@@ -54,11 +53,6 @@ struct fx8_engine {
 /** FIR, FFT, rotate, quantise and turn of a block into x8 and x32. */
 void fx8_cpu_channelize(struct fx8_engine *engine,
                         const struct fx8_engine_block *block);
-
-/** |X|^2 of one spectrum; power: float [n_channels]. */
-void fx8_cpu_measure_power(struct fx8_engine *engine,
-                           const struct fx8_engine_block *block, size_t input,
-                           size_t spectrum, size_t thread, float *power);
 
 /** Correlate n_spectra of x8 and x32 into the accumulators. */
 void fx8_cpu_correlate(struct fx8_engine *engine, size_t n_spectra);

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * power.h -- |X|^2 of single spectra, for the level setting.  Whatever engine
+ * correlates, the levels are measured here, so that the gains do not depend on
+ * it.
+ */
+#ifndef FX8_KERNELS_CPU_POWER_H
+#define FX8_KERNELS_CPU_POWER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "config/status.h"
+#include "kernels/filterbank.h"
+#include "kernels/operations.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct fx8_power;
+
+/**
+ * fx8_power_open -- plan the transform of a single spectrum.
+ *
+ * Given:    bank, coefficients  as for an engine; coefficients are copied
+ *           operations          whose FIR is used; all give the same bits
+ *           n_threads           that may measure at the same time
+ * Status:   FX8_ERR_SYSTEM: memory
+ */
+enum fx8_status fx8_power_open(const struct fx8_filterbank *bank,
+                               const float *coefficients,
+                               const struct fx8_operations *operations,
+                               size_t n_threads, struct fx8_power **power,
+                               struct fx8_error *error);
+
+/**
+ * fx8_power_measure -- |X|^2 of one spectrum.
+ *
+ * Given:    samples  int8 [n_taps][row], the window of the spectrum
+ *           thread   below n_threads; calls that differ in it may overlap
+ * Returned: out      float [n_channels]
+ */
+void fx8_power_measure(const struct fx8_power *power, const int8_t *samples,
+                       size_t thread, float *out);
+
+/** Bytes that it has allocated for its arrays. */
+size_t fx8_power_memory(const struct fx8_power *power);
+
+/** Release and null the handle; a NULL handle is legal. */
+void fx8_power_close(struct fx8_power **power);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

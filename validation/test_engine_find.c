@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_engine_find.c -- which engine is opened, and the reasons in words when
+ * it is not CUDA's.  Plug-ins here are files that are none.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "kernels/engine_find.h"
+#include "validation/scratch.h"
+#include "validation/testing.h"
+
+static struct fx8_engine_plan small_plan(const char *kernel)
+{
+    return (struct fx8_engine_plan){
+        .bank = {.is_complex = true,
+                 .fft_length = 1,
+                 .n_taps = 1,
+                 .n_channels = 1},
+        .n_inputs = 2,
+        .spectra_per_dump = 10,
+        .precisions = FX8_ENGINE_INT8,
+        .kernel = kernel,
+        .n_threads = 1,
+    };
+}
+
+static void lists_of_devices(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"",     "all",        ",",  "0,",
+                                        "0,,1", "-1",         "x",  "0 1",
+                                        "1,1",  "2147483648", "+1", "0,1x"};
+    int devices[FX8_MAX_DEVICES];
+    size_t n = 9;
+    struct fx8_error error;
+    must(fx8_engine_devices("auto", devices, &n, &error), error);
+    assert_int_equal(n, 0);
+    must(fx8_engine_devices("7", devices, &n, &error), error);
+    assert_int_equal(n, 1);
+    assert_int_equal(devices[0], 7);
+    must(fx8_engine_devices("2,0,11", devices, &n, &error), error);
+    assert_int_equal(n, 3);
+    assert_int_equal(devices[0], 2);
+    assert_int_equal(devices[1], 0);
+    assert_int_equal(devices[2], 11);
+    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++)
+        assert_int_equal(fx8_engine_devices(wrong[k], devices, &n, &error),
+                         FX8_ERR_USAGE);
+    char many[512] = "0";
+    for (int k = 1; k < 65; k++)
+        snprintf(many + strlen(many), sizeof many - strlen(many), ",%d", k);
+    assert_int_equal(fx8_engine_devices(many, devices, &n, &error),
+                     FX8_ERR_USAGE);
+    *strrchr(many, ',') = '\0';
+    must(fx8_engine_devices(many, devices, &n, &error), error);
+    assert_int_equal(n, 64);
+}
+
+/* Auto takes the CPU, and says in `wanted` why; cuda fails with the same. */
+static void check_missing(const char *wanted)
+{
+    struct fx8_engine_plan plan = small_plan("auto");
+    struct fx8_engine_found found;
+    struct fx8_error error;
+    must_fail(fx8_engine_open(FX8_ENGINE_CUDA, &plan, &found, &error), error,
+              FX8_ERR_UNSUPPORTED, wanted);
+    must(fx8_engine_open(FX8_ENGINE_ANY, &plan, &found, &error), error);
+    assert_string_equal(found.operations->name, "cpu");
+    assert_string_equal(found.operations->device_name(found.engine), "");
+    assert_string_equal(found.reason, wanted);
+    found.operations->close(&found.engine);
+    plan.kernel = "dp4a";
+    must_fail(fx8_engine_open(FX8_ENGINE_ANY, &plan, &found, &error), error,
+              FX8_ERR_UNSUPPORTED, wanted);
+}
+
+static void plugins_that_are_none(void **state)
+{
+    (void)state;
+    char wanted[1200];
+    const char *path = scratch_path("fx8-cuda.so");
+    setenv(FX8_ENGINE_PLUGIN_VARIABLE, path, 1);
+    snprintf(wanted, sizeof wanted, "cuda: plug-in missing: there is no %s",
+             path);
+    check_missing(wanted);
+
+    scratch_text("fx8-cuda.so", "not a library\n");
+    snprintf(wanted, sizeof wanted,
+             "cuda: plug-in %s: cannot be loaded: %s: file too short", path,
+             path);
+    check_missing(wanted);
+
+    /* a library, of somebody else */
+    setenv(FX8_ENGINE_PLUGIN_VARIABLE, "/proc/self/exe", 1);
+    struct fx8_engine_plan plan = small_plan("auto");
+    struct fx8_engine_found found;
+    struct fx8_error error;
+    assert_int_equal(fx8_engine_open(FX8_ENGINE_CUDA, &plan, &found, &error),
+                     FX8_ERR_UNSUPPORTED);
+    assert_non_null(strstr(error.message, "cuda: plug-in /proc/self/exe: "));
+    unsetenv(FX8_ENGINE_PLUGIN_VARIABLE);
+}
+
+static void names_of_kernels(void **state)
+{
+    (void)state;
+    setenv(FX8_ENGINE_PLUGIN_VARIABLE, "/nowhere", 1);
+    struct fx8_engine_plan plan = small_plan("sse2");
+    struct fx8_engine_found found;
+    struct fx8_error error;
+    must_fail(fx8_engine_open(FX8_ENGINE_ANY, &plan, &found, &error), error,
+              FX8_ERR_USAGE,
+              "correlator.kernel: sse2: expected auto; reference, avx2 or "
+              "avx512 (cpu); dp4a, mma, wgmma or fp32 (cuda)");
+    must_fail(fx8_engine_open(FX8_ENGINE_CPU, &plan, &found, &error), error,
+              FX8_ERR_USAGE,
+              "correlator.kernel: sse2: expected auto, reference, avx2 or "
+              "avx512");
+    must_fail(fx8_engine_open(FX8_ENGINE_CUDA, &plan, &found, &error), error,
+              FX8_ERR_USAGE,
+              "correlator.kernel: sse2: expected auto, dp4a, mma, wgmma or "
+              "fp32");
+    plan.kernel = "mma";
+    assert_int_equal(fx8_engine_open(FX8_ENGINE_CPU, &plan, &found, &error),
+                     FX8_ERR_USAGE);
+    plan.kernel = "reference";
+    assert_int_equal(fx8_engine_open(FX8_ENGINE_CUDA, &plan, &found, &error),
+                     FX8_ERR_USAGE);
+    must(fx8_engine_open(FX8_ENGINE_ANY, &plan, &found, &error), error);
+    assert_string_equal(found.operations->name, "cpu");
+    assert_string_equal(found.operations->kernel_name(found.engine),
+                        "reference");
+    assert_string_equal(found.reason, "kernel reference is the CPU's");
+    found.operations->close(&found.engine);
+    plan.kernel = "auto";
+    must(fx8_engine_open(FX8_ENGINE_CPU, &plan, &found, &error), error);
+    assert_string_equal(found.reason, "asked for");
+    found.operations->close(&found.engine);
+    unsetenv(FX8_ENGINE_PLUGIN_VARIABLE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lists_of_devices),
+        cmocka_unit_test(plugins_that_are_none),
+        cmocka_unit_test(names_of_kernels),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
