@@ -59,17 +59,19 @@ void fx8_fisher_cells(const struct fx8_functions *functions,
                       const float *power, const float *n_products,
                       float *unbiased, float *z);
 
-/** Add one cell. */
-static inline void fx8_fisher_add(struct fx8_fisher_sums *sums,
+/** Add one cell, or one of weight 0 that changes nothing. */
+static inline void fx8_fisher_add(struct fx8_fisher_sums *sums, int is_averaged,
                                   float n_products, float unbiased, float z)
 {
-    const double m = (double)n_products;
+    const double m = is_averaged ? (double)n_products : 0.0;
+    const int is_cut = unbiased < FX8_LEAST_POWER;
+    const int is_clamped = unbiased > FX8_FISHER_MOST_POWER;
     sums->weight += m;
     sums->weighted_z += m * (double)z;
     sums->weighted_power += m * (double)unbiased;
-    sums->n_cells++;
-    sums->n_cut += unbiased < FX8_LEAST_POWER;
-    sums->n_clamped += unbiased > FX8_FISHER_MOST_POWER;
+    sums->n_cells += is_averaged;
+    sums->n_cut += is_averaged & is_cut;
+    sums->n_clamped += is_averaged & is_clamped;
 }
 
 /**

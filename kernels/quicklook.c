@@ -20,6 +20,9 @@ static const float ABOVE_ONE = 1.00001f;
 /* Bits of a half, sign aside, from which on it is infinite or NaN. */
 #define HALF_INFINITY 0x7c00u
 
+/* Polarisation products of a baseline. */
+#define MOST_PRODUCTS 4
+
 struct job {
     struct fx8_quicklook *quicklook;
     const struct fx8_visibilities *in;
@@ -146,47 +149,67 @@ static void process_input(void *context, size_t input, size_t thread)
 
 /* --- cells ------------------------------------------------------- */
 
-/* rho, 0 where there is none; which cells have one, and which are averaged. */
-static void find_rho(const struct fx8_quicklook *q,
-                     enum fx8_functions_mode mode,
-                     const struct fx8_visibilities *in,
-                     struct fx8_quicklook_tile *tile)
+/* Scales and least weights of the cells of a tile, from tables by input: the
+ * one step that goes product by product. */
+struct scales {
+    float a[FX8_QUICKLOOK_TILE], b[FX8_QUICKLOOK_TILE];
+    float least[FX8_QUICKLOOK_TILE]; /* products for an average */
+};
+
+static void find_tile_scales(const struct fx8_quicklook *q,
+                             enum fx8_functions_mode mode,
+                             const struct fx8_quicklook_tile *tile,
+                             struct scales *scales)
 {
     const size_t n_products = q->plan.n_products;
+    for (size_t p = 0; p < n_products; p++) {
+        const struct fx8_product *product =
+            &q->plan.products[tile->baseline * n_products + p];
+        const float least =
+            is_auto(product) ? INFINITY : FX8_FISHER_LEAST_PRODUCTS;
+        const float *scale = q->scale[mode] + tile->first_channel;
+        const float *a = scale + product->input_1 * q->plan.n_channels;
+        const float *b = scale + product->input_2 * q->plan.n_channels;
+        for (size_t channel = 0; channel < tile->n_channels; channel++) {
+            const size_t k = channel * n_products + p;
+            scales->a[k] = a[channel];
+            scales->b[k] = b[channel];
+            scales->least[k] = least;
+        }
+    }
+}
+
+/* rho, 0 where there is none; which cells have one, and which are averaged. */
+static void find_rho(const struct fx8_quicklook *q,
+                     const struct fx8_visibilities *in,
+                     const struct scales *scales,
+                     struct fx8_quicklook_tile *tile)
+{
     const float cell_products = (float)q->plan.products_per_cell;
     const size_t row =
         cell_index(&q->plan, tile->baseline, tile->first_channel);
     const float *v = in->visibilities + 2 * row;
-    for (size_t p = 0; p < n_products; p++) {
-        const struct fx8_product *product =
-            &q->plan.products[tile->baseline * n_products + p];
-        const int is_cross = !is_auto(product);
-        const float *scale_1 = q->scale[mode] + tile->first_channel +
-                               product->input_1 * q->plan.n_channels;
-        const float *scale_2 = q->scale[mode] + tile->first_channel +
-                               product->input_2 * q->plan.n_channels;
-        for (size_t channel = 0; channel < tile->n_channels; channel++) {
-            const size_t k = channel * n_products + p;
-            const float a = scale_1[channel], b = scale_2[channel];
-            const float weight = in->nsamples[row + k];
-            const float m = weight * cell_products;
-            /* numbers, not branches */
-            const int has_weight = weight > 0.0f;
-            const int has_a = a > 0.0f, has_b = b > 0.0f;
-            const int is_re = is_finite(v[2 * k]);
-            const int is_im = is_finite(v[2 * k + 1]);
-            const int is_good = has_weight & has_a & has_b & is_re & is_im;
-            const int is_kept = in->flags[row + k] == 0;
-            const int is_enough = m >= FX8_FISHER_LEAST_PRODUCTS;
-            const int is_averaged = is_good & is_cross & is_kept & is_enough;
-            const float re = fx8_coherence_part(v[2 * k], a, b);
-            const float im = fx8_coherence_part(v[2 * k + 1], a, b);
-            tile->re[k] = is_good ? re : 0.0f;
-            tile->im[k] = is_good ? im : 0.0f;
-            tile->n_products[k] = is_averaged ? m : 1.0f;
-            tile->is_good[k] = (uint8_t)is_good;
-            tile->is_averaged[k] = (uint8_t)is_averaged;
-        }
+    const float *nsamples = in->nsamples + row;
+    const uint8_t *flags = in->flags + row;
+    for (size_t k = 0; k < tile->n; k++) {
+        const float a = scales->a[k], b = scales->b[k];
+        const float m = nsamples[k] * cell_products;
+        /* numbers, not branches */
+        const int has_weight = nsamples[k] > 0.0f;
+        const int has_a = a > 0.0f, has_b = b > 0.0f;
+        const int is_re = is_finite(v[2 * k]);
+        const int is_im = is_finite(v[2 * k + 1]);
+        const int is_good = has_weight & has_a & has_b & is_re & is_im;
+        const int is_kept = flags[k] == 0;
+        const int is_enough = m >= scales->least[k];
+        const int is_averaged = is_good & is_kept & is_enough;
+        const float re = fx8_coherence_part(v[2 * k], a, b);
+        const float im = fx8_coherence_part(v[2 * k + 1], a, b);
+        tile->re[k] = is_good ? re : 0.0f;
+        tile->im[k] = is_good ? im : 0.0f;
+        tile->n_products[k] = is_averaged ? m : 1.0f;
+        tile->is_good[k] = is_good;
+        tile->is_averaged[k] = is_averaged;
     }
 }
 
@@ -216,7 +239,9 @@ void fx8_quicklook_evaluate(const struct fx8_quicklook *quicklook,
 {
     const struct fx8_functions *functions = &quicklook->plan.functions[mode];
     const size_t n = tile->n = tile->n_channels * quicklook->plan.n_products;
-    find_rho(quicklook, mode, visibilities, tile);
+    struct scales scales;
+    find_tile_scales(quicklook, mode, tile, &scales);
+    find_rho(quicklook, visibilities, &scales, tile);
     for (size_t k = 0; k < n; k++) {
         tile->rho[2 * k] = tile->re[k];
         tile->rho[2 * k + 1] = tile->im[k];
@@ -228,10 +253,9 @@ void fx8_quicklook_evaluate(const struct fx8_quicklook *quicklook,
                      tile->unbiased, tile->z);
 }
 
-static bool is_beyond_half(const uint16_t *half, size_t k)
+static bool is_beyond_half(uint16_t half)
 {
-    return (half[2 * k] & 0x7fffu) >= HALF_INFINITY ||
-           (half[2 * k + 1] & 0x7fffu) >= HALF_INFINITY;
+    return (half & 0x7fffu) >= HALF_INFINITY;
 }
 
 static void write_tile(const struct job *job,
@@ -265,6 +289,22 @@ static int64_t *reason_of(const struct job *job, size_t at,
     return &counts->no_power;
 }
 
+/* Whether nothing is: the common case, in loops of one type each. */
+static bool is_ordinary(const struct fx8_quicklook_tile *tile,
+                        const uint16_t *half)
+{
+    int32_t good = 1;
+    int above = 0;
+    uint16_t beyond = 0;
+    for (size_t k = 0; k < tile->n; k++)
+        good &= tile->is_good[k] & tile->is_averaged[k];
+    for (size_t k = 0; k < tile->n; k++)
+        above |= tile->power[k] > ABOVE_ONE;
+    for (size_t k = 0; k < 2 * tile->n; k++)
+        beyond |= is_beyond_half(half[k]);
+    return good && !above && !beyond;
+}
+
 /* Count what is out of the ordinary in a tile. */
 static void count_tile(const struct job *job,
                        const struct fx8_quicklook_tile *tile,
@@ -274,11 +314,7 @@ static void count_tile(const struct job *job,
     const size_t row = cell_index(plan, tile->baseline, tile->first_channel);
     const uint16_t *half = job->out->coherence + 2 * row;
     counts->n_cells += (int64_t)tile->n;
-    int odd = 0;
-    for (size_t k = 0; k < tile->n; k++)
-        odd |= !tile->is_good[k] | !tile->is_averaged[k] |
-               (tile->power[k] > ABOVE_ONE) | is_beyond_half(half, k);
-    if (odd == 0)
+    if (is_ordinary(tile, half))
         return;
     for (size_t k = 0; k < tile->n; k++) {
         const struct fx8_product *product =
@@ -291,26 +327,39 @@ static void count_tile(const struct job *job,
         }
         const bool is_cross = !is_auto(product);
         counts->above_one += is_cross && tile->power[k] > ABOVE_ONE;
-        counts->beyond_half += is_beyond_half(half, k);
+        counts->beyond_half +=
+            is_beyond_half(half[2 * k]) || is_beyond_half(half[2 * k + 1]);
         counts->fisher_few +=
             is_cross && !tile->is_averaged[k] && job->in->flags[row + k] == 0;
     }
+}
+
+/* Cells of all products, those that are not averaged with weight 0: what is
+ * added to a sum is the same, in the same order, and products stand side by
+ * side. */
+static inline void add_cells(struct fx8_fisher_sums *sums, size_t n_products,
+                             const struct fx8_quicklook_tile *tile)
+{
+    for (size_t channel = 0; channel < tile->n_channels; channel++)
+        for (size_t p = 0; p < n_products; p++) {
+            const size_t k = channel * n_products + p;
+            fx8_fisher_add(&sums[p], tile->is_averaged[k] != 0,
+                           tile->n_products[k], tile->unbiased[k], tile->z[k]);
+        }
 }
 
 static void add_to_average(const struct fx8_quicklook *q,
                            const struct fx8_quicklook_tile *tile)
 {
     const size_t n_products = q->plan.n_products;
-    for (size_t p = 0; p < n_products; p++) {
-        struct fx8_fisher_sums *stored =
-            &q->sums[tile->baseline * n_products + p];
-        struct fx8_fisher_sums sums = *stored; /* in registers */
-        for (size_t k = p; k < tile->n; k += n_products)
-            if (tile->is_averaged[k])
-                fx8_fisher_add(&sums, tile->n_products[k], tile->unbiased[k],
-                               tile->z[k]);
-        *stored = sums;
-    }
+    struct fx8_fisher_sums *stored = &q->sums[tile->baseline * n_products];
+    struct fx8_fisher_sums sums[MOST_PRODUCTS]; /* in registers */
+    memcpy(sums, stored, n_products * sizeof *sums);
+    if (n_products == 1)
+        add_cells(sums, 1, tile);
+    else
+        add_cells(sums, n_products, tile);
+    memcpy(stored, sums, n_products * sizeof *sums);
 }
 
 static void process_baseline(void *context, size_t baseline, size_t thread)
@@ -410,6 +459,10 @@ enum fx8_status fx8_quicklook_open(const struct fx8_quicklook_plan *plan,
                                    struct fx8_error *error)
 {
     *quicklook = NULL;
+    if (plan->n_products > MOST_PRODUCTS)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "quick-look: %zu products: expected at most 4",
+                        plan->n_products);
     void *memory;
     enum fx8_status status =
         fx8_allocate(1, sizeof **quicklook, "quick-look", &memory, error);

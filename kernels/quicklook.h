@@ -50,7 +50,8 @@ struct fx8_quicklook;
  * fx8_quicklook_open -- memory for tables and sums.
  *
  * Returned: quicklook  fx8_quicklook_close() releases it
- * Status:   FX8_ERR_SYSTEM: memory; FX8_ERR_USAGE: an input without an auto
+ * Status:   FX8_ERR_SYSTEM: memory; FX8_ERR_USAGE: an input without an auto,
+ *           more than 4 products
  */
 enum fx8_status fx8_quicklook_open(const struct fx8_quicklook_plan *plan,
                                    struct fx8_quicklook **quicklook,

@@ -24,8 +24,8 @@ struct fx8_quicklook_tile {
     float n_products[FX8_QUICKLOOK_TILE]; /**< M; 1 where not averaged */
     float unbiased[FX8_QUICKLOOK_TILE];
     float z[FX8_QUICKLOOK_TILE];
-    uint8_t is_good[FX8_QUICKLOOK_TILE];     /**< has a coherence */
-    uint8_t is_averaged[FX8_QUICKLOOK_TILE]; /**< goes into the average */
+    int32_t is_good[FX8_QUICKLOOK_TILE];     /**< has a coherence */
+    int32_t is_averaged[FX8_QUICKLOOK_TILE]; /**< goes into the average */
 };
 
 /** Fisher sums of both modes over the dumps that both have evaluated. */

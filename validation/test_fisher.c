@@ -106,7 +106,7 @@ static void run_trial(struct trials *t, struct generator *g)
     fx8_fisher_cells(ieee, FX8_FUNCTIONS_IEEE, t->n_cells, power, m, unbiased,
                      z);
     for (size_t k = 0; k < t->n_cells; k++)
-        fx8_fisher_add(&sums, m[k], unbiased[k], z[k]);
+        fx8_fisher_add(&sums, 1, m[k], unbiased[k], z[k]);
     fx8_fisher_average(&sums, ieee, 1.0, &average);
     t->n_limits += average.state == FX8_QUICKLOOK_LIMIT;
     t->n_covered += average.lower <= t->rho && t->rho <= average.upper;
@@ -187,7 +187,7 @@ static struct fx8_quicklook_average average_of(float power, float m, size_t n,
     for (size_t k = 0; k < n; k++) {
         fx8_fisher_cells(ieee, FX8_FUNCTIONS_IEEE, 1, &power, &m, &unbiased,
                          &z);
-        fx8_fisher_add(sums, m, unbiased, z);
+        fx8_fisher_add(sums, 1, m, unbiased, z);
     }
     struct fx8_quicklook_average average;
     fx8_fisher_average(sums, ieee, inflation, &average);

@@ -452,7 +452,7 @@ static void flagged_cells(void **state)
     clear_task(&task);
 }
 
-static void an_input_without_its_auto(void **state)
+static void plans_that_are_refused(void **state)
 {
     (void)state;
     struct task task = make_task(2, 1, 3, FX8_FUNCTIONS_IEEE);
@@ -464,6 +464,9 @@ static void an_input_without_its_auto(void **state)
               "quick-look: input 1: expected its product with itself among the "
               "baselines");
     assert_null(quicklook);
+    task.plan.n_products = 5;
+    must_fail(fx8_quicklook_open(&task.plan, &quicklook, &error), error,
+              FX8_ERR_USAGE, "quick-look: 5 products: expected at most 4");
     clear_task(&task);
 }
 
@@ -578,7 +581,7 @@ int main(void)
         cmocka_unit_test(random_visibilities_by_the_definitions),
         cmocka_unit_test(out_of_the_ordinary),
         cmocka_unit_test(flagged_cells),
-        cmocka_unit_test(an_input_without_its_auto),
+        cmocka_unit_test(plans_that_are_refused),
         cmocka_unit_test(fast_stays_within_its_bounds),
         cmocka_unit_test(many_baselines_are_sampled),
         cmocka_unit_test(ieee_compares_nothing),
