@@ -4,6 +4,7 @@
 # can be made.  Variables for the command line or config.mk (not tracked):
 #
 #   CC, CFLAGS, CPPFLAGS, LDFLAGS   as usual; CFLAGS come last and win
+#   CXX                             for kernels on the CPU; goes with CC
 #   BUILD=build                     where everything built goes
 #   SAN=address,undefined           sanitizers; give them a BUILD of their own
 #   V=1                             show whole commands
@@ -116,6 +117,19 @@ NVCC_REQUIRED := -std=c++17 -I. -DFX8_VERSION='"$(VERSION)"' --fmad=false \
 	-Xcompiler -ffp-contract=off,-fPIC,-pthread,-Wall,-Wextra
 NVCC_FLAGS ?= -O3
 
+# --- CUDA on the CPU: kernels and their host code as C++, without nvcc ----------
+# validation/cuda/README.md tells how; %.cpu.o is what becomes of a %.cu.
+
+ifeq ($(origin CXX),default)
+CXX := $(if $(findstring clang,$(CC)),clang++,g++)
+endif
+HARNESS_OBJECTS := $(patsubst %.cc,$(BUILD)/%.o,$(sort $(wildcard validation/cuda/*.cc)))
+HARNESS_TESTS := $(sort $(wildcard validation/cuda/test_*.cu))
+TEST_PROGRAMS += $(HARNESS_TESTS:validation/cuda/%.cu=$(BUILD)/%)
+HARNESS_REQUIRED := -std=c++17 -Ivalidation/cuda/include -DFX8_CUDA_ON_CPU \
+	$(filter-out -std=% -fvisibility=%,$(REQUIRED)) -Wall -Wextra -Wshadow
+HARNESS_QUIET := -Wno-unknown-pragmas $(if $(findstring clang,$(CXX)),-Wno-pass-failed)
+
 # --- build -------------------------------------------------------------------
 
 .PHONY: all
@@ -134,7 +148,7 @@ missing-dependencies:
 endif
 
 # The stamp changes when compiler or flags do, and rebuilds everything then.
-STAMP_TEXT := $(CC) $(REQUIRED) $(WARNINGS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS)
+STAMP_TEXT := $(CC) $(CXX) $(REQUIRED) $(WARNINGS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS)
 NVCC_STAMP_TEXT = $(HAVE_NVCC) $(NVCC_REQUIRED) $(GENCODE) $(NVCC_FLAGS)
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
@@ -159,6 +173,16 @@ $(BUILD)/%.cu.o: %.cu $(BUILD)/nvcc-flags
 	$(call say,NVCC,$<)$(NVCC) $(NVCC_REQUIRED) $(GENCODE) $(NVCC_FLAGS) \
 		-MMD -MP -MF $(@:.o=.d) -c $< -o $@
 
+$(BUILD)/%.o: %.cc $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,CXX,$<)$(CXX) $(HARNESS_REQUIRED) -Wpedantic -Wconversion \
+		$(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+
+$(BUILD)/%.cpu.o: %.cu $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,CXX,$<)$(CXX) $(HARNESS_REQUIRED) $(HARNESS_QUIET) \
+		$(CPPFLAGS) $(CFLAGS) -MMD -MP -x c++ -c $< -o $@
+
 $(BUILD)/fx8: $(LIBRARY_OBJECTS) $(PROGRAM_OBJECTS)
 	$(call say,LINK,$@)$(CC) $(LINK_FLAGS) $^ $(PC_LIBS) -ldl -lm $(LDFLAGS) -o $@
 
@@ -173,6 +197,10 @@ $(BUILD)/test_%: $(BUILD)/validation/test_%.o $(TESTED_OBJECTS)
 	$(call say,LINK,$@)$(CC) $(LINK_FLAGS) $^ $(PC_LIBS) $$($(PKG_CONFIG) --libs cmocka) \
 		-ldl -lm $(LDFLAGS) -o $@
 
+$(BUILD)/test_cuda_%: $(BUILD)/validation/cuda/test_cuda_%.cpu.o $(HARNESS_OBJECTS)
+	$(call say,LINK,$@)$(CXX) $(LINK_FLAGS) $^ $$($(PKG_CONFIG) --libs fftw3f) \
+		-lm $(LDFLAGS) -o $@
+
 $(BUILD)/test_numeric_errors: $(filter-out %/main.o,$(filter $(BUILD)/validation/%,$(NUMERICS_OBJECTS)))
 
 $(BUILD)/numerics: $(NUMERICS_OBJECTS)
@@ -182,10 +210,11 @@ $(BUILD)/numerics-gpu: $(NUMERICS_GPU_OBJECTS)
 	$(call say,LINK,$@)$(NVCC) $(GENCODE) $^ -o $@
 
 -include $(LIBRARY_OBJECTS:.o=.d) $(PROGRAM_OBJECTS:.o=.d) \
-	$(TEST_SOURCES:%.c=$(BUILD)/%.d) $(NUMERICS_OBJECTS:.o=.d) \
+	$(TEST_SOURCES:%.c=$(BUILD)/%.d) $(HARNESS_OBJECTS:.o=.d) \
+	$(HARNESS_TESTS:%.cu=$(BUILD)/%.cpu.d) $(NUMERICS_OBJECTS:.o=.d) \
 	$(NUMERICS_GPU_OBJECTS:.o=.d)
 
-.PRECIOUS: $(BUILD)/%.o
+.PRECIOUS: $(BUILD)/%.o $(BUILD)/%.cpu.o
 
 .PHONY: tests
 tests: $(TEST_PROGRAMS)
@@ -294,7 +323,7 @@ dist: ## a tar file of the sources as committed
 
 .PHONY: format
 format: ## let clang-format lay out every source
-	$(Q)clang-format -i $$(git ls-files '*.c' '*.h' '*.cu' '*.cuh')
+	$(Q)clang-format -i $$(git ls-files '*.c' '*.cc' '*.h' '*.cu' '*.cuh')
 
 .PHONY: clean
 clean: ## remove everything built

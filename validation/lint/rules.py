@@ -12,7 +12,7 @@ import sys
 
 BUILD = os.path.relpath(os.environ.get("FX8_BUILD", "build"))
 ROOMS = ("config", "kernels", "io", "correlator", "validation")
-C_SUFFIXES = (".c", ".h", ".cu", ".cuh")
+C_SUFFIXES = (".c", ".cc", ".h", ".cu", ".cuh")
 SOURCE_SUFFIXES = C_SUFFIXES + (".py", ".sh")
 SCRIPTS = ("Makefile", "validation/run", ".ci/run")
 MOST_LINES = 600
@@ -28,7 +28,7 @@ MAY_INCLUDE = {
 # System headers that only some files may include.
 KEPT_HEADERS = (
     (r"hdf5(_hl)?\.h|H5\w*\.h", ("io/", "validation/")),
-    (r"fftw3\.h", ("kernels/cpu/fft_fftw.c",)),
+    (r"fftw3\.h", ("kernels/cpu/fft_fftw.c", "validation/cuda/fft.cc")),
     (r"ini\.h", ("config/",)),
     (r"cuda\w*\.h|cufft\w*\.h|mma\.h", ("kernels/cuda/", "validation/")),
     (r"\w*intrin\.h", ("kernels/",)),
@@ -63,7 +63,11 @@ def read(path):
 
 SOURCES = list_sources()
 C_SOURCES = [path for path in SOURCES if path.endswith(C_SUFFIXES)]
-HEADERS = [path for path in C_SOURCES if path.endswith(".h")]
+# Headers of the CUDA-on-CPU harness are C++.
+HARNESS_HEADERS = [path for path in C_SOURCES if path.endswith(".h")
+                   and path.startswith("validation/cuda/")]
+HEADERS = [path for path in C_SOURCES if path.endswith(".h")
+           and path not in HARNESS_HEADERS]
 # Helpers of the test programs are C, which is all that includes them.
 SHARED_HEADERS = [path for path in HEADERS
                   if not path.startswith("validation/")]
@@ -146,12 +150,12 @@ def check_proof():
     """validation/README.md names every test, and only tests there are"""
     page = read("validation/README.md")
     tests = [path for path in SOURCES if re.search(
-        r"/test_\w+\.(c|py)$|/scenario/\w+\.py$", path)]
+        r"/test_\w+\.(c|cu|py)$|/scenario/\w+\.py$", path)]
     for path in tests:
         if f"{os.path.basename(path)}`" not in page:
             yield f"{path}: not in validation/README.md"
     names = {os.path.basename(path) for path in tests}
-    for name in sorted(set(re.findall(r"\btest_\w+\.(?:c|py)\b", page))):
+    for name in sorted(set(re.findall(r"\btest_\w+\.(?:c|cu|py)\b", page))):
         if name not in names:
             yield f"validation/README.md: there is no {name}"
 
@@ -163,12 +167,12 @@ def dependency_flags():
     return shlex.split(text) if good else []
 
 
-def check_headers(headers, compiler, language, standard):
+def check_headers(headers, compiler, language, standard, *more):
     """Every header compiles alone."""
     flags = ["-x", language, f"-std={standard}", "-I.", "-D_GNU_SOURCE",
              "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only",
              "-mavx2", "-mfma", "-mavx512f", "-mavx512bw", "-mavx512vl",
-             *dependency_flags()]
+             *dependency_flags(), *more]
     for path in headers:
         unit = f'#include "{path}"\ntypedef int fx8_unit;\n'
         good, text = run(compiler, *flags, "-", given=unit)
@@ -185,6 +189,22 @@ def check_headers_c():
 def check_headers_cpp():
     """every header compiles alone as C++17, for nvcc"""
     yield from check_headers(SHARED_HEADERS, "clang++", "c++", "c++17")
+
+
+def check_headers_harness():
+    """every header of the CUDA-on-CPU harness compiles alone as C++17"""
+    more = ("-Ivalidation/cuda/include", "-DFX8_CUDA_ON_CPU")
+    yield from check_headers(HARNESS_HEADERS, "g++", "c++", "c++17", *more)
+
+
+def check_device_words():
+    """kernels use no <<<>>>, texture or assembly but in the headers for it"""
+    word = re.compile(r"<<<|\basm\b|\btex[123]D|\bcudaTexture")
+    for path in C_SOURCES:
+        if path.startswith("kernels/cuda/") and os.path.basename(path) not in (
+                "launch.h", "ptx.h", "ptx_tensor.h"):
+            for number, match in matching_lines(path, word):
+                yield f"{path}:{number}: {match.group(0)}"
 
 
 def check_warnings(compiler):
@@ -244,7 +264,8 @@ def check_names():
 
 RULES = (check_rooms, check_kept_headers, check_pragmas, check_licence,
          check_layout, check_length, check_words, check_proof, check_headers_c,
-         check_headers_cpp, check_gcc, check_clang, check_exports, check_needs, check_names)
+         check_headers_cpp, check_headers_harness, check_device_words,
+         check_gcc, check_clang, check_exports, check_needs, check_names)
 
 
 def main():

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * checkers.h -- what the thread and address checkers are told about fibres;
+ * every function is empty where the checker is not compiled in.
+ */
+#ifndef FX8_VALIDATION_CUDA_CHECKERS_H
+#define FX8_VALIDATION_CUDA_CHECKERS_H
+
+#include <stddef.h>
+
+#if defined(__has_feature)
+#define FX8_HAS_FEATURE(name) __has_feature(name)
+#else
+#define FX8_HAS_FEATURE(name) 0
+#endif
+
+#if defined(__SANITIZE_THREAD__) || FX8_HAS_FEATURE(thread_sanitizer)
+#define FX8_THREAD_CHECKER 1
+#include <sanitizer/tsan_interface.h>
+/** A function whose own accesses the thread checker does not see. */
+#define FX8_UNSEEN __attribute__((no_sanitize("thread")))
+#else
+#define FX8_THREAD_CHECKER 0
+/** A function whose own accesses the thread checker does not see. */
+#define FX8_UNSEEN
+#endif
+
+#if defined(__SANITIZE_ADDRESS__) || FX8_HAS_FEATURE(address_sanitizer)
+#define FX8_ADDRESS_CHECKER 1
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#else
+#define FX8_ADDRESS_CHECKER 0
+#endif
+
+namespace harness
+{
+
+/** What came before is seen by whoever acquires `object` from now on. */
+inline void race_release(void *object)
+{
+#if FX8_THREAD_CHECKER
+    __tsan_release(object);
+#else
+    (void)object;
+#endif
+}
+
+/** Sees what was done before every release of `object`. */
+inline void race_acquire(void *object)
+{
+#if FX8_THREAD_CHECKER
+    __tsan_acquire(object);
+#else
+    (void)object;
+#endif
+}
+
+/** A flow of control of its own, for the thread checker. */
+inline void *race_flow_create()
+{
+#if FX8_THREAD_CHECKER
+    return __tsan_create_fiber(0);
+#else
+    return nullptr;
+#endif
+}
+
+/** The flow of control that runs. */
+inline void *race_flow_current()
+{
+#if FX8_THREAD_CHECKER
+    return __tsan_get_current_fiber();
+#else
+    return nullptr;
+#endif
+}
+
+/** What follows belongs to `flow`; that alone orders nothing.  Never a call:
+ *  it would begin in one flow and return in the other. */
+FX8_UNSEEN inline __attribute__((always_inline)) void race_flow_enter(
+    void *flow)
+{
+#if FX8_THREAD_CHECKER
+    __tsan_switch_to_fiber(flow, __tsan_switch_to_fiber_no_sync);
+#else
+    (void)flow;
+#endif
+}
+
+/** Ends a flow that will not be entered again. */
+inline void race_flow_destroy(void *flow)
+{
+#if FX8_THREAD_CHECKER
+    __tsan_destroy_fiber(flow);
+#else
+    (void)flow;
+#endif
+}
+
+/** Touching [address, address + size) is an error from now on. */
+inline void address_forbid(const void *address, size_t size)
+{
+#if FX8_ADDRESS_CHECKER
+    __asan_poison_memory_region(address, size);
+#else
+    (void)address;
+    (void)size;
+#endif
+}
+
+/** Touching [address, address + size) is allowed again. */
+inline void address_allow(const void *address, size_t size)
+{
+#if FX8_ADDRESS_CHECKER
+    __asan_unpoison_memory_region(address, size);
+#else
+    (void)address;
+    (void)size;
+#endif
+}
+
+} // namespace harness
+
+#endif

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * device.h -- what CUDA C++ offers to a kernel, in plain C++: the words of the
+ * language, barriers, warp functions, atomics and arithmetic intrinsics.
+ *
+ * Notes: 1) a shared variable is static and belongs to the thread of the
+ *           system that runs the block; it must be of a type that needs no
+ *           construction, as CUDA demands too
+ *        2) functions with a fixed rounding need -ffp-contract=off
+ *        3) approximate functions are the C library's: their errors are not
+ *           the device's
+ * Source: CUDA C++ Programming Guide, "C++ Language Extensions"; CUDA Math API
+ */
+#ifndef FX8_VALIDATION_CUDA_DEVICE_H
+#define FX8_VALIDATION_CUDA_DEVICE_H
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "validation/cuda/block.h"
+
+#define __global__
+#define __device__
+#define __host__
+#define __shared__      static thread_local
+#define __forceinline__ inline __attribute__((always_inline))
+#define __launch_bounds__(...)
+#define __align__(n) __attribute__((aligned(n)))
+
+/** Where the caller of a device function is, in messages. */
+#define FX8_HERE                                                               \
+    const char *file = __builtin_FILE(), int line = __builtin_LINE()
+
+/* --- barriers ----------------------------------------------------------------
+ */
+
+inline void __syncthreads(FX8_HERE)
+{
+    harness::Block::current().sync_all({file, line});
+}
+
+inline void __syncwarp(unsigned mask = 0xffffffff, FX8_HERE)
+{
+    harness::Block::current().meet("__syncwarp", mask, nullptr, nullptr, 0,
+                                   nullptr, 0, {file, line});
+}
+
+/** Lets others run: a loop that waits for another thread needs it. */
+inline void __nanosleep(unsigned)
+{
+    harness::Block::current().give_way();
+}
+
+namespace harness
+{
+void fence_everywhere();
+}
+
+inline void __threadfence()
+{
+    harness::fence_everywhere();
+}
+
+inline void __threadfence_block()
+{
+    harness::fence_everywhere();
+}
+
+/* --- warp functions
+ * ------------------------------------------------------------ */
+
+namespace harness
+{
+
+/** A value of 4 or 8 bytes that a lane shows, and the lane that it reads. */
+struct Shown {
+    uint32_t words[2];
+    uint32_t source;
+};
+
+/** Every lane gets what its source shows. */
+void meet_shuffle(Mailbox &box, uint32_t lanes);
+
+/** Every lane gets the bits that the lanes show. */
+void meet_ballot(Mailbox &box, uint32_t lanes);
+
+template <class T>
+T shuffle(const char *what, unsigned mask, T value, uint32_t source, Site site)
+{
+    static_assert(sizeof value == 4 || sizeof value == 8,
+                  "a shuffle moves 4 or 8 bytes");
+    Shown shown = {{0, 0}, source};
+    memcpy(shown.words, &value, sizeof value);
+    Block::current().meet(what, mask, meet_shuffle, &shown, sizeof shown,
+                          &value, sizeof value, site);
+    return value;
+}
+
+/** The lane itself where the source would be outside of its segment. */
+inline uint32_t lane_within(int source, int width)
+{
+    const int lane = static_cast<int>(Block::current().fibre().lane);
+    const int low = lane & ~(width - 1);
+    const bool inside = source >= low && source < low + width;
+    return static_cast<uint32_t>(inside ? source : lane);
+}
+
+inline int lane_index()
+{
+    return static_cast<int>(Block::current().fibre().lane);
+}
+
+} // namespace harness
+
+template <class T>
+T __shfl_sync(unsigned mask, T value, int source, int width = 32, FX8_HERE)
+{
+    const int low = harness::lane_index() & ~(width - 1);
+    return harness::shuffle("__shfl_sync", mask, value,
+                            static_cast<uint32_t>(low + (source & (width - 1))),
+                            {file, line});
+}
+
+template <class T>
+T __shfl_up_sync(unsigned mask, T value, unsigned by, int width = 32, FX8_HERE)
+{
+    const int source = harness::lane_index() - static_cast<int>(by);
+    return harness::shuffle("__shfl_up_sync", mask, value,
+                            harness::lane_within(source, width), {file, line});
+}
+
+template <class T>
+T __shfl_down_sync(unsigned mask, T value, unsigned by, int width = 32,
+                   FX8_HERE)
+{
+    const int source = harness::lane_index() + static_cast<int>(by);
+    return harness::shuffle("__shfl_down_sync", mask, value,
+                            harness::lane_within(source, width), {file, line});
+}
+
+template <class T>
+T __shfl_xor_sync(unsigned mask, T value, int by, int width = 32, FX8_HERE)
+{
+    /* A lane may read a segment below its own, never one above. */
+    const int lane = harness::lane_index();
+    const int source = lane ^ by;
+    const bool above = source >= (lane & ~(width - 1)) + width;
+    return harness::shuffle("__shfl_xor_sync", mask, value,
+                            static_cast<uint32_t>(above ? lane : source),
+                            {file, line});
+}
+
+inline unsigned __ballot_sync(unsigned mask, int predicate, FX8_HERE)
+{
+    const uint32_t shown = predicate != 0;
+    uint32_t bits = 0;
+    harness::Block::current().meet("__ballot_sync", mask, harness::meet_ballot,
+                                   &shown, sizeof shown, &bits, sizeof bits,
+                                   {file, line});
+    return bits;
+}
+
+inline int __any_sync(unsigned mask, int predicate, FX8_HERE)
+{
+    return __ballot_sync(mask, predicate, file, line) != 0;
+}
+
+inline int __all_sync(unsigned mask, int predicate, FX8_HERE)
+{
+    return __ballot_sync(mask, !predicate, file, line) == 0;
+}
+
+/* --- atomics: relaxed, as on the device
+ * ------------------------------------------ */
+
+/** The old value; `combine` of it and the operand takes its place. */
+#define FX8_ATOMIC(name, combine)                                              \
+    template <class T, class U> T name(T *address, U operand)                  \
+    {                                                                          \
+        const T value = static_cast<T>(operand);                               \
+        T old;                                                                 \
+        __atomic_load(address, &old, __ATOMIC_RELAXED);                        \
+        for (;;) {                                                             \
+            T wanted = static_cast<T>(combine);                                \
+            if (__atomic_compare_exchange(address, &old, &wanted, false,       \
+                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED)) \
+                return old;                                                    \
+        }                                                                      \
+    }
+
+FX8_ATOMIC(atomicAdd, old + value)
+FX8_ATOMIC(atomicSub, old - value)
+FX8_ATOMIC(atomicMin, value < old ? value : old)
+FX8_ATOMIC(atomicMax, value > old ? value : old)
+FX8_ATOMIC(atomicAnd, old &value)
+FX8_ATOMIC(atomicOr, old | value)
+FX8_ATOMIC(atomicXor, old ^ value)
+FX8_ATOMIC(atomicExch, value)
+FX8_ATOMIC(atomicInc, old >= value ? 0 : old + 1)
+
+#undef FX8_ATOMIC
+
+template <class T> T atomicCAS(T *address, T expected, T wanted)
+{
+    __atomic_compare_exchange(address, &expected, &wanted, false,
+                              __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    return expected;
+}
+
+/* --- loads and stores with a hint
+ * ---------------------------------------------------- */
+
+template <class T> T __ldg(const T *address)
+{
+    return *address;
+}
+template <class T> T __ldcg(const T *address)
+{
+    return *address;
+}
+template <class T> T __ldcs(const T *address)
+{
+    return *address;
+}
+template <class T> void __stcg(T *address, T value)
+{
+    *address = value;
+}
+template <class T> void __stcs(T *address, T value)
+{
+    *address = value;
+}
+
+#include "validation/cuda/arithmetic.h"
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* device_array.h -- arrays on the device for tests, calls that must succeed,
+ * and the settings with which a case is repeated. */
+#ifndef FX8_VALIDATION_CUDA_DEVICE_ARRAY_H
+#define FX8_VALIDATION_CUDA_DEVICE_ARRAY_H
+
+#include <cuda_runtime.h>
+
+#include <functional>
+#include <vector>
+
+#include "validation/cuda/settings.h"
+#include "validation/cuda/tap.h"
+
+/** A runtime call that must succeed. */
+#define MUST(call) CHECK((call) == cudaSuccess)
+
+/** Elements on the current device, freed with the object. */
+template <class T> class DeviceArray
+{
+  public:
+    explicit DeviceArray(size_t count) : count_(count), data_(nullptr)
+    {
+        MUST(cudaMalloc(&data_, count * sizeof(T)));
+    }
+    explicit DeviceArray(const std::vector<T> &from) : DeviceArray(from.size())
+    {
+        MUST(cudaMemcpy(data_, from.data(), count_ * sizeof(T),
+                        cudaMemcpyHostToDevice));
+    }
+    ~DeviceArray()
+    {
+        MUST(cudaFree(data_));
+    }
+    DeviceArray(const DeviceArray &) = delete;
+    DeviceArray &operator=(const DeviceArray &) = delete;
+
+    T *data()
+    {
+        return data_;
+    }
+
+    /** The elements on the host, after all work queued so far. */
+    std::vector<T> read() const
+    {
+        std::vector<T> result(count_);
+        MUST(cudaDeviceSynchronize());
+        MUST(cudaMemcpy(result.data(), data_, count_ * sizeof(T),
+                        cudaMemcpyDeviceToHost));
+        return result;
+    }
+
+  private:
+    size_t count_;
+    T *data_;
+};
+
+/** `work` with fibres forward, backward and in two random orders. */
+inline void in_every_order(const std::function<void()> &work)
+{
+    const harness::Order before = harness::settings().fibres;
+    for (const harness::Order &order :
+         {harness::Order{harness::Order::FIRST, 0},
+          harness::Order{harness::Order::LAST, 0},
+          harness::Order{harness::Order::RANDOM, 1},
+          harness::Order{harness::Order::RANDOM, 20}}) {
+        harness::settings().fibres = order;
+        work();
+    }
+    harness::settings().fibres = before;
+}
+
+#endif

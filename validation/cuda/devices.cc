@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* devices.cc -- see runtime.h: what a device is, and launches. */
+#include <stdio.h>
+#include <string.h>
+
+#include "validation/cuda/machine.h"
+
+namespace harness
+{
+
+static thread_local int chosen_device = 0;
+
+int current_device()
+{
+    return chosen_device < static_cast<int>(machine().devices.size())
+               ? chosen_device
+               : 0;
+}
+
+/* What differs between architectures that a host asks for: kibibytes of
+ * shared memory of a multiprocessor; threads that fit one. */
+static const struct {
+    int architecture;
+    int shared_kib, n_threads;
+} ARCHITECTURES[] = {{61, 96, 2048},  {70, 96, 2048},   {75, 64, 1024},
+                     {80, 164, 2048}, {86, 100, 1536},  {89, 100, 1536},
+                     {90, 228, 2048}, {100, 228, 2048}, {120, 100, 1536}};
+
+static const int DEFAULT_SHARED_BYTES = 48 * 1024;
+
+/* The one of the settings, else the last before it. */
+static size_t architecture_index()
+{
+    size_t found = 0;
+    for (size_t k = 0; k < sizeof ARCHITECTURES / sizeof *ARCHITECTURES; ++k)
+        if (ARCHITECTURES[k].architecture <= settings().architecture)
+            found = k;
+    return found;
+}
+
+/* A block may have all but 1 KiB of a multiprocessor's; before sm_70, 48. */
+static int shared_limit()
+{
+    if (settings().architecture < 70)
+        return DEFAULT_SHARED_BYTES;
+    const int reserved = settings().architecture < 80 ? 0 : 1;
+    return (ARCHITECTURES[architecture_index()].shared_kib - reserved) * 1024;
+}
+
+static void describe(cudaDeviceProp *to, int device)
+{
+    const int architecture = settings().architecture;
+    memset(to, 0, sizeof *to);
+    snprintf(to->name, sizeof to->name, "pretend device %d", device);
+    to->uuid.bytes[0] = static_cast<char>(device);
+    to->totalGlobalMem = settings().memory_bytes;
+    to->sharedMemPerBlock = static_cast<size_t>(DEFAULT_SHARED_BYTES);
+    to->sharedMemPerBlockOptin = static_cast<size_t>(shared_limit());
+    to->sharedMemPerMultiprocessor =
+        static_cast<size_t>(ARCHITECTURES[architecture_index()].shared_kib) *
+        1024;
+    to->reservedSharedMemPerBlock = architecture < 80 ? 0 : 1024;
+    to->regsPerBlock = to->regsPerMultiprocessor = 65536;
+    to->warpSize = static_cast<int>(LANES);
+    to->memPitch = 0x7fffffff;
+    to->maxThreadsPerBlock = static_cast<int>(MOST_THREADS);
+    to->maxThreadsDim[0] = to->maxThreadsDim[1] = 1024;
+    to->maxThreadsDim[2] = 64;
+    to->maxGridSize[0] = 0x7fffffff;
+    to->maxGridSize[1] = to->maxGridSize[2] = 65535;
+    to->totalConstMem = 65536;
+    to->major = architecture / 10;
+    to->minor = architecture % 10;
+    to->textureAlignment = 512;
+    to->multiProcessorCount = 4;
+    to->canMapHostMemory = to->concurrentKernels = to->unifiedAddressing = 1;
+    to->pciBusID = device + 1;
+    to->asyncEngineCount = 2;
+    to->memoryBusWidth = 64;
+    to->l2CacheSize = 1 << 20;
+    to->maxThreadsPerMultiProcessor =
+        ARCHITECTURES[architecture_index()].n_threads;
+    to->maxBlocksPerMultiProcessor = 16;
+}
+
+static bool is_device(int device)
+{
+    return device >= 0 && device < static_cast<int>(machine().devices.size());
+}
+
+/* --- launches
+ * ---------------------------------------------------------------------- */
+
+static int shared_limit_of(const void *kernel)
+{
+    const auto found = machine().shared_limits.find(kernel);
+    return found == machine().shared_limits.end() ? DEFAULT_SHARED_BYTES
+                                                  : found->second;
+}
+
+static cudaError_t check_shape(const Call &call)
+{
+    const dim3 grid = call.grid, block = call.block;
+    const size_t n_threads = size_t(block.x) * block.y * block.z;
+    if (n_threads == 0 || n_threads > MOST_THREADS || block.x > 1024 ||
+        block.y > 1024 || block.z > 64 || grid.x == 0 || grid.y == 0 ||
+        grid.z == 0 || grid.x > 0x7fffffff || grid.y > 65535 || grid.z > 65535)
+        return cudaErrorInvalidConfiguration;
+    if (call.shared_bytes > static_cast<size_t>(shared_limit_of(call.kernel)))
+        return cudaErrorInvalidValue;
+    return cudaSuccess;
+}
+
+/* An argument that is a pointer names memory of this device, or pinned. */
+static void check_pointers(const Call &call)
+{
+    for (int k = 0; k < call.n_pointers; ++k) {
+        uintptr_t base = 0;
+        if (call.pointers[k] == nullptr)
+            continue;
+        const Allocation *found = find_memory(call.pointers[k], &base);
+        if (found == nullptr)
+            fault("kernel %s: argument %p is neither memory of a device nor "
+                  "pinned",
+                  call.name, call.pointers[k]);
+        if (found->device != HOST && found->device != current_device())
+            fault("kernel %s: argument %p is memory of device %d, the launch "
+                  "is on device %d",
+                  call.name, call.pointers[k], found->device, current_device());
+    }
+}
+
+void launch_call(const Call &call)
+{
+    const Entry entry(call.name);
+    if (entry.error != cudaSuccess)
+        return;
+    CUstream_st *const stream = find_stream(call.stream);
+    cudaError_t error = cudaSuccess;
+    if (machine().devices.empty())
+        error = cudaErrorNoDevice;
+    else if (stream == nullptr || stream->device != current_device())
+        error = cudaErrorInvalidResourceHandle;
+    else
+        error = check_shape(call);
+    if (error != cudaSuccess) {
+        failed(error);
+        return;
+    }
+    check_pointers(call);
+    const Launch launch = {call.name,         call.grid, call.block,
+                           call.shared_bytes, nullptr,   nullptr};
+    queue_work(stream, [launch, run = call.run] { run(launch); });
+}
+
+} // namespace harness
+
+using harness::Entry;
+using harness::failed;
+using harness::machine;
+using harness::settings;
+
+cudaError_t cudaGetDeviceCount(int *count)
+{
+    const Entry entry("cudaGetDeviceCount");
+    if (entry.error != cudaSuccess)
+        return entry.error; /* *count stays as it was, as without a driver */
+    *count = static_cast<int>(machine().devices.size());
+    return *count == 0 ? failed(cudaErrorNoDevice) : cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int device)
+{
+    const Entry entry("cudaSetDevice");
+    if (entry.error != cudaSuccess)
+        return entry.error;
+    if (!harness::is_device(device))
+        return failed(cudaErrorInvalidDevice);
+    harness::chosen_device = device;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDevice(int *device)
+{
+    const Entry entry("cudaGetDevice");
+    if (entry.error != cudaSuccess)
+        return entry.error;
+    *device = harness::current_device();
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device)
+{
+    const Entry entry("cudaGetDeviceProperties");
+    if (entry.error != cudaSuccess)
+        return entry.error;
+    if (!harness::is_device(device))
+        return failed(cudaErrorInvalidDevice);
+    harness::describe(properties, device);
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute,
+                                   int device)
+{
+    const Entry entry("cudaDeviceGetAttribute");
+    if (entry.error != cudaSuccess)
+        return entry.error;
+    if (!harness::is_device(device))
+        return failed(cudaErrorInvalidDevice);
+    cudaDeviceProp all;
+    harness::describe(&all, device);
+    const struct {
+        cudaDeviceAttr attribute;
+        int value;
+    } values[] = {
+        {cudaDevAttrMaxThreadsPerBlock, all.maxThreadsPerBlock},
+        {cudaDevAttrMaxSharedMemoryPerBlock,
+         static_cast<int>(all.sharedMemPerBlock)},
+        {cudaDevAttrWarpSize, all.warpSize},
+        {cudaDevAttrClockRate, 1000000},
+        {cudaDevAttrMultiProcessorCount, all.multiProcessorCount},
+        {cudaDevAttrMemoryClockRate, 1000000},
+        {cudaDevAttrGlobalMemoryBusWidth, all.memoryBusWidth},
+        {cudaDevAttrL2CacheSize, all.l2CacheSize},
+        {cudaDevAttrMaxThreadsPerMultiProcessor,
+         all.maxThreadsPerMultiProcessor},
+        {cudaDevAttrComputeCapabilityMajor, all.major},
+        {cudaDevAttrComputeCapabilityMinor, all.minor},
+        {cudaDevAttrMaxSharedMemoryPerMultiprocessor,
+         static_cast<int>(all.sharedMemPerMultiprocessor)},
+        {cudaDevAttrMaxSharedMemoryPerBlockOptin,
+         static_cast<int>(all.sharedMemPerBlockOptin)},
+    };
+    for (const auto &each : values)
+        if (each.attribute == attribute) {
+            *value = each.value;
+            return cudaSuccess;
+        }
+    return failed(cudaErrorInvalidValue);
+}
+
+cudaError_t cudaDeviceSynchronize()
+{
+    const Entry entry("cudaDeviceSynchronize");
+    if (entry.error != cudaSuccess)
+        return entry.error;
+    if (machine().devices.empty())
+        return failed(cudaErrorNoDevice);
+    harness::finish_device(harness::current_device());
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
+{
+    const Entry entry("cudaMemGetInfo");
+    if (entry.error != cudaSuccess)
+        return entry.error;
+    if (machine().devices.empty())
+        return failed(cudaErrorNoDevice);
+    const size_t device = static_cast<size_t>(harness::current_device());
+    *total_bytes = settings().memory_bytes;
+    *free_bytes = *total_bytes - machine().devices[device].used_bytes;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDriverGetVersion(int *version)
+{
+    const Entry entry("cudaDriverGetVersion");
+    if (entry.error != cudaSuccess)
+        return entry.error;
+    *version = CUDART_VERSION;
+    return cudaSuccess;
+}
+
+cudaError_t cudaRuntimeGetVersion(int *version)
+{
+    const Entry entry("cudaRuntimeGetVersion");
+    if (entry.error != cudaSuccess)
+        return entry.error;
+    *version = CUDART_VERSION;
+    return cudaSuccess;
+}
+
+cudaError_t cudaFuncSetAttribute(const void *kernel,
+                                 cudaFuncAttribute attribute, int value)
+{
+    const Entry entry("cudaFuncSetAttribute");
+    if (entry.error != cudaSuccess)
+        return entry.error;
+    if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout)
+        return cudaSuccess;
+    if (value < 0 || value > harness::shared_limit())
+        return failed(cudaErrorInvalidValue);
+    machine().shared_limits[kernel] = value;
+    return cudaSuccess;
+}
+
+/* Only the compiler for the device knows the true numbers. */
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes,
+                                  const void *kernel)
+{
+    const Entry entry("cudaFuncGetAttributes");
+    if (entry.error != cudaSuccess)
+        return entry.error;
+    memset(attributes, 0, sizeof *attributes);
+    attributes->maxThreadsPerBlock = static_cast<int>(harness::MOST_THREADS);
+    attributes->numRegs = 64;
+    attributes->ptxVersion = attributes->binaryVersion =
+        settings().architecture;
+    attributes->maxDynamicSharedSizeBytes = harness::shared_limit_of(kernel);
+    return cudaSuccess;
+}
+
+/* By threads and dynamic shared memory alone. */
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *n_blocks,
+                                                          const void *kernel,
+                                                          int block_threads,
+                                                          size_t shared_bytes)
+{
+    const Entry entry("cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+    if (entry.error != cudaSuccess)
+        return entry.error;
+    if (block_threads <= 0)
+        return failed(cudaErrorInvalidValue);
+    cudaDeviceProp all;
+    harness::describe(&all, harness::current_device());
+    int n = all.maxThreadsPerMultiProcessor / block_threads;
+    if (n > all.maxBlocksPerMultiProcessor)
+        n = all.maxBlocksPerMultiProcessor;
+    const int room =
+        static_cast<int>(all.sharedMemPerMultiprocessor /
+                         (shared_bytes + all.reservedSharedMemPerBlock + 1));
+    if (shared_bytes > static_cast<size_t>(harness::shared_limit_of(kernel)))
+        n = 0;
+    *n_blocks = room < n ? room : n;
+    return cudaSuccess;
+}

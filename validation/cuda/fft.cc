@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* fft.cc -- see include/cufft.h. */
+#include <cufft.h>
+#include <fftw3.h>
+#include <string.h>
+
+#include "validation/cuda/machine.h"
+
+namespace harness
+{
+
+/** One side of a transform of rank one: where element e of batch b lies. */
+struct Side {
+    int embed, stride, distance;
+};
+
+/** A plan; FFTW's are made when it is known where and which way it goes. */
+struct Plan {
+    int device;
+    bool is_made;
+    cufftType type;
+    int n, batch;
+    Side in, out;
+    bool is_automatic;
+    size_t bytes; /* of the work area */
+    void *own_area, *area;
+    cudaStream_t stream;
+};
+
+static std::map<cufftHandle, Plan> plans;
+static cufftHandle n_created;
+
+static Plan *find_plan(cufftHandle handle)
+{
+    const auto found = plans.find(handle);
+    return found == plans.end() ? nullptr : &found->second;
+}
+
+/* A way in that fails as cuFFT's calls do. */
+static cufftResult result_of(const Entry &entry)
+{
+    return entry.error == cudaSuccess ? CUFFT_SUCCESS : CUFFT_INTERNAL_ERROR;
+}
+
+static cufftResult make(Plan *plan, size_t *bytes)
+{
+    if (plan->n <= 0 || plan->batch <= 0)
+        return CUFFT_INVALID_SIZE;
+    if (plan->type != CUFFT_C2C && plan->type != CUFFT_R2C &&
+        plan->type != CUFFT_C2R)
+        return CUFFT_INVALID_TYPE;
+    plan->bytes = size_t(plan->n) * size_t(plan->batch) * sizeof(float2);
+    if (plan->is_automatic) {
+        plan->own_area = device_allocate(plan->device, plan->bytes);
+        if (plan->own_area == nullptr)
+            return CUFFT_ALLOC_FAILED;
+        plan->area = plan->own_area;
+    }
+    plan->is_made = true;
+    if (bytes != nullptr)
+        *bytes = plan->bytes;
+    return CUFFT_SUCCESS;
+}
+
+/* Number of elements from the first to the last that a side touches. */
+static size_t extent(const Plan &plan, const Side &side, int n)
+{
+    return size_t(plan.batch - 1) * size_t(side.distance) +
+           size_t(n - 1) * size_t(side.stride) + 1;
+}
+
+/* One transform at a time, all by the same plan: its bits do not depend on the
+ * others in the batch. */
+static fftwf_plan plan_fftw(const Plan &plan, void *in, void *out, int sign)
+{
+    const unsigned flags = FFTW_ESTIMATE | FFTW_UNALIGNED;
+    const int n = plan.n;
+    const Side i = plan.in, o = plan.out;
+    fftwf_complex *const cin = static_cast<fftwf_complex *>(in);
+    fftwf_complex *const cout = static_cast<fftwf_complex *>(out);
+    float *const rin = static_cast<float *>(in);
+    float *const rout = static_cast<float *>(out);
+    switch (plan.type) {
+    case CUFFT_C2C:
+        return fftwf_plan_many_dft(1, &n, 1, cin, &i.embed, i.stride, 0, cout,
+                                   &o.embed, o.stride, 0, sign, flags);
+    case CUFFT_R2C:
+        return fftwf_plan_many_dft_r2c(1, &n, 1, rin, &i.embed, i.stride, 0,
+                                       cout, &o.embed, o.stride, 0,
+                                       flags | FFTW_PRESERVE_INPUT);
+    case CUFFT_C2R:
+        return fftwf_plan_many_dft_c2r(1, &n, 1, cin, &i.embed, i.stride, 0,
+                                       rout, &o.embed, o.stride, 0, flags);
+    }
+    return nullptr;
+}
+
+static void run_one(const Plan &plan, fftwf_plan fftw, void *in, void *out,
+                    int batch)
+{
+    const ptrdiff_t i = ptrdiff_t(batch) * plan.in.distance;
+    const ptrdiff_t o = ptrdiff_t(batch) * plan.out.distance;
+    fftwf_complex *const cin = static_cast<fftwf_complex *>(in);
+    fftwf_complex *const cout = static_cast<fftwf_complex *>(out);
+    float *const rin = static_cast<float *>(in);
+    float *const rout = static_cast<float *>(out);
+    if (plan.type == CUFFT_C2C)
+        fftwf_execute_dft(fftw, cin + i, cout + o);
+    else if (plan.type == CUFFT_R2C)
+        fftwf_execute_dft_r2c(fftw, rin + i, cout + o);
+    else
+        fftwf_execute_dft_c2r(fftw, cin + i, rout + o);
+}
+
+static void run(const Plan &plan, void *in, void *out, int sign)
+{
+    memset(plan.area, 0xa5, plan.bytes);
+    const fftwf_plan fftw = plan_fftw(plan, in, out, sign);
+    if (fftw == nullptr)
+        fault("cuFFT: FFTW has no plan for this layout");
+    for (int batch = 0; batch < plan.batch; ++batch)
+        run_one(plan, fftw, in, out, batch);
+    fftwf_destroy_plan(fftw);
+}
+
+static cufftResult execute(const char *name, cufftHandle handle, cufftType type,
+                           void *in, void *out, int sign)
+{
+    const Entry entry(name);
+    if (entry.error != cudaSuccess)
+        return CUFFT_EXEC_FAILED;
+    Plan *const plan = find_plan(handle);
+    if (plan == nullptr || !plan->is_made || plan->type != type)
+        return CUFFT_INVALID_PLAN;
+    if (plan->area == nullptr)
+        return CUFFT_NO_WORKSPACE;
+    CUstream_st *const stream = find_stream(plan->stream);
+    if (stream == nullptr || stream->device != plan->device)
+        return CUFFT_EXEC_FAILED;
+    const int half = plan->n / 2 + 1;
+    const bool real_in = type == CUFFT_R2C, real_out = type == CUFFT_C2R;
+    uintptr_t base = 0;
+    for (const void *side :
+         {static_cast<const void *>(in), static_cast<const void *>(out)}) {
+        const Allocation *found = find_memory(side, &base);
+        if (found == nullptr || found->device != plan->device)
+            fault("%s: %p is no memory of the plan's device %d", name, side,
+                  plan->device);
+    }
+    check_range(name, in,
+                extent(*plan, plan->in, real_out ? half : plan->n) *
+                    (real_in ? sizeof(float) : sizeof(float2)));
+    check_range(name, out,
+                extent(*plan, plan->out, real_in ? half : plan->n) *
+                    (real_out ? sizeof(float) : sizeof(float2)));
+    queue_work(stream,
+               [copy = *plan, in, out, sign] { run(copy, in, out, sign); });
+    return CUFFT_SUCCESS;
+}
+
+/* Elements one after the other where no embedding is given. */
+static Side side_of(const int *embed, int stride, int distance, int length)
+{
+    return embed == nullptr ? Side{length, 1, length}
+                            : Side{embed[0], stride, distance};
+}
+
+} // namespace harness
+
+using harness::Entry;
+using harness::find_plan;
+using harness::Plan;
+
+cufftResult cufftGetVersion(int *version)
+{
+    const Entry entry("cufftGetVersion");
+    *version = 12000;
+    return harness::result_of(entry);
+}
+
+cufftResult cufftCreate(cufftHandle *plan)
+{
+    const Entry entry("cufftCreate");
+    if (entry.error != cudaSuccess)
+        return harness::result_of(entry);
+    if (harness::machine().devices.empty())
+        return CUFFT_SETUP_FAILED;
+    *plan = ++harness::n_created;
+    Plan made = Plan();
+    made.device = harness::current_device();
+    made.is_automatic = true;
+    harness::plans[*plan] = made;
+    ++harness::machine().n_plans;
+    return CUFFT_SUCCESS;
+}
+
+cufftResult cufftDestroy(cufftHandle handle)
+{
+    const Entry entry("cufftDestroy");
+    const Plan *const plan = find_plan(handle);
+    if (plan == nullptr)
+        harness::fault("cufftDestroy: %d is no plan", handle);
+    harness::finish_device(plan->device);
+    if (plan->own_area != nullptr)
+        harness::device_release(plan->own_area);
+    harness::plans.erase(handle);
+    --harness::machine().n_plans;
+    return harness::result_of(entry);
+}
+
+cufftResult cufftSetStream(cufftHandle handle, cudaStream_t stream)
+{
+    const Entry entry("cufftSetStream");
+    Plan *const plan = find_plan(handle);
+    if (entry.error != cudaSuccess || plan == nullptr)
+        return plan == nullptr ? CUFFT_INVALID_PLAN : harness::result_of(entry);
+    plan->stream = stream;
+    return CUFFT_SUCCESS;
+}
+
+cufftResult cufftSetAutoAllocation(cufftHandle handle, int is_automatic)
+{
+    const Entry entry("cufftSetAutoAllocation");
+    Plan *const plan = find_plan(handle);
+    if (entry.error != cudaSuccess || plan == nullptr || plan->is_made)
+        return plan == nullptr || plan->is_made ? CUFFT_INVALID_PLAN
+                                                : harness::result_of(entry);
+    plan->is_automatic = is_automatic != 0;
+    return CUFFT_SUCCESS;
+}
+
+cufftResult cufftSetWorkArea(cufftHandle handle, void *area)
+{
+    const Entry entry("cufftSetWorkArea");
+    Plan *const plan = find_plan(handle);
+    if (entry.error != cudaSuccess || plan == nullptr)
+        return plan == nullptr ? CUFFT_INVALID_PLAN : harness::result_of(entry);
+    harness::check_range("cufftSetWorkArea", area, plan->bytes);
+    plan->area = area;
+    return CUFFT_SUCCESS;
+}
+
+cufftResult cufftGetSize(cufftHandle handle, size_t *bytes)
+{
+    const Entry entry("cufftGetSize");
+    const Plan *const plan = find_plan(handle);
+    if (entry.error != cudaSuccess || plan == nullptr)
+        return plan == nullptr ? CUFFT_INVALID_PLAN : harness::result_of(entry);
+    *bytes = plan->bytes;
+    return CUFFT_SUCCESS;
+}
+
+cufftResult cufftMakePlanMany(cufftHandle handle, int rank, int *n,
+                              int *inembed, int istride, int idist,
+                              int *onembed, int ostride, int odist,
+                              cufftType type, int batch, size_t *bytes)
+{
+    const Entry entry("cufftMakePlanMany");
+    Plan *const plan = find_plan(handle);
+    if (entry.error != cudaSuccess)
+        return harness::result_of(entry);
+    if (plan == nullptr || plan->is_made)
+        return CUFFT_INVALID_PLAN;
+    if (rank != 1)
+        return CUFFT_INVALID_VALUE;
+    const int half = n[0] / 2 + 1;
+    plan->type = type;
+    plan->n = n[0];
+    plan->batch = batch;
+    plan->in = harness::side_of(inembed, istride, idist,
+                                type == CUFFT_C2R ? half : n[0]);
+    plan->out = harness::side_of(onembed, ostride, odist,
+                                 type == CUFFT_R2C ? half : n[0]);
+    return harness::make(plan, bytes);
+}
+
+cufftResult cufftMakePlanMany64(cufftHandle handle, int rank, long long *n,
+                                long long *inembed, long long istride,
+                                long long idist, long long *onembed,
+                                long long ostride, long long odist,
+                                cufftType type, long long batch, size_t *bytes)
+{
+    int small_n = static_cast<int>(n[0]);
+    int small_in = inembed != nullptr ? static_cast<int>(inembed[0]) : 0;
+    int small_out = onembed != nullptr ? static_cast<int>(onembed[0]) : 0;
+    return cufftMakePlanMany(
+        handle, rank, &small_n, inembed != nullptr ? &small_in : nullptr,
+        static_cast<int>(istride), static_cast<int>(idist),
+        onembed != nullptr ? &small_out : nullptr, static_cast<int>(ostride),
+        static_cast<int>(odist), type, static_cast<int>(batch), bytes);
+}
+
+cufftResult cufftPlanMany(cufftHandle *plan, int rank, int *n, int *inembed,
+                          int istride, int idist, int *onembed, int ostride,
+                          int odist, cufftType type, int batch)
+{
+    cufftResult result = cufftCreate(plan);
+    if (result != CUFFT_SUCCESS)
+        return result;
+    result = cufftMakePlanMany(*plan, rank, n, inembed, istride, idist, onembed,
+                               ostride, odist, type, batch, nullptr);
+    if (result != CUFFT_SUCCESS)
+        cufftDestroy(*plan);
+    return result;
+}
+
+cufftResult cufftExecC2C(cufftHandle plan, cufftComplex *in, cufftComplex *out,
+                         int direction)
+{
+    return harness::execute("cufftExecC2C", plan, CUFFT_C2C, in, out,
+                            direction);
+}
+
+cufftResult cufftExecR2C(cufftHandle plan, cufftReal *in, cufftComplex *out)
+{
+    return harness::execute("cufftExecR2C", plan, CUFFT_R2C, in, out,
+                            CUFFT_FORWARD);
+}
+
+cufftResult cufftExecC2R(cufftHandle plan, cufftComplex *in, cufftReal *out)
+{
+    return harness::execute("cufftExecC2R", plan, CUFFT_C2R, in, out,
+                            CUFFT_INVERSE);
+}

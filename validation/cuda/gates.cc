@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* gates.cc -- see block.h: what threads wait for. */
+#include <string.h>
+
+#include "validation/cuda/block.h"
+#include "validation/cuda/checkers.h"
+
+namespace harness
+{
+
+/* --- barriers ---------------------------------------------------------------
+ */
+
+/* Arrive, and go on when `expected` threads have. */
+FX8_UNSEEN void Block::pass(Gate &gate, unsigned expected, const char *what,
+                            Site site)
+{
+    char *race = &gate.race[gate.generation & 1];
+    race_release(race);
+    if (++gate.arrived == expected) {
+        gate.arrived = 0;
+        ++gate.generation;
+    } else {
+        wait_for(&gate.generation, ~UINT32_C(0), gate.generation, what, site);
+    }
+    race_acquire(race);
+}
+
+FX8_UNSEEN void Block::sync_all(Site site)
+{
+    if (all_.arrived == 0)
+        all_.site = site;
+    else if (all_.site.line != site.line)
+        fault(site, "other threads wait at line %d: a divergent barrier",
+              all_.site.line);
+    pass(all_, n_alive_, "__syncthreads", site);
+}
+
+FX8_UNSEEN void Block::sync_named(unsigned barrier, unsigned threads, Site site)
+{
+    if (barrier == 0 || barrier >= NAMED_BARRIERS || threads == 0 ||
+        threads % LANES != 0)
+        fault(site,
+              "barrier %u for %u threads: barriers are 1 to 15, threads "
+              "whole warps",
+              barrier, threads);
+    pass(named_[barrier], threads, "a named barrier", site);
+}
+
+/* --- meetings of a warp ------------------------------------------------------
+ */
+
+/* The gate at which lanes with this mask wait, else a free one. */
+FX8_UNSEEN WarpGate &Block::find_gate(uint32_t mask)
+{
+    WarpGate *gates = gates_[fibres_[current_].warp];
+    WarpGate *unused = nullptr;
+    for (unsigned k = 0; k < LANES; ++k) {
+        if (gates[k].lanes != 0 && gates[k].mask == mask)
+            return gates[k];
+        if (gates[k].lanes == 0 && unused == nullptr)
+            unused = &gates[k];
+    }
+    /* A lane waits at one gate at most, so that one of 32 is free. */
+    return *unused;
+}
+
+/* Once all lanes that still exist are there, do what is due and open. */
+FX8_UNSEEN bool Block::open_if_met(WarpGate &warp_gate, unsigned warp)
+{
+    if (warp_gate.lanes != (warp_gate.mask & alive_[warp]))
+        return false;
+    char *race = &warp_gate.gate.race[warp_gate.gate.generation & 1];
+    race_acquire(race);
+    if (warp_gate.meeting != nullptr)
+        warp_gate.meeting(warp_gate.box, warp_gate.lanes);
+    race_release(race);
+    warp_gate.lanes = 0;
+    ++warp_gate.gate.generation;
+    return true;
+}
+
+FX8_UNSEEN void Block::meet(const char *what, uint32_t mask, Meeting meeting,
+                            const void *given, size_t given_bytes, void *taken,
+                            size_t taken_bytes, Site site)
+{
+    Fibre &me = fibres_[current_];
+    const uint32_t lane = UINT32_C(1) << me.lane;
+    if ((mask & lane) == 0)
+        fault(site, "%s: the mask %08x leaves out its own lane %u", what, mask,
+              me.lane);
+    WarpGate &warp_gate = find_gate(mask);
+    Gate &gate = warp_gate.gate;
+    if (warp_gate.lanes == 0) {
+        warp_gate.mask = mask;
+        warp_gate.meeting = meeting;
+        warp_gate.what = what;
+        gate.site = site;
+    } else if (strcmp(warp_gate.what, what) != 0) {
+        fault(site, "%s: other lanes of the warp wait at line %d for %s", what,
+              gate.site.line, warp_gate.what);
+    }
+    if (given_bytes != 0)
+        memcpy(warp_gate.box.given[me.lane], given, given_bytes);
+    char *race = &gate.race[gate.generation & 1];
+    race_release(race);
+    warp_gate.lanes |= lane;
+    if (!open_if_met(warp_gate, me.warp))
+        wait_for(&gate.generation, ~UINT32_C(0), gate.generation, what, site);
+    race_acquire(race);
+    if (taken_bytes != 0)
+        memcpy(taken, warp_gate.box.taken[me.lane], taken_bytes);
+}
+
+/* --- mbarriers and bulk copies
+ * ------------------------------------------------ */
+
+/* What the checker knows a phase of a barrier by: it is only a name. */
+FX8_UNSEEN static char *race_of(Barrier *barrier)
+{
+    return reinterpret_cast<char *>(barrier) +
+           ((barrier->state & Barrier::PHASE) != 0 ? 4 : 0);
+}
+
+FX8_UNSEEN void Block::barrier_init(Barrier *barrier, unsigned arrivals)
+{
+    barrier->expected = barrier->pending = static_cast<uint16_t>(arrivals);
+    barrier->state = 0;
+}
+
+FX8_UNSEEN void Block::complete(Barrier *barrier)
+{
+    if (barrier->pending == 0 && (barrier->state & ~Barrier::PHASE) == 0) {
+        barrier->state ^= Barrier::PHASE;
+        barrier->pending = barrier->expected;
+    }
+}
+
+/* Adds to the bytes outstanding, leaves the phase alone. */
+FX8_UNSEEN static void expect_bytes(Barrier *barrier, uint32_t bytes)
+{
+    barrier->state = (barrier->state & Barrier::PHASE) |
+                     ((barrier->state + bytes) & ~Barrier::PHASE);
+}
+
+FX8_UNSEEN void Block::barrier_arrive(Barrier *barrier, unsigned bytes)
+{
+    if (barrier->pending == 0)
+        harness::fault("kernel %s: more arrivals at an mbarrier than it was "
+                       "made for",
+                       launch_->name);
+    race_release(race_of(barrier));
+    expect_bytes(barrier, bytes);
+    --barrier->pending;
+    complete(barrier);
+}
+
+FX8_UNSEEN void Block::barrier_wait(Barrier *barrier, unsigned phase, Site site)
+{
+    const uint32_t parity = (phase & 1) != 0 ? Barrier::PHASE : 0;
+    if ((barrier->state & Barrier::PHASE) == parity)
+        wait_for(&barrier->state, Barrier::PHASE, parity, "an mbarrier", site);
+    /* The phase that is over: the word has the other one by now. */
+    race_acquire(reinterpret_cast<char *>(barrier) + (parity != 0 ? 4 : 0));
+}
+
+FX8_UNSEEN void Block::bulk_copy(void *to, const void *from, unsigned bytes,
+                                 Barrier *barrier, Site site)
+{
+    const unsigned char *low = static_cast<unsigned char *>(to);
+    if (low < shared_ || low + bytes > shared_ + launch_->shared_bytes)
+        fault(site, "bulk copy of %u bytes not into dynamic shared memory",
+              bytes);
+    if (((reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from) |
+          bytes) &
+         15) != 0)
+        fault(site, "bulk copy: addresses and %u bytes must be multiples of 16",
+              bytes);
+    if (n_bulk_ == MOST_BULK_COPIES)
+        fault(site, "more than %u bulk copies under way", MOST_BULK_COPIES);
+    race_release(&race_copies_);
+    bulk_[n_bulk_++] = {to, from, bytes, barrier};
+}
+
+/* Let one of the copies under way arrive; false where there is none.  For the
+ * thread checker somebody else does it, who knows what was done before. */
+FX8_UNSEEN bool Block::land_a_copy()
+{
+    if (n_bulk_ == 0)
+        return false;
+    unsigned chosen = 0;
+    if (order_.kind == Order::LAST)
+        chosen = n_bulk_ - 1;
+    if (order_.kind == Order::RANDOM)
+        chosen = static_cast<unsigned>(random_next(&random_) % n_bulk_);
+    const BulkCopy copy = bulk_[chosen];
+    --n_bulk_;
+    for (unsigned k = chosen; k < n_bulk_; ++k)
+        bulk_[k] = bulk_[k + 1];
+    void *const mine = race_flow_current();
+    race_flow_enter(copy_flow_);
+    race_acquire(&race_copies_);
+    memcpy(copy.to, copy.from, copy.bytes);
+    race_release(race_of(copy.barrier));
+    race_flow_enter(mine);
+    expect_bytes(copy.barrier, -copy.bytes);
+    complete(copy.barrier);
+    return true;
+}
+
+/* --- wgmma -------------------------------------------------------------------
+ */
+
+FX8_UNSEEN void Block::products_start(const PendingProduct &product)
+{
+    Fibre &me = fibres_[current_];
+    me.products.push_back(product);
+    me.products.back().group = me.product_group;
+}
+
+/* Every product of the warpgroup that begins with thread `first`, but those
+ * of the last `groups_left` groups and those in none yet. */
+FX8_UNSEEN void Block::run_products(unsigned first, unsigned groups_left,
+                                    Site site)
+{
+    std::vector<PendingProduct> &mine = fibres_[first].products;
+    size_t done = 0;
+    for (; done < mine.size(); ++done) {
+        const PendingProduct *of_threads[WARPGROUP];
+        if (mine[done].group + groups_left >= fibres_[first].product_group)
+            break;
+        for (unsigned k = 0; k < WARPGROUP; ++k) {
+            const Fibre &other = fibres_[first + k];
+            if (other.products.size() != mine.size() ||
+                other.products[done].a != mine[done].a ||
+                other.products[done].b != mine[done].b ||
+                other.products[done].run != mine[done].run ||
+                other.products[done].group != mine[done].group)
+                fault(site, "wgmma: the threads of a warpgroup disagree");
+            of_threads[k] = &other.products[done];
+        }
+        mine[done].run(of_threads);
+    }
+    for (unsigned k = 0; k < WARPGROUP; ++k) {
+        std::vector<PendingProduct> &products = fibres_[first + k].products;
+        products.erase(products.begin(),
+                       products.begin() + static_cast<ptrdiff_t>(done));
+    }
+}
+
+FX8_UNSEEN void Block::products_run(unsigned groups_left, Site site)
+{
+    const unsigned group = current_ / WARPGROUP;
+    Gate &gate = warpgroup_[group];
+    if ((group + 1) * WARPGROUP > n_threads_)
+        fault(site, "wgmma: no whole warpgroup");
+    if (gate.arrived + 1 == WARPGROUP) {
+        race_acquire(&gate.race[gate.generation & 1]);
+        run_products(group * WARPGROUP, groups_left, site);
+    }
+    pass(gate, WARPGROUP, "wgmma.wait_group", site);
+}
+
+} // namespace harness

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* machine.cc -- see machine.h: calls, queued work, beginning and end. */
+#include "validation/cuda/machine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace harness
+{
+
+/* At exit: the report, and what was forgotten. */
+static void close_machine()
+{
+    const Settings &read = settings();
+    const size_t n_live = count_live();
+    if (read.report != nullptr) {
+        FILE *file = fopen(read.report, "w");
+        if (file == nullptr)
+            fault("%s: cannot write the report", read.report);
+        fprintf(file, "calls %llu\nfailed %s\nlive %zu\n",
+                static_cast<unsigned long long>(count_calls()),
+                failed_call() != nullptr ? failed_call() : "none", n_live);
+        fclose(file);
+    }
+    if (n_live != 0 && read.leaks_are_faults) {
+        fflush(nullptr);
+        fault("at exit %zu allocations, streams, events or plans still exist",
+              n_live);
+    }
+}
+
+/* Never destroyed: other threads may be in it when the program ends. */
+static Machine *make_machine()
+{
+    Machine *made = new Machine();
+    made->random = settings().streams.seed;
+    make_devices(made);
+    atexit(close_machine);
+    return made;
+}
+
+Machine &machine()
+{
+    static Machine *const only = make_machine();
+    return *only;
+}
+
+void reset_devices()
+{
+    Machine &m = machine();
+    std::lock_guard<std::recursive_mutex> guard(m.lock);
+    for (size_t k = 0; k < m.devices.size(); ++k)
+        finish_device(static_cast<int>(k));
+    if (count_live() != 0)
+        fault("reset with %zu allocations, streams, events or plans alive",
+              count_live());
+    free_devices(&m);
+    m.shared_limits.clear();
+    m.n_calls = 0;
+    m.failed_call.clear();
+    m.random = settings().streams.seed;
+    make_devices(&m);
+    cudaSetDevice(0);
+    cudaGetLastError();
+    m.n_calls = 0;
+}
+
+uint64_t count_calls()
+{
+    std::lock_guard<std::recursive_mutex> guard(machine().lock);
+    return machine().n_calls;
+}
+
+const char *failed_call()
+{
+    std::lock_guard<std::recursive_mutex> guard(machine().lock);
+    const std::string &name = machine().failed_call;
+    return name.empty() ? nullptr : name.c_str();
+}
+
+size_t count_live()
+{
+    Machine &m = machine();
+    std::lock_guard<std::recursive_mutex> guard(m.lock);
+    return m.memory.size() + m.streams.size() + m.events.size() + m.n_plans;
+}
+
+/* --- calls
+ * ----------------------------------------------------------------------- */
+
+static thread_local cudaError_t last_error = cudaSuccess;
+
+cudaError_t failed(cudaError_t error)
+{
+    last_error = error;
+    return error;
+}
+
+static bool do_one_of(std::vector<WorkPointer> &candidates, Machine &m);
+
+Entry::Entry(const char *name) : error(cudaSuccess), lock_(machine().lock)
+{
+    Machine &m = machine();
+    if (++m.n_calls == settings().fail_call) {
+        m.failed_call = name;
+        error = failed(static_cast<cudaError_t>(settings().fail_error));
+    } else if (settings().n_devices == NO_DRIVER) {
+        error = failed(cudaErrorInsufficientDriver);
+    }
+    /* The device goes on by itself, now and then. */
+    if (settings().streams.kind == Order::RANDOM)
+        while (random_next(&m.random) % 3 == 0 && do_one_of(m.pending, m))
+            ;
+}
+
+cudaError_t take_last_error(bool is_forgotten)
+{
+    const cudaError_t error = last_error;
+    if (is_forgotten)
+        last_error = cudaSuccess;
+    return error;
+}
+
+/* --- work
+ * -------------------------------------------------------------------------- */
+
+static bool is_ready(const WorkPointer &work)
+{
+    return std::all_of(work->before.begin(), work->before.end(),
+                       [](const WorkPointer &other) { return other->is_done; });
+}
+
+static void perform(const WorkPointer &work, Machine &m)
+{
+    {
+        const OpenMemory open(work->device);
+        work->run();
+        check_ends(work->device);
+    }
+    work->is_done = true;
+    work->done_at = std::chrono::steady_clock::now();
+    work->run = nullptr;
+    work->before.clear();
+    m.pending.erase(std::find(m.pending.begin(), m.pending.end(), work));
+}
+
+/* Do one of the candidates that is ready: the last queued, which finds waits
+ * that were forgotten, or any. */
+static bool do_one_of(std::vector<WorkPointer> &candidates, Machine &m)
+{
+    std::vector<WorkPointer> ready;
+    for (const WorkPointer &work : candidates)
+        if (!work->is_done && is_ready(work))
+            ready.push_back(work);
+    if (ready.empty())
+        return false;
+    size_t chosen = ready.size() - 1;
+    if (settings().streams.kind == Order::RANDOM)
+        chosen = random_next(&m.random) % ready.size();
+    perform(ready[chosen], m);
+    return true;
+}
+
+/* `wanted` and all that it needs, in the order of queueing. */
+static std::vector<WorkPointer> needed(const std::vector<WorkPointer> &wanted)
+{
+    std::vector<WorkPointer> found;
+    std::set<const Work *> seen;
+    std::vector<WorkPointer> open(wanted);
+    while (!open.empty()) {
+        const WorkPointer work = open.back();
+        open.pop_back();
+        if (!work || work->is_done || !seen.insert(work.get()).second)
+            continue;
+        found.push_back(work);
+        open.insert(open.end(), work->before.begin(), work->before.end());
+    }
+    std::sort(found.begin(), found.end(),
+              [](const WorkPointer &a, const WorkPointer &b) {
+                  return a->number < b->number;
+              });
+    return found;
+}
+
+void finish(const std::vector<WorkPointer> &wanted)
+{
+    Machine &m = machine();
+    std::vector<WorkPointer> candidates = needed(wanted);
+    const auto all_done = [&] {
+        return std::all_of(
+            wanted.begin(), wanted.end(),
+            [](const WorkPointer &work) { return !work || work->is_done; });
+    };
+    const bool any = settings().streams.kind == Order::RANDOM;
+    while (!all_done())
+        if (!do_one_of(any ? m.pending : candidates, m))
+            fault("work that waits for itself");
+}
+
+void finish_device(int device)
+{
+    std::vector<WorkPointer> wanted;
+    for (const WorkPointer &work : machine().pending)
+        if (work->device == device)
+            wanted.push_back(work);
+    finish(wanted);
+}
+
+WorkPointer queue_work(CUstream_st *stream, std::function<void()> run)
+{
+    Machine &m = machine();
+    Device &device = m.devices[static_cast<size_t>(stream->device)];
+    const WorkPointer work(new Work{++m.n_queued,
+                                    stream->device,
+                                    stream->is_blocking,
+                                    std::move(run),
+                                    {},
+                                    false,
+                                    {}});
+    const auto wait_for = [&](const WorkPointer &other) {
+        if (other && !other->is_done)
+            work->before.push_back(other);
+    };
+    wait_for(stream->last);
+    if (stream == &device.default_stream) {
+        for (const WorkPointer &other : m.pending)
+            if (other->is_blocking && other->device == stream->device)
+                wait_for(other);
+    } else if (stream->is_blocking) {
+        wait_for(device.default_stream.last);
+    }
+    stream->last = work;
+    m.pending.push_back(work);
+    if (settings().streams.kind == Order::FIRST)
+        finish({work});
+    return work;
+}
+
+} // namespace harness
+
+/* --- the last error
+ * ------------------------------------------------------------------ */
+
+cudaError_t cudaGetLastError()
+{
+    const harness::Entry entry("cudaGetLastError");
+    return harness::take_last_error(true);
+}
+
+cudaError_t cudaPeekAtLastError()
+{
+    const harness::Entry entry("cudaPeekAtLastError");
+    return harness::take_last_error(false);
+}
+
+const char *cudaGetErrorName(cudaError_t error)
+{
+    switch (error) {
+#define FX8_CASE(name, number, words)                                          \
+    case name:                                                                 \
+        return #name;
+        FX8_CUDA_ERRORS(FX8_CASE)
+#undef FX8_CASE
+    }
+    return "unrecognized error code";
+}
+
+const char *cudaGetErrorString(cudaError_t error)
+{
+    switch (error) {
+#define FX8_CASE(name, number, words)                                          \
+    case name:                                                                 \
+        return words;
+        FX8_CUDA_ERRORS(FX8_CASE)
+#undef FX8_CASE
+    }
+    return "unrecognized error code";
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * settings.h -- what the pretend machine is, and what goes wrong in it: set by
+ * the environment when first asked for, then by tests.  README.md lists the
+ * variables.
+ */
+#ifndef FX8_VALIDATION_CUDA_SETTINGS_H
+#define FX8_VALIDATION_CUDA_SETTINGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "validation/cuda/checkers.h"
+
+namespace harness
+{
+
+/** Exit status of a program in which the harness found a fault. */
+constexpr int FAULT_STATUS = 97;
+
+/** An order in which things happen that may happen in any. */
+struct Order {
+    enum Kind { FIRST, LAST, RANDOM } kind;
+    uint64_t seed; /* of RANDOM */
+};
+
+/** No driver at all, as a number of devices. */
+constexpr int NO_DRIVER = -1;
+
+struct Settings {
+    int n_devices;       /* FX8_HARNESS_DEVICES */
+    size_t memory_bytes; /* of a device; FX8_HARNESS_MEMORY_MIB */
+    int architecture;    /* FX8_HARNESS_SM: 90 is sm_90 */
+    int n_threads;       /* over the blocks of a launch; FX8_HARNESS_THREADS */
+    Order fibres;        /* FX8_HARNESS_FIBRES: FIRST is forward */
+    Order streams;       /* FX8_HARNESS_STREAMS: FIRST is eager, LAST late */
+    uint64_t fail_call;  /* number of the runtime call that fails, from 1; 0
+                            is none; FX8_HARNESS_FAIL=NUMBER[:ERROR] */
+    int fail_error;      /* and the cudaError_t that it fails with */
+    const char *report;  /* file written at exit, or null; FX8_HARNESS_REPORT */
+    bool leaks_are_faults; /* at exit; FX8_HARNESS_LEAKS=0: they are not */
+};
+
+/** The settings in force; a change takes effect with the next launch or call,
+ *  of devices and memory after reset_devices(). */
+Settings &settings();
+
+/** "harness: " and a line on stderr, then the end with FAULT_STATUS. */
+[[noreturn]] void fault(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
+
+/** A generator's next number (splitmix64, Steele, Lea and Flood 2014). */
+FX8_UNSEEN inline uint64_t random_next(uint64_t *state)
+{
+    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+/* --- what tests ask of the runtime ---------------------------------------- */
+
+/** Number of runtime and cuFFT calls so far, launches among them. */
+uint64_t count_calls();
+
+/** Name of the call that was made to fail, or null. */
+const char *failed_call();
+
+/** Number of allocations, streams, events and plans that still exist. */
+size_t count_live();
+
+/** Start over with the settings in force: no device, no error, no call yet.
+ *  What still exists is a fault. */
+void reset_devices();
+
+} // namespace harness
+
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * tap.h -- test programs in C++: cases that register themselves, TAP on
+ * stdout, and cases that are expected to end the program.
+ */
+#ifndef FX8_VALIDATION_CUDA_TAP_H
+#define FX8_VALIDATION_CUDA_TAP_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace tap
+{
+
+struct Case {
+    const char *name;
+    void (*run)();
+};
+
+inline std::vector<Case> cases;
+inline int n_failed_checks;
+
+struct Registration {
+    Registration(const char *name, void (*run)())
+    {
+        cases.push_back({name, run});
+    }
+};
+
+/** A test case: CASE(what_must_hold) { ... }. */
+#define CASE(name)                                                             \
+    static void name();                                                        \
+    static const tap::Registration name##_registration(#name, name);           \
+    static void name()
+
+/** What must hold; the case goes on where it does not. */
+#define CHECK(condition) tap::check((condition), #condition, __FILE__, __LINE__)
+
+inline void check(bool holds, const char *text, const char *file, int line)
+{
+    if (holds)
+        return;
+    if (++n_failed_checks <= 20) /* of a case that fails everywhere */
+        printf("# %s:%d: does not hold: %s\n", file, line, text);
+}
+
+/** All cases; 0 when all passed. */
+inline int run_all()
+{
+    int n_failed = 0, number = 0;
+    printf("1..%zu\n", cases.size());
+    for (const Case &each : cases) {
+        n_failed_checks = 0;
+        each.run();
+        n_failed += n_failed_checks != 0;
+        printf("%sok %d - %s\n", n_failed_checks != 0 ? "not " : "", ++number,
+               each.name);
+        fflush(stdout);
+    }
+    return n_failed == 0 ? 0 : 1;
+}
+
+/** How a child ended: exit status, or minus the signal; stderr. */
+struct Ending {
+    int status;
+    std::string text;
+
+    bool says(const char *part) const
+    {
+        return text.find(part) != std::string::npos;
+    }
+};
+
+/** Run `work` in a child, which ends with 0 if `work` returns. */
+inline Ending in_child(const std::function<void()> &work)
+{
+    int ends[2];
+    Ending ending = {-1, ""};
+    fflush(stdout);
+    if (pipe(ends) != 0)
+        return ending;
+    const pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        work();
+        _exit(0);
+    }
+    close(ends[1]);
+    char buffer[4096];
+    for (ssize_t n; (n = read(ends[0], buffer, sizeof buffer)) > 0;)
+        ending.text.append(buffer, static_cast<size_t>(n));
+    close(ends[0]);
+    int status = 0;
+    if (child > 0 && waitpid(child, &status, 0) == child)
+        ending.status =
+            WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+    return ending;
+}
+
+/** Print what an ending was, for a case that expected another. */
+inline void show(const Ending &ending)
+{
+    printf("# ended with %d:\n", ending.status);
+    for (size_t at = 0; at < ending.text.size();) {
+        size_t end = ending.text.find('\n', at);
+        end = end == std::string::npos ? ending.text.size() : end;
+        printf("#   %s\n", ending.text.substr(at, end - at).c_str());
+        at = end + 1;
+    }
+}
+
+} // namespace tap
+
+#endif

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_cuda_faults.cu -- the harness: what is wrong is seen, and said in words.
+ *
+ * Each fault is planted in a child.  The thread checker must report a race
+ * where a barrier was dropped, and be silent where it was not; the address
+ * checker must report what lies beyond an allocation; what is compiled
+ * without a checker sees a write there by what the harness keeps behind it.
+ */
+#include "kernels/cuda/launch.h"
+#include "kernels/cuda/ptx_tensor.h"
+#include "validation/cuda/checkers.h"
+#include "validation/cuda/device_array.h"
+
+static const size_t N = 256;
+
+/* The child must end as a fault of the harness, with these words. */
+static void must_fault(const char *words, const std::function<void()> &work)
+{
+    const tap::Ending ending = tap::in_child(work);
+    const bool good =
+        ending.status == harness::FAULT_STATUS && ending.says(words);
+    CHECK(good);
+    if (!good)
+        tap::show(ending);
+}
+
+/* --- threads that wait for what does not come
+ * ------------------------------------------ */
+
+__global__ void meet_apart(int *out)
+{
+    if (threadIdx.x % 2 == 0) {
+        out[threadIdx.x] = 0;
+        __syncthreads();
+    } else {
+        out[threadIdx.x] = 1;
+        __syncthreads();
+    }
+}
+
+__global__ void meet_at_different_things(int *out)
+{
+    if (threadIdx.x < 48)
+        __syncthreads();
+    else
+        out[threadIdx.x] = __shfl_sync(0xffffffff, 1, 0);
+    __syncthreads();
+}
+
+__global__ void meet_without_a_mask(int *out)
+{
+    out[threadIdx.x] = __shfl_sync(0x7fffffff, 1, 0);
+}
+
+__global__ void mix_warp_functions(int *out)
+{
+    if (threadIdx.x % 2 == 0)
+        __syncwarp();
+    else
+        out[threadIdx.x] = __any_sync(0xffffffff, 1);
+}
+
+__global__ void wait_for_nobody(int *out)
+{
+    __shared__ uint64_t barrier;
+    if (threadIdx.x == 0)
+        fx8_ptx_mbarrier_init(&barrier, 1);
+    __syncthreads();
+    fx8_ptx_mbarrier_wait(&barrier, 0);
+    out[threadIdx.x] = 1;
+}
+
+static void run_on_one_block(void (*kernel)(int *))
+{
+    int *out = nullptr;
+    MUST(cudaMalloc(&out, N * sizeof(int)));
+    FX8_LAUNCH(kernel, dim3(1), dim3(64), 0, nullptr, out);
+    MUST(cudaDeviceSynchronize());
+}
+
+CASE(divergent_barriers_are_reported)
+{
+    in_every_order([] {
+        must_fault("a divergent barrier", [] { run_on_one_block(meet_apart); });
+        must_fault("no thread can go on",
+                   [] { run_on_one_block(meet_at_different_things); });
+        must_fault("threads 48 to 63 wait at",
+                   [] { run_on_one_block(meet_at_different_things); });
+        must_fault("leaves out its own lane 31",
+                   [] { run_on_one_block(meet_without_a_mask); });
+        must_fault("other lanes of the warp wait at line",
+                   [] { run_on_one_block(mix_warp_functions); });
+        must_fault("an mbarrier", [] { run_on_one_block(wait_for_nobody); });
+    });
+}
+
+/* --- memory of others
+ * ------------------------------------------------------------------------ */
+
+__global__ void write_at(int *out, long at)
+{
+    if (threadIdx.x == 0)
+        out[at] = 1;
+}
+
+static int *new_array()
+{
+    int *array = nullptr;
+    MUST(cudaMalloc(&array, N * sizeof(int)));
+    return array;
+}
+
+static void write_to(int *array, long at)
+{
+    FX8_LAUNCH(write_at, dim3(1), dim3(32), 0, nullptr, array, at);
+    MUST(cudaDeviceSynchronize());
+}
+
+CASE(pointers_of_others_are_reported)
+{
+    const size_t bytes = N * sizeof(int);
+    std::vector<int> host(2 * N);
+    must_fault("neither memory of a device nor pinned",
+               [&] { write_to(host.data(), 0); });
+    must_fault("at 0 of an allocation of 1024 bytes", [&] {
+        cudaMemcpy(new_array(), host.data(), bytes + 1, cudaMemcpyHostToDevice);
+    });
+    must_fault("at 4 of an allocation of 1024 bytes", [&] {
+        cudaMemcpy(host.data(), new_array() + 1, bytes, cudaMemcpyDeviceToHost);
+    });
+    must_fault("is not the direction stated", [&] {
+        cudaMemcpy(host.data(), new_array(), bytes, cudaMemcpyHostToDevice);
+    });
+    must_fault("is not allocated", [] {
+        int *const array = new_array();
+        cudaFree(array);
+        cudaFree(array);
+    });
+    must_fault("is not allocated", [&] { cudaFree(host.data()); });
+    must_fault("is memory of device 0, the launch is on device 1", [] {
+        harness::settings().n_devices = 2;
+        harness::reset_devices();
+        int *const array = new_array();
+        MUST(cudaSetDevice(1));
+        write_to(array, 0);
+    });
+    must_fault("1 allocations, streams, events or plans still exist", [] {
+        new_array();
+        exit(0);
+    });
+}
+
+struct Hidden {
+    int *pointer;
+};
+
+__global__ void write_hidden(Hidden hidden, int *)
+{
+    hidden.pointer[0] = 1;
+}
+
+/* Other devices' memory and the device's from the host are closed.  (The
+ * address checker sees to the fault itself, in words of its own.) */
+CASE(closed_memory_cannot_be_touched)
+{
+    must_fault("is touched by host code or by another device", [] {
+        volatile int *const array = new_array();
+        array[0] = 1;
+    });
+    must_fault("is touched by host code or by another device", [] {
+        harness::settings().n_devices = 2;
+        harness::reset_devices();
+        const Hidden hidden = {new_array()};
+        MUST(cudaSetDevice(1));
+        FX8_LAUNCH(write_hidden, dim3(1), dim3(1), 0, nullptr, hidden,
+                   new_array());
+        MUST(cudaDeviceSynchronize());
+    });
+}
+
+CASE(a_write_beyond_the_end_is_reported)
+{
+#if FX8_ADDRESS_CHECKER
+    const tap::Ending ending = tap::in_child([] { write_to(new_array(), N); });
+    CHECK(ending.status != 0 && ending.says("AddressSanitizer") &&
+          ending.says("write_at"));
+#else
+    must_fault("a write 0 bytes beyond the end of an allocation of 1024 bytes",
+               [] { write_to(new_array(), N); });
+    must_fault("a write 40 bytes beyond the end",
+               [] { write_to(new_array(), N + 10); });
+#endif
+}
+
+/* --- races
+ * --------------------------------------------------------------------------------------
+ */
+
+/* Neighbours exchange, twice, through one buffer: both barriers are needed,
+ * the second one for the second round. */
+template <bool FIRST, bool SECOND> __global__ void exchange(int *out)
+{
+    __shared__ int box[64];
+    const unsigned me = threadIdx.x;
+    int value = static_cast<int>(me);
+    for (int round = 0; round < 2; ++round) {
+        box[me] = value;
+        if (FIRST)
+            __syncthreads();
+        value = box[63 - me] + 1;
+        if (SECOND)
+            __syncthreads();
+    }
+    out[me] = value;
+}
+
+/* The same within warps. */
+template <bool FIRST, bool SECOND> __global__ void exchange_in_warps(int *out)
+{
+    __shared__ int box[64];
+    const unsigned me = threadIdx.x;
+    int value = static_cast<int>(me);
+    for (int round = 0; round < 2; ++round) {
+        box[me] = value;
+        if (FIRST)
+            __syncwarp();
+        value = box[me ^ 5] + 1;
+        if (SECOND)
+            __syncwarp();
+    }
+    out[me] = value;
+}
+
+static const struct {
+    const char *name;
+    void (*kernel)(int *);
+    bool is_correct;
+} exchanges[] = {
+    {"exchange", exchange<true, true>, true},
+    {"first barrier dropped", exchange<false, true>, false},
+    {"second barrier dropped", exchange<true, false>, false},
+    {"exchange in warps", exchange_in_warps<true, true>, true},
+    {"first dropped in warps", exchange_in_warps<false, true>, false},
+    {"second dropped in warps", exchange_in_warps<true, false>, false},
+};
+
+#if FX8_THREAD_CHECKER
+static void run_kernel(void (*kernel)(int *))
+{
+    int *const out = new_array();
+    FX8_LAUNCH(kernel, dim3(2), dim3(64), 0, nullptr, out);
+    MUST(cudaDeviceSynchronize());
+}
+
+CASE(a_dropped_barrier_is_a_race_and_only_that)
+{
+    in_every_order([] {
+        for (const auto &each : exchanges) {
+            const tap::Ending ending =
+                tap::in_child([&] { run_kernel(each.kernel); });
+            const bool raced = ending.says("data race");
+            CHECK(raced != each.is_correct);
+            CHECK((ending.status == 0) == each.is_correct);
+            if (raced == each.is_correct) {
+                printf("# %s\n", each.name);
+                tap::show(ending);
+            }
+        }
+    });
+}
+#else
+/* Without it, an order in which the results are wrong. */
+CASE(a_dropped_barrier_is_wrong_in_some_order)
+{
+    for (const auto &each : exchanges) {
+        bool is_wrong = false;
+        in_every_order([&] {
+            std::vector<int> found[2];
+            void (*const kernels[2])(int *) = {
+                each.kernel, strstr(each.name, "warps") != nullptr
+                                 ? exchange_in_warps<true, true>
+                                 : exchange<true, true>};
+            for (int k = 0; k < 2; ++k) {
+                DeviceArray<int> out(64);
+                FX8_LAUNCH(kernels[k], dim3(1), dim3(64), 0, nullptr,
+                           out.data());
+                found[k] = out.read();
+            }
+            is_wrong = is_wrong || found[0] != found[1];
+        });
+        CHECK(is_wrong != each.is_correct);
+    }
+}
+#endif
+
+int main()
+{
+    /* Children of fork() have one thread. */
+    harness::settings().n_threads = 1;
+    return tap::run_all();
+}
