@@ -86,6 +86,19 @@ void fx8_filterbank_coefficients(const struct fx8_filterbank *bank,
     }
 }
 
+float fx8_filterbank_int16(size_t n_coefficients, const float *coefficients,
+                           int16_t *rounded)
+{
+    float largest = 0.0f;
+    for (size_t k = 0; k < n_coefficients; k++)
+        largest = fmaxf(largest, fabsf(coefficients[k]));
+    const float scale = (float)((double)largest / 32767.0);
+    for (size_t k = 0; k < n_coefficients; k++)
+        rounded[k] =
+            scale > 0.0f ? (int16_t)rint((double)coefficients[k] / scale) : 0;
+    return scale;
+}
+
 void fx8_filterbank_response(const double *weights, size_t n_weights,
                              size_t length, double offset_channels,
                              double response[2])

@@ -98,6 +98,18 @@ void fx8_filterbank_coefficients(const struct fx8_filterbank *bank,
                                  bool first_is_odd, float *coefficients);
 
 /**
+ * fx8_filterbank_int16 -- coefficients as the operation fir_int16 takes them.
+ *
+ * Given:    n_coefficients, coefficients  of fx8_filterbank_coefficients()
+ * Returned: rounded  int16 [n_coefficients]: w / scale, to nearest even
+ *           the scale, max |w| / 32767; 0 where all are zero
+ * Numerics: scale * rounded is within max |w| / 65533 of w: half a unit of
+ *           1/32767, and the rounding of scale
+ */
+float fx8_filterbank_int16(size_t n_coefficients, const float *coefficients,
+                           int16_t *rounded);
+
+/**
  * fx8_filterbank_response -- H(f) = sum of w_n exp(2 pi i f n / N).
  *
  * Given:    weights, n_weights = P * N, length = N

@@ -177,6 +177,23 @@ struct fx8_operations {
                 size_t folded_stride);
 
     /**
+     * fir_int16 -- the same with coefficients of 16 bits, in integers.
+     *
+     * Given:    samples       int8 [n_spectra + n_taps - 1][row]
+     *           coefficients  int16 [n_taps][row], -32767 .. 32767, n_taps at
+     *                         most FX8_MAX_TAPS: a sum is less than 2^28
+     *           scale         of a unit of the coefficients
+     * Returned: folded        float [n_spectra][folded_stride]: element
+     *                         [t][r] = (float)(sum over p of c[p][r]
+     *                         x[t+p][r]) * scale
+     * Numerics: exact integers, two roundings to float after them; equal bit
+     *           for bit at every level
+     */
+    void (*fir_int16)(size_t n_spectra, size_t n_taps, size_t row,
+                      const int8_t *samples, const int16_t *coefficients,
+                      float scale, float *folded, size_t folded_stride);
+
+    /**
      * quantise -- gain, round half to even, clamp to +-127, corner turn.
      *
      * Given:    spectra      cf32 [n_spectra][spectrum_stride], n_spectra <=

@@ -230,6 +230,80 @@ static void test_coefficients(void **state)
     free(w);
 }
 
+/* Roundings to 16 bits are as good as independent and even in half a unit
+ * either way: of a response they make noise whose parts have the standard
+ * deviation unit sqrt(n / 12) at most; 6 of them are not met by chance. */
+static void check_int16_response(const double *weights, const float *rounded,
+                                 size_t n_weights, size_t length, double unit)
+{
+    double *error = malloc(n_weights * sizeof *error);
+    assert_non_null(error);
+    for (size_t n = 0; n < n_weights; n++)
+        error[n] = (double)rounded[n] - weights[n];
+    const double bound = 6.0 * unit * sqrt((double)n_weights / 12.0);
+    for (double f = -4.0; f <= 4.0; f += 0.3125) {
+        double response[2];
+        fx8_filterbank_response(error, n_weights, length, f, response);
+        assert_true(fabs(response[0]) <= bound && fabs(response[1]) <= bound);
+    }
+    free(error);
+}
+
+static void check_int16(enum fx8_filter_window window, size_t n_taps,
+                        size_t length, bool lower)
+{
+    const struct fx8_filterbank bank = {.is_complex = false,
+                                        .fft_length = length,
+                                        .n_taps = n_taps,
+                                        .n_channels = length / 2};
+    const size_t n = n_taps * length;
+    double *weights = new_weights(window, n_taps, length, n_taps > 1);
+    float *coefficients = malloc(n * sizeof *coefficients);
+    float *back = malloc(n * sizeof *back);
+    int16_t *rounded = malloc(n * sizeof *rounded);
+    assert_true(coefficients != NULL && back != NULL && rounded != NULL);
+    fx8_filterbank_coefficients(&bank, weights, lower, false, coefficients);
+    const float scale = fx8_filterbank_int16(n, coefficients, rounded);
+    double largest = 0;
+    int most = 0;
+    for (size_t k = 0; k < n; k++) {
+        largest = fmax(largest, fabs((double)coefficients[k]));
+        most = abs(rounded[k]) > most ? abs(rounded[k]) : most;
+    }
+    assert_int_equal(most, 32767); /* all 16 bits are used, -32768 is not */
+    for (size_t k = 0; k < n; k++) {
+        const double error = (double)scale * rounded[k] - coefficients[k];
+        assert_true(fabs(error) <= largest / 65533.0);
+        back[k] = (float)((double)scale * rounded[k]) *
+                  (coefficients[k] == (float)weights[k] ? 1.0f : -1.0f);
+    }
+    check_int16_response(weights, back, n, length, (double)scale);
+    free(rounded);
+    free(back);
+    free(coefficients);
+    free(weights);
+}
+
+static void test_int16(void **state)
+{
+    (void)state;
+    for (int window = 0; window < 3; window++)
+        for (size_t n_taps = 1; n_taps <= 64; n_taps *= 2)
+            for (size_t length = 2; length <= 512; length *= 4)
+                for (int lower = 0; lower < 2; lower++)
+                    check_int16((enum fx8_filter_window)window, n_taps, length,
+                                lower != 0);
+    /* Halves go to even; nothing at all is nothing. */
+    const float ties[] = {32767.0f, 0.5f, 1.5f, -0.5f, -2.5f, -32767.0f};
+    const int16_t even[] = {32767, 0, 2, 0, -2, -32767};
+    int16_t rounded[6];
+    assert_true(fx8_filterbank_int16(6, ties, rounded) == 1.0f);
+    assert_memory_equal(rounded, even, sizeof even);
+    const float zero[2] = {0.0f, -0.0f};
+    assert_true(fx8_filterbank_int16(2, zero, rounded) == 0.0f);
+    assert_true(rounded[0] == 0 && rounded[1] == 0);
+}
+
 static void test_geometry(void **state)
 {
     (void)state;
@@ -392,6 +466,7 @@ int main(void)
         cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_response),
         cmocka_unit_test(test_coefficients),
+        cmocka_unit_test(test_int16),
         cmocka_unit_test(test_geometry),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -257,6 +257,82 @@ static void test_fir(void **state)
     }
 }
 
+struct fir_int16_case {
+    size_t n_spectra, n_taps, row, folded_stride;
+    const int8_t *samples;
+    const int16_t *coefficients;
+    float scale;
+};
+
+static void run_fir_int16(const struct fx8_operations *operations,
+                          void *arguments, uint8_t *out)
+{
+    const struct fir_int16_case *c = arguments;
+    operations->fir_int16(c->n_spectra, c->n_taps, c->row, c->samples,
+                          c->coefficients, c->scale, (float *)(void *)out,
+                          c->folded_stride);
+}
+
+/** Check one shape; data 0: random, 1: the largest sums, positive, 2: and
+ *  negative, 3: extremes.  A double holds every sum. */
+static void check_fir_int16(size_t n_spectra, size_t n_taps, size_t row,
+                            int data)
+{
+    const size_t n_samples = (n_spectra + n_taps - 1) * row;
+    int8_t *memory = exact(n_samples + 1);
+    int8_t *samples = memory + 1; /* unaligned */
+    int16_t *coefficients = exact(n_taps * row * sizeof *coefficients);
+    for (size_t i = 0; i < n_samples; i++) {
+        const uint32_t value = next_random();
+        const int8_t values[] = {(int8_t)(value % 256), -128, -128,
+                                 value % 2 ? 127 : -128};
+        samples[i] = values[data];
+    }
+    for (size_t i = 0; i < n_taps * row; i++) {
+        const uint32_t value = next_random();
+        const int16_t values[] = {(int16_t)((int)(value % 65535) - 32767),
+                                  -32767, 32767, value % 2 ? 32767 : -32767};
+        coefficients[i] = values[data];
+    }
+    struct fir_int16_case c = {n_spectra,           n_taps,  row,
+                               row + n_spectra % 3, samples, coefficients,
+                               0x1.3579bp-17f};
+    const size_t size = n_spectra * c.folded_stride * sizeof(float) + GUARD;
+    uint8_t *expected = exact(size);
+    check_levels(run_fir_int16, &c, expected, size);
+    const float *folded = (const float *)(const void *)expected;
+    for (size_t t = 0; t < n_spectra; t++) {
+        for (size_t r = 0; r < row; r++) {
+            double sum = 0;
+            for (size_t tap = 0; tap < n_taps; tap++)
+                sum += (double)coefficients[tap * row + r] *
+                       samples[(t + tap) * row + r];
+            assert_true(folded[t * c.folded_stride + r] ==
+                        (float)sum * c.scale);
+        }
+        check_garbage(expected, (t * c.folded_stride + row) * sizeof(float),
+                      (t + 1) * c.folded_stride * sizeof(float));
+    }
+    check_garbage(expected, size - GUARD, size);
+    free(expected);
+    free(coefficients);
+    free(memory);
+}
+
+static void test_fir_int16(void **state)
+{
+    (void)state;
+    static const size_t taps[] = {1, 2, 3, 4, 5, 8, 15, 16, 64};
+    random_state = 4;
+    for (size_t p = 0; p < sizeof taps / sizeof taps[0]; p++) {
+        for (size_t row = 1; row <= 67; row += 2)
+            for (size_t n = 1; n <= 33; n += row % 8 == 7 ? 1 : 5)
+                check_fir_int16(n, taps[p], row, (int)((n + row / 2) % 4));
+        for (int data = 0; data < 4; data++)
+            check_fir_int16(33, taps[p], 128, data);
+    }
+}
+
 /* --- quantise and turn ------------------------------------------------------
  */
 
@@ -477,6 +553,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gather),
         cmocka_unit_test(test_fir),
+        cmocka_unit_test(test_fir_int16),
         cmocka_unit_test(test_quantise_and_turn),
         cmocka_unit_test(test_select),
     };

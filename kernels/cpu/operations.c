@@ -12,7 +12,7 @@
 /** Overrides entries of a table with one family of a level. */
 typedef void fill_family(struct fx8_operations *operations);
 
-#define N_FAMILIES 9
+#define N_FAMILIES 10
 
 /** A level: where it runs and what it overrides of the level below. */
 struct level {
@@ -53,22 +53,23 @@ static const struct level levels[] = {
     {"reference",
      runs_everywhere,
      {fx8_fill_gather_reference, fx8_fill_fir_reference,
-      fx8_fill_quantise_reference, fx8_fill_correlate_reference,
-      fx8_fill_count_reference, fx8_fill_interval_reference,
-      fx8_fill_functions_reference, fx8_fill_divide_reference,
-      fx8_fill_half_reference}},
+      fx8_fill_fir_int16_reference, fx8_fill_quantise_reference,
+      fx8_fill_correlate_reference, fx8_fill_count_reference,
+      fx8_fill_interval_reference, fx8_fill_functions_reference,
+      fx8_fill_divide_reference, fx8_fill_half_reference}},
 #if defined(__x86_64__)
     {"avx2",
      runs_avx2,
-     {fx8_fill_gather_avx2, fx8_fill_fir_avx2, fx8_fill_quantise_avx2,
-      fx8_fill_correlate_avx2, fx8_fill_count_avx2, fx8_fill_interval_avx2,
-      fx8_fill_functions_avx2, fx8_fill_divide_avx2, fx8_fill_half_avx2}},
+     {fx8_fill_gather_avx2, fx8_fill_fir_avx2, fx8_fill_fir_int16_avx2,
+      fx8_fill_quantise_avx2, fx8_fill_correlate_avx2, fx8_fill_count_avx2,
+      fx8_fill_interval_avx2, fx8_fill_functions_avx2, fx8_fill_divide_avx2,
+      fx8_fill_half_avx2}},
     {"avx512",
      runs_avx512,
-     {fx8_fill_gather_avx512, fx8_fill_fir_avx512, fx8_fill_quantise_avx512,
-      fx8_fill_correlate_avx512, fx8_fill_count_avx512,
-      fx8_fill_interval_avx512, fx8_fill_functions_avx512,
-      fx8_fill_divide_avx512, fx8_fill_half_avx512}},
+     {fx8_fill_gather_avx512, fx8_fill_fir_avx512, fx8_fill_fir_int16_avx512,
+      fx8_fill_quantise_avx512, fx8_fill_correlate_avx512,
+      fx8_fill_count_avx512, fx8_fill_interval_avx512,
+      fx8_fill_functions_avx512, fx8_fill_divide_avx512, fx8_fill_half_avx512}},
 #endif
 };
 

@@ -67,6 +67,18 @@ static void run_fir(const struct fx8_operations *operations,
                     (float *)(void *)result, N_ROW);
 }
 
+static void run_fir_int16(const struct fx8_operations *operations,
+                          const struct trial *trial, uint8_t *result)
+{
+    /* any 16 bits but -32768 are coefficients */
+    int16_t coefficients[N_TAPS * N_ROW];
+    memcpy(coefficients, trial->bytes, sizeof coefficients);
+    for (int k = 0; k < N_TAPS * N_ROW; k++)
+        coefficients[k] |= 1;
+    operations->fir_int16(N_SPECTRA, N_TAPS, N_ROW, trial->bytes, coefficients,
+                          0x1p-15f, (float *)(void *)result, N_ROW);
+}
+
 static void run_quantise(const struct fx8_operations *operations,
                          const struct trial *trial, uint8_t *result)
 {
@@ -162,11 +174,11 @@ static const struct {
     const char *name;
     run_operation *run;
 } trials[] = {
-    {"gather", run_gather},     {"fir", run_fir},
-    {"quantise", run_quantise}, {"turn", run_turn},
-    {"count", run_count},       {"int8", run_int8},
-    {"fp32", run_fp32},         {"interval", run_interval},
-    {"half", run_half},
+    {"gather", run_gather},       {"fir", run_fir},
+    {"fir_int16", run_fir_int16}, {"quantise", run_quantise},
+    {"turn", run_turn},           {"count", run_count},
+    {"int8", run_int8},           {"fp32", run_fp32},
+    {"interval", run_interval},   {"half", run_half},
 };
 
 const char *fx8_operations_disagreement(const struct fx8_operations *reference,

@@ -30,6 +30,11 @@ void fx8_fill_fir_reference(struct fx8_operations *operations);
 void fx8_fill_fir_avx2(struct fx8_operations *operations);
 void fx8_fill_fir_avx512(struct fx8_operations *operations);
 
+/** Entry fir_int16. */
+void fx8_fill_fir_int16_reference(struct fx8_operations *operations);
+void fx8_fill_fir_int16_avx2(struct fx8_operations *operations);
+void fx8_fill_fir_int16_avx512(struct fx8_operations *operations);
+
 /** Entries quantise and turn. */
 void fx8_fill_quantise_reference(struct fx8_operations *operations);
 void fx8_fill_quantise_avx2(struct fx8_operations *operations);

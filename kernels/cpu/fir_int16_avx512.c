@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "kernels/cpu/variants.h"
+
+#if defined(__x86_64__)
+
+#include <immintrin.h>
+
+#include "kernels/cpu/simd.h"
+
+/* Columns side by side in a register, two taps of each. */
+#define LANES 16
+
+/* Spectra whose sums are held in registers, half of the 32, and taps whose
+ * coefficients are. */
+#define MOST_SPECTRA 16
+#define MOST_TAPS    8
+
+/** Columns of the samples and coefficients that one step works on. */
+struct columns {
+    const int8_t *samples;
+    const int16_t *coefficients;
+    size_t row;
+    __mmask16 mask; /**< columns that exist */
+};
+
+FX8_INLINE __m512i load_samples(const struct columns *at, size_t row)
+{
+    return _mm512_cvtepi8_epi32(
+        _mm_maskz_loadu_epi8(at->mask, at->samples + row * at->row));
+}
+
+FX8_INLINE __m512i load_weights(const struct columns *at, size_t tap)
+{
+    return _mm512_cvtepu16_epi32(
+        _mm256_maskz_loadu_epi16(at->mask, at->coefficients + tap * at->row));
+}
+
+/** In every lane `low` in the lower 16 bits, `high` in the upper ones. */
+FX8_INLINE __m512i join(__m512i low, __m512i high)
+{
+    return _mm512_mask_mov_epi16(low, 0xaaaaaaaa, _mm512_slli_epi32(high, 16));
+}
+
+/** Add n_taps (even) taps, from `tap` on, to n_spectra sums; both constants.
+ *  Rows r and r + 1 of the samples, side by side, belong to taps r - t and
+ *  r - t + 1 of spectrum t, for even r - t. */
+FX8_INLINE void add_taps(int n_taps, int n_spectra, size_t tap,
+                         const struct columns *at, __m512i *sums)
+{
+    __m512i weights[MOST_TAPS / 2];
+    FX8_UNROLL
+    for (int p = 0; p < n_taps / 2; p++)
+        weights[p] = join(load_weights(at, tap + 2 * (size_t)p),
+                          load_weights(at, tap + 2 * (size_t)p + 1));
+    __m512i row = load_samples(at, tap);
+    FX8_UNROLL
+    for (int r = 0; r < n_spectra + n_taps - 2; r++) {
+        const __m512i next = load_samples(at, tap + (size_t)r + 1);
+        const __m512i pair = join(row, next);
+        FX8_UNROLL
+        for (int p = 0; p < n_taps / 2; p++)
+            if (r - 2 * p >= 0 && r - 2 * p < n_spectra)
+                sums[r - 2 * p] =
+                    _mm512_dpwssd_epi32(sums[r - 2 * p], weights[p], pair);
+        row = next;
+    }
+}
+
+/** The last of an odd number of taps. */
+FX8_INLINE void add_tap(int n_spectra, size_t tap, const struct columns *at,
+                        __m512i *sums)
+{
+    const __m512i weight = load_weights(at, tap);
+    FX8_UNROLL
+    for (int t = 0; t < n_spectra; t++)
+        sums[t] = _mm512_dpwssd_epi32(sums[t], weight,
+                                      load_samples(at, tap + (size_t)t));
+}
+
+/** n_spectra (constant) spectra of up to 16 columns, any number of taps. */
+FX8_INLINE void fold_columns(int n_spectra, size_t n_taps,
+                             const struct columns *at, float scale,
+                             float *folded, size_t folded_stride)
+{
+    __m512i sums[MOST_SPECTRA];
+    FX8_UNROLL
+    for (int t = 0; t < n_spectra; t++)
+        sums[t] = _mm512_setzero_si512();
+    size_t tap = 0;
+    for (; tap + 8 <= n_taps; tap += 8)
+        add_taps(8, n_spectra, tap, at, sums);
+    if (n_taps & 4) {
+        add_taps(4, n_spectra, tap, at, sums);
+        tap += 4;
+    }
+    if (n_taps & 2) {
+        add_taps(2, n_spectra, tap, at, sums);
+        tap += 2;
+    }
+    if (n_taps & 1)
+        add_tap(n_spectra, tap, at, sums);
+    FX8_UNROLL
+    for (int t = 0; t < n_spectra; t++)
+        _mm512_mask_storeu_ps(
+            folded + (size_t)t * folded_stride, at->mask,
+            _mm512_mul_ps(_mm512_cvtepi32_ps(sums[t]), _mm512_set1_ps(scale)));
+}
+
+/** n_spectra (constant) spectra, whole rows. */
+FX8_INLINE void fold_spectra(int n_spectra, size_t n_taps, size_t row,
+                             const int8_t *samples, const int16_t *coefficients,
+                             float scale, float *folded, size_t folded_stride)
+{
+    for (size_t r = 0; r < row; r += LANES) {
+        const size_t left = row - r;
+        const struct columns at = {
+            samples + r, coefficients + r, row,
+            (__mmask16)(left < LANES ? 0xffff >> (LANES - left) : 0xffff)};
+        fold_columns(n_spectra, n_taps, &at, scale, folded + r, folded_stride);
+    }
+}
+
+static void fir_int16(size_t n_spectra, size_t n_taps, size_t row,
+                      const int8_t *samples, const int16_t *coefficients,
+                      float scale, float *folded, size_t folded_stride)
+{
+    size_t t = 0;
+    for (; t + MOST_SPECTRA <= n_spectra; t += MOST_SPECTRA)
+        fold_spectra(MOST_SPECTRA, n_taps, row, samples + t * row, coefficients,
+                     scale, folded + t * folded_stride, folded_stride);
+    for (; t + 4 <= n_spectra; t += 4)
+        fold_spectra(4, n_taps, row, samples + t * row, coefficients, scale,
+                     folded + t * folded_stride, folded_stride);
+    for (; t < n_spectra; t++)
+        fold_spectra(1, n_taps, row, samples + t * row, coefficients, scale,
+                     folded + t * folded_stride, folded_stride);
+}
+
+#endif
+
+void fx8_fill_fir_int16_avx512(struct fx8_operations *operations)
+{
+#if defined(__x86_64__)
+    operations->fir_int16 = fir_int16;
+#else
+    (void)operations;
+#endif
+}
