@@ -88,10 +88,10 @@ void result_path(const char *kind, const char *name, char *path, size_t size)
 
 void join_command(int argc, char **argv, char *text, size_t size)
 {
-    size_t used = 0;
-    text[0] = '\0';
-    for (int k = 0; k < argc && used + 1 < size; k++) {
-        snprintf(text + used, size - used, "%s%s", k == 0 ? "" : " ", argv[k]);
-        used += strlen(text + used);
+    const char *slash = strrchr(argv[0], '/');
+    snprintf(text, size, "%s", slash == NULL ? argv[0] : slash + 1);
+    for (int k = 1; k < argc; k++) {
+        const size_t used = strlen(text);
+        snprintf(text + used, size - used, " %s", argv[k]);
     }
 }

@@ -25,7 +25,8 @@ const char *machine_date(void);
  *  digits and hyphens; an empty kind leaves its hyphen out. */
 void result_path(const char *kind, const char *name, char *path, size_t size);
 
-/** The words of a command line with blanks between, cut at `size`. */
+/** The words of a command line with blanks between, the program without its
+ *  folder, cut at `size`. */
 void join_command(int argc, char **argv, char *text, size_t size);
 
 #ifdef __cplusplus

@@ -65,18 +65,6 @@ FX8_NUMERIC double reference_sqrt(float x)
     return sqrt((double)x);
 }
 
-/** sin(x). */
-FX8_NUMERIC double reference_sin(float x)
-{
-    return sin((double)x);
-}
-
-/** cos(x). */
-FX8_NUMERIC double reference_cos(float x)
-{
-    return cos((double)x);
-}
-
 /** 2^x. */
 FX8_NUMERIC double reference_exp2(float x)
 {

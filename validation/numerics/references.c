@@ -55,8 +55,6 @@ static long double divide_long(float a, float b)
     }
 
 LONG_UNARY(sqrt)
-LONG_UNARY(sin)
-LONG_UNARY(cos)
 LONG_UNARY(exp2)
 LONG_UNARY(log2)
 LONG_UNARY(log10)
@@ -78,11 +76,14 @@ static long double atan2_long(float a, float b)
             y[k] = value;                                                      \
     }
 
+/* As one would write it: whole turns off, which is exact, then radians. */
+#define TWO_PI 6.2831853f
+
 LIBRARY_UNARY(reciprocal, 1.0f / x[k])
 LIBRARY_UNARY(rsqrt, 1.0f / sqrtf(x[k]))
 LIBRARY_UNARY(sqrt, sqrtf(x[k]))
-LIBRARY_UNARY(sin, sinf(x[k]))
-LIBRARY_UNARY(cos, cosf(x[k]))
+LIBRARY_UNARY(sin_turns, sinf(TWO_PI *(x[k] - rintf(x[k]))))
+LIBRARY_UNARY(cos_turns, cosf(TWO_PI *(x[k] - rintf(x[k]))))
 LIBRARY_UNARY(exp2, exp2f(x[k]))
 LIBRARY_UNARY(log2, log2f(x[k]))
 LIBRARY_UNARY(log10, log10f(x[k]))
@@ -114,20 +115,26 @@ static void library_atan2(size_t n, const float *a, const float *b, float *y)
         .name = #f, .binary = reference_##f, .binary_long = f##_long,          \
         .library_name = library, .library_binary = library_##f                 \
     }
-#define TURNS(f)                                                               \
+#define TURNS(f, library)                                                      \
     {                                                                          \
         .name = #f, .unary = reference_##f, .unary_long = f##_long,            \
-        .has_free_zeros = true                                                 \
+        .has_free_zeros = true, .library_name = library,                       \
+        .library_unary = library_##f                                           \
     }
 
 static const struct function functions[] = {
-    UNARY(reciprocal, "1 / x"), UNARY(rsqrt, "1 / sqrtf"),
-    TURNS(sin_turns),           TURNS(cos_turns),
-    UNARY(exp2, "exp2f"),       UNARY(log2, "log2f"),
-    UNARY(log10, "log10f"),     UNARY(tanh, "tanhf"),
-    UNARY(atanh, "atanhf"),     BINARY(divide, "a / b"),
-    BINARY(atan2, "atan2f"),    UNARY(sqrt, "sqrtf"),
-    UNARY(sin, "sinf"),         UNARY(cos, "cosf"),
+    UNARY(reciprocal, "1 / x"),
+    UNARY(rsqrt, "1 / sqrtf"),
+    TURNS(sin_turns, "sinf(2 pi r)"),
+    TURNS(cos_turns, "cosf(2 pi r)"),
+    UNARY(exp2, "exp2f"),
+    UNARY(log2, "log2f"),
+    UNARY(log10, "log10f"),
+    UNARY(tanh, "tanhf"),
+    UNARY(atanh, "atanhf"),
+    BINARY(divide, "a / b"),
+    BINARY(atan2, "atan2f"),
+    UNARY(sqrt, "sqrtf"),
 };
 
 size_t function_count(void)

@@ -30,7 +30,7 @@ struct function {
     long double (*unary_long)(float);
     long double (*binary_long)(float, float);
     bool has_free_zeros;      /**< a zero may have either sign */
-    const char *library_name; /**< "expf"; NULL: the library has none */
+    const char *library_name; /**< "exp2f" */
     fx8_unary *library_unary;
     fx8_binary *library_binary;
 };

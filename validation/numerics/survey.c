@@ -76,8 +76,6 @@ size_t list_subjects(struct subject *subjects)
                               level->name, form->unary, form->binary);
             }
         }
-        if (function->library_name == NULL)
-            continue;
         struct subject *library =
             subject_of(subjects, &n, function, function->library_name);
         library->is_library = true;

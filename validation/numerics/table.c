@@ -46,7 +46,7 @@ void print_table_row(FILE *file, const struct table_row *row, bool is_tight)
 {
     const struct measured *m = row->measured;
     fprintf(file, "| %s | %s | %" PRIu64 " |", row->function, row->form, m->n);
-    print_error(file, row, " %.6g |", &m->ulp);
+    print_error(file, row, " %.7g |", &m->ulp);
     print_error(file, row, " %.5g |", &m->relative);
     fprintf(file, " %.3g | %.3g %% |", m->absolute.error,
             100.0 * (double)m->n_not_nearest / (double)m->n);
