@@ -40,19 +40,17 @@ static __device__ __forceinline__ float fx8_tanh_hardware(float x)
 
 #endif
 
-/** 1 / (1 + e) and e = exp(-2 a) for a >= 0. */
+/** 1 / (1 + e) and e = exp(-2 a) for a >= 0; anything for NaN. */
 FX8_NUMERIC float fx8_tanh_parts(float a, float *e)
 {
 #if defined(__CUDA_ARCH__)
-    const float one = 1.0f;
     *e = fx8_ptx_ex2(fx8_mul(a, -0x1.715476p+1f));
 #else
-    /* From 20 on tanh is 1; 2^x must not become subnormal, and forgets NaN. */
-    const float within = fx8_select(a > 20.0f, 20.0f, a);
-    const float one = fx8_fma(within, 0.0f, 1.0f);
+    /* From 20 on tanh is 1; 2^x must not become subnormal. */
+    const float within = fx8_select(a < 20.0f, a, 20.0f);
     *e = fx8_exp2_normal(within * -0x1.715476p+1f, 0);
 #endif
-    return fx8_reciprocal(fx8_add(*e, one));
+    return fx8_reciprocal(fx8_add(*e, 1.0f));
 }
 
 /**
@@ -65,7 +63,8 @@ FX8_NUMERIC float fx8_tanh_ex2(float x)
     const float a = fabsf(x);
     float e;
     const float r = fx8_tanh_parts(a, &e);
-    return copysignf(fx8_select(a < 0.005f, a, fx8_fma(-e, r, r)), x);
+    /* NaN is not large: it passes through the other branch */
+    return copysignf(fx8_select(a >= 0.005f, fx8_fma(-e, r, r), a), x);
 }
 
 /** fx8_tanh -- tanh(x), accurate form; as fx8_tanh_ex2. */
@@ -82,7 +81,7 @@ FX8_NUMERIC float fx8_tanh(float x)
     float e;
     const float r = fx8_tanh_parts(a, &e);
     const float large = fx8_fma(fx8_mul(e, -2.0f), r, 1.0f);
-    return copysignf(fx8_select(a < 0.6f, small, large), x);
+    return copysignf(fx8_select(a >= 0.6f, large, small), x);
 }
 
 /** atanh(a) for a in [1/2, 1): log((1 + a) / (1 - a)) / 2, a quotient that is
