@@ -197,6 +197,8 @@ static enum fx8_status run_job(const struct fx8_bench_case *bench,
             .paths[variety->precision == FX8_PRECISION_INT8 ? FX8_RESULT_INT8
                                                             : FX8_RESULT_FP32] =
             names->result;
+        if (variety->quicklook != NULL)
+            request.path_quicklook = names->quicklook;
         status = fx8_pipeline_run(&request, report, error);
         free(report->dead);
         unlink(names->result);
@@ -213,17 +215,21 @@ static void print_job(const struct fx8_bench_case *bench,
                       const struct variety *variety,
                       const struct fx8_run_report *report, bool json)
 {
-    const double post = report->statistics.postprocess_s;
-    const double total = report->total_s;
+    const struct fx8_statistics *s = &report->statistics;
+    const double share =
+        (s->postprocess_s + s->quicklook_s + report->write_s) / report->total_s;
     if (json)
         printf("{\"job\":\"%s\",\"inputs\":%zu,\"channels\":%zu,"
-               "\"total_s\":%.6g,\"postprocess_s\":%.6g,\"write_s\":%.6g}\n",
-               variety->name, bench->n_inputs, bench->n_channels, total, post,
-               report->write_s);
+               "\"total_s\":%.6g,\"postprocess_s\":%.6g,"
+               "\"quicklook_s\":%.6g,\"write_s\":%.6g,\"share\":%.4f}\n",
+               variety->name, bench->n_inputs, bench->n_channels,
+               report->total_s, s->postprocess_s, s->quicklook_s,
+               report->write_s, share);
     else
-        printf("%4zu x %-5zu %-24s %8.3f %8.3f %8.3f %8.2f %%\n",
-               bench->n_inputs, bench->n_channels, variety->name, total, post,
-               report->write_s, 100.0 * (post + report->write_s) / total);
+        printf("%4zu x %-5zu %-23s %7.3f s %6.3f s %6.3f s %6.3f s %6.2f %%\n",
+               bench->n_inputs, bench->n_channels, variety->name,
+               report->total_s, s->postprocess_s, s->quicklook_s,
+               report->write_s, 100.0 * share);
     fflush(stdout);
 }
 
@@ -234,8 +240,8 @@ enum fx8_status fx8_bench_jobs(const char *kernel, bool json,
     name_files(&names);
     fx8_command_stop_removes(names.result_part, names.quicklook_part);
     if (!json)
-        printf("inputs x channels  job                     total s  post s  "
-               "write s  of the job\n");
+        printf("inputs x channels  job               whole   post-pr. "
+               "quick-look write   the three\n");
     enum fx8_status status = FX8_OK;
     for (size_t c = 0; c < FX8_N_BENCH_CASES && status == FX8_OK; c++)
         for (size_t v = 0; v < sizeof varieties / sizeof varieties[0]; v++) {
