@@ -14,6 +14,7 @@
 
 /* One engine's task: random samples, coefficients, gains and masks. */
 struct task {
+    const struct fx8_engine_operations *engine; /* who does it */
     struct fx8_engine_plan plan;
     size_t n_spectra;
     size_t row_stride;
@@ -125,6 +126,7 @@ static inline struct task make_task(size_t n_inputs, bool is_complex,
                                     struct generator *g)
 {
     struct task task = {
+        .engine = cpu,
         .plan = {.bank = {.is_complex = is_complex,
                           .fft_length = (is_complex ? 1 : 2) * n_channels,
                           .n_taps = n_taps,
@@ -193,7 +195,7 @@ static inline void run_block(const struct task *task, struct fx8_engine *engine,
     const size_t bytes8 = n * inputs * sizeof *x8;
     const size_t bytes32 = n * inputs * sizeof *x32;
     if (given == NULL) {
-        must(cpu->push(engine, &block, &error), error);
+        must(task->engine->push(engine, &block, &error), error);
     } else {
         for (size_t c = 0; c < channels; c++) {
             const size_t at = (c * task->n_spectra + first) * inputs;
@@ -201,9 +203,10 @@ static inline void run_block(const struct task *task, struct fx8_engine *engine,
             memcpy(x32 + c * n * inputs, given->x32 + at, bytes32);
         }
         block.samples = NULL;
-        must(cpu->import_spectra(engine, &block, x8, x32, &error), error);
+        must(task->engine->import_spectra(engine, &block, x8, x32, &error),
+             error);
     }
-    must(cpu->export_spectra(engine, x8, x32, &error), error);
+    must(task->engine->export_spectra(engine, x8, x32, &error), error);
     for (size_t c = 0; c < channels; c++) {
         const size_t at = (c * task->n_spectra + first) * inputs;
         if (x8 != NULL)
@@ -239,13 +242,13 @@ static inline struct outcome run_task(const struct task *task,
     };
     struct fx8_engine *engine;
     struct fx8_error error;
-    must(cpu->open(&task->plan, &engine, &error), error);
+    must(task->engine->open(&task->plan, &engine, &error), error);
     for (size_t input = 0; input < inputs; input++)
-        must(cpu->set_gain(engine, input,
-                           task->gains + input * task->plan.bank.n_channels,
-                           &error),
+        must(task->engine->set_gain(
+                 engine, input,
+                 task->gains + input * task->plan.bank.n_channels, &error),
              error);
-    const size_t block = cpu->block_spectra(engine);
+    const size_t block = task->engine->block_spectra(engine);
     struct fx8_engine_dump dump = {.sums_int8 = o.sums8,
                                    .sums_fp32 = o.sums32,
                                    .sums_down = o.down,
@@ -254,13 +257,13 @@ static inline struct outcome run_task(const struct task *task,
                                    .clips = o.clips};
     const size_t head = block < task->n_spectra ? block : task->n_spectra;
     run_block(task, engine, 0, head, given, &o);
-    must(cpu->finish_dump(engine, &dump, &error), error);
+    must(task->engine->finish_dump(engine, &dump, &error), error);
     for (size_t first = 0; first < task->n_spectra; first += block) {
         const size_t rest = task->n_spectra - first;
         run_block(task, engine, first, rest < block ? rest : block, given, &o);
     }
-    must(cpu->finish_dump(engine, &dump, &error), error);
-    cpu->close(&engine);
+    must(task->engine->finish_dump(engine, &dump, &error), error);
+    task->engine->close(&engine);
     assert_null(engine);
     return o;
 }

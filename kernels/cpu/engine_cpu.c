@@ -110,7 +110,7 @@ static enum fx8_status allocate(struct fx8_engine *engine,
          interval ? sizeof(double) : 0},
         {&engine->folded8, fx8_product(channels, pairs, 2, 1),
          int8 && is_long ? sizeof(int64_t) : 0},
-        {&engine->counts, pairs, sizeof(int64_t)},
+        {&engine->counts.pairs, pairs, sizeof(int64_t)},
         {&engine->clips, fx8_product(engine->n_segments, inputs, channels, 1),
          sizeof(uint32_t)},
     };
@@ -128,7 +128,7 @@ static enum fx8_status allocate(struct fx8_engine *engine,
 }
 
 static enum fx8_status open_fft(struct fx8_engine *engine,
-                                 struct fx8_error *error)
+                                struct fx8_error *error)
 {
     const struct fx8_engine_plan *plan = &engine->plan;
     const enum fx8_fft_kind kind =
@@ -160,7 +160,7 @@ static void cpu_close(struct fx8_engine **engine)
     free(e->accumulator32);
     free(e->accumulator_interval);
     free(e->folded8);
-    free(e->counts);
+    free(e->counts.pairs);
     free(e->clips);
     free(e);
     *engine = NULL;
@@ -243,22 +243,13 @@ static enum fx8_status cpu_set_gain(struct fx8_engine *engine, size_t input,
     return FX8_OK;
 }
 
-/* Add the block's valid products; returns whether there is any spectrum to
- * correlate.  Most blocks miss nothing: these cost one popcount a word. */
+/* Whether there is any spectrum to correlate. */
 static bool count_products(struct fx8_engine *engine,
                            const struct fx8_engine_block *block)
 {
-    const size_t n_inputs = engine->plan.n_inputs;
-    const size_t n_words = fx8_bit_words(block->n_spectra);
-    size_t n_valid = 0;
-    for (size_t word = 0; word < n_inputs * n_words; word++)
-        n_valid += (size_t)__builtin_popcountll(block->valid[word]);
-    if (n_valid == n_inputs * block->n_spectra)
-        engine->count_all += (int64_t)block->n_spectra;
-    else if (n_valid > 0)
-        engine->operations->count(n_inputs, n_words, block->valid,
-                                  engine->counts);
-    return n_valid > 0;
+    return fx8_count_products(engine->operations, engine->plan.n_inputs,
+                              block->n_spectra, block->valid,
+                              &engine->counts) != FX8_BLOCK_EMPTY;
 }
 
 static enum fx8_status cpu_push(struct fx8_engine *engine,
@@ -311,11 +302,7 @@ static enum fx8_status cpu_finish_dump(struct fx8_engine *engine,
         fx8_cpu_fold_fp32(engine, dump->sums_fp32);
     if (engine->accumulator_interval != NULL)
         fx8_cpu_fold_interval(engine, dump->sums_down, dump->sums_up);
-    for (size_t pair = 0; pair < pairs; pair++) {
-        dump->counts[pair] = engine->counts[pair] + engine->count_all;
-        engine->counts[pair] = 0;
-    }
-    engine->count_all = 0;
+    fx8_take_counts(pairs, &engine->counts, dump->counts);
     collect_clips(engine, dump->clips);
     engine->times.correlate_s += fx8_clock_seconds() - start;
     return FX8_OK;

@@ -6,6 +6,7 @@
 #ifndef FX8_KERNELS_CPU_ENGINE_CPU_H
 #define FX8_KERNELS_CPU_ENGINE_CPU_H
 
+#include "kernels/count_products.h"
 #include "kernels/engine.h"
 #include "kernels/fft.h"
 
@@ -40,8 +41,7 @@ struct fx8_engine {
     int64_t *folded8; /* [n_channels][pair][2], only for long dumps */
     int64_t unfolded; /* spectra in accumulator8 */
     bool folded8_is_used;
-    int64_t *counts;   /* [pair] where masks differed */
-    int64_t count_all; /* spectra valid on every input */
+    struct fx8_product_counts counts;
     size_t n_segments; /* time segments per input, for the F threads */
     uint32_t *clips;   /* [n_segments][n_inputs][n_channels] */
     size_t n_spectra;  /* of the last block, for export */

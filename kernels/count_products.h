@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * count_products.h -- valid products of a dump, block by block, in an engine.
+ */
+#ifndef FX8_KERNELS_COUNT_PRODUCTS_H
+#define FX8_KERNELS_COUNT_PRODUCTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "config/shape.h"
+#include "kernels/operations.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What has been counted in a dump so far. */
+struct fx8_product_counts {
+    int64_t *pairs; /**< [pair], of blocks in which masks differed */
+    int64_t all;    /**< spectra of blocks that were valid on every input */
+};
+
+/** What a block misses. */
+enum fx8_block_validity {
+    FX8_BLOCK_EMPTY, /**< everything: nothing to correlate */
+    FX8_BLOCK_PARTLY,
+    FX8_BLOCK_WHOLE /**< nothing */
+};
+
+/**
+ * fx8_count_products -- add the block's valid products.
+ *
+ * Given:    valid   uint64 [n_inputs][fx8_bit_words(n_spectra)]
+ * Notes:    most blocks miss nothing: these cost one popcount a word
+ */
+static inline enum fx8_block_validity fx8_count_products(
+    const struct fx8_operations *operations, size_t n_inputs, size_t n_spectra,
+    const uint64_t *valid, struct fx8_product_counts *counts)
+{
+    const size_t n_words = fx8_bit_words(n_spectra);
+    size_t n_valid = 0;
+    for (size_t word = 0; word < n_inputs * n_words; word++)
+        n_valid += (size_t)__builtin_popcountll(valid[word]);
+    if (n_valid == 0)
+        return FX8_BLOCK_EMPTY;
+    if (n_valid == n_inputs * n_spectra) {
+        counts->all += (int64_t)n_spectra;
+        return FX8_BLOCK_WHOLE;
+    }
+    operations->count(n_inputs, n_words, valid, counts->pairs);
+    return FX8_BLOCK_PARTLY;
+}
+
+/** Hand the counts over, int64 [pair], and start again. */
+static inline void fx8_take_counts(size_t n_pairs,
+                                   struct fx8_product_counts *counts,
+                                   int64_t *out)
+{
+    for (size_t pair = 0; pair < n_pairs; pair++) {
+        out[pair] = counts->pairs[pair] + counts->all;
+        counts->pairs[pair] = 0;
+    }
+    counts->all = 0;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
