@@ -28,7 +28,7 @@ static thread_local Block *current_block;
 
 Block::Block()
     : launch_(nullptr), n_threads_(0), n_alive_(0), current_(0), random_(0),
-      order_(), all_(), named_(), warpgroup_(), alive_(), gates_(),
+      order_(), all_(), named_(), warpgroup_(), alive_(), open_(), gates_(),
       n_fibres_(0), stacks_(), home_(), race_begin_(0), race_end_(0),
       race_copies_(0), bulk_(), n_bulk_(0), copy_flow_(race_flow_create()),
       shared_(static_cast<unsigned char *>(
@@ -169,9 +169,8 @@ FX8_UNSEEN void Block::end_fibre()
         all_.arrived = 0;
         ++all_.generation;
     }
-    for (unsigned k = 0; k < LANES; ++k)
-        if (gates_[me.warp][k].lanes != 0)
-            open_if_met(gates_[me.warp][k], me.warp);
+    for (uint32_t open = open_[me.warp]; open != 0; open &= open - 1)
+        open_if_met(gates_[me.warp][__builtin_ctz(open)], me.warp);
     if (n_alive_ == 0)
         context_switch(&me.context, &home_);
     else
@@ -229,14 +228,16 @@ FX8_UNSEEN void Block::switch_to(unsigned index)
 }
 
 FX8_UNSEEN void Block::wait_for(const uint32_t *word, uint32_t mask,
-                                uint32_t seen, const char *what, Site site)
+                                uint32_t seen, const char *what,
+                                const Site &site)
 {
     Fibre &me = fibres_[current_];
     me.watched = word;
     me.watched_mask = mask;
     me.seen = seen;
     me.what = what;
-    me.site = site;
+    me.site.file = site.file; /* apart: as a whole it would be waited for */
+    me.site.line = site.line;
     switch_to(next());
     me.watched = nullptr;
 }

@@ -195,7 +195,7 @@ class Block
     void switch_to(unsigned index);
     void end_fibre();
     void wait_for(const uint32_t *word, uint32_t mask, uint32_t seen,
-                  const char *what, Site site);
+                  const char *what, const Site &site);
     bool open_if_met(WarpGate &warp_gate, unsigned warp);
     void pass(Gate &gate, unsigned expected, const char *what, Site site);
     WarpGate &find_gate(uint32_t mask);
@@ -210,6 +210,7 @@ class Block
     Order order_;
     Gate all_, named_[NAMED_BARRIERS], warpgroup_[MOST_THREADS / WARPGROUP];
     uint32_t alive_[MOST_WARPS];
+    uint32_t open_[MOST_WARPS]; /* gates at which lanes wait, a bit each */
     WarpGate gates_[MOST_WARPS][LANES];
     Fibre fibres_[MOST_THREADS];
     unsigned n_fibres_; /* that have a stack */

@@ -72,6 +72,8 @@ void make_devices(Machine *made)
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (range == MAP_FAILED)
             fault("no addresses for the memory of device %d", k);
+        /* Large pages are opened and closed in no time. */
+        madvise(range, bytes, MADV_HUGEPAGE);
         made->devices[static_cast<size_t>(k)] = {
             static_cast<unsigned char *>(range), bytes, 0, 0, {k, false, {}}};
     }
