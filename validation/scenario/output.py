@@ -303,9 +303,15 @@ class Interrupted(refusal.Refusal):
             process.kill()
             process.wait()
             self.assertFalse(os.path.exists(self.output))
-            with h5py.File(self.output + ".part", "r") as file:
-                weight = file["Data/nsamples"][...]
-                flags = file["Data/flags"][...]
+            weight = flags = np.zeros(0)
+            try:
+                with h5py.File(self.output + ".part", "r") as file:
+                    weight = file["Data/nsamples"][...]
+                    flags = file["Data/flags"][...]
+            except OSError:
+                # half a second may be too short for the file to be laid out
+                # on a busy machine; no dump is finished then
+                self.assertEqual(seconds, 0.5)
             self.assertTrue(flags[weight == 0].all())
             if (weight > 0).any():
                 break
