@@ -201,6 +201,11 @@ $(BUILD)/test_cuda_%: $(BUILD)/validation/cuda/test_cuda_%.cpu.o $(HARNESS_OBJEC
 	$(call say,LINK,$@)$(CXX) $(LINK_FLAGS) $^ $$($(PKG_CONFIG) --libs fftw3f) \
 		-lm $(LDFLAGS) -o $@
 
+# The F stage of the device beside that of the CPU.
+$(BUILD)/test_cuda_fir $(BUILD)/test_cuda_spectra: $(addprefix $(BUILD)/kernels/,\
+	$(addprefix cuda/,$(addsuffix .cpu.o,fir fir_int16 turn gather canonical)) \
+	cpu/fir_ref.o cpu/fir_int16_ref.o cpu/quantise_ref.o)
+
 $(BUILD)/test_numeric_errors: $(filter-out %/main.o,$(filter $(BUILD)/validation/%,$(NUMERICS_OBJECTS)))
 
 $(BUILD)/numerics: $(NUMERICS_OBJECTS)

@@ -30,6 +30,9 @@
 #include "kernels/cuda/launch.h"
 #include "kernels/engine.h"
 
+/** Most numbers of a row, and most spectra of a job. */
+#define FX8_CUDA_MOST_ITEMS ((size_t)1 << 30)
+
 /**
  * The FIR of n_inputs inputs.
  *

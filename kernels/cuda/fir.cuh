@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fir.cuh -- what the two FIRs of the device share: how a job is cut among
+ * threads, and how samples are loaded and sums stored.
+ *
+ * A thread takes COLUMNS neighbouring columns of one input through a segment
+ * of spectra; it keeps their last TAPS samples and all their coefficients in
+ * registers, so that each sample is loaded once but for the first TAPS - 1 of
+ * a segment.  Jobs of fewer taps than TAPS get coefficients of zero, which
+ * change no sum, and samples of zero behind their end.
+ */
+#ifndef FX8_KERNELS_CUDA_FIR_CUH
+#define FX8_KERNELS_CUDA_FIR_CUH
+
+#include "kernels/cuda/channelize.h"
+
+/** Threads of a block; spectra that a thread makes in one step. */
+#define FX8_FIR_THREADS 128
+#define FX8_FIR_STEP    8
+
+/** A job as it is cut: a thread's number is that of (input, segment, group of
+ *  columns), the last the fastest. */
+struct fx8_fir_launch {
+    fx8_cuda_fir_job job;
+    unsigned n_groups;
+    unsigned n_segments;
+    unsigned segment; /**< spectra, a multiple of FX8_FIR_STEP */
+    unsigned row;     /**< of the job */
+    bool has_words;   /**< samples of a group may be loaded at once */
+    bool has_vectors; /**< and its sums stored at once */
+};
+
+/** What one thread does: a segment of one input. */
+struct fx8_fir_place {
+    const int8_t *samples; /**< of the next row to be loaded */
+    float *folded;         /**< of the next spectrum to be stored */
+    unsigned column;       /**< the first */
+    int n_columns;         /**< of COLUMNS, that exist */
+    int rows_left;         /**< of the input, from the next one on */
+    int spectra_left;      /**< of the segment */
+};
+
+/** The place of this thread; false: it has none. */
+template <int COLUMNS>
+static __device__ __forceinline__ bool fx8_fir_find(
+    const fx8_fir_launch &launch, fx8_fir_place *place)
+{
+    const fx8_cuda_fir_job &job = launch.job;
+    const unsigned number = blockIdx.x * blockDim.x + threadIdx.x;
+    const unsigned column = number % launch.n_groups * COLUMNS;
+    const unsigned rest = number / launch.n_groups;
+    const size_t input = rest / launch.n_segments;
+    if (input >= job.n_inputs)
+        return false;
+    const size_t begin =
+        static_cast<size_t>(rest % launch.n_segments) * launch.segment;
+    const int left = static_cast<int>(job.n_spectra - begin);
+    place->samples =
+        job.samples + input * job.row_stride + begin * launch.row + column;
+    place->folded = job.folded +
+                    (input * job.n_spectra + begin) * job.folded_stride +
+                    column;
+    place->column = column;
+    place->n_columns = min(static_cast<int>(launch.row - column), COLUMNS);
+    place->rows_left = left + static_cast<int>(job.n_taps) - 1;
+    place->spectra_left = min(left, static_cast<int>(launch.segment));
+    return true;
+}
+
+/** COLUMNS samples in the bytes of a word. */
+template <int COLUMNS>
+static __device__ __forceinline__ unsigned fx8_fir_word(const int8_t *samples)
+{
+    static_assert(COLUMNS == 1 || COLUMNS == 2 || COLUMNS == 4,
+                  "what one load takes");
+    if (COLUMNS == 4)
+        return *reinterpret_cast<const unsigned *>(samples);
+    if (COLUMNS == 2)
+        return *reinterpret_cast<const unsigned short *>(samples);
+    return *reinterpret_cast<const unsigned char *>(samples);
+}
+
+/** The samples of the next COUNT rows, a word each; zero behind the last. */
+template <int COLUMNS, int COUNT>
+static __device__ __forceinline__ void fx8_fir_load(
+    const fx8_fir_launch &launch, fx8_fir_place *place,
+    unsigned (&words)[COUNT])
+{
+    const int8_t *samples = place->samples;
+    if (launch.has_words) {
+#pragma unroll
+        for (int k = 0; k < COUNT; ++k) {
+            words[k] =
+                k < place->rows_left ? fx8_fir_word<COLUMNS>(samples) : 0;
+            samples += launch.row;
+        }
+    } else {
+#pragma unroll
+        for (int k = 0; k < COUNT; ++k) {
+            words[k] = 0;
+#pragma unroll
+            for (int c = 0; c < COLUMNS; ++c)
+                if (k < place->rows_left && c < place->n_columns)
+                    words[k] |=
+                        static_cast<unsigned>(static_cast<uint8_t>(samples[c]))
+                        << 8 * c;
+            samples += launch.row;
+        }
+    }
+    place->samples = samples;
+    place->rows_left -= COUNT;
+}
+
+/** The sums of the next spectrum, unless the segment has ended. */
+template <int COLUMNS>
+static __device__ __forceinline__ void fx8_fir_store(
+    const fx8_fir_launch &launch, fx8_fir_place *place,
+    const float (&sums)[COLUMNS])
+{
+    float *folded = place->folded;
+    place->folded += launch.job.folded_stride;
+    if (--place->spectra_left < 0)
+        return;
+    if (launch.has_vectors && COLUMNS == 4) {
+        *reinterpret_cast<float4 *>(folded) = make_float4(
+            sums[0], sums[1 % COLUMNS], sums[2 % COLUMNS], sums[3 % COLUMNS]);
+        return;
+    }
+    if (launch.has_vectors && COLUMNS == 2) {
+        *reinterpret_cast<float2 *>(folded) =
+            make_float2(sums[0], sums[1 % COLUMNS]);
+        return;
+    }
+#pragma unroll
+    for (int c = 0; c < COLUMNS; ++c)
+        if (c < place->n_columns)
+            folded[c] = sums[c];
+}
+
+/** Whether an address, or a number of bytes, is a multiple of `size`. */
+static inline bool fx8_fir_is_multiple(const void *address, size_t size)
+{
+    return reinterpret_cast<uintptr_t>(address) % size == 0;
+}
+
+/* Threads that keep a large card busy, and spectra below which a segment costs
+ * more in samples loaded twice than it gains. */
+#define FX8_FIR_MANY_THREADS (static_cast<size_t>(1) << 18)
+#define FX8_FIR_LEAST_TAPS   4
+
+/** Cut a job for threads of `columns` columns that keep `taps` samples. */
+static inline fx8_fir_launch fx8_fir_cut(const fx8_cuda_fir_job *job,
+                                         size_t columns, size_t taps)
+{
+    fx8_fir_launch launch = {};
+    launch.job = *job;
+    launch.n_groups = static_cast<unsigned>((job->row + columns - 1) / columns);
+    const size_t n_items = job->n_inputs * launch.n_groups;
+    const size_t wanted = (FX8_FIR_MANY_THREADS + n_items - 1) / n_items;
+    size_t segment = (job->n_spectra + wanted - 1) / wanted;
+    if (segment < FX8_FIR_LEAST_TAPS * taps)
+        segment = FX8_FIR_LEAST_TAPS * taps;
+    launch.segment = static_cast<unsigned>((segment + FX8_FIR_STEP - 1) /
+                                           FX8_FIR_STEP * FX8_FIR_STEP);
+    launch.row = static_cast<unsigned>(job->row);
+    launch.n_segments = static_cast<unsigned>(
+        (job->n_spectra + launch.segment - 1) / launch.segment);
+    launch.has_words = job->row % columns == 0 &&
+                       job->row_stride % columns == 0 &&
+                       fx8_fir_is_multiple(job->samples, columns);
+    launch.has_vectors =
+        job->row % columns == 0 && job->folded_stride % columns == 0 &&
+        fx8_fir_is_multiple(job->folded, columns * sizeof(float));
+    return launch;
+}
+
+/** Blocks of a cut job; 0: its threads cannot be numbered in 32 bits. */
+static inline unsigned fx8_fir_blocks(const fx8_fir_launch &launch)
+{
+    const size_t threads =
+        launch.job.n_inputs * launch.n_segments * launch.n_groups;
+    return threads <= INT32_MAX
+               ? static_cast<unsigned>((threads + FX8_FIR_THREADS - 1) /
+                                       FX8_FIR_THREADS)
+               : 0;
+}
+
+/** Whether there is nothing to do. */
+static inline bool fx8_fir_is_empty(const fx8_cuda_fir_job *job)
+{
+    return job->n_inputs == 0 || job->n_spectra == 0 || job->row == 0;
+}
+
+/** Whether a job keeps the rules stated at its struct. */
+static inline bool fx8_fir_is_legal(const fx8_cuda_fir_job *job)
+{
+    return job->n_taps >= 1 && job->n_taps <= FX8_MAX_TAPS &&
+           job->folded_stride >= job->row && job->row <= FX8_CUDA_MOST_ITEMS &&
+           job->n_spectra <= FX8_CUDA_MOST_ITEMS;
+}
+
+#endif

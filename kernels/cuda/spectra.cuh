@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * spectra.cuh -- writing spectra in the layout of layout.h: what a thread that
+ * has one input, one channel and sixteen times in registers does with them.
+ *
+ * Four neighbouring inputs in a warp write 128 bytes in a row.
+ */
+#ifndef FX8_KERNELS_CUDA_SPECTRA_CUH
+#define FX8_KERNELS_CUDA_SPECTRA_CUH
+
+#include "kernels/cuda/channelize.h"
+#include "kernels/cuda/layout.h"
+
+/** Threads of a block; inputs of a warp, its lanes / 8. */
+#define FX8_SPECTRA_THREADS 256
+#define FX8_SPECTRA_INPUTS  4
+
+/** Spectra with what follows from their shape. */
+struct fx8_spectra_view {
+    fx8_cuda_spectra at;
+    size_t pitch; /**< rows */
+};
+
+static inline fx8_spectra_view fx8_spectra_view_of(
+    const fx8_cuda_spectra *spectra)
+{
+    return {*spectra, fx8_cuda_pitch(spectra->n_inputs)};
+}
+
+/** The 16 bytes of the real part of an input; the imaginary part follows. */
+static __device__ __forceinline__ int4 *fx8_spectra_int8(
+    const fx8_spectra_view &view, size_t channel, size_t time, size_t input)
+{
+    const size_t column = channel * (view.at.n_times / FX8_CUDA_TIMES_INT8) +
+                          time / FX8_CUDA_TIMES_INT8;
+    return reinterpret_cast<int4 *>(view.at.int8) + column * view.pitch +
+           2 * input;
+}
+
+/** Likewise of the floats. */
+static __device__ __forceinline__ float4 *fx8_spectra_fp32(
+    const fx8_spectra_view &view, size_t channel, size_t time, size_t input)
+{
+    const size_t column = channel * (view.at.n_times / FX8_CUDA_TIMES_FP32) +
+                          time / FX8_CUDA_TIMES_FP32;
+    return reinterpret_cast<float4 *>(view.at.fp32) + column * view.pitch +
+           2 * input;
+}
+
+/** Write sixteen times of int8: four words each of real and imaginary parts,
+ *  the first time in the lowest byte. */
+static __device__ __forceinline__ void fx8_spectra_store_int8(
+    const fx8_spectra_view &view, size_t channel, size_t time, size_t input,
+    const unsigned (&re)[4], const unsigned (&im)[4])
+{
+    int4 *at = fx8_spectra_int8(view, channel, time, input);
+    at[0] = make_int4(static_cast<int>(re[0]), static_cast<int>(re[1]),
+                      static_cast<int>(re[2]), static_cast<int>(re[3]));
+    at[1] = make_int4(static_cast<int>(im[0]), static_cast<int>(im[1]),
+                      static_cast<int>(im[2]), static_cast<int>(im[3]));
+}
+
+/** Write four times of floats. */
+static __device__ __forceinline__ void fx8_spectra_store_fp32(
+    const fx8_spectra_view &view, size_t channel, size_t time, size_t input,
+    const float2 *x)
+{
+    float4 *at = fx8_spectra_fp32(view, channel, time, input);
+    at[0] = make_float4(x[0].x, x[1].x, x[2].x, x[3].x);
+    at[1] = make_float4(x[0].y, x[1].y, x[2].y, x[3].y);
+}
+
+/** Which of the sixteen spectra from `time` on, a multiple of sixteen, exist
+ *  and are valid: a bit each. */
+static __device__ __forceinline__ unsigned fx8_part_bits(
+    const fx8_cuda_part &part, size_t input, size_t time)
+{
+    const size_t spectrum = time - part.first_time;
+    if (spectrum >= part.n_spectra)
+        return 0;
+    const size_t left = part.n_spectra - spectrum;
+    const unsigned exist = left < FX8_CUDA_TIMES_INT8
+                               ? (1U << static_cast<unsigned>(left)) - 1
+                               : 0xffffU;
+    if (part.valid == nullptr)
+        return exist;
+    const uint64_t word = part.valid[input * part.valid_words + time / 64];
+    return static_cast<unsigned>(word >> time % 64) & exist;
+}
+
+/** Groups of sixteen times that a part writes. */
+static inline size_t fx8_part_groups(const fx8_cuda_part *part)
+{
+    return (part->end_time - part->first_time) / FX8_CUDA_TIMES_INT8;
+}
+
+/** Whether a part keeps the rules stated at its struct, within spectra. */
+static inline bool fx8_part_is_legal(const fx8_cuda_part *part,
+                                     const fx8_cuda_spectra *spectra)
+{
+    return part->first_input + part->n_inputs <= spectra->n_inputs &&
+           part->first_time % FX8_CUDA_TIMES_INT8 == 0 &&
+           part->end_time % FX8_CUDA_TIMES_INT8 == 0 &&
+           part->first_time + part->n_spectra <= part->end_time &&
+           part->end_time <= spectra->n_times &&
+           spectra->n_times % FX8_CUDA_TIME_PAD == 0 &&
+           (part->valid == nullptr ||
+            part->valid_words * 64 >= part->first_time + part->n_spectra);
+}
+
+/** Blocks for a number of threads; 0: they cannot be numbered in 32 bits. */
+static inline unsigned fx8_spectra_blocks(size_t threads)
+{
+    return threads <= INT32_MAX
+               ? static_cast<unsigned>((threads + FX8_SPECTRA_THREADS - 1) /
+                                       FX8_SPECTRA_THREADS)
+               : 0;
+}
+
+#endif

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * turn.cu -- what follows the FFT: channels chosen, rotated, multiplied by
+ * their gain, quantised, masked and turned into the layout of the correlators,
+ * in one pass.
+ *
+ * A thread takes one channel of one input through sixteen times, which it has
+ * in registers; so the corner is turned without shared memory.  Of a warp, the
+ * eight channels of four inputs, each load takes 64 bytes in a row per input,
+ * each store 128 bytes per channel; the warps of a block take 64 neighbouring
+ * channels.
+ */
+#include "kernels/cuda/spectra.cuh"
+#include "kernels/numeric/turns.h"
+
+/* Channels of a warp and of a block. */
+#define WARP_CHANNELS  8
+#define BLOCK_CHANNELS (FX8_SPECTRA_THREADS / FX8_SPECTRA_INPUTS)
+
+/* Times of a thread. */
+#define TIMES FX8_CUDA_TIMES_INT8
+
+/** A job as it is cut: a block's number is that of (sixteen times, four
+ *  inputs, 64 channels), the last the fastest. */
+struct fx8_turn_launch {
+    fx8_cuda_turn_job job;
+    fx8_spectra_view out;
+    unsigned n_input_groups;
+    unsigned n_channel_groups;
+};
+
+/** What one thread does. */
+struct fx8_turn_place {
+    size_t input;   /* of the part */
+    size_t channel; /* of the block of spectra */
+    size_t time;    /* of the block of spectra */
+    bool exists;
+};
+
+static __device__ __forceinline__ fx8_turn_place
+find_place(const fx8_turn_launch &launch)
+{
+    const fx8_cuda_part &part = launch.job.part;
+    const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const unsigned rest = blockIdx.x / launch.n_channel_groups;
+    fx8_turn_place place;
+    place.channel = blockIdx.x % launch.n_channel_groups * BLOCK_CHANNELS +
+                    warp * WARP_CHANNELS + lane % WARP_CHANNELS;
+    place.input = rest % launch.n_input_groups * FX8_SPECTRA_INPUTS +
+                  lane / WARP_CHANNELS;
+    place.time = part.first_time +
+                 static_cast<size_t>(rest / launch.n_input_groups) * TIMES;
+    place.exists =
+        place.input < part.n_inputs && place.channel < launch.out.at.n_channels;
+    return place;
+}
+
+/** FFT bin of a channel, as fx8_filterbank_bin(). */
+static __device__ __forceinline__ size_t
+bin_of(const struct fx8_filterbank &bank, size_t channel)
+{
+    if (!bank.is_complex)
+        return channel;
+    const size_t half = bank.n_channels / 2;
+    return channel >= half ? channel - half : bank.fft_length + channel - half;
+}
+
+/* --- rotation ----------------------------------------------------------------
+ */
+
+/** A rotation in units of 2^-64 turn: whole turns fall off the upper end, so
+ *  that channel * slope is reduced exactly. */
+struct fx8_turns {
+    unsigned long long phase, slope;
+};
+
+/** Rotations of a block: [input][time]. */
+typedef fx8_turns fx8_block_turns[FX8_SPECTRA_INPUTS][TIMES];
+
+/** Turns in units of 2^-64, cut off below 2^-63. */
+static __device__ __forceinline__ unsigned long long fixed_turns(double turns)
+{
+    const double fraction = turns - rint(turns);
+    return static_cast<unsigned long long>(
+               static_cast<long long>(fraction * 0x1p63))
+           << 1;
+}
+
+/** Convert the rotations of a block, by its first threads. */
+static __device__ __forceinline__ void load_turns(const fx8_turn_launch &launch,
+                                                  fx8_block_turns &turns)
+{
+    const fx8_cuda_turn_job &job = launch.job;
+    const unsigned rest = blockIdx.x / launch.n_channel_groups;
+    if (threadIdx.x < FX8_SPECTRA_INPUTS * TIMES) {
+        const unsigned i = threadIdx.x / TIMES, t = threadIdx.x % TIMES;
+        const size_t input =
+            rest % launch.n_input_groups * FX8_SPECTRA_INPUTS + i;
+        const size_t spectrum =
+            static_cast<size_t>(rest / launch.n_input_groups) * TIMES + t;
+        if (input < job.part.n_inputs && spectrum < job.part.n_spectra) {
+            const fx8_rotation rotation =
+                job.rotation[(job.part.first_input + input) *
+                                 job.rotation_stride +
+                             job.part.first_time + spectrum];
+            turns[i][t] = {fixed_turns(rotation.phase_turns),
+                           fixed_turns(rotation.slope_turns)};
+        }
+    }
+    __syncthreads();
+}
+
+/** x exp(2 pi i (phase + channel slope)); sine and cosine by the polynomials
+ *  of turns.h, on every card the same. */
+static __device__ __forceinline__ float2 rotate(float2 x,
+                                                const fx8_turns &turns,
+                                                size_t channel)
+{
+    const unsigned long long sum = turns.phase + channel * turns.slope;
+    const float r = __fmul_rn(
+        __int2float_rn(static_cast<int>(static_cast<unsigned>(sum >> 32))),
+        0x1p-32F);
+    const float a = fabsf(r);
+    const float s =
+        copysignf(fx8_sin_quarter(a > 0.25F ? __fadd_rn(0.5F, -a) : a), r);
+    const float c = fx8_sin_quarter(__fadd_rn(0.25F, -a));
+    return make_float2(__fmaf_rn(x.x, c, -__fmul_rn(x.y, s)),
+                       __fmaf_rn(x.x, s, __fmul_rn(x.y, c)));
+}
+
+/* --- quantise ----------------------------------------------------------------
+ */
+
+/** Gain, round half to even, clamp to +-127; `beyond` gets the larger
+ *  magnitude. */
+static __device__ __forceinline__ unsigned quantise(float x, float gain,
+                                                    float *beyond)
+{
+    const float rounded = rintf(__fmul_rn(x, gain));
+    *beyond = fmaxf(*beyond, fabsf(rounded));
+    return static_cast<unsigned>(
+        __float2int_rn(fminf(fmaxf(rounded, -127.0F), 127.0F)));
+}
+
+/** Sixteen times in int8; the number of spectra clamped is returned. */
+static __device__ __forceinline__ unsigned quantise_times(
+    const float2 (&x)[TIMES], float gain, unsigned (&re)[4], unsigned (&im)[4])
+{
+    unsigned n_clips = 0;
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+        re[k] = 0;
+        im[k] = 0;
+#pragma unroll
+        for (int t = 0; t < 4; ++t) {
+            float magnitude = 0.0F;
+            const float2 &value = x[4 * k + t];
+            re[k] |= (quantise(value.x, gain, &magnitude) & 255) << 8 * t;
+            im[k] |= (quantise(value.y, gain, &magnitude) & 255) << 8 * t;
+            n_clips += magnitude > 127.0F ? 1 : 0;
+        }
+    }
+    return n_clips;
+}
+
+/* --- the kernels -------------------------------------------------------------
+ */
+
+/** The valid spectra of a thread; the others are zero. */
+static __device__ __forceinline__ void load_times(const fx8_turn_launch &launch,
+                                                  const fx8_turn_place &place,
+                                                  unsigned bits,
+                                                  float2 (&x)[TIMES])
+{
+    const fx8_cuda_turn_job &job = launch.job;
+    const size_t spectrum = place.time - job.part.first_time;
+    const size_t row = place.input * job.part.n_spectra + spectrum;
+    const fx8_cf32 *bins =
+        job.bins + row * job.bins_stride + bin_of(job.bank, place.channel);
+#pragma unroll
+    for (int t = 0; t < TIMES; ++t) {
+        x[t] = (bits >> t & 1) != 0 ? *reinterpret_cast<const float2 *>(bins)
+                                    : make_float2(0.0F, 0.0F);
+        bins += job.bins_stride;
+    }
+}
+
+/** Write what a thread has. */
+static __device__ __forceinline__ void store_times(
+    const fx8_turn_launch &launch, const fx8_turn_place &place,
+    const float2 (&x)[TIMES])
+{
+    const fx8_cuda_turn_job &job = launch.job;
+    const size_t input = job.part.first_input + place.input;
+    if (launch.out.at.fp32 != nullptr) {
+#pragma unroll
+        for (int k = 0; k < TIMES; k += FX8_CUDA_TIMES_FP32)
+            fx8_spectra_store_fp32(launch.out, place.channel, place.time + k,
+                                   input, x + k);
+    }
+    if (launch.out.at.int8 != nullptr) {
+        const size_t item = input * launch.out.at.n_channels + place.channel;
+        unsigned re[4], im[4];
+        const unsigned n_clips = quantise_times(x, job.gain[item], re, im);
+        fx8_spectra_store_int8(launch.out, place.channel, place.time, input, re,
+                               im);
+        if (n_clips != 0)
+            atomicAdd(job.clips + item,
+                      static_cast<unsigned long long>(n_clips));
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(FX8_SPECTRA_THREADS)
+    fx8_turn_kernel(const fx8_turn_launch launch)
+{
+    const fx8_turn_place place = find_place(launch);
+    if (!place.exists)
+        return;
+    float2 x[TIMES];
+    load_times(launch, place,
+               fx8_part_bits(launch.job.part,
+                             launch.job.part.first_input + place.input,
+                             place.time),
+               x);
+    store_times(launch, place, x);
+}
+
+extern "C" __global__ void __launch_bounds__(FX8_SPECTRA_THREADS)
+    fx8_turn_rotated_kernel(const fx8_turn_launch launch)
+{
+    __shared__ fx8_block_turns turns;
+    load_turns(launch, turns);
+    const fx8_turn_place place = find_place(launch);
+    if (!place.exists)
+        return;
+    const unsigned bits = fx8_part_bits(
+        launch.job.part, launch.job.part.first_input + place.input, place.time);
+    float2 x[TIMES];
+    load_times(launch, place, bits, x);
+#pragma unroll
+    for (int t = 0; t < TIMES; ++t)
+        if ((bits >> t & 1) != 0)
+            x[t] = rotate(x[t], turns[place.input % FX8_SPECTRA_INPUTS][t],
+                          place.channel);
+    store_times(launch, place, x);
+}
+
+cudaError_t fx8_cuda_turn(const struct fx8_cuda_turn_job *job,
+                          const struct fx8_cuda_spectra *spectra,
+                          cudaStream_t stream)
+{
+    const fx8_cuda_part *part = &job->part;
+    if (!fx8_part_is_legal(part, spectra) ||
+        job->bins_stride < fx8_filterbank_bins(&job->bank) ||
+        job->bank.n_channels != spectra->n_channels)
+        return cudaErrorInvalidValue;
+    fx8_turn_launch launch = {};
+    launch.job = *job;
+    launch.out = fx8_spectra_view_of(spectra);
+    const size_t n_input_groups =
+        (part->n_inputs + FX8_SPECTRA_INPUTS - 1) / FX8_SPECTRA_INPUTS;
+    const size_t n_channel_groups =
+        (spectra->n_channels + BLOCK_CHANNELS - 1) / BLOCK_CHANNELS;
+    const size_t n_blocks =
+        fx8_part_groups(part) * n_input_groups * n_channel_groups;
+    if (n_blocks == 0)
+        return cudaSuccess;
+    if (n_blocks > INT32_MAX)
+        return cudaErrorInvalidValue;
+    launch.n_input_groups = static_cast<unsigned>(n_input_groups);
+    launch.n_channel_groups = static_cast<unsigned>(n_channel_groups);
+    const dim3 blocks(static_cast<unsigned>(n_blocks));
+    if (job->rotation == nullptr)
+        FX8_LAUNCH(fx8_turn_kernel, blocks, dim3(FX8_SPECTRA_THREADS), 0,
+                   stream, launch);
+    else
+        FX8_LAUNCH(fx8_turn_rotated_kernel, blocks, dim3(FX8_SPECTRA_THREADS),
+                   0, stream, launch);
+    return cudaGetLastError();
+}

@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_cuda_spectra.cu -- what makes spectra in the layout of the correlators,
+ * against the reference operations of the CPU: equal to the bit but for
+ * rotations, which are within their bound.  Arrays begin as garbage and are
+ * compared whole: padding of times is zero, that of inputs untouched.
+ */
+#include <math.h>
+
+#include "validation/cuda/host_spectra.h"
+
+/* --- turn --------------------------------------------------------------------
+ */
+
+struct TurnCase {
+    bool is_complex;
+    size_t n_inputs, n_spectra, fft_length, n_channels;
+    int mask;
+    size_t gap; /* bins behind a spectrum */
+};
+
+/** Numbers to be quantised: noise of which some is clipped, ties, ends. */
+static float random_part()
+{
+    static const float special[] = {127.5F,  -127.5F, 127.49999F, 126.5F,
+                                    -126.5F, 127.0F,  -128.0F,    0.5F,
+                                    -0.5F,   1.5F,    -2.5F,      -0.0F,
+                                    1e30F,   -1e30F,  0x1p-149F,  0x1p31F};
+    const uint64_t random = next_random();
+    if (random % 4 == 0)
+        return special[random / 4 % 16];
+    return (static_cast<float>(random >> 40) - 0x1p23F) * 150.0F * 0x1p-23F;
+}
+
+/** A job with what it reads and writes. */
+struct TurnData {
+    TurnCase shape;
+    fx8_filterbank bank;
+    size_t stride;
+    std::vector<fx8_cf32> bins;
+    std::vector<float> gain;
+    std::vector<uint64_t> mask;
+
+    explicit TurnData(const TurnCase &c)
+        : shape(c), bank{c.is_complex, c.fft_length, 1, c.n_channels},
+          stride(fx8_filterbank_bins(&bank) + c.gap),
+          bins(c.n_inputs * c.n_spectra * stride),
+          gain(c.n_inputs * c.n_channels),
+          mask(make_mask(c.n_inputs, c.n_spectra, c.mask))
+    {
+        for (fx8_cf32 &bin : bins)
+            bin = {random_part(), random_part()};
+        for (float &g : gain)
+            g = next_random() % 2 == 0
+                    ? 1.0F
+                    : 0.25F +
+                          static_cast<float>(next_random() >> 40) * 0x1p-24F;
+    }
+
+    const fx8_cf32 &bin(size_t input, size_t time, size_t channel) const
+    {
+        return bins[(input * shape.n_spectra + time) * stride +
+                    fx8_filterbank_bin(&bank, channel)];
+    }
+};
+
+/** What the operations quantise and turn make of it, channel by channel. */
+static void expect_turned(const TurnData &data, HostSpectra *spectra,
+                          std::vector<unsigned long long> *clips)
+{
+    const fx8_operations operations = reference();
+    for (size_t i = 0; i < spectra->n_inputs; ++i)
+        for (size_t c = 0; c < spectra->n_channels; ++c)
+            for (size_t t = 0; t < spectra->n_times; ++t) {
+                const bool valid =
+                    is_valid(data.mask, data.shape.n_spectra, i, t);
+                fx8_ci8 x8 = {0, 0};
+                fx8_cf32 x32 = {0, 0};
+                uint32_t n_clips = 0;
+                if (valid) {
+                    const fx8_cf32 *bin = &data.bin(i, t, c);
+                    operations.quantise(1, 1, bin, 1,
+                                        &data.gain[i * spectra->n_channels + c],
+                                        1, &x8, 1, &n_clips);
+                    operations.turn(1, 1, bin, 1, 1, &x32, 1);
+                }
+                spectra->set_int8(c, t, i, x8);
+                spectra->set_fp32(c, t, i, x32);
+                (*clips)[i * spectra->n_channels + c] += n_clips;
+            }
+}
+
+/** A job as parts: inputs cut before `input`, times before `time`. */
+static void turn_in_parts(const TurnData &data, fx8_cuda_turn_job job,
+                          size_t input, size_t time,
+                          const fx8_cuda_spectra &spectra)
+{
+    const fx8_cuda_part all = job.part;
+    const size_t inputs[] = {0, input, all.n_inputs};
+    const size_t times[] = {0, time, all.end_time};
+    for (int i = 0; i < 2; ++i)
+        for (int t = 0; t < 2; ++t) {
+            fx8_cuda_part &part = job.part;
+            part.first_input = inputs[i];
+            part.n_inputs = inputs[i + 1] - inputs[i];
+            part.first_time = times[t];
+            part.end_time = times[t + 1];
+            const size_t end =
+                times[t + 1] < all.n_spectra ? times[t + 1] : all.n_spectra;
+            part.n_spectra = end > times[t] ? end - times[t] : 0;
+            /* the bins of the part, gathered as the FFT would make them */
+            std::vector<fx8_cf32> bins;
+            for (size_t k = inputs[i]; k < inputs[i + 1]; ++k) {
+                const auto from =
+                    data.bins.begin() +
+                    static_cast<ptrdiff_t>((k * all.n_spectra + times[t]) *
+                                           data.stride);
+                bins.insert(bins.end(), from,
+                            from + static_cast<ptrdiff_t>(part.n_spectra *
+                                                          data.stride));
+            }
+            bins.resize(bins.size() + 1); /* none is no array */
+            DeviceArray<fx8_cf32> device_bins(bins);
+            job.bins = device_bins.data();
+            MUST(fx8_cuda_turn(&job, &spectra, nullptr));
+            MUST(cudaDeviceSynchronize());
+        }
+}
+
+static void check_turn(const TurnCase &c)
+{
+    const TurnData data(c);
+    HostSpectra expected(c.n_inputs, c.n_channels, c.n_spectra);
+    std::vector<unsigned long long> clips(c.n_inputs * c.n_channels, 7);
+    DeviceSpectra at_once(expected), in_parts(expected), only8(expected),
+        only32(expected);
+    DeviceArray<unsigned long long> device_clips(clips), clips_of_parts(clips);
+    DeviceArray<fx8_cf32> bins(data.bins);
+    DeviceArray<float> gain(data.gain);
+    DeviceArray<uint64_t> mask(data.mask);
+    fx8_cuda_turn_job job = {};
+    job.bank = data.bank;
+    job.part = whole(c.n_inputs, c.n_spectra, &mask);
+    job.bins = bins.data();
+    job.bins_stride = data.stride;
+    job.gain = gain.data();
+    job.clips = device_clips.data();
+    const HostSpectra untouched = expected;
+    expect_turned(data, &expected, &clips);
+
+    MUST(fx8_cuda_turn(&job, &at_once.view, nullptr));
+    CHECK(same(at_once.int8.read(), expected.int8));
+    CHECK(same(at_once.fp32.read(), expected.fp32));
+    CHECK(same(device_clips.read(), clips));
+
+    job.clips = clips_of_parts.data();
+    turn_in_parts(data, job, c.n_inputs / 2, c.n_spectra / 32 * 16,
+                  in_parts.view);
+    CHECK(same(in_parts.int8.read(), expected.int8));
+    CHECK(same(in_parts.fp32.read(), expected.fp32));
+    CHECK(same(clips_of_parts.read(), clips));
+
+    only8.view.fp32 = nullptr;
+    MUST(fx8_cuda_turn(&job, &only8.view, nullptr));
+    CHECK(same(only8.int8.read(), expected.int8));
+    CHECK(same(only8.fp32.read(), untouched.fp32));
+    only32.view.int8 = nullptr;
+    job.gain = nullptr;
+    job.clips = nullptr;
+    MUST(fx8_cuda_turn(&job, &only32.view, nullptr));
+    CHECK(same(only32.int8.read(), untouched.int8));
+    CHECK(same(only32.fp32.read(), expected.fp32));
+}
+
+CASE(turned_spectra_equal_the_reference)
+{
+    const TurnCase cases[] = {
+        {true, 1, 1, 1, 1, 0, 0},      {true, 2, 15, 5, 5, 0, 0},
+        {true, 3, 16, 64, 64, 1, 0},   {true, 5, 17, 65, 65, 1, 3},
+        {true, 4, 130, 16, 7, 1, 0},   {true, 9, 33, 128, 101, 0, 1},
+        {false, 1, 20, 2, 1, 1, 0},    {false, 3, 64, 16, 8, 1, 0},
+        {false, 6, 129, 34, 17, 1, 1}, {false, 2, 40, 200, 100, 0, 0},
+        {true, 4, 40, 30, 30, 2, 0},   {true, 17, 40, 4, 3, 1, 0},
+        {true, 65, 16, 2, 2, 1, 0},    {false, 130, 33, 4, 2, 1, 0},
+    };
+    for (const TurnCase &c : cases)
+        check_turn(c);
+}
+
+CASE(turned_spectra_depend_on_no_order)
+{
+    in_every_order([] { check_turn({true, 5, 50, 66, 65, 1, 0}); });
+}
+
+CASE(illegal_turns_are_refused)
+{
+    const TurnCase c = {true, 2, 16, 4, 4, 0, 0};
+    const TurnData data(c);
+    HostSpectra host(2, 4, 16);
+    DeviceSpectra spectra(host);
+    DeviceArray<uint64_t> mask(data.mask);
+    fx8_cuda_turn_job job = {};
+    job.bank = data.bank;
+    job.bins_stride = data.stride;
+    const fx8_cuda_part part = whole(2, 16, &mask);
+    const auto refused = [&](const fx8_cuda_turn_job &given) {
+        return fx8_cuda_turn(&given, &spectra.view, nullptr) ==
+               cudaErrorInvalidValue;
+    };
+    job.part = part;
+    job.part.n_inputs = 3;
+    CHECK(refused(job));
+    job.part = part;
+    job.part.first_time = 8;
+    CHECK(refused(job));
+    job.part = part;
+    job.part.end_time = 144;
+    CHECK(refused(job));
+    job.part = part;
+    job.part.n_spectra = 129;
+    CHECK(refused(job));
+    job.part = part;
+    job.part.valid_words = 0;
+    CHECK(refused(job));
+    job.part = part;
+    job.bins_stride = 3;
+    CHECK(refused(job));
+    job.bins_stride = 4;
+    job.part.n_inputs = 0;
+    MUST(fx8_cuda_turn(&job, &spectra.view, nullptr));
+}
+
+/* --- rotation ----------------------------------------------------------------
+ */
+
+/** Phases: small, of many turns, and where the functions change. */
+static double random_turns(size_t k)
+{
+    static const double special[] = {0.0,   0.25,  -0.25,  0.5,
+                                     -0.5,  0.125, 1e9,    -1.0,
+                                     0.375, 1e-18, -1e-18, 123456.75};
+    if (k % 3 == 0)
+        return special[k / 3 % 12];
+    const double unit = static_cast<double>(next_random() >> 11) * 0x1p-53;
+    return (unit - 0.5) * (k % 3 == 1 ? 2.0 : 1e6);
+}
+
+/** Turns without the whole ones; exact up to 2^-60. */
+static long double fraction(const fx8_rotation &rotation, size_t channel)
+{
+    const long double phase = rotation.phase_turns - rint(rotation.phase_turns);
+    const long double slope = rotation.slope_turns - rint(rotation.slope_turns);
+    const long double turns = phase + static_cast<long double>(channel) * slope;
+    return turns - rintl(turns);
+}
+
+/* Ones, so that the results are cosine and sine; then the integers are what
+ * the floats are quantised to. */
+CASE(rotations_are_within_their_bound)
+{
+    const TurnCase c = {true, 3, 40, 128, 101, 1, 0};
+    TurnData data(c);
+    for (fx8_cf32 &bin : data.bins)
+        bin = {1.0F, 0.0F};
+    for (float &gain : data.gain)
+        gain = 100.0F;
+    const size_t stride = c.n_spectra + 3;
+    std::vector<fx8_rotation> rotation(c.n_inputs * stride);
+    for (size_t k = 0; k < rotation.size(); ++k)
+        rotation[k] = {random_turns(k), random_turns(k / 7 + k)};
+    HostSpectra host(c.n_inputs, c.n_channels, c.n_spectra);
+    DeviceSpectra spectra(host), in_parts(host);
+    std::vector<unsigned long long> clips(c.n_inputs * c.n_channels, 0);
+    DeviceArray<unsigned long long> device_clips(clips);
+    DeviceArray<fx8_rotation> device_rotation(rotation);
+    DeviceArray<fx8_cf32> bins(data.bins);
+    DeviceArray<float> gain(data.gain);
+    DeviceArray<uint64_t> mask(data.mask);
+    fx8_cuda_turn_job job = {};
+    job.bank = data.bank;
+    job.part = whole(c.n_inputs, c.n_spectra, &mask);
+    job.bins = bins.data();
+    job.bins_stride = data.stride;
+    job.rotation = device_rotation.data();
+    job.rotation_stride = stride;
+    job.gain = gain.data();
+    job.clips = device_clips.data();
+    MUST(fx8_cuda_turn(&job, &spectra.view, nullptr));
+    HostSpectra got = host;
+    got.int8 = spectra.int8.read();
+    got.fp32 = spectra.fp32.read();
+    turn_in_parts(data, job, 1, 16, in_parts.view);
+    CHECK(same(in_parts.int8.read(), got.int8));
+    CHECK(same(in_parts.fp32.read(), got.fp32));
+
+    double largest = 0;
+    HostSpectra expected = host;
+    for (size_t i = 0; i < c.n_inputs; ++i)
+        for (size_t channel = 0; channel < c.n_channels; ++channel)
+            for (size_t t = 0; t < expected.n_times; ++t) {
+                const fx8_cf32 x = got.get_fp32(channel, t, i);
+                expected.set_int8(channel, t, i,
+                                  {static_cast<int8_t>(rintf(x.re * 100.0F)),
+                                   static_cast<int8_t>(rintf(x.im * 100.0F))});
+                if (!is_valid(data.mask, c.n_spectra, i, t)) {
+                    CHECK(x.re == 0 && x.im == 0);
+                    continue;
+                }
+                const long double angle =
+                    2 * 3.14159265358979323846264338327950288L *
+                    fraction(rotation[i * stride + t], channel);
+                largest = fmax(largest,
+                               fabs(static_cast<double>(x.re - cosl(angle))));
+                largest = fmax(largest,
+                               fabs(static_cast<double>(x.im - sinl(angle))));
+            }
+    printf("# largest error of a rotation: %.3g\n", largest);
+    CHECK(largest <= FX8_CUDA_ROTATION_ERROR);
+    CHECK(largest >=
+          FX8_CUDA_ROTATION_ERROR / 8); /* the bound says something */
+    CHECK(same(got.int8, expected.int8));
+}
+
+/* exp(2 pi i / 4) by phase and by slope; numbers are turned, not their sign. */
+CASE(quarter_turns_are_exact)
+{
+    const TurnCase c = {true, 1, 16, 8, 5, 0, 0};
+    TurnData data(c);
+    for (fx8_cf32 &bin : data.bins)
+        bin = {3.0F, 5.0F};
+    HostSpectra host(1, 5, 16), expected = host;
+    DeviceSpectra spectra(host);
+    spectra.view.int8 = nullptr;
+    const std::vector<fx8_rotation> rotation(16, {3.0, 0.25});
+    DeviceArray<fx8_rotation> device_rotation(rotation);
+    DeviceArray<fx8_cf32> bins(data.bins);
+    fx8_cuda_turn_job job = {};
+    job.bank = data.bank;
+    job.part.n_inputs = 1;
+    job.part.n_spectra = 16;
+    job.part.end_time = 128;
+    job.bins = bins.data();
+    job.bins_stride = data.stride;
+    job.rotation = device_rotation.data();
+    job.rotation_stride = 16;
+    MUST(fx8_cuda_turn(&job, &spectra.view, nullptr));
+    expected.fp32 = spectra.fp32.read();
+    const fx8_cf32 turned[] = {{3, 5}, {-5, 3}, {-3, -5}, {5, -3}, {3, 5}};
+    for (size_t channel = 0; channel < 5; ++channel)
+        for (size_t t = 0; t < 128; ++t) {
+            const fx8_cf32 x = expected.get_fp32(channel, t, 0);
+            const fx8_cf32 wanted = t < 16 ? turned[channel] : fx8_cf32{0, 0};
+            CHECK(x.re == wanted.re && x.im == wanted.im);
+        }
+}
+
+/* --- method none -------------------------------------------------------------
+ */
+
+static void check_gather(size_t n_inputs, size_t n_spectra, size_t shift,
+                         size_t spare, int mask_kind)
+{
+    const size_t stride = 2 * n_spectra + spare;
+    const std::vector<int8_t> samples =
+        random_samples(shift + (n_inputs - 1) * stride + 2 * n_spectra);
+    const std::vector<uint64_t> mask =
+        make_mask(n_inputs, n_spectra, mask_kind);
+    HostSpectra expected(n_inputs, 1, n_spectra);
+    DeviceSpectra spectra(expected), in_parts(expected);
+    for (size_t i = 0; i < n_inputs; ++i)
+        for (size_t t = 0; t < expected.n_times; ++t) {
+            const int8_t *at = samples.data() + shift + i * stride + 2 * t;
+            const bool valid = is_valid(mask, n_spectra, i, t);
+            const fx8_ci8 x = valid ? fx8_ci8{at[0], at[1]} : fx8_ci8{0, 0};
+            expected.set_int8(0, t, i, x);
+            expected.set_fp32(
+                0, t, i, {static_cast<float>(x.re), static_cast<float>(x.im)});
+        }
+    DeviceArray<int8_t> device_samples(samples);
+    DeviceArray<uint64_t> device_mask(mask);
+    const fx8_cuda_part part = whole(n_inputs, n_spectra, &device_mask);
+    const int8_t *first = device_samples.data() + shift;
+    MUST(fx8_cuda_gather(&part, first, stride, &spectra.view, nullptr));
+    CHECK(same(spectra.int8.read(), expected.int8));
+    CHECK(same(spectra.fp32.read(), expected.fp32));
+
+    /* the last input and the last times by themselves */
+    fx8_cuda_part rest = part;
+    rest.n_inputs = n_inputs - 1;
+    MUST(fx8_cuda_gather(&rest, first, stride, &in_parts.view, nullptr));
+    rest.first_input = n_inputs - 1;
+    rest.n_inputs = 1;
+    const size_t cut = n_spectra / 16 * 16;
+    const size_t end = part.end_time;
+    const int8_t *last = first + (n_inputs - 1) * stride;
+    rest.n_spectra = cut;
+    rest.end_time = cut;
+    MUST(fx8_cuda_gather(&rest, last, stride, &in_parts.view, nullptr));
+    rest.first_time = cut;
+    rest.n_spectra = n_spectra - cut;
+    rest.end_time = end;
+    MUST(fx8_cuda_gather(&rest, last + 2 * cut, stride, &in_parts.view,
+                         nullptr));
+    CHECK(same(in_parts.int8.read(), expected.int8));
+    CHECK(same(in_parts.fp32.read(), expected.fp32));
+}
+
+CASE(gathered_samples_are_the_spectra)
+{
+    for (size_t n_inputs : {1, 2, 4, 7, 65})
+        for (size_t n_spectra : {1, 15, 16, 17, 64, 300}) {
+            check_gather(n_inputs, n_spectra, 0, 16 - 2 * n_spectra % 16, 0);
+            check_gather(n_inputs, n_spectra, 1, 3, 1);
+        }
+    in_every_order([] { check_gather(5, 200, 0, 0, 1); });
+}
+
+/* --- canonical order ---------------------------------------------------------
+ */
+
+template <class T> static std::vector<T> random_complex(size_t count)
+{
+    std::vector<T> x(count);
+    for (T &one : x) {
+        one.re = static_cast<decltype(one.re)>(next_random() % 256 - 128);
+        one.im = static_cast<decltype(one.im)>(next_random() % 256 - 128);
+    }
+    return x;
+}
+
+static void check_canonical(size_t n_channels, size_t n_spectra,
+                            size_t n_inputs, int mask_kind)
+{
+    const size_t count = n_channels * n_spectra * n_inputs;
+    std::vector<fx8_ci8> x8 = random_complex<fx8_ci8>(count);
+    std::vector<fx8_cf32> x32 = random_complex<fx8_cf32>(count);
+    const std::vector<uint64_t> mask =
+        make_mask(n_inputs, n_spectra, mask_kind);
+    HostSpectra expected(n_inputs, n_channels, n_spectra);
+    DeviceSpectra spectra(expected), half(expected);
+    DeviceArray<fx8_ci8> device8(x8), back8(count);
+    DeviceArray<fx8_cf32> device32(x32), back32(count);
+    DeviceArray<uint64_t> device_mask(mask);
+    for (size_t c = 0; c < n_channels; ++c)
+        for (size_t t = 0; t < expected.n_times; ++t)
+            for (size_t i = 0; i < n_inputs; ++i) {
+                const size_t k = (c * n_spectra + t) * n_inputs + i;
+                const bool valid = is_valid(mask, n_spectra, i, t);
+                if (t < n_spectra && !valid) {
+                    x8[k] = {0, 0};
+                    x32[k] = {0, 0};
+                }
+                expected.set_int8(c, t, i, valid ? x8[k] : fx8_ci8{0, 0});
+                expected.set_fp32(c, t, i, valid ? x32[k] : fx8_cf32{0, 0});
+            }
+    const fx8_cuda_part part = whole(n_inputs, n_spectra, &device_mask);
+    MUST(fx8_cuda_import(&part, device8.data(), device32.data(), &spectra.view,
+                         nullptr));
+    CHECK(same(spectra.int8.read(), expected.int8));
+    CHECK(same(spectra.fp32.read(), expected.fp32));
+    MUST(fx8_cuda_export(&spectra.view, n_spectra, back8.data(), back32.data(),
+                         nullptr));
+    CHECK(same(back8.read(), x8));
+    CHECK(same(back32.read(), x32));
+
+    /* nothing given is zero; an array that is not there is not wanted */
+    half.view.fp32 = nullptr;
+    MUST(fx8_cuda_import(&part, nullptr, nullptr, &half.view, nullptr));
+    MUST(
+        fx8_cuda_export(&half.view, n_spectra, back8.data(), nullptr, nullptr));
+    CHECK(same(back8.read(), std::vector<fx8_ci8>(count, fx8_ci8{0, 0})));
+    CHECK(fx8_cuda_export(&half.view, n_spectra, nullptr, back32.data(),
+                          nullptr) == cudaErrorInvalidValue);
+}
+
+CASE(export_gives_back_what_import_took)
+{
+    for (size_t n_channels : {1, 3})
+        for (size_t n_spectra : {1, 17, 130})
+            for (size_t n_inputs : {1, 3, 8})
+                check_canonical(n_channels, n_spectra, n_inputs,
+                                n_inputs == 8 ? 0 : 1);
+    in_every_order([] { check_canonical(2, 20, 5, 1); });
+}
+
+int main()
+{
+    return tap::run_all();
+}
