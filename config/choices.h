@@ -25,6 +25,9 @@ enum fx8_window_shape {
     FX8_WINDOW_RECTANGULAR
 };
 
+/** Arithmetic of the FIR: floats, or integers with coefficients of 16 bits. */
+enum fx8_fir { FX8_FIR_FP32 = 0, FX8_FIR_DP2A };
+
 /** What one quantiser gain covers. */
 enum fx8_level {
     FX8_LEVEL_CHANNEL = 0, /**< one gain per input and channel */

@@ -50,6 +50,11 @@ static const struct fx8_choice windows[] = {
     {"rectangular", FX8_WINDOW_RECTANGULAR, false},
     {NULL, 0, false},
 };
+static const struct fx8_choice firs[] = {
+    {"fp32", FX8_FIR_FP32, false},
+    {"dp2a", FX8_FIR_DP2A, false},
+    {NULL, 0, false},
+};
 static const struct fx8_choice levels[] = {
     {"channel", FX8_LEVEL_CHANNEL, false},
     {"input", FX8_LEVEL_INPUT, false},
@@ -238,6 +243,9 @@ const struct fx8_key fx8_keys[] = {
      .fallback = "auto",
      .help = "Window of the filter; auto: hamming for pfb, rectangular for "
              "fft."},
+    {"channelizer", "fir", CHOICE(channelizer.fir, firs), .fallback = "fp32",
+     .help = "Arithmetic of the filter: fp32, floats; dp2a, exact integers "
+             "with coefficients of 16 bits, the same on CPU and GPU."},
     {"channelizer", "keep_fraction", .type = &fx8_type_fraction,
      MEMBER(channelizer.keep_fraction), .minimum = 0, .maximum = 1,
      .fallback = "1", .default_only = true,

@@ -287,6 +287,10 @@ static enum fx8_status check_method_none(struct fx8_settings *settings,
         return fx8_settings_fail(settings, "channelizer.window", error,
                                  "expected auto with channelizer.method = "
                                  "none, which has no filter");
+    if (settings->channelizer.fir != FX8_FIR_FP32)
+        return fx8_settings_fail(settings, "channelizer.fir", error,
+                                 "expected fp32 with channelizer.method = "
+                                 "none, which has no filter");
     if (settings->channelizer.flag_dc)
         return fx8_settings_fail(settings, "channelizer.flag_dc", error,
                                  "expected no with channelizer.method = none, "

@@ -104,6 +104,7 @@ struct fx8_settings {
         int64_t channels;
         int64_t taps;
         enum fx8_window_shape window;
+        enum fx8_fir fir;
         struct fx8_fraction keep_fraction;
         int64_t flag_edges; /**< -1: the default rule of the method */
         bool flag_dc;

@@ -67,6 +67,7 @@ struct fx8_plan {
     size_t n_channels; /**< C; 1 for FX8_METHOD_NONE */
     size_t n_taps;     /**< P, 1 .. 64, for FX8_METHOD_PFB */
     enum fx8_window_shape window;
+    enum fx8_fir fir;  /**< arithmetic of the filter */
     size_t flag_edges; /**< channels flagged at each end of the band */
     bool flag_dc;      /**< flag the channel of baseband zero */
 

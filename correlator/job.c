@@ -195,6 +195,7 @@ static enum fx8_status plan_channels(struct fx8_job *job,
     plan->n_channels = (size_t)settings->channelizer.channels;
     plan->n_taps = (size_t)settings->channelizer.taps;
     plan->window = settings->channelizer.window;
+    plan->fir = settings->channelizer.fir;
     plan->flag_dc = settings->channelizer.flag_dc;
     plan->channel_average = (size_t)settings->output.channel_average;
     if (settings->postprocess.quicklook[0] != '\0' &&

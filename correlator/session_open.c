@@ -175,6 +175,7 @@ static enum fx8_status open_engine(struct fx8_session *s,
         .n_devices = n_devices,
         .n_threads = plan->n_threads,
         .pin_threads = plan->pin_threads,
+        .fir_int16 = plan->fir == FX8_FIR_DP2A,
         .measure_fft = plan->measure_fft,
         .memory_limit = plan->memory_limit,
     };

@@ -48,6 +48,8 @@ struct fx8_engine_plan {
     const struct fx8_operations *host_operations;
     size_t n_threads; /**< at least 1 */
     bool pin_threads;
+    bool fir_int16;      /**< the FIR is the operation fir_int16, with the
+                              coefficients of fx8_filterbank_int16() */
     bool measure_fft;    /**< --fft-plan measure */
     size_t memory_limit; /**< bytes, 0: no limit */
 };

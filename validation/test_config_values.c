@@ -440,6 +440,10 @@ static void method_none_has_one_channel(void **state)
            "[correlator]\nintegration_time_s = all\n",
            ":2: channelizer.window: hann: expected auto with "
            "channelizer.method = none, which has no filter");
+    refuse("[channelizer]\nmethod = none\nfir = dp2a\n"
+           "[correlator]\nintegration_time_s = all\n",
+           ":3: channelizer.fir: dp2a: expected fp32 with "
+           "channelizer.method = none, which has no filter");
     refuse("[channelizer]\nmethod = none\nflag_dc = yes\n"
            "[correlator]\nintegration_time_s = all\n",
            ":3: channelizer.flag_dc: yes: expected no with channelizer.method "

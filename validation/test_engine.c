@@ -550,6 +550,34 @@ static void a_memory_limit_names_its_figures(void **state)
     clear_task(&task);
 }
 
+/* The same samples by coefficients of 16 bits: what those give, in double, is
+ * further from the floats' spectra than the error allowed here. */
+static void filter_in_integers(void **state)
+{
+    (void)state;
+    struct generator g = {17};
+    for (int is_complex = 0; is_complex < 2; is_complex++) {
+        struct task task =
+            make_task(3, is_complex != 0, 16, 8, 100, 1, false, &g);
+        const size_t n = 8 * fx8_filterbank_row(&task.plan.bank);
+        float *floats = exact(n * sizeof *floats);
+        int16_t *rounded = exact(n * sizeof *rounded);
+        memcpy(floats, task.coefficients, n * sizeof *floats);
+        const float scale = fx8_filterbank_int16(n, floats, rounded);
+        for (size_t k = 0; k < n; k++)
+            task.coefficients[k] = scale * rounded[k];
+        task.plan.coefficients = floats;
+        task.plan.fir_int16 = true;
+        task.plan.kernel = "auto";
+        struct outcome o = run_task(&task, NULL);
+        check_spectra(&task, &o);
+        clear_outcome(&o);
+        clear_task(&task);
+        free(rounded);
+        free(floats);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -561,6 +589,7 @@ int main(void)
         cmocka_unit_test(long_dumps_are_folded),
         cmocka_unit_test(rotation_by_phase_and_slope),
         cmocka_unit_test(blocks_without_a_valid_spectrum),
+        cmocka_unit_test(filter_in_integers),
         cmocka_unit_test(power_of_single_spectra),
         cmocka_unit_test(what_an_engine_refuses),
         cmocka_unit_test(a_memory_limit_names_its_figures),

@@ -94,10 +94,15 @@ static void transform_batch(const struct fx8_engine *engine,
     const struct fx8_filterbank *bank = &engine->plan.bank;
     const size_t row = fx8_filterbank_row(bank);
     const size_t stride = fx8_fft_stride(engine->fft);
-    engine->operations->fir(n_spectra, bank->n_taps, row,
-                            block->samples + input * block->row_stride +
-                                time * row,
-                            engine->coefficients, data, stride);
+    const int8_t *samples =
+        block->samples + input * block->row_stride + time * row;
+    if (engine->plan.fir_int16)
+        engine->operations->fir_int16(n_spectra, bank->n_taps, row, samples,
+                                      engine->coefficients16, engine->scale16,
+                                      data, stride);
+    else
+        engine->operations->fir(n_spectra, bank->n_taps, row, samples,
+                                engine->coefficients, data, stride);
     if (n_spectra < engine->fft_batch)
         memset(data + n_spectra * stride, 0,
                (engine->fft_batch - n_spectra) * stride * sizeof *data);

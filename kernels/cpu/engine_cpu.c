@@ -92,6 +92,9 @@ static enum fx8_status allocate(struct fx8_engine *engine,
         {&engine->coefficients,
          fx8_product(plan->bank.n_taps, fx8_filterbank_row(&plan->bank), 1, 1),
          bank ? sizeof(float) : 0},
+        {&engine->coefficients16,
+         fx8_product(plan->bank.n_taps, fx8_filterbank_row(&plan->bank), 1, 1),
+         bank && plan->fir_int16 ? sizeof(int16_t) : 0},
         {&engine->gain, fx8_product(inputs, channels, 1, 1), sizeof(float)},
         {&engine->scratch,
          fx8_product(plan->n_threads, engine->scratch_size, 1, 1),
@@ -145,6 +148,17 @@ static enum fx8_status open_fft(struct fx8_engine *engine,
     return FX8_OK;
 }
 
+static void take_coefficients(struct fx8_engine *engine,
+                              const float *coefficients)
+{
+    const struct fx8_filterbank *bank = &engine->plan.bank;
+    const size_t n = bank->n_taps * fx8_filterbank_row(bank);
+    memcpy(engine->coefficients, coefficients, n * sizeof *coefficients);
+    if (engine->plan.fir_int16)
+        engine->scale16 =
+            fx8_filterbank_int16(n, coefficients, engine->coefficients16);
+}
+
 static void cpu_close(struct fx8_engine **engine)
 {
     struct fx8_engine *e = *engine;
@@ -152,6 +166,7 @@ static void cpu_close(struct fx8_engine **engine)
         return;
     fx8_fft_close(&e->fft);
     free(e->coefficients);
+    free(e->coefficients16);
     free(e->gain);
     free(e->scratch);
     free(e->x8);
@@ -189,9 +204,7 @@ static enum fx8_status cpu_open(const struct fx8_engine_plan *plan,
     if ((status = allocate(e, error)) != FX8_OK)
         goto fail;
     if (e->has_filterbank)
-        memcpy(e->coefficients, plan->coefficients,
-               plan->bank.n_taps * fx8_filterbank_row(&plan->bank) *
-                   sizeof *e->coefficients);
+        take_coefficients(e, plan->coefficients);
     e->plan.coefficients = e->coefficients;
     for (size_t i = 0; i < plan->n_inputs * e->n_channels; i++)
         e->gain[i] = 1.0f;

@@ -26,6 +26,8 @@ struct fx8_engine {
     size_t block_spectra;
     size_t stride8, stride32; /* elements between rows */
     float *coefficients;      /* [n_taps][row] */
+    int16_t *coefficients16;  /* likewise, of plan.fir_int16 */
+    float scale16;            /* of a unit of coefficients16 */
     float *gain;              /* [n_inputs][n_channels] */
     struct fx8_fft *fft;      /* the batch of the stream */
     size_t fft_batch;

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""channelizer.fir = dp2a: the filter in integers, as it is used."""
+import numpy as np
+
+import oracle
+import program
+import refusal
+import tap
+
+# A coefficient is rounded by half a unit of 1/32767 of the largest at most, by
+# 2^-16 / sqrt(3) of it rms.  The mean square of 8 taps of a Hamming filter is
+# 0.113 of the largest one's, so that a spectrum is off by 2^-16 / sqrt(3 *
+# 0.113) of its own rms, and a mean of many products by less than twice that of
+# the power.
+DIFFERENCE = 2 * 2**-16 / np.sqrt(3 * 0.113)
+
+
+class Fir(refusal.Refusal):
+    """Both arithmetics of the filter."""
+
+    def run_fir(self, recording, fir, kernel="auto", precision="fp32"):
+        """The visibilities of one run."""
+        done = self.correlate(recording, "--force", "--precision", precision,
+                              "--set", f"channelizer.fir={fir}",
+                              "--set", f"correlator.kernel={kernel}")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return program.read(self.output).visibilities
+
+    def test_integers_are_near_the_floats(self):
+        recording = self.recording()
+        floats = self.run_fir(recording, "fp32")
+        integers = self.run_fir(recording, "dp2a")
+        # autos are the power that differences are relative to
+        power = np.abs(floats).max()
+        difference = np.abs(integers - floats).max()
+        self.assertGreater(difference, 0)
+        self.assertLess(difference, DIFFERENCE * power)
+
+    def test_every_kernel_gives_the_same(self):
+        recording = self.recording()
+        wanted = self.run_fir(recording, "dp2a", "reference", "int8")
+        np.testing.assert_array_equal(
+            self.run_fir(recording, "dp2a", precision="int8"), wanted)
+
+    def test_method_none_has_no_filter(self):
+        self.write_config(program.ini_of(oracle.Setup(
+            1, 0.002, method="none", precision="int8")))
+        done = self.correlate(self.recording(), "--set",
+                              "channelizer.fir=dp2a")
+        self.assert_refused(done, 2, "channelizer.fir: dp2a: expected fp32")
+
+
+if __name__ == "__main__":
+    tap.main()
