@@ -33,8 +33,8 @@ static enum fx8_status check_kernel(enum fx8_engine_wish wish,
                                     const char *kernel, struct fx8_error *error)
 {
     static const char *const allowed[] = {
-        [FX8_ENGINE_ANY] = "auto; reference, avx2 or avx512 (cpu); dp4a, mma, "
-                           "wgmma or fp32 (cuda)",
+        [FX8_ENGINE_ANY] = ("auto; reference, avx2 or avx512 (cpu); dp4a, "
+                            "mma, wgmma or fp32 (cuda)"),
         [FX8_ENGINE_CPU] = "auto, reference, avx2 or avx512",
         [FX8_ENGINE_CUDA] = "auto, dp4a, mma, wgmma or fp32",
     };
