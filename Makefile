@@ -206,6 +206,14 @@ $(BUILD)/test_cuda_fir $(BUILD)/test_cuda_spectra: $(addprefix $(BUILD)/kernels/
 	$(addprefix cuda/,$(addsuffix .cpu.o,fir fir_int16 turn gather canonical)) \
 	cpu/fir_ref.o cpu/fir_int16_ref.o cpu/quantise_ref.o)
 
+# The correlators of the device: on the harness, and the same test on a card.
+CORRELATORS := $(sort $(wildcard kernels/cuda/correlate*.cu))
+$(BUILD)/test_cuda_xengine: $(CORRELATORS:%.cu=$(BUILD)/%.cpu.o)
+
+$(BUILD)/gpu_xengine: $(addprefix $(BUILD)/,$(CORRELATORS:=.o) \
+	validation/cuda/test_cuda_xengine.cu.o)
+	$(call say,LINK,$@)$(NVCC) $(GENCODE) $^ -o $@
+
 $(BUILD)/test_numeric_errors: $(filter-out %/main.o,$(filter $(BUILD)/validation/%,$(NUMERICS_OBJECTS)))
 
 $(BUILD)/numerics: $(NUMERICS_OBJECTS)

@@ -65,6 +65,9 @@ struct fx8_cuda_correlator {
     const char *name;
     bool is_int8;
     unsigned tile_inputs; /**< inputs in a tile, either way */
+    /** Beside the others of its precision, tiles being full: a guess from how
+     *  the device is built, for a choice without a measurement. */
+    double expected_speed;
     /** Whether the device has the instructions and the memory. */
     bool (*runs_on)(const struct fx8_cuda_capability *capability);
     /** Queue the kernels.  Status: what the launches reported;
@@ -74,6 +77,12 @@ struct fx8_cuda_correlator {
 
 /** Every correlator, in the order in which they are listed to users. */
 const struct fx8_cuda_correlator *fx8_cuda_correlators(size_t *n_correlators);
+
+/** The one to take without a measurement: of those that run on the device, the
+ *  one expected to be the fastest for so many inputs. */
+const struct fx8_cuda_correlator *fx8_cuda_correlator_default(
+    bool is_int8, const struct fx8_cuda_capability *capability,
+    size_t n_inputs);
 
 /** What the current device has. */
 cudaError_t fx8_cuda_capability_of_device(
@@ -91,7 +100,7 @@ struct fx8_cuda_correlator_use {
 struct fx8_cuda_correlator_trial {
     const struct fx8_cuda_correlator *correlator;
     bool is_exact;      /**< it agreed with sums made on the host */
-    float milliseconds; /**< median of a trial job, if it did */
+    float milliseconds; /**< median of the same job for all; 0: not measured */
 };
 
 /** At least as many as there are correlators. */
@@ -114,10 +123,13 @@ struct fx8_cuda_choice {
  *           stream  of the current device; has nothing to do
  * Returned: choice
  * Status:   what the runtime reported; memory for the trial job, at most
- *           about 256 MiB, is taken and given back
+ *           128 MiB for spectra and as much for sums, or one channel of each
+ *           where that is more, is taken and given back
  * Notes:    1) which one is chosen may differ from run to run, what it
  *              computes does not
- *           2) a name with one correlator is tried, but not measured
+ *           2) a name with one correlator is tried, but not measured; nor
+ *              are tiles twice as large as the array, where the kind has
+ *              smaller ones
  */
 cudaError_t fx8_cuda_correlator_choose(
     const char *name, const struct fx8_cuda_correlator_use *use,

@@ -36,6 +36,8 @@
     X(cudaErrorInvalidDeviceFunction, 98, "invalid device function")           \
     X(cudaErrorNoDevice, 100, "no CUDA-capable device is detected")            \
     X(cudaErrorInvalidDevice, 101, "invalid device ordinal")                   \
+    X(cudaErrorNoKernelImageForDevice, 209,                                    \
+      "no kernel image is available for execution on the device")              \
     X(cudaErrorECCUncorrectable, 214, "uncorrectable ECC error encountered")   \
     X(cudaErrorInvalidResourceHandle, 400, "invalid resource handle")          \
     X(cudaErrorNotReady, 600, "device not ready")                              \

@@ -140,7 +140,7 @@ static void unpack_rows(const int32_t *words, unsigned lane, int8_t (*rows)[32])
  * row 16 w + l / 4 + 8 (r / 2 % 2), column 8 (r / 4) + 2 (l % 4) + r % 2. */
 template <int COLUMNS> void wgmma_run(const PendingProduct *const *of_threads)
 {
-    static thread_local int8_t a[64][32], b[COLUMNS][32];
+    int8_t a[64][32], b[COLUMNS][32];
     if (of_threads[0]->rows == nullptr)
         unpack_tile(of_threads[0]->a, a);
     else

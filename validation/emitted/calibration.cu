@@ -9,6 +9,9 @@
  */
 #include <cuda_fp16.h>
 
+#include "kernels/cuda/correlate_lanes.cuh"
+#include "kernels/cuda/ptx_tensor.h"
+
 /** Kernel NAME_TIMES: so many of `step`, which changes x and n and knows a, b
  *  and m. */
 #define KERNEL(name, type, times, step)                                        \
@@ -88,6 +91,7 @@ INTEGER(funnel, x = (int)__funnelshift_l(x, a, b) + n)
 INTEGER(select, x = (x * a) > b ? x : n)
 INTEGER(minimum, x = min(x * a, b))
 INTEGER(unsigned_minimum, x = (int)min((unsigned)x * a, (unsigned)b))
+INTEGER(added_minimum, x = (int)min((unsigned)(x ^ a) + 64, (unsigned)b))
 INTEGER(magnitude, x = abs(x * a))
 INTEGER(bytes, x = (int)__byte_perm(x, a, (unsigned)b))
 INTEGER(leading, x = __clz(x * a))
@@ -98,3 +102,271 @@ INTEGER(block, x = x * (int)(blockIdx.x * blockDim.x) + b)
 INTEGER(address, const size_t at = (size_t)x * a + n;
         if (at < (size_t)m) x = data[at + b])
 INTEGER(call, if (x > m) x = call_of(x))
+
+/** Tensor cores: one product of a warp; sm_75 makes it from four. */
+__device__ __forceinline__ int mma_of(int x, int a, int b)
+{
+    int sums[4] = {x, x, x, x};
+    const int rows[4] = {a, b, a, b}, columns[2] = {a, b};
+    fx8_ptx_mma_s8(sums, rows, columns);
+    return sums[0] ^ sums[2];
+}
+
+OPERATION(idp, int, x = __dp4a(x, a, b))
+OPERATION(imma, int, x = mma_of(x, a, b))
+
+/** An integer kernel whose step is a function: its head. */
+#define STEP(name)                                                             \
+    __device__ __forceinline__ int step_of_##name(int *data, int x, int a,     \
+                                                  int b, int n, int m);        \
+    INTEGER(name, x = step_of_##name(data, x, a, b, n, m))                     \
+    __device__ __forceinline__ int step_of_##name(                             \
+        [[maybe_unused]] int *data, [[maybe_unused]] int x,                    \
+        [[maybe_unused]] int a, [[maybe_unused]] int b,                        \
+        [[maybe_unused]] int n, [[maybe_unused]] int m)
+
+STEP(collective)
+{
+    if (blockIdx.x * m > 3u)
+        x += __shfl_xor_sync(~0u, x, 4) + __shfl_sync(~0u, x, n & 31);
+    return x;
+}
+
+STEP(uniform)
+{
+    const int64_t wide = static_cast<int64_t>(blockIdx.x + b) * m;
+    for (int64_t i = 0; i < wide; i += 4)
+        x += a + static_cast<int>(i >> 3);
+    if (wide > a && blockIdx.y < 7u)
+        x ^= n;
+    return blockIdx.y * m == b || (m > 5 && a < b) ? x + n : x;
+}
+
+STEP(tiles)
+{
+    unsigned row = 0, column = blockIdx.x;
+    while (column > row)
+        column -= ++row;
+    const bool same = row == column;
+    const size_t stride = static_cast<size_t>(a) * (a + 1) / 2;
+    const int *from = data + blockIdx.y * stride + (same ? 0 : 7 * row);
+    if (!same && (row * m < 9u || column * 5 > b + row))
+        from += min(column, row * b) + (same ? m : a);
+    for (unsigned k = 0; k < m + column; k += 2) {
+        x ^= from[k * stride + x];
+        from += k % 3 == 0 && !same ? stride : row;
+    }
+    return x;
+}
+
+STEP(ring)
+{
+    const unsigned end = min(static_cast<unsigned>(a), 64 * blockIdx.x + b);
+    unsigned stage = 0;
+    for (unsigned k = blockIdx.y; k < end; k += 2) {
+        x += data[stage * 64 + threadIdx.x];
+        stage = stage + 1 == 3 ? 0 : stage + 1;
+    }
+    return x;
+}
+
+STEP(predicates)
+{
+    int taken[8];
+#pragma unroll
+    for (int k = 0; k < 8; ++k)
+        taken[k] = x + k < m && (n ^ k) < b ? data[x * k + n] : 0;
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < 8; ++k)
+        if (x + k < m && (n ^ k) < b)
+            data[n + k * a] = taken[k];
+    return x ^ taken[n & 7 ? 3 : 5];
+}
+
+STEP(zeros)
+{
+    int sums[8] = {};
+    for (int i = 0; i < m; ++i)
+        for (int j = 0; j < 8; ++j)
+            sums[j] += data[i * j];
+    for (int j = 0; j < 8; ++j)
+        x ^= sums[j] * n;
+    return x;
+}
+
+STEP(choices)
+{
+    const bool low = x<a, high = n> b, same = (x ^ n) == m;
+    if ((low && !high) || same)
+        data[n] = x;
+    if ((low || same) && (high || x < b))
+        data[m] = n;
+    return x + (low != high);
+}
+
+/* --- what moves data between threads and kinds of memory ------------------ */
+
+STEP(barrier)
+{
+    __shared__ int kept[64];
+    kept[threadIdx.x] = x;
+    __syncthreads();
+    x = kept[(x ^ a) & 63];
+    fx8_ptx_barrier_sync(1, 64);
+    return x;
+}
+
+STEP(shuffle)
+{
+    return __shfl_xor_sync(~0u, x, 4) + __shfl_sync(~0u, x, n & 31);
+}
+
+STEP(matrix)
+{
+    __shared__ int4 kept[64];
+    kept[threadIdx.x].y = x;
+    int tiles[4];
+    fx8_ptx_ldmatrix_x4(tiles, &kept[(a + x) & 63]);
+    return tiles[0] ^ tiles[3];
+}
+
+STEP(vectors)
+{
+    int4 *const wide = reinterpret_cast<int4 *>(data);
+    int4 sum = wide[x];
+    sum.x += n;
+    wide[x + n] = sum;
+    return x + sum.w;
+}
+
+STEP(longs)
+{
+    longlong2 *const sums = reinterpret_cast<longlong2 *>(data);
+    sums[x].x += n;
+    sums[x].y += x;
+    return x + a;
+}
+
+#if __CUDA_ARCH__ >= 800
+STEP(copies)
+{
+    __shared__ int4 kept[64];
+    fx8_ptx_copy_async(&kept[x & 63], data + 4 * x, x > b ? 16 : 0);
+    fx8_ptx_copy_commit();
+    fx8_ptx_copy_wait<1>();
+    return x + kept[a & 63].x;
+}
+#endif
+
+#if __CUDA_ARCH__ >= 900
+STEP(phases)
+{
+    __shared__ uint64_t phase[4];
+    fx8_ptx_mbarrier_init(&phase[x & 3], 2);
+    fx8_ptx_mbarrier_init_fence();
+    fx8_ptx_mbarrier_arrive(&phase[a & 3]);
+    fx8_ptx_proxy_fence();
+    fx8_ptx_mbarrier_wait(&phase[x & 3], n & 1);
+    return x + a;
+}
+#endif
+
+/* --- what correlators do between their products ----------------------------
+ */
+
+/** For correlate_lanes.cuh: products without multiplications. */
+struct no_products {
+    using Vector = int4;
+    using Sum = longlong2;
+    static constexpr unsigned FOLD = 64;
+
+    template <unsigned REACH> struct Sums {
+        int kept[REACH][REACH];
+
+        __device__ __forceinline__ void clear()
+        {
+#pragma unroll
+            for (unsigned a = 0; a < REACH * REACH; ++a)
+                kept[a / REACH][a % REACH] = 0;
+        }
+        __device__ __forceinline__ void multiply(
+            const fx8_lane_input<int4> (&row)[REACH],
+            const fx8_lane_input<int4> &column, unsigned b)
+        {
+#pragma unroll
+            for (unsigned a = 0; a < REACH; ++a)
+                kept[a][b] ^=
+                    (row[a].re.x & column.re.x) + (row[a].im.w & column.im.w);
+        }
+        __device__ __forceinline__ int re(unsigned a, unsigned b) const
+        {
+            return kept[a][b];
+        }
+        __device__ __forceinline__ int im(unsigned a, unsigned b) const
+        {
+            return kept[b][a];
+        }
+    };
+};
+
+/** Kernel integer_tile_TILE_DEPTH. */
+#define TILE_OF(tile, reach, depth)                                            \
+    extern "C" __global__ void __launch_bounds__(                              \
+        fx8_lane_shape<tile, reach, depth>::THREADS)                           \
+        integer_tile_##tile##_##depth(const int4 *x, size_t channel_stride,    \
+                                      size_t pitch, unsigned n_inputs,         \
+                                      unsigned n_columns, longlong2 *sums)     \
+    {                                                                          \
+        fx8_correlate_lanes<no_products, tile, reach, depth>(                  \
+            fx8_tile_of_block<tile>(x, channel_stride, pitch, n_inputs,        \
+                                    n_columns, sums));                         \
+    }
+
+TILE_OF(16, 2, 2)
+TILE_OF(16, 2, 4)
+TILE_OF(32, 4, 2)
+TILE_OF(32, 4, 4)
+TILE_OF(64, 4, 2)
+TILE_OF(64, 4, 4)
+
+/* --- the warpgroups of sm_90a --------------------------------------------- */
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+/* The assembler drops these where it does not know how many threads run. */
+extern "C" __global__ void __launch_bounds__(384, 1)
+    integer_registers_4(int *data, int a, int b, int m)
+{
+    if (threadIdx.x / 128 == m) {
+        fx8_ptx_registers_release<40>();
+        data[threadIdx.x] = a;
+    } else {
+        fx8_ptx_registers_claim<232>();
+        data[threadIdx.x + m] = b;
+    }
+}
+
+STEP(warpgroup)
+{
+    fx8_ptx_wgmma_fence();
+    fx8_ptx_wgmma_commit();
+    fx8_ptx_wgmma_wait<0>();
+    return x + data[x];
+}
+
+__device__ __forceinline__ int wgmma_of(int x, int a, const void *tile)
+{
+    int sums[32];
+#pragma unroll
+    for (int k = 0; k < 32; ++k)
+        sums[k] = x;
+    const int rows[4] = {a, a, a, a};
+    fx8_ptx_wgmma_fence();
+    fx8_ptx_wgmma_s8(sums, rows, fx8_ptx_matrix_descriptor(tile, 128, 128));
+    fx8_ptx_wgmma_commit();
+    fx8_ptx_wgmma_wait<0>();
+    return sums[0];
+}
+
+OPERATION(igmma, int, __shared__ int4 tile[256]; x = wgmma_of(x, a, tile))
+#endif

@@ -44,6 +44,13 @@ UNITS = {"rcp": 2, "rsq": 2, "sqrt": 2, "ex2": 2, "lg2": 2, "sin": 3, "cos": 3,
          "tanh": 2}
 # A division by the compiler: a reciprocal, five fused multiply-adds, a check.
 DIVISION = ("fchk", 7)
+# Products of bytes.  The instructions of sm_90a alone: wgmma with 64 columns.
+PRODUCTS = (
+    ("idp", 1, 75),
+    ("imma", 1, 80),
+)
+QUARTER_PRODUCT = ("imma", 4)
+WARPGROUP_PRODUCT = ("igmma", 1)
 DOUBLE = ("DADD", "DMUL", "DFMA", "DSETP", "F2D")
 
 
@@ -80,6 +87,13 @@ class Decoder:
         for name, size in UNITS.items():
             self._learn_unit(name, size)
         self._learn(*DIVISION)
+        for name, size, since in PRODUCTS:
+            if architecture >= since:
+                self._learn(name, size)
+        if architecture < 80:
+            self._learn(*QUARTER_PRODUCT)
+        if f"calibrate_igmma_{LONG}" in kernels:
+            self._learn(*WARPGROUP_PRODUCT)
 
     def _bases(self, instructions):
         """How many there are of each, moves left out."""

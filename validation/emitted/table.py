@@ -60,7 +60,9 @@ def write(toolkit, date, counts, registers, architectures):
         "",
         f"Written by `make emitted` on {date} with nvcc {toolkit.build}. Per "
         "kernel (probe.cu loads the arguments, calls one function, stores the "
-        "result) and architecture: floating-point instructions / registers. "
+        "result) and architecture: floating-point instructions and products "
+        "of bytes (IDP; IMMA, IGMMA of tensor cores) / registers; sm_90a for "
+        "a kernel of wgmma. "
         "A constant moved by HFMA2 is not counted; conversions, comparisons, "
         "selections, minima and the multi-function unit are; functions out "
         "of line (the slow paths of divisions) are not. Published for other "
@@ -71,12 +73,13 @@ def write(toolkit, date, counts, registers, architectures):
         f"|---|---|{'---|' * len(heads)}",
     ]
     for kernel in kernels:
+        known = [a for a in architectures if (kernel, a) in counts]
         cells = [f"{counts[kernel, a].total} / {registers[kernel, a]}"
-                 for a in architectures]
-        units = _words(counts[kernel, architectures[0]].units)
+                 if a in known else "-" for a in architectures]
+        units = _words(counts[kernel, known[0]].units)
         lines.append(f"| `{kernel}` | {units} | {' | '.join(cells)} |")
     lines += ["", f"The instructions on {heads[-2]}:", "",
-              "| kernel | floating-point instructions |", "|---|---|"]
+              "| kernel | instructions |", "|---|---|"]
     for kernel in kernels:
         operations = counts[kernel, architectures[-2]].operations
         lines.append(f"| {kernel} | {_words(operations)} |")

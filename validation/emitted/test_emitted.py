@@ -33,6 +33,12 @@ REGISTERS_WITHIN = 8
 
 PROBE = "validation/emitted/probe.cu"
 CALIBRATION = "validation/emitted/calibration.cu"
+# These are compiled for sm_90a in the column of sm_90, and the last one, a
+# kernel of that alone, for nothing else.
+WGMMA = "kernels/cuda/correlate_wgmma.cu"
+ONLY_90A = (CALIBRATION, WGMMA)
+# Tests of the harness that run on a card too.
+FOR_CARDS = ("validation/cuda/test_cuda_xengine.cu",)
 FOLDER = os.path.join(os.environ.get("FX8_BUILD", "build"), "emitted")
 CPUS = len(os.sched_getaffinity(0))
 
@@ -55,16 +61,21 @@ class Intent:
     since     ... from this architecture on, and before it `before`
     doubles   whether double precision is intended
     calls     the only functions that may lie out of line
+    only      the one architecture that it is for; 0: all
     """
 
     def __init__(self, units="", *, holds=(), since=0, before=(),
-                 doubles=False, calls=()):
+                 doubles=False, calls=(), only=0):
         self.units = sorted(units.split())
         self.holds = holds
         self.since = since
         self.before = before
         self.doubles = doubles
         self.calls = calls
+        self.only = only
+
+    def exists(self, architecture):
+        return self.only in (0, architecture)
 
     def instructions(self, architecture):
         return self.holds if architecture >= self.since else self.before
@@ -108,15 +119,40 @@ INTENT = {
                                          before=("F2F",)),
     "fx8_half_to_float_kernel": Intent(holds=("HADD2",)),
     "fx8_half_scale_add_kernel": Intent(holds=("HFMA2",)),
+    "fx8_correlate_dp4a_16_kernel": Intent(holds=("IDP",)),
+    "fx8_correlate_dp4a_32_kernel": Intent(holds=("IDP",)),
+    "fx8_correlate_dp4a_64_kernel": Intent(holds=("IDP",)),
+    "fx8_correlate_fp32_16_kernel": Intent(holds=("FFMA",), doubles=True),
+    "fx8_correlate_fp32_32_kernel": Intent(holds=("FFMA",), doubles=True),
+    "fx8_correlate_fp32_64_kernel": Intent(holds=("FFMA",), doubles=True),
+    "fx8_correlate_mma_32_kernel": Intent(holds=("IMMA",)),
+    "fx8_correlate_mma_64_kernel": Intent(holds=("IMMA",)),
+    "fx8_correlate_mma_128_kernel": Intent(holds=("IMMA",)),
+    "fx8_correlate_wgmma_128_kernel": Intent(holds=("IGMMA",), only=90),
+    "fx8_fir_4_kernel": Intent(holds=("FFMA",)),
+    "fx8_fir_8_kernel": Intent(holds=("FFMA",)),
+    "fx8_fir_16_kernel": Intent(holds=("FFMA",)),
+    "fx8_fir_64_kernel": Intent(holds=("FFMA",)),
+    "fx8_fir_int16_4_kernel": Intent(holds=("IDP",)),
+    "fx8_fir_int16_8_kernel": Intent(holds=("IDP",)),
+    "fx8_fir_int16_16_kernel": Intent(holds=("IDP",)),
+    "fx8_fir_int16_64_kernel": Intent(holds=("IDP",)),
+    "fx8_turn_kernel": Intent(holds=("FRND",)),
+    "fx8_turn_rotated_kernel": Intent(holds=("FRND", "FFMA"), doubles=True),
+    "fx8_gather_kernel": Intent(),
+    "fx8_import_int8_kernel": Intent(),
+    "fx8_import_fp32_kernel": Intent(),
+    "fx8_export_int8_kernel": Intent(),
+    "fx8_export_fp32_kernel": Intent(),
 }
 
 
 def list_sources():
     """Every CUDA source, and every header that is compiled for a device; the
-    tests of the CUDA-on-CPU harness are for the CPU alone."""
+    other tests of the CUDA-on-CPU harness are for the CPU alone."""
     sources = [path for room in ("kernels", "validation") for path in
                glob.glob(f"{room}/**/*.cu", recursive=True)
-               if not path.startswith("validation/cuda/")]
+               if path in FOR_CARDS or not path.startswith("validation/cuda/")]
     headers = [path for pattern in ("kernels/cuda/*.h", "kernels/cuda/*.cuh",
                                     "validation/**/*.cuh",
                                     "kernels/numeric/*.h")
@@ -150,9 +186,9 @@ class Build:
         self.kernel_sources = [PROBE] + [
             path for path in sources if path.startswith("kernels/cuda/")]
         self.cubins = {(path, a): self.pool.submit(
-            kit.cubin, path, a, target_of(path, f".{a}.cubin"))
+            kit.cubin, path, self.exact(path, a), target_of(path, f".{a}.cubin"))
             for path in [CALIBRATION] + self.kernel_sources
-            for a in self.architectures()}
+            for a in self.architectures() if path != WGMMA or a == 90}
         self.decoders = {}
 
     def compile_sources(self):
@@ -175,6 +211,16 @@ class Build:
         """Those of the table that this compiler knows."""
         return [a for a in TABLE if a in self.kit.known]
 
+    def exact(self, source, architecture):
+        """What to compile a source for in the column of an architecture."""
+        return f"{architecture}a" if (
+            architecture == 90 and source in ONLY_90A) else architecture
+
+    def sources_of(self, architecture):
+        """The sources that have kernels for an architecture."""
+        return [source for source in self.kernel_sources
+                if (source, architecture) in self.cubins]
+
     def cubin(self, source, architecture):
         """The kernels of a source that compiled."""
         compiled = self.cubins[source, architecture].result()
@@ -191,13 +237,13 @@ class Build:
     def kernels(self, architecture):
         """Every kernel of interest on an architecture."""
         found = {}
-        for source in self.kernel_sources:
+        for source in self.sources_of(architecture):
             found.update(self.cubin(source, architecture))
         return found
 
     def registers(self, architecture):
         found = {}
-        for source in self.kernel_sources:
+        for source in self.sources_of(architecture):
             found.update(self.cubins[source, architecture].result()
                          .registers())
         return found
@@ -286,8 +332,10 @@ class Instructions(WithToolkit):
 
     def test_every_kernel_has_an_intent(self):
         for architecture in self.build.architectures():
-            self.assertEqual(sorted(self.build.kernels(architecture)),
-                             sorted(INTENT))
+            self.assertEqual(
+                sorted(self.build.kernels(architecture)),
+                sorted(name for name, intent in INTENT.items()
+                       if intent.exists(architecture)))
 
     def test_every_function_has_a_probe(self):
         headers = glob.glob("kernels/numeric/*.h") + ["kernels/cuda/ptx.h"]
@@ -315,6 +363,8 @@ def add_instruction_cases():
     for name in INTENT:
         def test(self, name=name):
             for architecture in self.build.architectures():
+                if not INTENT[name].exists(architecture):
+                    continue
                 with self.subTest(f"sm_{architecture}"):
                     check_kernel(self, name, architecture)
         setattr(Instructions, f"test_{name}", test)
@@ -349,7 +399,8 @@ class Table(WithToolkit):
     def test_no_other_rows(self):
         self.assertEqual(
             set(self.committed()),
-            {(name, a) for name in INTENT for a in TABLE})
+            {(name, a) for name, intent in INTENT.items() for a in TABLE
+             if intent.exists(a)})
 
 
 def add_table_cases():

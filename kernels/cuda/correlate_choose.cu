@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* correlate_choose.cu -- see correlate.h: correlators tried and measured on the
+ * device at hand. */
+#include <string.h>
+
+#include <algorithm>
+#include <new>
+#include <vector>
+
+#include "kernels/cuda/correlate.h"
+#include "kernels/cuda/layout.h"
+#include "kernels/operations.h"
+
+namespace
+{
+
+/* The job with known sums: no tile of any size divides its inputs, no stage
+ * its times; the first time of all is -128. */
+constexpr size_t TRIED_INPUTS = 131;
+constexpr size_t TRIED_TIMES = 70;
+
+/* Of the measured job. */
+constexpr size_t MOST_MEASURED_BYTES = size_t(128) << 20;
+constexpr size_t MOST_MEASURED_TIMES = 4096;
+constexpr float ENOUGH_MILLISECONDS = 5;
+constexpr int MEASUREMENTS = 5; /* an odd number: there is a median */
+
+/* Ends a chain of calls with the first error. */
+#define TRY(call)                                                              \
+    do {                                                                       \
+        const cudaError_t error_ = (call);                                     \
+        if (error_ != cudaSuccess)                                             \
+            return error_;                                                     \
+    } while (0)
+
+/* Bytes on the device; freed with the object. */
+class Memory
+{
+  public:
+    Memory() = default;
+    Memory(const Memory &) = delete;
+    Memory &operator=(const Memory &) = delete;
+    ~Memory()
+    {
+        cudaFree(data_);
+    }
+    cudaError_t allocate(size_t bytes)
+    {
+        return cudaMalloc(&data_, bytes);
+    }
+    void *data() const
+    {
+        return data_;
+    }
+
+  private:
+    void *data_ = nullptr;
+};
+
+class Event
+{
+  public:
+    Event() = default;
+    Event(const Event &) = delete;
+    Event &operator=(const Event &) = delete;
+    ~Event()
+    {
+        if (event_ != nullptr)
+            cudaEventDestroy(event_);
+    }
+    cudaError_t create()
+    {
+        return cudaEventCreate(&event_);
+    }
+    cudaEvent_t get() const
+    {
+        return event_;
+    }
+
+  private:
+    cudaEvent_t event_ = nullptr;
+};
+
+/* The next number of a generator (Knuth, MMIX); its upper bits are good. */
+uint64_t next_random(uint64_t *state)
+{
+    *state =
+        *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return *state >> 33;
+}
+
+constexpr size_t TAIL_BYTES = 16 * FX8_CUDA_TAIL_ROWS;
+
+/* Random spectra of a channel in the layout of layout.h, values -128 to 127,
+ * with whatever rows of no input. */
+template <class T> struct Spectra {
+    size_t n_inputs, n_times;
+    std::vector<T> x;
+
+    static constexpr size_t TIMES = 16 / sizeof(T);
+
+    Spectra(size_t inputs, size_t times)
+        : n_inputs(inputs), n_times(times), x(channel_stride() * TIMES)
+    {
+        uint64_t state = 1;
+        for (size_t k = 0; k < x.size(); ++k) {
+            const size_t t = k / TIMES / pitch() * TIMES + k % TIMES;
+            const int value = static_cast<int>(next_random(&state) % 256) - 128;
+            if (t < n_times)
+                x[k] = static_cast<T>(t == 0 ? -128 : value);
+        }
+    }
+
+    size_t pitch() const
+    {
+        return fx8_cuda_pitch(n_inputs);
+    }
+    size_t channel_stride() const
+    {
+        return fx8_cuda_channel_vectors(n_inputs, fx8_cuda_times(n_times),
+                                        TIMES);
+    }
+    int64_t at(size_t row, size_t t) const
+    {
+        return static_cast<int64_t>(
+            x[(t / TIMES * pitch() + row) * TIMES + t % TIMES]);
+    }
+    size_t bytes() const
+    {
+        return x.size() * sizeof(T);
+    }
+};
+
+/* Twice the sums of the only channel. */
+template <class T, class Sum>
+std::vector<Sum> expected_sums(const Spectra<T> &spectra)
+{
+    std::vector<Sum> sums(2 * fx8_pair_count(spectra.n_inputs));
+    for (size_t j = 0; j < spectra.n_inputs; ++j)
+        for (size_t i = 0; i <= j; ++i) {
+            int64_t re = 0, im = 0;
+            for (size_t t = 0; t < spectra.n_times; ++t) {
+                const int64_t ri = spectra.at(2 * i, t);
+                const int64_t mi = spectra.at(2 * i + 1, t);
+                const int64_t rj = spectra.at(2 * j, t);
+                const int64_t mj = spectra.at(2 * j + 1, t);
+                re += rj * ri + mj * mi;
+                im += mj * ri - rj * mi;
+            }
+            const size_t pair = fx8_pair_index(i, j);
+            sums[2 * pair] = static_cast<Sum>(2 * re);
+            sums[2 * pair + 1] = static_cast<Sum>(2 * im);
+        }
+    return sums;
+}
+
+/* A device that lacks the code of a kernel says so at the launch. */
+bool is_not_built(cudaError_t error)
+{
+    return error == cudaErrorNoKernelImageForDevice ||
+           error == cudaErrorInvalidDeviceFunction;
+}
+
+/* Whether each correlator adds the right sums, twice in succession. */
+template <class T, class Sum>
+cudaError_t try_all(struct fx8_cuda_choice *choice, cudaStream_t stream)
+{
+    const Spectra<T> spectra(TRIED_INPUTS, TRIED_TIMES);
+    const std::vector<Sum> expected = expected_sums<T, Sum>(spectra);
+    const size_t bytes = expected.size() * sizeof(Sum);
+    std::vector<Sum> found(expected.size());
+    Memory x, sums;
+    TRY(x.allocate(spectra.bytes() + TAIL_BYTES));
+    TRY(sums.allocate(bytes));
+    TRY(cudaMemcpy(x.data(), spectra.x.data(), spectra.bytes(),
+                   cudaMemcpyHostToDevice));
+    const struct fx8_cuda_correlation job = {
+        TRIED_INPUTS, 1,     TRIED_TIMES, x.data(), spectra.channel_stride(),
+        sums.data(),  stream};
+    for (size_t k = 0; k < choice->n_trials; ++k) {
+        auto &trial = choice->trials[k];
+        TRY(cudaMemsetAsync(sums.data(), 0, bytes, stream));
+        cudaError_t error = trial.correlator->accumulate(&job);
+        if (error == cudaSuccess)
+            error = trial.correlator->accumulate(&job);
+        if (is_not_built(error)) {
+            cudaGetLastError(); /* it is kept until asked for */
+            continue;
+        }
+        TRY(error);
+        TRY(cudaMemcpyAsync(found.data(), sums.data(), bytes,
+                            cudaMemcpyDeviceToHost, stream));
+        TRY(cudaStreamSynchronize(stream));
+        trial.is_exact = memcmp(found.data(), expected.data(), bytes) == 0;
+    }
+    return cudaSuccess;
+}
+
+/* The time of one call. */
+cudaError_t measure(const struct fx8_cuda_correlator *correlator,
+                    const struct fx8_cuda_correlation *job, const Event &begin,
+                    const Event &end, float *milliseconds)
+{
+    TRY(cudaEventRecord(begin.get(), job->stream));
+    TRY(correlator->accumulate(job));
+    TRY(cudaEventRecord(end.get(), job->stream));
+    TRY(cudaEventSynchronize(end.get()));
+    return cudaEventElapsedTime(milliseconds, begin.get(), end.get());
+}
+
+/* As many channels as keep the device busy for long enough. */
+cudaError_t grow(const struct fx8_cuda_correlator *correlator,
+                 struct fx8_cuda_correlation *job, const Event &begin,
+                 const Event &end)
+{
+    const size_t most = job->n_channels;
+    for (job->n_channels = 1;; job->n_channels *= 4) {
+        job->n_channels = std::min(job->n_channels, most);
+        float milliseconds = 0;
+        TRY(measure(correlator, job, begin, end, &milliseconds));
+        if (job->n_channels == most || milliseconds >= ENOUGH_MILLISECONDS)
+            return cudaSuccess;
+    }
+}
+
+/* The channel in all channels at x: those that are there are doubled. */
+template <class T>
+cudaError_t repeat(const Spectra<T> &spectra, size_t n_channels, void *x,
+                   cudaStream_t stream)
+{
+    char *bytes = static_cast<char *>(x);
+    const size_t channel_bytes = 16 * spectra.channel_stride();
+    TRY(cudaMemcpyAsync(bytes, spectra.x.data(), channel_bytes,
+                        cudaMemcpyHostToDevice, stream));
+    for (size_t done = 1; done < n_channels; done *= 2)
+        TRY(cudaMemcpyAsync(bytes + done * channel_bytes, bytes,
+                            std::min(done, n_channels - done) * channel_bytes,
+                            cudaMemcpyDeviceToDevice, stream));
+    return cudaStreamSynchronize(stream);
+}
+
+/* The same job for all: as large as the first one needs. */
+template <class T, class Sum>
+cudaError_t measure_all(struct fx8_cuda_choice *choice,
+                        const struct fx8_cuda_correlator_use *use,
+                        cudaStream_t stream)
+{
+    const size_t n_times = std::min(use->n_times, MOST_MEASURED_TIMES);
+    const size_t sum_bytes = 2 * fx8_pair_count(use->n_inputs) * sizeof(Sum);
+    const size_t x_bytes =
+        16 * fx8_cuda_channel_vectors(use->n_inputs, fx8_cuda_times(n_times),
+                                      Spectra<T>::TIMES);
+    const size_t most = MOST_MEASURED_BYTES / std::max(sum_bytes, x_bytes);
+    const size_t n_channels =
+        std::max<size_t>(1, std::min(use->n_channels, most));
+    const Spectra<T> spectra(use->n_inputs, n_times);
+    Memory x, sums;
+    Event begin, end;
+    TRY(x.allocate(n_channels * x_bytes + TAIL_BYTES));
+    TRY(sums.allocate(n_channels * sum_bytes));
+    TRY(begin.create());
+    TRY(end.create());
+    TRY(repeat(spectra, n_channels, x.data(), stream));
+    TRY(cudaMemsetAsync(sums.data(), 0, n_channels * sum_bytes, stream));
+    struct fx8_cuda_correlation job = {
+        use->n_inputs, n_channels, n_times, x.data(), spectra.channel_stride(),
+        sums.data(),   stream};
+    bool has_grown = false;
+    for (size_t k = 0; k < choice->n_trials; ++k) {
+        auto &trial = choice->trials[k];
+        if (!trial.is_exact)
+            continue;
+        if (!has_grown)
+            TRY(grow(trial.correlator, &job, begin, end));
+        has_grown = true;
+        float times[MEASUREMENTS + 1]; /* the first warms up */
+        for (float &time : times)
+            TRY(measure(trial.correlator, &job, begin, end, &time));
+        std::sort(times + 1, times + 1 + MEASUREMENTS);
+        trial.milliseconds = times[1 + MEASUREMENTS / 2];
+    }
+    return cudaSuccess;
+}
+
+/* Whether a name means a correlator: all, its kind or itself. */
+bool is_meant(const char *name, const struct fx8_cuda_correlator &correlator)
+{
+    const size_t length = strlen(name);
+    return strcmp(name, "auto") == 0 || strcmp(name, correlator.name) == 0 ||
+           (strncmp(name, correlator.name, length) == 0 &&
+            correlator.name[length] == '-');
+}
+
+/* Whether a smaller tile of the same kind holds the whole array. */
+bool is_too_large(const struct fx8_cuda_correlator &correlator,
+                  const struct fx8_cuda_correlator &smaller, size_t n_inputs)
+{
+    const size_t kind = strcspn(correlator.name, "-");
+    return strncmp(correlator.name, smaller.name, kind + 1) == 0 &&
+           smaller.tile_inputs < correlator.tile_inputs &&
+           smaller.tile_inputs >= n_inputs;
+}
+
+void list_trials(const char *name, const struct fx8_cuda_correlator_use *use,
+                 const struct fx8_cuda_capability *capability,
+                 struct fx8_cuda_choice *choice)
+{
+    size_t n_correlators;
+    const struct fx8_cuda_correlator *all =
+        fx8_cuda_correlators(&n_correlators);
+    choice->n_trials = 0;
+    for (size_t k = 0; k < n_correlators; ++k) {
+        bool is_listed = is_meant(name, all[k]) &&
+                         all[k].is_int8 == use->is_int8 &&
+                         all[k].runs_on(capability);
+        for (size_t other = 0; other < k; ++other)
+            is_listed =
+                is_listed && (strcmp(name, all[k].name) == 0 ||
+                              !is_too_large(all[k], all[other], use->n_inputs));
+        if (is_listed)
+            choice->trials[choice->n_trials++] = {&all[k], false, 0};
+    }
+}
+
+template <class T, class Sum>
+cudaError_t choose(const struct fx8_cuda_correlator_use *use,
+                   cudaStream_t stream, struct fx8_cuda_choice *choice)
+{
+    size_t n_exact = 0;
+    TRY((try_all<T, Sum>(choice, stream)));
+    for (size_t k = 0; k < choice->n_trials; ++k)
+        n_exact += choice->trials[k].is_exact;
+    if (n_exact > 1 && use->n_inputs > 0 && use->n_channels > 0 &&
+        use->n_times > 0)
+        TRY((measure_all<T, Sum>(choice, use, stream)));
+    const struct fx8_cuda_correlator_trial *best = nullptr;
+    for (size_t k = 0; k < choice->n_trials; ++k) {
+        const auto &trial = choice->trials[k];
+        if (trial.is_exact &&
+            (best == nullptr || trial.milliseconds < best->milliseconds))
+            best = &trial;
+    }
+    choice->correlator = best == nullptr ? nullptr : best->correlator;
+    return cudaSuccess;
+}
+
+} // namespace
+
+cudaError_t fx8_cuda_correlator_choose(
+    const char *name, const struct fx8_cuda_correlator_use *use,
+    cudaStream_t stream, struct fx8_cuda_choice *choice)
+{
+    struct fx8_cuda_capability capability;
+    choice->correlator = nullptr;
+    choice->n_trials = 0;
+    TRY(fx8_cuda_capability_of_device(&capability));
+    list_trials(name, use, &capability, choice);
+    if (choice->n_trials == 0)
+        return cudaSuccess;
+    try {
+        return use->is_int8 ? choose<int8_t, int64_t>(use, stream, choice)
+                            : choose<float, double>(use, stream, choice);
+    } catch (const std::bad_alloc &) {
+        return cudaErrorMemoryAllocation;
+    }
+}

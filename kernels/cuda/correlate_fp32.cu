@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * correlate_fp32.cu -- the FP32 correlator of the device: the reference beside
+ * the integer ones.
+ *
+ * A component of a pair is one float, to which every spectrum adds two
+ * products, each by a fused multiply-add; after 256 spectra it is added to the
+ * double sum in global memory and begins anew.  So at most 512 roundings lie
+ * between a product and its double, and integers up to 128 are exact, as
+ * 512 * 128^2 < 2^24.
+ */
+#include "kernels/cuda/correlate_kinds.h"
+#include "kernels/cuda/correlate_lanes.cuh"
+
+/** Floats, four times in a vector. */
+struct fp32 {
+    using Vector = float4;
+    using Sum = double2;
+    static constexpr unsigned FOLD =
+        FX8_MAX_FP32_PRODUCTS / 2 / FX8_CUDA_TIMES_FP32;
+
+    template <unsigned REACH> struct Sums {
+        float real[REACH][REACH], imaginary[REACH][REACH];
+
+        __device__ __forceinline__ void clear()
+        {
+#pragma unroll
+            for (unsigned a = 0; a < REACH; ++a)
+#pragma unroll
+                for (unsigned b = 0; b < REACH; ++b)
+                    real[a][b] = imaginary[a][b] = 0;
+        }
+
+        /* One time of a row, and of column b. */
+        __device__ __forceinline__ void add(unsigned a, unsigned b,
+                                            float row_re, float row_im,
+                                            float re, float im)
+        {
+            real[a][b] = __fmaf_rn(row_re, re, real[a][b]);
+            real[a][b] = __fmaf_rn(row_im, im, real[a][b]);
+            imaginary[a][b] = __fmaf_rn(row_im, re, imaginary[a][b]);
+            imaginary[a][b] = __fmaf_rn(-row_re, im, imaginary[a][b]);
+        }
+
+        __device__ __forceinline__ void multiply(
+            const fx8_lane_input<float4> (&row)[REACH],
+            const fx8_lane_input<float4> &column, unsigned b)
+        {
+#pragma unroll
+            for (unsigned a = 0; a < REACH; ++a)
+                add(a, b, row[a].re.x, row[a].im.x, column.re.x, column.im.x);
+#pragma unroll
+            for (unsigned a = 0; a < REACH; ++a)
+                add(a, b, row[a].re.y, row[a].im.y, column.re.y, column.im.y);
+#pragma unroll
+            for (unsigned a = 0; a < REACH; ++a)
+                add(a, b, row[a].re.z, row[a].im.z, column.re.z, column.im.z);
+#pragma unroll
+            for (unsigned a = 0; a < REACH; ++a)
+                add(a, b, row[a].re.w, row[a].im.w, column.re.w, column.im.w);
+        }
+
+        __device__ __forceinline__ double re(unsigned a, unsigned b) const
+        {
+            return static_cast<double>(real[a][b]);
+        }
+
+        __device__ __forceinline__ double im(unsigned a, unsigned b) const
+        {
+            return static_cast<double>(imaginary[a][b]);
+        }
+    };
+};
+
+/** A size of tile: the kernel, and the function that queues it. */
+#define FX8_FP32(tile, reach, depth, blocks)                                   \
+    extern "C" __global__ void __launch_bounds__(                              \
+        fx8_lane_shape<tile, reach, depth>::THREADS, blocks)                   \
+        fx8_correlate_fp32_##tile##_kernel(                                    \
+            const float4 *x, size_t channel_stride, size_t pitch,              \
+            unsigned n_inputs, unsigned n_columns, double2 *sums)              \
+    {                                                                          \
+        fx8_correlate_lanes<fp32, tile, reach, depth>(fx8_tile_of_block<tile>( \
+            x, channel_stride, pitch, n_inputs, n_columns, sums));             \
+    }                                                                          \
+                                                                               \
+    cudaError_t fx8_cuda_correlate_fp32_##tile(                                \
+        const struct fx8_cuda_correlation *job)                                \
+    {                                                                          \
+        return fx8_tile_launch<FX8_CUDA_TIMES_FP32>(                           \
+            fx8_correlate_fp32_##tile##_kernel, tile,                          \
+            fx8_lane_shape<tile, reach, depth>::THREADS, 0, job);              \
+    }
+
+FX8_FP32(16, 2, 4, 8)
+FX8_FP32(32, 4, 4, 8)
+FX8_FP32(64, 4, 4, 2)

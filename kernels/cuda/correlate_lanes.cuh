@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * correlate_lanes.cuh -- a correlator without tensor cores: every thread holds
+ * the sums of a few rows and columns of a tile.
+ *
+ * An arithmetic has
+ *
+ *     Vector        16 bytes of one row: int4, float4
+ *     Sum           two sums in global memory: longlong2, double2
+ *     FOLD          columns of 16 bytes in time between two folds
+ *     Sums<REACH>   what a thread holds of REACH rows and as many columns:
+ *                   clear(), multiply(rows, one column), re(), im()
+ *
+ * Notes: 1) a warp holds 4 REACH rows by 8 REACH columns side by side, so that
+ *           whole warps lie above the diagonal and rest, and a warp reads 64
+ *           or 128 contiguous bytes of shared memory at a time
+ *        2) two buffers take turns, so that one barrier a stage is enough: who
+ *           fills a buffer has passed the barrier behind its last use
+ */
+#ifndef FX8_KERNELS_CUDA_CORRELATE_LANES_CUH
+#define FX8_KERNELS_CUDA_CORRELATE_LANES_CUH
+
+#include "kernels/cuda/correlate_tile.cuh"
+
+/** Real and imaginary part of one input at the times of a vector. */
+template <class Vector> struct fx8_lane_input {
+    Vector re, im;
+};
+
+/** The shape of a tile: TILE inputs either way, REACH of each per thread,
+ *  DEPTH vectors of time a stage. */
+template <unsigned TILE, unsigned REACH, unsigned DEPTH> struct fx8_lane_shape {
+    static constexpr unsigned SIDE = TILE / REACH;
+    static constexpr unsigned THREADS = SIDE * SIDE;
+    static constexpr unsigned ACROSS = SIDE / 8; /* warps */
+    /* Vectors of one side of the tile that a thread loads. */
+    static constexpr unsigned LOADS = 2 * TILE * DEPTH / THREADS;
+    static_assert(LOADS * THREADS == 2 * TILE * DEPTH && SIDE % 8 == 0,
+                  "every thread loads the same number of vectors");
+};
+
+/** A stage in shared memory. */
+template <class Vector, unsigned TILE, unsigned DEPTH> struct fx8_lane_stage {
+    Vector vectors[2][DEPTH][2][TILE]; /* side, time, part, input */
+};
+
+/** Take the vectors of one stage, from column `begin` on, for one side. */
+template <class Shape, unsigned TILE, unsigned LOADS, class Vector, class Sum>
+static __device__ __forceinline__ void fx8_lane_load(
+    const fx8_tile_task<Vector, Sum> &task, unsigned first_input,
+    unsigned begin, Vector (&taken)[LOADS])
+{
+#pragma unroll
+    for (unsigned n = 0; n < LOADS; ++n) {
+        const unsigned number = threadIdx.x + Shape::THREADS * n;
+        const fx8_tile_place place = fx8_tile_place::of(number % (2 * TILE));
+        const unsigned column = begin + number / (2 * TILE);
+        const unsigned input = first_input + place.input;
+        taken[n] = Vector();
+        if (input < task.n_inputs && column < task.n_columns)
+            taken[n] = task.x[column * task.pitch + 2 * input + place.part];
+    }
+}
+
+/** Put them into a side of a stage. */
+template <class Shape, unsigned TILE, unsigned DEPTH, unsigned LOADS,
+          class Vector>
+static __device__ __forceinline__ void fx8_lane_store(
+    Vector (&side)[DEPTH][2][TILE], const Vector (&taken)[LOADS])
+{
+#pragma unroll
+    for (unsigned n = 0; n < LOADS; ++n) {
+        const unsigned number = threadIdx.x + Shape::THREADS * n;
+        const fx8_tile_place place = fx8_tile_place::of(number % (2 * TILE));
+        side[number / (2 * TILE)][place.part][place.input] = taken[n];
+    }
+}
+
+/** Add the products of a stage. */
+template <unsigned TILE, unsigned REACH, unsigned DEPTH, class Vector,
+          class Sums>
+static __device__ __forceinline__ void fx8_lane_multiply(
+    const Vector (&rows)[DEPTH][2][TILE],
+    const Vector (&columns)[DEPTH][2][TILE], unsigned row, unsigned column,
+    Sums &sums)
+{
+    /* Unrolled, it would need more registers than there are. */
+#pragma unroll 1
+    for (unsigned k = 0; k < DEPTH; ++k) {
+        fx8_lane_input<Vector> own[REACH];
+#pragma unroll
+        for (unsigned a = 0; a < REACH; ++a)
+            own[a] = {rows[k][0][row + 4 * a], rows[k][1][row + 4 * a]};
+#pragma unroll
+        for (unsigned b = 0; b < REACH; ++b)
+            sums.multiply(
+                own,
+                {columns[k][0][column + 8 * b], columns[k][1][column + 8 * b]},
+                b);
+    }
+}
+
+/** Add the sums of a thread to those in global memory, and clear them. */
+template <unsigned REACH, class Vector, class Sum, class Sums>
+static __device__ __forceinline__ void fx8_lane_fold(
+    const fx8_tile_task<Vector, Sum> &task, unsigned row, unsigned column,
+    Sums &sums)
+{
+#pragma unroll
+    for (unsigned a = 0; a < REACH; ++a)
+#pragma unroll
+        for (unsigned b = 0; b < REACH; ++b)
+            fx8_tile_add(
+                task.sums, task.n_inputs, task.first_column + column + 8 * b,
+                task.first_row + row + 4 * a, sums.re(a, b), sums.im(a, b));
+    sums.clear();
+}
+
+/** The kernel, of a block of Shape::THREADS threads. */
+template <class Arithmetic, unsigned TILE, unsigned REACH, unsigned DEPTH>
+static __device__ __forceinline__ void fx8_correlate_lanes(
+    const fx8_tile_task<typename Arithmetic::Vector, typename Arithmetic::Sum>
+        &task)
+{
+    using Vector = typename Arithmetic::Vector;
+    using Shape = fx8_lane_shape<TILE, REACH, DEPTH>;
+    static_assert(Arithmetic::FOLD % DEPTH == 0, "folds end with a stage");
+    __shared__ fx8_lane_stage<Vector, TILE, DEPTH> stages[2];
+
+    const unsigned warp = fx8_warp_of_block();
+    const unsigned lane = threadIdx.x % FX8_LANES;
+    const bool is_diagonal = task.is_diagonal();
+    const unsigned first_row = warp / Shape::ACROSS * 4 * REACH;
+    const unsigned first_column = warp % Shape::ACROSS * 8 * REACH;
+    const unsigned row = first_row + lane / 8;
+    const unsigned column = first_column + lane % 8;
+    const bool rests = task.first_row + first_row >= task.n_inputs ||
+                       task.first_column + first_column >= task.n_inputs ||
+                       (is_diagonal && first_column >= first_row + 4 * REACH);
+
+    typename Arithmetic::template Sums<REACH> sums;
+    sums.clear();
+    Vector taken[2][Shape::LOADS];
+    fx8_lane_load<Shape, TILE>(task, task.first_row, 0, taken[0]);
+    if (!is_diagonal)
+        fx8_lane_load<Shape, TILE>(task, task.first_column, 0, taken[1]);
+    unsigned buffer = 0;
+    for (unsigned begin = 0; begin < task.n_columns; begin += DEPTH) {
+        auto &stage = stages[buffer].vectors;
+        buffer ^= 1;
+        fx8_lane_store<Shape>(stage[0], taken[0]);
+        if (!is_diagonal)
+            fx8_lane_store<Shape>(stage[1], taken[1]);
+        __syncthreads();
+        const unsigned end = begin + DEPTH;
+        if (end < task.n_columns) {
+            fx8_lane_load<Shape, TILE>(task, task.first_row, end, taken[0]);
+            if (!is_diagonal)
+                fx8_lane_load<Shape, TILE>(task, task.first_column, end,
+                                           taken[1]);
+        }
+        if (rests)
+            continue;
+        fx8_lane_multiply<TILE, REACH>(stage[0], stage[is_diagonal ? 0 : 1],
+                                       row, column, sums);
+        if (end % Arithmetic::FOLD == 0 || end >= task.n_columns)
+            fx8_lane_fold<REACH>(task, row, column, sums);
+    }
+}
+
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * correlate_tile.cuh -- what the correlators share: square tiles of the
+ * triangle of pairs, a block of threads for each, and how a tile gets its
+ * spectra and gives its sums.
+ *
+ * Rows of a tile are inputs j, its columns inputs i <= j; only a tile on the
+ * diagonal has pairs that are not wanted, and its rows and columns are the same
+ * inputs, loaded once.
+ */
+#ifndef FX8_KERNELS_CUDA_CORRELATE_TILE_CUH
+#define FX8_KERNELS_CUDA_CORRELATE_TILE_CUH
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/cuda/correlate.h"
+#include "kernels/cuda/layout.h"
+#include "kernels/operations.h"
+
+/** Threads of a warp. */
+#define FX8_LANES 32u
+
+/** The number of this thread's warp: equal in all lanes, and known to be. */
+static __device__ __forceinline__ unsigned fx8_warp_of_block()
+{
+    return __shfl_sync(~0u, threadIdx.x / FX8_LANES, 0);
+}
+
+/** The arguments of a kernel: see struct fx8_cuda_correlation. */
+template <class Vector, class Sum> struct fx8_tile_task {
+    const Vector *x; /**< of the block's channel */
+    size_t pitch;    /**< rows from a column of 16 bytes to the next */
+    unsigned n_inputs;
+    unsigned n_columns;    /**< of 16 bytes, in time */
+    Sum *sums;             /**< of the block's channel, two components each */
+    unsigned first_row;    /**< of the block's tile: an input */
+    unsigned first_column; /**< likewise */
+
+    __device__ bool is_diagonal() const
+    {
+        return first_row == first_column;
+    }
+};
+
+/** What the arguments are for this block: blockIdx.x is the tile, by rows of
+ *  the triangle, blockIdx.y the channel. */
+template <unsigned TILE, class Vector, class Sum>
+static __device__ __forceinline__ fx8_tile_task<Vector, Sum> fx8_tile_of_block(
+    const Vector *x, size_t channel_stride, size_t pitch, unsigned n_inputs,
+    unsigned n_columns, Sum *sums)
+{
+    unsigned row = 0, column = blockIdx.x;
+    while (column > row)
+        column -= ++row;
+    const size_t n_pairs = static_cast<size_t>(n_inputs) * (n_inputs + 1) / 2;
+    return {
+        x + blockIdx.y * channel_stride, pitch,      n_inputs,     n_columns,
+        sums + blockIdx.y * n_pairs,     row * TILE, column * TILE};
+}
+
+/**
+ * Where a vector of 32 consecutive rows, 16 inputs, goes in shared memory, and
+ * whence: lanes 0 to 15 take the real, 16 to 31 the imaginary parts, so that
+ * both the load of a warp and its store are contiguous.
+ */
+struct fx8_tile_place {
+    unsigned input, part;
+
+    /** Of the rows of a tile: `number` from 0 to twice its inputs. */
+    static __device__ __forceinline__ fx8_tile_place of(unsigned number)
+    {
+        return {number / 32 * 16 + number % 16, number / 16 % 2};
+    }
+};
+
+/** Add the sums of pair (i, j), unless it is not one. */
+template <class Sum, class Part>
+static __device__ __forceinline__ void fx8_tile_add(Sum *sums,
+                                                    unsigned n_inputs,
+                                                    unsigned i, unsigned j,
+                                                    Part re, Part im)
+{
+    if (j >= n_inputs || i > j)
+        return;
+    Sum *sum = sums + (static_cast<size_t>(j) * (j + 1) / 2 + i);
+    Sum value = *sum;
+    value.x += re;
+    value.y += im;
+    *sum = value;
+}
+
+/** Most channels of a launch: blockIdx.y. */
+#define FX8_TILE_CHANNELS 65535u
+
+/**
+ * fx8_tile_launch -- a kernel over all tiles and channels of a job.
+ *
+ * Given: kernel        of (x, channel_stride, pitch, n_inputs, n_columns, sums)
+ *        tile, block   inputs in a tile; threads
+ *        shared_bytes  dynamic
+ */
+template <unsigned TIMES, class Vector, class Sum>
+static cudaError_t fx8_tile_launch(
+    void (*kernel)(const Vector *, size_t, size_t, unsigned, unsigned, Sum *),
+    unsigned tile, unsigned block, size_t shared_bytes,
+    const struct fx8_cuda_correlation *job)
+{
+    if (job->n_times > FX8_MAX_INT32_SPECTRA)
+        return cudaErrorInvalidValue;
+    if (job->n_inputs == 0 || job->n_times == 0)
+        return cudaSuccess;
+    const size_t n_rows = (job->n_inputs + tile - 1) / tile;
+    const size_t n_pairs = fx8_pair_count(job->n_inputs);
+    const auto *x = static_cast<const Vector *>(job->x);
+    auto *sums = static_cast<Sum *>(job->sums);
+    for (size_t first = 0; first < job->n_channels;
+         first += FX8_TILE_CHANNELS) {
+        const size_t left = job->n_channels - first;
+        const dim3 grid(static_cast<unsigned>(fx8_pair_count(n_rows)),
+                        static_cast<unsigned>(left < FX8_TILE_CHANNELS
+                                                  ? left
+                                                  : FX8_TILE_CHANNELS));
+        FX8_LAUNCH(kernel, grid, dim3(block), shared_bytes, job->stream,
+                   x + first * job->channel_stride, job->channel_stride,
+                   fx8_cuda_pitch(job->n_inputs),
+                   static_cast<unsigned>(job->n_inputs),
+                   static_cast<unsigned>((job->n_times + TIMES - 1) / TIMES),
+                   sums + first * n_pairs);
+        const cudaError_t error = cudaGetLastError();
+        if (error != cudaSuccess)
+            return error;
+    }
+    return cudaSuccess;
+}
+
+#endif

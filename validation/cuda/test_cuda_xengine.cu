@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_cuda_xengine.cu -- every correlator of kernels/cuda against sums by the
+ * definition: on the harness, and, compiled by nvcc, on a card.
+ */
+#include <math.h>
+
+#include <algorithm>
+
+#include "kernels/cuda/correlate.h"
+#include "kernels/cuda/layout.h"
+#include "kernels/operations.h"
+#include "validation/cuda/checkers.h"
+#include "validation/cuda/device_array.h"
+
+/* Under a checker everything is many times slower, and a few sizes suffice. */
+static const bool is_short = FX8_THREAD_CHECKER || FX8_ADDRESS_CHECKER;
+
+static bool is_long()
+{
+    const char *text = getenv("FX8_LONG");
+    return text != nullptr && strcmp(text, "0") != 0;
+}
+
+/* --- jobs ------------------------------------------------------------------
+ */
+
+struct Shape {
+    size_t n_inputs, n_channels, n_times;
+};
+
+/* Where the value of an input at a time comes from. */
+using Values = double (*)(uint64_t random);
+
+static double full_range(uint64_t random)
+{
+    return random % 8 == 0 ? -128 : static_cast<int8_t>(random >> 32);
+}
+static double most_negative(uint64_t)
+{
+    return -128;
+}
+static double most_positive(uint64_t)
+{
+    return 127;
+}
+static double zero(uint64_t)
+{
+    return 0;
+}
+static double fraction(uint64_t random)
+{
+    return ldexp(static_cast<double>(random >> 40), -20) - 8;
+}
+
+/* Spectra in the device's layout.  Everything that no correlator may take is
+ * garbage: rows of no input, columns behind the last time, the tail; only
+ * times beside the last in its 16 bytes are zero. */
+template <class T> struct Spectra {
+    Shape shape;
+    std::vector<T> x;
+    static constexpr size_t TIMES = 16 / sizeof(T);
+
+    Spectra(const Shape &s, Values values)
+        : shape(s),
+          x((s.n_channels * channel_stride() + FX8_CUDA_TAIL_ROWS) * TIMES)
+    {
+        uint64_t state = 11 * s.n_inputs + s.n_times;
+        for (T &value : x)
+            value = static_cast<T>(full_range(harness::random_next(&state)));
+        const size_t last = (s.n_times + TIMES - 1) / TIMES * TIMES;
+        for (size_t channel = 0; channel < s.n_channels; ++channel)
+            for (size_t row = 0; row < 2 * s.n_inputs; ++row)
+                for (size_t t = 0; t < last; ++t)
+                    at(channel, row, t) = static_cast<T>(
+                        t < s.n_times ? values(harness::random_next(&state))
+                                      : 0);
+    }
+
+    /* A column of garbage lies behind those of a channel. */
+    size_t channel_stride() const
+    {
+        return ((shape.n_times + TIMES - 1) / TIMES + 1) *
+               fx8_cuda_pitch(shape.n_inputs);
+    }
+    T &at(size_t channel, size_t row, size_t t)
+    {
+        const size_t vector = channel * channel_stride() +
+                              t / TIMES * fx8_cuda_pitch(shape.n_inputs) + row;
+        return x[vector * TIMES + t % TIMES];
+    }
+};
+
+/* A pair's sums by the definition, and of the products' magnitudes. */
+struct Exact {
+    double re, im, magnitude;
+};
+
+/* Exact for integers; else the error is that of a double, far below a
+ * float's.  [channel][pair] */
+template <class T> std::vector<Exact> plain_sums(Spectra<T> &spectra)
+{
+    const Shape &s = spectra.shape;
+    const size_t n_pairs = fx8_pair_count(s.n_inputs);
+    std::vector<Exact> sums(s.n_channels * n_pairs);
+    std::vector<double> rows(2 * s.n_inputs * s.n_times);
+    for (size_t channel = 0; channel < s.n_channels; ++channel) {
+        for (size_t row = 0; row < 2 * s.n_inputs; ++row)
+            for (size_t t = 0; t < s.n_times; ++t)
+                rows[row * s.n_times + t] =
+                    static_cast<double>(spectra.at(channel, row, t));
+        for (size_t j = 0; j < s.n_inputs; ++j)
+            for (size_t i = 0; i <= j; ++i) {
+                const double *const ri = &rows[2 * i * s.n_times];
+                const double *const rj = &rows[2 * j * s.n_times];
+                const double *const mi = ri + s.n_times;
+                const double *const mj = rj + s.n_times;
+                Exact sum = {0, 0, 0};
+                for (size_t t = 0; t < s.n_times; ++t) {
+                    sum.re += rj[t] * ri[t] + mj[t] * mi[t];
+                    sum.im += mj[t] * ri[t] - rj[t] * mi[t];
+                    sum.magnitude += hypot(ri[t], mi[t]) * hypot(rj[t], mj[t]);
+                }
+                sums[channel * n_pairs + fx8_pair_index(i, j)] = sum;
+            }
+    }
+    return sums;
+}
+
+/* Sums as the device adds them, from `before` on, by n_calls equal calls. */
+template <class T, class Sum>
+std::vector<Sum> sums_of(const fx8_cuda_correlator &correlator,
+                         const Spectra<T> &spectra, std::vector<Sum> before,
+                         int n_calls)
+{
+    DeviceArray<T> x(spectra.x);
+    DeviceArray<Sum> sums(before);
+    const fx8_cuda_correlation job = {spectra.shape.n_inputs,
+                                      spectra.shape.n_channels,
+                                      spectra.shape.n_times,
+                                      x.data(),
+                                      spectra.channel_stride(),
+                                      sums.data(),
+                                      nullptr};
+    for (int call = 0; call < n_calls; ++call)
+        MUST(correlator.accumulate(&job));
+    return sums.read();
+}
+
+/* --- which correlators -----------------------------------------------------
+ */
+
+/* Those of a precision that run on the device, with tiles no larger. */
+static std::vector<fx8_cuda_correlator> correlators(bool is_int8,
+                                                    unsigned largest_tile = 128)
+{
+    size_t n;
+    fx8_cuda_capability capability;
+    const fx8_cuda_correlator *all = fx8_cuda_correlators(&n);
+    MUST(fx8_cuda_capability_of_device(&capability));
+    std::vector<fx8_cuda_correlator> found;
+    for (size_t k = 0; k < n; ++k)
+        if (all[k].is_int8 == is_int8 && all[k].runs_on(&capability) &&
+            all[k].tile_inputs <= largest_tile)
+            found.push_back(all[k]);
+    CHECK(found.size() >= 1);
+    return found;
+}
+
+static void report(const char *what, const fx8_cuda_correlator &correlator,
+                   const Shape &shape)
+{
+    printf("# %s: %s, %zu inputs, %zu channels, %zu times\n", correlator.name,
+           what, shape.n_inputs, shape.n_channels, shape.n_times);
+}
+
+/* Every correlator of T adds n_calls times the plain sums, to the bit. */
+template <class T, class Sum>
+void check_exact(const Shape &shape, Values values, int n_calls,
+                 unsigned largest_tile = 128)
+{
+    Spectra<T> spectra(shape, values);
+    const std::vector<Exact> exact = plain_sums(spectra);
+    std::vector<Sum> before(2 * exact.size()), expected(2 * exact.size());
+    for (size_t k = 0; k < exact.size(); ++k)
+        for (size_t part = 0; part < 2; ++part) {
+            before[2 * k + part] = static_cast<Sum>(3 * k + part) - 100;
+            expected[2 * k + part] =
+                before[2 * k + part] +
+                static_cast<Sum>(n_calls *
+                                 (part == 0 ? exact[k].re : exact[k].im));
+        }
+    for (const auto &correlator : correlators(sizeof(T) == 1, largest_tile)) {
+        const bool is_same =
+            sums_of(correlator, spectra, before, n_calls) == expected;
+        if (!is_same)
+            report("sums differ", correlator, shape);
+        CHECK(is_same);
+    }
+}
+
+template <class T, class Sum> void check_sizes()
+{
+    const size_t inputs[] = {1, 2, 3, 16, 17, 63, 64, 65, 130};
+    const size_t times[] = {1, 15, 16, 17, 127, 128, 300};
+    size_t number = 0;
+    for (size_t n_inputs : inputs)
+        for (size_t n_times : times) {
+            ++number;
+            if (is_long() || number % (is_short        ? 5
+                                       : n_inputs < 60 ? 1
+                                                       : 3) ==
+                                 0)
+                check_exact<T, Sum>({n_inputs, 1 + number % 3, n_times},
+                                    full_range, 1);
+        }
+}
+
+/* --- int8 ------------------------------------------------------------------
+ */
+
+CASE(int8_sums_of_any_size_are_exact)
+{
+    check_sizes<int8_t, int64_t>();
+}
+
+CASE(int8_extremes_are_exact)
+{
+    for (size_t n_inputs : {1, 17, 66}) {
+        check_exact<int8_t, int64_t>({n_inputs, 2, 300}, most_negative, 1);
+        check_exact<int8_t, int64_t>({n_inputs, 2, 40}, zero, 1);
+    }
+}
+
+CASE(int8_longest_calls_add_up_beyond_32_bits)
+{
+    check_exact<int8_t, int64_t>({2, 1, FX8_MAX_INT32_SPECTRA}, most_negative,
+                                 3, is_short ? 16 : 128);
+}
+
+#if !FX8_THREAD_CHECKER && !FX8_ADDRESS_CHECKER
+/* The smallest tile stands for all: they share the loop over launches. */
+CASE(channels_of_several_launches)
+{
+    check_exact<int8_t, int64_t>({1, 65537, 1}, full_range, 1, 16);
+}
+#endif
+
+CASE(large_arrays)
+{
+    check_exact<int8_t, int64_t>({is_long() ? 530u : 260u, 1, 33}, full_range,
+                                 1);
+    check_exact<float, double>({is_long() ? 530u : 260u, 1, 33}, full_range, 1);
+}
+
+/* --- fp32 ------------------------------------------------------------------
+ */
+
+CASE(fp32_sums_of_integers_are_exact)
+{
+    check_sizes<float, double>();
+    check_exact<float, double>({5, 2, 1025}, most_negative, 2);
+    /* Its sums have 25 bits: a float that is never folded cannot hold them. */
+    check_exact<float, double>({5, 1, 1100}, most_positive, 1);
+}
+
+/* 520 * 2^-24 of the magnitudes: struct fx8_correlate_fp32. */
+CASE(fp32_sums_of_fractions_are_within_their_bound)
+{
+    for (size_t n_times : {1, 255, 256, 257, 900}) {
+        Spectra<float> spectra({19, 2, n_times}, fraction);
+        const std::vector<Exact> exact = plain_sums(spectra);
+        std::vector<double> first;
+        for (const auto &correlator : correlators(false)) {
+            const std::vector<double> found = sums_of(
+                correlator, spectra, std::vector<double>(2 * exact.size()), 1);
+            for (size_t k = 0; k < exact.size(); ++k) {
+                const double bound = 520 * 0x1p-24 * exact[k].magnitude;
+                CHECK(fabs(found[2 * k] - exact[k].re) <= bound);
+                CHECK(fabs(found[2 * k + 1] - exact[k].im) <= bound);
+            }
+            if (first.empty())
+                first = found;
+            CHECK(found == first);
+        }
+    }
+}
+
+/* Folds are counted from the first spectrum of a call. */
+CASE(fp32_sums_do_not_depend_on_calls_of_whole_folds)
+{
+    Spectra<float> spectra({9, 1, 700}, fraction);
+    const size_t n_sums = 2 * fx8_pair_count(9);
+    for (const auto &correlator : correlators(false)) {
+        const std::vector<double> whole =
+            sums_of(correlator, spectra, std::vector<double>(n_sums), 1);
+        DeviceArray<float> x(spectra.x);
+        DeviceArray<double> sums((std::vector<double>(n_sums)));
+        for (size_t begin : {0, 256, 512}) {
+            const fx8_cuda_correlation job = {
+                9,
+                1,
+                std::min<size_t>(256, 700 - begin),
+                x.data() + begin / 4 * fx8_cuda_pitch(9) * 4,
+                spectra.channel_stride(),
+                sums.data(),
+                nullptr};
+            MUST(correlator.accumulate(&job));
+        }
+        CHECK(sums.read() == whole);
+    }
+}
+
+/* --- legal and illegal jobs ------------------------------------------------
+ */
+
+CASE(empty_jobs_do_nothing_and_long_ones_are_refused)
+{
+    const Spectra<float> spectra({3, 2, 40}, full_range);
+    DeviceArray<float> x(spectra.x);
+    const std::vector<double> before(24, 5);
+    DeviceArray<double> sums(before);
+    size_t n;
+    const fx8_cuda_correlator *all = fx8_cuda_correlators(&n);
+    for (size_t k = 0; k < n; ++k) {
+        if (all[k].is_int8)
+            continue;
+        for (const Shape &shape : {Shape{0, 2, 40}, {3, 0, 40}, {3, 2, 0}}) {
+            const fx8_cuda_correlation job = {
+                shape.n_inputs, shape.n_channels,         shape.n_times,
+                x.data(),       spectra.channel_stride(), sums.data(),
+                nullptr};
+            MUST(all[k].accumulate(&job));
+        }
+    }
+    for (size_t k = 0; k < n; ++k) {
+        const fx8_cuda_correlation job = {3,
+                                          2,
+                                          FX8_MAX_INT32_SPECTRA + 1,
+                                          x.data(),
+                                          spectra.channel_stride(),
+                                          sums.data(),
+                                          nullptr};
+        CHECK(all[k].accumulate(&job) == cudaErrorInvalidValue);
+    }
+    CHECK(sums.read() == before);
+}
+
+/* --- the choice ------------------------------------------------------------
+ */
+
+static bool begins(const char *text, const char *beginning)
+{
+    return strncmp(text, beginning, strlen(beginning)) == 0;
+}
+
+CASE(a_choice_is_of_the_name_and_exact)
+{
+    const fx8_cuda_correlator_use int8 = {true, 9, 5, 300};
+    const fx8_cuda_correlator_use fp32 = {false, 9, 5, 300};
+    fx8_cuda_choice choice;
+    MUST(fx8_cuda_correlator_choose("auto", &int8, nullptr, &choice));
+    CHECK(choice.correlator != nullptr && choice.correlator->is_int8);
+    CHECK(choice.n_trials >= 1);
+    for (size_t k = 0; k < choice.n_trials; ++k) {
+        const auto &trial = choice.trials[k];
+        CHECK(trial.is_exact && trial.milliseconds > 0);
+        CHECK(!begins(trial.correlator->name, "dp4a") ||
+              trial.correlator->tile_inputs == 16);
+    }
+    MUST(fx8_cuda_correlator_choose("auto", &fp32, nullptr, &choice));
+    CHECK(choice.correlator != nullptr && !choice.correlator->is_int8);
+    MUST(fx8_cuda_correlator_choose("dp4a", &int8, nullptr, &choice));
+    CHECK(choice.correlator != nullptr &&
+          strcmp(choice.correlator->name, "dp4a-16") == 0);
+    MUST(fx8_cuda_correlator_choose("dp4a-64", &int8, nullptr, &choice));
+    CHECK(choice.correlator != nullptr && choice.n_trials == 1 &&
+          strcmp(choice.correlator->name, "dp4a-64") == 0);
+    for (const char *name : {"", "dp4", "dp4a-", "dp4a-128", "fp32"}) {
+        MUST(fx8_cuda_correlator_choose(name, &int8, nullptr, &choice));
+        CHECK(choice.correlator == nullptr && choice.n_trials == 0);
+    }
+}
+
+CASE(devices_get_what_they_can_run)
+{
+    const struct {
+        fx8_cuda_capability capability;
+        const char *small, *large;
+    } devices[] = {
+        {{6, 1, 49152}, "dp4a-16", "dp4a-64"},
+        {{7, 5, 65536}, "mma-32", "mma-128"},
+        {{8, 9, 101376}, "mma-32", "mma-128"},
+        {{9, 0, 232448}, "mma-32", "wgmma-128"},
+        {{9, 0, 101376}, "mma-32", "mma-128"},
+        {{12, 0, 101376}, "mma-32", "mma-128"},
+    };
+    for (const auto &device : devices) {
+        const auto *small =
+            fx8_cuda_correlator_default(true, &device.capability, 4);
+        const auto *large =
+            fx8_cuda_correlator_default(true, &device.capability, 1024);
+        CHECK(small != nullptr && strcmp(small->name, device.small) == 0);
+        CHECK(large != nullptr && strcmp(large->name, device.large) == 0);
+        const auto *fp32 =
+            fx8_cuda_correlator_default(false, &device.capability, 1024);
+        CHECK(fp32 != nullptr && strcmp(fp32->name, "fp32-64") == 0);
+    }
+    const fx8_cuda_capability old = {6, 0, 49152};
+    CHECK(fx8_cuda_correlator_default(true, &old, 4) == nullptr);
+}
+
+/* --- on the harness alone --------------------------------------------------
+ */
+
+#if defined(FX8_CUDA_ON_CPU)
+
+CASE(the_order_of_threads_does_not_matter)
+{
+    in_every_order([] {
+        for (size_t n_inputs : {3, is_short ? 20 : 65, is_short ? 66 : 130}) {
+            check_exact<int8_t, int64_t>({n_inputs, 1, 150}, full_range, 1);
+            check_exact<float, double>({n_inputs, 1, 20}, full_range, 1);
+        }
+    });
+}
+
+#if !FX8_THREAD_CHECKER
+CASE(a_choice_passes_on_every_error)
+{
+    const fx8_cuda_correlator_use use = {true, 17, 1, 20};
+    fx8_cuda_choice choice;
+    const size_t live = harness::count_live();
+    const uint64_t before = harness::count_calls();
+    MUST(fx8_cuda_correlator_choose("dp4a", &use, nullptr, &choice));
+    CHECK(choice.n_trials == 2);
+    const uint64_t n_calls = harness::count_calls() - before;
+    for (uint64_t call = 1; call <= n_calls; ++call) {
+        harness::settings().fail_call = harness::count_calls() + call;
+        const cudaError_t error =
+            fx8_cuda_correlator_choose("dp4a", &use, nullptr, &choice);
+        harness::settings().fail_call = 0;
+        const char *failed = harness::failed_call();
+        const bool is_release =
+            failed != nullptr && (strcmp(failed, "cudaFree") == 0 ||
+                                  strcmp(failed, "cudaEventDestroy") == 0);
+        if (!is_release && error == cudaSuccess)
+            printf("# call %d of %d: %s\n", static_cast<int>(call),
+                   static_cast<int>(n_calls), failed ? failed : "none");
+        CHECK(is_release || error != cudaSuccess);
+        CHECK(is_release || harness::count_live() == live);
+        cudaGetLastError();
+    }
+}
+#endif
+
+#endif
+
+int main()
+{
+    int n_devices = 0;
+    if (cudaGetDeviceCount(&n_devices) != cudaSuccess || n_devices == 0) {
+        printf("1..0 # SKIP no CUDA device\n");
+        return 77;
+    }
+    return tap::run_all();
+}
