@@ -114,7 +114,7 @@ GENCODE = $(foreach sm,$(SMS),-gencode arch=compute_$(sm),code=sm_$(sm)) \
 	-gencode arch=compute_$(PTX_SM),code=compute_$(PTX_SM)
 NVCC_REQUIRED := -std=c++17 -I. -DFX8_VERSION='"$(VERSION)"' --fmad=false \
 	-Wno-deprecated-gpu-targets -Werror all-warnings \
-	-Xcompiler -ffp-contract=off,-fPIC,-pthread,-Wall,-Wextra
+	-Xcompiler -ffp-contract=off,-fPIC,-pthread,-fvisibility=hidden,-Wall,-Wextra
 NVCC_FLAGS ?= -O3
 
 # --- CUDA on the CPU: kernels and their host code as C++, without nvcc ----------
@@ -130,10 +130,22 @@ HARNESS_REQUIRED := -std=c++17 -Ivalidation/cuda/include -DFX8_CUDA_ON_CPU \
 	$(filter-out -std=% -fvisibility=%,$(REQUIRED)) -Wall -Wextra -Wshadow
 HARNESS_QUIET := -Wno-unknown-pragmas $(if $(findstring clang,$(CXX)),-Wno-pass-failed)
 
+# --- the plug-in: kernels/cuda and the little it needs of the library ------------
+
+PLUGIN_SOURCES := $(sort $(wildcard kernels/cuda/*.cu))
+PLUGIN_HOST := $(addprefix $(BUILD)/,config/shape.o config/status.o \
+	kernels/filterbank.o kernels/cpu/parallel.o)
+PLUGIN = $(if $(HAVE_NVCC),$(BUILD)/fx8-cuda.so)
+
+# wgmma is no part of sm_90 proper, and of nothing after it.
+$(BUILD)/kernels/cuda/correlate_wgmma.cu.o: private GENCODE = \
+	$(foreach sm,$(SMS:90=90a),-gencode arch=compute_$(sm),code=sm_$(sm)) \
+	-gencode arch=compute_$(PTX_SM),code=compute_$(PTX_SM)
+
 # --- build -------------------------------------------------------------------
 
 .PHONY: all
-all: $(BUILD)/fx8 $(BUILD)/libfx8.so ## build the program and the library
+all: $(BUILD)/fx8 $(BUILD)/libfx8.so $(PLUGIN) ## build program, library and, with nvcc, plug-in
 
 ifneq ($(and $(strip $(MISSING)),$(filter-out %numerics %numerics-gpu,$(or $(MAKECMDGOALS),all))),)
 define missing_text
@@ -193,9 +205,22 @@ $(BUILD)/libfx8.so.$(SOVERSION): $(LIBRARY_OBJECTS)
 $(BUILD)/libfx8.so: $(BUILD)/libfx8.so.$(SOVERSION)
 	$(Q)ln -sf $(<F) $@
 
+$(BUILD)/fx8-cuda.so: $(PLUGIN_SOURCES:%=$(BUILD)/%.o) $(PLUGIN_HOST)
+	$(call say,LINK,$@)$(NVCC) -shared $^ -lcufft \
+		-Xlinker -z,defs,--exclude-libs,ALL,-rpath,$(abspath $(dir $(HAVE_NVCC))../lib64) -o $@
+
+# The same sources on pretend devices: FX8_CUDA_PLUGIN names it to the program.
+$(BUILD)/harness/fx8-cuda.so: $(PLUGIN_SOURCES:%.cu=$(BUILD)/%.cpu.o) $(HARNESS_OBJECTS) $(PLUGIN_HOST)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)$(CXX) $(LINK_FLAGS) -shared -Wl,-Bsymbolic-functions \
+		$(if $(SAN),,-Wl,-z,defs) $^ \
+		$$($(PKG_CONFIG) --libs fftw3f) -lm $(LDFLAGS) -o $@
+
 $(BUILD)/test_%: $(BUILD)/validation/test_%.o $(TESTED_OBJECTS)
 	$(call say,LINK,$@)$(CC) $(LINK_FLAGS) $^ $(PC_LIBS) $$($(PKG_CONFIG) --libs cmocka) \
 		-ldl -lm $(LDFLAGS) -o $@
+
+$(BUILD)/test_engine_cuda: | $(BUILD)/harness/fx8-cuda.so
 
 $(BUILD)/test_cuda_%: $(BUILD)/validation/cuda/test_cuda_%.cpu.o $(HARNESS_OBJECTS)
 	$(call say,LINK,$@)$(CXX) $(LINK_FLAGS) $^ $$($(PKG_CONFIG) --libs fftw3f) \
@@ -222,6 +247,7 @@ $(BUILD)/numerics: $(NUMERICS_OBJECTS)
 $(BUILD)/numerics-gpu: $(NUMERICS_GPU_OBJECTS)
 	$(call say,LINK,$@)$(NVCC) $(GENCODE) $^ -o $@
 
+-include $(PLUGIN_SOURCES:%=$(BUILD)/%.d) $(PLUGIN_SOURCES:%.cu=$(BUILD)/%.cpu.d)
 -include $(LIBRARY_OBJECTS:.o=.d) $(PROGRAM_OBJECTS:.o=.d) \
 	$(TEST_SOURCES:%.c=$(BUILD)/%.d) $(HARNESS_OBJECTS:.o=.d) \
 	$(HARNESS_TESTS:%.cu=$(BUILD)/%.cpu.d) $(NUMERICS_OBJECTS:.o=.d) \
@@ -315,6 +341,7 @@ install: all ## install program, library, header and ready configurations
 	$(Q)$(INSTALL) $(BUILD)/fx8 $(DESTDIR)$(bindir)/fx8
 	$(Q)$(INSTALL) -m 644 $(BUILD)/libfx8.so.$(SOVERSION) $(DESTDIR)$(libdir)
 	$(Q)ln -sf libfx8.so.$(SOVERSION) $(DESTDIR)$(libdir)/libfx8.so
+	$(if $(PLUGIN),$(Q)$(INSTALL) -m 644 $(PLUGIN) $(DESTDIR)$(libdir))
 	$(Q)$(INSTALL) -m 644 correlator/fx8.h $(DESTDIR)$(includedir)/fx8
 	$(Q)$(INSTALL) -m 644 $(INSTALLED_HEADERS) $(DESTDIR)$(includedir)/fx8/config
 	$(Q)$(INSTALL) -m 644 kernels/quicklook_results.h $(DESTDIR)$(includedir)/fx8/kernels
@@ -325,6 +352,7 @@ install: all ## install program, library, header and ready configurations
 uninstall: ## remove what install put there
 	$(Q)rm -f $(DESTDIR)$(bindir)/fx8 $(DESTDIR)$(libdir)/libfx8.so \
 		$(DESTDIR)$(libdir)/libfx8.so.$(SOVERSION) \
+		$(DESTDIR)$(libdir)/fx8-cuda.so \
 		$(DESTDIR)$(libdir)/pkgconfig/fx8.pc
 	$(Q)rm -rf $(DESTDIR)$(includedir)/fx8 $(DESTDIR)$(datadir)/fx8
 

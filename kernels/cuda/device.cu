@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* device.cu -- see engine_cuda.h: which devices, and errors in words. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "config/shape.h"
+#include "kernels/cuda/engine_cuda.h"
+
+/* --- errors ----------------------------------------------------------------
+ */
+
+/* "device 0 (NAME): ", or nothing for none. */
+static void name_device(const struct fx8_cuda_device *device, char *text,
+                        size_t size)
+{
+    text[0] = '\0';
+    if (device != nullptr)
+        snprintf(text, size, "device %d (%s): ", device->ordinal, device->name);
+}
+
+enum fx8_status fx8_cuda_check(cudaError_t code,
+                               const struct fx8_cuda_device *device,
+                               struct fx8_error *error, const char *format, ...)
+{
+    if (code == cudaSuccess)
+        return FX8_OK;
+    (void)cudaGetLastError(); /* told here: not a second time */
+    char what[128], where[128];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    name_device(device, where, sizeof where);
+    return fx8_fail(error, FX8_ERR_SYSTEM, "cuda: %s%s: %s", where, what,
+                    cudaGetErrorString(code));
+}
+
+/* In the words of cuFFT's manual. */
+static const char *fft_words(cufftResult code)
+{
+    static const struct {
+        cufftResult code;
+        const char *words;
+    } table[] = {
+        {CUFFT_INVALID_PLAN, "invalid plan"},
+        {CUFFT_ALLOC_FAILED, "out of memory"},
+        {CUFFT_INVALID_TYPE, "invalid type"},
+        {CUFFT_INVALID_VALUE, "invalid value"},
+        {CUFFT_INTERNAL_ERROR, "internal driver error"},
+        {CUFFT_EXEC_FAILED, "failed to execute"},
+        {CUFFT_SETUP_FAILED, "failed to initialise"},
+        {CUFFT_INVALID_SIZE, "unsupported size"},
+        {CUFFT_NO_WORKSPACE, "no workspace"},
+    };
+    for (const auto &entry : table)
+        if (entry.code == code)
+            return entry.words;
+    return "unknown error";
+}
+
+enum fx8_status fx8_cuda_check_fft(cufftResult code,
+                                   const struct fx8_cuda_device *device,
+                                   struct fx8_error *error, const char *what)
+{
+    if (code == CUFFT_SUCCESS)
+        return FX8_OK;
+    (void)cudaGetLastError();
+    char where[128];
+    name_device(device, where, sizeof where);
+    return fx8_fail(error, FX8_ERR_SYSTEM, "cuda: %s%s: %s (cuFFT error %d)",
+                    where, what, fft_words(code), static_cast<int>(code));
+}
+
+/* --- devices ---------------------------------------------------------------
+ */
+
+/* Compiled for the same architectures as the kernels that matter: where this
+ * one can be loaded, they can. */
+static __global__ void probe(int *out)
+{
+    *out = 1;
+}
+
+/* Dot products of four bytes, the least that a correlator needs. */
+static const int LEAST_CAPABILITY = 61;
+
+/* Whether the device can be used; its name goes into `device`. */
+static enum fx8_status try_device(struct fx8_cuda_device *device,
+                                  struct fx8_error *error)
+{
+    cudaDeviceProp properties;
+    cudaError_t code = cudaGetDeviceProperties(&properties, device->ordinal);
+    if (code != cudaSuccess)
+        return fx8_cuda_check(code, nullptr, error,
+                              "no usable device: cudaGetDeviceProperties of %d",
+                              device->ordinal);
+    snprintf(device->name, sizeof device->name, "%.*s",
+             static_cast<int>(sizeof device->name) - 1, properties.name);
+    const int capability = 10 * properties.major + properties.minor;
+    if (capability < LEAST_CAPABILITY)
+        return fx8_fail(error, FX8_ERR_UNSUPPORTED,
+                        "cuda: no usable device: device %d (%s): compute "
+                        "capability %d.%d: expected 6.1 or more",
+                        device->ordinal, device->name, properties.major,
+                        properties.minor);
+    cudaFuncAttributes attributes;
+    code = cudaSetDevice(device->ordinal);
+    if (code == cudaSuccess)
+        code = cudaFuncGetAttributes(&attributes, probe);
+    if (code != cudaSuccess)
+        return fx8_fail(error, FX8_ERR_UNSUPPORTED,
+                        "cuda: no usable device: device %d (%s), compute "
+                        "capability %d.%d: cannot run this build: %s",
+                        device->ordinal, device->name, properties.major,
+                        properties.minor, cudaGetErrorString(code));
+    return FX8_OK;
+}
+
+/* Number of devices; without a driver it is left unwritten. */
+static enum fx8_status count_devices(int *count, struct fx8_error *error)
+{
+    *count = 0;
+    const cudaError_t code = cudaGetDeviceCount(count);
+    if (code == cudaErrorInsufficientDriver)
+        return fx8_fail(error, FX8_ERR_UNSUPPORTED,
+                        "cuda: driver missing: none is installed that can run "
+                        "CUDA %d.%d",
+                        CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
+    if (code == cudaErrorNoDevice || (code == cudaSuccess && *count == 0))
+        return fx8_fail(error, FX8_ERR_UNSUPPORTED,
+                        "cuda: no usable device: the driver finds none");
+    return fx8_cuda_check(code, nullptr, error, "cudaGetDeviceCount");
+}
+
+static enum fx8_status take_listed(const int *ordinals, size_t n_ordinals,
+                                   int count, struct fx8_cuda_device *devices,
+                                   struct fx8_error *error)
+{
+    for (size_t k = 0; k < n_ordinals; ++k) {
+        devices[k].ordinal = ordinals[k];
+        if (ordinals[k] >= count)
+            return fx8_fail(error, FX8_ERR_UNSUPPORTED,
+                            "cuda: no usable device: correlator.device: %d: "
+                            "expected 0 to %d",
+                            ordinals[k], count - 1);
+        const enum fx8_status status = try_device(&devices[k], error);
+        if (status != FX8_OK)
+            return status;
+    }
+    return FX8_OK;
+}
+
+/* The first that is usable; else what is wrong with the first. */
+static enum fx8_status take_first(int count, struct fx8_cuda_device *device,
+                                  struct fx8_error *error)
+{
+    enum fx8_status status = FX8_OK;
+    for (int ordinal = 0; ordinal < count; ++ordinal) {
+        device->ordinal = ordinal;
+        struct fx8_error other;
+        const enum fx8_status usable =
+            try_device(device, ordinal == 0 ? error : &other);
+        if (usable == FX8_OK)
+            return FX8_OK;
+        if (ordinal == 0)
+            status = usable;
+    }
+    return status;
+}
+
+enum fx8_status fx8_cuda_find_devices(const int *ordinals, size_t n_ordinals,
+                                      struct fx8_cuda_device **devices,
+                                      size_t *n_devices,
+                                      struct fx8_error *error)
+{
+    *devices = nullptr;
+    int count;
+    enum fx8_status status = count_devices(&count, error);
+    if (status != FX8_OK)
+        return status;
+    *n_devices = n_ordinals == 0 ? 1 : n_ordinals;
+    void *memory;
+    status = fx8_allocate(*n_devices, sizeof(struct fx8_cuda_device),
+                          "CUDA devices", &memory, error);
+    if (status != FX8_OK)
+        return status;
+    *devices = static_cast<struct fx8_cuda_device *>(memory);
+    status = n_ordinals == 0
+                 ? take_first(count, *devices, error)
+                 : take_listed(ordinals, n_ordinals, count, *devices, error);
+    if (status != FX8_OK) {
+        free(memory);
+        *devices = nullptr;
+    }
+    return status;
+}
+
+enum fx8_status fx8_cuda_enter(const struct fx8_cuda_device *device,
+                               struct fx8_error *error)
+{
+    return fx8_cuda_check(cudaSetDevice(device->ordinal), device, error,
+                          "cudaSetDevice");
+}

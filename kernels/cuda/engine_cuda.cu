@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * engine_cuda.cu -- the life of the CUDA engine: plan, dumps, and the table
+ * that the plug-in exports.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/shape.h"
+#include "kernels/cuda/engine_cuda.h"
+#include "kernels/engine_find.h"
+
+/* --- open ------------------------------------------------------------------
+ */
+
+/* Every correlator of a kind, "dp4a-16, dp4a-64", for the message. */
+static void list_correlators(char *text, size_t size)
+{
+    size_t n = 0, length = 0;
+    const struct fx8_cuda_correlator *all = fx8_cuda_correlators(&n);
+    text[0] = '\0';
+    for (size_t k = 0; k < n && length < size; ++k) {
+        const int written =
+            snprintf(text + length, size - length, ", %s", all[k].name);
+        length += static_cast<size_t>(written > 0 ? written : 0);
+    }
+}
+
+/* Whether there is a correlator of this name or kind, for these numbers. */
+static bool is_kernel(const char *name, bool is_int8)
+{
+    size_t n = 0;
+    const struct fx8_cuda_correlator *all = fx8_cuda_correlators(&n);
+    const size_t length = strlen(name);
+    for (size_t k = 0; k < n; ++k)
+        if (all[k].is_int8 == is_int8 &&
+            strncmp(all[k].name, name, length) == 0 &&
+            (all[k].name[length] == '\0' || all[k].name[length] == '-'))
+            return true;
+    return false;
+}
+
+static enum fx8_status check_plan(const struct fx8_engine_plan *plan,
+                                  struct fx8_error *error)
+{
+    if (plan->precisions & FX8_ENGINE_INTERVAL)
+        return fx8_fail(error, FX8_ERR_UNSUPPORTED,
+                        "cuda: correlator.precision: interval: has no kernel "
+                        "with directed rounding: expected backend cpu");
+    const bool int8 = (plan->precisions & FX8_ENGINE_INT8) != 0;
+    const bool fp32 = (plan->precisions & FX8_ENGINE_FP32) != 0;
+    if (strcmp(plan->kernel, "auto") == 0 ||
+        (int8 && is_kernel(plan->kernel, true)) ||
+        (fp32 && is_kernel(plan->kernel, false)))
+        return FX8_OK;
+    char names[512];
+    list_correlators(names, sizeof names);
+    return fx8_fail(error, FX8_ERR_USAGE,
+                    "correlator.kernel: %s: expected auto, or a kernel of the "
+                    "precision: dp4a, mma, wgmma, fp32, or one of them with "
+                    "its tile%s",
+                    plan->kernel, names);
+}
+
+/* The fastest correlator that the name allows.  Where both precisions are
+ * planned the name is that of one of them. */
+static enum fx8_status choose(const struct fx8_engine *engine,
+                              struct fx8_cuda_device *device, bool is_int8,
+                              struct fx8_error *error)
+{
+    const struct fx8_engine_plan *plan = &engine->plan;
+    const char *name = is_kernel(plan->kernel, is_int8) ? plan->kernel : "auto";
+    struct fx8_cuda_correlator_use use = {};
+    use.is_int8 = is_int8;
+    use.n_inputs = plan->n_inputs;
+    use.n_channels = plan->bank.n_channels;
+    use.n_times = engine->shape.block_spectra;
+    struct fx8_cuda_choice choice;
+    const enum fx8_status status = fx8_cuda_check(
+        fx8_cuda_correlator_choose(name, &use, device->compute, &choice),
+        device, error, "trying kernel %s", name);
+    if (status != FX8_OK)
+        return status;
+    if (choice.correlator == nullptr)
+        return fx8_fail(error, FX8_ERR_UNSUPPORTED,
+                        "cuda: device %d (%s): correlator.kernel: %s: expected "
+                        "one that this device runs and that agrees with the "
+                        "sums of its trial",
+                        device->ordinal, device->name, name);
+    (is_int8 ? device->int8 : device->fp32) = choice.correlator;
+    return FX8_OK;
+}
+
+static enum fx8_status open_device(struct fx8_engine *engine,
+                                   struct fx8_cuda_device *device,
+                                   struct fx8_error *error)
+{
+    enum fx8_status status = fx8_cuda_enter(device, error);
+    if (status == FX8_OK)
+        status = fx8_cuda_prepare(engine, device, error);
+    if (status == FX8_OK && (engine->plan.precisions & FX8_ENGINE_INT8) != 0)
+        status = choose(engine, device, true, error);
+    if (status == FX8_OK && (engine->plan.precisions & FX8_ENGINE_FP32) != 0)
+        status = choose(engine, device, false, error);
+    if (status == FX8_OK)
+        status = fx8_cuda_allocate(engine, device, error);
+    return status;
+}
+
+/* Counts, and where there are several devices the sums of one. */
+static enum fx8_status allocate_host(struct fx8_engine *engine,
+                                     struct fx8_error *error)
+{
+    const struct fx8_cuda_shape *shape = &engine->shape;
+    const size_t cells =
+        fx8_product(engine->plan.n_inputs, engine->plan.bank.n_channels, 1, 1);
+    const size_t most = shape->n_sums > cells ? shape->n_sums : cells;
+    const struct fx8_array arrays[] = {
+        {&engine->counts.pairs, shape->n_pairs, sizeof(int64_t)},
+        {&engine->partial, most,
+         engine->n_devices > 1 ? sizeof(int64_t) : size_t(0)},
+    };
+    const size_t n = sizeof arrays / sizeof *arrays;
+    engine->memory += fx8_arrays_size(arrays, n);
+    return fx8_allocate_arrays(arrays, n, "the engine", error);
+}
+
+static enum fx8_status note_names(struct fx8_engine *e, struct fx8_error *error)
+{
+    const struct fx8_cuda_device *first = &e->devices[0];
+    int length = 0;
+    for (size_t k = 0; k < e->n_devices && length < 150; ++k)
+        length += snprintf(e->device_name + length,
+                           sizeof e->device_name - size_t(length), "%s%d",
+                           k > 0 ? "," : "", e->devices[k].ordinal);
+    snprintf(e->device_name + length, sizeof e->device_name - size_t(length),
+             " %s", first->name);
+    snprintf(e->kernel_name, sizeof e->kernel_name, "%s%s%s",
+             first->int8 != nullptr ? first->int8->name : "",
+             first->int8 != nullptr && first->fp32 != nullptr ? " " : "",
+             first->fp32 != nullptr ? first->fp32->name : "");
+    snprintf(e->fft_name, sizeof e->fft_name, "none");
+    if (!first->has_fft)
+        return FX8_OK;
+    int version = 0;
+    const enum fx8_status status = fx8_cuda_check_fft(
+        cufftGetVersion(&version), first, error, "cufftGetVersion");
+    snprintf(e->fft_name, sizeof e->fft_name, "cufft %d.%d.%d batch %zu",
+             version / 1000, version % 1000 / 100, version % 100,
+             e->shape.chunk_inputs * e->shape.chunk_spectra);
+    return status;
+}
+
+static void cuda_close(struct fx8_engine **engine)
+{
+    struct fx8_engine *e = *engine;
+    if (e == nullptr)
+        return;
+    for (size_t k = 0; k < e->n_devices; ++k)
+        fx8_cuda_release(&e->devices[k]);
+    free(e->devices);
+    free(e->counts.pairs);
+    free(e->partial);
+    free(e);
+    *engine = nullptr;
+}
+
+static enum fx8_status cuda_open(const struct fx8_engine_plan *plan,
+                                 struct fx8_engine **engine,
+                                 struct fx8_error *error)
+{
+    *engine = nullptr;
+    enum fx8_status status = check_plan(plan, error);
+    if (status != FX8_OK)
+        return status;
+    void *memory;
+    status =
+        fx8_allocate(1, sizeof(struct fx8_engine), "engine", &memory, error);
+    if (status != FX8_OK)
+        return status;
+    struct fx8_engine *e = static_cast<struct fx8_engine *>(memory);
+    e->plan = *plan;
+    e->has_filterbank = plan->coefficients != nullptr;
+    fx8_cuda_lay_out(e);
+    status = fx8_cuda_find_devices(plan->devices, plan->n_devices, &e->devices,
+                                   &e->n_devices, error);
+    if (status != FX8_OK)
+        e->n_devices = 0;
+    for (size_t k = 0; k < e->n_devices && status == FX8_OK; ++k)
+        status = open_device(e, &e->devices[k], error);
+    if (status == FX8_OK)
+        status = allocate_host(e, error);
+    if (status == FX8_OK)
+        status = note_names(e, error);
+    if (status != FX8_OK) {
+        cuda_close(&e);
+        return status;
+    }
+    /* of the caller; they were copied */
+    e->plan.coefficients = nullptr;
+    e->plan.devices = nullptr;
+    e->plan.kernel = nullptr;
+    e->last = &e->devices[0];
+    *engine = e;
+    return FX8_OK;
+}
+
+/* --- answers ---------------------------------------------------------------
+ */
+
+static size_t cuda_block_spectra(const struct fx8_engine *engine)
+{
+    return engine->shape.block_spectra;
+}
+
+static size_t cuda_memory(const struct fx8_engine *engine)
+{
+    return engine->memory;
+}
+
+static const struct fx8_operations *cuda_operations(
+    const struct fx8_engine *engine)
+{
+    return engine->plan.host_operations;
+}
+
+static const char *cuda_device_name(const struct fx8_engine *engine)
+{
+    return engine->device_name;
+}
+
+static const char *cuda_kernel_name(const struct fx8_engine *engine)
+{
+    return engine->kernel_name;
+}
+
+static const char *cuda_fft_plan_name(const struct fx8_engine *engine)
+{
+    return engine->fft_name;
+}
+
+/* Of the device that took longest: they work side by side. */
+static void cuda_times(const struct fx8_engine *engine,
+                       struct fx8_engine_times *times)
+{
+    *times = fx8_engine_times();
+    for (size_t k = 0; k < engine->n_devices; ++k) {
+        const struct fx8_engine_times *each = &engine->devices[k].times;
+        if (each->channelize_s + each->correlate_s >
+            times->channelize_s + times->correlate_s)
+            *times = *each;
+    }
+}
+
+/* --- samples to sums -------------------------------------------------------
+ */
+
+/* After a failure the sums of a dump are incomplete: none may follow. */
+static enum fx8_status check_going(const struct fx8_engine *engine,
+                                   struct fx8_error *error)
+{
+    if (!engine->has_failed)
+        return FX8_OK;
+    return fx8_fail(error, FX8_ERR_SYSTEM,
+                    "cuda: stopped by an earlier failure: expected the engine "
+                    "to be closed");
+}
+
+static enum fx8_status note_failure(struct fx8_engine *engine,
+                                    enum fx8_status status)
+{
+    engine->has_failed = engine->has_failed || status != FX8_OK;
+    return status;
+}
+
+static enum fx8_status set_gain(struct fx8_engine *engine,
+                                const struct fx8_cuda_device *device,
+                                size_t input, const float *gain,
+                                struct fx8_error *error)
+{
+    const size_t n_channels = engine->plan.bank.n_channels;
+    enum fx8_status status = fx8_cuda_enter(device, error);
+    if (status == FX8_OK)
+        status = fx8_cuda_check(
+            cudaMemcpyAsync(device->gain + input * n_channels, gain,
+                            n_channels * sizeof *gain, cudaMemcpyHostToDevice,
+                            device->compute),
+            device, error, "cudaMemcpyAsync of gains");
+    if (status == FX8_OK)
+        status = fx8_cuda_check(cudaStreamSynchronize(device->compute), device,
+                                error, "cudaStreamSynchronize");
+    return status;
+}
+
+static enum fx8_status cuda_set_gain(struct fx8_engine *engine, size_t input,
+                                     const float *gain, struct fx8_error *error)
+{
+    enum fx8_status status = check_going(engine, error);
+    for (size_t k = 0;
+         k < engine->n_devices && status == FX8_OK && engine->has_filterbank;
+         ++k)
+        status = set_gain(engine, &engine->devices[k], input, gain, error);
+    return note_failure(engine, status);
+}
+
+/* Which device a block of the dump goes to: a function of its place alone. */
+static struct fx8_cuda_device *device_of(struct fx8_engine *engine,
+                                         const struct fx8_engine_block *block)
+{
+    const uint64_t number = static_cast<uint64_t>(block->first_spectrum) /
+                            engine->shape.block_spectra;
+    return &engine->devices[number % engine->n_devices];
+}
+
+static enum fx8_block_validity count(struct fx8_engine *engine,
+                                     const struct fx8_engine_block *block)
+{
+    return fx8_count_products(engine->plan.host_operations,
+                              engine->plan.n_inputs, block->n_spectra,
+                              block->valid, &engine->counts);
+}
+
+static enum fx8_status cuda_push(struct fx8_engine *engine,
+                                 const struct fx8_engine_block *block,
+                                 struct fx8_error *error)
+{
+    struct fx8_cuda_device *device = device_of(engine, block);
+    enum fx8_status status = check_going(engine, error);
+    if (status == FX8_OK)
+        status = fx8_cuda_enter(device, error);
+    if (status == FX8_OK)
+        status = fx8_cuda_push_block(engine, device, block,
+                                     count(engine, block), error);
+    return note_failure(engine, status);
+}
+
+/* --- dumps -----------------------------------------------------------------
+ */
+
+/* Bring n numbers of 8 bytes back, and leave zeros. */
+static enum fx8_status fetch(struct fx8_cuda_device *device, void *to,
+                             void *from, size_t n, struct fx8_error *error)
+{
+    const size_t bytes = n * sizeof(int64_t);
+    enum fx8_status status =
+        fx8_cuda_check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost,
+                                       device->compute),
+                       device, error, "cudaMemcpyAsync of %s to the host",
+                       fx8_cuda_bytes(bytes));
+    if (status == FX8_OK)
+        status =
+            fx8_cuda_check(cudaMemsetAsync(from, 0, bytes, device->compute),
+                           device, error, "cudaMemsetAsync");
+    return status;
+}
+
+/* The first device's sums are the result; those of others are added to it. */
+template <class Number>
+static enum fx8_status collect(struct fx8_engine *engine,
+                               struct fx8_cuda_device *device, bool is_first,
+                               Number *sums, Number *on_device, size_t n,
+                               struct fx8_error *error)
+{
+    if (sums == nullptr)
+        return FX8_OK;
+    Number *const partial = static_cast<Number *>(engine->partial);
+    enum fx8_status status =
+        fetch(device, is_first ? sums : partial, on_device, n, error);
+    if (status != FX8_OK || is_first)
+        return status;
+    status = fx8_cuda_wait(device, error);
+    for (size_t i = 0; i < n && status == FX8_OK; ++i)
+        sums[i] += partial[i];
+    return status;
+}
+
+static enum fx8_status finish_device(struct fx8_engine *engine,
+                                     struct fx8_cuda_device *device,
+                                     bool is_first,
+                                     struct fx8_engine_dump *dump,
+                                     struct fx8_error *error)
+{
+    const size_t n_sums = engine->shape.n_sums;
+    const size_t cells = engine->plan.n_inputs * engine->plan.bank.n_channels;
+    enum fx8_status status = fx8_cuda_enter(device, error);
+    if (status == FX8_OK && device->sums8 != nullptr)
+        status = collect(engine, device, is_first, dump->sums_int8,
+                         device->sums8, n_sums, error);
+    if (status == FX8_OK && device->sums32 != nullptr)
+        status = collect(engine, device, is_first, dump->sums_fp32,
+                         device->sums32, n_sums, error);
+    if (status == FX8_OK)
+        status =
+            collect(engine, device, is_first, dump->clips,
+                    reinterpret_cast<int64_t *>(device->clips), cells, error);
+    if (status == FX8_OK)
+        status = fx8_cuda_wait(device, error);
+    device->has_sums = false;
+    return status;
+}
+
+static enum fx8_status cuda_finish_dump(struct fx8_engine *engine,
+                                        struct fx8_engine_dump *dump,
+                                        struct fx8_error *error)
+{
+    enum fx8_status status = check_going(engine, error);
+    for (size_t k = 0; k < engine->n_devices && status == FX8_OK; ++k)
+        if (k == 0 || engine->devices[k].has_sums)
+            status =
+                finish_device(engine, &engine->devices[k], k == 0, dump, error);
+    if (status == FX8_OK)
+        fx8_take_counts(engine->shape.n_pairs, &engine->counts, dump->counts);
+    return note_failure(engine, status);
+}
+
+/* --- spectra in and out ----------------------------------------------------
+ */
+
+static enum fx8_status check_planned(const struct fx8_engine *engine, bool int8,
+                                     bool fp32, struct fx8_error *error)
+{
+    const unsigned asked =
+        (int8 ? FX8_ENGINE_INT8 : 0) | (fp32 ? FX8_ENGINE_FP32 : 0);
+    if ((asked & ~engine->plan.precisions) != 0)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "engine: spectra of a precision that was not planned");
+    return check_going(engine, error);
+}
+
+static enum fx8_status cuda_export_spectra(struct fx8_engine *engine,
+                                           struct fx8_ci8 *int8,
+                                           struct fx8_cf32 *fp32,
+                                           struct fx8_error *error)
+{
+    const enum fx8_status status =
+        check_planned(engine, int8 != nullptr, fp32 != nullptr, error);
+    if (status != FX8_OK)
+        return status;
+    return note_failure(engine,
+                        fx8_cuda_export_block(engine, int8, fp32, error));
+}
+
+static enum fx8_status cuda_import_spectra(struct fx8_engine *engine,
+                                           const struct fx8_engine_block *block,
+                                           const struct fx8_ci8 *int8,
+                                           const struct fx8_cf32 *fp32,
+                                           struct fx8_error *error)
+{
+    enum fx8_status status =
+        check_planned(engine, int8 != nullptr, fp32 != nullptr, error);
+    if (status != FX8_OK)
+        return status;
+    struct fx8_cuda_device *device = device_of(engine, block);
+    status = fx8_cuda_enter(device, error);
+    if (status == FX8_OK)
+        status = fx8_cuda_import_block(engine, device, block,
+                                       count(engine, block), int8, fp32, error);
+    return note_failure(engine, status);
+}
+
+/* --- the table -------------------------------------------------------------
+ */
+
+/* In the order of the members: C++17 knows no designated initialisers. */
+static const struct fx8_engine_operations cuda = {
+    "cuda",
+    cuda_open,
+    cuda_block_spectra,
+    cuda_memory,
+    cuda_operations,
+    cuda_device_name,
+    cuda_kernel_name,
+    cuda_fft_plan_name,
+    cuda_set_gain,
+    cuda_push,
+    cuda_finish_dump,
+    cuda_export_spectra,
+    cuda_import_spectra,
+    cuda_times,
+    cuda_close,
+};
+
+extern "C" {
+/** What fx8 looks for in the plug-in. */
+extern __attribute__((visibility("default")))
+const struct fx8_engine_plugin fx8_engine_plugin;
+const struct fx8_engine_plugin fx8_engine_plugin = {FX8_ENGINE_ABI, FX8_VERSION,
+                                                    &cuda};
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * engine_cuda.h -- the state of the CUDA engine, shared by the files that make
+ * it up: engine_cuda.cu (life and table), device.cu (which devices, and errors
+ * in words), memory.cu (what is allocated), batch.cu (from samples to sums),
+ * exchange.cu (spectra in and out, for tests).
+ *
+ * The blocks of a dump go round the devices; the sums of each are added on the
+ * host.  On a device a block is done in batches of inputs:
+ *
+ *     host     samples -> pinned memory of a slot
+ *     copy     pinned memory -> samples of the slot
+ *     compute  samples -> FIR, FFT -> spectra of the block, chunk by chunk;
+ *              after the last batch: spectra -> sums
+ *
+ * Two slots let the three overlap.  How many inputs a batch has depends on the
+ * memory that is free, and changes no result; a chunk is a function of the
+ * plan, so that there is one FFT plan for everything.
+ */
+#ifndef FX8_KERNELS_CUDA_ENGINE_CUDA_H
+#define FX8_KERNELS_CUDA_ENGINE_CUDA_H
+
+#include <cufft.h>
+
+#include "kernels/count_products.h"
+#include "kernels/cuda/channelize.h"
+#include "kernels/cuda/correlate.h"
+#include "kernels/cuda/layout.h"
+#include "kernels/engine.h"
+
+/** Batches, and blocks, that are under way at a time. */
+#define FX8_CUDA_SLOTS 2
+
+/** When set: the size of a chunk in KiB, smaller than the usual one: for tests
+ *  of what happens between chunks. */
+#define FX8_CUDA_CHUNK_VARIABLE "FX8_CUDA_CHUNK_KIB"
+
+/** Sizes that depend on the plan alone. */
+struct fx8_cuda_shape {
+    size_t block_spectra;
+    size_t n_times;       /**< of the spectra in memory, of a whole block */
+    size_t row;           /**< bytes of a spectrum's samples */
+    size_t samples_bytes; /**< from input to input in a slot */
+    size_t valid_words;   /**< of an input, of a whole block */
+    size_t most_inputs;   /**< in a batch, however much memory is free */
+    size_t chunk_inputs, chunk_spectra; /**< through FIR and FFT at a time */
+    size_t folded_stride;               /**< floats from spectrum to spectrum */
+    size_t n_pairs;
+    size_t n_sums; /**< numbers in the sums of one precision */
+};
+
+/** A batch under way: samples of some inputs. */
+struct fx8_cuda_slot {
+    int8_t *pinned;  /**< [batch_inputs][samples_bytes] */
+    int8_t *samples; /**< the same on the device */
+    cudaEvent_t copied;
+    cudaEvent_t begin, end; /**< of FIR to corner turn */
+    bool is_used;           /**< the events tell of work */
+};
+
+/** A block under way: what goes with its samples. */
+struct fx8_cuda_notes {
+    uint64_t *pinned_valid, *valid; /**< [n_inputs][valid_words] */
+    struct fx8_rotation *pinned_rotation, *rotation;
+    cudaEvent_t begin, end; /**< of the correlation */
+    bool is_used;
+};
+
+/** A device and what the engine has there. */
+struct fx8_cuda_device {
+    int ordinal;
+    char name[64];
+    cudaStream_t copy, compute;
+    struct fx8_cuda_slot slots[FX8_CUDA_SLOTS];
+    struct fx8_cuda_notes notes[FX8_CUDA_SLOTS];
+    size_t n_batches, n_blocks; /**< so far: which slot is next */
+    size_t batch_inputs;
+    bool has_fft;
+    cufftHandle fft;
+    size_t fft_bytes;
+    void *fft_area;
+    float *coefficients;     /**< [n_taps][row] */
+    int16_t *coefficients16; /**< likewise, in place of them */
+    float scale16;           /**< of a unit of coefficients16 */
+    float *gain;             /**< [n_inputs][n_channels] */
+    unsigned long long *clips;
+    float *folded; /**< [chunk][folded_stride], FIR and FFT in place */
+    int8_t *x8;    /**< layout.h; NULL: not planned, as what follows */
+    float *x32;
+    int64_t *sums8;
+    double *sums32;
+    const struct fx8_cuda_correlator *int8, *fp32;
+    bool has_sums; /**< something was correlated in this dump */
+    struct fx8_engine_times times;
+};
+
+struct fx8_engine {
+    struct fx8_engine_plan plan;
+    struct fx8_cuda_shape shape;
+    bool has_filterbank; /**< false: method none */
+    struct fx8_cuda_device *devices;
+    size_t n_devices;
+    struct fx8_cuda_device *last; /**< which had the last block */
+    size_t n_spectra;             /**< of that block, for export */
+    struct fx8_product_counts counts;
+    void *partial; /**< sums of one precision of a further device */
+    size_t memory; /**< bytes on the host */
+    bool has_failed;
+    char device_name[256], kernel_name[64], fft_name[64];
+};
+
+/* --- device.cu ------------------------------------------------------------ */
+
+/**
+ * fx8_cuda_check -- what a call of the runtime said, in one line.
+ *
+ * Given:  device  that the call was for, or NULL
+ *         format  what was called, "cudaMalloc of 1.2 GiB"
+ * Status: FX8_OK for success, else FX8_ERR_SYSTEM: "cuda: device 0 (NAME):
+ *         WHAT: words of the runtime"
+ */
+enum fx8_status fx8_cuda_check(cudaError_t code,
+                               const struct fx8_cuda_device *device,
+                               struct fx8_error *error, const char *format, ...)
+    FX8_PRINTF(4, 5);
+
+/** The same of cuFFT. */
+enum fx8_status fx8_cuda_check_fft(cufftResult code,
+                                   const struct fx8_cuda_device *device,
+                                   struct fx8_error *error, const char *what);
+
+/**
+ * fx8_cuda_find_devices -- the devices asked for, or the first usable one.
+ *
+ * Given:    ordinals   [n_ordinals], none: whichever is usable
+ * Returned: devices    [n_devices], ordinal and name; the caller frees it
+ * Status:   FX8_ERR_UNSUPPORTED: no driver, or a device that is not there or
+ *           not usable
+ */
+enum fx8_status fx8_cuda_find_devices(const int *ordinals, size_t n_ordinals,
+                                      struct fx8_cuda_device **devices,
+                                      size_t *n_devices,
+                                      struct fx8_error *error);
+
+/** Make the device the current one of the thread. */
+enum fx8_status fx8_cuda_enter(const struct fx8_cuda_device *device,
+                               struct fx8_error *error);
+
+/* --- memory.cu ------------------------------------------------------------ */
+
+/** Sizes of a plan. */
+void fx8_cuda_lay_out(struct fx8_engine *engine);
+
+/** 16-byte vectors from channel to channel of spectra of `times_per_vector`
+ *  times each, of a block with n_times. */
+size_t fx8_cuda_stride(const struct fx8_engine *engine, size_t n_times,
+                       size_t times_per_vector);
+
+/**
+ * fx8_cuda_prepare -- streams, events and FFT plan of a device, and how many
+ * inputs its memory allows in a batch.
+ *
+ * Status: FX8_ERR_SYSTEM, with the figures when memory is short; what was
+ *         made is released by fx8_cuda_release(), also after a failure
+ */
+enum fx8_status fx8_cuda_prepare(struct fx8_engine *engine,
+                                 struct fx8_cuda_device *device,
+                                 struct fx8_error *error);
+
+/** Then its memory, and what is zero or constant in it. */
+enum fx8_status fx8_cuda_allocate(struct fx8_engine *engine,
+                                  struct fx8_cuda_device *device,
+                                  struct fx8_error *error);
+
+/** Give everything back; a device of which nothing was allocated is legal. */
+void fx8_cuda_release(struct fx8_cuda_device *device);
+
+/** "1.2 GiB" of a number of bytes; a text of its own for each call but eight.
+ */
+const char *fx8_cuda_bytes(size_t bytes);
+
+/* --- batch.cu ------------------------------------------------------------- */
+
+/** Channelise and correlate a block; returns when its samples were taken. */
+enum fx8_status fx8_cuda_push_block(struct fx8_engine *engine,
+                                    struct fx8_cuda_device *device,
+                                    const struct fx8_engine_block *block,
+                                    enum fx8_block_validity validity,
+                                    struct fx8_error *error);
+
+/**
+ * What is known of a block on the device, before and after its batches: masks
+ * and rotation are copied; spectra are correlated.
+ */
+enum fx8_status fx8_cuda_begin_block(struct fx8_engine *engine,
+                                     struct fx8_cuda_device *device,
+                                     const struct fx8_engine_block *block,
+                                     enum fx8_block_validity validity,
+                                     struct fx8_cuda_part *part,
+                                     struct fx8_error *error);
+enum fx8_status fx8_cuda_end_block(struct fx8_engine *engine,
+                                   struct fx8_cuda_device *device,
+                                   size_t n_spectra,
+                                   enum fx8_block_validity validity,
+                                   struct fx8_error *error);
+
+/** The arrays of spectra, for a block of n_spectra. */
+struct fx8_cuda_spectra fx8_cuda_block_spectra(
+    const struct fx8_engine *engine, const struct fx8_cuda_device *device,
+    size_t n_spectra);
+
+/** Wait for all work of a device and add up its times. */
+enum fx8_status fx8_cuda_wait(struct fx8_cuda_device *device,
+                              struct fx8_error *error);
+
+/* --- exchange.cu ---------------------------------------------------------- */
+
+/** The spectra of the last block, as export_spectra() of the table. */
+enum fx8_status fx8_cuda_export_block(struct fx8_engine *engine,
+                                      struct fx8_ci8 *int8,
+                                      struct fx8_cf32 *fp32,
+                                      struct fx8_error *error);
+
+/** Spectra in place of a block's samples, and correlate them. */
+enum fx8_status fx8_cuda_import_block(struct fx8_engine *engine,
+                                      struct fx8_cuda_device *device,
+                                      const struct fx8_engine_block *block,
+                                      enum fx8_block_validity validity,
+                                      const struct fx8_ci8 *int8,
+                                      const struct fx8_cf32 *fp32,
+                                      struct fx8_error *error);
+
+#endif

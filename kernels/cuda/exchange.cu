@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* exchange.cu -- see engine_cuda.h: spectra in canonical order in and out, for
+ * tests and for comparing engines; memory for them is taken each time. */
+#include "config/shape.h"
+#include "kernels/cuda/engine_cuda.h"
+
+/* Spectra of a block in canonical order on the device. */
+struct canonical {
+    struct fx8_ci8 *int8;
+    struct fx8_cf32 *fp32;
+    size_t bytes8, bytes32;
+};
+
+static enum fx8_status allocate(const struct fx8_cuda_device *device,
+                                size_t bytes, void **memory,
+                                struct fx8_error *error)
+{
+    return fx8_cuda_check(cudaMalloc(memory, bytes), device, error,
+                          "cudaMalloc of %s", fx8_cuda_bytes(bytes));
+}
+
+static enum fx8_status open_canonical(const struct fx8_engine *engine,
+                                      const struct fx8_cuda_device *device,
+                                      bool int8, bool fp32,
+                                      struct canonical *spectra,
+                                      struct fx8_error *error)
+{
+    const size_t cells =
+        fx8_product(engine->plan.bank.n_channels, engine->n_spectra,
+                    engine->plan.n_inputs, 1);
+    *spectra = canonical();
+    spectra->bytes8 = int8 ? cells * sizeof *spectra->int8 : 0;
+    spectra->bytes32 = fp32 ? cells * sizeof *spectra->fp32 : 0;
+    void *memory = nullptr;
+    enum fx8_status status = FX8_OK;
+    if (int8)
+        status = allocate(device, spectra->bytes8, &memory, error);
+    spectra->int8 = static_cast<struct fx8_ci8 *>(memory);
+    memory = nullptr;
+    if (status == FX8_OK && fp32)
+        status = allocate(device, spectra->bytes32, &memory, error);
+    spectra->fp32 = static_cast<struct fx8_cf32 *>(memory);
+    return status;
+}
+
+/* Give the memory back, whatever happened before. */
+static enum fx8_status close_canonical(const struct fx8_cuda_device *device,
+                                       const struct canonical *spectra,
+                                       enum fx8_status before,
+                                       struct fx8_error *error)
+{
+    const cudaError_t freed8 = cudaFree(spectra->int8);
+    const cudaError_t freed32 = cudaFree(spectra->fp32);
+    if (before != FX8_OK)
+        return before;
+    return fx8_cuda_check(freed8 != cudaSuccess ? freed8 : freed32, device,
+                          error, "cudaFree");
+}
+
+/* In the order of what is computed: not by cudaMemcpy(), which may return while
+ * the data are on their way, and for which these streams do not wait. */
+static enum fx8_status copy(const struct fx8_cuda_device *device, void *to,
+                            const void *from, size_t bytes, cudaMemcpyKind kind,
+                            struct fx8_error *error)
+{
+    if (bytes == 0)
+        return FX8_OK;
+    return fx8_cuda_check(
+        cudaMemcpyAsync(to, from, bytes, kind, device->compute), device, error,
+        "cudaMemcpyAsync of %s", fx8_cuda_bytes(bytes));
+}
+
+enum fx8_status fx8_cuda_export_block(struct fx8_engine *engine,
+                                      struct fx8_ci8 *int8,
+                                      struct fx8_cf32 *fp32,
+                                      struct fx8_error *error)
+{
+    struct fx8_cuda_device *device = engine->last;
+    const struct fx8_cuda_spectra spectra =
+        fx8_cuda_block_spectra(engine, device, engine->n_spectra);
+    struct canonical all;
+    enum fx8_status status = fx8_cuda_enter(device, error);
+    if (status != FX8_OK)
+        return status;
+    status = open_canonical(engine, device, int8 != nullptr, fp32 != nullptr,
+                            &all, error);
+    if (status == FX8_OK)
+        status =
+            fx8_cuda_check(fx8_cuda_export(&spectra, engine->n_spectra,
+                                           all.int8, all.fp32, device->compute),
+                           device, error, "exporting spectra");
+    if (status == FX8_OK)
+        status = copy(device, int8, all.int8, all.bytes8,
+                      cudaMemcpyDeviceToHost, error);
+    if (status == FX8_OK)
+        status = copy(device, fp32, all.fp32, all.bytes32,
+                      cudaMemcpyDeviceToHost, error);
+    if (status == FX8_OK)
+        status = fx8_cuda_wait(device, error);
+    return close_canonical(device, &all, status, error);
+}
+
+enum fx8_status fx8_cuda_import_block(struct fx8_engine *engine,
+                                      struct fx8_cuda_device *device,
+                                      const struct fx8_engine_block *block,
+                                      enum fx8_block_validity validity,
+                                      const struct fx8_ci8 *int8,
+                                      const struct fx8_cf32 *fp32,
+                                      struct fx8_error *error)
+{
+    struct fx8_engine_block notes = *block;
+    notes.rotation = nullptr;
+    struct fx8_cuda_part part;
+    enum fx8_status status =
+        fx8_cuda_begin_block(engine, device, &notes, validity, &part, error);
+    if (status != FX8_OK)
+        return status;
+    const struct fx8_cuda_spectra spectra =
+        fx8_cuda_block_spectra(engine, device, block->n_spectra);
+    struct canonical all;
+    status = open_canonical(engine, device, int8 != nullptr, fp32 != nullptr,
+                            &all, error);
+    if (status == FX8_OK)
+        status = copy(device, all.int8, int8, all.bytes8,
+                      cudaMemcpyHostToDevice, error);
+    if (status == FX8_OK)
+        status = copy(device, all.fp32, fp32, all.bytes32,
+                      cudaMemcpyHostToDevice, error);
+    /* the masks are on their way */
+    if (status == FX8_OK)
+        status = fx8_cuda_check(cudaStreamSynchronize(device->copy), device,
+                                error, "cudaStreamSynchronize");
+    if (status == FX8_OK)
+        status = fx8_cuda_check(fx8_cuda_import(&part, all.int8, all.fp32,
+                                                &spectra, device->compute),
+                                device, error, "importing spectra");
+    if (status == FX8_OK)
+        status = fx8_cuda_end_block(engine, device, block->n_spectra, validity,
+                                    error);
+    if (status == FX8_OK)
+        status = fx8_cuda_wait(device, error);
+    return close_canonical(device, &all, status, error);
+}

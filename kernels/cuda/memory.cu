@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* memory.cu -- see engine_cuda.h: sizes, and what is allocated on a device. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/shape.h"
+#include "kernels/cuda/engine_cuda.h"
+
+/* --- sizes of a plan -------------------------------------------------------
+ */
+
+/* Samples of a block.  A correlation reads and writes its sums once, so that
+ * blocks should be long; they stand in the host's memory several times. */
+static const size_t BLOCK_BYTES = size_t(256) << 20;
+
+/* Blocks of very wide spectra: memory counts for more than speed. */
+static const size_t MOST_BLOCK_BYTES = size_t(1) << 30;
+
+/* More spectra than this gain nothing; fewer than the second figure make the
+ * sums cost more than the products.  Both are multiples of what an FP32
+ * correlator folds, so that blocks and dumps end on a fold. */
+static const size_t MOST_SPECTRA = 8192;
+static const size_t LEAST_SPECTRA = 512;
+
+/* Samples of a batch, each of whose slots is as large. */
+static const size_t BATCH_BYTES = size_t(64) << 20;
+
+/* Floats that go through FIR and FFT at a time: enough to fill a device, few
+ * enough to stay in the second-level cache of a large one. */
+static const size_t CHUNK_KIB = size_t(32) << 10;
+static const size_t CHUNK_SPECTRA = 1024;
+
+/* Inputs begin where 16 bytes can be loaded at once. */
+static const size_t SAMPLES_ALIGNMENT = 16;
+
+static size_t clamp(size_t value, size_t least, size_t most)
+{
+    return value < least ? least : value > most ? most : value;
+}
+
+static size_t choose_block_spectra(const struct fx8_engine *engine)
+{
+    const size_t bytes =
+        fx8_product(engine->plan.n_inputs, engine->shape.row, 1, 1);
+    size_t spectra = MOST_SPECTRA;
+    while (spectra > LEAST_SPECTRA && bytes > BLOCK_BYTES / spectra)
+        spectra /= 2;
+    while (spectra > FX8_GROUP && bytes > MOST_BLOCK_BYTES / spectra)
+        spectra /= 2;
+    const int64_t per_dump = engine->plan.spectra_per_dump;
+    return static_cast<int64_t>(spectra) < per_dump
+               ? spectra
+               : static_cast<size_t>(per_dump);
+}
+
+static size_t chunk_bytes(void)
+{
+    const char *text = getenv(FX8_CUDA_CHUNK_VARIABLE);
+    const size_t kib = text != nullptr ? strtoul(text, nullptr, 10) : 0;
+    return (kib == 0 || kib > CHUNK_KIB ? CHUNK_KIB : kib) << 10;
+}
+
+/* The FFT's batch: first few spectra of many inputs, since a dump's last block
+ * may be short. */
+static void choose_chunk(struct fx8_cuda_shape *shape)
+{
+    const size_t bytes = shape->folded_stride * sizeof(float);
+    const size_t most = chunk_bytes();
+    size_t spectra =
+        clamp(fx8_round_up(shape->block_spectra, FX8_CUDA_TIMES_INT8), 1,
+              CHUNK_SPECTRA);
+    while (spectra > FX8_CUDA_TIMES_INT8 && bytes > most / spectra)
+        spectra = fx8_round_up(spectra / 2, FX8_CUDA_TIMES_INT8);
+    shape->chunk_spectra = spectra;
+    shape->chunk_inputs =
+        clamp(most / (spectra * bytes), 1, shape->most_inputs);
+}
+
+void fx8_cuda_lay_out(struct fx8_engine *engine)
+{
+    const struct fx8_filterbank *bank = &engine->plan.bank;
+    struct fx8_cuda_shape *shape = &engine->shape;
+    const size_t n_inputs = engine->plan.n_inputs;
+    shape->row = fx8_filterbank_row(bank);
+    shape->block_spectra = choose_block_spectra(engine);
+    shape->n_times = fx8_cuda_times(shape->block_spectra);
+    shape->samples_bytes =
+        fx8_round_up((shape->block_spectra + bank->n_taps - 1) * shape->row,
+                     SAMPLES_ALIGNMENT);
+    shape->valid_words = fx8_bit_words(shape->block_spectra);
+    shape->most_inputs = clamp(BATCH_BYTES / shape->samples_bytes, 1, n_inputs);
+    /* in place: complex numbers, or the bins of real ones; four floats at a
+     * time */
+    shape->folded_stride = bank->is_complex
+                               ? fx8_round_up(2 * bank->fft_length, 4)
+                               : fx8_round_up(2 * fx8_filterbank_bins(bank), 4);
+    choose_chunk(shape);
+    shape->n_pairs = fx8_pair_count(n_inputs);
+    shape->n_sums = fx8_product(bank->n_channels, shape->n_pairs, 2, 1);
+}
+
+size_t fx8_cuda_stride(const struct fx8_engine *engine, size_t n_times,
+                       size_t times_per_vector)
+{
+    return fx8_cuda_channel_vectors(engine->plan.n_inputs, n_times,
+                                    times_per_vector);
+}
+
+const char *fx8_cuda_bytes(size_t bytes)
+{
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+    static thread_local char texts[8][32];
+    static thread_local unsigned turn;
+    char *text = texts[turn++ % 8];
+    double value = static_cast<double>(bytes);
+    size_t unit = 0;
+    while (value >= 1024.0 && unit + 1 < sizeof units / sizeof *units) {
+        value /= 1024.0;
+        ++unit;
+    }
+    snprintf(text, sizeof texts[0], unit == 0 ? "%.0f %s" : "%.1f %s", value,
+             units[unit]);
+    return text;
+}
+
+/* --- a device --------------------------------------------------------------
+ */
+
+/* An array of the device, or of the host, pinned. */
+struct array {
+    void *pointer;             /* address of a pointer to objects of any type */
+    size_t n_items, item_size; /* 0: not wanted */
+    bool is_pinned;
+    bool is_zero; /* to begin with */
+};
+
+static const size_t MOST_ARRAYS = 32;
+
+/* All arrays of a device for batches of `batch` inputs; how many. */
+static size_t list_arrays(const struct fx8_engine *engine,
+                          struct fx8_cuda_device *device, size_t batch,
+                          struct array arrays[MOST_ARRAYS])
+{
+    const struct fx8_engine_plan *plan = &engine->plan;
+    const struct fx8_cuda_shape *shape = &engine->shape;
+    const size_t channels = plan->bank.n_channels, inputs = plan->n_inputs;
+    const bool bank = engine->has_filterbank;
+    const bool int8 = (plan->precisions & FX8_ENGINE_INT8) != 0;
+    const bool fp32 = (plan->precisions & FX8_ENGINE_FP32) != 0;
+    const size_t cells = fx8_product(inputs, channels, 1, 1);
+    const size_t words = fx8_product(inputs, shape->valid_words, 1, 1);
+    const size_t turns = fx8_product(inputs, shape->block_spectra, 1, 1);
+    const size_t stride8 =
+        fx8_cuda_stride(engine, shape->n_times, FX8_CUDA_TIMES_INT8);
+    const size_t stride32 =
+        fx8_cuda_stride(engine, shape->n_times, FX8_CUDA_TIMES_FP32);
+    const size_t weights = plan->bank.n_taps * shape->row;
+    const size_t chunk = fx8_product(shape->chunk_inputs, shape->chunk_spectra,
+                                     shape->folded_stride, 1);
+    const size_t samples = fx8_product(batch, shape->samples_bytes, 1, 1);
+    const size_t tail = FX8_CUDA_TAIL_ROWS;
+    const struct array fixed[] = {
+        {&device->coefficients, weights,
+         (bank && !plan->fir_int16) * sizeof(float), false, false},
+        {&device->coefficients16, weights,
+         (bank && plan->fir_int16) * sizeof(int16_t), false, false},
+        {&device->gain, cells, bank * sizeof(float), false, false},
+        {&device->clips, cells, sizeof(unsigned long long), false, true},
+        {&device->folded, chunk, bank * sizeof(float), false, true},
+        {&device->fft_area, device->fft_bytes, device->has_fft, false, false},
+        {&device->x8, fx8_product(channels, stride8, 1, 1) + tail,
+         int8 * size_t(16), false, true},
+        {&device->x32, fx8_product(channels, stride32, 1, 1) + tail,
+         fp32 * size_t(16), false, true},
+        {&device->sums8, shape->n_sums, int8 * sizeof(int64_t), false, true},
+        {&device->sums32, shape->n_sums, fp32 * sizeof(double), false, true},
+    };
+    size_t n = sizeof fixed / sizeof *fixed;
+    memcpy(arrays, fixed, sizeof fixed);
+    for (struct fx8_cuda_slot &slot : device->slots) {
+        arrays[n++] = {&slot.samples, samples, 1, false, false};
+        arrays[n++] = {&slot.pinned, samples, 1, true, false};
+    }
+    const size_t rotation = bank * sizeof(struct fx8_rotation);
+    for (struct fx8_cuda_notes &notes : device->notes) {
+        arrays[n++] = {&notes.valid, words, sizeof(uint64_t), false, false};
+        arrays[n++] = {&notes.pinned_valid, words, sizeof(uint64_t), true,
+                       false};
+        arrays[n++] = {&notes.rotation, turns, rotation, false, false};
+        arrays[n++] = {&notes.pinned_rotation, turns, rotation, true, false};
+    }
+    return n;
+}
+
+/* Bytes that the arrays take, on the device or of the host; each allocation
+ * of a device begins at a multiple of UNIT. */
+static size_t count_bytes(const struct fx8_engine *engine,
+                          struct fx8_cuda_device *device, size_t batch,
+                          bool is_pinned)
+{
+    static const size_t UNIT = 512;
+    struct array arrays[MOST_ARRAYS];
+    const size_t n = list_arrays(engine, device, batch, arrays);
+    size_t total = 0;
+    for (size_t k = 0; k < n; ++k) {
+        const size_t bytes =
+            fx8_product(arrays[k].n_items, arrays[k].item_size, 1, 1);
+        if (arrays[k].is_pinned != is_pinned)
+            continue;
+        if (bytes > SIZE_MAX / 2 - total)
+            return SIZE_MAX;
+        total += fx8_round_up(bytes, UNIT);
+    }
+    return total;
+}
+
+/* The most inputs a batch may have: the plan's, halved until the device has
+ * the memory, and until the host's is a quarter of its limit at most. */
+static enum fx8_status choose_batch(const struct fx8_engine *engine,
+                                    struct fx8_cuda_device *device,
+                                    struct fx8_error *error)
+{
+    size_t free_bytes = 0, all_bytes = 0;
+    const enum fx8_status status =
+        fx8_cuda_check(cudaMemGetInfo(&free_bytes, &all_bytes), device, error,
+                       "cudaMemGetInfo");
+    if (status != FX8_OK)
+        return status;
+    /* what the runtime takes for itself while kernels are loaded */
+    const size_t usable = free_bytes - free_bytes / 32;
+    const size_t limit = engine->plan.memory_limit / 4 / engine->n_devices;
+    size_t batch = engine->shape.most_inputs;
+    while (batch > 1 &&
+           (count_bytes(engine, device, batch, false) > usable ||
+            (limit != 0 && count_bytes(engine, device, batch, true) > limit)))
+        batch /= 2;
+    const size_t wanted = count_bytes(engine, device, batch, false);
+    if (wanted > usable)
+        return fx8_fail(
+            error, FX8_ERR_SYSTEM,
+            "cuda: device %d (%s): %s of memory free: expected %s for %zu "
+            "inputs, %zu channels and blocks of %zu spectra",
+            device->ordinal, device->name, fx8_cuda_bytes(usable),
+            fx8_cuda_bytes(wanted), engine->plan.n_inputs,
+            engine->plan.bank.n_channels, engine->shape.block_spectra);
+    device->batch_inputs = batch;
+    return FX8_OK;
+}
+
+static enum fx8_status allocate_array(const struct array *array,
+                                      struct fx8_cuda_device *device,
+                                      struct fx8_error *error)
+{
+    const size_t bytes = fx8_product(array->n_items, array->item_size, 1, 1);
+    if (bytes == 0)
+        return FX8_OK;
+    void *memory = nullptr;
+    enum fx8_status status =
+        array->is_pinned
+            ? fx8_cuda_check(
+                  cudaHostAlloc(&memory, bytes, cudaHostAllocDefault), device,
+                  error, "cudaHostAlloc of %s", fx8_cuda_bytes(bytes))
+            : fx8_cuda_check(cudaMalloc(&memory, bytes), device, error,
+                             "cudaMalloc of %s", fx8_cuda_bytes(bytes));
+    if (status != FX8_OK)
+        return status;
+    memcpy(array->pointer, &memory, sizeof memory);
+    if (array->is_zero)
+        status =
+            fx8_cuda_check(cudaMemsetAsync(memory, 0, bytes, device->compute),
+                           device, error, "cudaMemsetAsync");
+    return status;
+}
+
+/* One plan for every chunk, in place, on memory that fft_area will be. */
+static enum fx8_status plan_fft(const struct fx8_engine *engine,
+                                struct fx8_cuda_device *device,
+                                struct fx8_error *error)
+{
+    const struct fx8_filterbank *bank = &engine->plan.bank;
+    const struct fx8_cuda_shape *shape = &engine->shape;
+    enum fx8_status status = fx8_cuda_check_fft(cufftCreate(&device->fft),
+                                                device, error, "cufftCreate");
+    if (status != FX8_OK)
+        return status;
+    device->has_fft = true;
+    int length = static_cast<int>(bank->fft_length);
+    const int bins = static_cast<int>(shape->folded_stride / 2);
+    const int floats = static_cast<int>(shape->folded_stride);
+    int in = bank->is_complex ? bins : floats, out = bins;
+    const int batch =
+        static_cast<int>(shape->chunk_inputs * shape->chunk_spectra);
+    status = fx8_cuda_check_fft(cufftSetAutoAllocation(device->fft, 0), device,
+                                error, "cufftSetAutoAllocation");
+    if (status == FX8_OK)
+        status = fx8_cuda_check_fft(
+            cufftMakePlanMany(device->fft, 1, &length, &in, 1, in, &out, 1, out,
+                              bank->is_complex ? CUFFT_C2C : CUFFT_R2C, batch,
+                              &device->fft_bytes),
+            device, error, "cufftMakePlanMany");
+    if (status == FX8_OK)
+        status =
+            fx8_cuda_check_fft(cufftSetStream(device->fft, device->compute),
+                               device, error, "cufftSetStream");
+    return status;
+}
+
+static enum fx8_status create_event(const struct fx8_cuda_device *device,
+                                    unsigned flags, cudaEvent_t *event,
+                                    struct fx8_error *error)
+{
+    return fx8_cuda_check(cudaEventCreateWithFlags(event, flags), device, error,
+                          "cudaEventCreate");
+}
+
+static enum fx8_status create_events(struct fx8_cuda_device *device,
+                                     struct fx8_error *error)
+{
+    enum fx8_status status = FX8_OK;
+    for (struct fx8_cuda_slot &slot : device->slots) {
+        if (status == FX8_OK)
+            status = create_event(device, cudaEventDisableTiming, &slot.copied,
+                                  error);
+        for (cudaEvent_t *event : {&slot.begin, &slot.end})
+            if (status == FX8_OK)
+                status = create_event(device, cudaEventDefault, event, error);
+    }
+    for (struct fx8_cuda_notes &notes : device->notes)
+        for (cudaEvent_t *event : {&notes.begin, &notes.end})
+            if (status == FX8_OK)
+                status = create_event(device, cudaEventDefault, event, error);
+    return status;
+}
+
+static enum fx8_status copy_in(const struct fx8_cuda_device *device, void *to,
+                               const void *from, size_t bytes, const char *what,
+                               struct fx8_error *error)
+{
+    return fx8_cuda_check(cudaMemcpyAsync(to, from, bytes,
+                                          cudaMemcpyHostToDevice,
+                                          device->compute),
+                          device, error, "cudaMemcpyAsync of %s", what);
+}
+
+/* Coefficients as the plan's FIR takes them, and gains of 1. */
+static enum fx8_status fill(const struct fx8_engine *engine,
+                            struct fx8_cuda_device *device,
+                            struct fx8_error *error)
+{
+    const struct fx8_engine_plan *plan = &engine->plan;
+    const size_t cells = plan->n_inputs * plan->bank.n_channels;
+    const size_t weights = plan->bank.n_taps * engine->shape.row;
+    float *ones = nullptr;
+    int16_t *rounded = nullptr;
+    const struct fx8_array arrays[] = {
+        {&ones, cells, sizeof *ones},
+        {&rounded, weights, plan->fir_int16 * sizeof *rounded},
+    };
+    enum fx8_status status = fx8_allocate_arrays(
+        arrays, sizeof arrays / sizeof *arrays, "gains", error);
+    for (size_t i = 0; i < cells && status == FX8_OK; ++i)
+        ones[i] = 1.0F;
+    if (status == FX8_OK)
+        status = copy_in(device, device->gain, ones, cells * sizeof *ones,
+                         "gains", error);
+    if (status == FX8_OK && plan->fir_int16) {
+        device->scale16 =
+            fx8_filterbank_int16(weights, plan->coefficients, rounded);
+        status = copy_in(device, device->coefficients16, rounded,
+                         weights * sizeof *rounded, "coefficients", error);
+    } else if (status == FX8_OK) {
+        status = copy_in(device, device->coefficients, plan->coefficients,
+                         weights * sizeof *plan->coefficients, "coefficients",
+                         error);
+    }
+    const cudaError_t waited = cudaStreamSynchronize(device->compute);
+    free(ones);
+    free(rounded);
+    if (status != FX8_OK)
+        return status;
+    return fx8_cuda_check(waited, device, error, "cudaStreamSynchronize");
+}
+
+enum fx8_status fx8_cuda_prepare(struct fx8_engine *engine,
+                                 struct fx8_cuda_device *device,
+                                 struct fx8_error *error)
+{
+    enum fx8_status status = fx8_cuda_check(
+        cudaStreamCreateWithFlags(&device->compute, cudaStreamNonBlocking),
+        device, error, "cudaStreamCreate");
+    if (status == FX8_OK)
+        status = fx8_cuda_check(
+            cudaStreamCreateWithFlags(&device->copy, cudaStreamNonBlocking),
+            device, error, "cudaStreamCreate");
+    if (status == FX8_OK && engine->has_filterbank &&
+        engine->plan.bank.fft_length > 1)
+        status = plan_fft(engine, device, error);
+    if (status == FX8_OK)
+        status = create_events(device, error);
+    if (status == FX8_OK)
+        status = choose_batch(engine, device, error);
+    return status;
+}
+
+enum fx8_status fx8_cuda_allocate(struct fx8_engine *engine,
+                                  struct fx8_cuda_device *device,
+                                  struct fx8_error *error)
+{
+    enum fx8_status status = FX8_OK;
+    struct array arrays[MOST_ARRAYS];
+    const size_t n = list_arrays(engine, device, device->batch_inputs, arrays);
+    for (size_t k = 0; k < n && status == FX8_OK; ++k)
+        status = allocate_array(&arrays[k], device, error);
+    engine->memory += count_bytes(engine, device, device->batch_inputs, true);
+    if (status == FX8_OK && device->has_fft)
+        status =
+            fx8_cuda_check_fft(cufftSetWorkArea(device->fft, device->fft_area),
+                               device, error, "cufftSetWorkArea");
+    if (status == FX8_OK && engine->has_filterbank)
+        status = fill(engine, device, error);
+    if (status == FX8_OK)
+        status = fx8_cuda_check(cudaStreamSynchronize(device->compute), device,
+                                error, "cudaStreamSynchronize");
+    return status;
+}
+
+/* Whatever the runtime says to it, nothing can be done about it here: what it
+ * may report is an error of earlier work, which was told already. */
+void fx8_cuda_release(struct fx8_cuda_device *device)
+{
+    (void)cudaSetDevice(device->ordinal);
+    if (device->compute != nullptr)
+        (void)cudaStreamSynchronize(device->compute);
+    if (device->copy != nullptr)
+        (void)cudaStreamSynchronize(device->copy);
+    if (device->has_fft)
+        (void)cufftDestroy(device->fft);
+    for (struct fx8_cuda_slot &slot : device->slots) {
+        (void)cudaFreeHost(slot.pinned);
+        (void)cudaFree(slot.samples);
+        for (cudaEvent_t event : {slot.copied, slot.begin, slot.end})
+            if (event != nullptr)
+                (void)cudaEventDestroy(event);
+    }
+    for (struct fx8_cuda_notes &notes : device->notes) {
+        (void)cudaFreeHost(notes.pinned_valid);
+        (void)cudaFreeHost(notes.pinned_rotation);
+        (void)cudaFree(notes.valid);
+        (void)cudaFree(notes.rotation);
+        for (cudaEvent_t event : {notes.begin, notes.end})
+            if (event != nullptr)
+                (void)cudaEventDestroy(event);
+    }
+    void *const arrays[] = {
+        device->fft_area, device->coefficients, device->coefficients16,
+        device->gain,     device->clips,        device->folded,
+        device->x8,       device->x32,          device->sums8,
+        device->sums32};
+    for (void *array : arrays)
+        (void)cudaFree(array);
+    for (cudaStream_t stream : {device->copy, device->compute})
+        if (stream != nullptr)
+            (void)cudaStreamDestroy(stream);
+    (void)cudaGetLastError();
+    *device = fx8_cuda_device();
+}

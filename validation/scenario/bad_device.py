@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every call of the CUDA runtime made to fail once, each in a run of its own:
+one line, exit 1, nothing under the final name, nothing left on a device."""
+import concurrent.futures
+import os
+
+import numpy as np
+
+import oracle
+import pretend
+import program
+import refusal
+import tap
+
+# What gives back: its error is that of work before it, which was told already.
+RELEASES = ("cudaFree", "cudaFreeHost", "cudaStreamDestroy", "cudaEventDestroy",
+            "cufftDestroy")
+
+
+class BadDevice(refusal.Refusal):
+    """A tiny job, again and again."""
+
+    def setUp(self):
+        super().setUp()
+        self.write_config(program.ini_of(
+            oracle.Setup(4, 0.002, precision="int8", taps=2),
+            {"correlator.backend": "cuda", "correlator.threads": 1,
+             "correlator.precision": "both"}))
+        self.tiny = self.recording(n_samples=5000)
+
+    def run_failing(self, number, n_devices, *arguments):
+        """Call `number` fails; returns the run, its report and its files."""
+        folder = self.path(f"{n_devices}.{number}")
+        os.mkdir(folder)
+        report = self.path(f"report.{n_devices}.{number}")
+        done = program.run(
+            "correlate", self.config, self.tiny, "-o",
+            os.path.join(folder, "out.uvh5"), "--quiet", *arguments,
+            environment=pretend.devices(n_devices, fail=number, report=report))
+        with open(report, encoding="ascii") as file:
+            words = dict(line.split(None, 1) for line in file)
+        return done, words, sorted(os.listdir(folder)), folder
+
+    def check(self, n_devices, *arguments):
+        done, words, names, folder = self.run_failing(0, n_devices, *arguments)
+        self.assertIn(done.returncode, (0, 3), done.stderr)
+        wanted = [program.read(os.path.join(folder, name)).visibilities
+                  for name in names]
+        n_calls = int(words["calls"])
+        self.assertGreater(n_calls, 100)
+        with concurrent.futures.ThreadPoolExecutor(
+                len(os.sched_getaffinity(0))) as pool:
+            runs = list(pool.map(
+                lambda n: self.run_failing(n, n_devices, *arguments),
+                range(1, n_calls + 1)))
+        refused = [n for n, run in enumerate(runs) if run[0].returncode == 1]
+        # after the last one that matters a device is only given back: waited
+        # for and made the current one
+        late = []
+        for number, (done, words, names, folder) in enumerate(runs):
+            what = f"{number + 1}: {words['failed']}: {done.stderr}"
+            self.assertEqual(int(words["live"]), 0, what)
+            if done.returncode == 1:
+                self.assert_one_line(done, 1, "cuda: ")
+                self.assertEqual(names, [], what)
+                continue
+            self.assertIn(done.returncode, (0, 3), what)
+            if words["failed"].strip() not in RELEASES:
+                self.assertGreater(number, refused[-1], what)
+                late.append(words["failed"].strip())
+            for name, values in zip(names, wanted, strict=True):
+                got = program.read(os.path.join(folder, name)).visibilities
+                np.testing.assert_array_equal(got, values)
+        self.assertEqual(sorted(late), n_devices * ["cudaGetLastError"]
+                         + n_devices * ["cudaSetDevice"]
+                         + 2 * n_devices * ["cudaStreamSynchronize"])
+        self.assertGreater(len(refused), 80)
+
+    def test_every_call(self):
+        self.check(1, "--set", "correlator.kernel=dp4a-16")
+
+    @tap.unittest.skipUnless(program.LONG, "FX8_LONG=1: kernels chosen by time")
+    def test_every_call_of_a_choice(self):
+        self.check(1)
+
+    @tap.unittest.skipUnless(program.LONG, "FX8_LONG=1: three devices")
+    def test_every_call_on_three_devices(self):
+        self.check(3, "--set", "correlator.device=0,1,2")
+
+    def test_out_of_memory_is_told_in_figures(self):
+        done = self.correlate(
+            self.tiny, "--set", "channelizer.channels=4096", "--set",
+            "channelizer.taps=1", "--set", "correlator.integration_time_s=all",
+            environment=pretend.devices(memory_mib=1))
+        self.assert_refused(done, 1, "cuda: device 0 (pretend device 0): ",
+                            " of memory free: expected ",
+                            "blocks of 1 spectra")
+
+
+if __name__ == "__main__":
+    tap.main()

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The whole program on pretend devices, beside the CPU: the same files, one
+quantiser step near ties apart; which engine is taken, and why."""
+import os
+
+import numpy as np
+
+import oracle
+import pretend
+import program
+import tap
+
+METHODS = (("pfb", True), ("pfb", False), ("fft", True), ("fft", False),
+           ("none", True))
+
+
+class Device(program.Case):
+    """Runs of one recording on both engines."""
+
+    def scene(self, is_complex, n_samples=12_000):
+        generator = np.random.default_rng(401)
+        sky = generator.normal(size=(2, 2, n_samples))
+        samples = 25 * (0.5 * sky[:1] + generator.normal(
+            size=(3, 2, n_samples)))
+        if is_complex:
+            samples = samples + 1j * samples[::-1, ::-1]
+        samples = program.to_int8(samples)
+        samples[0, 0, :40] = -128
+        return program.Scene(samples, missing=[(1, 0, 3000, 500),
+                                               (2, -1, 7000, 30)])
+
+    def run_both(self, path, setup, precision, environment, device="auto"):
+        """Files of the CPU and of CUDA, for each precision."""
+        results = []
+        for backend in ("cpu", "cuda"):
+            self.count += 1
+            config = self.path(f"both{self.count}.ini")
+            output = self.path(f"both{self.count}.uvh5")
+            with open(config, "w", encoding="ascii") as file:
+                file.write(program.ini_of(setup, {
+                    "correlator.backend": backend,
+                    "correlator.device": device,
+                    "correlator.precision": precision}))
+            done = program.run("correlate", config, path, "-o", output,
+                               environment=environment)
+            self.assertIn(done.returncode, (0, 3), done.stderr)
+            self.assertNotIn("harness:", done.stderr)
+            names = ([output] if precision != "both" else
+                     [output.replace(".uvh5", f".{kind}.uvh5")
+                      for kind in ("int8", "fp32")])
+            results.append([program.read(name) for name in names])
+        return zip(*results)
+
+    def compare(self, cpu, cuda, is_none):
+        """Two files of one precision; returns the number of unequal cells."""
+        self.assertEqual(cuda.keywords["BACKEND"].decode().split()[0], "cuda")
+        np.testing.assert_array_equal(cpu.flags, cuda.flags)
+        np.testing.assert_array_equal(cpu.nsamples, cuda.nsamples)
+        if cpu.gains is not None:
+            # the levels are measured on the CPU for both
+            np.testing.assert_array_equal(cpu.gains, cuda.gains)
+        error = np.abs(cpu.visibilities - cuda.visibilities)
+        scale = np.abs(cpu.visibilities).max()
+        if is_none:
+            np.testing.assert_array_equal(cpu.visibilities, cuda.visibilities)
+        elif cpu.keywords["PRECISN"] == b"FP32":
+            # compare_fp32() says why
+            self.assertLess(error.max(), 2e-6 * scale)
+        else:
+            # a step of a sample is 1 / (20 LSB) of the level, in one of M
+            # spectra; there are hardly ever two in a cell
+            m = int(cpu.keywords["NSPECTRA"])
+            self.assertLess(error.max(), 4 * 127 / 20**2 / m * scale)
+            self.assertLess(np.count_nonzero(error), 0.02 * error.size)
+        return np.count_nonzero(error)
+
+    def check(self, n_devices, precision, device):
+        for method, is_complex in METHODS:
+            with self.subTest(method=method, is_complex=is_complex):
+                channels = 1 if method == "none" else 20
+                path = self.write(self.scene(is_complex), "in.h5")
+                setup = oracle.Setup(
+                    channels, 0.003, method=method, precision=(
+                        "int8" if precision == "both" else precision))
+                for cpu, cuda in self.run_both(
+                        path, setup, precision, pretend.devices(n_devices),
+                        device):
+                    self.compare(cpu, cuda, method == "none")
+
+    def test_int8(self):
+        self.check(1, "int8", "auto")
+
+    def test_fp32(self):
+        self.check(1, "fp32", "auto")
+
+    def test_both(self):
+        self.check(1, "both", "0")
+
+    def test_three_devices(self):
+        self.check(3, "both", "0,1,2")
+
+    def test_long_dump_on_three_devices(self):
+        """Blocks of 8192 spectra go round the devices; two devices in the
+        other order give the same file."""
+        path = self.write(self.scene(True, 45_000), "long.h5")
+        setup = oracle.Setup(1, 0.04, method="none", precision="int8")
+        files = []
+        for device in ("0,1,2", "2,0"):
+            for cpu, cuda in self.run_both(path, setup, "both",
+                                           pretend.devices(3), device):
+                self.compare(cpu, cuda, True)
+                files.append(cuda.visibilities)
+        np.testing.assert_array_equal(files[0], files[2])
+        np.testing.assert_array_equal(files[1], files[3])
+
+    def test_little_memory_changes_no_bit(self):
+        path = self.write(self.scene(True), "in.h5")
+        setup = oracle.Setup(32, 0.003, precision="int8")
+        files = []
+        for environment in (pretend.devices(), pretend.devices(
+                memory_mib=4), pretend.devices(streams="eager")):
+            for _, cuda in self.run_both(path, setup, "both", environment):
+                files.append(cuda.visibilities)
+        for k in (2, 4):
+            np.testing.assert_array_equal(files[0], files[k])
+            np.testing.assert_array_equal(files[1], files[k + 1])
+
+    # --- which engine, and why ------------------------------------------------
+
+    def run_auto(self, environment, *arguments, channels=16):
+        """A small job with backend auto; what it printed and wrote."""
+        self.count += 1
+        config = self.path(f"auto{self.count}.ini")
+        output = self.path(f"auto{self.count}.uvh5")
+        with open(config, "w", encoding="ascii") as file:
+            file.write(program.ini_of(
+                oracle.Setup(channels, 0.003, precision="int8"),
+                {"correlator.backend": "auto"}))
+        done = program.run("correlate", config, self.write(self.scene(True)),
+                           "-o", output, *arguments, environment=environment)
+        return done, output
+
+    def test_auto_takes_a_usable_device(self):
+        done, output = self.run_auto(pretend.devices(2))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("backend auto: device 0 pretend device 0 is usable",
+                      done.stdout)
+        self.assertIn("cuda 0 pretend device 0, ", done.stdout)
+        words = program.read(output).keywords
+        self.assertEqual(words["BACKEND"], b"cuda 0 pretend device 0")
+        self.assertIn(words["KERNEL"].decode().split("-")[0],
+                      ("dp4a", "mma", "wgmma"))
+        self.assertTrue(words["FFTPLAN"].startswith(b"cufft "))
+
+    def test_auto_says_why_not(self):
+        nowhere = {"FX8_CUDA_PLUGIN": self.path("none.so")}
+        for environment, reason in (
+                (nowhere, "plug-in missing: there is no "),
+                (pretend.devices(-1), "driver missing: "),
+                (pretend.devices(0), "no usable device: the driver finds none"),
+                (pretend.devices(1, sm=52), "compute capability 5.2: expected"),
+                (pretend.devices(1, memory_mib=1), "of memory free: expected")):
+            with self.subTest(reason=reason):
+                done, output = self.run_auto(environment, channels=512)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                told = [line for line in done.stdout.splitlines()
+                        if "backend auto: cuda: " in line]
+                self.assertEqual(len(told), 1, done.stdout)
+                self.assertIn(reason, told[0])
+                self.assertEqual(program.read(output).keywords["BACKEND"],
+                                 b"cpu")
+                done, output = self.run_auto(environment, "--backend", "cuda",
+                                             channels=512)
+                self.assertEqual(done.returncode, 1, done.stdout)
+                self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+                self.assertIn(reason, done.stderr)
+                self.assertFalse(os.path.exists(output))
+
+    def test_auto_and_kernels(self):
+        for kernel, backend in (("reference", b"cpu"), ("mma", b"cuda"),
+                                ("dp4a-16", b"cuda")):
+            done, output = self.run_auto(pretend.devices(), "--set",
+                                         f"correlator.kernel={kernel}")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            words = program.read(output).keywords
+            self.assertEqual(words["BACKEND"].split()[0], backend)
+            self.assertTrue(words["KERNEL"].decode().startswith(kernel))
+        for environment, kernel in ((pretend.devices(), "sse2"),
+                                    (pretend.devices(), "dp4a-17"),
+                                    (pretend.devices(), "fp32")):
+            done, output = self.run_auto(environment, "--set",
+                                         f"correlator.kernel={kernel}")
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn("dp4a, mma, wgmma", done.stderr)
+            self.assertFalse(os.path.exists(output))
+
+    def test_devices_that_are_not_there(self):
+        done, _ = self.run_auto(pretend.devices(2), "--backend", "cuda",
+                                "--set", "correlator.device=0,2")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("correlator.device: 2: expected 0 to 1", done.stderr)
+        done, _ = self.run_auto(pretend.devices(2), "--set",
+                                "correlator.device=first")
+        self.assertEqual(done.returncode, 2)
+
+
+if __name__ == "__main__":
+    tap.main()

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_engine_cuda.c -- the CUDA engine through the table of engines, beside
+ * the CPU's: the plug-in on pretend devices (validation/cuda), or the one that
+ * FX8_CUDA_PLUGIN names.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "kernels/engine_find.h"
+#include "validation/engine_task.h"
+
+/* Of a float sum and of a float spectrum, as test_engine.c has them. */
+#define SUM_ERROR      (520 * 0x1p-24)
+#define SPECTRUM_ERROR (16 * 0x1p-24)
+
+static const struct fx8_engine_operations *cuda;
+static const int all_devices[] = {0, 1, 2};
+
+/* The task on CUDA; threads and limits are the task's. */
+static struct task on_cuda(const struct task *task, const char *kernel,
+                           size_t n_devices)
+{
+    struct task other = *task;
+    other.engine = cuda;
+    other.plan.kernel = kernel;
+    other.plan.devices = all_devices;
+    other.plan.n_devices = n_devices;
+    other.plan.host_operations = fx8_operations_level(0);
+    return other;
+}
+
+static void check_bytes(const void *wanted, const void *got, size_t size)
+{
+    assert_int_equal(memcmp(wanted, got, size), 0);
+}
+
+/* Integers are equal; float sums are each within their bound of the exact sum,
+ * so within two of each other. */
+static void check_sums(const struct task *task, const struct outcome *wanted,
+                       const struct outcome *got)
+{
+    const size_t inputs = task->plan.n_inputs, n = task->n_spectra;
+    const size_t pairs = fx8_pair_count(inputs);
+    check_bytes(wanted->sums8, got->sums8, n_sums(task) * sizeof(int64_t));
+    check_bytes(wanted->counts, got->counts, pairs * sizeof(int64_t));
+    for (size_t c = 0; c < task->plan.bank.n_channels; c++)
+        for (size_t j = 0; j < inputs; j++)
+            for (size_t i = 0; i <= j; i++) {
+                double size = 0.0;
+                const struct fx8_cf32 *x = wanted->x32 + c * n * inputs;
+                for (size_t t = 0; t < n; t++)
+                    size += hypot(x[t * inputs + i].re, x[t * inputs + i].im) *
+                            hypot(x[t * inputs + j].re, x[t * inputs + j].im);
+                const size_t at = 2 * (c * pairs + fx8_pair_index(i, j));
+                for (size_t k = at; k < at + 2; k++)
+                    assert_true(fabs(wanted->sums32[k] - got->sums32[k]) <=
+                                2 * SUM_ERROR * size);
+            }
+}
+
+/* Import what the CPU made of the task, and correlate it on CUDA. */
+static void check_import(const struct task *task, const char *kernel,
+                         size_t n_devices)
+{
+    struct outcome wanted = run_task(task, NULL);
+    const struct task other = on_cuda(task, kernel, n_devices);
+    struct outcome got = run_task(&other, &wanted);
+    check_bytes(wanted.x8, got.x8, n_cells(task) * sizeof *wanted.x8);
+    check_bytes(wanted.x32, got.x32, n_cells(task) * sizeof *wanted.x32);
+    check_sums(task, &wanted, &got);
+    clear_outcome(&wanted);
+    clear_outcome(&got);
+}
+
+static void same_integers_from_the_same_spectra(void **state)
+{
+    (void)state;
+    static const char *const kernels[] = {"dp4a", "mma", "wgmma"};
+    static const size_t inputs[] = {1, 2, 3, 16, 17};
+    struct generator g = {91};
+    for (size_t k = 0; k < 5; k++)
+        for (size_t mask = 0; mask < 4; mask++) {
+            const size_t n_spectra = 1 + random_below(&g, 200);
+            struct task task = make_task(inputs[k], k % 2 == 0, 3, 2, n_spectra,
+                                         mask, false, &g);
+            check_import(&task, kernels[(k + mask) % 3], 1);
+            clear_task(&task);
+        }
+}
+
+/* Method none: dumps longer than a block, the last one ragged; every device has
+ * blocks, one of them fewer. */
+static void long_dumps_on_several_devices(void **state)
+{
+    (void)state;
+    struct generator g = {92};
+    for (size_t n_devices = 1; n_devices <= 3; n_devices += 2) {
+        struct task task =
+            make_task(3, true, 1, 1, 3 * 8192 + 8192 + 37, 2, true, &g);
+        check_import(&task, "dp4a", n_devices);
+        struct outcome wanted = run_task(&task, NULL);
+        const struct task other = on_cuda(&task, "auto", n_devices);
+        struct outcome got = run_task(&other, NULL);
+        check_bytes(wanted.x8, got.x8, n_cells(&task) * sizeof *wanted.x8);
+        /* integers up to 128, folded before they are inexact */
+        check_bytes(wanted.sums8, got.sums8, n_sums(&task) * sizeof(int64_t));
+        check_bytes(wanted.sums32, got.sums32, n_sums(&task) * sizeof(double));
+        check_bytes(wanted.counts, got.counts,
+                    fx8_pair_count(3) * sizeof(int64_t));
+        clear_outcome(&wanted);
+        clear_outcome(&got);
+        clear_task(&task);
+    }
+}
+
+/* Quantised spectra may differ by one step, where the float ones do and are
+ * near a tie: how many do. */
+static size_t count_steps(const struct task *task, const struct outcome *wanted,
+                          const struct outcome *got)
+{
+    size_t n_steps = 0;
+    for (size_t i = 0; i < n_cells(task); i++) {
+        const struct fx8_ci8 a = wanted->x8[i], b = got->x8[i];
+        const int re = abs(a.re - b.re), im = abs(a.im - b.im);
+        assert_true(re <= 1 && im <= 1);
+        n_steps += (size_t)(re + im);
+    }
+    return n_steps;
+}
+
+/* From samples to sums: float spectra within their bound, INT8 within one step
+ * near ties; the sums are those of the spectra, and the clips too. */
+static void check_push(const struct task *task, size_t n_devices)
+{
+    struct outcome wanted = run_task(task, NULL);
+    const struct task other = on_cuda(task, "auto", n_devices);
+    struct outcome got = run_task(&other, NULL);
+    double norm = 0.0;
+    for (size_t i = 0; i < n_cells(task); i++)
+        norm = fmax(norm, hypot(wanted.x32[i].re, wanted.x32[i].im));
+    for (size_t i = 0; i < n_cells(task); i++)
+        assert_true(hypot(wanted.x32[i].re - got.x32[i].re,
+                          wanted.x32[i].im - got.x32[i].im) <=
+                    2 * SPECTRUM_ERROR * norm *
+                        sqrt((double)task->plan.bank.fft_length));
+    const size_t n_steps = count_steps(task, &wanted, &got);
+    assert_true(n_steps * 10000 <= 2 * n_cells(task));
+    struct outcome again = run_task(task, &got);
+    check_sums(task, &again, &got);
+    const size_t n_clips = task->plan.n_inputs * task->plan.bank.n_channels;
+    if (n_steps == 0)
+        check_bytes(wanted.clips, got.clips, n_clips * sizeof *got.clips);
+    clear_outcome(&wanted);
+    clear_outcome(&got);
+    clear_outcome(&again);
+}
+
+static void samples_to_sums(void **state)
+{
+    (void)state;
+    static const size_t inputs[] = {1, 2, 3, 17};
+    struct generator g = {93};
+    for (size_t k = 0; k < 4; k++)
+        for (size_t is_complex = 0; is_complex < 2; is_complex++) {
+            const size_t n_spectra = 1 + random_below(&g, 150);
+            struct task task =
+                make_task(inputs[k], is_complex, 4 + k, 1 + 3 * is_complex,
+                          n_spectra, k, false, &g);
+            check_push(&task, 1 + 2 * is_complex);
+            clear_task(&task);
+        }
+}
+
+/* A FIR alone: no FFT. */
+static void one_channel_with_a_filter(void **state)
+{
+    (void)state;
+    struct generator g = {94};
+    struct task task = make_task(5, true, 1, 4, 90, 1, false, &g);
+    check_push(&task, 1);
+    clear_task(&task);
+}
+
+/* Exact integers on both, one scale: float spectra differ by the FFT alone. */
+static void filter_in_integers(void **state)
+{
+    (void)state;
+    struct generator g = {98};
+    for (size_t is_complex = 0; is_complex < 2; is_complex++) {
+        struct task task = make_task(5, is_complex, 6, 4, 77, 1, false, &g);
+        task.plan.fir_int16 = true;
+        check_push(&task, 1);
+        clear_task(&task);
+    }
+}
+
+/* Phases of whole sixteenths of a turn, for which both engines' sine and cosine
+ * are near each other. */
+static void rotated_spectra(void **state)
+{
+    (void)state;
+    struct generator g = {95};
+    struct task task = make_task(3, true, 8, 2, 50, 1, false, &g);
+    task.rotation = exact(3 * task.n_spectra * sizeof *task.rotation);
+    for (size_t i = 0; i < 3 * task.n_spectra; i++)
+        task.rotation[i] = (struct fx8_rotation){
+            (double)random_in(&g, -64, 64) / 16, (double)random_in(&g, -8, 8)};
+    check_push(&task, 1);
+    clear_task(&task);
+}
+
+/* How many inputs go to the device at a time, and how much of them through FIR
+ * and FFT, changes no bit: on pretend devices every transform is done by
+ * itself. */
+static void batches_of_any_size(void **state)
+{
+    (void)state;
+    struct generator g = {96};
+    struct task task = make_task(17, true, 5, 3, 140, 1, false, &g);
+    const struct task large = on_cuda(&task, "auto", 1);
+    struct task small = large;
+    const size_t n_clips = 17 * 5;
+    struct outcome wanted = run_task(&large, NULL);
+    setenv("FX8_CUDA_CHUNK_KIB", "5", 1); /* one input, 80 spectra */
+    for (size_t limit = 1; limit < (size_t)1 << 20; limit *= 8) {
+        small.plan.memory_limit = limit;
+        struct outcome got = run_task(&small, NULL);
+        check_bytes(wanted.x8, got.x8, n_cells(&task) * sizeof *got.x8);
+        check_bytes(wanted.x32, got.x32, n_cells(&task) * sizeof *got.x32);
+        check_bytes(wanted.sums8, got.sums8, n_sums(&task) * sizeof(int64_t));
+        check_bytes(wanted.sums32, got.sums32, n_sums(&task) * sizeof(double));
+        check_bytes(wanted.clips, got.clips, n_clips * sizeof *got.clips);
+        clear_outcome(&got);
+    }
+    unsetenv("FX8_CUDA_CHUNK_KIB");
+    clear_outcome(&wanted);
+    clear_task(&task);
+}
+
+static void what_the_engine_refuses(void **state)
+{
+    (void)state;
+    struct generator g = {97};
+    struct task task = make_task(2, true, 1, 1, 40, 0, true, &g);
+    struct fx8_engine_plan plan = on_cuda(&task, "auto", 1).plan;
+    struct fx8_engine *engine = (void *)&task;
+    struct fx8_error error;
+    plan.precisions = FX8_ENGINE_INTERVAL;
+    must_fail(cuda->open(&plan, &engine, &error), error, FX8_ERR_UNSUPPORTED,
+              "cuda: correlator.precision: interval: has no kernel with "
+              "directed rounding: expected backend cpu");
+    assert_null(engine);
+    plan.precisions = FX8_ENGINE_INT8;
+    plan.kernel = "fp32";
+    assert_int_equal(cuda->open(&plan, &engine, &error), FX8_ERR_USAGE);
+    assert_non_null(strstr(error.message, "correlator.kernel: fp32: expected"));
+    plan.kernel = "auto";
+    const int absent[] = {0, 999};
+    plan.devices = absent;
+    plan.n_devices = 2;
+    assert_int_equal(cuda->open(&plan, &engine, &error), FX8_ERR_UNSUPPORTED);
+    assert_non_null(strstr(error.message, "correlator.device: 999: expected"));
+    assert_null(engine);
+    plan.n_devices = 1;
+    must(cuda->open(&plan, &engine, &error), error);
+    assert_string_equal(cuda->name, "cuda");
+    assert_int_equal(cuda->device_name(engine)[0], '0');
+    assert_string_equal(cuda->fft_plan_name(engine), "none");
+    assert_ptr_equal(cuda->operations(engine), plan.host_operations);
+    struct fx8_cf32 x32[80] = {{0, 0}};
+    must_fail(cuda->export_spectra(engine, NULL, x32, &error), error,
+              FX8_ERR_USAGE,
+              "engine: spectra of a precision that was not planned");
+    cuda->close(&engine);
+    cuda->close(&engine);
+    clear_task(&task);
+}
+
+/* The pretend devices' plug-in is in the folder of this program. */
+static void name_plugin(void)
+{
+    char path[4096];
+    const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 64);
+    assert_true(length > 0);
+    path[length] = '\0';
+    strcpy(strrchr(path, '/'), "/harness/" FX8_ENGINE_PLUGIN_FILE);
+    setenv(FX8_ENGINE_PLUGIN_VARIABLE, path, 0);
+    setenv("FX8_HARNESS_DEVICES", "3", 0);
+}
+
+static int find_cuda(void **state)
+{
+    (void)state;
+    name_plugin();
+    const struct fx8_engine_plan plan = {
+        .bank = {.is_complex = true,
+                 .fft_length = 1,
+                 .n_taps = 1,
+                 .n_channels = 1},
+        .n_inputs = 1,
+        .spectra_per_dump = 1,
+        .precisions = FX8_ENGINE_INT8,
+        .kernel = "dp4a-16",
+        .n_threads = 1,
+    };
+    struct fx8_engine_found found;
+    struct fx8_error error;
+    must(fx8_engine_open(FX8_ENGINE_CUDA, &plan, &found, &error), error);
+    cuda = found.operations;
+    assert_string_equal(cuda->kernel_name(found.engine), "dp4a-16");
+    cuda->close(&found.engine);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(same_integers_from_the_same_spectra),
+        cmocka_unit_test(long_dumps_on_several_devices),
+        cmocka_unit_test(samples_to_sums),
+        cmocka_unit_test(one_channel_with_a_filter),
+        cmocka_unit_test(filter_in_integers),
+        cmocka_unit_test(rotated_spectra),
+        cmocka_unit_test(batches_of_any_size),
+        cmocka_unit_test(what_the_engine_refuses),
+    };
+    return cmocka_run_group_tests(tests, find_cuda, NULL);
+}
