@@ -75,12 +75,11 @@ enum fx8_status fx8_cuda_check_fft(cufftResult code,
 /* --- devices ---------------------------------------------------------------
  */
 
-/* Compiled for the same architectures as the kernels that matter: where this
- * one can be loaded, they can. */
-static __global__ void probe(int *out)
-{
-    *out = 1;
-}
+/* A kernel for every device (correlate_fp32.cu).  All are compiled for the same
+ * architectures: where this one can be loaded, the others can. */
+extern "C" __global__ void fx8_correlate_fp32_16_kernel(
+    const float4 *x, size_t channel_stride, size_t pitch, unsigned n_inputs,
+    unsigned n_columns, double2 *sums);
 
 /* Dot products of four bytes, the least that a correlator needs. */
 static const int LEAST_CAPABILITY = 61;
@@ -107,7 +106,7 @@ static enum fx8_status try_device(struct fx8_cuda_device *device,
     cudaFuncAttributes attributes;
     code = cudaSetDevice(device->ordinal);
     if (code == cudaSuccess)
-        code = cudaFuncGetAttributes(&attributes, probe);
+        code = cudaFuncGetAttributes(&attributes, fx8_correlate_fp32_16_kernel);
     if (code != cudaSuccess)
         return fx8_fail(error, FX8_ERR_UNSUPPORTED,
                         "cuda: no usable device: device %d (%s), compute "
