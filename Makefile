@@ -137,8 +137,16 @@ PLUGIN_HOST := $(addprefix $(BUILD)/,config/shape.o config/status.o \
 	kernels/filterbank.o kernels/cpu/parallel.o)
 PLUGIN = $(if $(HAVE_NVCC),$(BUILD)/fx8-cuda.so)
 
+CUDA_RPATH = -rpath,$(abspath $(dir $(HAVE_NVCC))../lib64)
+
+# What the programs for a card are made of besides: no package is needed.
+BENCH_GPU_SOURCES := $(sort $(wildcard validation/gpu/*.cu))
+GPU_HOST := $(filter-out $(BUILD)/validation/%,$(NUMERICS_OBJECTS))
+GPU_TESTS := $(addprefix $(BUILD)/gpu_,fir spectra xengine)
+GPU_PROGRAMS := $(GPU_TESTS) $(BUILD)/numerics-gpu $(BUILD)/bench-gpu
+
 # wgmma is no part of sm_90 proper, and of nothing after it.
-$(BUILD)/kernels/cuda/correlate_wgmma.cu.o: private GENCODE = \
+$(BUILD)/kernels/cuda/correlate_wgmma.cu.o $(BUILD)/validation/gpu/ceilings_wgmma.cu.o: private GENCODE = \
 	$(foreach sm,$(SMS:90=90a),-gencode arch=compute_$(sm),code=sm_$(sm)) \
 	-gencode arch=compute_$(PTX_SM),code=compute_$(PTX_SM)
 
@@ -147,7 +155,7 @@ $(BUILD)/kernels/cuda/correlate_wgmma.cu.o: private GENCODE = \
 .PHONY: all
 all: $(BUILD)/fx8 $(BUILD)/libfx8.so $(PLUGIN) ## build program, library and, with nvcc, plug-in
 
-ifneq ($(and $(strip $(MISSING)),$(filter-out %numerics %numerics-gpu,$(or $(MAKECMDGOALS),all))),)
+ifneq ($(and $(strip $(MISSING)),$(filter-out %numerics %-gpu %gpu-programs $(BUILD)/gpu_%,$(or $(MAKECMDGOALS),all))),)
 define missing_text
 fx8: missing: $(MISSING) (looked for with $(PKG_CONFIG)); \
 on Debian: apt-get install $(shell sed -n 's/^BUILD_PACKAGES="\(.*\)"/\1/p' validation/setup.sh 2>/dev/null); \
@@ -239,6 +247,20 @@ $(BUILD)/gpu_xengine: $(addprefix $(BUILD)/,$(CORRELATORS:=.o) \
 	validation/cuda/test_cuda_xengine.cu.o)
 	$(call say,LINK,$@)$(NVCC) $(GENCODE) $^ -o $@
 
+# A benchmark of the card, the engine in it: no package, on a card or, for a
+# test that it runs, on the harness.
+$(BUILD)/bench-gpu: $(addprefix $(BUILD)/,$(BENCH_GPU_SOURCES:=.o) \
+	$(PLUGIN_SOURCES:=.o) validation/numerics/machine.o) $(GPU_HOST)
+	$(call say,LINK,$@)$(NVCC) $(GENCODE) $^ -lcufft -ldl -Xlinker $(CUDA_RPATH) -o $@
+
+$(BUILD)/test_cuda_bench: $(addprefix $(BUILD)/,\
+	$(patsubst %.cu,%.cpu.o,$(filter-out %/main.cu,$(BENCH_GPU_SOURCES)) $(PLUGIN_SOURCES))) \
+	$(GPU_HOST)
+
+# Tests of the harness that run on a card too.
+$(BUILD)/gpu_%: $(BUILD)/validation/cuda/test_cuda_%.cu.o $(PLUGIN_SOURCES:%=$(BUILD)/%.o) $(GPU_HOST)
+	$(call say,LINK,$@)$(NVCC) $(GENCODE) $^ -lcufft -Xlinker $(CUDA_RPATH) -o $@
+
 $(BUILD)/test_numeric_errors: $(filter-out %/main.o,$(filter $(BUILD)/validation/%,$(NUMERICS_OBJECTS)))
 
 $(BUILD)/numerics: $(NUMERICS_OBJECTS)
@@ -247,13 +269,15 @@ $(BUILD)/numerics: $(NUMERICS_OBJECTS)
 $(BUILD)/numerics-gpu: $(NUMERICS_GPU_OBJECTS)
 	$(call say,LINK,$@)$(NVCC) $(GENCODE) $^ -o $@
 
+-include $(BENCH_GPU_SOURCES:%=$(BUILD)/%.d) $(BENCH_GPU_SOURCES:%.cu=$(BUILD)/%.cpu.d) \
+	$(HARNESS_TESTS:%=$(BUILD)/%.d)
 -include $(PLUGIN_SOURCES:%=$(BUILD)/%.d) $(PLUGIN_SOURCES:%.cu=$(BUILD)/%.cpu.d)
 -include $(LIBRARY_OBJECTS:.o=.d) $(PROGRAM_OBJECTS:.o=.d) \
 	$(TEST_SOURCES:%.c=$(BUILD)/%.d) $(HARNESS_OBJECTS:.o=.d) \
 	$(HARNESS_TESTS:%.cu=$(BUILD)/%.cpu.d) $(NUMERICS_OBJECTS:.o=.d) \
 	$(NUMERICS_GPU_OBJECTS:.o=.d)
 
-.PRECIOUS: $(BUILD)/%.o $(BUILD)/%.cpu.o
+.PRECIOUS: $(BUILD)/%.o $(BUILD)/%.cpu.o $(BUILD)/%.cu.o
 
 .PHONY: tests
 tests: $(TEST_PROGRAMS)
@@ -277,6 +301,13 @@ numerics: $(BUILD)/numerics ## measure the errors of the functions over all floa
 numerics-gpu: $(BUILD)/numerics-gpu ## the same on a card (needs nvcc; 77: no card)
 	$(Q)$(BUILD)/numerics-gpu
 
+.PHONY: bench-gpu
+bench-gpu: $(BUILD)/bench-gpu ## measure a card, cuBLAS beside it (needs nvcc; 77: no card)
+	$(Q)$(BUILD)/bench-gpu
+
+.PHONY: gpu-programs
+gpu-programs: $(GPU_PROGRAMS) ## what check-gpu, bench-gpu and numerics-gpu run (needs nvcc)
+
 # --- proof: validation/run builds, runs and counts ---------------------------
 
 RUN = MAKE='$(MAKE)' BUILD='$(BUILD)' CUDA='$(CUDA)' NVCC='$(NVCC)' validation/run
@@ -297,6 +328,10 @@ check: check-deps ## the whole proof: every tier below
 .PHONY: check-long
 check-long: check-deps ## the same with the long versions of the tests
 	$(Q)FX8_LONG=1 $(RUN) $(CHECK_TIERS)
+
+.PHONY: check-gpu
+check-gpu: ## kernels and engine on a card (needs nvcc; else counted as skipped)
+	$(Q)$(RUN) $@
 
 .PHONY: $(CHECK_TIERS) lint
 unit: check-deps ## test programs of the modules

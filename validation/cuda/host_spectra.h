@@ -50,7 +50,8 @@ inline std::vector<int8_t> random_samples(size_t count)
     std::vector<int8_t> samples(count);
     for (int8_t &sample : samples) {
         const uint64_t random = next_random();
-        sample = static_cast<int8_t>(random % 16 == 0 ? -128 : random >> 32);
+        sample =
+            random % 16 == 0 ? int8_t(-128) : static_cast<int8_t>(random >> 32);
     }
     return samples;
 }

@@ -146,5 +146,5 @@ CASE(empty_and_illegal_firs_are_told_apart)
 
 int main()
 {
-    return tap::run_all();
+    return run_all_on_device();
 }

@@ -485,5 +485,5 @@ CASE(export_gives_back_what_import_took)
 
 int main()
 {
-    return tap::run_all();
+    return run_all_on_device();
 }

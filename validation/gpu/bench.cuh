@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * bench.cuh -- what the parts of bench-gpu share: settings, the card, memory,
+ * the clock, the report.
+ *
+ *     bench.cu           this file, and the order of the sections
+ *     data.cu            random spectra, and comparing sums
+ *     ceilings.cu        one instruction on registers; copies
+ *     ceilings_wgmma.cu  that of sm_90a
+ *     correlators.cu     every correlator, N x T
+ *     peers.cu           cuBLAS on the same data
+ *     channelizer.cu     FIR, FFT, corner turn
+ *     engine.cu          the whole engine, and its stages
+ *     energy.cu          joules, by NVML
+ *
+ * Notes: 1) whatever fails throws Failure; a section that fails is told, and
+ *           the next one runs
+ *        2) one thread, one stream; the engine alone has threads of its own
+ */
+#ifndef FX8_VALIDATION_GPU_BENCH_CUH
+#define FX8_VALIDATION_GPU_BENCH_CUH
+
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "kernels/cuda/correlate.h"
+#include "kernels/cuda/launch.h"
+
+namespace bench
+{
+
+/** Something that should have worked, in one line. */
+class Failure : public std::runtime_error
+{
+  public:
+    using std::runtime_error::runtime_error;
+};
+
+/** A call of the runtime that must succeed. */
+void must(cudaError_t status, const char *what);
+
+/* --- settings --------------------------------------------------------------
+ */
+
+/** How much is measured. */
+enum class Extent {
+    FULL,
+    QUICK, /**< fewer sizes, shorter rounds */
+    TINY   /**< the least that runs every line: for pretend devices, on which
+                times mean nothing */
+};
+
+struct Settings {
+    Extent extent = Extent::FULL;
+    double seconds = 330; /**< after which no measurement is begun */
+    std::string section;  /**< empty: all */
+    int device = 0;
+};
+
+/* --- the report ------------------------------------------------------------
+ */
+
+/** A row for programs: a JSON object on a line. */
+class Row
+{
+  public:
+    explicit Row(const char *kind);
+    Row &text(const char *name, const std::string &value);
+    Row &number(const char *name, double value);
+    std::string line() const;
+
+  private:
+    void name(const char *name);
+    std::string line_;
+};
+
+/** What is measured, as it comes: a program that is stopped leaves it. */
+class Report
+{
+  public:
+    /** Either file may be null; text goes to stdout too. */
+    Report(std::FILE *page, std::FILE *rows) : page_(page), rows_(rows)
+    {
+    }
+    void text(const char *format, ...) __attribute__((format(printf, 2, 3)));
+    void row(const Row &row);
+    /** Whether everything so far was written. */
+    bool is_whole() const;
+
+  private:
+    std::FILE *page_, *rows_;
+};
+
+/* --- the card --------------------------------------------------------------
+ */
+
+/** Rates that nothing on this card exceeds, as measured; 0: not measured, or
+ *  not there. */
+struct Ceilings {
+    double dp4a, imma, igmma;  /**< integer operations / s */
+    double ffma;               /**< floating-point operations / s */
+    double copy;               /**< bytes read and written / s */
+    double to_device, to_host; /**< bytes / s, pinned memory */
+};
+
+/** Everything that a section works with. */
+struct Bench {
+    Settings settings;
+    Report *report;
+    cudaDeviceProp card;
+    fx8_cuda_capability capability;
+    cudaStream_t stream;
+    Ceilings ceilings;
+    size_t n_wrong;             /**< kernels whose sums differed */
+    double begin_s, deadline_s; /**< of fx8_clock_seconds() */
+
+    bool is_tiny() const
+    {
+        return settings.extent == Extent::TINY;
+    }
+    bool is_quick() const
+    {
+        return settings.extent != Extent::FULL;
+    }
+    /** Whether there is time for another measurement. */
+    bool has_time() const;
+    /** Bytes of an array that no cache holds. */
+    size_t streamed_bytes() const;
+    /** Bytes of device memory that are free. */
+    size_t free_bytes() const;
+};
+
+/* --- memory ----------------------------------------------------------------
+ */
+
+/** Elements on the device, freed with the object. */
+template <class T> class Memory
+{
+  public:
+    explicit Memory(size_t count) : data_(nullptr)
+    {
+        must(cudaMalloc(&data_, (count > 0 ? count : 1) * sizeof(T)),
+             "cudaMalloc");
+    }
+    ~Memory()
+    {
+        (void)cudaFree(data_); /* an error of earlier work is told there */
+    }
+    Memory(const Memory &) = delete;
+    Memory &operator=(const Memory &) = delete;
+    T *data() const
+    {
+        return data_;
+    }
+
+  private:
+    T *data_;
+};
+
+/** Bytes of pinned memory on the host. */
+class Pinned
+{
+  public:
+    explicit Pinned(size_t bytes) : data_(nullptr)
+    {
+        must(cudaMallocHost(&data_, bytes), "cudaMallocHost");
+    }
+    ~Pinned()
+    {
+        (void)cudaFreeHost(data_);
+    }
+    Pinned(const Pinned &) = delete;
+    Pinned &operator=(const Pinned &) = delete;
+    char *data() const
+    {
+        return data_;
+    }
+
+  private:
+    char *data_;
+};
+
+/* --- the clock -------------------------------------------------------------
+ */
+
+/** Queues call k of what is measured, k counting up from 0. */
+using Work = std::function<void(size_t k)>;
+
+/**
+ * measure -- seconds of a call: median of five rounds between events, each as
+ * many calls as make it long enough; before them, calls that warm up.
+ *
+ * Notes: a round of one slow call (a tenth of a second) is done three times
+ */
+double measure(const Bench &bench, const Work &work);
+
+/* --- data ------------------------------------------------------------------
+ */
+
+/** Noise of 21 LSB rms, -128 now and then, in every byte of n_vectors of 16
+ *  bytes. */
+void fill_noise(const Bench &bench, void *data, size_t n_vectors,
+                unsigned seed);
+
+/** The same numbers as floats, in the layout of layout.h.
+ *  n_columns: columns of sixteen times, of all channels */
+void widen(const Bench &bench, const int8_t *from, float *to, size_t pitch,
+           size_t n_columns);
+
+/** Rows of numbers in the order of time: int8 [n_channels][2 N][n_times]. */
+void unroll_rows(const Bench &bench, const int8_t *from, int8_t *to,
+                 size_t n_inputs, size_t n_channels, size_t n_times);
+
+/** How many of n numbers differ. */
+size_t count_differing(const Bench &bench, const int64_t *a, const int64_t *b,
+                       size_t n);
+size_t count_differing(const Bench &bench, const int64_t *a, const double *b,
+                       size_t n);
+
+/** How many sums differ from those of the products of rows: int32
+ *  [n_channels][2 N][2 N], a symmetric matrix. */
+size_t count_differing_products(const Bench &bench, const int64_t *sums,
+                                const int32_t *products, size_t n_inputs,
+                                size_t n_channels);
+
+/** The largest difference from complex products, cf32 [n_channels][N][N] by
+ *  columns, lower triangle: element (j, i) is that of pair (i, j). */
+double largest_difference(const Bench &bench, const int64_t *sums,
+                          const float2 *products, size_t n_inputs,
+                          size_t n_channels);
+
+/* --- correlators and their peers -------------------------------------------
+ */
+
+/** An array to correlate. */
+struct Array {
+    size_t n_inputs, n_times, n_channels;
+
+    /** Operations that are asked for: of a complex product 4 multiplications
+     *  and 4 additions. */
+    double operations() const
+    {
+        return 4.0 * static_cast<double>(n_inputs) *
+               static_cast<double>(n_inputs + 1) *
+               static_cast<double>(n_times) * static_cast<double>(n_channels);
+    }
+};
+
+/** What became of one kernel. */
+struct Figure {
+    std::string name;
+    std::string note; /**< empty: exact and measured */
+    double seconds;   /**< 0: not measured */
+    double operations;
+
+    double rate() const
+    {
+        return seconds > 0 ? operations / seconds : 0;
+    }
+};
+
+/** Names of the peers, in the order in which measure_peers() has them. */
+std::vector<std::string> peer_names();
+
+/**
+ * measure_peers -- cuBLAS on the spectra of an array.
+ *
+ * Given: x     int8 spectra, of array.n_channels channels
+ *        sums  int64, of the first channel
+ * Notes: a peer that is not there, refuses, or differs says so in its note
+ */
+std::vector<Figure> measure_peers(Bench &bench, const Array &array,
+                                  const int8_t *x, const int64_t *sums);
+
+/* --- sections --------------------------------------------------------------
+ */
+
+void measure_ceilings(Bench &bench);
+/** Operations / s of wgmma; 0: this device has none. */
+double measure_igmma(const Bench &bench);
+void measure_correlators(Bench &bench);
+void measure_channelizer(Bench &bench);
+void measure_engine(Bench &bench);
+void measure_energy(Bench &bench);
+
+/** Driver, clocks and power as NVML has them, one line; says when NVML is not
+ *  there. */
+std::string describe_state(const Bench &bench);
+
+/**
+ * run -- every section asked for, in their order.
+ *
+ * Returned: number of sections that failed and of kernels that were wrong
+ */
+size_t run(const Settings &settings, Report *report);
+
+/** Names of the sections, in their order. */
+std::vector<std::string> section_names();
+
+} // namespace bench
+
+#endif

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ceilings.cu -- see bench.cuh: how fast one instruction is on registers alone,
+ * and how fast bytes are copied.
+ *
+ * Each operand is random and used in turn: unchanging ones would leave the
+ * power, and so the clock, of a real kernel out.
+ */
+#include <algorithm>
+
+#include "kernels/cuda/ptx_tensor.h"
+#include "validation/gpu/bench.cuh"
+
+namespace bench
+{
+
+namespace
+{
+
+constexpr unsigned THREADS = 256;
+constexpr unsigned BLOCKS_PER_SM = 8;
+
+/* Steps of a loop with all accumulators. */
+constexpr int STEPS = 8;
+
+__global__ void __launch_bounds__(THREADS)
+    bench_dp4a_kernel(const int *operands, int *out, unsigned n_rounds)
+{
+    int a[4], b[4], sums[4][4] = {};
+    for (int k = 0; k < 4; ++k) {
+        a[k] = operands[8 * threadIdx.x + k];
+        b[k] = operands[8 * threadIdx.x + 4 + k];
+    }
+    for (unsigned round = 0; round < n_rounds; ++round)
+#pragma unroll
+        for (int step = 0; step < STEPS; ++step)
+#pragma unroll
+            for (int i = 0; i < 4; ++i)
+#pragma unroll
+                for (int j = 0; j < 4; ++j)
+                    sums[i][j] = __dp4a(a[(i + step) % 4],
+                                        b[(j + step / 4) % 4], sums[i][j]);
+    int sum = 0;
+    for (int k = 0; k < 16; ++k)
+        sum ^= sums[k / 4][k % 4];
+    out[blockIdx.x * THREADS + threadIdx.x] = sum;
+}
+
+/* Factors below 1, of either sign: sums stay finite. */
+__global__ void __launch_bounds__(THREADS)
+    bench_ffma_kernel(const int *operands, float *out, unsigned n_rounds)
+{
+    float a[4], b[4], sums[4][4] = {};
+    for (int k = 0; k < 4; ++k) {
+        a[k] = static_cast<float>(operands[8 * threadIdx.x + k]) * 0x1p-31F;
+        b[k] = static_cast<float>(operands[8 * threadIdx.x + 4 + k]) * 0x1p-31F;
+    }
+    for (unsigned round = 0; round < n_rounds; ++round)
+#pragma unroll
+        for (int step = 0; step < STEPS; ++step)
+#pragma unroll
+            for (int i = 0; i < 4; ++i)
+#pragma unroll
+                for (int j = 0; j < 4; ++j)
+                    sums[i][j] = fmaf(a[(i + step) % 4], b[(j + step / 4) % 4],
+                                      sums[i][j]);
+    float sum = 0;
+    for (int k = 0; k < 16; ++k)
+        sum += sums[k / 4][k % 4];
+    out[blockIdx.x * THREADS + threadIdx.x] = sum;
+}
+
+/* Products of a warp: 2 x 4 tiles of 16 x 8. */
+constexpr int MMA_PRODUCTS = 2 * 4;
+
+__global__ void __launch_bounds__(THREADS)
+    bench_imma_kernel(const int *operands, int *out, unsigned n_rounds)
+{
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 750
+    int a[2][4], b[4][2], sums[2][4][4] = {};
+    for (int k = 0; k < 8; ++k) {
+        a[k / 4][k % 4] = operands[8 * threadIdx.x + k];
+        b[k / 2][k % 2] = operands[8 * (THREADS - 1 - threadIdx.x) + k];
+    }
+    for (unsigned round = 0; round < n_rounds; ++round)
+#pragma unroll
+        for (int step = 0; step < STEPS; ++step)
+#pragma unroll
+            for (int i = 0; i < 2; ++i)
+#pragma unroll
+                for (int j = 0; j < 4; ++j)
+                    fx8_ptx_mma_s8(sums[i][j], a[(i + step) % 2],
+                                   b[(j + step / 2) % 4]);
+    int sum = 0;
+    for (int k = 0; k < 32; ++k)
+        sum ^= sums[k / 16][k / 4 % 4][k % 4];
+    out[blockIdx.x * THREADS + threadIdx.x] = sum;
+#endif
+}
+
+/** Rounds of a launch: a millisecond or so. */
+unsigned rounds_of(const Bench &bench)
+{
+    return bench.is_tiny() ? 1 : 512;
+}
+
+template <class Number>
+double measure_instruction(const Bench &bench,
+                           void (*kernel)(const int *, Number *, unsigned),
+                           double operations_of_thread)
+{
+    const unsigned n_blocks =
+        bench.is_tiny()
+            ? 1
+            : BLOCKS_PER_SM *
+                  static_cast<unsigned>(bench.card.multiProcessorCount);
+    const Memory<int> operands(8 * THREADS);
+    const Memory<Number> out(static_cast<size_t>(n_blocks) * THREADS);
+    fill_noise(bench, operands.data(), 2 * THREADS, 1);
+    const double seconds = measure(bench, [&](size_t) {
+        FX8_LAUNCH(kernel, dim3(n_blocks), dim3(THREADS), 0, bench.stream,
+                   operands.data(), out.data(), rounds_of(bench));
+        must(cudaGetLastError(), "a ceiling");
+    });
+    return operations_of_thread * STEPS * rounds_of(bench) * n_blocks *
+           THREADS / seconds;
+}
+
+/** Bytes / s of a copy, and the row of it. */
+double measure_copy(Bench &bench, const char *name, size_t bytes, double factor,
+                    const Work &work)
+{
+    const double rate =
+        factor * static_cast<double>(bytes) / measure(bench, work);
+    bench.report->text("  %-22s %10.1f GB/s\n", name, rate * 1e-9);
+    bench.report->row(
+        Row("ceiling").text("name", name).number("bytes_s", rate));
+    return rate;
+}
+
+void measure_copies(Bench &bench)
+{
+    const size_t bytes =
+        bench.is_tiny()
+            ? 4096
+            : std::min(size_t(1) << 30, bench.free_bytes() / 4 / 16 * 16);
+    const Memory<char> from(bytes), to(bytes);
+    fill_noise(bench, from.data(), bytes / 16, 2);
+    bench.ceilings.copy =
+        measure_copy(bench, "copy, read and written", bytes, 2.0, [&](size_t) {
+            must(cudaMemcpyAsync(to.data(), from.data(), bytes,
+                                 cudaMemcpyDeviceToDevice, bench.stream),
+                 "copy");
+        });
+    const size_t pinned_bytes = std::min(bytes, size_t(256) << 20);
+    const Pinned host(pinned_bytes);
+    bench.ceilings.to_host = measure_copy(
+        bench, "pinned, to the host", pinned_bytes, 1.0, [&](size_t) {
+            must(cudaMemcpyAsync(host.data(), from.data(), pinned_bytes,
+                                 cudaMemcpyDeviceToHost, bench.stream),
+                 "copy");
+        });
+    bench.ceilings.to_device = measure_copy(
+        bench, "pinned, to the device", pinned_bytes, 1.0, [&](size_t) {
+            must(cudaMemcpyAsync(to.data(), host.data(), pinned_bytes,
+                                 cudaMemcpyHostToDevice, bench.stream),
+                 "copy");
+        });
+}
+
+void tell(Bench &bench, const char *name, double rate)
+{
+    if (rate > 0)
+        bench.report->text("  %-22s %10.2f T/s\n", name, rate * 1e-12);
+    else
+        bench.report->text("  %-22s    this device has none\n", name);
+    bench.report->row(
+        Row("ceiling").text("name", name).number("operations_s", rate));
+}
+
+} // namespace
+
+void measure_ceilings(Bench &bench)
+{
+    Ceilings &c = bench.ceilings;
+    const int capability = 10 * bench.capability.major + bench.capability.minor;
+    c.ffma = measure_instruction(bench, bench_ffma_kernel, 2.0 * 16);
+    tell(bench, "FFMA", c.ffma);
+    c.dp4a = measure_instruction(bench, bench_dp4a_kernel, 8.0 * 16);
+    tell(bench, "IDP.4A", c.dp4a);
+    if (capability >= 75)
+        c.imma = measure_instruction(bench, bench_imma_kernel,
+                                     2.0 * 16 * 8 * 32 / 32 * MMA_PRODUCTS);
+    tell(bench, "IMMA", c.imma);
+    c.igmma = measure_igmma(bench);
+    tell(bench, "IGMMA", c.igmma);
+    measure_copies(bench);
+}
+
+} // namespace bench

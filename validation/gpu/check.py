@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `make check-gpu` runs on a card: the kernels' tests of the harness, the
+CUDA engine beside the CPU's, a sample of the error tables, and all kernels
+under compute-sanitizer.  TAP on stdout; without nvcc or a card everything is
+skipped, and counted so.
+
+Environment, as make sets it: FX8_BUILD, CUDA, NVCC, FX8_LONG (all of the error
+tables; long versions of the tests).
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+BUILD = os.path.relpath(os.environ.get("FX8_BUILD", "build"))
+LONG = os.environ.get("FX8_LONG") == "1"
+MAKE = os.environ.get("MAKE", "make").split()
+NVCC = (os.environ.get("NVCC") or shutil.which("nvcc")
+        or "/usr/local/cuda/bin/nvcc")
+# Exit status of a program that found no card.
+NO_DEVICE = 77
+TESTS = ("gpu_fir", "gpu_spectra", "gpu_xengine")
+# What compute-sanitizer looks for; a race is one in shared memory.
+TOOLS = ("memcheck", "racecheck", "synccheck")
+
+
+class Cases:
+    """Cases of this program, printed with their plan at the end."""
+
+    def __init__(self):
+        self.n_cases = 0
+        self.n_failed = 0
+
+    def result(self, name, good, skipped="", text=""):
+        self.n_cases += 1
+        self.n_failed += not good
+        for line in [] if good else text.splitlines():
+            print(f"# {line}")
+        print(f"{'' if good else 'not '}ok {self.n_cases} - {name}"
+              + (f" # SKIP {skipped}" if skipped else ""), flush=True)
+
+    def plan(self):
+        print(f"1..{self.n_cases}")
+
+
+def run(command, **more):
+    """Status and output of a program."""
+    done = subprocess.run(command, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, errors="replace", check=False, **more)
+    return done.returncode, done.stdout
+
+
+def make(*targets):
+    jobs = len(os.sched_getaffinity(0))
+    return run(MAKE + [f"-j{jobs}", f"BUILD={BUILD}", *targets])
+
+
+def find_sanitizer():
+    beside = os.path.join(os.path.dirname(shutil.which(NVCC) or NVCC),
+                          "compute-sanitizer")
+    return shutil.which("compute-sanitizer") or (
+        beside if os.access(beside, os.X_OK) else None)
+
+
+def run_test(cases, name):
+    """A program that prints TAP of its own: each of its cases is one here.
+    Returns its exit status."""
+    status, text = run([f"{BUILD}/{name}"])
+    n_seen = 0
+    for line in text.splitlines():
+        match = re.match(r"(not )?ok \d+ - (\w+)(?: # SKIP (.*))?$", line)
+        if match:
+            n_seen += 1
+            cases.result(f"{name}: {match.group(2)}", not match.group(1),
+                         match.group(3) or "")
+        elif line.startswith("#"):
+            print(line)
+    if status == NO_DEVICE:
+        cases.result(name, True, "no device")
+    elif n_seen == 0 or status not in (0, 1):
+        cases.result(f"{name}: ends well, after {n_seen} cases", False,
+                     text=f"exit status {status}\n{text}")
+    return status
+
+
+def run_numerics(cases):
+    """Where the tables of a sample go nobody looks for results."""
+    folder = os.path.join(BUILD, "gpu")
+    os.makedirs(os.path.join(folder, "validation/results"), exist_ok=True)
+    command = [os.path.abspath(f"{BUILD}/numerics-gpu")]
+    if not LONG:
+        command += ["--samples", str(1 << 26)]
+    status, text = run(command, cwd=folder)
+    cases.result("errors of the functions are within their bounds",
+                 status in (0, NO_DEVICE),
+                 "no device" if status == NO_DEVICE else "", text)
+
+
+def run_engine(cases, has_device):
+    """CPU and CUDA from the same spectra, to the bit; from samples, within a
+    step near ties."""
+    name = "test_engine_cuda"
+    status, text = make(f"{BUILD}/{name}", f"{BUILD}/fx8-cuda.so")
+    if status != 0:
+        missing = re.search(r"missing: [^(]*", text)
+        cases.result(f"{name} builds", bool(missing),
+                     missing.group(0).strip() if missing else "", text)
+        return
+    if not has_device:
+        cases.result(name, True, "no device")
+        return
+    os.environ["FX8_CUDA_PLUGIN"] = os.path.abspath(f"{BUILD}/fx8-cuda.so")
+    run_test(cases, name)
+
+
+def run_sanitizer(cases, has_device):
+    sanitizer = find_sanitizer()
+    for tool in TOOLS:
+        for name in TESTS:
+            title = f"{name} under {tool}"
+            if sanitizer is None or not has_device:
+                cases.result(title, True, "no compute-sanitizer"
+                             if sanitizer is None else "no device")
+                continue
+            status, text = run([sanitizer, "--tool", tool, "--error-exitcode",
+                                "99", f"{BUILD}/{name}"])
+            refused = "Device not supported" in text
+            cases.result(title, status == 0 or refused,
+                         "it does not serve this device" if refused else "",
+                         text[-4000:])
+
+
+def main():
+    if os.environ.get("CUDA") == "0" or not shutil.which(NVCC):
+        if os.environ.get("CUDA") == "1":
+            print("1..1\nnot ok 1 - nvcc is there (CUDA=1)")
+            return 1
+        print("1..0 # SKIP no nvcc")
+        return 0
+    os.environ["CMOCKA_MESSAGE_OUTPUT"] = "TAP"
+    cases = Cases()
+    status, text = make("gpu-programs")
+    cases.result("programs for the card build", status == 0, text=text)
+    if status == 0:
+        has_device = True
+        for name in TESTS:
+            has_device = run_test(cases, name) != NO_DEVICE and has_device
+        run_numerics(cases)
+        run_engine(cases, has_device)
+        run_sanitizer(cases, has_device)
+    cases.plan()
+    return 1 if cases.n_failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

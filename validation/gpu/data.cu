@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* data.cu -- see bench.cuh: random spectra, and comparing sums. */
+#include "kernels/cuda/layout.h"
+#include "kernels/operations.h"
+#include "validation/gpu/bench.cuh"
+
+namespace bench
+{
+
+namespace
+{
+
+constexpr unsigned THREADS = 256;
+
+/** Blocks for n threads; each kernel goes on in steps of the whole grid. */
+dim3 blocks_for(size_t n)
+{
+    const size_t wanted = (n + THREADS - 1) / THREADS;
+    return dim3(static_cast<unsigned>(wanted < 1       ? 1
+                                      : wanted < 65536 ? wanted
+                                                       : size_t(65536)));
+}
+
+void launched(const char *kernel)
+{
+    must(cudaGetLastError(), kernel);
+}
+
+/** splitmix64 (Steele, Lea and Flood 2014). */
+__device__ __forceinline__ uint64_t scramble(uint64_t z)
+{
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+/** The sum of four uniform bytes: 147.8 rms, divided by 7. */
+__device__ __forceinline__ unsigned noise_byte(uint64_t random)
+{
+    const int sum =
+        static_cast<int>((random & 255) + (random >> 8 & 255) +
+                         (random >> 16 & 255) + (random >> 24 & 255)) -
+        510;
+    const int value = (random >> 32 & 4095) == 0 ? -128 : sum / 7;
+    return static_cast<unsigned>(value) & 255;
+}
+
+__global__ void bench_noise_kernel(uint4 *data, size_t n, unsigned seed)
+{
+    const size_t step = static_cast<size_t>(gridDim.x) * blockDim.x;
+    for (size_t k = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+         k < n; k += step) {
+        unsigned words[4] = {0, 0, 0, 0};
+        for (unsigned b = 0; b < 16; ++b)
+            words[b / 4] |=
+                noise_byte(scramble((16 * k + b) * UINT64_C(2654435761) +
+                                    (static_cast<uint64_t>(seed) << 48)))
+                << 8 * (b % 4);
+        data[k] = make_uint4(words[0], words[1], words[2], words[3]);
+    }
+}
+
+/* A vector of 16 int8 becomes four of four floats, a pitch apart. */
+__global__ void bench_widen_kernel(const char4 *from, float4 *to, size_t pitch,
+                                   size_t n_columns)
+{
+    const size_t step = static_cast<size_t>(gridDim.x) * blockDim.x;
+    for (size_t k = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+         k < 4 * pitch * n_columns; k += step) {
+        const size_t column = k / (4 * pitch), rest = k % (4 * pitch);
+        const size_t part = rest / pitch, row = rest % pitch;
+        const char4 x = from[4 * (column * pitch + row) + part];
+        to[k] = make_float4(static_cast<float>(x.x), static_cast<float>(x.y),
+                            static_cast<float>(x.z), static_cast<float>(x.w));
+    }
+}
+
+__global__ void bench_unroll_kernel(const uint4 *from, uint4 *to, size_t n_rows,
+                                    size_t pitch, size_t n_columns,
+                                    size_t n_channels)
+{
+    const size_t step = static_cast<size_t>(gridDim.x) * blockDim.x;
+    for (size_t k = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+         k < n_channels * n_rows * n_columns; k += step) {
+        const size_t column = k % n_columns, rest = k / n_columns;
+        const size_t row = rest % n_rows, channel = rest / n_rows;
+        to[k] = from[(channel * n_columns + column) * pitch + row];
+    }
+}
+
+template <class Number>
+__global__ void bench_compare_kernel(const int64_t *a, const Number *b,
+                                     size_t n, unsigned long long *n_differing)
+{
+    const size_t step = static_cast<size_t>(gridDim.x) * blockDim.x;
+    for (size_t k = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+         k < n; k += step)
+        if (static_cast<Number>(a[k]) != b[k])
+            atomicAdd(n_differing, 1ULL);
+}
+
+/** Pair (i, j) of element k of N x N, and where its sums are; false above the
+ *  diagonal. */
+__device__ __forceinline__ bool pair_of(size_t k, size_t n_inputs, size_t *i,
+                                        size_t *j, size_t *sum)
+{
+    const size_t cells = n_inputs * n_inputs;
+    *i = k % n_inputs;
+    *j = k % cells / n_inputs;
+    *sum = 2 * (k / cells * (n_inputs * (n_inputs + 1) / 2) +
+                *j * (*j + 1) / 2 + *i);
+    return *i <= *j;
+}
+
+__global__ void bench_products_kernel(const int64_t *sums,
+                                      const int32_t *products, size_t n_inputs,
+                                      size_t n_channels,
+                                      unsigned long long *n_differing)
+{
+    const size_t step = static_cast<size_t>(gridDim.x) * blockDim.x;
+    for (size_t k = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+         k < n_inputs * n_inputs * n_channels; k += step) {
+        size_t i, j, sum;
+        if (!pair_of(k, n_inputs, &i, &j, &sum))
+            continue;
+        const int32_t *c =
+            products + k / (n_inputs * n_inputs) * 4 * n_inputs * n_inputs;
+        const size_t re_i = 2 * i * 2 * n_inputs, im_i = re_i + 2 * n_inputs;
+        const int64_t re =
+            static_cast<int64_t>(c[re_i + 2 * j]) + c[im_i + 2 * j + 1];
+        const int64_t im =
+            static_cast<int64_t>(c[re_i + 2 * j + 1]) - c[im_i + 2 * j];
+        if (sums[sum] != re || sums[sum + 1] != im)
+            atomicAdd(n_differing, 1ULL);
+    }
+}
+
+/* Differences are whole numbers below 2^63: the largest one of all threads. */
+__global__ void bench_difference_kernel(const int64_t *sums,
+                                        const float2 *products, size_t n_inputs,
+                                        size_t n_channels,
+                                        unsigned long long *largest)
+{
+    const size_t step = static_cast<size_t>(gridDim.x) * blockDim.x;
+    for (size_t k = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+         k < n_inputs * n_inputs * n_channels; k += step) {
+        size_t i, j, sum;
+        if (!pair_of(k, n_inputs, &i, &j, &sum))
+            continue;
+        const float2 c =
+            products[k / (n_inputs * n_inputs) * n_inputs * n_inputs +
+                     i * n_inputs + j];
+        const double re =
+            fabs(static_cast<double>(c.x) - static_cast<double>(sums[sum]));
+        const double im =
+            fabs(static_cast<double>(c.y) - static_cast<double>(sums[sum + 1]));
+        const double most = re < im ? im : re;
+        atomicMax(largest, most < 0x1p62
+                               ? static_cast<unsigned long long>(ceil(most))
+                               : 1ULL << 62); /* also what is no number */
+    }
+}
+
+/** A number on the device that kernels count in. */
+class Counter
+{
+  public:
+    Counter() : memory_(1)
+    {
+        must(cudaMemset(memory_.data(), 0, sizeof(unsigned long long)),
+             "cudaMemset");
+        must(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    }
+    unsigned long long *data() const
+    {
+        return memory_.data();
+    }
+    unsigned long long read(const Bench &bench) const
+    {
+        unsigned long long value = 0;
+        must(cudaStreamSynchronize(bench.stream), "cudaStreamSynchronize");
+        must(cudaMemcpy(&value, memory_.data(), sizeof value,
+                        cudaMemcpyDeviceToHost),
+             "cudaMemcpy");
+        return value;
+    }
+
+  private:
+    Memory<unsigned long long> memory_;
+};
+
+template <class Number>
+size_t differing(const Bench &bench, const int64_t *a, const Number *b,
+                 size_t n)
+{
+    const Counter counter;
+    FX8_LAUNCH((bench_compare_kernel<Number>), blocks_for(n), dim3(THREADS), 0,
+               bench.stream, a, b, n, counter.data());
+    launched("comparing sums");
+    return counter.read(bench);
+}
+
+} // namespace
+
+void fill_noise(const Bench &bench, void *data, size_t n_vectors, unsigned seed)
+{
+    FX8_LAUNCH(bench_noise_kernel, blocks_for(n_vectors), dim3(THREADS), 0,
+               bench.stream, static_cast<uint4 *>(data), n_vectors, seed);
+    launched("noise");
+}
+
+void widen(const Bench &bench, const int8_t *from, float *to, size_t pitch,
+           size_t n_columns)
+{
+    FX8_LAUNCH(bench_widen_kernel, blocks_for(4 * pitch * n_columns),
+               dim3(THREADS), 0, bench.stream,
+               reinterpret_cast<const char4 *>(from),
+               reinterpret_cast<float4 *>(to), pitch, n_columns);
+    launched("widening");
+}
+
+void unroll_rows(const Bench &bench, const int8_t *from, int8_t *to,
+                 size_t n_inputs, size_t n_channels, size_t n_times)
+{
+    const size_t n_columns = n_times / FX8_CUDA_TIMES_INT8;
+    FX8_LAUNCH(bench_unroll_kernel,
+               blocks_for(n_channels * 2 * n_inputs * n_columns), dim3(THREADS),
+               0, bench.stream, reinterpret_cast<const uint4 *>(from),
+               reinterpret_cast<uint4 *>(to), 2 * n_inputs,
+               fx8_cuda_pitch(n_inputs), n_columns, n_channels);
+    launched("rows");
+}
+
+size_t count_differing(const Bench &bench, const int64_t *a, const int64_t *b,
+                       size_t n)
+{
+    return differing(bench, a, b, n);
+}
+
+size_t count_differing(const Bench &bench, const int64_t *a, const double *b,
+                       size_t n)
+{
+    return differing(bench, a, b, n);
+}
+
+size_t count_differing_products(const Bench &bench, const int64_t *sums,
+                                const int32_t *products, size_t n_inputs,
+                                size_t n_channels)
+{
+    const Counter counter;
+    FX8_LAUNCH(bench_products_kernel,
+               blocks_for(n_inputs * n_inputs * n_channels), dim3(THREADS), 0,
+               bench.stream, sums, products, n_inputs, n_channels,
+               counter.data());
+    launched("comparing products");
+    return counter.read(bench);
+}
+
+double largest_difference(const Bench &bench, const int64_t *sums,
+                          const float2 *products, size_t n_inputs,
+                          size_t n_channels)
+{
+    const Counter counter;
+    FX8_LAUNCH(bench_difference_kernel,
+               blocks_for(n_inputs * n_inputs * n_channels), dim3(THREADS), 0,
+               bench.stream, sums, products, n_inputs, n_channels,
+               counter.data());
+    launched("comparing products");
+    return static_cast<double>(counter.read(bench));
+}
+
+} // namespace bench

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * energy.cu -- see bench.cuh: joules of a correlation, integers beside floats,
+ * as the card's management library counts them.
+ *
+ * The library is opened at run time, with prototypes of our own: a program that
+ * is built without a driver has no header for it.
+ * Source: NVML API reference, "Device Queries"
+ */
+#include <dlfcn.h>
+
+#include <cstring>
+#include <memory>
+
+#include "kernels/clock.h"
+#include "kernels/cuda/layout.h"
+#include "kernels/operations.h"
+#include "validation/gpu/bench.cuh"
+
+namespace bench
+{
+
+namespace
+{
+
+enum { NVML_SUCCESS = 0, NVML_CLOCK_SM = 1, NVML_CLOCK_MEMORY = 2 };
+typedef void *nvml_device;
+
+/** The functions of NVML that are asked; null: this version has not got it. */
+struct Nvml {
+    int (*init)();
+    int (*driver_version)(char *text, unsigned size);
+    int (*by_bus)(const char *bus, nvml_device *device);
+    int (*energy)(nvml_device device, unsigned long long *millijoules);
+    int (*power)(nvml_device device, unsigned *milliwatts);
+    int (*clock)(nvml_device device, int kind, unsigned *megahertz);
+    nvml_device device;
+    std::string trouble; /**< why nothing can be asked; empty: it can */
+};
+
+template <class Function>
+void find(void *library, const char *name, Function *function)
+{
+    *function = reinterpret_cast<Function>(dlsym(library, name));
+}
+
+/** NVML for the card of the bench.  Pretend cards have no other one's. */
+Nvml open_nvml(const Bench &bench)
+{
+    Nvml nvml = {};
+#if defined(FX8_CUDA_ON_CPU)
+    (void)bench;
+    nvml.trouble = "NVML: knows no pretend device";
+#else
+    void *const library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) {
+        nvml.trouble = "NVML: libnvidia-ml.so.1 is not there";
+        return nvml;
+    }
+    find(library, "nvmlInit_v2", &nvml.init);
+    find(library, "nvmlSystemGetDriverVersion", &nvml.driver_version);
+    find(library, "nvmlDeviceGetHandleByPciBusId_v2", &nvml.by_bus);
+    find(library, "nvmlDeviceGetTotalEnergyConsumption", &nvml.energy);
+    find(library, "nvmlDeviceGetPowerUsage", &nvml.power);
+    find(library, "nvmlDeviceGetClockInfo", &nvml.clock);
+    char bus[32] = "";
+    must(cudaDeviceGetPCIBusId(bus, sizeof bus, bench.settings.device),
+         "cudaDeviceGetPCIBusId");
+    if (nvml.init == nullptr || nvml.by_bus == nullptr ||
+        nvml.init() != NVML_SUCCESS ||
+        nvml.by_bus(bus, &nvml.device) != NVML_SUCCESS)
+        nvml.trouble = std::string("NVML: does not know the card at ") + bus;
+#endif
+    return nvml;
+}
+
+/** "1980 MHz" or "unknown". */
+std::string clock_of(const Nvml &nvml, int kind)
+{
+    unsigned megahertz = 0;
+    if (nvml.clock == nullptr ||
+        nvml.clock(nvml.device, kind, &megahertz) != NVML_SUCCESS)
+        return "unknown";
+    return std::to_string(megahertz) + " MHz";
+}
+
+/** Joules so far: counted, or, on cards before Volta, the power times the
+ *  clock's progress; negative: neither. */
+class Meter
+{
+  public:
+    explicit Meter(const Nvml &nvml) : nvml_(nvml)
+    {
+        start();
+    }
+    void start()
+    {
+        joules_ = 0;
+        is_counted_ = count(&first_);
+        at_s_ = fx8_clock_seconds();
+    }
+    /** To be called often: power is taken as constant in between. */
+    void sample()
+    {
+        unsigned milliwatts = 0;
+        const double now = fx8_clock_seconds();
+        if (!is_counted_ &&
+            (nvml_.power == nullptr ||
+             nvml_.power(nvml_.device, &milliwatts) != NVML_SUCCESS))
+            throw Failure("NVML: this card tells neither energy nor power");
+        joules_ += 1e-3 * static_cast<double>(milliwatts) * (now - at_s_);
+        at_s_ = now;
+    }
+    double joules() const
+    {
+        unsigned long long now = 0;
+        if (is_counted_ && count(&now))
+            return 1e-3 * static_cast<double>(now - first_);
+        return joules_;
+    }
+    bool is_counted() const
+    {
+        return is_counted_;
+    }
+
+  private:
+    bool count(unsigned long long *millijoules) const
+    {
+        return nvml_.energy != nullptr &&
+               nvml_.energy(nvml_.device, millijoules) == NVML_SUCCESS;
+    }
+
+    const Nvml &nvml_;
+    bool is_counted_;
+    unsigned long long first_ = 0;
+    double joules_ = 0, at_s_ = 0;
+};
+
+/** The array whose energy is told. */
+constexpr Array MEASURED = {512, 8192, 32};
+constexpr double EACH_S = 3; /* the counter moves every tenth of a second */
+
+double measure_joules(Bench &bench, const Nvml &nvml,
+                      const fx8_cuda_correlator &correlator,
+                      const fx8_cuda_correlation &job)
+{
+    Meter meter(nvml);
+    double joules = 0, products = 0;
+    /* The first time warms card and clocks up. */
+    for (const double seconds : {1.0, EACH_S}) {
+        meter.start();
+        products = 0;
+        const double begin = fx8_clock_seconds();
+        while (fx8_clock_seconds() - begin < seconds) {
+            for (int k = 0; k < 4; ++k)
+                must(correlator.accumulate(&job), correlator.name);
+            must(cudaStreamSynchronize(bench.stream), correlator.name);
+            meter.sample();
+            products += 4 * MEASURED.operations() / 8;
+        }
+        joules = meter.joules();
+    }
+    return joules / products;
+}
+
+void tell(Bench &bench, const Nvml &nvml, const fx8_cuda_correlator &correlator,
+          double joules)
+{
+    const double visibility = joules * static_cast<double>(MEASURED.n_times);
+    bench.report->text("  %-10s %10.3f pJ a product, %10.3f nJ a visibility of "
+                       "%zu spectra; SM %s\n",
+                       correlator.name, joules * 1e12, visibility * 1e9,
+                       MEASURED.n_times, clock_of(nvml, NVML_CLOCK_SM).c_str());
+    bench.report->row(
+        Row("energy")
+            .text("kernel", correlator.name)
+            .number("joules_a_product", joules)
+            .number("joules_a_visibility", visibility)
+            .number("times", static_cast<double>(MEASURED.n_times))
+            .number("inputs", static_cast<double>(MEASURED.n_inputs)));
+}
+
+} // namespace
+
+std::string describe_state(const Bench &bench)
+{
+    const Nvml nvml = open_nvml(bench);
+    if (!nvml.trouble.empty())
+        return nvml.trouble;
+    char driver[96] = "unknown";
+    unsigned milliwatts = 0;
+    if (nvml.driver_version != nullptr &&
+        nvml.driver_version(driver, sizeof driver) != NVML_SUCCESS)
+        std::strcpy(driver, "unknown");
+    if (nvml.power != nullptr)
+        (void)nvml.power(nvml.device, &milliwatts);
+    return std::string("driver ") + driver + ", SM " +
+           clock_of(nvml, NVML_CLOCK_SM) + ", memory " +
+           clock_of(nvml, NVML_CLOCK_MEMORY) + ", " +
+           std::to_string(milliwatts / 1000) + " W at this moment";
+}
+
+void measure_energy(Bench &bench)
+{
+    const Nvml nvml = open_nvml(bench);
+    if (!nvml.trouble.empty()) {
+        bench.report->text("  not measured: %s\n", nvml.trouble.c_str());
+        return;
+    }
+    const size_t vectors =
+        MEASURED.n_channels * fx8_cuda_channel_vectors(MEASURED.n_inputs,
+                                                       MEASURED.n_times,
+                                                       FX8_CUDA_TIMES_INT8);
+    const Memory<int8_t> x8(16 * (vectors + FX8_CUDA_TAIL_ROWS));
+    const Memory<float> x32(16 * (vectors + FX8_CUDA_TAIL_ROWS));
+    const Memory<int64_t> sums(2 * fx8_pair_count(MEASURED.n_inputs) *
+                               MEASURED.n_channels);
+    fill_noise(bench, x8.data(), vectors, 5);
+    widen(bench, x8.data(), x32.data(), fx8_cuda_pitch(MEASURED.n_inputs),
+          MEASURED.n_channels * MEASURED.n_times / FX8_CUDA_TIMES_INT8);
+    must(cudaMemsetAsync(sums.data(), 0,
+                         2 * fx8_pair_count(MEASURED.n_inputs) *
+                             MEASURED.n_channels * sizeof(int64_t),
+                         bench.stream),
+         "cudaMemsetAsync");
+    bench.report->text("%zu inputs, %zu spectra a call, by the card's %s; a "
+                       "product is a complex one\n",
+                       MEASURED.n_inputs, MEASURED.n_times,
+                       Meter(nvml).is_counted() ? "counter of energy"
+                                                : "power, sampled");
+    double int8 = 0, fp32 = 0;
+    for (const char *name : {"dp4a", "mma", "wgmma", "fp32"}) {
+        /* The largest tile of each: the last one. */
+        const fx8_cuda_correlator *chosen = nullptr;
+        size_t n;
+        const fx8_cuda_correlator *all = fx8_cuda_correlators(&n);
+        for (size_t k = 0; k < n; ++k)
+            if (std::strncmp(all[k].name, name, std::strlen(name)) == 0 &&
+                all[k].runs_on(&bench.capability))
+                chosen = &all[k];
+        if (chosen == nullptr || !bench.has_time())
+            continue;
+        fx8_cuda_correlation job = {};
+        job.n_inputs = MEASURED.n_inputs;
+        job.n_channels = MEASURED.n_channels;
+        job.n_times = MEASURED.n_times;
+        job.channel_stride =
+            vectors / MEASURED.n_channels * (chosen->is_int8 ? 1 : 4);
+        job.x = chosen->is_int8 ? static_cast<const void *>(x8.data())
+                                : static_cast<const void *>(x32.data());
+        job.sums = sums.data();
+        job.stream = bench.stream;
+        const double joules = measure_joules(bench, nvml, *chosen, job);
+        tell(bench, nvml, *chosen, joules);
+        if (!chosen->is_int8)
+            fp32 = joules;
+        else if (std::strcmp(name, "dp4a") == 0)
+            int8 = joules;
+    }
+    if (int8 > 0 && fp32 > 0)
+        bench.report->text("  dp4a needs %.2f times less energy than fp32\n",
+                           fp32 / int8);
+}
+
+} // namespace bench

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * engine.cu -- see bench.cuh: the CUDA engine as fx8 uses it, from samples in
+ * memory to sums in memory, beside what its stages allow: channelising and
+ * correlating follow each other on the device, copying goes on beside them.
+ */
+#include <algorithm>
+#include <memory>
+#include <thread>
+
+#include "config/shape.h"
+#include "kernels/clock.h"
+#include "kernels/engine_find.h"
+#include "kernels/operations.h"
+#include "validation/gpu/bench.cuh"
+
+/** What the plug-in exports; here it is linked. */
+extern "C" const struct fx8_engine_plugin fx8_engine_plugin;
+
+namespace bench
+{
+
+namespace
+{
+
+const struct Case {
+    size_t n_inputs, n_channels;
+} cases[] = {{16, 1024}, {64, 512}, {256, 128}, {512, 64}, {1024, 32}};
+
+constexpr size_t TAPS = 8;
+constexpr size_t SPECTRA = 65536; /* of a dump */
+constexpr unsigned MOST_THREADS = 8;
+
+/** The calls of an engine, errors thrown. */
+void must_engine(enum fx8_status status, const fx8_error &error)
+{
+    if (status != FX8_OK)
+        throw Failure(error.message);
+}
+
+/** An engine with samples, masks and room for sums. */
+class Engine
+{
+  public:
+    Engine(const Bench &bench, const Case &shape, unsigned precision)
+        : bank_{true, shape.n_channels, TAPS, shape.n_channels},
+          n_inputs_(shape.n_inputs), precision_(precision),
+          n_spectra_(bench.is_tiny() ? 256 : SPECTRA),
+          operations_(*fx8_engine_plugin.operations)
+    {
+        open(bench.settings.device);
+        block_spectra_ =
+            std::min(n_spectra_, operations_.block_spectra(engine_));
+        row_stride_ = (block_spectra_ + TAPS - 1) * fx8_filterbank_row(&bank_);
+        samples_.resize(n_inputs_ * row_stride_);
+        uint64_t state = 1;
+        for (int8_t &sample : samples_) {
+            state = state * UINT64_C(6364136223846793005) +
+                    UINT64_C(1442695040888963407);
+            sample = static_cast<int8_t>(
+                static_cast<int>((state >> 40) % 64 + (state >> 50) % 64) - 63);
+        }
+        const size_t sums = 2 * bank_.n_channels * fx8_pair_count(n_inputs_);
+        sums_.resize(sums);
+        counts_.resize(fx8_pair_count(n_inputs_));
+        clips_.resize(n_inputs_ * bank_.n_channels);
+    }
+    ~Engine()
+    {
+        operations_.close(&engine_);
+    }
+    Engine(const Engine &) = delete;
+    Engine &operator=(const Engine &) = delete;
+
+    void run_dump()
+    {
+        fx8_error error;
+        for (size_t first = 0; first < n_spectra_; first += block_spectra_) {
+            const size_t n = std::min(block_spectra_, n_spectra_ - first);
+            const size_t words = fx8_bit_words(n);
+            /* Bits beyond the last spectrum are clear. */
+            std::vector<uint64_t> valid(n_inputs_ * words, UINT64_MAX);
+            if (n % 64 != 0)
+                for (size_t i = 0; i < n_inputs_; ++i)
+                    valid[(i + 1) * words - 1] = UINT64_MAX >> (64 - n % 64);
+            fx8_engine_block block = {};
+            block.samples = samples_.data();
+            block.row_stride = row_stride_;
+            block.first_spectrum = static_cast<int64_t>(first);
+            block.n_spectra = n;
+            block.valid = valid.data();
+            must_engine(operations_.push(engine_, &block, &error), error);
+        }
+        fx8_engine_dump dump = {};
+        if (precision_ == FX8_ENGINE_INT8)
+            dump.sums_int8 = sums_.data();
+        else
+            dump.sums_fp32 = reinterpret_cast<double *>(sums_.data());
+        dump.counts = counts_.data();
+        dump.clips = clips_.data();
+        must_engine(operations_.finish_dump(engine_, &dump, &error), error);
+    }
+    fx8_engine_times times() const
+    {
+        fx8_engine_times times = {};
+        operations_.times(engine_, &times);
+        return times;
+    }
+    const char *kernel() const
+    {
+        return operations_.kernel_name(engine_);
+    }
+    /** Of a dump. */
+    double n_samples() const
+    {
+        return static_cast<double>(n_inputs_ * n_spectra_ * bank_.fft_length);
+    }
+    double n_bytes() const
+    {
+        return 2 * n_samples();
+    }
+
+  private:
+    void open(int device)
+    {
+        std::vector<double> weights(TAPS * bank_.fft_length);
+        std::vector<float> coefficients(TAPS * fx8_filterbank_row(&bank_));
+        fx8_filterbank_weights(FX8_FILTER_HAMMING, TAPS, bank_.fft_length, true,
+                               weights.data());
+        fx8_filterbank_coefficients(&bank_, weights.data(), false, false,
+                                    coefficients.data());
+        fx8_engine_plan plan = {};
+        plan.bank = bank_;
+        plan.coefficients = coefficients.data();
+        plan.n_inputs = n_inputs_;
+        plan.spectra_per_dump = static_cast<int64_t>(n_spectra_);
+        plan.precisions = precision_;
+        plan.kernel = "auto";
+        plan.devices = &device;
+        plan.n_devices = 1;
+        plan.host_operations = fx8_operations_level(0);
+        plan.n_threads = std::max(
+            1U, std::min(MOST_THREADS, std::thread::hardware_concurrency()));
+        fx8_error error;
+        must_engine(operations_.open(&plan, &engine_, &error), error);
+        const std::vector<float> gain(bank_.n_channels, 1.0F);
+        for (size_t input = 0; input < n_inputs_; ++input)
+            must_engine(
+                operations_.set_gain(engine_, input, gain.data(), &error),
+                error);
+    }
+
+    fx8_filterbank bank_;
+    size_t n_inputs_;
+    unsigned precision_;
+    size_t n_spectra_;
+    const fx8_engine_operations &operations_;
+    struct fx8_engine *engine_ = nullptr;
+    size_t block_spectra_ = 0, row_stride_ = 0;
+    std::vector<int8_t> samples_;
+    std::vector<int64_t> sums_, counts_, clips_;
+};
+
+/** Seconds of a dump. */
+struct Round {
+    double whole, channelize, correlate;
+};
+
+Round run_round(Engine *engine)
+{
+    const fx8_engine_times before = engine->times();
+    const double begin = fx8_clock_seconds();
+    engine->run_dump();
+    const double whole = fx8_clock_seconds() - begin;
+    const fx8_engine_times after = engine->times();
+    return {whole, after.channelize_s - before.channelize_s,
+            after.correlate_s - before.correlate_s};
+}
+
+void measure_case(Bench &bench, const Case &shape, unsigned precision)
+{
+    Engine engine(bench, shape, precision);
+    (void)run_round(&engine); /* warms up */
+    std::vector<Round> rounds;
+    for (int k = 0; k < (bench.is_quick() ? 1 : 3); ++k)
+        rounds.push_back(run_round(&engine));
+    std::sort(rounds.begin(), rounds.end(),
+              [](const Round &a, const Round &b) { return a.whole < b.whole; });
+    const Round &r = rounds[rounds.size() / 2];
+    const double copy = bench.ceilings.to_device > 0
+                            ? engine.n_bytes() / bench.ceilings.to_device
+                            : 0;
+    const double compute = r.channelize + r.correlate;
+    const double limit = std::max(copy, compute);
+    const char *name = precision == FX8_ENGINE_INT8 ? "int8" : "fp32";
+    const double n = engine.n_samples();
+    bench.report->text(
+        "%6zu x %-5zu %-5s %-10s %9.0f %11.0f %10.0f %10.0f %6.2f  %s\n",
+        shape.n_inputs, shape.n_channels, name, engine.kernel(),
+        n / r.whole * 1e-6, n / r.channelize * 1e-6, n / r.correlate * 1e-6,
+        copy > 0 ? n / copy * 1e-6 : 0, limit / r.whole,
+        copy > compute ? "copying" : "computing");
+    bench.report->row(
+        Row("engine")
+            .number("inputs", static_cast<double>(shape.n_inputs))
+            .number("channels", static_cast<double>(shape.n_channels))
+            .text("precision", name)
+            .text("kernel", engine.kernel())
+            .number("samples", n)
+            .number("whole_s", r.whole)
+            .number("channelize_s", r.channelize)
+            .number("correlate_s", r.correlate)
+            .number("copy_s", copy)
+            .number("of_limit", limit / r.whole));
+}
+
+} // namespace
+
+void measure_engine(Bench &bench)
+{
+    bench.report->text(
+        "Dumps of %zu spectra, %zu taps, complex samples in memory; Msamples/s "
+        "over all inputs.\nLimit: the longer of the two stages' sum and the "
+        "copy at its ceiling.\n"
+        "inputs x chan. prec. kernel         whole  channelise  correlate"
+        "       copy  of limit\n",
+        SPECTRA, TAPS);
+    for (const Case &shape : cases) {
+        if (bench.is_tiny() && shape.n_inputs > 16)
+            continue;
+        if (bench.settings.extent == Extent::QUICK && shape.n_inputs != 64 &&
+            shape.n_inputs != 512)
+            continue;
+        const Case used = {shape.n_inputs,
+                           bench.is_tiny() ? 16 : shape.n_channels};
+        for (const unsigned precision : {FX8_ENGINE_INT8, FX8_ENGINE_FP32})
+            if (bench.has_time())
+                measure_case(bench, used, precision);
+            else
+                bench.report->text("%6zu not measured: out of time\n",
+                                   shape.n_inputs);
+    }
+}
+
+} // namespace bench

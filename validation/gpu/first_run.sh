@@ -1,0 +1,107 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# first_run.sh FOLDER -- everything that a machine with a card and nvcc can tell
+# at once, within nine minutes: kernels against their definitions, error tables,
+# speed.  No package, no network.
+#
+# Every step has a time limit of its own, the next one runs whatever became of
+# it, and what it wrote lies in FOLDER:
+#
+#     summary.txt          a line for every step
+#     kernels-*.txt        TAP of the tests; sanitizer-*.txt of compute-sanitizer
+#     numerics.md, .txt    errors of the functions
+#     card.md, card.jsonl  speed; bench.txt: what it said
+#
+# Environment: BUILD (build), NVCC, SMS (the card's), JOBS.
+# Exit status: 0 all steps well, 1 not all, 2 wrong use, 77 without nvcc.
+
+if [ $# -ne 1 ]; then
+    echo "usage: validation/gpu/first_run.sh FOLDER" >&2
+    exit 2
+fi
+mkdir -p "$1" || exit 1
+folder=$(cd "$1" && pwd) || exit 1
+cd "$(dirname "$0")/../.." || exit 1
+
+build=${BUILD:-build}
+nvcc=${NVCC:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
+jobs=${JOBS:-$(nproc)}
+failed=0
+
+if ! command -v "$nvcc" >/dev/null; then
+    echo "first_run.sh: no nvcc" >&2
+    exit 77
+fi
+# The card's own architecture is enough, and quick to compile for.
+sms=${SMS:-$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader \
+    2>/dev/null | head -n 1 | tr -d '. ')}
+
+first=$(date +%s)
+most=530
+
+# left SECONDS: no more than are left of all.
+left() {
+    rest=$((first + most - $(date +%s)))
+    [ "$rest" -gt 5 ] || rest=5
+    echo $(($1 < rest ? $1 : rest))
+}
+
+# step NAME SECONDS FILE COMMAND...: what it prints goes to FILE.
+step() {
+    name=$1 limit=$(left "$2") file=$3
+    shift 3
+    begin=$(date +%s)
+    timeout -k 5 "$limit" "$@" >"$folder/$file" 2>&1
+    status=$?
+    case $status in
+    0) word=well ;;
+    77) word='skipped, no device' ;;
+    124 | 137) word="stopped after $limit s" ;;
+    *) word="exit status $status" ;;
+    esac
+    case $status in 0 | 77) ;; *) failed=1 ;; esac
+    echo "$name: $word, $(($(date +%s) - begin)) s" |
+        tee -a "$folder/summary.txt"
+}
+
+: >"$folder/summary.txt"
+{
+    date -u '+%Y-%m-%d %H:%M UTC'
+    "$nvcc" --version | tail -n 2
+    nvidia-smi --query-gpu=name,driver_version,memory.total,power.limit \
+        --format=csv 2>&1
+} >"$folder/machine.txt"
+
+step build 240 build.txt make -j"$jobs" BUILD="$build" NVCC="$nvcc" \
+    ${sms:+SMS="$sms"} gpu-programs
+
+for test in fir spectra xengine; do
+    step "kernels, $test" 60 "kernels-$test.txt" "$build/gpu_$test"
+done
+
+# The program writes below the folder that it is run in.
+programs=$(cd "$build" && pwd)
+mkdir -p "$build/first-run/validation/results"
+step numerics 90 numerics.txt sh -c \
+    'cd "$1/first-run" && "$1/numerics-gpu"' sh "$programs"
+cat "$build"/first-run/validation/results/*.md >"$folder/numerics.md" \
+    2>/dev/null
+
+# No measurement begins when nearly all of the time is over.
+limit=$(left 300)
+seconds=$((limit > 60 ? limit - 40 : 20))
+step bench "$limit" bench.txt "$build/bench-gpu" --seconds "$seconds" \
+    --output "$folder/card.md" --json "$folder/card.jsonl"
+
+sanitizer=$(command -v compute-sanitizer ||
+    echo "$(dirname "$(command -v "$nvcc")")/compute-sanitizer")
+if [ -x "$sanitizer" ]; then
+    step 'fir under memcheck' 60 sanitizer-memcheck.txt "$sanitizer" \
+        --tool memcheck --error-exitcode 99 "$build/gpu_fir"
+    step 'xengine under racecheck' 90 sanitizer-racecheck.txt "$sanitizer" \
+        --tool racecheck --error-exitcode 99 "$build/gpu_xengine"
+else
+    echo 'sanitizer: skipped, not installed' | tee -a "$folder/summary.txt"
+fi
+exit $failed
