@@ -20,15 +20,14 @@ template <> struct fx8_canonical_item<fx8_cf32> {
     static constexpr int TIMES = FX8_CUDA_TIMES_FP32;
 };
 
-/** A number for each thread: (channel, vector of times, input), the last the
- *  fastest. */
+/** A job; its grid is [inputs][vectors of times][channels], its block
+ *  [vectors][inputs], of inputs a power of two. */
 template <class Complex> struct fx8_canonical_launch {
     fx8_cuda_part part; /**< of import */
     typename fx8_canonical_item<Complex>::Part *spectra;
     const Complex *in; /**< of import; NULL: zero */
     Complex *out;      /**< of export */
-    size_t n_channels, n_spectra, pitch;
-    unsigned n_vectors, n_inputs;
+    size_t n_channels, n_vectors, n_inputs, n_spectra, pitch;
 };
 
 /** What one thread does. */
@@ -45,18 +44,18 @@ static __device__ __forceinline__ fx8_canonical_place<Complex> find_place(
     const fx8_canonical_launch<Complex> &launch)
 {
     constexpr int TIMES = fx8_canonical_item<Complex>::TIMES;
-    const unsigned number = blockIdx.x * blockDim.x + threadIdx.x;
-    const unsigned column = number / launch.n_inputs;
-    const size_t channel = column / launch.n_vectors;
+    const size_t channel = blockIdx.x;
+    const size_t vector = blockIdx.y * blockDim.y + threadIdx.y;
+    const size_t column = channel * launch.n_vectors + vector;
     fx8_canonical_place<Complex> place;
-    place.input = number % launch.n_inputs;
-    place.time = static_cast<size_t>(column % launch.n_vectors) * TIMES;
+    place.input = blockIdx.z * blockDim.x + threadIdx.x;
+    place.time = vector * TIMES;
     place.parts =
         launch.spectra + (column * launch.pitch + 2 * place.input) * TIMES;
     place.canonical =
         (channel * launch.n_spectra + place.time) * launch.n_inputs +
         place.input;
-    place.exists = channel < launch.n_channels;
+    place.exists = place.input < launch.n_inputs && vector < launch.n_vectors;
     return place;
 }
 
@@ -125,9 +124,8 @@ fx8_canonical_launch<Complex> launch_of(
     fx8_canonical_launch<Complex> launch = {};
     launch.spectra = array;
     launch.n_channels = spectra->n_channels;
-    launch.n_vectors = static_cast<unsigned>(
-        spectra->n_times / fx8_canonical_item<Complex>::TIMES);
-    launch.n_inputs = static_cast<unsigned>(spectra->n_inputs);
+    launch.n_vectors = spectra->n_times / fx8_canonical_item<Complex>::TIMES;
+    launch.n_inputs = spectra->n_inputs;
     launch.n_spectra = n_spectra;
     launch.pitch = fx8_cuda_pitch(spectra->n_inputs);
     return launch;
@@ -138,15 +136,17 @@ cudaError_t run(Kernel<Complex> kernel,
                 const fx8_canonical_launch<Complex> &launch,
                 cudaStream_t stream)
 {
-    const size_t threads =
-        launch.n_channels * launch.n_vectors * launch.n_inputs;
-    if (threads == 0)
-        return cudaSuccess;
-    const unsigned blocks = fx8_spectra_blocks(threads);
-    if (blocks == 0)
+    dim3 block, grid;
+    while (block.x < launch.n_inputs && block.x < FX8_SPECTRA_THREADS)
+        block.x *= 2;
+    block.y = FX8_SPECTRA_THREADS / block.x;
+    if (!fx8_spectra_grid(launch.n_channels,
+                          (launch.n_vectors + block.y - 1) / block.y,
+                          (launch.n_inputs + block.x - 1) / block.x, &grid))
         return cudaErrorInvalidValue;
-    FX8_LAUNCH(kernel, dim3(blocks), dim3(FX8_SPECTRA_THREADS), 0, stream,
-               launch);
+    if (grid.x == 0)
+        return cudaSuccess;
+    FX8_LAUNCH(kernel, grid, block, 0, stream, launch);
     return cudaGetLastError();
 }
 

@@ -30,7 +30,7 @@
 #include "kernels/cuda/launch.h"
 #include "kernels/engine.h"
 
-/** Most numbers of a row, and most spectra of a job. */
+/** Most numbers of a row, and most spectra of a job; inputs: 65535. */
 #define FX8_CUDA_MOST_ITEMS ((size_t)1 << 30)
 
 /**

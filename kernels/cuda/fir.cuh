@@ -18,16 +18,19 @@
 #define FX8_FIR_THREADS 128
 #define FX8_FIR_STEP    8
 
-/** A job as it is cut: a thread's number is that of (input, segment, group of
- *  columns), the last the fastest. */
+/** Blocks of a grid along its second and third axis. */
+#define FX8_FIR_MOST_BLOCKS 65535
+
+/** A job as it is cut.  A grid is [inputs][segments][groups of columns], a
+ *  block [segments][groups]: as many groups as there are, rounded up to a power
+ *  of two, and segments for the rest of its threads. */
 struct fx8_fir_launch {
     fx8_cuda_fir_job job;
-    unsigned n_groups;
-    unsigned n_segments;
     unsigned segment; /**< spectra, a multiple of FX8_FIR_STEP */
     unsigned row;     /**< of the job */
     bool has_words;   /**< samples of a group may be loaded at once */
     bool has_vectors; /**< and its sums stored at once */
+    dim3 grid, block;
 };
 
 /** What one thread does: a segment of one input. */
@@ -46,14 +49,13 @@ static __device__ __forceinline__ bool fx8_fir_find(
     const fx8_fir_launch &launch, fx8_fir_place *place)
 {
     const fx8_cuda_fir_job &job = launch.job;
-    const unsigned number = blockIdx.x * blockDim.x + threadIdx.x;
-    const unsigned column = number % launch.n_groups * COLUMNS;
-    const unsigned rest = number / launch.n_groups;
-    const size_t input = rest / launch.n_segments;
-    if (input >= job.n_inputs)
-        return false;
+    const unsigned column = (blockIdx.x * blockDim.x + threadIdx.x) * COLUMNS;
     const size_t begin =
-        static_cast<size_t>(rest % launch.n_segments) * launch.segment;
+        static_cast<size_t>(blockIdx.y * blockDim.y + threadIdx.y) *
+        launch.segment;
+    const size_t input = blockIdx.z;
+    if (column >= launch.row || begin >= job.n_spectra)
+        return false;
     const int left = static_cast<int>(job.n_spectra - begin);
     place->samples =
         job.samples + input * job.row_stride + begin * launch.row + column;
@@ -154,17 +156,24 @@ static inline fx8_fir_launch fx8_fir_cut(const fx8_cuda_fir_job *job,
 {
     fx8_fir_launch launch = {};
     launch.job = *job;
-    launch.n_groups = static_cast<unsigned>((job->row + columns - 1) / columns);
-    const size_t n_items = job->n_inputs * launch.n_groups;
+    launch.row = static_cast<unsigned>(job->row);
+    const unsigned groups =
+        static_cast<unsigned>((job->row + columns - 1) / columns);
+    const size_t n_items = job->n_inputs * groups;
     const size_t wanted = (FX8_FIR_MANY_THREADS + n_items - 1) / n_items;
     size_t segment = (job->n_spectra + wanted - 1) / wanted;
     if (segment < FX8_FIR_LEAST_TAPS * taps)
         segment = FX8_FIR_LEAST_TAPS * taps;
     launch.segment = static_cast<unsigned>((segment + FX8_FIR_STEP - 1) /
                                            FX8_FIR_STEP * FX8_FIR_STEP);
-    launch.row = static_cast<unsigned>(job->row);
-    launch.n_segments = static_cast<unsigned>(
+    const unsigned segments = static_cast<unsigned>(
         (job->n_spectra + launch.segment - 1) / launch.segment);
+    while (launch.block.x < groups && launch.block.x < FX8_FIR_THREADS)
+        launch.block.x *= 2;
+    launch.block.y = FX8_FIR_THREADS / launch.block.x;
+    launch.grid = dim3((groups + launch.block.x - 1) / launch.block.x,
+                       (segments + launch.block.y - 1) / launch.block.y,
+                       static_cast<unsigned>(job->n_inputs));
     launch.has_words = job->row % columns == 0 &&
                        job->row_stride % columns == 0 &&
                        fx8_fir_is_multiple(job->samples, columns);
@@ -172,17 +181,6 @@ static inline fx8_fir_launch fx8_fir_cut(const fx8_cuda_fir_job *job,
         job->row % columns == 0 && job->folded_stride % columns == 0 &&
         fx8_fir_is_multiple(job->folded, columns * sizeof(float));
     return launch;
-}
-
-/** Blocks of a cut job; 0: its threads cannot be numbered in 32 bits. */
-static inline unsigned fx8_fir_blocks(const fx8_fir_launch &launch)
-{
-    const size_t threads =
-        launch.job.n_inputs * launch.n_segments * launch.n_groups;
-    return threads <= INT32_MAX
-               ? static_cast<unsigned>((threads + FX8_FIR_THREADS - 1) /
-                                       FX8_FIR_THREADS)
-               : 0;
 }
 
 /** Whether there is nothing to do. */
@@ -196,7 +194,8 @@ static inline bool fx8_fir_is_legal(const fx8_cuda_fir_job *job)
 {
     return job->n_taps >= 1 && job->n_taps <= FX8_MAX_TAPS &&
            job->folded_stride >= job->row && job->row <= FX8_CUDA_MOST_ITEMS &&
-           job->n_spectra <= FX8_CUDA_MOST_ITEMS;
+           job->n_spectra <= FX8_CUDA_MOST_ITEMS &&
+           job->n_inputs <= FX8_FIR_MOST_BLOCKS;
 }
 
 #endif

@@ -192,10 +192,7 @@ cudaError_t fx8_cuda_fir_int16(const struct fx8_cuda_fir_job *job,
         ++variant;
     const fx8_fir_launch launch =
         fx8_fir_cut(job, variant->columns, variant->taps);
-    const unsigned blocks = fx8_fir_blocks(launch);
-    if (blocks == 0)
-        return cudaErrorInvalidValue;
-    FX8_LAUNCH(variant->kernel, dim3(blocks), dim3(FX8_FIR_THREADS), 0, stream,
-               launch, coefficients, scale);
+    FX8_LAUNCH(variant->kernel, launch.grid, launch.block, 0, stream, launch,
+               coefficients, scale);
     return cudaGetLastError();
 }

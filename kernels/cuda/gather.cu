@@ -9,19 +9,20 @@
  */
 #include "kernels/cuda/spectra.cuh"
 
-/* Groups of sixteen times in a warp, beside four inputs. */
-#define WARP_GROUPS 8
+/* Groups of sixteen times in a warp and in a block, beside four inputs. */
+#define WARP_GROUPS  8
+#define BLOCK_GROUPS (FX8_SPECTRA_THREADS / FX8_SPECTRA_INPUTS)
 
 #define TIMES FX8_CUDA_TIMES_INT8
 
+/** A job; its grid is [four inputs][64 groups of sixteen times]. */
 struct fx8_gather_launch {
     fx8_cuda_part part;
     fx8_spectra_view out;
     const int8_t *samples;
     size_t row_stride;
-    size_t n_groups;         /* of sixteen times */
-    unsigned n_input_groups; /* of four inputs */
-    bool has_vectors;        /* 32 bytes may be loaded as two vectors */
+    size_t n_groups;  /* of sixteen times */
+    bool has_vectors; /* 32 bytes may be loaded as two vectors */
 };
 
 /** The pairs of sixteen times, those in `bits`; others are zero. */
@@ -63,12 +64,10 @@ static __device__ __forceinline__ float byte_of(unsigned word, int k)
 extern "C" __global__ void __launch_bounds__(FX8_SPECTRA_THREADS)
     fx8_gather_kernel(const fx8_gather_launch launch)
 {
-    const unsigned lane = threadIdx.x % 32;
-    const unsigned warp = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
-    const size_t input =
-        warp % launch.n_input_groups * FX8_SPECTRA_INPUTS + lane / WARP_GROUPS;
-    const size_t group =
-        warp / launch.n_input_groups * WARP_GROUPS + lane % WARP_GROUPS;
+    const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const size_t input = blockIdx.y * FX8_SPECTRA_INPUTS + lane / WARP_GROUPS;
+    const size_t group = static_cast<size_t>(blockIdx.x) * BLOCK_GROUPS +
+                         warp * WARP_GROUPS + lane % WARP_GROUPS;
     if (input >= launch.part.n_inputs || group >= launch.n_groups)
         return;
     const size_t place = launch.part.first_input + input;
@@ -109,20 +108,18 @@ cudaError_t fx8_cuda_gather(const struct fx8_cuda_part *part,
     launch.samples = samples;
     launch.row_stride = row_stride;
     launch.n_groups = fx8_part_groups(part);
-    const size_t n_input_groups =
-        (part->n_inputs + FX8_SPECTRA_INPUTS - 1) / FX8_SPECTRA_INPUTS;
-    launch.n_input_groups = static_cast<unsigned>(n_input_groups);
     launch.has_vectors =
         reinterpret_cast<uintptr_t>(samples) % sizeof(uint4) == 0 &&
         row_stride % sizeof(uint4) == 0;
-    const size_t warps =
-        (launch.n_groups + WARP_GROUPS - 1) / WARP_GROUPS * n_input_groups;
-    if (warps == 0)
-        return cudaSuccess;
-    const unsigned blocks = fx8_spectra_blocks(warps * 32);
-    if (blocks == 0)
+    dim3 blocks;
+    if (!fx8_spectra_grid((launch.n_groups + BLOCK_GROUPS - 1) / BLOCK_GROUPS,
+                          (part->n_inputs + FX8_SPECTRA_INPUTS - 1) /
+                              FX8_SPECTRA_INPUTS,
+                          1, &blocks))
         return cudaErrorInvalidValue;
-    FX8_LAUNCH(fx8_gather_kernel, dim3(blocks), dim3(FX8_SPECTRA_THREADS), 0,
-               stream, launch);
+    if (blocks.x == 0)
+        return cudaSuccess;
+    FX8_LAUNCH(fx8_gather_kernel, blocks, dim3(FX8_SPECTRA_THREADS), 0, stream,
+               launch);
     return cudaGetLastError();
 }

@@ -108,13 +108,14 @@ static inline bool fx8_part_is_legal(const fx8_cuda_part *part,
             part->valid_words * 64 >= part->first_time + part->n_spectra);
 }
 
-/** Blocks for a number of threads; 0: they cannot be numbered in 32 bits. */
-static inline unsigned fx8_spectra_blocks(size_t threads)
+/** A grid; x = 0: there is nothing to do; false: more than a grid holds. */
+static inline bool fx8_spectra_grid(size_t x, size_t y, size_t z, dim3 *grid)
 {
-    return threads <= INT32_MAX
-               ? static_cast<unsigned>((threads + FX8_SPECTRA_THREADS - 1) /
-                                       FX8_SPECTRA_THREADS)
-               : 0;
+    if (x > INT32_MAX || y > 65535 || z > 65535)
+        return false;
+    *grid = dim3(x * y * z != 0 ? static_cast<unsigned>(x) : 0,
+                 static_cast<unsigned>(y), static_cast<unsigned>(z));
+    return true;
 }
 
 #endif

@@ -20,13 +20,10 @@
 /* Times of a thread. */
 #define TIMES FX8_CUDA_TIMES_INT8
 
-/** A job as it is cut: a block's number is that of (sixteen times, four
- *  inputs, 64 channels), the last the fastest. */
+/** A job as it is cut: a grid is [sixteen times][four inputs][64 channels]. */
 struct fx8_turn_launch {
     fx8_cuda_turn_job job;
     fx8_spectra_view out;
-    unsigned n_input_groups;
-    unsigned n_channel_groups;
 };
 
 /** What one thread does. */
@@ -42,14 +39,11 @@ find_place(const fx8_turn_launch &launch)
 {
     const fx8_cuda_part &part = launch.job.part;
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const unsigned rest = blockIdx.x / launch.n_channel_groups;
     fx8_turn_place place;
-    place.channel = blockIdx.x % launch.n_channel_groups * BLOCK_CHANNELS +
-                    warp * WARP_CHANNELS + lane % WARP_CHANNELS;
-    place.input = rest % launch.n_input_groups * FX8_SPECTRA_INPUTS +
-                  lane / WARP_CHANNELS;
-    place.time = part.first_time +
-                 static_cast<size_t>(rest / launch.n_input_groups) * TIMES;
+    place.channel = blockIdx.x * BLOCK_CHANNELS + warp * WARP_CHANNELS +
+                    lane % WARP_CHANNELS;
+    place.input = blockIdx.y * FX8_SPECTRA_INPUTS + lane / WARP_CHANNELS;
+    place.time = part.first_time + blockIdx.z * TIMES;
     place.exists =
         place.input < part.n_inputs && place.channel < launch.out.at.n_channels;
     return place;
@@ -91,13 +85,10 @@ static __device__ __forceinline__ void load_turns(const fx8_turn_launch &launch,
                                                   fx8_block_turns &turns)
 {
     const fx8_cuda_turn_job &job = launch.job;
-    const unsigned rest = blockIdx.x / launch.n_channel_groups;
     if (threadIdx.x < FX8_SPECTRA_INPUTS * TIMES) {
         const unsigned i = threadIdx.x / TIMES, t = threadIdx.x % TIMES;
-        const size_t input =
-            rest % launch.n_input_groups * FX8_SPECTRA_INPUTS + i;
-        const size_t spectrum =
-            static_cast<size_t>(rest / launch.n_input_groups) * TIMES + t;
+        const size_t input = blockIdx.y * FX8_SPECTRA_INPUTS + i;
+        const size_t spectrum = blockIdx.z * TIMES + t;
         if (input < job.part.n_inputs && spectrum < job.part.n_spectra) {
             const fx8_rotation rotation =
                 job.rotation[(job.part.first_input + input) *
@@ -257,19 +248,16 @@ cudaError_t fx8_cuda_turn(const struct fx8_cuda_turn_job *job,
     fx8_turn_launch launch = {};
     launch.job = *job;
     launch.out = fx8_spectra_view_of(spectra);
-    const size_t n_input_groups =
+    const size_t input_groups =
         (part->n_inputs + FX8_SPECTRA_INPUTS - 1) / FX8_SPECTRA_INPUTS;
-    const size_t n_channel_groups =
+    const size_t channel_groups =
         (spectra->n_channels + BLOCK_CHANNELS - 1) / BLOCK_CHANNELS;
-    const size_t n_blocks =
-        fx8_part_groups(part) * n_input_groups * n_channel_groups;
-    if (n_blocks == 0)
-        return cudaSuccess;
-    if (n_blocks > INT32_MAX)
+    dim3 blocks;
+    if (!fx8_spectra_grid(channel_groups, input_groups, fx8_part_groups(part),
+                          &blocks))
         return cudaErrorInvalidValue;
-    launch.n_input_groups = static_cast<unsigned>(n_input_groups);
-    launch.n_channel_groups = static_cast<unsigned>(n_channel_groups);
-    const dim3 blocks(static_cast<unsigned>(n_blocks));
+    if (blocks.x == 0)
+        return cudaSuccess;
     if (job->rotation == nullptr)
         FX8_LAUNCH(fx8_turn_kernel, blocks, dim3(FX8_SPECTRA_THREADS), 0,
                    stream, launch);

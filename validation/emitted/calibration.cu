@@ -67,6 +67,10 @@ OPERATION(dadd, double, x = __dadd_rn(x, a))
 OPERATION(dmul, double, x = __dmul_rn(x, a))
 OPERATION(dfma, double, x = __fma_rn(x, a, b))
 OPERATION(dsetp, double, x = __dadd_rn(x, a); n += x > b)
+OPERATION(drnd, double, x = rint(__dadd_rn(x, a)))
+OPERATION(d2i, double, x = __dadd_rn(x, a); n += (int)__double2ll_rz(x))
+OPERATION(b2f, float, n = n * m + 1;
+          x = __fadd_rn(x, __int2float_rn((int8_t)n)))
 OPERATION(f2d, float, x = __double2float_rn(__dadd_rn((double)x, 1.1)))
 
 UNIT(rcp, "rcp.approx.ftz.f32")
@@ -193,6 +197,39 @@ STEP(zeros)
     for (int j = 0; j < 8; ++j)
         x ^= sums[j] * n;
     return x;
+}
+
+STEP(counters)
+{
+    atomicAdd(reinterpret_cast<unsigned long long *>(data) + x,
+              static_cast<unsigned long long>(n));
+    x = min(x, min(m, b)) + static_cast<int>(__umulhi(x, m));
+    const int64_t wide = static_cast<int64_t>(blockIdx.y) * m;
+    x ^= static_cast<int>(min(wide, static_cast<int64_t>(n)) >> 4);
+    return x;
+}
+
+STEP(words)
+{
+    const auto *bytes = reinterpret_cast<const uint8_t *>(data + x);
+    const unsigned bits = static_cast<unsigned>(data[x + n]);
+    unsigned pairs[8] = {};
+    for (int t = 0; t < 16; ++t)
+        if ((bits >> t & 1) != 0)
+            pairs[t / 2] |= (bytes[2 * t] | bytes[2 * t + 1] << 8)
+                            << 16 * (t % 2);
+    for (unsigned pair : pairs)
+        x ^= static_cast<int>(pair * m);
+    return x;
+}
+
+STEP(places)
+{
+    const uint64_t from = reinterpret_cast<uint64_t>(data);
+    const uint64_t place = blockIdx.y * 16ULL;
+    if (from + place - 99 < from)
+        data[x] = n;
+    return x + 1;
 }
 
 STEP(choices)

@@ -36,7 +36,10 @@ OPERATIONS = (
     ("dmul", 1, 75),
     ("dfma", 1, 75),
     ("dsetp", 2, 75),
+    ("drnd", 2, 75),
+    ("d2i", 2, 75),
     ("f2d", 3, 75),
+    ("b2f", 2, 90),
 )
 # Functions of the multi-function unit; a step has one addition beside it, and
 # sine and cosine a product with 1 / (2 pi).
@@ -51,7 +54,7 @@ PRODUCTS = (
 )
 QUARTER_PRODUCT = ("imma", 4)
 WARPGROUP_PRODUCT = ("igmma", 1)
-DOUBLE = ("DADD", "DMUL", "DFMA", "DSETP", "F2D")
+DOUBLE = ("DADD", "DMUL", "DFMA", "DSETP", "DRND", "D2I", "F2D")
 
 
 class CalibrationError(Exception):
