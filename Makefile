@@ -141,8 +141,9 @@ CUDA_RPATH = -rpath,$(abspath $(dir $(HAVE_NVCC))../lib64)
 
 # What the programs for a card are made of besides: no package is needed.
 BENCH_GPU_SOURCES := $(sort $(wildcard validation/gpu/*.cu))
-GPU_HOST := $(filter-out $(BUILD)/validation/%,$(NUMERICS_OBJECTS))
-GPU_TESTS := $(addprefix $(BUILD)/gpu_,fir spectra xengine)
+GPU_HOST := $(filter $(addprefix $(BUILD)/,config/% kernels/cpu/% kernels/clock.o \
+	kernels/filterbank.o),$(NUMERICS_OBJECTS))
+GPU_TESTS := $(addprefix $(BUILD)/gpu_,engine fir spectra xengine)
 GPU_PROGRAMS := $(GPU_TESTS) $(BUILD)/numerics-gpu $(BUILD)/bench-gpu
 
 # wgmma is no part of sm_90 proper, and of nothing after it.
@@ -256,6 +257,8 @@ $(BUILD)/bench-gpu: $(addprefix $(BUILD)/,$(BENCH_GPU_SOURCES:=.o) \
 $(BUILD)/test_cuda_bench: $(addprefix $(BUILD)/,\
 	$(patsubst %.cu,%.cpu.o,$(filter-out %/main.cu,$(BENCH_GPU_SOURCES)) $(PLUGIN_SOURCES))) \
 	$(GPU_HOST)
+
+$(BUILD)/test_cuda_engine: $(PLUGIN_SOURCES:%.cu=$(BUILD)/%.cpu.o) $(GPU_HOST)
 
 # Tests of the harness that run on a card too.
 $(BUILD)/gpu_%: $(BUILD)/validation/cuda/test_cuda_%.cu.o $(PLUGIN_SOURCES:%=$(BUILD)/%.o) $(GPU_HOST)

@@ -9,6 +9,8 @@
 #include <string>
 
 #include "kernels/cuda/correlate.h"
+#include "kernels/cuda/layout.h"
+#include "kernels/operations.h"
 #include "validation/cuda/device_array.h"
 #include "validation/gpu/bench.cuh"
 
@@ -98,6 +100,94 @@ CASE(a_call_that_fails_is_told)
         n_told += outcome.n_failed;
     }
     CHECK(n_told >= 8);
+}
+
+/* --- what peers are compared with ------------------------------------------
+ */
+
+/** Noise, its sums by a correlator, and its products in the shapes of the
+ *  peers. */
+struct Products {
+    static constexpr size_t N = 5, TIMES = 128, CHANNELS = 2;
+    bench::Bench bench = {};
+    DeviceArray<int8_t> x, rows;
+    DeviceArray<int64_t> sums;
+    std::vector<int32_t> real;   /* [channel][row][row] */
+    std::vector<float2> complex; /* [channel][i][j] */
+
+    Products()
+        : x(CHANNELS * TIMES * fx8_cuda_pitch(N) + 16 * FX8_CUDA_TAIL_ROWS),
+          rows(CHANNELS * TIMES * 2 * N),
+          sums(std::vector<int64_t>(2 * CHANNELS * fx8_pair_count(N))),
+          real(CHANNELS * 4 * N * N), complex(CHANNELS * N * N)
+    {
+        const size_t vectors = CHANNELS * TIMES / 16 * fx8_cuda_pitch(N);
+        bench::fill_noise(bench, x.data(), vectors, 1);
+        bench::unroll_rows(bench, x.data(), rows.data(), N, CHANNELS, TIMES);
+        size_t n;
+        const fx8_cuda_correlation job = {
+            N,           CHANNELS, TIMES, x.data(), vectors / CHANNELS,
+            sums.data(), nullptr};
+        const fx8_cuda_correlator *all = fx8_cuda_correlators(&n);
+        for (size_t k = 0, n_done = 0; k < n && n_done == 0; ++k)
+            if (all[k].is_int8) {
+                MUST(all[k].accumulate(&job));
+                ++n_done;
+            }
+        multiply(rows.read());
+    }
+    void multiply(const std::vector<int8_t> &all)
+    {
+        for (size_t k = 0; k < real.size(); ++k) {
+            const size_t channel = k / (4 * N * N), row = k / (2 * N) % (2 * N);
+            const int8_t *a = &all[(channel * 2 * N + row) * TIMES];
+            const int8_t *b = &all[(channel * 2 * N + k % (2 * N)) * TIMES];
+            for (size_t t = 0; t < TIMES; ++t)
+                real[k] += a[t] * b[t];
+        }
+        for (size_t k = 0; k < complex.size(); ++k) {
+            const size_t i = k / N % N, j = k % N;
+            const int32_t *c = &real[k / (N * N) * 4 * N * N];
+            complex[k] = {static_cast<float>(c[4 * i * N + 2 * j] +
+                                             c[(4 * i + 2) * N + 2 * j + 1]),
+                          static_cast<float>(c[4 * i * N + 2 * j + 1] -
+                                             c[(4 * i + 2) * N + 2 * j])};
+        }
+    }
+    size_t count()
+    {
+        DeviceArray<int32_t> products(real);
+        return bench::count_differing_products(bench, sums.data(),
+                                               products.data(), N, CHANNELS);
+    }
+    double difference()
+    {
+        DeviceArray<float2> products(complex);
+        return bench::largest_difference(bench, sums.data(), products.data(), N,
+                                         CHANNELS);
+    }
+};
+
+CASE(products_of_rows_are_compared)
+{
+    Products products;
+    CHECK(products.count() == 0);
+    products.real.back() += 1; /* the last input's power */
+    CHECK(products.count() == 1);
+    products.real.front() -= 1;
+    CHECK(products.count() == 2);
+}
+
+CASE(complex_products_are_compared)
+{
+    Products products;
+    CHECK(products.difference() == 0);
+    products.complex[Products::N * Products::N - 1].y += 3;
+    CHECK(products.difference() == 3);
+    products.complex[Products::N].x += 7; /* above the diagonal: not there */
+    CHECK(products.difference() == 3);
+    products.complex.back().x -= 5;
+    CHECK(products.difference() == 5);
 }
 
 CASE(rows_are_json)

@@ -21,7 +21,7 @@ NVCC = (os.environ.get("NVCC") or shutil.which("nvcc")
         or "/usr/local/cuda/bin/nvcc")
 # Exit status of a program that found no card.
 NO_DEVICE = 77
-TESTS = ("gpu_fir", "gpu_spectra", "gpu_xengine")
+TESTS = ("gpu_engine", "gpu_fir", "gpu_spectra", "gpu_xengine")
 # What compute-sanitizer looks for; a race is one in shared memory.
 TOOLS = ("memcheck", "racecheck", "synccheck")
 

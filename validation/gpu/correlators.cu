@@ -41,11 +41,12 @@ constexpr size_t CHECKED_CHANNELS = 2;
 
 /* Blocks of the largest tile, so that what is left over at the end of a launch
  * is little: so many for each multiprocessor. */
-constexpr size_t WAVES = 8;
+constexpr size_t WAVES = 16;
 constexpr size_t LARGEST_TILE = 128;
 
-/* Useful operations of a call beyond which it need not grow. */
-constexpr double ENOUGH_OPERATIONS = 4e12;
+/* Beyond what the card's floating-point units do in this time a call need not
+ * grow. */
+constexpr double LONG_S = 0.05;
 
 size_t vectors_of(const Array &a)
 {
@@ -69,9 +70,10 @@ size_t choose_channels(const Bench &bench, const Array &a, size_t item_bytes)
                            fx8_pair_count(side);
     const Array one = {a.n_inputs, a.n_times, 1};
     size_t n = std::max(bench.streamed_bytes() / x_bytes, filling);
-    n = std::min(n, static_cast<size_t>(ENOUGH_OPERATIONS / one.operations()));
+    n = std::min(n, static_cast<size_t>(LONG_S * bench.ceilings.ffma /
+                                        one.operations()));
     n = std::max(n, CHECKED_CHANNELS);
-    const size_t most = bench.free_bytes() / 2 / (SETS * x_bytes + sum_bytes);
+    const size_t most = bench.free_bytes() / 3 / (SETS * x_bytes + sum_bytes);
     return bench.is_tiny() ? CHECKED_CHANNELS : std::min(n, most);
 }
 

@@ -140,6 +140,70 @@ class Meter
 constexpr Array MEASURED = {512, 8192, 32};
 constexpr double EACH_S = 3; /* the counter moves every tenth of a second */
 
+/** Spectra of the array in both precisions, and room for sums. */
+class Spectra
+{
+  public:
+    explicit Spectra(const Bench &bench)
+        : x8_(16 * (vectors() + FX8_CUDA_TAIL_ROWS)),
+          x32_(16 * (vectors() + FX8_CUDA_TAIL_ROWS)), sums_(n_sums())
+    {
+        fill_noise(bench, x8_.data(), vectors(), 5);
+        widen(bench, x8_.data(), x32_.data(), fx8_cuda_pitch(MEASURED.n_inputs),
+              MEASURED.n_channels * MEASURED.n_times / FX8_CUDA_TIMES_INT8);
+    }
+    /** A job that begins with sums of zero. */
+    fx8_cuda_correlation job(const Bench &bench,
+                             const fx8_cuda_correlator &correlator) const
+    {
+        const bool is_int8 = correlator.is_int8;
+        must(cudaMemsetAsync(sums_.data(), 0, n_sums() * sizeof(int64_t),
+                             bench.stream),
+             "cudaMemsetAsync");
+        fx8_cuda_correlation job = {};
+        job.n_inputs = MEASURED.n_inputs;
+        job.n_channels = MEASURED.n_channels;
+        job.n_times = MEASURED.n_times;
+        job.channel_stride =
+            vectors() / MEASURED.n_channels * (is_int8 ? 1 : 4);
+        job.x = is_int8 ? static_cast<const void *>(x8_.data())
+                        : static_cast<const void *>(x32_.data());
+        job.sums = sums_.data();
+        job.stream = bench.stream;
+        return job;
+    }
+
+  private:
+    static size_t vectors()
+    {
+        return MEASURED.n_channels *
+               fx8_cuda_channel_vectors(MEASURED.n_inputs, MEASURED.n_times,
+                                        FX8_CUDA_TIMES_INT8);
+    }
+    static size_t n_sums()
+    {
+        return 2 * fx8_pair_count(MEASURED.n_inputs) * MEASURED.n_channels;
+    }
+
+    Memory<int8_t> x8_;
+    Memory<float> x32_;
+    Memory<int64_t> sums_;
+};
+
+/** The correlator of a kind with the largest tile; null: none runs here. */
+const fx8_cuda_correlator *largest_of(const Bench &bench, const char *kind)
+{
+    const fx8_cuda_correlator *largest = nullptr;
+    size_t n;
+    const fx8_cuda_correlator *all = fx8_cuda_correlators(&n);
+    for (size_t k = 0; k < n; ++k)
+        if (std::strncmp(all[k].name, kind, std::strlen(kind)) == 0 &&
+            all[k].runs_on(&bench.capability) &&
+            (largest == nullptr || all[k].tile_inputs > largest->tile_inputs))
+            largest = &all[k];
+    return largest;
+}
+
 double measure_joules(Bench &bench, const Nvml &nvml,
                       const fx8_cuda_correlator &correlator,
                       const fx8_cuda_correlation &job)
@@ -207,54 +271,23 @@ void measure_energy(Bench &bench)
         bench.report->text("  not measured: %s\n", nvml.trouble.c_str());
         return;
     }
-    const size_t vectors =
-        MEASURED.n_channels * fx8_cuda_channel_vectors(MEASURED.n_inputs,
-                                                       MEASURED.n_times,
-                                                       FX8_CUDA_TIMES_INT8);
-    const Memory<int8_t> x8(16 * (vectors + FX8_CUDA_TAIL_ROWS));
-    const Memory<float> x32(16 * (vectors + FX8_CUDA_TAIL_ROWS));
-    const Memory<int64_t> sums(2 * fx8_pair_count(MEASURED.n_inputs) *
-                               MEASURED.n_channels);
-    fill_noise(bench, x8.data(), vectors, 5);
-    widen(bench, x8.data(), x32.data(), fx8_cuda_pitch(MEASURED.n_inputs),
-          MEASURED.n_channels * MEASURED.n_times / FX8_CUDA_TIMES_INT8);
-    must(cudaMemsetAsync(sums.data(), 0,
-                         2 * fx8_pair_count(MEASURED.n_inputs) *
-                             MEASURED.n_channels * sizeof(int64_t),
-                         bench.stream),
-         "cudaMemsetAsync");
+    const Spectra spectra(bench);
     bench.report->text("%zu inputs, %zu spectra a call, by the card's %s; a "
                        "product is a complex one\n",
                        MEASURED.n_inputs, MEASURED.n_times,
                        Meter(nvml).is_counted() ? "counter of energy"
                                                 : "power, sampled");
     double int8 = 0, fp32 = 0;
-    for (const char *name : {"dp4a", "mma", "wgmma", "fp32"}) {
-        /* The largest tile of each: the last one. */
-        const fx8_cuda_correlator *chosen = nullptr;
-        size_t n;
-        const fx8_cuda_correlator *all = fx8_cuda_correlators(&n);
-        for (size_t k = 0; k < n; ++k)
-            if (std::strncmp(all[k].name, name, std::strlen(name)) == 0 &&
-                all[k].runs_on(&bench.capability))
-                chosen = &all[k];
+    for (const char *kind : {"dp4a", "mma", "wgmma", "fp32"}) {
+        const fx8_cuda_correlator *const chosen = largest_of(bench, kind);
         if (chosen == nullptr || !bench.has_time())
             continue;
-        fx8_cuda_correlation job = {};
-        job.n_inputs = MEASURED.n_inputs;
-        job.n_channels = MEASURED.n_channels;
-        job.n_times = MEASURED.n_times;
-        job.channel_stride =
-            vectors / MEASURED.n_channels * (chosen->is_int8 ? 1 : 4);
-        job.x = chosen->is_int8 ? static_cast<const void *>(x8.data())
-                                : static_cast<const void *>(x32.data());
-        job.sums = sums.data();
-        job.stream = bench.stream;
-        const double joules = measure_joules(bench, nvml, *chosen, job);
+        const double joules =
+            measure_joules(bench, nvml, *chosen, spectra.job(bench, *chosen));
         tell(bench, nvml, *chosen, joules);
         if (!chosen->is_int8)
             fp32 = joules;
-        else if (std::strcmp(name, "dp4a") == 0)
+        else if (std::strcmp(kind, "dp4a") == 0)
             int8 = joules;
     }
     if (int8 > 0 && fp32 > 0)

@@ -8,10 +8,11 @@
 # Every step has a time limit of its own, the next one runs whatever became of
 # it, and what it wrote lies in FOLDER:
 #
-#     summary.txt          a line for every step
-#     kernels-*.txt        TAP of the tests; sanitizer-*.txt of compute-sanitizer
-#     numerics.md, .txt    errors of the functions
-#     card.md, card.jsonl  speed; bench.txt: what it said
+#     summary.txt          the machine, and a line for every step
+#     kernels.txt          TAP of the tests; sanitizer.txt: compute-sanitizer's
+#     numerics.md          errors of the functions
+#     card.md, card.jsonl  speed; card.md.part where it was stopped
+#     log.txt              what compiler and programs said besides
 #
 # Environment: BUILD (build), NVCC, SMS (the card's), JOBS.
 # Exit status: 0 all steps well, 1 not all, 2 wrong use, 77 without nvcc.
@@ -52,7 +53,7 @@ step() {
     name=$1 limit=$(left "$2") file=$3
     shift 3
     begin=$(date +%s)
-    timeout -k 5 "$limit" "$@" >"$folder/$file" 2>&1
+    timeout -k 5 "$limit" "$@" >>"$folder/$file" 2>&1
     status=$?
     case $status in
     0) word=well ;;
@@ -65,41 +66,44 @@ step() {
         tee -a "$folder/summary.txt"
 }
 
-: >"$folder/summary.txt"
+for file in summary.txt kernels.txt log.txt; do
+    : >"$folder/$file"
+done
 {
     date -u '+%Y-%m-%d %H:%M UTC'
     "$nvcc" --version | tail -n 2
     nvidia-smi --query-gpu=name,driver_version,memory.total,power.limit \
         --format=csv 2>&1
-} >"$folder/machine.txt"
+} >"$folder/summary.txt"
 
-step build 240 build.txt make -j"$jobs" BUILD="$build" NVCC="$nvcc" \
+step build 240 log.txt make -j"$jobs" BUILD="$build" NVCC="$nvcc" \
     ${sms:+SMS="$sms"} gpu-programs
 
-for test in fir spectra xengine; do
-    step "kernels, $test" 60 "kernels-$test.txt" "$build/gpu_$test"
+for test in fir spectra xengine engine; do
+    step "kernels, $test" 60 kernels.txt "$build/gpu_$test"
 done
 
 # The program writes below the folder that it is run in.
 programs=$(cd "$build" && pwd)
 mkdir -p "$build/first-run/validation/results"
-step numerics 90 numerics.txt sh -c \
+step numerics 90 log.txt sh -c \
     'cd "$1/first-run" && "$1/numerics-gpu"' sh "$programs"
-cat "$build"/first-run/validation/results/*.md >"$folder/numerics.md" \
-    2>/dev/null
+for table in "$build"/first-run/validation/results/*.md; do
+    [ -f "$table" ] && cp "$table" "$folder/numerics.md"
+done
 
 # No measurement begins when nearly all of the time is over.
 limit=$(left 300)
 seconds=$((limit > 60 ? limit - 40 : 20))
-step bench "$limit" bench.txt "$build/bench-gpu" --seconds "$seconds" \
+step bench "$limit" log.txt "$build/bench-gpu" --seconds "$seconds" \
     --output "$folder/card.md" --json "$folder/card.jsonl"
 
 sanitizer=$(command -v compute-sanitizer ||
     echo "$(dirname "$(command -v "$nvcc")")/compute-sanitizer")
 if [ -x "$sanitizer" ]; then
-    step 'fir under memcheck' 60 sanitizer-memcheck.txt "$sanitizer" \
+    step 'fir under memcheck' 60 sanitizer.txt "$sanitizer" \
         --tool memcheck --error-exitcode 99 "$build/gpu_fir"
-    step 'xengine under racecheck' 90 sanitizer-racecheck.txt "$sanitizer" \
+    step 'xengine under racecheck' 90 sanitizer.txt "$sanitizer" \
         --tool racecheck --error-exitcode 99 "$build/gpu_xengine"
 else
     echo 'sanitizer: skipped, not installed' | tee -a "$folder/summary.txt"
