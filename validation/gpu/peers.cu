@@ -74,16 +74,15 @@ template <class Function> Function find(void *library, const char *name)
 #define FIND(library, function)                                                \
     find<decltype(&::function)>(library, NAME_OF(function))
 
-/** The version that the headers are of, or the one that is linked to as the
- *  newest. */
+/** The version that the headers are of; it stays open. */
 void *open_library(const char *name)
 {
-    const std::string plain = std::string(name) + ".so";
-    const std::string version = plain + "." + std::to_string(CUBLAS_VER_MAJOR);
-    void *library = dlopen(version.c_str(), RTLD_NOW | RTLD_LOCAL);
+    const std::string file =
+        std::string(name) + ".so." + std::to_string(CUBLAS_VER_MAJOR);
+    void *const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr)
-        throw Failure(version + " is not there");
-    return library; /* stays open */
+        throw Failure(file + " is not there");
+    return library;
 }
 
 void check(cublasStatus_t status, const char *what)
