@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <functional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -115,6 +116,7 @@ struct Bench {
     fx8_cuda_capability capability;
     cudaStream_t stream;
     Ceilings ceilings;
+    std::set<std::string> told; /**< remarks that need no second telling */
     size_t n_wrong;             /**< kernels whose sums differed */
     double begin_s, deadline_s; /**< of fx8_clock_seconds() */
 

@@ -234,7 +234,8 @@ void tell_figure(Bench &bench, const Array &array, const Figure &figure,
     if (!figure.note.empty())
         row.text("note", figure.note);
     bench.report->row(row);
-    if (!figure.note.empty() && figure.note != "not on this device")
+    if (!figure.note.empty() && figure.note != "not on this device" &&
+        bench.told.insert(figure.name + figure.note).second)
         bench.report->text("  # %zu inputs, %s: %s\n", array.n_inputs,
                            figure.name.c_str(), figure.note.c_str());
 }
