@@ -18,6 +18,16 @@ struct fx8_look {
     double inflation; /* of the variance of a mean over cells */
 };
 
+/* Where baseband zero of real samples ends up; see struct
+ * fx8_quicklook_plan. */
+static size_t real_channel(const struct fx8_plan *plan)
+{
+    const size_t n = plan->n_channels / plan->channel_average;
+    if (plan->is_complex)
+        return n;
+    return plan->lower_sideband ? n - 1 : 0;
+}
+
 static struct fx8_quicklook_plan shape_of(const struct fx8_plan *plan)
 {
     static const enum fx8_functions_mode modes[] = {
@@ -29,6 +39,8 @@ static struct fx8_quicklook_plan shape_of(const struct fx8_plan *plan)
         .n_inputs = fx8_plan_inputs(plan),
         .n_baselines = fx8_baseline_count(plan->n_antennas),
         .n_channels = plan->n_channels / plan->channel_average,
+        .real_channel = real_channel(plan),
+        .channel_average = plan->channel_average,
         .mode = modes[plan->math],
         .n_threads = plan->n_threads,
         .pin_threads = plan->pin_threads,
@@ -124,9 +136,10 @@ enum fx8_status fx8_look_open(const struct fx8_plan *plan,
 }
 
 struct fx8_quicklook_dump fx8_look_process(
-    struct fx8_look *look, const struct fx8_visibilities *visibilities)
+    struct fx8_look *look, const struct fx8_visibilities *visibilities,
+    const float *gain)
 {
-    fx8_quicklook_process(look->quicklook, visibilities, &look->dump);
+    fx8_quicklook_process(look->quicklook, visibilities, gain, &look->dump);
     return look->dump;
 }
 

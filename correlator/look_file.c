@@ -57,6 +57,7 @@ static void count_states(const struct fx8_quicklook_average *averages, size_t n,
         const struct fx8_quicklook_average *a = &averages[i];
         report->n_empty += a->state == FX8_QUICKLOOK_NONE;
         report->n_limits += a->state == FX8_QUICKLOOK_LIMIT;
+        report->n_without += a->state == FX8_QUICKLOOK_NO_INTERVAL;
         if (a->state != FX8_QUICKLOOK_INTERVAL)
             continue;
         report->n_intervals++;
@@ -78,14 +79,14 @@ static enum fx8_status put_averages(struct fx8_quicklook_file *file,
          {b, p},
          c->state,
          "0: nothing to average, 1: interval, 2: upper limit, 3: an input with "
-         "itself"},
+         "itself, 4: no honest interval"},
         {"fisher",
          "coherence",
          real,
          2,
          {b, p},
          c->coherence,
-         "averaged |rho|; NaN without an interval"},
+         "averaged |rho|; NaN for a limit or nothing"},
         {"fisher",
          "lower",
          real,
@@ -135,8 +136,12 @@ static enum fx8_status put_counts(struct fx8_quicklook_file *file,
         {"above_one", &n->above_one, "|rho| > 1 of a cross product: kept"},
         {"beyond_half", &n->beyond_half, "too large for a half: infinity"},
         {"fisher_few", &n->fisher_few, "fewer than 16 products: not averaged"},
+        {"fisher_real", &n->fisher_real,
+         "baseband zero of real samples: not averaged"},
+        {"fisher_loud", &n->fisher_loud,
+         "an input above 32 steps rms: not averaged"},
         {"fisher_clamped", &n->fisher_clamped,
-         "|rho| > 1 - 1e-6: averaged as that"},
+         "|rho| > 1 - 1e-6: averaged as that, without an interval"},
         {"spectra", &n->n_spectra, "channels of spectra looked at"},
         {"spectra_no_data", &n->spectra_no_data, "no valid spectrum: NaN dB"},
         {"spectra_infinite", &n->spectra_infinite, "NaN or infinite: NaN dB"},

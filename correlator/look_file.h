@@ -21,6 +21,7 @@ struct fx8_look_report {
     struct fx8_quicklook_counts counts;
     struct fx8_quicklook_differences differences;
     int64_t n_intervals, n_limits, n_empty; /**< averages by state */
+    int64_t n_without;                      /**< averages without an interval */
     double highest; /**< largest averaged |rho|; 0 without one */
 };
 

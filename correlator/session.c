@@ -80,7 +80,8 @@ static void look_at_results(struct fx8_session *s, struct fx8_dump *dump)
     const bool is_int8 = (s->plan.precision & FX8_PRECISION_INT8) != 0;
     const struct fx8_visibilities results =
         target_of(is_int8 ? &s->int8 : &s->fp32);
-    dump->quicklook = fx8_look_process(s->look, &results);
+    dump->quicklook =
+        fx8_look_process(s->look, &results, is_int8 ? fx8_gains(s) : NULL);
     s->statistics.quicklook_s += fx8_clock_seconds() - start;
 }
 

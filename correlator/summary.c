@@ -146,7 +146,9 @@ static void print_look_counts(const struct fx8_quicklook_counts *n,
         {n->above_one, "with a coherence above 1: kept"},
         {n->beyond_half, "beyond half precision: infinity"},
         {n->fisher_few, "worth fewer than 16 products: not averaged"},
-        {n->fisher_clamped, "above 1 - 1e-6: averaged as that"},
+        {n->fisher_real, "at baseband zero of real samples: not averaged"},
+        {n->fisher_loud, "of an input above 32 steps rms: not averaged"},
+        {n->fisher_clamped, "above 1 - 1e-6: averaged as that, no interval"},
     };
     const struct kind spectra[] = {
         {n->spectra_no_data, "without a valid spectrum: NaN dB"},
@@ -176,8 +178,8 @@ static void print_differences(const struct fx8_quicklook_differences *d,
     if (d->n_dumps == 0)
         return;
     fprintf(stream,
-            "           fast beside ieee, largest difference in %lld dumps:\n",
-            (long long)d->n_dumps);
+            "           fast beside ieee, largest difference in %lld dump%s:\n",
+            (long long)d->n_dumps, d->n_dumps == 1 ? "" : "s");
     print_difference("coherence", &d->coherence, " of it", stream);
     print_difference("amplitude", &d->amplitude, " of it", stream);
     print_difference("phase", &d->phase, " rad", stream);
@@ -191,11 +193,15 @@ static void print_look(const struct fx8_run_request *request,
     const struct fx8_look_report *look = &report->look;
     if (request->path_quicklook == NULL)
         return;
-    fprintf(stream,
-            "quick-look %lld products of baselines coherent (highest %.4f), "
-            "%lld upper limits",
-            (long long)look->n_intervals, look->highest,
+    fprintf(stream, "quick-look %lld products of baselines coherent",
+            (long long)look->n_intervals);
+    if (look->n_intervals > 0)
+        fprintf(stream, " (highest %.4f)", look->highest);
+    fprintf(stream, ", %lld upper limits (below 5 sigma in a cell)",
             (long long)look->n_limits);
+    if (look->n_without > 0)
+        fprintf(stream, ", %lld near 1 without an interval",
+                (long long)look->n_without);
     if (look->n_empty > 0)
         fprintf(stream, ", %lld without data", (long long)look->n_empty);
     fprintf(stream, "\n");

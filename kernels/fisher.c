@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <math.h>
+#include <stdbool.h>
 
 #include "kernels/fisher.h"
 #include "kernels/numeric/coherence.h"
@@ -47,11 +48,13 @@ static void take_roots(const struct fx8_functions *functions,
 void fx8_fisher_cells(const struct fx8_functions *functions,
                       enum fx8_functions_mode mode, size_t n,
                       const float *power, const float *n_products,
+                      const float *share_1, const float *share_2,
                       float *unbiased, float *z)
 {
     limit_above(n, 1.0f, power, unbiased);
     for (size_t k = 0; k < n; k++)
-        unbiased[k] = fx8_coherence_unbiased(unbiased[k], n_products[k]);
+        unbiased[k] = fx8_coherence_unbiased(unbiased[k], n_products[k],
+                                             share_1[k], share_2[k]);
     limit_above(n, FX8_FISHER_MOST_POWER, unbiased, z);
     limit_below(n, FX8_LEAST_POWER, z);
     take_roots(functions, mode, n, z);
@@ -67,10 +70,36 @@ static double tanh_of(const struct fx8_functions *functions, double z)
     return (double)y;
 }
 
-/* What stays in the mean of z: (3 rho^2 - 1) / (4 M rho). */
-static double bias_of_z(double rho, double products_per_cell)
+/* g of fisher.h for |rho|^2 = p and the mean of f_1 + f_2 and f_1 f_2. */
+static double spread_of(double p, double sum, double shares)
 {
-    return (3.0 * rho * rho - 1.0) / (4.0 * products_per_cell * rho);
+    return (1.0 + p - 1.5 * p * sum + p * p * shares) / ((1.0 - p) * (1.0 - p));
+}
+
+/* The mean of g over the weights. */
+static double weighted_spread(const struct fx8_fisher_sums *sums, double p)
+{
+    return spread_of(p, sums->weighted_sum / sums->weight,
+                     sums->weighted_shares / sums->weight);
+}
+
+/* What stays in the mean of z: (3 rho^2 - 1) g / (4 M rho); its weight M
+ * leaves the plain mean of g. */
+static double bias_of_z(const struct fx8_fisher_sums *sums, double rho)
+{
+    const double n = (double)sums->n_cells;
+    const double g = spread_of(rho * rho, sums->sum / n, sums->shares / n);
+    return (3.0 * rho * rho - 1.0) * g * n / (4.0 * sums->weight * rho);
+}
+
+/* Whether the expansions behind an interval hold at |rho|; see fisher.h. */
+static bool has_interval(const struct fx8_fisher_sums *sums, double rho)
+{
+    const double per_cell = sums->weight / (double)sums->n_cells;
+    return sums->n_clamped == 0 &&
+           per_cell / weighted_spread(sums, rho * rho) >=
+               (double)FX8_FISHER_LEAST_PRODUCTS &&
+           sums->weighted_steps / sums->weight <= 1.0 - rho;
 }
 
 /* By how much the mean power lies above its lower 2.5 % where |rho|^2 is p. */
@@ -79,7 +108,8 @@ static double reach_below(const struct fx8_fisher_sums *sums, double inflation,
 {
     const double noise = (double)sums->n_cells / sums->weight;
     return SIGMAS * (1.0 - p) *
-           sqrt(inflation / sums->weight * (2.0 * p + noise));
+           sqrt(inflation / sums->weight *
+                (2.0 * p * weighted_spread(sums, p) + noise));
 }
 
 /* The |rho| at whose lower 2.5 % the mean power lies.  What is sought is where
@@ -123,8 +153,13 @@ void fx8_fisher_average(const struct fx8_fisher_sums *sums,
         average->upper = upper_limit(sums, inflation);
         return;
     }
-    const double centre = z - bias_of_z(rho, per_cell);
-    const double half = SIGMAS * sqrt(inflation / (2.0 * sums->weight));
+    average->coherence = rho;
+    average->state = FX8_QUICKLOOK_NO_INTERVAL;
+    if (!has_interval(sums, rho))
+        return;
+    const double centre = z - bias_of_z(sums, rho);
+    const double half = SIGMAS * sqrt(weighted_spread(sums, rho * rho) *
+                                      inflation / (2.0 * sums->weight));
     average->state = FX8_QUICKLOOK_INTERVAL;
     average->coherence = tanh_of(functions, centre);
     average->lower = fmax(tanh_of(functions, centre - half), 0.0);

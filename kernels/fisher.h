@@ -3,6 +3,9 @@
  * fisher.h -- the coherence of a baseline averaged over cells, by Fisher's
  * transformation, with its interval or an upper limit.
  *
+ * It is taken for granted that rho is the same in all cells: the average of
+ * different ones is what tanh makes of the mean atanh.
+ *
  * The modulus r of a sample coherence over M independent products is too large
  * by its noise, and its spread depends on itself.  The noise is taken off
  * first, r'^2 = r^2 - (1 - r^2)^2 / M, not below 0; z = atanh(r') then has the
@@ -12,6 +15,20 @@
  * E atanh r = atanh rho + (rho + 1/rho) / (4 M), of which the removal of noise
  * takes (1 - rho^2) / (2 M rho) off, so that (3 rho^2 - 1) / (4 M rho) stays
  * in every cell.  It is subtracted from the mean.
+ *
+ * An auto averages all spectra of its input, the product those that both
+ * inputs have.  Where these are M of M / f_1 and M / f_2, powers do not cancel
+ * in r and its spread is larger: (1 - f_1 r^2) (1 - f_2 r^2) / M of noise, and
+ * g / (2 M) for the variance of z,
+ *
+ *     g = (1 + rho^2 - 3/2 rho^2 (f_1 + f_2) + rho^4 f_1 f_2) / (1 - rho^2)^2
+ *
+ * (the second order of the logarithm of r; 1 where f is 1), which multiplies
+ * what stays of the bias too.
+ *
+ * There is an average but no interval where these expansions do not hold: a
+ * cell at |rho| = 1, fewer than 16 products M / g in a cell, or inputs of INT8
+ * that differ by less than a step, so that their rounding is not independent.
  *
  * Where |rho| sqrt(M) of a cell is below 5, too many cells are cut at 0 for
  * that: there the mean of the uncut r^2 - (1 - r^2)^2 / M gives an upper limit.
@@ -35,9 +52,14 @@ extern "C" {
 
 /** Running sums of one product of one baseline; zero at first. */
 struct fx8_fisher_sums {
-    double weight;         /**< sum of M */
-    double weighted_z;     /**< sum of M atanh r' */
-    double weighted_power; /**< sum of M (r^2 - (1 - r^2)^2 / M), uncut */
+    double weight;          /**< sum of M */
+    double weighted_z;      /**< sum of M atanh r' */
+    double weighted_power;  /**< sum of M times the uncut r'^2 */
+    double weighted_sum;    /**< sum of M (f_1 + f_2) */
+    double weighted_shares; /**< sum of M f_1 f_2 */
+    double sum;             /**< sum of f_1 + f_2 */
+    double shares;          /**< sum of f_1 f_2 */
+    double weighted_steps;  /**< sum of M times the cell's `steps` */
     int64_t n_cells;
     int64_t n_cut;     /**< of them r'^2 was below 0 */
     int64_t n_clamped; /**< of them r'^2 was above FX8_FISHER_MOST_POWER */
@@ -50,25 +72,46 @@ struct fx8_fisher_sums {
  *           mode        IEEE takes roots, FAST multiplies by rsqrt
  *           power       float [n] r^2, at most 1; above it counts as 1
  *           n_products  float [n] M, above 0
- * Returned: unbiased    float [n] r^2 - (1 - r^2)^2 / M
+ *           share_1, share_2  float [n] f_1, f_2
+ * Returned: unbiased    float [n] r^2 - (1 - f_1 r^2) (1 - f_2 r^2) / M
  *           z           float [n] atanh r'
  * Numerics: each step rounded to float
  */
 void fx8_fisher_cells(const struct fx8_functions *functions,
                       enum fx8_functions_mode mode, size_t n,
                       const float *power, const float *n_products,
+                      const float *share_1, const float *share_2,
                       float *unbiased, float *z);
+
+/** What one cell brings. */
+struct fx8_fisher_cell {
+    float n_products;       /**< M, above 0 */
+    float share_1, share_2; /**< f_1, f_2 */
+    float steps;    /**< 1 / (2 sigma^2), sigma the smaller level of the two
+                         inputs in steps of the quantiser; FP32: 0 */
+    float unbiased; /**< as fx8_fisher_cells() returns it */
+    float z;
+};
 
 /** Add one cell, or one of weight 0 that changes nothing. */
 static inline void fx8_fisher_add(struct fx8_fisher_sums *sums, int is_averaged,
-                                  float n_products, float unbiased, float z)
+                                  const struct fx8_fisher_cell *cell)
 {
-    const double m = is_averaged ? (double)n_products : 0.0;
+    const double one = is_averaged ? 1.0 : 0.0;
+    const double m = one * (double)cell->n_products;
+    const double sum = (double)cell->share_1 + (double)cell->share_2;
+    const double shares = (double)cell->share_1 * (double)cell->share_2;
+    const float unbiased = cell->unbiased;
     const int is_cut = unbiased < FX8_LEAST_POWER;
     const int is_clamped = unbiased > FX8_FISHER_MOST_POWER;
     sums->weight += m;
-    sums->weighted_z += m * (double)z;
+    sums->weighted_z += m * (double)cell->z;
     sums->weighted_power += m * (double)unbiased;
+    sums->weighted_sum += m * sum;
+    sums->weighted_shares += m * shares;
+    sums->sum += one * sum;
+    sums->shares += one * shares;
+    sums->weighted_steps += m * (double)cell->steps;
     sums->n_cells += is_averaged;
     sums->n_cut += is_averaged & is_cut;
     sums->n_clamped += is_averaged & is_clamped;
@@ -83,16 +126,15 @@ static inline void fx8_fisher_add(struct fx8_fisher_sums *sums, int is_averaged,
  *                      independent ones, at least 1: see
  *                      fx8_filterbank_overlap()
  * Returned: average    see quicklook_results.h
- * Notes:    1) 95 %: z +- 1.96 sqrt(inflation / (2 sum of M)); a limit is
+ * Notes:    1) 95 %: z +- 1.96 sqrt(g inflation / (2 sum of M)); a limit is
  *              the largest rho whose mean power would lie as low as the
  *              measured one, or lower, with a chance of 2.5 %: the upper end of
  *              such an interval.  With 5 % the intervals and limits of a rho
  *              at the border, where either may come out, would cover it in
  *              92.5 % of the cases
  *           2) the power of one cell has the variance (1 - rho^2)^2
- *              (2 rho^2 M + 1) / M^2,
- *              taken as normal: its distribution leans to the right, so that a
- *              limit of few cells covers more
+ *              (2 g rho^2 M + 1) / M^2, taken as normal: its distribution leans
+ * to the right, so that a limit of few cells covers more
  */
 void fx8_fisher_average(const struct fx8_fisher_sums *sums,
                         const struct fx8_functions *functions, double inflation,

@@ -23,130 +23,6 @@ static const float ABOVE_ONE = 1.00001f;
 /* Polarisation products of a baseline. */
 #define MOST_PRODUCTS 4
 
-struct job {
-    struct fx8_quicklook *quicklook;
-    const struct fx8_visibilities *in;
-    const struct fx8_quicklook_dump *out;
-};
-
-static size_t cell_index(const struct fx8_quicklook_plan *plan, size_t baseline,
-                         size_t channel)
-{
-    return (baseline * plan->n_channels + channel) * plan->n_products;
-}
-
-static bool is_auto(const struct fx8_product *product)
-{
-    return product->input_1 == product->input_2;
-}
-
-static bool is_finite(float x)
-{
-    return fabsf(x) <= FLT_MAX;
-}
-
-/* --- spectra ----------------------------------------------------- */
-
-/* Powers of one input, channels [first, first + n). */
-static void gather_powers(const struct job *job, size_t input, size_t first,
-                          size_t n, float *powers)
-{
-    const struct fx8_quicklook_plan *plan = &job->quicklook->plan;
-    const size_t product = job->quicklook->autos[input];
-    const size_t at = cell_index(plan, product / plan->n_products, first) +
-                      product % plan->n_products;
-    for (size_t k = 0; k < n; k++)
-        powers[k] = job->in->visibilities[2 * (at + k * plan->n_products)];
-}
-
-/* Whether any product was valid, for the same channels. */
-static void gather_weights(const struct job *job, size_t input, size_t first,
-                           size_t n, float *weights)
-{
-    const struct fx8_quicklook_plan *plan = &job->quicklook->plan;
-    const size_t product = job->quicklook->autos[input];
-    const size_t at = cell_index(plan, product / plan->n_products, first) +
-                      product % plan->n_products;
-    for (size_t k = 0; k < n; k++)
-        weights[k] = job->in->nsamples[at + k * plan->n_products];
-}
-
-static bool has_power(float power)
-{
-    return power >= FX8_LEAST_POWER && power <= FLT_MAX;
-}
-
-/* 10 log10 of powers; where there is none, 0 dB that correct_levels()
- * replaces. */
-static void find_levels(const struct fx8_functions *functions, size_t n,
-                        const float *powers, float *levels)
-{
-    for (size_t k = 0; k < n; k++)
-        levels[k] = has_power(powers[k]) ? powers[k] : 1.0f;
-    functions->log10(n, levels, levels);
-    for (size_t k = 0; k < n; k++)
-        levels[k] *= 10.0f;
-}
-
-static void correct_levels(size_t n, const float *powers, const float *weights,
-                           struct fx8_quicklook_counts *counts, float *levels)
-{
-    counts->n_spectra += (int64_t)n;
-    for (size_t k = 0; k < n; k++) {
-        if (!(weights[k] > 0.0f)) {
-            levels[k] = NAN;
-            counts->spectra_no_data++;
-        } else if (!is_finite(powers[k])) {
-            levels[k] = NAN;
-            counts->spectra_infinite++;
-        } else if (!has_power(powers[k])) {
-            levels[k] = FX8_NO_POWER_DB;
-            counts->spectra_no_power++;
-        }
-    }
-}
-
-/* rsqrt(P), 0 where there is no power. */
-static void find_scales(const struct fx8_functions *functions, size_t n,
-                        const float *powers, float *scales)
-{
-    for (size_t k = 0; k < n; k++)
-        scales[k] = has_power(powers[k]) ? powers[k] : 1.0f;
-    functions->rsqrt(n, scales, scales);
-    for (size_t k = 0; k < n; k++)
-        scales[k] = has_power(powers[k]) ? scales[k] : 0.0f;
-}
-
-/* Scales and levels of one input. */
-static void process_input(void *context, size_t input, size_t thread)
-{
-    const struct job *job = context;
-    const struct fx8_quicklook *q = job->quicklook;
-    const struct fx8_functions *functions = q->plan.functions;
-    struct fx8_quicklook_note *note = &q->notes[thread];
-    float powers[FX8_QUICKLOOK_TILE], weights[FX8_QUICKLOOK_TILE];
-    float checked[FX8_QUICKLOOK_TILE];
-    for (size_t first = 0; first < q->plan.n_channels;
-         first += FX8_QUICKLOOK_TILE) {
-        const size_t rest = q->plan.n_channels - first;
-        const size_t n = rest < FX8_QUICKLOOK_TILE ? rest : FX8_QUICKLOOK_TILE;
-        const size_t at = input * q->plan.n_channels + first;
-        float *levels = job->out->spectra_db + at;
-        gather_powers(job, input, first, n, powers);
-        gather_weights(job, input, first, n, weights);
-        for (int mode = 0; mode < FX8_N_FUNCTIONS_MODES; mode++)
-            if (mode == (int)q->plan.mode || q->is_checked)
-                find_scales(&functions[mode], n, powers, q->scale[mode] + at);
-        find_levels(&functions[q->plan.mode], n, powers, levels);
-        if (q->is_checked) {
-            find_levels(&functions[FX8_FUNCTIONS_IEEE], n, powers, checked);
-            fx8_quicklook_compare_spectra(&q->bounds, n, checked, levels,
-                                          &note->differences);
-        }
-        correct_levels(n, powers, weights, &note->counts, levels);
-    }
-}
-
 /* --- cells ------------------------------------------------------- */
 
 /* Scales and least weights of the cells of a tile, from tables by input: the
@@ -166,7 +42,7 @@ static void find_tile_scales(const struct fx8_quicklook *q,
         const struct fx8_product *product =
             &q->plan.products[tile->baseline * n_products + p];
         const float least =
-            is_auto(product) ? INFINITY : FX8_FISHER_LEAST_PRODUCTS;
+            fx8_is_auto(product) ? INFINITY : FX8_FISHER_LEAST_PRODUCTS;
         const float *scale = q->scale[mode] + tile->first_channel;
         const float *a = scale + product->input_1 * q->plan.n_channels;
         const float *b = scale + product->input_2 * q->plan.n_channels;
@@ -174,7 +50,40 @@ static void find_tile_scales(const struct fx8_quicklook *q,
             const size_t k = channel * n_products + p;
             scales->a[k] = a[channel];
             scales->b[k] = b[channel];
-            scales->least[k] = least;
+            scales->least[k] =
+                tile->first_channel + channel == q->plan.real_channel ? INFINITY
+                                                                      : least;
+        }
+    }
+}
+
+/* What the average needs of the two inputs: which part of their autos is of
+ * the spectra that the product has, and their levels. */
+static void find_tile_inputs(const struct fx8_quicklook *q,
+                             const struct fx8_visibilities *in,
+                             struct fx8_quicklook_tile *tile)
+{
+    const size_t n_products = q->plan.n_products;
+    const float *nsamples =
+        in->nsamples +
+        fx8_quicklook_cell(&q->plan, tile->baseline, tile->first_channel);
+    for (size_t p = 0; p < n_products; p++) {
+        const struct fx8_product *product =
+            &q->plan.products[tile->baseline * n_products + p];
+        const size_t at_1 =
+            product->input_1 * q->plan.n_channels + tile->first_channel;
+        const size_t at_2 =
+            product->input_2 * q->plan.n_channels + tile->first_channel;
+        for (size_t channel = 0; channel < tile->n_channels; channel++) {
+            const size_t k = channel * n_products + p;
+            const float weight_1 = q->weight[at_1 + channel];
+            const float weight_2 = q->weight[at_2 + channel];
+            const float share_1 = nsamples[k] / weight_1;
+            const float share_2 = nsamples[k] / weight_2;
+            tile->share_1[k] = weight_1 > 0.0f ? share_1 : 1.0f;
+            tile->share_2[k] = weight_2 > 0.0f ? share_2 : 1.0f;
+            tile->steps[k] =
+                fmaxf(q->steps[at_1 + channel], q->steps[at_2 + channel]);
         }
     }
 }
@@ -187,7 +96,7 @@ static void find_rho(const struct fx8_quicklook *q,
 {
     const float cell_products = (float)q->plan.products_per_cell;
     const size_t row =
-        cell_index(&q->plan, tile->baseline, tile->first_channel);
+        fx8_quicklook_cell(&q->plan, tile->baseline, tile->first_channel);
     const float *v = in->visibilities + 2 * row;
     const float *nsamples = in->nsamples + row;
     const uint8_t *flags = in->flags + row;
@@ -197,12 +106,13 @@ static void find_rho(const struct fx8_quicklook *q,
         /* numbers, not branches */
         const int has_weight = nsamples[k] > 0.0f;
         const int has_a = a > 0.0f, has_b = b > 0.0f;
-        const int is_re = is_finite(v[2 * k]);
-        const int is_im = is_finite(v[2 * k + 1]);
+        const int is_re = fx8_is_finite(v[2 * k]);
+        const int is_im = fx8_is_finite(v[2 * k + 1]);
         const int is_good = has_weight & has_a & has_b & is_re & is_im;
         const int is_kept = flags[k] == 0;
         const int is_enough = m >= scales->least[k];
-        const int is_averaged = is_good & is_kept & is_enough;
+        const int is_low = tile->steps[k] < FX8_QUICKLOOK_LOUD;
+        const int is_averaged = is_good & is_kept & is_enough & is_low;
         const float re = fx8_coherence_part(v[2 * k], a, b);
         const float im = fx8_coherence_part(v[2 * k + 1], a, b);
         tile->re[k] = is_good ? re : 0.0f;
@@ -241,6 +151,7 @@ void fx8_quicklook_evaluate(const struct fx8_quicklook *quicklook,
     const size_t n = tile->n = tile->n_channels * quicklook->plan.n_products;
     struct scales scales;
     find_tile_scales(quicklook, mode, tile, &scales);
+    find_tile_inputs(quicklook, visibilities, tile);
     find_rho(quicklook, visibilities, &scales, tile);
     for (size_t k = 0; k < n; k++) {
         tile->rho[2 * k] = tile->re[k];
@@ -250,7 +161,7 @@ void fx8_quicklook_evaluate(const struct fx8_quicklook *quicklook,
     find_amplitude(functions, mode, n, tile->power, tile->amplitude);
     functions->atan2(n, tile->im, tile->re, tile->phase);
     fx8_fisher_cells(functions, mode, n, tile->power, tile->n_products,
-                     tile->unbiased, tile->z);
+                     tile->share_1, tile->share_2, tile->unbiased, tile->z);
 }
 
 static bool is_beyond_half(uint16_t half)
@@ -258,12 +169,13 @@ static bool is_beyond_half(uint16_t half)
     return (half & 0x7fffu) >= HALF_INFINITY;
 }
 
-static void write_tile(const struct job *job,
+static void write_tile(const struct fx8_quicklook_job *job,
                        const struct fx8_quicklook_tile *tile)
 {
     const struct fx8_quicklook *q = job->quicklook;
     const struct fx8_half_functions *half = q->plan.half;
-    const size_t at = cell_index(&q->plan, tile->baseline, tile->first_channel);
+    const size_t at =
+        fx8_quicklook_cell(&q->plan, tile->baseline, tile->first_channel);
     half->from_float(2 * tile->n, FX8_COHERENCE_SCALE, tile->rho,
                      job->out->coherence + 2 * at);
     half->from_float(tile->n, FX8_COHERENCE_SCALE, tile->amplitude,
@@ -272,7 +184,7 @@ static void write_tile(const struct job *job,
 }
 
 /* Why the cell at `at` has no coherence. */
-static int64_t *reason_of(const struct job *job, size_t at,
+static int64_t *reason_of(const struct fx8_quicklook_job *job, size_t at,
                           const struct fx8_product *product, size_t channel,
                           struct fx8_quicklook_counts *counts)
 {
@@ -281,10 +193,10 @@ static int64_t *reason_of(const struct job *job, size_t at,
     if (!(in->nsamples[at] > 0.0f))
         return &counts->no_product;
     float power[2];
-    gather_powers(job, product->input_1, channel, 1, &power[0]);
-    gather_powers(job, product->input_2, channel, 1, &power[1]);
-    if (!is_finite(v[2 * at]) || !is_finite(v[2 * at + 1]) ||
-        !is_finite(power[0]) || !is_finite(power[1]))
+    fx8_quicklook_powers(job, product->input_1, channel, 1, &power[0]);
+    fx8_quicklook_powers(job, product->input_2, channel, 1, &power[1]);
+    if (!fx8_is_finite(v[2 * at]) || !fx8_is_finite(v[2 * at + 1]) ||
+        !fx8_is_finite(power[0]) || !fx8_is_finite(power[1]))
         return &counts->not_finite;
     return &counts->no_power;
 }
@@ -305,13 +217,26 @@ static bool is_ordinary(const struct fx8_quicklook_tile *tile,
     return good && !above && !beyond;
 }
 
+/* Why an unflagged cell is not averaged. */
+static int64_t *why_not_averaged(const struct fx8_quicklook_plan *plan,
+                                 const struct fx8_quicklook_tile *tile,
+                                 size_t k, struct fx8_quicklook_counts *counts)
+{
+    const size_t channel = tile->first_channel + k / plan->n_products;
+    if (channel == plan->real_channel)
+        return &counts->fisher_real;
+    return tile->steps[k] < FX8_QUICKLOOK_LOUD ? &counts->fisher_few
+                                               : &counts->fisher_loud;
+}
+
 /* Count what is out of the ordinary in a tile. */
-static void count_tile(const struct job *job,
+static void count_tile(const struct fx8_quicklook_job *job,
                        const struct fx8_quicklook_tile *tile,
                        struct fx8_quicklook_counts *counts)
 {
     const struct fx8_quicklook_plan *plan = &job->quicklook->plan;
-    const size_t row = cell_index(plan, tile->baseline, tile->first_channel);
+    const size_t row =
+        fx8_quicklook_cell(plan, tile->baseline, tile->first_channel);
     const uint16_t *half = job->out->coherence + 2 * row;
     counts->n_cells += (int64_t)tile->n;
     if (is_ordinary(tile, half))
@@ -325,12 +250,12 @@ static void count_tile(const struct job *job,
                         tile->first_channel + k / plan->n_products, counts))++;
             continue;
         }
-        const bool is_cross = !is_auto(product);
+        const bool is_cross = !fx8_is_auto(product);
         counts->above_one += is_cross && tile->power[k] > ABOVE_ONE;
         counts->beyond_half +=
             is_beyond_half(half[2 * k]) || is_beyond_half(half[2 * k + 1]);
-        counts->fisher_few +=
-            is_cross && !tile->is_averaged[k] && job->in->flags[row + k] == 0;
+        if (is_cross && !tile->is_averaged[k] && job->in->flags[row + k] == 0)
+            (*why_not_averaged(plan, tile, k, counts))++;
     }
 }
 
@@ -343,8 +268,17 @@ static inline void add_cells(struct fx8_fisher_sums *sums, size_t n_products,
     for (size_t channel = 0; channel < tile->n_channels; channel++)
         for (size_t p = 0; p < n_products; p++) {
             const size_t k = channel * n_products + p;
-            fx8_fisher_add(&sums[p], tile->is_averaged[k] != 0,
-                           tile->n_products[k], tile->unbiased[k], tile->z[k]);
+            const int is_averaged = tile->is_averaged[k] != 0;
+            const struct fx8_fisher_cell cell = {
+                .n_products = tile->n_products[k],
+                .share_1 = tile->share_1[k],
+                .share_2 = tile->share_2[k],
+                /* a loud cell must not make its weight of 0 a NaN */
+                .steps = is_averaged ? tile->steps[k] : 0.0f,
+                .unbiased = tile->unbiased[k],
+                .z = tile->z[k],
+            };
+            fx8_fisher_add(&sums[p], is_averaged, &cell);
         }
 }
 
@@ -364,7 +298,7 @@ static void add_to_average(const struct fx8_quicklook *q,
 
 static void process_baseline(void *context, size_t baseline, size_t thread)
 {
-    const struct job *job = context;
+    const struct fx8_quicklook_job *job = context;
     struct fx8_quicklook *q = job->quicklook;
     struct fx8_quicklook_note *note = &q->notes[thread];
     const size_t step = FX8_QUICKLOOK_TILE / q->plan.n_products;
@@ -390,14 +324,15 @@ static void process_baseline(void *context, size_t baseline, size_t thread)
 
 void fx8_quicklook_process(struct fx8_quicklook *quicklook,
                            const struct fx8_visibilities *visibilities,
+                           const float *gain,
                            const struct fx8_quicklook_dump *results)
 {
     const struct fx8_quicklook_plan *plan = &quicklook->plan;
-    struct job job = {quicklook, visibilities, results};
+    struct fx8_quicklook_job job = {quicklook, visibilities, gain, results};
     quicklook->is_checked = plan->mode == FX8_FUNCTIONS_FAST &&
                             quicklook->n_dumps % FX8_QUICKLOOK_CHECK_DUMPS == 0;
     fx8_parallel_for(plan->n_inputs, plan->n_threads, plan->pin_threads,
-                     process_input, &job);
+                     fx8_quicklook_input, &job);
     fx8_parallel_for(plan->n_baselines, plan->n_threads, plan->pin_threads,
                      process_baseline, &job);
     quicklook->n_dumps++;
@@ -406,7 +341,7 @@ void fx8_quicklook_process(struct fx8_quicklook *quicklook,
 
 /* --- beginning and end ------------------------------------------- */
 
-#define N_ARRAYS 6
+#define N_ARRAYS 8
 
 static void list_arrays(const struct fx8_quicklook_plan *plan,
                         struct fx8_quicklook *q,
@@ -420,6 +355,8 @@ static void list_arrays(const struct fx8_quicklook_plan *plan,
         {&q->autos, plan->n_inputs, sizeof *q->autos},
         {&q->scale[FX8_FUNCTIONS_IEEE], levels, sizeof(float)},
         {&q->scale[FX8_FUNCTIONS_FAST], levels, is_fast ? sizeof(float) : 0},
+        {&q->weight, levels, sizeof(float)},
+        {&q->steps, levels, sizeof(float)},
         {&q->sums, averages, sizeof *q->sums},
         {&q->pairs, averages, is_fast ? sizeof *q->pairs : 0},
         {&q->notes, plan->n_threads, sizeof *q->notes},
@@ -443,7 +380,7 @@ static enum fx8_status find_autos(struct fx8_quicklook *q,
     for (size_t input = 0; input < plan->n_inputs; input++)
         q->autos[input] = n;
     for (size_t i = 0; i < n; i++)
-        if (is_auto(&plan->products[i]))
+        if (fx8_is_auto(&plan->products[i]))
             q->autos[plan->products[i].input_1] = i;
     for (size_t input = 0; input < plan->n_inputs; input++)
         if (q->autos[input] == n)
@@ -495,6 +432,8 @@ void fx8_quicklook_close(struct fx8_quicklook **quicklook)
     free(q->autos);
     for (int mode = 0; mode < FX8_N_FUNCTIONS_MODES; mode++)
         free(q->scale[mode]);
+    free(q->weight);
+    free(q->steps);
     free(q->sums);
     free(q->pairs);
     free(q->notes);
@@ -510,7 +449,7 @@ void fx8_quicklook_averages(const struct fx8_quicklook *quicklook,
 {
     const struct fx8_quicklook_plan *plan = &quicklook->plan;
     for (size_t i = 0; i < plan->n_baselines * plan->n_products; i++) {
-        if (is_auto(&plan->products[i]))
+        if (fx8_is_auto(&plan->products[i]))
             averages[i] = (struct fx8_quicklook_average){
                 FX8_QUICKLOOK_AUTO, 1.0, 1.0, 1.0, 0, 0.0};
         else
@@ -524,15 +463,17 @@ static void add_counts(struct fx8_quicklook_counts *sum,
                        const struct fx8_quicklook_counts *part)
 {
     int64_t *const to[] = {
-        &sum->n_cells,          &sum->no_product,      &sum->not_finite,
-        &sum->no_power,         &sum->above_one,       &sum->beyond_half,
-        &sum->fisher_few,       &sum->n_spectra,       &sum->spectra_no_data,
-        &sum->spectra_infinite, &sum->spectra_no_power};
+        &sum->n_cells,         &sum->no_product,      &sum->not_finite,
+        &sum->no_power,        &sum->above_one,       &sum->beyond_half,
+        &sum->fisher_few,      &sum->fisher_real,     &sum->fisher_loud,
+        &sum->n_spectra,       &sum->spectra_no_data, &sum->spectra_infinite,
+        &sum->spectra_no_power};
     const int64_t from[] = {
-        part->n_cells,          part->no_product,      part->not_finite,
-        part->no_power,         part->above_one,       part->beyond_half,
-        part->fisher_few,       part->n_spectra,       part->spectra_no_data,
-        part->spectra_infinite, part->spectra_no_power};
+        part->n_cells,         part->no_product,      part->not_finite,
+        part->no_power,        part->above_one,       part->beyond_half,
+        part->fisher_few,      part->fisher_real,     part->fisher_loud,
+        part->n_spectra,       part->spectra_no_data, part->spectra_infinite,
+        part->spectra_no_power};
     for (size_t i = 0; i < sizeof to / sizeof to[0]; i++)
         *to[i] += from[i];
 }

@@ -37,6 +37,10 @@ struct fx8_quicklook_plan {
     /** Independent products in a cell of weight 1: spectra per dump x channels
      *  averaged / fx8_filterbank_overlap(). */
     double products_per_cell;
+    /** The channel whose spectra are real, baseband zero of real samples: it is
+     *  not averaged; n_channels: none. */
+    size_t real_channel;
+    size_t channel_average; /**< channels of the gains in one */
     enum fx8_functions_mode mode;
     const struct fx8_functions *functions; /**< [FX8_N_FUNCTIONS_MODES] */
     const struct fx8_half_functions *half;
@@ -64,6 +68,8 @@ size_t fx8_quicklook_size(const struct fx8_quicklook_plan *plan);
  * fx8_quicklook_process -- the next dump.
  *
  * Given:    visibilities  results of fx8_postprocess_*()
+ *           gain          [n_inputs][n_channels * channel_average] of the
+ *                         quantiser behind them, or NULL
  * Returned: results       all elements set; see quicklook_results.h
  * Numerics: rho is V rsqrt(P_1) rsqrt(P_2), each product rounded to float; the
  *           amplitude sqrt(re^2 + im^2), in fast mode p rsqrt(p), 0 where p is
@@ -78,6 +84,7 @@ size_t fx8_quicklook_size(const struct fx8_quicklook_plan *plan);
  */
 void fx8_quicklook_process(struct fx8_quicklook *quicklook,
                            const struct fx8_visibilities *visibilities,
+                           const float *gain,
                            const struct fx8_quicklook_dump *results);
 
 /**

@@ -108,12 +108,16 @@ void fx8_quicklook_compare_spectra(
 /* Largest difference of z in two modes, from that of the power: both roots lie
  * between those of the least and the greatest power. */
 static double bound_of_z(const struct fx8_quicklook_bounds *bounds,
-                         double power, double n_products, double z)
+                         const struct fx8_quicklook_tile *ieee, size_t k)
 {
-    const double p = fmin(power, 1.0);
-    const double bias = (1.0 - p) * (1.0 - p) / n_products;
+    const double p = fmin((double)ieee->power[k], 1.0);
+    const double n_products = (double)ieee->n_products[k];
+    const double z = (double)ieee->z[k];
+    const double rest_1 = 1.0 - (double)ieee->share_1[k] * p;
+    const double rest_2 = 1.0 - (double)ieee->share_2[k] * p;
+    const double bias = rest_1 * rest_2 / n_products;
     const double wrong =
-        bounds->power * p * (1.0 + 2.0 * (1.0 - p) / n_products) +
+        bounds->power * p * (1.0 + (rest_1 + rest_2) / n_products) +
         2.0 * ROUNDING * (5.0 * bias + p);
     const double most = FX8_FISHER_MOST_POWER;
     const double low = fmin(fmax(p - bias - wrong, 0.0), most);
@@ -135,8 +139,7 @@ static void pair_cell(struct fx8_quicklook_pair *pair,
     pair->weight += m;
     pair->weighted_z[FX8_FUNCTIONS_IEEE] += m * (double)ieee->z[k];
     pair->weighted_z[FX8_FUNCTIONS_FAST] += m * (double)fast->z[k];
-    pair->weighted_bound +=
-        m * bound_of_z(bounds, (double)ieee->power[k], m, (double)ieee->z[k]);
+    pair->weighted_bound += m * bound_of_z(bounds, ieee, k);
 }
 
 static void compare_cell(const struct fx8_quicklook_bounds *bounds,

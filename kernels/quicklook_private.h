@@ -6,6 +6,10 @@
 #ifndef FX8_KERNELS_QUICKLOOK_PRIVATE_H
 #define FX8_KERNELS_QUICKLOOK_PRIVATE_H
 
+#include <float.h>
+#include <math.h>
+#include <stdbool.h>
+
 #include "kernels/fisher.h"
 #include "kernels/quicklook.h"
 
@@ -22,11 +26,16 @@ struct fx8_quicklook_tile {
     float amplitude[FX8_QUICKLOOK_TILE];
     float phase[FX8_QUICKLOOK_TILE];
     float n_products[FX8_QUICKLOOK_TILE]; /**< M; 1 where not averaged */
+    float share_1[FX8_QUICKLOOK_TILE], share_2[FX8_QUICKLOOK_TILE]; /**< f */
+    float steps[FX8_QUICKLOOK_TILE]; /**< struct fx8_fisher_cell; LOUD */
     float unbiased[FX8_QUICKLOOK_TILE];
     float z[FX8_QUICKLOOK_TILE];
     int32_t is_good[FX8_QUICKLOOK_TILE];     /**< has a coherence */
     int32_t is_averaged[FX8_QUICKLOOK_TILE]; /**< goes into the average */
 };
+
+/** In place of `steps`: an input so loud that it clips. */
+#define FX8_QUICKLOOK_LOUD INFINITY
 
 /** Fisher sums of both modes over the dumps that both have evaluated. */
 struct fx8_quicklook_pair {
@@ -60,11 +69,48 @@ struct fx8_quicklook {
     size_t *autos;       /**< [n_inputs] index of product (input, input) */
     float *scale[FX8_N_FUNCTIONS_MODES]; /**< [n_inputs][n_channels] rsqrt(P),
                                               0 where there is no power */
-    struct fx8_fisher_sums *sums;        /**< [n_baselines][n_products] */
-    struct fx8_quicklook_pair *pairs;    /**< the same; fast mode only */
-    struct fx8_quicklook_note *notes;    /**< [n_threads] */
+    float *weight; /**< [n_inputs][n_channels] nsamples of the auto */
+    float *steps;  /**< the same; struct fx8_fisher_cell; LOUD */
+    struct fx8_fisher_sums *sums;     /**< [n_baselines][n_products] */
+    struct fx8_quicklook_pair *pairs; /**< the same; fast mode only */
+    struct fx8_quicklook_note *notes; /**< [n_threads] */
     struct fx8_quicklook_bounds bounds;
 };
+
+/** One dump at work. */
+struct fx8_quicklook_job {
+    struct fx8_quicklook *quicklook;
+    const struct fx8_visibilities *in;
+    const float *gain; /**< or NULL */
+    const struct fx8_quicklook_dump *out;
+};
+
+/** Index of the first product's cell. */
+static inline size_t fx8_quicklook_cell(const struct fx8_quicklook_plan *plan,
+                                        size_t baseline, size_t channel)
+{
+    return (baseline * plan->n_channels + channel) * plan->n_products;
+}
+
+/** Whether a product is of an input with itself. */
+static inline bool fx8_is_auto(const struct fx8_product *product)
+{
+    return product->input_1 == product->input_2;
+}
+
+/** Whether x is a number, neither infinite nor NaN. */
+static inline bool fx8_is_finite(float x)
+{
+    return fabsf(x) <= FLT_MAX;
+}
+
+/** Powers of one input, channels [first, first + n). */
+void fx8_quicklook_powers(const struct fx8_quicklook_job *job, size_t input,
+                          size_t first, size_t n, float *powers);
+
+/** Levels, scales, weights and steps of one input; an item of
+ *  fx8_parallel_for() over a struct fx8_quicklook_job. */
+void fx8_quicklook_input(void *context, size_t input, size_t thread);
 
 /** rho and all that follows from it, in one mode; M and what is averaged. */
 void fx8_quicklook_evaluate(const struct fx8_quicklook *quicklook,

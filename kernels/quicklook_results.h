@@ -46,7 +46,12 @@ struct fx8_quicklook_counts {
                                    counted besides above_one */
     int64_t fisher_few;       /**< unflagged, but fewer than 16 independent
                                    products: not averaged */
-    int64_t fisher_clamped;   /**< r > 1 - 1e-6 averaged as 1 - 1e-6 */
+    int64_t fisher_real;      /**< baseband zero of real samples, whose
+                                   spectra are real: not averaged */
+    int64_t fisher_loud;      /**< unflagged, but an input of INT8 above 32
+                                   steps rms, which clips: not averaged */
+    int64_t fisher_clamped;   /**< r > 1 - 1e-6 averaged as 1 - 1e-6: no
+                                   interval */
     int64_t n_spectra;        /**< all autos that were looked at */
     int64_t spectra_no_data;  /**< no valid spectrum: NaN dB */
     int64_t spectra_infinite; /**< NaN or infinite: NaN dB */
@@ -73,16 +78,18 @@ struct fx8_quicklook_differences {
 
 /** What an average of coherences is. */
 enum fx8_quicklook_state {
-    FX8_QUICKLOOK_NONE = 0, /**< no cell to average */
-    FX8_QUICKLOOK_INTERVAL, /**< |rho| with a 95 % interval */
-    FX8_QUICKLOOK_LIMIT,    /**< below 5 / sqrt(M): a 95 % upper limit */
-    FX8_QUICKLOOK_AUTO      /**< an input with itself: 1 by definition */
+    FX8_QUICKLOOK_NONE = 0,   /**< no cell to average */
+    FX8_QUICKLOOK_INTERVAL,   /**< |rho| with a 95 % interval */
+    FX8_QUICKLOOK_LIMIT,      /**< below 5 / sqrt(M): a 95 % upper limit */
+    FX8_QUICKLOOK_AUTO,       /**< an input with itself: 1 by definition */
+    FX8_QUICKLOOK_NO_INTERVAL /**< |rho| so near to 1 that no interval is
+                                   honest: see kernels/fisher.h */
 };
 
 /** Coherence of one product of one baseline over all unflagged cells. */
 struct fx8_quicklook_average {
     enum fx8_quicklook_state state;
-    double coherence; /**< |rho|, NaN without an interval (auto: 1) */
+    double coherence; /**< |rho|, NaN for a limit or none (auto: 1) */
     double lower;     /**< of the interval; 0 for a limit, else NaN (auto: 1) */
     double upper;     /**< of the interval, or the limit; NaN for none */
     int64_t n_cells;

@@ -7,145 +7,9 @@
 #include <float.h>
 #include <math.h>
 
-#include "correlator/baseline.h"
-#include "kernels/operations.h"
-#include "kernels/quicklook.h"
-#include "validation/testing.h"
+#include "validation/quicklook_task.h"
 
 #define SCALE 16384.0
-#define M     1000.0 /* products in a cell of weight 1 */
-
-/* Visibilities, and all that becomes of them. */
-struct task {
-    struct fx8_quicklook_plan plan;
-    struct fx8_product *products;
-    size_t n_cells, n_levels, n_averages;
-    float *visibilities, *nsamples;
-    uint8_t *flags;
-    struct fx8_quicklook_dump out;
-    struct fx8_quicklook_average *averages;
-    struct fx8_quicklook_counts counts;
-    struct fx8_quicklook_differences differences;
-};
-
-static struct task make_task(size_t antennas, size_t pols, size_t channels,
-                             enum fx8_functions_mode mode)
-{
-    const struct fx8_operations *level = fx8_operations_level(0);
-    struct task task = {
-        .plan = {.n_products = pols * pols,
-                 .n_inputs = antennas * pols,
-                 .n_baselines = fx8_baseline_count(antennas),
-                 .n_channels = channels,
-                 .products_per_cell = M,
-                 .mode = mode,
-                 .functions = level->functions,
-                 .half = &level->half,
-                 .n_threads = 1},
-    };
-    const size_t n = task.n_averages =
-        task.plan.n_baselines * task.plan.n_products;
-    task.products = exact(n * sizeof *task.products);
-    fx8_baseline_table(antennas, pols, task.products);
-    task.plan.products = task.products;
-    task.n_cells = n * channels;
-    task.n_levels = task.plan.n_inputs * channels;
-    task.visibilities = exact(2 * task.n_cells * sizeof(float));
-    task.nsamples = exact(task.n_cells * sizeof(float));
-    task.flags = exact(task.n_cells);
-    task.out.coherence = exact(2 * task.n_cells * sizeof(uint16_t));
-    task.out.amplitude = exact(task.n_cells * sizeof(uint16_t));
-    task.out.phase = exact(task.n_cells * sizeof(uint16_t));
-    task.out.spectra_db = exact(task.n_levels * sizeof(float));
-    task.averages = exact(n * sizeof *task.averages);
-    return task;
-}
-
-static void clear_task(struct task *task)
-{
-    void *const memory[] = {
-        task->products,  task->visibilities,   task->nsamples,
-        task->flags,     task->out.coherence,  task->out.amplitude,
-        task->out.phase, task->out.spectra_db, task->averages};
-    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
-        free(memory[i]);
-}
-
-static size_t cell_at(const struct task *task, size_t average, size_t channel)
-{
-    const size_t n = task->plan.n_products;
-    return (average / n * task->plan.n_channels + channel) * n + average % n;
-}
-
-static size_t auto_of(const struct task *task, size_t input)
-{
-    size_t i = 0;
-    while (task->products[i].input_1 != input ||
-           task->products[i].input_2 != input)
-        i++;
-    return i;
-}
-
-static double uniform(struct generator *g)
-{
-    return (double)(random_bits(g) >> 11) * 0x1p-53;
-}
-
-/* Powers over six decades, coherences of any size, a tenth of the cells
- * flagged, weights of all kinds. */
-static void fill(struct task *task, struct generator *g)
-{
-    double *power = exact(task->n_levels * sizeof *power);
-    const size_t channels = task->plan.n_channels;
-    for (size_t i = 0; i < task->n_levels; i++)
-        power[i] = pow(10.0, 6.0 * uniform(g) - 1.0);
-    for (size_t i = 0; i < task->n_averages; i++)
-        for (size_t c = 0; c < channels; c++) {
-            const struct fx8_product *p = &task->products[i];
-            const size_t at = cell_at(task, i, c);
-            const bool is_auto = p->input_1 == p->input_2;
-            const double rho = is_auto ? 1.0 : pow(uniform(g), 4.0);
-            const double angle =
-                is_auto ? 0.0 : 6.283185307 * (uniform(g) - 0.5);
-            const double scale = rho * sqrt(power[p->input_1 * channels + c] *
-                                            power[p->input_2 * channels + c]);
-            task->visibilities[2 * at] = (float)(scale * cos(angle));
-            task->visibilities[2 * at + 1] = (float)(scale * sin(angle));
-            task->nsamples[at] = (float)random_in(g, 1, 20) / 20.0f;
-            task->flags[at] = random_below(g, 10) == 0;
-        }
-    free(power);
-}
-
-static struct fx8_quicklook *open_task(const struct task *task)
-{
-    struct fx8_error error;
-    struct fx8_quicklook *quicklook;
-    must(fx8_quicklook_open(&task->plan, &quicklook, &error), error);
-    return quicklook;
-}
-
-static void close_task(struct task *task, struct fx8_quicklook *quicklook)
-{
-    fx8_quicklook_averages(quicklook, 1.0, task->averages);
-    fx8_quicklook_report(quicklook, &task->counts, &task->differences);
-    fx8_quicklook_close(&quicklook);
-    assert_null(quicklook);
-}
-
-static void process(struct task *task, struct fx8_quicklook *quicklook)
-{
-    const struct fx8_visibilities in = {task->visibilities, task->flags,
-                                        task->nsamples};
-    fx8_quicklook_process(quicklook, &in, &task->out);
-}
-
-static void run(struct task *task)
-{
-    struct fx8_quicklook *quicklook = open_task(task);
-    process(task, quicklook);
-    close_task(task, quicklook);
-}
 
 static double half_value(uint16_t half)
 {
@@ -214,27 +78,84 @@ static void check_spectra(const struct task *task)
         }
 }
 
-/* Mean of z of one product, and what goes with it. */
-static double plain_average(const struct task *task, size_t average,
-                            int64_t *n_cells, double *weight)
+/* The average of one product by the formulas of fisher.h, in double. */
+struct plain_average {
+    double z, weight;
+    double sum[2], shares[2]; /* means of f_1 + f_2 and f_1 f_2: plain, by M */
+    int64_t n_cells, n_clamped;
+};
+
+static struct plain_average plain_average(const struct task *task,
+                                          size_t average)
 {
-    double sum = 0.0;
-    *weight = 0.0;
-    *n_cells = 0;
+    const struct fx8_product *product = &task->products[average];
+    struct plain_average a = {.z = 0.0};
     for (size_t c = 0; c < task->plan.n_channels; c++) {
-        double rho[2];
+        double rho[2], f[2];
         const size_t at = cell_at(task, average, c);
-        const double m = M * (double)task->nsamples[at];
+        const double weight = (double)task->nsamples[at], m = M * weight;
         if (task->flags[at])
             continue;
+        f[0] =
+            weight /
+            (double)task
+                ->nsamples[cell_at(task, auto_of(task, product->input_1), c)];
+        f[1] =
+            weight /
+            (double)task
+                ->nsamples[cell_at(task, auto_of(task, product->input_2), c)];
         plain_rho(task, average, c, rho);
         const double p = fmin(rho[0] * rho[0] + rho[1] * rho[1], 1.0);
-        const double unbiased = p - (1.0 - p) * (1.0 - p) / m;
-        sum += m * atanh(sqrt(fmin(fmax(unbiased, 0.0), 1.0 - 2e-6)));
-        *weight += m;
-        (*n_cells)++;
+        const double unbiased = p - (1.0 - f[0] * p) * (1.0 - f[1] * p) / m;
+        a.z += m * atanh(sqrt(fmin(fmax(unbiased, 0.0), 1.0 - 2e-6)));
+        a.weight += m;
+        a.sum[0] += f[0] + f[1];
+        a.sum[1] += m * (f[0] + f[1]);
+        a.shares[0] += f[0] * f[1];
+        a.shares[1] += m * f[0] * f[1];
+        a.n_cells++;
+        a.n_clamped += unbiased > 1.0 - 2e-6;
     }
-    return sum / *weight;
+    a.z /= a.weight;
+    a.sum[0] /= (double)a.n_cells;
+    a.sum[1] /= a.weight;
+    a.shares[0] /= (double)a.n_cells;
+    a.shares[1] /= a.weight;
+    return a;
+}
+
+static double plain_spread(const struct plain_average *a, int is_weighted,
+                           double rho)
+{
+    const double p = rho * rho;
+    return (1.0 + p - 1.5 * p * a->sum[is_weighted] +
+            p * p * a->shares[is_weighted]) /
+           ((1.0 - p) * (1.0 - p));
+}
+
+static void check_average(const struct plain_average *plain,
+                          const struct fx8_quicklook_average *a)
+{
+    const double per_cell = plain->weight / (double)plain->n_cells;
+    const double rho = tanh(plain->z);
+    const double worth = per_cell / plain_spread(plain, 1, rho);
+    /* within a hair of a border either side is right */
+    if (rho * sqrt(per_cell) < 4.99)
+        assert_int_equal(a->state, FX8_QUICKLOOK_LIMIT);
+    if (rho * sqrt(per_cell) <= 5.01 || fabs(worth - 16.0) < 0.1)
+        return;
+    if (plain->n_clamped > 0 || worth < 16.0) {
+        assert_int_equal(a->state, FX8_QUICKLOOK_NO_INTERVAL);
+        assert_near(a->coherence, rho, 2e-5);
+        assert_true(isnan(a->lower) && isnan(a->upper));
+        return;
+    }
+    assert_int_equal(a->state, FX8_QUICKLOOK_INTERVAL);
+    const double bias = (3 * rho * rho - 1) * plain_spread(plain, 0, rho) /
+                        (4 * per_cell * rho);
+    /* roots of cells near the noise magnify the rounding of their power, by
+     * their number of products at most */
+    assert_near(a->coherence, tanh(plain->z - bias), 2e-5);
 }
 
 static void check_averages(const struct task *task)
@@ -246,26 +167,14 @@ static void check_averages(const struct task *task)
             assert_true(a->coherence == 1.0);
             continue;
         }
-        int64_t n_cells;
-        double weight;
-        const double z = plain_average(task, i, &n_cells, &weight);
-        assert_int_equal(a->n_cells, n_cells);
-        if (n_cells == 0) {
+        const struct plain_average plain = plain_average(task, i);
+        assert_int_equal(a->n_cells, plain.n_cells);
+        if (plain.n_cells == 0) {
             assert_int_equal(a->state, FX8_QUICKLOOK_NONE);
             continue;
         }
-        assert_near(a->n_products, weight, 0x1p-23 * weight);
-        const double per_cell = weight / (double)n_cells;
-        const double rho = tanh(z);
-        if (rho * sqrt(per_cell) < 4.99)
-            assert_int_equal(a->state, FX8_QUICKLOOK_LIMIT);
-        if (rho * sqrt(per_cell) <= 5.01)
-            continue;
-        assert_int_equal(a->state, FX8_QUICKLOOK_INTERVAL);
-        const double bias = (3 * rho * rho - 1) / (4 * per_cell * rho);
-        /* roots of cells near the noise magnify the rounding of their power,
-         * by their number of products at most */
-        assert_near(a->coherence, tanh(z - bias), 2e-5);
+        assert_near(a->n_products, plain.weight, 0x1p-23 * plain.weight);
+        check_average(&plain, a);
     }
 }
 
@@ -452,6 +361,29 @@ static void flagged_cells(void **state)
     clear_task(&task);
 }
 
+/* Baseband zero of real samples, and an input that clips: looked at, but not
+ * averaged. */
+static void left_out_of_averages(void **state)
+{
+    (void)state;
+    struct task task = make_task(2, 1, 3, FX8_FUNCTIONS_FAST);
+    /* channel 2 of input 1: 33 steps rms at the greatest gain */
+    const float gain[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 33};
+    fill_ordinary(&task);
+    task.plan.real_channel = 0;
+    task.plan.channel_average = 2;
+    task.gain = gain;
+    for (size_t i = 0; i < 2; i++)
+        for (size_t c = 0; c < 3; c++)
+            task.visibilities[2 * cell_at(&task, auto_of(&task, i), c)] = 2.0f;
+    run(&task);
+    assert_int_equal(task.counts.fisher_real, 1);
+    assert_int_equal(task.counts.fisher_loud, 1);
+    assert_int_equal(task.counts.fisher_few, 0);
+    assert_int_equal(task.averages[1].n_cells, 1);
+    clear_task(&task);
+}
+
 static void plans_that_are_refused(void **state)
 {
     (void)state;
@@ -581,6 +513,7 @@ int main(void)
         cmocka_unit_test(random_visibilities_by_the_definitions),
         cmocka_unit_test(out_of_the_ordinary),
         cmocka_unit_test(flagged_cells),
+        cmocka_unit_test(left_out_of_averages),
         cmocka_unit_test(plans_that_are_refused),
         cmocka_unit_test(fast_stays_within_its_bounds),
         cmocka_unit_test(many_baselines_are_sampled),

@@ -42,12 +42,15 @@ FX8_NUMERIC float fx8_coherence_power(float re, float im)
     return fx8_add(fx8_mul(re, re), fx8_mul(im, im));
 }
 
-/** What makes |rho|^2 large by chance alone taken off: p - (1 - p)^2 / M,
- *  which may be negative; p at most 1. */
-FX8_NUMERIC float fx8_coherence_unbiased(float power, float n_products)
+/** What makes |rho|^2 large by chance alone taken off: p - (1 - f_1 p)
+ *  (1 - f_2 p) / M, which may be negative; p at most 1; f, 1 where nothing is
+ *  missing, the part of the spectra in an auto that the product shares. */
+FX8_NUMERIC float fx8_coherence_unbiased(float power, float n_products,
+                                         float share_1, float share_2)
 {
-    const float rest = fx8_add(1.0f, -power);
-    return fx8_add(power, -(fx8_mul(rest, rest) / n_products));
+    const float rest_1 = fx8_fma(-share_1, power, 1.0f);
+    const float rest_2 = fx8_fma(-share_2, power, 1.0f);
+    return fx8_add(power, -(fx8_mul(rest_1, rest_2) / n_products));
 }
 
 #endif

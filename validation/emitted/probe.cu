@@ -76,4 +76,4 @@ PROBE(half_scale_add, uint16_t, ushort3, fx8_half_scale_add(x.x, x.y, x.z))
 
 TERNARY(coherence_part, fx8_coherence_part(a, b, c))
 TERNARY(coherence_power, fx8_coherence_power(a, b))
-TERNARY(coherence_unbiased, fx8_coherence_unbiased(a, b))
+TERNARY(coherence_unbiased, fx8_coherence_unbiased(a, b, c, c))

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * quicklook_task.h -- random visibilities, and their quick-look.
+ */
+#ifndef FX8_VALIDATION_QUICKLOOK_TASK_H
+#define FX8_VALIDATION_QUICKLOOK_TASK_H
+
+#include <math.h>
+
+#include "correlator/baseline.h"
+#include "kernels/operations.h"
+#include "kernels/quicklook.h"
+#include "validation/testing.h"
+
+#define M 1000.0 /* products in a cell of weight 1 */
+
+/* Visibilities, and all that becomes of them. */
+struct task {
+    struct fx8_quicklook_plan plan;
+    struct fx8_product *products;
+    size_t n_cells, n_levels, n_averages;
+    float *visibilities, *nsamples;
+    uint8_t *flags;
+    const float *gain; /* or NULL */
+    struct fx8_quicklook_dump out;
+    struct fx8_quicklook_average *averages;
+    struct fx8_quicklook_counts counts;
+    struct fx8_quicklook_differences differences;
+};
+
+static inline struct task make_task(size_t antennas, size_t pols,
+                                    size_t channels,
+                                    enum fx8_functions_mode mode)
+{
+    const struct fx8_operations *level = fx8_operations_level(0);
+    struct task task = {
+        .plan = {.n_products = pols * pols,
+                 .n_inputs = antennas * pols,
+                 .n_baselines = fx8_baseline_count(antennas),
+                 .n_channels = channels,
+                 .products_per_cell = M,
+                 .real_channel = channels,
+                 .channel_average = 1,
+                 .mode = mode,
+                 .functions = level->functions,
+                 .half = &level->half,
+                 .n_threads = 1},
+    };
+    const size_t n = task.n_averages =
+        task.plan.n_baselines * task.plan.n_products;
+    task.products = exact(n * sizeof *task.products);
+    fx8_baseline_table(antennas, pols, task.products);
+    task.plan.products = task.products;
+    task.n_cells = n * channels;
+    task.n_levels = task.plan.n_inputs * channels;
+    task.visibilities = exact(2 * task.n_cells * sizeof(float));
+    task.nsamples = exact(task.n_cells * sizeof(float));
+    task.flags = exact(task.n_cells);
+    task.out.coherence = exact(2 * task.n_cells * sizeof(uint16_t));
+    task.out.amplitude = exact(task.n_cells * sizeof(uint16_t));
+    task.out.phase = exact(task.n_cells * sizeof(uint16_t));
+    task.out.spectra_db = exact(task.n_levels * sizeof(float));
+    task.averages = exact(n * sizeof *task.averages);
+    return task;
+}
+
+static inline void clear_task(struct task *task)
+{
+    void *const memory[] = {
+        task->products,  task->visibilities,   task->nsamples,
+        task->flags,     task->out.coherence,  task->out.amplitude,
+        task->out.phase, task->out.spectra_db, task->averages};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
+        free(memory[i]);
+}
+
+static inline size_t cell_at(const struct task *task, size_t average,
+                             size_t channel)
+{
+    const size_t n = task->plan.n_products;
+    return (average / n * task->plan.n_channels + channel) * n + average % n;
+}
+
+static inline size_t auto_of(const struct task *task, size_t input)
+{
+    size_t i = 0;
+    while (task->products[i].input_1 != input ||
+           task->products[i].input_2 != input)
+        i++;
+    return i;
+}
+
+static inline double uniform(struct generator *g)
+{
+    return (double)(random_bits(g) >> 11) * 0x1p-53;
+}
+
+/* Powers over six decades, coherences of any size, a tenth of the cells
+ * flagged, weights of all kinds. */
+static inline void fill(struct task *task, struct generator *g)
+{
+    double *power = exact(task->n_levels * sizeof *power);
+    const size_t channels = task->plan.n_channels;
+    for (size_t i = 0; i < task->n_levels; i++)
+        power[i] = pow(10.0, 6.0 * uniform(g) - 1.0);
+    for (size_t i = 0; i < task->n_averages; i++)
+        for (size_t c = 0; c < channels; c++) {
+            const struct fx8_product *p = &task->products[i];
+            const size_t at = cell_at(task, i, c);
+            const bool is_auto = p->input_1 == p->input_2;
+            const double rho = is_auto ? 1.0 : pow(uniform(g), 4.0);
+            const double angle =
+                is_auto ? 0.0 : 6.283185307 * (uniform(g) - 0.5);
+            const double scale = rho * sqrt(power[p->input_1 * channels + c] *
+                                            power[p->input_2 * channels + c]);
+            task->visibilities[2 * at] = (float)(scale * cos(angle));
+            task->visibilities[2 * at + 1] = (float)(scale * sin(angle));
+            /* an input has some spectra, a product those of both */
+            const double have_1 = power[p->input_1 * channels + c];
+            const double have_2 = power[p->input_2 * channels + c];
+            const double weight =
+                0.5 + 0.5 * fmin(fmod(have_1, 1.0), fmod(have_2, 1.0));
+            task->nsamples[at] =
+                (float)(is_auto ? weight : weight * (0.9 + 0.1 * uniform(g)));
+            task->flags[at] = random_below(g, 10) == 0;
+        }
+    free(power);
+}
+
+static inline struct fx8_quicklook *open_task(const struct task *task)
+{
+    struct fx8_error error;
+    struct fx8_quicklook *quicklook;
+    must(fx8_quicklook_open(&task->plan, &quicklook, &error), error);
+    return quicklook;
+}
+
+static inline void close_task(struct task *task,
+                              struct fx8_quicklook *quicklook)
+{
+    fx8_quicklook_averages(quicklook, 1.0, task->averages);
+    fx8_quicklook_report(quicklook, &task->counts, &task->differences);
+    fx8_quicklook_close(&quicklook);
+    assert_null(quicklook);
+}
+
+static inline void process(struct task *task, struct fx8_quicklook *quicklook)
+{
+    const struct fx8_visibilities in = {task->visibilities, task->flags,
+                                        task->nsamples};
+    fx8_quicklook_process(quicklook, &in, task->gain, &task->out);
+}
+
+static inline void run(struct task *task)
+{
+    struct fx8_quicklook *quicklook = open_task(task);
+    process(task, quicklook);
+    close_task(task, quicklook);
+}
+
+#endif
