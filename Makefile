@@ -95,8 +95,8 @@ $(BUILD)/kernels/cpu/interval_%.o $(BUILD)/kernels/postprocess_interval.o: \
 CUDA ?= auto
 NVCC ?= $(shell command -v nvcc 2>/dev/null || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
 HAVE_NVCC = $(if $(filter-out 0,$(CUDA)),$(shell command -v '$(NVCC)' 2>/dev/null))
-nvcc_missing_text = fx8: CUDA=$(CUDA): no nvcc to use: neither on the path nor in \
-/usr/local/cuda/bin; NVCC= names one
+nvcc_missing_text = fx8: CUDA=$(CUDA): no nvcc to use: $(if $(filter 0,$(CUDA)),\
+CUDA=0 forbids it,neither on the path nor in /usr/local/cuda/bin; NVCC= names one)
 ifneq ($(words $(filter auto 0 1,$(CUDA))),1)
 $(error fx8: CUDA=$(CUDA): must be auto, 0 or 1)
 endif

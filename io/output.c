@@ -109,7 +109,7 @@ static enum fx8_status check_space(const struct fx8_output *output,
     const double gigabyte = 1e9;
     return fx8_fail(
         error, FX8_ERR_SYSTEM,
-        "%s: %.3f GB needed, %.3f GB free: expected a disk with more space",
+        "%s: %.6f GB needed, %.6f GB free: expected a disk with more space",
         output->part, (double)expected / gigabyte,
         (double)volume.f_bavail * (double)block / gigabyte);
 }

@@ -210,7 +210,7 @@ static void test_too_little_space(void **state)
     assert_int_equal(fx8_output_open(scratch_path("vast"), false,
                                      (uint64_t)1 << 62, &output, &error),
                      FX8_ERR_SYSTEM);
-    assert_non_null(strstr(error.message, "4611686018.427 GB needed, "));
+    assert_non_null(strstr(error.message, "4611686018.427388 GB needed, "));
     assert_null(output);
     assert_false(scratch_exists("vast.part"));
 }

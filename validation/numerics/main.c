@@ -271,6 +271,18 @@ static size_t count_faults(const struct request *request,
     return faults;
 }
 
+/* Whether a file can be written, asked before hours of work; one that is there
+ * keeps what it holds. */
+static bool is_writable(const char *path)
+{
+    FILE *file = path == NULL ? NULL : fopen(path, "a");
+    if (file != NULL)
+        fclose(file);
+    else if (path != NULL)
+        fprintf(stderr, "numerics: %s: %s\n", path, strerror(errno));
+    return path == NULL || file != NULL;
+}
+
 static bool write_file(const char *path, const struct request *request,
                        const struct results *results, const char *command)
 {
@@ -303,10 +315,12 @@ int main(int argc, char **argv)
     }
     join_command(argc, argv, command, sizeof command);
     result_path("cpu", machine_cpu(), path, sizeof path);
-    if (!measure_all(&request, &results))
+    if (request.output == NULL)
+        request.output = path;
+    if (!is_writable(request.output) || !is_writable(request.worst) ||
+        !measure_all(&request, &results))
         return 1;
-    if (!write_file(request.output != NULL ? request.output : path, &request,
-                    &results, command))
+    if (!write_file(request.output, &request, &results, command))
         return 1;
     if (request.worst != NULL &&
         !write_file(request.worst, &request, &results, NULL))
