@@ -334,7 +334,7 @@ check-long: check-deps ## the same with the long versions of the tests
 
 .PHONY: check-gpu
 check-gpu: ## kernels and engine on a card (needs nvcc; else counted as skipped)
-	$(Q)$(RUN) $@
+	$(Q)$(RUN) gpu
 
 .PHONY: $(CHECK_TIERS) lint
 unit: check-deps ## test programs of the modules
