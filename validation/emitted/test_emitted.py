@@ -195,13 +195,15 @@ class Build:
 
     def compile_sources(self):
         """Host and device code of every program for the last architecture:
-        make has built the kernels' for all of them.  In the long form that of
+        make has built the kernels' for all of them, and the calibration, whose
+        kernels are not the same everywhere, is device code alone.  In the long form that of
         every source, for all."""
         known = [a for a in ALL if a in self.kit.known]
         return {path: self.pool.submit(
             self.kit.object, path, known if LONG else known[-1:],
             target_of(path, ".o")) for path in self.sources
-            if LONG or path not in self.kernel_sources}
+            if path != CALIBRATION and
+            (LONG or path not in self.kernel_sources)}
 
     def compile_headers(self):
         """Every header alone; in the short form all of them in one, which the
