@@ -187,10 +187,12 @@ class Build:
         self.sources = sources
         self.kernel_sources = [PROBE] + [
             path for path in sources if path.startswith("kernels/cuda/")]
-        self.cubins = {(path, a): self.pool.submit(
-            kit.cubin, path, self.exact(path, a), target_of(path, f".{a}.cubin"))
-            for path in [CALIBRATION] + self.kernel_sources
-            for a in self.architectures() if path != WGMMA or a == 90}
+        self.cubins = {}
+        if not sys.argv[1:]:  # a single case compiles what it needs
+            for path in [CALIBRATION] + self.kernel_sources:
+                for a in self.architectures():
+                    if self.has_kernels(path, a):
+                        self.compile(path, a)
         self.decoders = {}
 
     def compile_sources(self):
@@ -229,11 +231,24 @@ class Build:
     def sources_of(self, architecture):
         """The sources that have kernels for an architecture."""
         return [source for source in self.kernel_sources
-                if (source, architecture) in self.cubins]
+                if self.has_kernels(source, architecture)]
+
+    @staticmethod
+    def has_kernels(source, architecture):
+        return source != WGMMA or architecture == 90
+
+    def compile(self, source, architecture):
+        """The compilation of a source for the column of an architecture."""
+        key = source, architecture
+        if key not in self.cubins:
+            self.cubins[key] = self.pool.submit(
+                self.kit.cubin, source, self.exact(source, architecture),
+                target_of(source, f".{architecture}.cubin"))
+        return self.cubins[key]
 
     def cubin(self, source, architecture):
         """The kernels of a source that compiled."""
-        compiled = self.cubins[source, architecture].result()
+        compiled = self.compile(source, architecture).result()
         if not compiled.good:
             raise AssertionError(compiled.complaint())
         return cubin.read(target_of(source, f".{architecture}.cubin"))
@@ -243,6 +258,12 @@ class Build:
             self.decoders[architecture] = calibration.Decoder(
                 self.cubin(CALIBRATION, architecture), architecture)
         return self.decoders[architecture]
+
+    def kernel(self, name, architecture):
+        """A kernel by its name, from the first source that has it."""
+        return next(found[name] for found in (
+            self.cubin(source, architecture)
+            for source in self.sources_of(architecture)) if name in found)
 
     def kernels(self, architecture):
         """Every kernel of interest on an architecture."""
@@ -254,7 +275,7 @@ class Build:
     def registers(self, architecture):
         found = {}
         for source in self.sources_of(architecture):
-            found.update(self.cubins[source, architecture].result()
+            found.update(self.compile(source, architecture).result()
                          .registers())
         return found
 
@@ -322,7 +343,7 @@ class Calibrated(WithToolkit):
 
 def check_kernel(case, name, architecture):
     """The intended instructions of a kernel, and no others that matter."""
-    kernel = case.build.kernels(architecture)[name]
+    kernel = case.build.kernel(name, architecture)
     count = case.build.decoder(architecture).count(kernel.instructions)
     intent = INTENT[name]
     case.assertEqual(dict(count.unknown), {}, "not in calibration.cu")
