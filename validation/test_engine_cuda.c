@@ -10,6 +10,7 @@
 
 #include "kernels/engine_find.h"
 #include "validation/engine_task.h"
+#include "validation/exact_sum.h"
 
 /* Of a float sum and of a float spectrum, as test_engine.c has them. */
 #define SUM_ERROR      (520 * 0x1p-24)
@@ -244,6 +245,165 @@ static void batches_of_any_size(void **state)
     clear_task(&task);
 }
 
+/* The sum without any rounding, and FP32's where there is one, lie between the
+ * bounds, which are as near as theirs allow: a bound loses at most twice what
+ * FP32 does. */
+static void check_bounds(const struct task *task, const struct outcome *o)
+{
+    const size_t inputs = task->plan.n_inputs, n = task->n_spectra;
+    const size_t pairs = fx8_pair_count(inputs);
+    for (size_t c = 0; c < task->plan.bank.n_channels; c++)
+        for (size_t j = 0; j < inputs; j++)
+            for (size_t i = 0; i <= j; i++) {
+                struct exact_sum exact_sums[2] = {{{0}}, {{0}}};
+                double size = 0.0;
+                for (size_t t = 0; t < n; t++) {
+                    const struct fx8_cf32 *x = o->x32 + (c * n + t) * inputs;
+                    exact_add_product(&exact_sums[0], x[j].re, x[i].re);
+                    exact_add_product(&exact_sums[0], x[j].im, x[i].im);
+                    exact_add_product(&exact_sums[1], x[j].im, x[i].re);
+                    exact_add_product(&exact_sums[1], -x[j].re, x[i].im);
+                    size += hypot(x[i].re, x[i].im) * hypot(x[j].re, x[j].im);
+                }
+                const size_t at = 2 * (c * pairs + fx8_pair_index(i, j));
+                for (size_t k = 0; k < 2; k++) {
+                    const double down = o->down[at + k], up = o->up[at + k];
+                    assert_true(exact_compare(&exact_sums[k], down) >= 0);
+                    assert_true(exact_compare(&exact_sums[k], up) <= 0);
+                    assert_true(up - down <= 4 * SUM_ERROR * size);
+                    if (o->sums32 != NULL) {
+                        assert_true(down <= o->sums32[at + k]);
+                        assert_true(o->sums32[at + k] <= up);
+                    }
+                }
+            }
+}
+
+/* Both engines' bounds hold the same exact sums. */
+static void bounds_of_the_same_spectra(void **state)
+{
+    (void)state;
+    struct generator g = {101};
+    for (size_t mask = 0; mask < 4; mask++) {
+        struct task task = make_task(mask % 2 == 0 ? 3 : 17, mask < 2, 3, 2,
+                                     150 + mask, mask, false, &g);
+        task.plan.precisions |= FX8_ENGINE_INTERVAL;
+        const struct task other = on_cuda(&task, "auto", 1);
+        struct outcome wanted = run_task(&task, NULL);
+        struct outcome got = run_task(&other, &wanted);
+        check_bytes(wanted.x32, got.x32, n_cells(&task) * sizeof *got.x32);
+        check_sums(&task, &wanted, &got);
+        check_bounds(&task, &wanted);
+        check_bounds(&other, &got);
+        clear_outcome(&wanted);
+        clear_outcome(&got);
+        clear_task(&task);
+    }
+}
+
+/* Bounds alone, of floats: the partial sums of devices are added in their
+ * direction; and of integers, which are exact. */
+static void bounds_on_several_devices(void **state)
+{
+    (void)state;
+    struct generator g = {102};
+    for (size_t is_none = 0; is_none < 2; is_none++) {
+        struct task task =
+            make_task(2, true, 1, 3, is_none ? 300 : 8192 + 37, 1, is_none, &g);
+        if (is_none)
+            task.plan.bank.n_taps = 1;
+        struct task other = on_cuda(&task, "fp32", 2);
+        other.plan.precisions = FX8_ENGINE_INTERVAL;
+        struct outcome bounds = run_task(&other, NULL);
+        assert_null(bounds.sums32);
+        check_bounds(&other, &bounds);
+        size_t n_apart = 0;
+        for (size_t k = 0; k < n_sums(&task); k++)
+            n_apart += bounds.down[k] < bounds.up[k];
+        assert_true(is_none ? n_apart == 0 : n_apart > n_sums(&task) / 2);
+        other.plan.precisions = FX8_ENGINE_FP32;
+        struct outcome nearest = run_task(&other, NULL);
+        check_bytes(nearest.x32, bounds.x32,
+                    n_cells(&task) * sizeof *nearest.x32);
+        for (size_t k = 0; k < n_sums(&task); k++) {
+            assert_true(bounds.down[k] <= nearest.sums32[k]);
+            assert_true(nearest.sums32[k] <= bounds.up[k]);
+        }
+        clear_outcome(&bounds);
+        clear_outcome(&nearest);
+        clear_task(&task);
+    }
+}
+
+/* One device has 2^60, the other 9 and 15, exactly; their sums are between two
+ * doubles. */
+static void bounds_of_devices_are_added_in_their_direction(void **state)
+{
+    (void)state;
+    struct generator g = {104};
+    struct task task = make_task(2, true, 1, 1, 8193, 0, true, &g);
+    struct task other = on_cuda(&task, "auto", 2);
+    other.plan.precisions = FX8_ENGINE_INT8 | FX8_ENGINE_INTERVAL;
+    struct outcome given = {
+        .x8 = calloc(n_cells(&task), sizeof *given.x8),
+        .x32 = calloc(n_cells(&task), sizeof *given.x32),
+    };
+    assert_non_null(given.x8);
+    assert_non_null(given.x32);
+    given.x32[0].re = 0x1p30f;
+    given.x32[1].re = -0x1p30f;
+    given.x32[(size_t)2 * 8192].re = 3;
+    given.x32[(size_t)2 * 8192 + 1].re = 5;
+    struct outcome got = run_task(&other, &given);
+    check_bounds(&other, &got);
+    for (size_t pair = 0; pair < 3; pair++) {
+        assert_true(got.down[2 * pair] < got.up[2 * pair]);
+        assert_true(nextafter(got.down[2 * pair], INFINITY) ==
+                    got.up[2 * pair]);
+        assert_true(got.down[2 * pair + 1] == got.up[2 * pair + 1]);
+    }
+    clear_outcome(&given);
+    clear_outcome(&got);
+    clear_task(&task);
+}
+
+/* A name is of a rounding, or of all; the first of a kernel is no other's. */
+static void kernels_of_bounds(void **state)
+{
+    (void)state;
+    struct generator g = {103};
+    struct task task = make_task(2, true, 1, 1, 40, 0, true, &g);
+    struct fx8_engine_plan plan = on_cuda(&task, "auto", 1).plan;
+    struct fx8_engine *engine = NULL;
+    struct fx8_error error;
+    static const char *const names[][2] = {
+        {"auto", "fp32-down-16 fp32-up-16"},
+        {"fp32", "fp32-down-16 fp32-up-16"},
+        {"fp32-up-64", "fp32-down-16 fp32-up-64"},
+    };
+    plan.precisions = FX8_ENGINE_INTERVAL;
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        plan.kernel = names[k][0];
+        must(cuda->open(&plan, &engine, &error), error);
+        assert_string_equal(cuda->kernel_name(engine), names[k][1]);
+        struct fx8_ci8 x8[80] = {{0, 0}};
+        must_fail(cuda->export_spectra(engine, x8, NULL, &error), error,
+                  FX8_ERR_USAGE,
+                  "engine: spectra of a precision that was not planned");
+        cuda->close(&engine);
+    }
+    static const char *const wrong[] = {"dp4a", "fp32-16", "fp32-down-17"};
+    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+        plan.kernel = wrong[k];
+        assert_int_equal(cuda->open(&plan, &engine, &error), FX8_ERR_USAGE);
+        assert_null(engine);
+    }
+    plan.precisions = FX8_ENGINE_FP32;
+    plan.kernel = "fp32-up";
+    assert_int_equal(cuda->open(&plan, &engine, &error), FX8_ERR_USAGE);
+    clear_task(&task);
+}
+
 static void what_the_engine_refuses(void **state)
 {
     (void)state;
@@ -252,11 +412,6 @@ static void what_the_engine_refuses(void **state)
     struct fx8_engine_plan plan = on_cuda(&task, "auto", 1).plan;
     struct fx8_engine *engine = (void *)&task;
     struct fx8_error error;
-    plan.precisions = FX8_ENGINE_INTERVAL;
-    must_fail(cuda->open(&plan, &engine, &error), error, FX8_ERR_UNSUPPORTED,
-              "cuda: correlator.precision: interval: has no kernel with "
-              "directed rounding: expected backend cpu");
-    assert_null(engine);
     plan.precisions = FX8_ENGINE_INT8;
     plan.kernel = "fp32";
     assert_int_equal(cuda->open(&plan, &engine, &error), FX8_ERR_USAGE);
@@ -348,6 +503,10 @@ int main(void)
         cmocka_unit_test(filter_in_integers),
         cmocka_unit_test(rotated_spectra),
         cmocka_unit_test(batches_of_any_size),
+        cmocka_unit_test(bounds_of_the_same_spectra),
+        cmocka_unit_test(bounds_on_several_devices),
+        cmocka_unit_test(bounds_of_devices_are_added_in_their_direction),
+        cmocka_unit_test(kernels_of_bounds),
         cmocka_unit_test(what_the_engine_refuses),
     };
     return cmocka_run_group_tests(tests, find_cuda, NULL);

@@ -131,6 +131,43 @@ enum fx8_status fx8_cuda_begin_block(struct fx8_engine *engine,
     return status;
 }
 
+/* The spectra of a block to the sums of every precision; a correlator that is
+ * not planned is NULL. */
+static enum fx8_status correlate(const struct fx8_engine *engine,
+                                 const struct fx8_cuda_device *device,
+                                 size_t n_spectra, struct fx8_error *error)
+{
+    const struct {
+        const struct fx8_cuda_correlator *correlator;
+        const void *x;
+        size_t times_per_vector;
+        void *sums;
+    } each[] = {
+        {device->int8, device->x8, FX8_CUDA_TIMES_INT8, device->sums8},
+        {device->fp32, device->x32, FX8_CUDA_TIMES_FP32, device->sums32},
+        {device->down, device->x32, FX8_CUDA_TIMES_FP32, device->sums_down},
+        {device->up, device->x32, FX8_CUDA_TIMES_FP32, device->sums_up},
+    };
+    const size_t n_times = fx8_cuda_times(n_spectra);
+    struct fx8_cuda_correlation job = {};
+    job.n_inputs = engine->plan.n_inputs;
+    job.n_channels = engine->plan.bank.n_channels;
+    job.n_times = n_spectra;
+    job.stream = device->compute;
+    enum fx8_status status = FX8_OK;
+    for (const auto &one : each) {
+        if (status != FX8_OK || one.correlator == nullptr)
+            continue;
+        job.x = one.x;
+        job.channel_stride =
+            fx8_cuda_stride(engine, n_times, one.times_per_vector);
+        job.sums = one.sums;
+        status = fx8_cuda_check(one.correlator->accumulate(&job), device, error,
+                                "correlating by %s", one.correlator->name);
+    }
+    return status;
+}
+
 enum fx8_status fx8_cuda_end_block(struct fx8_engine *engine,
                                    struct fx8_cuda_device *device,
                                    size_t n_spectra,
@@ -139,32 +176,10 @@ enum fx8_status fx8_cuda_end_block(struct fx8_engine *engine,
 {
     struct fx8_cuda_notes *notes =
         &device->notes[device->n_blocks++ % FX8_CUDA_SLOTS];
-    const size_t n_times = fx8_cuda_times(n_spectra);
-    struct fx8_cuda_correlation job = {};
-    job.n_inputs = engine->plan.n_inputs;
-    job.n_channels = engine->plan.bank.n_channels;
-    job.n_times = n_spectra;
-    job.stream = device->compute;
     enum fx8_status status =
         record(device, notes->begin, device->compute, error);
-    if (status == FX8_OK && device->x8 != nullptr &&
-        validity != FX8_BLOCK_EMPTY) {
-        job.x = device->x8;
-        job.channel_stride =
-            fx8_cuda_stride(engine, n_times, FX8_CUDA_TIMES_INT8);
-        job.sums = device->sums8;
-        status = fx8_cuda_check(device->int8->accumulate(&job), device, error,
-                                "correlating by %s", device->int8->name);
-    }
-    if (status == FX8_OK && device->x32 != nullptr &&
-        validity != FX8_BLOCK_EMPTY) {
-        job.x = device->x32;
-        job.channel_stride =
-            fx8_cuda_stride(engine, n_times, FX8_CUDA_TIMES_FP32);
-        job.sums = device->sums32;
-        status = fx8_cuda_check(device->fp32->accumulate(&job), device, error,
-                                "correlating by %s", device->fp32->name);
-    }
+    if (status == FX8_OK && validity != FX8_BLOCK_EMPTY)
+        status = correlate(engine, device, n_spectra, error);
     if (status == FX8_OK)
         status = record(device, notes->end, device->compute, error);
     notes->is_used = status == FX8_OK;

@@ -35,16 +35,38 @@ static bool runs_wgmma(const struct fx8_cuda_capability *capability)
 }
 
 static const struct fx8_cuda_correlator correlators[] = {
-    {"fp32-16", false, 16, 0.5, runs_anywhere, fx8_cuda_correlate_fp32_16},
-    {"fp32-32", false, 32, 0.9, runs_anywhere, fx8_cuda_correlate_fp32_32},
-    {"fp32-64", false, 64, 1, runs_anywhere, fx8_cuda_correlate_fp32_64},
-    {"dp4a-16", true, 16, 0.5, runs_dp4a, fx8_cuda_correlate_dp4a_16},
-    {"dp4a-32", true, 32, 0.9, runs_dp4a, fx8_cuda_correlate_dp4a_32},
-    {"dp4a-64", true, 64, 1, runs_dp4a, fx8_cuda_correlate_dp4a_64},
-    {"mma-32", true, 32, 3, runs_mma, fx8_cuda_correlate_mma_32},
-    {"mma-64", true, 64, 6, runs_mma, fx8_cuda_correlate_mma_64},
-    {"mma-128", true, 128, 8, runs_mma, fx8_cuda_correlate_mma_128},
-    {"wgmma-128", true, 128, 12, runs_wgmma, fx8_cuda_correlate_wgmma_128},
+    {"fp32-16", false, FX8_CUDA_NEAREST, 16, 0.5, runs_anywhere,
+     fx8_cuda_correlate_fp32_16},
+    {"fp32-32", false, FX8_CUDA_NEAREST, 32, 0.9, runs_anywhere,
+     fx8_cuda_correlate_fp32_32},
+    {"fp32-64", false, FX8_CUDA_NEAREST, 64, 1, runs_anywhere,
+     fx8_cuda_correlate_fp32_64},
+    {"fp32-down-16", false, FX8_CUDA_DOWN, 16, 0.5, runs_anywhere,
+     fx8_cuda_correlate_fp32_down_16},
+    {"fp32-down-32", false, FX8_CUDA_DOWN, 32, 0.9, runs_anywhere,
+     fx8_cuda_correlate_fp32_down_32},
+    {"fp32-down-64", false, FX8_CUDA_DOWN, 64, 1, runs_anywhere,
+     fx8_cuda_correlate_fp32_down_64},
+    {"fp32-up-16", false, FX8_CUDA_UP, 16, 0.5, runs_anywhere,
+     fx8_cuda_correlate_fp32_up_16},
+    {"fp32-up-32", false, FX8_CUDA_UP, 32, 0.9, runs_anywhere,
+     fx8_cuda_correlate_fp32_up_32},
+    {"fp32-up-64", false, FX8_CUDA_UP, 64, 1, runs_anywhere,
+     fx8_cuda_correlate_fp32_up_64},
+    {"dp4a-16", true, FX8_CUDA_NEAREST, 16, 0.5, runs_dp4a,
+     fx8_cuda_correlate_dp4a_16},
+    {"dp4a-32", true, FX8_CUDA_NEAREST, 32, 0.9, runs_dp4a,
+     fx8_cuda_correlate_dp4a_32},
+    {"dp4a-64", true, FX8_CUDA_NEAREST, 64, 1, runs_dp4a,
+     fx8_cuda_correlate_dp4a_64},
+    {"mma-32", true, FX8_CUDA_NEAREST, 32, 3, runs_mma,
+     fx8_cuda_correlate_mma_32},
+    {"mma-64", true, FX8_CUDA_NEAREST, 64, 6, runs_mma,
+     fx8_cuda_correlate_mma_64},
+    {"mma-128", true, FX8_CUDA_NEAREST, 128, 8, runs_mma,
+     fx8_cuda_correlate_mma_128},
+    {"wgmma-128", true, FX8_CUDA_NEAREST, 128, 12, runs_wgmma,
+     fx8_cuda_correlate_wgmma_128},
 };
 
 static constexpr size_t N_CORRELATORS =
@@ -90,7 +112,8 @@ const struct fx8_cuda_correlator *fx8_cuda_correlator_default(
     const struct fx8_cuda_correlator *best = nullptr;
     double least = 0;
     for (const auto &each : correlators) {
-        if (each.is_int8 != is_int8 || !each.runs_on(capability))
+        if (each.is_int8 != is_int8 || each.rounding != FX8_CUDA_NEAREST ||
+            !each.runs_on(capability))
             continue;
         const double cost =
             tiled_products(each.tile_inputs, n_inputs) / each.expected_speed;

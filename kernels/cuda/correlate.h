@@ -7,10 +7,11 @@
  *     mma    int8, tensor cores, a warp at a time     sm_75 and later
  *     wgmma  int8, tensor cores, a warpgroup          sm_90
  *     fp32   floats, the reference                    every device
+ *     fp32-down, fp32-up: the same, rounded downwards and upwards: bounds
  *
  * A correlator is one of these with one size of tile, named after both:
  * "dp4a-64" has tiles of 64 by 64 inputs.  All int8 ones give the same
- * integers, all fp32 ones the same bits.
+ * integers, all fp32 ones of a rounding the same bits.
  */
 #ifndef FX8_KERNELS_CUDA_CORRELATE_H
 #define FX8_KERNELS_CUDA_CORRELATE_H
@@ -43,6 +44,9 @@ struct fx8_cuda_correlation {
     cudaStream_t stream; /**< of the current device */
 };
 
+/** How a correlator of floats rounds every operation. */
+enum fx8_cuda_rounding { FX8_CUDA_NEAREST, FX8_CUDA_DOWN, FX8_CUDA_UP };
+
 /** What a device has that correlators ask for. */
 struct fx8_cuda_capability {
     int major, minor;    /**< compute capability */
@@ -60,11 +64,16 @@ struct fx8_cuda_capability {
  *           products of integers up to 128 are exact, and 512 roundings keep
  *           the bound of struct fx8_correlate_fp32), so that the sums depend
  *           on the call boundaries only when these are not multiples of 256
+ *           fp32-down, fp32-up: the same operations in the same order, each
+ *           rounded in its direction: sums of any calls, begun with bounds,
+ *           are bounds of the exact sum and of what fp32 gives; integers as
+ *           above are exact
  */
 struct fx8_cuda_correlator {
     const char *name;
     bool is_int8;
-    unsigned tile_inputs; /**< inputs in a tile, either way */
+    enum fx8_cuda_rounding rounding; /**< int8: FX8_CUDA_NEAREST */
+    unsigned tile_inputs;            /**< inputs in a tile, either way */
     /** Beside the others of its precision, tiles being full: a guess from how
      *  the device is built, for a choice without a measurement. */
     double expected_speed;
@@ -78,8 +87,8 @@ struct fx8_cuda_correlator {
 /** Every correlator, in the order in which they are listed to users. */
 const struct fx8_cuda_correlator *fx8_cuda_correlators(size_t *n_correlators);
 
-/** The one to take without a measurement: of those that run on the device, the
- *  one expected to be the fastest for so many inputs. */
+/** The one to take without a measurement: of those that run on the device and
+ *  round to nearest, the one expected to be the fastest for so many inputs. */
 const struct fx8_cuda_correlator *fx8_cuda_correlator_default(
     bool is_int8, const struct fx8_cuda_capability *capability,
     size_t n_inputs);
@@ -94,6 +103,7 @@ struct fx8_cuda_correlator_use {
     size_t n_inputs;
     size_t n_channels;
     size_t n_times; /**< of one call */
+    enum fx8_cuda_rounding rounding;
 };
 
 /** What became of a correlator in fx8_cuda_correlator_choose(). */
@@ -119,7 +129,7 @@ struct fx8_cuda_choice {
  * exact on a job like the one meant, and choose the fastest.
  *
  * Given:    name    "auto", a kind ("dp4a") or one correlator ("dp4a-64")
- *           use     the job meant
+ *           use     the job meant; no correlator of another rounding is tried
  *           stream  of the current device; has nothing to do
  * Returned: choice
  * Status:   what the runtime reported; memory for the trial job, at most

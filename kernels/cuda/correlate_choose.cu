@@ -191,7 +191,7 @@ cudaError_t try_all(struct fx8_cuda_choice *choice, cudaStream_t stream)
         TRY(cudaMemcpyAsync(found.data(), sums.data(), bytes,
                             cudaMemcpyDeviceToHost, stream));
         TRY(cudaStreamSynchronize(stream));
-        trial.is_exact = memcmp(found.data(), expected.data(), bytes) == 0;
+        trial.is_exact = found == expected; /* a zero may have a sign */
     }
     return cudaSuccess;
 }
@@ -296,7 +296,8 @@ bool is_too_large(const struct fx8_cuda_correlator &correlator,
                   const struct fx8_cuda_correlator &smaller, size_t n_inputs)
 {
     const size_t kind = strcspn(correlator.name, "-");
-    return strncmp(correlator.name, smaller.name, kind + 1) == 0 &&
+    return correlator.rounding == smaller.rounding &&
+           strncmp(correlator.name, smaller.name, kind + 1) == 0 &&
            smaller.tile_inputs < correlator.tile_inputs &&
            smaller.tile_inputs >= n_inputs;
 }
@@ -310,9 +311,9 @@ void list_trials(const char *name, const struct fx8_cuda_correlator_use *use,
         fx8_cuda_correlators(&n_correlators);
     choice->n_trials = 0;
     for (size_t k = 0; k < n_correlators; ++k) {
-        bool is_listed = is_meant(name, all[k]) &&
-                         all[k].is_int8 == use->is_int8 &&
-                         all[k].runs_on(capability);
+        bool is_listed =
+            is_meant(name, all[k]) && all[k].is_int8 == use->is_int8 &&
+            all[k].rounding == use->rounding && all[k].runs_on(capability);
         for (size_t other = 0; other < k; ++other)
             is_listed =
                 is_listed && (strcmp(name, all[k].name) == 0 ||

@@ -13,6 +13,7 @@
 struct dp4a {
     using Vector = int4;
     using Sum = longlong2;
+    using Rounding = fx8_tile_plain_add;
     /* A job is never longer: 4096 times 16 spectra. */
     static constexpr unsigned FOLD = 4096;
 

@@ -8,14 +8,52 @@
  * double sum in global memory and begins anew.  So at most 512 roundings lie
  * between a product and its double, and integers up to 128 are exact, as
  * 512 * 128^2 < 2^24.
+ *
+ * There it is three times: rounded to nearest, and with every operation
+ * rounded downwards or upwards, in the same order.  Rounding is monotonic: the
+ * exact sum lies between the latter two, and so does what the first gives.
+ * The minus of an imaginary part stands on an operand, which is exact; on the
+ * product it would turn the direction round.
  */
 #include "kernels/cuda/correlate_kinds.h"
 #include "kernels/cuda/correlate_lanes.cuh"
 
+/* A rounding: of fused multiply-adds, and of additions to the double sums. */
+
+struct to_nearest : fx8_tile_plain_add {
+    static __device__ __forceinline__ float fma(float a, float b, float c)
+    {
+        return __fmaf_rn(a, b, c);
+    }
+};
+
+struct downwards {
+    static __device__ __forceinline__ float fma(float a, float b, float c)
+    {
+        return __fmaf_rd(a, b, c);
+    }
+    static __device__ __forceinline__ double add(double sum, double part)
+    {
+        return __dadd_rd(sum, part);
+    }
+};
+
+struct upwards {
+    static __device__ __forceinline__ float fma(float a, float b, float c)
+    {
+        return __fmaf_ru(a, b, c);
+    }
+    static __device__ __forceinline__ double add(double sum, double part)
+    {
+        return __dadd_ru(sum, part);
+    }
+};
+
 /** Floats, four times in a vector. */
-struct fp32 {
+template <class ItsRounding> struct fp32 {
     using Vector = float4;
     using Sum = double2;
+    using Rounding = ItsRounding;
     static constexpr unsigned FOLD =
         FX8_MAX_FP32_PRODUCTS / 2 / FX8_CUDA_TIMES_FP32;
 
@@ -36,10 +74,10 @@ struct fp32 {
                                             float row_re, float row_im,
                                             float re, float im)
         {
-            real[a][b] = __fmaf_rn(row_re, re, real[a][b]);
-            real[a][b] = __fmaf_rn(row_im, im, real[a][b]);
-            imaginary[a][b] = __fmaf_rn(row_im, re, imaginary[a][b]);
-            imaginary[a][b] = __fmaf_rn(-row_re, im, imaginary[a][b]);
+            real[a][b] = Rounding::fma(row_re, re, real[a][b]);
+            real[a][b] = Rounding::fma(row_im, im, real[a][b]);
+            imaginary[a][b] = Rounding::fma(row_im, re, imaginary[a][b]);
+            imaginary[a][b] = Rounding::fma(-row_re, im, imaginary[a][b]);
         }
 
         __device__ __forceinline__ void multiply(
@@ -72,26 +110,33 @@ struct fp32 {
     };
 };
 
-/** A size of tile: the kernel, and the function that queues it. */
-#define FX8_FP32(tile, reach, depth, blocks)                                   \
+/** A rounding and a size of tile: the kernel, and the function that queues it.
+ */
+#define FX8_FP32(name, rounding, tile, reach, depth, blocks)                   \
     extern "C" __global__ void __launch_bounds__(                              \
         fx8_lane_shape<tile, reach, depth>::THREADS, blocks)                   \
-        fx8_correlate_fp32_##tile##_kernel(                                    \
+        fx8_correlate_##name##_##tile##_kernel(                                \
             const float4 *x, size_t channel_stride, size_t pitch,              \
             unsigned n_inputs, unsigned n_columns, double2 *sums)              \
     {                                                                          \
-        fx8_correlate_lanes<fp32, tile, reach, depth>(fx8_tile_of_block<tile>( \
-            x, channel_stride, pitch, n_inputs, n_columns, sums));             \
+        fx8_correlate_lanes<fp32<rounding>, tile, reach, depth>(               \
+            fx8_tile_of_block<tile>(x, channel_stride, pitch, n_inputs,        \
+                                    n_columns, sums));                         \
     }                                                                          \
                                                                                \
-    cudaError_t fx8_cuda_correlate_fp32_##tile(                                \
+    cudaError_t fx8_cuda_correlate_##name##_##tile(                            \
         const struct fx8_cuda_correlation *job)                                \
     {                                                                          \
         return fx8_tile_launch<FX8_CUDA_TIMES_FP32>(                           \
-            fx8_correlate_fp32_##tile##_kernel, tile,                          \
+            fx8_correlate_##name##_##tile##_kernel, tile,                      \
             fx8_lane_shape<tile, reach, depth>::THREADS, 0, job);              \
     }
 
-FX8_FP32(16, 2, 4, 8)
-FX8_FP32(32, 4, 4, 8)
-FX8_FP32(64, 4, 4, 2)
+#define FX8_FP32_SIZES(name, rounding)                                         \
+    FX8_FP32(name, rounding, 16, 2, 4, 8)                                      \
+    FX8_FP32(name, rounding, 32, 4, 4, 8)                                      \
+    FX8_FP32(name, rounding, 64, 4, 4, 2)
+
+FX8_FP32_SIZES(fp32, to_nearest)
+FX8_FP32_SIZES(fp32_down, downwards)
+FX8_FP32_SIZES(fp32_up, upwards)

@@ -20,5 +20,17 @@ cudaError_t fx8_cuda_correlate_wgmma_128(
 cudaError_t fx8_cuda_correlate_fp32_16(const struct fx8_cuda_correlation *job);
 cudaError_t fx8_cuda_correlate_fp32_32(const struct fx8_cuda_correlation *job);
 cudaError_t fx8_cuda_correlate_fp32_64(const struct fx8_cuda_correlation *job);
+cudaError_t fx8_cuda_correlate_fp32_down_16(
+    const struct fx8_cuda_correlation *job);
+cudaError_t fx8_cuda_correlate_fp32_down_32(
+    const struct fx8_cuda_correlation *job);
+cudaError_t fx8_cuda_correlate_fp32_down_64(
+    const struct fx8_cuda_correlation *job);
+cudaError_t fx8_cuda_correlate_fp32_up_16(
+    const struct fx8_cuda_correlation *job);
+cudaError_t fx8_cuda_correlate_fp32_up_32(
+    const struct fx8_cuda_correlation *job);
+cudaError_t fx8_cuda_correlate_fp32_up_64(
+    const struct fx8_cuda_correlation *job);
 
 #endif

@@ -7,6 +7,7 @@
  *
  *     Vector        16 bytes of one row: int4, float4
  *     Sum           two sums in global memory: longlong2, double2
+ *     Rounding      how sums are added to those: fx8_tile_add()
  *     FOLD          columns of 16 bytes in time between two folds
  *     Sums<REACH>   what a thread holds of REACH rows and as many columns:
  *                   clear(), multiply(rows, one column), re(), im()
@@ -101,7 +102,7 @@ static __device__ __forceinline__ void fx8_lane_multiply(
 }
 
 /** Add the sums of a thread to those in global memory, and clear them. */
-template <unsigned REACH, class Vector, class Sum, class Sums>
+template <class Rounding, unsigned REACH, class Vector, class Sum, class Sums>
 static __device__ __forceinline__ void fx8_lane_fold(
     const fx8_tile_task<Vector, Sum> &task, unsigned row, unsigned column,
     Sums &sums)
@@ -110,7 +111,7 @@ static __device__ __forceinline__ void fx8_lane_fold(
     for (unsigned a = 0; a < REACH; ++a)
 #pragma unroll
         for (unsigned b = 0; b < REACH; ++b)
-            fx8_tile_add(
+            fx8_tile_add<Rounding>(
                 task.sums, task.n_inputs, task.first_column + column + 8 * b,
                 task.first_row + row + 4 * a, sums.re(a, b), sums.im(a, b));
     sums.clear();
@@ -164,7 +165,8 @@ static __device__ __forceinline__ void fx8_correlate_lanes(
         fx8_lane_multiply<TILE, REACH>(stage[0], stage[is_diagonal ? 0 : 1],
                                        row, column, sums);
         if (end % Arithmetic::FOLD == 0 || end >= task.n_columns)
-            fx8_lane_fold<REACH>(task, row, column, sums);
+            fx8_lane_fold<typename Arithmetic::Rounding, REACH>(task, row,
+                                                                column, sums);
     }
 }
 

@@ -74,8 +74,17 @@ struct fx8_tile_place {
     }
 };
 
-/** Add the sums of pair (i, j), unless it is not one. */
-template <class Sum, class Part>
+/** Sums as the device rounds them by itself: doubles to nearest. */
+struct fx8_tile_plain_add {
+    template <class Number, class Part>
+    static __device__ __forceinline__ Number add(Number sum, Part part)
+    {
+        return sum + part;
+    }
+};
+
+/** Add the sums of pair (i, j), unless it is not one, by Rounding::add(). */
+template <class Rounding = fx8_tile_plain_add, class Sum, class Part>
 static __device__ __forceinline__ void fx8_tile_add(Sum *sums,
                                                     unsigned n_inputs,
                                                     unsigned i, unsigned j,
@@ -85,8 +94,8 @@ static __device__ __forceinline__ void fx8_tile_add(Sum *sums,
         return;
     Sum *sum = sums + (static_cast<size_t>(j) * (j + 1) / 2 + i);
     Sum value = *sum;
-    value.x += re;
-    value.y += im;
+    value.x = Rounding::add(value.x, re);
+    value.y = Rounding::add(value.y, im);
     *sum = value;
 }
 

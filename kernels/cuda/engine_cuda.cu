@@ -3,6 +3,7 @@
  * engine_cuda.cu -- the life of the CUDA engine: plan, dumps, and the table
  * that the plug-in exports.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,32 +29,44 @@ static void list_correlators(char *text, size_t size)
 }
 
 /* Whether there is a correlator of this name or kind, for these numbers. */
-static bool is_kernel(const char *name, bool is_int8)
+static bool is_kernel(const char *name, bool is_int8,
+                      enum fx8_cuda_rounding rounding)
 {
     size_t n = 0;
     const struct fx8_cuda_correlator *all = fx8_cuda_correlators(&n);
     const size_t length = strlen(name);
     for (size_t k = 0; k < n; ++k)
-        if (all[k].is_int8 == is_int8 &&
+        if (all[k].is_int8 == is_int8 && all[k].rounding == rounding &&
             strncmp(all[k].name, name, length) == 0 &&
             (all[k].name[length] == '\0' || all[k].name[length] == '-'))
             return true;
     return false;
 }
 
+/* A correlation that may be planned. */
+struct correlation {
+    unsigned precision;
+    bool is_int8;
+    enum fx8_cuda_rounding rounding;
+    const struct fx8_cuda_correlator *fx8_cuda_device::*correlator;
+};
+
+static const struct correlation correlations[] = {
+    {FX8_ENGINE_INT8, true, FX8_CUDA_NEAREST, &fx8_cuda_device::int8},
+    {FX8_ENGINE_FP32, false, FX8_CUDA_NEAREST, &fx8_cuda_device::fp32},
+    {FX8_ENGINE_INTERVAL, false, FX8_CUDA_DOWN, &fx8_cuda_device::down},
+    {FX8_ENGINE_INTERVAL, false, FX8_CUDA_UP, &fx8_cuda_device::up},
+};
+
 static enum fx8_status check_plan(const struct fx8_engine_plan *plan,
                                   struct fx8_error *error)
 {
-    if (plan->precisions & FX8_ENGINE_INTERVAL)
-        return fx8_fail(error, FX8_ERR_UNSUPPORTED,
-                        "cuda: correlator.precision: interval: has no kernel "
-                        "with directed rounding: expected backend cpu");
-    const bool int8 = (plan->precisions & FX8_ENGINE_INT8) != 0;
-    const bool fp32 = (plan->precisions & FX8_ENGINE_FP32) != 0;
-    if (strcmp(plan->kernel, "auto") == 0 ||
-        (int8 && is_kernel(plan->kernel, true)) ||
-        (fp32 && is_kernel(plan->kernel, false)))
+    if (strcmp(plan->kernel, "auto") == 0)
         return FX8_OK;
+    for (const struct correlation &each : correlations)
+        if ((plan->precisions & each.precision) != 0 &&
+            is_kernel(plan->kernel, each.is_int8, each.rounding))
+            return FX8_OK;
     char names[512];
     list_correlators(names, sizeof names);
     return fx8_fail(error, FX8_ERR_USAGE,
@@ -63,16 +76,21 @@ static enum fx8_status check_plan(const struct fx8_engine_plan *plan,
                     plan->kernel, names);
 }
 
-/* The fastest correlator that the name allows.  Where both precisions are
- * planned the name is that of one of them. */
+/* The fastest correlator that the name allows.  Where several are planned the
+ * name is that of one of them. */
 static enum fx8_status choose(const struct fx8_engine *engine,
-                              struct fx8_cuda_device *device, bool is_int8,
+                              struct fx8_cuda_device *device,
+                              const struct correlation *correlation,
                               struct fx8_error *error)
 {
     const struct fx8_engine_plan *plan = &engine->plan;
-    const char *name = is_kernel(plan->kernel, is_int8) ? plan->kernel : "auto";
+    const char *name =
+        is_kernel(plan->kernel, correlation->is_int8, correlation->rounding)
+            ? plan->kernel
+            : "auto";
     struct fx8_cuda_correlator_use use = {};
-    use.is_int8 = is_int8;
+    use.is_int8 = correlation->is_int8;
+    use.rounding = correlation->rounding;
     use.n_inputs = plan->n_inputs;
     use.n_channels = plan->bank.n_channels;
     use.n_times = engine->shape.block_spectra;
@@ -88,7 +106,7 @@ static enum fx8_status choose(const struct fx8_engine *engine,
                         "one that this device runs and that agrees with the "
                         "sums of its trial",
                         device->ordinal, device->name, name);
-    (is_int8 ? device->int8 : device->fp32) = choice.correlator;
+    device->*correlation->correlator = choice.correlator;
     return FX8_OK;
 }
 
@@ -99,10 +117,9 @@ static enum fx8_status open_device(struct fx8_engine *engine,
     enum fx8_status status = fx8_cuda_enter(device, error);
     if (status == FX8_OK)
         status = fx8_cuda_prepare(engine, device, error);
-    if (status == FX8_OK && (engine->plan.precisions & FX8_ENGINE_INT8) != 0)
-        status = choose(engine, device, true, error);
-    if (status == FX8_OK && (engine->plan.precisions & FX8_ENGINE_FP32) != 0)
-        status = choose(engine, device, false, error);
+    for (const struct correlation &each : correlations)
+        if (status == FX8_OK && (engine->plan.precisions & each.precision) != 0)
+            status = choose(engine, device, &each, error);
     if (status == FX8_OK)
         status = fx8_cuda_allocate(engine, device, error);
     return status;
@@ -136,10 +153,14 @@ static enum fx8_status note_names(struct fx8_engine *e, struct fx8_error *error)
                            k > 0 ? "," : "", e->devices[k].ordinal);
     snprintf(e->device_name + length, sizeof e->device_name - size_t(length),
              " %s", first->name);
-    snprintf(e->kernel_name, sizeof e->kernel_name, "%s%s%s",
-             first->int8 != nullptr ? first->int8->name : "",
-             first->int8 != nullptr && first->fp32 != nullptr ? " " : "",
-             first->fp32 != nullptr ? first->fp32->name : "");
+    length = 0;
+    for (const struct correlation &each : correlations) {
+        const struct fx8_cuda_correlator *chosen = first->*each.correlator;
+        if (chosen != nullptr)
+            length += snprintf(e->kernel_name + length,
+                               sizeof e->kernel_name - size_t(length), "%s%s",
+                               length > 0 ? " " : "", chosen->name);
+    }
     snprintf(e->fft_name, sizeof e->fft_name, "none");
     if (!first->has_fft)
         return FX8_OK;
@@ -355,8 +376,42 @@ static enum fx8_status fetch(struct fx8_cuda_device *device, void *to,
     return status;
 }
 
+/* How the sums of two devices are added: as those of their correlators. */
+
+struct plain_addition {
+    template <class Number> static Number add(Number a, Number b)
+    {
+        return a + b;
+    }
+};
+
+/* a + b rounded towards `end`, an infinity: `lost` is what rounding to nearest
+ * took away, without error (Knuth, TwoSum). */
+static double add_towards(double a, double b, double end)
+{
+    const double sum = a + b;
+    const double of_b = sum - a;
+    const double lost = (a - (sum - of_b)) + (b - of_b);
+    return lost != 0.0 && (lost > 0.0) == (end > 0.0) ? nextafter(sum, end)
+                                                      : sum;
+}
+
+struct addition_downwards {
+    static double add(double a, double b)
+    {
+        return add_towards(a, b, -HUGE_VAL);
+    }
+};
+
+struct addition_upwards {
+    static double add(double a, double b)
+    {
+        return add_towards(a, b, HUGE_VAL);
+    }
+};
+
 /* The first device's sums are the result; those of others are added to it. */
-template <class Number>
+template <class Addition = plain_addition, class Number>
 static enum fx8_status collect(struct fx8_engine *engine,
                                struct fx8_cuda_device *device, bool is_first,
                                Number *sums, Number *on_device, size_t n,
@@ -371,7 +426,7 @@ static enum fx8_status collect(struct fx8_engine *engine,
         return status;
     status = fx8_cuda_wait(device, error);
     for (size_t i = 0; i < n && status == FX8_OK; ++i)
-        sums[i] += partial[i];
+        sums[i] = Addition::add(sums[i], partial[i]);
     return status;
 }
 
@@ -390,6 +445,14 @@ static enum fx8_status finish_device(struct fx8_engine *engine,
     if (status == FX8_OK && device->sums32 != nullptr)
         status = collect(engine, device, is_first, dump->sums_fp32,
                          device->sums32, n_sums, error);
+    if (status == FX8_OK && device->sums_down != nullptr)
+        status = collect<addition_downwards>(engine, device, is_first,
+                                             dump->sums_down, device->sums_down,
+                                             n_sums, error);
+    if (status == FX8_OK && device->sums_up != nullptr)
+        status =
+            collect<addition_upwards>(engine, device, is_first, dump->sums_up,
+                                      device->sums_up, n_sums, error);
     if (status == FX8_OK)
         status =
             collect(engine, device, is_first, dump->clips,
@@ -420,9 +483,8 @@ static enum fx8_status cuda_finish_dump(struct fx8_engine *engine,
 static enum fx8_status check_planned(const struct fx8_engine *engine, bool int8,
                                      bool fp32, struct fx8_error *error)
 {
-    const unsigned asked =
-        (int8 ? FX8_ENGINE_INT8 : 0) | (fp32 ? FX8_ENGINE_FP32 : 0);
-    if ((asked & ~engine->plan.precisions) != 0)
+    const struct fx8_cuda_device *first = &engine->devices[0];
+    if ((int8 && first->x8 == nullptr) || (fp32 && first->x32 == nullptr))
         return fx8_fail(error, FX8_ERR_USAGE,
                         "engine: spectra of a precision that was not planned");
     return check_going(engine, error);

@@ -89,7 +89,8 @@ struct fx8_cuda_device {
     float *x32;
     int64_t *sums8;
     double *sums32;
-    const struct fx8_cuda_correlator *int8, *fp32;
+    double *sums_down, *sums_up;
+    const struct fx8_cuda_correlator *int8, *fp32, *down, *up;
     bool has_sums; /**< something was correlated in this dump */
     struct fx8_engine_times times;
 };

@@ -148,6 +148,7 @@ static size_t list_arrays(const struct fx8_engine *engine,
     const bool bank = engine->has_filterbank;
     const bool int8 = (plan->precisions & FX8_ENGINE_INT8) != 0;
     const bool fp32 = (plan->precisions & FX8_ENGINE_FP32) != 0;
+    const bool interval = (plan->precisions & FX8_ENGINE_INTERVAL) != 0;
     const size_t cells = fx8_product(inputs, channels, 1, 1);
     const size_t words = fx8_product(inputs, shape->valid_words, 1, 1);
     const size_t turns = fx8_product(inputs, shape->block_spectra, 1, 1);
@@ -172,9 +173,13 @@ static size_t list_arrays(const struct fx8_engine *engine,
         {&device->x8, fx8_product(channels, stride8, 1, 1) + tail,
          int8 * size_t(16), false, true},
         {&device->x32, fx8_product(channels, stride32, 1, 1) + tail,
-         fp32 * size_t(16), false, true},
+         (fp32 || interval) * size_t(16), false, true},
         {&device->sums8, shape->n_sums, int8 * sizeof(int64_t), false, true},
         {&device->sums32, shape->n_sums, fp32 * sizeof(double), false, true},
+        {&device->sums_down, shape->n_sums, interval * sizeof(double), false,
+         true},
+        {&device->sums_up, shape->n_sums, interval * sizeof(double), false,
+         true},
     };
     size_t n = sizeof fixed / sizeof *fixed;
     memcpy(arrays, fixed, sizeof fixed);
@@ -456,7 +461,7 @@ void fx8_cuda_release(struct fx8_cuda_device *device)
         device->fft_area, device->coefficients, device->coefficients16,
         device->gain,     device->clips,        device->folded,
         device->x8,       device->x32,          device->sums8,
-        device->sums32};
+        device->sums32,   device->sums_down,    device->sums_up};
     for (void *array : arrays)
         (void)cudaFree(array);
     for (cudaStream_t stream : {device->copy, device->compute})

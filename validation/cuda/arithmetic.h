@@ -172,11 +172,11 @@ inline unsigned float_to_uint(float rounded)
 }
 
 /** `operation` under a rounding mode of its own; volatile keeps it there. */
-template <class Operation> float rounded(int mode, Operation operation)
+template <class Operation> auto rounded(int mode, Operation operation)
 {
     const int before = fegetround();
     fesetround(mode);
-    const volatile float result = operation();
+    const volatile auto result = operation();
     fesetround(before);
     return result;
 }
@@ -278,6 +278,11 @@ inline float __frsqrt_rn(float x)
     {                                                                          \
         const volatile float x = a, y = b;                                     \
         return harness::rounded(mode, [&] { return x * y; });                  \
+    }                                                                          \
+    inline double __dadd_##suffix(double a, double b)                          \
+    {                                                                          \
+        const volatile double x = a, y = b;                                    \
+        return harness::rounded(mode, [&] { return x + y; });                  \
     }
 
 FX8_DIRECTED(rd, FE_DOWNWARD)

@@ -94,6 +94,7 @@ CASE(integers_and_conversions)
 CASE(directed_rounding_encloses)
 {
     uint64_t state = 5;
+    int n_apart = 0;
     for (int n = 0; n < 1000; ++n) {
         const float a = static_cast<float>(
             static_cast<int32_t>(harness::random_next(&state)));
@@ -106,7 +107,16 @@ CASE(directed_rounding_encloses)
         CHECK(nextafterf(low, INFINITY) >= high);
         CHECK(__fmul_rd(a, b) <= static_cast<double>(a) * b);
         CHECK(__fadd_ru(a, b) >= static_cast<double>(a) + b);
+        const double big = a, small = ldexp(static_cast<double>(b), -40);
+        const double below = __dadd_rd(big, small);
+        const double above = __dadd_ru(big, small);
+        /* apart by less than 2^63: exact in long double, if not in double */
+        const long double sum = static_cast<long double>(big) + small;
+        CHECK(below <= sum && sum <= above);
+        CHECK(nextafter(below, INFINITY) >= above);
+        n_apart += below < above;
     }
+    CHECK(n_apart > 500);
     CHECK(fegetround() == FE_TONEAREST);
 }
 

@@ -316,6 +316,7 @@ STEP(phases)
 struct no_products {
     using Vector = int4;
     using Sum = longlong2;
+    using Rounding = fx8_tile_plain_add;
     static constexpr unsigned FOLD = 64;
 
     template <unsigned REACH> struct Sums {

@@ -113,6 +113,54 @@ class Device(program.Case):
         np.testing.assert_array_equal(files[0], files[2])
         np.testing.assert_array_equal(files[1], files[3])
 
+    def check_bounds(self, setup, path, n_devices, device):
+        """Bounds of CUDA hold its FP32; `compare --rigorous` says so."""
+        written = []
+        for precision in ("fp32", "interval"):
+            self.count += 1
+            config = self.path(f"bounds{self.count}.ini")
+            output = self.path(f"bounds{self.count}.uvh5")
+            with open(config, "w", encoding="ascii") as file:
+                file.write(program.ini_of(setup, {
+                    "correlator.backend": "cuda",
+                    "correlator.device": device}))
+            done = program.run("correlate", config, path, "-o", output,
+                               "--precision", precision,
+                               environment=pretend.devices(n_devices))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertNotIn("harness:", done.stderr)
+            written += ([output] if precision == "fp32" else
+                        [output.replace(".uvh5", f".{kind}.uvh5")
+                         for kind in ("down", "up")])
+        done = program.run("compare", "--rigorous", *written)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        value, down, up = (program.read(name) for name in written)
+        self.assertEqual(down.keywords["BACKEND"].split()[0], b"cuda")
+        self.assertEqual(down.keywords["KERNEL"],
+                         b"fp32-down-16 fp32-up-16")
+        self.assertEqual([each.keywords["PRECISN"] for each in (down, up)],
+                         [b"FP32-DOWN", b"FP32-UP"])
+        return value, down, up
+
+    def test_bounds(self):
+        for (method, is_complex), n_devices in zip(METHODS, (1, 3, 1, 3, 1)):
+            with self.subTest(method=method, is_complex=is_complex):
+                setup = oracle.Setup(1 if method == "none" else 20, 0.003,
+                                     method=method, precision="int8")
+                path = self.write(self.scene(is_complex), "in.h5")
+                _, down, up = self.check_bounds(
+                    setup, path, n_devices, "0" if n_devices == 1 else "0,1,2")
+                apart = np.count_nonzero(down.visibilities != up.visibilities)
+                self.assertGreater(apart, 0)
+
+    def test_bounds_of_a_long_dump_on_three_devices(self):
+        """Every device has blocks of each dump."""
+        path = self.write(self.scene(True, 45_000), "long.h5")
+        setup = oracle.Setup(2, 0.04, method="pfb", precision="int8")
+        _, down, up = self.check_bounds(setup, path, 3, "0,1,2")
+        self.assertGreater(
+            np.count_nonzero(down.visibilities != up.visibilities), 0)
+
     def test_little_memory_changes_no_bit(self):
         path = self.write(self.scene(True), "in.h5")
         setup = oracle.Setup(32, 0.003, precision="int8")
