@@ -43,12 +43,15 @@ static bool is_kernel(const char *name, bool is_int8,
     return false;
 }
 
+/* Where a device keeps a correlator. */
+typedef const struct fx8_cuda_correlator *fx8_cuda_device::*correlator_member;
+
 /* A correlation that may be planned. */
 struct correlation {
     unsigned precision;
     bool is_int8;
     enum fx8_cuda_rounding rounding;
-    const struct fx8_cuda_correlator *fx8_cuda_device::*correlator;
+    correlator_member correlator;
 };
 
 static const struct correlation correlations[] = {
