@@ -39,24 +39,6 @@ struct dp4a {
             other[a][b] = __dp4a(row_re, im, other[a][b]);
         }
 
-        __device__ __forceinline__ void multiply(
-            const fx8_lane_input<int4> (&row)[REACH],
-            const fx8_lane_input<int4> &column, unsigned b)
-        {
-#pragma unroll
-            for (unsigned a = 0; a < REACH; ++a)
-                add(a, b, row[a].re.x, row[a].im.x, column.re.x, column.im.x);
-#pragma unroll
-            for (unsigned a = 0; a < REACH; ++a)
-                add(a, b, row[a].re.y, row[a].im.y, column.re.y, column.im.y);
-#pragma unroll
-            for (unsigned a = 0; a < REACH; ++a)
-                add(a, b, row[a].re.z, row[a].im.z, column.re.z, column.im.z);
-#pragma unroll
-            for (unsigned a = 0; a < REACH; ++a)
-                add(a, b, row[a].re.w, row[a].im.w, column.re.w, column.im.w);
-        }
-
         __device__ __forceinline__ int re(unsigned a, unsigned b) const
         {
             return real[a][b];

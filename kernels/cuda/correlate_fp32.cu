@@ -80,24 +80,6 @@ template <class ItsRounding> struct fp32 {
             imaginary[a][b] = Rounding::fma(-row_re, im, imaginary[a][b]);
         }
 
-        __device__ __forceinline__ void multiply(
-            const fx8_lane_input<float4> (&row)[REACH],
-            const fx8_lane_input<float4> &column, unsigned b)
-        {
-#pragma unroll
-            for (unsigned a = 0; a < REACH; ++a)
-                add(a, b, row[a].re.x, row[a].im.x, column.re.x, column.im.x);
-#pragma unroll
-            for (unsigned a = 0; a < REACH; ++a)
-                add(a, b, row[a].re.y, row[a].im.y, column.re.y, column.im.y);
-#pragma unroll
-            for (unsigned a = 0; a < REACH; ++a)
-                add(a, b, row[a].re.z, row[a].im.z, column.re.z, column.im.z);
-#pragma unroll
-            for (unsigned a = 0; a < REACH; ++a)
-                add(a, b, row[a].re.w, row[a].im.w, column.re.w, column.im.w);
-        }
-
         __device__ __forceinline__ double re(unsigned a, unsigned b) const
         {
             return static_cast<double>(real[a][b]);

@@ -10,7 +10,8 @@
  *     Rounding      how sums are added to those: fx8_tile_add()
  *     FOLD          columns of 16 bytes in time between two folds
  *     Sums<REACH>   what a thread holds of REACH rows and as many columns:
- *                   clear(), multiply(rows, one column), re(), im()
+ *                   clear(), re(), im(), and add() a word of one row and one
+ *                   column
  *
  * Notes: 1) a warp holds 4 REACH rows by 8 REACH columns side by side, so that
  *           whole warps lie above the diagonal and rest, and a warp reads 64
@@ -77,6 +78,20 @@ static __device__ __forceinline__ void fx8_lane_store(
     }
 }
 
+/** Add one word of every row and of column b: `word` is a component of the
+ *  vectors. */
+template <unsigned REACH, class Vector, class Word, class Sums>
+static __device__ __forceinline__ void fx8_lane_add(
+    const fx8_lane_input<Vector> (&rows)[REACH],
+    const fx8_lane_input<Vector> &column, Word Vector::*word, unsigned b,
+    Sums &sums)
+{
+#pragma unroll
+    for (unsigned a = 0; a < REACH; ++a)
+        sums.add(a, b, rows[a].re.*word, rows[a].im.*word, column.re.*word,
+                 column.im.*word);
+}
+
 /** Add the products of a stage. */
 template <unsigned TILE, unsigned REACH, unsigned DEPTH, class Vector,
           class Sums>
@@ -93,11 +108,14 @@ static __device__ __forceinline__ void fx8_lane_multiply(
         for (unsigned a = 0; a < REACH; ++a)
             own[a] = {rows[k][0][row + 4 * a], rows[k][1][row + 4 * a]};
 #pragma unroll
-        for (unsigned b = 0; b < REACH; ++b)
-            sums.multiply(
-                own,
-                {columns[k][0][column + 8 * b], columns[k][1][column + 8 * b]},
-                b);
+        for (unsigned b = 0; b < REACH; ++b) {
+            const fx8_lane_input<Vector> other = {
+                columns[k][0][column + 8 * b], columns[k][1][column + 8 * b]};
+            fx8_lane_add(own, other, &Vector::x, b, sums);
+            fx8_lane_add(own, other, &Vector::y, b, sums);
+            fx8_lane_add(own, other, &Vector::z, b, sums);
+            fx8_lane_add(own, other, &Vector::w, b, sums);
+        }
     }
 }
 
