@@ -328,14 +328,11 @@ struct no_products {
             for (unsigned a = 0; a < REACH * REACH; ++a)
                 kept[a / REACH][a % REACH] = 0;
         }
-        __device__ __forceinline__ void multiply(
-            const fx8_lane_input<int4> (&row)[REACH],
-            const fx8_lane_input<int4> &column, unsigned b)
+        __device__ __forceinline__ void add(unsigned a, unsigned b, int row_re,
+                                            int row_im, int column_re,
+                                            int column_im)
         {
-#pragma unroll
-            for (unsigned a = 0; a < REACH; ++a)
-                kept[a][b] ^=
-                    (row[a].re.x & column.re.x) + (row[a].im.w & column.im.w);
+            kept[a][b] ^= (row_re & column_re) + (row_im & column_im);
         }
         __device__ __forceinline__ int re(unsigned a, unsigned b) const
         {
