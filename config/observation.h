@@ -50,8 +50,8 @@ struct fx8_site {
 /**
  * What a recording says of itself, as far as it says it.
  *
- * Ownership: `antennas` is allocated with malloc and released by
- *            fx8_observation_clear()
+ * Ownership: `antennas` and `band_offset_hz` are allocated with malloc and
+ *            released by fx8_observation_clear()
  * Notes: 1) a rate with numerator 0, a NaN frequency, an unknown sideband, an
  *           empty text and has_start_time false mean "not recorded"
  *        2) dc_frequency_hz is the sky frequency of baseband zero
@@ -64,7 +64,10 @@ struct fx8_observation {
     struct fx8_rate sample_rate;
     bool has_start_time;
     struct fx8_time start_time; /**< instant of sample 0 */
-    double dc_frequency_hz;
+    double dc_frequency_hz;     /**< of the first band */
+    size_t n_bands;             /**< coarse bands recorded side by side, >= 1 */
+    double *band_offset_hz; /**< [n_bands] of their dc_frequency_hz from that of
+                                 the first, ascending; NULL: one band */
     enum fx8_sideband sideband;
     char telescope[FX8_TEXT_SIZE];
     char instrument[FX8_TEXT_SIZE];
@@ -77,7 +80,7 @@ struct fx8_observation {
 /** An observation about which nothing is known yet. */
 struct fx8_observation fx8_observation_unknown(void);
 
-/** Release the antenna table; a zeroed or unknown observation is legal. */
+/** Release the tables; a zeroed or unknown observation is legal. */
 void fx8_observation_clear(struct fx8_observation *observation);
 
 #ifdef __cplusplus

@@ -280,6 +280,7 @@ static void draw_dropouts(struct fx8_simulator *simulator)
                 .n_samples = n,
                 .antenna = (int32_t)(input / plan->n_polarizations),
                 .polarization = (int32_t)(input % plan->n_polarizations),
+                .band = -1,
             };
         }
     qsort(simulator->missing, simulator->n_missing, sizeof *simulator->missing,

@@ -63,6 +63,16 @@ static enum fx8_status add_missing(struct fx8_source_block *block,
     return FX8_OK;
 }
 
+/* Whether a stretch is of an input. */
+static bool concerns(const struct fx8_missing *gap,
+                     const struct fx8_input_position *at)
+{
+    return (gap->antenna < 0 || (size_t)gap->antenna == at->antenna) &&
+           (gap->polarization < 0 ||
+            (size_t)gap->polarization == at->polarization) &&
+           (gap->band < 0 || (size_t)gap->band == at->band);
+}
+
 /* The recording's missing stretches within the block, by input, and what lies
  * behind the stretch to be processed. */
 static enum fx8_status list_missing(const struct fx8_source *s,
@@ -79,15 +89,12 @@ static enum fx8_status list_missing(const struct fx8_source *s,
         if (gap->n_samples <= first - gap->first_sample)
             continue;
         struct fx8_run run = {gap->first_sample, gap->n_samples, -1};
-        const bool is_all = gap->antenna < 0 && gap->polarization < 0;
+        const bool is_all =
+            gap->antenna < 0 && gap->polarization < 0 && gap->band < 0;
         for (size_t input = 0; input < (is_all ? 1 : s->job->n_inputs);
              input++) {
-            const struct fx8_input_position *at = &s->job->inputs[input];
             if (!is_all) {
-                if ((gap->antenna >= 0 &&
-                     (size_t)gap->antenna != at->antenna) ||
-                    (gap->polarization >= 0 &&
-                     (size_t)gap->polarization != at->polarization))
+                if (!concerns(gap, &s->job->inputs[input]))
                     continue;
                 run.input = (int64_t)input;
             }

@@ -392,6 +392,7 @@ static enum fx8_status load_missing(const struct fx8_h5_table *table,
                             row[3]);
         missing[i] = (struct fx8_missing){.antenna = (int32_t)row[0],
                                           .polarization = (int32_t)row[1],
+                                          .band = -1,
                                           .first_sample = row[2],
                                           .n_samples = row[3]};
     }

@@ -24,12 +24,14 @@ struct fx8_missing {
     int64_t n_samples;
     int32_t antenna;      /**< position in the recording; -1: all */
     int32_t polarization; /**< slot in the recording; -1: all */
+    int32_t band;         /**< -1: all */
 };
 
 /** One input to be read: where it stands in the recording. */
 struct fx8_input_position {
     size_t antenna;
     size_t polarization;
+    size_t band; /**< of observation.n_bands */
 };
 
 /** Where the samples of a read lie in the caller's buffer. */
@@ -73,8 +75,13 @@ struct fx8_reader {
     struct fx8_observation observation;
     struct fx8_missing *missing; /**< [n_missing] ascending first_sample */
     size_t n_missing;
+    /** [n_inputs selected] what recorded values were multiplied by to fit 8
+     *  bits: powers of two, at most 1; NULL: they are as recorded.  Set by
+     *  select(), owned by the reader. */
+    const double *input_gain;
 
-    /** Choose inputs, [n_inputs] in the order of the correlator; copied. */
+    /** Choose inputs, [n_inputs] in the order of the correlator, those of a
+     *  band side by side; copied. */
     enum fx8_status (*select)(struct fx8_reader *reader,
                               const struct fx8_input_position *inputs,
                               size_t n_inputs, struct fx8_error *error);

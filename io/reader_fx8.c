@@ -289,7 +289,7 @@ static enum fx8_status select_all(struct native_reader *reader,
     struct fx8_input_position *inputs = memory;
     for (size_t i = 0; i < n_inputs; i++)
         inputs[i] = (struct fx8_input_position){i / n_polarizations,
-                                                i % n_polarizations};
+                                                i % n_polarizations, 0};
     status = native_select(&reader->base, inputs, n_inputs, error);
     free(memory);
     return status;

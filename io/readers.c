@@ -107,15 +107,17 @@ enum fx8_status fx8_reader_check_inputs(const struct fx8_reader *reader,
                         reader->path);
     for (size_t i = 0; i < n_inputs; i++)
         if (inputs[i].antenna >= reader->observation.n_antennas ||
-            inputs[i].polarization >= reader->observation.n_polarizations)
+            inputs[i].polarization >= reader->observation.n_polarizations ||
+            inputs[i].band >= reader->observation.n_bands)
             return fx8_fail(error, FX8_ERR_USAGE,
                             "%s: input of antenna position %zu, polarisation "
-                            "slot %zu: expected positions below %zu and slots "
-                            "below %zu",
+                            "slot %zu, band %zu: expected positions below %zu, "
+                            "slots below %zu, bands below %zu",
                             reader->path, inputs[i].antenna,
-                            inputs[i].polarization,
+                            inputs[i].polarization, inputs[i].band,
                             reader->observation.n_antennas,
-                            reader->observation.n_polarizations);
+                            reader->observation.n_polarizations,
+                            reader->observation.n_bands);
     return FX8_OK;
 }
 

@@ -38,7 +38,8 @@ static void write_recording(const char *order, bool is_complex)
     struct fx8_observation o;
     struct fx8_antenna antennas[N_ANT];
     fill_observation(&o, antennas, is_complex);
-    const struct fx8_missing missing[] = {{50, 7, 2, -1}, {3, 1, -1, -1}};
+    const struct fx8_missing missing[] = {{50, 7, 2, -1, -1},
+                                          {3, 1, -1, -1, -1}};
     struct fx8_native_writer *writer = NULL;
     struct fx8_error error;
     must(fx8_native_create(scratch_path("written.h5"), &o, order, missing, 2,

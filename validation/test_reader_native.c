@@ -101,7 +101,8 @@ static void test_wrong_calls(void **state)
         assert_non_null(strstr(error.message, "expected samples within"));
         assert_int_equal(buffer[0], 0x5a);
     }
-    const struct fx8_input_position outside[] = {{N_ANT, 0}, {0, N_POL}};
+    const struct fx8_input_position outside[] = {
+        {N_ANT, 0, 0}, {0, N_POL, 0}, {0, 0, 1}};
     struct fx8_error error = {FX8_OK, ""};
     for (size_t i = 0; i < 2; i++)
         assert_int_equal(reader->select(reader, &outside[i], 1, &error),

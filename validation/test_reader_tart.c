@@ -62,7 +62,7 @@ static void test_tart(void **state)
     assert_true(o->site.longitude_deg == 47.25);
     assert_null(o->antennas);
     assert_int_equal(reader->read_samples(reader) % 8, 0);
-    const struct fx8_input_position inputs[] = {{2, 0}, {0, 0}};
+    const struct fx8_input_position inputs[] = {{2, 0, 0}, {0, 0, 0}};
     struct fx8_error error = {FX8_OK, ""};
     assert_int_equal(reader->select(reader, inputs, 2, &error), FX8_OK);
     static const int64_t ranges[][2] = {{0, 320}, {0, 1},  {3, 4},   {3, 5},
