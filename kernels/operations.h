@@ -15,6 +15,7 @@
 
 #include "config/status.h"
 #include "kernels/functions.h"
+#include "kernels/numeric/target.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -47,7 +48,7 @@ struct fx8_ci8 {
 #define FX8_MAX_FP32_PRODUCTS 512
 
 /** Number of input pairs (i, j), i <= j. */
-static inline size_t fx8_pair_count(size_t n_inputs)
+FX8_NUMERIC size_t fx8_pair_count(size_t n_inputs)
 {
     return n_inputs * (n_inputs + 1) / 2;
 }

@@ -13,8 +13,8 @@
  */
 #include <fenv.h>
 
+#include "kernels/numeric/visibility.h"
 #include "kernels/parallel.h"
-#include "kernels/postprocess_series.h"
 
 struct context {
     const struct fx8_postprocess *plan;

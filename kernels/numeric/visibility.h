@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * visibility.h -- one cell of the results of a dump: its flag, its weight, the
+ * channels that its mean is taken over, and the mean.  Flags and weights are
+ * the same whatever the sums are made of.
+ *
+ * Notes: 1) arithmetic in double, each operation rounded once; no product is
+ *           added to anything, so that contraction has nothing to change
+ *        2) the pointers of a plan are of the memory of whoever asks, host or
+ *           device
+ */
+#ifndef FX8_KERNELS_NUMERIC_VISIBILITY_H
+#define FX8_KERNELS_NUMERIC_VISIBILITY_H
+
+#include "kernels/numeric/target.h"
+#include "kernels/operations.h"
+#include "kernels/postprocess.h"
+
+/** Rounding noise of a complex product with itself, in quantiser steps
+ *  squared: 1/12 for each of two components. */
+#define FX8_ROUNDING_NOISE (1.0 / 6.0)
+
+/** Smallest level, in steps per real component, at which rounding noise is
+ *  uniform and independent enough to be removed. */
+#define FX8_LEAST_LEVEL 1.0
+
+/** One product of one baseline: all that does not change from channel to
+ *  channel. */
+struct fx8_series {
+    size_t first;                /**< item of channel 0 in the sums */
+    size_t stride;               /**< items from channel to channel */
+    double count;                /**< valid products */
+    double nsamples;             /**< the same, over M */
+    const uint8_t *flag_channel; /**< [n_channels] */
+    const uint8_t *flag_cell_1, *flag_cell_2; /**< [n_channels] or NULL */
+    bool is_flagged;                          /**< in every channel */
+    bool is_auto, is_negated;                 /**< imaginary part: 0, minus */
+};
+
+/** The channels that become one. */
+struct fx8_group {
+    size_t first, n;
+    double n_used;   /**< channels in the mean: the unflagged ones, or all */
+    bool is_flagged; /**< all of them are */
+    float nsamples;
+};
+
+/** The series of a product; counts as for fx8_postprocess_int8(). */
+FX8_NUMERIC struct fx8_series fx8_series_open(
+    const struct fx8_postprocess *plan, const int64_t *counts,
+    const struct fx8_product *product)
+{
+    const int64_t count = counts[product->pair];
+    const size_t row_1 = product->input_1 * plan->n_channels;
+    const size_t row_2 = product->input_2 * plan->n_channels;
+    const bool has_cells = plan->flag_cell != NULL;
+    struct fx8_series series;
+    series.first = 2 * (size_t)product->pair;
+    series.stride = 2 * fx8_pair_count(plan->n_inputs);
+    series.count = (double)count;
+    series.nsamples = (double)count / (double)plan->spectra_per_dump;
+    series.flag_channel = plan->flag_channel;
+    series.flag_cell_1 = has_cells ? plan->flag_cell + row_1 : NULL;
+    series.flag_cell_2 = has_cells ? plan->flag_cell + row_2 : NULL;
+    series.is_flagged = count == 0 || plan->flag_input[product->input_1] ||
+                        plan->flag_input[product->input_2];
+    series.is_auto = product->input_1 == product->input_2;
+    series.is_negated = product->conjugate != plan->negate_imaginary;
+    return series;
+}
+
+/** Whether one channel of a series is flagged. */
+FX8_NUMERIC bool fx8_series_is_flagged(const struct fx8_series *series,
+                                       size_t channel)
+{
+    return series->is_flagged || series->flag_channel[channel] ||
+           (series->flag_cell_1 != NULL &&
+            (series->flag_cell_1[channel] || series->flag_cell_2[channel]));
+}
+
+/** Channels [first, first + n) of a series.  The weight of a channel is that
+ *  of its series, so that their mean has equal weights. */
+FX8_NUMERIC struct fx8_group fx8_group_open(const struct fx8_series *series,
+                                            size_t first, size_t n)
+{
+    size_t n_unflagged = 0;
+    for (size_t c = first; c < first + n; c++)
+        n_unflagged += !fx8_series_is_flagged(series, c);
+    const size_t n_used = n_unflagged > 0 ? n_unflagged : n;
+    const struct fx8_group group = {
+        first,
+        n,
+        (double)n_used,
+        n_unflagged == 0,
+        (float)(n_used == n ? series->nsamples
+                            : series->nsamples * (double)n_used / (double)n),
+    };
+    return group;
+}
+
+/** Whether a channel of a group is in its mean. */
+FX8_NUMERIC bool fx8_group_uses(const struct fx8_group *group,
+                                const struct fx8_series *series, size_t channel)
+{
+    return group->is_flagged || !fx8_series_is_flagged(series, channel);
+}
+
+/** A series and what is known of its sums. */
+struct fx8_series_sums {
+    struct fx8_series series;
+    const int64_t *int8; /**< of channel 0; one of the two is NULL */
+    const double *fp32;
+    const float *gain_1, *gain_2; /**< [n_channels] or NULL */
+    bool removes_bias;
+};
+
+/** The series of a product and its sums, those of one precision, the others
+ *  NULL; arrays as for fx8_postprocess_int8() and _fp32(). */
+FX8_NUMERIC struct fx8_series_sums fx8_series_sums_open(
+    const struct fx8_postprocess *plan, const int64_t *sums_int8,
+    const double *sums_fp32, const int64_t *counts,
+    const struct fx8_product *product)
+{
+    const bool is_int8 = sums_int8 != NULL;
+    const bool has_gain = is_int8 && plan->gain != NULL;
+    const size_t row_1 = product->input_1 * plan->n_channels;
+    const size_t row_2 = product->input_2 * plan->n_channels;
+    struct fx8_series_sums sums;
+    sums.series = fx8_series_open(plan, counts, product);
+    sums.int8 = is_int8 ? sums_int8 + sums.series.first : NULL;
+    sums.fp32 = is_int8 ? NULL : sums_fp32 + sums.series.first;
+    sums.gain_1 = has_gain ? plan->gain + row_1 : NULL;
+    sums.gain_2 = has_gain ? plan->gain + row_2 : NULL;
+    sums.removes_bias = has_gain && sums.series.is_auto && plan->remove_bias;
+    return sums;
+}
+
+/** A value before it is rounded to float. */
+struct fx8_visibility {
+    double re, im;
+};
+
+/** One channel of a series that has valid products. */
+FX8_NUMERIC struct fx8_visibility fx8_visibility_of(
+    const struct fx8_series_sums *sums, size_t channel)
+{
+    const struct fx8_series *series = &sums->series;
+    const size_t at = channel * series->stride;
+    const bool is_int8 = sums->int8 != NULL;
+    double re = is_int8 ? (double)sums->int8[at] : sums->fp32[at];
+    double im = is_int8 ? (double)sums->int8[at + 1] : sums->fp32[at + 1];
+    re /= series->count;
+    im /= series->count;
+    if (sums->removes_bias &&
+        sqrt(fmax(re - FX8_ROUNDING_NOISE, 0.0) / 2.0) >= FX8_LEAST_LEVEL)
+        re -= FX8_ROUNDING_NOISE;
+    if (sums->gain_1 != NULL) {
+        const double scale =
+            (double)sums->gain_1[channel] * (double)sums->gain_2[channel];
+        re /= scale;
+        im /= scale;
+    }
+    const struct fx8_visibility value = {re, series->is_auto      ? 0.0
+                                             : series->is_negated ? -im
+                                                                  : im};
+    return value;
+}
+
+/** Mean of the channels of a group that are used; 0 where there is no valid
+ *  product. */
+FX8_NUMERIC struct fx8_visibility fx8_visibility_mean(
+    const struct fx8_series_sums *sums, const struct fx8_group *group)
+{
+    struct fx8_visibility sum = {0.0, 0.0};
+    if (sums->series.count == 0.0)
+        return sum;
+    if (group->n == 1)
+        return fx8_visibility_of(sums, group->first);
+    for (size_t c = group->first; c < group->first + group->n; c++) {
+        if (!fx8_group_uses(group, &sums->series, c))
+            continue;
+        const struct fx8_visibility value = fx8_visibility_of(sums, c);
+        sum.re += value.re;
+        sum.im += value.im;
+    }
+    sum.re /= group->n_used;
+    sum.im /= group->n_used;
+    return sum;
+}
+
+#endif
