@@ -20,9 +20,9 @@
  *  squared: 1/12 for each of two components. */
 #define FX8_ROUNDING_NOISE (1.0 / 6.0)
 
-/** Smallest level, in steps per real component, at which rounding noise is
- *  uniform and independent enough to be removed. */
-#define FX8_LEAST_LEVEL 1.0
+/** Smallest power without that noise at which it is uniform and independent
+ *  enough to be removed: a level of one step per real component. */
+#define FX8_LEAST_POWER_OF_STEPS 2.0
 
 /** One product of one baseline: all that does not change from channel to
  *  channel. */
@@ -152,7 +152,7 @@ FX8_NUMERIC struct fx8_visibility fx8_visibility_of(
     re /= series->count;
     im /= series->count;
     if (sums->removes_bias &&
-        sqrt(fmax(re - FX8_ROUNDING_NOISE, 0.0) / 2.0) >= FX8_LEAST_LEVEL)
+        re - FX8_ROUNDING_NOISE >= FX8_LEAST_POWER_OF_STEPS)
         re -= FX8_ROUNDING_NOISE;
     if (sums->gain_1 != NULL) {
         const double scale =
