@@ -30,8 +30,7 @@ static void write_series(const struct context *job, size_t baseline,
             fx8_group_open(&sums.series, channel * n, n);
         const struct fx8_visibility value = fx8_visibility_mean(&sums, &group);
         const size_t at =
-            (baseline * (plan->n_channels / n) + channel) * plan->n_products +
-            product;
+            fx8_postprocess_cell(plan, baseline, channel, product);
         results->visibilities[2 * at] = (float)value.re;
         results->visibilities[2 * at + 1] = (float)value.im;
         results->flags[at] = group.is_flagged;

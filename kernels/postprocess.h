@@ -26,25 +26,34 @@ struct fx8_product {
  *
  * Notes: 1) baselines are (0,0), (0,1) … (0,n-1), (1,1) …; products of a
  *           baseline stand side by side
- *        2) gain NULL: no quantiser, sums are in input counts squared
+ *        2) gain NULL: no quantiser, sums are in counts squared of what came
+ *           in: recorded values times input_gain.  gain itself is in units of
+ *           recorded counts
+ *        3) of several bands side by side each is post-processed by itself:
+ *           gain, flag_cell and the results begin with those of the band, and
+ *           row_channels tells how far on the next input or baseline is
  */
 struct fx8_postprocess {
     size_t n_antennas, n_products, n_inputs;
-    size_t n_channels;                  /**< C, of the sums */
-    size_t channel_average;             /**< n: C / n channels come out */
+    size_t n_channels;      /**< C, of the sums */
+    size_t row_channels;    /**< of gain and flag_cell and, over n, of results;
+                                 a multiple of n; 0: C, there is one band */
+    size_t channel_average; /**< n: C / n channels come out */
     const struct fx8_product *products; /**< [n_baselines][n_products] */
     int64_t spectra_per_dump;           /**< M */
-    const float *gain;                  /**< [n_inputs][n_channels] or NULL */
-    const uint8_t *flag_channel;        /**< [n_channels] */
-    const uint8_t *flag_input;          /**< [n_inputs] */
-    const uint8_t *flag_cell; /**< [n_inputs][n_channels], or NULL: none */
-    bool remove_bias;         /**< rounding noise of the quantiser in autos */
-    bool negate_imaginary;    /**< the samples should have been conjugated */
+    const float *gain;       /**< [n_inputs][row_channels] or NULL; of INT8 */
+    const float *input_gain; /**< [n_inputs] powers of two, where there is no
+                                  gain; NULL: 1 */
+    const uint8_t *flag_channel; /**< [n_channels] */
+    const uint8_t *flag_input;   /**< [n_inputs] */
+    const uint8_t *flag_cell;    /**< [n_inputs][row_channels], or NULL: none */
+    bool remove_bias;      /**< rounding noise of the quantiser in autos */
+    bool negate_imaginary; /**< the samples should have been conjugated */
     size_t n_threads;
     bool pin_threads;
 };
 
-/** Results, [n_baselines][n_channels / channel_average][n_products]. */
+/** Results, [n_baselines][row_channels / channel_average][n_products]. */
 struct fx8_visibilities {
     float *visibilities; /**< [...][re, im] */
     uint8_t *flags;      /**< 1: flagged */
@@ -58,7 +67,8 @@ struct fx8_visibilities {
  *           counts  int64 [pair] valid products
  * Returned: results, all elements set
  * Numerics: (float)((double)sum / count / (g_i g_j)), one rounding per
- *           operation; autos have an imaginary part of exactly 0
+ *           operation, none by an input_gain; autos have an imaginary part of
+ *           exactly 0
  * Notes:    1) no valid product: value 0, weight 0, flagged
  *           2) bias: 1/6 per complex product in quantiser steps squared (1/12
  *              per real component), taken off parallel-hand autos where the

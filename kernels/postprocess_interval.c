@@ -34,7 +34,8 @@ static double mean(const struct fx8_series *series,
     double sum = 0.0;
     for (size_t c = group->first; c < group->first + group->n; c++)
         if (fx8_group_uses(group, series, c))
-            sum += sign * sums[c * series->stride] / series->count;
+            sum +=
+                sign * sums[c * series->stride] / series->count / series->scale;
     return sum / group->n_used;
 }
 
@@ -51,7 +52,7 @@ static void write_weights(const struct context *job, size_t baseline,
     for (size_t channel = 0; channel < n_channels; channel++) {
         const struct fx8_group group = fx8_group_open(&series, channel * n, n);
         const size_t at =
-            (baseline * n_channels + channel) * plan->n_products + product;
+            fx8_postprocess_cell(plan, baseline, channel, product);
         for (size_t bound = 0; bound < 2; bound++) {
             job->results[bound]->flags[at] = group.is_flagged;
             job->results[bound]->nsamples[at] = group.nsamples;
@@ -80,7 +81,7 @@ __attribute__((noinline)) static void write_values(const struct context *job,
     for (size_t channel = 0; channel < n_channels; channel++) {
         const struct fx8_group group = fx8_group_open(&series, channel * n, n);
         const size_t at =
-            (baseline * n_channels + channel) * plan->n_products + product;
+            fx8_postprocess_cell(plan, baseline, channel, product);
         float *value = job->results[bound]->visibilities + 2 * at;
         value[0] = value[1] = 0.0f;
         if (series.count == 0.0)

@@ -18,8 +18,9 @@ struct task {
     struct fx8_product *products;
     int64_t *sums8, *counts;
     double *sums32;
-    float *gain;
+    float *gain, *input_gain;
     uint8_t *flag_channel, *flag_input, *flag_cell;
+    size_t n_row, first; /* channels of a row, and where this band begins */
     size_t n_cells;
     float *visibilities, *nsamples;
     uint8_t *flags;
@@ -63,6 +64,10 @@ static struct task make_task(size_t antennas, size_t pols, size_t channels,
         task.gain[i] = (float)random_in(g, 1, 3000) / 1000.0f;
         task.flag_cell[i] = random_below(g, 8) == 0;
     }
+    task.input_gain = exact(inputs * sizeof *task.input_gain);
+    for (size_t i = 0; i < inputs; i++)
+        task.input_gain[i] = ldexpf(1.0f, -(int)random_below(g, 9));
+    task.n_row = channels;
     task.flag_channel = exact(channels);
     for (size_t i = 0; i < channels; i++)
         task.flag_channel[i] = random_below(g, 3) == 0;
@@ -81,21 +86,49 @@ static struct task make_task(size_t antennas, size_t pols, size_t channels,
     return task;
 }
 
+/* Make the task one of several bands side by side. */
+static void widen_task(struct task *task, size_t n_bands, struct generator *g)
+{
+    const size_t channels = task->plan.n_channels;
+    task->n_row = task->plan.row_channels = n_bands * channels;
+    task->first = random_below(g, n_bands) * channels;
+    const size_t n = task->plan.n_inputs * task->n_row;
+    free(task->gain);
+    free(task->flag_cell);
+    task->gain = exact(n * sizeof *task->gain);
+    task->flag_cell = exact(n);
+    for (size_t i = 0; i < n; i++) {
+        task->gain[i] = (float)random_in(g, 1, 3000) / 1000.0f;
+        task->flag_cell[i] = random_below(g, 8) == 0;
+    }
+    task->plan.gain = task->gain + task->first;
+    task->plan.flag_cell = task->flag_cell + task->first;
+    task->n_cells *= n_bands;
+    free(task->visibilities);
+    free(task->nsamples);
+    free(task->flags);
+    task->visibilities = exact(2 * task->n_cells * sizeof(float));
+    task->nsamples = exact(task->n_cells * sizeof(float));
+    task->flags = exact(task->n_cells);
+}
+
 static void clear_task(struct task *task)
 {
     void *const memory[] = {
         task->products,   task->sums8,     task->sums32,
         task->counts,     task->gain,      task->flag_channel,
         task->flag_input, task->flag_cell, task->visibilities,
-        task->nsamples,   task->flags};
+        task->nsamples,   task->flags,     task->input_gain};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
         free(memory[i]);
 }
 
 static void run(struct task *task, bool is_int8)
 {
-    const struct fx8_visibilities results = {task->visibilities, task->flags,
-                                             task->nsamples};
+    const size_t at =
+        task->first / task->plan.channel_average * task->plan.n_products;
+    const struct fx8_visibilities results = {
+        task->visibilities + 2 * at, task->flags + at, task->nsamples + at};
     if (is_int8)
         fx8_postprocess_int8(&task->plan, task->sums8, task->counts, &results);
     else
@@ -125,14 +158,17 @@ static struct cell plain_cell(const struct task *task, size_t i, size_t j,
     double im = is_int8 ? (double)task->sums8[at + 1] : task->sums32[at + 1];
     re /= (double)count;
     im /= (double)count;
-    const size_t cell_i = i * plan->n_channels + channel;
-    const size_t cell_j = j * plan->n_channels + channel;
+    const size_t cell_i = i * task->n_row + task->first + channel;
+    const size_t cell_j = j * task->n_row + task->first + channel;
     if (is_int8 && plan->gain != NULL) {
         /* a level of one step is 1^2 + 1^2 */
         if (i == j && plan->remove_bias && re - 1.0 / 6 >= 2)
             re -= 1.0 / 6;
-        re /= (double)plan->gain[cell_i] * plan->gain[cell_j];
-        im /= (double)plan->gain[cell_i] * plan->gain[cell_j];
+        re /= (double)task->gain[cell_i] * task->gain[cell_j];
+        im /= (double)task->gain[cell_i] * task->gain[cell_j];
+    } else if (plan->input_gain != NULL) {
+        re /= plan->input_gain[i] * plan->input_gain[j];
+        im /= plan->input_gain[i] * plan->input_gain[j];
     }
     if (i > j)
         im = -im;
@@ -143,7 +179,7 @@ static struct cell plain_cell(const struct task *task, size_t i, size_t j,
         plan->flag_channel[channel] || plan->flag_input[i] ||
             plan->flag_input[j] ||
             (plan->flag_cell != NULL &&
-             (plan->flag_cell[cell_i] || plan->flag_cell[cell_j]))};
+             (task->flag_cell[cell_i] || task->flag_cell[cell_j]))};
 }
 
 static struct cell plain_mean(const struct task *task, size_t i, size_t j,
@@ -173,20 +209,37 @@ static struct cell plain_mean(const struct task *task, size_t i, size_t j,
     return (struct cell){0, 0, 0, true};
 }
 
+/* A cell that belongs to another band: still full of garbage. */
+static void check_untouched(const struct task *task, size_t at)
+{
+    float garbage;
+    memset(&garbage, GARBAGE, sizeof garbage);
+    assert_memory_equal(task->visibilities + 2 * at, &garbage, sizeof garbage);
+    assert_memory_equal(task->visibilities + 2 * at + 1, &garbage,
+                        sizeof garbage);
+    assert_memory_equal(task->nsamples + at, &garbage, sizeof garbage);
+    assert_int_equal(task->flags[at], GARBAGE);
+}
+
 static void check(const struct task *task, bool is_int8)
 {
     static const size_t feeds[4][2] = {{0, 0}, {1, 1}, {0, 1}, {1, 0}};
     const struct fx8_postprocess *plan = &task->plan;
     const size_t pols = plan->n_products == 4 ? 2 : 1;
+    const size_t n = plan->channel_average;
+    const size_t begin = task->first / n, end = begin + plan->n_channels / n;
     size_t at = 0;
     for (size_t a = 0; a < plan->n_antennas; a++)
         for (size_t b = a; b < plan->n_antennas; b++)
-            for (size_t c = 0; c < plan->n_channels / plan->channel_average;
-                 c++)
+            for (size_t c = 0; c < task->n_row / n; c++)
                 for (size_t p = 0; p < plan->n_products; p++, at++) {
+                    if (c < begin || c >= end) {
+                        check_untouched(task, at);
+                        continue;
+                    }
                     const struct cell cell =
                         plain_mean(task, a * pols + feeds[p][0],
-                                   b * pols + feeds[p][1], c, is_int8);
+                                   b * pols + feeds[p][1], c - begin, is_int8);
                     /* the same operations in the same order: the same bits */
                     assert_true(task->visibilities[2 * at] == (float)cell.re);
                     assert_true(task->visibilities[2 * at + 1] ==
@@ -209,8 +262,12 @@ static void random_tasks_by_the_rules(void **state)
                       average * (1 + random_below(&g, 20)), average, &g);
         task.plan.negate_imaginary = random_below(&g, 2);
         task.plan.remove_bias = random_below(&g, 4) > 0;
+        if (random_below(&g, 3) == 0)
+            widen_task(&task, 2 + random_below(&g, 3), &g);
         if (random_below(&g, 4) == 0)
             task.plan.gain = NULL;
+        if (random_below(&g, 2) == 0)
+            task.plan.input_gain = task.input_gain;
         if (random_below(&g, 4) == 0)
             task.plan.flag_cell = NULL;
         for (int is_int8 = 0; is_int8 < 2; is_int8++) {

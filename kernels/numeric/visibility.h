@@ -24,6 +24,21 @@
  *  enough to be removed: a level of one step per real component. */
 #define FX8_LEAST_POWER_OF_STEPS 2.0
 
+/** Channels from an input or a baseline to the next, before averaging. */
+FX8_NUMERIC size_t fx8_postprocess_row(const struct fx8_postprocess *plan)
+{
+    return plan->row_channels == 0 ? plan->n_channels : plan->row_channels;
+}
+
+/** Place of a channel that comes out in the results, in cells. */
+FX8_NUMERIC size_t fx8_postprocess_cell(const struct fx8_postprocess *plan,
+                                        size_t baseline, size_t channel,
+                                        size_t product)
+{
+    const size_t row = fx8_postprocess_row(plan) / plan->channel_average;
+    return (baseline * row + channel) * plan->n_products + product;
+}
+
 /** One product of one baseline: all that does not change from channel to
  *  channel. */
 struct fx8_series {
@@ -31,6 +46,7 @@ struct fx8_series {
     size_t stride;               /**< items from channel to channel */
     double count;                /**< valid products */
     double nsamples;             /**< the same, over M */
+    double scale;                /**< of products that have no gains: 2^-n */
     const uint8_t *flag_channel; /**< [n_channels] */
     const uint8_t *flag_cell_1, *flag_cell_2; /**< [n_channels] or NULL */
     bool is_flagged;                          /**< in every channel */
@@ -51,8 +67,8 @@ FX8_NUMERIC struct fx8_series fx8_series_open(
     const struct fx8_product *product)
 {
     const int64_t count = counts[product->pair];
-    const size_t row_1 = product->input_1 * plan->n_channels;
-    const size_t row_2 = product->input_2 * plan->n_channels;
+    const size_t row_1 = product->input_1 * fx8_postprocess_row(plan);
+    const size_t row_2 = product->input_2 * fx8_postprocess_row(plan);
     const bool has_cells = plan->flag_cell != NULL;
     struct fx8_series series;
     series.first = 2 * (size_t)product->pair;
@@ -62,6 +78,10 @@ FX8_NUMERIC struct fx8_series fx8_series_open(
     series.flag_channel = plan->flag_channel;
     series.flag_cell_1 = has_cells ? plan->flag_cell + row_1 : NULL;
     series.flag_cell_2 = has_cells ? plan->flag_cell + row_2 : NULL;
+    series.scale = 1.0;
+    if (plan->input_gain != NULL)
+        series.scale = (double)plan->input_gain[product->input_1] *
+                       (double)plan->input_gain[product->input_2];
     series.is_flagged = count == 0 || plan->flag_input[product->input_1] ||
                         plan->flag_input[product->input_2];
     series.is_auto = product->input_1 == product->input_2;
@@ -123,8 +143,8 @@ FX8_NUMERIC struct fx8_series_sums fx8_series_sums_open(
 {
     const bool is_int8 = sums_int8 != NULL;
     const bool has_gain = is_int8 && plan->gain != NULL;
-    const size_t row_1 = product->input_1 * plan->n_channels;
-    const size_t row_2 = product->input_2 * plan->n_channels;
+    const size_t row_1 = product->input_1 * fx8_postprocess_row(plan);
+    const size_t row_2 = product->input_2 * fx8_postprocess_row(plan);
     struct fx8_series_sums sums;
     sums.series = fx8_series_open(plan, counts, product);
     sums.int8 = is_int8 ? sums_int8 + sums.series.first : NULL;
@@ -159,6 +179,9 @@ FX8_NUMERIC struct fx8_visibility fx8_visibility_of(
             (double)sums->gain_1[channel] * (double)sums->gain_2[channel];
         re /= scale;
         im /= scale;
+    } else {
+        re /= series->scale;
+        im /= series->scale;
     }
     const struct fx8_visibility value = {re, series->is_auto      ? 0.0
                                              : series->is_negated ? -im
