@@ -127,6 +127,7 @@ static enum fx8_status push_all(struct run *run, struct fx8_error *error)
             return fx8_fail(error, FX8_ERR_CANCELLED, "interrupted");
         const enum fx8_status status = push_block(run, &block->block, error);
         const int64_t end = block->block.first_sample + block->block.n_samples;
+        run->report->n_clamped += block->n_clamped;
         fx8_source_release(run->source, block);
         if (status != FX8_OK)
             return status;

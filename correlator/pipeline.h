@@ -58,6 +58,8 @@ struct fx8_run_report {
     char kernel[64], fft_plan[64];
     double clipped_fraction;     /**< of valid spectra and channels */
     double valid_fraction;       /**< of spectra */
+    int64_t n_clamped;           /**< real numbers read that had no room in
+                                      8 bits */
     size_t n_zero_level;         /**< inputs and channels with gain 1 for want
                                       of power, on inputs that are not dead */
     uint8_t *dead;               /**< [n_inputs] 1: some dump, 2: every dump;

@@ -73,46 +73,54 @@ static bool concerns(const struct fx8_missing *gap,
            (gap->band < 0 || (size_t)gap->band == at->band);
 }
 
+/* A stretch that meets the block, by input. */
+static enum fx8_status list_gap(const struct fx8_source *s,
+                                const struct fx8_missing *gap,
+                                struct fx8_source_block *block,
+                                struct fx8_error *error)
+{
+    struct fx8_run run = {gap->first_sample, gap->n_samples, -1};
+    const bool is_all =
+        gap->antenna < 0 && gap->polarization < 0 && gap->band < 0;
+    enum fx8_status status = FX8_OK;
+    if (is_all)
+        return add_missing(block, &run, error);
+    for (size_t i = 0; i < s->job->n_inputs && status == FX8_OK; i++)
+        if (concerns(gap, &s->job->inputs[i])) {
+            run.input = (int64_t)i;
+            status = add_missing(block, &run, error);
+        }
+    return status;
+}
+
 /* The recording's missing stretches within the block, by input, and what lies
- * behind the stretch to be processed. */
+ * behind the stretch to be processed.  Right after the read, before another
+ * one takes the place of what it found. */
 static enum fx8_status list_missing(const struct fx8_source *s,
                                     struct fx8_source_block *block,
                                     struct fx8_error *error)
 {
     const int64_t first = block->block.first_sample;
     const int64_t end = first + block->block.n_samples;
+    enum fx8_status status = FX8_OK;
     block->block.n_missing = 0;
-    for (size_t i = 0; i < s->reader->n_missing; i++) {
+    for (size_t i = 0; i < s->reader->n_missing && status == FX8_OK; i++) {
         const struct fx8_missing *gap = &s->reader->missing[i];
         if (gap->first_sample >= end)
             break; /* ascending */
-        if (gap->n_samples <= first - gap->first_sample)
-            continue;
-        struct fx8_run run = {gap->first_sample, gap->n_samples, -1};
-        const bool is_all =
-            gap->antenna < 0 && gap->polarization < 0 && gap->band < 0;
-        for (size_t input = 0; input < (is_all ? 1 : s->job->n_inputs);
-             input++) {
-            if (!is_all) {
-                if (!concerns(gap, &s->job->inputs[input]))
-                    continue;
-                run.input = (int64_t)input;
-            }
-            const enum fx8_status status = add_missing(block, &run, error);
-            if (status != FX8_OK)
-                return status;
-        }
+        if (gap->n_samples > first - gap->first_sample)
+            status = list_gap(s, gap, block, error);
     }
+    for (size_t i = 0; i < s->reader->n_found && status == FX8_OK; i++)
+        status = list_gap(s, &s->reader->found[i], block, error);
     const int64_t stop = s->job->plan.first_sample + s->job->n_samples;
-    if (end > stop) {
+    if (end > stop && status == FX8_OK) {
         /* read for the sake of a run of markers, not to be processed */
         const struct fx8_run beyond = {stop, end - stop, -1};
-        const enum fx8_status status = add_missing(block, &beyond, error);
-        if (status != FX8_OK)
-            return status;
+        status = add_missing(block, &beyond, error);
     }
     block->block.missing = block->missing;
-    return FX8_OK;
+    return status;
 }
 
 static enum fx8_status read_block(struct fx8_source *s, int64_t first,
@@ -124,12 +132,9 @@ static enum fx8_status read_block(struct fx8_source *s, int64_t first,
     struct fx8_sample_layout layout = {.input_offset = block->input_offset};
     pthread_mutex_lock(&s->mutex);
     const double start = fx8_clock_seconds();
-    const enum fx8_status status =
+    enum fx8_status status =
         s->reader->read(s->reader, first, n, block->buffer, &layout, error);
     s->seconds += fx8_clock_seconds() - start;
-    pthread_mutex_unlock(&s->mutex);
-    if (status != FX8_OK)
-        return status;
     block->block = (struct fx8_block){
         .samples = block->buffer,
         .input_offset = block->input_offset,
@@ -137,7 +142,11 @@ static enum fx8_status read_block(struct fx8_source *s, int64_t first,
         .first_sample = first,
         .n_samples = n,
     };
-    return list_missing(s, block, error);
+    block->n_clamped = s->reader->n_clamped;
+    if (status == FX8_OK)
+        status = list_missing(s, block, error);
+    pthread_mutex_unlock(&s->mutex);
+    return status;
 }
 
 static void *read_all(void *argument)

@@ -22,6 +22,7 @@ struct fx8_source_block {
     ptrdiff_t *input_offset; /* [n_inputs] */
     struct fx8_run *missing; /* [missing_capacity] */
     size_t missing_capacity;
+    int64_t n_clamped; /* real numbers clamped to 8 bits as they were read */
 };
 
 /**

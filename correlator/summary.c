@@ -53,6 +53,25 @@ static void print_plan(const struct fx8_run_request *request,
         fprintf(stream, "           backend auto: %s\n", report->reason);
 }
 
+/* Recordings of more than 8 bits: gains, and what they did not suffice for. */
+static void print_scaling(const struct fx8_run_request *request,
+                          const struct fx8_run_report *report, FILE *stream)
+{
+    const double *gain = request->reader->input_gain;
+    if (gain == NULL)
+        return;
+    double least = gain[0], most = gain[0];
+    for (size_t i = 1; i < request->job->n_inputs; i++) {
+        least = gain[i] < least ? gain[i] : least;
+        most = gain[i] > most ? gain[i] : most;
+    }
+    fprintf(stream, "scaling    to 8 bits: gains 1/%.0f", 1.0 / least);
+    if (most > least)
+        fprintf(stream, " to 1/%.0f", 1.0 / most);
+    fprintf(stream, ", %lld real numbers clamped\n",
+            (long long)report->n_clamped);
+}
+
 static void print_times(const struct fx8_run_request *request,
                         const struct fx8_run_report *report, FILE *stream)
 {
@@ -214,6 +233,7 @@ void fx8_summary_print(const struct fx8_run_request *request,
 {
     print_input(request, stream);
     print_plan(request, report, stream);
+    print_scaling(request, report, stream);
     print_times(request, report, stream);
     fprintf(stream, "samples    %.4g %% of spectra missing",
             100.0 * (1.0 - report->valid_fraction));

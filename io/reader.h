@@ -73,12 +73,22 @@ struct fx8_reader {
     const struct fx8_reader_format *format;
     const char *path; /**< first file, for messages; owned by the reader */
     struct fx8_observation observation;
-    struct fx8_missing *missing; /**< [n_missing] ascending first_sample */
+    /** [n_missing] ascending first_sample: what open() can tell without
+     *  looking at samples */
+    struct fx8_missing *missing;
     size_t n_missing;
+    /** [n_found] any order, may overlap and repeat `missing`: what the last
+     *  read() came upon within its range; the samples there are zeros.  Owned
+     *  by the reader, valid until the next call. */
+    const struct fx8_missing *found;
+    size_t n_found;
     /** [n_inputs selected] what recorded values were multiplied by to fit 8
      *  bits: powers of two, at most 1; NULL: they are as recorded.  Set by
      *  select(), owned by the reader. */
     const double *input_gain;
+    bool is_16bit;     /**< recorded with more than 8 bits: input_gain is set */
+    int64_t n_clamped; /**< of the last read(): real numbers that had no room
+                            in 8 bits in spite of input_gain */
 
     /** Choose inputs, [n_inputs] in the order of the correlator, those of a
      *  band side by side; copied. */
