@@ -140,7 +140,7 @@ def plant(entry):
     finally:
         for name, copy in kept:
             os.replace(copy, name)
-        if path.endswith(".h"):
+        if not path.endswith(".c"):
             os.utime(path)  # compile again what was compiled with the fault
 
 
