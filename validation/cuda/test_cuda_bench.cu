@@ -70,7 +70,9 @@ CASE(every_section_measures)
     CHECK(outcome.n_failed == 0);
     CHECK(outcome.count("\"kind\": \"ceiling\"") == 7);
     CHECK(outcome.count("\"kind\": \"correlator\"") ==
-          n_correlators + bench::peer_names().size());
+          n_correlators + bench::peer_names().size() + 2);
+    CHECK(outcome.count("\"kernel\": \"CPU ") == 2);
+    CHECK(outcome.count("\"kind\": \"over_cpu\"") == 2);
     CHECK(outcome.count("\"note\"") == bench::peer_names().size());
     CHECK(outcome.count("\"kernel\": \"FIR ") == 2);
     CHECK(outcome.count("\"kernel\": \"turn ") == 3);

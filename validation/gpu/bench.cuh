@@ -9,6 +9,7 @@
  *     ceilings_wgmma.cu  that of sm_90a
  *     correlators.cu     every correlator, N x T
  *     peers.cu           cuBLAS on the same data
+ *     host.cu            this machine's CPU for the same arrays
  *     channelizer.cu     FIR, FFT, corner turn
  *     engine.cu          the whole engine, and its stages
  *     energy.cu          joules, by NVML
@@ -22,6 +23,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <set>
 #include <stdexcept>
@@ -277,6 +279,54 @@ std::vector<std::string> peer_names();
  */
 std::vector<Figure> measure_peers(Bench &bench, const Array &array,
                                   const int8_t *x, const int64_t *sums);
+
+/** Memory of the host as vector code wants it. */
+class HostMemory
+{
+  public:
+    explicit HostMemory(size_t bytes);
+    ~HostMemory()
+    {
+        std::free(data_);
+    }
+    HostMemory(const HostMemory &) = delete;
+    HostMemory &operator=(const HostMemory &) = delete;
+    void *data() const
+    {
+        return data_;
+    }
+
+  private:
+    void *data_;
+};
+
+/** The correlators of this machine's CPU: the best level that it runs and that
+ *  agrees with the reference, on all cores that this program may use. */
+class Host
+{
+  public:
+    /** With random spectra of both precisions, more than caches hold. */
+    explicit Host(const Bench &bench);
+
+    /** "avx512, 16 threads". */
+    std::string describe() const;
+
+    /**
+     * measure -- the CPU on an array.
+     *
+     * Given:    is_int8  else FP32
+     * Returned: array    what was measured: channels, and fewer times where
+     *                    all would take too long or too much memory
+     * Notes:    one of "CPU int8" and "CPU fp32", well below a second
+     */
+    Figure measure(bool is_int8, Array *array) const;
+
+  private:
+    bool is_tiny_;
+    const struct fx8_operations *operations_;
+    size_t n_threads_;
+    HostMemory int8_, fp32_;
+};
 
 /* --- sections --------------------------------------------------------------
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * correlators.cu -- see bench.cuh: every correlator for arrays from small to
- * large and calls from short to long, beside the ceilings and cuBLAS.
+ * large and calls from short to long, beside the ceilings, cuBLAS and the CPU.
  *
  * The job of a call is larger than the cache, and a second one of as many
  * bytes takes turns with it.  Every kernel first correlates some channels from
@@ -252,17 +252,36 @@ const Figure *best_of(const std::vector<Figure> &figures, const char *kind)
     return best;
 }
 
-std::vector<Figure> measure_array(Bench &bench, size_t n_inputs, size_t n_times)
+/** What an array is told of. */
+struct Line {
+    std::vector<Figure> figures; /* correlators, peers, CPU */
+    size_t host_times[2];        /* what the CPU measured: INT8, FP32 */
+};
+
+/** The CPU on an array of these inputs and times. */
+void measure_host(Bench &bench, const Host &host, const Task &task, Line *line)
+{
+    for (const bool is_int8 : {true, false}) {
+        Array array = task.array8;
+        line->figures.push_back(host.measure(is_int8, &array));
+        line->host_times[is_int8 ? 0 : 1] = array.n_times;
+        tell_figure(bench, array, line->figures.back(), 0);
+    }
+}
+
+Line measure_array(Bench &bench, const Host &host, size_t n_inputs,
+                   size_t n_times)
 {
     Task task = {};
-    std::vector<Figure> figures;
+    Line line = {};
+    std::vector<Figure> &figures = line.figures;
     task.array8 = task.array32 = {n_inputs, n_times, 0};
     task.array8.n_channels = choose_channels(bench, task.array8, 1);
     task.array32.n_channels = choose_channels(bench, task.array32, 4);
     if (task.array8.n_channels < CHECKED_CHANNELS ||
         task.array32.n_channels < CHECKED_CHANNELS) {
         bench.report->text("  # %zu inputs: not enough memory\n", n_inputs);
-        return figures;
+        return line;
     }
     allocate(bench, &task);
     for (const fx8_cuda_correlator &each : all_correlators()) {
@@ -276,7 +295,8 @@ std::vector<Figure> measure_array(Bench &bench, size_t n_inputs, size_t n_times)
         figures.push_back(peer);
         tell_figure(bench, task.array8, peer, 0);
     }
-    return figures;
+    measure_host(bench, host, task, &line);
+    return line;
 }
 
 /* --- tables ----------------------------------------------------------------
@@ -284,41 +304,85 @@ std::vector<Figure> measure_array(Bench &bench, size_t n_inputs, size_t n_times)
 
 const char *const kinds[] = {"dp4a", "mma", "wgmma", "fp32"};
 
-void print_head(Bench &bench, size_t n_times)
+/* What the CPU is compared with: the fastest kernel of its precision. */
+const struct {
+    const char *host;
+    std::vector<const char *> kinds;
+} ratios[] = {{"CPU int8", {"dp4a", "mma", "wgmma"}}, {"CPU fp32", {"fp32"}}};
+
+/** Columns beside those of the correlators. */
+std::vector<std::string> other_names()
 {
-    bench.report->text("\n%zu spectra a call, T op/s; then shares of ceilings "
-                       "by the fastest of a kind\ninputs",
-                       n_times);
+    std::vector<std::string> names = peer_names();
+    for (const auto &ratio : ratios)
+        names.push_back(ratio.host);
+    return names;
+}
+
+void print_head(Bench &bench, const Host &host, size_t n_times)
+{
+    bench.report->text(
+        "\n%zu spectra a call, T op/s; then shares of ceilings by the fastest "
+        "of a kind, and\nthe fastest of a precision over the CPU (%s), with "
+        "the spectra of a call there\ninputs",
+        n_times, host.describe().c_str());
     for (const fx8_cuda_correlator &each : all_correlators())
         bench.report->text(" %9s", each.name);
-    for (const std::string &name : peer_names())
+    for (const std::string &name : other_names())
         bench.report->text(" | %s", name.c_str());
     for (const char *kind : kinds)
         bench.report->text(" %5s", kind);
+    for (const auto &ratio : ratios)
+        bench.report->text(" | over %s, spectra", ratio.host);
     bench.report->text("\n");
 }
 
-void print_figures(Bench &bench, size_t n_inputs,
-                   const std::vector<Figure> &figures)
+/** A figure of a column, or a dash for none. */
+void print_cell(Bench &bench, int width, int digits, double value)
+{
+    if (value > 0)
+        bench.report->text("%*.*f", width, digits, value);
+    else
+        bench.report->text("%*s", width, "-");
+}
+
+/** How many times faster than the CPU; 0: one of them was not measured. */
+double over_host(const std::vector<Figure> &figures, size_t ratio)
+{
+    double rate = 0;
+    for (const char *kind : ratios[ratio].kinds) {
+        const Figure *const best = best_of(figures, kind);
+        rate = best != nullptr ? std::max(rate, best->rate()) : rate;
+    }
+    const Figure *const host = best_of(figures, ratios[ratio].host);
+    return host != nullptr ? rate / host->rate() : 0;
+}
+
+void print_line(Bench &bench, size_t n_inputs, const Line &line)
 {
     const size_t n = all_correlators().size();
-    const std::vector<std::string> peers = peer_names();
+    const std::vector<std::string> others = other_names();
     bench.report->text("%6zu", n_inputs);
-    for (size_t k = 0; k < figures.size(); ++k) {
-        const int width =
-            k < n ? 10 : 3 + static_cast<int>(peers[k - n].size());
-        if (figures[k].seconds > 0)
-            bench.report->text("%*.2f", width, figures[k].rate() * 1e-12);
-        else
-            bench.report->text("%*s", width, "-");
-    }
+    for (size_t k = 0; k < line.figures.size(); ++k)
+        print_cell(bench,
+                   k < n ? 10 : 3 + static_cast<int>(others[k - n].size()), 2,
+                   line.figures[k].rate() * 1e-12);
     for (const char *kind : kinds) {
-        const Figure *best = best_of(figures, kind);
+        const Figure *const best = best_of(line.figures, kind);
         const double ceiling = ceiling_of(bench.ceilings, kind);
-        if (best != nullptr && ceiling > 0)
-            bench.report->text(" %5.2f", best->rate() / ceiling);
-        else
-            bench.report->text("     -");
+        print_cell(bench, 6, 2,
+                   best != nullptr && ceiling > 0 ? best->rate() / ceiling : 0);
+    }
+    for (size_t ratio = 0; ratio < 2; ++ratio) {
+        const double over = over_host(line.figures, ratio);
+        print_cell(bench, 16, 1, over);
+        bench.report->text(" %8zu", line.host_times[ratio]);
+        bench.report->row(Row("over_cpu")
+                              .text("cpu", ratios[ratio].host)
+                              .number("inputs", static_cast<double>(n_inputs))
+                              .number("cpu_times", static_cast<double>(
+                                                       line.host_times[ratio]))
+                              .number("ratio", over));
     }
     bench.report->text("\n");
 }
@@ -328,6 +392,7 @@ void print_figures(Bench &bench, size_t n_inputs,
 void measure_correlators(Bench &bench)
 {
     const bool is_tiny = bench.is_tiny();
+    const Host host(bench);
     bench.report->text(
         "Useful operations: 8 for each of N (N + 1) / 2 complex products and "
         "spectrum, for\npeers too, which compute more of them.  All kernels "
@@ -337,7 +402,7 @@ void measure_correlators(Bench &bench)
             continue;
         if (bench.settings.extent == Extent::QUICK && n_times == 1024)
             continue;
-        print_head(bench, n_times);
+        print_head(bench, host, n_times);
         for (const size_t n_inputs : all_inputs) {
             if (is_tiny && n_inputs > 16)
                 continue;
@@ -346,10 +411,9 @@ void measure_correlators(Bench &bench)
                                    n_inputs);
                 continue;
             }
-            const std::vector<Figure> figures =
-                measure_array(bench, n_inputs, n_times);
-            if (!figures.empty())
-                print_figures(bench, n_inputs, figures);
+            const Line line = measure_array(bench, host, n_inputs, n_times);
+            if (!line.figures.empty())
+                print_line(bench, n_inputs, line);
         }
     }
 }
