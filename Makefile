@@ -47,6 +47,8 @@ REQUIRED := -std=c17 -D_GNU_SOURCE -I. -DFX8_VERSION='"$(VERSION)"' \
 	-fvisibility=hidden $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
 WARNINGS := -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wvla \
 	-Wstrict-prototypes -Wmissing-prototypes
+# STRICT=1: a warning is an error; no reason to build anything again.
+STRICTLY := $(if $(filter 1,$(STRICT)),-Werror)
 LINK_FLAGS := -pthread $(if $(SAN),-fsanitize=$(SAN))
 
 # --- sources: a room is a list; a kernel variant is a file with a suffix ----
@@ -181,7 +183,7 @@ FORCE:
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) $(REQUIRED) $(WARNINGS) $(PC_CFLAGS) $(VARIANT) $(BLENDS) \
-		$(ROUNDING) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+		$(ROUNDING) $(CPPFLAGS) $(CFLAGS) $(STRICTLY) -MMD -MP -c $< -o $@
 
 $(BUILD)/nvcc-flags: FORCE
 	$(if $(HAVE_NVCC),,$(error $(nvcc_missing_text)))
@@ -197,12 +199,12 @@ $(BUILD)/%.cu.o: %.cu $(BUILD)/nvcc-flags
 $(BUILD)/%.o: %.cc $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CXX,$<)$(CXX) $(HARNESS_REQUIRED) -Wpedantic -Wconversion \
-		$(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+		$(CPPFLAGS) $(CFLAGS) $(STRICTLY) -MMD -MP -c $< -o $@
 
 $(BUILD)/%.cpu.o: %.cu $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CXX,$<)$(CXX) $(HARNESS_REQUIRED) $(HARNESS_QUIET) \
-		$(CPPFLAGS) $(CFLAGS) -MMD -MP -x c++ -c $< -o $@
+		$(CPPFLAGS) $(CFLAGS) $(STRICTLY) -MMD -MP -x c++ -c $< -o $@
 
 $(BUILD)/fx8: $(LIBRARY_OBJECTS) $(PROGRAM_OBJECTS)
 	$(call say,LINK,$@)$(CC) $(LINK_FLAGS) $^ $(PC_LIBS) -ldl -lm $(LDFLAGS) -o $@
