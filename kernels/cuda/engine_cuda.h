@@ -3,7 +3,7 @@
  * engine_cuda.h -- the state of the CUDA engine, shared by the files that make
  * it up: engine_cuda.cu (life and table), device.cu (which devices, and errors
  * in words), memory.cu (what is allocated), batch.cu (from samples to sums),
- * exchange.cu (spectra in and out, for tests).
+ * dump.cu (what a dump ends with), exchange.cu (spectra in and out, for tests).
  *
  * The blocks of a dump go round the devices; the sums of each are added on the
  * host.  On a device a block is done in batches of inputs:
@@ -213,6 +213,13 @@ struct fx8_cuda_spectra fx8_cuda_block_spectra(
 /** Wait for all work of a device and add up its times. */
 enum fx8_status fx8_cuda_wait(struct fx8_cuda_device *device,
                               struct fx8_error *error);
+
+/* --- dump.cu -------------------------------------------------------------- */
+
+/** The sums of a dump, of all devices, as finish_dump() of the table. */
+enum fx8_status fx8_cuda_finish_dump(struct fx8_engine *engine,
+                                     struct fx8_engine_dump *dump,
+                                     struct fx8_error *error);
 
 /* --- exchange.cu ---------------------------------------------------------- */
 
