@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_cuda_engine.cu -- the CUDA engine whole, against sums by the definition:
- * on the harness, and, compiled by nvcc, on a card with no package but CUDA.
- * What needs the CPU's engine beside it is in test_engine_cuda.c.
+ * test_cuda_engine.cu -- the CUDA engine whole, against spectra and sums by the
+ * definition: on the harness, and, compiled by nvcc, on a card with no package
+ * but CUDA.  What needs the CPU's engine beside it is in test_engine_cuda.c.
  */
+#include <algorithm>
+
 #include "config/shape.h"
 #include "kernels/engine_find.h"
+#include "validation/cuda/checkers.h"
 #include "validation/cuda/device_array.h"
+#include "validation/cuda/filterbank_job.h"
+#include "validation/exact_sum.h"
 
 /** What the plug-in exports; here it is linked. */
 extern "C" const struct fx8_engine_plugin fx8_engine_plugin;
@@ -183,6 +188,227 @@ static void check_dump(const Shape &shape, const char *kernel,
     }
 }
 
+/* --- samples through a filter bank -----------------------------------------
+ */
+
+/** What the engine makes of the samples. */
+struct Made {
+    std::vector<fx8_ci8> x8;
+    std::vector<fx8_cf32> x32;
+    std::vector<int64_t> sums8, counts, clips;
+    std::vector<double> sums32, down, up;
+
+    explicit Made(const Job &job)
+        : x8(job.n_cells()), x32(job.n_cells()),
+          sums8(2 * job.bank.n_channels * fx8_pair_count(job.n_inputs)),
+          counts(fx8_pair_count(job.n_inputs)),
+          clips(job.n_inputs * job.bank.n_channels), sums32(sums8.size()),
+          down(sums8.size()), up(sums8.size())
+    {
+    }
+};
+
+/** Push spectra [first, first + n), and have those that came of them. */
+static void push_block(struct fx8_engine *engine, const Expected &expected,
+                       size_t first, size_t n, Made *made)
+{
+    const Job &job = expected.job;
+    const size_t words = fx8_bit_words(n);
+    std::vector<uint64_t> valid(job.n_inputs * words);
+    std::vector<fx8_rotation> rotation(job.n_inputs * n);
+    for (size_t i = 0; i < job.n_inputs; ++i)
+        for (size_t t = 0; t < n; ++t) {
+            if (job.is_valid(i, first + t))
+                fx8_bit_set(&valid[i * words], t);
+            rotation[i * n + t] = job.rotation(i, first + t);
+        }
+    fx8_engine_block block = {};
+    block.samples = &expected.samples[first * expected.row];
+    block.row_stride = expected.row_stride;
+    block.first_spectrum = static_cast<int64_t>(first);
+    block.n_spectra = n;
+    block.valid = valid.data();
+    block.rotation = job.is_rotated ? rotation.data() : nullptr;
+    const size_t row = n * job.n_inputs;
+    std::vector<fx8_ci8> x8(job.bank.n_channels * row);
+    std::vector<fx8_cf32> x32(x8.size());
+    fx8_error error;
+    must_engine(engine_table().push(engine, &block, &error), error);
+    must_engine(
+        engine_table().export_spectra(engine, x8.data(), x32.data(), &error),
+        error);
+    for (size_t k = 0; k < x8.size(); ++k) {
+        const size_t at = job.cell(k / row, first, 0) + k % row;
+        made->x8[at] = x8[k];
+        made->x32[at] = x32[k];
+    }
+}
+
+/** One dump of the job; false: the device has not got the kernel. */
+static bool make(const Expected &expected, Made *made)
+{
+    const Job &job = expected.job;
+    fx8_engine_plan plan = {};
+    plan.bank = job.bank;
+    plan.coefficients = expected.coefficients.data();
+    plan.n_inputs = job.n_inputs;
+    plan.spectra_per_dump = static_cast<int64_t>(job.n_spectra);
+    plan.precisions = FX8_ENGINE_INT8 | FX8_ENGINE_FP32 |
+                      (job.has_bounds ? FX8_ENGINE_INTERVAL : 0);
+    plan.kernel = job.kernel;
+    plan.fir_int16 = job.fir_int16;
+    plan.n_threads = 2;
+    plan.host_operations = fx8_operations_level(0);
+    struct fx8_engine *engine = nullptr;
+    fx8_error error;
+    const fx8_status status = engine_table().open(&plan, &engine, &error);
+    if (status == FX8_ERR_UNSUPPORTED)
+        return false;
+    must_engine(status, error);
+    if (status != FX8_OK)
+        return false;
+    for (size_t i = 0; i < job.n_inputs; ++i)
+        must_engine(
+            engine_table().set_gain(
+                engine, i, &expected.gains[i * job.bank.n_channels], &error),
+            error);
+    const size_t block = engine_table().block_spectra(engine);
+    for (size_t first = 0; first < job.n_spectra; first += block)
+        push_block(engine, expected, first,
+                   std::min(block, job.n_spectra - first), made);
+    fx8_engine_dump dump = {};
+    dump.sums_int8 = made->sums8.data();
+    dump.sums_fp32 = made->sums32.data();
+    dump.sums_down = job.has_bounds ? made->down.data() : nullptr;
+    dump.sums_up = job.has_bounds ? made->up.data() : nullptr;
+    dump.counts = made->counts.data();
+    dump.clips = made->clips.data();
+    must_engine(engine_table().finish_dump(engine, &dump, &error), error);
+    engine_table().close(&engine);
+    return true;
+}
+
+/** Component `part` of a quantised sample, by the definition. */
+static double quantised(double value, double gain)
+{
+    return fmax(-127, fmin(127, rint(value * gain)));
+}
+
+/* Floats within their limit; integers within half a step and the limit of the
+ * product: another step only near a tie; clips as far as no tie is near. */
+static void check_spectra(const Expected &e, const Made &made)
+{
+    const Job &job = e.job;
+    std::vector<int64_t> least(made.clips.size()), most(made.clips.size());
+    size_t n_float = 0, n_step = 0, n_far = 0;
+    for (size_t k = 0; k < job.n_cells(); ++k) {
+        const size_t input = k % job.n_inputs;
+        const size_t c = k / job.n_inputs / job.n_spectra;
+        const size_t at = input * job.bank.n_channels + c;
+        const double gain = static_cast<double>(e.gains[at]);
+        const double x[2] = {e.x[k].real(), e.x[k].imag()};
+        const float found[2] = {made.x32[k].re, made.x32[k].im};
+        const int8_t step[2] = {made.x8[k].re, made.x8[k].im};
+        /* and the product with the gain rounds */
+        const double slack = gain * e.limit[k] + 0x1p-24 * 128;
+        double largest = 0;
+        for (int part = 0; part < 2; ++part) {
+            n_float += !(fabs(static_cast<double>(found[part]) - x[part]) <=
+                         e.limit[k]);
+            const double exact = fmax(-127, fmin(127, x[part] * gain));
+            n_far += !(fabs(step[part] - exact) <= 0.5 + slack);
+            n_step += step[part] != quantised(x[part], gain);
+            largest = fmax(largest, fabs(x[part] * gain));
+        }
+        least[at] += largest > 127.5 + slack;
+        most[at] += largest >= 127.5 - slack;
+    }
+    printf("# %zu of %zu numbers a step apart\n", n_step, 2 * job.n_cells());
+    CHECK(n_float == 0);
+    CHECK(n_far == 0);
+    /* a float's error is some 2^-21 of a level of 25 steps: twice 10^-5 */
+    CHECK(n_step * 2000 <= 2 * job.n_cells());
+    int64_t n_clips = 0;
+    for (size_t k = 0; k < made.clips.size(); ++k) {
+        CHECK(least[k] <= made.clips[k] && made.clips[k] <= most[k]);
+        n_clips += made.clips[k];
+    }
+    CHECK(n_clips > 0 || job.bank.n_channels < 6);
+}
+
+/** conj(x_i) x_j without rounding, of numbers that floats hold. */
+struct PairSums {
+    exact_sum re, im;
+    double magnitude;
+};
+
+static void add_product(double ri, double mi, double rj, double mj,
+                        PairSums *sums)
+{
+    const float r = static_cast<float>(ri), m = static_cast<float>(mi);
+    const float s = static_cast<float>(rj), n = static_cast<float>(mj);
+    exact_add_product(&sums->re, s, r);
+    exact_add_product(&sums->re, n, m);
+    exact_add_product(&sums->im, n, r);
+    exact_add_product(&sums->im, -s, m);
+    sums->magnitude += hypot(ri, mi) * hypot(rj, mj);
+}
+
+static bool is_between(const exact_sum &sum, double low, double high)
+{
+    return exact_compare(&sum, low) >= 0 && exact_compare(&sum, high) <= 0;
+}
+
+/* The engine's own spectra have these sums: integers exactly, floats within
+ * their bound (struct fx8_correlate_fp32), and bounds around both. */
+static void check_sums(const Job &job, const Made &made)
+{
+    size_t k = 0;
+    for (size_t c = 0; c < job.bank.n_channels; ++c)
+        for (size_t j = 0; j < job.n_inputs; ++j)
+            for (size_t i = 0; i <= j; ++i, k += 2) {
+                PairSums int8 = {}, fp32 = {};
+                int64_t count = 0;
+                for (size_t t = 0; t < job.n_spectra; ++t) {
+                    const size_t a = job.cell(c, t, i), b = job.cell(c, t, j);
+                    add_product(made.x8[a].re, made.x8[a].im, made.x8[b].re,
+                                made.x8[b].im, &int8);
+                    add_product(made.x32[a].re, made.x32[a].im, made.x32[b].re,
+                                made.x32[b].im, &fp32);
+                    count += job.is_valid(i, t) && job.is_valid(j, t);
+                }
+                const double bound = 520 * 0x1p-24 * fp32.magnitude;
+                for (size_t part = 0; part < 2; ++part) {
+                    const double whole =
+                        static_cast<double>(made.sums8[k + part]);
+                    const double sum = made.sums32[k + part];
+                    const exact_sum &exact = part == 0 ? fp32.re : fp32.im;
+                    CHECK(is_between(part == 0 ? int8.re : int8.im, whole,
+                                     whole));
+                    CHECK(is_between(exact, sum - bound, sum + bound));
+                    if (job.has_bounds) {
+                        CHECK(is_between(exact, made.down[k + part],
+                                         made.up[k + part]));
+                        CHECK(made.down[k + part] <= sum &&
+                              sum <= made.up[k + part]);
+                    }
+                }
+                CHECK(made.counts[fx8_pair_index(i, j)] == count);
+            }
+}
+
+static void check_job(const Job &job)
+{
+    const Expected expected(job, &random_state);
+    Made made(job);
+    if (!make(expected, &made)) {
+        printf("# %s: not on this device\n", job.kernel);
+        return;
+    }
+    check_spectra(expected, made);
+    check_sums(job, made);
+}
+
 /* --- cases -----------------------------------------------------------------
  */
 
@@ -200,6 +426,29 @@ CASE(sums_of_recorded_integers_are_exact)
     check_dump({3, 1, 500}, "auto", true);
     check_dump({17, 1, 77}, "auto", true);
 }
+
+/* Every kind of bank; N with factors other than two; blocks of a dump. */
+CASE(complex_samples_have_the_spectra_and_sums_of_the_definition)
+{
+    check_job({{true, 16, 4, 16}, 5, 70, false, true, true, "auto"});
+    check_job({{true, 30, 3, 20}, 3, 77, true, false, false, "dp4a"});
+    check_job({{true, 1, 4, 1}, 3, 90, false, false, true, "mma"});
+}
+
+CASE(real_samples_have_the_spectra_and_sums_of_the_definition)
+{
+    check_job({{false, 48, 4, 24}, 4, 50, false, false, false, "wgmma"});
+    check_job({{false, 14, 2, 7}, 2, 33, true, true, false, "auto"});
+}
+
+#if !FX8_THREAD_CHECKER && !FX8_ADDRESS_CHECKER
+CASE(long_transforms_and_several_blocks)
+{
+    check_job({{false, 512, 8, 256}, 2, 16, false, false, false, "auto"});
+    check_job({{true, 512, 4, 512}, 2, 16, true, true, false, "auto"});
+    check_job({{true, 4, 2, 4}, 2, 8192 + 37, false, true, false, "auto"});
+}
+#endif
 
 int main()
 {
