@@ -48,6 +48,11 @@ extern "C" {
  * fx8_open(), arrays included.
  *
  * Inputs are numbered antenna-major: input = antenna * n_polarizations + pol.
+ *
+ * Samples may be of several bands, recorded side by side at one rate, each
+ * channelised and correlated by itself.  What is said "of a row" below is of
+ * one input in one band: row = band * n_inputs + input.  Channels of the
+ * results run through the bands in ascending order.
  */
 struct fx8_plan {
     /* the samples */
@@ -57,18 +62,28 @@ struct fx8_plan {
     struct fx8_rate sample_rate;
     double dc_frequency_hz; /**< sky frequency of baseband zero */
     bool lower_sideband;    /**< the sky frequency falls as baseband rises */
-    int64_t first_sample;   /**< absolute index at which spectrum 0 starts */
-    bool has_marker;        /**< a value stands for missing samples … */
-    int marker_value;       /**< … this one, in both parts if complex … */
+    size_t n_bands;         /**< 1 .. 4096 */
+    const double
+        *band_offset_hz; /**< [n_bands] ascending: baseband zero of a band is
+                              at dc_frequency_hz + this; NULL: one band at 0 */
+    const double *input_gain; /**< [n_bands][n_inputs] powers of two at most 1
+                                   that recorded values were multiplied by:
+                                   divided out of all results; NULL: 1 */
+    int64_t first_sample;     /**< absolute index at which spectrum 0 starts */
+    bool has_marker;          /**< a value stands for missing samples … */
+    int marker_value;         /**< … this one, in both parts if complex … */
     int64_t marker_run; /**< … where at least this many follow each other */
 
     /* the filter bank */
     enum fx8_method method;
-    size_t n_channels; /**< C; 1 for FX8_METHOD_NONE */
+    size_t n_channels; /**< C of a band; 1 for FX8_METHOD_NONE */
+    size_t n_kept;     /**< K, the central channels of each band that are kept,
+                            k = -floor(K/2) .. -floor(K/2)+K-1; complex samples
+                            only; 0: all */
     size_t n_taps;     /**< P, 1 .. 64, for FX8_METHOD_PFB */
     enum fx8_window_shape window;
     enum fx8_fir fir;  /**< arithmetic of the filter */
-    size_t flag_edges; /**< channels flagged at each end of the band */
+    size_t flag_edges; /**< channels flagged at each end of a band's K */
     bool flag_dc;      /**< flag the channel of baseband zero */
 
     /* the quantiser */
@@ -88,7 +103,7 @@ struct fx8_plan {
 
     /* the results */
     bool remove_quantization_bias;
-    size_t channel_average;      /**< n, a divisor of n_channels */
+    size_t channel_average;      /**< n, a divisor of a band's K channels */
     const uint8_t *flag_antenna; /**< [n_antennas] 1: flag; NULL: none */
     bool quicklook;     /**< look at the INT8 results, else at the FP32 ones */
     enum fx8_math math; /**< functions of the quick-look */
@@ -102,18 +117,19 @@ FX8_API struct fx8_plan fx8_plan_default(void);
 struct fx8_run {
     int64_t first_sample; /**< absolute index */
     int64_t n_samples;
-    int64_t input; /**< -1: every input */
+    int64_t input; /**< a row, band * n_inputs + input; -1: all of them */
 };
 
 /**
- * A block of consecutive samples of all inputs; memory of the caller.
+ * A block of consecutive samples of all inputs in all bands; memory of the
+ * caller.
  *
- * Sample t of input i, relative to first_sample, stands at
+ * Sample t of row i, relative to first_sample, stands at
  * samples + input_offset[i] + t * time_stride (bytes).
  */
 struct fx8_block {
     const int8_t *samples;
-    const ptrdiff_t *input_offset; /**< [n_inputs] */
+    const ptrdiff_t *input_offset; /**< [n_bands][n_inputs] */
     ptrdiff_t time_stride;
     int64_t first_sample;
     int64_t n_samples;
@@ -135,14 +151,15 @@ struct fx8_result {
 struct fx8_dump {
     int64_t index;      /**< 0 is the dump that starts at first_sample */
     size_t n_baselines; /**< n_antennas (n_antennas + 1) / 2 */
-    size_t n_channels;  /**< after channel_average */
+    size_t n_channels;  /**< of all bands, after channel_average */
     size_t n_products;  /**< 1: XX; 4: XX, YY, XY, YX */
     struct fx8_result int8;
     struct fx8_result fp32;
     struct fx8_result down; /**< INTERVAL: no component is above that of the
                                  exact sum of the float spectra, … */
     struct fx8_result up;   /**< … none below; flags and weights as FP32 */
-    const uint8_t *dead;    /**< [n_inputs] 1: all samples zero in this dump */
+    const uint8_t *dead;    /**< [n_bands][n_inputs] 1: all samples zero in
+                                 this dump */
     struct fx8_quicklook_dump quicklook; /**< NULL pointers: not planned */
 };
 
@@ -155,9 +172,9 @@ typedef enum fx8_status fx8_dump_callback(void *context,
 /** Counters and times since fx8_open(). */
 struct fx8_statistics {
     int64_t n_dumps;
-    int64_t n_spectra;       /**< spectra correlated, per input */
-    int64_t n_valid_spectra; /**< summed over inputs */
-    int64_t n_clipped;       /**< spectra × channels clamped, over inputs */
+    int64_t n_spectra;       /**< spectra correlated, per row */
+    int64_t n_valid_spectra; /**< summed over rows */
+    int64_t n_clipped;       /**< spectra × channels clamped, over rows */
     double align_s;          /**< corner turn, masks */
     double channelize_s;     /**< FIR, FFT, quantise */
     double correlate_s;
@@ -186,10 +203,10 @@ FX8_API enum fx8_status fx8_open(const struct fx8_plan *plan,
 /**
  * fx8_push -- hand over samples.
  *
- * Status: FX8_OK: consumed; FX8_LEVEL_NEEDED: inputs without gains have begun
+ * Status: FX8_OK: consumed; FX8_LEVEL_NEEDED: rows without gains have begun
  *         to deliver: look ahead with fx8_level(), then push the same block
- *         again; FX8_ERR_USAGE: a range that is none, a missing stretch of an
- *         input that is none; what the callback returned
+ *         again; FX8_ERR_USAGE: a range that is none, a missing stretch of a
+ *         row that is none; what the callback returned
  * Notes:  1) blocks ascend in time; samples between two blocks are missing;
  *            samples that were consumed already are skipped
  *         2) block sizes never change a result
@@ -204,17 +221,18 @@ FX8_API enum fx8_status fx8_push(struct fx8_session *session,
  * After FX8_LEVEL_NEEDED: hand over the block that was refused and those that
  * follow it until `done` is true or there are no more, then fx8_level_end().
  *
- * Returned: done  every input that has begun has its FX8_LEVEL_SPECTRA spectra
- * Notes:    the gain of an input and channel is target_rms / sigma, sigma^2 =
- *           median(|X|^2) / (2 ln 2) over the first FX8_LEVEL_SPECTRA spectra
- *           that are valid and not all zero on that input; 1 where the median
- *           is 0, and that input and channel is flagged
+ * Returned: done  every row that has begun has its FX8_LEVEL_SPECTRA spectra
+ * Notes:    the gain of an input and channel, for samples as pushed, is
+ *           target_rms / sigma, sigma^2 = median(|X|^2) / (2 ln 2) over the
+ *           first FX8_LEVEL_SPECTRA spectra that are valid and not all zero on
+ *           that row; 1 where the median is 0, and that input and channel is
+ *           flagged
  */
 FX8_API enum fx8_status fx8_level(struct fx8_session *session,
                                   const struct fx8_block *block, bool *done,
                                   struct fx8_error *error);
 
-/** Freeze the gains of the inputs being levelled with the spectra seen. */
+/** Freeze the gains of the rows being levelled with the spectra seen. */
 FX8_API enum fx8_status fx8_level_end(struct fx8_session *session,
                                       struct fx8_error *error);
 
@@ -245,17 +263,18 @@ FX8_API const char *fx8_device_name(const struct fx8_session *session);
 FX8_API const char *fx8_kernel_name(const struct fx8_session *session);
 FX8_API const char *fx8_fft_plan_name(const struct fx8_session *session);
 
-/** Gains, float [n_inputs][plan channels] (1: not levelled; NULL without a
- *  quantiser), and clip
- *  counts, int64 of the same shape; valid while the session lives. */
+/** Gains, float [n_inputs][fx8_channels()], from recorded counts to steps of
+ *  the quantiser: an input_gain is part of them (that alone: not levelled;
+ *  NULL without a quantiser); and clip counts, int64 of the same shape; valid
+ *  while the session lives. */
 FX8_API const float *fx8_gains(const struct fx8_session *session);
 FX8_API const int64_t *fx8_clips(const struct fx8_session *session);
 
-/** uint8 [n_inputs][plan channels], 1: the level was zero and the gain is 1;
- *  NULL without a quantiser. */
+/** uint8 [n_inputs][fx8_channels()], 1: the level was zero and the quantiser's
+ *  gain is 1; NULL without a quantiser. */
 FX8_API const uint8_t *fx8_zero_levels(const struct fx8_session *session);
 
-/** Valid spectra per input so far, int64 [n_inputs]. */
+/** Valid spectra per row so far, int64 [n_bands][n_inputs]. */
 FX8_API const int64_t *fx8_valid_spectra(const struct fx8_session *session);
 
 /** What was out of the ordinary in the quick-looks so far, and by how much the
@@ -272,6 +291,9 @@ FX8_API void fx8_get_coherences(const struct fx8_session *session,
 
 /* --- the axes of the results ---------------------------------------------- */
 
+/** Channels of all bands before channel_average: n_bands K. */
+FX8_API size_t fx8_channels(const struct fx8_plan *plan);
+
 /** Samples from the start of one spectrum to the next: C or 2 C; 1 for none. */
 FX8_API size_t fx8_samples_per_spectrum(const struct fx8_plan *plan);
 
@@ -287,7 +309,7 @@ FX8_API void fx8_baseline_antennas(size_t n_antennas, size_t baseline,
                                    size_t *antenna_1, size_t *antenna_2);
 
 /** Frequencies (Hz, channel centres, ascending) after channel_average, and
- *  the width of one channel. double [channels / channel_average]. */
+ *  the width of one channel. double [fx8_channels() / channel_average]. */
 FX8_API void fx8_frequencies(const struct fx8_plan *plan,
                              double *frequencies_hz, double *width_hz);
 

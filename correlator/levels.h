@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * levels.h -- the quantiser's gains, set once per input from its first
- * spectra.
+ * levels.h -- the quantiser's gains, set once per row, an input in one band,
+ * from its first spectra.
  *
- * Inputs are levelled in rounds: a round looks ahead on a copy of the stream
- * for a few inputs that have begun to deliver, so that neither memory nor the
- * look-ahead grows with the array.  An input that never delivers is never
+ * Rows are levelled in rounds: a round looks ahead on a copy of the stream
+ * for a few rows that have begun to deliver, so that neither memory nor the
+ * look-ahead grows with the array.  A row that never delivers is never
  * levelled and costs nothing.
  */
 #ifndef FX8_CORRELATOR_LEVELS_H
@@ -28,8 +28,11 @@ struct fx8_levels;
 
 /** What a quantiser needs to know of a plan. */
 struct fx8_levels_shape {
-    size_t n_inputs, n_channels;
-    double target_rms; /**< LSB per real component */
+    size_t n_bands, n_inputs;
+    size_t n_channels;        /**< of one band */
+    const double *input_gain; /**< [n_bands][n_inputs] that samples were
+                                   multiplied by, kept by the caller; NULL: 1 */
+    double target_rms;        /**< LSB per real component */
     enum fx8_level level;
     size_t n_threads;
     bool pin_threads;
@@ -46,7 +49,7 @@ enum fx8_status fx8_levels_open(const struct fx8_levels_shape *shape,
 void fx8_levels_close(struct fx8_levels **levels);
 
 /**
- * fx8_levels_begin -- start a round if an input without gains has signal among
+ * fx8_levels_begin -- start a round if a row without gains has signal among
  * the spectra ready.
  *
  * Given:    stream, valid, n_spectra   as the session is about to correlate
@@ -63,25 +66,28 @@ bool fx8_levels_active(const struct fx8_levels *levels);
 /**
  * fx8_levels_push -- look at a block on behalf of the round.
  *
- * Returned: done  every input of the round has its spectra: the gains are set
- *                 in `engine` and the round is over
+ * Given:    engines  [n_bands]
+ * Returned: done  every row of the round has its spectra: the gains are set
+ *                 in the engines and the round is over
  */
 enum fx8_status fx8_levels_push(struct fx8_levels *levels,
                                 const struct fx8_engine_operations *operations,
-                                struct fx8_engine *engine,
+                                struct fx8_engine *const *engines,
                                 const struct fx8_block *block, bool *done,
                                 struct fx8_error *error);
 
 /** No more samples: set the gains of the round from what was seen. */
 enum fx8_status fx8_levels_end(struct fx8_levels *levels,
                                const struct fx8_engine_operations *operations,
-                               struct fx8_engine *engine,
+                               struct fx8_engine *const *engines,
                                struct fx8_error *error);
 
-/** Gains, float [n_inputs][n_channels]; 1 where not set. */
+/** Gains from recorded counts, float [n_inputs][n_bands][n_channels]: those of
+ *  the engines, 1 where not set, times input_gain. */
 const float *fx8_levels_gains(const struct fx8_levels *levels);
 
-/** uint8 [n_inputs][n_channels], 1: the level was zero, the gain is 1. */
+/** uint8 [n_inputs][n_bands][n_channels], 1: the level was zero and the
+ *  engine's gain is 1. */
 const uint8_t *fx8_levels_zero(const struct fx8_levels *levels);
 
 /**

@@ -18,14 +18,15 @@ struct fx8_look {
     double inflation; /* of the variance of a mean over cells */
 };
 
-/* Where baseband zero of real samples ends up; see struct
+/* Where baseband zero of real samples ends up in its band; see struct
  * fx8_quicklook_plan. */
 static size_t real_channel(const struct fx8_plan *plan)
 {
-    const size_t n = plan->n_channels / plan->channel_average;
     if (plan->is_complex)
-        return n;
-    return plan->lower_sideband ? n - 1 : 0;
+        return fx8_channels(plan);
+    return plan->lower_sideband
+               ? fx8_plan_kept(plan) / plan->channel_average - 1
+               : 0;
 }
 
 static struct fx8_quicklook_plan shape_of(const struct fx8_plan *plan)
@@ -38,7 +39,8 @@ static struct fx8_quicklook_plan shape_of(const struct fx8_plan *plan)
         .n_products = fx8_baseline_products(plan->n_polarizations),
         .n_inputs = fx8_plan_inputs(plan),
         .n_baselines = fx8_baseline_count(plan->n_antennas),
-        .n_channels = plan->n_channels / plan->channel_average,
+        .n_channels = fx8_channels(plan) / plan->channel_average,
+        .band_channels = fx8_plan_kept(plan) / plan->channel_average,
         .real_channel = real_channel(plan),
         .channel_average = plan->channel_average,
         .mode = modes[plan->math],
@@ -95,7 +97,7 @@ static enum fx8_status find_overlap(const struct fx8_plan *plan,
         weights, n_weights / length, length, (size_t)plan->spectra_per_dump,
         plan->channel_average);
     const double all = fx8_filterbank_overlap(
-        weights, n_weights / length, length, MANY_SPECTRA, plan->n_channels);
+        weights, n_weights / length, length, MANY_SPECTRA, fx8_plan_kept(plan));
     free(weights);
     *products_per_cell =
         (double)plan->spectra_per_dump * (double)plan->channel_average / cell;

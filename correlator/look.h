@@ -35,7 +35,7 @@ enum fx8_status fx8_look_open(const struct fx8_plan *plan,
                               const struct fx8_operations *operations,
                               struct fx8_look **look, struct fx8_error *error);
 
-/** Look at the next dump, of INT8 with its gains, [n_inputs][plan channels],
+/** Look at the next dump, of INT8 with its gains, [n_inputs][fx8_channels()],
  *  else NULL; the arrays are valid until the next call. */
 struct fx8_quicklook_dump fx8_look_process(
     struct fx8_look *look, const struct fx8_visibilities *visibilities,

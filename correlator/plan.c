@@ -8,7 +8,15 @@
  * index of a pair of inputs within 32. */
 #define MOST_ANTENNAS ((size_t)1 << 15)
 #define MOST_CHANNELS ((size_t)1 << 24)
+#define MOST_BANDS    ((size_t)4096)
 #define LAST_SAMPLE   (INT64_C(1) << 61)
+
+/* Smallest gain of samples: beyond it sums could leave the range of floats. */
+#define LEAST_INPUT_GAIN 0x1p-30
+
+/* By what part of a channel bands may overlap: frequencies are doubles, exact
+ * to 10^-16 of themselves, 10^-7 of a channel of 1 Hz at 10 GHz. */
+#define TOLERATED_OVERLAP 1e-6
 
 struct fx8_plan fx8_plan_default(void)
 {
@@ -16,6 +24,7 @@ struct fx8_plan fx8_plan_default(void)
         .is_complex = true,
         .n_polarizations = 1,
         .dc_frequency_hz = NAN,
+        .n_bands = 1,
         .marker_run = 64,
         .method = FX8_METHOD_PFB,
         .n_taps = 8,
@@ -26,6 +35,50 @@ struct fx8_plan fx8_plan_default(void)
         .remove_quantization_bias = true,
         .channel_average = 1,
     };
+}
+
+/* Width of a channel, in hertz. */
+static long double channel_hz(const struct fx8_plan *plan)
+{
+    const struct fx8_rate rate = plan->sample_rate;
+    return (long double)rate.numerator_hz / (long double)rate.denominator /
+           (long double)fx8_samples_per_spectrum(plan);
+}
+
+/* Whether bands ascend; kept parts of what passed a filter bank must not
+ * overlap. */
+static bool bands_ascend(const struct fx8_plan *plan)
+{
+    if (plan->band_offset_hz == NULL)
+        return plan->n_bands == 1;
+    const long double least =
+        plan->method == FX8_METHOD_NONE
+            ? 0.0L
+            : channel_hz(plan) *
+                  ((long double)fx8_plan_kept(plan) - TOLERATED_OVERLAP);
+    for (size_t band = 0; band < plan->n_bands; band++) {
+        const double offset = plan->band_offset_hz[band];
+        if (!isfinite(offset))
+            return false;
+        if (band == 0)
+            continue;
+        const double before = plan->band_offset_hz[band - 1];
+        if (!(offset > before) ||
+            (long double)offset - (long double)before < least)
+            return false;
+    }
+    return true;
+}
+
+static bool are_powers_of_two(const double *gains, size_t n)
+{
+    for (size_t i = 0; gains != NULL && i < n; i++) {
+        int exponent;
+        if (!(gains[i] >= LEAST_INPUT_GAIN && gains[i] <= 1.0) ||
+            frexp(gains[i], &exponent) != 0.5)
+            return false;
+    }
+    return true;
 }
 
 /* One rule that a plan must keep. */
@@ -40,16 +93,19 @@ enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
     const bool none = plan->method == FX8_METHOD_NONE;
     const bool has_channels =
         plan->n_channels >= 1 && plan->n_channels <= MOST_CHANNELS;
+    const bool has_bands = plan->n_bands >= 1 && plan->n_bands <= MOST_BANDS;
+    const bool has_rate =
+        plan->sample_rate.numerator_hz > 0 && plan->sample_rate.denominator > 0;
+    const bool has_antennas =
+        plan->n_antennas >= 1 && plan->n_antennas <= MOST_ANTENNAS;
+    const bool has_feeds =
+        plan->n_polarizations == 1 || plan->n_polarizations == 2;
     const int64_t step =
         has_channels ? (int64_t)fx8_samples_per_spectrum(plan) : 1;
     const struct rule rules[] = {
-        {plan->n_antennas >= 1 && plan->n_antennas <= MOST_ANTENNAS,
-         "n_antennas: expected 1 to 32768"},
-        {plan->n_polarizations == 1 || plan->n_polarizations == 2,
-         "n_polarizations: expected 1 or 2"},
-        {plan->sample_rate.numerator_hz > 0 &&
-             plan->sample_rate.denominator > 0,
-         "sample_rate: expected a positive fraction in Hz"},
+        {has_antennas, "n_antennas: expected 1 to 32768"},
+        {has_feeds, "n_polarizations: expected 1 or 2"},
+        {has_rate, "sample_rate: expected a positive fraction in Hz"},
         {isfinite(plan->dc_frequency_hz), "dc_frequency_hz: expected a number"},
         {plan->first_sample >= 0 && plan->first_sample <= LAST_SAMPLE,
          "first_sample: expected 0 to 2^61"},
@@ -60,6 +116,19 @@ enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
              (plan->marker_run >= 1 && plan->marker_run <= FX8_MAX_MARKER_RUN),
          "marker_run: expected 1 to 1048576"},
         {has_channels, "n_channels: expected 1 to 16777216"},
+        {plan->n_kept <= plan->n_channels &&
+             (plan->is_complex || plan->n_kept == 0),
+         "n_kept: expected at most the channels, 0 for real samples"},
+        {has_bands, "n_bands: expected 1 to 4096"},
+        {!has_bands || !has_channels ||
+             fx8_plan_kept(plan) <= MOST_CHANNELS / plan->n_bands,
+         "n_bands: expected at most 16777216 channels of all bands"},
+        {!has_bands || !has_channels || !has_rate || bands_ascend(plan),
+         "band_offset_hz: expected ascending bands whose kept channels do not "
+         "overlap"},
+        {!has_bands || !has_antennas || !has_feeds ||
+             are_powers_of_two(plan->input_gain, fx8_plan_rows(plan)),
+         "input_gain: expected powers of two, 2^-30 to 1"},
         {!none || (plan->is_complex && plan->n_channels == 1),
          "method none: expected complex samples and 1 channel"},
         {plan->method != FX8_METHOD_PFB ||
@@ -74,7 +143,7 @@ enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
              plan->spectra_per_dump <= LAST_SAMPLE / step,
          "spectra_per_dump: expected 1 or more, 2^61 samples at most"},
         {plan->channel_average >= 1 &&
-             plan->n_channels % plan->channel_average == 0,
+             fx8_plan_kept(plan) % plan->channel_average == 0,
          "channel_average: expected a divisor of the channels"},
         {!plan->quicklook || (plan->precision & FX8_PRECISION_BOTH) != 0,
          "quicklook: expected precision INT8 or FP32: there is none of bounds"},
@@ -93,6 +162,26 @@ enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
 size_t fx8_plan_inputs(const struct fx8_plan *plan)
 {
     return plan->n_antennas * plan->n_polarizations;
+}
+
+size_t fx8_plan_rows(const struct fx8_plan *plan)
+{
+    return plan->n_bands * fx8_plan_inputs(plan);
+}
+
+size_t fx8_plan_kept(const struct fx8_plan *plan)
+{
+    return plan->n_kept == 0 ? plan->n_channels : plan->n_kept;
+}
+
+double fx8_plan_offset_hz(const struct fx8_plan *plan, size_t band)
+{
+    return plan->band_offset_hz == NULL ? 0.0 : plan->band_offset_hz[band];
+}
+
+size_t fx8_channels(const struct fx8_plan *plan)
+{
+    return plan->n_bands * fx8_plan_kept(plan);
 }
 
 size_t fx8_samples_per_spectrum(const struct fx8_plan *plan)
@@ -118,7 +207,7 @@ struct fx8_filterbank fx8_plan_filterbank(const struct fx8_plan *plan)
         .is_complex = plan->is_complex,
         .fft_length = fx8_samples_per_spectrum(plan),
         .n_taps = taps(plan),
-        .n_channels = plan->n_channels,
+        .n_channels = fx8_plan_kept(plan),
     };
 }
 
@@ -139,7 +228,7 @@ void fx8_plan_weights(const struct fx8_plan *plan, double *weights)
 
 void fx8_plan_flag_channels(const struct fx8_plan *plan, uint8_t *flags)
 {
-    const size_t n = plan->n_channels;
+    const size_t n = fx8_plan_kept(plan);
     memset(flags, 0, n);
     for (size_t k = 0; k < plan->flag_edges && k < n; k++) {
         flags[k] = 1;
@@ -173,23 +262,26 @@ int64_t fx8_count_dumps(const struct fx8_plan *plan, int64_t n_samples)
 void fx8_frequencies(const struct fx8_plan *plan, double *frequencies_hz,
                      double *width_hz)
 {
-    const size_t n = plan->n_channels, average = plan->channel_average;
-    const double rate_hz = fx8_rate_hz(plan->sample_rate);
-    const double step_hz = rate_hz / (double)(plan->is_complex ? n : 2 * n);
+    const size_t n = fx8_plan_kept(plan), average = plan->channel_average;
+    const size_t n_written = n / average;
+    const long double step_hz = channel_hz(plan);
     /* offset of channel 0 from baseband zero, in channels: see CONVENTIONS */
-    double first = 0.0;
+    long double first = 0.0L;
     if (plan->is_complex)
-        first = -(double)(n / 2);
+        first = -(long double)(n / 2);
     else if (plan->lower_sideband)
-        first = -(double)n;
-    for (size_t channel = 0; channel < n / average; channel++) {
-        /* centre of a group: mean of its channels' centres */
-        const double centre =
-            (double)(channel * average) + ((double)average - 1.0) / 2.0;
-        frequencies_hz[channel] =
-            plan->dc_frequency_hz + (first + centre) * step_hz;
-    }
-    *width_hz = step_hz * (double)average;
+        first = -(long double)n;
+    for (size_t band = 0; band < plan->n_bands; band++)
+        for (size_t channel = 0; channel < n_written; channel++) {
+            /* centre of a group: mean of its channels' centres */
+            const long double centre = (long double)(channel * average) +
+                                       ((long double)average - 1.0L) / 2.0L;
+            frequencies_hz[band * n_written + channel] =
+                (double)((long double)plan->dc_frequency_hz +
+                         (long double)fx8_plan_offset_hz(plan, band) +
+                         (first + centre) * step_hz);
+        }
+    *width_hz = (double)(step_hz * (long double)average);
 }
 
 struct fx8_time fx8_dump_time(const struct fx8_plan *plan,

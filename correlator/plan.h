@@ -25,13 +25,22 @@ enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
 /** Number of inputs, antennas times polarisations. */
 size_t fx8_plan_inputs(const struct fx8_plan *plan);
 
+/** Number of rows of samples: inputs in every band. */
+size_t fx8_plan_rows(const struct fx8_plan *plan);
+
+/** K, the channels of one band that are correlated. */
+size_t fx8_plan_kept(const struct fx8_plan *plan);
+
+/** Baseband zero of a band above dc_frequency_hz. */
+double fx8_plan_offset_hz(const struct fx8_plan *plan, size_t band);
+
 /** Geometry of the plan's filter bank. */
 struct fx8_filterbank fx8_plan_filterbank(const struct fx8_plan *plan);
 
 /** The prototype filter, double [samples per window]. */
 void fx8_plan_weights(const struct fx8_plan *plan, double *weights);
 
-/** Channels flagged by position, uint8 [n_channels]: edges and DC. */
+/** Channels of a band flagged by position, uint8 [K]: edges and DC. */
 void fx8_plan_flag_channels(const struct fx8_plan *plan, uint8_t *flags);
 
 /** Whether samples pass a quantiser on their way to an INT8 correlator. */

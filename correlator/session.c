@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * session.c -- one correlation from samples to dumps: the stream aligns, the
- * levels set gains, an engine channelises and correlates, and each finished
- * dump is post-processed and handed to the caller.
+ * levels set gains, an engine per band channelises and correlates, and each
+ * finished dump is post-processed, its bands side by side, and handed to the
+ * caller.
  *
  * A dump depends on the plan, the gains and its own samples alone: spectra are
  * cut into engine blocks from the start of their dump, whatever the blocks
@@ -21,18 +22,20 @@
  * although nothing of them was missing. */
 static void flag_inputs(struct fx8_session *s)
 {
-    for (size_t input = 0; input < s->n_inputs; input++) {
-        s->dead[input] = s->valid_in_dump[input] > 0 && !s->has_signal[input];
-        s->flag_input[input] =
-            s->dead[input] || s->flag_antenna[input / s->plan.n_polarizations];
+    for (size_t row = 0; row < s->n_rows; row++) {
+        const size_t antenna = row % s->n_inputs / s->plan.n_polarizations;
+        s->dead[row] = s->valid_in_dump[row] > 0 && !s->has_signal[row];
+        s->flag_input[row] = s->dead[row] || s->flag_antenna[antenna];
     }
 }
 
+/* Results from a cell of the first baseline on. */
 static struct fx8_visibilities target_of(
-    const struct fx8_session_buffers *buffers)
+    const struct fx8_session_buffers *buffers, size_t cell)
 {
-    return (struct fx8_visibilities){buffers->visibilities, buffers->flags,
-                                     buffers->nsamples};
+    return (struct fx8_visibilities){buffers->visibilities + 2 * cell,
+                                     buffers->flags + cell,
+                                     buffers->nsamples + cell};
 }
 
 static struct fx8_result result_of(const struct fx8_session_buffers *buffers)
@@ -41,33 +44,45 @@ static struct fx8_result result_of(const struct fx8_session_buffers *buffers)
                                buffers->nsamples};
 }
 
-/* Sums to visibilities, in every precision planned. */
-static void process_results(struct fx8_session *s, struct fx8_dump *dump)
+/* Post-processing of one band among the others. */
+static struct fx8_postprocess plan_band(const struct fx8_session *s,
+                                        size_t band)
 {
+    const size_t row = band * s->n_inputs;
+    struct fx8_postprocess plan = s->results;
+    plan.flag_input = s->flag_input + row;
+    if (s->plan.input_gain != NULL)
+        plan.input_gain = s->plan.input_gain + row;
+    return plan;
+}
+
+/* Sums of a band to visibilities, in every precision planned. */
+static void process_band(struct fx8_session *s, size_t band)
+{
+    const struct fx8_postprocess plan = plan_band(s, band);
+    const size_t cell =
+        band * (s->n_kept / s->plan.channel_average) * s->results.n_products;
     const struct fx8_engine_dump *sums = &s->sums;
     const unsigned precision = (unsigned)s->plan.precision;
     if (precision & FX8_PRECISION_INT8) {
-        const struct fx8_visibilities out = target_of(&s->int8);
-        struct fx8_postprocess plan = s->results;
+        const struct fx8_visibilities out = target_of(&s->int8, cell);
+        struct fx8_postprocess with_gains = plan;
         if (s->levels != NULL) {
-            plan.gain = fx8_levels_gains(s->levels);
-            plan.flag_cell = fx8_levels_zero(s->levels);
+            const size_t channel = band * s->n_kept;
+            with_gains.gain = fx8_levels_gains(s->levels) + channel;
+            with_gains.flag_cell = fx8_levels_zero(s->levels) + channel;
         }
-        fx8_postprocess_int8(&plan, sums->sums_int8, sums->counts, &out);
-        dump->int8 = result_of(&s->int8);
+        fx8_postprocess_int8(&with_gains, sums->sums_int8, sums->counts, &out);
     }
     if (precision & FX8_PRECISION_FP32) {
-        const struct fx8_visibilities out = target_of(&s->fp32);
-        fx8_postprocess_fp32(&s->results, sums->sums_fp32, sums->counts, &out);
-        dump->fp32 = result_of(&s->fp32);
+        const struct fx8_visibilities out = target_of(&s->fp32, cell);
+        fx8_postprocess_fp32(&plan, sums->sums_fp32, sums->counts, &out);
     }
     if (precision & FX8_PRECISION_INTERVAL) {
-        const struct fx8_visibilities down = target_of(&s->down);
-        const struct fx8_visibilities up = target_of(&s->up);
-        fx8_postprocess_interval(&s->results, sums->sums_down, sums->sums_up,
+        const struct fx8_visibilities down = target_of(&s->down, cell);
+        const struct fx8_visibilities up = target_of(&s->up, cell);
+        fx8_postprocess_interval(&plan, sums->sums_down, sums->sums_up,
                                  sums->counts, &down, &up);
-        dump->down = result_of(&s->down);
-        dump->up = result_of(&s->up);
     }
 }
 
@@ -79,7 +94,7 @@ static void look_at_results(struct fx8_session *s, struct fx8_dump *dump)
     const double start = fx8_clock_seconds();
     const bool is_int8 = (s->plan.precision & FX8_PRECISION_INT8) != 0;
     const struct fx8_visibilities results =
-        target_of(is_int8 ? &s->int8 : &s->fp32);
+        target_of(is_int8 ? &s->int8 : &s->fp32, 0);
     dump->quicklook =
         fx8_look_process(s->look, &results, is_int8 ? fx8_gains(s) : NULL);
     s->statistics.quicklook_s += fx8_clock_seconds() - start;
@@ -90,37 +105,60 @@ static void count_dump(struct fx8_session *s)
     struct fx8_statistics *counters = &s->statistics;
     counters->n_dumps++;
     counters->n_spectra += s->plan.spectra_per_dump;
-    for (size_t input = 0; input < s->n_inputs; input++) {
-        s->valid_spectra[input] += s->valid_in_dump[input];
-        counters->n_valid_spectra += s->valid_in_dump[input];
-        s->valid_in_dump[input] = 0;
-        s->has_signal[input] = false;
+    for (size_t row = 0; row < s->n_rows; row++) {
+        s->valid_spectra[row] += s->valid_in_dump[row];
+        counters->n_valid_spectra += s->valid_in_dump[row];
+        s->valid_in_dump[row] = 0;
+        s->has_signal[row] = false;
     }
-    for (size_t i = 0; i < s->n_inputs * s->plan.n_channels; i++) {
-        s->clips[i] += s->sums.clips[i];
-        counters->n_clipped += s->sums.clips[i];
-    }
+}
+
+static void count_clips(struct fx8_session *s, size_t band)
+{
+    for (size_t input = 0; input < s->n_inputs; input++)
+        for (size_t channel = 0; channel < s->n_kept; channel++) {
+            const int64_t n = s->sums.clips[input * s->n_kept + channel];
+            const size_t row = input * s->plan.n_bands + band;
+            s->clips[row * s->n_kept + channel] += n;
+            s->statistics.n_clipped += n;
+        }
+}
+
+static enum fx8_status finish_band(struct fx8_session *s, size_t band,
+                                   struct fx8_error *error)
+{
+    const enum fx8_status status =
+        s->operations->finish_dump(s->engines[band], &s->sums, error);
+    if (status != FX8_OK)
+        return status;
+    const double start = fx8_clock_seconds();
+    process_band(s, band);
+    count_clips(s, band);
+    s->statistics.postprocess_s += fx8_clock_seconds() - start;
+    return FX8_OK;
 }
 
 static enum fx8_status finish_dump(struct fx8_session *s,
                                    struct fx8_error *error)
 {
-    enum fx8_status status =
-        s->operations->finish_dump(s->engine, &s->sums, error);
-    if (status != FX8_OK)
-        return status;
-    const double start = fx8_clock_seconds();
     flag_inputs(s);
+    for (size_t band = 0; band < s->plan.n_bands; band++) {
+        const enum fx8_status status = finish_band(s, band, error);
+        if (status != FX8_OK)
+            return status;
+    }
     struct fx8_dump dump = {
         .index = s->dump,
         .n_baselines = fx8_baseline_count(s->plan.n_antennas),
-        .n_channels = s->plan.n_channels / s->plan.channel_average,
+        .n_channels = fx8_channels(&s->plan) / s->plan.channel_average,
         .n_products = s->results.n_products,
+        .int8 = result_of(&s->int8),
+        .fp32 = result_of(&s->fp32),
+        .down = result_of(&s->down),
+        .up = result_of(&s->up),
         .dead = s->dead,
     };
-    process_results(s, &dump);
     count_dump(s);
-    s->statistics.postprocess_s += fx8_clock_seconds() - start;
     look_at_results(s, &dump);
     s->dump++;
     s->position = 0;
@@ -132,15 +170,34 @@ static enum fx8_status finish_dump(struct fx8_session *s,
 static void note_signal(struct fx8_session *s, size_t n_spectra)
 {
     const size_t n_words = fx8_bit_words(n_spectra);
-    for (size_t input = 0; input < s->n_inputs; input++) {
-        const uint64_t *valid = s->valid + input * n_words;
+    for (size_t row = 0; row < s->n_rows; row++) {
+        const uint64_t *valid = s->valid + row * n_words;
         for (size_t word = 0; word < n_words; word++)
-            s->valid_in_dump[input] += __builtin_popcountll(valid[word]);
-        if (!s->has_signal[input])
-            s->has_signal[input] =
-                fx8_stream_first_signal(s->stream, input, valid, 0, n_spectra) <
+            s->valid_in_dump[row] += __builtin_popcountll(valid[word]);
+        if (!s->has_signal[row])
+            s->has_signal[row] =
+                fx8_stream_first_signal(s->stream, row, valid, 0, n_spectra) <
                 n_spectra;
     }
+}
+
+/* Hand each engine its band of the first n_spectra spectra of the stream. */
+static enum fx8_status push_bands(struct fx8_session *s, size_t n_spectra,
+                                  struct fx8_error *error)
+{
+    enum fx8_status status = FX8_OK;
+    for (size_t band = 0; band < s->plan.n_bands && status == FX8_OK; band++) {
+        const size_t row = band * s->n_inputs;
+        const struct fx8_engine_block block = {
+            .samples = fx8_stream_row(s->stream, row),
+            .row_stride = fx8_stream_row_stride(s->stream),
+            .first_spectrum = s->position,
+            .n_spectra = n_spectra,
+            .valid = s->valid + row * fx8_bit_words(n_spectra),
+        };
+        status = s->operations->push(s->engines[band], &block, error);
+    }
+    return status;
 }
 
 /* Correlate the first n_spectra spectra of the stream. */
@@ -162,15 +219,7 @@ static enum fx8_status correlate_block(struct fx8_session *s, size_t n_spectra,
     }
     note_signal(s, n_spectra);
     s->statistics.align_s += fx8_clock_seconds() - start;
-    const struct fx8_engine_block block = {
-        .samples = fx8_stream_row(s->stream, 0),
-        .row_stride = fx8_stream_row_stride(s->stream),
-        .first_spectrum = s->position,
-        .n_spectra = n_spectra,
-        .valid = s->valid,
-    };
-    const enum fx8_status status =
-        s->operations->push(s->engine, &block, error);
+    const enum fx8_status status = push_bands(s, n_spectra, error);
     if (status != FX8_OK)
         return status;
     start = fx8_clock_seconds();
@@ -185,7 +234,7 @@ static enum fx8_status correlate_block(struct fx8_session *s, size_t n_spectra,
 /* Correlate while the stream holds whole engine blocks. */
 static enum fx8_status drain(struct fx8_session *s, struct fx8_error *error)
 {
-    const size_t most = s->operations->block_spectra(s->engine);
+    const size_t most = s->operations->block_spectra(s->engines[0]);
     for (;;) {
         if (atomic_load(&s->is_cancelled))
             return fx8_fail(error, FX8_ERR_CANCELLED, "cancelled");
@@ -263,7 +312,7 @@ enum fx8_status fx8_level(struct fx8_session *session,
     if (atomic_load(&s->is_cancelled))
         return fx8_fail(error, FX8_ERR_CANCELLED, "cancelled");
     const double start = fx8_clock_seconds();
-    status = fx8_levels_push(s->levels, s->operations, s->engine, block, done,
+    status = fx8_levels_push(s->levels, s->operations, s->engines, block, done,
                              error);
     s->statistics.level_s += fx8_clock_seconds() - start;
     return status;
@@ -275,7 +324,7 @@ enum fx8_status fx8_level_end(struct fx8_session *session,
     struct fx8_session *s = session;
     if (s->levels == NULL || !fx8_levels_active(s->levels))
         return FX8_OK;
-    return fx8_levels_end(s->levels, s->operations, s->engine, error);
+    return fx8_levels_end(s->levels, s->operations, s->engines, error);
 }
 
 enum fx8_status fx8_finish(struct fx8_session *session,
@@ -309,10 +358,12 @@ void fx8_get_statistics(const struct fx8_session *session,
                         struct fx8_statistics *statistics)
 {
     *statistics = session->statistics;
-    struct fx8_engine_times times;
-    session->operations->times(session->engine, &times);
-    statistics->channelize_s = times.channelize_s;
-    statistics->correlate_s = times.correlate_s;
+    for (size_t band = 0; band < session->plan.n_bands; band++) {
+        struct fx8_engine_times times;
+        session->operations->times(session->engines[band], &times);
+        statistics->channelize_s += times.channelize_s;
+        statistics->correlate_s += times.correlate_s;
+    }
 }
 
 void fx8_get_quicklook(const struct fx8_session *session,
@@ -349,17 +400,17 @@ const char *fx8_backend_reason(const struct fx8_session *session)
 
 const char *fx8_device_name(const struct fx8_session *session)
 {
-    return session->operations->device_name(session->engine);
+    return session->operations->device_name(session->engines[0]);
 }
 
 const char *fx8_kernel_name(const struct fx8_session *session)
 {
-    return session->operations->kernel_name(session->engine);
+    return session->operations->kernel_name(session->engines[0]);
 }
 
 const char *fx8_fft_plan_name(const struct fx8_session *session)
 {
-    return session->operations->fft_plan_name(session->engine);
+    return session->operations->fft_plan_name(session->engines[0]);
 }
 
 const float *fx8_gains(const struct fx8_session *session)

@@ -3,6 +3,7 @@
  * session_open.c -- a session's beginning and end: engine, stream, memory.
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,17 +19,17 @@ static struct fx8_stream_shape stream_shape(const struct fx8_session *s)
 {
     const struct fx8_plan *plan = &s->plan;
     return (struct fx8_stream_shape){
-        .n_inputs = s->n_inputs,
+        .n_inputs = s->n_rows,
         .sample_size = plan->is_complex ? 2 : 1,
         .step = (int64_t)fx8_samples_per_spectrum(plan),
         .window = (int64_t)fx8_samples_per_window(plan),
-        .most_spectra = s->operations->block_spectra(s->engine),
+        .most_spectra = s->operations->block_spectra(s->engines[0]),
         .has_marker = plan->has_marker,
         .marker_value = plan->marker_value,
         .marker_run = plan->marker_run,
         .n_threads = plan->n_threads,
         .pin_threads = plan->pin_threads,
-        .operations = s->operations->operations(s->engine),
+        .operations = s->operations->operations(s->engines[0]),
     };
 }
 
@@ -42,7 +43,9 @@ static enum fx8_status check_memory(const struct fx8_session *s, size_t results,
     const size_t samples =
         fx8_product(fx8_stream_size(&shape), n_streams, 1, 1);
     const size_t power = s->power != NULL ? fx8_power_memory(s->power) : 0;
-    const size_t engine = s->operations->memory(s->engine) + power;
+    size_t engine = power;
+    for (size_t band = 0; band < s->plan.n_bands; band++)
+        engine += s->operations->memory(s->engines[band]);
     const size_t limit = s->plan.memory_limit;
     if (limit == 0 || (samples <= limit && results <= limit - samples &&
                        engine <= limit - samples - results))
@@ -95,33 +98,32 @@ static enum fx8_status allocate(struct fx8_session *s, size_t block_spectra,
                                 struct fx8_error *error)
 {
     const struct fx8_plan *plan = &s->plan;
-    const size_t inputs = s->n_inputs, channels = plan->n_channels;
+    const size_t inputs = s->n_inputs, rows = s->n_rows, kept = s->n_kept;
     const size_t pairs = fx8_pair_count(inputs);
     const size_t baselines = fx8_baseline_count(plan->n_antennas);
     const size_t products = fx8_baseline_products(plan->n_polarizations);
-    const size_t out =
-        fx8_product(baselines, products, channels / plan->channel_average, 1);
-    const size_t cells = fx8_product(inputs, channels, 1, 1);
+    const size_t out = fx8_product(
+        baselines, products, fx8_channels(plan) / plan->channel_average, 1);
     const struct fx8_array fixed[] = {
         {&s->products, baselines * products, sizeof *s->products},
-        {&s->flag_channel, channels, 1},
-        {&s->flag_input, inputs, 1},
+        {&s->flag_channel, kept, 1},
+        {&s->flag_input, rows, 1},
         {&s->sums.counts, pairs, sizeof(int64_t)},
-        {&s->sums.clips, cells, sizeof(int64_t)},
-        {&s->valid, fx8_product(inputs, fx8_bit_words(block_spectra), 1, 1),
+        {&s->sums.clips, fx8_product(inputs, kept, 1, 1), sizeof(int64_t)},
+        {&s->valid, fx8_product(rows, fx8_bit_words(block_spectra), 1, 1),
          sizeof(uint64_t)},
-        {&s->valid_in_dump, inputs, sizeof(int64_t)},
-        {&s->has_signal, inputs, sizeof(bool)},
-        {&s->dead, inputs, 1},
-        {&s->clips, cells, sizeof(int64_t)},
-        {&s->valid_spectra, inputs, sizeof(int64_t)},
+        {&s->valid_in_dump, rows, sizeof(int64_t)},
+        {&s->has_signal, rows, sizeof(bool)},
+        {&s->dead, rows, 1},
+        {&s->clips, fx8_product(rows, kept, 1, 1), sizeof(int64_t)},
+        {&s->valid_spectra, rows, sizeof(int64_t)},
     };
     const size_t n_fixed = sizeof fixed / sizeof *fixed;
     struct fx8_array arrays[sizeof fixed / sizeof *fixed + N_RESULT_ARRAYS];
     memcpy(arrays, fixed, sizeof fixed);
     const size_t n_arrays =
-        n_fixed + list_results(s, fx8_product(channels, pairs, 2, 1), out,
-                               arrays + n_fixed);
+        n_fixed +
+        list_results(s, fx8_product(kept, pairs, 2, 1), out, arrays + n_fixed);
     const size_t results = fx8_arrays_size(arrays, n_arrays);
     const size_t look = plan->quicklook ? fx8_look_size(plan) : 0;
     const enum fx8_status status = check_memory(
@@ -131,15 +133,68 @@ static enum fx8_status allocate(struct fx8_session *s, size_t block_spectra,
     return fx8_allocate_arrays(arrays, n_arrays, "results", error);
 }
 
-static enum fx8_status open_engine(struct fx8_session *s,
-                                   struct fx8_error *error)
+static void close_engines(struct fx8_session *s)
 {
-    const struct fx8_plan *plan = &s->plan;
+    for (size_t band = 0; s->engines != NULL && band < s->plan.n_bands; band++)
+        if (s->engines[band] != NULL)
+            s->operations->close(&s->engines[band]);
+}
+
+/* An engine per band, all of them alike. */
+static enum fx8_status open_alike(struct fx8_session *s,
+                                  enum fx8_engine_wish wish,
+                                  struct fx8_engine_plan *plan,
+                                  struct fx8_error *error)
+{
+    struct fx8_engine_found found;
+    plan->n_engines = s->plan.n_bands;
+    for (size_t band = 0; band < s->plan.n_bands; band++) {
+        plan->n_opened = band;
+        const enum fx8_status status =
+            fx8_engine_open(wish, plan, &found, error);
+        if (status != FX8_OK) {
+            close_engines(s);
+            return status;
+        }
+        s->engines[band] = found.engine;
+        if (band > 0)
+            continue;
+        s->operations = found.operations;
+        memcpy(s->reason, found.reason, sizeof s->reason);
+        wish = found.operations == &fx8_engine_cpu ? FX8_ENGINE_CPU
+                                                   : FX8_ENGINE_CUDA;
+    }
+    return FX8_OK;
+}
+
+/* Where any machine will do, one that has no room for all bands will not. */
+static enum fx8_status open_engines(struct fx8_session *s,
+                                    struct fx8_engine_plan *plan,
+                                    struct fx8_error *error)
+{
     static const enum fx8_engine_wish wishes[] = {
         [FX8_BACKEND_AUTO] = FX8_ENGINE_ANY,
         [FX8_BACKEND_CPU] = FX8_ENGINE_CPU,
         [FX8_BACKEND_CUDA] = FX8_ENGINE_CUDA,
     };
+    const enum fx8_engine_wish wish = wishes[s->plan.backend];
+    struct fx8_error why;
+    const enum fx8_status status = open_alike(s, wish, plan, &why);
+    if (status == FX8_OK)
+        return FX8_OK;
+    if (wish != FX8_ENGINE_ANY || s->operations == NULL ||
+        s->operations == &fx8_engine_cpu || strcmp(plan->kernel, "auto") != 0)
+        return fx8_fail(error, status, "%s", why.message);
+    const enum fx8_status on_cpu = open_alike(s, FX8_ENGINE_CPU, plan, error);
+    snprintf(s->reason, sizeof s->reason, "%.*s", (int)sizeof s->reason - 1,
+             why.message);
+    return on_cpu;
+}
+
+static enum fx8_status plan_engines(struct fx8_session *s,
+                                    struct fx8_error *error)
+{
+    const struct fx8_plan *plan = &s->plan;
     const struct fx8_filterbank bank = fx8_plan_filterbank(plan);
     int devices[FX8_MAX_DEVICES];
     size_t n_devices;
@@ -164,7 +219,7 @@ static enum fx8_status open_engine(struct fx8_session *s,
     fx8_plan_weights(plan, weights);
     fx8_filterbank_coefficients(&bank, weights, plan->lower_sideband,
                                 plan->first_sample % 2 != 0, coefficients);
-    const struct fx8_engine_plan engine_plan = {
+    struct fx8_engine_plan engine_plan = {
         .bank = bank,
         .coefficients = plan->method == FX8_METHOD_NONE ? NULL : coefficients,
         .n_inputs = s->n_inputs,
@@ -179,17 +234,10 @@ static enum fx8_status open_engine(struct fx8_session *s,
         .measure_fft = plan->measure_fft,
         .memory_limit = plan->memory_limit,
     };
-    struct fx8_engine_found found;
-    status =
-        fx8_engine_open(wishes[plan->backend], &engine_plan, &found, error);
-    if (status != FX8_OK)
-        goto done;
-    s->operations = found.operations;
-    s->engine = found.engine;
-    memcpy(s->reason, found.reason, sizeof s->reason);
-    if (fx8_plan_has_quantiser(plan))
+    status = open_engines(s, &engine_plan, error);
+    if (status == FX8_OK && fx8_plan_has_quantiser(plan))
         status = fx8_power_open(&bank, coefficients,
-                                s->operations->operations(s->engine),
+                                s->operations->operations(s->engines[0]),
                                 plan->n_threads, &s->power, error);
 done:
     free(weights);
@@ -206,12 +254,12 @@ static void set_up_results(struct fx8_session *s)
         .n_antennas = plan->n_antennas,
         .n_products = fx8_baseline_products(plan->n_polarizations),
         .n_inputs = s->n_inputs,
-        .n_channels = plan->n_channels,
+        .n_channels = s->n_kept,
+        .row_channels = fx8_channels(plan),
         .channel_average = plan->channel_average,
         .products = s->products,
         .spectra_per_dump = plan->spectra_per_dump,
         .flag_channel = s->flag_channel,
-        .flag_input = s->flag_input,
         .remove_bias = plan->remove_quantization_bias,
         /* without a filter bank nothing conjugated the samples */
         .negate_imaginary =
@@ -234,21 +282,38 @@ static enum fx8_status copy_plan(struct fx8_session *s,
 {
     s->plan = *plan;
     s->n_inputs = fx8_plan_inputs(plan);
+    s->n_rows = fx8_plan_rows(plan);
+    s->n_kept = fx8_plan_kept(plan);
     if (s->plan.n_threads == 0)
         s->plan.n_threads = fx8_parallel_cpus();
     strncpy(s->kernel, plan->kernel, sizeof s->kernel - 1);
     s->plan.kernel = s->kernel;
     strncpy(s->device, plan->device, sizeof s->device - 1);
     s->plan.device = s->device;
-    void *memory;
-    const enum fx8_status status = fx8_allocate(
-        plan->n_antennas, sizeof *s->flag_antenna, "plan", &memory, error);
+    const bool has_offsets = plan->band_offset_hz != NULL;
+    const bool has_gains = plan->input_gain != NULL;
+    const struct fx8_array arrays[] = {
+        {&s->engines, plan->n_bands, sizeof *s->engines},
+        {&s->flag_antenna, plan->n_antennas, sizeof *s->flag_antenna},
+        {&s->band_offset_hz, plan->n_bands,
+         has_offsets * sizeof *s->band_offset_hz},
+        {&s->input_gain, s->n_rows, has_gains * sizeof *s->input_gain},
+    };
+    const enum fx8_status status = fx8_allocate_arrays(
+        arrays, sizeof arrays / sizeof *arrays, "plan", error);
     if (status != FX8_OK)
         return status;
-    s->flag_antenna = memory;
     if (plan->flag_antenna != NULL)
         memcpy(s->flag_antenna, plan->flag_antenna, plan->n_antennas);
+    if (has_offsets)
+        memcpy(s->band_offset_hz, plan->band_offset_hz,
+               plan->n_bands * sizeof *s->band_offset_hz);
+    if (has_gains)
+        memcpy(s->input_gain, plan->input_gain,
+               s->n_rows * sizeof *s->input_gain);
     s->plan.flag_antenna = s->flag_antenna;
+    s->plan.band_offset_hz = has_offsets ? s->band_offset_hz : NULL;
+    s->plan.input_gain = has_gains ? s->input_gain : NULL;
     return FX8_OK;
 }
 
@@ -269,16 +334,18 @@ enum fx8_status fx8_open(const struct fx8_plan *plan,
     s->callback = callback;
     s->context = context;
     if ((status = copy_plan(s, plan, error)) != FX8_OK ||
-        (status = open_engine(s, error)) != FX8_OK ||
-        (status = allocate(s, s->operations->block_spectra(s->engine),
+        (status = plan_engines(s, error)) != FX8_OK ||
+        (status = allocate(s, s->operations->block_spectra(s->engines[0]),
                            error)) != FX8_OK ||
         (status = open_stream(s, error)) != FX8_OK)
         goto fail;
     set_up_results(s);
     if (fx8_plan_has_quantiser(plan)) {
         const struct fx8_levels_shape shape = {
+            .n_bands = plan->n_bands,
             .n_inputs = s->n_inputs,
-            .n_channels = plan->n_channels,
+            .n_channels = s->n_kept,
+            .input_gain = s->plan.input_gain,
             .target_rms = plan->target_rms,
             .level = plan->level,
             .n_threads = s->plan.n_threads,
@@ -292,8 +359,8 @@ enum fx8_status fx8_open(const struct fx8_plan *plan,
     }
     if (plan->quicklook &&
         (status = fx8_look_open(&s->plan, s->products,
-                                s->operations->operations(s->engine), &s->look,
-                                error)) != FX8_OK)
+                                s->operations->operations(s->engines[0]),
+                                &s->look, error)) != FX8_OK)
         goto fail;
     *session = s;
     return FX8_OK;
@@ -307,14 +374,14 @@ void fx8_close(struct fx8_session **session)
     struct fx8_session *s = *session;
     if (s == NULL)
         return;
-    if (s->operations != NULL)
-        s->operations->close(&s->engine);
+    close_engines(s);
     fx8_stream_close(&s->stream);
     fx8_levels_close(&s->levels);
     fx8_power_close(&s->power);
     fx8_look_close(&s->look);
     void *const memory[] = {
-        s->flag_antenna,   s->products,       s->flag_channel,
+        s->engines,        s->flag_antenna,   s->band_offset_hz,
+        s->input_gain,     s->products,       s->flag_channel,
         s->flag_input,     s->sums.sums_int8, s->sums.sums_fp32,
         s->sums.sums_down, s->sums.sums_up,   s->sums.counts,
         s->sums.clips,     s->valid,          s->valid_in_dump,

@@ -14,6 +14,7 @@
 #include "config/status.h"
 #include "kernels/filterbank.h"
 #include "kernels/operations.h"
+#include "kernels/postprocess.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -52,6 +53,12 @@ struct fx8_engine_plan {
                               coefficients of fx8_filterbank_int16() */
     bool measure_fft;    /**< --fft-plan measure */
     size_t memory_limit; /**< bytes, 0: no limit */
+    size_t n_engines;    /**< engines of this plan that share the machine and
+                              the limit, each taking as much; 0: 1 */
+    size_t n_opened;     /**< how many of them are open already */
+    /** What process_dump() is to make: antennas, products of a baseline and
+     *  channels that become one; no antennas: it is not called. */
+    size_t n_result_antennas, n_result_products, channel_average;
 };
 
 /**
@@ -102,10 +109,17 @@ struct fx8_engine_dump {
     int64_t *clips;
 };
 
+/** What becomes of the sums of one precision; memory owned by the caller. */
+struct fx8_engine_results {
+    const struct fx8_postprocess *plan; /**< NULL: nothing */
+    struct fx8_visibilities results;
+};
+
 /** Seconds that an engine spent per stage since it was opened. */
 struct fx8_engine_times {
     double channelize_s; /**< FIR, FFT, quantise, corner turn */
     double correlate_s;  /**< correlate and fold */
+    double process_s;    /**< sums to results, by process_dump() */
 };
 
 struct fx8_engine;
@@ -161,6 +175,22 @@ struct fx8_engine_operations {
     enum fx8_status (*finish_dump)(struct fx8_engine *engine,
                                    struct fx8_engine_dump *dump,
                                    struct fx8_error *error);
+
+    /**
+     * process_dump -- finish_dump() of an engine that makes results itself;
+     * NULL: it leaves that to the caller.
+     *
+     * Given:    int8, fp32  results wanted, as planned: of antennas, products
+     *                       and channel_average of the engine's plan
+     * Returned: their results, bit for bit those of fx8_postprocess_int8()
+     *           and fx8_postprocess_fp32(); dump as finish_dump() leaves it,
+     *           without sums_int8 and sums_fp32, which may be NULL
+     */
+    enum fx8_status (*process_dump)(struct fx8_engine *engine,
+                                    const struct fx8_engine_results *int8,
+                                    const struct fx8_engine_results *fp32,
+                                    struct fx8_engine_dump *dump,
+                                    struct fx8_error *error);
 
     /**
      * export_spectra -- the spectra of the last block pushed, canonical order.

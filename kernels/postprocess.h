@@ -41,9 +41,9 @@ struct fx8_postprocess {
     size_t channel_average; /**< n: C / n channels come out */
     const struct fx8_product *products; /**< [n_baselines][n_products] */
     int64_t spectra_per_dump;           /**< M */
-    const float *gain;       /**< [n_inputs][row_channels] or NULL; of INT8 */
-    const float *input_gain; /**< [n_inputs] powers of two, where there is no
-                                  gain; NULL: 1 */
+    const float *gain;        /**< [n_inputs][row_channels] or NULL; of INT8 */
+    const double *input_gain; /**< [n_inputs] powers of two, where there is no
+                                   gain; NULL: 1 */
     const uint8_t *flag_channel; /**< [n_channels] */
     const uint8_t *flag_input;   /**< [n_inputs] */
     const uint8_t *flag_cell;    /**< [n_inputs][row_channels], or NULL: none */

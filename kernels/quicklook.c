@@ -51,8 +51,9 @@ static void find_tile_scales(const struct fx8_quicklook *q,
             scales->a[k] = a[channel];
             scales->b[k] = b[channel];
             scales->least[k] =
-                tile->first_channel + channel == q->plan.real_channel ? INFINITY
-                                                                      : least;
+                fx8_quicklook_is_real(&q->plan, tile->first_channel + channel)
+                    ? INFINITY
+                    : least;
         }
     }
 }
@@ -223,7 +224,7 @@ static int64_t *why_not_averaged(const struct fx8_quicklook_plan *plan,
                                  size_t k, struct fx8_quicklook_counts *counts)
 {
     const size_t channel = tile->first_channel + k / plan->n_products;
-    if (channel == plan->real_channel)
+    if (fx8_quicklook_is_real(plan, channel))
         return &counts->fisher_real;
     return tile->steps[k] < FX8_QUICKLOOK_LOUD ? &counts->fisher_few
                                                : &counts->fisher_loud;

@@ -37,8 +37,9 @@ struct fx8_quicklook_plan {
     /** Independent products in a cell of weight 1: spectra per dump x channels
      *  averaged / fx8_filterbank_overlap(). */
     double products_per_cell;
-    /** The channel whose spectra are real, baseband zero of real samples: it is
-     *  not averaged; n_channels: none. */
+    size_t band_channels; /**< of one band of the visibilities; 0: all */
+    /** The channel of a band whose spectra are real, baseband zero of real
+     *  samples: it is not averaged; n_channels: none. */
     size_t real_channel;
     size_t channel_average; /**< channels of the gains in one */
     enum fx8_functions_mode mode;

@@ -92,6 +92,17 @@ static inline size_t fx8_quicklook_cell(const struct fx8_quicklook_plan *plan,
     return (baseline * plan->n_channels + channel) * plan->n_products;
 }
 
+/** Whether a channel is baseband zero of real samples. */
+static inline bool fx8_quicklook_is_real(const struct fx8_quicklook_plan *plan,
+                                         size_t channel)
+{
+    if (plan->real_channel >= plan->n_channels)
+        return false;
+    const size_t band =
+        plan->band_channels == 0 ? plan->n_channels : plan->band_channels;
+    return channel % band == plan->real_channel;
+}
+
 /** Whether a product is of an input with itself. */
 static inline bool fx8_is_auto(const struct fx8_product *product)
 {

@@ -9,7 +9,8 @@
 #include "correlator/fx8.h"
 #include "validation/testing.h"
 
-/** Samples [input][time] of `size` bytes each from absolute index 0 on. */
+/** Samples [input][time] of `size` bytes each from absolute index 0 on; inputs
+ *  are rows where a plan has several bands. */
 struct voltages {
     size_t n_inputs, size;
     int64_t n_samples;
@@ -31,7 +32,8 @@ struct delivery {
     int64_t gap_first, gap_end; /**< never delivered */
 };
 
-/** What came out; arrays over all dumps, NULL where there is nothing. */
+/** What came out; arrays over all dumps, NULL where there is nothing.  n_inputs
+ *  counts rows, n_channels those of one band. */
 struct collected {
     size_t n_dumps, n_cells, n_inputs, n_channels;
     /** INT8, FP32, DOWN, UP [dump][cell][re, im] */
@@ -270,7 +272,7 @@ static inline enum fx8_status run_session(const struct fx8_plan *plan,
 {
     struct fx8_session *session;
     c->n_inputs = v->n_inputs;
-    c->n_channels = plan->n_channels;
+    c->n_channels = fx8_channels(plan) / plan->n_bands;
     if (c->cancel != NULL)
         c->cancel = &session;
     must(fx8_open(plan, collect_dump, c, &session, error), *error);

@@ -86,6 +86,48 @@ CHANGE(look_at_bounds, plan->quicklook = true;
 CHANGE(fast_math, plan->math = FX8_MATH_FAST)
 CHANGE(other_math, plan->math = (enum fx8_math)2)
 
+/* Bands of 1 MHz each, and 13 of its 16 channels: 812.5 kHz. */
+static const double near_hz[] = {0, 812.5e3, 1625e3};
+static const double nearer_hz[] = {0, 812.5e3, 1624.9e3};
+static const double descending_hz[] = {0, 2e6, 1e6};
+static const double endless_hz[] = {0, INFINITY};
+static const double gains[] = {1.0, 0x1p-30, 0.25};
+static const double odd_gains[] = {1.0, 0.75, 0.25};
+static const double high_gains[] = {1.0, 2.0, 1.0};
+static const double low_gains[] = {1.0, 1.0, 0x1p-31};
+static const double no_gains[] = {1.0, NAN, 1.0};
+
+static void take_bands(struct fx8_plan *plan, size_t n, const double *offsets)
+{
+    plan->sample_rate = (struct fx8_rate){1000000, 1};
+    plan->n_bands = n;
+    plan->band_offset_hz = offsets;
+}
+
+CHANGE(no_band, take_bands(plan, 0, near_hz))
+CHANGE(many_bands, take_bands(plan, 4097, near_hz))
+CHANGE(bands_without_place, take_bands(plan, 2, NULL))
+CHANGE(band_with_place, take_bands(plan, 1, near_hz))
+CHANGE(wide_bands, take_bands(plan, 3, near_hz))
+CHANGE(kept_bands, take_bands(plan, 3, near_hz); plan->n_kept = 13)
+CHANGE(near_bands, take_bands(plan, 3, nearer_hz); plan->n_kept = 13)
+CHANGE(near_bands_unfiltered, take_bands(plan, 3, nearer_hz);
+       plan->method = FX8_METHOD_NONE; plan->n_channels = 1)
+CHANGE(descending_bands, take_bands(plan, 3, descending_hz))
+CHANGE(endless_bands, take_bands(plan, 2, endless_hz))
+CHANGE(channels_of_bands, take_bands(plan, 3, near_hz);
+       plan->n_channels = 8388608; plan->n_kept = 5592406)
+CHANGE(kept_all, plan->n_kept = 16)
+CHANGE(kept_more, plan->n_kept = 17)
+CHANGE(kept_real, plan->n_kept = 15; plan->is_complex = false)
+CHANGE(kept_average, plan->n_kept = 9; plan->channel_average = 3)
+CHANGE(kept_odd_average, plan->n_kept = 9; plan->channel_average = 2)
+CHANGE(input_gains, plan->n_antennas = 3; plan->input_gain = gains)
+CHANGE(odd_input_gains, plan->n_antennas = 3; plan->input_gain = odd_gains)
+CHANGE(high_input_gains, plan->n_antennas = 3; plan->input_gain = high_gains)
+CHANGE(low_input_gains, plan->n_antennas = 3; plan->input_gain = low_gains)
+CHANGE(no_input_gains, plan->n_antennas = 3; plan->input_gain = no_gains)
+
 static void rules_of_a_plan(void **state)
 {
     (void)state;
@@ -109,7 +151,36 @@ static void rules_of_a_plan(void **state)
         "plan: spectra_per_dump: expected 1 or more, 2^61 samples at most";
     static const char average[] =
         "plan: channel_average: expected a divisor of the channels";
+    static const char count[] = "plan: n_bands: expected 1 to 4096";
+    static const char place[] = "plan: band_offset_hz: expected ascending "
+                                "bands whose kept channels do not overlap";
+    static const char kept[] =
+        "plan: n_kept: expected at most the channels, 0 for real samples";
+    static const char gain[] =
+        "plan: input_gain: expected powers of two, 2^-30 to 1";
     static const struct change changes[] = {
+        {no_band, count},
+        {many_bands, count},
+        {bands_without_place, place},
+        {band_with_place, NULL},
+        {wide_bands, place},
+        {kept_bands, NULL},
+        {near_bands, place},
+        {near_bands_unfiltered, NULL},
+        {descending_bands, place},
+        {endless_bands, place},
+        {channels_of_bands,
+         "plan: n_bands: expected at most 16777216 channels of all bands"},
+        {kept_all, NULL},
+        {kept_more, kept},
+        {kept_real, kept},
+        {kept_average, NULL},
+        {kept_odd_average, average},
+        {input_gains, NULL},
+        {odd_input_gains, gain},
+        {high_input_gains, gain},
+        {low_input_gains, gain},
+        {no_input_gains, gain},
         {nothing, NULL},
         {no_antenna, antennas},
         {most_antennas, NULL},
@@ -264,6 +335,7 @@ static void channels_flagged_by_position(void **state)
         {3, 100, false, false, false, "###"},
         {1, 0, true, true, false, "#"},
         {1, 1, false, true, false, "#"},
+        {7, 1, true, true, false, "#..#..#"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct fx8_plan plan = good_plan();
@@ -276,6 +348,14 @@ static void channels_flagged_by_position(void **state)
         fx8_plan_flag_channels(&plan, flags);
         for (size_t c = 0; c < cases[i].channels; c++)
             assert_int_equal(flags[c], cases[i].flags[c] == '#');
+        if (cases[i].is_complex) { /* the same of the kept ones of more */
+            plan.n_kept = plan.n_channels;
+            plan.n_channels += 5;
+            memset(flags, GARBAGE, cases[i].channels);
+            fx8_plan_flag_channels(&plan, flags);
+            for (size_t c = 0; c < cases[i].channels; c++)
+                assert_int_equal(flags[c], cases[i].flags[c] == '#');
+        }
         free(flags);
     }
 }
@@ -314,6 +394,85 @@ static void frequencies_ascend_from_the_rule(void **state)
             assert_true(frequencies[c] ==
                         cases[i].first + (double)c * cases[i].step);
         free(frequencies);
+    }
+}
+
+/* Coarse channels of 25/27 MHz every 25/32 MHz, 27 of 32 parts of each kept:
+ * in units of 1/(27 N) Hz every frequency is an integer, the whole axis has
+ * equal steps of 25,000,000, and a double is the one nearest to it. */
+static void oversampled_bands_make_one_axis(void **state)
+{
+    (void)state;
+    enum { COARSE = 5, FIRST = 140 };
+    static const size_t lengths[] = {32, 64, 96, 1024};
+    for (size_t i = 0; i < 4 * 2; i++) {
+        const size_t length = lengths[i / 2], kept = length / 32 * 27;
+        const size_t n = COARSE * kept;
+        double offsets_hz[COARSE], width = 0;
+        for (size_t b = 0; b < COARSE; b++)
+            offsets_hz[b] = 781250.0 * (double)b;
+        struct fx8_plan plan = good_plan();
+        plan.sample_rate = (struct fx8_rate){25000000, 27};
+        plan.dc_frequency_hz = FIRST * 781250.0;
+        plan.n_bands = COARSE;
+        plan.band_offset_hz = offsets_hz;
+        plan.n_channels = length;
+        plan.n_kept = kept;
+        plan.lower_sideband = i % 2; /* does not matter to complex samples */
+        struct fx8_error error;
+        must(fx8_plan_check(&plan, &error), error);
+        assert_int_equal(fx8_channels(&plan), n);
+        double *frequencies = exact(n * sizeof *frequencies);
+        fx8_frequencies(&plan, frequencies, &width);
+        const wide unit = 27 * (wide)length;
+        assert_true(width == 25e6 / (27.0 * (double)length));
+        wide before = 0;
+        for (size_t at = 0; at < n; at++) {
+            const wide b = (wide)(at / kept), c = (wide)(at % kept);
+            const wide exact_units =
+                781250 * (FIRST + b) * unit + (c - (wide)(kept / 2)) * 25000000;
+            if (at > 0)
+                assert_true(exact_units - before == 25000000);
+            before = exact_units;
+            /* nearer than half of the distance to the next double */
+            const long double got =
+                (long double)frequencies[at] * (long double)unit;
+            const double ulp =
+                nextafter(frequencies[at], INFINITY) - frequencies[at];
+            assert_true(fabsl(got - (long double)exact_units) <=
+                        (0.5L + 0x1p-8L) * ulp * (long double)unit);
+        }
+        plan.channel_average = kept / 9;
+        fx8_frequencies(&plan, frequencies, &width);
+        assert_true(fabs(width * 9 - 781250) < 1e-9);
+        for (size_t at = 1; at < COARSE * 9; at++)
+            assert_true(fabs(frequencies[at] - frequencies[at - 1] - width) <
+                        1e-7);
+        free(frequencies);
+    }
+}
+
+/* Real samples: every band has its own baseband zero. */
+static void real_bands_side_by_side(void **state)
+{
+    (void)state;
+    static const double offsets_hz[] = {0, 500e3, 3e6};
+    for (int lower = 0; lower < 2; lower++) {
+        struct fx8_plan plan = good_plan();
+        plan.dc_frequency_hz = 100e6;
+        plan.is_complex = false;
+        plan.lower_sideband = lower;
+        plan.n_channels = 4;
+        plan.n_bands = 3;
+        plan.band_offset_hz = offsets_hz;
+        struct fx8_error error;
+        must(fx8_plan_check(&plan, &error), error);
+        double frequencies[12], width;
+        fx8_frequencies(&plan, frequencies, &width);
+        for (size_t at = 0; at < 12; at++)
+            assert_true(frequencies[at] == 100e6 + offsets_hz[at / 4] -
+                                               (lower ? 500e3 : 0) +
+                                               (double)(at % 4) * 125e3);
     }
 }
 
@@ -380,6 +539,8 @@ int main(void)
         cmocka_unit_test(windows_by_name),
         cmocka_unit_test(channels_flagged_by_position),
         cmocka_unit_test(frequencies_ascend_from_the_rule),
+        cmocka_unit_test(oversampled_bands_make_one_axis),
+        cmocka_unit_test(real_bands_side_by_side),
         cmocka_unit_test(dumps_in_a_stretch),
         cmocka_unit_test(centres_of_dumps),
     };

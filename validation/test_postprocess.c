@@ -18,7 +18,8 @@ struct task {
     struct fx8_product *products;
     int64_t *sums8, *counts;
     double *sums32;
-    float *gain, *input_gain;
+    float *gain;
+    double *input_gain;
     uint8_t *flag_channel, *flag_input, *flag_cell;
     size_t n_row, first; /* channels of a row, and where this band begins */
     size_t n_cells;
@@ -66,7 +67,7 @@ static struct task make_task(size_t antennas, size_t pols, size_t channels,
     }
     task.input_gain = exact(inputs * sizeof *task.input_gain);
     for (size_t i = 0; i < inputs; i++)
-        task.input_gain[i] = ldexpf(1.0f, -(int)random_below(g, 9));
+        task.input_gain[i] = ldexp(1.0, -(int)random_below(g, 9));
     task.n_row = channels;
     task.flag_channel = exact(channels);
     for (size_t i = 0; i < channels; i++)

@@ -118,8 +118,9 @@ static enum fx8_status allocate(struct fx8_engine *engine,
          sizeof(uint32_t)},
     };
     const size_t n_arrays = sizeof arrays / sizeof arrays[0];
-    const size_t total = fx8_arrays_size(arrays, n_arrays);
-    engine->memory = total;
+    const size_t n_engines = plan->n_engines == 0 ? 1 : plan->n_engines;
+    engine->memory = fx8_arrays_size(arrays, n_arrays);
+    const size_t total = fx8_product(engine->memory, n_engines, 1, 1);
     if (plan->memory_limit != 0 && total > plan->memory_limit)
         return fx8_fail(error, FX8_ERR_SYSTEM,
                         "correlator.memory_limit_mib: %zu MiB: expected at "

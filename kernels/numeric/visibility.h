@@ -80,8 +80,8 @@ FX8_NUMERIC struct fx8_series fx8_series_open(
     series.flag_cell_2 = has_cells ? plan->flag_cell + row_2 : NULL;
     series.scale = 1.0;
     if (plan->input_gain != NULL)
-        series.scale = (double)plan->input_gain[product->input_1] *
-                       (double)plan->input_gain[product->input_2];
+        series.scale = plan->input_gain[product->input_1] *
+                       plan->input_gain[product->input_2];
     series.is_flagged = count == 0 || plan->flag_input[product->input_1] ||
                         plan->flag_input[product->input_2];
     series.is_auto = product->input_1 == product->input_2;

@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_bands.c -- several bands in one session beside a session for each; the
+ * central channels beside all of them; samples that were scaled beside those
+ * as recorded.  All equal bit for bit.
+ */
+#include <math.h>
+
+#include "correlator/plan.h"
+#include "validation/session_run.h"
+
+enum { N_BANDS = 3 };
+
+static const struct delivery whole = {0};
+
+/* --- one session, or one for each --------------------------------- */
+
+static const double offsets_hz[N_BANDS] = {-2.5e6, 0.0, 1.25e6};
+
+static struct fx8_plan wide_plan(size_t n_antennas, size_t n_polarizations,
+                                 bool is_complex, size_t n_channels,
+                                 int64_t spectra_per_dump)
+{
+    struct fx8_plan plan = small_plan(n_antennas, n_polarizations, is_complex,
+                                      n_channels, spectra_per_dump);
+    plan.n_bands = N_BANDS;
+    plan.band_offset_hz = offsets_hz;
+    plan.precision = FX8_PRECISION_BOTH | FX8_PRECISION_INTERVAL;
+    return plan;
+}
+
+static struct fx8_plan band_plan(const struct fx8_plan *wide, size_t band)
+{
+    struct fx8_plan plan = *wide;
+    plan.n_bands = 1;
+    plan.band_offset_hz = NULL;
+    plan.dc_frequency_hz += wide->band_offset_hz[band];
+    if (wide->input_gain != NULL)
+        plan.input_gain += band * wide->n_antennas * wide->n_polarizations;
+    return plan;
+}
+
+/* The samples and missing stretches of one band; data stays v's. */
+static struct voltages band_of(const struct voltages *v, size_t band)
+{
+    const size_t n = v->n_inputs / N_BANDS;
+    struct voltages of = *v;
+    of.n_inputs = n;
+    of.data = voltages_at(v, band * n, 0);
+    of.n_missing = 0;
+    for (size_t i = 0; i < v->n_missing; i++) {
+        struct fx8_run run = v->missing[i];
+        if (run.input >= 0 && (size_t)run.input / n != band)
+            continue;
+        if (run.input >= 0)
+            run.input -= (int64_t)(band * n);
+        of.missing[of.n_missing++] = run;
+    }
+    return of;
+}
+
+/* Rows of `n` items out of wide rows of `n_wide`, from `first` on. */
+static void check_rows(const void *wide, const void *one, size_t n_rows,
+                       size_t n_wide, size_t n, size_t first, size_t size)
+{
+    assert_int_equal(wide == NULL, one == NULL);
+    for (size_t row = 0; row < n_rows && wide != NULL; row++)
+        assert_memory_equal((const char *)wide + (row * n_wide + first) * size,
+                            (const char *)one + row * n * size, n * size);
+}
+
+/* The part of a wide outcome that is one band's. */
+static void check_band(const struct fx8_plan *plan,
+                       const struct collected *wide,
+                       const struct collected *one, size_t band)
+{
+    const size_t n_inputs = one->n_inputs, kept = one->n_channels;
+    const size_t products = plan->n_polarizations * plan->n_polarizations;
+    const size_t n = kept / plan->channel_average * products;
+    const size_t first = band * n;
+    assert_int_equal(wide->n_dumps, one->n_dumps);
+    assert_int_equal(wide->dropped_spectra, one->dropped_spectra);
+    assert_int_equal(wide->n_cells, N_BANDS * one->n_cells);
+    const size_t rows = one->n_dumps * one->n_cells / n;
+    for (size_t k = 0; k < N_KINDS; k++) {
+        check_rows(wide->visibilities[k], one->visibilities[k], rows,
+                   N_BANDS * n, n, first, 2 * sizeof(float));
+        check_rows(wide->flags[k], one->flags[k], rows, N_BANDS * n, n, first,
+                   1);
+        check_rows(wide->nsamples[k], one->nsamples[k], rows, N_BANDS * n, n,
+                   first, sizeof(float));
+    }
+    check_rows(wide->dead, one->dead, one->n_dumps, N_BANDS * n_inputs,
+               n_inputs, band * n_inputs, 1);
+    check_rows(wide->valid_spectra, one->valid_spectra, 1, N_BANDS * n_inputs,
+               n_inputs, band * n_inputs, sizeof(int64_t));
+    check_rows(wide->gains, one->gains, n_inputs, N_BANDS * kept, kept,
+               band * kept, sizeof(float));
+    check_rows(wide->zero, one->zero, n_inputs, N_BANDS * kept, kept,
+               band * kept, 1);
+    check_rows(wide->clips, one->clips, n_inputs, N_BANDS * kept, kept,
+               band * kept, sizeof(int64_t));
+}
+
+static void check_bands(const struct fx8_plan *plan, const struct voltages *v,
+                        const struct delivery *d)
+{
+    struct collected wide = collect(plan, v, d);
+    int64_t n_clipped = 0, n_valid = 0;
+    for (size_t band = 0; band < N_BANDS; band++) {
+        const struct fx8_plan alone = band_plan(plan, band);
+        const struct voltages of = band_of(v, band);
+        struct collected one = collect(&alone, &of, d);
+        assert_true(one.n_dumps >= 2);
+        check_band(plan, &wide, &one, band);
+        n_clipped += one.statistics.n_clipped;
+        n_valid += one.statistics.n_valid_spectra;
+        assert_int_equal(wide.statistics.n_spectra, one.statistics.n_spectra);
+        free_collected(&one);
+    }
+    assert_int_equal(wide.statistics.n_clipped, n_clipped);
+    assert_int_equal(wide.statistics.n_valid_spectra, n_valid);
+    free_collected(&wide);
+}
+
+/* Missing stretches of single rows, of one band and of all; markers in one row;
+ * an input that is dead in one band only. */
+static void spoil(struct voltages *v, struct generator *g)
+{
+    const size_t n = v->n_inputs / N_BANDS;
+    const struct fx8_run runs[] = {
+        {900, 300, (int64_t)random_below(g, n)},
+        {1500, 77, (int64_t)(n + random_below(g, n))},
+        {1, 40, (int64_t)(2 * n + random_below(g, n))},
+        {2500, 10, -1},
+        {2600, 3, (int64_t)(3 * n - 1)},
+    };
+    memcpy(v->missing, runs, sizeof runs);
+    v->n_missing = sizeof runs / sizeof *runs;
+    memset(voltages_at(v, n + random_below(g, n), 1000), 99, 200 * v->size);
+    memset(voltages_at(v, 2 * n, 0), 0, (size_t)v->n_samples * v->size);
+}
+
+static void every_band_as_if_alone(void **state)
+{
+    (void)state;
+    struct generator g = {81};
+    for (int i = 0; i < 24; i++) {
+        const bool is_complex = i % 2, is_none = i % 8 == 7;
+        struct fx8_plan plan = wide_plan(
+            1 + random_below(&g, 3), 1 + random_below(&g, 2), is_complex,
+            is_none ? 1 : 6 * (1 + random_below(&g, 3)), is_none ? 900 : 40);
+        plan.lower_sideband = i / 2 % 2;
+        plan.method = is_none ? FX8_METHOD_NONE
+                      : i % 3 ? FX8_METHOD_PFB
+                              : FX8_METHOD_FFT;
+        if (is_complex && !is_none && i % 4 == 1)
+            plan.n_kept = plan.n_channels - 3;
+        plan.channel_average = is_none || i % 5 ? 1 : 3;
+        plan.n_threads = i / 3 % 2 ? 3 : 1;
+        plan.flag_edges = !is_none;
+        plan.flag_dc = i % 7 == 0;
+        plan.has_marker = true;
+        plan.marker_value = 99;
+        plan.first_sample = (int64_t)random_below(&g, 30);
+        plan.target_rms = i % 6 == 5 ? 60 : 20; /* with clips */
+        struct voltages v =
+            make_voltages(N_BANDS * plan.n_antennas * plan.n_polarizations,
+                          1 + is_complex, 3600, 12, (uint64_t)(800 + i));
+        spoil(&v, &g);
+        const struct delivery d = {
+            .block_samples = random_in(&g, 1, 900),
+            .layout = (enum layout)random_below(&g, N_LAYOUTS),
+            .overlap = random_in(&g, 0, 20),
+            .gap_first = 2000,
+            .gap_end = 2000 + random_in(&g, 0, 99),
+        };
+        check_bands(&plan, &v, &d);
+        free(v.data);
+    }
+}
+
+/* --- central channels --------------------------------------------- */
+
+/* Rows of K items from the middle of rows of C: items K/2 below the middle. */
+static void check_centre(const void *all, const void *kept, size_t n_rows,
+                         size_t c, size_t k, size_t size)
+{
+    check_rows(all, kept, n_rows, c, k, c / 2 - k / 2, size);
+}
+
+static void kept_channels_are_the_central_ones(void **state)
+{
+    (void)state;
+    static const size_t sizes[][2] = {{32, 27}, {64, 54}, {7, 4}, {8, 1},
+                                      {9, 9},   {15, 7},  {6, 5}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const size_t c = sizes[i][0], k = sizes[i][1];
+        struct fx8_plan plan = small_plan(2, 2, true, c, 50);
+        plan.precision = FX8_PRECISION_BOTH | FX8_PRECISION_INTERVAL;
+        plan.method = i % 2 ? FX8_METHOD_FFT : FX8_METHOD_PFB;
+        plan.lower_sideband = i % 3 == 0;
+        plan.flag_dc = true;
+        struct voltages v = make_voltages(4, 2, (int64_t)c * 130, 15, 840 + i);
+        struct collected all = collect(&plan, &v, &whole);
+        plan.n_kept = k;
+        assert_int_equal(fx8_channels(&plan), k);
+        struct collected kept = collect(&plan, &v, &whole);
+        assert_true(kept.n_dumps >= 2);
+        assert_int_equal(kept.n_dumps, all.n_dumps);
+        const size_t rows = kept.n_dumps * 3; /* baselines */
+        for (size_t p = 0; p < N_KINDS; p++) {
+            check_centre(all.visibilities[p], kept.visibilities[p], rows, c, k,
+                         4 * 2 * sizeof(float));
+            check_centre(all.flags[p], kept.flags[p], rows, c, k, 4);
+            check_centre(all.nsamples[p], kept.nsamples[p], rows, c, k,
+                         4 * sizeof(float));
+        }
+        check_centre(all.gains, kept.gains, 4, c, k, sizeof(float));
+        check_centre(all.clips, kept.clips, 4, c, k, sizeof(int64_t));
+        free_collected(&all);
+        free_collected(&kept);
+        free(v.data);
+    }
+}
+
+/* White noise has as much power in the channels that are kept as in all: the
+ * mean of n = 2 x 1000 x 27 spectra of an unfiltered transform scatters by
+ * 1/sqrt(n), 0.4 %; five of those. */
+static void kept_channels_keep_the_power(void **state)
+{
+    (void)state;
+    struct fx8_plan plan = small_plan(1, 2, true, 32, 1000);
+    plan.method = FX8_METHOD_FFT;
+    plan.n_kept = 27;
+    struct voltages v = make_voltages(2, 2, 32000, 15, 850);
+    struct collected c = collect(&plan, &v, &whole);
+    assert_int_equal(c.n_cells, 27 * 4);
+    for (size_t input = 0; input < 2; input++) {
+        double expected = 0, power = 0;
+        for (int64_t t = 0; t < v.n_samples; t++) {
+            const int8_t *x = voltages_at(&v, input, t);
+            expected += (x[0] * x[0] + x[1] * x[1]) / 32000.0;
+        }
+        for (size_t k = 0; k < 27; k++)
+            power += (double)c.visibilities[1][2 * (4 * k + input)] / 27;
+        assert_true(fabs(power / expected - 1) < 5 / sqrt(27000));
+    }
+    free_collected(&c);
+    free(v.data);
+}
+
+/* --- gains of the input ------------------------------------------- */
+
+/* Recorded values are multiples of 4; rows handed over scaled by 1, 1/2 or 1/4
+ * with that gain give, bit for bit, what the recorded values give. */
+static void gains_of_the_input_leave_no_trace(void **state)
+{
+    (void)state;
+    static const double gains[] = {0.25, 1.0, 0.5};
+    for (int i = 0; i < 6; i++) {
+        const bool is_none = i % 3 == 2;
+        struct fx8_plan plan =
+            wide_plan(2, 2, true, is_none ? 1 : 12, is_none ? 900 : 60);
+        plan.method = is_none ? FX8_METHOD_NONE : FX8_METHOD_PFB;
+        plan.channel_average = i % 3 == 1 ? 4 : 1;
+        plan.level = i < 3 ? FX8_LEVEL_CHANNEL : FX8_LEVEL_INPUT;
+        struct voltages recorded = make_voltages(12, 2, 3000, 5, 860);
+        struct voltages scaled = recorded;
+        double row_gain[12];
+        const size_t n = (size_t)recorded.n_samples * 2;
+        scaled.data = exact(12 * n);
+        for (size_t row = 0; row < 12; row++) {
+            const int divisor = (int)(1 / gains[row % 3]);
+            row_gain[row] = gains[row % 3];
+            for (size_t k = row * n; k < (row + 1) * n; k++) {
+                const int value = 4 * (recorded.data[k] % 32);
+                recorded.data[k] = (int8_t)value;
+                scaled.data[k] = (int8_t)(value / divisor);
+            }
+        }
+        struct collected a = collect(&plan, &recorded, &whole);
+        plan.input_gain = row_gain;
+        struct collected b = collect(&plan, &scaled, &whole);
+        assert_true(a.n_dumps >= 2);
+        check_same(&a, &b);
+        check_bands(&plan, &scaled, &whole);
+        free_collected(&a);
+        free_collected(&b);
+        free(recorded.data);
+        free(scaled.data);
+    }
+}
+
+/* An input without power has no gain of the quantiser, but that of its samples
+ * all the same. */
+static void gain_of_an_input_without_power(void **state)
+{
+    (void)state;
+    static const double gains[] = {0.125, 0.5};
+    struct fx8_plan plan = small_plan(2, 1, true, 4, 100);
+    plan.input_gain = gains;
+    struct voltages v = make_voltages(2, 2, 500, 15, 870);
+    memset(v.data, 0, 1000);
+    struct collected c = collect(&plan, &v, &whole);
+    for (size_t k = 0; k < 4; k++) {
+        assert_true(c.gains[k] == 0.125f);
+        assert_true(c.gains[4 + k] > 0 && c.gains[4 + k] != 0.5f);
+    }
+    free_collected(&c);
+    free(v.data);
+}
+
+/* --- quick-look --------------------------------------------------- */
+
+/* Halves and levels of the first dump. */
+struct looked {
+    uint16_t coherence[2 * N_BANDS * 6 * 12 * 4];
+    float spectra_db[N_BANDS * 6 * 12];
+    struct fx8_quicklook_counts counts;
+};
+
+static enum fx8_status keep_look(void *context, const struct fx8_dump *dump,
+                                 struct fx8_error *error)
+{
+    (void)error;
+    struct looked *l = context;
+    const size_t cells = 6 * dump->n_channels * 4;
+    if (dump->index > 0)
+        return FX8_OK;
+    memcpy(l->coherence, dump->quicklook.coherence, 4 * cells);
+    memcpy(l->spectra_db, dump->quicklook.spectra_db, 4 * 6 * dump->n_channels);
+    return FX8_OK;
+}
+
+static void look(const struct fx8_plan *plan, const struct voltages *v,
+                 struct looked *l)
+{
+    struct fx8_session *session;
+    struct fx8_error error;
+    struct collected unused = {.stop_at = SIZE_MAX};
+    struct fx8_quicklook_differences differences;
+    must(fx8_open(plan, keep_look, l, &session, &error), error);
+    must(push_all(session, v, &whole, &unused, &error), error);
+    fx8_get_quicklook(session, &l->counts, &differences);
+    fx8_close(&session);
+}
+
+static void quicklook_of_every_band(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        const bool is_complex = i % 2;
+        struct fx8_plan plan = wide_plan(3, 2, is_complex, 12, 40);
+        plan.precision = FX8_PRECISION_INT8;
+        plan.quicklook = true;
+        plan.lower_sideband = i / 2;
+        struct voltages v =
+            make_voltages(N_BANDS * 6, 1 + is_complex, 2500, 15, 880);
+        struct looked *wide = exact(sizeof *wide), *one = exact(sizeof *one);
+        struct fx8_quicklook_counts sum = {0};
+        look(&plan, &v, wide);
+        for (size_t band = 0; band < N_BANDS; band++) {
+            const struct fx8_plan alone = band_plan(&plan, band);
+            const struct voltages of = band_of(&v, band);
+            look(&alone, &of, one);
+            check_rows(wide->coherence, one->coherence, 6, N_BANDS * 48, 48,
+                       band * 48, 4);
+            check_rows(wide->spectra_db, one->spectra_db, 6, N_BANDS * 12, 12,
+                       band * 12, 4);
+            sum.n_cells += one->counts.n_cells;
+            sum.fisher_real += one->counts.fisher_real;
+        }
+        assert_int_equal(wide->counts.n_cells, sum.n_cells);
+        assert_int_equal(wide->counts.fisher_real, sum.fisher_real);
+        assert_int_equal(sum.fisher_real > 0, !is_complex);
+        free(wide);
+        free(one);
+        free(v.data);
+    }
+}
+
+/* --- memory ------------------------------------------------------- */
+
+static enum fx8_status ignore_dump(void *context, const struct fx8_dump *dump,
+                                   struct fx8_error *error)
+{
+    (void)context;
+    (void)dump;
+    (void)error;
+    return FX8_OK;
+}
+
+/* MiB that a plan asks for under a limit that is too low. */
+static size_t asked_mib(struct fx8_plan *plan, size_t limit_mib)
+{
+    struct fx8_session *session;
+    struct fx8_error error;
+    plan->memory_limit = limit_mib << 20;
+    assert_int_equal(fx8_open(plan, ignore_dump, NULL, &session, &error),
+                     FX8_ERR_SYSTEM);
+    const char *at = strstr(error.message, "expected at least ");
+    assert_non_null(at);
+    return strtoul(at + strlen("expected at least "), NULL, 10);
+}
+
+/* The engines of all bands count, and what is asked for is enough. */
+static void a_memory_limit_is_of_all_bands(void **state)
+{
+    (void)state;
+    struct fx8_plan plan = wide_plan(8, 2, true, 64, 2000);
+    struct fx8_plan one = band_plan(&plan, 0);
+    const size_t engine = asked_mib(&plan, 1);
+    assert_true(engine > 2 * asked_mib(&one, 1));
+    const size_t enough = asked_mib(&plan, engine);
+    struct fx8_session *session;
+    struct fx8_error error;
+    plan.memory_limit = enough << 20;
+    must(fx8_open(&plan, ignore_dump, NULL, &session, &error), error);
+    fx8_close(&session);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_band_as_if_alone),
+        cmocka_unit_test(kept_channels_are_the_central_ones),
+        cmocka_unit_test(kept_channels_keep_the_power),
+        cmocka_unit_test(gains_of_the_input_leave_no_trace),
+        cmocka_unit_test(gain_of_an_input_without_power),
+        cmocka_unit_test(quicklook_of_every_band),
+        cmocka_unit_test(a_memory_limit_is_of_all_bands),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
