@@ -1,362 +1,227 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * info.c -- `fx8 info`: what a recording or a visibility file holds, in the
- * units of people: MHz, s, m.
+ * info.c -- `fx8 info`: what a recording, a visibility file or a quick-look
+ * holds, in the units of people: MHz, s, m; or all of it for machines.
  */
 #include <errno.h>
 #include <getopt.h>
-#include <inttypes.h>
-#include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "config/number.h"
-#include "config/settings.h"
 #include "config/shape.h"
 #include "correlator/commands/command.h"
-#include "io/reader.h"
-#include "io/uvh5.h"
+#include "correlator/commands/info.h"
+#include "io/quicklook_read.h"
 
 static int run(int argc, char **argv);
 
 const struct fx8_command fx8_command_info = {
     .name = "info",
-    .synopsis = "FILE",
-    .summary = "tell what a recording or a visibility file holds",
+    .synopsis = "FILE... [options]",
+    .summary = "tell what a recording, a visibility file or a quick-look holds",
     .help =
-        "FILE is a recording in any format that fx8 reads, or UVH5; which\n"
-        "one it is, is told by its content.  Frequencies are in MHz, times\n"
-        "in seconds and UTC, positions in metres.\n",
+        "  FILE...                 a recording in any format that fx8 reads, "
+        "all\n"
+        "                          its files or its folder; or a UVH5 or a\n"
+        "                          quick-look file\n"
+        "  --set section.key=value what a recording lacks, as for fx8 "
+        "correlate:\n"
+        "                          [input], [observation] and the site; may "
+        "be\n"
+        "                          given many times\n"
+        "  --all                   levels of all samples; else of blocks "
+        "spread\n"
+        "                          over the recording, 64 MiB in all\n"
+        "  --no-levels             read no samples\n"
+        "  --json                  all of it as one JSON object; shares are 0 "
+        "to 1,\n"
+        "                          null is what is not recorded\n"
+        "\n"
+        "Frequencies are in MHz, times in seconds and UTC, positions in "
+        "metres,\n"
+        "levels in LSB of 8 bits, per real component.  Missing samples enter "
+        "no\n"
+        "level.  An input looks wrong when it is\n"
+        "  absent     all samples looked at are missing\n"
+        "  dead       all of them are 0\n"
+        "  clipped    more than 0.1 % are -127 or below or +127\n"
+        "  weak, strong\n"
+        "             its rms is 10 dB off the median of its band\n"
+        "  DC offset  a tenth of its power or more stands at zero frequency\n"
+        "  -128       more than 0.1 % are -128, twice as many as are +127:\n"
+        "             markers of lost samples, perhaps ([input] "
+        "missing_value)\n",
     .run = run,
     .stops_at_once = true,
 };
 
-/* Bytes of flags read at a time. */
-#define READ_SIZE ((size_t)4 << 20)
+struct arguments {
+    struct fx8_info_request request;
+    const char **overrides; /* [n_overrides], room for argc of them */
+    size_t n_overrides;
+    bool help;
+};
 
-/* One aligned line "  label      text". */
-static void print_field(const char *label, const char *format, ...)
-    FX8_PRINTF(2, 3);
+enum { OPT_SET = 256, OPT_ALL, OPT_NO_LEVELS, OPT_JSON };
 
-static void print_field(const char *label, const char *format, ...)
+/* --- which kind is it? -------------------------------------------- */
+
+static enum fx8_status check_readable(const struct fx8_info_request *request,
+                                      struct fx8_error *error)
 {
-    printf("  %-15s", label);
-    va_list arguments;
-    va_start(arguments, format);
-    vprintf(format, arguments);
-    va_end(arguments);
-    putchar('\n');
-}
-
-static void print_text(const char *label, const char *text)
-{
-    if (text[0] != '\0')
-        print_field(label, "%s", text);
-}
-
-static void print_site(const struct fx8_site *site)
-{
-    if (isnan(site->latitude_deg) || isnan(site->longitude_deg))
-        print_field("site", "not recorded");
-    else
-        print_field("site",
-                    "latitude %.6f deg, longitude %.6f deg, "
-                    "altitude %.1f m",
-                    site->latitude_deg, site->longitude_deg, site->altitude_m);
-}
-
-/* --- recordings -------------------------------------------------- */
-
-/* dc_frequency_hz is the middle of a complex band, an edge of a real one. */
-static void print_band(const struct fx8_observation *observation)
-{
-    const double dc_mhz = observation->dc_frequency_hz * 1e-6;
-    const bool is_lower = observation->sideband == FX8_SIDEBAND_LOWER;
-    const char *sideband = observation->sideband == FX8_SIDEBAND_UNKNOWN
-                               ? "sideband not recorded"
-                           : is_lower ? "lower sideband"
-                                      : "upper sideband";
-    if (isnan(dc_mhz)) {
-        print_field("frequencies", "not recorded (%s)", sideband);
-        return;
-    }
-    if (observation->sample_rate.numerator_hz == 0) {
-        print_field("frequencies", "baseband zero at %.6f MHz (%s)", dc_mhz,
-                    sideband);
-        return;
-    }
-    const double half_mhz = 0.5e-6 * fx8_rate_hz(observation->sample_rate);
-    const double low_mhz =
-        observation->is_complex || is_lower ? dc_mhz - half_mhz : dc_mhz;
-    const double high_mhz =
-        observation->is_complex || !is_lower ? dc_mhz + half_mhz : dc_mhz;
-    print_field("frequencies",
-                "%.6f to %.6f MHz, baseband zero at %.6f MHz (%s)", low_mhz,
-                high_mhz, dc_mhz, sideband);
-}
-
-static void print_duration(const struct fx8_observation *observation)
-{
-    char text[FX8_NUMBER_TEXT_SIZE];
-    if (observation->has_start_time) {
-        fx8_number_format_time(observation->start_time, text);
-        print_field("start", "%s", text);
-    } else {
-        print_field("start", "not recorded");
-    }
-    if (observation->sample_rate.numerator_hz == 0) {
-        print_field("sample rate", "not recorded");
-        print_field("duration", "%" PRId64 " samples", observation->n_samples);
-        return;
-    }
-    const double rate_hz = fx8_rate_hz(observation->sample_rate);
-    fx8_number_format_fraction(observation->sample_rate.numerator_hz,
-                               observation->sample_rate.denominator, text);
-    print_field("sample rate", "%.6f MHz (%s Hz)", rate_hz * 1e-6, text);
-    print_field("duration", "%.6f s (%" PRId64 " samples)",
-                (double)observation->n_samples / rate_hz,
-                observation->n_samples);
-}
-
-static void print_missing(const struct fx8_reader *reader)
-{
-    const struct fx8_observation *observation = &reader->observation;
-    const double n_antennas = (double)observation->n_antennas;
-    const double n_polarizations = (double)observation->n_polarizations;
-    double lost = 0.0;
-    for (size_t i = 0; i < reader->n_missing; i++) {
-        const struct fx8_missing *missing = &reader->missing[i];
-        lost += (double)missing->n_samples *
-                (missing->antenna < 0 ? n_antennas : 1.0) *
-                (missing->polarization < 0 ? n_polarizations : 1.0);
-    }
-    const double all =
-        n_antennas * n_polarizations * (double)observation->n_samples;
-    if (reader->n_missing == 0)
-        print_field("missing", "nothing listed");
-    else
-        print_field("missing",
-                    "%zu stretches listed, %.4f %% of the samples (what is "
-                    "listed twice counts twice)",
-                    reader->n_missing, 100.0 * lost / all);
-}
-
-static void print_antennas(const struct fx8_observation *observation)
-{
-    if (observation->n_table == 0) {
-        printf("\nno antenna table\n");
-        return;
-    }
-    printf("\n%8s %-16s %12s %12s %12s %12s %12s\n", "antenna", "name",
-           "east/m", "north/m", "up/m", "cable X/ns", "cable Y/ns");
-    for (size_t a = 0; a < observation->n_table; a++) {
-        const struct fx8_antenna *antenna = &observation->antennas[a];
-        printf("%8" PRId64 " %-16s %12.3f %12.3f %12.3f %12.3f %12.3f\n",
-               antenna->number, antenna->name, antenna->enu_m[0],
-               antenna->enu_m[1], antenna->enu_m[2],
-               antenna->cable_delay_s[0] * 1e9,
-               antenna->cable_delay_s[1] * 1e9);
-    }
-}
-
-static void print_recording(const char *path, const struct fx8_reader *reader)
-{
-    const struct fx8_observation *observation = &reader->observation;
-    printf("%s: recording\n", path);
-    print_field("format", "%s", reader->format->name);
-    print_text("telescope", observation->telescope);
-    print_text("instrument", observation->instrument);
-    print_text("object", observation->object);
-    print_site(&observation->site);
-    print_field("antennas", "%zu", observation->n_antennas);
-    print_field("polarisations", "%zu", observation->n_polarizations);
-    print_field("samples", "%s, 8 bits",
-                observation->is_complex ? "complex" : "real");
-    print_duration(observation);
-    print_band(observation);
-    print_missing(reader);
-    print_antennas(observation);
-}
-
-/* --- visibilities ------------------------------------------------ */
-
-/* Instant of a Julian date; what a double holds is good to 40 microseconds. */
-static void format_julian_date(double julian_date,
-                               char text[FX8_NUMBER_TEXT_SIZE])
-{
-    const double second = (julian_date - 2440587.5) * 86400.0;
-    const double tenths_of_ms = floor(second * 1e4 + 0.5);
-    struct fx8_time time = {0};
-    if (fabs(tenths_of_ms) < 1e18) {
-        const int64_t ticks = (int64_t)tenths_of_ms;
-        time.unix_s = ticks / 10000 - (ticks % 10000 < 0);
-        time.picosecond =
-            (ticks - time.unix_s * 10000) * (FX8_PICOSECONDS / 10000);
-    }
-    fx8_number_format_time(time, text);
-}
-
-static void print_axes(const struct fx8_uvh5_header *header)
-{
-    char first[FX8_NUMBER_TEXT_SIZE], last[FX8_NUMBER_TEXT_SIZE];
-    print_field("antennas", "%zu", header->n_antennas);
-    print_field("baselines", "%zu", header->n_baselines);
-    if (header->n_times > 0) {
-        format_julian_date(header->julian_dates[0], first);
-        format_julian_date(header->julian_dates[header->n_times - 1], last);
-        print_field("times", "%zu of %.6f s, centres %s to %s", header->n_times,
-                    header->integration_time_s, first, last);
-    }
-    if (header->n_channels > 0)
-        print_field("channels", "%zu of %.6f MHz, centres %.6f to %.6f MHz",
-                    header->n_channels, header->channel_widths_hz[0] * 1e-6,
-                    header->frequencies_hz[0] * 1e-6,
-                    header->frequencies_hz[header->n_channels - 1] * 1e-6);
-    static const char *const names[] = {"XX", "YY", "XY", "YX"};
-    char products[64] = "";
-    for (size_t p = 0; p < header->n_products; p++) {
-        const int kind = -5 - header->products[p];
-        const size_t used = strlen(products);
-        if (kind >= 0 && kind < 4)
-            snprintf(products + used, sizeof products - used, "%s%s",
-                     p == 0 ? "" : " ", names[kind]);
-        else
-            snprintf(products + used, sizeof products - used, "%s%d",
-                     p == 0 ? "" : " ", header->products[p]);
-    }
-    print_field("products", "%s", products);
-}
-
-static void print_keywords(const struct fx8_uvh5_header *header)
-{
-    if (header->n_keywords == 0)
-        return;
-    printf("\nkeywords\n");
-    for (size_t k = 0; k < header->n_keywords; k++) {
-        const struct fx8_keyword *keyword = &header->keywords[k];
-        if (keyword->type == FX8_KEYWORD_TEXT)
-            print_field(keyword->name, "%s", keyword->text);
-        else if (keyword->type == FX8_KEYWORD_INTEGER)
-            print_field(keyword->name, "%" PRId64, keyword->integer);
-        else
-            print_field(keyword->name, "%.9g", keyword->real);
-    }
-}
-
-/* Share of the values that are flagged; NaN where there are none. */
-static enum fx8_status measure_flagged(struct fx8_uvh5_file *file,
-                                       const struct fx8_uvh5_header *header,
-                                       double *share, struct fx8_error *error)
-{
-    const size_t row = header->n_channels * header->n_products;
-    const size_t n_rows = header->n_times * header->n_baselines;
-    const size_t at_once = row > 0 && row < READ_SIZE ? READ_SIZE / row : 1;
-    void *memory;
-    enum fx8_status status = fx8_allocate(fx8_product(row, at_once, 1, 1), 1,
-                                          "flags", &memory, error);
-    if (status != FX8_OK)
-        return status;
-    uint8_t *flags = memory;
-    double n_flagged = 0.0;
-    for (size_t first = 0; first < n_rows && status == FX8_OK;
-         first += at_once) {
-        const size_t n = n_rows - first < at_once ? n_rows - first : at_once;
-        status = fx8_uvh5_read_rows(file, first, n, NULL, flags, NULL, error);
-        for (size_t i = 0; i < n * row && status == FX8_OK; i++)
-            n_flagged += flags[i] != 0;
-    }
-    free(memory);
-    *share = n_flagged / ((double)n_rows * (double)row);
-    return status;
-}
-
-static enum fx8_status print_visibilities(const char *path,
-                                          struct fx8_uvh5_file *file,
-                                          const struct fx8_uvh5_header *header,
-                                          struct fx8_error *error)
-{
-    double flagged;
-    const enum fx8_status status =
-        measure_flagged(file, header, &flagged, error);
-    if (status != FX8_OK)
-        return status;
-    printf("%s: visibilities (UVH5)\n", path);
-    print_text("telescope", header->telescope);
-    print_text("instrument", header->instrument);
-    print_text("object", header->object);
-    print_site(&header->site);
-    print_axes(header);
-    print_field("flagged", "%.4f %%", 100.0 * flagged);
-    print_keywords(header);
+    for (size_t i = 0; i < request->n_paths; i++)
+        if (access(request->paths[i], R_OK) != 0)
+            return fx8_fail(error, FX8_ERR_INPUT,
+                            "%s: %s: expected a recording or a visibility file",
+                            request->paths[i], strerror(errno));
     return FX8_OK;
 }
 
-/* --- which one is it? -------------------------------------------- */
-
-static enum fx8_status tell_recording(const char *path, struct fx8_error *error)
+static bool is_folder(const char *path)
 {
-    struct fx8_settings settings;
-    struct fx8_reader *reader = NULL;
-    enum fx8_status status =
-        fx8_settings_load(NULL, NULL, 0, false, &settings, error);
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* A file that is whole by itself: *known says whether it is one, and
+ * *as_visibilities why it is no UVH5 file. */
+static enum fx8_status tell_result(const struct fx8_info_request *request,
+                                   bool *known,
+                                   struct fx8_error *as_visibilities,
+                                   struct fx8_error *error)
+{
+    struct fx8_uvh5_file *file = NULL;
+    struct fx8_uvh5_header header = {0};
+    *known = true;
+    if (fx8_quicklook_probe(request->paths[0]))
+        return fx8_info_quicklook(request, error);
+    if (fx8_uvh5_open(request->paths[0], &file, &header, as_visibilities) ==
+        FX8_OK) {
+        const enum fx8_status status =
+            fx8_info_visibilities(request, file, &header, error);
+        fx8_uvh5_file_close(&file);
+        fx8_uvh5_header_clear(&header);
+        return status;
+    }
+    *known = false;
+    return FX8_OK;
+}
+
+static enum fx8_status tell(const struct fx8_info_request *request,
+                            struct fx8_error *error)
+{
+    struct fx8_error as_visibilities, as_recording;
+    bool known = false;
+    enum fx8_status status = check_readable(request, error);
     if (status != FX8_OK)
         return status;
-    status = fx8_reader_open(&path, 1, &settings, &reader, error);
+    const bool may_be_result =
+        request->n_paths == 1 && !is_folder(request->paths[0]);
+    if (may_be_result)
+        status = tell_result(request, &known, &as_visibilities, error);
+    if (known)
+        return status;
+    status = fx8_info_recording(request, &as_recording);
     if (status == FX8_OK)
-        print_recording(path, reader);
-    fx8_reader_close(&reader);
-    fx8_settings_clear(&settings);
+        return FX8_OK;
+    *error = as_recording;
+    /* what has a format, or is no HDF5 file at all, is told off once; the two
+     * halves fit: a message holds 1,023 letters */
+    if (may_be_result && fx8_reader_format_name(request->paths[0]) == NULL &&
+        strcmp(as_recording.message, as_visibilities.message) != 0)
+        status = fx8_fail(error, status, "%.500s; nor visibilities: %.480s",
+                          as_recording.message, as_visibilities.message);
     return status;
 }
 
-static int tell(const char *path)
+/* --- arguments ---------------------------------------------------- */
+
+static int parse_option(int option, char **argv, struct arguments *arguments)
 {
-    struct fx8_error as_visibilities, as_recording, error;
-    struct fx8_uvh5_file *file = NULL;
-    struct fx8_uvh5_header header = {0};
-    if (access(path, R_OK) != 0) {
-        fx8_fail(&error, FX8_ERR_INPUT,
-                 "%s: %s: expected a recording or a visibility file", path,
-                 strerror(errno));
-        return fx8_command_error(&error);
-    }
-    if (fx8_uvh5_open(path, &file, &header, &as_visibilities) == FX8_OK) {
-        const enum fx8_status status =
-            print_visibilities(path, file, &header, &error);
-        fx8_uvh5_file_close(&file);
-        fx8_uvh5_header_clear(&header);
-        return status == FX8_OK ? 0 : fx8_command_error(&error);
-    }
-    if (tell_recording(path, &as_recording) == FX8_OK)
+    switch (option) {
+    case 'h':
+        arguments->help = true;
         return 0;
-    /* the two halves fit: a message holds 1,023 letters */
-    if (fx8_reader_format_name(path) != NULL ||
-        strcmp(as_recording.message, as_visibilities.message) == 0)
-        error = as_recording;
-    else
-        fx8_fail(&error, FX8_ERR_INPUT, "%.500s; nor visibilities: %.480s",
-                 as_recording.message, as_visibilities.message);
-    return fx8_command_error(&error);
+    case OPT_SET:
+        arguments->overrides[arguments->n_overrides++] = optarg;
+        return 0;
+    case OPT_ALL:
+        arguments->request.is_all = true;
+        return 0;
+    case OPT_NO_LEVELS:
+        arguments->request.has_levels = false;
+        return 0;
+    case OPT_JSON:
+        arguments->request.is_json = true;
+        return 0;
+    default:
+        return fx8_command_bad_option(&fx8_command_info, option, argv);
+    }
 }
 
-static int run(int argc, char **argv)
+/* Exit code of a wrong use, or 0. */
+static int parse(int argc, char **argv, struct arguments *arguments)
 {
     static const struct option options[] = {
+        {"set", required_argument, NULL, OPT_SET},
+        {"all", no_argument, NULL, OPT_ALL},
+        {"no-levels", no_argument, NULL, OPT_NO_LEVELS},
+        {"json", no_argument, NULL, OPT_JSON},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
     opterr = 0;
     for (int option;
          (option = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
-        if (option == 'h')
-            return fx8_command_help(&fx8_command_info);
-        return fx8_command_bad_option(&fx8_command_info, option, argv);
+        const int code = parse_option(option, argv, arguments);
+        if (code != 0)
+            return code;
     }
-    if (argc - optind != 1)
-        return fx8_command_misuse(&fx8_command_info, "%d files: expected one",
-                                  argc - optind);
-    return tell(argv[optind]);
+    if (arguments->help)
+        return 0;
+    if (optind >= argc)
+        return fx8_command_misuse(&fx8_command_info,
+                                  "no file: expected one or more");
+    if (arguments->request.is_all && !arguments->request.has_levels)
+        return fx8_command_misuse(&fx8_command_info,
+                                  "--all and --no-levels: expected one of "
+                                  "them");
+    arguments->request.paths = (const char *const *)(argv + optind);
+    arguments->request.n_paths = (size_t)(argc - optind);
+    return 0;
+}
+
+static int tell_as_asked(struct arguments *arguments)
+{
+    struct fx8_settings settings;
+    struct fx8_error error;
+    enum fx8_status status =
+        fx8_settings_load(NULL, arguments->overrides, arguments->n_overrides,
+                          false, &settings, &error);
+    if (status != FX8_OK)
+        return fx8_command_error(&error);
+    arguments->request.settings = &settings;
+    status = tell(&arguments->request, &error);
+    fx8_settings_clear(&settings);
+    return status == FX8_OK ? 0 : fx8_command_error(&error);
+}
+
+static int run(int argc, char **argv)
+{
+    struct arguments arguments = {.request.has_levels = true};
+    struct fx8_error error;
+    void *overrides;
+    if (fx8_allocate((size_t)argc, sizeof *arguments.overrides, "arguments",
+                     &overrides, &error) != FX8_OK)
+        return fx8_command_error(&error);
+    arguments.overrides = overrides;
+    int code = parse(argc, argv, &arguments);
+    if (code == 0)
+        code = arguments.help ? fx8_command_help(&fx8_command_info)
+                              : tell_as_asked(&arguments);
+    free(overrides);
+    return code;
 }

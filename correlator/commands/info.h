@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * info.h -- inside `fx8 info`: a file for each kind of what is told about.
+ */
+#ifndef FX8_CORRELATOR_COMMANDS_INFO_H
+#define FX8_CORRELATOR_COMMANDS_INFO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "config/number.h"
+#include "config/observation.h"
+#include "config/settings.h"
+#include "config/status.h"
+#include "correlator/json.h"
+#include "correlator/survey.h"
+#include "io/reader.h"
+#include "io/uvh5.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What is asked for. */
+struct fx8_info_request {
+    const char *const *paths; /**< [n_paths] of one recording, or one file */
+    size_t n_paths;
+    const struct fx8_settings *settings; /**< over what a recording says */
+    bool is_json;
+    bool has_levels;
+    bool is_all; /**< levels of all samples */
+};
+
+/* --- what the kinds share: info_print.c -------------------------------- */
+
+/** One aligned line "  label      text". */
+void fx8_info_field(const char *label, const char *format, ...)
+    FX8_PRINTF(2, 3);
+
+/** The same unless the text is empty. */
+void fx8_info_text(const char *label, const char *text);
+
+void fx8_info_site(const struct fx8_site *site);
+void fx8_info_site_json(struct fx8_json *json, const struct fx8_site *site);
+
+/** Instant of a Julian date; what a double holds is good to 40 microseconds. */
+void fx8_info_julian_date(double julian_date, char text[FX8_NUMBER_TEXT_SIZE]);
+
+/** "XX YY XY YX" of AIPS codes, [n_products]. */
+void fx8_info_products(const int *products, size_t n_products, char *text,
+                       size_t size);
+
+/* --- the kinds -------------------------------------------------------- */
+
+/** Open and tell of a recording; what the settings give wins. */
+enum fx8_status fx8_info_recording(const struct fx8_info_request *request,
+                                   struct fx8_error *error);
+
+/** Tell of an open UVH5 file. */
+enum fx8_status fx8_info_visibilities(const struct fx8_info_request *request,
+                                      struct fx8_uvh5_file *file,
+                                      const struct fx8_uvh5_header *header,
+                                      struct fx8_error *error);
+
+/** Open and tell of a quick-look file. */
+enum fx8_status fx8_info_quicklook(const struct fx8_info_request *request,
+                                   struct fx8_error *error);
+
+/* --- levels of a recording: info_levels.c ------------------------------- */
+
+/** An input by name: "ANT003 X", "antenna 3 Y band 1". */
+void fx8_info_input_name(const struct fx8_reader *reader, bool y_first,
+                         size_t input, char *text, size_t size);
+
+/** Verdict and how much was read: lines among the fields. */
+void fx8_info_verdict(const struct fx8_reader *reader, bool y_first,
+                      const struct fx8_survey *survey);
+
+/** One line per input. */
+void fx8_info_levels(const struct fx8_reader *reader, bool y_first,
+                     const struct fx8_survey *survey);
+
+/** Member "levels": all of it. */
+void fx8_info_levels_json(struct fx8_json *json,
+                          const struct fx8_reader *reader, bool y_first,
+                          const struct fx8_survey *survey);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

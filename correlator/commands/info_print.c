@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "correlator/commands/info.h"
+
+void fx8_info_field(const char *label, const char *format, ...)
+{
+    printf("  %-15s", label);
+    va_list arguments;
+    va_start(arguments, format);
+    vprintf(format, arguments);
+    va_end(arguments);
+    putchar('\n');
+}
+
+void fx8_info_text(const char *label, const char *text)
+{
+    if (text[0] != '\0')
+        fx8_info_field(label, "%s", text);
+}
+
+void fx8_info_site(const struct fx8_site *site)
+{
+    if (isnan(site->latitude_deg) || isnan(site->longitude_deg))
+        fx8_info_field("site", "not recorded");
+    else
+        fx8_info_field("site",
+                       "latitude %.6f deg, longitude %.6f deg, "
+                       "altitude %.1f m",
+                       site->latitude_deg, site->longitude_deg,
+                       site->altitude_m);
+}
+
+void fx8_info_site_json(struct fx8_json *json, const struct fx8_site *site)
+{
+    fx8_json_real(json, "latitude_deg", site->latitude_deg);
+    fx8_json_real(json, "longitude_deg", site->longitude_deg);
+    fx8_json_real(json, "altitude_m", site->altitude_m);
+}
+
+void fx8_info_julian_date(double julian_date, char text[FX8_NUMBER_TEXT_SIZE])
+{
+    const double second = (julian_date - 2440587.5) * 86400.0;
+    const double tenths_of_ms = floor(second * 1e4 + 0.5);
+    struct fx8_time time = {0};
+    if (fabs(tenths_of_ms) < 1e18) {
+        const int64_t ticks = (int64_t)tenths_of_ms;
+        time.unix_s = ticks / 10000 - (ticks % 10000 < 0);
+        time.picosecond =
+            (ticks - time.unix_s * 10000) * (FX8_PICOSECONDS / 10000);
+    }
+    fx8_number_format_time(time, text);
+}
+
+void fx8_info_products(const int *products, size_t n_products, char *text,
+                       size_t size)
+{
+    static const char *const names[] = {"XX", "YY", "XY", "YX"};
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t p = 0; p < n_products && used < size; p++) {
+        const int kind = -5 - products[p];
+        const char *blank = p == 0 ? "" : " ";
+        const int length =
+            kind >= 0 && kind < 4
+                ? snprintf(text + used, size - used, "%s%s", blank, names[kind])
+                : snprintf(text + used, size - used, "%s%d", blank,
+                           products[p]);
+        used += (size_t)length;
+    }
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * info_quicklook.c -- `fx8 info` of a quick-look file.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "correlator/commands/info.h"
+#include "io/quicklook_read.h"
+
+/* --- for people -------------------------------------------------- */
+
+static void print_counts(const struct fx8_quicklook_description *d)
+{
+    if (!d->has_counts) {
+        fx8_info_field("counts", "none: the run has not come to its end");
+        return;
+    }
+    printf("\ncounts\n");
+    for (size_t i = 0; i < FX8_QUICKLOOK_COUNTS; i++)
+        if (d->counts[i] != 0)
+            fx8_info_field(fx8_quicklook_count_names[i], " %" PRId64,
+                           d->counts[i]);
+}
+
+static void print(const char *path, const struct fx8_quicklook_description *d)
+{
+    printf("%s: quick-look\n", path);
+    fx8_info_text("telescope", d->telescope);
+    fx8_info_text("instrument", d->instrument);
+    fx8_info_text("object", d->object);
+    fx8_info_field("antennas", "%zu, %zu inputs", d->n_antennas, d->n_inputs);
+    fx8_info_field("baselines", "%zu, %zu products each", d->n_baselines,
+                   d->n_products);
+    fx8_info_field(
+        "times", "%zu of %zu dumps, %.6f s and %" PRId64 " spectra each",
+        d->n_written, d->n_dumps, d->integration_time_s, d->spectra_per_dump);
+    if (d->n_written > 0) {
+        char first[FX8_NUMBER_TEXT_SIZE], last[FX8_NUMBER_TEXT_SIZE];
+        fx8_info_julian_date(d->first_julian_date, first);
+        fx8_info_julian_date(d->last_julian_date, last);
+        fx8_info_field("centres", "%s to %s", first, last);
+    }
+    fx8_info_field("channels", "%zu of %.6f MHz, centres %.6f to %.6f MHz",
+                   d->n_channels, d->channel_width_hz * 1e-6,
+                   d->first_frequency_hz * 1e-6, d->last_frequency_hz * 1e-6);
+    fx8_info_field("looked at", "%s results, functions %s", d->precision,
+                   d->math);
+    print_counts(d);
+}
+
+/* --- for machines ------------------------------------------------ */
+
+static void write_counts(struct fx8_json *json,
+                         const struct fx8_quicklook_description *d)
+{
+    if (!d->has_counts) {
+        fx8_json_text(json, "counts", NULL);
+        return;
+    }
+    fx8_json_object(json, "counts");
+    for (size_t i = 0; i < FX8_QUICKLOOK_COUNTS; i++)
+        fx8_json_integer(json, fx8_quicklook_count_names[i], d->counts[i]);
+    fx8_json_end(json);
+}
+
+static void write(const char *path, const struct fx8_quicklook_description *d)
+{
+    struct fx8_json json = {.stream = stdout};
+    fx8_json_object(&json, NULL);
+    fx8_json_text(&json, "file", path);
+    fx8_json_text(&json, "kind", "quick-look");
+    fx8_json_text(&json, "telescope", d->telescope);
+    fx8_json_text(&json, "instrument", d->instrument);
+    fx8_json_text(&json, "object", d->object);
+    fx8_json_text(&json, "precision", d->precision);
+    fx8_json_text(&json, "math", d->math);
+    const struct {
+        const char *name;
+        size_t value;
+    } counts[] = {
+        {"n_antennas", d->n_antennas},    {"n_inputs", d->n_inputs},
+        {"n_baselines", d->n_baselines},  {"n_channels", d->n_channels},
+        {"n_products", d->n_products},    {"n_dumps", d->n_dumps},
+        {"n_dumps_written", d->n_written}};
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
+        fx8_json_integer(&json, counts[i].name, (int64_t)counts[i].value);
+    fx8_json_integer(&json, "spectra_per_dump", d->spectra_per_dump);
+    fx8_json_real(&json, "integration_time_s", d->integration_time_s);
+    fx8_json_real(&json, "first_julian_date", d->first_julian_date);
+    fx8_json_real(&json, "last_julian_date", d->last_julian_date);
+    fx8_json_real(&json, "first_frequency_hz", d->first_frequency_hz);
+    fx8_json_real(&json, "last_frequency_hz", d->last_frequency_hz);
+    fx8_json_real(&json, "channel_width_hz", d->channel_width_hz);
+    write_counts(&json, d);
+    fx8_json_end(&json);
+}
+
+enum fx8_status fx8_info_quicklook(const struct fx8_info_request *request,
+                                   struct fx8_error *error)
+{
+    struct fx8_quicklook_description description;
+    const enum fx8_status status =
+        fx8_quicklook_describe(request->paths[0], &description, error);
+    if (status != FX8_OK)
+        return status;
+    if (request->is_json)
+        write(request->paths[0], &description);
+    else
+        print(request->paths[0], &description);
+    return FX8_OK;
+}

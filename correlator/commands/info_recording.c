@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * info_recording.c -- `fx8 info` of a recording: what it says of itself, what
+ * is missing, and the levels of its inputs.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "config/shape.h"
+#include "correlator/commands/info.h"
+#include "correlator/gaps.h"
+
+/* Everything there is to tell, released in one place. */
+struct work {
+    const struct fx8_info_request *request;
+    struct fx8_reader *reader;
+    int64_t *missing; /* [n_inputs] samples listed as missing */
+    struct fx8_gap_count whole, single;
+    struct fx8_survey survey;
+};
+
+/* --- what the settings give --------------------------------------- */
+
+/* Keys that stand for what a recording may say itself. */
+static const char *const supplied[] = {
+    "observation.sample_rate_hz",
+    "observation.dc_frequency_hz",
+    "observation.start_time_utc",
+    "observation.telescope",
+    "observation.instrument",
+    "observation.object",
+    "input.sideband",
+    "array.latitude_deg",
+    "array.longitude_deg",
+    "array.altitude_m",
+};
+
+static void supply_text(const char *given, char recorded[FX8_TEXT_SIZE])
+{
+    if (given[0] != '\0')
+        snprintf(recorded, FX8_TEXT_SIZE, "%s", given);
+}
+
+static void supply_real(double given, double *recorded)
+{
+    if (!isnan(given))
+        *recorded = given;
+}
+
+static void supply(const struct fx8_settings *settings,
+                   struct fx8_observation *o)
+{
+    if (settings->observation.sample_rate_hz.numerator_hz > 0)
+        o->sample_rate = fx8_rate_reduced(settings->observation.sample_rate_hz);
+    if (settings->observation.has_start_time) {
+        o->start_time = settings->observation.start_time_utc;
+        o->has_start_time = true;
+    }
+    if (settings->input.sideband != FX8_SIDEBAND_UNKNOWN)
+        o->sideband = settings->input.sideband;
+    supply_real(settings->observation.dc_frequency_hz, &o->dc_frequency_hz);
+    supply_real(settings->array.site.latitude_deg, &o->site.latitude_deg);
+    supply_real(settings->array.site.longitude_deg, &o->site.longitude_deg);
+    supply_real(settings->array.site.altitude_m, &o->site.altitude_m);
+    supply_text(settings->observation.telescope, o->telescope);
+    supply_text(settings->observation.instrument, o->instrument);
+    supply_text(settings->observation.object, o->object);
+}
+
+/* A duration in samples, to the nearest; -1: more than there can be. */
+static int64_t to_samples(double duration_s, struct fx8_rate rate)
+{
+    const long double samples = (long double)duration_s *
+                                (long double)rate.numerator_hz /
+                                (long double)rate.denominator;
+    return samples < 0x1p62L ? (int64_t)roundl(samples) : -1;
+}
+
+/* The samples that [input] start_s and duration_s leave. */
+static enum fx8_status choose_range(const struct fx8_info_request *request,
+                                    const struct fx8_observation *o,
+                                    struct fx8_survey_range *range,
+                                    struct fx8_error *error)
+{
+    const double start_s = request->settings->input.start_s;
+    const double duration_s = request->settings->input.duration_s;
+    *range = (struct fx8_survey_range){.n_samples = o->n_samples,
+                                       .is_all = request->is_all};
+    if (start_s == 0.0 && isinf(duration_s))
+        return FX8_OK;
+    const char *key = start_s == 0.0 ? "input.duration_s" : "input.start_s";
+    if (o->sample_rate.numerator_hz <= 0)
+        return fx8_settings_fail(request->settings, key, error,
+                                 "expected observation.sample_rate_hz with it, "
+                                 "which is not recorded");
+    const int64_t first = to_samples(start_s, o->sample_rate);
+    if (first < 0 || first >= o->n_samples)
+        return fx8_settings_fail(request->settings, "input.start_s", error,
+                                 "expected less than %.9g s, the length of %s",
+                                 (double)o->n_samples /
+                                     fx8_rate_hz(o->sample_rate),
+                                 request->paths[0]);
+    range->first_sample = first;
+    range->n_samples = o->n_samples - first;
+    if (isinf(duration_s))
+        return FX8_OK;
+    const int64_t n = to_samples(duration_s, o->sample_rate);
+    if (n == 0)
+        return fx8_settings_fail(request->settings, "input.duration_s", error,
+                                 "expected a sample or more");
+    if (n > 0 && n < range->n_samples)
+        range->n_samples = n;
+    return FX8_OK;
+}
+
+/* --- frequencies -------------------------------------------------- */
+
+static const char *sideband_name(enum fx8_sideband sideband)
+{
+    return sideband == FX8_SIDEBAND_UNKNOWN ? NULL
+           : sideband == FX8_SIDEBAND_LOWER ? "lower"
+                                            : "upper";
+}
+
+/* dc_frequency_hz of a band. */
+static double band_dc_hz(const struct fx8_observation *o, size_t band)
+{
+    return o->dc_frequency_hz +
+           (o->band_offset_hz == NULL ? 0.0 : o->band_offset_hz[band]);
+}
+
+/* NaN where the rate is unknown. */
+static double duration_s(const struct fx8_observation *o)
+{
+    if (o->sample_rate.numerator_hz <= 0)
+        return NAN;
+    return (double)((long double)o->n_samples *
+                    (long double)o->sample_rate.denominator /
+                    (long double)o->sample_rate.numerator_hz);
+}
+
+/* Edges of all bands together; NaN where rate or frequency is unknown. */
+static void band_edges(const struct fx8_observation *o, double edges_hz[2])
+{
+    const double rate_hz =
+        o->sample_rate.numerator_hz > 0 ? fx8_rate_hz(o->sample_rate) : NAN;
+    const bool is_lower = o->sideband == FX8_SIDEBAND_LOWER;
+    /* dc is the middle of a complex band, an edge of a real one */
+    edges_hz[0] = band_dc_hz(o, 0) -
+                  (o->is_complex || is_lower ? 0.5 * rate_hz : 0.0 * rate_hz);
+    edges_hz[1] = band_dc_hz(o, o->n_bands - 1) +
+                  (o->is_complex || !is_lower ? 0.5 * rate_hz : 0.0 * rate_hz);
+}
+
+/* --- for people --------------------------------------------------- */
+
+static void print_frequencies(const struct fx8_observation *o)
+{
+    const char *name = sideband_name(o->sideband);
+    const char *sideband = name == NULL     ? "sideband not recorded"
+                           : name[0] == 'l' ? "lower sideband"
+                                            : "upper sideband";
+    double edges_hz[2];
+    band_edges(o, edges_hz);
+    if (isnan(o->dc_frequency_hz))
+        fx8_info_field("frequencies", "not recorded (%s)", sideband);
+    else if (isnan(edges_hz[0]))
+        fx8_info_field("frequencies", "baseband zero at %.6f MHz (%s)",
+                       o->dc_frequency_hz * 1e-6, sideband);
+    else
+        fx8_info_field("frequencies",
+                       "%.6f to %.6f MHz, baseband zero at %.6f MHz (%s)",
+                       edges_hz[0] * 1e-6, edges_hz[1] * 1e-6,
+                       o->dc_frequency_hz * 1e-6, sideband);
+    if (o->n_bands == 1)
+        return;
+    fx8_info_field("bands", "%zu, the last with baseband zero at %.6f MHz",
+                   o->n_bands, band_dc_hz(o, o->n_bands - 1) * 1e-6);
+}
+
+static void print_times(const struct fx8_observation *o)
+{
+    char text[FX8_NUMBER_TEXT_SIZE] = "not recorded";
+    const bool has_rate = o->sample_rate.numerator_hz > 0;
+    if (o->has_start_time)
+        fx8_number_format_time(o->start_time, text);
+    fx8_info_field("start", "%s", text);
+    if (!has_rate) {
+        fx8_info_field("sample rate", "not recorded");
+        fx8_info_field("duration", "%" PRId64 " samples", o->n_samples);
+        return;
+    }
+    if (o->has_start_time) {
+        fx8_number_format_time(fx8_time_add_half_samples(o->start_time,
+                                                         2 * o->n_samples,
+                                                         o->sample_rate),
+                               text);
+        fx8_info_field("end", "%s", text);
+    }
+    const double rate_hz = fx8_rate_hz(o->sample_rate);
+    fx8_number_format_fraction(o->sample_rate.numerator_hz,
+                               o->sample_rate.denominator, text);
+    fx8_info_field("sample rate", "%.6f MHz (%s Hz)", rate_hz * 1e-6, text);
+    fx8_info_field("duration", "%.6f s (%" PRId64 " samples)", duration_s(o),
+                   o->n_samples);
+}
+
+static void print_gap_count(const char *label,
+                            const struct fx8_gap_count *count,
+                            struct fx8_rate rate)
+{
+    if (count->n_stretches == 0)
+        return;
+    char longest[64] = "";
+    if (rate.numerator_hz > 0)
+        snprintf(longest, sizeof longest, " (%.6f s)",
+                 (double)count->longest_samples / fx8_rate_hz(rate));
+    fx8_info_field(label, "%" PRId64 ", the longest of %" PRId64 " samples%s",
+                   count->n_stretches, count->longest_samples, longest);
+}
+
+static void print_missing(const struct work *work)
+{
+    const struct fx8_observation *o = &work->reader->observation;
+    const size_t n_inputs = fx8_survey_inputs(o);
+    if (work->reader->n_missing == 0) {
+        fx8_info_field("missing", "nothing listed");
+        return;
+    }
+    double sum = 0.0;
+    size_t worst = 0;
+    for (size_t i = 0; i < n_inputs; i++) {
+        sum += (double)work->missing[i];
+        if (work->missing[i] > work->missing[worst])
+            worst = i;
+    }
+    const double percent = 100.0 / (double)o->n_samples;
+    char name[128];
+    fx8_info_input_name(work->reader, work->request->settings->input.y_first,
+                        worst, name, sizeof name);
+    fx8_info_field("missing",
+                   "%.4f %% of the samples are listed as missing, at most "
+                   "%.4f %% of an input (%s)",
+                   sum / (double)n_inputs * percent,
+                   (double)work->missing[worst] * percent, name);
+    print_gap_count("gaps, all", &work->whole, o->sample_rate);
+    print_gap_count("gaps, some", &work->single, o->sample_rate);
+}
+
+static void print_antennas(const struct fx8_observation *o)
+{
+    if (o->n_table == 0) {
+        printf("\nno antenna table\n");
+        return;
+    }
+    printf("\n%8s %-16s %12s %12s %12s %12s %12s\n", "antenna", "name",
+           "east/m", "north/m", "up/m", "cable X/ns", "cable Y/ns");
+    for (size_t a = 0; a < o->n_table; a++) {
+        const struct fx8_antenna *antenna = &o->antennas[a];
+        printf("%8" PRId64 " %-16s %12.3f %12.3f %12.3f %12.3f %12.3f\n",
+               antenna->number, antenna->name, antenna->enu_m[0],
+               antenna->enu_m[1], antenna->enu_m[2],
+               antenna->cable_delay_s[0] * 1e9,
+               antenna->cable_delay_s[1] * 1e9);
+    }
+}
+
+static void print_given(const struct fx8_settings *settings)
+{
+    for (size_t k = 0; k < sizeof supplied / sizeof supplied[0]; k++)
+        if (fx8_settings_given(settings, supplied[k]))
+            fx8_info_field("given", "%s", supplied[k]);
+}
+
+static void print_head(const struct work *work)
+{
+    const struct fx8_observation *o = &work->reader->observation;
+    const struct fx8_info_request *request = work->request;
+    if (request->n_paths > 1)
+        printf("%s and %zu more: recording\n", request->paths[0],
+               request->n_paths - 1);
+    else
+        printf("%s: recording\n", request->paths[0]);
+    fx8_info_field("format", "%s", work->reader->format->name);
+    fx8_info_text("telescope", o->telescope);
+    fx8_info_text("instrument", o->instrument);
+    fx8_info_text("object", o->object);
+    fx8_info_site(&o->site);
+    fx8_info_field("antennas", "%zu", o->n_antennas);
+    fx8_info_field("polarisations", "%zu", o->n_polarizations);
+    fx8_info_field("samples", "%s, %s", o->is_complex ? "complex" : "real",
+                   work->reader->is_16bit ? "16 bits, read as 8" : "8 bits");
+    fx8_info_field("read at a time", "%" PRId64 " samples",
+                   work->reader->read_samples(work->reader));
+    print_times(o);
+    print_frequencies(o);
+    print_given(request->settings);
+    print_missing(work);
+}
+
+/* --- for machines ------------------------------------------------- */
+
+static void write_times(struct fx8_json *json, const struct fx8_observation *o)
+{
+    char text[FX8_NUMBER_TEXT_SIZE] = "";
+    const bool has_rate = o->sample_rate.numerator_hz > 0;
+    const double rate_hz = has_rate ? fx8_rate_hz(o->sample_rate) : NAN;
+    fx8_json_integer(json, "samples_per_input", o->n_samples);
+    fx8_json_real(json, "sample_rate_hz", rate_hz);
+    if (has_rate) {
+        fx8_json_integer(json, "sample_rate_numerator_hz",
+                         o->sample_rate.numerator_hz);
+        fx8_json_integer(json, "sample_rate_denominator",
+                         o->sample_rate.denominator);
+    }
+    fx8_json_real(json, "duration_s", duration_s(o));
+    if (o->has_start_time)
+        fx8_number_format_time(o->start_time, text);
+    fx8_json_text(json, "start_time_utc", text);
+    if (o->has_start_time && has_rate)
+        fx8_number_format_time(fx8_time_add_half_samples(o->start_time,
+                                                         2 * o->n_samples,
+                                                         o->sample_rate),
+                               text);
+    fx8_json_text(json, "end_time_utc", has_rate ? text : NULL);
+}
+
+static void write_frequencies(struct fx8_json *json,
+                              const struct fx8_observation *o)
+{
+    double edges_hz[2];
+    band_edges(o, edges_hz);
+    fx8_json_text(json, "sideband", sideband_name(o->sideband));
+    fx8_json_real(json, "lowest_frequency_hz", edges_hz[0]);
+    fx8_json_real(json, "highest_frequency_hz", edges_hz[1]);
+    fx8_json_array(json, "dc_frequencies_hz");
+    for (size_t band = 0; band < o->n_bands; band++)
+        fx8_json_real(json, NULL, band_dc_hz(o, band));
+    fx8_json_end(json);
+}
+
+static void write_gap_count(struct fx8_json *json, const char *key,
+                            const struct fx8_gap_count *count)
+{
+    fx8_json_object(json, key);
+    fx8_json_integer(json, "stretches", count->n_stretches);
+    fx8_json_integer(json, "longest_samples", count->longest_samples);
+    fx8_json_integer(json, "samples_per_input", count->n_samples);
+    fx8_json_end(json);
+}
+
+static void write_missing(struct fx8_json *json, const struct work *work)
+{
+    const size_t n_inputs = fx8_survey_inputs(&work->reader->observation);
+    fx8_json_object(json, "missing");
+    write_gap_count(json, "of_all_inputs", &work->whole);
+    write_gap_count(json, "of_some_inputs", &work->single);
+    fx8_json_array(json, "samples_of_inputs");
+    for (size_t i = 0; i < n_inputs; i++)
+        fx8_json_integer(json, NULL, work->missing[i]);
+    fx8_json_end(json);
+    fx8_json_end(json);
+}
+
+static void write_antennas(struct fx8_json *json,
+                           const struct fx8_observation *o)
+{
+    fx8_json_array(json, "antenna_table");
+    for (size_t a = 0; a < o->n_table; a++) {
+        const struct fx8_antenna *antenna = &o->antennas[a];
+        fx8_json_object(json, NULL);
+        fx8_json_integer(json, "position", (int64_t)antenna->position);
+        fx8_json_integer(json, "number", antenna->number);
+        fx8_json_text(json, "name", antenna->name);
+        fx8_json_real(json, "east_m", antenna->enu_m[0]);
+        fx8_json_real(json, "north_m", antenna->enu_m[1]);
+        fx8_json_real(json, "up_m", antenna->enu_m[2]);
+        fx8_json_real(json, "cable_delay_x_s", antenna->cable_delay_s[0]);
+        fx8_json_real(json, "cable_delay_y_s", antenna->cable_delay_s[1]);
+        fx8_json_end(json);
+    }
+    fx8_json_end(json);
+}
+
+static void write(const struct work *work)
+{
+    const struct fx8_observation *o = &work->reader->observation;
+    const struct fx8_info_request *request = work->request;
+    struct fx8_json json = {.stream = stdout};
+    fx8_json_object(&json, NULL);
+    fx8_json_array(&json, "files");
+    for (size_t i = 0; i < request->n_paths; i++)
+        fx8_json_text(&json, NULL, request->paths[i]);
+    fx8_json_end(&json);
+    fx8_json_text(&json, "kind", "recording");
+    fx8_json_text(&json, "format", work->reader->format->name);
+    fx8_json_text(&json, "telescope", o->telescope);
+    fx8_json_text(&json, "instrument", o->instrument);
+    fx8_json_text(&json, "object", o->object);
+    fx8_info_site_json(&json, &o->site);
+    fx8_json_integer(&json, "n_antennas", (int64_t)o->n_antennas);
+    fx8_json_integer(&json, "n_polarizations", (int64_t)o->n_polarizations);
+    fx8_json_integer(&json, "n_bands", (int64_t)o->n_bands);
+    fx8_json_bool(&json, "is_complex", o->is_complex);
+    fx8_json_bool(&json, "is_16bit", work->reader->is_16bit);
+    fx8_json_integer(&json, "read_at_a_time_samples",
+                     work->reader->read_samples(work->reader));
+    write_times(&json, o);
+    write_frequencies(&json, o);
+    fx8_json_array(&json, "given_keys");
+    for (size_t k = 0; k < sizeof supplied / sizeof supplied[0]; k++)
+        if (fx8_settings_given(request->settings, supplied[k]))
+            fx8_json_text(&json, NULL, supplied[k]);
+    fx8_json_end(&json);
+    write_missing(&json, work);
+    write_antennas(&json, o);
+    if (request->has_levels)
+        fx8_info_levels_json(&json, work->reader,
+                             request->settings->input.y_first, &work->survey);
+    fx8_json_end(&json);
+}
+
+/* --- the whole ---------------------------------------------------- */
+
+static enum fx8_status count_gaps(struct work *work, struct fx8_error *error)
+{
+    const size_t n_inputs = fx8_survey_inputs(&work->reader->observation);
+    void *memory;
+    const enum fx8_status status =
+        fx8_allocate(n_inputs, sizeof *work->missing, "inputs", &memory, error);
+    if (status != FX8_OK)
+        return status;
+    work->missing = memory;
+    return fx8_gaps_count(work->reader, &work->whole, &work->single,
+                          work->missing, error);
+}
+
+static enum fx8_status tell(struct work *work, struct fx8_error *error)
+{
+    const struct fx8_info_request *request = work->request;
+    const bool y_first = request->settings->input.y_first;
+    struct fx8_survey_range range;
+    supply(request->settings, &work->reader->observation);
+    enum fx8_status status =
+        choose_range(request, &work->reader->observation, &range, error);
+    if (status == FX8_OK)
+        status = count_gaps(work, error);
+    if (status != FX8_OK)
+        return status;
+    if (!request->is_json) {
+        print_head(work); /* at once: reading all may take hours */
+        fflush(stdout);
+    }
+    if (request->has_levels)
+        status = fx8_survey_run(work->reader, request->settings, &range,
+                                &work->survey, error);
+    if (status != FX8_OK)
+        return status;
+    if (request->is_json) {
+        write(work);
+        return FX8_OK;
+    }
+    if (request->has_levels)
+        fx8_info_verdict(work->reader, y_first, &work->survey);
+    print_antennas(&work->reader->observation);
+    if (request->has_levels)
+        fx8_info_levels(work->reader, y_first, &work->survey);
+    return FX8_OK;
+}
+
+enum fx8_status fx8_info_recording(const struct fx8_info_request *request,
+                                   struct fx8_error *error)
+{
+    struct work work = {.request = request};
+    enum fx8_status status =
+        fx8_reader_open(request->paths, request->n_paths, request->settings,
+                        &work.reader, error);
+    if (status == FX8_OK)
+        status = tell(&work, error);
+    fx8_survey_clear(&work.survey);
+    free(work.missing);
+    fx8_reader_close(&work.reader);
+    return status;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * info_visibilities.c -- `fx8 info` of a UVH5 file.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "config/shape.h"
+#include "correlator/commands/info.h"
+
+/* Bytes of flags read at a time. */
+#define READ_SIZE ((size_t)4 << 20)
+
+/* Share of the values that are flagged; NaN where there are none. */
+static enum fx8_status measure_flagged(struct fx8_uvh5_file *file,
+                                       const struct fx8_uvh5_header *header,
+                                       double *share, struct fx8_error *error)
+{
+    const size_t row = header->n_channels * header->n_products;
+    const size_t n_rows = header->n_times * header->n_baselines;
+    const size_t at_once = row > 0 && row < READ_SIZE ? READ_SIZE / row : 1;
+    void *memory;
+    enum fx8_status status = fx8_allocate(fx8_product(row, at_once, 1, 1), 1,
+                                          "flags", &memory, error);
+    if (status != FX8_OK)
+        return status;
+    uint8_t *flags = memory;
+    double n_flagged = 0.0;
+    for (size_t first = 0; first < n_rows && status == FX8_OK;
+         first += at_once) {
+        const size_t n = n_rows - first < at_once ? n_rows - first : at_once;
+        status = fx8_uvh5_read_rows(file, first, n, NULL, flags, NULL, error);
+        for (size_t i = 0; i < n * row && status == FX8_OK; i++)
+            n_flagged += flags[i] != 0;
+    }
+    free(memory);
+    *share = n_flagged / ((double)n_rows * (double)row);
+    return status;
+}
+
+/* --- for people -------------------------------------------------- */
+
+static void print_axes(const struct fx8_uvh5_header *header)
+{
+    char first[FX8_NUMBER_TEXT_SIZE], last[FX8_NUMBER_TEXT_SIZE];
+    char products[64];
+    fx8_info_field("antennas", "%zu", header->n_antennas);
+    fx8_info_field("baselines", "%zu", header->n_baselines);
+    if (header->n_times > 0) {
+        fx8_info_julian_date(header->julian_dates[0], first);
+        fx8_info_julian_date(header->julian_dates[header->n_times - 1], last);
+        fx8_info_field("times", "%zu of %.6f s, centres %s to %s",
+                       header->n_times, header->integration_time_s, first,
+                       last);
+    }
+    if (header->n_channels > 0)
+        fx8_info_field("channels", "%zu of %.6f MHz, centres %.6f to %.6f MHz",
+                       header->n_channels, header->channel_widths_hz[0] * 1e-6,
+                       header->frequencies_hz[0] * 1e-6,
+                       header->frequencies_hz[header->n_channels - 1] * 1e-6);
+    fx8_info_products(header->products, header->n_products, products,
+                      sizeof products);
+    fx8_info_field("products", "%s", products);
+}
+
+static void print_keywords(const struct fx8_uvh5_header *header)
+{
+    if (header->n_keywords == 0)
+        return;
+    printf("\nkeywords\n");
+    for (size_t k = 0; k < header->n_keywords; k++) {
+        const struct fx8_keyword *keyword = &header->keywords[k];
+        if (keyword->type == FX8_KEYWORD_TEXT)
+            fx8_info_field(keyword->name, "%s", keyword->text);
+        else if (keyword->type == FX8_KEYWORD_INTEGER)
+            fx8_info_field(keyword->name, "%" PRId64, keyword->integer);
+        else
+            fx8_info_field(keyword->name, "%.9g", keyword->real);
+    }
+}
+
+static void print(const char *path, const struct fx8_uvh5_header *header,
+                  double flagged)
+{
+    printf("%s: visibilities (UVH5)\n", path);
+    fx8_info_text("telescope", header->telescope);
+    fx8_info_text("instrument", header->instrument);
+    fx8_info_text("object", header->object);
+    fx8_info_site(&header->site);
+    print_axes(header);
+    fx8_info_field("flagged", "%.4f %%", 100.0 * flagged);
+    print_keywords(header);
+}
+
+/* --- for machines ------------------------------------------------ */
+
+static void write_axes(struct fx8_json *json,
+                       const struct fx8_uvh5_header *header)
+{
+    fx8_json_integer(json, "n_antennas", (int64_t)header->n_antennas);
+    fx8_json_integer(json, "n_baselines", (int64_t)header->n_baselines);
+    fx8_json_integer(json, "n_times", (int64_t)header->n_times);
+    fx8_json_real(json, "integration_time_s", header->integration_time_s);
+    fx8_json_array(json, "julian_dates");
+    for (size_t t = 0; t < header->n_times; t++)
+        fx8_json_real(json, NULL, header->julian_dates[t]);
+    fx8_json_end(json);
+    fx8_json_array(json, "frequencies_hz");
+    for (size_t c = 0; c < header->n_channels; c++)
+        fx8_json_real(json, NULL, header->frequencies_hz[c]);
+    fx8_json_end(json);
+    fx8_json_array(json, "channel_widths_hz");
+    for (size_t c = 0; c < header->n_channels; c++)
+        fx8_json_real(json, NULL, header->channel_widths_hz[c]);
+    fx8_json_end(json);
+    fx8_json_array(json, "products");
+    for (size_t p = 0; p < header->n_products; p++) {
+        char name[16];
+        fx8_info_products(&header->products[p], 1, name, sizeof name);
+        fx8_json_text(json, NULL, name);
+    }
+    fx8_json_end(json);
+}
+
+static void write_keywords(struct fx8_json *json,
+                           const struct fx8_uvh5_header *header)
+{
+    fx8_json_object(json, "keywords");
+    for (size_t k = 0; k < header->n_keywords; k++) {
+        const struct fx8_keyword *keyword = &header->keywords[k];
+        if (keyword->type == FX8_KEYWORD_TEXT)
+            fx8_json_text(json, keyword->name, keyword->text);
+        else if (keyword->type == FX8_KEYWORD_INTEGER)
+            fx8_json_integer(json, keyword->name, keyword->integer);
+        else
+            fx8_json_real(json, keyword->name, keyword->real);
+    }
+    fx8_json_end(json);
+}
+
+static void write(const char *path, const struct fx8_uvh5_header *header,
+                  double flagged)
+{
+    struct fx8_json json = {.stream = stdout};
+    fx8_json_object(&json, NULL);
+    fx8_json_text(&json, "file", path);
+    fx8_json_text(&json, "kind", "visibilities");
+    fx8_json_text(&json, "telescope", header->telescope);
+    fx8_json_text(&json, "instrument", header->instrument);
+    fx8_json_text(&json, "object", header->object);
+    fx8_info_site_json(&json, &header->site);
+    write_axes(&json, header);
+    fx8_json_real(&json, "flagged_share", flagged);
+    write_keywords(&json, header);
+    fx8_json_end(&json);
+}
+
+enum fx8_status fx8_info_visibilities(const struct fx8_info_request *request,
+                                      struct fx8_uvh5_file *file,
+                                      const struct fx8_uvh5_header *header,
+                                      struct fx8_error *error)
+{
+    double flagged;
+    const enum fx8_status status =
+        measure_flagged(file, header, &flagged, error);
+    if (status != FX8_OK)
+        return status;
+    if (request->is_json)
+        write(request->paths[0], header, flagged);
+    else
+        print(request->paths[0], header, flagged);
+    return FX8_OK;
+}

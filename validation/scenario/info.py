@@ -1,0 +1,408 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""fx8 info as it is used: what a recording is, its gaps and the levels of its
+inputs, in words and as JSON, beside numpy; UVH5 and quick-look files; wrong
+use."""
+import json
+import os
+import re
+import shutil
+import unittest
+from fractions import Fraction
+
+import h5py
+import numpy as np
+
+import oracle
+import program
+import refusal
+import tap
+
+TART = os.path.join(os.environ.get("FX8_RECORDINGS", ""), "tart",
+                    "mg-tana-raw.hdf")
+
+
+def levels_of(samples, missing):
+    """What numpy makes of samples [time] and a mask of those missing."""
+    there = samples[~missing]
+    parts = np.stack([there.real, there.imag]).astype(int)
+    return {
+        "n_samples": there.size,
+        "n_missing_samples": int(missing.sum()),
+        "missing_share": missing.mean(),
+        "rms_lsb": np.sqrt(np.mean(parts.astype(float)**2)),
+        "mean_re_lsb": parts[0].mean(),
+        "mean_im_lsb": parts[1].mean(),
+        "clipped_share": np.mean(np.abs(parts) >= 127),
+        "minus_128_share": np.mean(parts == -128),
+        "zero_share": np.mean((parts == 0).all(axis=0)),
+    }
+
+
+def runs_of(marked, least):
+    """Samples in runs of at least `least` marked ones."""
+    out = np.zeros(len(marked), bool)
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], marked, [0]])))
+    for first, end in zip(edges[::2], edges[1::2]):
+        out[first:end] = end - first >= least
+    return out
+
+
+class Recordings(refusal.Refusal):
+    """A recording with one fault of each kind."""
+
+    N = 20_000
+    #        antenna, pol: what is wrong
+    WRONG = {(0, 1): ["dead"], (1, 0): ["clipped"],
+             (2, 0): ["clipped", "-128"], (2, 1): ["DC offset"],
+             (3, 0): ["weak"], (3, 1): ["strong"], (4, 0): ["absent"]}
+    MISSING = [(-1, -1, 3000, 500), (-1, -1, 3400, 200), (5, -1, 19_000, 1000),
+               (4, 0, 0, N)]
+
+    def setUp(self):
+        super().setUp()
+        random = np.random.default_rng(6)
+        noise = random.normal(size=(2, 6, 2, self.N))
+        samples = program.to_int8(8 * (noise[0] + 1j * noise[1]))
+        samples[0, 1] = 0
+        samples[1, 0, ::50] = 127 - 127j
+        samples[2, 0, 5000:5400] = -128 - 128j
+        samples[2, 1] = program.to_int8(samples[2, 1] + (5 - 3j))
+        samples[3, 0] = program.to_int8(samples[3, 0] / 5)
+        samples[3, 1] = program.to_int8(samples[3, 1] * 3.5)
+        self.samples = samples
+        self.missing = np.zeros(samples.shape, bool)
+        for antenna, pol, first, count in self.MISSING:
+            self.missing[slice(None) if antenna < 0 else antenna,
+                         slice(None) if pol < 0 else pol,
+                         first:first + count] = True
+        self.scene = program.Scene(samples, missing=self.MISSING,
+                                   rate=Fraction(25_000_000, 27),
+                                   start_ns=250_000_000)
+
+    def info(self, *arguments, code=0):
+        done = program.run("info", *arguments)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done.stdout
+
+    def json(self, *arguments):
+        def refuse(word):
+            raise ValueError(f"{word} is no JSON")
+        return json.loads(self.info("--json", *arguments),
+                          parse_constant=refuse)
+
+    def assert_levels(self, told, missing):
+        self.assertEqual(len(told["levels"]["inputs"]), 12)
+        for number, got in enumerate(told["levels"]["inputs"]):
+            antenna, pol = divmod(number, 2)
+            with self.subTest(antenna=antenna, pol=pol):
+                self.assertEqual(
+                    (got["antenna_position"], got["antenna_number"],
+                     got["antenna_name"], got["polarization"]),
+                    (antenna, antenna, f"ANT{antenna:03d}", "XY"[pol]))
+                if missing[antenna, pol].all():
+                    self.assertIsNone(got["rms_lsb"])
+                    self.assertEqual(got["n_samples"], 0)
+                    continue
+                want = levels_of(self.samples[antenna, pol],
+                                 missing[antenna, pol])
+                for name, value in want.items():
+                    # quotients and a root of the same whole numbers
+                    np.testing.assert_allclose(got[name], value, rtol=1e-14,
+                                               err_msg=name)
+
+    def test_levels_and_remarks_as_json(self):
+        told = self.json(self.write(self.scene))
+        self.assert_levels(told, self.missing)
+        self.assertEqual(told["levels"]["n_wrong_inputs"], len(self.WRONG))
+        self.assertEqual(told["levels"]["samples_looked_at"], self.N)
+        for got in told["levels"]["inputs"]:
+            at = (got["antenna_position"], "XY".index(got["polarization"]))
+            self.assertEqual(got["remarks"], self.WRONG.get(at, []), at)
+
+    def test_markers_are_missing(self):
+        settings = ("--set", "input.missing_value=-128", "--set",
+                    "input.missing_run=400")
+        told = self.json(self.write(self.scene), *settings)
+        missing = self.missing.copy()
+        for antenna in range(6):
+            for pol in range(2):
+                missing[antenna, pol] |= runs_of(
+                    self.samples[antenna, pol] == -128 - 128j, 400)
+        self.assertEqual(missing[2, 0].sum(), self.missing[2, 0].sum() + 400)
+        self.assert_levels(told, missing)
+        self.assertEqual(told["levels"]["inputs"][4]["remarks"], [])
+
+    def test_what_it_is_as_json(self):
+        path = self.write(self.scene)
+        told = self.json("--no-levels", path)
+        self.assertNotIn("levels", told)
+        want = {
+            "files": [path], "kind": "recording", "format": "fx8",
+            "telescope": "test", "instrument": None, "n_antennas": 6,
+            "n_polarizations": 2, "n_bands": 1, "is_complex": True,
+            "samples_per_input": self.N, "sideband": "upper",
+            "sample_rate_numerator_hz": 25_000_000,
+            "sample_rate_denominator": 27,
+            "start_time_utc": "2020-09-13T12:26:40.25Z",
+            # 20,000 samples of 1.08 us
+            "end_time_utc": "2020-09-13T12:26:40.2716Z",
+            "duration_s": 0.0216, "dc_frequencies_hz": [150e6],
+            "latitude_deg": -26.7, "given_keys": []}
+        for name, value in want.items():
+            self.assertEqual(told[name], value, name)
+        half = 12_500_000 / 27
+        self.assertAlmostEqual(told["lowest_frequency_hz"], 150e6 - half, 6)
+        self.assertAlmostEqual(told["highest_frequency_hz"], 150e6 + half, 6)
+        self.assertEqual([row["number"] for row in told["antenna_table"]],
+                         list(range(6)))
+        self.assertEqual(told["antenna_table"][2]["east_m"],
+                         program.spread(6)[2, 0])
+
+    def test_gaps(self):
+        path = self.write(self.scene)
+        told = self.json("--no-levels", path)["missing"]
+        self.assertEqual(told["of_all_inputs"], {
+            "stretches": 1, "longest_samples": 600, "samples_per_input": 600})
+        self.assertEqual(told["of_some_inputs"], {
+            "stretches": 2, "longest_samples": self.N,
+            "samples_per_input": self.N + 1000})
+        self.assertEqual(told["samples_of_inputs"],
+                         self.missing.sum(axis=2).ravel().tolist())
+        text = self.info("--no-levels", path)
+        share = 100 * self.missing.mean()
+        self.assertIn(f"{share:.4f} % of the samples are listed", text)
+        self.assertIn("at most 100.0000 % of an input (ANT004 X)", text)
+        self.assertIn("1, the longest of 600 samples (0.000648 s)", text)
+
+    def test_table_for_people(self):
+        text = self.info(self.write(self.scene))
+        self.assertIn("7 of 12 inputs look wrong: ANT004 X (absent), ANT000 Y "
+                      "(dead), ANT001 X (clipped), ANT002 X (clipped, -128), "
+                      "ANT003 X (weak), ANT003 Y (strong) and 1 more\n", text)
+        rows = re.findall(r"^ +\d+ ANT\d+ +[XY] .*$", text, re.MULTILINE)
+        self.assertEqual(len(rows), 12)
+        self.assertLess(text.index("look wrong"), text.index(rows[0]))
+        for number, row in enumerate(rows):
+            at = divmod(number, 2)
+            if at == (4, 0):
+                self.assertEqual(row.split()[3:9], ["-"] * 6)
+                continue
+            want = levels_of(self.samples[at], self.missing[at])
+            cells = row.split()[3:10]
+            places = (("rms_lsb", 1, 3), ("mean_re_lsb", 1, 3),
+                      ("mean_im_lsb", 1, 3), ("clipped_share", 100, 4),
+                      ("minus_128_share", 100, 4), ("zero_share", 100, 3),
+                      ("missing_share", 100, 4))
+            for cell, (name, scale, digits) in zip(cells, places):
+                self.assertAlmostEqual(float(cell), scale * want[name],
+                                       delta=0.51 * 10.0**-digits, msg=row)
+            self.assertTrue(row.endswith("  " + ", ".join(self.WRONG[at]))
+                            if at in self.WRONG
+                            else row.endswith(cells[-1]), row)
+
+    def test_part_of_the_recording(self):
+        rate = float(self.scene.rate)
+        told = self.json(self.write(self.scene), "--set",
+                         f"input.start_s={7001 / rate!r}", "--set",
+                         f"input.duration_s={333 / rate!r}")
+        got = told["levels"]["inputs"][2]
+        want = levels_of(self.samples[1, 0, 7001:7334],
+                         self.missing[1, 0, 7001:7334])
+        self.assertEqual(got["n_samples"], 333)
+        self.assertAlmostEqual(got["rms_lsb"], want["rms_lsb"], 12)
+        self.assert_one_line(
+            program.run("info", self.write(self.scene), "--set",
+                        "input.start_s=1"), 2, "input.start_s", "less than")
+
+    def test_what_is_not_recorded(self):
+        path = self.write(self.scene)
+        with h5py.File(path, "r+") as file:
+            del file.attrs["telescope"]
+            del file["antennas"]
+        text = self.info("--no-levels", path)
+        self.assertIn("  site           not recorded\n", text)
+        self.assertIn("\nno antenna table\n", text)
+        told = self.json(path)
+        for name in ("telescope", "latitude_deg", "altitude_m"):
+            self.assertIsNone(told[name], name)
+        got = told["levels"]["inputs"][11]
+        self.assertEqual((got["antenna_name"], got["antenna_number"]),
+                         (None, 5))
+        self.assertIn(": antenna 4 X (absent), antenna 0 Y (dead)",
+                      self.info(path))
+        given = {"observation.dc_frequency_hz": "70e6",
+                 "observation.start_time_utc": "2024-02-29T23:59:59Z",
+                 "observation.telescope": "mine", "input.sideband": "lower",
+                 "array.latitude_deg": "10"}
+        told = self.json("--no-levels", path, *[
+            word for key, value in given.items()
+            for word in ("--set", f"{key}={value}")])
+        self.assertEqual(set(told["given_keys"]), set(given))
+        self.assertEqual((told["dc_frequencies_hz"], told["start_time_utc"],
+                          told["telescope"], told["sideband"],
+                          told["latitude_deg"]),
+                         ([70e6], "2024-02-29T23:59:59Z", "mine", "lower", 10))
+
+    def test_real_samples(self):
+        scene = program.Scene(self.samples.real[:2, :1])
+        path = self.write(scene)
+        told = self.json(path)
+        got = told["levels"]["inputs"][0]
+        self.assertFalse(told["is_complex"])
+        self.assertNotIn("mean_im_lsb", got)
+        want = scene.samples[0, 0]
+        self.assertAlmostEqual(got["rms_lsb"], np.sqrt(np.mean(want**2)), 12)
+        self.assertAlmostEqual(got["zero_share"], np.mean(want == 0), 14)
+        self.assertNotIn("mean im", self.info(path))
+
+    def test_blocks_of_a_long_recording(self):
+        """80 MiB: what is read is whole blocks, first and last among them."""
+        n = 20 << 20
+        samples = np.zeros((2, 1, n), np.complex64)
+        samples[0, 0] = 3 - 4j
+        samples[1, 0, -1] = 1       # in the last block alone
+        path = self.write(program.Scene(samples))
+        told = self.json(path)["levels"]
+        self.assertEqual(told["n_blocks"] * told["block_samples"],
+                         told["samples_looked_at"])
+        self.assertEqual(told["samples_looked_at"] * 4, 64 << 20)
+        self.assertEqual(told["inputs"][0]["rms_lsb"], np.sqrt(12.5))
+        self.assertEqual(told["inputs"][1]["remarks"], ["weak"])
+        whole = self.json("--all", path)["levels"]
+        self.assertEqual(whole["samples_looked_at"], n)
+        self.assertEqual(whole["inputs"][1]["mean_re_lsb"], 1 / n)
+
+    def test_names_that_json_escapes(self):
+        good = self.write(self.scene)
+        for name in (b'a"b\\c.h5', "Süd.h5".encode(), b"bad\xff\xc3.h5"):
+            path = os.path.join(os.fsencode(self.folder), name)
+            shutil.copy(good, path)
+            told = self.json("--no-levels", os.fsdecode(path))
+            base = os.path.basename(told["files"][0])
+            want = "bad??.h5" if b"\xff" in name else name.decode()
+            self.assertEqual(base, want)
+
+    def test_wrong_use(self):
+        good = self.write(self.scene)
+        for arguments in (("--all", "--no-levels", good), ("--set", good),
+                          ("--set", "input.nonsense=1", good),
+                          ("--nonsense", good), ("--json=1", good)):
+            with self.subTest(arguments=arguments):
+                self.assert_one_line(program.run("info", *arguments), 2)
+        self.assert_one_line(program.run("info", good, good), 2, good,
+                             "2 files")
+        self.assert_one_line(program.run("info", self.path("none.h5")), 1,
+                             "none.h5", "No such file")
+        self.assert_one_line(program.run("info", self.folder), 1, self.folder)
+        self.assert_one_line(program.run("info", good, self.path("none.h5")),
+                             1, "none.h5", "No such file")
+
+    def test_unreadable_samples(self):
+        """What can be told is told; the reason follows, and exit 1."""
+        path = self.write(self.scene, chunks=(6, 2, 1000))
+        with h5py.File(path, "r+") as file:
+            data = file["voltages"][...]
+            del file["voltages"]
+            dataset = file.create_dataset("voltages", data=data,
+                                          chunks=(6, 2, 1000),
+                                          compression="gzip")
+            at = dataset.id.get_chunk_info(7).byte_offset
+        with open(path, "r+b") as file:
+            file.seek(at)
+            file.write(b"\xff" * 64)
+        done = program.run("info", path)
+        self.assert_one_line(done, 1, "voltages")
+        self.assertIn("sample rate", done.stdout)
+        done = program.run("info", "--json", path)
+        self.assert_one_line(done, 1, "voltages")
+        self.assertEqual(done.stdout, "")
+        self.info("--no-levels", path)
+
+    @unittest.skipUnless(os.path.exists(TART), "recording tart")
+    def test_recording_tart(self):
+        told = self.json("--all", TART)
+        with h5py.File(TART, "r") as file:
+            data = np.unpackbits(file["data"][...], axis=1).astype(int)
+        self.assertEqual((told["format"], told["n_antennas"],
+                          told["samples_per_input"]), ("tart", *data.shape))
+        for got, bits in zip(told["levels"]["inputs"], data):
+            self.assertEqual(got["rms_lsb"], 1)
+            self.assertAlmostEqual(got["mean_re_lsb"], np.mean(2 * bits - 1),
+                                   12)
+            self.assertEqual(got["clipped_share"], 0)
+
+
+class Results(refusal.Refusal):
+    """UVH5 and quick-look files."""
+
+    def setUp(self):
+        super().setUp()
+        self.look = self.path("look.h5")
+        done = self.correlate(self.recording(), "--quiet", "--set",
+                              f"postprocess.quicklook={self.look}")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_visibilities(self):
+        done = program.run("info", self.output)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("visibilities (UVH5)", done.stdout)
+        self.assertIn("  products       XX\n", done.stdout)
+        told = json.loads(program.run("info", "--json", self.output).stdout)
+        result = program.read(self.output)
+        self.assertEqual(told["kind"], "visibilities")
+        np.testing.assert_array_equal(told["frequencies_hz"],
+                                      result.header["freq_array"])
+        self.assertEqual(told["n_times"], result.visibilities.shape[0])
+        self.assertEqual(told["n_baselines"], 3)
+        self.assertEqual(told["products"], ["XX"])
+        self.assertAlmostEqual(told["flagged_share"], result.flags.mean(), 15)
+        self.assertEqual(told["keywords"]["PRECISN"],
+                         result.keywords["PRECISN"].decode())
+
+    def test_quick_look(self):
+        done = program.run("info", self.look)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("look.h5: quick-look\n", done.stdout)
+        self.assertIn("INT8 results, functions ieee", done.stdout)
+        told = json.loads(program.run("info", "--json", self.look).stdout)
+        with h5py.File(self.look, "r") as file:
+            shape = file["coherence"].shape
+            self.assertEqual(
+                (told["n_dumps"], told["n_baselines"], told["n_channels"],
+                 told["n_products"], 2), shape)
+            self.assertEqual(told["n_dumps_written"], shape[0])
+            self.assertEqual(told["first_julian_date"],
+                             file["time_julian_date"][0])
+            self.assertEqual(told["last_frequency_hz"],
+                             file["frequency_hz"][-1])
+            self.assertEqual(told["counts"], {
+                name: int(item[()]) for name, item in file["counts"].items()})
+
+    def test_quick_look_of_a_killed_run(self):
+        with h5py.File(self.look, "r+") as file:
+            del file["counts"]
+            file["time_julian_date"][1:] = np.nan
+            n_dumps = len(file["time_julian_date"])
+        done = program.run("info", self.look)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(f"1 of {n_dumps} dumps", done.stdout)
+        self.assertIn("has not come to its end", done.stdout)
+        told = json.loads(program.run("info", "--json", self.look).stdout)
+        self.assertIsNone(told["counts"])
+
+    def test_damaged_quick_look(self):
+        for name in ("frequency_hz", "product", "time_julian_date"):
+            path = self.path("spoilt.h5")
+            shutil.copy(self.look, path)
+            with h5py.File(path, "r+") as file:
+                del file[name]
+            self.assert_one_line(program.run("info", path), 1, "spoilt.h5",
+                                 name)
+            with h5py.File(path, "r+") as file:
+                file.create_dataset(name, (1 << 40,), chunks=(64,), dtype="f8")
+            self.assert_one_line(program.run("info", path), 1, name,
+                                 "expected one axis of 1 to")
+
+
+if __name__ == "__main__":
+    tap.main()

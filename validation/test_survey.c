@@ -1,0 +1,552 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_survey.c -- levels of recordings: sums, missing stretches and blocks
+ * against a recording in memory that is looked at sample by sample.
+ */
+#include <math.h>
+
+#include "config/shape.h"
+#include "correlator/gaps.h"
+#include "correlator/survey.h"
+#include "validation/testing.h"
+
+/* --- a recording in memory -------------------------------------------------
+ */
+
+enum {
+    N_BANDS = 2,
+    N_ANTENNAS = 3,
+    N_POLARIZATIONS = 2,
+    N_INPUTS = N_BANDS * N_ANTENNAS * N_POLARIZATIONS,
+    MOST_SAMPLES = 3000
+};
+
+/* Missing samples that only a read comes upon. */
+static const struct fx8_missing found = {40, 9, 1, 0, 1};
+
+struct memory_reader {
+    struct fx8_reader base;
+    size_t components;
+    int64_t read_samples;
+    size_t sample_bytes; /* that the buffer claims for a sample */
+    struct fx8_input_position inputs[N_INPUTS];
+    bool is_time_major;
+    bool finds;
+    int64_t n_read;
+    int8_t samples[N_INPUTS][MOST_SAMPLES][2];
+};
+
+static enum fx8_status memory_select(struct fx8_reader *base,
+                                     const struct fx8_input_position *inputs,
+                                     size_t n_inputs, struct fx8_error *error)
+{
+    (void)error;
+    struct memory_reader *reader = (struct memory_reader *)base;
+    assert_int_equal(n_inputs, N_INPUTS);
+    memcpy(reader->inputs, inputs, sizeof reader->inputs);
+    return FX8_OK;
+}
+
+static size_t memory_size(const struct fx8_reader *base, int64_t n_samples)
+{
+    return ((const struct memory_reader *)base)->sample_bytes *
+           (size_t)n_samples;
+}
+
+static int64_t memory_read_samples(const struct fx8_reader *base)
+{
+    return ((const struct memory_reader *)base)->read_samples;
+}
+
+static size_t index_of(const struct fx8_input_position *at)
+{
+    return (at->band * N_ANTENNAS + at->antenna) * N_POLARIZATIONS +
+           at->polarization;
+}
+
+static enum fx8_status memory_read(struct fx8_reader *base, int64_t first,
+                                   int64_t n_samples, int8_t *buffer,
+                                   struct fx8_sample_layout *layout,
+                                   struct fx8_error *error)
+{
+    (void)error;
+    struct memory_reader *reader = (struct memory_reader *)base;
+    assert_in_range(n_samples, 1, reader->read_samples);
+    assert_in_range(first + n_samples, 1, base->observation.n_samples);
+    const size_t c = reader->components;
+    const size_t input_step = reader->is_time_major ? c : (size_t)n_samples * c;
+    const size_t time_step = reader->is_time_major ? N_INPUTS * c : c;
+    layout->time_stride = (ptrdiff_t)time_step;
+    for (size_t i = 0; i < N_INPUTS; i++) {
+        layout->input_offset[i] = (ptrdiff_t)(i * input_step);
+        for (size_t t = 0; t < (size_t)n_samples; t++)
+            memcpy(buffer + i * input_step + t * time_step,
+                   reader->samples[index_of(&reader->inputs[i])]
+                                  [(size_t)first + t],
+                   c);
+    }
+    base->found = &found;
+    base->n_found = reader->finds && first < found.first_sample + 9 &&
+                    first + n_samples > found.first_sample;
+    reader->n_read += n_samples;
+    return FX8_OK;
+}
+
+static struct memory_reader *open_memory(size_t components, int64_t n_samples)
+{
+    struct memory_reader *reader = calloc(1, sizeof *reader);
+    assert_non_null(reader);
+    reader->components = components;
+    reader->read_samples = 100;
+    reader->sample_bytes = N_INPUTS * 2;
+    reader->base = (struct fx8_reader){
+        .observation = fx8_observation_unknown(),
+        .select = memory_select,
+        .buffer_size = memory_size,
+        .read_samples = memory_read_samples,
+        .read = memory_read,
+    };
+    struct fx8_observation *o = &reader->base.observation;
+    o->is_complex = components == 2;
+    o->n_antennas = N_ANTENNAS;
+    o->n_polarizations = N_POLARIZATIONS;
+    o->n_bands = N_BANDS;
+    o->n_samples = n_samples;
+    return reader;
+}
+
+static void fill(struct memory_reader *reader, struct generator *g)
+{
+    for (size_t i = 0; i < N_INPUTS; i++)
+        for (size_t t = 0; t < MOST_SAMPLES; t++)
+            for (size_t part = 0; part < 2; part++)
+                reader->samples[i][t][part] =
+                    random_below(g, 3) == 0 ? (int8_t)random_bits(g) : -7;
+}
+
+/* --- what is missing, sample by sample ------------------------------------ */
+
+static bool is_of(const struct fx8_missing *gap, size_t input)
+{
+    const int32_t slot = (int32_t)(input % N_POLARIZATIONS);
+    const int32_t antenna = (int32_t)(input / N_POLARIZATIONS % N_ANTENNAS);
+    const int32_t band = (int32_t)(input / N_POLARIZATIONS / N_ANTENNAS);
+    return (gap->polarization == -1 || gap->polarization == slot) &&
+           (gap->antenna == -1 || gap->antenna == antenna) &&
+           (gap->band == -1 || gap->band == band);
+}
+
+static bool is_within(const struct fx8_missing *gap, int64_t t)
+{
+    return t >= gap->first_sample && t < gap->first_sample + gap->n_samples;
+}
+
+static bool is_listed(const struct memory_reader *reader, size_t input,
+                      int64_t t)
+{
+    for (size_t k = 0; k < reader->base.n_missing; k++)
+        if (is_of(&reader->base.missing[k], input) &&
+            is_within(&reader->base.missing[k], t))
+            return true;
+    return reader->finds && is_of(&found, input) && is_within(&found, t);
+}
+
+static bool equals(const struct memory_reader *reader, size_t input, int64_t t,
+                   int value)
+{
+    if (t < 0 || t >= reader->base.observation.n_samples)
+        return false;
+    const int8_t *sample = reader->samples[input][t];
+    return sample[0] == value &&
+           (reader->components == 1 || sample[1] == value);
+}
+
+static bool is_marked(const struct memory_reader *reader,
+                      const struct fx8_settings *settings, size_t input,
+                      int64_t t)
+{
+    const int value = settings->input.missing_value;
+    if (settings->input.marker != FX8_MARKER_VALUE ||
+        !equals(reader, input, t, value))
+        return false;
+    int64_t run = 1;
+    for (int64_t s = t - 1; equals(reader, input, s, value); s--)
+        run++;
+    for (int64_t s = t + 1; equals(reader, input, s, value); s++)
+        run++;
+    return run >= settings->input.missing_run;
+}
+
+/* Sums of the samples [first, first + n) of an input, added one by one. */
+static void add_plainly(const struct memory_reader *reader,
+                        const struct fx8_settings *settings, size_t input,
+                        int64_t first, int64_t n, struct fx8_level_sums *sums)
+{
+    for (int64_t t = first; t < first + n; t++) {
+        if (is_listed(reader, input, t) ||
+            is_marked(reader, settings, input, t)) {
+            sums->n_missing++;
+            continue;
+        }
+        bool is_zero = true;
+        sums->n_samples++;
+        for (size_t part = 0; part < reader->components; part++) {
+            const int x = reader->samples[input][t][part];
+            sums->sum[part] += x;
+            sums->square += x * x;
+            sums->n_clipped += abs(x) > 126;
+            sums->n_most += x == 127;
+            sums->n_least += x == -128;
+            is_zero = is_zero && x == 0;
+        }
+        sums->n_zero += is_zero;
+    }
+}
+
+/* --- sums ----------------------------------------------------------------- */
+
+static void sums_against_one_by_one(void **state)
+{
+    (void)state;
+    struct generator g = {5};
+    struct fx8_settings settings = {0};
+    for (size_t components = 1; components <= 2; components++) {
+        struct memory_reader *reader = open_memory(components, MOST_SAMPLES);
+        fill(reader, &g);
+        struct fx8_missing gap = {0, 0, 0, 0, 0};
+        reader->base.missing = &gap;
+        reader->base.n_missing = 1;
+        for (int round = 0; round < 300; round++) {
+            const size_t n = random_below(&g, 700);
+            gap.first_sample = random_in(&g, 0, 400);
+            gap.n_samples = random_in(&g, 0, 300);
+            int8_t *samples = exact(n * components);
+            uint64_t *valid = exact(fx8_bit_words(n) * sizeof *valid);
+            for (size_t t = 0; t < n; t++) {
+                memcpy(samples + t * components, reader->samples[0][t],
+                       components);
+                if (is_within(&gap, (int64_t)t))
+                    fx8_bit_clear(valid, t);
+                else
+                    fx8_bit_set(valid, t);
+            }
+            struct fx8_level_sums got = {.square = 17}, want = got;
+            fx8_level_sums_add(&got, samples, n, components, valid);
+            add_plainly(reader, &settings, 0, 0, (int64_t)n, &want);
+            assert_memory_equal(&got, &want, sizeof got);
+            free(samples);
+            free(valid);
+        }
+        free(reader);
+    }
+}
+
+/* Beyond what 32 bits hold: 2^18 samples of -128 have 2^32 of power a
+ * component. */
+static void full_scale(void **state)
+{
+    (void)state;
+    const size_t n = (size_t)1 << 18;
+    int8_t *samples = exact(2 * n);
+    uint64_t *valid = exact(n / 8);
+    memset(samples, -128, 2 * n);
+    memset(valid, 0xff, n / 8);
+    struct fx8_level_sums sums = {0};
+    fx8_level_sums_add(&sums, samples, n, 2, valid);
+    assert_int_equal(sums.square, INT64_C(1) << 33);
+    assert_int_equal(sums.sum[0], -(INT64_C(1) << 25));
+    assert_int_equal(sums.sum[1], -(INT64_C(1) << 25));
+    assert_int_equal(sums.n_least, 2 * n);
+    assert_int_equal(sums.n_clipped, 2 * n);
+    assert_int_equal(sums.n_most, 0);
+    const struct fx8_level_figures f = fx8_level_sums_figures(&sums, 2);
+    assert_true(f.rms_lsb == 128.0 && f.mean_lsb[1] == -128.0);
+    assert_true(f.least_share == 1.0 && f.clipped_share == 1.0);
+    assert_true(f.zero_share == 0.0 && f.missing_share == 0.0);
+    free(samples);
+    free(valid);
+}
+
+static void figures_of_nothing(void **state)
+{
+    (void)state;
+    const struct fx8_level_sums none = {0}, lost = {.n_missing = 9};
+    assert_true(isnan(fx8_level_sums_figures(&none, 2).rms_lsb));
+    assert_true(isnan(fx8_level_sums_figures(&none, 2).missing_share));
+    assert_true(isnan(fx8_level_sums_figures(&lost, 1).zero_share));
+    assert_true(fx8_level_sums_figures(&lost, 1).missing_share == 1.0);
+}
+
+/* --- remarks ---------------------------------------------------------------
+ */
+
+/* Sums of 10^6 real samples of an rms, none of them at the limits. */
+static struct fx8_level_sums noise(double rms)
+{
+    return (struct fx8_level_sums){
+        .n_samples = 1000000,
+        .square = (int64_t)(rms * rms * 1e6),
+    };
+}
+
+static void remarks_case_by_case(void **state)
+{
+    (void)state;
+    struct fx8_level_sums sums[12];
+    unsigned remarks[12];
+    struct fx8_error error;
+    for (size_t i = 0; i < 12; i++)
+        sums[i] = noise(20.0);
+    sums[1] = (struct fx8_level_sums){.n_missing = 5};
+    sums[2] = (struct fx8_level_sums){.n_samples = 5, .n_zero = 5};
+    sums[3].n_clipped = 1001;
+    sums[4] = noise(6.3); /* 20 / sqrt(10) = 6.32 */
+    sums[5] = noise(63.3);
+    sums[6].sum[0] = 6330000; /* 6.33^2 is a tenth of 20^2, and a bit */
+    sums[7].n_least = 1001;
+    sums[7].n_clipped = 1001;
+    sums[8].n_least = 900; /* clipped alike on both sides: a converter */
+    sums[8].n_most = 900;
+    sums[8].n_clipped = 1800;
+    sums[9].n_clipped = 1000;
+    sums[9].n_least = 1000;
+    sums[9].sum[0] = -6320000;
+    sums[10] = noise(6.4);
+    sums[11] = (struct fx8_level_sums){0};
+    must(fx8_level_sums_judge(sums, NULL, 12, 1, 1, remarks, &error), error);
+    static const unsigned want[12] = {
+        0,
+        FX8_REMARK_ABSENT,
+        FX8_REMARK_DEAD,
+        FX8_REMARK_CLIPPED,
+        FX8_REMARK_WEAK,
+        FX8_REMARK_STRONG,
+        FX8_REMARK_OFFSET,
+        FX8_REMARK_MARKERS | FX8_REMARK_CLIPPED,
+        FX8_REMARK_CLIPPED,
+        0,
+        0,
+        0,
+    };
+    for (size_t i = 0; i < 12; i++)
+        assert_int_equal(remarks[i], want[i]);
+}
+
+static void levels_are_compared_within_a_band_as_recorded(void **state)
+{
+    (void)state;
+    struct fx8_level_sums sums[6];
+    const double gain[6] = {1.0, 0.25, 1.0, 1.0, 1.0, 1.0};
+    unsigned remarks[6];
+    struct fx8_error error;
+    for (size_t i = 0; i < 6; i++)
+        sums[i] = noise(i < 3 ? 20.0 : 2.0);
+    must(fx8_level_sums_judge(sums, NULL, 6, 2, 1, remarks, &error), error);
+    for (size_t i = 0; i < 6; i++)
+        assert_int_equal(remarks[i], 0);
+    must(fx8_level_sums_judge(sums, gain, 6, 2, 1, remarks, &error), error);
+    for (size_t i = 0; i < 6; i++)
+        assert_int_equal(remarks[i], i == 1 ? FX8_REMARK_STRONG : 0);
+    /* a few samples of noise have a mean, too */
+    const struct fx8_level_sums few = {
+        .n_samples = 20, .square = 20 * 400, .sum = {20 * 7, 0}};
+    must(fx8_level_sums_judge(&few, NULL, 1, 1, 1, remarks, &error), error);
+    assert_int_equal(remarks[0], 0);
+}
+
+/* --- missing stretches -----------------------------------------------------
+ */
+
+enum { MOST_GAPS = 40 };
+
+static int compare_gaps(const void *a, const void *b)
+{
+    const struct fx8_missing *x = a, *y = b;
+    return (x->first_sample > y->first_sample) -
+           (x->first_sample < y->first_sample);
+}
+
+static void draw_gaps(struct memory_reader *reader, struct generator *g,
+                      struct fx8_missing gaps[MOST_GAPS])
+{
+    const int64_t n = reader->base.observation.n_samples;
+    reader->base.n_missing = random_below(g, MOST_GAPS);
+    for (size_t k = 0; k < reader->base.n_missing; k++) {
+        const int64_t first = random_in(g, 0, n - 1);
+        const int64_t longest = random_below(g, 8) == 0 ? n : 60;
+        const int64_t rest = n - first;
+        const bool is_all = random_below(g, 3) == 0;
+        gaps[k] = (struct fx8_missing){
+            first, random_in(g, 1, rest < longest ? rest : longest),
+            is_all ? -1 : (int32_t)random_in(g, -1, N_ANTENNAS - 1),
+            is_all ? -1 : (int32_t)random_in(g, -1, N_POLARIZATIONS - 1),
+            is_all ? -1 : (int32_t)random_in(g, -1, N_BANDS - 1)};
+    }
+    qsort(gaps, reader->base.n_missing, sizeof *gaps, compare_gaps);
+    reader->base.missing = gaps;
+}
+
+static bool is_of_all(const struct fx8_missing *gap)
+{
+    return gap->antenna == -1 && gap->polarization == -1 && gap->band == -1;
+}
+
+/* What is counted of stretches of all inputs: samples one by one. */
+static struct fx8_gap_count count_whole(const struct memory_reader *reader)
+{
+    struct fx8_gap_count count = {0};
+    int64_t run = 0;
+    for (int64_t t = 0; t < reader->base.observation.n_samples; t++) {
+        bool is_missing = false;
+        for (size_t k = 0; k < reader->base.n_missing; k++)
+            is_missing = is_missing || (is_of_all(&reader->base.missing[k]) &&
+                                        is_within(&reader->base.missing[k], t));
+        run = is_missing ? run + 1 : 0;
+        count.n_stretches += run == 1;
+        count.n_samples += is_missing;
+        if (run > count.longest_samples)
+            count.longest_samples = run;
+    }
+    return count;
+}
+
+static void gaps_against_samples(void **state)
+{
+    (void)state;
+    struct generator g = {77};
+    struct fx8_missing gaps[MOST_GAPS];
+    struct fx8_error error;
+    for (int round = 0; round < 100; round++) {
+        struct memory_reader *reader = open_memory(1, 400);
+        draw_gaps(reader, &g, gaps);
+        struct fx8_gap_count whole, single;
+        int64_t missing[N_INPUTS];
+        memset(missing, GARBAGE, sizeof missing);
+        must(fx8_gaps_count(&reader->base, &whole, &single, missing, &error),
+             error);
+        for (size_t i = 0; i < N_INPUTS; i++) {
+            int64_t want = 0;
+            for (int64_t t = 0; t < 400; t++)
+                want += is_listed(reader, i, t);
+            assert_int_equal(missing[i], want);
+        }
+        const struct fx8_gap_count want = count_whole(reader);
+        assert_memory_equal(&whole, &want, sizeof want);
+        int64_t n = 0, longest = 0, n_samples = 0;
+        for (size_t k = 0; k < reader->base.n_missing; k++)
+            if (!is_of_all(&gaps[k])) {
+                n++;
+                n_samples += gaps[k].n_samples;
+                longest =
+                    gaps[k].n_samples > longest ? gaps[k].n_samples : longest;
+            }
+        assert_int_equal(single.n_stretches, n);
+        assert_int_equal(single.n_samples, n_samples);
+        assert_int_equal(single.longest_samples, longest);
+        free(reader);
+    }
+}
+
+/* --- surveys ---------------------------------------------------------------
+ */
+
+static void assert_survey(const struct fx8_survey *survey,
+                          const struct fx8_level_sums *want)
+{
+    for (size_t i = 0; i < N_INPUTS; i++)
+        assert_memory_equal(&survey->sums[i], &want[i], sizeof want[i]);
+}
+
+/* Everything: blocks of any size, orders, lists, markers, parts of it. */
+static void whole_surveys(void **state)
+{
+    (void)state;
+    struct generator g = {1234};
+    struct fx8_missing gaps[MOST_GAPS];
+    struct fx8_error error;
+    for (int round = 0; round < 60; round++) {
+        const int64_t n = random_in(&g, 1, 700);
+        struct memory_reader *reader = open_memory((size_t)(1 + round % 2), n);
+        struct fx8_settings settings = {
+            .input = {.marker =
+                          round % 3 == 0 ? FX8_MARKER_NONE : FX8_MARKER_VALUE,
+                      .missing_value = -7,
+                      .missing_run = random_in(&g, 1, 12)}};
+        fill(reader, &g);
+        draw_gaps(reader, &g, gaps);
+        reader->finds = n > 60 && round % 4 == 1;
+        reader->is_time_major = round % 5 < 2;
+        reader->read_samples = random_in(&g, 1, 200);
+        struct fx8_survey_range range = {.is_all = true};
+        range.first_sample = random_in(&g, 0, n - 1);
+        range.n_samples = random_in(&g, 1, n - range.first_sample);
+        struct fx8_survey survey;
+        must(fx8_survey_run(&reader->base, &settings, &range, &survey, &error),
+             error);
+        struct fx8_level_sums want[N_INPUTS] = {0};
+        for (size_t i = 0; i < N_INPUTS; i++)
+            add_plainly(reader, &settings, i, range.first_sample,
+                        range.n_samples, &want[i]);
+        assert_survey(&survey, want);
+        assert_int_equal(survey.n_samples, range.n_samples);
+        fx8_survey_clear(&survey);
+        free(reader);
+    }
+}
+
+/* Blocks spread over a recording: 32 samples at 256 KiB each are 8 MiB, of
+ * which 64 MiB hold eight. */
+static void blocks_of_a_long_recording(void **state)
+{
+    (void)state;
+    struct generator g = {4321};
+    struct fx8_missing gaps[MOST_GAPS];
+    struct fx8_error error;
+    static const int64_t lengths[] = {256, 257, 288, 1000, 2999};
+    for (size_t k = 0; k < sizeof lengths / sizeof lengths[0]; k++) {
+        struct memory_reader *reader = open_memory(2, lengths[k]);
+        struct fx8_settings settings = {.input = {.marker = FX8_MARKER_VALUE,
+                                                  .missing_value = -7,
+                                                  .missing_run = 3}};
+        fill(reader, &g);
+        draw_gaps(reader, &g, gaps);
+        reader->read_samples = 32;
+        reader->sample_bytes = (size_t)256 << 10;
+        const struct fx8_survey_range range = {.n_samples = lengths[k]};
+        struct fx8_survey survey;
+        must(fx8_survey_run(&reader->base, &settings, &range, &survey, &error),
+             error);
+        struct fx8_level_sums want[N_INPUTS] = {0};
+        const int64_t n_all = (lengths[k] + 31) / 32;
+        int64_t looked_at = 0;
+        for (int64_t b = 0; b < 8; b++) {
+            const int64_t first = 32 * (b * (n_all - 1) / 7);
+            const int64_t rest = lengths[k] - first;
+            for (size_t i = 0; i < N_INPUTS; i++)
+                add_plainly(reader, &settings, i, first, rest < 32 ? rest : 32,
+                            &want[i]);
+            looked_at += rest < 32 ? rest : 32;
+        }
+        assert_survey(&survey, want);
+        assert_int_equal(survey.n_samples, looked_at);
+        /* no more is read than that, and two samples beyond each end */
+        assert_true(reader->n_read <= looked_at + 8 * 4);
+        fx8_survey_clear(&survey);
+        free(reader);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sums_against_one_by_one),
+        cmocka_unit_test(full_scale),
+        cmocka_unit_test(figures_of_nothing),
+        cmocka_unit_test(remarks_case_by_case),
+        cmocka_unit_test(levels_are_compared_within_a_band_as_recorded),
+        cmocka_unit_test(gaps_against_samples),
+        cmocka_unit_test(whole_surveys),
+        cmocka_unit_test(blocks_of_a_long_recording),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
