@@ -145,7 +145,7 @@ CUDA_RPATH = -rpath,$(abspath $(dir $(HAVE_NVCC))../lib64)
 BENCH_GPU_SOURCES := $(sort $(wildcard validation/gpu/*.cu))
 GPU_HOST := $(filter $(addprefix $(BUILD)/,config/% kernels/cpu/% kernels/clock.o \
 	kernels/filterbank.o),$(NUMERICS_OBJECTS))
-GPU_TESTS := $(addprefix $(BUILD)/gpu_,engine fir spectra xengine)
+GPU_TESTS := $(addprefix $(BUILD)/gpu_,choose engine fir spectra xengine)
 GPU_PROGRAMS := $(GPU_TESTS) $(BUILD)/numerics-gpu $(BUILD)/bench-gpu
 
 # wgmma is no part of sm_90 proper, and of nothing after it.
@@ -238,16 +238,16 @@ $(BUILD)/test_cuda_%: $(BUILD)/validation/cuda/test_cuda_%.cpu.o $(HARNESS_OBJEC
 		-lm $(LDFLAGS) -o $@
 
 # The F stage of the device beside that of the CPU.
-$(BUILD)/test_cuda_fir $(BUILD)/test_cuda_spectra: $(addprefix $(BUILD)/kernels/,\
-	$(addprefix cuda/,$(addsuffix .cpu.o,fir fir_int16 turn gather canonical)) \
-	cpu/fir_ref.o cpu/fir_int16_ref.o cpu/quantise_ref.o)
+F_STAGE := $(addprefix kernels/cuda/,fir fir_int16 turn gather canonical)
+$(BUILD)/test_cuda_fir $(BUILD)/test_cuda_spectra: $(F_STAGE:%=$(BUILD)/%.cpu.o) \
+	$(addprefix $(BUILD)/kernels/cpu/,fir_ref.o fir_int16_ref.o quantise_ref.o)
 
 # The correlators of the device: on the harness, and the same test on a card.
 CORRELATORS := $(sort $(wildcard kernels/cuda/correlate*.cu))
-$(BUILD)/test_cuda_xengine: $(CORRELATORS:%.cu=$(BUILD)/%.cpu.o)
+$(BUILD)/test_cuda_xengine $(BUILD)/test_cuda_choose: $(CORRELATORS:%.cu=$(BUILD)/%.cpu.o)
 
-$(BUILD)/gpu_xengine: $(addprefix $(BUILD)/,$(CORRELATORS:=.o) \
-	validation/cuda/test_cuda_xengine.cu.o)
+$(BUILD)/gpu_xengine $(BUILD)/gpu_choose: $(BUILD)/gpu_%: \
+	$(BUILD)/validation/cuda/test_cuda_%.cu.o $(CORRELATORS:%=$(BUILD)/%.o)
 	$(call say,LINK,$@)$(NVCC) $(GENCODE) $^ -o $@
 
 # A benchmark of the card, the engine in it: no package, on a card or, for a
@@ -262,7 +262,11 @@ $(BUILD)/test_cuda_bench: $(addprefix $(BUILD)/,\
 
 $(BUILD)/test_cuda_engine: $(PLUGIN_SOURCES:%.cu=$(BUILD)/%.cpu.o) $(GPU_HOST)
 
-# Tests of the harness that run on a card too.
+# Tests of the harness that run on a card too, those of kernels without cuFFT.
+$(BUILD)/gpu_fir $(BUILD)/gpu_spectra: $(BUILD)/gpu_%: \
+	$(BUILD)/validation/cuda/test_cuda_%.cu.o $(F_STAGE:%=$(BUILD)/%.cu.o) $(GPU_HOST)
+	$(call say,LINK,$@)$(NVCC) $(GENCODE) $^ -o $@
+
 $(BUILD)/gpu_%: $(BUILD)/validation/cuda/test_cuda_%.cu.o $(PLUGIN_SOURCES:%=$(BUILD)/%.o) $(GPU_HOST)
 	$(call say,LINK,$@)$(NVCC) $(GENCODE) $^ -lcufft -Xlinker $(CUDA_RPATH) -o $@
 

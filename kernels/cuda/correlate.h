@@ -109,7 +109,9 @@ struct fx8_cuda_correlator_use {
 /** What became of a correlator in fx8_cuda_correlator_choose(). */
 struct fx8_cuda_correlator_trial {
     const struct fx8_cuda_correlator *correlator;
-    bool is_exact;      /**< it agreed with sums made on the host */
+    /** Why it is not taken, in words; NULL: it agreed with sums made on the
+     *  host. */
+    const char *trouble;
     float milliseconds; /**< median of the same job for all; 0: not measured */
 };
 
@@ -119,6 +121,8 @@ struct fx8_cuda_correlator_trial {
 struct fx8_cuda_choice {
     /** NULL: none of that name runs on the device and is exact. */
     const struct fx8_cuda_correlator *correlator;
+    /** Whose trial an error ended; NULL: nobody's. */
+    const struct fx8_cuda_correlator *trying;
     struct fx8_cuda_correlator_trial trials[FX8_CUDA_MAX_TRIALS];
     size_t n_trials;
 };

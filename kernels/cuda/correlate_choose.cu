@@ -172,27 +172,33 @@ cudaError_t try_all(struct fx8_cuda_choice *choice, cudaStream_t stream)
     Memory x, sums;
     TRY(x.allocate(spectra.bytes() + TAIL_BYTES));
     TRY(sums.allocate(bytes));
-    TRY(cudaMemcpy(x.data(), spectra.x.data(), spectra.bytes(),
-                   cudaMemcpyHostToDevice));
+    /* not cudaMemcpy(), which may return while the data are on their way, and
+     * for which such streams do not wait */
+    TRY(cudaMemcpyAsync(x.data(), spectra.x.data(), spectra.bytes(),
+                        cudaMemcpyHostToDevice, stream));
     const struct fx8_cuda_correlation job = {
         TRIED_INPUTS, 1,     TRIED_TIMES, x.data(), spectra.channel_stride(),
         sums.data(),  stream};
     for (size_t k = 0; k < choice->n_trials; ++k) {
         auto &trial = choice->trials[k];
+        choice->trying = trial.correlator;
         TRY(cudaMemsetAsync(sums.data(), 0, bytes, stream));
         cudaError_t error = trial.correlator->accumulate(&job);
         if (error == cudaSuccess)
             error = trial.correlator->accumulate(&job);
         if (is_not_built(error)) {
             cudaGetLastError(); /* it is kept until asked for */
+            trial.trouble = "not in this build";
             continue;
         }
         TRY(error);
         TRY(cudaMemcpyAsync(found.data(), sums.data(), bytes,
                             cudaMemcpyDeviceToHost, stream));
         TRY(cudaStreamSynchronize(stream));
-        trial.is_exact = found == expected; /* a zero may have a sign */
+        if (found != expected) /* a zero may have a sign */
+            trial.trouble = "wrong sums";
     }
+    choice->trying = nullptr;
     return cudaSuccess;
 }
 
@@ -268,8 +274,9 @@ cudaError_t measure_all(struct fx8_cuda_choice *choice,
     bool has_grown = false;
     for (size_t k = 0; k < choice->n_trials; ++k) {
         auto &trial = choice->trials[k];
-        if (!trial.is_exact)
+        if (trial.trouble != nullptr)
             continue;
+        choice->trying = trial.correlator;
         if (!has_grown)
             TRY(grow(trial.correlator, &job, begin, end));
         has_grown = true;
@@ -279,6 +286,7 @@ cudaError_t measure_all(struct fx8_cuda_choice *choice,
         std::sort(times + 1, times + 1 + MEASUREMENTS);
         trial.milliseconds = times[1 + MEASUREMENTS / 2];
     }
+    choice->trying = nullptr;
     return cudaSuccess;
 }
 
@@ -319,7 +327,7 @@ void list_trials(const char *name, const struct fx8_cuda_correlator_use *use,
                 is_listed && (strcmp(name, all[k].name) == 0 ||
                               !is_too_large(all[k], all[other], use->n_inputs));
         if (is_listed)
-            choice->trials[choice->n_trials++] = {&all[k], false, 0};
+            choice->trials[choice->n_trials++] = {&all[k], nullptr, 0};
     }
 }
 
@@ -330,14 +338,14 @@ cudaError_t choose(const struct fx8_cuda_correlator_use *use,
     size_t n_exact = 0;
     TRY((try_all<T, Sum>(choice, stream)));
     for (size_t k = 0; k < choice->n_trials; ++k)
-        n_exact += choice->trials[k].is_exact;
+        n_exact += choice->trials[k].trouble == nullptr;
     if (n_exact > 1 && use->n_inputs > 0 && use->n_channels > 0 &&
         use->n_times > 0)
         TRY((measure_all<T, Sum>(choice, use, stream)));
     const struct fx8_cuda_correlator_trial *best = nullptr;
     for (size_t k = 0; k < choice->n_trials; ++k) {
         const auto &trial = choice->trials[k];
-        if (trial.is_exact &&
+        if (trial.trouble == nullptr &&
             (best == nullptr || trial.milliseconds < best->milliseconds))
             best = &trial;
     }
@@ -352,7 +360,7 @@ cudaError_t fx8_cuda_correlator_choose(
     cudaStream_t stream, struct fx8_cuda_choice *choice)
 {
     struct fx8_cuda_capability capability;
-    choice->correlator = nullptr;
+    choice->correlator = choice->trying = nullptr;
     choice->n_trials = 0;
     TRY(fx8_cuda_capability_of_device(&capability));
     list_trials(name, use, &capability, choice);

@@ -10,7 +10,8 @@
  * imaginary parts.
  *
  * A stage is full when all threads of the third have seen their copies arrive,
- * and empty when both who multiply, and each of the third, are done with it.
+ * and empty when each warp of those who multiply, and each thread of the third,
+ * is done with it.
  *
  * Notes: 1) compiled for sm_90a alone: no other device has the instructions
  *        2) rows as fragments: the product reads shared memory for the columns
@@ -41,6 +42,7 @@ static_assert(STAGES * sizeof(Stage) == FX8_CUDA_WGMMA_SHARED_BYTES,
 
 #ifdef FX8_HAS_WGMMA
 
+static constexpr unsigned CONSUMER_WARPS = 2 * WARPGROUP / FX8_LANES;
 static constexpr unsigned STEPS = DEPTH / 2;
 static constexpr unsigned COLUMN_BYTES = 2 * TILE * sizeof(int4);
 static constexpr unsigned CORE_BYTES = 8 * sizeof(int4);
@@ -212,7 +214,8 @@ static __device__ __forceinline__ void wgmma_consume(const wgmma_task &task,
         if constexpr (COLUMNS > 0)
             wgmma_multiply<COLUMNS>(stages[turn.stage][0],
                                     stages[turn.stage][column_side], row, sums);
-        if (threadIdx.x % WARPGROUP == 0)
+        /* a warp's wait is for its own part of the products */
+        if (threadIdx.x % FX8_LANES == 0)
             fx8_ptx_mbarrier_arrive(&shared.empty[turn.stage]);
         turn.next();
     }
@@ -257,7 +260,8 @@ static __device__ __forceinline__ void correlate_wgmma(const wgmma_task &task,
     if (threadIdx.x == 0) {
         for (unsigned stage = 0; stage < STAGES; ++stage) {
             fx8_ptx_mbarrier_init(&shared.full[stage], WARPGROUP);
-            fx8_ptx_mbarrier_init(&shared.empty[stage], WARPGROUP + 2);
+            fx8_ptx_mbarrier_init(&shared.empty[stage],
+                                  WARPGROUP + CONSUMER_WARPS);
         }
         fx8_ptx_mbarrier_init_fence();
     }

@@ -461,83 +461,6 @@ CASE(empty_jobs_do_nothing_and_long_ones_are_refused)
     CHECK(sums.read() == before);
 }
 
-/* --- the choice ------------------------------------------------------------
- */
-
-static bool begins(const char *text, const char *beginning)
-{
-    return strncmp(text, beginning, strlen(beginning)) == 0;
-}
-
-CASE(a_choice_is_of_the_name_and_exact)
-{
-    const fx8_cuda_correlator_use int8 = {true, 9, 5, 300, FX8_CUDA_NEAREST};
-    const fx8_cuda_correlator_use fp32 = {false, 9, 5, 300, FX8_CUDA_NEAREST};
-    fx8_cuda_choice choice;
-    MUST(fx8_cuda_correlator_choose("auto", &int8, nullptr, &choice));
-    CHECK(choice.correlator != nullptr && choice.correlator->is_int8);
-    CHECK(choice.n_trials >= 1);
-    for (size_t k = 0; k < choice.n_trials; ++k) {
-        const auto &trial = choice.trials[k];
-        CHECK(trial.is_exact && trial.milliseconds > 0);
-        CHECK(!begins(trial.correlator->name, "dp4a") ||
-              trial.correlator->tile_inputs == 16);
-    }
-    MUST(fx8_cuda_correlator_choose("auto", &fp32, nullptr, &choice));
-    CHECK(choice.correlator != nullptr && !choice.correlator->is_int8);
-    for (size_t k = 0; k < choice.n_trials; ++k)
-        CHECK(choice.trials[k].correlator->rounding == FX8_CUDA_NEAREST);
-    fx8_cuda_correlator_use up = fp32;
-    up.rounding = FX8_CUDA_UP;
-    for (const char *name : {"auto", "fp32", "fp32-up"}) {
-        MUST(fx8_cuda_correlator_choose(name, &up, nullptr, &choice));
-        CHECK(choice.correlator != nullptr && choice.n_trials == 1 &&
-              strcmp(choice.correlator->name, "fp32-up-16") == 0);
-    }
-    for (const char *name : {"fp32-16", "fp32-down"}) {
-        MUST(fx8_cuda_correlator_choose(name, &up, nullptr, &choice));
-        CHECK(choice.correlator == nullptr && choice.n_trials == 0);
-    }
-    MUST(fx8_cuda_correlator_choose("dp4a", &int8, nullptr, &choice));
-    CHECK(choice.correlator != nullptr &&
-          strcmp(choice.correlator->name, "dp4a-16") == 0);
-    MUST(fx8_cuda_correlator_choose("dp4a-64", &int8, nullptr, &choice));
-    CHECK(choice.correlator != nullptr && choice.n_trials == 1 &&
-          strcmp(choice.correlator->name, "dp4a-64") == 0);
-    for (const char *name : {"", "dp4", "dp4a-", "dp4a-128", "fp32"}) {
-        MUST(fx8_cuda_correlator_choose(name, &int8, nullptr, &choice));
-        CHECK(choice.correlator == nullptr && choice.n_trials == 0);
-    }
-}
-
-CASE(devices_get_what_they_can_run)
-{
-    const struct {
-        fx8_cuda_capability capability;
-        const char *small, *large;
-    } devices[] = {
-        {{6, 1, 49152}, "dp4a-16", "dp4a-64"},
-        {{7, 5, 65536}, "mma-32", "mma-128"},
-        {{8, 9, 101376}, "mma-32", "mma-128"},
-        {{9, 0, 232448}, "mma-32", "wgmma-128"},
-        {{9, 0, 101376}, "mma-32", "mma-128"},
-        {{12, 0, 101376}, "mma-32", "mma-128"},
-    };
-    for (const auto &device : devices) {
-        const auto *small =
-            fx8_cuda_correlator_default(true, &device.capability, 4);
-        const auto *large =
-            fx8_cuda_correlator_default(true, &device.capability, 1024);
-        CHECK(small != nullptr && strcmp(small->name, device.small) == 0);
-        CHECK(large != nullptr && strcmp(large->name, device.large) == 0);
-        const auto *fp32 =
-            fx8_cuda_correlator_default(false, &device.capability, 1024);
-        CHECK(fp32 != nullptr && strcmp(fp32->name, "fp32-64") == 0);
-    }
-    const fx8_cuda_capability old = {6, 0, 49152};
-    CHECK(fx8_cuda_correlator_default(true, &old, 4) == nullptr);
-}
-
 /* --- on the harness alone --------------------------------------------------
  */
 
@@ -553,43 +476,9 @@ CASE(the_order_of_threads_does_not_matter)
     });
 }
 
-#if !FX8_THREAD_CHECKER
-CASE(a_choice_passes_on_every_error)
-{
-    const fx8_cuda_correlator_use use = {true, 17, 1, 20, FX8_CUDA_NEAREST};
-    fx8_cuda_choice choice;
-    const size_t live = harness::count_live();
-    const uint64_t before = harness::count_calls();
-    MUST(fx8_cuda_correlator_choose("dp4a", &use, nullptr, &choice));
-    CHECK(choice.n_trials == 2);
-    const uint64_t n_calls = harness::count_calls() - before;
-    for (uint64_t call = 1; call <= n_calls; ++call) {
-        harness::settings().fail_call = harness::count_calls() + call;
-        const cudaError_t error =
-            fx8_cuda_correlator_choose("dp4a", &use, nullptr, &choice);
-        harness::settings().fail_call = 0;
-        const char *failed = harness::failed_call();
-        const bool is_release =
-            failed != nullptr && (strcmp(failed, "cudaFree") == 0 ||
-                                  strcmp(failed, "cudaEventDestroy") == 0);
-        if (!is_release && error == cudaSuccess)
-            printf("# call %d of %d: %s\n", static_cast<int>(call),
-                   static_cast<int>(n_calls), failed ? failed : "none");
-        CHECK(is_release || error != cudaSuccess);
-        CHECK(is_release || harness::count_live() == live);
-        cudaGetLastError();
-    }
-}
-#endif
-
 #endif
 
 int main()
 {
-    int n_devices = 0;
-    if (cudaGetDeviceCount(&n_devices) != cudaSuccess || n_devices == 0) {
-        printf("1..0 # SKIP no CUDA device\n");
-        return 77;
-    }
-    return tap::run_all();
+    return run_all_on_device();
 }
