@@ -252,6 +252,50 @@ const struct fx8_key_type fx8_type_fraction = {.read = read_fraction,
                                                .write = write_fraction,
                                                .describe = describe_fraction};
 
+/* Smallest scale: 16 bits become two values and their signs. */
+#define SCALE_MIN_DENOMINATOR 16384
+
+static enum fx8_status read_scale(const struct fx8_key *key, const char *text,
+                                  const char *folder,
+                                  struct fx8_settings *settings)
+{
+    (void)folder;
+    int64_t numerator = 0;
+    int64_t denominator = 0;
+    double value = key->word_value;
+    if (!is_word(key, text)) {
+        if (!fx8_number_fraction(text, &numerator, &denominator) ||
+            numerator != 1 || denominator > SCALE_MIN_DENOMINATOR ||
+            (denominator & (denominator - 1)) != 0)
+            return FX8_ERR_USAGE;
+        value = 1.0 / (double)denominator;
+    }
+    *(double *)member(key, settings) = value;
+    return FX8_OK;
+}
+
+static void write_scale(const struct fx8_key *key,
+                        const struct fx8_settings *settings, FILE *stream)
+{
+    const double value = *(const double *)const_member(key, settings);
+    char text[FX8_NUMBER_TEXT_SIZE];
+    if (value > 0) {
+        fx8_number_format_fraction(1, (int64_t)(1.0 / value), text);
+        fputs(text, stream);
+    } else {
+        fputs(key->word, stream);
+    }
+}
+
+static void describe_scale(const struct fx8_key *key, FILE *stream)
+{
+    fprintf(stream, "a power of two from 1/%d to 1 such as 1/256, or %s",
+            SCALE_MIN_DENOMINATOR, key->word);
+}
+
+const struct fx8_key_type fx8_type_scale = {
+    .read = read_scale, .write = write_scale, .describe = describe_scale};
+
 /* --- values that fill two members ----------------------------------------- */
 
 static enum fx8_status read_time(const struct fx8_key *key, const char *text,

@@ -24,7 +24,7 @@ static const struct fx8_choice formats[] = {
     {"fx8", FX8_FORMAT_FX8, false},
     {"tart", FX8_FORMAT_TART, false},
     {"aavs", FX8_FORMAT_AAVS, true},
-    {"digital_rf", FX8_FORMAT_DIGITAL_RF, true},
+    {"digital_rf", FX8_FORMAT_DIGITAL_RF, false},
     {NULL, 0, false},
 };
 static const struct fx8_choice sidebands[] = {
@@ -165,8 +165,11 @@ const struct fx8_key fx8_keys[] = {
      .unit = "samples", .fallback = "64",
      .help = "Shortest run of missing_value in one input, both parts of a "
              "complex sample, that counts as missing."},
-    {"input", "scale_to_8bit", TEXT(input.scale_to_8bit), .fallback = "auto",
-     .default_only = true, .help = "Scaling of 16-bit recordings to 8 bits."},
+    {"input", "scale_to_8bit", .type = &fx8_type_scale,
+     MEMBER(input.scale_to_8bit), WORD("auto", 0), .fallback = "auto",
+     .help = "What 16-bit samples are multiplied by to fit 8 bits; auto: "
+             "chosen for each input, so that its rms is at most 32.  Divided "
+             "out of the results."},
     {"input", "start_s", REAL(input.start_s, 0, LONGEST_S, "s"),
      .fallback = "0",
      .help = "Where to start, from the first sample, rounded to samples."},

@@ -96,6 +96,7 @@ extern const struct fx8_key_type fx8_type_integer;
 extern const struct fx8_key_type fx8_type_real;
 extern const struct fx8_key_type fx8_type_rate;
 extern const struct fx8_key_type fx8_type_fraction;
+extern const struct fx8_key_type fx8_type_scale; /* a power of two */
 extern const struct fx8_key_type fx8_type_time;
 extern const struct fx8_key_type fx8_type_text;
 extern const struct fx8_key_type fx8_type_path;

@@ -77,7 +77,7 @@ struct fx8_settings {
         enum fx8_marker marker;
         int missing_value; /**< -128 .. 127, when marker is VALUE */
         int64_t missing_run;
-        char scale_to_8bit[FX8_TEXT_SIZE];
+        double scale_to_8bit; /**< a power of two, at most 1; 0: auto */
         double start_s;
         double duration_s;
     } input;

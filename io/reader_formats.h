@@ -15,6 +15,9 @@ extern "C" {
 extern const struct fx8_reader_format fx8_reader_fx8;  /**< reader_fx8.c */
 extern const struct fx8_reader_format fx8_reader_tart; /**< reader_tart.c */
 
+extern const struct fx8_reader_format
+    fx8_reader_digital_rf; /**< reader_digital_rf.c */
+
 /** Most antennas of a recording: what a hostile file may make us allocate. */
 #define FX8_READER_MAX_ANTENNAS 65536
 

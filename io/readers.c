@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "io/h5.h"
 #include "io/reader_formats.h"
@@ -10,9 +11,17 @@
 static const struct fx8_reader_format *const formats[] = {
     &fx8_reader_fx8,
     &fx8_reader_tart,
+    &fx8_reader_digital_rf,
 };
 
 #define N_FORMATS (sizeof formats / sizeof formats[0])
+
+/* Recordings of some formats are folders of files. */
+static bool is_folder(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
 
 /* "fx8, tart" for messages. */
 static void list_formats(char *text, size_t size)
@@ -52,7 +61,9 @@ enum fx8_status fx8_reader_open(const char *const *paths, size_t n_paths,
                         "input.files: none: expected at least one recording");
     /* the file's own fault first, so that probes need not explain */
     hid_t file = FX8_H5_NONE;
-    const enum fx8_status status = fx8_h5_open_file(paths[0], &file, error);
+    const bool has_files = is_folder(paths[0]);
+    enum fx8_status status =
+        has_files ? FX8_OK : fx8_h5_open_file(paths[0], &file, error);
     fx8_h5_close(&file);
     if (status != FX8_OK)
         return status;
@@ -60,16 +71,23 @@ enum fx8_status fx8_reader_open(const char *const *paths, size_t n_paths,
     list_formats(known, sizeof known);
     const enum fx8_format wanted = settings->input.format;
     const struct fx8_reader_format *format = find_format(paths[0], wanted);
-    if (format != NULL)
-        return format->open(paths, n_paths, settings, reader, error);
-    if (wanted != FX8_FORMAT_AUTO)
+    if (format == NULL && wanted != FX8_FORMAT_AUTO)
         return fx8_fail(error, FX8_ERR_UNSUPPORTED,
                         "%s: input.format: not read by this build: expected "
                         "one of %s",
                         paths[0], known);
-    return fx8_fail(error, FX8_ERR_INPUT,
-                    "%s: HDF5 of an unknown format: expected one of %s",
-                    paths[0], known);
+    if (format == NULL)
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s: %s of an unknown format: expected one of %s",
+                        paths[0], has_files ? "folder" : "HDF5", known);
+    status = format->open(paths, n_paths, settings, reader, error);
+    if (status != FX8_OK || settings->input.scale_to_8bit == 0 ||
+        (*reader)->is_16bit)
+        return status;
+    fx8_reader_close(reader);
+    return fx8_settings_fail(settings, "input.scale_to_8bit", error,
+                             "expected auto, %s has samples of 8 bits",
+                             paths[0]);
 }
 
 void fx8_reader_close(struct fx8_reader **reader)

@@ -222,6 +222,30 @@ static void numbers_that_keys_refuse(void **state)
                  "second");
 }
 
+static void scales(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        double value;
+    } good[] = {{"auto", 0},          {"1", 1},
+                {"0.5", 0.5},         {"1/256", 1.0 / 256},
+                {"2/512", 1.0 / 256}, {"1/16384", 1.0 / 16384}};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        char text[80];
+        snprintf(text, sizeof text, "input.scale_to_8bit=%s", good[i].text);
+        struct fx8_settings s = set(text);
+        assert_true(s.input.scale_to_8bit == good[i].value);
+        fx8_settings_clear(&s);
+    }
+    static const char *const bad[] = {"",    "0",    "2",       "3/4",
+                                      "1/3", "-1/2", "1/32768", "none"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        refuse_value("input.scale_to_8bit", bad[i],
+                     "expected a power of two from 1/16384 to 1 such as "
+                     "1/256, or auto");
+}
+
 /* --- words, markers, texts ------------------------------------------------ */
 
 static void words_and_booleans(void **state)
@@ -388,10 +412,8 @@ static void stages_that_are_not_built(void **state)
 {
     (void)state;
     static const char *const bad[][3] = {
-        {"input.format", "aavs", "auto, fx8 or tart"},
-        {"input.format", "digital_rf", "auto, fx8 or tart"},
+        {"input.format", "aavs", "auto, fx8, tart or digital_rf"},
         {"input.column_order", "antenna,pol,channel", "channel,antenna,pol"},
-        {"input.scale_to_8bit", "none", "auto"},
         {"channelizer.keep_fraction", "27/32", "1"},
         {"quantizer.dither", "yes", "no or false"},
         {"quantizer.dither", "true", "no or false"},
@@ -481,6 +503,7 @@ int main(void)
         cmocka_unit_test(fractions),
         cmocka_unit_test(numbers_of_keys),
         cmocka_unit_test(numbers_that_keys_refuse),
+        cmocka_unit_test(scales),
         cmocka_unit_test(words_and_booleans),
         cmocka_unit_test(markers),
         cmocka_unit_test(texts),
