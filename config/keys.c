@@ -23,7 +23,7 @@ static const struct fx8_choice formats[] = {
     {"auto", FX8_FORMAT_AUTO, false},
     {"fx8", FX8_FORMAT_FX8, false},
     {"tart", FX8_FORMAT_TART, false},
-    {"aavs", FX8_FORMAT_AAVS, true},
+    {"aavs", FX8_FORMAT_AAVS, false},
     {"digital_rf", FX8_FORMAT_DIGITAL_RF, false},
     {NULL, 0, false},
 };
@@ -35,6 +35,15 @@ static const struct fx8_choice sidebands[] = {
 };
 static const struct fx8_choice polarization_orders[] = {
     {"xy", false, false}, {"yx", true, false}, {NULL, 0, false}};
+static const struct fx8_choice column_orders[] = {
+    {"channel,antenna,pol", 0, false},
+    {"channel,pol,antenna", 0, false},
+    {"antenna,pol,channel", 0, false},
+    {"antenna,channel,pol", 0, false},
+    {"pol,antenna,channel", 0, false},
+    {"pol,channel,antenna", 0, false},
+    {NULL, 0, false},
+};
 static const struct fx8_choice orientations[] = {
     {"east", 0, false}, {"north", 0, false}, {NULL, 0, false}};
 static const struct fx8_choice methods[] = {
@@ -153,8 +162,12 @@ const struct fx8_key fx8_keys[] = {
      .fallback = "xy",
      .help = "Polarisation of the recorded slots 0 and 1; yx: slot 0 is Y."},
     {"input", "column_order", TEXT(input.column_order),
-     .fallback = "channel,antenna,pol", .default_only = true,
+     .choices = column_orders, .fallback = "channel,antenna,pol",
      .help = "Order of the columns of AAVS channel files, slowest first."},
+    {"input", "allow_missing_tiles", CHOICE(input.allow_missing_tiles, yes_no),
+     .fallback = "no",
+     .help = "Whether AAVS tiles of which there is no file are read as missing "
+             "samples; else they are an error."},
     {"input", "missing_value", .type = &fx8_type_marker,
      MEMBER(input.missing_value), .minimum = -128, .maximum = 127,
      .word = "none", .fallback = "none",

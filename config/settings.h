@@ -74,6 +74,7 @@ struct fx8_settings {
         bool conjugate;
         bool y_first; /**< polarization_order = yx */
         char column_order[FX8_TEXT_SIZE];
+        bool allow_missing_tiles;
         enum fx8_marker marker;
         int missing_value; /**< -128 .. 127, when marker is VALUE */
         int64_t missing_run;

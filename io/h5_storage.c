@@ -25,10 +25,10 @@ static enum fx8_status file_size_now(const char *path, hid_t file,
     return FX8_OK;
 }
 
-/* Chunks that the extent of the dataset takes, against those in its index. */
+/* Chunks that the rows of the dataset take, against those in its index. */
 static enum fx8_status check_chunks(const char *path, const char *name,
                                     hid_t dataset, hid_t creation,
-                                    struct fx8_error *error)
+                                    uint64_t n_rows, struct fx8_error *error)
 {
     hsize_t extent[H5S_MAX_RANK];
     hsize_t chunk[H5S_MAX_RANK];
@@ -41,6 +41,8 @@ static enum fx8_status check_chunks(const char *path, const char *name,
         status = fx8_h5_fail(error, FX8_ERR_INPUT, path, name);
         goto done;
     }
+    if (rank > 0 && extent[0] > n_rows)
+        extent[0] = n_rows;
     hsize_t n_chunks = 1; /* at most one a sample: the readers bound those */
     for (int i = 0; i < rank; i++)
         n_chunks *= (extent[i] - 1) / chunk[i] + 1;
@@ -77,10 +79,10 @@ static enum fx8_status check_contiguous(const char *path, const char *name,
                     path, name, bytes, (uint64_t)offset, most);
 }
 
-enum fx8_status fx8_h5_check_storage(const char *path, hid_t file,
-                                     const char *name, hid_t dataset,
-                                     int64_t *file_size,
-                                     struct fx8_error *error)
+enum fx8_status fx8_h5_check_rows(const char *path, hid_t file,
+                                  const char *name, hid_t dataset,
+                                  uint64_t n_rows, int64_t *file_size,
+                                  struct fx8_error *error)
 {
     enum fx8_status status = file_size_now(path, file, file_size, error);
     if (status != FX8_OK)
@@ -90,11 +92,20 @@ enum fx8_status fx8_h5_check_storage(const char *path, hid_t file,
         return fx8_h5_fail(error, FX8_ERR_INPUT, path, name);
     const H5D_layout_t layout = H5Pget_layout(creation);
     if (layout == H5D_CHUNKED)
-        status = check_chunks(path, name, dataset, creation, error);
+        status = check_chunks(path, name, dataset, creation, n_rows, error);
     else if (layout == H5D_CONTIGUOUS && H5Pget_external_count(creation) <= 0)
         status = check_contiguous(path, name, dataset, *file_size, error);
     fx8_h5_close(&creation);
     return status;
+}
+
+enum fx8_status fx8_h5_check_storage(const char *path, hid_t file,
+                                     const char *name, hid_t dataset,
+                                     int64_t *file_size,
+                                     struct fx8_error *error)
+{
+    return fx8_h5_check_rows(path, file, name, dataset, UINT64_MAX, file_size,
+                             error);
 }
 
 enum fx8_status fx8_h5_check_uncut(const char *path, hid_t file,

@@ -34,6 +34,18 @@ enum fx8_status fx8_h5_check_storage(const char *path, hid_t file,
                                      struct fx8_error *error);
 
 /**
+ * fx8_h5_check_rows -- the same for the first `n_rows` of the slowest axis: a
+ * recorder may have made room for more than it wrote.
+ *
+ * Notes: chunks are counted, not looked up one by one: as many must have been
+ *        written as the rows take
+ */
+enum fx8_status fx8_h5_check_rows(const char *path, hid_t file,
+                                  const char *name, hid_t dataset,
+                                  uint64_t n_rows, int64_t *file_size,
+                                  struct fx8_error *error);
+
+/**
  * fx8_h5_check_uncut -- a read that has just been made was of a file that is
  * still at least as long as at its opening; a few hundred nanoseconds.
  *

@@ -13,6 +13,7 @@ extern "C" {
 #endif
 
 extern const struct fx8_reader_format fx8_reader_fx8;  /**< reader_fx8.c */
+extern const struct fx8_reader_format fx8_reader_aavs; /**< reader_aavs.c */
 extern const struct fx8_reader_format fx8_reader_tart; /**< reader_tart.c */
 
 extern const struct fx8_reader_format

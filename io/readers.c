@@ -11,6 +11,7 @@
 static const struct fx8_reader_format *const formats[] = {
     &fx8_reader_fx8,
     &fx8_reader_tart,
+    &fx8_reader_aavs,
     &fx8_reader_digital_rf,
 };
 

@@ -412,8 +412,6 @@ static void stages_that_are_not_built(void **state)
 {
     (void)state;
     static const char *const bad[][3] = {
-        {"input.format", "aavs", "auto, fx8, tart or digital_rf"},
-        {"input.column_order", "antenna,pol,channel", "channel,antenna,pol"},
         {"channelizer.keep_fraction", "27/32", "1"},
         {"quantizer.dither", "yes", "no or false"},
         {"quantizer.dither", "true", "no or false"},

@@ -459,7 +459,7 @@ static void test_not_recordings(void **state)
         const char *expected;
     } cases[] = {{"text.h5", "no HDF5 signature: expected an HDF5 file"},
                  {"absent.h5", "No such file or directory"},
-                 {".", "not a regular file"},
+                 {".", "folder of an unknown format"},
                  {"empty.h5", "unknown format: expected one of fx8, tart"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const char *one = scratch_path(cases[i].name);
@@ -474,7 +474,8 @@ static void test_not_recordings(void **state)
     assert_int_equal(fx8_reader_open(two, 2, &settings, &reader, &error),
                      FX8_ERR_USAGE);
     assert_non_null(strstr(error.message, "2 files: expected one"));
-    const struct fx8_settings other = {.input.format = FX8_FORMAT_AAVS};
+    const struct fx8_settings other = {
+        .input.format = (enum fx8_format)(FX8_FORMAT_DIGITAL_RF + 1)};
     assert_int_equal(fx8_reader_open(two, 1, &other, &reader, &error),
                      FX8_ERR_UNSUPPORTED);
 }
