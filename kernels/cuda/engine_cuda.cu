@@ -78,9 +78,23 @@ static enum fx8_status check_plan(const struct fx8_engine_plan *plan,
                     plan->kernel, names);
 }
 
+/* Kernels that failed their trial: "; not NAME: why", once each. */
+static void note_left_out(const struct fx8_cuda_choice *choice, char *text,
+                          size_t size)
+{
+    for (size_t k = 0; k < choice->n_trials; ++k) {
+        const struct fx8_cuda_correlator_trial *trial = &choice->trials[k];
+        const size_t length = strlen(text);
+        if (trial->trouble != nullptr &&
+            strstr(text, trial->correlator->name) == nullptr)
+            snprintf(text + length, size - length, "; not %s: %s",
+                     trial->correlator->name, trial->trouble);
+    }
+}
+
 /* The fastest correlator that the name allows.  Where several are planned the
  * name is that of one of them. */
-static enum fx8_status choose(const struct fx8_engine *engine,
+static enum fx8_status choose(struct fx8_engine *engine,
                               struct fx8_cuda_device *device,
                               const struct correlation *correlation,
                               struct fx8_error *error)
@@ -97,17 +111,20 @@ static enum fx8_status choose(const struct fx8_engine *engine,
     use.n_channels = plan->bank.n_channels;
     use.n_times = engine->shape.block_spectra;
     struct fx8_cuda_choice choice;
-    const enum fx8_status status = fx8_cuda_check(
-        fx8_cuda_correlator_choose(name, &use, device->compute, &choice),
-        device, error, "trying kernel %s", name);
+    const cudaError_t code =
+        fx8_cuda_correlator_choose(name, &use, device->compute, &choice);
+    const enum fx8_status status =
+        fx8_cuda_check(code, device, error, "trying kernel %s",
+                       choice.trying != nullptr ? choice.trying->name : name);
     if (status != FX8_OK)
         return status;
+    note_left_out(&choice, engine->left_out, sizeof engine->left_out);
     if (choice.correlator == nullptr)
         return fx8_fail(error, FX8_ERR_UNSUPPORTED,
                         "cuda: device %d (%s): correlator.kernel: %s: expected "
                         "one that this device runs and that agrees with the "
-                        "sums of its trial",
-                        device->ordinal, device->name, name);
+                        "sums of its trial%s",
+                        device->ordinal, device->name, name, engine->left_out);
     device->*correlation->correlator = choice.correlator;
     return FX8_OK;
 }
@@ -163,6 +180,8 @@ static enum fx8_status note_names(struct fx8_engine *e, struct fx8_error *error)
                                sizeof e->kernel_name - size_t(length), "%s%s",
                                length > 0 ? " " : "", chosen->name);
     }
+    snprintf(e->kernel_name + length, sizeof e->kernel_name - size_t(length),
+             "%s", e->left_out);
     snprintf(e->fft_name, sizeof e->fft_name, "none");
     if (!first->has_fft)
         return FX8_OK;

@@ -107,7 +107,8 @@ struct fx8_engine {
     void *partial; /**< sums of one precision of a further device */
     size_t memory; /**< bytes on the host */
     bool has_failed;
-    char device_name[256], kernel_name[64], fft_name[64];
+    char left_out[256]; /**< kernels that failed their trial, and why */
+    char device_name[256], kernel_name[320], fft_name[64];
 };
 
 /* --- device.cu ------------------------------------------------------------ */

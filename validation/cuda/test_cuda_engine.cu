@@ -450,6 +450,46 @@ CASE(long_transforms_and_several_blocks)
 }
 #endif
 
+#if defined(FX8_CUDA_ON_CPU)
+/* The runtime says of one kernel after the other that the device has no code
+ * for it: the name of the other says so, and an engine for it alone is none. */
+CASE(a_kernel_left_out_is_told)
+{
+    fx8_engine_plan plan = {};
+    plan.bank = {true, 1, 1, 1};
+    plan.n_inputs = 17;
+    plan.spectra_per_dump = 20;
+    plan.precisions = FX8_ENGINE_INT8;
+    plan.n_threads = 1;
+    plan.host_operations = fx8_operations_level(0);
+    const int error_before = harness::settings().fail_error;
+    harness::settings().fail_error = cudaErrorNoKernelImageForDevice;
+    for (const char *kernel : {"dp4a", "dp4a-16"}) {
+        std::string told;
+        plan.kernel = kernel;
+        for (uint64_t call = 1; call < 60 && told.empty(); ++call) {
+            struct fx8_engine *engine = nullptr;
+            fx8_error error = {};
+            harness::settings().fail_call = harness::count_calls() + call;
+            const fx8_status status =
+                engine_table().open(&plan, &engine, &error);
+            harness::settings().fail_call = 0;
+            const std::string text = status == FX8_OK
+                                         ? engine_table().kernel_name(engine)
+                                         : error.message;
+            if (text.find("; not ") != std::string::npos)
+                told = text;
+            engine_table().close(&engine);
+        }
+        CHECK(told.find(strlen(kernel) == 4
+                            ? "dp4a-32; not dp4a-16: not in this build"
+                            : "of its trial; not dp4a-16: not in this build") !=
+              std::string::npos);
+    }
+    harness::settings().fail_error = error_before;
+}
+#endif
+
 int main()
 {
     return run_all_on_device();
