@@ -36,7 +36,7 @@ say = $(if $(V),,@printf '  %-6s %s\n' '$(1)' '$(2)';)
 
 PKG_CONFIG ?= pkg-config
 HDF5_PC := $(shell $(PKG_CONFIG) --exists hdf5-serial 2>/dev/null && echo hdf5-serial || echo hdf5)
-PACKAGES := $(HDF5_PC) fftw3f inih erfa
+PACKAGES := $(HDF5_PC) zlib fftw3f inih erfa
 MISSING := $(foreach p,$(PACKAGES),$(shell $(PKG_CONFIG) --exists $(p) 2>/dev/null || echo $(p)))
 PC_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
 PC_LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null)
@@ -77,6 +77,13 @@ NUMERICS_OBJECTS := $(NUMERICS_SOURCES:%.c=$(BUILD)/%.o)
 NUMERICS_GPU_OBJECTS := $(addprefix $(BUILD)/validation/numerics/,device.cu.o \
 	machine.o references.o table.o)
 TESTED_OBJECTS := $(filter-out $(BUILD)/correlator/main.o,$(LIBRARY_OBJECTS) $(PROGRAM_OBJECTS))
+
+# Fuzz targets see what reads files and texts, and what they damage.
+FUZZERS := $(BUILD)/fuzz_texts $(BUILD)/fuzz_recordings
+FUZZ_SOURCES := $(sort $(wildcard validation/fuzz/*.c))
+SPOILED_SOURCES := $(filter-out validation/fuzz/fuzz_%,$(FUZZ_SOURCES))
+FUZZED_OBJECTS := $(filter $(BUILD)/config/% $(BUILD)/io/% \
+	$(BUILD)/correlator/sources.o $(BUILD)/correlator/site.o,$(TESTED_OBJECTS))
 
 # Flags of the kernel variants, by the suffix of the file.
 $(BUILD)/%_avx2.o: VARIANT := -mavx2 -mfma -mf16c -mpopcnt
@@ -144,8 +151,8 @@ CUDA_RPATH = -rpath,$(abspath $(dir $(HAVE_NVCC))../lib64)
 # What the programs for a card are made of besides: no package is needed.
 BENCH_GPU_SOURCES := $(sort $(wildcard validation/gpu/*.cu))
 GPU_HOST := $(filter $(addprefix $(BUILD)/,config/% kernels/cpu/% kernels/clock.o \
-	kernels/filterbank.o),$(NUMERICS_OBJECTS))
-GPU_TESTS := $(addprefix $(BUILD)/gpu_,choose engine fir spectra xengine)
+	kernels/filterbank.o kernels/postprocess.o),$(NUMERICS_OBJECTS))
+GPU_TESTS := $(addprefix $(BUILD)/gpu_,choose engine fir postprocess spectra xengine)
 GPU_PROGRAMS := $(GPU_TESTS) $(BUILD)/numerics-gpu $(BUILD)/bench-gpu
 
 # wgmma is no part of sm_90 proper, and of nothing after it.
@@ -231,7 +238,7 @@ $(BUILD)/test_%: $(BUILD)/validation/test_%.o $(TESTED_OBJECTS)
 	$(call say,LINK,$@)$(CC) $(LINK_FLAGS) $^ $(PC_LIBS) $$($(PKG_CONFIG) --libs cmocka) \
 		-ldl -lm $(LDFLAGS) -o $@
 
-$(BUILD)/test_engine_cuda: | $(BUILD)/harness/fx8-cuda.so
+$(BUILD)/test_engine_cuda $(BUILD)/test_engine_results: | $(BUILD)/harness/fx8-cuda.so
 
 $(BUILD)/test_cuda_%: $(BUILD)/validation/cuda/test_cuda_%.cpu.o $(HARNESS_OBJECTS)
 	$(call say,LINK,$@)$(CXX) $(LINK_FLAGS) $^ $$($(PKG_CONFIG) --libs fftw3f) \
@@ -241,6 +248,10 @@ $(BUILD)/test_cuda_%: $(BUILD)/validation/cuda/test_cuda_%.cpu.o $(HARNESS_OBJEC
 F_STAGE := $(addprefix kernels/cuda/,fir fir_int16 turn gather canonical)
 $(BUILD)/test_cuda_fir $(BUILD)/test_cuda_spectra: $(F_STAGE:%=$(BUILD)/%.cpu.o) \
 	$(addprefix $(BUILD)/kernels/cpu/,fir_ref.o fir_int16_ref.o quantise_ref.o)
+
+# Results of the device beside those of the host.
+$(BUILD)/test_cuda_postprocess: $(addprefix $(BUILD)/kernels/,\
+	cuda/postprocess.cpu.o postprocess.o cpu/parallel.o)
 
 # The correlators of the device: on the harness, and the same test on a card.
 CORRELATORS := $(sort $(wildcard kernels/cuda/correlate*.cu))
@@ -272,6 +283,13 @@ $(BUILD)/gpu_%: $(BUILD)/validation/cuda/test_cuda_%.cu.o $(PLUGIN_SOURCES:%=$(B
 
 $(BUILD)/test_numeric_errors: $(filter-out %/main.o,$(filter $(BUILD)/validation/%,$(NUMERICS_OBJECTS)))
 
+# Targets of the fuzzer: clang's, with its coverage in what is fuzzed (SAN).
+$(BUILD)/fuzz_%: $(BUILD)/validation/fuzz/fuzz_%.o $(FUZZED_OBJECTS)
+	$(call say,LINK,$@)$(CC) $(LINK_FLAGS) -fsanitize=fuzzer $^ $(PC_LIBS) \
+		$$($(PKG_CONFIG) --libs cmocka) -lm $(LDFLAGS) -o $@
+
+$(BUILD)/fuzz_recordings: $(SPOILED_SOURCES:%.c=$(BUILD)/%.o)
+
 $(BUILD)/numerics: $(NUMERICS_OBJECTS)
 	$(call say,LINK,$@)$(CC) $(LINK_FLAGS) $^ -lm $(LDFLAGS) -o $@
 
@@ -284,12 +302,24 @@ $(BUILD)/numerics-gpu: $(NUMERICS_GPU_OBJECTS)
 -include $(LIBRARY_OBJECTS:.o=.d) $(PROGRAM_OBJECTS:.o=.d) \
 	$(TEST_SOURCES:%.c=$(BUILD)/%.d) $(HARNESS_OBJECTS:.o=.d) \
 	$(HARNESS_TESTS:%.cu=$(BUILD)/%.cpu.d) $(NUMERICS_OBJECTS:.o=.d) \
-	$(NUMERICS_GPU_OBJECTS:.o=.d)
+	$(NUMERICS_GPU_OBJECTS:.o=.d) $(FUZZ_SOURCES:%.c=$(BUILD)/%.d)
 
 .PRECIOUS: $(BUILD)/%.o $(BUILD)/%.cpu.o $(BUILD)/%.cu.o
 
 .PHONY: tests
 tests: $(TEST_PROGRAMS)
+
+# Where clang has no libFuzzer nothing is made, and what would run them counts
+# them as skipped.  The program for damaged files is that of tier sanitize.
+.PHONY: fuzzers fuzz-programs
+fuzz-programs: $(FUZZERS)
+fuzzers:
+	$(Q)$(MAKE) SAN=address,undefined BUILD=$(BUILD)/san CFLAGS='-O1 -g' $(BUILD)/san/fx8
+	$(Q)rm -f $(FUZZERS:$(BUILD)/%=$(BUILD)/fuzz/%)
+	$(Q)if echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | \
+		clang -fsanitize=fuzzer,address -x c - -o /dev/null 2>/dev/null; then \
+		$(MAKE) CC=clang SAN=fuzzer-no-link,address,undefined \
+		BUILD=$(BUILD)/fuzz CFLAGS='-O1 -g' fuzz-programs; fi
 
 # --- the main job, and what it costs -------------------------------------------
 
@@ -320,7 +350,7 @@ gpu-programs: $(GPU_PROGRAMS) ## what check-gpu, bench-gpu and numerics-gpu run 
 # --- proof: validation/run builds, runs and counts ---------------------------
 
 RUN = MAKE='$(MAKE)' BUILD='$(BUILD)' CUDA='$(CUDA)' NVCC='$(NVCC)' validation/run
-CHECK_TIERS := unit sanitize thread python scenario cuda mutants
+CHECK_TIERS := unit sanitize fuzz thread python scenario cuda mutants
 
 .PHONY: deps
 deps: ## install what building needs (Debian, as root or with sudo)
@@ -345,6 +375,7 @@ check-gpu: ## kernels and engine on a card (needs nvcc; else counted as skipped)
 .PHONY: $(CHECK_TIERS) lint
 unit: check-deps ## test programs of the modules
 sanitize: check-deps ## the same under the address and undefined-behaviour checkers
+fuzz: check-deps ## texts, recordings and damaged files from a fuzzer
 thread: check-deps ## the pipeline under the thread checker
 python: check-deps ## against an independent oracle, analytic signals, pyuvdata
 scenario: check-deps ## the program as it is used: bad input, signals, full disks

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "kernels/cuda/engine_cuda.h"
+#include "kernels/cuda/postprocess.h"
 
 /* --- sums ------------------------------------------------------------------
  */
@@ -111,6 +112,41 @@ static enum fx8_status finish_device(struct fx8_engine *engine,
     return status;
 }
 
+/* --- results ---------------------------------------------------------------
+ */
+
+/* The sums of another device, by way of the host, added to those of the first:
+ * to the bit as collect() adds them. */
+template <class Number>
+static enum fx8_status pass_on(struct fx8_engine *engine,
+                               struct fx8_cuda_device *device, Number *sums,
+                               Number *sums_of_first, struct fx8_error *error)
+{
+    const struct fx8_cuda_device *first = &engine->devices[0];
+    const size_t n = engine->shape.n_sums;
+    if (sums == nullptr)
+        return FX8_OK;
+    Number *const received = static_cast<Number *>(first->results.received);
+    enum fx8_status status = fx8_cuda_enter(device, error);
+    if (status == FX8_OK)
+        status = fetch(device, engine->partial, sums, n, error);
+    if (status == FX8_OK)
+        status = fx8_cuda_wait(device, error);
+    if (status == FX8_OK)
+        status = fx8_cuda_enter(first, error);
+    if (status == FX8_OK)
+        status = fx8_cuda_check(
+            cudaMemcpyAsync(received, engine->partial, n * sizeof *sums,
+                            cudaMemcpyHostToDevice, first->compute),
+            first, error, "cudaMemcpyAsync of %s to the device",
+            fx8_cuda_bytes(n * sizeof *sums));
+    if (status == FX8_OK)
+        status = fx8_cuda_check(
+            fx8_cuda_add_sums(n, received, sums_of_first, first->compute),
+            first, error, "adding sums");
+    return status;
+}
+
 enum fx8_status fx8_cuda_finish_dump(struct fx8_engine *engine,
                                      struct fx8_engine_dump *dump,
                                      struct fx8_error *error)
@@ -122,5 +158,36 @@ enum fx8_status fx8_cuda_finish_dump(struct fx8_engine *engine,
                 finish_device(engine, &engine->devices[k], k == 0, dump, error);
     if (status == FX8_OK)
         fx8_take_counts(engine->shape.n_pairs, &engine->counts, dump->counts);
+    return status;
+}
+
+enum fx8_status fx8_cuda_process_dump(struct fx8_engine *engine,
+                                      const struct fx8_engine_results *int8,
+                                      const struct fx8_engine_results *fp32,
+                                      struct fx8_engine_dump *dump,
+                                      struct fx8_error *error)
+{
+    const struct fx8_cuda_device *first = &engine->devices[0];
+    enum fx8_status status = FX8_OK;
+    for (size_t k = 1; k < engine->n_devices && status == FX8_OK; ++k) {
+        struct fx8_cuda_device *device = &engine->devices[k];
+        if (!device->has_sums)
+            continue;
+        status = pass_on(engine, device, device->sums8, first->sums8, error);
+        if (status == FX8_OK)
+            status =
+                pass_on(engine, device, device->sums32, first->sums32, error);
+    }
+    /* bounds and clips, and all work is done */
+    struct fx8_engine_dump rest = *dump;
+    rest.sums_int8 = nullptr;
+    rest.sums_fp32 = nullptr;
+    if (status == FX8_OK)
+        status = fx8_cuda_finish_dump(engine, &rest, error);
+    if (status == FX8_OK && first->sums8 != nullptr)
+        status = fx8_cuda_make_results(engine, true, int8, dump->counts, error);
+    if (status == FX8_OK && first->sums32 != nullptr)
+        status =
+            fx8_cuda_make_results(engine, false, fp32, dump->counts, error);
     return status;
 }

@@ -113,9 +113,9 @@ static enum fx8_status choose(struct fx8_engine *engine,
     struct fx8_cuda_choice choice;
     const cudaError_t code =
         fx8_cuda_correlator_choose(name, &use, device->compute, &choice);
-    const enum fx8_status status =
-        fx8_cuda_check(code, device, error, "trying kernel %s",
-                       choice.trying != nullptr ? choice.trying->name : name);
+    const enum fx8_status status = fx8_cuda_check(
+        code, device, error, "trying kernel %s",
+        choice.trying != nullptr ? choice.trying->name : name);
     if (status != FX8_OK)
         return status;
     note_left_out(&choice, engine->left_out, sizeof engine->left_out);
@@ -293,6 +293,7 @@ static void cuda_times(const struct fx8_engine *engine,
             times->channelize_s + times->correlate_s)
             *times = *each;
     }
+    times->process_s = engine->devices[0].times.process_s;
 }
 
 /* --- samples to sums -------------------------------------------------------
@@ -390,6 +391,18 @@ static enum fx8_status cuda_finish_dump(struct fx8_engine *engine,
     return note_failure(engine, status);
 }
 
+static enum fx8_status cuda_process_dump(struct fx8_engine *engine,
+                                         const struct fx8_engine_results *int8,
+                                         const struct fx8_engine_results *fp32,
+                                         struct fx8_engine_dump *dump,
+                                         struct fx8_error *error)
+{
+    enum fx8_status status = check_going(engine, error);
+    if (status == FX8_OK)
+        status = fx8_cuda_process_dump(engine, int8, fp32, dump, error);
+    return note_failure(engine, status);
+}
+
 /* --- spectra in and out ----------------------------------------------------
  */
 
@@ -450,6 +463,7 @@ static const struct fx8_engine_operations cuda = {
     cuda_set_gain,
     cuda_push,
     cuda_finish_dump,
+    cuda_process_dump,
     cuda_export_spectra,
     cuda_import_spectra,
     cuda_times,

@@ -3,7 +3,8 @@
  * engine_cuda.h -- the state of the CUDA engine, shared by the files that make
  * it up: engine_cuda.cu (life and table), device.cu (which devices, and errors
  * in words), memory.cu (what is allocated), batch.cu (from samples to sums),
- * dump.cu (what a dump ends with), exchange.cu (spectra in and out, for tests).
+ * dump.cu and results.cu (what a dump ends with), exchange.cu (spectra in and
+ * out, for tests).
  *
  * The blocks of a dump go round the devices; the sums of each are added on the
  * host.  On a device a block is done in batches of inputs:
@@ -32,7 +33,8 @@
 #define FX8_CUDA_SLOTS 2
 
 /** When set: the size of a chunk in KiB, smaller than the usual one: for tests
- *  of what happens between chunks. */
+ *  of what happens between chunks, and between slabs of results, which are
+ *  eight times as large. */
 #define FX8_CUDA_CHUNK_VARIABLE "FX8_CUDA_CHUNK_KIB"
 
 /** Sizes that depend on the plan alone. */
@@ -46,7 +48,10 @@ struct fx8_cuda_shape {
     size_t chunk_inputs, chunk_spectra; /**< through FIR and FFT at a time */
     size_t folded_stride;               /**< floats from spectrum to spectrum */
     size_t n_pairs;
-    size_t n_sums; /**< numbers in the sums of one precision */
+    size_t n_sums;        /**< numbers in the sums of one precision */
+    size_t n_baselines;   /**< of results; 0: none are made here */
+    size_t slab_antennas; /**< whose baselines are made at a time ... */
+    size_t slab_cells;    /**< ... and cells of these, at most */
 };
 
 /** A batch under way: samples of some inputs. */
@@ -64,6 +69,19 @@ struct fx8_cuda_notes {
     struct fx8_rotation *pinned_rotation, *rotation;
     cudaEvent_t begin, end; /**< of the correlation */
     bool is_used;
+};
+
+/** What makes results of sums, on the first device where they are planned. */
+struct fx8_cuda_results {
+    struct fx8_product *products; /**< [n_baselines][n_products] */
+    int64_t *counts;              /**< [n_pairs] */
+    float *gain;                  /**< [n_inputs][n_channels] */
+    uint8_t *flag_cell;           /**< likewise */
+    double *input_gain;           /**< [n_inputs] */
+    uint8_t *flag_input;          /**< likewise */
+    uint8_t *flag_channel;        /**< [n_channels] */
+    struct fx8_visibilities slab; /**< of slab_antennas */
+    void *received; /**< sums of another device; NULL: there is none */
 };
 
 /** A device and what the engine has there. */
@@ -92,6 +110,7 @@ struct fx8_cuda_device {
     double *sums_down, *sums_up;
     const struct fx8_cuda_correlator *int8, *fp32, *down, *up;
     bool has_sums; /**< something was correlated in this dump */
+    struct fx8_cuda_results results;
     struct fx8_engine_times times;
 };
 
@@ -221,6 +240,28 @@ enum fx8_status fx8_cuda_wait(struct fx8_cuda_device *device,
 enum fx8_status fx8_cuda_finish_dump(struct fx8_engine *engine,
                                      struct fx8_engine_dump *dump,
                                      struct fx8_error *error);
+
+/** Its results, made by the first device, as process_dump() of the table. */
+enum fx8_status fx8_cuda_process_dump(struct fx8_engine *engine,
+                                      const struct fx8_engine_results *int8,
+                                      const struct fx8_engine_results *fp32,
+                                      struct fx8_engine_dump *dump,
+                                      struct fx8_error *error);
+
+/* --- results.cu ----------------------------------------------------------- */
+
+/**
+ * fx8_cuda_make_results -- of the sums that the first device has, int8 or
+ * float, by its compute stream; the sums are left zero.
+ *
+ * Given: wanted  plan and place of the results
+ *        counts  int64 [n_pairs] valid products, of the host
+ * Notes: returns when the results are there
+ */
+enum fx8_status fx8_cuda_make_results(struct fx8_engine *engine, bool is_int8,
+                                      const struct fx8_engine_results *wanted,
+                                      const int64_t *counts,
+                                      struct fx8_error *error);
 
 /* --- exchange.cu ---------------------------------------------------------- */
 

@@ -6,6 +6,7 @@
 
 #include "config/shape.h"
 #include "kernels/cuda/engine_cuda.h"
+#include "kernels/cuda/postprocess.h"
 
 /* --- sizes of a plan -------------------------------------------------------
  */
@@ -33,6 +34,9 @@ static const size_t CHUNK_SPECTRA = 1024;
 
 /* Inputs begin where 16 bytes can be loaded at once. */
 static const size_t SAMPLES_ALIGNMENT = 16;
+
+/* Results made at a time: as much as these chunks, or those of one antenna. */
+static const size_t SLAB_CHUNKS = 8;
 
 static size_t clamp(size_t value, size_t least, size_t most)
 {
@@ -77,6 +81,24 @@ static void choose_chunk(struct fx8_cuda_shape *shape)
         clamp(most / (spectra * bytes), 1, shape->most_inputs);
 }
 
+/* Baselines that begin on one antenna are one row of results after the other:
+ * at most as many as there are antennas. */
+static void choose_slab(const struct fx8_engine_plan *plan,
+                        struct fx8_cuda_shape *shape)
+{
+    const size_t n_antennas = plan->n_result_antennas;
+    if (n_antennas == 0)
+        return;
+    const size_t row =
+        fx8_product(plan->bank.n_channels / plan->channel_average,
+                    plan->n_result_products, 1, 1);
+    const size_t cells = fx8_product(row, n_antennas, 1, 1);
+    const size_t most = SLAB_CHUNKS * chunk_bytes() / FX8_CUDA_RESULT_BYTES;
+    shape->n_baselines = fx8_pair_count(n_antennas);
+    shape->slab_antennas = clamp(most / cells, 1, n_antennas);
+    shape->slab_cells = fx8_product(cells, shape->slab_antennas, 1, 1);
+}
+
 void fx8_cuda_lay_out(struct fx8_engine *engine)
 {
     const struct fx8_filterbank *bank = &engine->plan.bank;
@@ -98,6 +120,7 @@ void fx8_cuda_lay_out(struct fx8_engine *engine)
     choose_chunk(shape);
     shape->n_pairs = fx8_pair_count(n_inputs);
     shape->n_sums = fx8_product(bank->n_channels, shape->n_pairs, 2, 1);
+    choose_slab(&engine->plan, shape);
 }
 
 size_t fx8_cuda_stride(const struct fx8_engine *engine, size_t n_times,
@@ -135,7 +158,42 @@ struct array {
     bool is_zero; /* to begin with */
 };
 
-static const size_t MOST_ARRAYS = 32;
+static const size_t MOST_ARRAYS = 48;
+
+/* Those that results are made with; how many. */
+static size_t list_results(const struct fx8_engine *engine,
+                           struct fx8_cuda_results *results,
+                           struct array *arrays)
+{
+    const struct fx8_engine_plan *plan = &engine->plan;
+    const struct fx8_cuda_shape *shape = &engine->shape;
+    const size_t inputs = plan->n_inputs, channels = plan->bank.n_channels;
+    const size_t n_cells = fx8_product(inputs, channels, 1, 1);
+    const size_t n_products =
+        fx8_product(shape->n_baselines, plan->n_result_products, 1, 1);
+    const size_t is_received = engine->n_devices > 1;
+    const struct array list[] = {
+        {&results->products, n_products, sizeof *results->products, false,
+         false},
+        {&results->counts, shape->n_pairs, sizeof *results->counts, false,
+         false},
+        {&results->gain, n_cells, sizeof *results->gain, false, false},
+        {&results->flag_cell, n_cells, 1, false, false},
+        {&results->input_gain, inputs, sizeof *results->input_gain, false,
+         false},
+        {&results->flag_input, inputs, 1, false, false},
+        {&results->flag_channel, channels, 1, false, false},
+        {&results->slab.visibilities, shape->slab_cells, 2 * sizeof(float),
+         false, false},
+        {&results->slab.flags, shape->slab_cells, 1, false, false},
+        {&results->slab.nsamples, shape->slab_cells, sizeof(float), false,
+         false},
+        {&results->received, shape->n_sums, is_received * sizeof(int64_t),
+         false, false},
+    };
+    memcpy(arrays, list, sizeof list);
+    return sizeof list / sizeof *list;
+}
 
 /* All arrays of a device for batches of `batch` inputs; how many. */
 static size_t list_arrays(const struct fx8_engine *engine,
@@ -195,6 +253,8 @@ static size_t list_arrays(const struct fx8_engine *engine,
         arrays[n++] = {&notes.rotation, turns, rotation, false, false};
         arrays[n++] = {&notes.pinned_rotation, turns, rotation, true, false};
     }
+    if (shape->n_baselines > 0 && device == engine->devices)
+        n += list_results(engine, &device->results, arrays + n);
     return n;
 }
 
@@ -467,6 +527,16 @@ void fx8_cuda_release(struct fx8_cuda_device *device)
         device->x8,       device->x32,          device->sums8,
         device->sums32,   device->sums_down,    device->sums_up};
     for (void *array : arrays)
+        (void)cudaFree(array);
+    const struct fx8_cuda_results *results = &device->results;
+    void *const of_results[] = {
+        results->products,     results->counts,
+        results->gain,         results->flag_cell,
+        results->input_gain,   results->flag_input,
+        results->flag_channel, results->slab.visibilities,
+        results->slab.flags,   results->slab.nsamples,
+        results->received};
+    for (void *array : of_results)
         (void)cudaFree(array);
     for (cudaStream_t stream : {device->copy, device->compute})
         if (stream != nullptr)

@@ -39,7 +39,8 @@ WGMMA = "kernels/cuda/correlate_wgmma.cu"
 ONLY_90A = (CALIBRATION, WGMMA)
 # Tests of the harness that run on a card too.
 FOR_CARDS = tuple(f"validation/cuda/test_cuda_{name}.cu"
-                  for name in ("engine", "fir", "spectra", "xengine"))
+                  for name in ("engine", "fir", "postprocess", "spectra",
+                               "xengine"))
 FOLDER = os.path.join(os.environ.get("FX8_BUILD", "build"), "emitted")
 CPUS = len(os.sched_getaffinity(0))
 LONG = os.environ.get("FX8_LONG") == "1"

@@ -21,7 +21,8 @@ NVCC = (os.environ.get("NVCC") or shutil.which("nvcc")
         or "/usr/local/cuda/bin/nvcc")
 # Exit status of a program that found no card.
 NO_DEVICE = 77
-TESTS = ("gpu_engine", "gpu_fir", "gpu_spectra", "gpu_xengine")
+TESTS = ("gpu_engine", "gpu_fir", "gpu_postprocess", "gpu_spectra",
+         "gpu_xengine")
 # What compute-sanitizer looks for; a race is one in shared memory.
 TOOLS = ("memcheck", "racecheck", "synccheck")
 
@@ -99,10 +100,9 @@ def run_numerics(cases):
                  "no device" if status == NO_DEVICE else "", text)
 
 
-def run_engine(cases, has_device):
+def run_engine(cases, has_device, name):
     """CPU and CUDA from the same spectra, to the bit; from samples, within a
-    step near ties."""
-    name = "test_engine_cuda"
+    step near ties; results made on the device as on the host."""
     status, text = make(f"{BUILD}/{name}", f"{BUILD}/fx8-cuda.so")
     if status != 0:
         missing = re.search(r"missing: [^(]*", text)
@@ -149,7 +149,8 @@ def main():
         for name in TESTS:
             has_device = run_test(cases, name) != NO_DEVICE and has_device
         run_numerics(cases)
-        run_engine(cases, has_device)
+        for name in ("test_engine_cuda", "test_engine_results"):
+            run_engine(cases, has_device, name)
         run_sanitizer(cases, has_device)
     cases.plan()
     return 1 if cases.n_failed else 0

@@ -79,7 +79,7 @@ done
 step build 240 log.txt make -j"$jobs" BUILD="$build" NVCC="$nvcc" \
     ${sms:+SMS="$sms"} gpu-programs
 
-for test in fir spectra xengine engine; do
+for test in fir spectra xengine postprocess engine; do
     step "kernels, $test" 60 kernels.txt "$build/gpu_$test"
 done
 

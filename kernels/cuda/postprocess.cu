@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * postprocess.cu -- sums lie channel by channel, results baseline by baseline:
+ * a block takes the columns of one second antenna, (first antenna, product),
+ * whose sums stand side by side, by a tile of channels that come out, and turns
+ * them in shared memory.
+ *
+ *     sums     [channel][column]            a warp reads a row of columns
+ *     results  [baseline][channel][product] a warp writes a row of channels
+ */
+#include "kernels/cuda/launch.h"
+#include "kernels/cuda/postprocess.h"
+#include "kernels/numeric/visibility.h"
+
+/** Columns and channels of a tile, a thread for each column of a row. */
+#define COLUMNS  32
+#define CHANNELS 32
+#define ROWS     8
+
+/** A tile of results: one more channel, so that neither a row nor a column of
+ *  it is in one bank. */
+struct fx8_postprocess_tile {
+    float2 values[COLUMNS][CHANNELS + 1];
+    float nsamples[COLUMNS][CHANNELS + 1];
+    uint8_t flags[COLUMNS][CHANNELS + 4];
+};
+
+/** Which columns and channels a block has. */
+struct fx8_postprocess_place {
+    size_t antenna_1, antenna_2; /**< of the first column */
+    unsigned n_baselines;        /**< whole ones */
+    size_t first_channel;        /**< that comes out */
+    unsigned n_channels;
+};
+
+static __device__ __forceinline__ fx8_postprocess_place
+find_place(const fx8_cuda_postprocess &job)
+{
+    const fx8_postprocess &plan = job.plan;
+    const size_t step = COLUMNS / plan.n_products;
+    const size_t n_channels = plan.n_channels / plan.channel_average;
+    fx8_postprocess_place place;
+    place.antenna_2 = job.first_antenna + blockIdx.z;
+    place.antenna_1 = job.first_antenna + blockIdx.y * step;
+    place.first_channel = static_cast<size_t>(blockIdx.x) * CHANNELS;
+    const size_t end = job.end_antenna <= place.antenna_2 ? job.end_antenna
+                                                          : place.antenna_2 + 1;
+    const size_t rest = end > place.antenna_1 ? end - place.antenna_1 : 0;
+    place.n_baselines = static_cast<unsigned>(rest < step ? rest : step);
+    const size_t left = n_channels - place.first_channel;
+    place.n_channels = static_cast<unsigned>(left < CHANNELS ? left : CHANNELS);
+    return place;
+}
+
+/** Where (antenna_1, antenna_2) is among all baselines. */
+static __device__ __forceinline__ size_t baseline_of(size_t antenna_1,
+                                                     size_t antenna_2,
+                                                     size_t n_antennas)
+{
+    return antenna_1 * (2 * n_antennas - antenna_1 + 1) / 2 +
+           (antenna_2 - antenna_1);
+}
+
+/** The cells of one column, of channels as they are or averaged. */
+template <bool IS_INT8, bool IS_MEAN>
+static __device__ __forceinline__ void make_column(
+    const fx8_cuda_postprocess &job, const fx8_postprocess_place &place,
+    unsigned column, fx8_postprocess_tile *tile)
+{
+    const fx8_postprocess &plan = job.plan;
+    const size_t n = IS_MEAN ? plan.channel_average : 1;
+    const unsigned n_products = static_cast<unsigned>(plan.n_products);
+    const size_t baseline = baseline_of(place.antenna_1 + column / n_products,
+                                        place.antenna_2, plan.n_antennas);
+    const fx8_series_sums sums = fx8_series_sums_open(
+        &plan, IS_INT8 ? job.sums_int8 : nullptr,
+        IS_INT8 ? nullptr : job.sums_fp32, job.counts,
+        &plan.products[baseline * n_products + column % n_products]);
+    for (unsigned c = threadIdx.y; c < place.n_channels; c += ROWS) {
+        const fx8_group group =
+            fx8_group_open(&sums.series, (place.first_channel + c) * n, n);
+        const fx8_visibility value = fx8_visibility_mean(&sums, &group);
+        tile->values[column][c] = make_float2(static_cast<float>(value.re),
+                                              static_cast<float>(value.im));
+        tile->nsamples[column][c] = group.nsamples;
+        tile->flags[column][c] = group.is_flagged;
+    }
+}
+
+/** The cells of one baseline, to the results. */
+static __device__ __forceinline__ void write_baseline(
+    const fx8_cuda_postprocess &job, const fx8_postprocess_place &place,
+    unsigned k, const fx8_postprocess_tile *tile)
+{
+    const fx8_postprocess &plan = job.plan;
+    const unsigned n_products = static_cast<unsigned>(plan.n_products);
+    const size_t first =
+        baseline_of(job.first_antenna, job.first_antenna, plan.n_antennas);
+    const size_t baseline =
+        baseline_of(place.antenna_1 + k, place.antenna_2, plan.n_antennas) -
+        first;
+    const size_t row = (baseline * (plan.n_channels / plan.channel_average) +
+                        place.first_channel) *
+                       n_products;
+    for (unsigned item = threadIdx.x; item < place.n_channels * n_products;
+         item += COLUMNS) {
+        const unsigned c = item / n_products;
+        const unsigned column = k * n_products + item % n_products;
+        reinterpret_cast<float2 *>(job.results.visibilities)[row + item] =
+            tile->values[column][c];
+        job.results.nsamples[row + item] = tile->nsamples[column][c];
+        job.results.flags[row + item] = tile->flags[column][c];
+    }
+}
+
+template <bool IS_INT8, bool IS_MEAN>
+static __device__ __forceinline__ void postprocess(
+    const fx8_cuda_postprocess &job)
+{
+    FX8_DYNAMIC_SHARED(fx8_postprocess_tile, tile);
+    const fx8_postprocess_place place = find_place(job);
+    if (place.n_baselines == 0)
+        return;
+    if (threadIdx.x < place.n_baselines * job.plan.n_products)
+        make_column<IS_INT8, IS_MEAN>(job, place, threadIdx.x, tile);
+    __syncthreads();
+    for (unsigned k = threadIdx.y; k < place.n_baselines; k += ROWS)
+        write_baseline(job, place, k, tile);
+}
+
+/** A kernel; its grid is [channels][first antennas][second antennas]. */
+#define FX8_POSTPROCESS_KERNEL(name, is_int8, is_mean)                         \
+    extern "C" __global__ void __launch_bounds__(COLUMNS *ROWS, 2)             \
+        name(const fx8_cuda_postprocess job)                                   \
+    {                                                                          \
+        postprocess<is_int8, is_mean>(job);                                    \
+    }
+
+FX8_POSTPROCESS_KERNEL(fx8_postprocess_int8_kernel, true, false)
+FX8_POSTPROCESS_KERNEL(fx8_postprocess_int8_mean_kernel, true, true)
+FX8_POSTPROCESS_KERNEL(fx8_postprocess_fp32_kernel, false, false)
+FX8_POSTPROCESS_KERNEL(fx8_postprocess_fp32_mean_kernel, false, true)
+
+/* --- sums of other devices -------------------------------------------------
+ */
+
+/** Threads of a block, and most blocks: they go round. */
+#define ADD_THREADS 256
+#define MOST_BLOCKS 65535
+
+template <class Number>
+static __device__ __forceinline__ void add(size_t n, const Number *from,
+                                           Number *to)
+{
+    const size_t step = static_cast<size_t>(gridDim.x) * blockDim.x;
+    for (size_t k = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+         k < n; k += step)
+        to[k] += from[k];
+}
+
+extern "C" __global__ void __launch_bounds__(ADD_THREADS)
+    fx8_add_int64_kernel(size_t n, const int64_t *from, int64_t *to)
+{
+    add(n, from, to);
+}
+
+extern "C" __global__ void __launch_bounds__(ADD_THREADS)
+    fx8_add_double_kernel(size_t n, const double *from, double *to)
+{
+    add(n, from, to);
+}
+
+/* --- the host --------------------------------------------------------------
+ */
+
+cudaError_t fx8_cuda_postprocess_sums(const struct fx8_cuda_postprocess *job,
+                                      cudaStream_t stream)
+{
+    const struct fx8_postprocess *plan = &job->plan;
+    if (plan->n_products == 0 || plan->channel_average == 0 ||
+        plan->n_products > FX8_CUDA_MOST_PRODUCTS ||
+        job->first_antenna > job->end_antenna ||
+        job->end_antenna > plan->n_antennas)
+        return cudaErrorInvalidValue;
+    const size_t step = COLUMNS / plan->n_products;
+    const size_t n_channels = plan->n_channels / plan->channel_average;
+    const size_t x = (n_channels + CHANNELS - 1) / CHANNELS;
+    const size_t y = (job->end_antenna - job->first_antenna + step - 1) / step;
+    const size_t z = plan->n_antennas - job->first_antenna;
+    if (x > INT32_MAX || y > 65535 || z > 65535)
+        return cudaErrorInvalidValue;
+    if (x * y * z == 0)
+        return cudaSuccess;
+    const dim3 grid(static_cast<unsigned>(x), static_cast<unsigned>(y),
+                    static_cast<unsigned>(z));
+    static void (*const kernels[2][2])(fx8_cuda_postprocess) = {
+        {fx8_postprocess_fp32_kernel, fx8_postprocess_fp32_mean_kernel},
+        {fx8_postprocess_int8_kernel, fx8_postprocess_int8_mean_kernel},
+    };
+    const auto kernel =
+        kernels[job->sums_int8 != nullptr][plan->channel_average > 1];
+    FX8_LAUNCH(kernel, grid, dim3(COLUMNS, ROWS), sizeof(fx8_postprocess_tile),
+               stream, *job);
+    return cudaGetLastError();
+}
+
+/** A grid over n numbers and the kernel for them. */
+template <class Number>
+static cudaError_t launch_add(void (*kernel)(size_t, const Number *, Number *),
+                              size_t n, const Number *from, Number *to,
+                              cudaStream_t stream)
+{
+    const size_t n_blocks = (n + ADD_THREADS - 1) / ADD_THREADS;
+    if (n == 0)
+        return cudaSuccess;
+    FX8_LAUNCH(kernel,
+               dim3(static_cast<unsigned>(
+                   n_blocks < MOST_BLOCKS ? n_blocks : MOST_BLOCKS)),
+               dim3(ADD_THREADS), 0, stream, n, from, to);
+    return cudaGetLastError();
+}
+
+cudaError_t fx8_cuda_add_sums(size_t n, const int64_t *from, int64_t *to,
+                              cudaStream_t stream)
+{
+    return launch_add(fx8_add_int64_kernel, n, from, to, stream);
+}
+
+cudaError_t fx8_cuda_add_sums(size_t n, const double *from, double *to,
+                              cudaStream_t stream)
+{
+    return launch_add(fx8_add_double_kernel, n, from, to, stream);
+}

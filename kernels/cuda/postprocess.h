@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * postprocess.h -- from sums to visibilities, flags and weights on the device:
+ * kernels/numeric/visibility.h, cell by cell.
+ */
+#ifndef FX8_KERNELS_CUDA_POSTPROCESS_H
+#define FX8_KERNELS_CUDA_POSTPROCESS_H
+
+#include <cuda_runtime.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/postprocess.h"
+
+/**
+ * Some baselines of one precision: those that begin on an antenna of
+ * [first_antenna, end_antenna).  They stand side by side.
+ *
+ * Notes: 1) every pointer, the plan's too, is of the device
+ *        2) results: [baselines of the job][n_channels / channel_average]
+ *           [n_products], whatever row_channels
+ *        3) at most FX8_CUDA_MOST_PRODUCTS products
+ */
+struct fx8_cuda_postprocess {
+    struct fx8_postprocess plan;
+    size_t first_antenna, end_antenna;
+    const int64_t *sums_int8; /**< [n_channels][pair][re, im]; NULL: FP32 */
+    const double *sums_fp32;  /**< likewise; NULL: INT8 */
+    const int64_t *counts;    /**< [pair] */
+    struct fx8_visibilities results;
+};
+
+/** Bytes of a cell of results: two floats, a flag, a weight. */
+#define FX8_CUDA_RESULT_BYTES 13
+
+/** Products of a baseline that a tile holds. */
+#define FX8_CUDA_MOST_PRODUCTS 32
+
+/** Place of baseline (antenna, antenna) among n_antennas of them. */
+static inline size_t fx8_cuda_first_baseline(size_t antenna, size_t n_antennas)
+{
+    return antenna * (2 * n_antennas - antenna + 1) / 2;
+}
+
+/**
+ * fx8_cuda_postprocess_sums -- queue a job.
+ *
+ * Status: cudaErrorInvalidValue: more products, antennas or channels than a
+ *         launch has room for
+ * Source: kernels/postprocess.h
+ */
+cudaError_t fx8_cuda_postprocess_sums(const struct fx8_cuda_postprocess *job,
+                                      cudaStream_t stream);
+
+/** to[k] += from[k], k in [0, n): sums of another device, int64 or double. */
+cudaError_t fx8_cuda_add_sums(size_t n, const int64_t *from, int64_t *to,
+                              cudaStream_t stream);
+cudaError_t fx8_cuda_add_sums(size_t n, const double *from, double *to,
+                              cudaStream_t stream);
+
+#endif
