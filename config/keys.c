@@ -250,8 +250,8 @@ const struct fx8_key fx8_keys[] = {
              "recorded samples of an already narrow channel are correlated as "
              "they are."},
     {"channelizer", "channels", INTEGER(channelizer.channels, 1, MOST_CHANNELS),
-     .help = "Channels of each recorded band.  With method none it is 1 and "
-             "need not be given."},
+     .help = "Channels of each recorded band, before keep_fraction.  With "
+             "method none it is 1 and need not be given."},
     {"channelizer", "taps", INTEGER(channelizer.taps, 1, 64), .fallback = "8",
      .help = "Length of the polyphase filter in transforms; not used with "
              "method fft or none."},
@@ -264,14 +264,16 @@ const struct fx8_key fx8_keys[] = {
              "with coefficients of 16 bits, the same on CPU and GPU."},
     {"channelizer", "keep_fraction", .type = &fx8_type_fraction,
      MEMBER(channelizer.keep_fraction), .minimum = 0, .maximum = 1,
-     .fallback = "1", .default_only = true,
+     .fallback = "1",
      .help = "Central part of each band that is kept, such as 27/32 of an "
-             "oversampled one."},
+             "oversampled one: a whole number of the channels.  Complex "
+             "samples only."},
     {"channelizer", "flag_edges",
      INTEGER(channelizer.flag_edges, 0, MOST_CHANNELS / 2), WORD("auto", -1),
      .unit = "channels", .fallback = "auto",
      .help = "Channels flagged on each side of each band, data kept; auto: 2 "
-             "for complex samples, 1 for real ones, 0 with method none."},
+             "for complex samples, 1 for real ones, 0 with method none or "
+             "where keep_fraction is below 1."},
     {"channelizer", "flag_dc", CHOICE(channelizer.flag_dc, yes_no),
      .fallback = "no", .help = "Flag the channel of baseband zero, data kept."},
 
@@ -355,7 +357,7 @@ const struct fx8_key fx8_keys[] = {
      INTEGER(output.channel_average, 1, MOST_CHANNELS), .unit = "channels",
      .fallback = "1",
      .help = "Channels averaged into one after the correlation; a divisor of "
-             "the channels written."},
+             "the channels kept of each band, across which it never goes."},
     {"output", "compression", CHOICE(output.compression, compressions),
      .fallback = "none",
      .help = "Compression of the visibilities; bitshuffle needs the HDF5 "

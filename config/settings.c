@@ -275,6 +275,16 @@ static enum fx8_status set_defaults(struct fx8_settings *settings,
 
 /* --- what no key can say alone -------------------------------------------- */
 
+int64_t fx8_settings_kept_channels(const struct fx8_settings *settings)
+{
+    const struct fx8_fraction keep = settings->channelizer.keep_fraction;
+    const int64_t channels = settings->channelizer.channels;
+    /* in lowest terms a larger denominator cannot divide the channels */
+    if (keep.denominator > channels || channels % keep.denominator != 0)
+        return 0;
+    return channels / keep.denominator * keep.numerator;
+}
+
 static enum fx8_status check_method_none(struct fx8_settings *settings,
                                          struct fx8_error *error)
 {
@@ -291,6 +301,9 @@ static enum fx8_status check_method_none(struct fx8_settings *settings,
         return fx8_settings_fail(settings, "channelizer.fir", error,
                                  "expected fp32 with channelizer.method = "
                                  "none, which has no filter");
+    if (settings->channelizer.keep_fraction.denominator != 1)
+        return fx8_settings_fail(settings, "channelizer.keep_fraction", error,
+                                 "expected 1 with channelizer.method = none");
     if (settings->channelizer.flag_dc)
         return fx8_settings_fail(settings, "channelizer.flag_dc", error,
                                  "expected no with channelizer.method = none, "
@@ -327,15 +340,22 @@ static enum fx8_status check_together(struct fx8_settings *settings,
     const int64_t channels = settings->channelizer.channels;
     if (channels == 0)
         return FX8_OK; /* a fragment */
+    const int64_t kept = fx8_settings_kept_channels(settings);
+    if (kept == 0)
+        return fx8_settings_fail(settings, "channelizer.keep_fraction", error,
+                                 "expected a fraction that is a whole number "
+                                 "of the %lld channels",
+                                 (long long)channels);
     const int64_t edges = settings->channelizer.flag_edges;
-    if (edges > 0 && 2 * edges >= channels)
+    if (edges > 0 && 2 * edges >= kept)
         return fx8_settings_fail(settings, "channelizer.flag_edges", error,
                                  "expected less than half of the %lld channels",
-                                 (long long)channels);
-    if (channels % settings->output.channel_average != 0)
+                                 (long long)kept);
+    if (kept % settings->output.channel_average != 0)
         return fx8_settings_fail(settings, "output.channel_average", error,
-                                 "expected a divisor of the %lld channels",
-                                 (long long)channels);
+                                 "expected a divisor of the %lld channels%s",
+                                 (long long)kept,
+                                 kept == channels ? "" : " kept of a band");
     return FX8_OK;
 }
 

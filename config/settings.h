@@ -107,7 +107,7 @@ struct fx8_settings {
         enum fx8_window_shape window;
         enum fx8_fir fir;
         struct fx8_fraction keep_fraction;
-        int64_t flag_edges; /**< -1: the default rule of the method */
+        int64_t flag_edges; /**< -1: as method and keep_fraction have it */
         bool flag_dc;
     } channelizer;
     struct {
@@ -200,6 +200,10 @@ void fx8_text_list_clear(struct fx8_text_list *list);
 
 /** Whether "section.key" was given in the file or as an override. */
 bool fx8_settings_given(const struct fx8_settings *settings, const char *key);
+
+/** Channels of a band that channelizer.keep_fraction leaves; 0 where they are
+ *  no whole number. */
+int64_t fx8_settings_kept_channels(const struct fx8_settings *settings);
 
 /** Release everything that the settings own; a zeroed struct is legal. */
 void fx8_settings_clear(struct fx8_settings *settings);

@@ -248,7 +248,7 @@ enum fx8_status fx8_describe(const struct fx8_job *job,
         .n_antennas = plan->n_antennas,
         .n_baselines = fx8_baseline_count(plan->n_antennas),
         .n_times = (size_t)job->n_dumps,
-        .n_channels = plan->n_channels / plan->channel_average,
+        .n_channels = fx8_channels(plan) / plan->channel_average,
         .n_products = fx8_baseline_products(plan->n_polarizations),
     };
     copy_text(header->telescope, sizeof header->telescope,

@@ -8,6 +8,7 @@
 #include "config/shape.h"
 #include "correlator/job.h"
 #include "correlator/job_antennas.h"
+#include "correlator/job_bands.h"
 
 /* Shortest dump: instants are written as Julian dates in double precision,
  * which resolve 40 microseconds; and no array needs shorter ones. */
@@ -187,7 +188,7 @@ static enum fx8_status choose_samples(struct fx8_job *job,
 
 static enum fx8_status plan_channels(struct fx8_job *job,
                                      const struct fx8_settings *settings,
-                                     struct fx8_error *error)
+                                     const char *path, struct fx8_error *error)
 {
     struct fx8_plan *plan = &job->plan;
     plan->is_complex = job->observation.is_complex;
@@ -198,6 +199,8 @@ static enum fx8_status plan_channels(struct fx8_job *job,
     plan->fir = settings->channelizer.fir;
     plan->flag_dc = settings->channelizer.flag_dc;
     plan->channel_average = (size_t)settings->output.channel_average;
+    plan->n_bands = job->observation.n_bands;
+    plan->band_offset_hz = job->observation.band_offset_hz;
     if (settings->postprocess.quicklook[0] != '\0' &&
         (settings->correlator.precision & FX8_PRECISION_BOTH) == 0)
         return fx8_settings_fail(settings, "postprocess.quicklook", error,
@@ -207,20 +210,26 @@ static enum fx8_status plan_channels(struct fx8_job *job,
     if (is_none && !plan->is_complex)
         return fx8_settings_fail(settings, "channelizer.method", error,
                                  "expected pfb or fft: the samples are real");
-    if (plan->n_channels % plan->channel_average != 0)
+    const size_t kept = (size_t)fx8_settings_kept_channels(settings);
+    if (kept != plan->n_channels && !plan->is_complex)
+        return fx8_settings_fail(settings, "channelizer.keep_fraction", error,
+                                 "expected 1: the samples are real");
+    plan->n_kept = kept == plan->n_channels ? 0 : kept;
+    if (kept % plan->channel_average != 0)
         return fx8_settings_fail(settings, "output.channel_average", error,
                                  "expected a divisor of the %zu channels "
-                                 "written",
-                                 plan->n_channels);
+                                 "written of a band",
+                                 kept);
     if (settings->channelizer.flag_edges >= 0) {
         plan->flag_edges = (size_t)settings->channelizer.flag_edges;
     } else {
         /* a band of few channels keeps one unflagged */
         const size_t edge = plan->is_complex ? EDGE_COMPLEX : EDGE_REAL;
         const size_t most = (plan->n_channels - 1) / 2;
-        plan->flag_edges = is_none ? 0 : edge < most ? edge : most;
+        const bool is_whole = plan->n_kept == 0;
+        plan->flag_edges = is_none || !is_whole ? 0 : edge < most ? edge : most;
     }
-    return FX8_OK;
+    return fx8_job_check_bands(job, settings, path, error);
 }
 
 static enum fx8_status plan_dumps(struct fx8_job *job,
@@ -300,18 +309,26 @@ static enum fx8_status copy_observation(struct fx8_job *job,
                                         const struct fx8_observation *recorded,
                                         struct fx8_error *error)
 {
-    job->observation = *recorded;
-    job->observation.antennas = NULL;
-    void *memory;
-    const enum fx8_status status =
-        fx8_allocate(recorded->n_table, sizeof(struct fx8_antenna), "antennas",
-                     &memory, error);
+    struct fx8_observation *copy = &job->observation;
+    *copy = *recorded;
+    copy->antennas = NULL;
+    copy->band_offset_hz = NULL;
+    const bool has_offsets = recorded->band_offset_hz != NULL;
+    const struct fx8_array arrays[] = {
+        {&copy->antennas, recorded->n_table, sizeof *copy->antennas},
+        {&copy->band_offset_hz, recorded->n_bands,
+         has_offsets * sizeof *copy->band_offset_hz},
+    };
+    const enum fx8_status status = fx8_allocate_arrays(
+        arrays, sizeof arrays / sizeof *arrays, "antennas", error);
     if (status != FX8_OK)
         return status;
-    job->observation.antennas = memory;
     if (recorded->n_table > 0)
-        memcpy(memory, recorded->antennas,
-               recorded->n_table * sizeof(struct fx8_antenna));
+        memcpy(copy->antennas, recorded->antennas,
+               recorded->n_table * sizeof *copy->antennas);
+    if (has_offsets)
+        memcpy(copy->band_offset_hz, recorded->band_offset_hz,
+               recorded->n_bands * sizeof *copy->band_offset_hz);
     return FX8_OK;
 }
 
@@ -329,7 +346,7 @@ enum fx8_status fx8_job_resolve(const struct fx8_settings *settings,
         (status = choose_polarizations(job, settings, path, error)) != FX8_OK)
         goto fail;
     plan_correlator(job, settings);
-    if ((status = plan_channels(job, settings, error)) != FX8_OK ||
+    if ((status = plan_channels(job, settings, path, error)) != FX8_OK ||
         (status = choose_samples(job, settings, path, error)) != FX8_OK ||
         (status = plan_dumps(job, settings, path, error)) != FX8_OK ||
         (status = fx8_job_choose_antennas(job, settings, path, error)) !=

@@ -299,7 +299,8 @@ static enum fx8_status choose_inputs(struct fx8_job *job,
                                      struct fx8_error *error)
 {
     const size_t n_polarizations = job->plan.n_polarizations;
-    job->n_inputs = job->plan.n_antennas * n_polarizations;
+    const size_t per_band = job->plan.n_antennas * n_polarizations;
+    job->n_inputs = fx8_product(job->plan.n_bands, per_band, 1, 1);
     void *memory;
     const enum fx8_status status = fx8_allocate(
         job->n_inputs, sizeof *job->inputs, "inputs", &memory, error);
@@ -311,8 +312,9 @@ static enum fx8_status choose_inputs(struct fx8_job *job,
         const bool is_swapped =
             settings->input.y_first && job->observation.n_polarizations == 2;
         job->inputs[input] = (struct fx8_input_position){
-            .antenna = positions[input / n_polarizations],
+            .antenna = positions[input % per_band / n_polarizations],
             .polarization = is_swapped ? 1 - feed : feed,
+            .band = input / per_band,
         };
     }
     return FX8_OK;

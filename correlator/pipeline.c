@@ -31,7 +31,7 @@ struct run {
     struct fx8_sink *sink;
     struct fx8_uvh5_writer *files[FX8_N_RESULTS];
     struct fx8_quicklook_file *quicklook;
-    int64_t *dead_dumps; /* [n_inputs] */
+    int64_t *dead_dumps; /* [n_inputs] of the job */
     bool is_complete;    /* every dump of the job has been handed over */
 };
 
@@ -218,12 +218,13 @@ static enum fx8_status open_sink(struct run *run, struct fx8_error *error)
     const struct fx8_plan *plan = &run->request->job->plan;
     const struct fx8_dump shape = {
         .n_baselines = fx8_baseline_count(plan->n_antennas),
-        .n_channels = plan->n_channels / plan->channel_average,
+        .n_channels = fx8_channels(plan) / plan->channel_average,
         .n_products = fx8_baseline_products(plan->n_polarizations),
     };
     const struct fx8_sink_extras extras = {
-        .n_inputs = run->request->job->n_inputs,
-        .n_channels = plan->n_channels,
+        .n_bands = plan->n_bands,
+        .n_inputs = run->request->job->n_inputs / plan->n_bands,
+        .n_channels = fx8_channels(plan),
         .gains = fx8_gains(run->session),
         .clips = fx8_clips(run->session),
         .valid_spectra = fx8_valid_spectra(run->session),
@@ -263,6 +264,13 @@ static enum fx8_status set_stage(struct run *run, struct fx8_error *error)
     if (status != FX8_OK)
         return status;
     run->dead_dumps = memory;
+    /* only with its inputs known does a reader tell their gains */
+    struct fx8_reader *reader = request->reader;
+    status = reader->select(reader, request->job->inputs,
+                            request->job->n_inputs, error);
+    if (status != FX8_OK)
+        return status;
+    plan.input_gain = reader->input_gain;
     if ((status = fx8_open(&plan, take_dump, run, &run->session, error)) !=
         FX8_OK)
         return status;
@@ -286,7 +294,6 @@ static enum fx8_status count_inputs(struct run *run, struct fx8_error *error)
 {
     struct fx8_run_report *report = run->report;
     const struct fx8_job *job = run->request->job;
-    const size_t n_channels = job->plan.n_channels;
     void *memory;
     const enum fx8_status status =
         fx8_allocate(job->n_inputs, 1, "report", &memory, error);
@@ -297,9 +304,11 @@ static enum fx8_status count_inputs(struct run *run, struct fx8_error *error)
     for (size_t input = 0; input < job->n_inputs; input++) {
         const int64_t dumps = run->dead_dumps[input];
         report->dead[input] = dumps == 0 ? 0 : dumps < report->n_dumps ? 1 : 2;
-        for (size_t c = 0; zero != NULL && c < n_channels; c++)
-            report->n_zero_level += zero[input * n_channels + c];
     }
+    const size_t n_cells =
+        job->n_inputs / job->plan.n_bands * fx8_channels(&job->plan);
+    for (size_t cell = 0; zero != NULL && cell < n_cells; cell++)
+        report->n_zero_level += zero[cell];
     return FX8_OK;
 }
 
@@ -313,8 +322,9 @@ static void count_spectra(struct run *run)
     if (all > 0)
         report->valid_fraction = valid / all;
     if (valid > 0)
-        report->clipped_fraction = (double)counters->n_clipped /
-                                   (valid * (double)job->plan.n_channels);
+        report->clipped_fraction = (double)counters->n_clipped *
+                                   (double)job->plan.n_bands /
+                                   (valid * (double)fx8_channels(&job->plan));
 }
 
 enum fx8_status fx8_pipeline_run(const struct fx8_run_request *request,

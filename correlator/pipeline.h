@@ -62,8 +62,9 @@ struct fx8_run_report {
                                       8 bits */
     size_t n_zero_level;         /**< inputs and channels with gain 1 for want
                                       of power, on inputs that are not dead */
-    uint8_t *dead;               /**< [n_inputs] 1: some dump, 2: every dump;
-                                      the caller frees */
+    uint8_t *dead;               /**< [inputs of the job, band by band] 1: in
+                                      some dump, 2: in every one; the caller
+                                      frees */
     struct fx8_look_report look; /**< where a quick-look was written */
 };
 

@@ -45,7 +45,7 @@ static enum fx8_status put_gains(struct fx8_sink *s, const double *gains,
     if (gains == NULL || s->files[FX8_RESULT_INT8] == NULL)
         return FX8_OK;
     return fx8_uvh5_put(s->files[FX8_RESULT_INT8], "gain", 2, shape, gains,
-                        "quantiser gain, LSB per input count, by input "
+                        "quantiser gain, LSB per recorded count, by input "
                         "(antenna-major) and channel",
                         error);
 }
@@ -264,11 +264,13 @@ static enum fx8_status put_extras(struct fx8_sink *s, struct fx8_error *error)
     enum fx8_status status = put_gains(s, values, error);
     if (status != FX8_OK)
         return status;
+    const size_t per_band = e->n_channels / e->n_bands;
     double most = 0.0;
     for (size_t input = 0; input < e->n_inputs; input++)
         for (size_t channel = 0; channel < e->n_channels; channel++) {
             const size_t at = input * e->n_channels + channel;
-            const int64_t valid = e->valid_spectra[input];
+            const int64_t valid =
+                e->valid_spectra[channel / per_band * e->n_inputs + input];
             values[at] =
                 valid == 0 ? 0.0 : (double)e->clips[at] / (double)valid;
             if (values[at] > most)

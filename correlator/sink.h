@@ -19,10 +19,11 @@ struct fx8_sink;
 
 /** What goes into the group /fx8 besides the dumps. */
 struct fx8_sink_extras {
-    size_t n_inputs, n_channels;
+    size_t n_bands, n_inputs;     /* inputs of one band */
+    size_t n_channels;            /* of all bands */
     const float *gains;           /* [n_inputs][n_channels], NULL: none */
     const int64_t *clips;         /* [n_inputs][n_channels] */
-    const int64_t *valid_spectra; /* [n_inputs] */
+    const int64_t *valid_spectra; /* [n_bands][n_inputs] */
     int64_t spectra_per_dump;
     const struct fx8_session *session; /* whose quick-look is written */
     enum fx8_result_kind look_kind;    /* what it looks at */

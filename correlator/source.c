@@ -200,9 +200,6 @@ enum fx8_status fx8_source_open(struct fx8_reader *reader,
     fx8_queue_init(&s->empty);
     fx8_queue_init(&s->full);
     pthread_mutex_init(&s->mutex, NULL);
-    status = reader->select(reader, job->inputs, job->n_inputs, error);
-    if (status != FX8_OK)
-        goto fail;
     const int64_t total = s->end_sample - s->first_sample;
     s->block_samples =
         block_samples > 0 ? block_samples : reader->read_samples(reader);

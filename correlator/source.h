@@ -26,9 +26,10 @@ struct fx8_source_block {
 };
 
 /**
- * fx8_source_open -- select the job's inputs and start reading.
+ * fx8_source_open -- start reading.
  *
- * Given:  reader         used by the source alone until it is closed
+ * Given:  reader         with the job's inputs selected; used by the source
+ *                        alone until it is closed
  *         block_samples  per read; 0: what suits the file
  */
 enum fx8_status fx8_source_open(struct fx8_reader *reader,

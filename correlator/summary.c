@@ -1,9 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdio.h>
 
+#include "correlator/plan.h"
 #include "correlator/summary.h"
 
 static const char *const feeds[] = {"X", "Y"};
+
+/* Most bands that are named; of more the last one. */
+#define NAMED_BANDS 6
+
+static double band_mhz(const struct fx8_plan *plan, size_t band)
+{
+    return (plan->dc_frequency_hz + fx8_plan_offset_hz(plan, band)) * 1e-6;
+}
+
+static void print_bands(const struct fx8_plan *plan, FILE *stream)
+{
+    const size_t n = plan->n_bands;
+    fprintf(stream, "           %zu bands at %.10g", n, band_mhz(plan, 0));
+    for (size_t band = 1; band < n && n <= NAMED_BANDS; band++)
+        fprintf(stream, ", %.10g", band_mhz(plan, band));
+    if (n > NAMED_BANDS)
+        fprintf(stream, " to %.10g", band_mhz(plan, n - 1));
+    fprintf(stream, " MHz\n");
+}
 
 static void print_input(const struct fx8_run_request *request, FILE *stream)
 {
@@ -18,6 +38,8 @@ static void print_input(const struct fx8_run_request *request, FILE *stream)
             plan->is_complex ? "complex" : "real", rate_hz * 1e-6,
             (double)job->n_samples / rate_hz,
             (double)job->observation.n_samples / rate_hz);
+    if (plan->n_bands > 1)
+        print_bands(plan, stream);
 }
 
 static void print_plan(const struct fx8_run_request *request,
@@ -32,14 +54,18 @@ static void print_plan(const struct fx8_run_request *request,
     const struct fx8_plan *plan = &job->plan;
     const double rate_hz = fx8_rate_hz(plan->sample_rate);
     const double step = (double)fx8_samples_per_spectrum(plan);
+    char kept[64] = "";
+    if (plan->n_kept != 0)
+        snprintf(kept, sizeof kept, ", %zu kept", plan->n_kept);
     fprintf(stream,
-            "plan       %s, %zu channels of %.6g kHz, %lld dumps of %.6g s "
+            "plan       %s, %s%zu channels of %.6g kHz%s, %lld dumps of %.6g s "
             "(%lld spectra each)\n",
-            methods[plan->method], plan->n_channels,
+            methods[plan->method], plan->n_bands > 1 ? "of each band " : "",
+            plan->n_channels,
             rate_hz * 1e-3 /
                 (double)(plan->is_complex ? plan->n_channels
                                           : 2 * plan->n_channels),
-            (long long)job->n_dumps,
+            kept, (long long)job->n_dumps,
             (double)plan->spectra_per_dump * step / rate_hz,
             (long long)plan->spectra_per_dump);
     if (job->dropped_samples > 0)
@@ -95,22 +121,42 @@ static void print_times(const struct fx8_run_request *request,
             samples / fx8_rate_hz(job->plan.sample_rate) / report->total_s);
 }
 
+/* One input that was dead in part or all of the time; where not in all bands
+ * alike, in which.  States [n_bands], n_inputs apart. */
+static void print_dead(const struct fx8_job *job, const uint8_t *states,
+                       size_t n_inputs, size_t input, uint8_t state,
+                       FILE *stream)
+{
+    static const char *const words[] = {NULL, "dead in part of the time",
+                                        "dead"};
+    const size_t n_bands = job->plan.n_bands;
+    const size_t antenna = input / job->plan.n_polarizations;
+    const struct fx8_antenna *a = &job->observation.antennas[antenna];
+    size_t n_alike = 0;
+    for (size_t band = 0; band < n_bands; band++)
+        n_alike += states[band * n_inputs] == state;
+    if (n_alike == 0)
+        return;
+    fprintf(stream, "flagged    antenna %lld (%s) %s: %s", (long long)a->number,
+            a->name, feeds[input % job->plan.n_polarizations], words[state]);
+    const char *before = " at ";
+    for (size_t band = 0; band < n_bands && n_alike < n_bands; band++)
+        if (states[band * n_inputs] == state) {
+            fprintf(stream, "%s%.10g", before, band_mhz(&job->plan, band));
+            before = ", ";
+        }
+    fprintf(stream, "%s\n", n_alike < n_bands ? " MHz" : "");
+}
+
 static void print_flagged(const struct fx8_run_request *request,
                           const struct fx8_run_report *report, FILE *stream)
 {
     const struct fx8_job *job = request->job;
-    const size_t n_polarizations = job->plan.n_polarizations;
-    static const char *const words[] = {NULL, "dead in part of the time",
-                                        "dead"};
-    for (size_t input = 0; input < job->n_inputs; input++) {
-        const size_t antenna = input / n_polarizations;
-        const struct fx8_antenna *a = &job->observation.antennas[antenna];
-        const uint8_t state = report->dead[input];
-        if (state != 0)
-            fprintf(stream, "flagged    antenna %lld (%s) %s: %s\n",
-                    (long long)a->number, a->name,
-                    feeds[input % n_polarizations], words[state]);
-    }
+    const size_t n_inputs = job->n_inputs / job->plan.n_bands;
+    for (size_t input = 0; input < n_inputs; input++)
+        for (uint8_t state = 1; state <= 2; state++)
+            print_dead(job, report->dead + input, n_inputs, input, state,
+                       stream);
     for (size_t antenna = 0; antenna < job->plan.n_antennas; antenna++) {
         const struct fx8_antenna *a = &job->observation.antennas[antenna];
         if (job->flag_antenna[antenna])

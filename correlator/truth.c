@@ -241,7 +241,7 @@ enum fx8_status fx8_truth_open(const struct fx8_simulator *simulator,
     *made = (struct fx8_truth){
         .simulator = simulator,
         .job = job,
-        .n_channels = job->plan.n_channels,
+        .n_channels = fx8_channels(&job->plan),
         .n_pairs = fx8_pair_count(job->n_inputs),
         .valid_words = fx8_bit_words((size_t)job->plan.spectra_per_dump),
     };

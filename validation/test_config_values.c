@@ -412,7 +412,6 @@ static void stages_that_are_not_built(void **state)
 {
     (void)state;
     static const char *const bad[][3] = {
-        {"channelizer.keep_fraction", "27/32", "1"},
         {"quantizer.dither", "yes", "no or false"},
         {"quantizer.dither", "true", "no or false"},
         {"delay.mode", "cable", "none"},
@@ -468,6 +467,10 @@ static void method_none_has_one_channel(void **state)
            "[correlator]\nintegration_time_s = all\n",
            ":3: channelizer.flag_dc: yes: expected no with channelizer.method "
            "= none, whose one channel it would flag");
+    refuse("[channelizer]\nmethod = none\nkeep_fraction = 27/32\n"
+           "[correlator]\nintegration_time_s = all\n",
+           ":3: channelizer.keep_fraction: 27/32: expected 1 with "
+           "channelizer.method = none");
     refuse("[channelizer]\nmethod = none\nflag_edges = 1\n"
            "[correlator]\nintegration_time_s = all\n",
            ":3: channelizer.flag_edges: 1: expected less than half of the 1 "
@@ -490,7 +493,27 @@ static void numbers_that_must_fit_the_channels(void **state)
     struct fx8_settings s = load(REQUIRED "[output]\nchannel_average = 64\n"
                                           "[channelizer]\nflag_edges = 31\n");
     assert_int_equal(s.output.channel_average, 64);
+    assert_int_equal(fx8_settings_kept_channels(&s), 64);
     fx8_settings_clear(&s);
+    s = load(REQUIRED "[output]\nchannel_average = 9\n"
+                      "[channelizer]\nflag_edges = 26\n"
+                      "keep_fraction = 54/64\n");
+    assert_int_equal(s.channelizer.keep_fraction.numerator, 27);
+    assert_int_equal(fx8_settings_kept_channels(&s), 54);
+    fx8_settings_clear(&s);
+    refuse(REQUIRED "[output]\nchannel_average = 8\n"
+                    "[channelizer]\nkeep_fraction = 27/32\n",
+           ":6: output.channel_average: 8: expected a divisor of the 54 "
+           "channels kept of a band");
+    refuse(REQUIRED "[channelizer]\nflag_edges = 27\nkeep_fraction = 27/32\n",
+           ":6: channelizer.flag_edges: 27: expected less than half of the 54 "
+           "channels");
+    refuse(REQUIRED "[channelizer]\nkeep_fraction = 27/33\n",
+           ":6: channelizer.keep_fraction: 27/33: expected a fraction that is "
+           "a whole number of the 64 channels");
+    refuse(REQUIRED "[channelizer]\nkeep_fraction = 1/128\n",
+           ":6: channelizer.keep_fraction: 1/128: expected a fraction that is "
+           "a whole number of the 64 channels");
 }
 
 int main(void)

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
 #include "correlator/describe.h"
 #include "correlator/site.h"
+#include "validation/testing.h"
 
 /* Three antennas with numbers out of order and two polarisations. */
 static struct fx8_antenna table[] = {
@@ -22,6 +16,9 @@ static struct fx8_antenna table[] = {
      .position = 1},
     {.number = 5, .name = "five", .enu_m = {-2, 30, 0.5}, .position = 2},
 };
+
+/* Coarse bands of the recording; NULL: one. */
+static double *offsets_hz;
 
 static struct fx8_observation make_observation(void)
 {
@@ -40,6 +37,8 @@ static struct fx8_observation make_observation(void)
     observation.site = (struct fx8_site){-26.7, 116.67, 377.8};
     observation.antennas = table;
     observation.n_table = 3;
+    observation.n_bands = offsets_hz == NULL ? 1 : 3;
+    observation.band_offset_hz = offsets_hz;
     return observation;
 }
 
@@ -149,6 +148,35 @@ static void axes(void **state)
     clear(&fixture);
 }
 
+/* The middle half of each band, 32 channels, averaged by 8: four of 125 kHz
+ * each from -16 channels of 15625 Hz on. */
+static void axis_of_bands(void **state)
+{
+    (void)state;
+    static double three_hz[] = {0, 500e3, 2e6};
+    struct fixture fixture;
+    offsets_hz = three_hz;
+    describe(&fixture, "channelizer.keep_fraction=1/2", "INT8");
+    fixture.job.plan.channel_average = 8;
+    fx8_uvh5_header_clear(&fixture.header);
+    struct fx8_error error;
+    must(fx8_describe(&fixture.job, &fixture.settings,
+                      &(struct fx8_provenance){"INT8", "", "", "", "", ""},
+                      &fixture.header, &error),
+         error);
+    offsets_hz = NULL;
+    assert_int_equal(fixture.header.n_channels, 12);
+    for (size_t c = 0; c < 12; c++) {
+        assert_near(fixture.header.frequencies_hz[c],
+                    100e6 + three_hz[c / 4] +
+                        (-16 + 3.5 + 8 * (double)(c % 4)) * 15625,
+                    1e-6);
+        assert_near(fixture.header.channel_widths_hz[c], 125e3, 1e-9);
+    }
+    assert_non_null(strstr(fixture.header.history, "keep_fraction = 1/2"));
+    clear(&fixture);
+}
+
 /* sidereal time always, lst_array only with a known UT1 */
 static void sidereal_time(void **state)
 {
@@ -250,8 +278,11 @@ static void no_site_is_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(antennas_and_baselines), cmocka_unit_test(axes),
-        cmocka_unit_test(sidereal_time),          cmocka_unit_test(provenance),
+        cmocka_unit_test(antennas_and_baselines),
+        cmocka_unit_test(axes),
+        cmocka_unit_test(axis_of_bands),
+        cmocka_unit_test(sidereal_time),
+        cmocka_unit_test(provenance),
         cmocka_unit_test(no_site_is_an_error),
     };
     return cmocka_run_group_tests_name("describe", tests, NULL, NULL);

@@ -307,8 +307,115 @@ static void an_average_divides_the_channels(void **state)
     must_fail(fx8_job_resolve(&settings, &o, "rec.h5", &job, &error), error,
               FX8_ERR_USAGE,
               "--set: output.channel_average: 4: expected a divisor of the 16 "
-              "channels written");
+              "channels written of a band");
     fx8_settings_clear(&settings);
+}
+
+/* --- coarse bands ----------------------------------------------------------
+ */
+
+static const double coarse_hz[] = {0, 781250, 1562500, 3125000};
+
+static struct fx8_observation coarse_recording(void)
+{
+    struct fx8_observation o = recording();
+    o.sample_rate = (struct fx8_rate){25000000, 27};
+    o.n_bands = 4;
+    o.band_offset_hz = (double *)(uintptr_t)coarse_hz;
+    return o;
+}
+
+static void bands_of_a_job(void **state)
+{
+    (void)state;
+    const struct fx8_observation o = coarse_recording();
+    struct fx8_settings settings;
+    struct fx8_job job =
+        good(&o,
+             SETS("channelizer.channels=64", "channelizer.keep_fraction=27/32",
+                  "array.antennas=2,0", "input.polarization_order=yx"),
+             &settings);
+    assert_int_equal(job.plan.n_bands, 4);
+    assert_int_equal(job.plan.n_kept, 54);
+    assert_int_equal(job.plan.flag_edges, 0);
+    assert_int_equal(fx8_channels(&job.plan), 4 * 54);
+    assert_true(job.plan.band_offset_hz != coarse_hz); /* a copy */
+    assert_memory_equal(job.plan.band_offset_hz, coarse_hz, sizeof coarse_hz);
+    /* band by band, antennas in the order asked for, Y recorded first */
+    assert_int_equal(job.n_inputs, 4 * 2 * 2);
+    for (size_t i = 0; i < job.n_inputs; i++) {
+        assert_int_equal(job.inputs[i].band, i / 4);
+        assert_int_equal(job.inputs[i].antenna, i / 2 % 2 == 0 ? 2 : 0);
+        assert_int_equal(job.inputs[i].polarization, 1 - i % 2);
+    }
+    clear(&job, &settings);
+    job = good(&o, SETS("channelizer.method=none", "channelizer.channels=1"),
+               &settings);
+    assert_int_equal(fx8_channels(&job.plan), 4);
+    assert_int_equal(job.plan.flag_edges, 0);
+    clear(&job, &settings);
+    /* what is flagged is asked for */
+    job = good(&o,
+               SETS("channelizer.channels=32", "channelizer.keep_fraction=1/2",
+                    "channelizer.flag_edges=3"),
+               &settings);
+    assert_int_equal(job.plan.flag_edges, 3);
+    clear(&job, &settings);
+}
+
+static void bands_that_overlap(void **state)
+{
+    (void)state;
+    struct fx8_observation o = coarse_recording();
+    refuse(&o, NULL,
+           "default: channelizer.keep_fraction: 1: bands of rec.h5 781250 Hz "
+           "apart overlap by 144675.926 Hz: expected at most 27/32");
+    refuse(&o, SETS("channelizer.keep_fraction=15/16"),
+           "--set: channelizer.keep_fraction: 15/16: bands of rec.h5 781250 Hz "
+           "apart overlap by 86805.5556 Hz: expected at most 27/32");
+    /* no simple fraction of the rate: whole channels, 12.5 of 16 */
+    static const double uneven_hz[] = {0, 723379.6};
+    o.n_bands = 2;
+    o.band_offset_hz = (double *)(uintptr_t)uneven_hz;
+    refuse(&o, NULL,
+           "default: channelizer.keep_fraction: 1: bands of rec.h5 723379.6 Hz "
+           "apart overlap by 202546.326 Hz: expected at most 3/4");
+    struct fx8_settings settings;
+    struct fx8_job job =
+        good(&o, SETS("channelizer.keep_fraction=3/4"), &settings);
+    clear(&job, &settings);
+}
+
+/* No part of a band can be kept; of real samples no part may be left out. */
+static void bands_that_cannot_be_helped(void **state)
+{
+    (void)state;
+    static const double near_hz[] = {0, 100};
+    struct fx8_observation o = coarse_recording();
+    struct fx8_settings settings;
+    struct fx8_job job;
+    struct fx8_error error;
+    o.n_bands = 2;
+    o.band_offset_hz = (double *)(uintptr_t)near_hz;
+    o.sample_rate = (struct fx8_rate){1000003, 1};
+    must_fail(resolve(&o, NULL, &job, &settings, &error), error, FX8_ERR_INPUT,
+              "rec.h5: bands 100 Hz apart: expected at least one of 16 "
+              "channels of 1000003 Hz");
+    fx8_settings_clear(&settings);
+    o = coarse_recording();
+    o.is_complex = false;
+    must(resolve(&o, SETS("correlator.integration_time_s=0.02"), &job,
+                 &settings, &error),
+         error);
+    clear(&job, &settings);
+    o.sample_rate = (struct fx8_rate){1600000, 1};
+    must_fail(resolve(&o, NULL, &job, &settings, &error), error, FX8_ERR_INPUT,
+              "rec.h5: bands 781250 Hz apart: expected at least their width, "
+              "800000 Hz");
+    fx8_settings_clear(&settings);
+    refuse(&o, SETS("channelizer.keep_fraction=3/4"),
+           "--set: channelizer.keep_fraction: 3/4: expected 1: the samples are "
+           "real");
 }
 
 /* Keys go into the plan one by one, and a file is named with its line. */
@@ -362,6 +469,9 @@ int main(void)
         cmocka_unit_test(half_a_spectrum_too_many),
         cmocka_unit_test(channels_of_a_job),
         cmocka_unit_test(an_average_divides_the_channels),
+        cmocka_unit_test(bands_of_a_job),
+        cmocka_unit_test(bands_that_overlap),
+        cmocka_unit_test(bands_that_cannot_be_helped),
         cmocka_unit_test(keys_reach_the_plan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
