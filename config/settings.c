@@ -97,7 +97,7 @@ static const char *unwritable_part(const char *text)
     if (*text == ';')
         return "expected no ';' at its start, where it opens a comment";
     for (const char *c = text; *c != '\0'; c++) {
-        if ((unsigned char)*c < 0x20 && *c != '\t')
+        if (((unsigned char)*c < 0x20 && *c != '\t') || *c == 0x7f)
             return "expected no control character";
         if (*c == ';' && (c[-1] == ' ' || c[-1] == '\t'))
             return "expected no ';' after a blank, where it opens a comment";

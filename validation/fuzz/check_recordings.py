@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Recordings and visibilities that are valid HDF5 and spoilt by a fuzzer:
+types, ranks, sizes, chunks, filters, links, attributes, values."""
+import libfuzzer
+import tap
+
+# Formats of fuzz_recordings.c.
+FORMATS = ("fx8", "tart", "digital_rf", "uvh5")
+
+
+class Recordings(libfuzzer.Fuzz):
+    """Every format for its share of the time."""
+
+    program = "fuzz_recordings"
+
+
+def case_of(target):
+    # no change at all; one change to one of the first objects of a file,
+    # which may be the only one or one of several
+    seeds = [b"\0"] + [bytes(head + [1, thing, what])
+                       for head in ([1, 0], [1, 0, 0], [1, 3, 0])
+                       for thing in range(12) for what in range(8)]
+    return lambda self: self.fuzz(target, seeds,
+                                  libfuzzer.BUDGET_S / len(FORMATS))
+
+
+for name in FORMATS:
+    setattr(Recordings, f"test_{name}", case_of(name))
+
+
+if __name__ == "__main__":
+    tap.main()

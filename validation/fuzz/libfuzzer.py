@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs of the fuzz targets: seeds, dictionary, time, what counts as clean."""
+import base64
+import glob
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+LONG = os.environ.get("FX8_LONG") == "1"
+# Seconds of one script: all of its targets together.
+BUDGET_S = 1200 if LONG else 55
+BUILD = os.environ.get("FX8_BUILD", "build")
+FX8 = os.path.join(BUILD, "san", "fx8")
+HERE = os.path.dirname(os.path.abspath(__file__))
+# The same in every short run, so that a failure is one for everybody.
+SEED = 0 if LONG else 5
+
+
+def keys():
+    """(section, key, default, what is expected) of every key, as fx8 lists
+    them."""
+    done = subprocess.run([FX8, "config", "--keys"], capture_output=True,
+                          text=True, check=True)
+    found, section = [], None
+    for line in done.stdout.splitlines():
+        head = re.fullmatch(r"\[(\w+)\]", line)
+        entry = re.match(r"  (\w+) =(.*)", line)
+        if head:
+            section = head.group(1)
+        elif entry:
+            default, _, expected = entry.group(2).strip().partition("  ")
+            found.append((section, entry.group(1), default, expected.strip()))
+    return found
+
+
+def dictionary():
+    """Words of the key table, as libFuzzer wants them."""
+    words = {"=", "-", "+00:00", "1e-9", "0x", "nan", "inf", "27/32",
+             "2019-08-29T19:00:00Z", "0-15,20", "\\xef\\xbb\\xbf", "\\x0d\\x0a",
+             "\\\\u0041", "antenna_positions", "sampling_frequency",
+             "L0_frequency", "baseband_frequency", "num_antenna", "frequency",
+             "number", "name", "east_m", "north_m", "up_m", "cable_delay_ns",
+             "cable_delay_x_ns", "cable_delay_y_ns", "input", "az_deg",
+             "el_deg", "I", "Q", "U", "V", "tone_hz"}
+    for section, key, default, expected in keys():
+        words |= {f"[{section}]", f"{key} =", f"{section}.{key}=", default}
+        words |= set(re.findall(r"[\w.+-]+", expected))
+    return [f'"{word}"' for word in sorted(words) if word and '"' not in word]
+
+
+class Fuzz(unittest.TestCase):
+    """One target a case."""
+
+    program = None
+
+    def setUp(self):
+        self.binary = os.path.join(BUILD, "fuzz", self.program)
+        if not os.path.exists(self.binary):
+            self.skipTest("clang with libFuzzer is not there")
+        self.folder = tempfile.mkdtemp(prefix="fx8-fuzz-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def seeds_of(self, target, seeds):
+        """A folder of seeds: those given, and past crashes."""
+        folder = os.path.join(self.folder, "seeds")
+        os.mkdir(folder)
+        for number, seed in enumerate(seeds):
+            with open(os.path.join(folder, f"seed{number}"), "wb") as file:
+                file.write(seed)
+        for path in glob.glob(os.path.join(HERE, "corpus", target, "*")):
+            shutil.copy(path, folder)
+        return folder
+
+    def fuzz(self, target, seeds, seconds):
+        """Run a target; anything but a quiet end is a failure."""
+        words = os.path.join(self.folder, "words")
+        with open(words, "w", encoding="ascii") as file:
+            file.write("\n".join(dictionary()) + "\n")
+        done = subprocess.run(
+            [self.binary, self.seeds_of(target, seeds), f"-dict={words}",
+             f"-seed={SEED}", f"-max_total_time={seconds:.0f}",
+             "-max_len=4096", "-timeout=20", "-rss_limit_mb=2560",
+             "-print_final_stats=1", "-verbosity=0",
+             f"-artifact_prefix={self.folder}/"],
+            capture_output=True, env={**os.environ,
+                                      "FX8_FUZZ_TARGET": target})
+        text = done.stderr.decode(errors="replace")
+        crashes = glob.glob(os.path.join(self.folder, "*-*"))
+        for path in crashes:
+            with open(path, "rb") as file:
+                name = os.path.basename(path).split("-")[0]
+                print(f"# {target}: {name}: "
+                      f"{base64.b64encode(file.read()).decode()}")
+        runs = re.search(r"number_of_executed_units:\s*(\d+)", text)
+        if done.returncode != 0 or crashes or not runs or int(
+                runs.group(1)) == 0:
+            self.fail(f"exit status {done.returncode}\n"
+                      + "\n".join(text.splitlines()[-60:]))
+        print(f"# {target}: {runs.group(1)} runs")

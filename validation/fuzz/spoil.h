@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * spoil.h -- changes to a good HDF5 file that leave it valid HDF5: other
+ * values, types, ranks, sizes, chunks, filters, links, attributes.
+ */
+#ifndef FX8_VALIDATION_FUZZ_SPOIL_H
+#define FX8_VALIDATION_FUZZ_SPOIL_H
+
+#include <hdf5.h>
+
+#include "validation/fuzz/choices.h"
+
+/** One change to one object of an open file, as the choices say.  What HDF5
+ *  itself refuses is not done. */
+void spoil_object(hid_t file, struct choices *choices);
+
+/** Any of HDF5's kinds of elements, none of which holds pointers but a string
+ *  of variable length; the caller closes it. */
+hid_t spoil_type(struct choices *choices);
+
+/** No element, one, or axes of sizes from none to 2^62; the caller closes it.
+ */
+hid_t spoil_space(struct choices *choices);
+
+/** Layout, chunks, filters and fill value of a dataset of that shape and type,
+ *  a creation list; the caller closes it. */
+hid_t spoil_layout(hid_t space, hid_t type, struct choices *choices);
+
+#endif
