@@ -4,6 +4,7 @@
 
 #include "config/shape.h"
 #include "kernels/clock.h"
+#include "kernels/parallel.h"
 #include "correlator/queue.h"
 #include "correlator/source.h"
 
@@ -196,6 +197,9 @@ enum fx8_status fx8_source_open(struct fx8_reader *reader,
     struct fx8_source *s = memory;
     s->reader = reader;
     s->job = job;
+    reader->workers.n_threads =
+        job->plan.n_threads > 0 ? job->plan.n_threads : fx8_parallel_cpus();
+    reader->workers.parallel_for = fx8_parallel_for;
     set_range(s);
     fx8_queue_init(&s->empty);
     fx8_queue_init(&s->full);

@@ -5,6 +5,7 @@
 #ifndef FX8_IO_NATIVE_H
 #define FX8_IO_NATIVE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +18,16 @@ extern "C" {
 #endif
 
 struct fx8_native_writer;
+
+/** How samples lie in the file.  All zero: in chunks of the length that
+ *  readers like, not packed. */
+struct fx8_native_storage {
+    bool is_contiguous;
+    size_t chunk_bytes; /**< of a chunk; 0: chosen */
+    int deflate_level;  /**< 1 .. 9; 0: not packed by deflate */
+    bool shuffle;       /**< before packing: bytes of samples sorted */
+    bool bitshuffle;    /**< packed by bitshuffle and LZ4: needs its plug-in */
+};
 
 /**
  * fx8_native_create -- create PATH.part with all metadata.
@@ -31,6 +42,14 @@ enum fx8_status fx8_native_create(
     const char *path, const struct fx8_observation *observation,
     const char *axis_order, const struct fx8_missing *missing, size_t n_missing,
     struct fx8_native_writer **writer, struct fx8_error *error);
+
+/** The same with a storage of the caller's choice.  FX8_ERR_UNSUPPORTED: HDF5
+ *  has not the plug-in that it needs. */
+enum fx8_status fx8_native_create_stored(
+    const char *path, const struct fx8_observation *observation,
+    const char *axis_order, const struct fx8_missing *missing, size_t n_missing,
+    const struct fx8_native_storage *storage, struct fx8_native_writer **writer,
+    struct fx8_error *error);
 
 /** Write samples [first, first + n) of all inputs: int8 or ci8
  *  [antenna][pol][n], whatever the axis order of the file. */

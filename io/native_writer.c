@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "config/shape.h"
+#include "io/h5_filters.h"
 #include "io/h5_put.h"
 #include "io/native.h"
 #include "io/native_format.h"
@@ -22,6 +23,7 @@ struct fx8_native_writer {
     hid_t sample_type;
     size_t sample_bytes;
     struct fx8_axis_order order;
+    struct fx8_native_storage storage;
     int64_t n_samples;
     int64_t chunk_samples;
     int8_t *turned; /* one stretch in the axis order of the file */
@@ -216,6 +218,22 @@ static enum fx8_status write_missing(const struct fx8_native_writer *writer,
     return status;
 }
 
+/* Layout and filters of a storage with chunks of that shape. */
+static bool set_storage(const struct fx8_native_storage *storage,
+                        const hsize_t chunk[3], hid_t creation)
+{
+    static const unsigned values[2] = {0, FX8_H5_BITSHUFFLE_LZ4};
+    if (storage->is_contiguous)
+        return true;
+    return H5Pset_chunk(creation, 3, chunk) >= 0 &&
+           (!storage->shuffle || H5Pset_shuffle(creation) >= 0) &&
+           (storage->deflate_level == 0 ||
+            H5Pset_deflate(creation, (unsigned)storage->deflate_level) >= 0) &&
+           (!storage->bitshuffle ||
+            H5Pset_filter(creation, FX8_H5_BITSHUFFLE, H5Z_FLAG_MANDATORY, 2,
+                          values) >= 0);
+}
+
 /* Chunks: one input each on the axes slower than time, whole on the faster
  * ones, chunk_samples long; so that a stretch is whole chunks. */
 static enum fx8_status create_voltages(struct fx8_native_writer *writer,
@@ -237,7 +255,7 @@ static enum fx8_status create_voltages(struct fx8_native_writer *writer,
     enum fx8_status status = FX8_OK;
     /* whole chunks go straight to the file: no cache */
     if (creation < 0 || access < 0 || writer->space < 0 ||
-        H5Pset_chunk(creation, 3, chunk) < 0 ||
+        !set_storage(&writer->storage, chunk, creation) ||
         H5Pset_chunk_cache(access, 1, 0, 1.0) < 0 ||
         (writer->voltages =
              H5Dcreate2(writer->file, FX8_NATIVE_VOLTAGES, writer->sample_type,
@@ -280,6 +298,16 @@ static enum fx8_status check_observation(const char *path,
     return FX8_OK;
 }
 
+/* Bytes of one time in a chunk: the axes faster than time are whole in it. */
+static size_t sample_of_chunk(const struct fx8_native_writer *writer)
+{
+    size_t bytes = writer->sample_bytes;
+    for (int axis = 0; axis < 3; axis++)
+        if (writer->order.place[axis] > writer->order.place[FX8_AXIS_TIME])
+            bytes *= writer->order.extent[axis];
+    return bytes;
+}
+
 /* Sizes and memory of a writer. */
 static enum fx8_status size_writer(struct fx8_native_writer *writer,
                                    const struct fx8_observation *o,
@@ -294,6 +322,8 @@ static enum fx8_status size_writer(struct fx8_native_writer *writer,
         fx8_product(o->n_antennas, o->n_polarizations, writer->sample_bytes, 1);
     const size_t least = 256; /* chunks of a few samples would drown in index */
     size_t length = STRETCH_BYTES / row_bytes;
+    if (writer->storage.chunk_bytes > 0)
+        length = writer->storage.chunk_bytes / sample_of_chunk(writer);
     length = length < least ? least : length;
     writer->chunk_samples =
         o->n_samples < (int64_t)length ? o->n_samples : (int64_t)length;
@@ -310,12 +340,28 @@ enum fx8_status fx8_native_create(
     const char *axis_order, const struct fx8_missing *missing, size_t n_missing,
     struct fx8_native_writer **result, struct fx8_error *error)
 {
+    const struct fx8_native_storage storage = {.is_contiguous = false};
+    return fx8_native_create_stored(path, observation, axis_order, missing,
+                                    n_missing, &storage, result, error);
+}
+
+enum fx8_status fx8_native_create_stored(
+    const char *path, const struct fx8_observation *observation,
+    const char *axis_order, const struct fx8_missing *missing, size_t n_missing,
+    const struct fx8_native_storage *storage, struct fx8_native_writer **result,
+    struct fx8_error *error)
+{
     *result = NULL;
     fx8_h5_quiet();
     char labels[3][FX8_NATIVE_LABEL_SIZE];
     enum fx8_status status = check_observation(path, observation, error);
     if (status != FX8_OK)
         return status;
+    if (storage->bitshuffle && H5Zfilter_avail(FX8_H5_BITSHUFFLE) <= 0)
+        return fx8_fail(error, FX8_ERR_UNSUPPORTED,
+                        "%s: bitshuffle: expected its HDF5 plugin to be "
+                        "installed (HDF5_PLUGIN_PATH)",
+                        path);
     struct fx8_native_writer *writer = calloc(1, sizeof *writer);
     if (writer == NULL)
         return fx8_fail(error, FX8_ERR_SYSTEM,
@@ -324,6 +370,7 @@ enum fx8_status fx8_native_create(
     writer->voltages = FX8_H5_NONE;
     writer->space = FX8_H5_NONE;
     writer->sample_type = FX8_H5_NONE;
+    writer->storage = *storage;
     status = parse_order(path, axis_order, &writer->order, labels, error);
     if (status == FX8_OK)
         status = size_writer(writer, observation, error);

@@ -13,6 +13,7 @@
 #include "config/observation.h"
 #include "config/settings.h"
 #include "config/status.h"
+#include "io/workers.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -86,6 +87,11 @@ struct fx8_reader {
      *  bits: powers of two, at most 1; NULL: they are as recorded.  Set by
      *  select(), owned by the reader. */
     const double *input_gain;
+    struct fx8_workers workers; /**< threads that read() may use; set by the
+                                     caller, or none */
+    /** Why filters are undone by HDF5, on one thread; NULL: they are not, or
+     *  there are none.  Set by open(), owned by the reader. */
+    const char *slow_reason;
     bool is_16bit;     /**< recorded with more than 8 bits: input_gain is set */
     int64_t n_clamped; /**< of the last read(): real numbers that had no room
                             in 8 bits in spite of input_gain */

@@ -3,14 +3,17 @@
  * reader_fx8.c -- recordings in fx8's own format (data/README.md).
  */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "config/shape.h"
+#include "io/h5_chunks.h"
 #include "io/h5_storage.h"
 #include "io/native_format.h"
 #include "io/reader_formats.h"
+
+/* Bytes of a contiguous dataset that a read takes at least from each row. */
+#define ROW_BYTES 65536
 
 /* Memory for decoded chunks that a read has touched only in part. */
 #define MAX_CHUNK_CACHE ((size_t)256 << 20)
@@ -22,9 +25,10 @@ struct native_reader {
     hid_t voltages;
     hid_t space;
     hid_t memory_type;
+    struct fx8_h5_chunks *chunks;
     size_t sample_bytes; /* 1 real, 2 complex */
     struct fx8_axis_order order;
-    int64_t chunk_samples; /* length of a chunk in time, else 1 */
+    int64_t chunk_samples; /* length of a chunk in time, or of a good piece */
     int64_t file_size;     /* bytes at opening */
     struct fx8_selection selection;
 };
@@ -184,6 +188,16 @@ static enum fx8_status check_filters(const struct native_reader *reader,
     return FX8_OK;
 }
 
+/* Samples of a contiguous dataset that make a piece worth its read. */
+static int64_t piece_samples(const struct native_reader *reader)
+{
+    size_t sample = reader->sample_bytes;
+    for (int axis = FX8_AXIS_ANTENNA; axis <= FX8_AXIS_POLARIZATION; axis++)
+        if (reader->order.place[axis] > reader->order.place[FX8_AXIS_TIME])
+            sample *= reader->order.extent[axis];
+    return sample < ROW_BYTES ? (int64_t)(ROW_BYTES / sample) : 1;
+}
+
 /*
  * Chunks and the cache for them.  A chunk without filters is read straight
  * into the buffer when there is no cache, which is several times faster than
@@ -194,7 +208,7 @@ static enum fx8_status choose_cache(struct native_reader *reader,
                                     hid_t creation, hid_t access,
                                     struct fx8_error *error)
 {
-    reader->chunk_samples = 1;
+    reader->chunk_samples = piece_samples(reader);
     if (H5Pget_layout(creation) != H5D_CHUNKED)
         return FX8_OK;
     hsize_t chunk[3] = {1, 1, 1};
@@ -333,20 +347,9 @@ static enum fx8_status read_rectangle(const struct native_reader *reader,
     count[time] = (hsize_t)n_samples;
     const size_t row_bytes =
         (size_t)n_samples * selection->n_after * reader->sample_bytes;
-    enum fx8_status status = FX8_OK;
-    hid_t memory = H5Screate_simple(3, count, NULL);
-    if (memory < 0 ||
-        H5Sselect_hyperslab(reader->space, H5S_SELECT_SET, start, NULL, count,
-                            NULL) < 0 ||
-        H5Dread(reader->voltages, reader->memory_type, memory, reader->space,
-                H5P_DEFAULT, buffer + rectangle->row * row_bytes) < 0) {
-        char what[96];
-        snprintf(what, sizeof what, "%s: samples %" PRId64 " to %" PRId64,
-                 FX8_NATIVE_VOLTAGES, first, first + n_samples - 1);
-        status = fx8_h5_fail(error, FX8_ERR_INPUT, reader->path, what);
-    }
-    fx8_h5_close(&memory);
-    return status;
+    const struct fx8_h5_part part = {start, count, count};
+    return fx8_h5_chunks_read(reader->chunks, &reader->base.workers, &part,
+                              buffer + rectangle->row * row_bytes, error);
 }
 
 static enum fx8_status native_read(struct fx8_reader *base, int64_t first,
@@ -389,12 +392,27 @@ static void native_close(struct fx8_reader *base)
     fx8_selection_clear(&reader->selection);
     fx8_observation_clear(&base->observation);
     free(base->missing);
+    fx8_h5_chunks_close(&reader->chunks);
     fx8_h5_close(&reader->memory_type);
     fx8_h5_close(&reader->space);
     fx8_h5_close(&reader->voltages);
     fx8_h5_close(&reader->file);
     free(reader->path);
     free(reader);
+}
+
+/* How the samples will be read, now that they are known to be there. */
+static enum fx8_status open_chunks(struct native_reader *reader,
+                                   struct fx8_error *error)
+{
+    const struct fx8_h5_samples samples = {
+        reader->path, FX8_NATIVE_VOLTAGES, reader->voltages,
+        reader->memory_type, reader->order.place[FX8_AXIS_TIME]};
+    const enum fx8_status status =
+        fx8_h5_chunks_open(&samples, &reader->chunks, error);
+    if (status == FX8_OK)
+        reader->base.slow_reason = fx8_h5_chunks_slow_reason(reader->chunks);
+    return status;
 }
 
 /* Everything but the samples. */
@@ -429,6 +447,8 @@ static enum fx8_status load(struct native_reader *reader,
         status = fx8_h5_check_storage(reader->path, reader->file,
                                       FX8_NATIVE_VOLTAGES, reader->voltages,
                                       &reader->file_size, error);
+    if (status == FX8_OK)
+        status = open_chunks(reader, error);
     if (status == FX8_OK)
         status = fx8_native_read_antennas(reader->path, reader->file,
                                           observation, error);

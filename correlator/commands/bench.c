@@ -37,7 +37,14 @@ const struct fx8_command fx8_command_bench = {
         "           operation; beside them the vector libraries found.\n"
         "jobs       the same arrays, one dump each, from a reader that copies\n"
         "           samples to UVH5 and quick-look files in TMPDIR: shares of\n"
-        "           post-processing and writing (a thread of its own).\n",
+        "           post-processing and writing (a thread of its own).\n"
+        "reading    recordings of 128 MiB in TMPDIR, in every storage, "
+        "through\n"
+        "           their reader, against read() of the same file: from the\n"
+        "           page cache, and from the disk where the system lets go of\n"
+        "           the file; packed ones also on all CPUs.  The turn of\n"
+        "           time-major samples into rows against memcpy().  Best of\n"
+        "           nine passes, packed ones of three.\n",
     .run = run,
     .stops_at_once = true,
 };
@@ -90,10 +97,9 @@ static const struct {
     enum fx8_status (*measure)(const char *kernel, bool json,
                                struct fx8_error *error);
 } sections[] = {
-    {"ceilings", print_ceilings},
-    {"arrays", fx8_bench_arrays},
-    {"functions", fx8_bench_functions},
-    {"jobs", fx8_bench_jobs},
+    {"ceilings", print_ceilings},       {"arrays", fx8_bench_arrays},
+    {"functions", fx8_bench_functions}, {"jobs", fx8_bench_jobs},
+    {"reading", fx8_bench_reading},
 };
 
 #define N_SECTIONS (sizeof sections / sizeof sections[0])
@@ -157,7 +163,7 @@ static int run(int argc, char **argv)
     if (section != NULL && !is_section(section))
         return fx8_command_misuse(&fx8_command_bench,
                                   "--section: %s: expected ceilings, arrays, "
-                                  "functions or jobs",
+                                  "functions, jobs or reading",
                                   section);
     return bench(kernel, section, json);
 }

@@ -42,6 +42,11 @@ enum fx8_status fx8_bench_functions(const char *kernel, bool json,
 enum fx8_status fx8_bench_jobs(const char *kernel, bool json,
                                struct fx8_error *error);
 
+/** Recordings in every storage, written to TMPDIR and removed, against read()
+ *  of the same file; the turn of time-major samples against a copy. */
+enum fx8_status fx8_bench_reading(const char *kernel, bool json,
+                                  struct fx8_error *error);
+
 /** Random samples, -30 .. 30. */
 void fx8_bench_fill(int8_t *samples, size_t size);
 
