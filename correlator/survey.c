@@ -77,6 +77,7 @@ static enum fx8_status read_block(struct work *work, int64_t first, int64_t n,
     struct fx8_sample_layout layout = {.input_offset = work->input_offset};
     enum fx8_status status = work->reader->read(work->reader, first, n,
                                                 work->buffer, &layout, error);
+    work->survey->n_clamped += work->reader->n_clamped;
     if (status == FX8_OK)
         status = fx8_gaps_list(&work->gaps, work->reader, first, n, error);
     *block = (struct fx8_block){

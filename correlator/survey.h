@@ -43,6 +43,8 @@ struct fx8_survey {
     int64_t n_blocks;            /**< stretches looked at */
     int64_t block_samples; /**< of each of them, the last may be shorter */
     int64_t n_samples;     /**< looked at, of each input */
+    int64_t n_clamped;     /**< real numbers read, of all inputs, that had no
+                                room in 8 bits */
 };
 
 /** Inputs of a recording, all bands together; SIZE_MAX on overflow. */

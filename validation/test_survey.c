@@ -89,6 +89,7 @@ static enum fx8_status memory_read(struct fx8_reader *base, int64_t first,
     base->n_found = reader->finds && first < found.first_sample + 9 &&
                     first + n_samples > found.first_sample;
     reader->n_read += n_samples;
+    base->n_clamped = n_samples;
     return FX8_OK;
 }
 
@@ -489,6 +490,7 @@ static void whole_surveys(void **state)
                         range.n_samples, &want[i]);
         assert_survey(&survey, want);
         assert_int_equal(survey.n_samples, range.n_samples);
+        assert_int_equal(survey.n_clamped, reader->n_read);
         fx8_survey_clear(&survey);
         free(reader);
     }

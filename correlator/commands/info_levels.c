@@ -116,6 +116,9 @@ void fx8_info_verdict(const struct fx8_reader *reader, bool y_first,
                        survey->n_blocks, survey->n_blocks == 1 ? "" : "s",
                        survey->block_samples,
                        100.0 * (double)survey->n_samples / (double)length);
+    if (reader->is_16bit)
+        fx8_info_field("clamped", "%" PRId64 " real numbers read, to 8 bits",
+                       survey->n_clamped);
     printf("  %-15s", "verdict");
     if (n_wrong == 0) {
         printf("no input looks wrong\n");
@@ -143,8 +146,9 @@ void fx8_info_levels(const struct fx8_reader *reader, bool y_first,
 {
     const struct fx8_observation *o = &reader->observation;
     const size_t components = o->is_complex ? 2 : 1;
-    printf("\n%8s %-16s %-3s%s %8s %8s", "antenna", "name", "pol",
-           o->n_bands > 1 ? " band" : "", "rms/LSB",
+    printf("\n%8s %-16s %-3s%s%s %8s %8s", "antenna", "name", "pol",
+           o->n_bands > 1 ? " band" : "",
+           reader->input_gain != NULL ? "     gain" : "", "rms/LSB",
            o->is_complex ? "mean re" : "mean");
     if (o->is_complex)
         printf(" %8s", "mean im");
@@ -162,6 +166,8 @@ void fx8_info_levels(const struct fx8_reader *reader, bool y_first,
                row != NULL ? row->name : "", letter_of(at.slot, y_first));
         if (o->n_bands > 1)
             printf(" %4zu", at.band);
+        if (reader->input_gain != NULL)
+            printf(" %8.3g", reader->input_gain[i]);
         print_cell(8, 3, f.rms_lsb);
         print_cell(8, 3, f.mean_lsb[0]);
         if (o->is_complex)
@@ -225,6 +231,7 @@ void fx8_info_levels_json(struct fx8_json *json,
     fx8_json_integer(json, "n_blocks", survey->n_blocks);
     fx8_json_integer(json, "block_samples", survey->block_samples);
     fx8_json_integer(json, "samples_looked_at", survey->n_samples);
+    fx8_json_integer(json, "n_clamped_components", survey->n_clamped);
     fx8_json_integer(json, "n_wrong_inputs", (int64_t)count_wrong(survey));
     fx8_json_array(json, "inputs");
     for (size_t i = 0; i < survey->n_inputs; i++)
