@@ -33,6 +33,8 @@ static void flag_inputs(struct fx8_session *s)
 static struct fx8_visibilities target_of(
     const struct fx8_session_buffers *buffers, size_t cell)
 {
+    if (buffers->visibilities == NULL) /* not planned */
+        return (struct fx8_visibilities){NULL, NULL, NULL};
     return (struct fx8_visibilities){buffers->visibilities + 2 * cell,
                                      buffers->flags + cell,
                                      buffers->nsamples + cell};
@@ -42,6 +44,12 @@ static struct fx8_result result_of(const struct fx8_session_buffers *buffers)
 {
     return (struct fx8_result){buffers->visibilities, buffers->flags,
                                buffers->nsamples};
+}
+
+/* Where the results of a band begin. */
+static size_t cell_of(const struct fx8_session *s, size_t band)
+{
+    return band * (s->n_kept / s->plan.channel_average) * s->results.n_products;
 }
 
 /* Post-processing of one band among the others. */
@@ -56,32 +64,58 @@ static struct fx8_postprocess plan_band(const struct fx8_session *s,
     return plan;
 }
 
-/* Sums of a band to visibilities, in every precision planned. */
-static void process_band(struct fx8_session *s, size_t band)
+/* What becomes of the sums of a band, in INT8 and in FP32. */
+struct band_results {
+    struct fx8_postprocess int8, fp32;
+    struct fx8_visibilities to_int8, to_fp32;
+};
+
+static struct band_results plan_results(const struct fx8_session *s,
+                                        size_t band)
 {
-    const struct fx8_postprocess plan = plan_band(s, band);
-    const size_t cell =
-        band * (s->n_kept / s->plan.channel_average) * s->results.n_products;
+    struct band_results results = {
+        .int8 = plan_band(s, band),
+        .fp32 = plan_band(s, band),
+        .to_int8 = target_of(&s->int8, cell_of(s, band)),
+        .to_fp32 = target_of(&s->fp32, cell_of(s, band)),
+    };
+    if (s->levels != NULL) {
+        const size_t channel = band * s->n_kept;
+        results.int8.gain = fx8_levels_gains(s->levels) + channel;
+        results.int8.flag_cell = fx8_levels_zero(s->levels) + channel;
+    }
+    return results;
+}
+
+/* The sums of a band; of an engine that makes them itself, the results. */
+static enum fx8_status take_sums(struct fx8_session *s, size_t band,
+                                 const struct band_results *results,
+                                 struct fx8_error *error)
+{
+    const struct fx8_engine_results int8 = {&results->int8, results->to_int8};
+    const struct fx8_engine_results fp32 = {&results->fp32, results->to_fp32};
+    struct fx8_engine *engine = s->engines[band];
+    if (s->operations->process_dump == NULL)
+        return s->operations->finish_dump(engine, &s->sums, error);
+    return s->operations->process_dump(engine, &int8, &fp32, &s->sums, error);
+}
+
+/* Sums of a band to visibilities, in every precision whose sums are here. */
+static void process_band(const struct fx8_session *s, size_t band,
+                         const struct band_results *results)
+{
     const struct fx8_engine_dump *sums = &s->sums;
-    const unsigned precision = (unsigned)s->plan.precision;
-    if (precision & FX8_PRECISION_INT8) {
-        const struct fx8_visibilities out = target_of(&s->int8, cell);
-        struct fx8_postprocess with_gains = plan;
-        if (s->levels != NULL) {
-            const size_t channel = band * s->n_kept;
-            with_gains.gain = fx8_levels_gains(s->levels) + channel;
-            with_gains.flag_cell = fx8_levels_zero(s->levels) + channel;
-        }
-        fx8_postprocess_int8(&with_gains, sums->sums_int8, sums->counts, &out);
-    }
-    if (precision & FX8_PRECISION_FP32) {
-        const struct fx8_visibilities out = target_of(&s->fp32, cell);
-        fx8_postprocess_fp32(&plan, sums->sums_fp32, sums->counts, &out);
-    }
-    if (precision & FX8_PRECISION_INTERVAL) {
+    if (sums->sums_int8 != NULL)
+        fx8_postprocess_int8(&results->int8, sums->sums_int8, sums->counts,
+                             &results->to_int8);
+    if (sums->sums_fp32 != NULL)
+        fx8_postprocess_fp32(&results->fp32, sums->sums_fp32, sums->counts,
+                             &results->to_fp32);
+    if (sums->sums_down != NULL) {
+        const size_t cell = cell_of(s, band);
         const struct fx8_visibilities down = target_of(&s->down, cell);
         const struct fx8_visibilities up = target_of(&s->up, cell);
-        fx8_postprocess_interval(&plan, sums->sums_down, sums->sums_up,
+        fx8_postprocess_interval(&results->fp32, sums->sums_down, sums->sums_up,
                                  sums->counts, &down, &up);
     }
 }
@@ -127,12 +161,12 @@ static void count_clips(struct fx8_session *s, size_t band)
 static enum fx8_status finish_band(struct fx8_session *s, size_t band,
                                    struct fx8_error *error)
 {
-    const enum fx8_status status =
-        s->operations->finish_dump(s->engines[band], &s->sums, error);
+    const struct band_results results = plan_results(s, band);
+    const enum fx8_status status = take_sums(s, band, &results, error);
     if (status != FX8_OK)
         return status;
     const double start = fx8_clock_seconds();
-    process_band(s, band);
+    process_band(s, band, &results);
     count_clips(s, band);
     s->statistics.postprocess_s += fx8_clock_seconds() - start;
     return FX8_OK;
@@ -363,6 +397,7 @@ void fx8_get_statistics(const struct fx8_session *session,
         session->operations->times(session->engines[band], &times);
         statistics->channelize_s += times.channelize_s;
         statistics->correlate_s += times.correlate_s;
+        statistics->postprocess_s += times.process_s;
     }
 }
 

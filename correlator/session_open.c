@@ -65,7 +65,8 @@ static enum fx8_status check_memory(const struct fx8_session *s, size_t results,
 enum { N_RESULT_ARRAYS = 16 };
 
 /* Sums and results of every precision, [n_sums] and [n_cells], nothing for
- * those that are not planned.  Returns how many arrays. */
+ * those that are not planned, nor for sums that stay with an engine.  Returns
+ * how many arrays. */
 static size_t list_results(struct fx8_session *s, size_t n_sums, size_t n_cells,
                            struct fx8_array *arrays)
 {
@@ -83,8 +84,11 @@ static size_t list_results(struct fx8_session *s, size_t n_sums, size_t n_cells,
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         struct fx8_session_buffers *buffers = kinds[k].buffers;
         const size_t is_planned = (s->plan.precision & kinds[k].precision) != 0;
+        const size_t has_sums =
+            is_planned && (s->operations->process_dump == NULL ||
+                           kinds[k].precision == FX8_PRECISION_INTERVAL);
         arrays[n++] = (struct fx8_array){kinds[k].sums, n_sums,
-                                         is_planned * sizeof(double)};
+                                         has_sums * sizeof(double)};
         arrays[n++] = (struct fx8_array){&buffers->visibilities, n_cells,
                                          is_planned * 2 * sizeof(float)};
         arrays[n++] = (struct fx8_array){&buffers->flags, n_cells, is_planned};
@@ -233,6 +237,9 @@ static enum fx8_status plan_engines(struct fx8_session *s,
         .fir_int16 = plan->fir == FX8_FIR_DP2A,
         .measure_fft = plan->measure_fft,
         .memory_limit = plan->memory_limit,
+        .n_result_antennas = plan->n_antennas,
+        .n_result_products = fx8_baseline_products(plan->n_polarizations),
+        .channel_average = plan->channel_average,
     };
     status = open_engines(s, &engine_plan, error);
     if (status == FX8_OK && fx8_plan_has_quantiser(plan))
