@@ -62,13 +62,18 @@ void fx8_progress_show(void *context, const struct fx8_progress *progress)
     format_time(done > 0 ? elapsed_s * (1.0 - share) / share : -1.0, left,
                 sizeof left);
     char line[256];
-    int length = snprintf(
-        line, sizeof line,
-        "%3.0f %%  dump %lld/%lld  %.1f Msamples/s  %.2g x real time  %s left",
-        100.0 * share, (long long)progress->n_dumps,
-        (long long)progress->total_dumps,
-        rate * (double)progress->n_inputs * 1e-6, rate / progress->rate_hz,
-        left);
+    char dumps[64] = "", speed[64] = "";
+    if (progress->total_dumps > 0)
+        snprintf(dumps, sizeof dumps, "dump %lld/%lld  ",
+                 (long long)progress->n_dumps,
+                 (long long)progress->total_dumps);
+    if (progress->rate_hz > 0.0)
+        snprintf(speed, sizeof speed, "%.2g x real time  ",
+                 rate / progress->rate_hz);
+    int length =
+        snprintf(line, sizeof line, "%3.0f %%  %s%.1f Msamples/s  %s%s left",
+                 100.0 * share, dumps, rate * (double)progress->n_inputs * 1e-6,
+                 speed, left);
     if (!display->is_terminal) {
         fprintf(display->stream, "fx8: %s\n", line);
         return;

@@ -17,6 +17,7 @@
 struct work {
     struct fx8_reader *reader;
     struct fx8_survey *survey;
+    const struct fx8_survey_range *range;
     struct fx8_stream_shape shape;
     int64_t read_samples;
     int8_t *buffer;
@@ -70,6 +71,20 @@ static void add_ready(const struct work *work, struct fx8_stream *stream,
     }
 }
 
+/* How far the survey of everything is. */
+static void show_progress(const struct work *work, int64_t at)
+{
+    const struct fx8_rate rate = work->reader->observation.sample_rate;
+    const struct fx8_progress progress = {
+        .n_samples = at - work->range->first_sample,
+        .total_samples = work->range->n_samples,
+        .n_inputs = work->shape.n_inputs,
+        .rate_hz = rate.numerator_hz > 0 ? fx8_rate_hz(rate) : 0.0,
+    };
+    if (work->range->progress != NULL && work->range->is_all)
+        work->range->progress(work->range->progress_context, &progress);
+}
+
 static enum fx8_status read_block(struct work *work, int64_t first, int64_t n,
                                   struct fx8_block *block,
                                   struct fx8_error *error)
@@ -120,6 +135,7 @@ static enum fx8_status add_stretch(struct work *work, int64_t first, int64_t n,
             is_more = status == FX8_OK && at < stop &&
                       fx8_stream_next_sample(stream) < next;
         }
+        show_progress(work, at);
     }
     if (status == FX8_OK) {
         fx8_stream_end(stream);
@@ -233,7 +249,7 @@ enum fx8_status fx8_survey_run(struct fx8_reader *reader,
 {
     *survey = (struct fx8_survey){.n_inputs =
                                       fx8_survey_inputs(&reader->observation)};
-    struct work work = {.reader = reader, .survey = survey};
+    struct work work = {.reader = reader, .survey = survey, .range = range};
     enum fx8_status status = prepare(&work, settings, range, error);
     if (status == FX8_OK)
         status = add_range(&work, range, error);

@@ -13,6 +13,7 @@
 #include "config/settings.h"
 #include "config/status.h"
 #include "correlator/level_sums.h"
+#include "correlator/pipeline.h"
 #include "io/reader.h"
 
 #ifdef __cplusplus
@@ -28,6 +29,9 @@ struct fx8_survey_range {
     int64_t first_sample;
     int64_t n_samples; /**< at least 1, within the recording */
     bool is_all;       /**< every sample; else about FX8_SURVEY_BYTES of them */
+    /** Told after every read where is_all; NULL: not.  Has no dumps. */
+    void (*progress)(void *context, const struct fx8_progress *progress);
+    void *progress_context;
 };
 
 /**

@@ -458,6 +458,16 @@ static void assert_survey(const struct fx8_survey *survey,
         assert_memory_equal(&survey->sums[i], &want[i], sizeof want[i]);
 }
 
+static int64_t n_shown; /* samples, of the last time it was told */
+
+static void count_progress(void *context, const struct fx8_progress *progress)
+{
+    assert_ptr_equal(context, &n_shown);
+    assert_in_range(progress->n_samples, n_shown, progress->total_samples);
+    assert_int_equal(progress->n_inputs, N_INPUTS);
+    n_shown = progress->n_samples;
+}
+
 /* Everything: blocks of any size, orders, lists, markers, parts of it. */
 static void whole_surveys(void **state)
 {
@@ -478,7 +488,10 @@ static void whole_surveys(void **state)
         reader->finds = n > 60 && round % 4 == 1;
         reader->is_time_major = round % 5 < 2;
         reader->read_samples = random_in(&g, 1, 200);
-        struct fx8_survey_range range = {.is_all = true};
+        struct fx8_survey_range range = {.is_all = true,
+                                         .progress = count_progress,
+                                         .progress_context = &n_shown};
+        n_shown = 0;
         range.first_sample = random_in(&g, 0, n - 1);
         range.n_samples = random_in(&g, 1, n - range.first_sample);
         struct fx8_survey survey;
@@ -491,6 +504,8 @@ static void whole_surveys(void **state)
         assert_survey(&survey, want);
         assert_int_equal(survey.n_samples, range.n_samples);
         assert_int_equal(survey.n_clamped, reader->n_read);
+        /* a run of markers at the end is decided by what is beyond */
+        assert_true(n_shown + settings.input.missing_run > range.n_samples);
         fx8_survey_clear(&survey);
         free(reader);
     }

@@ -102,6 +102,20 @@ static void print_wrong(const struct fx8_reader *reader, bool y_first,
         printf(" and %zu more", n_wrong - n_named);
 }
 
+/* By what recording, reading and markers say together. */
+static void print_left_out(const struct fx8_survey *survey)
+{
+    double n_missing = 0.0;
+    for (size_t i = 0; i < survey->n_inputs; i++)
+        n_missing += (double)survey->sums[i].n_missing;
+    if (n_missing > 0.0)
+        fx8_info_field("left out",
+                       "%.4f %% of them: listed as missing, not found, or "
+                       "markers",
+                       100.0 * n_missing / (double)survey->n_inputs /
+                           (double)survey->n_samples);
+}
+
 void fx8_info_verdict(const struct fx8_reader *reader, bool y_first,
                       const struct fx8_survey *survey)
 {
@@ -116,6 +130,7 @@ void fx8_info_verdict(const struct fx8_reader *reader, bool y_first,
                        survey->n_blocks, survey->n_blocks == 1 ? "" : "s",
                        survey->block_samples,
                        100.0 * (double)survey->n_samples / (double)length);
+    print_left_out(survey);
     if (reader->is_16bit)
         fx8_info_field("clamped", "%" PRId64 " real numbers read, to 8 bits",
                        survey->n_clamped);

@@ -11,6 +11,7 @@
 #include "config/shape.h"
 #include "correlator/commands/info.h"
 #include "correlator/gaps.h"
+#include "correlator/progress.h"
 
 /* Everything there is to tell, released in one place. */
 struct work {
@@ -437,6 +438,19 @@ static enum fx8_status count_gaps(struct work *work, struct fx8_error *error)
                           work->missing, error);
 }
 
+static enum fx8_status survey(struct work *work, struct fx8_survey_range *range,
+                              struct fx8_error *error)
+{
+    struct fx8_progress_display display;
+    fx8_progress_start(&display, stderr);
+    range->progress = fx8_progress_show;
+    range->progress_context = &display;
+    const enum fx8_status status = fx8_survey_run(
+        work->reader, work->request->settings, range, &work->survey, error);
+    fx8_progress_end(&display);
+    return status;
+}
+
 static enum fx8_status tell(struct work *work, struct fx8_error *error)
 {
     const struct fx8_info_request *request = work->request;
@@ -454,8 +468,7 @@ static enum fx8_status tell(struct work *work, struct fx8_error *error)
         fflush(stdout);
     }
     if (request->has_levels)
-        status = fx8_survey_run(work->reader, request->settings, &range,
-                                &work->survey, error);
+        status = survey(work, &range, error);
     if (status != FX8_OK)
         return status;
     if (request->is_json) {
