@@ -56,16 +56,16 @@ static void print_plan(const struct fx8_run_request *request,
     const double step = (double)fx8_samples_per_spectrum(plan);
     char kept[64] = "";
     if (plan->n_kept != 0)
-        snprintf(kept, sizeof kept, ", %zu kept", plan->n_kept);
+        snprintf(kept, sizeof kept, ", %zu of them kept", plan->n_kept);
     fprintf(stream,
-            "plan       %s, %s%zu channels of %.6g kHz%s, %lld dumps of %.6g s "
+            "plan       %s, %zu channels of %.6g kHz%s%s, %lld dumps of %.6g s "
             "(%lld spectra each)\n",
-            methods[plan->method], plan->n_bands > 1 ? "of each band " : "",
-            plan->n_channels,
+            methods[plan->method], plan->n_channels,
             rate_hz * 1e-3 /
                 (double)(plan->is_complex ? plan->n_channels
                                           : 2 * plan->n_channels),
-            kept, (long long)job->n_dumps,
+            plan->n_bands > 1 ? " in each band" : "", kept,
+            (long long)job->n_dumps,
             (double)plan->spectra_per_dump * step / rate_hz,
             (long long)plan->spectra_per_dump);
     if (job->dropped_samples > 0)
