@@ -119,6 +119,30 @@ static enum fx8_status get_texts(const struct fx8_h5_place *place,
     return fx8_h5_get_long_text(place, "history", &header->history, error);
 }
 
+/* One value of each list that a count is of: where they differ, that shows
+ * before memory is asked for as the count says. */
+static enum fx8_status check_lists(const struct fx8_h5_place *place,
+                                   const struct fx8_uvh5_header *header,
+                                   size_t n_rows, struct fx8_error *error)
+{
+    const struct {
+        const char *name;
+        size_t n;
+    } lists[] = {
+        {"antenna_numbers", header->n_antennas},
+        {"freq_array", header->n_channels},
+        {"time_array", n_rows},
+    };
+    enum fx8_status status = FX8_OK;
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        double value = 0;
+        const struct fx8_h5_rows one = {lists[i].n, 1, 0, 1};
+        if (status == FX8_OK)
+            status = fx8_h5_get_reals(place, lists[i].name, one, &value, error);
+    }
+    return status;
+}
+
 /* All arrays of the header, zeroed. */
 static enum fx8_status allocate(struct fx8_uvh5_header *header,
                                 struct fx8_error *error)
@@ -316,6 +340,8 @@ enum fx8_status fx8_uvh5_get_header(struct fx8_uvh5_file *file,
         status = get_site(&place, header, error);
     if (status == FX8_OK)
         status = get_texts(&place, header, error);
+    if (status == FX8_OK)
+        status = check_lists(&place, header, file->n_rows, error);
     if (status == FX8_OK)
         status = allocate(header, error);
     if (status == FX8_OK)

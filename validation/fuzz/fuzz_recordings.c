@@ -3,7 +3,8 @@
  * fuzz_recordings.c -- good files of every format, spoilt as the bytes of the
  * fuzzer say but valid HDF5, opened and read.  A refusal is one line; what is
  * opened tells of itself only what can be, and is read within its buffers;
- * no handle of HDF5 stays open.  FX8_FUZZ_TARGET names the format.
+ * no handle of HDF5 stays open.  FX8_FUZZ_TARGET names the format; with
+ * FX8_FUZZ_GOOD=FOLDER the good files are left in that new folder, no more.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -318,9 +319,12 @@ int LLVMFuzzerInitialize(int *n_arguments, char ***arguments)
      * anew would take ten times as long as all the rest */
     H5set_free_list_limits(-1, -1, -1, -1, -1, -1);
     target = chosen_target(name_of, sizeof targets / sizeof targets[0]);
-    const char *folder = scratch_path("good");
+    const char *wanted = getenv("FX8_FUZZ_GOOD");
+    const char *folder = wanted != NULL ? wanted : scratch_path("good");
     claim(mkdir(folder, 0777) == 0, "%s", folder);
     targets[target].make(folder);
+    if (wanted != NULL)
+        exit(0);
     ftw(folder, remember_file, 8);
     /* whatever order the folder lists them in */
     qsort(files, n_files, sizeof files[0], by_name);

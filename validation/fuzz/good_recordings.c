@@ -7,7 +7,8 @@
 #include "validation/hdf5_items.h"
 #include "validation/scratch.h"
 
-enum { ANTENNAS = 3, SAMPLES = 200, TART_BYTES = 40 };
+/* Long enough for a dump: a millisecond at the least. */
+enum { ANTENNAS = 3, SAMPLES = 200, TART_BYTES = 2100 };
 
 /* FOLDER/NAME, valid until the next call. */
 static const char *in(const char *folder, const char *name)
@@ -41,7 +42,7 @@ void make_good_fx8(const char *folder)
     o.antennas = antennas;
     o.n_polarizations = 2;
     o.n_samples = SAMPLES;
-    o.sample_rate = (struct fx8_rate){25000000, 27};
+    o.sample_rate = (struct fx8_rate){25000, 27};
     o.has_start_time = true;
     o.start_time = (struct fx8_time){1567105200, INT64_C(987654321000)};
     o.dc_frequency_hz = 1.5e8;
