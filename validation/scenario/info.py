@@ -2,6 +2,7 @@
 """fx8 info as it is used: what a recording is, its gaps and the levels of its
 inputs, in words and as JSON, beside numpy; UVH5 and quick-look files; wrong
 use."""
+import glob
 import json
 import os
 import re
@@ -12,13 +13,15 @@ from fractions import Fraction
 import h5py
 import numpy as np
 
+import aavs_files
 import oracle
 import program
 import refusal
 import tap
 
-TART = os.path.join(os.environ.get("FX8_RECORDINGS", ""), "tart",
-                    "mg-tana-raw.hdf")
+RECORDINGS = os.environ.get("FX8_RECORDINGS", "")
+TART = os.path.join(RECORDINGS, "tart", "mg-tana-raw.hdf")
+DIGITAL_RF = os.path.join(RECORDINGS, "digital_rf")
 
 
 def levels_of(samples, missing):
@@ -179,6 +182,8 @@ class Recordings(refusal.Refusal):
         self.assertIn("7 of 12 inputs look wrong: ANT004 X (absent), ANT000 Y "
                       "(dead), ANT001 X (clipped), ANT002 X (clipped, -128), "
                       "ANT003 X (weak), ANT003 Y (strong) and 1 more\n", text)
+        self.assertIn(f"  left out       {100 * self.missing.mean():.4f} % of "
+                      "them", text)
         rows = re.findall(r"^ +\d+ ANT\d+ +[XY] .*$", text, re.MULTILINE)
         self.assertEqual(len(rows), 12)
         self.assertLess(text.index("look wrong"), text.index(rows[0]))
@@ -330,6 +335,72 @@ class Recordings(refusal.Refusal):
             self.assertAlmostEqual(got["mean_re_lsb"], np.mean(2 * bits - 1),
                                    12)
             self.assertEqual(got["clipped_share"], 0)
+
+
+    @unittest.skipUnless(os.path.isdir(DIGITAL_RF), "recording digital_rf")
+    def test_recording_digital_rf(self):
+        """A folder; int16 times a power of two, rounded to 8 bits."""
+        told = self.json(DIGITAL_RF)
+        name, = glob.glob(f"{DIGITAL_RF}/ch0/2*/rf@*.h5")
+        with h5py.File(name, "r") as file:
+            data = file["rf_data"][...].ravel()
+        data = data[data["r"] != -32768]        # the fill value
+        got, = told["levels"]["inputs"]
+        self.assertEqual((told["format"], told["is_16bit"]),
+                         ("digital_rf", True))
+        self.assertEqual(got["n_samples"] + got["n_missing_samples"],
+                         told["samples_per_input"])
+        self.assertEqual(got["n_samples"], len(data))
+        parts = np.stack([data["r"], data["i"]]).astype(float)
+        parts = np.clip(np.rint(parts * got["input_gain"]), -127, 127)
+        self.assertAlmostEqual(got["rms_lsb"], np.sqrt(np.mean(parts**2)), 12)
+        self.assertAlmostEqual(got["mean_im_lsb"], parts[1].mean(), 12)
+
+    def test_aavs(self):
+        """Two tiles in three files, two bands, a stretch that was lost."""
+        random = np.random.default_rng(8)
+        noise = random.normal(size=(2, 2, 3, 2, 1200))   # re im, band ...
+        samples = program.to_int8(15 * (noise[0] + 1j * noise[1]))
+        samples[1] = program.to_int8(samples[1] / 5)     # a weak band: no fault
+        samples[1, 2, 1] = 0
+        start = Fraction(1_581_897_600)
+        held = np.zeros((3, 1200), bool)
+        paths = []
+        for tile, antennas, part, first, n, lost in (
+                (1, slice(1, 3), 0, 0, 1200, [450]),
+                (0, slice(0, 1), 1, 600, 600, []),
+                (0, slice(0, 1), 0, 0, 600, [])):
+            path, has = aavs_files.write(
+                self.folder, samples[:, antennas], start, tile=tile, part=part,
+                first=first, n=n, block=100, lost=lost)
+            held[antennas] |= has
+            paths.append(path)
+        told = self.json(*paths)
+        self.assertEqual((told["format"], told["n_bands"], told["n_antennas"],
+                          told["files"]), ("aavs", 2, 3, paths))
+        lowest, highest = told["dc_frequencies_hz"]
+        self.assertEqual(highest - lowest, aavs_files.SPACING_HZ)
+        self.assertEqual(told["missing"]["of_some_inputs"]["longest_samples"],
+                         100)
+        self.assertEqual(held.sum(), 3400)
+        inputs = iter(told["levels"]["inputs"])
+        for band in range(2):
+            for antenna in range(3):
+                for pol in range(2):
+                    got = next(inputs)
+                    self.assertEqual((got["band"], got["antenna_position"],
+                                      got["polarization"]),
+                                     (band, antenna, "XY"[pol]))
+                    want = levels_of(samples[band, antenna, pol],
+                                     ~held[antenna])
+                    for name, value in want.items():
+                        np.testing.assert_allclose(got[name], value,
+                                                   rtol=1e-14, err_msg=name)
+                    self.assertEqual(got["remarks"],
+                                     ["dead"] if (band, antenna, pol)
+                                     == (1, 2, 1) else [])
+        self.assertIn("1 of 12 inputs looks wrong: antenna 2 Y band 1 (dead)",
+                      self.info(*paths))
 
 
 class Results(refusal.Refusal):
