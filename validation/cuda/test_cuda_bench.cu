@@ -87,9 +87,9 @@ CASE(a_call_that_fails_is_told)
     CHECK(run_bench("correlators").n_failed == 0);
     const uint64_t n_calls = harness::count_calls() - before;
     size_t n_told = 0;
-    for (uint64_t part = 1; part < 20; ++part) {
+    for (uint64_t part = 1; part < 9; ++part) {
         harness::settings().fail_call =
-            harness::count_calls() + part * n_calls / 20;
+            harness::count_calls() + part * n_calls / 9;
         const Outcome outcome = run_bench("correlators");
         harness::settings().fail_call = 0;
         const char *failed = harness::failed_call();
@@ -101,7 +101,21 @@ CASE(a_call_that_fails_is_told)
         CHECK(is_release || outcome.count("unknown error") == 1);
         n_told += outcome.n_failed;
     }
-    CHECK(n_told >= 8);
+    CHECK(n_told >= 4);
+}
+
+CASE(kinds_left_out_are_not_run)
+{
+    setenv("FX8_WITHOUT", "wgmma,mma", 1);
+    const Outcome outcome = run_bench("correlators");
+    unsetenv("FX8_WITHOUT");
+    size_t n_left_out = 0, n;
+    const fx8_cuda_correlator *all = fx8_cuda_correlators(&n);
+    for (size_t k = 0; k < n; ++k)
+        n_left_out += strstr(all[k].name, "mma") != nullptr;
+    CHECK(outcome.n_failed == 0);
+    CHECK(outcome.count("\"note\": \"left out\"") == n_left_out);
+    CHECK(outcome.count("\"name\": \"IMMA\", \"operations_s\": 0}") == 1);
 }
 
 /* --- what peers are compared with ------------------------------------------

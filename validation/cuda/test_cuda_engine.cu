@@ -11,6 +11,7 @@
 #include "validation/cuda/checkers.h"
 #include "validation/cuda/device_array.h"
 #include "validation/cuda/filterbank_job.h"
+#include "validation/cuda/without.h"
 #include "validation/exact_sum.h"
 
 /** What the plug-in exports; here it is linked. */
@@ -96,7 +97,7 @@ class Engine
         plan.n_inputs = s.n_inputs;
         plan.spectra_per_dump = static_cast<int64_t>(s.n_spectra);
         plan.precisions = FX8_ENGINE_INT8 | FX8_ENGINE_FP32;
-        plan.kernel = kernel;
+        plan.kernel = kernel_in_place_of(kernel);
         plan.n_threads = 1;
         plan.host_operations = fx8_operations_level(0);
         status_ = engine_table().open(&plan, &engine_, &error_);
@@ -255,7 +256,7 @@ static bool make(const Expected &expected, Made *made)
     plan.spectra_per_dump = static_cast<int64_t>(job.n_spectra);
     plan.precisions = FX8_ENGINE_INT8 | FX8_ENGINE_FP32 |
                       (job.has_bounds ? FX8_ENGINE_INTERVAL : 0);
-    plan.kernel = job.kernel;
+    plan.kernel = kernel_in_place_of(job.kernel);
     plan.fir_int16 = job.fir_int16;
     plan.n_threads = 2;
     plan.host_operations = fx8_operations_level(0);

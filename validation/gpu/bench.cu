@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "kernels/clock.h"
+#include "validation/cuda/without.h"
 #include "validation/gpu/bench.cuh"
 
 namespace bench
@@ -238,6 +239,8 @@ size_t run(const Settings &settings, Report *report)
     bench.report = report;
     bench.begin_s = fx8_clock_seconds();
     open(&bench);
+    if (!kinds_left_out().empty())
+        report->text("\nwithout %s (FX8_WITHOUT)\n", kinds_left_out().c_str());
     for (const auto &section : sections) {
         /* The others are shares of the ceilings. */
         if (!settings.section.empty() && settings.section != section.name &&
@@ -247,6 +250,8 @@ size_t run(const Settings &settings, Report *report)
         report->text("\n%s\n", section.name);
         try {
             section.measure(bench);
+            /* as the work has left it: clocks and power are under load */
+            report->text("  %s\n", describe_state(bench).c_str());
         } catch (const std::exception &failure) {
             report->text("%s: FAILED: %s\n", section.name, failure.what());
             report->row(Row("failure")
@@ -255,8 +260,7 @@ size_t run(const Settings &settings, Report *report)
             ++n_failed;
         }
     }
-    report->text("\n%s\n", describe_state(bench).c_str());
-    report->text("%.0f s; %zu sections failed, %zu kernels differed\n",
+    report->text("\n%.0f s; %zu sections failed, %zu kernels differed\n",
                  fx8_clock_seconds() - bench.begin_s, n_failed, bench.n_wrong);
     (void)cudaStreamDestroy(bench.stream);
     return n_failed + bench.n_wrong;

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "kernels/cuda/ptx_tensor.h"
+#include "validation/cuda/without.h"
 #include "validation/gpu/bench.cuh"
 
 namespace bench
@@ -173,7 +174,7 @@ void tell(Bench &bench, const char *name, double rate)
     if (rate > 0)
         bench.report->text("  %-22s %10.2f T/s\n", name, rate * 1e-12);
     else
-        bench.report->text("  %-22s    this device has none\n", name);
+        bench.report->text("  %-22s    none, or left out\n", name);
     bench.report->row(
         Row("ceiling").text("name", name).number("operations_s", rate));
 }
@@ -188,11 +189,12 @@ void measure_ceilings(Bench &bench)
     tell(bench, "FFMA", c.ffma);
     c.dp4a = measure_instruction(bench, bench_dp4a_kernel, 8.0 * 16);
     tell(bench, "IDP.4A", c.dp4a);
-    if (capability >= 75)
+    if (capability >= 75 && !is_left_out("mma"))
         c.imma = measure_instruction(bench, bench_imma_kernel,
                                      2.0 * 16 * 8 * 32 / 32 * MMA_PRODUCTS);
     tell(bench, "IMMA", c.imma);
-    c.igmma = measure_igmma(bench);
+    if (!is_left_out("wgmma"))
+        c.igmma = measure_igmma(bench);
     tell(bench, "IGMMA", c.igmma);
     measure_copies(bench);
 }

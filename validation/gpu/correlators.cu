@@ -13,6 +13,7 @@
 
 #include "kernels/cuda/layout.h"
 #include "kernels/operations.h"
+#include "validation/cuda/without.h"
 #include "validation/gpu/bench.cuh"
 
 namespace bench
@@ -144,6 +145,10 @@ Figure measure_one(Bench &bench, Task *task,
     Figure figure = {correlator.name, "", 0, array.operations()};
     if (!correlator.runs_on(&bench.capability)) {
         figure.note = "not on this device";
+        return figure;
+    }
+    if (is_left_out(correlator.name)) {
+        figure.note = "left out";
         return figure;
     }
     try {

@@ -15,6 +15,7 @@
 #include "kernels/clock.h"
 #include "kernels/cuda/layout.h"
 #include "kernels/operations.h"
+#include "validation/cuda/without.h"
 #include "validation/gpu/bench.cuh"
 
 namespace bench
@@ -198,7 +199,7 @@ const fx8_cuda_correlator *largest_of(const Bench &bench, const char *kind)
     const fx8_cuda_correlator *all = fx8_cuda_correlators(&n);
     for (size_t k = 0; k < n; ++k)
         if (std::strncmp(all[k].name, kind, std::strlen(kind)) == 0 &&
-            all[k].runs_on(&bench.capability) &&
+            all[k].runs_on(&bench.capability) && !is_left_out(all[k].name) &&
             (largest == nullptr || all[k].tile_inputs > largest->tile_inputs))
             largest = &all[k];
     return largest;

@@ -12,6 +12,7 @@
 #include "kernels/clock.h"
 #include "kernels/engine_find.h"
 #include "kernels/operations.h"
+#include "validation/cuda/without.h"
 #include "validation/gpu/bench.cuh"
 
 /** What the plug-in exports; here it is linked. */
@@ -135,7 +136,8 @@ class Engine
         plan.n_inputs = n_inputs_;
         plan.spectra_per_dump = static_cast<int64_t>(n_spectra_);
         plan.precisions = precision_;
-        plan.kernel = "auto";
+        plan.kernel =
+            precision_ == FX8_ENGINE_INT8 ? kernel_in_place_of("auto") : "auto";
         plan.devices = &device;
         plan.n_devices = 1;
         plan.host_operations = fx8_operations_level(0);

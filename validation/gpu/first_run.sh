@@ -14,7 +14,10 @@
 #     card.md, card.jsonl  speed; card.md.part where it was stopped
 #     log.txt              what compiler and programs said besides
 #
-# Environment: BUILD (build), NVCC, SMS (the card's), JOBS.
+# A kind of kernel that fails is left out of what follows (FX8_WITHOUT), so that
+# one which hangs the card or ends its process hides no other.
+#
+# Environment: BUILD (build), NVCC, SMS (the card's), JOBS, FX8_WITHOUT.
 # Exit status: 0 all steps well, 1 not all, 2 wrong use, 77 without nvcc.
 
 if [ $# -ne 1 ]; then
@@ -37,6 +40,7 @@ fi
 # The card's own architecture is enough, and quick to compile for.
 sms=${SMS:-$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader \
     2>/dev/null | head -n 1 | tr -d '. ')}
+case $sms in *[!0-9\ ]*) sms= ;; esac # nvidia-smi says on stdout why not
 
 first=$(date +%s)
 most=530
@@ -76,12 +80,24 @@ done
         --format=csv 2>&1
 } >"$folder/summary.txt"
 
-step build 240 log.txt make -j"$jobs" BUILD="$build" NVCC="$nvcc" \
+# What can be built is run: without cuFFT the engine is missing.
+step build 240 log.txt make -k -j"$jobs" BUILD="$build" NVCC="$nvcc" \
     ${sms:+SMS="$sms"} gpu-programs
 
-for test in fir spectra xengine postprocess engine; do
+for test in fir spectra postprocess; do
     step "kernels, $test" 60 kernels.txt "$build/gpu_$test"
 done
+for kind in wgmma mma dp4a ''; do
+    step "kernels, xengine${FX8_WITHOUT:+ without $FX8_WITHOUT}" 60 \
+        kernels.txt "$build/gpu_xengine"
+    case $status in 0 | 77 | 127) break ;; esac
+    FX8_WITHOUT=${FX8_WITHOUT:+$FX8_WITHOUT,}$kind
+    export FX8_WITHOUT
+done
+if [ -z "$FX8_WITHOUT" ]; then # a choice tries every kind
+    step 'kernels, choose' 60 kernels.txt "$build/gpu_choose"
+fi
+step 'kernels, engine' 60 kernels.txt "$build/gpu_engine"
 
 # The program writes below the folder that it is run in.
 programs=$(cd "$build" && pwd)
@@ -100,6 +116,7 @@ step bench "$limit" log.txt "$build/bench-gpu" --seconds "$seconds" \
 
 sanitizer=$(command -v compute-sanitizer ||
     echo "$(dirname "$(command -v "$nvcc")")/compute-sanitizer")
+export FX8_SHORT=1 # every access is looked at
 if [ -x "$sanitizer" ]; then
     step 'fir under memcheck' 60 sanitizer.txt "$sanitizer" \
         --tool memcheck --error-exitcode 99 "$build/gpu_fir"

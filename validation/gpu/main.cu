@@ -31,6 +31,8 @@ int print_usage()
         "object a line.\n"
         "No measurement begins after S seconds (330).  Exit status 77 without "
         "a card.\n"
+        "FX8_WITHOUT=wgmma,mma in the environment leaves kinds of kernel "
+        "out.\n"
         "\nSections:",
         stderr);
     for (const std::string &name : bench::section_names())
