@@ -2,9 +2,11 @@
 """The whole program on pretend devices, beside the CPU: the same files, one
 quantiser step near ties apart; which engine is taken, and why."""
 import os
+from fractions import Fraction
 
 import numpy as np
 
+import aavs_files
 import oracle
 import pretend
 import program
@@ -29,7 +31,8 @@ class Device(program.Case):
         return program.Scene(samples, missing=[(1, 0, 3000, 500),
                                                (2, -1, 7000, 30)])
 
-    def run_both(self, path, setup, precision, environment, device="auto"):
+    def run_both(self, path, setup, precision, environment, device="auto",
+                 extra=()):
         """Files of the CPU and of CUDA, for each precision."""
         results = []
         for backend in ("cpu", "cuda"):
@@ -40,7 +43,7 @@ class Device(program.Case):
                 file.write(program.ini_of(setup, {
                     "correlator.backend": backend,
                     "correlator.device": device,
-                    "correlator.precision": precision}))
+                    "correlator.precision": precision, **dict(extra)}))
             done = program.run("correlate", config, path, "-o", output,
                                environment=environment)
             self.assertIn(done.returncode, (0, 3), done.stderr)
@@ -98,6 +101,30 @@ class Device(program.Case):
 
     def test_three_devices(self):
         self.check(3, "both", "0,1,2")
+
+    def test_bands(self):
+        """Coarse channels, each with an engine of its own on the devices; the
+        central part of them, and averages."""
+        generator = np.random.default_rng(402)
+        shape = (3, 3, 2, 12_000)
+        samples = program.to_int8(20 * (
+            generator.normal(size=shape) + 1j * generator.normal(size=shape)
+            + 0.5 * generator.normal(size=(3, 1, 1, 12_000))))
+        samples[1, 0, 1, 3000:3400] = -128 - 128j
+        path, _ = aavs_files.write(
+            self.folder, samples, Fraction(1_581_897_600), tile=0, part=0,
+            first=0, n=12_000, block=500, lost=[7001])
+        keys = {"channelizer.keep_fraction": "27/32", "array.positions": "none",
+                **{f"array.{name}": value
+                   for name, value in program.SITE.items()}}
+        for n_devices, average in ((1, 1), (3, 3)):
+            setup = oracle.Setup(32, 0.003, precision="int8",
+                                 missing_value=-128, channel_average=average)
+            for cpu, cuda in self.run_both(
+                    path, setup, "both", pretend.devices(n_devices),
+                    ",".join(map(str, range(n_devices))), keys):
+                self.assertEqual(cuda.visibilities.shape[2], 81 // average)
+                self.compare(cpu, cuda, False)
 
     def test_long_dump_on_three_devices(self):
         """Blocks of 8192 spectra go round the devices; two devices in the
