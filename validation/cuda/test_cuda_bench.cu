@@ -76,6 +76,7 @@ CASE(every_section_measures)
     CHECK(outcome.count("\"note\"") == bench::peer_names().size());
     CHECK(outcome.count("\"kernel\": \"FIR ") == 2);
     CHECK(outcome.count("\"kernel\": \"turn ") == 3);
+    CHECK(outcome.count("\"kind\": \"postprocess\"") == 4);
     CHECK(outcome.count("\"kind\": \"engine\"") == 2);
     CHECK(outcome.count("null") == 0);
 }

@@ -207,6 +207,7 @@ const struct {
     {"ceilings", measure_ceilings, 0.15},
     {"correlators", measure_correlators, 0.65},
     {"channelizer", measure_channelizer, 0.75},
+    {"postprocess", measure_postprocess, 0.77},
     {"engine", measure_engine, 0.92},
     {"energy", measure_energy, 1.0},
 };

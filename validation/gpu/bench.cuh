@@ -11,6 +11,7 @@
  *     peers.cu           cuBLAS on the same data
  *     host.cu            this machine's CPU for the same arrays
  *     channelizer.cu     FIR, FFT, corner turn
+ *     postprocess.cu     sums to results
  *     engine.cu          the whole engine, and its stages
  *     energy.cu          joules, by NVML
  *
@@ -336,6 +337,7 @@ void measure_ceilings(Bench &bench);
 double measure_igmma(const Bench &bench);
 void measure_correlators(Bench &bench);
 void measure_channelizer(Bench &bench);
+void measure_postprocess(Bench &bench);
 void measure_engine(Bench &bench);
 void measure_energy(Bench &bench);
 
