@@ -66,6 +66,7 @@ struct gather_case {
     ptrdiff_t offset[80];
     ptrdiff_t time_stride;
     size_t row_stride;
+    size_t out_byte; /* where the rows begin in the result */
 };
 
 static void run_gather(const struct fx8_operations *operations, void *arguments,
@@ -73,7 +74,7 @@ static void run_gather(const struct fx8_operations *operations, void *arguments,
 {
     const struct gather_case *c = arguments;
     operations->gather(c->n_inputs, c->n_samples, c->sample_size, c->base,
-                       c->offset, c->time_stride, (int8_t *)out + 1,
+                       c->offset, c->time_stride, (int8_t *)out + c->out_byte,
                        c->row_stride);
 }
 
@@ -118,13 +119,13 @@ static void check_gather(struct gather_case *c)
         source[i] = (int8_t)(next_random() % 256);
     c->base = source + (last < 0 ? -last : 0);
 
-    const size_t size = 1 + c->n_inputs * c->row_stride + GUARD;
+    const size_t size = c->out_byte + c->n_inputs * c->row_stride + GUARD;
     uint8_t *expected = exact(size);
     check_levels(run_gather, c, expected, size);
-    check_garbage(expected, 0, 1);
+    check_garbage(expected, 0, c->out_byte);
     const size_t row_bytes = c->n_samples * c->sample_size;
     for (size_t i = 0; i < c->n_inputs; i++) {
-        const uint8_t *row = expected + 1 + i * c->row_stride;
+        const uint8_t *row = expected + c->out_byte + i * c->row_stride;
         for (size_t b = 0; b < row_bytes; b++) {
             const ptrdiff_t t = (ptrdiff_t)(b / c->sample_size);
             const ptrdiff_t byte = (ptrdiff_t)(b % c->sample_size);
@@ -152,7 +153,8 @@ static void test_gather(void **state)
                 for (int shape = 0; shape < 7 * 5; shape++) {
                     struct gather_case c = {.n_inputs = input_counts[n],
                                             .n_samples = sample_counts[s],
-                                            .sample_size = size};
+                                            .sample_size = size,
+                                            .out_byte = 1};
                     for (size_t i = 0; i < c.n_inputs; i++)
                         c.offset[i] =
                             layout_offset(shape % 7, i, c.n_inputs, size);
@@ -163,6 +165,31 @@ static void test_gather(void **state)
                     c.row_stride = c.n_samples * size + n % 3;
                     check_gather(&c);
                 }
+}
+
+/* Rows that are streamed past the caches: large, whole lines apart; they begin
+ * within a line and end within one. */
+static void test_gather_streamed(void **state)
+{
+    (void)state;
+    random_state = 2;
+    for (size_t size = 1; size <= 2; size++)
+        for (size_t n = 0; n < 4; n++)
+            for (int layout = 0; layout < 4; layout++) {
+                static const size_t input_counts[] = {32, 37, 66, 80};
+                static const size_t begins[] = {0, 2, 63, 48};
+                struct gather_case c = {.n_inputs = input_counts[n],
+                                        .sample_size = size,
+                                        .out_byte = begins[(size_t)layout]};
+                c.n_samples = ((size_t)520 << 10) / size / c.n_inputs;
+                c.n_samples += next_random() % 70;
+                for (size_t i = 0; i < c.n_inputs; i++)
+                    c.offset[i] = layout_offset(layout, i, c.n_inputs, size);
+                c.time_stride =
+                    (ptrdiff_t)(c.n_inputs * size * (layout == 3 ? 3 : 1));
+                c.row_stride = (c.n_samples * size + 127) / 64 * 64;
+                check_gather(&c);
+            }
 }
 
 /* --- FIR -------------------------------------------------------------------
@@ -552,6 +579,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gather),
+        cmocka_unit_test(test_gather_streamed),
         cmocka_unit_test(test_fir),
         cmocka_unit_test(test_fir_int16),
         cmocka_unit_test(test_quantise_and_turn),

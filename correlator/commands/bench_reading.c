@@ -380,14 +380,20 @@ static const struct {
 /* Samples to be turned, and where to. */
 #define TURN_BYTES (32 * MIB)
 
+/* Bytes between two rows, as the correlation has them: rows must not lie a
+ * power of two apart. */
+#define ROW_GAP    64
+#define MOST_TURNS 512 /* inputs */
+
 static void bench_turn(const struct fx8_operations *operations, size_t n_inputs,
                        size_t sample_bytes, const int8_t *from, int8_t *to,
                        bool json)
 {
-    ptrdiff_t offset[512];
+    ptrdiff_t offset[MOST_TURNS];
     for (size_t i = 0; i < n_inputs; i++)
         offset[i] = (ptrdiff_t)(i * sample_bytes);
     const size_t n_samples = TURN_BYTES / n_inputs / sample_bytes;
+    const size_t row = n_samples * sample_bytes + ROW_GAP;
     double copy_s = 0.0, turn_s = 0.0;
     for (size_t k = 0; k < N_PLAIN; k++) {
         double start = fx8_clock_seconds();
@@ -395,8 +401,7 @@ static void bench_turn(const struct fx8_operations *operations, size_t n_inputs,
         keep_best(&copy_s, fx8_clock_seconds() - start);
         start = fx8_clock_seconds();
         operations->gather(n_inputs, n_samples, sample_bytes, from, offset,
-                           (ptrdiff_t)(n_inputs * sample_bytes), to,
-                           n_samples * sample_bytes);
+                           (ptrdiff_t)(n_inputs * sample_bytes), to, row);
         keep_best(&turn_s, fx8_clock_seconds() - start);
     }
     const char *type = sample_bytes == 2 ? "complex" : "real";
@@ -418,8 +423,8 @@ static enum fx8_status bench_turns(const char *kernel, bool json,
 {
     const struct fx8_operations *operations;
     int8_t *from = NULL, *to = NULL;
-    const struct fx8_array arrays[] = {{&from, TURN_BYTES, 1},
-                                       {&to, TURN_BYTES, 1}};
+    const struct fx8_array arrays[] = {
+        {&from, TURN_BYTES, 1}, {&to, TURN_BYTES + MOST_TURNS * ROW_GAP, 1}};
     enum fx8_status status = fx8_operations_select(kernel, &operations, error);
     if (status == FX8_OK)
         status = fx8_allocate_arrays(arrays, 2, "samples", error);

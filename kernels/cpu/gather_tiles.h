@@ -10,6 +10,7 @@
 #ifndef FX8_KERNELS_CPU_GATHER_TILES_H
 #define FX8_KERNELS_CPU_GATHER_TILES_H
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "kernels/cpu/turn16.h"
@@ -18,119 +19,181 @@
 #if defined(__AVX2__)
 
 /* Samples per input that are gathered before the next group's turn: the
- * lines of the source that several groups touch stay in cache. */
+ * lines of the source that several groups touch stay in cache.  Where rows are
+ * streamed it is one line of each, so that the source is read in its order
+ * (measured: 1.3 times as fast). */
 #define GATHER_BLOCK 1024
+
+/* Groups that take turns. */
+#define GATHER_GROUPS 64
 
 /* Smaller groups are left to the reference, which is then as fast. */
 #define GATHER_FEWEST_INPUTS 4
+
+/* Bytes from which on rows pass by the caches, half of a second level: what is
+ * written would not stay, and nothing need be fetched to be overwritten. */
+#define GATHER_STREAMED ((size_t)512 << 10)
 
 /** What a gather needs to know for every group. */
 struct gather_source {
     size_t sample_size;
     const int8_t *base;
     ptrdiff_t time_stride;
+    bool is_streamed; /* rows begin at whole lines, and pass by the caches */
+    size_t n_left;    /* samples from `base` to the last one */
 };
 
-/** Length of the group that starts the list, and the lowest offset and the
- *  extent in bytes of its samples. */
-static inline size_t gather_group(const struct gather_source *source,
-                                  size_t n_inputs, const ptrdiff_t *offset,
-                                  ptrdiff_t *lowest, size_t *n_bytes)
+/** Inputs whose samples of one time lie together. */
+struct gather_group {
+    size_t first, n;  /* inputs */
+    ptrdiff_t lowest; /* offset */
+    size_t n_bytes;   /* from there */
+};
+
+/** The group that starts at input `first`. */
+static inline struct gather_group gather_group(size_t sample_size,
+                                               size_t n_inputs,
+                                               const ptrdiff_t *offset,
+                                               size_t first)
 {
-    const ptrdiff_t size = (ptrdiff_t)source->sample_size;
-    ptrdiff_t low = offset[0], high = offset[0];
-    size_t n = 1;
-    for (; n < n_inputs; n++) {
-        const ptrdiff_t new_low = offset[n] < low ? offset[n] : low;
-        const ptrdiff_t new_high = offset[n] > high ? offset[n] : high;
+    const ptrdiff_t size = (ptrdiff_t)sample_size;
+    ptrdiff_t low = offset[first], high = offset[first];
+    size_t i = first + 1;
+    for (; i < n_inputs; i++) {
+        const ptrdiff_t new_low = offset[i] < low ? offset[i] : low;
+        const ptrdiff_t new_high = offset[i] > high ? offset[i] : high;
         if (new_high - new_low > FX8_TILE_BYTES - size ||
-            (offset[n] - offset[0]) % size != 0)
+            (offset[i] - offset[first]) % size != 0)
             break;
         low = new_low;
         high = new_high;
     }
-    *lowest = low;
-    *n_bytes = (size_t)(high - low + size);
-    return n;
+    const struct gather_group group = {first, i - first, low,
+                                       (size_t)(high - low + size)};
+    return group;
 }
 
-/** Copy one input's samples out of a turned tile.  A row of the tile is one
- *  complex input, or two real ones whose bytes alternate. */
-static inline void gather_row(const int8_t *tile, size_t sample_size,
-                              size_t column_byte, size_t n_times, int8_t *out)
+/** Turn up to FX8_TILE times of a group. */
+static inline void gather_tile(const struct gather_source *source,
+                               const int8_t *from, size_t n_times,
+                               size_t n_bytes, int8_t *tile)
 {
-    const int8_t *row = tile + column_byte / 2 * FX8_TILE_BYTES;
-    if (sample_size == 2 && n_times == FX8_TILE) {
-        memcpy(out, row, FX8_TILE_BYTES);
-    } else if (sample_size == 2) {
-        memcpy(out, row, 2 * n_times);
-    } else {
-        row += column_byte % 2;
-        for (size_t t = 0; t < n_times; t++)
-            out[t] = row[2 * t];
+    int8_t rest[FX8_TILE * FX8_TILE_BYTES];
+    if (n_times == FX8_TILE) {
+        fx8_turn16(from, source->time_stride, n_bytes, tile, FX8_TILE_BYTES);
+        return;
     }
+    memset(rest, 0, sizeof rest);
+    for (size_t row = 0; row < n_times; row++)
+        memcpy(rest + row * FX8_TILE_BYTES,
+               from + (ptrdiff_t)row * source->time_stride, n_bytes);
+    fx8_turn16(rest, FX8_TILE_BYTES, n_bytes, tile, FX8_TILE_BYTES);
 }
 
-/** Ask for the lines of the tile after the one at `from`: its rows are too far
- *  apart for the CPU to see a pattern (measured: 1.5 times as fast). */
-static inline void gather_prefetch(const int8_t *from, ptrdiff_t time_stride)
+/** Copy part of a line of one input out of its turned tiles.  A row of a tile
+ *  is one complex input, or two real ones whose bytes alternate. */
+static inline void gather_part(const int8_t *tiles, size_t sample_size,
+                               size_t column_byte, size_t n_times, int8_t *out)
 {
-    for (ptrdiff_t row = FX8_TILE; row < 2 * FX8_TILE; row++)
+    const int8_t *row = tiles + column_byte / 2 * FX8_TILE_BYTES;
+    if (sample_size == 2) {
+        memcpy(out, row, 2 * n_times);
+        return;
+    }
+    row += column_byte % 2;
+    for (size_t t = 0; t < n_times; t++)
+        out[t] =
+            row[t / FX8_TILE * FX8_TILE * FX8_TILE_BYTES + t % FX8_TILE * 2];
+}
+
+/** The same for a whole line, 64 bytes. */
+static inline void gather_line(const struct gather_source *source,
+                               const int8_t *tiles, size_t column_byte,
+                               int8_t *out)
+{
+    FX8_ALIGNED int8_t picked[FX8_TILE_BYTES];
+    const int8_t *line = tiles + column_byte / 2 * FX8_TILE_BYTES;
+    if (source->sample_size == 1) {
+        fx8_pick_line(line, line + FX8_TILE * FX8_TILE_BYTES, column_byte % 2,
+                      picked);
+        line = picked;
+    }
+    if (source->is_streamed)
+        fx8_stream_line(out, line);
+    else
+        memcpy(out, line, FX8_TILE_BYTES);
+}
+
+/** Ask for the rows of the next line: they are too far apart for the CPU to
+ *  see a pattern (measured: 1.5 times as fast). */
+static inline void gather_prefetch(const int8_t *from, ptrdiff_t time_stride,
+                                   size_t n_times)
+{
+    for (ptrdiff_t row = 0; row < (ptrdiff_t)n_times; row++)
         __builtin_prefetch(from + row * time_stride);
 }
 
-/** Gather one group of inputs, up to GATHER_BLOCK samples of each. */
+/** Gather one group of inputs line by line: 32 complex samples or 64 real
+ *  ones. */
 static inline void gather_turned(const struct gather_source *source,
-                                 size_t n_inputs, size_t n_samples,
-                                 const ptrdiff_t *offset, ptrdiff_t lowest,
-                                 size_t n_bytes, int8_t *out, size_t row_stride)
+                                 const struct gather_group *group,
+                                 size_t n_samples, const ptrdiff_t *offset,
+                                 int8_t *out, size_t row_stride)
 {
-    FX8_ALIGNED int8_t tile[FX8_TILE * FX8_TILE_BYTES];
-    int8_t rest[FX8_TILE * FX8_TILE_BYTES];
-    for (size_t t = 0; t < n_samples; t += FX8_TILE) {
+    FX8_ALIGNED int8_t tiles[2 * FX8_TILE * FX8_TILE_BYTES];
+    const size_t size = source->sample_size;
+    const size_t line = FX8_TILE_BYTES / size;
+    const ptrdiff_t stride = source->time_stride;
+    for (size_t t = 0; t < n_samples; t += line) {
         const int8_t *from =
-            source->base + lowest + (ptrdiff_t)t * source->time_stride;
-        const size_t n_times =
-            n_samples - t < FX8_TILE ? n_samples - t : FX8_TILE;
-        if (n_times == FX8_TILE) {
-            if (n_samples - t >= 2 * FX8_TILE)
-                gather_prefetch(from, source->time_stride);
-            fx8_turn16(from, source->time_stride, n_bytes, tile,
-                       FX8_TILE_BYTES);
-        } else {
-            memset(rest, 0, sizeof rest);
-            for (size_t row = 0; row < n_times; row++)
-                memcpy(rest + row * FX8_TILE_BYTES,
-                       from + (ptrdiff_t)row * source->time_stride, n_bytes);
-            fx8_turn16(rest, FX8_TILE_BYTES, n_bytes, tile, FX8_TILE_BYTES);
+            source->base + group->lowest + (ptrdiff_t)t * stride;
+        const size_t n_times = n_samples - t < line ? n_samples - t : line;
+        if (source->n_left - t >= 2 * line)
+            gather_prefetch(from + (ptrdiff_t)line * stride, stride, line);
+        for (size_t k = 0; k < n_times; k += FX8_TILE)
+            gather_tile(source, from + (ptrdiff_t)k * stride,
+                        n_times - k < FX8_TILE ? n_times - k : FX8_TILE,
+                        group->n_bytes, tiles + k * FX8_TILE_BYTES);
+        for (size_t i = group->first; i < group->first + group->n; i++) {
+            int8_t *to = out + i * row_stride + t * size;
+            const size_t column = (size_t)(offset[i] - group->lowest);
+            if (n_times == line)
+                gather_line(source, tiles, column, to);
+            else
+                gather_part(tiles, size, column, n_times, to);
         }
-        for (size_t i = 0; i < n_inputs; i++)
-            gather_row(tile, source->sample_size, (size_t)(offset[i] - lowest),
-                       n_times, out + i * row_stride + t * source->sample_size);
     }
 }
 
-/** Every group, for up to GATHER_BLOCK samples. */
+/** Gather some samples of several groups. */
 static inline void gather_block(const struct gather_source *source,
-                                size_t n_inputs, size_t n_samples,
+                                const struct gather_group *groups,
+                                size_t n_groups, size_t n_samples,
                                 const ptrdiff_t *offset, int8_t *out,
                                 size_t row_stride)
 {
-    for (size_t first = 0; first < n_inputs;) {
-        ptrdiff_t lowest;
-        size_t n_bytes;
-        const size_t n = gather_group(source, n_inputs - first, offset + first,
-                                      &lowest, &n_bytes);
-        int8_t *rows = out + first * row_stride;
-        if (n < GATHER_FEWEST_INPUTS)
-            fx8_gather_reference(n, n_samples, source->sample_size,
-                                 source->base, offset + first,
-                                 source->time_stride, rows, row_stride);
+    for (const struct gather_group *g = groups; g < groups + n_groups; g++)
+        if (g->n < GATHER_FEWEST_INPUTS)
+            fx8_gather_reference(g->n, n_samples, source->sample_size,
+                                 source->base, offset + g->first,
+                                 source->time_stride,
+                                 out + g->first * row_stride, row_stride);
         else
-            gather_turned(source, n, n_samples, offset + first, lowest, n_bytes,
-                          rows, row_stride);
-        first += n;
-    }
+            gather_turned(source, g, n_samples, offset, out, row_stride);
+}
+
+/** Samples before the first ones that are streamed: those up to a whole line,
+ *  or all of them. */
+static inline size_t gather_head(size_t n_inputs, size_t n_samples,
+                                 size_t sample_size, const int8_t *out,
+                                 size_t row_stride)
+{
+    const size_t beyond = (uintptr_t)out % FX8_TILE_BYTES;
+    const size_t head = (FX8_TILE_BYTES - beyond) % FX8_TILE_BYTES;
+    if (row_stride % FX8_TILE_BYTES != 0 || head % sample_size != 0 ||
+        n_inputs * n_samples * sample_size < GATHER_STREAMED)
+        return n_samples;
+    return head / sample_size < n_samples ? head / sample_size : n_samples;
 }
 
 static inline void gather_tiles(size_t n_inputs, size_t n_samples,
@@ -145,14 +208,34 @@ static inline void gather_tiles(size_t n_inputs, size_t n_samples,
                    n_samples * sample_size);
         return;
     }
-    for (size_t t = 0; t < n_samples; t += GATHER_BLOCK) {
-        const struct gather_source source = {
-            sample_size, base + (ptrdiff_t)t * time_stride, time_stride};
-        gather_block(&source, n_inputs,
-                     n_samples - t < GATHER_BLOCK ? n_samples - t
-                                                  : GATHER_BLOCK,
-                     input_offset, out + t * sample_size, row_stride);
+    const size_t head =
+        gather_head(n_inputs, n_samples, sample_size, out, row_stride);
+    struct gather_group groups[GATHER_GROUPS];
+    for (size_t first = 0; first < n_inputs;) {
+        size_t n_groups = 0;
+        bool are_turned = true;
+        for (; first < n_inputs && n_groups < GATHER_GROUPS; n_groups++) {
+            groups[n_groups] =
+                gather_group(sample_size, n_inputs, input_offset, first);
+            first += groups[n_groups].n;
+            are_turned =
+                are_turned && groups[n_groups].n >= GATHER_FEWEST_INPUTS;
+        }
+        for (size_t t = 0, n; t < n_samples; t += n) {
+            const struct gather_source source = {
+                sample_size, base + (ptrdiff_t)t * time_stride, time_stride,
+                t >= head, n_samples - t};
+            const size_t block = source.is_streamed && are_turned
+                                     ? FX8_TILE_BYTES / sample_size
+                                     : GATHER_BLOCK;
+            n = t < head ? head - t : n_samples - t;
+            n = n < block ? n : block;
+            gather_block(&source, groups, n_groups, n, input_offset,
+                         out + t * sample_size, row_stride);
+        }
     }
+    if (head < n_samples)
+        fx8_stream_end();
 }
 
 #endif

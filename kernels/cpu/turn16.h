@@ -9,6 +9,13 @@
  *                    (1 .. 64) are read; the rest counts as zero
  * Returned: out      32 rows of 64 bytes, out_stride bytes apart: item t of
  *                    row k is item k of row t of the source
+ *
+ * fx8_pick_line(low, high, parity, line): bytes 0 (parity 0) or 1 of the items
+ * of two such rows, one after the other: 64 real samples of an input.
+ *
+ * fx8_stream_line(to, line): 64 aligned bytes to an aligned place, past the
+ * caches; fx8_stream_end() before anyone else looks at what was streamed.
+ *
  * Notes:    present in files compiled with AVX-512BW or AVX2
  */
 #ifndef FX8_KERNELS_CPU_TURN16_H
@@ -85,6 +92,23 @@ static inline void fx8_turn16(const int8_t *source, ptrdiff_t stride,
     }
 }
 
+static inline void fx8_pick_line(const int8_t *low, const int8_t *high,
+                                 unsigned parity, int8_t *line)
+{
+    const __m128i shift = _mm_cvtsi32_si128((int)(8 * parity));
+    const __m512i a = _mm512_srl_epi16(_mm512_loadu_si512(low), shift);
+    const __m512i b = _mm512_srl_epi16(_mm512_loadu_si512(high), shift);
+    /* one store, which the load of whoever comes next can take over */
+    _mm512_storeu_si512(line, _mm512_inserti64x4(_mm512_castsi256_si512(
+                                                     _mm512_cvtepi16_epi8(a)),
+                                                 _mm512_cvtepi16_epi8(b), 1));
+}
+
+static inline void fx8_stream_line(int8_t *to, const int8_t *line)
+{
+    _mm512_stream_si512((__m512i *)(void *)to, _mm512_loadu_si512(line));
+}
+
 #elif defined(__AVX2__)
 
 #include <immintrin.h>
@@ -136,15 +160,36 @@ FX8_INLINE void turn_quarter(const int8_t *source, ptrdiff_t stride,
     }
 }
 
+/** Copy n bytes, 1 .. 64, in two pieces that overlap: a call of memcpy() of a
+ *  length that is not constant takes several times as long. */
+FX8_INLINE void copy_narrow(int8_t *to, const int8_t *from, size_t n)
+{
+    if (n >= 32) {
+        memcpy(to, from, 32);
+        memcpy(to + n - 32, from + n - 32, 32);
+    } else if (n >= 16) {
+        memcpy(to, from, 16);
+        memcpy(to + n - 16, from + n - 16, 16);
+    } else if (n >= 8) {
+        memcpy(to, from, 8);
+        memcpy(to + n - 8, from + n - 8, 8);
+    } else {
+        for (size_t k = 0; k < n; k++)
+            to[k] = from[k];
+    }
+}
+
 static inline void fx8_turn16(const int8_t *source, ptrdiff_t stride,
                               size_t n_bytes, int8_t *out, size_t out_stride)
 {
     /* AVX2 has no masked load of bytes: a narrow tile is copied first. */
     int8_t wide[FX8_TILE * FX8_TILE_BYTES];
     if (n_bytes < FX8_TILE_BYTES) {
-        memset(wide, 0, sizeof wide);
-        for (int t = 0; t < FX8_TILE; t++)
-            memcpy(wide + t * FX8_TILE_BYTES, source + t * stride, n_bytes);
+        for (int t = 0; t < FX8_TILE; t++) {
+            int8_t *row = wide + t * FX8_TILE_BYTES;
+            memset(row, 0, FX8_TILE_BYTES);
+            copy_narrow(row, source + t * stride, n_bytes);
+        }
         source = wide;
         stride = FX8_TILE_BYTES;
     }
@@ -154,6 +199,41 @@ static inline void fx8_turn16(const int8_t *source, ptrdiff_t stride,
                      out + (size_t)column / 2 * out_stride + 2 * row,
                      out_stride);
     }
+}
+
+static inline void fx8_pick_line(const int8_t *low, const int8_t *high,
+                                 unsigned parity, int8_t *line)
+{
+    const __m128i shift = _mm_cvtsi32_si128((int)(8 * parity));
+    const __m256i bytes = _mm256_set1_epi16(0xff);
+    for (int half = 0; half < 2; half++) {
+        const int8_t *row = half == 0 ? low : high;
+        __m256i a = _mm256_loadu_si256((const __m256i_u *)row);
+        __m256i b = _mm256_loadu_si256((const __m256i_u *)(row + 32));
+        a = _mm256_and_si256(_mm256_srl_epi16(a, shift), bytes);
+        b = _mm256_and_si256(_mm256_srl_epi16(b, shift), bytes);
+        /* the packing goes by lanes: quarters 0 2 1 3 */
+        const __m256i packed =
+            _mm256_permute4x64_epi64(_mm256_packus_epi16(a, b), 0xd8);
+        _mm256_storeu_si256((__m256i_u *)(line + 32 * half), packed);
+    }
+}
+
+static inline void fx8_stream_line(int8_t *to, const int8_t *line)
+{
+    for (int half = 0; half < 2; half++)
+        _mm256_stream_si256(
+            (__m256i *)(void *)(to + 32 * half),
+            _mm256_loadu_si256((const __m256i_u *)(line + 32 * half)));
+}
+
+#endif
+
+#if defined(__AVX2__)
+
+static inline void fx8_stream_end(void)
+{
+    _mm_sfence();
 }
 
 #endif
