@@ -171,7 +171,9 @@ static enum fx8_status read_stamps(const struct fit *fit, hid_t stamps,
     const hsize_t step[2] = {(hsize_t)stride, 1};
     const hsize_t count[2] = {(hsize_t)n, 1};
     enum fx8_status status = FX8_OK;
-    hid_t memory = H5Screate_simple(1, count, NULL);
+    /* of the same rank: HDF5 maps other shapes value by value */
+    hid_t memory =
+        H5Screate_simple(H5Sget_simple_extent_ndims(space), count, NULL);
     if (memory < 0 ||
         H5Sselect_hyperslab(space, H5S_SELECT_SET, start, step, count, NULL) <
             0 ||

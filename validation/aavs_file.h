@@ -330,6 +330,7 @@ static inline void check_aavs(struct fx8_reader *reader,
     assert_true(fabs(start - (0.5 + held->first / AAVS_RATE_HZ)) < 0.13e-6);
     check_missing(reader, held);
     struct fx8_input_position inputs[MOST_CHAN * MOST_ANT * 2];
+    memset(inputs, 0, sizeof inputs);
     size_t n = 0;
     for (int c = 0; c < held->n_channels; c++)
         for (int a = 0; a < held->n_antennas; a++)
@@ -345,6 +346,7 @@ static inline void check_aavs(struct fx8_reader *reader,
     for (size_t choice = 0; choice < 3; choice++) {
         /* all; every third, backwards; the last antenna alone */
         struct fx8_input_position some[MOST_CHAN * MOST_ANT * 2];
+        memset(some, 0, sizeof some);
         size_t n_some = 0;
         if (choice == 0)
             for (size_t i = 0; i < n; i++)

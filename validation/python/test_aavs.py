@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Channel files of AAVS through the program: many tiles and parts, shuffled,
+with losses, give what one file in fx8's own format gives, to the bit, and what
+plain sums over the samples give."""
+import random
+from fractions import Fraction
+
+import numpy as np
+
+import aavs_files
+import oracle
+import program
+import tap
+
+START = Fraction(1_581_897_600) + Fraction(1, 2)
+N_SAMPLES = 12_000
+BLOCK = 200
+# antennas of tiles 8, 9, 10
+TILES = (3, 1, 2)
+
+
+def station(seed):
+    """Noise with something in common, -128 among it: [antenna][pol][time]."""
+    generator = np.random.default_rng(seed)
+    n_antennas = sum(TILES)
+    shape = (n_antennas, 2, N_SAMPLES)
+    noise = 30 * (generator.normal(size=shape)
+                  + 1j * generator.normal(size=shape))
+    common = 20 * (generator.normal(size=N_SAMPLES)
+                   + 1j * generator.normal(size=N_SAMPLES))
+    samples = program.to_int8(noise + common)
+    samples[0, 0, ::997] = -128 - 128j
+    return samples
+
+
+class Station(program.Case):
+    """Tiles of 3, 1 and 2 antennas, in six files."""
+
+    def write_tiles(self, samples):
+        """Returns the files, shuffled, and which samples they hold."""
+        held = np.zeros((sum(TILES), N_SAMPLES), bool)
+        paths = []
+
+        def add(tile, part, first, n, **options):
+            at = sum(TILES[:tile])
+            antennas = slice(at, at + TILES[tile])
+            path, has = aavs_files.write(
+                self.folder, samples[None, antennas], START, tile=8 + tile,
+                part=part, first=first, n=n, **options)
+            held[antennas] |= has
+            paths.append(path)
+
+        add(0, 0, 0, 5000, block=BLOCK)
+        add(0, 1, 5000, 7000, block=BLOCK, lost=[7201, 7402])
+        # a part that is missing altogether, one that was cut by a crash
+        add(1, 0, 600, 3000, block=BLOCK, reserve=True)
+        add(1, 1, 6400, 5000, block=500)
+        # one block a sample; two losses, one of a single sample
+        add(2, 0, 37, 801, block=1, lost=[300, 500, 501, 502],
+            tsamp=1.08e-6)
+        add(2, 1, 838, 11162, block=5581)
+        random.Random(5).shuffle(paths)
+        return paths, held
+
+    def native(self, samples, held):
+        """The same in fx8's own format."""
+        rows = []
+        for antenna, has in enumerate(held):
+            edges = np.flatnonzero(np.diff(np.r_[1, has, 1].astype(int)))
+            rows += [(antenna, -1, a, b - a)
+                     for a, b in zip(edges[::2], edges[1::2])]
+        return self.write(program.Scene(
+            samples, rate=aavs_files.RATE, dc_hz=204 * 781250.0,
+            start_s=int(START), start_ns=500_000_000, missing=rows,
+            has_table=False), "native.h5")
+
+    def run_both(self, samples, setup, extra=()):
+        """Both forms correlated; returns visibilities, and what is held."""
+        paths, held = self.write_tiles(samples)
+        keys = {"array.positions": "none",
+                **{f"array.{name}": value
+                   for name, value in program.SITE.items()}, **dict(extra)}
+        whole = self.fx8(self.native(samples, held), setup, keys)
+        tiles = self.fx8(paths[0], setup, keys, arguments=paths[1:])
+        return tiles, whole, held
+
+    def equal(self, tiles, whole):
+        """To the bit; dates to the last place: the start of channel files is
+        fitted to stamps that are rounded to 0.24 us, a date to 40 us."""
+        for name in ("visibilities", "flags", "nsamples"):
+            np.testing.assert_array_equal(getattr(tiles, name),
+                                          getattr(whole, name))
+        for name in ("freq_array", "channel_width", "integration_time",
+                     "ant_1_array", "ant_2_array", "polarization_array"):
+            np.testing.assert_array_equal(tiles.header[name],
+                                          whole.header[name])
+        np.testing.assert_allclose(tiles.header["time_array"],
+                                   whole.header["time_array"], rtol=2**-52)
+
+    def test_unchannelised_equals_plain_sums(self):
+        samples = station(1)
+        m = 1250
+        setup = oracle.Setup(1, m / float(aavs_files.RATE), method="none",
+                             precision="int8")
+        tiles, whole, held = self.run_both(samples, setup)
+        self.equal(tiles, whole)
+        self.assertLess(held.mean(), 0.95)
+        row = 0
+        for i in range(len(held)):
+            for j in range(i, len(held)):
+                both = held[i] & held[j]
+                for k, (p, q) in enumerate(((0, 0), (1, 1), (0, 1), (1, 0))):
+                    product = np.where(both, samples[i, p].conj()
+                                       * samples[j, q], 0)
+                    for dump in range(N_SAMPLES // m):
+                        part = slice(dump * m, (dump + 1) * m)
+                        count = int(both[part].sum())
+                        total = product[part].sum()
+                        want = total / count if count else 0.0
+                        got = tiles.visibilities[dump, row, 0, k]
+                        # sums of integers are exact; stored as float
+                        self.assertEqual(got.real, np.float32(want.real))
+                        self.assertEqual(got.imag, np.float32(want.imag))
+                        self.assertEqual(tiles.nsamples[dump, row, 0, k],
+                                         np.float32(count / m))
+                row += 1
+
+    def test_filter_bank_equals_the_native_file(self):
+        samples = station(2)
+        channels, m = 16, 60
+        for method, taps in (("pfb", 4), ("fft", 1)):
+            setup = oracle.Setup(
+                channels, m * channels / float(aavs_files.RATE),
+                method=method, taps=taps, precision="int8")
+            tiles, whole, held = self.run_both(samples, setup)
+            self.equal(tiles, whole)
+            row = 0
+            windows = np.lib.stride_tricks.sliding_window_view(
+                held, taps * channels, axis=1)[:, ::channels].all(axis=-1)
+            for i in range(len(held)):
+                for j in range(i, len(held)):
+                    both = windows[i] & windows[j]
+                    for dump in range(tiles.nsamples.shape[0]):
+                        count = both[dump * m:(dump + 1) * m].sum()
+                        np.testing.assert_array_equal(
+                            tiles.nsamples[dump, row], np.float32(count / m))
+                    row += 1
+
+    def test_start_antennas_and_order(self):
+        samples = station(3)
+        setup = oracle.Setup(1, 0.001, method="none", precision="int8",
+                             start_s=0.0031, duration_s=0.0072,
+                             antennas=[5, 0, 3], polarization_order="yx",
+                             sideband="lower")
+        tiles, whole, _ = self.run_both(samples, setup)
+        self.equal(tiles, whole)
+
+    def test_info_tells_the_recording(self):
+        paths, held = self.write_tiles(station(4))
+        first = next(p for p in paths if "_8_" in p and p.endswith("_0.hdf5"))
+        done = program.run("info", first)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for words in ("aavs", "AAVS test", "25000000/27", "159.375",
+                      "2020-02-17T00:00:00.5"):
+            self.assertIn(words, done.stdout)
+
+
+class Ready(program.Case):
+    """The ready configuration: 256 antennas, 16 tiles in two parts each, one
+    lost stretch in one tile, one command."""
+
+    def test_station(self):
+        n, block, m = 4000, 250, 1000
+        generator = np.random.default_rng(7)
+        samples = np.empty((256, 2, n), complex)
+        samples.real = generator.integers(-60, 61, samples.shape)
+        samples.imag = generator.integers(-60, 61, samples.shape)
+        held = np.zeros((256, n), bool)
+        paths = []
+        for tile in range(16):
+            antennas = slice(16 * tile, 16 * tile + 16)
+            for part, (first, count) in enumerate(((0, 1750), (1750, 2250))):
+                path, has = aavs_files.write(
+                    self.folder, samples[None, antennas], START, tile=tile,
+                    part=part, first=first, n=count, block=block,
+                    lost=[2400] if tile == 6 else ())
+                held[antennas] |= has
+                paths.append(path)
+        random.Random(6).shuffle(paths)
+        output = self.path("station.uvh5")
+        done = program.run(
+            "correlate", "config/station.ini", *paths, "-o", output, "--quiet",
+            "--set", f"correlator.integration_time_s={m * 1.08e-6}")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        got = program.read(output)
+        self.assertEqual(got.visibilities.shape, (n // m, 256 * 257 // 2, 1, 4))
+        np.testing.assert_array_equal(got.header["freq_array"],
+                                      204 * aavs_files.SPACING_HZ)
+        rows = np.triu_indices(256)
+        samples *= held[:, None]
+        # slot 0 is Y; products XX, YY, XY, YX
+        slots = ((1, 1), (0, 0), (1, 0), (0, 1))
+        for dump in range(n // m):
+            part = slice(dump * m, (dump + 1) * m)
+            mask = held[:, part].astype(float)
+            count = (mask @ mask.T)[rows]
+            self.assertEqual(count.min() < m, dump == 2)
+            for k, (p, q) in enumerate(slots):
+                # sums of integers below 2^53: exact in any order
+                total = (samples[:, p, part].conj()
+                         @ samples[:, q, part].T)[rows]
+                values = got.visibilities[dump, :, 0, k]
+                np.testing.assert_array_equal(
+                    values.real, (total.real / count).astype("f4"))
+                np.testing.assert_array_equal(
+                    values.imag, (total.imag / count).astype("f4"))
+                np.testing.assert_array_equal(
+                    got.nsamples[dump, :, 0, k], (count / m).astype("f4"))
+
+
+if __name__ == "__main__":
+    tap.main()
