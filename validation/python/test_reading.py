@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Recordings in every storage give the same visibilities as a plain one;
+chunks packed by bitshuffle come from the real plug-in."""
+import os
+import signal
+import struct
+import subprocess
+import time
+
+import h5py
+import hdf5plugin
+import numpy as np
+
+import oracle
+import program
+import tap
+
+PLUGINS = {"HDF5_PLUGIN_PATH": hdf5plugin.PLUGIN_PATH}
+N_TIMES = 50_021
+SETUP = oracle.Setup(16, "all", method="fft", precision="int8")
+AXES = ("antenna", "pol", "time")
+
+
+def scene():
+    """Noise of a few bits, which every packing makes shorter."""
+    generator = np.random.default_rng(7)
+    parts = np.rint(generator.normal(0, 4, (2, 3, 2, N_TIMES)))
+    return program.Scene(parts[0] + 1j * parts[1])
+
+
+def repack(path, chunks, **filters):
+    """Store the samples of a recording once more, otherwise."""
+    with h5py.File(path, "r+") as file:
+        samples = file["voltages"][...]
+        labels = [dim.label for dim in file["voltages"].dims]
+        del file["voltages"]
+        stored = file.create_dataset("voltages", data=samples, chunks=chunks,
+                                     **filters)
+        for dim, label in zip(stored.dims, labels):
+            dim.label = label
+
+
+class Storage(program.Case):
+    def record(self, name, chunks, axes=AXES, **filters):
+        path = self.write(scene(), name, axes=axes)
+        repack(path, chunks, **filters)
+        return path
+
+    def test_every_storage_gives_the_same_integers(self):
+        plain = self.fx8(self.write(scene(), "plain.h5"), SETUP)
+        along, turned = (1, 2, 4096), (3000, 3, 2)
+        packings = {
+            "bitshuffle": dict(hdf5plugin.Bitshuffle()),
+            "bitshuffle alone": dict(hdf5plugin.Bitshuffle(cname="none")),
+            "bitshuffle and zstd": dict(hdf5plugin.Bitshuffle(cname="zstd")),
+            "bitshuffle under a checksum": {
+                **hdf5plugin.Bitshuffle(), "fletcher32": True},
+            "deflate": {"compression": "gzip", "compression_opts": 1,
+                        "shuffle": True, "fletcher32": True},
+            "zstd, by HDF5": dict(hdf5plugin.Zstd()),
+        }
+        for name, filters in packings.items():
+            for axes, chunks in ((AXES, along),
+                                 (("time", "antenna", "pol"), turned)):
+                for threads in (1, 3):
+                    with self.subTest(name, axes=axes, threads=threads):
+                        path = self.record("packed.h5", chunks, axes, **filters)
+                        got = self.fx8(path, SETUP,
+                                       {"correlator.threads": threads},
+                                       environment=PLUGINS)
+                        np.testing.assert_array_equal(got.visibilities,
+                                                      plain.visibilities)
+
+    def fail_on(self, path):
+        """Correlating it fails with one line, which is returned."""
+        config = self.path("fail.ini")
+        with open(config, "w", encoding="ascii") as file:
+            file.write(program.ini_of(SETUP))
+        done = program.run("correlate", config, path, "-o",
+                           self.path("fail.uvh5"), "--quiet",
+                           environment=PLUGINS)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertFalse(os.path.exists(self.path("fail.uvh5")))
+        return done.stderr
+
+    def test_damaged_bitshuffle_streams_do_not_reach_the_plugin(self):
+        """Sizes within the stream that lie: of all of it, of a block, of what
+        is left; the plug-in would believe them."""
+        damages = (
+            (0, struct.pack(">Q", 2**40), "unpacked size"),
+            (0, struct.pack(">Q", 16382), "unpacked size"),
+            (8, struct.pack(">I", 0), "size of a block"),
+            (8, struct.pack(">I", 24), "size of a block"),
+            (12, struct.pack(">I", 2**32 - 1), "packed size"),
+            (12, struct.pack(">I", 0), "packed size"),
+            (12, struct.pack(">I", 5), "packed size"),
+        )
+        for offset, number, name in damages:
+            with self.subTest(name, number=number):
+                path = self.record("damaged.h5", (1, 2, 4096),
+                                   **hdf5plugin.Bitshuffle())
+                with h5py.File(path, "r") as file:
+                    place = file["voltages"].id.get_chunk_info(5).byte_offset
+                with open(path, "r+b") as file:
+                    file.seek(place + offset)
+                    file.write(number)
+                self.assertRegex(self.fail_on(path),
+                                 r"damaged\.h5: voltages: samples \d+ to \d+: "
+                                 r"bitshuffle: damaged chunk: expected 16384 "
+                                 r"bytes from it")
+
+    def test_without_the_plugin_it_is_named(self):
+        path = self.record("packed.h5", (1, 2, 4096), **hdf5plugin.Bitshuffle())
+        done = program.run("info", path, environment={
+            "HDF5_PLUGIN_PATH": self.folder})
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"voltages: filter 32008 .*: expected its "
+                         r"HDF5 plugin to be installed \(HDF5_PLUGIN_PATH\)")
+
+
+class Bench(program.Case):
+    def test_a_bench_that_is_stopped_leaves_nothing(self):
+        with subprocess.Popen([program.FX8, "bench", "--section", "reading"],
+                              stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL,
+                              env={**os.environ, "TMPDIR": self.folder}) as run:
+            deadline = time.monotonic() + 60
+            while not os.listdir(self.folder) and time.monotonic() < deadline:
+                time.sleep(0.01)
+            seen = os.listdir(self.folder)
+            run.send_signal(signal.SIGINT)
+            self.assertEqual(run.wait(60), 130)
+        self.assertEqual(len(seen), 1, seen)
+        self.assertEqual(os.listdir(self.folder), [])
+
+
+if __name__ == "__main__":
+    tap.main()
