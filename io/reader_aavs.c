@@ -93,6 +93,17 @@ static enum fx8_status choose_rate(struct fx8_aavs_reader *reader, size_t index,
                     reader->files[0].path);
 }
 
+/* Why a file's filters are undone by HDF5, if one's are. */
+static void note_slow(struct fx8_aavs_reader *reader,
+                      const struct fx8_aavs_file *file)
+{
+    const char *reason = fx8_h5_chunks_slow_reason(file->chunks);
+    if (reason == NULL || reader->base.slow_reason != NULL)
+        return;
+    snprintf(reader->slow_reason, sizeof reader->slow_reason, "%s", reason);
+    reader->base.slow_reason = reader->slow_reason;
+}
+
 /* Metadata and time stamps of every file. */
 static enum fx8_status load_files(struct fx8_aavs_reader *reader,
                                   const struct fx8_settings *settings,
@@ -106,6 +117,7 @@ static enum fx8_status load_files(struct fx8_aavs_reader *reader,
             break;
         reader->n_open++;
         reader->files[i].last_use = ++reader->n_uses;
+        note_slow(reader, &reader->files[i]);
         status =
             choose_rate(reader, i, settings->observation.sample_rate_hz, error);
         if (status == FX8_OK)
@@ -285,22 +297,9 @@ static enum fx8_status read_rows(const struct fx8_aavs_reader *reader,
     const hsize_t start[2] = {(hsize_t)first, 0};
     const hsize_t count[2] = {(hsize_t)n, file->n_columns};
     const hsize_t extent[2] = {(hsize_t)n, reader->n_wide};
-    const hsize_t corner[2] = {0, 0};
-    enum fx8_status status = FX8_OK;
-    hid_t memory = H5Screate_simple(2, extent, NULL);
-    if (memory < 0 ||
-        H5Sselect_hyperslab(memory, H5S_SELECT_SET, corner, NULL, count, NULL) <
-            0 ||
-        H5Sselect_hyperslab(file->space, H5S_SELECT_SET, start, NULL, count,
-                            NULL) < 0 ||
-        H5Dread(file->samples, file->memory_type, memory, file->space,
-                H5P_DEFAULT, buffer) < 0) {
-        char what[96];
-        snprintf(what, sizeof what, "%s: rows %" PRId64 " to %" PRId64,
-                 FX8_AAVS_SAMPLES, first, first + n - 1);
-        status = fx8_h5_fail(error, FX8_ERR_INPUT, file->path, what);
-    }
-    fx8_h5_close(&memory);
+    const struct fx8_h5_part part = {start, count, extent};
+    const enum fx8_status status = fx8_h5_chunks_read(
+        file->chunks, &reader->base.workers, &part, buffer, error);
     return fx8_h5_check_uncut(file->path, file->file, FX8_AAVS_SAMPLES, first,
                               n, file->file_size, status, error);
 }

@@ -10,6 +10,7 @@
 
 #include <hdf5.h>
 
+#include "io/h5_chunks.h"
 #include "io/reader_formats.h"
 
 #ifdef __cplusplus
@@ -70,7 +71,8 @@ struct fx8_aavs_file {
     hid_t samples;
     hid_t space;
     hid_t memory_type;
-    uint64_t last_use; /**< of the reader's count of uses */
+    struct fx8_h5_chunks *chunks; /**< how the samples are read */
+    uint64_t last_use;            /**< of the reader's count of uses */
 };
 
 /** The files of one tile and the same coarse channels, which follow one
@@ -99,6 +101,7 @@ struct fx8_aavs_reader {
     struct fx8_aavs_group *groups;       /**< [n_groups] by tile, channel */
     size_t n_groups;
     int axis[3]; /**< enum fx8_aavs_axis of the columns, slowest first */
+    char slow_reason[FX8_TEXT_SIZE]; /**< of the first file that has one */
     size_t n_open;
     uint64_t n_uses;
     /* what is selected */

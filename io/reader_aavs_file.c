@@ -290,6 +290,7 @@ static enum fx8_status reopen_samples(struct fx8_aavs_file *file,
 
 void fx8_aavs_file_close(struct fx8_aavs_file *file)
 {
+    fx8_h5_chunks_close(&file->chunks);
     fx8_h5_close(&file->memory_type);
     fx8_h5_close(&file->space);
     fx8_h5_close(&file->samples);
@@ -327,9 +328,13 @@ static enum fx8_status open_samples(struct fx8_aavs_file *file,
                      " bytes: expected a recording that stays whole "
                      "while it is read",
                      file->path, FX8_AAVS_SAMPLES, file->file_size, size);
-    if (status == FX8_OK && file->file_size < 0)
+    if (status != FX8_OK)
+        return status;
+    if (file->file_size < 0)
         file->file_size = size;
-    return status;
+    const struct fx8_h5_samples samples = {file->path, FX8_AAVS_SAMPLES,
+                                           file->samples, file->memory_type, 0};
+    return fx8_h5_chunks_open(&samples, &file->chunks, error);
 }
 
 enum fx8_status fx8_aavs_file_open(struct fx8_aavs_file *file,

@@ -42,6 +42,7 @@ struct piece {
     double shift;      /**< samples by which all stamps are late */
     double tsamp;      /**< 0: as usual; -1: no attribute */
     int station;       /**< 1: a name without a tile */
+    bool is_packed;    /**< deflated, as some merging scripts do */
 };
 
 /** Any byte, -128 among them, different along every axis. */
@@ -83,7 +84,7 @@ static inline double stamp_of_row(const struct piece *p, int row)
 
 /** A dataset of two axes that grows along the first, chunks of `block` rows. */
 static inline hid_t growing(hid_t group, const char *name, hid_t type, int rows,
-                            int columns, int block)
+                            int columns, int block, bool is_packed)
 {
     const hsize_t extent[2] = {(hsize_t)rows, (hsize_t)columns};
     const hsize_t most[2] = {H5S_UNLIMITED, (hsize_t)columns};
@@ -91,6 +92,8 @@ static inline hid_t growing(hid_t group, const char *name, hid_t type, int rows,
     hid_t space = H5Screate_simple(2, extent, most);
     hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
     H5Pset_chunk(creation, 2, chunk);
+    if (is_packed)
+        H5Pset_deflate(creation, 1);
     hid_t dataset = H5Dcreate2(group, name, type, space, H5P_DEFAULT, creation,
                                H5P_DEFAULT);
     assert_true(dataset >= 0);
@@ -190,11 +193,12 @@ static inline const char *put_piece(const struct piece *p)
         H5Gcreate2(file, "chan_", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     hid_t times = H5Gcreate2(file, "sample_timestamps", H5P_DEFAULT,
                              H5P_DEFAULT, H5P_DEFAULT);
-    put_rows(growing(chan, "data", type, p->n + p->spare, columns, p->block),
+    put_rows(growing(chan, "data", type, p->n + p->spare, columns, p->block,
+                     p->is_packed),
              type, p->n, columns, samples);
-    put_rows(
-        growing(times, "data", H5T_IEEE_F64LE, p->n + p->spare, 1, p->block),
-        H5T_NATIVE_DOUBLE, p->n, 1, stamps);
+    put_rows(growing(times, "data", H5T_IEEE_F64LE, p->n + p->spare, 1,
+                     p->block, p->is_packed),
+             H5T_NATIVE_DOUBLE, p->n, 1, stamps);
     H5Gclose(times);
     H5Gclose(chan);
     H5Tclose(type);

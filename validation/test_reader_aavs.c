@@ -77,6 +77,7 @@ static void test_tiles_and_parts(void **state)
          .first = 1024,
          .n = 512,
          .block = 256,
+         .is_packed = true,
          .spare = 300,
          .order = "cap"},
         {.name = "channel_cont_5_20200217_0_0.hdf5",

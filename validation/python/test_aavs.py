@@ -165,6 +165,85 @@ class Station(program.Case):
             self.assertIn(words, done.stdout)
 
 
+class Bands(program.Case):
+    """Three coarse channels, two of them in one file, of two tiles."""
+
+    N = 6000
+    KEYS = {"array.positions": "none",
+            **{f"array.{name}": value for name, value in program.SITE.items()}}
+
+    def setUp(self):
+        super().setUp()
+        generator = np.random.default_rng(11)
+        self.samples = generator.integers(
+            -90, 91, (3, 4, 2, self.N)) + 1j * generator.integers(
+                -90, 91, (3, 4, 2, self.N))
+        self.held = np.zeros((3, 4, self.N), bool)
+        self.paths = []
+        for tile in range(2):
+            antennas = slice(2 * tile, 2 * tile + 2)
+            for channels, lost in ((slice(0, 2), [1700]),
+                                   (slice(2, 3), [3100 + tile])):
+                path, has = aavs_files.write(
+                    self.folder, self.samples[channels, antennas], START,
+                    tile=tile, part=channels.start, first=0, n=self.N,
+                    block=250, lost=lost if tile else (),
+                    channel_id=110 + channels.start)
+                self.held[channels, antennas] |= has
+                self.paths.append(path)
+        self.paths.reverse()
+
+    def native(self, channel):
+        """One channel in fx8's own format."""
+        rows = []
+        for antenna, has in enumerate(self.held[channel]):
+            edges = np.flatnonzero(np.diff(np.r_[1, has, 1].astype(int)))
+            rows += [(antenna, -1, a, b - a)
+                     for a, b in zip(edges[::2], edges[1::2])]
+        return self.write(program.Scene(
+            self.samples[channel], rate=aavs_files.RATE,
+            dc_hz=(110 + channel) * 781250.0, start_s=int(START),
+            start_ns=500_000_000, missing=rows, has_table=False),
+            f"native{channel}.h5")
+
+    def check(self, setup, extra=()):
+        keys = {**self.KEYS, **dict(extra)}
+        got = self.fx8(self.paths[0], setup, keys, arguments=self.paths[1:])
+        frequencies = got.header["freq_array"]
+        self.assertTrue((np.diff(frequencies) > 0).all())
+        ones = [self.fx8(self.native(channel), setup, keys)
+                for channel in range(3)]
+        for name in ("visibilities", "flags", "nsamples"):
+            np.testing.assert_array_equal(
+                getattr(got, name),
+                np.concatenate([getattr(one, name) for one in ones], axis=2))
+        np.testing.assert_array_equal(
+            frequencies,
+            np.concatenate([one.header["freq_array"] for one in ones]))
+        return got
+
+    def test_unchannelised_bands(self):
+        got = self.check(oracle.Setup(1, 1500 / float(aavs_files.RATE),
+                                      method="none", precision="int8"))
+        self.assertEqual(got.visibilities.shape, (4, 10, 3, 4))
+        # what is missing in one band is there in another
+        lost = got.nsamples[..., 0].min(axis=1) < 1
+        self.assertEqual(lost.tolist(), [[False, False, False],
+                                         [True, True, False],
+                                         [False, False, True],
+                                         [False, False, False]])
+
+    def test_fine_channels_stitch(self):
+        got = self.check(
+            oracle.Setup(32, 60 * 32 / float(aavs_files.RATE), method="pfb",
+                         taps=4, precision="int8"),
+            {"channelizer.keep_fraction": "27/32"})
+        # 925925.9 Hz / 32 = 781250 Hz / 27: no gap, no overlap
+        self.assertEqual(got.visibilities.shape[2], 81)
+        np.testing.assert_allclose(np.diff(got.header["freq_array"]),
+                                   781250 / 27, rtol=1e-10)
+
+
 class Ready(program.Case):
     """The ready configuration: 256 antennas, 16 tiles in two parts each, one
     lost stretch in one tile, one command."""
