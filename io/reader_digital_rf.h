@@ -138,11 +138,14 @@ struct fx8_drf_piece {
 /**
  * fx8_drf_open -- properties, files, type and extent of a channel.
  *
+ * Given:     like  a channel that it must not contradict, or NULL
  * Status:    FX8_ERR_INPUT: "FILE: ATTRIBUTE: value: what was expected"; no
  *            files; first or last file unusable
  * Ownership: release with fx8_drf_close(), also after failure
  */
-enum fx8_status fx8_drf_open(const char *path, struct fx8_drf_channel *channel,
+enum fx8_status fx8_drf_open(const char *path,
+                             const struct fx8_drf_channel *like,
+                             struct fx8_drf_channel *channel,
                              struct fx8_error *error);
 void fx8_drf_close(struct fx8_drf_channel *channel);
 

@@ -528,7 +528,34 @@ static enum fx8_status find_extent(struct fx8_drf_channel *channel,
     return status;
 }
 
-enum fx8_status fx8_drf_open(const char *path, struct fx8_drf_channel *channel,
+/* Channels of one recording are alike. */
+static enum fx8_status compare_channels(const struct fx8_drf_channel *a,
+                                        const struct fx8_drf_channel *b,
+                                        struct fx8_error *error)
+{
+    if (a->rate.numerator_hz != b->rate.numerator_hz ||
+        a->rate.denominator != b->rate.denominator)
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s/%s: sample_rate_numerator: %" PRId64 "/%" PRId64
+                        " Hz: expected %" PRId64 "/%" PRId64 " Hz as in %s",
+                        b->path, FX8_DRF_PROPERTIES, b->rate.numerator_hz,
+                        b->rate.denominator, a->rate.numerator_hz,
+                        a->rate.denominator, a->path);
+    if (a->is_complex != b->is_complex)
+        return fx8_fail(
+            error, FX8_ERR_INPUT, "%s/%s: is_complex: %d: expected %d as in %s",
+            b->path, FX8_DRF_PROPERTIES, b->is_complex, a->is_complex, a->path);
+    if (a->epoch.unix_s != b->epoch.unix_s ||
+        a->epoch.picosecond != b->epoch.picosecond)
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s/%s: epoch: expected the same as in %s", b->path,
+                        FX8_DRF_PROPERTIES, a->path);
+    return FX8_OK;
+}
+
+enum fx8_status fx8_drf_open(const char *path,
+                             const struct fx8_drf_channel *like,
+                             struct fx8_drf_channel *channel,
                              struct fx8_error *error)
 {
     *channel = (struct fx8_drf_channel){.path = strdup(path),
@@ -546,6 +573,8 @@ enum fx8_status fx8_drf_open(const char *path, struct fx8_drf_channel *channel,
     snprintf(properties, size, "%s/%s", path, FX8_DRF_PROPERTIES);
     enum fx8_status status = read_properties(channel, properties, error);
     free(properties);
+    if (status == FX8_OK && like != NULL)
+        status = compare_channels(like, channel, error);
     if (status == FX8_OK)
         status = fx8_drf_list_files(path, "rf", &channel->list, error);
     if (status == FX8_OK && channel->list.n_files == 0)

@@ -38,31 +38,6 @@ enum fx8_status fx8_drf_add_gap(struct fx8_drf_gaps *gaps,
     return FX8_OK;
 }
 
-/* Channels of one recording are alike. */
-static enum fx8_status compare_channels(const struct fx8_drf_channel *a,
-                                        const struct fx8_drf_channel *b,
-                                        struct fx8_error *error)
-{
-    if (a->rate.numerator_hz != b->rate.numerator_hz ||
-        a->rate.denominator != b->rate.denominator)
-        return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s/%s: sample_rate_numerator: %" PRId64 "/%" PRId64
-                        " Hz: expected %" PRId64 "/%" PRId64 " Hz as in %s",
-                        b->path, FX8_DRF_PROPERTIES, b->rate.numerator_hz,
-                        b->rate.denominator, a->rate.numerator_hz,
-                        a->rate.denominator, a->path);
-    if (a->is_complex != b->is_complex)
-        return fx8_fail(
-            error, FX8_ERR_INPUT, "%s/%s: is_complex: %d: expected %d as in %s",
-            b->path, FX8_DRF_PROPERTIES, b->is_complex, a->is_complex, a->path);
-    if (a->epoch.unix_s != b->epoch.unix_s ||
-        a->epoch.picosecond != b->epoch.picosecond)
-        return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s/%s: epoch: expected the same as in %s", b->path,
-                        FX8_DRF_PROPERTIES, a->path);
-    return FX8_OK;
-}
-
 static enum fx8_status open_channels(struct fx8_drf_reader *reader,
                                      struct fx8_error *error)
 {
@@ -83,10 +58,8 @@ static enum fx8_status open_channels(struct fx8_drf_reader *reader,
         status = fx8_allocate_arrays(arrays, 2, "channels", error);
     for (size_t i = 0; i < n && status == FX8_OK; i++) {
         reader->n_channels = i + 1;
-        status = fx8_drf_open(paths[i], &reader->channels[i], error);
-        if (status == FX8_OK && i > 0)
-            status = compare_channels(&reader->channels[0],
-                                      &reader->channels[i], error);
+        status = fx8_drf_open(paths[i], i > 0 ? &reader->channels[0] : NULL,
+                              &reader->channels[i], error);
         reader->first_input[i + 1] =
             reader->first_input[i] + reader->channels[i].n_subchannels;
     }

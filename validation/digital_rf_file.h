@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * digital_rf_file.h -- channels and files of Digital RF written with HDF5
+ * alone, as its C library writes them, and as it never would.
+ */
+#ifndef FX8_VALIDATION_DIGITAL_RF_FILE_H
+#define FX8_VALIDATION_DIGITAL_RF_FILE_H
+
+#include <sys/stat.h>
+
+#include "validation/hdf5_items.h"
+#include "validation/scratch.h"
+
+/** A channel: 1000 samples a second in files of half a second, from
+ *  1600000000 s of the epoch on. */
+struct drf_properties {
+    int64_t numerator, denominator, cadence_ms;
+    int64_t is_complex, is_continuous, n_subchannels;
+    const char *epoch;
+};
+
+static const struct drf_properties drf_usual = {
+    1000, 1, 500, 1, 1, 1, "1970-01-01T00:00:00Z"};
+
+static inline void drf_make_folder(const char *name)
+{
+    mkdir(scratch_path(name), 0700);
+}
+
+/** drf_properties.h5 of a channel; makes its folders. */
+static inline void drf_put_properties(const char *channel,
+                                      const struct drf_properties *properties)
+{
+    char name[128];
+    drf_make_folder(channel);
+    snprintf(name, sizeof name, "%s/2020-09-13T12-26-40", channel);
+    drf_make_folder(name);
+    snprintf(name, sizeof name, "%s/drf_properties.h5", channel);
+    hid_t file =
+        H5Fcreate(scratch_path(name), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    assert_true(file >= 0);
+    put_integer(file, "sample_rate_numerator", H5T_STD_U64LE,
+                properties->numerator);
+    put_integer(file, "sample_rate_denominator", H5T_STD_U64LE,
+                properties->denominator);
+    put_integer(file, "file_cadence_millisecs", H5T_STD_U64LE,
+                properties->cadence_ms);
+    put_integer(file, "is_complex", H5T_STD_I32LE, properties->is_complex);
+    put_integer(file, "is_continuous", H5T_STD_I32LE,
+                properties->is_continuous);
+    put_integer(file, "num_subchannels", H5T_STD_I32LE,
+                properties->n_subchannels);
+    put_text(file, "epoch", properties->epoch, false);
+    H5Fclose(file);
+}
+
+/** {r, i} of `part`, or `part` alone. */
+static inline hid_t drf_type(hid_t part, bool is_complex)
+{
+    if (!is_complex)
+        return H5Tcopy(part);
+    const size_t size = H5Tget_size(part);
+    hid_t type = H5Tcreate(H5T_COMPOUND, 2 * size);
+    H5Tinsert(type, "r", 0, part);
+    H5Tinsert(type, "i", size, part);
+    return type;
+}
+
+/** How rf_data stands in its file. */
+struct drf_storage {
+    hid_t part;     /**< type of a number, on disk and in memory */
+    hsize_t chunk;  /**< rows; 0: contiguous */
+    bool is_packed; /**< shuffled, deflated, with a checksum */
+};
+
+/** A file "rf@SECONDS.MMM.h5"; its path.  rows [n_rows][sub-channel][part],
+ *  index [n_index][2]. */
+static inline const char *drf_put_file(const char *channel,
+                                       const struct drf_properties *properties,
+                                       struct drf_storage storage,
+                                       int64_t milliseconds, hsize_t n_rows,
+                                       const void *rows, hsize_t n_index,
+                                       const uint64_t *index)
+{
+    char name[160];
+    snprintf(name, sizeof name, "%s/2020-09-13T12-26-40/rf@%lld.%03d.h5",
+             channel, (long long)(milliseconds / 1000),
+             (int)(milliseconds % 1000));
+    const char *path = scratch_path(name);
+    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    assert_true(file >= 0);
+    const hsize_t extent[2] = {n_rows, (hsize_t)properties->n_subchannels};
+    const hsize_t chunk[2] = {storage.chunk, extent[1]};
+    hid_t type = drf_type(storage.part, properties->is_complex != 0);
+    hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    if (storage.chunk > 0)
+        H5Pset_chunk(creation, 2, chunk);
+    if (storage.is_packed) {
+        H5Pset_shuffle(creation);
+        H5Pset_deflate(creation, 1);
+        H5Pset_fletcher32(creation);
+    }
+    /* one sub-channel of real samples has one axis, as the C library has it */
+    const int rank =
+        properties->is_complex == 0 && extent[1] == 1 && storage.chunk == 0 ? 1
+                                                                            : 2;
+    hid_t space = H5Screate_simple(rank, extent, NULL);
+    hid_t data = H5Dcreate2(file, "rf_data", type, space, H5P_DEFAULT, creation,
+                            H5P_DEFAULT);
+    assert_true(data >= 0);
+    assert_true(H5Dwrite(data, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows) >= 0);
+    H5Dclose(data);
+    H5Sclose(space);
+    H5Pclose(creation);
+    H5Tclose(type);
+    const hsize_t index_extent[2] = {n_index, 2};
+    put_dataset(file, "rf_data_index", H5T_STD_U64LE, 2, index_extent,
+                H5T_NATIVE_UINT64, index);
+    H5Fclose(file);
+    return path;
+}
+
+#endif

@@ -1,0 +1,728 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_reader_digital_rf.c -- recordings of Digital RF: every sample and every
+ * missing one against a plain model, whatever the range of a read; names,
+ * fill values and rounding against their definitions; bad ones by their
+ * message.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "io/reader.h"
+#include "io/reader_digital_rf.h"
+#include "validation/digital_rf_file.h"
+
+#define FIRST_MS  INT64_C(1600000000000)
+#define FILE_ROWS 500
+
+enum { N_INPUTS = 4, N_FILES = 5, N_SAMPLES = N_FILES * FILE_ROWS };
+
+/* --- numbers ----------------------------------------------------------------
+ */
+
+static void test_first_index(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t numerator, denominator, milliseconds, index;
+    } cases[] = {
+        {1000, 1, FIRST_MS, FIRST_MS},
+        {10, 1, 100, 1},
+        {10, 1, 101, 2},
+        {25000000, 27, 27000, 25000000},
+        {25000000, 27, 27001, 25000926}, /* 25000925.9 */
+        {25000000, 27, INT64_C(1600000020000), INT64_C(1481481500000000)},
+        {1, 1000000, FIRST_MS, 1600},
+        {INT64_C(100000000000), 1, FIRST_MS, FX8_DRF_MAX_INDEX},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct fx8_rate rate = {cases[i].numerator, cases[i].denominator};
+        assert_int_equal(fx8_drf_first_index(rate, cases[i].milliseconds),
+                         cases[i].index);
+    }
+}
+
+/* Every number of 16 bits and every gain against the rounding of libm. */
+static void test_convert(void **state)
+{
+    (void)state;
+    int16_t *rows = exact(65536 * sizeof *rows);
+    int8_t *samples = exact(65536);
+    for (int i = 0; i < 65536; i++)
+        rows[i] = (int16_t)(i - 32768);
+    for (int shift = 0; shift <= FX8_DRF_MAX_SHIFT; shift++) {
+        const int64_t n_clamped =
+            fx8_drf_convert(rows, 65536, 1, 0, 1, 2, shift, samples);
+        int64_t expected_clamped = 0;
+        for (int i = 0; i < 65536; i++) {
+            const double value = rint(ldexp(rows[i], -shift));
+            expected_clamped += fabs(value) > 127;
+            assert_int_equal(samples[i], fmax(-127, fmin(127, value)));
+        }
+        assert_int_equal(n_clamped, expected_clamped);
+    }
+    free(rows);
+    free(samples);
+}
+
+static int compare_levels(const void *a, const void *b)
+{
+    return abs(*(const int16_t *)a) - abs(*(const int16_t *)b);
+}
+
+/* The gain by its definition, on sorted numbers. */
+static int plain_shift(int16_t *values, size_t n)
+{
+    if (n == 0)
+        return 0;
+    qsort(values, n, sizeof *values, compare_levels);
+    const double rms = abs(values[(n - 1) / 2]) / 0.6745;
+    int shift = 0;
+    while (rms / (1 << shift) > 32 && shift < FX8_DRF_MAX_SHIFT)
+        shift++;
+    return shift;
+}
+
+static void test_levels(void **state)
+{
+    (void)state;
+    struct generator generator = {51};
+    uint32_t *histogram = exact(32769 * sizeof *histogram);
+    int16_t values[2 * 3 * 99], mine[2 * 99];
+    static const int ranges[] = {0, 1, 20, 21, 22, 43, 44, 3000, 32768};
+    for (size_t r = 0; r < sizeof ranges / sizeof *ranges; r++)
+        for (size_t n = 0; n < 99; n += 7) {
+            for (size_t i = 0; i < 6 * n; i++)
+                values[i] = (int16_t)random_in(
+                    &generator, -ranges[r],
+                    ranges[r] > INT16_MAX ? INT16_MAX : ranges[r]);
+            for (size_t i = 0; i < 2 * n; i++)
+                mine[i] = values[6 * (i / 2) + 2 + i % 2];
+            memset(histogram, 0, 32769 * sizeof *histogram);
+            fx8_drf_count_levels(values, n, 6, 2, 2, histogram);
+            assert_int_equal(fx8_drf_choose_shift(histogram),
+                             plain_shift(mine, 2 * n));
+        }
+    free(histogram);
+}
+
+/* Whether a row is in a gap: its run of fill, row by row. */
+static bool plain_fill(const bool *is_fill, size_t n_rows, size_t row,
+                       size_t shortest, bool starts, bool ends)
+{
+    if (!is_fill[row])
+        return false;
+    size_t first = row, end = row + 1;
+    while (first > 0 && is_fill[first - 1])
+        first--;
+    while (end < n_rows && is_fill[end])
+        end++;
+    return end - first >= shortest || (starts && first == 0) ||
+           (ends && end == n_rows);
+}
+
+static void test_fill(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t n_numbers, part_bytes, shortest;
+    } kinds[] = {{1, 1, 8}, {2, 1, 4}, {3, 1, 3}, {1, 2, 4},
+                 {2, 2, 2}, {4, 2, 1}, {9, 1, 1}};
+    struct generator generator = {52};
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        const size_t n_numbers = kinds[k].n_numbers;
+        assert_int_equal(fx8_drf_shortest_fill(n_numbers * kinds[k].part_bytes),
+                         kinds[k].shortest);
+        for (int round = 0; round < 400; round++) {
+            bool is_fill[60];
+            const size_t n_rows = 1 + random_below(&generator, 60);
+            for (size_t i = 0; i < n_rows; i++) /* runs of all lengths */
+                is_fill[i] = random_below(&generator, 8) <
+                             (i > 0 && is_fill[i - 1] ? 7 : 2);
+            int8_t *rows = exact(n_rows * n_numbers * kinds[k].part_bytes);
+            for (size_t i = 0; i < n_rows * n_numbers; i++) {
+                /* a row of data has at least one number that is not the
+                 * fill value */
+                const bool least =
+                    is_fill[i / n_numbers] || (i % n_numbers > 0 && i % 3 == 0);
+                if (kinds[k].part_bytes == 1)
+                    rows[i] = least ? INT8_MIN : 5;
+                else
+                    ((int16_t *)(void *)rows)[i] = least ? INT16_MIN : -128;
+            }
+            const bool starts = round % 2 == 0, ends = round % 4 < 2;
+            struct fx8_drf_run run;
+            for (size_t from = 0; from < n_rows; from = run.first + run.n) {
+                run = fx8_drf_next_run(rows, n_rows, n_numbers,
+                                       kinds[k].part_bytes, from, starts, ends);
+                assert_int_equal(run.first, from);
+                assert_true(run.n > 0 && run.n <= n_rows - from);
+                for (size_t i = from; i < from + run.n; i++)
+                    assert_int_equal(run.is_fill, plain_fill(is_fill, n_rows, i,
+                                                             kinds[k].shortest,
+                                                             starts, ends));
+            }
+            free(rows);
+        }
+    }
+}
+
+/* --- a recording and its model ----------------------------------------------
+ */
+
+/* What was recorded: inputs 0, 1 are sub-channels of "a", complex int8 with
+ * the fill value where samples are missing; 2, 3 are of "b", int16 with gaps
+ * left out. */
+struct model {
+    int16_t value[N_INPUTS][N_SAMPLES][2];
+    bool valid[N_INPUTS][N_SAMPLES];
+};
+
+static struct model model;
+
+static const struct drf_properties properties_a = {
+    1000, 1, 500, 1, 1, 2, "1970-01-01T00:00:00Z"};
+static const struct drf_properties properties_b = {
+    1000, 1, 500, 1, 0, 2, "1970-01-01T00:00:00Z"};
+
+/* File `number` of "a": noise, with runs of the fill value here and there. */
+static void make_a(struct generator *generator, size_t number)
+{
+    int8_t rows[FILE_ROWS][2][2];
+    bool is_fill[FILE_ROWS] = {false};
+    for (int run = 0; run < 30; run++) {
+        const size_t length = 1 + random_below(generator, run == 0 ? 90 : 4);
+        size_t first = random_below(generator, FILE_ROWS - length);
+        if (run == 1)
+            first = 0;
+        if (run == 2)
+            first = FILE_ROWS - length;
+        for (size_t i = first; i < first + length; i++)
+            is_fill[i] = true;
+    }
+    for (size_t i = 0; i < FILE_ROWS; i++)
+        for (size_t s = 0; s < 2; s++)
+            for (size_t part = 0; part < 2; part++)
+                rows[i][s][part] =
+                    is_fill[i] ? INT8_MIN
+                               : (int8_t)random_in(generator, -127, 127);
+    for (size_t i = 0; i < FILE_ROWS; i++)
+        for (size_t s = 0; s < 2; s++) {
+            const size_t t = number * FILE_ROWS + i;
+            model.valid[s][t] =
+                !plain_fill(is_fill, FILE_ROWS, i, 2, true, true);
+            for (size_t part = 0; part < 2; part++)
+                model.value[s][t][part] = rows[i][s][part];
+        }
+    const struct drf_storage storage = {H5T_NATIVE_INT8, 0, false};
+    const int64_t ms = FIRST_MS + 500 * (int64_t)number;
+    const uint64_t index[2] = {(uint64_t)ms, 0};
+    drf_put_file("tree/a", &properties_a, storage, ms, FILE_ROWS, rows, 1,
+                 index);
+}
+
+/* File `number` of "b": stretches with gaps between them. */
+static void make_b(struct generator *generator, size_t number)
+{
+    int16_t rows[FILE_ROWS][2][2];
+    uint64_t index[FILE_ROWS][2];
+    const int64_t ms = FIRST_MS + 500 * (int64_t)number;
+    size_t n_rows = 0, n_index = 0;
+    size_t t = number * FILE_ROWS;
+    const size_t end = t + FILE_ROWS;
+    while (t < end) {
+        const size_t length = 1 + random_below(generator, 120);
+        const size_t gap = random_below(generator, 60);
+        index[n_index][0] = (uint64_t)FIRST_MS + t;
+        index[n_index++][1] = n_rows;
+        for (size_t i = 0; i < length && t < end; i++, t++, n_rows++)
+            for (size_t s = 0; s < 2; s++) {
+                model.valid[2 + s][t] = true;
+                for (size_t part = 0; part < 2; part++)
+                    rows[n_rows][s][part] = model.value[2 + s][t][part] =
+                        (int16_t)(random_noise(generator, 50) *
+                                  (s == 0 ? 17 : 3));
+            }
+        t += gap;
+    }
+    const struct drf_storage storage = {H5T_NATIVE_INT16, 64, true};
+    drf_put_file("tree/b", &properties_b, storage, ms, n_rows, rows, n_index,
+                 index[0]);
+}
+
+/* "a" in files 0, 1, 3, "b" in 1, 2, 3, 4: one starts late, one ends early,
+ * files are absent. */
+static void make_tree(void)
+{
+    struct generator generator = {53};
+    memset(&model, 0, sizeof model);
+    drf_make_folder("tree");
+    drf_put_properties("tree/a", &properties_a);
+    drf_put_properties("tree/b", &properties_b);
+    static const size_t files_a[] = {0, 1, 3}, files_b[] = {1, 2, 3, 4};
+    for (size_t i = 0; i < 3; i++)
+        make_a(&generator, files_a[i]);
+    for (size_t i = 0; i < 4; i++)
+        make_b(&generator, files_b[i]);
+    /* what is no part of it: an unfinished file, a stray one, metadata */
+    scratch_text("tree/a/2020-09-13T12-26-40/tmp.rf@1600000001.000.h5", "x");
+    scratch_text("tree/a/2020-09-13T12-26-40/rf@1600000001.h5.bak", "x");
+    scratch_text("tree/notes.txt", "x");
+}
+
+static struct fx8_reader *open_tree(const char *name,
+                                    const struct fx8_settings *settings)
+{
+    const char *path = scratch_path(name);
+    struct fx8_reader *reader = NULL;
+    struct fx8_error error;
+    must(fx8_reader_open(&path, 1, settings, &reader, &error), error);
+    assert_string_equal(reader->format->name, "digital_rf");
+    return reader;
+}
+
+/* Last sample of the model that there is, plus one. */
+static size_t model_end(void)
+{
+    size_t end = 0;
+    for (size_t input = 0; input < N_INPUTS; input++)
+        for (size_t t = 0; t < N_SAMPLES; t++)
+            if (model.valid[input][t] && t + 1 > end)
+                end = t + 1;
+    return end;
+}
+
+/* Gain of an input by its definition, from sample `first` on. */
+static int model_shift(size_t input, size_t first)
+{
+    static int16_t values[2 * N_SAMPLES];
+    size_t n = 0;
+    if (input < 2)
+        return 0;
+    for (size_t t = first; t < N_SAMPLES; t++)
+        for (size_t part = 0; part < 2 && model.valid[input][t]; part++)
+            values[n++] = model.value[input][t][part];
+    return plain_shift(values, n);
+}
+
+static void mark(bool *marks, const struct fx8_missing *gaps, size_t n,
+                 const struct fx8_input_position *input)
+{
+    for (size_t i = 0; i < n; i++)
+        if ((gaps[i].antenna < 0 ||
+             (size_t)gaps[i].antenna == input->antenna) &&
+            (gaps[i].polarization < 0 ||
+             (size_t)gaps[i].polarization == input->polarization))
+            for (int64_t t = 0; t < gaps[i].n_samples; t++)
+                marks[gaps[i].first_sample + t] = true;
+}
+
+/* Read a range; every sample, every missing one, every clamped number. */
+static void check_range(struct fx8_reader *reader,
+                        const struct fx8_input_position *inputs,
+                        size_t n_inputs, const int *shifts, int64_t first,
+                        int64_t n)
+{
+    const size_t n_pols = reader->observation.n_polarizations;
+    int8_t *buffer = exact(reader->buffer_size(reader, n));
+    ptrdiff_t offset[8];
+    struct fx8_sample_layout layout = {.input_offset = offset};
+    struct fx8_error error;
+    must(reader->read(reader, first, n, buffer, &layout, &error), error);
+    int64_t n_clamped = 0;
+    for (size_t i = 0; i < n_inputs; i++) {
+        const size_t input =
+            inputs[i].antenna * n_pols + inputs[i].polarization;
+        bool found[N_SAMPLES] = {false};
+        mark(found, reader->found, reader->n_found, &inputs[i]);
+        for (int64_t t = first; t < first + n; t++) {
+            assert_int_equal(found[t], !model.valid[input][t]);
+            const int8_t *at =
+                buffer + offset[i] + (t - first) * layout.time_stride;
+            for (size_t part = 0; part < 2; part++) {
+                const double value =
+                    rint(ldexp(model.value[input][t][part], -shifts[input]));
+                const bool is_clamped = input >= 2 && fabs(value) > 127;
+                n_clamped += model.valid[input][t] && is_clamped;
+                assert_int_equal(at[part], !model.valid[input][t] ? 0
+                                           : is_clamped
+                                               ? (value > 0 ? 127 : -127)
+                                               : value);
+            }
+        }
+    }
+    assert_int_equal(reader->n_clamped, n_clamped);
+    free(buffer);
+}
+
+static void check_tree(const struct fx8_settings *settings, size_t n_pols,
+                       size_t first_level)
+{
+    struct fx8_reader *reader = open_tree("tree", settings);
+    const struct fx8_observation *o = &reader->observation;
+    const int64_t n_samples = (int64_t)model_end();
+    assert_true(o->is_complex);
+    assert_true(reader->is_16bit);
+    assert_int_equal(o->n_polarizations, n_pols);
+    assert_int_equal(o->n_antennas, N_INPUTS / n_pols);
+    assert_int_equal(o->n_samples, n_samples);
+    assert_int_equal(o->start_time.unix_s, 1600000000);
+    assert_int_equal(o->start_time.picosecond, 0);
+    assert_int_equal(o->sample_rate.numerator_hz, 1000);
+    assert_true(isnan(o->dc_frequency_hz));
+    int shifts[N_INPUTS];
+    struct fx8_input_position all[N_INPUTS];
+    for (size_t i = 0; i < N_INPUTS; i++) {
+        all[i] = (struct fx8_input_position){i / n_pols, i % n_pols, 0};
+        shifts[i] = settings->input.scale_to_8bit > 0
+                        ? (i < 2 ? 0 : -ilogb(settings->input.scale_to_8bit))
+                        : model_shift(i, first_level);
+        /* listed before anything is read: nothing that is there */
+        bool listed[N_SAMPLES] = {false};
+        mark(listed, reader->missing, reader->n_missing, &all[i]);
+        for (int64_t t = 0; t < n_samples; t++)
+            assert_false(listed[t] && model.valid[i][t]);
+        assert_int_equal(listed[2 * FILE_ROWS + 7], i < 2); /* absent file */
+        assert_int_equal(listed[FILE_ROWS - 1], i >= 2); /* before it starts */
+    }
+    /* before any choice: all inputs */
+    check_range(reader, all, N_INPUTS, shifts, 3, 999);
+    const struct fx8_input_position some[] = {all[3], all[0], all[3]};
+    struct fx8_error error;
+    must(reader->select(reader, some, 3, &error), error);
+    assert_true(reader->input_gain[0] == ldexp(1, -shifts[3]));
+    assert_true(reader->input_gain[1] == 1);
+    assert_true(reader->input_gain[2] == ldexp(1, -shifts[3]));
+    check_range(reader, some, 3, shifts, 0, n_samples);
+    struct generator generator = {54};
+    for (int round = 0; round < 200; round++) {
+        const int64_t first = random_in(&generator, 0, n_samples - 1);
+        const int64_t most = n_samples - first;
+        const int64_t n =
+            random_in(&generator, 1, round % 2 == 0 || most < 20 ? most : 20);
+        check_range(reader, some, 3, shifts, first, n);
+    }
+    fx8_reader_close(&reader);
+}
+
+static void test_every_sample(void **state)
+{
+    (void)state;
+    make_tree();
+    struct fx8_settings settings = {0};
+    check_tree(&settings, 1, 0);
+    settings.array.polarizations = 2;
+    check_tree(&settings, 2, 0);
+    settings.input.scale_to_8bit = 1.0 / 32;
+    check_tree(&settings, 2, 0);
+    settings =
+        (struct fx8_settings){.input.start_s = 1.9, .input.duration_s = 0.2};
+    check_tree(&settings, 1, 1900);
+}
+
+/* A channel folder alone, of real samples of one sub-channel: one axis. */
+static void test_one_channel(void **state)
+{
+    (void)state;
+    const struct drf_properties properties = {
+        25000000, 54, 1, 0, 1, 1, "1970-01-01T00:00:00Z"};
+    drf_put_properties("one", &properties);
+    const struct fx8_rate rate = {12500000, 27};
+    const int64_t first = fx8_drf_first_index(rate, FIRST_MS);
+    const int64_t end = fx8_drf_first_index(rate, FIRST_MS + 1);
+    int8_t rows[512];
+    for (int i = 0; i < 512; i++)
+        rows[i] = (int8_t)(i % 250 - 125);
+    const struct drf_storage storage = {H5T_NATIVE_INT8, 0, false};
+    const uint64_t index[2] = {(uint64_t)first, 0};
+    drf_put_file("one", &properties, storage, FIRST_MS, (hsize_t)(end - first),
+                 rows, 1, index);
+    const struct fx8_settings settings = {.input.format =
+                                              FX8_FORMAT_DIGITAL_RF};
+    struct fx8_reader *reader = open_tree("one", &settings);
+    const struct fx8_observation *o = &reader->observation;
+    assert_false(o->is_complex);
+    assert_false(reader->is_16bit);
+    assert_int_equal(o->n_antennas, 1);
+    assert_int_equal(o->n_samples, end - first);
+    assert_int_equal(o->sample_rate.numerator_hz, 12500000);
+    assert_int_equal(o->sample_rate.denominator, 27);
+    /* first = 740740740740741 samples of 2.16 us: 560 ns after the second */
+    assert_int_equal(o->start_time.unix_s, 1600000000);
+    assert_int_equal(o->start_time.picosecond, 560000);
+    int8_t buffer[512];
+    ptrdiff_t offset;
+    struct fx8_sample_layout layout = {.input_offset = &offset};
+    struct fx8_error error;
+    must(reader->read(reader, 5, 100, buffer, &layout, &error), error);
+    assert_memory_equal(buffer + offset, rows + 5, 100);
+    assert_int_equal(reader->n_found, 0);
+    assert_int_equal(reader->n_missing, 0);
+    fx8_reader_close(&reader);
+}
+
+/* --- faults ------------------------------------------------------------------
+ */
+
+static void refuse_tree(const char *name, const struct fx8_settings *settings,
+                        enum fx8_status status, const char *part)
+{
+    const char *path = scratch_path(name);
+    struct fx8_reader *reader = NULL;
+    struct fx8_error error;
+    must_fail_with(fx8_reader_open(&path, 1, settings, &reader, &error), error,
+                   status, part);
+    assert_null(reader);
+}
+
+/* A channel with one file; index rows as given. */
+static void make_one(const struct drf_properties *properties, hid_t part,
+                     hsize_t n_rows, hsize_t n_index, const uint64_t *index)
+{
+    static double rows[4 * FILE_ROWS];
+    const struct drf_storage storage = {part, 0, false};
+    drf_put_properties("bad", properties);
+    drf_put_file("bad", properties, storage, FIRST_MS, n_rows, rows, n_index,
+                 index);
+}
+
+static void test_bad_properties(void **state)
+{
+    (void)state;
+    static const struct {
+        struct drf_properties properties;
+        const char *expected;
+    } cases[] = {
+        {{0, 1, 500, 1, 1, 1, "1970-01-01T00:00:00Z"},
+         "sample_rate_numerator: 0: expected"},
+        {{1000, 0, 500, 1, 1, 1, "1970-01-01T00:00:00Z"},
+         "sample_rate_denominator: 0: expected"},
+        {{1000, 1000003, 500, 1, 1, 1, "1970-01-01T00:00:00Z"},
+         "sample_rate_denominator: 1000003 in lowest terms: expected at most"},
+        {{1000, 1, 0, 1, 1, 1, "1970-01-01T00:00:00Z"},
+         "file_cadence_millisecs: 0: expected"},
+        {{1000, 1, 500, 2, 1, 1, "1970-01-01T00:00:00Z"},
+         "is_complex: 2: expected"},
+        {{1000, 1, 500, 1, -1, 1, "1970-01-01T00:00:00Z"},
+         "is_continuous: -1: expected"},
+        {{1000, 1, 500, 1, 1, 0, "1970-01-01T00:00:00Z"},
+         "num_subchannels: 0: expected"},
+        {{1000, 1, 500, 1, 1, 1, "the beginning"},
+         "epoch: the beginning: expected"},
+    };
+    const struct fx8_settings settings = {0};
+    const uint64_t index[2] = {(uint64_t)FIRST_MS, 0};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        make_one(&drf_usual, H5T_NATIVE_INT8, FILE_ROWS, 1, index);
+        drf_put_properties("bad", &cases[i].properties);
+        refuse_tree("bad", &settings, FX8_ERR_INPUT, cases[i].expected);
+    }
+    make_one(&drf_usual, H5T_NATIVE_INT8, FILE_ROWS, 1, index);
+    assert_int_equal(unlink(scratch_path("bad/drf_properties.h5")), 0);
+    refuse_tree("bad", &settings, FX8_ERR_INPUT,
+                "bad/drf_properties.h5: No such file");
+}
+
+static void test_bad_files(void **state)
+{
+    (void)state;
+    const uint64_t good = (uint64_t)FIRST_MS;
+    const struct {
+        hid_t part;
+        hsize_t n_rows, n_index;
+        uint64_t index[4];
+        const char *expected;
+    } cases[] = {
+        {H5T_NATIVE_FLOAT,
+         FILE_ROWS,
+         1,
+         {good, 0},
+         "rf_data: compound {r: float32, i: float32}: expected compound {r, i} "
+         "of int8 or int16"},
+        {H5T_NATIVE_INT32, FILE_ROWS, 1, {good, 0}, "{r: int32, i: int32}"},
+        {H5T_NATIVE_UINT8, FILE_ROWS, 1, {good, 0}, "{r: uint8, i: uint8}"},
+        {H5T_NATIVE_INT8, FILE_ROWS, 1, {good, 1}, "rf_data_index: row 0: "},
+        {H5T_NATIVE_INT8,
+         FILE_ROWS,
+         1,
+         {good + 2, 0},
+         "rf_data_index: row 0: "},
+        {H5T_NATIVE_INT8,
+         FILE_ROWS,
+         1,
+         {good - 2, 0},
+         "rf_data_index: row 0: "},
+        {H5T_NATIVE_INT8, FILE_ROWS, 1, {INT64_MAX, 0}, "row 0: sample 92233"},
+        {H5T_NATIVE_INT8, FILE_ROWS, 1, {UINT64_MAX, 0}, "expected at most"},
+        {H5T_NATIVE_INT8, 2 * FILE_ROWS, 1, {good, 0}, "in 1000 rows"},
+        {H5T_NATIVE_INT8, 100, 2, {good, 0, good + 40, 50}, "row 1: "},
+        {H5T_NATIVE_INT8, 100, 2, {good, 0, good + 200, 0}, "row 0: "},
+        {H5T_NATIVE_INT8, 100, 2, {good, 0, good + 200, 100}, "row 1: "},
+        {H5T_NATIVE_INT8, 100, 2, {good, 0, good + 200, INT64_MAX}, "row 0: "},
+        {H5T_NATIVE_INT8, 1, 2, {good, 0, good + 200, 1}, "2 rows: expected"},
+        {H5T_NATIVE_INT8, 100, 0, {0}, "0 rows: expected"},
+    };
+    const struct fx8_settings settings = {0};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        make_one(&drf_usual, cases[i].part, cases[i].n_rows, cases[i].n_index,
+                 cases[i].index);
+        refuse_tree("bad", &settings, FX8_ERR_INPUT, cases[i].expected);
+    }
+    /* sub-channels that the properties do not know */
+    struct drf_properties other = drf_usual;
+    other.n_subchannels = 2;
+    const uint64_t index[2] = {good, 0};
+    make_one(&other, H5T_NATIVE_INT8, FILE_ROWS, 1, index);
+    drf_put_properties("bad", &drf_usual);
+    refuse_tree("bad", &settings, FX8_ERR_INPUT,
+                "rf_data: 2 axes, 500 x 2: expected rows of 1 sub-channels");
+    /* a gain for what needs none, two polarisations of one input */
+    make_one(&drf_usual, H5T_NATIVE_INT8, FILE_ROWS, 1, index);
+    const struct fx8_settings scaled = {.input.scale_to_8bit = 0.5};
+    refuse_tree("bad", &scaled, FX8_ERR_USAGE,
+                "input.scale_to_8bit: expected auto");
+    const struct fx8_settings dual = {.array.polarizations = 2};
+    refuse_tree("bad", &dual, FX8_ERR_USAGE,
+                "array.polarizations: expected 1, since ");
+}
+
+/* A file that shrinks, one that is spoilt, one that is of another kind, all
+ * met while reading. */
+static void test_faults_while_reading(void **state)
+{
+    (void)state;
+    const struct fx8_settings settings = {0};
+    struct fx8_error error;
+    int8_t *buffer = exact(2 * N_SAMPLES * N_INPUTS);
+    ptrdiff_t offset[N_INPUTS];
+    struct fx8_sample_layout layout = {.input_offset = offset};
+    static const char *const middle =
+        "tree/a/2020-09-13T12-26-40/rf@1600000000.500.h5";
+    make_tree();
+    struct fx8_reader *reader = open_tree("tree", &settings);
+    must(reader->read(reader, 500, 100, buffer, &layout, &error), error);
+    assert_int_equal(truncate(scratch_path(middle), 3000), 0);
+    must_fail_with(reader->read(reader, 600, 50, buffer, &layout, &error),
+                   error, FX8_ERR_INPUT, "the file has shrunk from ");
+    fx8_reader_close(&reader);
+    reader = open_tree("tree", &settings);
+    must_fail_with(reader->read(reader, 400, 200, buffer, &layout, &error),
+                   error, FX8_ERR_INPUT, "rf@1600000000.500.h5: ");
+    fx8_reader_close(&reader);
+    const struct drf_storage wide = {H5T_NATIVE_INT16, 0, false};
+    const uint64_t index[2] = {(uint64_t)FIRST_MS + 500, 0};
+    static const int16_t rows[FILE_ROWS][2][2] = {{{1}}};
+    drf_put_file("tree/a", &properties_a, wide, FIRST_MS + 500, FILE_ROWS, rows,
+                 1, index);
+    reader = open_tree("tree", &settings);
+    must_fail_with(reader->read(reader, 400, 200, buffer, &layout, &error),
+                   error, FX8_ERR_INPUT,
+                   "rf_data: compound {r: int16, i: int16}: expected compound "
+                   "{r, i} of int8 as in the channel's first file");
+    fx8_reader_close(&reader);
+    free(buffer);
+}
+
+static void test_bad_folders(void **state)
+{
+    (void)state;
+    const struct fx8_settings settings = {0};
+    drf_make_folder("empty");
+    refuse_tree("empty", &settings, FX8_ERR_INPUT,
+                "folder of an unknown format: expected one of ");
+    const struct fx8_settings forced = {.input.format = FX8_FORMAT_DIGITAL_RF};
+    refuse_tree("empty", &forced, FX8_ERR_INPUT, "no channels: expected");
+    drf_put_properties("empty/ch", &drf_usual);
+    refuse_tree("empty", &settings, FX8_ERR_INPUT, "ch: rf@*.h5: none");
+    make_tree();
+    struct drf_properties other = properties_b;
+    other.numerator = 2000;
+    drf_put_properties("tree/b", &other);
+    refuse_tree("tree", &settings, FX8_ERR_INPUT,
+                "sample_rate_numerator: 2000/1 Hz: expected 1000/1 Hz as in");
+    drf_put_properties("tree/b", &properties_b);
+    drf_make_folder("tree/a/2020-09-13T12-26-42");
+    assert_int_equal(
+        link(scratch_path("tree/a/2020-09-13T12-26-40/rf@1600000000.500.h5"),
+             scratch_path("tree/a/2020-09-13T12-26-42/rf@1600000000.500.h5")),
+        0);
+    refuse_tree("tree", &settings, FX8_ERR_INPUT,
+                "rf@1600000000.500.h5: twice: expected one");
+    const char *both[] = {scratch_path("tree/a"), scratch_path("tree/b")};
+    struct fx8_reader *reader = NULL;
+    struct fx8_error error;
+    must_fail_with(fx8_reader_open(both, 2, &settings, &reader, &error), error,
+                   FX8_ERR_USAGE, "input.files: 2: expected one, the folder");
+}
+
+/* The centre frequency, where it is noted and one. */
+static double noted(double first, double second, uint64_t second_entry)
+{
+    const uint64_t index[2] = {(uint64_t)FIRST_MS, 0};
+    make_one(&drf_usual, H5T_NATIVE_INT8, FILE_ROWS, 1, index);
+    drf_make_folder("bad/metadata");
+    drf_make_folder("bad/metadata/2020-09-13T12-00-00");
+    hid_t file = H5Fcreate(scratch_path("bad/metadata/dmd_properties.h5"),
+                           H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    put_integer(file, "sample_rate_numerator", H5T_STD_I64LE, 1000);
+    put_integer(file, "sample_rate_denominator", H5T_STD_I64LE, 1);
+    put_text(file, "file_name", "notes", true);
+    H5Fclose(file);
+    file = H5Fcreate(
+        scratch_path("bad/metadata/2020-09-13T12-00-00/notes@1599999000.h5"),
+        H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    const struct {
+        uint64_t index;
+        double hz;
+    } entries[] = {{1599999000000, 1.0}, /* long over */
+                   {1599999500000, first},
+                   {second_entry, second}};
+    const hsize_t one = 1;
+    for (size_t i = 0; i < 3; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "%llu",
+                 (unsigned long long)entries[i].index);
+        hid_t group =
+            H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+        put_dataset(group, "center_frequencies", H5T_IEEE_F64LE, 1, &one,
+                    H5T_NATIVE_DOUBLE, &entries[i].hz);
+        H5Gclose(group);
+    }
+    H5Fclose(file);
+    const struct fx8_settings settings = {0};
+    struct fx8_reader *reader = open_tree("bad", &settings);
+    const double hz = reader->observation.dc_frequency_hz;
+    fx8_reader_close(&reader);
+    return hz;
+}
+
+static void test_center_frequency(void **state)
+{
+    (void)state;
+    assert_true(noted(4.4e8, 4.4e8, FIRST_MS + 100) == 4.4e8);
+    assert_true(isnan(noted(4.4e8, 4.5e8, FIRST_MS + 100)));
+    assert_true(noted(4.4e8, 4.5e8, FIRST_MS + 500) == 4.4e8);
+    assert_true(noted(4.4e8, 4.5e8, FIRST_MS) == 4.5e8);
+    assert_true(isnan(noted(NAN, 4.5e8, FIRST_MS + 500)));
+    assert_true(isnan(noted(-1.0, 4.5e8, FIRST_MS + 500)));
+}
+
+int main(void)
+{
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_first_index),
+        cmocka_unit_test(test_convert),
+        cmocka_unit_test(test_levels),
+        cmocka_unit_test(test_fill),
+        cmocka_unit_test(test_every_sample),
+        cmocka_unit_test(test_one_channel),
+        cmocka_unit_test(test_bad_properties),
+        cmocka_unit_test(test_bad_files),
+        cmocka_unit_test(test_faults_while_reading),
+        cmocka_unit_test(test_bad_folders),
+        cmocka_unit_test(test_center_frequency),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
