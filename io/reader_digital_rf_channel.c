@@ -319,7 +319,7 @@ static enum fx8_status check_rate(const struct fx8_drf_channel *channel,
         return status;
     return fx8_fail(error, FX8_ERR_INPUT,
                     "%s: sample_rate_numerator: %" PRId64 "/%" PRId64
-                    " Hz: expected %" PRId64 "/%" PRId64 " as in %s/%s",
+                    " Hz: expected %" PRId64 "/%" PRId64 " Hz as in %s/%s",
                     channel->file_path, rate.numerator_hz, rate.denominator,
                     channel->rate.numerator_hz, channel->rate.denominator,
                     channel->path, FX8_DRF_PROPERTIES);

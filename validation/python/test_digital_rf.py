@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Digital RF from its own writer: every storage, channels side by side, gaps
+of every kind.  The same visibilities, flags and weights as one native file of
+the samples that the definition of the format says, INT8 bit for bit; weights
+as a plain count over samples."""
+import os
+import unittest
+from fractions import Fraction
+
+import numpy as np
+
+import oracle
+import program
+import recorder
+import tap
+
+START = 1_600_000_000 * 200_000 + 1234  # index of the first sample
+POSITIONS = {"array.positions": "none", "observation.dc_frequency_hz": 150e6}
+POSITIONS.update({f"array.{name}": value
+                  for name, value in program.SITE.items()})
+
+
+def noise(shape, rms, is_complex, seed, bits=8):
+    """Whole numbers as an n-bit receiver has them, its fill value included."""
+    random = np.random.default_rng(seed)
+    low = -2**(bits - 1)
+
+    def real():
+        return np.clip(np.rint(random.normal(0, rms, shape)), low, -low - 1)
+    return real() + 1j * real() if is_complex else real()
+
+
+class DigitalRf(program.Case):
+    """A recording and its native twin."""
+
+    def tree(self, channels, name="tree"):
+        """Record channels; returns the folder."""
+        top = self.path(name)
+        for number, channel in enumerate(channels):
+            recorder.record(top, f"ch{number}", channel)
+        return top
+
+    def twin(self, want, n_pols, gains=None, name="twin.h5"):
+        """The native recording of the same samples."""
+        samples = want.samples
+        if gains is not None:
+            samples = np.array([recorder.scaled(row, gain)[0]
+                                for row, gain in zip(samples, gains)])
+        start = want.start
+        return self.write(program.Scene(
+            samples.reshape(-1, n_pols, samples.shape[1]), rate=want.rate,
+            start_s=int(start), start_ns=int((start % 1) * 10**9),
+            missing=want.missing(n_pols), has_table=False), name)
+
+    def assert_same(self, got, twin, factor=None):
+        """Equal item by item; `factor` [baseline][product] where the twin's
+        samples were scaled."""
+        want = twin.visibilities
+        if factor is not None:
+            want = want / factor[None, :, None, :]
+        np.testing.assert_array_equal(got.visibilities, want)
+        np.testing.assert_array_equal(got.flags, twin.flags)
+        np.testing.assert_array_equal(got.nsamples, twin.nsamples)
+        for name in ("time_array", "integration_time", "freq_array",
+                     "ant_1_array", "ant_2_array", "polarization_array"):
+            np.testing.assert_array_equal(got.header[name], twin.header[name])
+
+    def assert_weights(self, got, want, setup, first=0):
+        """nsamples of the autos, one window and one sample after the other."""
+        step = setup.channels * (1 if np.iscomplexobj(want.samples) else 2)
+        window = step * (setup.taps if setup.method == "pfb" else 1)
+        n_dumps = got.nsamples.shape[0]
+        per_dump = round(got.header["integration_time"][0] * want.rate / step)
+        autos = np.flatnonzero(got.header["ant_1_array"][:got.nsamples.shape[1]]
+                               == got.header["ant_2_array"][
+                                   :got.nsamples.shape[1]])
+        n_pols = 1 if got.nsamples.shape[3] == 1 else 2
+        for antenna, row in enumerate(autos):
+            for pol in range(n_pols):
+                valid = want.valid[antenna * n_pols + pol]
+                for dump in range(n_dumps):
+                    count = 0
+                    for spectrum in range(dump * per_dump,
+                                          (dump + 1) * per_dump):
+                        at = first + spectrum * step
+                        count += all(valid[at:at + window])
+                    weight = np.float32(count / per_dump)
+                    self.assertTrue(np.all(
+                        got.nsamples[dump, row, :, pol] == weight),
+                        (antenna, pol, dump, count))
+
+    def compare(self, channels, setup, n_pols=1, extra=None):
+        """Correlate both; returns the Digital RF's and what was expected."""
+        want = recorder.expected(channels)
+        extra = {**POSITIONS, **(extra or {})}
+        top = self.tree(channels)
+        got = self.fx8(top, setup, {**extra, "array.polarizations": n_pols})
+        twin = self.fx8(self.twin(want, n_pols), setup, extra)
+        self.assert_same(got, twin)
+        return got, want
+
+
+class Storage(DigitalRf):
+    """One channel, two sub-channels, in every form the writer has."""
+
+    KINDS = [(continuous, compression, checksum)
+             for continuous in (True, False)
+             for compression, checksum in ((0, False), (3, False), (0, True),
+                                           (1, True))]
+
+    def test_every_storage(self):
+        for number, (continuous, compression, checksum) in enumerate(
+                self.KINDS):
+            is_complex = number % 3 != 0
+            channel = recorder.Channel(
+                noise((2, 9000), 30, is_complex, number), START,
+                # within a file, over the edge of one, over whole files
+                lost=[(777, 64), (1750, 33), (2899, 2407), (8000, 11)],
+                is_continuous=continuous, compression=compression,
+                checksum=checksum)
+            setup = oracle.Setup(16, 0.0064, taps=4, precision="int8",
+                                 method="pfb" if number % 2 else "fft")
+            with self.subTest(continuous=continuous, compression=compression,
+                              checksum=checksum, is_complex=is_complex):
+                self.setUp()
+                got, want = self.compare([channel], setup)
+                self.assert_weights(got, want, setup)
+                self.assertLess(got.nsamples.min(), 0.5)
+                self.assertEqual(got.nsamples.max(), 1)
+
+    def test_rate_that_is_no_whole_number(self):
+        # files are cut by rounded instants; times come from the index
+        rate = Fraction(25_000_000, 27)
+        channel = recorder.Channel(
+            noise((1, 20000), 30, True, 5), 1_481_481_481_481_999,
+            lost=[(5000, 4000)], rate=rate, file_ms=4)
+        setup = oracle.Setup(32, 0.002, taps=4, precision="int8")
+        want = recorder.expected([channel])
+        got = self.fx8(self.tree([channel]), setup, POSITIONS)
+        recording = oracle.Recording(
+            want.samples[:, None, :], rate, 150e6, False, want.start, [0],
+            want.missing(1))
+        result = oracle.correlate(recording, setup, got.gains)
+        self.compare_int8(got, result)
+        self.compare_axes(got, result)
+        self.assert_weights(got, want, setup)
+
+    def test_lone_fill_values_are_samples(self):
+        # a clipped sample is one of the signal; 8 bytes of it are a gap
+        samples = noise((1, 9000), 30, True, 6)
+        least = -128 - 128j
+        samples[0, 3000:3003] = least
+        samples[0, 4100] = -128
+        samples[0, 5200:5204] = least
+        channel = recorder.Channel(samples, START)
+        setup = oracle.Setup(16, "all", taps=4, precision="int8")
+        want = recorder.expected([channel])
+        first = START - want.origin
+        want.valid[0, first + 5200:first + 5204] = False
+        want.samples[~want.valid] = 0
+        got = self.fx8(self.tree([channel]), setup, POSITIONS)
+        self.assert_same(got, self.fx8(self.twin(want, 1), setup, POSITIONS))
+        self.assert_weights(got, want, setup)
+
+
+class Channels(DigitalRf):
+    """Several channels: not equally long, not equally wide."""
+
+    def channels(self):
+        """Five inputs and one more; the second starts late, the third stops
+        early."""
+        return [
+            recorder.Channel(noise((2, 8000), 25, True, 11), START,
+                             lost=[(3000, 500)]),
+            recorder.Channel(noise((1, 6000), 30, True, 12), START + 1777,
+                             is_continuous=False, lost=[(2222, 100)]),
+            recorder.Channel(noise((3, 4100), 20, True, 13), START + 300,
+                             compression=1),
+        ]
+
+    def test_one_polarisation(self):
+        setup = oracle.Setup(16, 0.0064, taps=4, precision="int8")
+        got, want = self.compare(self.channels(), setup)
+        self.assert_weights(got, want, setup)
+
+    def test_two_polarisations_and_a_stretch(self):
+        # to the sample: 0.0073149 s is 1462.98 samples
+        setup = oracle.Setup(16, 0.0032, method="fft", precision="int8",
+                             start_s=0.0073149, duration_s=0.0210011)
+        got, want = self.compare(self.channels(), setup, n_pols=2)
+        self.assert_weights(got, want, setup, first=1463)
+
+    def test_blocks_of_any_length(self):
+        # reads that cut gaps, files and fill values anywhere
+        setup = oracle.Setup(16, 0.0064, taps=4, precision="fp32")
+        top = self.tree(self.channels())
+        whole = self.fx8(top, setup, POSITIONS)
+        for block in (641, 1000):
+            part = self.fx8(top, setup, POSITIONS,
+                            environment={"FX8_BLOCK_SAMPLES": str(block)})
+            self.assert_same(part, whole)
+
+
+class SixteenBits(DigitalRf):
+    """Gains: of each input, divided out."""
+
+    def channels(self, is_complex):
+        """Inputs of gain 1, 1/4, 1/512, with outliers that do not fit."""
+        wide = noise((2, 9000), 10, is_complex, 21, bits=16)
+        wide[1] = np.rint(noise(9000, 100, is_complex, 22, bits=16))
+        wide[1, 100:9000:500] = 700
+        strong = noise((1, 8000), 9000, is_complex, 23, bits=16)
+        return [
+            recorder.Channel(wide, START, bits=16, lost=[(2500, 700)]),
+            recorder.Channel(strong, START, bits=16, is_continuous=False,
+                             lost=[(4000, 90)]),
+        ]
+
+    def test_gains_are_divided_out(self):
+        for is_complex in (True, False):
+            for precision in ("int8", "fp32"):
+                with self.subTest(is_complex=is_complex, precision=precision):
+                    self.setUp()
+                    self.check(self.channels(is_complex), precision)
+
+    def test_given_gain(self):
+        self.check(self.channels(True), "int8", 1 / 64)
+
+    def check(self, channels, precision, given=None):
+        want = recorder.expected(channels)
+        gains = [given or recorder.gain_of(row, valid)
+                 for row, valid in zip(want.samples, want.valid)]
+        if given is None:
+            self.assertEqual(gains, [1, 1 / 4, 1 / 512])
+        extra = dict(POSITIONS)
+        if given is not None:
+            extra["input.scale_to_8bit"] = f"1/{round(1 / given)}"
+        setup = oracle.Setup(16, "all", taps=4, precision=precision)
+        got = self.fx8(self.tree(channels), setup, extra)
+        twin = self.fx8(self.twin(want, 1, gains), setup, POSITIONS)
+        factor = np.array([[gains[i] * gains[j]] for i in range(3)
+                           for j in range(i, 3)])
+        self.assert_same(got, twin, factor)
+        self.assert_weights(got, want, setup)
+        self.assert_summary(gains, want)
+
+    def assert_summary(self, gains, want):
+        """Gains and clamped numbers are told."""
+        n_clamped = sum(recorder.scaled(row[valid], gain)[1] for row, valid,
+                        gain in zip(want.samples, want.valid, gains))
+        done = program.run("correlate", self.path("run1.ini"),
+                           self.path("tree"), "-o", self.path("told.uvh5"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        line = [text for text in done.stdout.splitlines()
+                if text.startswith("scaling")]
+        least, most = (round(1 / gain) for gain in (min(gains), max(gains)))
+        span = f"1/{least}" + (f" to 1/{most}" if most < least else "")
+        self.assertEqual(line, [f"scaling    to 8 bits: gains {span}, "
+                                f"{n_clamped} real numbers clamped"])
+        os.remove(self.path("told.uvh5"))
+
+
+if __name__ == "__main__":
+    tap.main()

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A real recording of Digital RF: receiver noise of a software radio, 10,000
+complex samples of 16 bits at 440 MHz, the first of them the fill value."""
+import glob
+import os
+import unittest
+from fractions import Fraction
+
+import h5py
+import numpy as np
+
+import oracle
+import program
+import recorder
+import tap
+
+FOLDER = os.path.join(os.environ.get("FX8_RECORDINGS", ""), "digital_rf")
+
+
+@unittest.skipUnless(os.environ.get("FX8_RECORDINGS"),
+                     "recording: FX8_RECORDINGS is not set")
+class RecordingDigitalRf(program.Case):
+    """test names hold "recording": a skip is a failure where they are."""
+
+    def setUp(self):
+        super().setUp()
+        name, = glob.glob(os.path.join(FOLDER, "ch0", "*", "rf@*.h5"))
+        with h5py.File(name, "r") as file:
+            data = file["rf_data"][:, 0]
+            self.index = int(file["rf_data_index"][0, 0])
+        name, = glob.glob(os.path.join(FOLDER, "ch0", "metadata", "*",
+                                       "metadata@*.h5"))
+        with h5py.File(name, "r") as file:
+            entry, = file.values()
+            self.dc_hz, = entry["center_frequencies"][...]
+        self.samples = data["r"].astype(float) + 1j * data["i"]
+        self.valid = self.samples != -32768 - 32768j
+
+    def settings(self):
+        site = {f"array.{name}": value for name, value in program.SITE.items()}
+        return {"array.positions": "none", **site}
+
+    def test_recording_equals_the_oracle(self):
+        self.assertEqual(list(np.flatnonzero(~self.valid)), [0])
+        gain = recorder.gain_of(self.samples, self.valid)
+        values, n_clamped = recorder.scaled(
+            np.where(self.valid, self.samples, 0), gain)
+        print(f"# gain 1/{round(1 / gain)}, {n_clamped} numbers clamped, rms "
+              f"{np.std(values[self.valid]) / np.sqrt(2):.1f} counts")
+        recording = oracle.Recording(
+            values[None, None], Fraction(10_000), self.dc_hz, False,
+            Fraction(self.index, 10_000), [0], [(0, 0, 0, 1)])
+        for precision in ("fp32", "int8"):
+            with self.subTest(precision=precision):
+                setup = oracle.Setup(64, 0.2, precision=precision)
+                got = self.fx8(FOLDER, setup, self.settings())
+                used = None if got.gains is None else got.gains / gain
+                want = oracle.correlate(recording, setup, used)
+                for values in (want.visibilities, want.scale, want.slack):
+                    values /= gain**2
+                if precision == "fp32":
+                    self.compare_fp32(got, want)
+                else:
+                    np.testing.assert_allclose(used, want.gains, rtol=1e-5)
+                    self.compare_int8(got, want)
+                self.compare_axes(got, want)
+
+    def test_recording_in_words(self):
+        done = program.run("info", FOLDER)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for words in ("digital_rf", "2019-08-29T19:08:20Z", "10000 Hz",
+                      "440.000000 MHz", "10000 samples"):
+            self.assertIn(words, done.stdout)
+
+
+if __name__ == "__main__":
+    tap.main()

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_digital_rf_samples.c -- the arithmetic of the reader of Digital RF: fill
+ * values, gains, rounding and indices against their definitions.
+ */
+#include <math.h>
+
+#include "validation/digital_rf_plain.h"
+#include "validation/testing.h"
+
+#define FIRST_MS INT64_C(1600000000000)
+
+/* --- numbers ----------------------------------------------------------------
+ */
+
+static void test_first_index(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t numerator, denominator, milliseconds, index;
+    } cases[] = {
+        {1000, 1, FIRST_MS, FIRST_MS},
+        {10, 1, 100, 1},
+        {10, 1, 101, 2},
+        {25000000, 27, 27000, 25000000},
+        {25000000, 27, 27001, 25000926}, /* 25000925.9 */
+        {25000000, 27, INT64_C(1600000020000), INT64_C(1481481500000000)},
+        {1, 1000000, FIRST_MS, 1600},
+        {INT64_C(100000000000), 1, FIRST_MS, FX8_DRF_MAX_INDEX},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct fx8_rate rate = {cases[i].numerator, cases[i].denominator};
+        assert_int_equal(fx8_drf_first_index(rate, cases[i].milliseconds),
+                         cases[i].index);
+    }
+}
+
+/* Every number of 16 bits and every gain against the rounding of libm. */
+static void test_convert(void **state)
+{
+    (void)state;
+    int16_t *rows = exact(65536 * sizeof *rows);
+    int8_t *samples = exact(65536);
+    for (int i = 0; i < 65536; i++)
+        rows[i] = (int16_t)(i - 32768);
+    for (int shift = 0; shift <= FX8_DRF_MAX_SHIFT; shift++) {
+        const int64_t n_clamped =
+            fx8_drf_convert(rows, 65536, 1, 0, 1, 2, shift, samples);
+        int64_t expected_clamped = 0;
+        for (int i = 0; i < 65536; i++) {
+            const double value = rint(ldexp(rows[i], -shift));
+            expected_clamped += fabs(value) > 127;
+            const int expected = (int)fmax(-127, fmin(127, value));
+            assert_int_equal(samples[i], expected);
+        }
+        assert_int_equal(n_clamped, expected_clamped);
+    }
+    free(rows);
+    free(samples);
+}
+
+static void test_levels(void **state)
+{
+    (void)state;
+    struct generator generator = {51};
+    uint32_t *histogram = exact(32769 * sizeof *histogram);
+    int16_t values[2 * 3 * 99], mine[2 * 99];
+    static const int ranges[] = {0, 1, 20, 21, 22, 43, 44, 3000, 32768};
+    for (size_t r = 0; r < sizeof ranges / sizeof *ranges; r++)
+        for (size_t n = 0; n < 99; n += 7) {
+            for (size_t i = 0; i < 6 * n; i++)
+                values[i] = (int16_t)random_in(
+                    &generator, -ranges[r],
+                    ranges[r] > INT16_MAX ? INT16_MAX : ranges[r]);
+            for (size_t i = 0; i < 2 * n; i++)
+                mine[i] = values[6 * (i / 2) + 2 + i % 2];
+            memset(histogram, 0, 32769 * sizeof *histogram);
+            fx8_drf_count_levels(values, n, 6, 2, 2, histogram);
+            assert_int_equal(fx8_drf_choose_shift(histogram),
+                             plain_shift(mine, 2 * n));
+        }
+    free(histogram);
+}
+
+static void test_fill(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t n_numbers, part_bytes, shortest;
+    } kinds[] = {{1, 1, 8}, {2, 1, 4}, {3, 1, 3}, {1, 2, 4},
+                 {2, 2, 2}, {4, 2, 1}, {9, 1, 1}};
+    struct generator generator = {52};
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        const size_t n_numbers = kinds[k].n_numbers;
+        assert_int_equal(fx8_drf_shortest_fill(n_numbers * kinds[k].part_bytes),
+                         kinds[k].shortest);
+        for (int round = 0; round < 400; round++) {
+            bool is_fill[60];
+            const size_t n_rows = 1 + random_below(&generator, 60);
+            for (size_t i = 0; i < n_rows; i++) /* runs of all lengths */
+                is_fill[i] = random_below(&generator, 8) <
+                             (i > 0 && is_fill[i - 1] ? 7 : 2);
+            int8_t *rows = exact(n_rows * n_numbers * kinds[k].part_bytes);
+            for (size_t i = 0; i < n_rows * n_numbers; i++) {
+                /* a row of data has at least one number that is not the
+                 * fill value */
+                const bool least =
+                    is_fill[i / n_numbers] || (i % n_numbers > 0 && i % 3 == 0);
+                if (kinds[k].part_bytes == 1)
+                    rows[i] = least ? INT8_MIN : 5;
+                else
+                    ((int16_t *)(void *)rows)[i] = least ? INT16_MIN : -128;
+            }
+            const bool starts = round % 2 == 0, ends = round % 4 < 2;
+            struct fx8_drf_run run;
+            for (size_t from = 0; from < n_rows; from = run.first + run.n) {
+                run = fx8_drf_next_run(rows, n_rows, n_numbers,
+                                       kinds[k].part_bytes, from, starts, ends);
+                assert_int_equal(run.first, from);
+                assert_true(run.n > 0 && run.n <= n_rows - from);
+                for (size_t i = from; i < from + run.n; i++)
+                    assert_int_equal(run.is_fill, plain_fill(is_fill, n_rows, i,
+                                                             kinds[k].shortest,
+                                                             starts, ends));
+            }
+            free(rows);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_first_index),
+        cmocka_unit_test(test_convert),
+        cmocka_unit_test(test_levels),
+        cmocka_unit_test(test_fill),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
