@@ -5,6 +5,7 @@
 #include "config/shape.h"
 #include "kernels/clock.h"
 #include "kernels/parallel.h"
+#include "correlator/gaps.h"
 #include "correlator/queue.h"
 #include "correlator/source.h"
 
@@ -18,6 +19,8 @@ struct fx8_source {
     int64_t block_samples;
     struct fx8_source_block blocks[N_BLOCKS];
     struct fx8_source_block look;
+    int64_t *row; /* [inputs of the recording] of the job; -1: none */
+    struct fx8_gaps gaps, look_gaps;
     struct fx8_queue empty, full;
     pthread_mutex_t mutex; /* the reader, and what follows */
     double seconds;
@@ -64,56 +67,24 @@ static enum fx8_status add_missing(struct fx8_source_block *block,
     return FX8_OK;
 }
 
-/* Whether a stretch is of an input. */
-static bool concerns(const struct fx8_missing *gap,
-                     const struct fx8_input_position *at)
-{
-    return (gap->antenna < 0 || (size_t)gap->antenna == at->antenna) &&
-           (gap->polarization < 0 ||
-            (size_t)gap->polarization == at->polarization) &&
-           (gap->band < 0 || (size_t)gap->band == at->band);
-}
-
-/* A stretch that meets the block, by input. */
-static enum fx8_status list_gap(const struct fx8_source *s,
-                                const struct fx8_missing *gap,
-                                struct fx8_source_block *block,
-                                struct fx8_error *error)
-{
-    struct fx8_run run = {gap->first_sample, gap->n_samples, -1};
-    const bool is_all =
-        gap->antenna < 0 && gap->polarization < 0 && gap->band < 0;
-    enum fx8_status status = FX8_OK;
-    if (is_all)
-        return add_missing(block, &run, error);
-    for (size_t i = 0; i < s->job->n_inputs && status == FX8_OK; i++)
-        if (concerns(gap, &s->job->inputs[i])) {
-            run.input = (int64_t)i;
-            status = add_missing(block, &run, error);
-        }
-    return status;
-}
-
-/* The recording's missing stretches within the block, by input, and what lies
- * behind the stretch to be processed.  Right after the read, before another
- * one takes the place of what it found. */
+/* The missing stretches of a block just read, by row of the job, and what lies
+ * behind the stretch to be processed. */
 static enum fx8_status list_missing(const struct fx8_source *s,
+                                    struct fx8_gaps *gaps,
                                     struct fx8_source_block *block,
                                     struct fx8_error *error)
 {
     const int64_t first = block->block.first_sample;
     const int64_t end = first + block->block.n_samples;
-    enum fx8_status status = FX8_OK;
+    enum fx8_status status =
+        fx8_gaps_list(gaps, s->reader, first, end - first, error);
     block->block.n_missing = 0;
-    for (size_t i = 0; i < s->reader->n_missing && status == FX8_OK; i++) {
-        const struct fx8_missing *gap = &s->reader->missing[i];
-        if (gap->first_sample >= end)
-            break; /* ascending */
-        if (gap->n_samples > first - gap->first_sample)
-            status = list_gap(s, gap, block, error);
+    for (size_t i = 0; i < gaps->n_runs && status == FX8_OK; i++) {
+        struct fx8_run run = gaps->runs[i];
+        if (run.input >= 0 && (run.input = s->row[run.input]) < 0)
+            continue; /* of an input that is not correlated */
+        status = add_missing(block, &run, error);
     }
-    for (size_t i = 0; i < s->reader->n_found && status == FX8_OK; i++)
-        status = list_gap(s, &s->reader->found[i], block, error);
     const int64_t stop = s->job->plan.first_sample + s->job->n_samples;
     if (end > stop && status == FX8_OK) {
         /* read for the sake of a run of markers, not to be processed */
@@ -125,6 +96,7 @@ static enum fx8_status list_missing(const struct fx8_source *s,
 }
 
 static enum fx8_status read_block(struct fx8_source *s, int64_t first,
+                                  struct fx8_gaps *gaps,
                                   struct fx8_source_block *block,
                                   struct fx8_error *error)
 {
@@ -145,7 +117,7 @@ static enum fx8_status read_block(struct fx8_source *s, int64_t first,
     };
     block->n_clamped = s->reader->n_clamped;
     if (status == FX8_OK)
-        status = list_missing(s, block, error);
+        status = list_missing(s, gaps, block, error);
     pthread_mutex_unlock(&s->mutex);
     return status;
 }
@@ -158,7 +130,7 @@ static void *read_all(void *argument)
         struct fx8_source_block *block = fx8_queue_take(&s->empty);
         if (block == NULL)
             break;
-        s->status = read_block(s, first, block, &s->error);
+        s->status = read_block(s, first, &s->gaps, block, &s->error);
         if (s->status != FX8_OK)
             break;
         first += block->block.n_samples;
@@ -180,6 +152,28 @@ static void set_range(struct fx8_source *s)
         s->job->observation.n_samples - first - s->job->n_samples;
     s->first_sample = first > more ? first - more : 0;
     s->end_sample = first + s->job->n_samples + (left < more ? left : more);
+}
+
+/* Where each input of the recording stands in the job. */
+static enum fx8_status set_rows(struct fx8_source *s, struct fx8_error *error)
+{
+    const struct fx8_observation *o = &s->reader->observation;
+    const size_t n =
+        fx8_product(o->n_bands, o->n_antennas, o->n_polarizations, 1);
+    void *memory;
+    const enum fx8_status status =
+        fx8_allocate(n, sizeof *s->row, "inputs", &memory, error);
+    if (status != FX8_OK)
+        return status;
+    s->row = memory;
+    for (size_t i = 0; i < n; i++)
+        s->row[i] = -1;
+    for (size_t i = 0; i < s->job->n_inputs; i++) {
+        const struct fx8_input_position *at = &s->job->inputs[i];
+        s->row[(at->band * o->n_antennas + at->antenna) * o->n_polarizations +
+               at->polarization] = (int64_t)i;
+    }
+    return FX8_OK;
 }
 
 enum fx8_status fx8_source_open(struct fx8_reader *reader,
@@ -204,6 +198,8 @@ enum fx8_status fx8_source_open(struct fx8_reader *reader,
     fx8_queue_init(&s->empty);
     fx8_queue_init(&s->full);
     pthread_mutex_init(&s->mutex, NULL);
+    if ((status = set_rows(s, error)) != FX8_OK)
+        goto fail;
     const int64_t total = s->end_sample - s->first_sample;
     s->block_samples =
         block_samples > 0 ? block_samples : reader->read_samples(reader);
@@ -257,7 +253,8 @@ enum fx8_status fx8_source_look(struct fx8_source *source, int64_t first_sample,
     if (source->look.buffer == NULL)
         status = allocate_block(source, &source->look, error);
     if (status == FX8_OK)
-        status = read_block(source, first_sample, &source->look, error);
+        status = read_block(source, first_sample, &source->look_gaps,
+                            &source->look, error);
     if (status == FX8_OK)
         *block = &source->look.block;
     return status;
@@ -290,6 +287,9 @@ void fx8_source_close(struct fx8_source **source)
     for (size_t i = 0; i < N_BLOCKS; i++)
         free_block(&s->blocks[i]);
     free_block(&s->look);
+    fx8_gaps_clear(&s->gaps);
+    fx8_gaps_clear(&s->look_gaps);
+    free(s->row);
     fx8_queue_destroy(&s->empty);
     fx8_queue_destroy(&s->full);
     pthread_mutex_destroy(&s->mutex);

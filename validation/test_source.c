@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_source.c -- blocks of a recording with missing stretches: which samples
+ * of which input are marked, against the lists asked sample by sample; what a
+ * long list costs.
+ */
+#include <time.h>
+
+#include "config/shape.h"
+#include "correlator/source.h"
+#include "validation/testing.h"
+
+enum {
+    N_BANDS = 2,
+    N_ANTENNAS = 3,
+    N_POLARIZATIONS = 2,
+    N_RECORDED = N_BANDS * N_ANTENNAS * N_POLARIZATIONS,
+    N_CORRELATED = 8,
+    N_SAMPLES = 2000,
+    MOST_GAPS = 60,
+    FIRST = 41 /* first sample to be processed */
+};
+
+/* --- a recording that consists of nothing but its lists --------------------
+ */
+
+struct listed_reader {
+    struct fx8_reader base;
+    struct fx8_missing missing[MOST_GAPS]; /* ascending */
+    struct fx8_missing found[3];           /* what reads come upon */
+};
+
+static size_t listed_size(const struct fx8_reader *base, int64_t n_samples)
+{
+    (void)base;
+    return (size_t)n_samples;
+}
+
+static int64_t listed_read_samples(const struct fx8_reader *base)
+{
+    (void)base;
+    return 97;
+}
+
+/* What is found is said of any read, beyond its range too. */
+static enum fx8_status listed_read(struct fx8_reader *base, int64_t first,
+                                   int64_t n_samples, int8_t *buffer,
+                                   struct fx8_sample_layout *layout,
+                                   struct fx8_error *error)
+{
+    (void)error;
+    assert_true(first >= 0 && first + n_samples <= base->observation.n_samples);
+    memset(buffer, 1, (size_t)n_samples);
+    layout->time_stride = 1;
+    for (size_t i = 0; i < N_CORRELATED; i++)
+        layout->input_offset[i] = 0;
+    return FX8_OK;
+}
+
+static struct listed_reader *open_listed(int64_t n_samples)
+{
+    struct listed_reader *reader = calloc(1, sizeof *reader);
+    assert_non_null(reader);
+    reader->base = (struct fx8_reader){
+        .observation = fx8_observation_unknown(),
+        .buffer_size = listed_size,
+        .read_samples = listed_read_samples,
+        .read = listed_read,
+        .missing = reader->missing,
+        .found = reader->found,
+    };
+    struct fx8_observation *o = &reader->base.observation;
+    o->n_bands = N_BANDS;
+    o->n_antennas = N_ANTENNAS;
+    o->n_polarizations = N_POLARIZATIONS;
+    o->n_samples = n_samples;
+    return reader;
+}
+
+/* Correlated: antennas 2 and 0, slot 1 first, both bands. */
+static struct fx8_input_position inputs[N_CORRELATED] = {
+    {2, 1, 0}, {2, 0, 0}, {0, 1, 0}, {0, 0, 0},
+    {2, 1, 1}, {2, 0, 1}, {0, 1, 1}, {0, 0, 1},
+};
+
+static struct fx8_job job_over(int64_t n_samples, int64_t marker_run)
+{
+    return (struct fx8_job){
+        .plan = {.first_sample = FIRST,
+                 .has_marker = marker_run > 0,
+                 .marker_run = marker_run,
+                 .n_threads = 1},
+        .observation = {.n_samples = n_samples},
+        .inputs = inputs,
+        .n_inputs = N_CORRELATED,
+        .n_samples = n_samples - FIRST - 113,
+    };
+}
+
+/* --- sample by sample ------------------------------------------------------
+ */
+
+static bool is_of(int32_t listed, size_t index)
+{
+    return listed == -1 || (size_t)listed == index;
+}
+
+static bool covers(const struct fx8_missing *gap,
+                   const struct fx8_input_position *at, int64_t t)
+{
+    return is_of(gap->antenna, at->antenna) && is_of(gap->band, at->band) &&
+           is_of(gap->polarization, at->polarization) &&
+           t >= gap->first_sample && t - gap->first_sample < gap->n_samples;
+}
+
+static bool is_listed(const struct fx8_reader *base, size_t input, int64_t t)
+{
+    for (size_t k = 0; k < base->n_missing; k++)
+        if (covers(&base->missing[k], &inputs[input], t))
+            return true;
+    for (size_t k = 0; k < base->n_found; k++)
+        if (covers(&base->found[k], &inputs[input], t))
+            return true;
+    return false;
+}
+
+static bool is_marked(const struct fx8_block *block, size_t input, int64_t t)
+{
+    for (size_t k = 0; k < block->n_missing; k++) {
+        const struct fx8_run *run = &block->missing[k];
+        assert_in_range(run->input + 1, 0, N_CORRELATED);
+        if ((run->input == -1 || run->input == (int64_t)input) &&
+            t >= run->first_sample && t - run->first_sample < run->n_samples)
+            return true;
+    }
+    return false;
+}
+
+/* Behind the stretch to be processed everything counts as missing. */
+static void check_block(const struct listed_reader *reader,
+                        const struct fx8_job *job,
+                        const struct fx8_block *block)
+{
+    const int64_t stop = job->plan.first_sample + job->n_samples;
+    for (size_t input = 0; input < N_CORRELATED; input++)
+        for (int64_t t = block->first_sample;
+             t < block->first_sample + block->n_samples; t++)
+            if (is_marked(block, input, t) !=
+                (t >= stop || is_listed(&reader->base, input, t)))
+                fail_msg("input %zu, sample %lld", input, (long long)t);
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const struct fx8_missing *x = a, *y = b;
+    return (x->first_sample > y->first_sample) -
+           (x->first_sample < y->first_sample);
+}
+
+/* -1, all, or one of them. */
+static int32_t draw_index(struct generator *g, size_t n)
+{
+    return (int32_t)random_below(g, n + 1) - 1;
+}
+
+/* Overlapping stretches of any inputs, most of them short. */
+static void draw_gaps(struct listed_reader *reader, struct generator *g)
+{
+    reader->base.n_missing = random_below(g, MOST_GAPS + 1);
+    reader->base.n_found = random_below(g, 4);
+    for (size_t k = 0; k < MOST_GAPS + 3; k++) {
+        const int64_t first = random_in(g, 0, N_SAMPLES - 1);
+        const int64_t longest =
+            random_below(g, 4) == 0 ? N_SAMPLES - first : 20;
+        const int64_t n = random_in(g, 1, longest);
+        const struct fx8_missing gap = {
+            first, n < N_SAMPLES - first ? n : N_SAMPLES - first,
+            draw_index(g, N_ANTENNAS), draw_index(g, N_POLARIZATIONS),
+            draw_index(g, N_BANDS)};
+        if (k < MOST_GAPS)
+            reader->missing[k] = gap;
+        else
+            reader->found[k - MOST_GAPS] = gap;
+    }
+    qsort(reader->missing, reader->base.n_missing, sizeof *reader->missing,
+          ascending);
+}
+
+/* Every block of a run, and looks out of turn between them, forwards and
+ * backwards. */
+static void blocks_against_sample_by_sample(void **state)
+{
+    (void)state;
+    struct generator g = {23};
+    struct fx8_error error;
+    for (int round = 0; round < 60; round++) {
+        struct listed_reader *reader = open_listed(N_SAMPLES);
+        draw_gaps(reader, &g);
+        const struct fx8_job job = job_over(N_SAMPLES, round % 3 == 0 ? 64 : 0);
+        const int64_t more = job.plan.has_marker ? 63 : 0;
+        struct fx8_source *source;
+        must(fx8_source_open(&reader->base, &job,
+                             round % 2 == 0 ? 0 : random_in(&g, 1, 700),
+                             &source, &error),
+             error);
+        int64_t next = more < FIRST ? FIRST - more : 0;
+        struct fx8_source_block *block;
+        while ((block = fx8_source_take(source)) != NULL) {
+            assert_int_equal(block->block.first_sample, next);
+            next += block->block.n_samples;
+            check_block(reader, &job, &block->block);
+            const struct fx8_block *look;
+            must(fx8_source_look(source, random_in(&g, 0, N_SAMPLES - 300),
+                                 &look, &error),
+                 error);
+            check_block(reader, &job, look);
+            fx8_source_release(source, block);
+        }
+        must(fx8_source_status(source, &error), error);
+        assert_int_equal(next, FIRST + job.n_samples + more);
+        fx8_source_close(&source);
+        free(reader);
+    }
+}
+
+/* --- what a long list costs ------------------------------------------------
+ */
+
+/* A million stretches under 50,000 blocks: looked at once each this is a
+ * fraction of a second, for every block anew 2.5 10^10 steps. */
+static void a_million_stretches(void **state)
+{
+    (void)state;
+    enum { N_GAPS = 1000000, STEP = 5 };
+    struct listed_reader *reader = open_listed((int64_t)N_GAPS * STEP);
+    struct fx8_missing *missing = calloc(N_GAPS, sizeof *missing);
+    assert_non_null(missing);
+    for (int32_t k = 0; k < N_GAPS; k++)
+        missing[k] = (struct fx8_missing){(int64_t)k * STEP + 1, 2, k % 3,
+                                          k / 3 % 2, -1};
+    reader->base.missing = missing;
+    reader->base.n_missing = N_GAPS;
+    const struct fx8_job job = job_over((int64_t)N_GAPS * STEP, 0);
+    struct fx8_error error;
+    struct fx8_source *source;
+    const clock_t begin = clock();
+    must(fx8_source_open(&reader->base, &job, 100, &source, &error), error);
+    struct fx8_source_block *block;
+    int64_t n_runs = 0;
+    while ((block = fx8_source_take(source)) != NULL) {
+        n_runs += (int64_t)block->block.n_missing;
+        fx8_source_release(source, block);
+    }
+    must(fx8_source_status(source, &error), error);
+    fx8_source_close(&source);
+    /* of two of three antennas, each in both bands; FIRST and 113 samples at
+     * the ends are not processed */
+    assert_in_range(n_runs, 4 * N_GAPS / 3 - 200, 4 * N_GAPS / 3 + 200);
+    const double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
+    print_message("# a million stretches, 50,000 blocks: %.2f s\n", seconds);
+    /* the checkers make it ten times slower */
+    assert_true(seconds < 8);
+    free(missing);
+    free(reader);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(blocks_against_sample_by_sample),
+        cmocka_unit_test(a_million_stretches),
+    };
+    return cmocka_run_group_tests_name("source", tests, NULL, NULL);
+}
