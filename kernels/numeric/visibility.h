@@ -4,8 +4,9 @@
  * channels that its mean is taken over, and the mean.  Flags and weights are
  * the same whatever the sums are made of.
  *
- * Notes: 1) arithmetic in double, each operation rounded once; no product is
- *           added to anything, so that contraction has nothing to change
+ * Notes: 1) arithmetic in double, each operation rounded once; no product but
+ *           by powers of two, which is exact, is added to anything, so that
+ *           contraction has nothing to change
  *        2) the pointers of a plan are of the memory of whoever asks, host or
  *           device
  */
@@ -46,7 +47,7 @@ struct fx8_series {
     size_t stride;               /**< items from channel to channel */
     double count;                /**< valid products */
     double nsamples;             /**< the same, over M */
-    double scale;                /**< of products that have no gains: 2^-n */
+    double unscale;              /**< of products that have no gains: 2^n */
     const uint8_t *flag_channel; /**< [n_channels] */
     const uint8_t *flag_cell_1, *flag_cell_2; /**< [n_channels] or NULL */
     bool is_flagged;                          /**< in every channel */
@@ -78,10 +79,10 @@ FX8_NUMERIC struct fx8_series fx8_series_open(
     series.flag_channel = plan->flag_channel;
     series.flag_cell_1 = has_cells ? plan->flag_cell + row_1 : NULL;
     series.flag_cell_2 = has_cells ? plan->flag_cell + row_2 : NULL;
-    series.scale = 1.0;
+    series.unscale = 1.0;
     if (plan->input_gain != NULL)
-        series.scale = plan->input_gain[product->input_1] *
-                       plan->input_gain[product->input_2];
+        series.unscale /= plan->input_gain[product->input_1] *
+                          plan->input_gain[product->input_2];
     series.is_flagged = count == 0 || plan->flag_input[product->input_1] ||
                         plan->flag_input[product->input_2];
     series.is_auto = product->input_1 == product->input_2;
@@ -180,8 +181,8 @@ FX8_NUMERIC struct fx8_visibility fx8_visibility_of(
         re /= scale;
         im /= scale;
     } else {
-        re /= series->scale;
-        im /= series->scale;
+        re *= series->unscale; /* exact */
+        im *= series->unscale;
     }
     const struct fx8_visibility value = {re, series->is_auto      ? 0.0
                                              : series->is_negated ? -im
