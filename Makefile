@@ -283,6 +283,10 @@ $(BUILD)/gpu_%: $(BUILD)/validation/cuda/test_cuda_%.cu.o $(PLUGIN_SOURCES:%=$(B
 
 $(BUILD)/test_numeric_errors: $(filter-out %/main.o,$(filter $(BUILD)/validation/%,$(NUMERICS_OBJECTS)))
 
+# Loaded before the C library, makes reads fail and kills between writes.
+$(BUILD)/faulty_io.so: $(BUILD)/validation/scenario/faulty_io.o
+	$(call say,LINK,$@)$(CC) $(LINK_FLAGS) -shared $^ -ldl $(LDFLAGS) -o $@
+
 # Targets of the fuzzer: clang's, with its coverage in what is fuzzed (SAN).
 $(BUILD)/fuzz_%: $(BUILD)/validation/fuzz/fuzz_%.o $(FUZZED_OBJECTS)
 	$(call say,LINK,$@)$(CC) $(LINK_FLAGS) -fsanitize=fuzzer $^ $(PC_LIBS) \

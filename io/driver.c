@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,12 +11,28 @@
 /* Largest address: off_t is signed. */
 #define MAX_ADDRESS ((haddr_t)INT64_MAX)
 
+/* Metadata held back at most: bytes, pieces, and bytes from the first to the
+ * last of them that are written in one go. */
+#define MOST_HELD   ((size_t)16 << 20)
+#define MOST_PIECES 4096
+#define MOST_SPAN   ((haddr_t)4 << 20)
+
+/* What is held back of a file. */
+struct piece {
+    haddr_t address;
+    size_t size;
+    char *bytes;
+};
+
 /* What HDF5 calls a file; its public part comes first. */
 struct open_file {
     H5FD_t public_part;
     struct fx8_driver_file *file;
     haddr_t allocated_end; /* end of what HDF5 has given out */
     haddr_t file_end;      /* end of what has been written, or was meant to */
+    struct piece *held;    /* [MOST_PIECES], n_held of them, oldest first */
+    size_t n_held;
+    size_t held_bytes;
 };
 
 /* The access list carries a pointer to the caller's record. */
@@ -32,6 +49,137 @@ static void remember_failure(struct fx8_driver_file *file, int failure,
     file->failed_offset = offset;
     file->failed_size = size;
 }
+
+/* --- the descriptor ------------------------------------------------------- */
+
+static herr_t read_file(const struct open_file *opened, haddr_t address,
+                        size_t size, char *to)
+{
+    while (size > 0) {
+        const ssize_t n =
+            pread(opened->file->descriptor, to, size, (off_t)address);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -1;
+        if (n == 0) { /* beyond the end: zeros, as HDF5's own driver has it */
+            memset(to, 0, size);
+            break;
+        }
+        to += n;
+        address += (haddr_t)n;
+        size -= (size_t)n;
+    }
+    return 0;
+}
+
+static void write_file(const struct open_file *opened, haddr_t address,
+                       size_t size, const char *from)
+{
+    while (size > 0 && opened->file->failure == 0) {
+        const ssize_t n =
+            pwrite(opened->file->descriptor, from, size, (off_t)address);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) { /* POSIX allows 0 only for size 0: take it as full */
+            remember_failure(opened->file, n < 0 ? errno : ENOSPC, address,
+                             size);
+            break;
+        }
+        from += n;
+        address += (haddr_t)n;
+        size -= (size_t)n;
+    }
+}
+
+/* --- what is held back ------------------------------------------------------
+ */
+
+static bool overlaps(const struct piece *piece, haddr_t address, size_t size)
+{
+    return piece->address < address + size &&
+           address < piece->address + piece->size;
+}
+
+static bool is_held(const struct open_file *opened, haddr_t address,
+                    size_t size)
+{
+    for (size_t i = 0; i < opened->n_held; i++)
+        if (overlaps(&opened->held[i], address, size))
+            return true;
+    return false;
+}
+
+/* Lay what is held over bytes [address, address + size) of the file. */
+static void overlay(const struct open_file *opened, haddr_t address,
+                    size_t size, char *bytes)
+{
+    for (size_t i = 0; i < opened->n_held; i++) {
+        const struct piece *piece = &opened->held[i];
+        if (!overlaps(piece, address, size))
+            continue;
+        const haddr_t first =
+            piece->address > address ? piece->address : address;
+        const haddr_t piece_end = piece->address + piece->size;
+        const haddr_t end =
+            piece_end < address + size ? piece_end : address + size;
+        memcpy(bytes + (first - address),
+               piece->bytes + (first - piece->address), (size_t)(end - first));
+    }
+}
+
+/* Keep a copy; false where there is no room for one. */
+static bool hold(struct open_file *opened, haddr_t address, size_t size,
+                 const void *bytes)
+{
+    if (opened->n_held == MOST_PIECES || size > MOST_HELD - opened->held_bytes)
+        return false;
+    if (opened->held == NULL)
+        opened->held = malloc(MOST_PIECES * sizeof *opened->held);
+    char *copy = opened->held == NULL ? NULL : malloc(size);
+    if (copy == NULL)
+        return false;
+    memcpy(copy, bytes, size);
+    opened->held[opened->n_held++] = (struct piece){address, size, copy};
+    opened->held_bytes += size;
+    return true;
+}
+
+static void forget_held(struct open_file *opened)
+{
+    for (size_t i = 0; i < opened->n_held; i++)
+        free(opened->held[i].bytes);
+    opened->n_held = 0;
+    opened->held_bytes = 0;
+}
+
+/* Write what is held back, as a whole where it lies close together: a kill
+ * then finds the file as it was or as it is to be. */
+static void write_held(struct open_file *opened)
+{
+    haddr_t first = MAX_ADDRESS, end = 0;
+    for (size_t i = 0; i < opened->n_held; i++) {
+        const struct piece *piece = &opened->held[i];
+        first = piece->address < first ? piece->address : first;
+        end = piece->address + piece->size > end ? piece->address + piece->size
+                                                 : end;
+    }
+    const size_t span = end > first ? (size_t)(end - first) : 0;
+    char *bytes = span > 0 && span <= MOST_SPAN ? malloc(span) : NULL;
+    if (bytes != NULL && read_file(opened, first, span, bytes) == 0) {
+        overlay(opened, first, span, bytes);
+        write_file(opened, first, span, bytes);
+    } else {
+        for (size_t i = 0; i < opened->n_held; i++)
+            write_file(opened, opened->held[i].address, opened->held[i].size,
+                       opened->held[i].bytes);
+    }
+    free(bytes);
+    forget_held(opened);
+}
+
+/* --- what HDF5 calls --------------------------------------------------------
+ */
 
 static H5FD_t *open_callback(const char *name, unsigned flags, hid_t access,
                              haddr_t max_address)
@@ -50,13 +198,18 @@ static H5FD_t *open_callback(const char *name, unsigned flags, hid_t access,
     if (opened == NULL)
         return NULL;
     opened->file = info->file;
+    info->file->opened = opened;
     opened->file_end = (haddr_t)status.st_size;
     return &opened->public_part;
 }
 
 static herr_t close_callback(H5FD_t *handle)
 {
-    free(handle);
+    struct open_file *opened = (struct open_file *)handle;
+    write_held(opened);
+    opened->file->opened = NULL;
+    free(opened->held);
+    free(opened);
     return 0;
 }
 
@@ -102,50 +255,33 @@ static herr_t read_callback(H5FD_t *handle, H5FD_mem_t type, hid_t transfer,
     const struct open_file *opened = (const struct open_file *)handle;
     if (address > MAX_ADDRESS || size > MAX_ADDRESS - address)
         return -1;
-    char *to = buffer;
-    while (size > 0) {
-        const ssize_t n =
-            pread(opened->file->descriptor, to, size, (off_t)address);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return -1;
-        if (n == 0) { /* beyond the end: zeros, as HDF5's own driver has it */
-            memset(to, 0, size);
-            break;
-        }
-        to += n;
-        address += (haddr_t)n;
-        size -= (size_t)n;
-    }
+    if (read_file(opened, address, size, buffer) != 0)
+        return -1;
+    overlay(opened, address, size, buffer);
     return 0;
 }
 
+/* Raw data go out at once; what tells where they are is held back until all of
+ * it is consistent: HDF5 updates the index of chunks and the end of the file
+ * one after the other, and calls the driver's flush between them. */
 static herr_t write_callback(H5FD_t *handle, H5FD_mem_t type, hid_t transfer,
                              haddr_t address, size_t size, const void *buffer)
 {
-    (void)type;
     (void)transfer;
     struct open_file *opened = (struct open_file *)handle;
     if (address > MAX_ADDRESS || size > MAX_ADDRESS - address)
         return -1;
     if (address + size > opened->file_end)
         opened->file_end = address + size;
-    const char *from = buffer;
-    while (size > 0 && opened->file->failure == 0) {
-        const ssize_t n =
-            pwrite(opened->file->descriptor, from, size, (off_t)address);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0) { /* POSIX allows 0 only for size 0: take it as full */
-            remember_failure(opened->file, n < 0 ? errno : ENOSPC, address,
-                             size);
-            break;
-        }
-        from += n;
-        address += (haddr_t)n;
-        size -= (size_t)n;
-    }
+    if (opened->file->failure != 0)
+        return 0;
+    const bool is_late =
+        type != H5FD_MEM_DRAW || is_held(opened, address, size);
+    if (is_late && hold(opened, address, size, buffer))
+        return 0;
+    if (is_late)
+        write_held(opened); /* no room for more: the older ones first */
+    write_file(opened, address, size, buffer);
     return 0;
 }
 
@@ -156,6 +292,8 @@ static herr_t truncate_callback(H5FD_t *handle, hid_t transfer, hbool_t closing)
     struct open_file *opened = (struct open_file *)handle;
     if (opened->allocated_end == opened->file_end)
         return 0;
+    if (opened->allocated_end < opened->file_end)
+        write_held(opened); /* or it would make the file longer again */
     if (opened->file->failure == 0 &&
         ftruncate(opened->file->descriptor, (off_t)opened->allocated_end) != 0)
         remember_failure(opened->file, errno, opened->allocated_end, 0);
@@ -207,4 +345,10 @@ herr_t fx8_driver_set(hid_t access_list, struct fx8_driver_file *file)
     /* the access list, and every file opened with it, keep their own hold */
     H5FDunregister(driver);
     return result;
+}
+
+void fx8_driver_commit(struct fx8_driver_file *file)
+{
+    if (file->opened != NULL)
+        write_held(file->opened);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * driver.h -- HDF5 virtual file driver over an open descriptor that survives
- * failing writes: see output.h for why.
+ * failing writes and kills: see output.h for why.
  */
 #ifndef FX8_IO_DRIVER_H
 #define FX8_IO_DRIVER_H
@@ -14,13 +14,16 @@
 extern "C" {
 #endif
 
+struct open_file;
+
 /** The file below an HDF5 file; owned by the caller, who keeps it until the
  *  HDF5 file is closed, and closes the descriptor. */
 struct fx8_driver_file {
-    int descriptor;         /**< open for reading and writing */
-    int failure;            /**< errno of the first failed write; 0: none */
-    uint64_t failed_offset; /**< where that was */
-    uint64_t failed_size;   /**< bytes that could not be written */
+    int descriptor;           /**< open for reading and writing */
+    int failure;              /**< errno of the first failed write; 0: none */
+    uint64_t failed_offset;   /**< where that was */
+    uint64_t failed_size;     /**< bytes that could not be written */
+    struct open_file *opened; /**< the driver's; NULL: no HDF5 file is open */
 };
 
 /**
@@ -31,10 +34,17 @@ struct fx8_driver_file {
  *        2) after the first failure nothing is written any more and every
  *           write reports success; reads see what is in the file, zeros
  *           beyond its end
- *        3) a process over its file-size limit gets SIGXFSZ: whoever writes
+ *        3) raw data are written at once, all else by fx8_driver_commit() and
+ *           when the HDF5 file is closed: a kill between two commits leaves
+ *           the file as the first one did
+ *        4) a process over its file-size limit gets SIGXFSZ: whoever writes
  *           ignores that signal and sees EFBIG here
  */
 herr_t fx8_driver_set(hid_t access_list, struct fx8_driver_file *file);
+
+/** Write what the driver holds back, after H5Fflush() has given it all; a
+ *  failure is noted in `file`. */
+void fx8_driver_commit(struct fx8_driver_file *file);
 
 #ifdef __cplusplus
 }

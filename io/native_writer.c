@@ -396,10 +396,8 @@ enum fx8_status fx8_native_create_stored(
         status = write_antennas(writer, observation, error);
     if (status == FX8_OK)
         status = write_missing(writer, missing, n_missing, error);
-    if (status == FX8_OK && H5Fflush(writer->file, H5F_SCOPE_GLOBAL) < 0)
-        status = fx8_output_fail(writer->output, "flush", error);
     if (status == FX8_OK)
-        status = fx8_output_check(writer->output, error);
+        status = fx8_output_flush(writer->output, writer->file, error);
     if (status != FX8_OK) {
         fx8_native_close(&writer, false, NULL);
         return status;

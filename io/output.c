@@ -200,6 +200,15 @@ const char *fx8_output_part(const struct fx8_output *output)
     return output->part;
 }
 
+enum fx8_status fx8_output_flush(struct fx8_output *output, hid_t file,
+                                 struct fx8_error *error)
+{
+    if (H5Fflush(file, H5F_SCOPE_GLOBAL) < 0)
+        return fx8_output_fail(output, "flush", error);
+    fx8_driver_commit(&output->file);
+    return fx8_output_check(output, error);
+}
+
 enum fx8_status fx8_output_check(const struct fx8_output *output,
                                  struct fx8_error *error)
 {

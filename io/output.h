@@ -54,6 +54,11 @@ enum fx8_status fx8_output_open_hdf5(struct fx8_output *output, hid_t *file,
 /** Name of the .part, for messages; valid as long as the output. */
 const char *fx8_output_part(const struct fx8_output *output);
 
+/** Bring all of the HDF5 file to the .part, which from then on opens as it is
+ *  now, whenever the process is killed; status as fx8_output_check(). */
+enum fx8_status fx8_output_flush(struct fx8_output *output, hid_t file,
+                                 struct fx8_error *error);
+
 /** FX8_OK, or FX8_ERR_SYSTEM "PATH.part: reason: expected to write N bytes at
  *  M" when a write has failed. */
 enum fx8_status fx8_output_check(const struct fx8_output *output,

@@ -354,10 +354,8 @@ static enum fx8_status fill_file(struct fx8_quicklook_file *file,
         status = put_axes(file, header, error);
     if (status == FX8_OK)
         status = create_cubes(file, error);
-    if (status == FX8_OK && H5Fflush(file->file, H5F_SCOPE_GLOBAL) < 0)
-        status = fx8_output_fail(file->output, "flush", error);
     if (status == FX8_OK)
-        status = fx8_output_check(file->output, error);
+        status = fx8_output_flush(file->output, file->file, error);
     if (status == FX8_OK)
         status = fx8_output_reserve(file->output, error);
     return status;
@@ -486,10 +484,8 @@ enum fx8_status fx8_quicklook_file_write(
     enum fx8_status status = FX8_OK;
     for (int i = 0; i < N_CUBES && status == FX8_OK; i++)
         status = write_cube(file, i, dump, values[i], error);
-    if (status == FX8_OK && H5Fflush(file->file, H5F_SCOPE_GLOBAL) < 0)
-        status = fx8_output_fail(file->output, "flush", error);
     if (status == FX8_OK)
-        status = fx8_output_check(file->output, error);
+        status = fx8_output_flush(file->output, file->file, error);
     return noted(file, status, error);
 }
 

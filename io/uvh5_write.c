@@ -74,10 +74,8 @@ static enum fx8_status fill_file(struct fx8_uvh5_writer *writer,
     if (status == FX8_OK)
         status = fx8_uvh5_create_cubes(writer, error);
     fx8_uvh5_close_columns(writer);
-    if (status == FX8_OK && H5Fflush(writer->file, H5F_SCOPE_GLOBAL) < 0)
-        status = fx8_output_fail(writer->output, "flush", error);
     if (status == FX8_OK)
-        status = fx8_output_check(writer->output, error);
+        status = fx8_output_flush(writer->output, writer->file, error);
     if (status == FX8_OK && writer->compression == FX8_COMPRESSION_NONE)
         status = fx8_output_reserve(writer->output, error);
     return status;
@@ -188,10 +186,8 @@ enum fx8_status fx8_uvh5_write_dump(struct fx8_uvh5_writer *writer, size_t dump,
         status = write_cube(writer, FX8_UVH5_NSAMPLES, dump, nsamples, error);
     if (status == FX8_OK)
         status = write_cube(writer, FX8_UVH5_FLAGS, dump, flags, error);
-    if (status == FX8_OK && H5Fflush(writer->file, H5F_SCOPE_GLOBAL) < 0)
-        status = fx8_output_fail(writer->output, "flush", error);
     if (status == FX8_OK)
-        status = fx8_output_check(writer->output, error);
+        status = fx8_output_flush(writer->output, writer->file, error);
     return noted(writer, status, error);
 }
 

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * faulty_io.c -- loaded before the C library (LD_PRELOAD), makes reads of one
+ * file fail or a run end between two writes, as disks and people do.
+ *
+ * Environment:
+ *   FX8_FAULT_FILE   end of the path of the file it is about
+ *   FX8_FAULT        eio      reads fail
+ *                    cut      the file is cut to half its size, then read
+ *                    gone     the file is emptied, then read
+ *                    unlink   the file loses its name, then is read
+ *                    kill     the process is killed before a write
+ *   FX8_FAULT_AT     the read (or write, for kill) from which on, from 0
+ *   FX8_FAULT_COUNT  file that takes the number of reads or writes there were
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+ssize_t pread(int descriptor, void *to, size_t size, off_t offset);
+ssize_t pwrite(int descriptor, const void *from, size_t size, off_t offset);
+
+#define SHOWN __attribute__((visibility("default")))
+
+static atomic_long count;
+
+/* Whether the descriptor is of the file; its path then. */
+static bool is_meant(int descriptor, char path[PATH_MAX])
+{
+    const char *wanted = getenv("FX8_FAULT_FILE");
+    char link[64];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+    const ssize_t length = readlink(link, path, PATH_MAX - 1);
+    if (wanted == NULL || length < (ssize_t)strlen(wanted))
+        return false;
+    path[length] = '\0';
+    return strcmp(path + length - strlen(wanted), wanted) == 0;
+}
+
+static bool is_fault(const char *name)
+{
+    const char *fault = getenv("FX8_FAULT");
+    return fault != NULL && strcmp(fault, name) == 0;
+}
+
+/* How far the next call is behind the one from which on; negative: before. */
+static long next_call(void)
+{
+    const char *at = getenv("FX8_FAULT_AT");
+    const long number = atomic_fetch_add(&count, 1);
+    return at == NULL ? -1 : number - atol(at);
+}
+
+SHOWN ssize_t pread(int descriptor, void *to, size_t size, off_t offset)
+{
+    static ssize_t (*real)(int, void *, size_t, off_t);
+    if (real == NULL)
+        *(void **)&real = dlsym(RTLD_NEXT, "pread");
+    char path[PATH_MAX];
+    if (!is_fault("kill") && is_meant(descriptor, path)) {
+        const long behind = next_call();
+        struct stat status;
+        if (behind >= 0 && is_fault("eio")) {
+            errno = EIO;
+            return -1;
+        }
+        if (behind == 0 && is_fault("cut") && stat(path, &status) == 0 &&
+            truncate(path, status.st_size / 2) != 0)
+            abort();
+        if (behind == 0 && is_fault("gone") && truncate(path, 0) != 0)
+            abort();
+        if (behind == 0 && is_fault("unlink") && unlink(path) != 0)
+            abort();
+    }
+    return real(descriptor, to, size, offset);
+}
+
+SHOWN ssize_t pwrite(int descriptor, const void *from, size_t size,
+                     off_t offset)
+{
+    static ssize_t (*real)(int, const void *, size_t, off_t);
+    if (real == NULL)
+        *(void **)&real = dlsym(RTLD_NEXT, "pwrite");
+    char path[PATH_MAX];
+    if (is_fault("kill") && is_meant(descriptor, path) && next_call() == 0)
+        raise(SIGKILL);
+    return real(descriptor, from, size, offset);
+}
+
+__attribute__((destructor)) static void tell_count(void)
+{
+    const char *path = getenv("FX8_FAULT_COUNT");
+    FILE *file = path == NULL ? NULL : fopen(path, "w");
+    if (file == NULL)
+        return;
+    fprintf(file, "%ld\n", atomic_load(&count));
+    fclose(file);
+}

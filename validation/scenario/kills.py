@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs that are killed: the .part opens, holds every dump that was finished,
+equal to those of a run left alone, and the next run takes its place."""
+import fcntl
+import os
+import random
+import re
+import struct
+import subprocess
+import termios
+import time
+
+import h5py
+import numpy as np
+
+import oracle
+import program
+import refusal
+import tap
+
+# Dumps that may wait for the writer when progress counts them as done.
+IN_FLIGHT = 2
+
+
+class Kills(refusal.Refusal):
+    """One job, killed over and over."""
+
+    def setUp(self):
+        super().setUp()
+        generator = np.random.default_rng(191)
+        samples = (generator.integers(-60, 60, (8, 2, 240_000))
+                   + 1j * generator.integers(-60, 60, (8, 2, 240_000)))
+        self.input = self.write(program.Scene(samples), "in.h5",
+                                axes=("time", "antenna", "pol"))
+        self.part = self.output + ".part"
+
+    def job(self, compression):
+        """What is to be killed, left alone first."""
+        self.write_config(program.ini_of(
+            oracle.Setup(64, 0.002, taps=4, precision="int8"),
+            {"correlator.threads": 1, "output.compression": compression}))
+        done = self.correlate(self.input, "--force")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.want = program.read(self.output)
+        os.remove(self.output)
+        self.n_dumps = self.want.visibilities.shape[0]
+        self.assertGreater(self.n_dumps, 50)
+
+    def check_part(self, at_least):
+        """What a kill left; returns the number of dumps it holds."""
+        self.assertFalse(os.path.exists(self.output))
+        got = program.read(self.part)
+        self.assertEqual(got.visibilities.shape, self.want.visibilities.shape)
+        for name, value in self.want.header.items():
+            if name != "history":   # it tells the command and the time
+                np.testing.assert_array_equal(got.header[name], value, name)
+        # the edges of the band are flagged in every dump
+        here = ~got.flags.all(axis=(1, 2, 3))
+        n = int(here.sum())
+        self.assertGreaterEqual(n, at_least)
+        np.testing.assert_array_equal(here, np.arange(self.n_dumps) < n)
+        for one in ("visibilities", "flags", "nsamples"):
+            np.testing.assert_array_equal(getattr(got, one)[:n],
+                                          getattr(self.want, one)[:n], one)
+        # values of the dump at hand may be there, its flags are not
+        self.assertFalse(got.nsamples[n + 1:].any())
+        if n > 0:
+            np.testing.assert_array_equal(got.gains, self.want.gains)
+        return n
+
+    def start(self):
+        """A run, and the terminal that it draws its progress on."""
+        terminal, screen = os.openpty()
+        fcntl.ioctl(screen, termios.TIOCSWINSZ,
+                    struct.pack("HHHH", 24, 120, 0, 0))
+        process = subprocess.Popen(
+            [program.FX8, "correlate", self.config, self.input, "-o",
+             self.output], stdout=subprocess.DEVNULL, stderr=screen)
+        os.close(screen)
+        self.addCleanup(process.wait)
+        return process, terminal
+
+    def kill_after(self, seconds):
+        """Kill a run; returns the dumps that it had shown as finished, or
+        None where it had ended before."""
+        process, terminal = self.start()
+        time.sleep(seconds)
+        process.kill()
+        process.wait()
+        os.set_blocking(terminal, False)
+        try:
+            shown = os.read(terminal, 1 << 20).decode()
+        except (BlockingIOError, OSError):
+            shown = ""
+        os.close(terminal)
+        if process.returncode == 0:
+            os.remove(self.output)
+            return None
+        dumps = re.findall(r"dump (\d+)/", shown)
+        return max(int(dumps[-1]) - IN_FLIGHT, 0) if dumps else 0
+
+    def test_at_random_moments(self):
+        self.job("none")
+        moments = 100 if program.LONG else 25
+        generator = random.Random(5)
+        process, terminal = self.start()
+        begin = time.monotonic()
+        process.wait()
+        whole_s = time.monotonic() - begin
+        os.close(terminal)
+        self.assertEqual(process.returncode, 0)
+        os.remove(self.output)
+        held = []
+        tries = 0
+        while len(held) < moments:
+            tries += 1
+            self.assertLess(tries, 4 * moments)
+            shown = self.kill_after(generator.uniform(0, whole_s))
+            if shown is None or not os.path.exists(self.part):
+                continue    # too late, or before the file was begun
+            if not self.is_begun():
+                self.assertEqual(shown, 0)
+                continue
+            held.append(self.check_part(shown))
+        print(f"# {tries} kills, {len(held)} files, {min(held)} to "
+              f"{max(held)} of {self.n_dumps} dumps")
+        self.assertGreater(max(held), 0)
+        # another run takes the place of what the last one left
+        self.job("none")
+        self.assertFalse(os.path.exists(self.part))
+
+    def is_begun(self):
+        """Whether the header is down: before that no dump is, and nothing
+        opens the file."""
+        try:
+            with h5py.File(self.part, "r") as file:
+                return "Data/nsamples" in file
+        except (OSError, RuntimeError):
+            return False
+
+    def killed_at(self, write, count=None):
+        """A run that is killed before its n-th write, or never; its status."""
+        return self.correlate(
+            self.input, "--quiet", "--force", environment={
+                "LD_PRELOAD": os.path.join(os.environ["FX8_BUILD"],
+                                           "faulty_io.so"),
+                "FX8_FAULT_FILE": "out.uvh5.part", "FX8_FAULT": "kill",
+                "FX8_FAULT_AT": str(write),
+                "FX8_FAULT_COUNT": count or "/dev/null"}).returncode
+
+    def test_between_any_two_writes(self):
+        for compression in ("none", "gzip"):
+            with self.subTest(compression=compression):
+                self.job(compression)
+                count = self.path("count")
+                self.assertEqual(self.killed_at(10**9, count), 0)
+                os.remove(self.output)
+                with open(count, encoding="ascii") as file:
+                    writes = int(file.read())
+                self.assertGreater(writes, 3 * self.n_dumps)
+                steps = 400 if program.LONG else 12
+                held = []
+                for write in sorted({*range(0, writes, writes // steps),
+                                     writes - 1}):
+                    self.assertEqual(self.killed_at(write), -9)
+                    if self.is_begun():
+                        held.append(self.check_part(0))
+                    else:
+                        self.assertEqual(held, [])
+                print(f"# {compression}: {writes} writes, dumps {held}")
+                self.assertEqual(held, sorted(held))
+                self.assertGreaterEqual(held[-1], self.n_dumps - 1)
+
+
+if __name__ == "__main__":
+    tap.main()
