@@ -446,6 +446,8 @@ static enum fx8_status load(struct fx8_aavs_reader *reader,
     if (status == FX8_OK)
         status = load_files(reader, settings, error);
     if (status == FX8_OK)
+        status = fx8_aavs_put_back(reader, error);
+    if (status == FX8_OK)
         status =
             fx8_aavs_join(reader, settings->input.allow_missing_tiles, error);
     if (status != FX8_OK)

@@ -63,6 +63,7 @@ struct fx8_aavs_file {
     int64_t block_rows;
     int64_t chunk_rows;   /**< of the samples; 1: not chunked */
     struct fx8_rate rate; /**< recorded; numerator 0: not recorded */
+    double start_s; /**< Unix time of the first part's start; NaN: unknown */
     char station[FX8_TEXT_SIZE];
     size_t group;
     /* open or FX8_H5_NONE, see fx8_aavs_file_open() */
@@ -157,6 +158,17 @@ enum fx8_status fx8_aavs_fit(const struct fx8_aavs_file *file, size_t index,
                              struct fx8_rate rate,
                              struct fx8_aavs_stretches *stretches,
                              struct fx8_error *error);
+
+/**
+ * fx8_aavs_put_back -- parts whose stamps are late by the time that had passed
+ * before them.
+ *
+ * Given:    reader  files and stretches, those of a file side by side
+ * Returned: reader  stretches of such parts follow the part before them
+ * Status:   FX8_ERR_SYSTEM: no memory
+ */
+enum fx8_status fx8_aavs_put_back(struct fx8_aavs_reader *reader,
+                                  struct fx8_error *error);
 
 /**
  * fx8_aavs_join -- tiles side by side, parts one after the other.

@@ -120,6 +120,9 @@ static enum fx8_status read_attributes(struct fx8_aavs_file *file, hid_t object,
                                     &file->first_channel, error);
     /* channel 0 is 0 Hz: alone it stands for a recorder that did not know */
     file->has_channel = file->first_channel > 0 || n_channels > 1;
+    file->start_s = NAN;
+    if (status == FX8_OK && fx8_h5_has(&root, "timestamp"))
+        status = fx8_h5_get_real(&root, "timestamp", &file->start_s, error);
     if (status == FX8_OK && fx8_h5_has(&root, "station_name"))
         status = fx8_h5_get_texts(&root, "station_name", 1,
                                   sizeof file->station, file->station, error);

@@ -81,12 +81,14 @@ static enum fx8_status append(struct fit *fit,
 
 /* The stretch ends before row `end`: the line through it, and whether its
  * stamps lie on that line.  A stamp and the start of its block were both
- * rounded: that makes one step. */
+ * rounded: that makes one step; a second one in later parts, where the start
+ * is a sum of two instants (reader_aavs_parts.c). */
 static enum fx8_status close_stretch(struct fit *fit, int64_t end,
                                      struct fx8_error *error)
 {
     const double lag = fit->sum / (double)fit->n_stamps;
-    const double limit = MOST_OFF + fit->step_samples;
+    const double n_steps = fit->file->start_s < fit->stamp_s ? 2.0 : 1.0;
+    const double limit = MOST_OFF + n_steps * fit->step_samples;
     const bool is_late = fit->most - lag > lag - fit->least;
     const double off = is_late ? fit->most - lag : fit->least - lag;
     if (fabs(off) > limit)

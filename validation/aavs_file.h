@@ -42,7 +42,8 @@ struct piece {
     double shift;      /**< samples by which all stamps are late */
     double tsamp;      /**< 0: as usual; -1: no attribute */
     int station;       /**< 1: a name without a tile */
-    bool is_packed;    /**< deflated, as some merging scripts do */
+    const struct piece *before; /**< a part whose length is added to stamps */
+    bool is_packed;             /**< deflated, as some merging scripts do */
 };
 
 /** Any byte, -128 among them, different along every axis. */
@@ -75,9 +76,16 @@ static inline int time_of_row(const struct piece *p, int row)
 static inline double stamp_of_row(const struct piece *p, int row)
 {
     const int in_block = row % p->block;
-    const double start =
+    double start =
         AAVS_START_S +
         ((double)time_of_row(p, row - in_block) + p->shift) / AAVS_RATE_HZ;
+    if (p->before != NULL) {
+        /* the acquisition's own sums, in this order */
+        const double pad =
+            stamp_of_row(p->before, p->before->n - 1) + 1 / AAVS_RATE_HZ;
+        start += pad;
+        start -= AAVS_START_S;
+    }
     const int lost = time_of_row(p, row) - time_of_row(p, row - in_block);
     return start + (double)lost / AAVS_RATE_HZ;
 }
@@ -206,6 +214,47 @@ static inline const char *put_piece(const struct piece *p)
     free(stamps);
     free(samples);
     return path;
+}
+
+/* --- pieces as a recording ------------------------------------------------ */
+
+/** A tile of two antennas and three blocks. */
+static const struct piece good = {.name = "good.hdf5",
+                                  .tile = 0,
+                                  .n_antennas = 2,
+                                  .first_channel = 204,
+                                  .n_channels = 1,
+                                  .n = 600,
+                                  .block = 200,
+                                  .order = "cap"};
+
+/** Most pieces of a recording. */
+enum { MOST_PIECES = 80 };
+
+/** Files of the pieces in an order that depends on `turn`, opened. */
+static inline enum fx8_status open_pieces(const struct piece *pieces, size_t n,
+                                          const struct fx8_settings *settings,
+                                          unsigned turn,
+                                          struct fx8_reader **reader,
+                                          struct fx8_error *error)
+{
+    static char paths[MOST_PIECES][SCRATCH_PATH_SIZE];
+    const char *list[MOST_PIECES];
+    for (size_t i = 0; i < n; i++) {
+        snprintf(paths[i], SCRATCH_PATH_SIZE, "%s", put_piece(&pieces[i]));
+        list[(i * 7 + turn) % n] = paths[i];
+    }
+    return fx8_reader_open(list, n, settings, reader, error);
+}
+
+/** Settings with an order of columns. */
+static inline struct fx8_settings plain(const char *order)
+{
+    struct fx8_settings settings;
+    memset(&settings, 0, sizeof settings);
+    snprintf(settings.input.column_order, sizeof settings.input.column_order,
+             "%s", order);
+    return settings;
 }
 
 /* --- what must come of it ------------------------------------------------- */
