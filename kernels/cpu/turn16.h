@@ -96,12 +96,15 @@ static inline void fx8_pick_line(const int8_t *low, const int8_t *high,
                                  unsigned parity, int8_t *line)
 {
     const __m128i shift = _mm_cvtsi32_si128((int)(8 * parity));
+    const __m512i bytes = _mm512_set1_epi16(0xff);
     const __m512i a = _mm512_srl_epi16(_mm512_loadu_si512(low), shift);
     const __m512i b = _mm512_srl_epi16(_mm512_loadu_si512(high), shift);
-    /* one store, which the load of whoever comes next can take over */
-    _mm512_storeu_si512(line, _mm512_inserti64x4(_mm512_castsi256_si512(
-                                                     _mm512_cvtepi16_epi8(a)),
-                                                 _mm512_cvtepi16_epi8(b), 1));
+    /* the packing goes by lanes: eighths of a and of b in turn */
+    const __m512i packed = _mm512_packus_epi16(_mm512_and_si512(a, bytes),
+                                               _mm512_and_si512(b, bytes));
+    _mm512_storeu_si512(line,
+                        _mm512_permutexvar_epi64(
+                            _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), packed));
 }
 
 static inline void fx8_stream_line(int8_t *to, const int8_t *line)
