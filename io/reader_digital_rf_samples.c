@@ -71,50 +71,65 @@ struct fx8_drf_run fx8_drf_next_run(const void *rows, size_t n_rows,
     return (struct fx8_drf_run){from, n_rows - from, false};
 }
 
-/* One number of a row after the other. */
-static void copy_bytes(const int8_t *rows, size_t n_rows, size_t stride,
-                       size_t n_parts, int8_t *samples)
+/* Samples of a sub-channel side by side.  A sample has 1, 2 or 4 bytes: with
+ * its size known, a copy is one instruction. */
+static void gather(const char *from, size_t n, size_t stride, size_t size,
+                   char *to)
 {
-    if (stride == n_parts) {
-        memcpy(samples, rows, n_rows * n_parts);
-        return;
-    }
-    for (size_t i = 0; i < n_rows; i++)
-        for (size_t part = 0; part < n_parts; part++)
-            samples[i * n_parts + part] = rows[i * stride + part];
+    if (stride == size)
+        memcpy(to, from, n * size);
+    else if (size == 1)
+        for (size_t i = 0; i < n; i++)
+            to[i] = from[i * stride];
+    else if (size == 2)
+        for (size_t i = 0; i < n; i++)
+            memcpy(to + 2 * i, from + i * stride, 2);
+    else
+        for (size_t i = 0; i < n; i++)
+            memcpy(to + 4 * i, from + i * stride, 4);
 }
 
-/* x / 2^shift, half to even.  On x + 2^15, which divides without a rest for
- * every shift that there is, since C leaves shifts of negative numbers open. */
-static int divide(int x, int shift)
+/* x / 2^shift, half to even, clamped; how many were.  On x + 2^15, which
+ * divides without a rest for every shift that there is, since C leaves shifts
+ * of negative numbers open. */
+static int divide(const int16_t *numbers, size_t n, int shift,
+                  int8_t *quotients)
 {
-    const int raised = x - INT16_MIN;
-    if (shift == 0)
-        return x;
-    const int odd = raised >> shift & 1;
-    const int below_half = (1 << (shift - 1)) - 1;
-    return ((raised + below_half + odd) >> shift) + INT16_MIN / (1 << shift);
+    const int below_half = shift > 0 ? (1 << (shift - 1)) - 1 : 0;
+    const int is_rounded = shift > 0;
+    const int zero = -INT16_MIN >> shift;
+    int n_clamped = 0;
+    for (size_t i = 0; i < n; i++) {
+        const int raised = numbers[i] - INT16_MIN;
+        const int odd = raised >> shift & is_rounded;
+        const int value = ((raised + below_half + odd) >> shift) - zero;
+        const int most = value > INT8_MAX ? INT8_MAX : value;
+        const int kept = most < -INT8_MAX ? -INT8_MAX : most;
+        n_clamped += kept != value;
+        quotients[i] = (int8_t)kept;
+    }
+    return n_clamped;
 }
 
 int64_t fx8_drf_convert(const void *rows, size_t n_rows, size_t stride,
                         size_t offset, size_t n_parts, size_t part_bytes,
                         int shift, int8_t *samples)
 {
+    enum { BLOCK = 2048 }; /* 8 KiB at most */
+    int16_t block[2 * BLOCK];
+    const char *from = (const char *)rows + offset * part_bytes;
+    const size_t size = n_parts * part_bytes;
+    int64_t n_clamped = 0;
+    stride *= part_bytes;
     if (part_bytes == 1) {
-        copy_bytes((const int8_t *)rows + offset, n_rows, stride, n_parts,
-                   samples);
+        gather(from, n_rows, stride, size, (char *)samples);
         return 0;
     }
-    const int16_t *from = (const int16_t *)rows + offset;
-    int64_t n_clamped = 0;
-    for (size_t i = 0; i < n_rows; i++)
-        for (size_t part = 0; part < n_parts; part++) {
-            const int value = divide(from[i * stride + part], shift);
-            const int most = value > INT8_MAX ? INT8_MAX : value;
-            const int kept = most < -INT8_MAX ? -INT8_MAX : most;
-            n_clamped += kept != value;
-            samples[i * n_parts + part] = (int8_t)kept;
-        }
+    for (size_t i = 0; i < n_rows; i += BLOCK) {
+        const size_t n = n_rows - i < BLOCK ? n_rows - i : BLOCK;
+        gather(from + i * stride, n, stride, size, (char *)block);
+        n_clamped += divide(block, n * n_parts, shift, samples + i * n_parts);
+    }
     return n_clamped;
 }
 

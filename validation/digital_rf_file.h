@@ -8,8 +8,12 @@
 
 #include <sys/stat.h>
 
+#include "io/reader.h"
 #include "validation/hdf5_items.h"
 #include "validation/scratch.h"
+
+/** Instant that recordings start at. */
+#define DRF_FIRST_MS INT64_C(1600000000000)
 
 /** A channel: 1000 samples a second in files of half a second, from
  *  1600000000 s of the epoch on. */
@@ -118,6 +122,18 @@ static inline const char *drf_put_file(const char *channel,
                 H5T_NATIVE_UINT64, index);
     H5Fclose(file);
     return path;
+}
+
+/** Open a recording that is good. */
+static inline struct fx8_reader *drf_open_tree(
+    const char *name, const struct fx8_settings *settings)
+{
+    const char *path = scratch_path(name);
+    struct fx8_reader *reader = NULL;
+    struct fx8_error error;
+    must(fx8_reader_open(&path, 1, settings, &reader, &error), error);
+    assert_string_equal(reader->format->name, "digital_rf");
+    return reader;
 }
 
 #endif

@@ -13,7 +13,6 @@
 #include "validation/digital_rf_file.h"
 #include "validation/digital_rf_plain.h"
 
-#define FIRST_MS  INT64_C(1600000000000)
 #define FILE_ROWS 500
 
 enum { N_INPUTS = 4, N_FILES = 5, N_SAMPLES = N_FILES * FILE_ROWS };
@@ -66,7 +65,7 @@ static void make_a(struct generator *generator, size_t number)
                 model.value[s][t][part] = rows[i][s][part];
         }
     const struct drf_storage storage = {H5T_NATIVE_INT8, 0, false};
-    const int64_t ms = FIRST_MS + 500 * (int64_t)number;
+    const int64_t ms = DRF_FIRST_MS + 500 * (int64_t)number;
     const uint64_t index[2] = {(uint64_t)ms, 0};
     drf_put_file("tree/a", &properties_a, storage, ms, FILE_ROWS, rows, 1,
                  index);
@@ -77,14 +76,14 @@ static void make_b(struct generator *generator, size_t number)
 {
     int16_t rows[FILE_ROWS][2][2];
     uint64_t index[FILE_ROWS][2];
-    const int64_t ms = FIRST_MS + 500 * (int64_t)number;
+    const int64_t ms = DRF_FIRST_MS + 500 * (int64_t)number;
     size_t n_rows = 0, n_index = 0;
     size_t t = number * FILE_ROWS;
     const size_t end = t + FILE_ROWS;
     while (t < end) {
         const size_t length = 1 + random_below(generator, 120);
         const size_t gap = random_below(generator, 60);
-        index[n_index][0] = (uint64_t)FIRST_MS + t;
+        index[n_index][0] = (uint64_t)DRF_FIRST_MS + t;
         index[n_index++][1] = n_rows;
         for (size_t i = 0; i < length && t < end; i++, t++, n_rows++)
             for (size_t s = 0; s < 2; s++) {
@@ -119,17 +118,6 @@ static void make_tree(void)
     scratch_text("tree/a/2020-09-13T12-26-40/tmp.rf@1600000001.000.h5", "x");
     scratch_text("tree/a/2020-09-13T12-26-40/rf@1600000001.h5.bak", "x");
     scratch_text("tree/notes.txt", "x");
-}
-
-static struct fx8_reader *open_tree(const char *name,
-                                    const struct fx8_settings *settings)
-{
-    const char *path = scratch_path(name);
-    struct fx8_reader *reader = NULL;
-    struct fx8_error error;
-    must(fx8_reader_open(&path, 1, settings, &reader, &error), error);
-    assert_string_equal(reader->format->name, "digital_rf");
-    return reader;
 }
 
 /* Last sample of the model that there is, plus one. */
@@ -208,7 +196,7 @@ static void check_range(struct fx8_reader *reader,
 static void check_tree(const struct fx8_settings *settings, size_t n_pols,
                        size_t first_level)
 {
-    struct fx8_reader *reader = open_tree("tree", settings);
+    struct fx8_reader *reader = drf_open_tree("tree", settings);
     const struct fx8_observation *o = &reader->observation;
     const int64_t n_samples = (int64_t)model_end();
     assert_true(o->is_complex);
@@ -278,18 +266,18 @@ static void test_one_channel(void **state)
         25000000, 54, 1, 0, 1, 1, "1970-01-01T00:00:00Z"};
     drf_put_properties("one", &properties);
     const struct fx8_rate rate = {12500000, 27};
-    const int64_t first = fx8_drf_first_index(rate, FIRST_MS);
-    const int64_t end = fx8_drf_first_index(rate, FIRST_MS + 1);
+    const int64_t first = fx8_drf_first_index(rate, DRF_FIRST_MS);
+    const int64_t end = fx8_drf_first_index(rate, DRF_FIRST_MS + 1);
     int8_t rows[512];
     for (int i = 0; i < 512; i++)
         rows[i] = (int8_t)(i % 250 - 125);
     const struct drf_storage storage = {H5T_NATIVE_INT8, 0, false};
     const uint64_t index[2] = {(uint64_t)first, 0};
-    drf_put_file("one", &properties, storage, FIRST_MS, (hsize_t)(end - first),
-                 rows, 1, index);
+    drf_put_file("one", &properties, storage, DRF_FIRST_MS,
+                 (hsize_t)(end - first), rows, 1, index);
     const struct fx8_settings settings = {.input.format =
                                               FX8_FORMAT_DIGITAL_RF};
-    struct fx8_reader *reader = open_tree("one", &settings);
+    struct fx8_reader *reader = drf_open_tree("one", &settings);
     const struct fx8_observation *o = &reader->observation;
     assert_false(o->is_complex);
     assert_false(reader->is_16bit);
@@ -332,8 +320,8 @@ static void make_one(const struct drf_properties *properties, hid_t part,
     static double rows[4 * FILE_ROWS];
     const struct drf_storage storage = {part, 0, false};
     drf_put_properties("bad", properties);
-    drf_put_file("bad", properties, storage, FIRST_MS, n_rows, rows, n_index,
-                 index);
+    drf_put_file("bad", properties, storage, DRF_FIRST_MS, n_rows, rows,
+                 n_index, index);
 }
 
 static void test_bad_properties(void **state)
@@ -361,7 +349,7 @@ static void test_bad_properties(void **state)
          "epoch: the beginning: expected"},
     };
     const struct fx8_settings settings = {0};
-    const uint64_t index[2] = {(uint64_t)FIRST_MS, 0};
+    const uint64_t index[2] = {(uint64_t)DRF_FIRST_MS, 0};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         make_one(&drf_usual, H5T_NATIVE_INT8, FILE_ROWS, 1, index);
         drf_put_properties("bad", &cases[i].properties);
@@ -376,7 +364,7 @@ static void test_bad_properties(void **state)
 static void test_bad_files(void **state)
 {
     (void)state;
-    const uint64_t good = (uint64_t)FIRST_MS;
+    const uint64_t good = (uint64_t)DRF_FIRST_MS;
     const struct {
         hid_t part;
         hsize_t n_rows, n_index;
@@ -449,22 +437,22 @@ static void test_faults_while_reading(void **state)
     static const char *const middle =
         "tree/a/2020-09-13T12-26-40/rf@1600000000.500.h5";
     make_tree();
-    struct fx8_reader *reader = open_tree("tree", &settings);
+    struct fx8_reader *reader = drf_open_tree("tree", &settings);
     must(reader->read(reader, 500, 100, buffer, &layout, &error), error);
     assert_int_equal(truncate(scratch_path(middle), 3000), 0);
     must_fail_with(reader->read(reader, 600, 50, buffer, &layout, &error),
                    error, FX8_ERR_INPUT, "the file has shrunk from ");
     fx8_reader_close(&reader);
-    reader = open_tree("tree", &settings);
+    reader = drf_open_tree("tree", &settings);
     must_fail_with(reader->read(reader, 400, 200, buffer, &layout, &error),
                    error, FX8_ERR_INPUT, "rf@1600000000.500.h5: ");
     fx8_reader_close(&reader);
     const struct drf_storage wide = {H5T_NATIVE_INT16, 0, false};
-    const uint64_t index[2] = {(uint64_t)FIRST_MS + 500, 0};
+    const uint64_t index[2] = {(uint64_t)DRF_FIRST_MS + 500, 0};
     static const int16_t rows[FILE_ROWS][2][2] = {{{1}}};
-    drf_put_file("tree/a", &properties_a, wide, FIRST_MS + 500, FILE_ROWS, rows,
-                 1, index);
-    reader = open_tree("tree", &settings);
+    drf_put_file("tree/a", &properties_a, wide, DRF_FIRST_MS + 500, FILE_ROWS,
+                 rows, 1, index);
+    reader = drf_open_tree("tree", &settings);
     must_fail_with(reader->read(reader, 400, 200, buffer, &layout, &error),
                    error, FX8_ERR_INPUT,
                    "rf_data: compound {r: int16, i: int16}: expected compound "
@@ -505,58 +493,6 @@ static void test_bad_folders(void **state)
                    FX8_ERR_USAGE, "input.files: 2: expected one, the folder");
 }
 
-/* The centre frequency, where it is noted and one. */
-static double noted(double first, double second, uint64_t second_entry)
-{
-    const uint64_t index[2] = {(uint64_t)FIRST_MS, 0};
-    make_one(&drf_usual, H5T_NATIVE_INT8, FILE_ROWS, 1, index);
-    drf_make_folder("bad/metadata");
-    drf_make_folder("bad/metadata/2020-09-13T12-00-00");
-    hid_t file = H5Fcreate(scratch_path("bad/metadata/dmd_properties.h5"),
-                           H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-    put_integer(file, "sample_rate_numerator", H5T_STD_I64LE, 1000);
-    put_integer(file, "sample_rate_denominator", H5T_STD_I64LE, 1);
-    put_text(file, "file_name", "notes", true);
-    H5Fclose(file);
-    file = H5Fcreate(
-        scratch_path("bad/metadata/2020-09-13T12-00-00/notes@1599999000.h5"),
-        H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-    const struct {
-        uint64_t index;
-        double hz;
-    } entries[] = {{1599999000000, 1.0}, /* long over */
-                   {1599999500000, first},
-                   {second_entry, second}};
-    const hsize_t one = 1;
-    for (size_t i = 0; i < 3; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "%llu",
-                 (unsigned long long)entries[i].index);
-        hid_t group =
-            H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-        put_dataset(group, "center_frequencies", H5T_IEEE_F64LE, 1, &one,
-                    H5T_NATIVE_DOUBLE, &entries[i].hz);
-        H5Gclose(group);
-    }
-    H5Fclose(file);
-    const struct fx8_settings settings = {0};
-    struct fx8_reader *reader = open_tree("bad", &settings);
-    const double hz = reader->observation.dc_frequency_hz;
-    fx8_reader_close(&reader);
-    return hz;
-}
-
-static void test_center_frequency(void **state)
-{
-    (void)state;
-    assert_true(noted(4.4e8, 4.4e8, FIRST_MS + 100) == 4.4e8);
-    assert_true(isnan(noted(4.4e8, 4.5e8, FIRST_MS + 100)));
-    assert_true(noted(4.4e8, 4.5e8, FIRST_MS + 500) == 4.4e8);
-    assert_true(noted(4.4e8, 4.5e8, FIRST_MS) == 4.5e8);
-    assert_true(isnan(noted(NAN, 4.5e8, FIRST_MS + 500)));
-    assert_true(isnan(noted(-1.0, 4.5e8, FIRST_MS + 500)));
-}
-
 int main(void)
 {
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
@@ -567,7 +503,6 @@ int main(void)
         cmocka_unit_test(test_bad_files),
         cmocka_unit_test(test_faults_while_reading),
         cmocka_unit_test(test_bad_folders),
-        cmocka_unit_test(test_center_frequency),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_digital_rf_folders.c -- recordings of Digital RF with more channels than
+ * files may be open, and with metadata beside the samples.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <sys/resource.h>
+
+#include "validation/digital_rf_file.h"
+
+#define FILE_ROWS 500
+
+/* More channels than files that may be open: they take turns. */
+static void test_many_channels(void **state)
+{
+    (void)state;
+    enum { MANY = 260, MOST_OPEN = 100 };
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    const struct rlimit low = {MOST_OPEN, limit.rlim_max};
+    const struct drf_storage storage = {H5T_NATIVE_INT8, 0, false};
+    const struct drf_properties properties = {
+        1000, 1, 10, 0, 1, 1, "1970-01-01T00:00:00Z"};
+    const uint64_t index[2] = {(uint64_t)DRF_FIRST_MS, 0};
+    drf_make_folder("many");
+    for (int c = 0; c < MANY; c++) {
+        char name[32];
+        int8_t rows[10];
+        memset(rows, c % 100 + 1, sizeof rows);
+        snprintf(name, sizeof name, "many/%03d", c);
+        drf_put_properties(name, &properties);
+        drf_put_file(name, &properties, storage, DRF_FIRST_MS, 10, rows, 1,
+                     index);
+    }
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+    const struct fx8_settings settings = {0};
+    struct fx8_reader *reader = drf_open_tree("many", &settings);
+    assert_int_equal(reader->observation.n_antennas, MANY);
+    int8_t buffer[MANY * 10];
+    ptrdiff_t offset[MANY];
+    struct fx8_sample_layout layout = {.input_offset = offset};
+    struct fx8_error error;
+    for (int64_t first = 0; first < 10; first += 5) {
+        must(reader->read(reader, first, 5, buffer, &layout, &error), error);
+        for (int c = 0; c < MANY; c++)
+            assert_int_equal(buffer[offset[c] + 4], c % 100 + 1);
+    }
+    fx8_reader_close(&reader);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+/* The centre frequency, where it is noted and one. */
+static double noted(double first, double second, uint64_t second_entry)
+{
+    const uint64_t index[2] = {(uint64_t)DRF_FIRST_MS, 0};
+    static const int8_t rows[2 * FILE_ROWS];
+    const struct drf_storage storage = {H5T_NATIVE_INT8, 0, false};
+    drf_put_properties("noted", &drf_usual);
+    drf_put_file("noted", &drf_usual, storage, DRF_FIRST_MS, FILE_ROWS, rows, 1,
+                 index);
+    drf_make_folder("noted/metadata");
+    drf_make_folder("noted/metadata/2020-09-13T12-00-00");
+    hid_t file = H5Fcreate(scratch_path("noted/metadata/dmd_properties.h5"),
+                           H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    put_integer(file, "sample_rate_numerator", H5T_STD_I64LE, 1000);
+    put_integer(file, "sample_rate_denominator", H5T_STD_I64LE, 1);
+    put_text(file, "file_name", "notes", true);
+    H5Fclose(file);
+    file = H5Fcreate(
+        scratch_path("noted/metadata/2020-09-13T12-00-00/notes@1599999000.h5"),
+        H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    const struct {
+        uint64_t index;
+        double hz;
+    } entries[] = {{1599999000000, 1.0}, /* long over */
+                   {1599999500000, first},
+                   {second_entry, second}};
+    const hsize_t one = 1;
+    for (size_t i = 0; i < 3; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "%llu",
+                 (unsigned long long)entries[i].index);
+        hid_t group =
+            H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+        put_dataset(group, "center_frequencies", H5T_IEEE_F64LE, 1, &one,
+                    H5T_NATIVE_DOUBLE, &entries[i].hz);
+        H5Gclose(group);
+    }
+    H5Fclose(file);
+    const struct fx8_settings settings = {0};
+    struct fx8_reader *reader = drf_open_tree("noted", &settings);
+    const double hz = reader->observation.dc_frequency_hz;
+    fx8_reader_close(&reader);
+    return hz;
+}
+
+static void test_center_frequency(void **state)
+{
+    (void)state;
+    assert_true(noted(4.4e8, 4.4e8, DRF_FIRST_MS + 100) == 4.4e8);
+    assert_true(isnan(noted(4.4e8, 4.5e8, DRF_FIRST_MS + 100)));
+    assert_true(noted(4.4e8, 4.5e8, DRF_FIRST_MS + 500) == 4.4e8);
+    assert_true(noted(4.4e8, 4.5e8, DRF_FIRST_MS) == 4.5e8);
+    assert_true(isnan(noted(NAN, 4.5e8, DRF_FIRST_MS + 500)));
+    assert_true(isnan(noted(-1.0, 4.5e8, DRF_FIRST_MS + 500)));
+}
+
+int main(void)
+{
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_many_channels),
+        cmocka_unit_test(test_center_frequency),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
