@@ -12,9 +12,11 @@
  *                    kill     the process is killed before a write
  *   FX8_FAULT_AT     the read (or write, for kill) from which on, from 0
  *   FX8_FAULT_COUNT  file that takes the number of reads or writes there were
+ *   FX8_FAULT_TRACE  a crash shows its stack on stderr, a line per frame
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <execinfo.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -93,6 +95,24 @@ SHOWN ssize_t pwrite(int descriptor, const void *from, size_t size,
     if (is_fault("kill") && is_meant(descriptor, path) && next_call() == 0)
         raise(SIGKILL);
     return real(descriptor, from, size, offset);
+}
+
+static void show_stack(int number)
+{
+    void *frames[64];
+    backtrace_symbols_fd(frames, backtrace(frames, 64), STDERR_FILENO);
+    _exit(128 + number);
+}
+
+__attribute__((constructor)) static void watch_for_crashes(void)
+{
+    if (getenv("FX8_FAULT_TRACE") == NULL)
+        return;
+    void *frames[1];
+    backtrace(frames, 1); /* what it loads is not to be had in a crash */
+    signal(SIGSEGV, show_stack);
+    signal(SIGABRT, show_stack);
+    signal(SIGBUS, show_stack);
 }
 
 __attribute__((destructor)) static void tell_count(void)

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Recordings that fail while they are read, and memory that runs out: one line
+and nothing left behind, or the result that there would have been without."""
+import os
+import re
+import resource
+
+import numpy as np
+
+import oracle
+import program
+import refusal
+import tap
+
+MIB = 1 << 20
+FAULTY = os.path.join(os.environ.get("FX8_BUILD", "build"), "faulty_io.so")
+
+
+class Faults(refusal.Refusal):
+    """Every fault at several moments of a run."""
+
+    def setUp(self):
+        super().setUp()
+        self.write_config(program.ini_of(
+            oracle.Setup(16, 0.002, precision="int8"),
+            {"correlator.threads": 1}))
+
+    def faulty(self, recording, fault, at, count="/dev/null"):
+        """A run in small blocks with a fault from the at-th read on."""
+        return self.correlate(recording, "--quiet", "--force", environment={
+            "LD_PRELOAD": FAULTY,
+            "FX8_BLOCK_SAMPLES": "700", "FX8_FAULT": fault,
+            "FX8_FAULT_FILE": os.path.basename(recording),
+            "FX8_FAULT_AT": str(at), "FX8_FAULT_COUNT": count})
+
+    def make(self, chunks):
+        return self.recording("in.h5", n_samples=60_000, chunks=chunks,
+                              axes=("time", "antenna", "pol"))
+
+    def judge(self, done, want, where):
+        """One line and nothing left, or the same result; whether refused."""
+        if done.returncode == 0:
+            got = program.read(self.output)
+            for name in ("visibilities", "flags", "nsamples"):
+                np.testing.assert_array_equal(getattr(got, name),
+                                              getattr(want, name), where)
+            os.remove(self.output)
+            return False
+        self.assert_refused(done, 1, *where)
+        return True
+
+    def moments(self, chunks):
+        """What a run without a fault gives, and some of its reads."""
+        count = self.path("count")
+        done = self.faulty(self.make(chunks), "none", 10**9, count)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        want = program.read(self.output)
+        os.remove(self.output)
+        with open(count, encoding="ascii") as file:
+            reads = int(file.read())
+        self.assertGreater(reads, 8)
+        steps = 60 if program.LONG else 6
+        return want, sorted({*range(0, reads, max(reads // steps, 1)),
+                             reads - 1})
+
+    def check(self, fault, refused):
+        """A fault in recordings of both layouts; `refused` of the moments."""
+        for chunks in (None, (500, 2, 1)):
+            want, moments = self.moments(chunks)
+            found = 0
+            for at in moments:
+                with self.subTest(chunks=chunks, at=at, of=moments[-1]):
+                    path = self.make(chunks)
+                    found += self.judge(self.faulty(path, fault, at), want,
+                                        ("in.h5",))
+            with self.subTest(chunks=chunks):
+                self.assertTrue(refused(found, len(moments)),
+                                (found, moments))
+
+    def test_reads_fail(self):
+        # the last ones may come when all samples are there
+        self.check("eio", lambda found, n: found > n // 2)
+
+    def test_file_shrinks(self):
+        self.check("cut", lambda found, n: found > n // 2)
+
+    def test_file_is_emptied(self):
+        self.check("gone", lambda found, n: found > n // 2)
+
+    def test_file_loses_its_name(self):
+        # before the file is opened for good it is missed
+        self.check("unlink", lambda found, n: found < 2)
+
+    def judge_crash(self, done):
+        """libhdf5 1.10 does not survive all of its own failed allocations;
+        nothing stands under the final name then."""
+        frames = [line for line in done.stderr.splitlines()
+                  if re.match(r"/\S+\(|\S+/fx8\(|\S+/fx8\[", line)
+                  and not re.search(r"/libc\.so|faulty_io|ld-linux", line)]
+        self.assertIn("libhdf5", frames[0] if frames else "", done.stderr)
+        self.assertFalse(os.path.exists(self.output))
+        if os.path.exists(self.output + ".part"):
+            os.remove(self.output + ".part")
+        return 1
+
+    def test_memory_runs_out(self):
+        """From too little to begin with to enough, in steps."""
+        generator = np.random.default_rng(7)
+        samples = (generator.integers(-60, 60, (24, 2, 20_000))
+                   + 1j * generator.integers(-60, 60, (24, 2, 20_000)))
+        recording = self.write(program.Scene(samples), "in.h5")
+        done = self.correlate(recording, "--quiet")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        want = program.read(self.output)
+        os.remove(self.output)
+        refused = whole = 0
+        crashes = 0
+        trace = {"LD_PRELOAD": FAULTY, "FX8_FAULT_TRACE": "1"}
+        for size in range(24, 400, 4 if program.LONG else 16):
+            def limit(size=size):
+                resource.setrlimit(resource.RLIMIT_AS, (size * MIB,) * 2)
+            with self.subTest(size_mib=size):
+                if program.run("--help", preexec_fn=limit,
+                               environment=trace).returncode != 0:
+                    continue    # the libraries alone do not fit
+                done = self.correlate(recording, "--quiet", "--force",
+                                      preexec_fn=limit, environment=trace)
+                if done.returncode >= 128:
+                    crashes += self.judge_crash(done)
+                    continue
+                failed = self.judge(done, want, ())
+                refused += failed
+                whole += not failed
+        print(f"# {refused} refused, {whole} whole, {crashes} crashes of "
+              "libhdf5")
+        self.assertGreater(refused, 0)
+        self.assertGreater(whole, 0)
+
+
+if __name__ == "__main__":
+    tap.main()
