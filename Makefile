@@ -122,8 +122,9 @@ PTX_SM ?= 80
 GENCODE = $(foreach sm,$(SMS),-gencode arch=compute_$(sm),code=sm_$(sm)) \
 	-gencode arch=compute_$(PTX_SM),code=compute_$(PTX_SM)
 NVCC_REQUIRED := -std=c++17 -I. -DFX8_VERSION='"$(VERSION)"' --fmad=false \
-	-Wno-deprecated-gpu-targets -Werror all-warnings \
+	-Wno-deprecated-gpu-targets $(NVCC_WERROR) \
 	-Xcompiler -ffp-contract=off,-fPIC,-pthread,-fvisibility=hidden,-Wall,-Wextra
+NVCC_WERROR ?= -Werror all-warnings
 NVCC_FLAGS ?= -O3
 
 # --- CUDA on the CPU: kernels and their host code as C++, without nvcc ----------
@@ -146,7 +147,11 @@ PLUGIN_HOST := $(addprefix $(BUILD)/,config/shape.o config/status.o \
 	kernels/filterbank.o kernels/cpu/parallel.o)
 PLUGIN = $(if $(HAVE_NVCC),$(BUILD)/fx8-cuda.so)
 
-CUDA_RPATH = -rpath,$(abspath $(dir $(HAVE_NVCC))../lib64)
+# Where its libraries are is for nvcc to say: what the path has may be a script
+# that calls it.
+CUDA_LIBRARIES = $(abspath $(shell $(HAVE_NVCC) --dryrun -c -x cu /dev/null 2>&1 | \
+	sed -n 's/^.. TOP=//p')/lib64)
+CUDA_RPATH = -rpath,$(CUDA_LIBRARIES)
 
 # What the programs for a card are made of besides: no package is needed.
 BENCH_GPU_SOURCES := $(sort $(wildcard validation/gpu/*.cu))
@@ -225,7 +230,7 @@ $(BUILD)/libfx8.so: $(BUILD)/libfx8.so.$(SOVERSION)
 
 $(BUILD)/fx8-cuda.so: $(PLUGIN_SOURCES:%=$(BUILD)/%.o) $(PLUGIN_HOST)
 	$(call say,LINK,$@)$(NVCC) -shared $^ -lcufft \
-		-Xlinker -z,defs,--exclude-libs,ALL,-rpath,$(abspath $(dir $(HAVE_NVCC))../lib64) -o $@
+		-Xlinker -z,defs,--exclude-libs,ALL,-rpath,$(CUDA_LIBRARIES) -o $@
 
 # The same sources on pretend devices: FX8_CUDA_PLUGIN names it to the program.
 $(BUILD)/harness/fx8-cuda.so: $(PLUGIN_SOURCES:%.cu=$(BUILD)/%.cpu.o) $(HARNESS_OBJECTS) $(PLUGIN_HOST)

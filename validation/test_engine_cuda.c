@@ -120,6 +120,8 @@ static void check_push(const struct task *task, size_t n_devices)
                     2 * SPECTRUM_ERROR * norm *
                         sqrt((double)task->plan.bank.fft_length));
     const size_t n_steps = count_steps(task, &wanted, &got);
+    print_message("# %zu of %zu numbers a step apart\n", n_steps,
+                  2 * n_cells(task));
     assert_true(n_steps * 10000 <= 2 * n_cells(task));
     struct outcome again = run_task(task, &got);
     check_sums(task, &again, &got);
