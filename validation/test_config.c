@@ -364,8 +364,9 @@ static void dumped_paths_are_absolute(void **state)
 static void ready_configurations_load(void **state)
 {
     (void)state;
-    static const char *const paths[] = {"config/tart.ini", "config/demo.ini"};
-    for (size_t i = 0; i < 2; i++) {
+    static const char *const paths[] = {"config/tart.ini", "config/demo.ini",
+                                        "config/station.ini"};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         struct fx8_settings settings;
         struct fx8_error error = {.message = ""};
         const enum fx8_status status =
