@@ -111,23 +111,30 @@ static void set_extent(struct fx8_drf_reader *reader)
         channels[0].epoch, 2 * first, channels[0].rate);
 }
 
-/* One centre frequency, as far as the channels tell it. */
+/* One centre frequency, as far as the channels tell it; what the user gives
+ * settles what they contradict. */
 static enum fx8_status set_frequency(struct fx8_drf_reader *reader,
+                                     const struct fx8_settings *settings,
                                      struct fx8_error *error)
 {
-    struct fx8_observation *observation = &reader->base.observation;
-    const struct fx8_drf_channel *channels = reader->channels;
+    const double given = settings->observation.dc_frequency_hz;
+    double *kept = &reader->base.observation.dc_frequency_hz;
     for (size_t i = 0; i < reader->n_channels; i++) {
+        const struct fx8_drf_channel *channel = &reader->channels[i];
         const double found = fx8_drf_center_frequency(
-            channels[i].path, channels[i].first, channels[i].end);
-        if (i == 0 || isnan(observation->dc_frequency_hz))
-            observation->dc_frequency_hz = found;
-        else if (!isnan(found) && found != observation->dc_frequency_hz)
+            channel->path, channel->first, channel->end);
+        if (isnan(*kept))
+            *kept = found;
+        if (isnan(found) || found == *kept)
+            continue;
+        if (!(given > 0))
             return fx8_fail(error, FX8_ERR_INPUT,
                             "%s/metadata: center_frequencies: %.12g Hz: "
-                            "expected %.12g Hz as in the channels before",
-                            channels[i].path, found,
-                            observation->dc_frequency_hz);
+                            "expected %.12g Hz as in the channels before, or "
+                            "observation.dc_frequency_hz",
+                            channel->path, found, *kept);
+        *kept = given;
+        return FX8_OK;
     }
     return FX8_OK;
 }
@@ -275,7 +282,7 @@ enum fx8_status fx8_drf_load(struct fx8_drf_reader *reader,
         status = set_shape(reader, settings, error);
     if (status == FX8_OK) {
         set_extent(reader);
-        status = set_frequency(reader, error);
+        status = set_frequency(reader, settings, error);
     }
     if (status == FX8_OK)
         status = set_shifts(reader, settings, error);

@@ -5,6 +5,7 @@ import glob
 import os
 import shutil
 
+import digital_rf
 import h5py
 import numpy as np
 
@@ -143,6 +144,33 @@ class BadDigitalRf(refusal.Refusal):
         self.assert_refused(self.correlate(self.tree(), *SITE), 2,
                             "observation.dc_frequency_hz",
                             "neither configured nor recorded")
+
+    def note(self, channel, hz):
+        """Metadata of a channel."""
+        folder = os.path.join(channel, "metadata")
+        os.makedirs(folder)
+        writer = digital_rf.DigitalMetadataWriter(
+            folder, 3600, 60, 200_000, 1, "metadata")
+        writer.write(1_600_000_000 * 200_000,
+                     {"center_frequencies": np.array([hz])})
+
+    def test_contradicting_frequencies(self):
+        top = self.tree()
+        self.note(os.path.join(top, "ch0"), 440e6)
+        self.note(os.path.join(top, "ch1"), 441e6)
+        self.assert_refused(
+            self.correlate(top, *SITE), 1, "ch1/metadata", "441000000 Hz",
+            "expected 440000000 Hz")
+        # noted in one place, and given where they contradict
+        shutil.rmtree(os.path.join(top, "ch1", "metadata"))
+        for keys, hz in ((SITE, 440e6), (KEYS, 150e6)):
+            done = self.correlate(top, *keys, "--force")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            found = program.read(self.output).header["freq_array"]
+            self.assertEqual(found[8], hz)
+        self.note(os.path.join(top, "ch1"), 441e6)
+        done = self.correlate(top, *KEYS, "--force")
+        self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_polarisations_that_do_not_divide(self):
         done = self.correlate(os.path.join(self.tree(), "ch1"), *KEYS, "--set",
