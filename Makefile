@@ -96,7 +96,8 @@ $(BUILD)/kernels/cpu/functions_%.o: BLENDS := -fno-trapping-math \
 	echo -fno-thread-jumps)
 
 # Files whose arithmetic runs under a rounding mode that they set.
-$(BUILD)/kernels/cpu/interval_%.o $(BUILD)/kernels/postprocess_interval.o: \
+$(BUILD)/kernels/cpu/interval_%.o $(BUILD)/kernels/postprocess_interval.o \
+$(BUILD)/kernels/postprocess_bands.o: \
 	ROUNDING := -frounding-math
 
 # --- CUDA: C objects never need it ---------------------------------------------

@@ -357,7 +357,7 @@ const struct fx8_key fx8_keys[] = {
      INTEGER(output.channel_average, 1, MOST_CHANNELS), .unit = "channels",
      .fallback = "1",
      .help = "Channels averaged into one after the correlation; a divisor of "
-             "the channels kept of each band, across which it never goes."},
+             "the channels kept of each band; where that is one, of the bands."},
     {"output", "compression", CHOICE(output.compression, compressions),
      .fallback = "none",
      .help = "Compression of the visibilities; bitshuffle needs the HDF5 "

@@ -351,7 +351,8 @@ static enum fx8_status check_together(struct fx8_settings *settings,
         return fx8_settings_fail(settings, "channelizer.flag_edges", error,
                                  "expected less than half of the %lld channels",
                                  (long long)kept);
-    if (kept % settings->output.channel_average != 0)
+    /* bands of one channel may be averaged with each other: a job knows them */
+    if (kept > 1 && kept % settings->output.channel_average != 0)
         return fx8_settings_fail(settings, "output.channel_average", error,
                                  "expected a divisor of the %lld channels%s",
                                  (long long)kept,

@@ -103,7 +103,8 @@ struct fx8_plan {
 
     /* the results */
     bool remove_quantization_bias;
-    size_t channel_average;      /**< n, a divisor of a band's K channels */
+    size_t channel_average;      /**< n, a divisor of a band's K channels; where
+                                      K is 1, of the bands */
     const uint8_t *flag_antenna; /**< [n_antennas] 1: flag; NULL: none */
     bool quicklook;     /**< look at the INT8 results, else at the FP32 ones */
     enum fx8_math math; /**< functions of the quick-look */

@@ -215,11 +215,12 @@ static enum fx8_status plan_channels(struct fx8_job *job,
         return fx8_settings_fail(settings, "channelizer.keep_fraction", error,
                                  "expected 1: the samples are real");
     plan->n_kept = kept == plan->n_channels ? 0 : kept;
-    if (kept % plan->channel_average != 0)
+    const size_t averaged = kept == 1 ? plan->n_bands : kept;
+    if (averaged % plan->channel_average != 0)
         return fx8_settings_fail(settings, "output.channel_average", error,
                                  "expected a divisor of the %zu channels "
-                                 "written of a band",
-                                 kept);
+                                 "written%s",
+                                 averaged, kept == 1 ? "" : " of a band");
     if (settings->channelizer.flag_edges >= 0) {
         plan->flag_edges = (size_t)settings->channelizer.flag_edges;
     } else {

@@ -25,7 +25,7 @@ static size_t real_channel(const struct fx8_plan *plan)
     if (plan->is_complex)
         return fx8_channels(plan);
     return plan->lower_sideband
-               ? fx8_plan_kept(plan) / plan->channel_average - 1
+               ? fx8_plan_kept(plan) / fx8_plan_band_average(plan) - 1
                : 0;
 }
 
@@ -40,7 +40,7 @@ static struct fx8_quicklook_plan shape_of(const struct fx8_plan *plan)
         .n_inputs = fx8_plan_inputs(plan),
         .n_baselines = fx8_baseline_count(plan->n_antennas),
         .n_channels = fx8_channels(plan) / plan->channel_average,
-        .band_channels = fx8_plan_kept(plan) / plan->channel_average,
+        .band_channels = fx8_plan_kept(plan) / fx8_plan_band_average(plan),
         .real_channel = real_channel(plan),
         .channel_average = plan->channel_average,
         .mode = modes[plan->math],
@@ -95,7 +95,7 @@ static enum fx8_status find_overlap(const struct fx8_plan *plan,
     fx8_plan_weights(plan, weights);
     const double cell = fx8_filterbank_overlap(
         weights, n_weights / length, length, (size_t)plan->spectra_per_dump,
-        plan->channel_average);
+        fx8_plan_band_average(plan));
     const double all = fx8_filterbank_overlap(
         weights, n_weights / length, length, MANY_SPECTRA, fx8_plan_kept(plan));
     free(weights);

@@ -70,6 +70,13 @@ static bool bands_ascend(const struct fx8_plan *plan)
     return true;
 }
 
+/* Channels among which neighbours may be averaged. */
+static size_t averaged_channels(const struct fx8_plan *plan)
+{
+    const size_t kept = fx8_plan_kept(plan);
+    return kept == 1 ? plan->n_bands : kept;
+}
+
 static bool are_powers_of_two(const double *gains, size_t n)
 {
     for (size_t i = 0; gains != NULL && i < n; i++) {
@@ -143,7 +150,7 @@ enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
              plan->spectra_per_dump <= LAST_SAMPLE / step,
          "spectra_per_dump: expected 1 or more, 2^61 samples at most"},
         {plan->channel_average >= 1 &&
-             fx8_plan_kept(plan) % plan->channel_average == 0,
+             averaged_channels(plan) % plan->channel_average == 0,
          "channel_average: expected a divisor of the channels"},
         {!plan->quicklook || (plan->precision & FX8_PRECISION_BOTH) != 0,
          "quicklook: expected precision INT8 or FP32: there is none of bounds"},
@@ -172,6 +179,11 @@ size_t fx8_plan_rows(const struct fx8_plan *plan)
 size_t fx8_plan_kept(const struct fx8_plan *plan)
 {
     return plan->n_kept == 0 ? plan->n_channels : plan->n_kept;
+}
+
+size_t fx8_plan_band_average(const struct fx8_plan *plan)
+{
+    return fx8_plan_kept(plan) == 1 ? 1 : plan->channel_average;
 }
 
 double fx8_plan_offset_hz(const struct fx8_plan *plan, size_t band)
@@ -259,10 +271,21 @@ int64_t fx8_count_dumps(const struct fx8_plan *plan, int64_t n_samples)
     return (n_samples - overlap) / step / plan->spectra_per_dump;
 }
 
+/* Sky frequency of baseband zero, mean of n bands. */
+static long double zero_hz(const struct fx8_plan *plan, size_t band, size_t n)
+{
+    long double offset = 0.0L;
+    for (size_t k = band; k < band + n; k++)
+        offset += (long double)fx8_plan_offset_hz(plan, k);
+    return (long double)plan->dc_frequency_hz + offset / (long double)n;
+}
+
 void fx8_frequencies(const struct fx8_plan *plan, double *frequencies_hz,
                      double *width_hz)
 {
-    const size_t n = fx8_plan_kept(plan), average = plan->channel_average;
+    const size_t n = fx8_plan_kept(plan);
+    const size_t average = fx8_plan_band_average(plan);
+    const size_t n_bands = plan->channel_average / average; /* in a channel */
     const size_t n_written = n / average;
     const long double step_hz = channel_hz(plan);
     /* offset of channel 0 from baseband zero, in channels: see CONVENTIONS */
@@ -271,17 +294,16 @@ void fx8_frequencies(const struct fx8_plan *plan, double *frequencies_hz,
         first = -(long double)(n / 2);
     else if (plan->lower_sideband)
         first = -(long double)n;
-    for (size_t band = 0; band < plan->n_bands; band++)
+    for (size_t group = 0; group < plan->n_bands / n_bands; group++)
         for (size_t channel = 0; channel < n_written; channel++) {
             /* centre of a group: mean of its channels' centres */
             const long double centre = (long double)(channel * average) +
                                        ((long double)average - 1.0L) / 2.0L;
-            frequencies_hz[band * n_written + channel] =
-                (double)((long double)plan->dc_frequency_hz +
-                         (long double)fx8_plan_offset_hz(plan, band) +
+            frequencies_hz[group * n_written + channel] =
+                (double)(zero_hz(plan, group * n_bands, n_bands) +
                          (first + centre) * step_hz);
         }
-    *width_hz = (double)(step_hz * (long double)average);
+    *width_hz = (double)(step_hz * (long double)plan->channel_average);
 }
 
 struct fx8_time fx8_dump_time(const struct fx8_plan *plan,

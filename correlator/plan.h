@@ -31,6 +31,10 @@ size_t fx8_plan_rows(const struct fx8_plan *plan);
 /** K, the channels of one band that are correlated. */
 size_t fx8_plan_kept(const struct fx8_plan *plan);
 
+/** Channels of one band that become one: channel_average, but 1 where bands
+ *  have one channel each, and the average goes across bands. */
+size_t fx8_plan_band_average(const struct fx8_plan *plan);
+
 /** Baseband zero of a band above dc_frequency_hz. */
 double fx8_plan_offset_hz(const struct fx8_plan *plan, size_t band);
 

@@ -49,7 +49,8 @@ static struct fx8_result result_of(const struct fx8_session_buffers *buffers)
 /* Where the results of a band begin. */
 static size_t cell_of(const struct fx8_session *s, size_t band)
 {
-    return band * (s->n_kept / s->plan.channel_average) * s->results.n_products;
+    return band * (s->n_kept / s->results.channel_average) *
+           s->results.n_products;
 }
 
 /* Post-processing of one band among the others. */
@@ -120,6 +121,26 @@ static void process_band(const struct fx8_session *s, size_t band,
     }
 }
 
+/* Averages across bands of one channel each, in every precision planned. */
+static void average_bands(const struct fx8_session *s)
+{
+    const struct {
+        const struct fx8_session_buffers *buffers;
+        enum fx8_rounding rounding;
+    } kinds[] = {{&s->int8, FX8_ROUND_NEAREST},
+                 {&s->fp32, FX8_ROUND_NEAREST},
+                 {&s->down, FX8_ROUND_DOWN},
+                 {&s->up, FX8_ROUND_UP}};
+    const size_t n = s->plan.channel_average / s->results.channel_average;
+    for (size_t k = 0; n > 1 && k < sizeof kinds / sizeof *kinds; k++) {
+        const struct fx8_visibilities results = target_of(kinds[k].buffers, 0);
+        if (results.visibilities != NULL)
+            fx8_postprocess_bands(fx8_baseline_count(s->plan.n_antennas),
+                                  s->plan.n_bands, s->results.n_products, n,
+                                  kinds[k].rounding, &results);
+    }
+}
+
 /* INT8 where there is any: it is what people get. */
 static void look_at_results(struct fx8_session *s, struct fx8_dump *dump)
 {
@@ -181,6 +202,7 @@ static enum fx8_status finish_dump(struct fx8_session *s,
         if (status != FX8_OK)
             return status;
     }
+    average_bands(s);
     struct fx8_dump dump = {
         .index = s->dump,
         .n_baselines = fx8_baseline_count(s->plan.n_antennas),

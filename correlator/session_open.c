@@ -106,8 +106,9 @@ static enum fx8_status allocate(struct fx8_session *s, size_t block_spectra,
     const size_t pairs = fx8_pair_count(inputs);
     const size_t baselines = fx8_baseline_count(plan->n_antennas);
     const size_t products = fx8_baseline_products(plan->n_polarizations);
-    const size_t out = fx8_product(
-        baselines, products, fx8_channels(plan) / plan->channel_average, 1);
+    const size_t out =
+        fx8_product(baselines, products,
+                    fx8_channels(plan) / fx8_plan_band_average(plan), 1);
     const struct fx8_array fixed[] = {
         {&s->products, baselines * products, sizeof *s->products},
         {&s->flag_channel, kept, 1},
@@ -239,7 +240,7 @@ static enum fx8_status plan_engines(struct fx8_session *s,
         .memory_limit = plan->memory_limit,
         .n_result_antennas = plan->n_antennas,
         .n_result_products = fx8_baseline_products(plan->n_polarizations),
-        .channel_average = plan->channel_average,
+        .channel_average = fx8_plan_band_average(plan),
     };
     status = open_engines(s, &engine_plan, error);
     if (status == FX8_OK && fx8_plan_has_quantiser(plan))
@@ -263,7 +264,7 @@ static void set_up_results(struct fx8_session *s)
         .n_inputs = s->n_inputs,
         .n_channels = s->n_kept,
         .row_channels = fx8_channels(plan),
-        .channel_average = plan->channel_average,
+        .channel_average = fx8_plan_band_average(plan),
         .products = s->products,
         .spectra_per_dump = plan->spectra_per_dump,
         .flag_channel = s->flag_channel,

@@ -112,6 +112,28 @@ void fx8_postprocess_interval(const struct fx8_postprocess *plan,
                               const struct fx8_visibilities *down,
                               const struct fx8_visibilities *up);
 
+/** Where each operation is rounded to. */
+enum fx8_rounding { FX8_ROUND_NEAREST = 0, FX8_ROUND_DOWN, FX8_ROUND_UP };
+
+/**
+ * fx8_postprocess_bands -- average across bands of one channel each.
+ *
+ * Given:    n         bands that become one, a divisor of n_bands
+ *           rounding  of values; DOWN and UP for those of
+ *                     fx8_postprocess_interval()
+ * Changed:  results   [n_baselines][n_bands][n_products] become
+ *                     [n_baselines][n_bands / n][n_products] at the beginning
+ * Numerics: sum of w v over sum of w in double, w the weight nsamples, then
+ *           rounded to float
+ * Notes:    mean of the unflagged ones of a group, as in
+ *           fx8_postprocess_int8(), but here weights may differ; nsamples is
+ *           their sum divided by n
+ */
+void fx8_postprocess_bands(size_t n_baselines, size_t n_bands,
+                           size_t n_products, size_t n,
+                           enum fx8_rounding rounding,
+                           const struct fx8_visibilities *results);
+
 #ifdef __cplusplus
 }
 #endif

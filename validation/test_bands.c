@@ -180,6 +180,78 @@ static void every_band_as_if_alone(void **state)
     }
 }
 
+/* --- averages across bands ----------------------------------------- */
+
+/* What the bands of one product make of each other, weighted and flagged as
+ * CONVENTIONS.md has it.  Bits are equal where nothing but the order of the
+ * operations could differ; the exact mean lies between the bounds. */
+static void check_average(const struct collected *bands,
+                          const struct collected *mean, size_t kind, size_t row,
+                          size_t products, size_t p)
+{
+    const float *v = bands->visibilities[kind];
+    const size_t out = row * products + p;
+    bool has_unflagged = false;
+    for (size_t b = 0; b < N_BANDS; b++)
+        has_unflagged |=
+            bands->flags[kind][(row * N_BANDS + b) * products + p] == 0;
+    double sum[2] = {0, 0}, weight = 0;
+    for (size_t b = 0; b < N_BANDS; b++) {
+        const size_t at = (row * N_BANDS + b) * products + p;
+        if (has_unflagged && bands->flags[kind][at])
+            continue;
+        const double w = (double)bands->nsamples[kind][at];
+        weight += w;
+        for (size_t part = 0; part < 2; part++)
+            sum[part] += w * (double)v[2 * at + part];
+    }
+    assert_int_equal(mean->flags[kind][out], !has_unflagged);
+    assert_true(mean->nsamples[kind][out] == (float)(weight / N_BANDS));
+    for (size_t part = 0; part < 2; part++) {
+        const float got = mean->visibilities[kind][2 * out + part];
+        const double want = weight == 0 ? 0 : sum[part] / weight;
+        if (kind < 2)
+            assert_true(got == (float)want);
+        else if (kind == 2)
+            assert_true((double)got <= want);
+        else
+            assert_true((double)got >= want);
+        assert_true(fabs((double)got - want) <= 0x1p-22 * fabs(want));
+    }
+}
+
+static void averages_across_bands(void **state)
+{
+    (void)state;
+    struct generator g = {82};
+    for (int i = 0; i < 6; i++) {
+        struct fx8_plan plan = wide_plan(3, 1 + (size_t)i % 2, true, 1, 900);
+        plan.method = i % 3 == 2 ? FX8_METHOD_FFT : FX8_METHOD_NONE;
+        const size_t products = i % 2 ? 4 : 1;
+        struct voltages v = make_voltages(N_BANDS * 3 * (1 + (size_t)i % 2), 2,
+                                          3600, 12, (uint64_t)(890 + i));
+        spoil(&v, &g);
+        struct collected bands = collect(&plan, &v, &whole);
+        plan.channel_average = N_BANDS;
+        struct collected mean = collect(&plan, &v, &whole);
+        assert_int_equal(mean.n_cells, 6 * products);
+        assert_int_equal(mean.n_dumps, bands.n_dumps);
+        for (size_t kind = 0; kind < N_KINDS; kind++)
+            for (size_t row = 0; row < mean.n_dumps * 6; row++)
+                for (size_t p = 0; p < products; p++)
+                    check_average(&bands, &mean, kind, row, products, p);
+        const size_t n = mean.n_dumps * mean.n_cells * 2;
+        for (size_t k = 0; k < n; k++) {
+            const float fp32 = mean.visibilities[1][k];
+            assert_true(mean.visibilities[2][k] <= fp32);
+            assert_true(mean.visibilities[3][k] >= fp32);
+        }
+        free_collected(&bands);
+        free_collected(&mean);
+        free(v.data);
+    }
+}
+
 /* --- central channels --------------------------------------------- */
 
 /* Rows of K items from the middle of rows of C: items K/2 below the middle. */
@@ -424,6 +496,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_band_as_if_alone),
+        cmocka_unit_test(averages_across_bands),
         cmocka_unit_test(kept_channels_are_the_central_ones),
         cmocka_unit_test(kept_channels_keep_the_power),
         cmocka_unit_test(gains_of_the_input_leave_no_trace),

@@ -354,6 +354,17 @@ static void bands_of_a_job(void **state)
     assert_int_equal(fx8_channels(&job.plan), 4);
     assert_int_equal(job.plan.flag_edges, 0);
     clear(&job, &settings);
+    job = good(&o,
+               SETS("channelizer.method=none", "channelizer.channels=1",
+                    "output.channel_average=2"),
+               &settings);
+    assert_int_equal(job.plan.channel_average, 2);
+    clear(&job, &settings);
+    refuse(&o,
+           SETS("channelizer.method=none", "channelizer.channels=1",
+                "output.channel_average=3"),
+           "--set: output.channel_average: 3: expected a divisor of the 4 "
+           "channels written");
     /* what is flagged is asked for */
     job = good(&o,
                SETS("channelizer.channels=32", "channelizer.keep_fraction=1/2",

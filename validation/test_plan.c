@@ -452,6 +452,30 @@ static void oversampled_bands_make_one_axis(void **state)
     }
 }
 
+/* Bands of one channel each are averaged with each other. */
+static void averages_of_bands(void **state)
+{
+    (void)state;
+    static const double offsets_hz[] = {0, 500e3, 3e6, 4e6};
+    struct fx8_plan plan = good_plan();
+    plan.dc_frequency_hz = 100e6;
+    plan.method = FX8_METHOD_NONE;
+    plan.n_channels = 1;
+    plan.n_bands = 4;
+    plan.band_offset_hz = offsets_hz;
+    plan.channel_average = 2;
+    struct fx8_error error;
+    must(fx8_plan_check(&plan, &error), error);
+    double frequencies[2], width;
+    fx8_frequencies(&plan, frequencies, &width);
+    assert_true(frequencies[0] == 100.25e6);
+    assert_true(frequencies[1] == 103.5e6);
+    assert_true(width == 2e6);
+    plan.channel_average = 3;
+    must_fail(fx8_plan_check(&plan, &error), error, FX8_ERR_USAGE,
+              "plan: channel_average: expected a divisor of the channels");
+}
+
 /* Real samples: every band has its own baseband zero. */
 static void real_bands_side_by_side(void **state)
 {
@@ -540,6 +564,7 @@ int main(void)
         cmocka_unit_test(channels_flagged_by_position),
         cmocka_unit_test(frequencies_ascend_from_the_rule),
         cmocka_unit_test(oversampled_bands_make_one_axis),
+        cmocka_unit_test(averages_of_bands),
         cmocka_unit_test(real_bands_side_by_side),
         cmocka_unit_test(dumps_in_a_stretch),
         cmocka_unit_test(centres_of_dumps),

@@ -73,7 +73,8 @@ class Simulate(program.Case):
 
     def test_scatter_about_the_truth(self):
         for settings in ((), ("simulate.samples=real",),
-                         ("channelizer.channels=60",)):
+                         ("channelizer.channels=60",),
+                         ("channelizer.keep_fraction=27/32",)):
             path, true = self.simulate(*settings)
             for precision in ("int8", "fp32"):
                 with self.subTest(settings=settings, precision=precision):

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * postprocess_bands.c -- from results of bands of one channel each to their
+ * averages.  Bounds stay bounds: each operation is rounded in the direction of
+ * its bound, under a rounding mode that is put back.  The arithmetic reaches
+ * results through memory, in a function that is never inlined, so that no
+ * compiler may move it across the call which sets the mode; the Makefile adds
+ * -frounding-math.
+ */
+#include <fenv.h>
+
+#include "kernels/postprocess.h"
+
+/* Cells that become one: those of a product in neighbouring bands. */
+struct group {
+    size_t first, stride, n;
+    bool is_flagged; /* all of them are */
+};
+
+static struct group open_group(const struct fx8_visibilities *results,
+                               size_t first, size_t stride, size_t n)
+{
+    struct group group = {first, stride, n, true};
+    for (size_t k = 0; k < n; k++)
+        group.is_flagged &= results->flags[first + k * stride] != 0;
+    return group;
+}
+
+static bool uses(const struct group *group,
+                 const struct fx8_visibilities *results, size_t cell)
+{
+    return group->is_flagged || results->flags[cell] == 0;
+}
+
+/* Mean of one component by weight, in the rounding mode at hand; 0 where
+ * nothing weighs.  The sum of weights is formed on both sides: the divisor is
+ * the one that makes the quotient err where the mode does. */
+__attribute__((noinline)) static void write_mean(
+    const struct group *group, const struct fx8_visibilities *results,
+    size_t part, float *value)
+{
+    double sum = 0.0, weight = 0.0, negative = 0.0;
+    for (size_t k = 0; k < group->n; k++) {
+        const size_t cell = group->first + k * group->stride;
+        if (!uses(group, results, cell))
+            continue;
+        const double w = (double)results->nsamples[cell];
+        sum += w * (double)results->visibilities[2 * cell + part];
+        weight += w;
+        negative -= w;
+    }
+    *value =
+        weight == 0.0 ? 0.0f : (float)(sum / (sum > 0.0 ? -negative : weight));
+}
+
+static float mean_weight(const struct group *group,
+                         const struct fx8_visibilities *results)
+{
+    double weight = 0.0;
+    for (size_t k = 0; k < group->n; k++) {
+        const size_t cell = group->first + k * group->stride;
+        if (uses(group, results, cell))
+            weight += (double)results->nsamples[cell];
+    }
+    return (float)(weight / (double)group->n);
+}
+
+/* What is made of a group, in order: each needs what the next overwrites. */
+enum stage { VALUES, WEIGHTS, FLAGS };
+
+/* A stage of all groups.  Results go where what is read no more stood. */
+static void run_stage(enum stage stage, size_t n_groups, size_t n_products,
+                      size_t n, const struct fx8_visibilities *results)
+{
+    for (size_t g = 0; g < n_groups; g++)
+        for (size_t p = 0; p < n_products; p++) {
+            const struct group group =
+                open_group(results, g * n * n_products + p, n_products, n);
+            const size_t out = g * n_products + p;
+            if (stage == WEIGHTS)
+                results->nsamples[out] = mean_weight(&group, results);
+            if (stage == FLAGS)
+                results->flags[out] = group.is_flagged;
+            for (size_t part = 0; stage == VALUES && part < 2; part++)
+                write_mean(&group, results, part,
+                           &results->visibilities[2 * out + part]);
+        }
+}
+
+void fx8_postprocess_bands(size_t n_baselines, size_t n_bands,
+                           size_t n_products, size_t n,
+                           enum fx8_rounding rounding,
+                           const struct fx8_visibilities *results)
+{
+    static const int modes[] = {
+        [FX8_ROUND_NEAREST] = FE_TONEAREST,
+        [FX8_ROUND_DOWN] = FE_DOWNWARD,
+        [FX8_ROUND_UP] = FE_UPWARD,
+    };
+    /* rows of baselines hold whole groups: they go on from row to row */
+    const size_t n_groups = n_baselines * (n_bands / n);
+    const int mode = fegetround();
+    fesetround(modes[rounding]);
+    run_stage(VALUES, n_groups, n_products, n, results);
+    fesetround(FE_TONEAREST);
+    run_stage(WEIGHTS, n_groups, n_products, n, results);
+    run_stage(FLAGS, n_groups, n_products, n, results);
+    fesetround(mode);
+}
