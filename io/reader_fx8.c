@@ -12,8 +12,9 @@
 #include "io/native_format.h"
 #include "io/reader_formats.h"
 
-/* Bytes of a contiguous dataset that a read takes at least from each row. */
-#define ROW_BYTES 65536
+/* Bytes of a contiguous dataset that a read takes from each row, where it can:
+ * half of them cost a tenth of the speed, an eighth a third. */
+#define ROW_BYTES ((size_t)128 << 10)
 
 /* Memory for decoded chunks that a read has touched only in part. */
 #define MAX_CHUNK_CACHE ((size_t)256 << 20)

@@ -114,17 +114,12 @@ static inline void gather_line(const struct gather_source *source,
                                const int8_t *tiles, size_t column_byte,
                                int8_t *out)
 {
-    FX8_ALIGNED int8_t picked[FX8_TILE_BYTES];
-    const int8_t *line = tiles + column_byte / 2 * FX8_TILE_BYTES;
-    if (source->sample_size == 1) {
-        fx8_pick_line(line, line + FX8_TILE * FX8_TILE_BYTES, column_byte % 2,
-                      picked);
-        line = picked;
-    }
-    if (source->is_streamed)
-        fx8_stream_line(out, line);
+    const int8_t *row = tiles + column_byte / 2 * FX8_TILE_BYTES;
+    if (source->sample_size == 1)
+        fx8_pick_line(row, row + FX8_TILE * FX8_TILE_BYTES, column_byte % 2,
+                      out, source->is_streamed);
     else
-        memcpy(out, line, FX8_TILE_BYTES);
+        fx8_copy_line(row, out, source->is_streamed);
 }
 
 /** Ask for the rows of the next line, to be read once: they are too far apart

@@ -10,17 +10,18 @@
  * Returned: out      32 rows of 64 bytes, out_stride bytes apart: item t of
  *                    row k is item k of row t of the source
  *
- * fx8_pick_line(low, high, parity, line): bytes 0 (parity 0) or 1 of the items
- * of two such rows, one after the other: 64 real samples of an input.
- *
- * fx8_stream_line(to, line): 64 aligned bytes to an aligned place, past the
- * caches; fx8_stream_end() before anyone else looks at what was streamed.
+ * fx8_copy_line(row, out, is_streamed): 64 bytes; fx8_pick_line(low, high,
+ * parity, out, is_streamed): bytes 0 (parity 0) or 1 of the items of two such
+ * rows, one after the other: 64 real samples of an input.  What is streamed
+ * goes past the caches to an aligned place: fx8_stream_end() before anyone else
+ * looks at it.
  *
  * Notes:    present in files compiled with AVX-512BW or AVX2
  */
 #ifndef FX8_KERNELS_CPU_TURN16_H
 #define FX8_KERNELS_CPU_TURN16_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -92,8 +93,22 @@ static inline void fx8_turn16(const int8_t *source, ptrdiff_t stride,
     }
 }
 
+FX8_INLINE void put_line(int8_t *out, __m512i line, bool is_streamed)
+{
+    if (is_streamed)
+        _mm512_stream_si512((__m512i *)(void *)out, line);
+    else
+        _mm512_storeu_si512(out, line);
+}
+
+static inline void fx8_copy_line(const int8_t *row, int8_t *out,
+                                 bool is_streamed)
+{
+    put_line(out, _mm512_loadu_si512(row), is_streamed);
+}
+
 static inline void fx8_pick_line(const int8_t *low, const int8_t *high,
-                                 unsigned parity, int8_t *line)
+                                 unsigned parity, int8_t *out, bool is_streamed)
 {
     const __m128i shift = _mm_cvtsi32_si128((int)(8 * parity));
     const __m512i bytes = _mm512_set1_epi16(0xff);
@@ -102,14 +117,8 @@ static inline void fx8_pick_line(const int8_t *low, const int8_t *high,
     /* the packing goes by lanes: eighths of a and of b in turn */
     const __m512i packed = _mm512_packus_epi16(_mm512_and_si512(a, bytes),
                                                _mm512_and_si512(b, bytes));
-    _mm512_storeu_si512(line,
-                        _mm512_permutexvar_epi64(
-                            _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), packed));
-}
-
-static inline void fx8_stream_line(int8_t *to, const int8_t *line)
-{
-    _mm512_stream_si512((__m512i *)(void *)to, _mm512_loadu_si512(line));
+    const __m512i order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
+    put_line(out, _mm512_permutexvar_epi64(order, packed), is_streamed);
 }
 
 #elif defined(__AVX2__)
@@ -204,8 +213,24 @@ static inline void fx8_turn16(const int8_t *source, ptrdiff_t stride,
     }
 }
 
+FX8_INLINE void put_half(int8_t *out, __m256i half, bool is_streamed)
+{
+    if (is_streamed)
+        _mm256_stream_si256((__m256i *)(void *)out, half);
+    else
+        _mm256_storeu_si256((__m256i_u *)out, half);
+}
+
+static inline void fx8_copy_line(const int8_t *row, int8_t *out,
+                                 bool is_streamed)
+{
+    for (int at = 0; at < FX8_TILE_BYTES; at += 32)
+        put_half(out + at, _mm256_loadu_si256((const __m256i_u *)(row + at)),
+                 is_streamed);
+}
+
 static inline void fx8_pick_line(const int8_t *low, const int8_t *high,
-                                 unsigned parity, int8_t *line)
+                                 unsigned parity, int8_t *out, bool is_streamed)
 {
     const __m128i shift = _mm_cvtsi32_si128((int)(8 * parity));
     const __m256i bytes = _mm256_set1_epi16(0xff);
@@ -218,16 +243,8 @@ static inline void fx8_pick_line(const int8_t *low, const int8_t *high,
         /* the packing goes by lanes: quarters 0 2 1 3 */
         const __m256i packed =
             _mm256_permute4x64_epi64(_mm256_packus_epi16(a, b), 0xd8);
-        _mm256_storeu_si256((__m256i_u *)(line + 32 * half), packed);
+        put_half(out + 32 * half, packed, is_streamed);
     }
-}
-
-static inline void fx8_stream_line(int8_t *to, const int8_t *line)
-{
-    for (int half = 0; half < 2; half++)
-        _mm256_stream_si256(
-            (__m256i *)(void *)(to + 32 * half),
-            _mm256_loadu_si256((const __m256i_u *)(line + 32 * half)));
 }
 
 #endif
