@@ -23,7 +23,7 @@ import libfuzzer
 import tap
 
 # Formats of fuzz_recordings.c that are recordings, and the visibilities.
-FORMATS = ("fx8", "tart", "digital_rf", "uvh5")
+FORMATS = ("fx8", "tart", "aavs", "digital_rf", "uvh5")
 LIMIT_S = 60        # a run takes a fifth of a second; the machine may be busy
 CHECKERS = {
     "ASAN_OPTIONS": "allocator_may_return_null=1:handle_abort=1:"
@@ -140,11 +140,13 @@ class Damage(unittest.TestCase):
                 ["info", one],
                 ["compare", os.path.join(folder, "out.int8.uvh5"),
                  os.path.join(folder, "out.fp32.uvh5")]))
-        recording = (folder if name == "digital_rf"
-                     else os.path.join(folder, "good.h5"))
-        correlate = ["correlate", self.config, recording, "-o", out,
+        recording = ([folder] if name == "digital_rf" else
+                     [os.path.join(folder, file)
+                      for file in sorted(os.listdir(folder))])
+        correlate = ["correlate", self.config, *recording, "-o", out,
                      "--quiet"]
-        return self.random.choice((correlate, correlate, ["info", recording]))
+        return self.random.choice((correlate, correlate,
+                                   ["info", *recording]))
 
     def judge(self, done, what):
         """The run ended as it may, whatever the damage did."""

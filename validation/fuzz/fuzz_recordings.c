@@ -163,14 +163,14 @@ static struct fx8_settings choose_settings(enum fx8_format format,
     return settings;
 }
 
-static void read_recording(const char *path, enum fx8_format format,
-                           struct choices *choices)
+static void read_recording(const char *const *paths, size_t n_paths,
+                           enum fx8_format format, struct choices *choices)
 {
     const struct fx8_settings settings = choose_settings(format, choices);
     struct fx8_reader *reader = NULL;
     struct fx8_error error = no_error();
     const enum fx8_status status =
-        fx8_reader_open(&path, 1, &settings, &reader, &error);
+        fx8_reader_open(paths, n_paths, &settings, &reader, &error);
     if (status != FX8_OK) {
         claim_one_line(status, &error);
         claim(reader == NULL, "a reader after a failure");
@@ -212,15 +212,16 @@ static void read_cubes(struct fx8_uvh5_file *file,
     free(visibilities);
 }
 
-static void read_visibilities(const char *path, enum fx8_format format,
-                              struct choices *choices)
+static void read_visibilities(const char *const *paths, size_t n_paths,
+                              enum fx8_format format, struct choices *choices)
 {
+    (void)n_paths;
     (void)format;
     (void)choices;
     struct fx8_uvh5_file *file = NULL;
     struct fx8_uvh5_header h;
     struct fx8_error error = no_error();
-    enum fx8_status status = fx8_uvh5_open(path, &file, &h, &error);
+    enum fx8_status status = fx8_uvh5_open(paths[0], &file, &h, &error);
     if (status != FX8_OK) {
         claim_one_line(status, &error);
         claim(file == NULL, "a file after a failure");
@@ -253,15 +254,16 @@ static void read_visibilities(const char *path, enum fx8_format format,
 static const struct {
     const char *name;
     void (*make)(const char *folder);
-    void (*read)(const char *path, enum fx8_format format,
-                 struct choices *choices);
+    void (*read)(const char *const *paths, size_t n_paths,
+                 enum fx8_format format, struct choices *choices);
     enum fx8_format format;
-    const char *opened; /* what is opened in the folder */
+    const char *opened; /* what is opened; NULL: every file */
 } targets[] = {
     {"fx8", make_good_fx8, read_recording, FX8_FORMAT_FX8, "good/good.h5"},
     {"tart", make_good_tart, read_recording, FX8_FORMAT_TART, "good/good.h5"},
     {"digital_rf", make_good_digital_rf, read_recording, FX8_FORMAT_DIGITAL_RF,
      "good"},
+    {"aavs", make_good_aavs, read_recording, FX8_FORMAT_AAVS, NULL},
     {"uvh5", make_good_uvh5, read_visibilities, FX8_FORMAT_AUTO,
      "good/good.h5"},
 };
@@ -320,11 +322,13 @@ int LLVMFuzzerInitialize(int *n_arguments, char ***arguments)
     H5set_free_list_limits(-1, -1, -1, -1, -1, -1);
     target = chosen_target(name_of, sizeof targets / sizeof targets[0]);
     const char *wanted = getenv("FX8_FUZZ_GOOD");
-    const char *folder = wanted != NULL ? wanted : scratch_path("good");
+    const char *folder = scratch_path("good");
     claim(mkdir(folder, 0777) == 0, "%s", folder);
     targets[target].make(folder);
-    if (wanted != NULL)
+    if (wanted != NULL) {
+        claim(rename(folder, wanted) == 0, "%s", wanted);
         exit(0);
+    }
     ftw(folder, remember_file, 8);
     /* whatever order the folder lists them in */
     qsort(files, n_files, sizeof files[0], by_name);
@@ -355,6 +359,20 @@ static void spoil_file(struct choices *choices)
     claim(H5Fclose(opened) >= 0, "%s", path);
 }
 
+static void read_target(struct choices *choices)
+{
+    static char paths[MOST_FILES][SCRATCH_PATH_SIZE];
+    const char *list[MOST_FILES];
+    const char *one = targets[target].opened;
+    const size_t n = one != NULL ? 1 : n_files;
+    for (size_t i = 0; i < n; i++) {
+        snprintf(paths[i], sizeof paths[i], "%s",
+                 scratch_path(one != NULL ? one : files[i].name));
+        list[i] = paths[i];
+    }
+    targets[target].read(list, n, targets[target].format, choices);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     struct choices choices = {bytes, size};
@@ -366,8 +384,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     const size_t n_spoilt = choose(&choices, n_files < 3 ? n_files + 1 : 4);
     for (size_t i = 0; i < n_spoilt; i++)
         spoil_file(&choices);
-    targets[target].read(scratch_path(targets[target].opened),
-                         targets[target].format, &choices);
+    read_target(&choices);
     const ssize_t open = H5Fget_obj_count((hid_t)H5F_OBJ_ALL, H5F_OBJ_ALL);
     claim(open == 0, "%zd handles of HDF5 stay open", open);
     return 0;

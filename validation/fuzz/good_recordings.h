@@ -17,6 +17,9 @@ void make_good_tart(const char *folder);
 /** Digital RF: two channels of two files, complex, with frequencies noted. */
 void make_good_digital_rf(const char *folder);
 
+/** AAVS: two tiles of two antennas in two parts each, samples lost in one. */
+void make_good_aavs(const char *folder);
+
 /** UVH5 as fx8 writes it: two dumps of four antennas, gains beside them. */
 void make_good_uvh5(const char *folder);
 
