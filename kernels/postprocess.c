@@ -28,7 +28,9 @@ static void write_series(const struct context *job, size_t baseline,
     for (size_t channel = begin; channel < end; channel++) {
         const struct fx8_group group =
             fx8_group_open(&sums.series, channel * n, n);
-        const struct fx8_visibility value = fx8_visibility_mean(&sums, &group);
+        const struct fx8_visibility value =
+            n == 1 ? fx8_visibility_single(&sums, &group)
+                   : fx8_visibility_mean(&sums, &group);
         const size_t at =
             fx8_postprocess_cell(plan, baseline, channel, product);
         results->visibilities[2 * at] = (float)value.re;

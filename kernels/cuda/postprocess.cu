@@ -25,6 +25,16 @@ struct fx8_postprocess_tile {
     uint8_t flags[COLUMNS][CHANNELS + 4];
 };
 
+/** A job with what follows from its shape. */
+struct fx8_postprocess_launch {
+    fx8_cuda_postprocess job;
+    size_t n_channels;     /**< that come out */
+    size_t first_baseline; /**< of the job */
+    unsigned n_products;
+    unsigned n_antennas;  /**< whose columns with one other make a tile */
+    unsigned of_products; /**< 2^16 / n_products, rounded up */
+};
+
 /** Which columns and channels a block has. */
 struct fx8_postprocess_place {
     size_t antenna_1, antenna_2; /**< of the first column */
@@ -34,11 +44,10 @@ struct fx8_postprocess_place {
 };
 
 static __device__ __forceinline__ fx8_postprocess_place
-find_place(const fx8_cuda_postprocess &job)
+find_place(const fx8_postprocess_launch &launch)
 {
-    const fx8_postprocess &plan = job.plan;
-    const size_t step = COLUMNS / plan.n_products;
-    const size_t n_channels = plan.n_channels / plan.channel_average;
+    const fx8_cuda_postprocess &job = launch.job;
+    const size_t step = launch.n_antennas;
     fx8_postprocess_place place;
     place.antenna_2 = job.first_antenna + blockIdx.z;
     place.antenna_1 = job.first_antenna + blockIdx.y * step;
@@ -47,7 +56,7 @@ find_place(const fx8_cuda_postprocess &job)
                                                           : place.antenna_2 + 1;
     const size_t rest = end > place.antenna_1 ? end - place.antenna_1 : 0;
     place.n_baselines = static_cast<unsigned>(rest < step ? rest : step);
-    const size_t left = n_channels - place.first_channel;
+    const size_t left = launch.n_channels - place.first_channel;
     place.n_channels = static_cast<unsigned>(left < CHANNELS ? left : CHANNELS);
     return place;
 }
@@ -61,25 +70,40 @@ static __device__ __forceinline__ size_t baseline_of(size_t antenna_1,
            (antenna_2 - antenna_1);
 }
 
+/** x / n_products, x below CHANNELS COLUMNS: the product of x and what
+ *  of_products is too large by, less than n_products, stays below 2^16. */
+static __device__ __forceinline__ unsigned divide(
+    const fx8_postprocess_launch &launch, unsigned x)
+{
+    return x * launch.of_products >> 16;
+}
+
+static_assert(CHANNELS * COLUMNS * FX8_CUDA_MOST_PRODUCTS <= 1 << 16 &&
+                  FX8_CUDA_MOST_PRODUCTS <= COLUMNS,
+              "divide() is exact, and a tile has a baseline");
+
 /** The cells of one column, of channels as they are or averaged. */
 template <bool IS_INT8, bool IS_MEAN>
 static __device__ __forceinline__ void make_column(
-    const fx8_cuda_postprocess &job, const fx8_postprocess_place &place,
+    const fx8_postprocess_launch &launch, const fx8_postprocess_place &place,
     unsigned column, fx8_postprocess_tile *tile)
 {
-    const fx8_postprocess &plan = job.plan;
-    const size_t n = IS_MEAN ? plan.channel_average : 1;
-    const unsigned n_products = static_cast<unsigned>(plan.n_products);
-    const size_t baseline = baseline_of(place.antenna_1 + column / n_products,
-                                        place.antenna_2, plan.n_antennas);
+    const fx8_cuda_postprocess &job = launch.job;
+    const size_t n = IS_MEAN ? job.plan.channel_average : 1;
+    const unsigned k = divide(launch, column);
+    const size_t baseline =
+        baseline_of(place.antenna_1 + k, place.antenna_2, job.plan.n_antennas);
     const fx8_series_sums sums = fx8_series_sums_open(
-        &plan, IS_INT8 ? job.sums_int8 : nullptr,
+        &job.plan, IS_INT8 ? job.sums_int8 : nullptr,
         IS_INT8 ? nullptr : job.sums_fp32, job.counts,
-        &plan.products[baseline * n_products + column % n_products]);
+        &job.plan.products[(baseline - k) * launch.n_products + column]);
+#pragma unroll 1
     for (unsigned c = threadIdx.y; c < place.n_channels; c += ROWS) {
         const fx8_group group =
             fx8_group_open(&sums.series, (place.first_channel + c) * n, n);
-        const fx8_visibility value = fx8_visibility_mean(&sums, &group);
+        const fx8_visibility value = IS_MEAN
+                                         ? fx8_visibility_mean(&sums, &group)
+                                         : fx8_visibility_single(&sums, &group);
         tile->values[column][c] = make_float2(static_cast<float>(value.re),
                                               static_cast<float>(value.im));
         tile->nsamples[column][c] = group.nsamples;
@@ -89,51 +113,50 @@ static __device__ __forceinline__ void make_column(
 
 /** The cells of one baseline, to the results. */
 static __device__ __forceinline__ void write_baseline(
-    const fx8_cuda_postprocess &job, const fx8_postprocess_place &place,
+    const fx8_postprocess_launch &launch, const fx8_postprocess_place &place,
     unsigned k, const fx8_postprocess_tile *tile)
 {
-    const fx8_postprocess &plan = job.plan;
-    const unsigned n_products = static_cast<unsigned>(plan.n_products);
-    const size_t first =
-        baseline_of(job.first_antenna, job.first_antenna, plan.n_antennas);
-    const size_t baseline =
-        baseline_of(place.antenna_1 + k, place.antenna_2, plan.n_antennas) -
-        first;
-    const size_t row = (baseline * (plan.n_channels / plan.channel_average) +
-                        place.first_channel) *
-                       n_products;
+    const fx8_visibilities &results = launch.job.results;
+    const unsigned n_products = launch.n_products;
+    const size_t baseline = baseline_of(place.antenna_1 + k, place.antenna_2,
+                                        launch.job.plan.n_antennas) -
+                            launch.first_baseline;
+    const size_t row =
+        (baseline * launch.n_channels + place.first_channel) * n_products;
+#pragma unroll 1
     for (unsigned item = threadIdx.x; item < place.n_channels * n_products;
          item += COLUMNS) {
-        const unsigned c = item / n_products;
-        const unsigned column = k * n_products + item % n_products;
-        reinterpret_cast<float2 *>(job.results.visibilities)[row + item] =
+        const unsigned c = divide(launch, item);
+        const unsigned column = k * n_products + (item - c * n_products);
+        reinterpret_cast<float2 *>(results.visibilities)[row + item] =
             tile->values[column][c];
-        job.results.nsamples[row + item] = tile->nsamples[column][c];
-        job.results.flags[row + item] = tile->flags[column][c];
+        results.nsamples[row + item] = tile->nsamples[column][c];
+        results.flags[row + item] = tile->flags[column][c];
     }
 }
 
 template <bool IS_INT8, bool IS_MEAN>
 static __device__ __forceinline__ void postprocess(
-    const fx8_cuda_postprocess &job)
+    const fx8_postprocess_launch &launch)
 {
     FX8_DYNAMIC_SHARED(fx8_postprocess_tile, tile);
-    const fx8_postprocess_place place = find_place(job);
+    const fx8_postprocess_place place = find_place(launch);
     if (place.n_baselines == 0)
         return;
-    if (threadIdx.x < place.n_baselines * job.plan.n_products)
-        make_column<IS_INT8, IS_MEAN>(job, place, threadIdx.x, tile);
+    if (threadIdx.x < place.n_baselines * launch.n_products)
+        make_column<IS_INT8, IS_MEAN>(launch, place, threadIdx.x, tile);
     __syncthreads();
+#pragma unroll 1
     for (unsigned k = threadIdx.y; k < place.n_baselines; k += ROWS)
-        write_baseline(job, place, k, tile);
+        write_baseline(launch, place, k, tile);
 }
 
 /** A kernel; its grid is [channels][first antennas][second antennas]. */
 #define FX8_POSTPROCESS_KERNEL(name, is_int8, is_mean)                         \
     extern "C" __global__ void __launch_bounds__(COLUMNS *ROWS, 2)             \
-        name(const fx8_cuda_postprocess job)                                   \
+        name(const fx8_postprocess_launch launch)                              \
     {                                                                          \
-        postprocess<is_int8, is_mean>(job);                                    \
+        postprocess<is_int8, is_mean>(launch);                                 \
     }
 
 FX8_POSTPROCESS_KERNEL(fx8_postprocess_int8_kernel, true, false)
@@ -182,9 +205,16 @@ cudaError_t fx8_cuda_postprocess_sums(const struct fx8_cuda_postprocess *job,
         job->first_antenna > job->end_antenna ||
         job->end_antenna > plan->n_antennas)
         return cudaErrorInvalidValue;
-    const size_t step = COLUMNS / plan->n_products;
-    const size_t n_channels = plan->n_channels / plan->channel_average;
-    const size_t x = (n_channels + CHANNELS - 1) / CHANNELS;
+    fx8_postprocess_launch launch = {};
+    launch.job = *job;
+    launch.n_channels = plan->n_channels / plan->channel_average;
+    launch.first_baseline =
+        fx8_cuda_first_baseline(job->first_antenna, plan->n_antennas);
+    launch.n_products = static_cast<unsigned>(plan->n_products);
+    launch.n_antennas = COLUMNS / launch.n_products;
+    launch.of_products = (65535 + launch.n_products) / launch.n_products;
+    const size_t step = launch.n_antennas;
+    const size_t x = (launch.n_channels + CHANNELS - 1) / CHANNELS;
     const size_t y = (job->end_antenna - job->first_antenna + step - 1) / step;
     const size_t z = plan->n_antennas - job->first_antenna;
     if (x > INT32_MAX || y > 65535 || z > 65535)
@@ -193,14 +223,14 @@ cudaError_t fx8_cuda_postprocess_sums(const struct fx8_cuda_postprocess *job,
         return cudaSuccess;
     const dim3 grid(static_cast<unsigned>(x), static_cast<unsigned>(y),
                     static_cast<unsigned>(z));
-    static void (*const kernels[2][2])(fx8_cuda_postprocess) = {
+    static void (*const kernels[2][2])(fx8_postprocess_launch) = {
         {fx8_postprocess_fp32_kernel, fx8_postprocess_fp32_mean_kernel},
         {fx8_postprocess_int8_kernel, fx8_postprocess_int8_mean_kernel},
     };
     const auto kernel =
         kernels[job->sums_int8 != nullptr][plan->channel_average > 1];
     FX8_LAUNCH(kernel, grid, dim3(COLUMNS, ROWS), sizeof(fx8_postprocess_tile),
-               stream, *job);
+               stream, launch);
     return cudaGetLastError();
 }
 

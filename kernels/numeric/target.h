@@ -25,6 +25,14 @@
 #define FX8_NUMERIC static inline
 #endif
 
+/** Before a loop whose body is long and which nothing gains by unrolling: nvcc
+ *  would take registers for it. */
+#if defined(__CUDACC__)
+#define FX8_ROLLED _Pragma("unroll 1")
+#else
+#define FX8_ROLLED
+#endif
+
 #if defined(__CUDA_ARCH__)
 #include "kernels/cuda/ptx.h"
 #endif

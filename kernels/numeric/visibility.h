@@ -32,9 +32,9 @@ FX8_NUMERIC size_t fx8_postprocess_row(const struct fx8_postprocess *plan)
 }
 
 /** Place of a channel that comes out in the results, in cells. */
-FX8_NUMERIC size_t fx8_postprocess_cell(const struct fx8_postprocess *plan,
-                                        size_t baseline, size_t channel,
-                                        size_t product)
+static inline size_t fx8_postprocess_cell(const struct fx8_postprocess *plan,
+                                          size_t baseline, size_t channel,
+                                          size_t product)
 {
     const size_t row = fx8_postprocess_row(plan) / plan->channel_average;
     return (baseline * row + channel) * plan->n_products + product;
@@ -94,9 +94,12 @@ FX8_NUMERIC struct fx8_series fx8_series_open(
 FX8_NUMERIC bool fx8_series_is_flagged(const struct fx8_series *series,
                                        size_t channel)
 {
-    return series->is_flagged || series->flag_channel[channel] ||
-           (series->flag_cell_1 != NULL &&
-            (series->flag_cell_1[channel] || series->flag_cell_2[channel]));
+    /* numbers, not branches */
+    const int is_cell =
+        series->flag_cell_1 != NULL &&
+        (series->flag_cell_1[channel] | series->flag_cell_2[channel]) != 0;
+    return (series->is_flagged | (series->flag_channel[channel] != 0) |
+            is_cell) != 0;
 }
 
 /** Channels [first, first + n) of a series.  The weight of a channel is that
@@ -105,6 +108,7 @@ FX8_NUMERIC struct fx8_group fx8_group_open(const struct fx8_series *series,
                                             size_t first, size_t n)
 {
     size_t n_unflagged = 0;
+    FX8_ROLLED
     for (size_t c = first; c < first + n; c++)
         n_unflagged += !fx8_series_is_flagged(series, c);
     const size_t n_used = n_unflagged > 0 ? n_unflagged : n;
@@ -190,6 +194,15 @@ FX8_NUMERIC struct fx8_visibility fx8_visibility_of(
     return value;
 }
 
+/** A group of one channel; 0 where there is no valid product. */
+FX8_NUMERIC struct fx8_visibility fx8_visibility_single(
+    const struct fx8_series_sums *sums, const struct fx8_group *group)
+{
+    const struct fx8_visibility none = {0.0, 0.0};
+    return sums->series.count == 0.0 ? none
+                                     : fx8_visibility_of(sums, group->first);
+}
+
 /** Mean of the channels of a group that are used; 0 where there is no valid
  *  product. */
 FX8_NUMERIC struct fx8_visibility fx8_visibility_mean(
@@ -198,14 +211,13 @@ FX8_NUMERIC struct fx8_visibility fx8_visibility_mean(
     struct fx8_visibility sum = {0.0, 0.0};
     if (sums->series.count == 0.0)
         return sum;
-    if (group->n == 1)
-        return fx8_visibility_of(sums, group->first);
+    FX8_ROLLED
     for (size_t c = group->first; c < group->first + group->n; c++) {
-        if (!fx8_group_uses(group, &sums->series, c))
-            continue;
+        /* a choice, not a branch: flagged channels are few */
+        const bool is_used = fx8_group_uses(group, &sums->series, c);
         const struct fx8_visibility value = fx8_visibility_of(sums, c);
-        sum.re += value.re;
-        sum.im += value.im;
+        sum.re = is_used ? sum.re + value.re : sum.re;
+        sum.im = is_used ? sum.im + value.im : sum.im;
     }
     sum.re /= group->n_used;
     sum.im /= group->n_used;

@@ -71,6 +71,11 @@ OPERATION(drnd, double, x = rint(__dadd_rn(x, a)))
 OPERATION(d2i, double, x = __dadd_rn(x, a); n += (int)__double2ll_rz(x))
 OPERATION(b2f, float, n = n * m + 1;
           x = __fadd_rn(x, __int2float_rn((int8_t)n)))
+OPERATION(i2d, double, n = n * m + 1;
+          x = __dadd_rn(x, __ll2double_rn(static_cast<long long>(n) * m)))
+OPERATION(mufu_rcp64h, double, x = __dadd_rn(x, a);
+          asm("rcp.approx.ftz.f64 %0, %0;"
+              : "+d"(x)))
 OPERATION(f2d, float, x = __double2float_rn(__dadd_rn((double)x, 1.1)))
 
 UNIT(rcp, "rcp.approx.ftz.f32")
@@ -240,6 +245,38 @@ STEP(choices)
     if ((low || same) && (high || x < b))
         data[m] = n;
     return x + (low != high);
+}
+
+STEP(anywhere)
+{
+    const uintptr_t place = reinterpret_cast<uintptr_t>(data) ^ m;
+    const size_t left = static_cast<size_t>(blockIdx.x) * m;
+    x += static_cast<int>(left < 32 ? left : 32);
+    return x + *reinterpret_cast<const int *>(place + x);
+}
+
+/** Parameters of a byte, and a place worked out in 64 bits. */
+struct place {
+    size_t n, first, end;
+    unsigned step;
+    bool is_wanted, is_negated;
+};
+
+extern "C" __global__ void integer_place(int *data, const place all)
+{
+    const size_t second = all.first + blockIdx.z;
+    const size_t from = all.first + blockIdx.y * static_cast<size_t>(all.step);
+    const size_t end = all.end <= second ? all.end : second + 1;
+    const size_t rest = end > from ? end - from : 0;
+    const unsigned count =
+        static_cast<unsigned>(rest < all.step ? rest : all.step);
+    const size_t left = all.n - blockIdx.x * 32ULL;
+    const unsigned width = static_cast<unsigned>(left < 32 ? left : 32);
+    for (unsigned k = threadIdx.x; k < width; k += 8) {
+        const bool is_one = data[k] == static_cast<int>(count);
+        if (is_one && all.is_wanted)
+            data[k + width] = is_one != all.is_negated ? data[k] : -data[k];
+    }
 }
 
 /* --- what moves data between threads and kinds of memory ------------------ */

@@ -38,6 +38,7 @@ OPERATIONS = (
     ("dsetp", 2, 75),
     ("drnd", 2, 75),
     ("d2i", 2, 75),
+    ("i2d", 2, 75),
     ("f2d", 3, 75),
     ("b2f", 2, 90),
 )
@@ -45,6 +46,8 @@ OPERATIONS = (
 # sine and cosine a product with 1 / (2 pi).
 UNITS = {"rcp": 2, "rsq": 2, "sqrt": 2, "ex2": 2, "lg2": 2, "sin": 3, "cos": 3,
          "tanh": 2}
+# The upper word of a reciprocal of a double, with an addition.
+DOUBLE_UNITS = {"rcp64h": 2}
 # A division by the compiler: a reciprocal, five fused multiply-adds, a check.
 DIVISION = ("fchk", 7)
 # Products of bytes.  The instructions of sm_90a alone: wgmma with 64 columns.
@@ -54,7 +57,8 @@ PRODUCTS = (
 )
 QUARTER_PRODUCT = ("imma", 4)
 WARPGROUP_PRODUCT = ("igmma", 1)
-DOUBLE = ("DADD", "DMUL", "DFMA", "DSETP", "DRND", "D2I", "F2D")
+DOUBLE = ("DADD", "DMUL", "DFMA", "DSETP", "DRND", "D2I", "I2D",
+          "F2D")
 
 
 class CalibrationError(Exception):
@@ -87,7 +91,7 @@ class Decoder:
         for name, size, since in OPERATIONS[1:]:
             if architecture >= since:
                 self._learn(name, size)
-        for name, size in UNITS.items():
+        for name, size in (UNITS | DOUBLE_UNITS).items():
             self._learn_unit(name, size)
         self._learn(*DIVISION)
         for name, size, since in PRODUCTS:
