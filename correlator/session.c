@@ -122,7 +122,7 @@ static void process_band(const struct fx8_session *s, size_t band,
 }
 
 /* Averages across bands of one channel each, in every precision planned. */
-static void average_bands(const struct fx8_session *s)
+static void average_bands(struct fx8_session *s)
 {
     const struct {
         const struct fx8_session_buffers *buffers;
@@ -132,6 +132,7 @@ static void average_bands(const struct fx8_session *s)
                  {&s->down, FX8_ROUND_DOWN},
                  {&s->up, FX8_ROUND_UP}};
     const size_t n = s->plan.channel_average / s->results.channel_average;
+    const double start = fx8_clock_seconds();
     for (size_t k = 0; n > 1 && k < sizeof kinds / sizeof *kinds; k++) {
         const struct fx8_visibilities results = target_of(kinds[k].buffers, 0);
         if (results.visibilities != NULL)
@@ -139,6 +140,7 @@ static void average_bands(const struct fx8_session *s)
                                   s->plan.n_bands, s->results.n_products, n,
                                   kinds[k].rounding, &results);
     }
+    s->statistics.postprocess_s += fx8_clock_seconds() - start;
 }
 
 /* INT8 where there is any: it is what people get. */
