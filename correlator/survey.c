@@ -220,6 +220,8 @@ static enum fx8_status prepare(struct work *work,
         .marker_run = settings->input.missing_run,
         .n_threads = fx8_parallel_cpus(),
     };
+    work->reader->workers =
+        (struct fx8_workers){work->shape.n_threads, fx8_parallel_for};
     enum fx8_status status =
         fx8_operations_select("auto", &work->shape.operations, error);
     if (status == FX8_OK)
