@@ -260,6 +260,7 @@ const Figure *best_of(const std::vector<Figure> &figures, const char *kind)
 /** What an array is told of. */
 struct Line {
     std::vector<Figure> figures; /* correlators, peers, CPU */
+    Array array8;                /* of INT8 correlators */
     size_t host_times[2];        /* what the CPU measured: INT8, FP32 */
 };
 
@@ -300,6 +301,7 @@ Line measure_array(Bench &bench, const Host &host, size_t n_inputs,
         figures.push_back(peer);
         tell_figure(bench, task.array8, peer, 0);
     }
+    line.array8 = task.array8;
     measure_host(bench, host, task, &line);
     return line;
 }
@@ -328,8 +330,9 @@ void print_head(Bench &bench, const Host &host, size_t n_times)
 {
     bench.report->text(
         "\n%zu spectra a call, T op/s; then shares of ceilings by the fastest "
-        "of a kind, and\nthe fastest of a precision over the CPU (%s), with "
-        "the spectra of a call there\ninputs",
+        "of a kind, of the copy\nby the fastest of INT8, and the fastest of a "
+        "precision over the CPU (%s), with\nthe spectra of a call there\n"
+        "inputs",
         n_times, host.describe().c_str());
     for (const fx8_cuda_correlator &each : all_correlators())
         bench.report->text(" %9s", each.name);
@@ -337,6 +340,7 @@ void print_head(Bench &bench, const Host &host, size_t n_times)
         bench.report->text(" | %s", name.c_str());
     for (const char *kind : kinds)
         bench.report->text(" %5s", kind);
+    bench.report->text("  copy");
     for (const auto &ratio : ratios)
         bench.report->text(" | over %s, spectra", ratio.host);
     bench.report->text("\n");
@@ -351,33 +355,50 @@ void print_cell(Bench &bench, int width, int digits, double value)
         bench.report->text("%*s", width, "-");
 }
 
+/** The fastest kernel of a precision, or null. */
+const Figure *fastest_of(const std::vector<Figure> &figures, size_t ratio)
+{
+    const Figure *fastest = nullptr;
+    for (const char *kind : ratios[ratio].kinds) {
+        const Figure *const best = best_of(figures, kind);
+        if (best != nullptr &&
+            (fastest == nullptr || best->rate() > fastest->rate()))
+            fastest = best;
+    }
+    return fastest;
+}
+
 /** How many times faster than the CPU; 0: one of them was not measured. */
 double over_host(const std::vector<Figure> &figures, size_t ratio)
 {
-    double rate = 0;
-    for (const char *kind : ratios[ratio].kinds) {
-        const Figure *const best = best_of(figures, kind);
-        rate = best != nullptr ? std::max(rate, best->rate()) : rate;
-    }
+    const Figure *const card = fastest_of(figures, ratio);
     const Figure *const host = best_of(figures, ratios[ratio].host);
-    return host != nullptr ? rate / host->rate() : 0;
+    return card != nullptr && host != nullptr ? card->rate() / host->rate() : 0;
 }
 
 void print_line(Bench &bench, size_t n_inputs, const Line &line)
 {
-    const size_t n = all_correlators().size();
+    const std::vector<fx8_cuda_correlator> all = all_correlators();
     const std::vector<std::string> others = other_names();
     bench.report->text("%6zu", n_inputs);
-    for (size_t k = 0; k < line.figures.size(); ++k)
-        print_cell(bench,
-                   k < n ? 10 : 3 + static_cast<int>(others[k - n].size()), 2,
+    for (size_t k = 0; k < line.figures.size(); ++k) {
+        const size_t width =
+            k < all.size() ? 1 + std::max<size_t>(9, std::strlen(all[k].name))
+                           : 3 + others[k - all.size()].size();
+        print_cell(bench, static_cast<int>(width), 2,
                    line.figures[k].rate() * 1e-12);
+    }
     for (const char *kind : kinds) {
         const Figure *const best = best_of(line.figures, kind);
         const double ceiling = ceiling_of(bench.ceilings, kind);
         print_cell(bench, 6, 2,
                    best != nullptr && ceiling > 0 ? best->rate() / ceiling : 0);
     }
+    const Figure *const fastest = fastest_of(line.figures, 0);
+    print_cell(bench, 6, 2,
+               fastest != nullptr
+                   ? share_of_copy(bench, line.array8, 1, fastest->seconds)
+                   : 0);
     for (size_t ratio = 0; ratio < 2; ++ratio) {
         const double over = over_host(line.figures, ratio);
         print_cell(bench, 16, 1, over);
