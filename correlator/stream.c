@@ -268,44 +268,6 @@ static bool is_marker(const struct fx8_stream *s, const int8_t *sample)
            (s->shape.sample_size == 1 || sample[1] == value);
 }
 
-static const int8_t *sample_at(const struct fx8_stream *s, size_t input,
-                               int64_t t)
-{
-    return fx8_stream_row(s, input) +
-           (size_t)(t - s->window_first) * s->shape.sample_size;
-}
-
-/* End of the run of markers at `from`: first sample that is none, or `end`. */
-static int64_t end_of_run(const struct fx8_stream *s, size_t input,
-                          int64_t from, int64_t end)
-{
-    int64_t t = from;
-    while (t < end && is_marker(s, sample_at(s, input, t)))
-        t++;
-    return t;
-}
-
-/* Start of the next run of markers in [from, end) that may be long enough or
- * reaches the end; `end`: none.  Every marker_run-th sample tells: a run that
- * is long enough has one of them. */
-static int64_t next_run(const struct fx8_stream *s, size_t input, int64_t from,
-                        int64_t end)
-{
-    const int64_t stride = s->shape.marker_run;
-    for (int64_t first = from; first < end;) {
-        const int64_t at = end - first > stride ? first + stride - 1 : end - 1;
-        if (is_marker(s, sample_at(s, input, at))) {
-            int64_t start = at;
-            while (start > first &&
-                   is_marker(s, sample_at(s, input, start - 1)))
-                start--;
-            return start;
-        }
-        first = at + 1;
-    }
-    return end;
-}
-
 /* A row to look for markers in; times are absolute. */
 struct marker_row {
     const struct fx8_stream *stream;
@@ -315,8 +277,8 @@ struct marker_row {
 static bool is_marker_at(const struct marker_row *row, int64_t t)
 {
     const struct fx8_stream *s = row->stream;
-    return is_marker(s, row->samples +
-                            (size_t)(t - s->window_first) * s->shape.sample_size);
+    return is_marker(s, row->samples + (size_t)(t - s->window_first) *
+                                           s->shape.sample_size);
 }
 
 /* The first sample in [t, end) that is no marker, or end. */
@@ -337,8 +299,8 @@ static int64_t markers_begin(const struct marker_row *row, int64_t first,
 }
 
 /* Extend the input's run of markers over samples [first, end), which the row
- * now holds; runs that are long enough are missing.  A run of n markers lies
- * across one of any n-th samples: no others need be looked at. */
+ * now holds; runs that are long enough are missing.  Of every marker_run
+ * samples such a run covers one: the others are looked at only around it. */
 static enum fx8_status find_markers(struct fx8_stream *s, size_t input,
                                     int64_t first, int64_t end,
                                     struct fx8_error *error)
@@ -350,17 +312,19 @@ static enum fx8_status find_markers(struct fx8_stream *s, size_t input,
     int64_t at = markers_end(&row, first, end); /* of the run that is open */
     if (at - start >= least && at > first)
         /* a long run is noted up to `first` already */
-        status = add_run(&s->runs[input],
-                         first - start < least ? start : first, at, error);
+        status = add_run(&s->runs[input], first - start < least ? start : first,
+                         at, error);
     while (at < end && status == FX8_OK) {
         /* sample `at` is no marker */
-        const int64_t probe = end - at <= least ? end : at + least;
+        const int64_t probe = at + least < end ? at + least : end;
+        if (probe < end && !is_marker_at(&row, probe)) {
+            at = probe;
+            continue;
+        }
         start = markers_begin(&row, at + 1, probe);
-        at = probe < end ? markers_end(&row, probe, end) : end;
+        at = markers_end(&row, probe, end);
         if (at - start >= least)
             status = add_run(&s->runs[input], start, at, error);
-        else if (at < end && start == probe)
-            at = probe;
     }
     s->marker_start[input] = start;
     return status;
