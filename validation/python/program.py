@@ -60,8 +60,9 @@ def packed(samples):
 
 
 def write(path, scene, axes=("antenna", "pol", "time"), chunks=None,
-          labels=True):
-    """Write a scene in fx8's own format, axes in the order given."""
+          labels=True, **filters):
+    """Write a scene in fx8's own format, axes in the order given; filters as
+    h5py takes them."""
     order = [("antenna", "pol", "time").index(axis) for axis in axes]
     data = packed(scene.samples).transpose(order)
     with h5py.File(path, "w") as file:
@@ -76,7 +77,8 @@ def write(path, scene, axes=("antenna", "pol", "time"), chunks=None,
         file.attrs["start_time_unix_s"] = np.int64(scene.start_s)
         file.attrs["start_time_ns"] = np.int64(scene.start_ns)
         file.attrs["telescope"] = "test"
-        dataset = file.create_dataset("voltages", data=data, chunks=chunks)
+        dataset = file.create_dataset("voltages", data=data, chunks=chunks,
+                                      **filters)
         if labels:
             for dim, label in zip(dataset.dims, axes):
                 dim.label = label

@@ -35,6 +35,15 @@ class Pipeline(program.Case):
                                 "FX8_BLOCK_SAMPLES": str(size)})
                         self.assertGreater(got.visibilities.shape[0], 5)
 
+    def test_packed_chunks_are_unpacked_beside_the_rest(self):
+        # reads that end within chunks, which are kept for the next
+        path = self.write(self.scene(True), chunks=(2, 1, 4096),
+                          compression="gzip", shuffle=True, fletcher32=True)
+        got = self.fx8(path, oracle.Setup(24, 0.004, precision="int8"),
+                       {"correlator.threads": 4},
+                       environment={"FX8_BLOCK_SAMPLES": "5000"})
+        self.assertGreater(got.visibilities.shape[0], 5)
+
     def test_both_precisions_at_once(self):
         path = self.write(self.scene(True))
         config = self.path("both.ini")
