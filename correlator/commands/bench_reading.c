@@ -345,10 +345,10 @@ static enum fx8_status bench_storage(const struct storage *storage,
     struct stat file;
     enum fx8_status status = write_recording(storage, names, error);
     if (status == FX8_ERR_UNSUPPORTED) {
-        if (!json)
-            printf("%-23s left out: HDF5 has no plug-in for it "
-                   "(HDF5_PLUGIN_PATH)\n",
-                   storage->name);
+        printf(json ? "{\"reading\":\"%s\",\"left_out\":\"no plug-in\"}\n"
+                    : "%-23s left out: HDF5 has no plug-in for it "
+                      "(HDF5_PLUGIN_PATH)\n",
+               storage->name);
         return FX8_OK;
     }
     if (status == FX8_OK)
