@@ -115,6 +115,18 @@ static enum fx8_status finish_device(struct fx8_engine *engine,
 /* --- results ---------------------------------------------------------------
  */
 
+static cudaError_t add(size_t n, const int64_t *from, int64_t *to,
+                       cudaStream_t stream)
+{
+    return fx8_cuda_add_int64(n, from, to, stream);
+}
+
+static cudaError_t add(size_t n, const double *from, double *to,
+                       cudaStream_t stream)
+{
+    return fx8_cuda_add_double(n, from, to, stream);
+}
+
 /* The sums of another device, by way of the host, added to those of the first:
  * to the bit as collect() adds them. */
 template <class Number>
@@ -141,9 +153,8 @@ static enum fx8_status pass_on(struct fx8_engine *engine,
             first, error, "cudaMemcpyAsync of %s to the device",
             fx8_cuda_bytes(n * sizeof *sums));
     if (status == FX8_OK)
-        status = fx8_cuda_check(
-            fx8_cuda_add_sums(n, received, sums_of_first, first->compute),
-            first, error, "adding sums");
+        status = fx8_cuda_check(add(n, received, sums_of_first, first->compute),
+                                first, error, "adding sums");
     return status;
 }
 

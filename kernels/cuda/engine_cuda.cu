@@ -113,9 +113,9 @@ static enum fx8_status choose(struct fx8_engine *engine,
     struct fx8_cuda_choice choice;
     const cudaError_t code =
         fx8_cuda_correlator_choose(name, &use, device->compute, &choice);
-    const enum fx8_status status = fx8_cuda_check(
-        code, device, error, "trying kernel %s",
-        choice.trying != nullptr ? choice.trying->name : name);
+    const enum fx8_status status =
+        fx8_cuda_check(code, device, error, "trying kernel %s",
+                       choice.trying != nullptr ? choice.trying->name : name);
     if (status != FX8_OK)
         return status;
     note_left_out(&choice, engine->left_out, sizeof engine->left_out);

@@ -250,14 +250,14 @@ static cudaError_t launch_add(void (*kernel)(size_t, const Number *, Number *),
     return cudaGetLastError();
 }
 
-cudaError_t fx8_cuda_add_sums(size_t n, const int64_t *from, int64_t *to,
-                              cudaStream_t stream)
+cudaError_t fx8_cuda_add_int64(size_t n, const int64_t *from, int64_t *to,
+                               cudaStream_t stream)
 {
     return launch_add(fx8_add_int64_kernel, n, from, to, stream);
 }
 
-cudaError_t fx8_cuda_add_sums(size_t n, const double *from, double *to,
-                              cudaStream_t stream)
+cudaError_t fx8_cuda_add_double(size_t n, const double *from, double *to,
+                                cudaStream_t stream)
 {
     return launch_add(fx8_add_double_kernel, n, from, to, stream);
 }

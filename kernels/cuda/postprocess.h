@@ -52,10 +52,10 @@ static inline size_t fx8_cuda_first_baseline(size_t antenna, size_t n_antennas)
 cudaError_t fx8_cuda_postprocess_sums(const struct fx8_cuda_postprocess *job,
                                       cudaStream_t stream);
 
-/** to[k] += from[k], k in [0, n): sums of another device, int64 or double. */
-cudaError_t fx8_cuda_add_sums(size_t n, const int64_t *from, int64_t *to,
-                              cudaStream_t stream);
-cudaError_t fx8_cuda_add_sums(size_t n, const double *from, double *to,
-                              cudaStream_t stream);
+/** to[k] += from[k], k in [0, n): sums of another device. */
+cudaError_t fx8_cuda_add_int64(size_t n, const int64_t *from, int64_t *to,
+                               cudaStream_t stream);
+cudaError_t fx8_cuda_add_double(size_t n, const double *from, double *to,
+                                cudaStream_t stream);
 
 #endif

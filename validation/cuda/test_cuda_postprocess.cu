@@ -332,8 +332,8 @@ CASE(sums_of_devices_are_added)
         }
         DeviceArray<int64_t> from8(a), to8(b);
         DeviceArray<double> from32(x), to32(y);
-        MUST(fx8_cuda_add_sums(n, from8.data(), to8.data(), nullptr));
-        MUST(fx8_cuda_add_sums(n, from32.data(), to32.data(), nullptr));
+        MUST(fx8_cuda_add_int64(n, from8.data(), to8.data(), nullptr));
+        MUST(fx8_cuda_add_double(n, from32.data(), to32.data(), nullptr));
         for (size_t k = 0; k < n; ++k) {
             b[k] += a[k];
             y[k] += x[k];
