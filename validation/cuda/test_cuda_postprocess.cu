@@ -6,6 +6,8 @@
  */
 #include <string.h>
 
+#include <algorithm>
+
 #include "kernels/cuda/postprocess.h"
 #include "kernels/operations.h"
 #include "validation/cuda/checkers.h"
@@ -142,7 +144,9 @@ struct Results {
     bool operator==(const Results &other) const
     {
         const size_t n = flags.size();
-        return n == other.flags.size() && flags == other.flags &&
+        if (n == 0 || n != other.flags.size())
+            return n == other.flags.size();
+        return flags == other.flags &&
                memcmp(visibilities.data(), other.visibilities.data(),
                       2 * n * sizeof(float)) == 0 &&
                memcmp(nsamples.data(), other.nsamples.data(),
@@ -231,11 +235,12 @@ static Results part_of(const Task &task, const Results &all, size_t first,
     const size_t from = fx8_cuda_first_baseline(first, n) * task.row();
     Results part((fx8_cuda_first_baseline(end, n) * task.row()) - from);
     const size_t cells = part.flags.size();
-    memcpy(part.visibilities.data(), all.visibilities.data() + 2 * from,
-           2 * cells * sizeof(float));
-    memcpy(part.nsamples.data(), all.nsamples.data() + from,
-           cells * sizeof(float));
-    memcpy(part.flags.data(), all.flags.data() + from, cells);
+    std::copy_n(all.visibilities.begin() + 2 * static_cast<ptrdiff_t>(from),
+                2 * cells, part.visibilities.begin());
+    std::copy_n(all.nsamples.begin() + static_cast<ptrdiff_t>(from), cells,
+                part.nsamples.begin());
+    std::copy_n(all.flags.begin() + static_cast<ptrdiff_t>(from), cells,
+                part.flags.begin());
     return part;
 }
 
