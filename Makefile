@@ -342,6 +342,12 @@ demo: deps ## simulate and correlate a small array, end with figures to check
 bench: all ## measure the stages against this machine's own ceilings
 	$(Q)$(BUILD)/fx8 bench
 
+# The virtual environment is made by the tier python.
+.PHONY: station
+station: all ## correlate seconds of a station of 256 antennas, beside real time
+	$(Q)FX8=$(abspath $(BUILD)/fx8) PYTHONPATH=validation/python \
+		PYTHONDONTWRITEBYTECODE=1 $(BUILD)/venv/bin/python validation/station.py
+
 .PHONY: numerics
 numerics: $(BUILD)/numerics ## measure the errors of the functions over all floats
 	$(Q)$(BUILD)/numerics
