@@ -7,7 +7,8 @@
  * out, for tests).
  *
  * The blocks of a dump go round the devices; the sums of each are added on the
- * host.  On a device a block is done in batches of inputs:
+ * host or, where they become results, on the first device.  On a device a block
+ * is done in batches of inputs:
  *
  *     host     samples -> pinned memory of a slot
  *     copy     pinned memory -> samples of the slot
