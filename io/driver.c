@@ -170,9 +170,13 @@ static void write_held(struct open_file *opened)
         overlay(opened, first, span, bytes);
         write_file(opened, first, span, bytes);
     } else {
-        for (size_t i = 0; i < opened->n_held; i++)
-            write_file(opened, opened->held[i].address, opened->held[i].size,
-                       opened->held[i].bytes);
+        /* far apart: the superblock, which tells the end of the file, before
+         * what refers to data behind the old one */
+        for (int pass = 0; pass < 2; pass++)
+            for (size_t i = 0; i < opened->n_held; i++)
+                if (pass == 1 || opened->held[i].address == 0)
+                    write_file(opened, opened->held[i].address,
+                               opened->held[i].size, opened->held[i].bytes);
     }
     free(bytes);
     forget_held(opened);
