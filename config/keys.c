@@ -356,8 +356,9 @@ const struct fx8_key fx8_keys[] = {
     {"output", "channel_average",
      INTEGER(output.channel_average, 1, MOST_CHANNELS), .unit = "channels",
      .fallback = "1",
-     .help = "Channels averaged into one after the correlation; a divisor of "
-             "the channels kept of each band; where that is one, of the bands."},
+     .help =
+         "Channels averaged into one after the correlation; a divisor of "
+         "the channels kept of each band; where that is one, of the bands."},
     {"output", "compression", CHOICE(output.compression, compressions),
      .fallback = "none",
      .help = "Compression of the visibilities; bitshuffle needs the HDF5 "
