@@ -38,6 +38,7 @@ struct fx8_run_request {
     bool force;                 /**< replace existing outputs */
     const char *command;        /**< for the history */
     const char *input;          /**< names of the recordings, one line */
+    const char *input_brief;    /**< the first, and how many more */
     int64_t block_samples;      /**< samples per read; 0: what suits the file */
     bool is_fft_measured;
     /** 0: go on; 1: finish the current dump; 2: stop now. */

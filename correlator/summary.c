@@ -30,7 +30,7 @@ static void print_input(const struct fx8_run_request *request, FILE *stream)
     const struct fx8_job *job = request->job;
     const struct fx8_plan *plan = &job->plan;
     const double rate_hz = fx8_rate_hz(plan->sample_rate);
-    fprintf(stream, "input      %s\n", request->input);
+    fprintf(stream, "input      %s\n", request->input_brief);
     fprintf(stream,
             "           %zu antennas x %zu polarisations, %s samples at "
             "%.9g MS/s, %.6g s of %.6g s\n",

@@ -47,6 +47,11 @@ static enum fx8_status sort_file(struct fx8_aavs_reader *reader, size_t index,
     if (file->n_polarizations != first->n_polarizations)
         return fail_pair(file, first, "n_pols", file->n_polarizations,
                          first->n_polarizations, error);
+    if (*file->station != '\0' && *first->station != '\0' &&
+        strcmp(file->station, first->station) != 0)
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s: station_name: %s: expected %s, as in %s",
+                        file->path, file->station, first->station, first->path);
     for (size_t g = 0; g < reader->n_groups; g++) {
         const struct fx8_aavs_group *group = &reader->groups[g];
         if (group->tile != file->tile)
@@ -359,14 +364,21 @@ static enum fx8_status sort_stretches(struct fx8_aavs_reader *reader,
             continue;
         }
         const int64_t end = items[i - 1].first_sample + items[i - 1].n_rows;
+        const char *path = path_of(reader, items[i].file);
+        if (items[i].first_sample < end &&
+            strcmp(path, path_of(reader, items[i - 1].file)) == 0)
+            return fx8_fail(error, FX8_ERR_INPUT,
+                            "%s: input.files: given twice: expected every file "
+                            "once",
+                            path);
         if (items[i].first_sample < end)
             return fx8_fail(error, FX8_ERR_INPUT,
                             "%s: %s: row %" PRId64 ": %" PRId64
                             " samples before the end of %s, also tile %" PRId64
                             ": expected each tile number once, its parts one "
                             "after the other",
-                            path_of(reader, items[i].file), FX8_AAVS_STAMPS,
-                            items[i].first_row, end - items[i].first_sample,
+                            path, FX8_AAVS_STAMPS, items[i].first_row,
+                            end - items[i].first_sample,
                             path_of(reader, items[i - 1].file), group->tile);
     }
     return FX8_OK;

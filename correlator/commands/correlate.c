@@ -205,7 +205,7 @@ struct work {
     struct fx8_text_list files;
     struct fx8_reader *reader;
     struct fx8_job job;
-    char *command, *input;
+    char *command, *input, *input_brief;
     char *paths[FX8_N_RESULTS]; /* of what is written, or NULL */
     struct fx8_run_report report;
 };
@@ -218,6 +218,7 @@ static void clear_work(struct work *work)
     fx8_settings_clear(&work->settings);
     free(work->command);
     free(work->input);
+    free(work->input_brief);
     for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
         free(work->paths[kind]);
     free(work->report.dead);
@@ -285,6 +286,16 @@ static const char *quicklook_path(const struct work *work)
     return path[0] == '\0' ? NULL : path;
 }
 
+/* The first of the inputs, and how many there are besides; the caller frees. */
+static char *name_inputs(char *const *files, size_t n)
+{
+    char more[64] = "";
+    if (n > 1)
+        snprintf(more, sizeof more, "and %zu more", n - 1);
+    char *const words[] = {files[0], more};
+    return fx8_command_join("", words, n > 1 ? 2 : 1);
+}
+
 /* No result takes the place of an input or of another result. */
 static enum fx8_status check_outputs(const struct arguments *arguments,
                                      const struct work *work,
@@ -322,7 +333,9 @@ static enum fx8_status prepare(const struct arguments *arguments, int argc,
         return status;
     work->command = fx8_command_join("fx8", argv, (size_t)argc);
     work->input = fx8_command_join("", files, n_files);
-    if (work->command == NULL || work->input == NULL)
+    work->input_brief = name_inputs(files, n_files);
+    if (work->command == NULL || work->input == NULL ||
+        work->input_brief == NULL)
         return out_of_memory(error);
     status = fx8_reader_open((const char *const *)files, n_files,
                              &work->settings, &work->reader, error);
@@ -372,6 +385,7 @@ static int correlate(const struct arguments *arguments, int argc, char **argv)
     request.path_quicklook = quicklook_path(&work);
     request.command = work.command;
     request.input = work.input;
+    request.input_brief = work.input_brief;
     fx8_progress_start(&display, stderr);
     if (!arguments->quiet) {
         request.progress = fx8_progress_show;

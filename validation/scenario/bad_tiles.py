@@ -110,7 +110,20 @@ class BadTiles(refusal.Refusal):
         copy = self.path("copy.hdf5")
         shutil.copy(paths[1], copy)
         self.refuse([*paths, copy], "tile 1", "each tile number once")
-        self.refuse([*paths, paths[2]], "tile 2", "each tile number once")
+
+    def test_file_given_twice(self):
+        paths = self.tiles()
+        self.refuse([*paths, paths[2]], paths[2], "given twice")
+
+    def test_tiles_of_two_stations(self):
+        paths = self.tiles()
+        with h5py.File(paths[1], "r+") as file:
+            file["root"].attrs["station_name"] = "another"
+        self.refuse(paths, paths[1], "station_name: another", paths[0])
+        with h5py.File(paths[1], "r+") as file:     # files of old have none
+            del file["root"].attrs["station_name"]
+        done = self.correlate(*paths)
+        self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_parts_that_overlap(self):
         paths = [self.tile(0, n=1000), self.tile(0, part=1, first=500, n=1500)]
