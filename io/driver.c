@@ -17,6 +17,9 @@
 #define MOST_PIECES 4096
 #define MOST_SPAN   ((haddr_t)4 << 20)
 
+/* Bytes of a superblock as HDF5 1.10 writes it by default. */
+#define SUPERBLOCK_BYTES ((size_t)96)
+
 /* What is held back of a file. */
 struct piece {
     haddr_t address;
@@ -33,6 +36,7 @@ struct open_file {
     struct piece *held;    /* [MOST_PIECES], n_held of them, oldest first */
     size_t n_held;
     size_t held_bytes;
+    bool has_superblock; /* on disk: the file opens */
 };
 
 /* The access list carries a pointer to the caller's record. */
@@ -168,7 +172,14 @@ static void write_held(struct open_file *opened)
     char *bytes = span > 0 && span <= MOST_SPAN ? malloc(span) : NULL;
     if (bytes != NULL && read_file(opened, first, span, bytes) == 0) {
         overlay(opened, first, span, bytes);
-        write_file(opened, first, span, bytes);
+        /* a kill may end a long write halfway: of a new file the start, without
+         * which nothing opens it, comes last */
+        const size_t start = opened->has_superblock || span < SUPERBLOCK_BYTES
+                                 ? 0
+                                 : SUPERBLOCK_BYTES;
+        write_file(opened, first + start, span - start, bytes + start);
+        write_file(opened, first, start, bytes);
+        opened->has_superblock = opened->has_superblock || first == 0;
     } else {
         /* far apart: the superblock, which tells the end of the file, before
          * what refers to data behind the old one */
@@ -204,6 +215,7 @@ static H5FD_t *open_callback(const char *name, unsigned flags, hid_t access,
     opened->file = info->file;
     info->file->opened = opened;
     opened->file_end = (haddr_t)status.st_size;
+    opened->has_superblock = status.st_size > 0;
     return &opened->public_part;
 }
 
