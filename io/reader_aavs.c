@@ -240,30 +240,6 @@ static enum fx8_status aavs_select(struct fx8_reader *base,
     return FX8_OK;
 }
 
-/* Until the caller chooses: every input, bands slowest. */
-static enum fx8_status select_all(struct fx8_aavs_reader *reader,
-                                  struct fx8_error *error)
-{
-    const struct fx8_observation *o = &reader->base.observation;
-    const size_t n_inputs =
-        fx8_product(o->n_bands, o->n_antennas, o->n_polarizations, 1);
-    void *memory = NULL;
-    enum fx8_status status =
-        fx8_allocate(n_inputs, sizeof(struct fx8_input_position),
-                     "input positions", &memory, error);
-    if (status != FX8_OK)
-        return status;
-    struct fx8_input_position *inputs = memory;
-    size_t i = 0;
-    for (size_t band = 0; band < o->n_bands; band++)
-        for (size_t a = 0; a < o->n_antennas; a++)
-            for (size_t p = 0; p < o->n_polarizations; p++)
-                inputs[i++] = (struct fx8_input_position){a, p, band};
-    status = aavs_select(&reader->base, inputs, n_inputs, error);
-    free(memory);
-    return status;
-}
-
 /* --- reading -------------------------------------------------------------- */
 
 /* The buffer is [slot][sample][n_wide]: tiles one after the other, as their
@@ -454,7 +430,7 @@ static enum fx8_status load(struct fx8_aavs_reader *reader,
         return status;
     snprintf(observation->telescope, sizeof observation->telescope, "%s",
              reader->files[0].station);
-    return select_all(reader, error);
+    return fx8_reader_select_all(&reader->base, aavs_select, error);
 }
 
 static enum fx8_status aavs_open(const char *const *paths, size_t n_paths,

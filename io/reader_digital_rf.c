@@ -222,10 +222,11 @@ static int compare_wanted(const void *a, const void *b)
 }
 
 /* Without looking at samples. */
-static enum fx8_status set_inputs(struct fx8_drf_reader *reader,
+static enum fx8_status set_inputs(struct fx8_reader *base,
                                   const struct fx8_input_position *inputs,
                                   size_t n_inputs, struct fx8_error *error)
 {
+    struct fx8_drf_reader *reader = (struct fx8_drf_reader *)base;
     struct fx8_drf_wanted *wanted = NULL;
     double *gains = NULL;
     const struct fx8_array arrays[] = {
@@ -267,7 +268,7 @@ static enum fx8_status drf_select(struct fx8_reader *base,
     enum fx8_status status =
         fx8_reader_check_inputs(base, inputs, n_inputs, error);
     if (status == FX8_OK)
-        status = set_inputs(reader, inputs, n_inputs, error);
+        status = set_inputs(base, inputs, n_inputs, error);
     return status == FX8_OK ? set_gains(reader, error) : status;
 }
 
@@ -430,27 +431,6 @@ static void drf_close(struct fx8_reader *base)
     free(reader);
 }
 
-/* Until the caller chooses: every input. */
-static enum fx8_status select_all(struct fx8_drf_reader *reader,
-                                  struct fx8_error *error)
-{
-    const size_t n_inputs = reader->first_input[reader->n_channels];
-    const size_t n_polarizations = reader->base.observation.n_polarizations;
-    void *memory = NULL;
-    enum fx8_status status =
-        fx8_allocate(n_inputs, sizeof(struct fx8_input_position),
-                     "input positions", &memory, error);
-    if (status != FX8_OK)
-        return status;
-    struct fx8_input_position *inputs = memory;
-    for (size_t i = 0; i < n_inputs; i++)
-        inputs[i] = (struct fx8_input_position){i / n_polarizations,
-                                                i % n_polarizations, 0};
-    status = set_inputs(reader, inputs, n_inputs, error);
-    free(memory);
-    return status;
-}
-
 static enum fx8_status drf_open(const char *const *paths, size_t n_paths,
                                 const struct fx8_settings *settings,
                                 struct fx8_reader **result,
@@ -482,7 +462,7 @@ static enum fx8_status drf_open(const char *const *paths, size_t n_paths,
                                        .close = drf_close};
     enum fx8_status status = fx8_drf_load(reader, settings, error);
     if (status == FX8_OK)
-        status = select_all(reader, error);
+        status = fx8_reader_select_all(&reader->base, set_inputs, error);
     if (status != FX8_OK) {
         drf_close(&reader->base);
         return status;

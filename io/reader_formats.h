@@ -41,6 +41,19 @@ enum fx8_status fx8_reader_check_inputs(const struct fx8_reader *reader,
                                         struct fx8_error *error);
 
 /**
+ * fx8_reader_select_all -- until the caller chooses: every input, bands
+ * slowest, then antennas.
+ *
+ * Given: select  as the reader's member of this name
+ */
+enum fx8_status fx8_reader_select_all(
+    struct fx8_reader *reader,
+    enum fx8_status (*select)(struct fx8_reader *reader,
+                              const struct fx8_input_position *inputs,
+                              size_t n_inputs, struct fx8_error *error),
+    struct fx8_error *error);
+
+/**
  * fx8_reader_samples -- samples per read for samples of `sample_bytes` in
  * chunks of `chunk_samples`: whole chunks of about FX8_READER_BYTES; a part of
  * a chunk only where one alone would exceed FX8_READER_MAX_BYTES.

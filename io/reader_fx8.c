@@ -288,28 +288,6 @@ static enum fx8_status native_select(struct fx8_reader *base,
     return FX8_OK;
 }
 
-/* Until the caller chooses: every input, antennas slowest. */
-static enum fx8_status select_all(struct native_reader *reader,
-                                  struct fx8_error *error)
-{
-    const struct fx8_observation *observation = &reader->base.observation;
-    const size_t n_polarizations = observation->n_polarizations;
-    const size_t n_inputs = observation->n_antennas * n_polarizations;
-    void *memory = NULL;
-    enum fx8_status status =
-        fx8_allocate(n_inputs, sizeof(struct fx8_input_position),
-                     "input positions", &memory, error);
-    if (status != FX8_OK)
-        return status;
-    struct fx8_input_position *inputs = memory;
-    for (size_t i = 0; i < n_inputs; i++)
-        inputs[i] = (struct fx8_input_position){i / n_polarizations,
-                                                i % n_polarizations, 0};
-    status = native_select(&reader->base, inputs, n_inputs, error);
-    free(memory);
-    return status;
-}
-
 static size_t native_buffer_size(const struct fx8_reader *base,
                                  int64_t n_samples)
 {
@@ -458,7 +436,7 @@ static enum fx8_status load(struct native_reader *reader,
                                          observation, &reader->base.missing,
                                          &reader->base.n_missing, error);
     if (status == FX8_OK)
-        status = select_all(reader, error);
+        status = fx8_reader_select_all(&reader->base, native_select, error);
     return status;
 }
 

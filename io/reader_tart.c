@@ -189,24 +189,6 @@ static enum fx8_status tart_select(struct fx8_reader *base,
     return FX8_OK;
 }
 
-static enum fx8_status select_all(struct tart_reader *reader,
-                                  struct fx8_error *error)
-{
-    const size_t n_antennas = reader->base.observation.n_antennas;
-    void *memory = NULL;
-    enum fx8_status status =
-        fx8_allocate(n_antennas, sizeof(struct fx8_input_position),
-                     "input positions", &memory, error);
-    if (status != FX8_OK)
-        return status;
-    struct fx8_input_position *inputs = memory;
-    for (size_t i = 0; i < n_antennas; i++)
-        inputs[i].antenna = i;
-    status = tart_select(&reader->base, inputs, n_antennas, error);
-    free(memory);
-    return status;
-}
-
 static size_t tart_buffer_size(const struct fx8_reader *base, int64_t n_samples)
 {
     const struct tart_reader *reader = (const struct tart_reader *)base;
@@ -347,7 +329,7 @@ static enum fx8_status load(struct tart_reader *reader,
     if (status == FX8_OK)
         status = read_positions(reader, settings, error);
     if (status == FX8_OK)
-        status = select_all(reader, error);
+        status = fx8_reader_select_all(&reader->base, tart_select, error);
     return status;
 }
 

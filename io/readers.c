@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "config/shape.h"
 #include "io/h5.h"
 #include "io/reader_formats.h"
 
@@ -138,6 +140,33 @@ enum fx8_status fx8_reader_check_inputs(const struct fx8_reader *reader,
                             reader->observation.n_polarizations,
                             reader->observation.n_bands);
     return FX8_OK;
+}
+
+enum fx8_status fx8_reader_select_all(
+    struct fx8_reader *reader,
+    enum fx8_status (*select)(struct fx8_reader *reader,
+                              const struct fx8_input_position *inputs,
+                              size_t n_inputs, struct fx8_error *error),
+    struct fx8_error *error)
+{
+    const struct fx8_observation *o = &reader->observation;
+    const size_t n_inputs =
+        fx8_product(o->n_bands, o->n_antennas, o->n_polarizations, 1);
+    void *memory = NULL;
+    enum fx8_status status =
+        fx8_allocate(n_inputs, sizeof(struct fx8_input_position),
+                     "input positions", &memory, error);
+    if (status != FX8_OK)
+        return status;
+    struct fx8_input_position *inputs = memory;
+    size_t i = 0;
+    for (size_t band = 0; band < o->n_bands; band++)
+        for (size_t a = 0; a < o->n_antennas; a++)
+            for (size_t p = 0; p < o->n_polarizations; p++)
+                inputs[i++] = (struct fx8_input_position){a, p, band};
+    status = select(reader, inputs, n_inputs, error);
+    free(memory);
+    return status;
 }
 
 int64_t fx8_reader_samples(size_t sample_bytes, int64_t chunk_samples)
