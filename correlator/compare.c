@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * compare.c -- the statistics; reading is compare_files.c, printing
- * compare_print.c.
+ * compare.c -- the sums; reading is compare_files.c, what is made of the sums
+ * compare_figures.c, showing it compare_print.c, _json.c, _html.c.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -25,6 +25,9 @@ static enum fx8_status allocate_all(struct fx8_comparison *comparison,
         {&comparison->inverse_gain_2, n_levels, sizeof(double)},
         {&comparison->clip_fraction, n_levels, sizeof(double)},
         {&comparison->reference_power, n_levels, sizeof(double)},
+        {&comparison->power_sum, n_levels, sizeof(double)},
+        {&comparison->power_count, n_levels, sizeof(int64_t)},
+        {&comparison->inputs, n_inputs(comparison), sizeof *comparison->inputs},
         {&comparison->channels, n_channels, sizeof *comparison->channels},
         {&comparison->baselines, shape->n_baselines,
          sizeof *comparison->baselines},
@@ -38,8 +41,14 @@ static enum fx8_status allocate_all(struct fx8_comparison *comparison,
         {&comparison->baseline_antennas, shape->n_baselines,
          sizeof *comparison->baseline_antennas},
     };
-    return fx8_allocate_arrays(arrays, sizeof arrays / sizeof *arrays,
-                               "comparison", error);
+    enum fx8_status status = fx8_allocate_arrays(
+        arrays, sizeof arrays / sizeof *arrays, "comparison", error);
+    if (status == FX8_OK)
+        status = fx8_compare_spread_open(&comparison->phase, "phases", error);
+    if (status == FX8_OK)
+        status = fx8_compare_spread_open(&comparison->log_amplitude,
+                                         "amplitudes", error);
+    return status;
 }
 
 /* Levels of the groups of channels that were averaged. */
@@ -91,8 +100,13 @@ enum fx8_status fx8_compare_open(const struct fx8_compare_shape *shape,
 void fx8_compare_begin_dump(struct fx8_comparison *comparison,
                             const double *power)
 {
-    memcpy(comparison->reference_power, power,
-           n_inputs(comparison) * comparison->shape.n_channels * sizeof *power);
+    const size_t n = n_inputs(comparison) * comparison->shape.n_channels;
+    memcpy(comparison->reference_power, power, n * sizeof *power);
+    for (size_t at = 0; at < n; at++)
+        if (power[at] > 0.0) {
+            comparison->power_sum[at] += power[at];
+            comparison->power_count[at]++;
+        }
     comparison->n_dumps++;
 }
 
@@ -198,6 +212,18 @@ static void add_auto(struct fx8_comparison *comparison, const struct cell *cell)
     add_to(&comparison->autos, difference * difference, 0.0, 1.0, product);
 }
 
+/* `product` is conj(B) A, `coherence` |B|^2. */
+static void add_to_spreads(struct fx8_comparison *comparison,
+                           const double product[2], double coherence)
+{
+    const double magnitude = hypot(product[0], product[1]);
+    if (!(magnitude > 0.0))
+        return; /* one of them is zero and has no phase */
+    fx8_compare_spread_add(&comparison->phase, atan2(product[1], product[0]));
+    fx8_compare_spread_add(&comparison->log_amplitude,
+                           log(magnitude / coherence));
+}
+
 static void add_pair(struct fx8_comparison *comparison, size_t baseline,
                      const struct cell *cell)
 {
@@ -221,6 +247,7 @@ static void add_pair(struct fx8_comparison *comparison, size_t baseline,
         expected = (of_i + of_j + of_i * of_j) /
                    (comparison->spectra_per_mean * cell->nsamples);
     }
+    add_to_spreads(comparison, product, coherence);
     add_to(&comparison->overall, difference, expected, coherence, product);
     add_to(&comparison->channels[cell->channel], difference, expected,
            coherence, product);
@@ -264,90 +291,6 @@ void fx8_compare_add(struct fx8_comparison *comparison, size_t baseline,
     }
 }
 
-/*
- * Each |delta|^2 / expected is, for M products and more, the square of a
- * complex Gaussian: mean 1, standard deviation 1.  Cells of pairs without a
- * common input are independent.  Pairs (i, j) and (i, k) share the rounding
- * noise of i, multiplied by E_j in one and by E_k in the other: their deltas
- * correlate by at most |rho_jk|, so the squares by at most |rho_jk|^2, which
- * the measured mean |rho|^2 stands for (its noise, 1/M, is about what the
- * chance alignment of E_j and E_k over M spectra adds).  Each pair has
- * 2 (n - 2) such neighbours, so n_cells count as
- *
- *     n_cells / (1 + 2 (n - 2) mean |rho|^2).
- *
- * They never count as less than floor(n / 2) per channel and dump: so many
- * pairs share no input at all, and averaging over more cannot do harm.
- */
-double fx8_compare_independent(const struct fx8_comparison *comparison,
-                               const struct fx8_compare_sums *sums)
-{
-    if (sums->n_cells == 0)
-        return 0.0;
-    const double n = (double)n_inputs(comparison);
-    const double n_cells = (double)sums->n_cells;
-    const double n_pairs = 0.5 * n * (n - 1.0);
-    const double neighbours = 1.0 + 2.0 * (n - 2.0) * sums->coherence / n_cells;
-    return fmax(n_cells / neighbours, n_cells * floor(0.5 * n) / n_pairs);
-}
-
-double fx8_compare_ratio(const struct fx8_comparison *comparison,
-                         const struct fx8_compare_sums *sums)
-{
-    if (!comparison->has_theory || sums->n_cells == 0)
-        return NAN;
-    /* The median over channels of a mean of n squares, a Gamma variable, is
-     * below 1: Choi (1994), Proc. AMS 121, 245.  Without this factor many
-     * channels of few cells would look too good. */
-    const double n = fmax(1.0, fx8_compare_independent(comparison, sums));
-    const double median = 1.0 - 1.0 / (3.0 * n) + 8.0 / (405.0 * n * n);
-    return sqrt(sums->ratio / (double)sums->n_cells / median);
-}
-
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-enum fx8_status fx8_compare_finish(struct fx8_comparison *comparison,
-                                   struct fx8_error *error)
-{
-    comparison->median_ratio = comparison->standard_error = NAN;
-    comparison->low = comparison->high = NAN;
-    const size_t n_channels = comparison->shape.n_channels;
-    void *memory;
-    const enum fx8_status status = fx8_allocate(
-        n_channels, sizeof(double), "ratios of channels", &memory, error);
-    if (status != FX8_OK)
-        return status;
-    double *ratios = memory;
-    double variance = 0.0;
-    size_t n = 0;
-    for (size_t c = 0; c < n_channels; c++)
-        if (comparison->channels[c].n_cells > 0) {
-            const struct fx8_compare_sums *sums = &comparison->channels[c];
-            ratios[n++] = fx8_compare_ratio(comparison, sums);
-            /* a root mean square of n_independent complex cells */
-            variance +=
-                0.25 / fmax(1.0, fx8_compare_independent(comparison, sums));
-        }
-    comparison->n_channels_used = n;
-    if (n > 0 && comparison->has_theory) {
-        qsort(ratios, n, sizeof *ratios, compare_doubles);
-        comparison->median_ratio = 0.5 * (ratios[(n - 1) / 2] + ratios[n / 2]);
-        /* sqrt(pi / 2): the median of Gaussian values is that much wider than
-         * their mean */
-        comparison->standard_error =
-            sqrt(1.5707963267948966 * variance / (double)n / (double)n);
-        const double margin = FX8_COMPARE_SIGMAS * comparison->standard_error;
-        comparison->low = FX8_COMPARE_RATIO_LOW - margin;
-        comparison->high = FX8_COMPARE_RATIO_HIGH + margin;
-    }
-    free(memory);
-    return FX8_OK;
-}
-
 void fx8_compare_clear(struct fx8_comparison *comparison)
 {
     free(comparison->inverse_gain_2);
@@ -360,5 +303,10 @@ void fx8_compare_clear(struct fx8_comparison *comparison)
     free(comparison->frequencies_hz);
     free(comparison->antenna_numbers);
     free(comparison->baseline_antennas);
+    free(comparison->power_sum);
+    free(comparison->power_count);
+    free(comparison->inputs);
+    fx8_compare_spread_clear(&comparison->phase);
+    fx8_compare_spread_clear(&comparison->log_amplitude);
     *comparison = (struct fx8_comparison){0};
 }

@@ -26,6 +26,7 @@
 
 #include "config/observation.h"
 #include "config/status.h"
+#include "correlator/compare_spread.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -69,8 +70,8 @@ struct fx8_compare_theory {
     double spectra_per_dump;     /**< M */
 };
 
-/** Sizes of both sets of visibilities.  `feeds` holds 0 (X) or 1 (Y) for
- *  ant_1 and ant_2 of each product. */
+/** Sizes of both sets of visibilities.  `feeds` holds 0 (X or R) or 1 (Y or L)
+ *  for ant_1 and ant_2 of each product. */
 struct fx8_compare_shape {
     size_t n_antennas;
     size_t n_polarizations;
@@ -78,6 +79,7 @@ struct fx8_compare_shape {
     size_t n_channels;
     size_t n_products; /**< at most 4 */
     int feeds[4][2];
+    bool is_circular; /**< feeds are R and L */
 };
 
 /** One baseline in one dump. */
@@ -85,6 +87,15 @@ struct fx8_compare_row {
     const double *visibilities; /**< [n_channels][n_products][re, im] */
     const uint8_t *flags;       /**< [n_channels][n_products] */
     const float *nsamples;      /**< [n_channels][n_products] */
+};
+
+/** The quantiser of an input; of its channels, as written.  NaN: no channel
+ *  has a level. */
+struct fx8_compare_input {
+    size_t n_levelled; /**< channels with a gain */
+    double gain_lowest, gain_median, gain_highest;
+    double level_median; /**< LSB per real component */
+    double clip_mean, clip_largest;
 };
 
 /**
@@ -103,17 +114,27 @@ struct fx8_comparison {
     struct fx8_compare_shape shape;
     bool has_theory;
     bool is_identical;
-    bool lacks_levels;       /**< INT8 against FP32, but no /fx8/gain */
-    double spectra_per_mean; /**< M times channel_average */
+    bool lacks_levels;         /**< INT8 against FP32, but no /fx8/gain */
+    bool is_absolute;          /**< no autos: powers count as 1 and differences
+                                    are in the unit of the visibilities */
+    char units[FX8_TEXT_SIZE]; /**< vis_units, "" where not told */
+    char precision[2][FX8_TEXT_SIZE]; /**< PRECISN of subject and reference */
+    double spectra_per_mean;          /**< M times channel_average */
     double *inverse_gain_2;  /**< [n_inputs][n_channels] mean 1/g^2; 0: none */
     double *clip_fraction;   /**< [n_inputs][n_channels] */
     double *reference_power; /**< [n_inputs][n_channels] of this dump */
+    double *power_sum;       /**< [n_inputs][n_channels] over dumps with any */
+    int64_t *power_count;    /**< [n_inputs][n_channels] such dumps */
     int64_t n_dumps;
 
     struct fx8_compare_sums overall;
     struct fx8_compare_sums *channels;  /**< [n_channels] */
     struct fx8_compare_sums *baselines; /**< [n_baselines] */
     struct fx8_compare_sums autos;      /**< auto-correlations alone */
+    struct fx8_compare_spread phase;    /**< of A over B, rad, cell by cell */
+    struct fx8_compare_spread log_amplitude; /**< ln |A / B|, where both have
+                                                  an amplitude */
+    struct fx8_compare_input *inputs;        /**< [n_inputs] */
     int64_t left_out[FX8_COMPARE_N_REASONS];
     int64_t *channels_left_out; /**< [N_REASONS][n_channels] cells */
     int64_t *inputs_left_out;   /**< [N_REASONS][n_inputs] cells */
@@ -166,7 +187,8 @@ enum fx8_status fx8_compare_finish(struct fx8_comparison *comparison,
 double fx8_compare_ratio(const struct fx8_comparison *comparison,
                          const struct fx8_compare_sums *sums);
 
-/** Cells that count as independent in a group, see compare.c; 0 for none. */
+/** Cells that count as independent in a group, see
+ *  compare_figures.c; 0 for none. */
 double fx8_compare_independent(const struct fx8_comparison *comparison,
                                const struct fx8_compare_sums *sums);
 
@@ -175,8 +197,9 @@ double fx8_compare_independent(const struct fx8_comparison *comparison,
  *
  * Notes:     1) theory applies when one has PRECISN INT8 and the other FP32;
  *               else path_a is the subject and nothing is predicted
- *            2) visibilities are compared as far as both are finite: a value
- *               that is not is an error
+ *            2) a value that is not finite is an error
+ *            3) without auto-correlations there is no coherence: nothing is
+ *               predicted, and visibilities are compared as they are
  * Status:    FX8_ERR_INPUT: unreadable; different antennas, baselines,
  *            products, frequencies or times; no levels in the INT8 file;
  *            FX8_ERR_SYSTEM: memory
@@ -189,9 +212,22 @@ enum fx8_status fx8_compare_files(const char *path_a, const char *path_b,
 /** Release what a comparison owns; a zeroed one is legal. */
 void fx8_compare_clear(struct fx8_comparison *comparison);
 
-/** Print the figures as a table; `brief`: the overall line and the verdict. */
+/**
+ * fx8_compare_print -- the figures as a table that begins with the verdict.
+ *
+ * Given: brief  only the overall line, and the verdict after it
+ */
 void fx8_compare_print(const struct fx8_comparison *comparison, bool brief,
                        FILE *stream);
+
+/** The same for machines: a JSON object with every channel, baseline and
+ *  input. */
+void fx8_compare_print_json(const struct fx8_comparison *comparison,
+                            FILE *stream);
+
+/** The same as a page with figures: HTML that is also XML, SVG inside. */
+void fx8_compare_print_html(const struct fx8_comparison *comparison,
+                            FILE *stream);
 
 /**
  * fx8_compare_verdict -- whether the difference is what theory predicts.
@@ -201,6 +237,10 @@ void fx8_compare_print(const struct fx8_comparison *comparison, bool brief,
  */
 bool fx8_compare_verdict(const struct fx8_comparison *comparison,
                          char reason[FX8_TEXT_SIZE]);
+
+/** The verdict in a word: "good", "outside", or "none" where there is nothing
+ *  to judge by. */
+const char *fx8_compare_verdict_word(const struct fx8_comparison *comparison);
 
 #ifdef __cplusplus
 }

@@ -44,6 +44,14 @@ static enum fx8_status get_levels(struct fx8_compare_side *side,
     return FX8_OK;
 }
 
+static bool has_autos(const struct fx8_uvh5_header *header)
+{
+    for (size_t b = 0; b < header->n_baselines; b++)
+        if (header->ant_1[b] == header->ant_2[b])
+            return true;
+    return false;
+}
+
 /* Open the comparison; `levels` is the INT8 file, or NULL for no theory. */
 static enum fx8_status open_comparison(struct fx8_compare_side *levels,
                                        const struct fx8_compare_shape *shape,
@@ -56,7 +64,8 @@ static enum fx8_status open_comparison(struct fx8_compare_side *levels,
     size_t n_plan_channels = 0, extent[3];
     enum fx8_status status =
         fx8_uvh5_get(levels->file, "gain", extent, &gain, error);
-    if (status == FX8_OK && gain == NULL) {
+    if (status == FX8_OK && (gain == NULL || !has_autos(&levels->header))) {
+        free(gain);
         /* no quantiser (method none), or not from fx8: the verdict tells */
         status = fx8_compare_open(shape, NULL, comparison, error);
         comparison->lacks_levels = true;
@@ -140,6 +149,8 @@ static enum fx8_status note_axes(const struct fx8_compare_side *side,
                                  struct fx8_error *error)
 {
     const struct fx8_uvh5_header *header = &side->header;
+    comparison->is_absolute = !has_autos(header);
+    snprintf(comparison->units, sizeof comparison->units, "%s", header->units);
     memcpy(comparison->antenna_numbers, header->antenna_numbers,
            header->n_antennas * sizeof *header->antenna_numbers);
     memcpy(comparison->frequencies_hz, header->frequencies_hz,
@@ -166,12 +177,18 @@ static enum fx8_status compare_sides(struct fx8_compare_side *subject,
         status = fx8_compare_side_allocate(subject, rows, error);
     if (status == FX8_OK)
         status = fx8_compare_side_allocate(reference, rows, error);
-    void *power = NULL;
+    void *memory = NULL;
     if (status == FX8_OK)
         status =
             fx8_allocate(fx8_product(shape.n_antennas, shape.n_polarizations,
                                      shape.n_channels, 1),
-                         sizeof(double), "powers", &power, error);
+                         sizeof(double), "powers", &memory, error);
+    double *power = memory;
+    if (status == FX8_OK && comparison->is_absolute)
+        for (size_t at = 0;
+             at < shape.n_antennas * shape.n_polarizations * shape.n_channels;
+             at++)
+            power[at] = 1.0;
     if (status == FX8_OK)
         status = walk(subject, reference, rows, power, comparison, error);
     free(power);
@@ -207,6 +224,10 @@ enum fx8_status fx8_compare_files(const char *path_a, const char *path_b,
                  "%s", subject->path);
         snprintf(comparison->reference_name, sizeof comparison->reference_name,
                  "%s", reference->path);
+        snprintf(comparison->precision[0], sizeof comparison->precision[0],
+                 "%s", fx8_compare_side_precision(subject));
+        snprintf(comparison->precision[1], sizeof comparison->precision[1],
+                 "%s", fx8_compare_side_precision(reference));
     }
     fx8_compare_side_close(&a);
     fx8_compare_side_close(&b);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <math.h>
+#include <string.h>
 
 #include "correlator/compare_match.h"
 
@@ -64,6 +65,11 @@ static enum fx8_status check_sizes(const struct side *a, const struct side *b,
         if (check_size(a, b, sizes[i].name, sizes[i].of_a, sizes[i].of_b,
                        error) != FX8_OK)
             return FX8_ERR_INPUT;
+    if (of_a->units[0] != '\0' && of_b->units[0] != '\0' &&
+        strcmp(of_a->units, of_b->units) != 0)
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s: vis_units: %s: expected %s as in %s", b->path,
+                        of_b->units, of_a->units, a->path);
     for (size_t p = 0; p < of_a->n_products; p++)
         if (of_a->products[p] != of_b->products[p])
             return fx8_fail(error, FX8_ERR_INPUT,

@@ -14,7 +14,8 @@ extern "C" {
 
 /**
  * fx8_compare_match -- the same antennas, baselines, products, frequencies,
- * times and length of a dump, in the same order.
+ * times and length of a dump, in the same order; the same unit where both tell
+ * one.
  *
  * Status: FX8_ERR_INPUT: "PATH_B: ITEM: value: expected value as in PATH_A"
  */

@@ -13,50 +13,6 @@
 /* The files, in the order of the command line. */
 enum { X, DOWN, UP, N_SIDES };
 
-/* --- widths ------------------------------------------------------ */
-
-/* A bin of positive doubles: their exponent and first six digits behind the
- * point, which are the top bits of their representation. */
-#define BIN_SHIFT 46
-#define N_BINS    ((size_t)1 << (63 - BIN_SHIFT))
-
-static void add_width(struct fx8_compare_widths *widths, double width)
-{
-    uint64_t bits;
-    memcpy(&bits, &width, sizeof bits);
-    widths->bins[width > 0.0 ? bits >> BIN_SHIFT : 0]++;
-    widths->largest = fmax(widths->largest, width);
-    widths->n++;
-}
-
-double fx8_compare_median_width(const struct fx8_compare_widths *widths)
-{
-    int64_t below = 0;
-    for (size_t bin = 0; bin < N_BINS && widths->n > 0; bin++) {
-        below += widths->bins[bin];
-        if (2 * below < widths->n)
-            continue;
-        /* the middle of the bin */
-        const uint64_t bits = bin == 0 ? 0
-                                       : ((uint64_t)bin << BIN_SHIFT) +
-                                             (UINT64_C(1) << (BIN_SHIFT - 1));
-        double width;
-        memcpy(&width, &bits, sizeof width);
-        return width;
-    }
-    return 0.0;
-}
-
-static enum fx8_status open_widths(struct fx8_compare_widths *widths,
-                                   struct fx8_error *error)
-{
-    void *memory;
-    const enum fx8_status status =
-        fx8_allocate(N_BINS, sizeof *widths->bins, "widths", &memory, error);
-    widths->bins = memory;
-    return status;
-}
-
 /* --- the test ---------------------------------------------------- */
 
 /* The walk over three files. */
@@ -75,9 +31,9 @@ static void test_number(struct walk *walk, size_t baseline, size_t channel,
 {
     struct fx8_enclosure *e = walk->enclosure;
     const double width = value[UP] - value[DOWN];
-    add_width(&e->absolute, width);
+    fx8_compare_spread_add(&e->absolute, width);
     if (scale > 0.0)
-        add_width(&e->relative, width / scale);
+        fx8_compare_spread_add(&e->relative, width / scale);
     if (value[DOWN] <= value[X] && value[X] <= value[UP])
         return;
     const double excess = fmax(value[DOWN] - value[X], value[X] - value[UP]);
@@ -226,9 +182,11 @@ static enum fx8_status allocate(struct walk *walk, size_t rows_per_read,
         status =
             fx8_compare_side_allocate(&walk->sides[side], rows_per_read, error);
     if (status == FX8_OK)
-        status = open_widths(&walk->enclosure->absolute, error);
+        status = fx8_compare_spread_open(&walk->enclosure->absolute, "widths",
+                                         error);
     if (status == FX8_OK)
-        status = open_widths(&walk->enclosure->relative, error);
+        status = fx8_compare_spread_open(&walk->enclosure->relative, "widths",
+                                         error);
     return status;
 }
 
@@ -283,8 +241,8 @@ enum fx8_status fx8_enclosure_test(const char *const paths[3],
 
 void fx8_enclosure_clear(struct fx8_enclosure *enclosure)
 {
-    free(enclosure->absolute.bins);
-    free(enclosure->relative.bins);
+    fx8_compare_spread_clear(&enclosure->absolute);
+    fx8_compare_spread_clear(&enclosure->relative);
     *enclosure = (struct fx8_enclosure){.n_dumps = 0};
 }
 
@@ -310,8 +268,8 @@ static void print_worst(const struct fx8_enclosure *enclosure, FILE *stream)
 void fx8_enclosure_print(const struct fx8_enclosure *enclosure, FILE *stream)
 {
     const struct fx8_compare_shape *shape = &enclosure->shape;
-    const struct fx8_compare_widths *absolute = &enclosure->absolute;
-    const struct fx8_compare_widths *relative = &enclosure->relative;
+    const struct fx8_compare_spread *absolute = &enclosure->absolute;
+    const struct fx8_compare_spread *relative = &enclosure->relative;
     fprintf(stream, "%s%s%s%s between\n%s and\n%s\n", enclosure->name[X],
             enclosure->precision[0] == '\0' ? "" : " (", enclosure->precision,
             enclosure->precision[0] == '\0' ? "" : ")", enclosure->name[DOWN],
@@ -331,11 +289,11 @@ void fx8_enclosure_print(const struct fx8_enclosure *enclosure, FILE *stream)
         print_worst(enclosure, stream);
     fprintf(stream,
             "width      median %.3g, largest %.3g, input counts squared\n",
-            fx8_compare_median_width(absolute), absolute->largest);
+            fx8_compare_spread_quantile(absolute, 0.5), absolute->largest);
     if (relative->n > 0)
         fprintf(stream,
                 "           median %.3g, largest %.3g, of sqrt(P_i P_j)\n",
-                fx8_compare_median_width(relative), relative->largest);
+                fx8_compare_spread_quantile(relative, 0.5), relative->largest);
     char reason[FX8_TEXT_SIZE];
     const bool is_inside = fx8_enclosure_verdict(enclosure, reason);
     fprintf(stream, "verdict: %s: %s\n",

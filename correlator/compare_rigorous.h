@@ -11,17 +11,11 @@
 #include <stdio.h>
 
 #include "correlator/compare.h"
+#include "correlator/compare_spread.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/** Widths UP - DOWN, as a histogram: 64 bins in a factor of 2, and 0. */
-struct fx8_compare_widths {
-    int64_t n;
-    double largest;
-    int64_t *bins;
-};
 
 /** A number that lies outside. */
 struct fx8_compare_outlier {
@@ -49,8 +43,9 @@ struct fx8_enclosure {
     int64_t n_outside;      /**< numbers */
     struct fx8_compare_outlier worst;
     double worst_julian_date, worst_frequency_hz;
-    struct fx8_compare_widths absolute; /**< input counts squared */
-    struct fx8_compare_widths relative; /**< of sqrt(P_i P_j), autos of X;
+    /** Widths UP - DOWN. */
+    struct fx8_compare_spread absolute; /**< input counts squared */
+    struct fx8_compare_spread relative; /**< of sqrt(P_i P_j), autos of X;
                                              where both are positive */
 };
 
@@ -71,9 +66,6 @@ enum fx8_status fx8_enclosure_test(const char *const paths[3],
 
 /** Release; a zeroed one is legal. */
 void fx8_enclosure_clear(struct fx8_enclosure *enclosure);
-
-/** The median width to 1 %; 0 without any. */
-double fx8_compare_median_width(const struct fx8_compare_widths *widths);
 
 /** Print the figures and the verdict. */
 void fx8_enclosure_print(const struct fx8_enclosure *enclosure, FILE *stream);

@@ -5,6 +5,7 @@
 
 #include "config/shape.h"
 #include "correlator/compare_side.h"
+#include "io/quicklook_read.h"
 
 /* Bytes of visibilities read at a time from each file. */
 #define READ_SIZE ((size_t)8 << 20)
@@ -14,6 +15,10 @@ enum fx8_status fx8_compare_side_open(const char *path,
                                       struct fx8_error *error)
 {
     *side = (struct fx8_compare_side){.path = path};
+    if (fx8_quicklook_probe(path))
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s: a quick-look file: expected visibilities (UVH5)",
+                        path);
     return fx8_uvh5_open(path, &side->file, &side->header, error);
 }
 
@@ -38,7 +43,8 @@ enum fx8_status fx8_compare_side_shape(const struct fx8_compare_side *side,
                                        struct fx8_compare_shape *shape,
                                        struct fx8_error *error)
 {
-    /* feeds of AIPS codes -5 to -8: XX, YY, XY, YX */
+    /* feeds of AIPS codes -1 to -4: RR, LL, RL, LR; -5 to -8: XX, YY, XY,
+     * YX */
     static const int feeds[4][2] = {{0, 0}, {1, 1}, {0, 1}, {1, 0}};
     const struct fx8_uvh5_header *header = &side->header;
     *shape = (struct fx8_compare_shape){
@@ -49,12 +55,14 @@ enum fx8_status fx8_compare_side_shape(const struct fx8_compare_side *side,
         .n_products = header->n_products,
     };
     for (size_t p = 0; p < header->n_products; p++) {
-        const int kind = -5 - header->products[p];
-        if (kind < 0 || kind > 3)
+        const bool is_circular = header->products[p] > -5;
+        const int kind = (is_circular ? -1 : -5) - header->products[p];
+        if (kind < 0 || kind > 3 || is_circular != (header->products[0] > -5))
             return fx8_fail(error, FX8_ERR_INPUT,
                             "%s: polarization_array[%zu]: %d: expected -5 to "
-                            "-8 (XX, YY, XY, YX)",
+                            "-8 (XX, YY, XY, YX) or -1 to -4 (RR, LL, RL, LR)",
                             side->path, p, header->products[p]);
+        shape->is_circular = is_circular;
         memcpy(shape->feeds[p], feeds[kind], sizeof feeds[kind]);
         if (kind > 0)
             shape->n_polarizations = 2;

@@ -23,7 +23,8 @@ struct fx8_compare_side {
     float *nsamples;      /**< likewise */
 };
 
-/** Open a file and read its header; fx8_compare_side_close() releases, also
+/** Open a file and read its header.  FX8_ERR_INPUT: no UVH5, or a quick-look
+ *  file; fx8_compare_side_close() releases, also
  *  after a failure.  `path` must live as long. */
 enum fx8_status fx8_compare_side_open(const char *path,
                                       struct fx8_compare_side *side,
@@ -35,7 +36,8 @@ void fx8_compare_side_close(struct fx8_compare_side *side);
 /** Keyword PRECISN, "" without one. */
 const char *fx8_compare_side_precision(const struct fx8_compare_side *side);
 
-/** Sizes of the visibilities.  FX8_ERR_INPUT: other than linear products. */
+/** Sizes of the visibilities.  FX8_ERR_INPUT: other than products of
+ *  linear or of circular feeds. */
 enum fx8_status fx8_compare_side_shape(const struct fx8_compare_side *side,
                                        struct fx8_compare_shape *shape,
                                        struct fx8_error *error);

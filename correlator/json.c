@@ -27,7 +27,7 @@ static size_t sequence_length(const unsigned char *text)
     return is_bad ? 0 : n;
 }
 
-static bool is_utf8(const char *text)
+bool fx8_json_is_utf8(const char *text)
 {
     const unsigned char *at = (const unsigned char *)text;
     while (*at != '\0') {
@@ -41,7 +41,7 @@ static bool is_utf8(const char *text)
 
 static void put_text(FILE *stream, const char *text)
 {
-    const bool is_good = is_utf8(text);
+    const bool is_good = fx8_json_is_utf8(text);
     putc('"', stream);
     for (const char *at = text; *at != '\0'; at++) {
         const unsigned char byte = (unsigned char)*at;

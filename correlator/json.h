@@ -42,6 +42,9 @@ void fx8_json_bool(struct fx8_json *json, const char *key, bool value);
  *  every byte that is no ASCII. */
 void fx8_json_text(struct fx8_json *json, const char *key, const char *text);
 
+/** Whether a text is UTF-8 (RFC 3629). */
+bool fx8_json_is_utf8(const char *text);
+
 #ifdef __cplusplus
 }
 #endif

@@ -244,6 +244,22 @@ enum fx8_status fx8_output_reserve(struct fx8_output *output,
     return fx8_output_check(output, error);
 }
 
+enum fx8_status fx8_output_write(struct fx8_output *output, const void *bytes,
+                                 size_t size, struct fx8_error *error)
+{
+    const char *at = bytes;
+    for (size_t left = size; left > 0;) {
+        const ssize_t n = write(output->file.descriptor, at, left);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return system_fail(output->part, "to write it", error);
+        at += n;
+        left -= (size_t)n;
+    }
+    return FX8_OK;
+}
+
 enum fx8_status fx8_output_fail(const struct fx8_output *output,
                                 const char *what, struct fx8_error *error)
 {

@@ -12,6 +12,7 @@
 #define FX8_IO_OUTPUT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <hdf5.h>
@@ -50,6 +51,11 @@ enum fx8_status fx8_output_create_hdf5(struct fx8_output *output,
 /** The same for the file that was created and closed before. */
 enum fx8_status fx8_output_open_hdf5(struct fx8_output *output, hid_t *file,
                                      struct fx8_error *error);
+
+/** Append bytes to a file that is no HDF5.  FX8_ERR_SYSTEM: the system's
+ *  reason. */
+enum fx8_status fx8_output_write(struct fx8_output *output, const void *bytes,
+                                 size_t size, struct fx8_error *error);
 
 /** Name of the .part, for messages; valid as long as the output. */
 const char *fx8_output_part(const struct fx8_output *output);

@@ -103,6 +103,7 @@ static enum fx8_status get_texts(const struct fx8_h5_place *place,
         {"telescope_name", header->telescope, true},
         {"instrument", header->instrument, true},
         {"x_orientation", header->x_orientation, false},
+        {"vis_units", header->units, false},
         /* the first that is there names the object */
         {"object_name", header->object, false},
         {"phase_center_catalog/0/cat_name", header->object, false},

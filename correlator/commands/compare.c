@@ -5,18 +5,26 @@
  */
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "correlator/commands/command.h"
+#include "correlator/commands/outputs.h"
 #include "correlator/compare.h"
 #include "correlator/compare_rigorous.h"
+#include "io/text_output.h"
 
 static int run(int argc, char **argv);
 
 const struct fx8_command fx8_command_compare = {
     .name = "compare",
-    .synopsis = "A.uvh5 B.uvh5 | --rigorous X.uvh5 DOWN.uvh5 UP.uvh5",
+    .synopsis = "[--json] [--html FILE] A.uvh5 B.uvh5 | --rigorous X.uvh5 "
+                "DOWN.uvh5 UP.uvh5",
     .summary = "compare an INT8 with an FP32 correlation of the same voltages",
     .help =
+        "  --json                  for machines, every channel and baseline\n"
+        "  --html FILE             the same as a page with figures\n"
+        "  --force                 replace FILE\n"
         "  --rigorous              test DOWN <= X <= UP, see below\n"
         "\n"
         "The files may come in either order; keyword PRECISN tells which one\n"
@@ -30,7 +38,8 @@ const struct fx8_command fx8_command_compare = {
         "where sigma is the level in LSB per real component (gain x auto) and\n"
         "M the number of valid spectra.  amplitude and phase are those of\n"
         "sum(conj(V_fp32) V_int8) / sum(|V_fp32|^2).  ratio is measured over\n"
-        "predicted.\n"
+        "predicted; sigma, how far the mean square difference is from the\n"
+        "predicted one, in its standard deviations.\n"
         "\n"
         "Left out, listed and counted: what is flagged in either file, and\n"
         "per input and channel what was clipped in more than 1e-4 of the\n"
@@ -39,8 +48,8 @@ const struct fx8_command fx8_command_compare = {
         "Good: the median over channels of the ratio lies within 0.9 to 1.1,\n"
         "widened by five of its standard errors.  Outside: the exit code is\n"
         "3.  None: nothing to judge by, as every cell is left out or the INT8\n"
-        "file lacks its levels: 3 as well.  None: two files of one precision\n"
-        "are measured, not judged: 0.\n"
+        "file lacks its levels: 3 as well.  None: two files of one precision,\n"
+        "or of other correlators, are measured, not judged: 0.\n"
         "\n"
         "--rigorous takes the two files of correlate --precision interval,\n"
         "which enclose the exact sum over the same float spectra, and tests\n"
@@ -51,20 +60,82 @@ const struct fx8_command fx8_command_compare = {
     .stops_at_once = true,
 };
 
-static int compare(const char *path_a, const char *path_b)
+/* What the command line asks for. */
+struct wish {
+    bool is_rigorous, is_json, force;
+    const char *page; /* name, NULL: none */
+};
+
+/* Open the page, unless it would take the place of a file that is read. */
+static enum fx8_status open_page(const struct wish *wish, char *const paths[2],
+                                 struct fx8_output **page,
+                                 struct fx8_error *error)
 {
-    struct fx8_comparison comparison;
-    struct fx8_error error;
-    if (fx8_compare_files(path_a, path_b, &comparison, &error) != FX8_OK)
-        return fx8_command_error(&error);
-    fx8_compare_print(&comparison, false, stdout);
+    const struct fx8_settings none = {0};
+    enum fx8_status status = FX8_OK;
+    for (size_t k = 0; k < 2 && status == FX8_OK; k++)
+        status = fx8_outputs_spare_inputs(&wish->page, 1, NULL, 0, paths[k],
+                                          &none, error);
+    if (status == FX8_OK)
+        status = fx8_text_output_open(wish->page, wish->force, page, error);
+    return status;
+}
+
+static enum fx8_status write_page(const struct fx8_comparison *comparison,
+                                  struct fx8_output **page,
+                                  struct fx8_error *error)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    if (stream != NULL)
+        fx8_compare_print_html(comparison, stream);
+    enum fx8_status status;
+    if (stream == NULL || fclose(stream) != 0)
+        status = fx8_fail(error, FX8_ERR_SYSTEM,
+                          "memory for the page: expected to be available");
+    else
+        status = fx8_text_output_finish(page, text, size, error);
+    free(text);
+    return status;
+}
+
+static int tell(const struct fx8_comparison *comparison, bool is_json)
+{
+    if (is_json)
+        fx8_compare_print_json(comparison, stdout);
+    else
+        fx8_compare_print(comparison, false, stdout);
     char reason[FX8_TEXT_SIZE];
-    const bool is_inside = fx8_compare_verdict(&comparison, reason);
-    if (!is_inside)
-        fprintf(stderr, "fx8: error: %s: against %s: %s\n",
-                comparison.subject_name, comparison.reference_name, reason);
+    if (fx8_compare_verdict(comparison, reason))
+        return 0;
+    fprintf(stderr, "fx8: error: %s: against %s: %s\n",
+            comparison->subject_name, comparison->reference_name, reason);
+    return 3;
+}
+
+static int compare(const struct wish *wish, char *const paths[2])
+{
+    struct fx8_comparison comparison = {.n_dumps = 0};
+    struct fx8_output *page = NULL;
+    struct fx8_error error;
+    enum fx8_status status = FX8_OK;
+    if (wish->page != NULL)
+        status = open_page(wish, paths, &page, &error);
+    /* a copy, which outlives the page: a signal may come at any time */
+    char *part = page != NULL ? strdup(fx8_text_output_part(page)) : NULL;
+    fx8_command_stop_removes(part, NULL);
+    if (status == FX8_OK)
+        status = fx8_compare_files(paths[0], paths[1], &comparison, &error);
+    if (status == FX8_OK && wish->page != NULL)
+        status = write_page(&comparison, &page, &error);
+    fx8_text_output_abandon(&page);
+    fx8_command_stop_removes(NULL, NULL);
+    free(part);
+    const int code = status == FX8_OK ? tell(&comparison, wish->is_json)
+                                      : fx8_command_error(&error);
     fx8_compare_clear(&comparison);
-    return is_inside ? 0 : 3;
+    return code;
 }
 
 static int compare_rigorously(char *const paths[3])
@@ -83,11 +154,30 @@ static int compare_rigorously(char *const paths[3])
     return is_inside ? 0 : 3;
 }
 
+static int misuse(const struct wish *wish, int n_files)
+{
+    const struct fx8_command *command = &fx8_command_compare;
+    if (wish->is_rigorous && (wish->page != NULL || wish->is_json))
+        return fx8_command_misuse(command,
+                                  "--rigorous: with %s: expected none "
+                                  "of --json and --html",
+                                  wish->page != NULL ? "--html" : "--json");
+    if (wish->force && wish->page == NULL)
+        return fx8_command_misuse(command, "--force: expected --html FILE");
+    if (n_files != (wish->is_rigorous ? 3 : 2))
+        return fx8_command_misuse(command, "%d files: expected %s", n_files,
+                                  wish->is_rigorous ? "X, DOWN and UP" : "two");
+    return 0;
+}
+
 static int run(int argc, char **argv)
 {
-    bool is_rigorous = false;
+    struct wish wish = {.page = NULL};
     static const struct option options[] = {
         {"rigorous", no_argument, NULL, 'r'},
+        {"json", no_argument, NULL, 'j'},
+        {"html", required_argument, NULL, 'p'},
+        {"force", no_argument, NULL, 'f'},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
@@ -96,15 +186,17 @@ static int run(int argc, char **argv)
          (option = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
         if (option == 'h')
             return fx8_command_help(&fx8_command_compare);
-        if (option != 'r')
+        if (option != 'r' && option != 'j' && option != 'p' && option != 'f')
             return fx8_command_bad_option(&fx8_command_compare, option, argv);
-        is_rigorous = true;
+        wish.is_rigorous = wish.is_rigorous || option == 'r';
+        wish.is_json = wish.is_json || option == 'j';
+        wish.force = wish.force || option == 'f';
+        if (option == 'p')
+            wish.page = optarg;
     }
-    if (argc - optind != (is_rigorous ? 3 : 2))
-        return fx8_command_misuse(&fx8_command_compare, "%d files: expected %s",
-                                  argc - optind,
-                                  is_rigorous ? "X, DOWN and UP" : "two");
-    if (is_rigorous)
-        return compare_rigorously(argv + optind);
-    return compare(argv[optind], argv[optind + 1]);
+    const int code = misuse(&wish, argc - optind);
+    if (code != 0)
+        return code;
+    return wish.is_rigorous ? compare_rigorously(argv + optind)
+                            : compare(&wish, argv + optind);
 }
