@@ -475,21 +475,28 @@ static void clear_span(const struct fx8_stream *s, const struct span *span,
         fx8_bit_clear(valid, (size_t)t);
 }
 
+static void clear_runs(const struct fx8_stream *s, const struct run_list *list,
+                       size_t n_spectra, uint64_t *valid)
+{
+    for (size_t i = 0; i < list->n; i++)
+        clear_span(s, &list->items[i], n_spectra, valid);
+}
+
 void fx8_stream_validity(const struct fx8_stream *stream, size_t n_spectra,
                          uint64_t *valid)
 {
     const size_t n_words = fx8_bit_words(n_spectra);
-    const struct run_list *all = &stream->runs[stream->shape.n_inputs];
-    for (size_t input = 0; input < stream->shape.n_inputs; input++) {
-        uint64_t *row = valid + input * n_words;
-        memset(row, 0xff, n_words * sizeof *row);
-        if (n_spectra % 64 != 0)
-            row[n_words - 1] = ((uint64_t)1 << n_spectra % 64) - 1;
-        const struct run_list *lists[] = {all, &stream->runs[input]};
-        for (size_t k = 0; k < 2; k++)
-            for (size_t i = 0; i < lists[k]->n; i++)
-                clear_span(stream, &lists[k]->items[i], n_spectra, row);
-    }
+    const size_t n_inputs = stream->shape.n_inputs;
+    /* what is missing of all inputs, once, in the first row */
+    memset(valid, 0xff, n_words * sizeof *valid);
+    if (n_spectra % 64 != 0)
+        valid[n_words - 1] = ((uint64_t)1 << n_spectra % 64) - 1;
+    clear_runs(stream, &stream->runs[n_inputs], n_spectra, valid);
+    for (size_t input = 1; input < n_inputs; input++)
+        memcpy(valid + input * n_words, valid, n_words * sizeof *valid);
+    for (size_t input = 0; input < n_inputs; input++)
+        clear_runs(stream, &stream->runs[input], n_spectra,
+                   valid + input * n_words);
 }
 
 /* First byte in [from, n) of a row that is not zero, or n. */
