@@ -151,18 +151,30 @@ static double round_up(double value)
     return 10.0 * decade;
 }
 
+/* Half of the values are within so much of 0, by bisection. */
+static double median_magnitude(const struct fx8_compare_spread *spread)
+{
+    double low = 0.0, high = spread->largest, inside = 0.0;
+    for (int k = 0; k < 40 && high > 0.0; k++) {
+        const double middle = 0.5 * (low + high);
+        fx8_compare_spread_fill(spread, -middle, 2.0 * middle, 1, &inside);
+        if (inside < 0.5 * (double)spread->n)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
 void fx8_compare_phases_of(const struct fx8_comparison *comparison,
                            struct fx8_compare_phases *phases)
 {
     const struct fx8_compare_spread *spread = &comparison->phase;
     *phases = (struct fx8_compare_phases){
         .rms_deg = NAN, .median_deg = NAN, .median_absolute_deg = NAN};
-    /* all but the outermost of 200 cells are shown, in a range of round
-     * figures */
-    const double reach =
-        degree * fmax(fabs(fx8_compare_spread_quantile(spread, 0.0025)),
-                      fabs(fx8_compare_spread_quantile(spread, 0.9975)));
-    const double range = reach > 0.0 ? fmin(180.0, round_up(reach)) : 1.0;
+    /* a Gaussian's four standard deviations, in a range of round figures */
+    const double half = degree * median_magnitude(spread);
+    const double range = half > 0.0 ? fmin(180.0, round_up(6.0 * half)) : 1.0;
     phases->first_deg = -range;
     phases->step_deg = 2.0 * range / FX8_COMPARE_PHASE_BINS;
     if (spread->n == 0)
@@ -179,19 +191,7 @@ void fx8_compare_phases_of(const struct fx8_comparison *comparison,
     phases->percent_outside = fmax(0.0, 100.0 - inside);
     phases->rms_deg = degree * sqrt(spread->sum_2 / n);
     phases->median_deg = degree * fx8_compare_spread_quantile(spread, 0.5);
-    /* the halves are alike but for chance: bisect for the range that holds
-     * half of the cells */
-    double low = 0.0, high = degree * spread->largest, half = 0.0;
-    for (int k = 0; k < 40 && high > 0.0; k++) {
-        const double middle = 0.5 * (low + high);
-        fx8_compare_spread_fill(spread, -middle / degree, 2.0 * middle / degree,
-                                1, &half);
-        if (half < 0.5 * n)
-            low = middle;
-        else
-            high = middle;
-    }
-    phases->median_absolute_deg = high;
+    phases->median_absolute_deg = half;
 }
 
 struct fx8_compare_amplitudes fx8_compare_amplitudes_of(

@@ -76,7 +76,8 @@ void fx8_compare_draw_baselines(const struct fx8_comparison *comparison,
             continue;
         take(&plot.x, figures.predicted);
         take(&plot.y, figures.measured);
-        take(&plot.y, figures.predicted);
+        take(&plot.y, FX8_COMPARE_RATIO_LOW * figures.predicted);
+        take(&plot.y, FX8_COMPARE_RATIO_HIGH * figures.predicted);
     }
     if (!(plot.x.high >= plot.x.low))
         return; /* nothing is predicted, as the page says */
@@ -406,10 +407,11 @@ void fx8_compare_draw_inputs(const struct fx8_comparison *comparison,
     plot.y = (struct fx8_plot_axis){0.0, 0.0, "largest share clipped", false};
     begin("clips", "Clipped samples", stream);
     draw_inputs(comparison, &plot, step, true);
-    fputs("<figcaption>The largest share of its spectra that was clipped in a "
-          "channel of an input. Channels above the dashed line, 1e-4, are left "
-          "out.",
-          stream);
+    fputs(
+        "<figcaption>The largest share of its spectra that was clipped in a "
+        "channel of an input, flagged ones included. Channels above the dashed "
+        "line, 1e-4, are left out.",
+        stream);
     if (step > 1)
         fprintf(stream, " %zu inputs share a bar, at the largest of them.",
                 step);

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What is made of the sums of a comparison: quantiles and histograms beside a
+ * sorted list, a known turn and scale, the worst of many, a page of any array.
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "correlator/compare_figures.h"
+#include "validation/testing.h"
+
+static struct generator generator;
+
+static double uniform(void)
+{
+    return ((double)(random_bits(&generator) >> 11) + 0.5) * 0x1p-53;
+}
+
+static double normal(void)
+{
+    return sqrt(-2 * log(uniform())) * cos(6.283185307179586 * uniform());
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* --- spreads ----------------------------------------------------- */
+
+enum { VALUES = 40001 };
+
+static struct fx8_compare_spread make_spread(double *values)
+{
+    struct fx8_compare_spread spread;
+    struct fx8_error error;
+    generator.state = 5;
+    assert_int_equal(fx8_compare_spread_open(&spread, "values", &error),
+                     FX8_OK);
+    for (size_t i = 0; i < VALUES; i++) {
+        /* off centre, and some are zero */
+        values[i] = i % 50 == 0 ? 0.0 : 0.3 + normal();
+        fx8_compare_spread_add(&spread, values[i]);
+    }
+    qsort(values, VALUES, sizeof *values, by_value);
+    return spread;
+}
+
+/* a bin is 1/64 of its lower edge wide: its middle is within 1/128 */
+static void quantiles_are_those_of_a_sorted_list(void **state)
+{
+    (void)state;
+    static double values[VALUES];
+    struct fx8_compare_spread spread = make_spread(values);
+    static const double shares[] = {0.001, 0.16, 0.38, 0.39, 0.5, 0.84, 0.999};
+    for (size_t k = 0; k < sizeof shares / sizeof *shares; k++) {
+        const double exact = values[(size_t)ceil(shares[k] * VALUES) - 1];
+        const double got = fx8_compare_spread_quantile(&spread, shares[k]);
+        assert_true(fabs(got - exact) <= fabs(exact) / 128);
+    }
+    double sum = 0, sum_2 = 0;
+    for (size_t i = 0; i < VALUES; i++) {
+        sum += values[i];
+        sum_2 += values[i] * values[i];
+    }
+    assert_true(fabs(spread.sum / sum - 1) < 1e-9);
+    assert_true(fabs(spread.sum_2 / sum_2 - 1) < 1e-9);
+    assert_true(spread.largest ==
+                fmax(fabs(values[0]), fabs(values[VALUES - 1])));
+    fx8_compare_spread_clear(&spread);
+    assert_true(fx8_compare_spread_quantile(&spread, 0.5) == 0.0);
+}
+
+/* Bins of the spread that an edge cuts are shared out: what that gets wrong is
+ * less than the scatter of a count, of which 5 sigma are allowed. */
+static void even_steps_hold_what_they_span(void **state)
+{
+    (void)state;
+    enum { BINS = 23 };
+    static double values[VALUES];
+    struct fx8_compare_spread spread = make_spread(values);
+    const double first = -1.15, step = 0.1; /* 0 is inside a bin */
+    double counts[BINS], direct[BINS] = {0};
+    fx8_compare_spread_fill(&spread, first, step, BINS, counts);
+    for (size_t i = 0; i < VALUES; i++) {
+        const double at = floor((values[i] - first) / step);
+        if (at >= 0 && at < BINS)
+            direct[(size_t)at]++;
+    }
+    for (size_t k = 0; k < BINS; k++)
+        assert_true(fabs(counts[k] - direct[k]) < 5 * sqrt(direct[k] * 0.1));
+    /* a step that spans everything has everything */
+    fx8_compare_spread_fill(&spread, -100, 200, 1, counts);
+    assert_true(fabs(counts[0] / VALUES - 1) < 1e-9);
+    fx8_compare_spread_clear(&spread);
+}
+
+/* --- a known difference ------------------------------------------ */
+
+enum { ANTENNAS = 3, BASELINES = 6, CHANNELS = 40 };
+
+static const size_t antennas[BASELINES][2] = {{0, 0}, {0, 1}, {0, 2},
+                                              {1, 1}, {1, 2}, {2, 2}};
+
+/* One dump: coherences drawn, A is B turned and scaled. */
+static void compare_turned(double factor, double turn,
+                           struct fx8_comparison *comparison)
+{
+    const struct fx8_compare_shape shape = {
+        .n_antennas = ANTENNAS,
+        .n_polarizations = 1,
+        .n_baselines = BASELINES,
+        .n_channels = CHANNELS,
+        .n_products = 1,
+    };
+    struct fx8_error error;
+    assert_int_equal(fx8_compare_open(&shape, NULL, comparison, &error),
+                     FX8_OK);
+    double power[ANTENNAS][CHANNELS], a[CHANNELS][2], b[CHANNELS][2];
+    uint8_t flags[CHANNELS] = {0};
+    float nsamples[CHANNELS];
+    for (size_t c = 0; c < CHANNELS; c++) {
+        nsamples[c] = 1;
+        for (size_t i = 0; i < ANTENNAS; i++)
+            power[i][c] = 400.0 * (double)(i + 1);
+    }
+    fx8_compare_begin_dump(comparison, &power[0][0]);
+    for (size_t k = 0; k < BASELINES; k++) {
+        const bool is_auto = antennas[k][0] == antennas[k][1];
+        for (size_t c = 0; c < CHANNELS; c++) {
+            b[c][0] = is_auto ? power[antennas[k][0]][c] : 20 * normal();
+            b[c][1] = is_auto ? 0 : 20 * normal();
+            a[c][0] = factor * (cos(turn) * b[c][0] - sin(turn) * b[c][1]);
+            a[c][1] = factor * (sin(turn) * b[c][0] + cos(turn) * b[c][1]);
+        }
+        fx8_compare_add(comparison, k, antennas[k][0], antennas[k][1],
+                        &(struct fx8_compare_row){&a[0][0], flags, nsamples},
+                        &(struct fx8_compare_row){&b[0][0], flags, nsamples});
+    }
+    assert_int_equal(fx8_compare_finish(comparison, &error), FX8_OK);
+}
+
+static void a_turn_and_a_scale_are_found(void **state)
+{
+    (void)state;
+    const double degree = 180 / 3.14159265358979323846;
+    for (int sign = -1; sign <= 1; sign += 2) {
+        struct fx8_comparison comparison;
+        compare_turned(1.05, sign * 2 / degree, &comparison);
+        const struct fx8_compare_figures figures = fx8_compare_figures_of(
+            &comparison, &comparison.overall, FX8_COMPARE_CHANNEL);
+        assert_int_equal(figures.n_cells, 3 * CHANNELS);
+        /* rounding of sums */
+        assert_true(fabs(figures.amplitude / 1.05 - 1) < 1e-12);
+        assert_true(fabs(figures.phase_deg / (sign * 2) - 1) < 1e-12);
+        assert_true(isnan(figures.predicted) && isnan(figures.sigmas));
+        struct fx8_compare_phases phases;
+        fx8_compare_phases_of(&comparison, &phases);
+        assert_true(fabs(phases.rms_deg / 2 - 1) < 1e-9);
+        /* half a bin */
+        assert_true(fabs(phases.median_deg / (sign * 2) - 1) < 1.0 / 128);
+        assert_true(fabs(phases.median_absolute_deg / 2 - 1) < 1.0 / 64);
+        double total = phases.percent_outside;
+        for (size_t k = 0; k < FX8_COMPARE_PHASE_BINS; k++) {
+            const double low = phases.first_deg + (double)k * phases.step_deg;
+            total += phases.percent[k];
+            /* all are at 2 degrees, in a bin of 1/32 degree */
+            if (low > sign * 2 + 0.04 ||
+                low + phases.step_deg < sign * 2 - 0.04)
+                assert_true(phases.percent[k] == 0);
+        }
+        assert_true(fabs(total - 100) < 1e-9);
+        const struct fx8_compare_amplitudes amplitudes =
+            fx8_compare_amplitudes_of(&comparison);
+        assert_true(fabs(log(amplitudes.median) / log(1.05) - 1) < 1.0 / 128);
+        /* one value, in one bin */
+        assert_true(amplitudes.low <= 1.0505 && amplitudes.high >= 1.0495);
+        fx8_compare_clear(&comparison);
+    }
+}
+
+/* --- the worst, names, the page ---------------------------------- */
+
+/* Sums as of an array of so many antennas, fair but for two baselines. */
+static void make_array(size_t n_antennas, size_t n_channels,
+                       struct fx8_comparison *comparison)
+{
+    const size_t n_baselines = n_antennas * (n_antennas + 1) / 2;
+    const struct fx8_compare_shape shape = {
+        .n_antennas = n_antennas,
+        .n_polarizations = 2,
+        .n_baselines = n_baselines,
+        .n_channels = n_channels,
+        .n_products = 4,
+        .feeds = {{0, 0}, {1, 1}, {0, 1}, {1, 0}},
+    };
+    const size_t n_levels = 2 * n_antennas * n_channels;
+    double *gain = calloc(n_levels, sizeof *gain);
+    double *clips = calloc(n_levels, sizeof *clips);
+    assert_true(gain != NULL && clips != NULL);
+    for (size_t k = 0; k < n_levels; k++)
+        gain[k] = 0.5 + uniform();
+    const struct fx8_compare_theory theory = {n_channels, gain, clips, 1000};
+    struct fx8_error error;
+    assert_int_equal(fx8_compare_open(&shape, &theory, comparison, &error),
+                     FX8_OK);
+    comparison->is_identical = false;
+    for (size_t a = 0, b = 0; a < n_antennas; a++) {
+        comparison->antenna_numbers[a] = (int64_t)(3 * a + 1);
+        for (size_t other = a; other < n_antennas; other++, b++) {
+            comparison->baseline_antennas[b][0] = a;
+            comparison->baseline_antennas[b][1] = other;
+            const double ratio = b == 5 ? 2.0 : b == 7 ? 0.4 : 1.0;
+            comparison->baselines[b] = (struct fx8_compare_sums){
+                100, ratio * 1e-4, 1e-4, 100 * (ratio + 0.001 * uniform()),
+                1.0, {1.0, 0.01}};
+        }
+    }
+    for (size_t c = 0; c < n_channels; c++) {
+        comparison->frequencies_hz[c] = 1e8 + 1e4 * (double)c;
+        comparison->channels[c] = comparison->baselines[0];
+        comparison->channels_left_out[c] = (int64_t)(c % 2);
+    }
+    comparison->left_out[0] = 1;
+    free(gain);
+    free(clips);
+    assert_int_equal(fx8_compare_finish(comparison, &error), FX8_OK);
+}
+
+static void the_worst_come_first(void **state)
+{
+    (void)state;
+    struct fx8_comparison comparison;
+    make_array(5, 8, &comparison);
+    size_t worst[FX8_COMPARE_WORST];
+    assert_int_equal(
+        fx8_compare_worst(&comparison, FX8_COMPARE_BASELINE, worst),
+        FX8_COMPARE_WORST);
+    assert_int_equal(worst[0], 5);
+    assert_int_equal(worst[1], 7);
+    /* 100 cells, of which an XX shares inputs with two others at a coherence
+     * of 0.01: 100 / 1.02 independent ones */
+    const struct fx8_compare_figures figures = fx8_compare_figures_of(
+        &comparison, &comparison.baselines[7], FX8_COMPARE_BASELINE);
+    assert_true(fabs(figures.sigmas + 0.6 * sqrt(100 / 1.02)) < 0.02);
+    assert_int_equal(fx8_compare_worst(&comparison, FX8_COMPARE_CHANNEL, worst),
+                     8);
+    char name[FX8_COMPARE_NAME_SIZE];
+    fx8_compare_input_name(&comparison, 7, name);
+    assert_string_equal(name, "10Y");
+    comparison.shape.is_circular = true;
+    fx8_compare_input_name(&comparison, 7, name);
+    assert_string_equal(name, "10L");
+    fx8_compare_clear(&comparison);
+}
+
+static char *page_of(const struct fx8_comparison *comparison, size_t *size)
+{
+    char *text = NULL;
+    FILE *stream = open_memstream(&text, size);
+    assert_non_null(stream);
+    fx8_compare_print_html(comparison, stream);
+    assert_int_equal(fclose(stream), 0);
+    return text;
+}
+
+/* 512 inputs, 1024 channels, every other one left out; a quarter of what a
+ * page may have at most leaves room for long names. */
+static void a_page_of_any_array_is_small(void **state)
+{
+    (void)state;
+    struct fx8_comparison comparison;
+    make_array(256, 1024, &comparison);
+    size_t size;
+    char *text = page_of(&comparison, &size);
+    assert_true(size < 300000);
+    /* and says what it does not show */
+    assert_non_null(strstr(text, "One of 66 baselines is drawn"));
+    assert_non_null(strstr(text, "A mark stands for 4 channels."));
+    assert_non_null(strstr(text, "2 inputs share a mark"));
+    assert_non_null(strstr(text, " and 448 more ranges"));
+    free(text);
+    fx8_compare_clear(&comparison);
+}
+
+static void names_cannot_spoil_a_page(void **state)
+{
+    (void)state;
+    struct fx8_comparison comparison;
+    make_array(2, 4, &comparison);
+    snprintf(comparison.subject_name, FX8_TEXT_SIZE, "<b>&\"\n\xff.uvh5");
+    snprintf(comparison.reference_name, FX8_TEXT_SIZE, "\xc3\xa9.uvh5");
+    size_t size;
+    char *text = page_of(&comparison, &size);
+    assert_non_null(strstr(text, "&lt;b&gt;&amp;&quot;??.uvh5"));
+    assert_non_null(strstr(text, "\xc3\xa9.uvh5"));
+    assert_null(strchr(text, '\xff'));
+    free(text);
+    fx8_compare_clear(&comparison);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(quantiles_are_those_of_a_sorted_list),
+        cmocka_unit_test(even_steps_hold_what_they_span),
+        cmocka_unit_test(a_turn_and_a_scale_are_found),
+        cmocka_unit_test(the_worst_come_first),
+        cmocka_unit_test(a_page_of_any_array_is_small),
+        cmocka_unit_test(names_cannot_spoil_a_page),
+    };
+    return cmocka_run_group_tests_name("compare_figures", tests, NULL, NULL);
+}
