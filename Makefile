@@ -11,12 +11,13 @@
 #   CUDA=auto|0|1                   use nvcc if there is one; never; must be
 #   NVCC, NVCC_FLAGS                the CUDA compiler; its flags, which come last
 #   SMS="90"                        architectures, instead of all it knows of ours
-#   prefix, bindir, libdir, includedir, DESTDIR   for install
+#   prefix, bindir, libdir, includedir, datadir, mandir, completiondir, DESTDIR
+#                                   for install
 
 -include config.mk
 
 VERSION   := 0.1.0
-SOVERSION := 0
+SOVERSION := $(firstword $(subst ., ,$(VERSION)))
 BUILD     ?= build
 CFLAGS    ?= -O3 -g
 prefix    ?= /usr/local
@@ -24,6 +25,9 @@ bindir    ?= $(prefix)/bin
 libdir    ?= $(prefix)/lib
 includedir ?= $(prefix)/include
 datadir   ?= $(prefix)/share
+mandir    ?= $(datadir)/man
+completiondir ?= $(datadir)/bash-completion/completions
+OBJCOPY   ?= objcopy
 
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 .SUFFIXES:
@@ -169,7 +173,8 @@ $(BUILD)/kernels/cuda/correlate_wgmma.cu.o $(BUILD)/validation/gpu/ceilings_wgmm
 # --- build -------------------------------------------------------------------
 
 .PHONY: all
-all: $(BUILD)/fx8 $(BUILD)/libfx8.so $(PLUGIN) ## build program, library and, with nvcc, plug-in
+all: $(BUILD)/fx8 $(BUILD)/libfx8.so $(BUILD)/libfx8.a $(BUILD)/fx8.1 \
+	$(BUILD)/fx8.bash $(PLUGIN) ## build program, library and, with nvcc, plug-in
 
 ifneq ($(and $(strip $(MISSING)),$(filter-out %numerics %-gpu %gpu-programs $(BUILD)/gpu_%,$(or $(MAKECMDGOALS),all))),)
 define missing_text
@@ -228,6 +233,20 @@ $(BUILD)/libfx8.so.$(SOVERSION): $(LIBRARY_OBJECTS)
 
 $(BUILD)/libfx8.so: $(BUILD)/libfx8.so.$(SOVERSION)
 	$(Q)ln -sf $(<F) $@
+
+# One object, in which only what the header offers has a name for others.
+$(BUILD)/libfx8.a: $(LIBRARY_OBJECTS)
+	$(call say,AR,$@)$(CC) -r -nostdlib $^ -o $(BUILD)/libfx8.o
+	$(Q)$(OBJCOPY) --localize-hidden $(BUILD)/libfx8.o
+	$(Q)rm -f $@
+	$(Q)$(AR) rcsD $@ $(BUILD)/libfx8.o
+
+# The program tells what it takes, from its tables.
+$(BUILD)/fx8.1: $(BUILD)/fx8
+	$(Q)$< config --man > $@
+
+$(BUILD)/fx8.bash: $(BUILD)/fx8
+	$(Q)$< config --completion > $@
 
 $(BUILD)/fx8-cuda.so: $(PLUGIN_SOURCES:%=$(BUILD)/%.o) $(PLUGIN_HOST)
 	$(call say,LINK,$@)$(NVCC) -shared $^ -lcufft \
@@ -420,38 +439,58 @@ Name: fx8
 Description: FX correlator: 8-bit antenna voltages to visibilities
 Version: $(VERSION)
 Libs: -L$${libdir} -lfx8
+Libs.private: $(shell $(PKG_CONFIG) --static --libs fftw3f 2>/dev/null) -ldl -lm -pthread
 Cflags: -I$${includedir}
 endef
 export PKG_CONFIG_FILE
 
 .PHONY: install
-install: all ## install program, library, header and ready configurations
+install: all ## install program, library, headers, manual, ready configurations
 	$(Q)$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(libdir)/pkgconfig \
 		$(DESTDIR)$(includedir)/fx8/config \
-		$(DESTDIR)$(includedir)/fx8/kernels $(DESTDIR)$(datadir)/fx8
+		$(DESTDIR)$(includedir)/fx8/kernels $(DESTDIR)$(datadir)/fx8 \
+		$(DESTDIR)$(mandir)/man1 $(DESTDIR)$(completiondir)
 	$(Q)$(INSTALL) $(BUILD)/fx8 $(DESTDIR)$(bindir)/fx8
 	$(Q)$(INSTALL) -m 644 $(BUILD)/libfx8.so.$(SOVERSION) $(DESTDIR)$(libdir)
 	$(Q)ln -sf libfx8.so.$(SOVERSION) $(DESTDIR)$(libdir)/libfx8.so
+	$(Q)$(INSTALL) -m 644 $(BUILD)/libfx8.a $(DESTDIR)$(libdir)
 	$(if $(PLUGIN),$(Q)$(INSTALL) -m 644 $(PLUGIN) $(DESTDIR)$(libdir))
 	$(Q)$(INSTALL) -m 644 correlator/fx8.h $(DESTDIR)$(includedir)/fx8
 	$(Q)$(INSTALL) -m 644 $(INSTALLED_HEADERS) $(DESTDIR)$(includedir)/fx8/config
 	$(Q)$(INSTALL) -m 644 kernels/quicklook_results.h $(DESTDIR)$(includedir)/fx8/kernels
 	$(Q)$(INSTALL) -m 644 $(wildcard config/*.ini config/*.csv) $(DESTDIR)$(datadir)/fx8
+	$(Q)$(INSTALL) -m 644 $(BUILD)/fx8.1 $(DESTDIR)$(mandir)/man1
+	$(Q)$(INSTALL) -m 644 $(BUILD)/fx8.bash $(DESTDIR)$(completiondir)/fx8
 	$(Q)printf '%s\n' "$$PKG_CONFIG_FILE" > $(DESTDIR)$(libdir)/pkgconfig/fx8.pc
 
 .PHONY: uninstall
 uninstall: ## remove what install put there
-	$(Q)rm -f $(DESTDIR)$(bindir)/fx8 $(DESTDIR)$(libdir)/libfx8.so \
+	$(Q)rm -f $(DESTDIR)$(bindir)/fx8 $(DESTDIR)$(mandir)/man1/fx8.1 \
+		$(DESTDIR)$(completiondir)/fx8 \
+		$(DESTDIR)$(libdir)/libfx8.so $(DESTDIR)$(libdir)/libfx8.a \
 		$(DESTDIR)$(libdir)/libfx8.so.$(SOVERSION) \
 		$(DESTDIR)$(libdir)/fx8-cuda.so \
 		$(DESTDIR)$(libdir)/pkgconfig/fx8.pc
 	$(Q)rm -rf $(DESTDIR)$(includedir)/fx8 $(DESTDIR)$(datadir)/fx8
 
 .PHONY: dist
-dist: ## a tar file of the sources as committed
+dist: ## a tar file of the sources as committed, always the same bytes
 	@mkdir -p $(BUILD)
-	$(Q)git archive --prefix=fx8-$(VERSION)/ HEAD | gzip -9n > $(BUILD)/fx8-$(VERSION).tar.gz
+	$(Q)git -c tar.umask=0022 archive --prefix=fx8-$(VERSION)/ \
+		-o $(BUILD)/fx8-$(VERSION).tar HEAD
+	$(Q)gzip -9nf $(BUILD)/fx8-$(VERSION).tar
 	@echo $(BUILD)/fx8-$(VERSION).tar.gz
+
+# The recipe is .debian here, and debian where the packages are built.
+.PHONY: deb
+deb: dist ## Debian packages of the sources as committed (needs debhelper)
+	$(Q)rm -rf $(BUILD)/deb
+	$(Q)mkdir -p $(BUILD)/deb
+	$(Q)tar -xzf $(BUILD)/fx8-$(VERSION).tar.gz -C $(BUILD)/deb
+	$(Q)cp -R $(BUILD)/deb/fx8-$(VERSION)/.debian $(BUILD)/deb/fx8-$(VERSION)/debian
+	$(Q)cd $(BUILD)/deb/fx8-$(VERSION) && \
+		env -u MAKEFLAGS -u MAKEOVERRIDES -u BUILD dpkg-buildpackage -us -uc -b $(DEB_FLAGS)
+	@ls $(BUILD)/deb/*.deb
 
 .PHONY: format
 format: ## let clang-format lay out every source

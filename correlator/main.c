@@ -15,12 +15,6 @@
 #include "correlator/commands/command.h"
 #include "correlator/fx8.h"
 
-static const struct fx8_command *const commands[] = {
-    &fx8_command_correlate, &fx8_command_compare, &fx8_command_info,
-    &fx8_command_simulate,  &fx8_command_config,  &fx8_command_bench,
-};
-static const size_t n_commands = sizeof commands / sizeof *commands;
-
 /* Letters that two words do not share in order: cheap, and enough to tell
  * "corelate" or "config-dump" from nonsense. */
 static size_t word_distance(const char *a, const char *b)
@@ -46,9 +40,9 @@ static size_t word_distance(const char *a, const char *b)
 
 static const struct fx8_command *find_command(const char *name)
 {
-    for (size_t i = 0; i < n_commands; i++)
-        if (strcmp(commands[i]->name, name) == 0)
-            return commands[i];
+    for (size_t i = 0; i < fx8_commands_count; i++)
+        if (strcmp(fx8_commands[i]->name, name) == 0)
+            return fx8_commands[i];
     return NULL;
 }
 
@@ -57,8 +51,8 @@ static int print_help(void)
     printf("fx8 %s: FX cross-correlator for recorded observations\n\n"
            "usage: fx8 COMMAND [options] FILE...\n\n",
            fx8_version());
-    for (size_t i = 0; i < n_commands; i++)
-        printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    for (size_t i = 0; i < fx8_commands_count; i++)
+        printf("  %-10s %s\n", fx8_commands[i]->name, fx8_commands[i]->summary);
     printf("\nfx8 COMMAND --help tells what a command takes; fx8 --version\n"
            "prints the version.  Results go to standard output, messages to\n"
            "standard error.  Exit code: 0 done, 1 failed while running, 2\n"
@@ -71,11 +65,11 @@ static int unknown_command(const char *name)
 {
     const struct fx8_command *nearest = NULL;
     size_t least = 4; /* two wrong letters: one lost and one put in, twice */
-    for (size_t i = 0; i < n_commands; i++) {
-        const size_t distance = word_distance(name, commands[i]->name);
+    for (size_t i = 0; i < fx8_commands_count; i++) {
+        const size_t distance = word_distance(name, fx8_commands[i]->name);
         if (distance <= least) {
             least = distance;
-            nearest = commands[i];
+            nearest = fx8_commands[i];
         }
     }
     struct fx8_error error;

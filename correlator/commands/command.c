@@ -11,6 +11,12 @@
 
 #include "correlator/commands/command.h"
 
+const struct fx8_command *const fx8_commands[] = {
+    &fx8_command_correlate, &fx8_command_compare, &fx8_command_info,
+    &fx8_command_simulate,  &fx8_command_config,  &fx8_command_bench,
+};
+const size_t fx8_commands_count = sizeof fx8_commands / sizeof *fx8_commands;
+
 /* What a signal finds.  Any thread may take it, so that these are atomic; and
  * lock-free, as a handler needs. */
 static atomic_int n_signals;

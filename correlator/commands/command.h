@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * command.h -- the commands of the program.  A command is one file that
- * exports a struct fx8_command and one line in the table of main.c.
+ * exports a struct fx8_command and one line in the table of command.c.
  */
 #ifndef FX8_CORRELATOR_COMMANDS_COMMAND_H
 #define FX8_CORRELATOR_COMMANDS_COMMAND_H
@@ -21,7 +21,9 @@ struct fx8_command {
     const char *name;
     const char *synopsis; /**< "CONFIG.ini [INPUT…] [-o OUT.uvh5] …" */
     const char *summary;  /**< one line */
-    const char *help;     /**< the rest of --help */
+    const char *help;     /**< the rest of --help: lines of two blanks and an
+                               option, its argument one blank after it, what
+                               it does; then, after an empty line, the rest */
     int (*run)(int argc, char **argv);
     bool stops_at_once; /**< has nothing to finish: a signal ends it with 130;
                              else it looks at fx8_command_interrupted() */
@@ -33,6 +35,10 @@ extern const struct fx8_command fx8_command_config;
 extern const struct fx8_command fx8_command_correlate;
 extern const struct fx8_command fx8_command_info;
 extern const struct fx8_command fx8_command_simulate;
+
+/** All of them, in the order of fx8 --help. */
+extern const struct fx8_command *const fx8_commands[];
+extern const size_t fx8_commands_count;
 
 /** Print "fx8: error: MESSAGE" on stderr; returns the exit code for it. */
 int fx8_command_error(const struct fx8_error *error);

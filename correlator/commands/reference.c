@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The manual page.  Options become its tagged paragraphs; what a command's help
+ * says after them is laid out by hand and stays as it is.
+ */
+#include "correlator/commands/reference.h"
+
+#include <string.h>
+
+#include "config/keys.h"
+#include "correlator/fx8.h"
+
+static int word_length(const char *text)
+{
+    return (int)strcspn(text, " \n");
+}
+
+bool fx8_reference_next(const char **help, struct fx8_reference_item *item)
+{
+    *item = (struct fx8_reference_item){0};
+    const char *text = *help;
+    const size_t length = strcspn(text, "\n");
+    const size_t indent = strspn(text, " ");
+    if (indent >= length)
+        return false;
+    *help = text + length + (text[length] == '\n');
+    item->text = text + indent;
+    if (indent == 2) { /* else it goes on with the item before */
+        const char *word = item->text;
+        if (word[0] == '-' && word[1] != '-' && word[2] == ',') {
+            item->letter = word;
+            item->letter_length = 2;
+            word += 3 + strspn(word + 3, " ");
+        }
+        if (word[0] == '-') {
+            item->name = word;
+            item->name_length = word_length(word);
+            word += item->name_length;
+            word += word[0] == ' ' && word[1] != ' ' && word[1] != '\0';
+        }
+        if (word[0] != ' ' && word[0] != '\n' && word[0] != '\0') {
+            item->argument = word;
+            item->argument_length = word_length(word);
+            word += item->argument_length;
+        }
+        item->text = word + strspn(word, " ");
+    }
+    item->text_length = (int)(text + length - item->text);
+    return true;
+}
+
+/* --- roff ------------------------------------------------------------------
+ */
+
+/* One character so that it is printed as it stands. */
+static void put_character(FILE *stream, char character)
+{
+    static const struct {
+        char character;
+        const char *escape;
+    } escapes[] = {
+        {'\\', "\\e"},  {'-', "\\-"},   {'^', "\\(ha"},
+        {'~', "\\(ti"}, {'`', "\\(ga"}, {'\'', "\\(aq"},
+    };
+    for (size_t i = 0; i < sizeof escapes / sizeof *escapes; i++)
+        if (escapes[i].character == character) {
+            fputs(escapes[i].escape, stream);
+            return;
+        }
+    fputc(character, stream);
+}
+
+static void put_part(FILE *stream, const char *text, int length)
+{
+    for (int i = 0; i < length; i++)
+        put_character(stream, text[i]);
+}
+
+/* A line of running text: a point at its beginning is no request. */
+static void put_line(FILE *stream, const char *text, int length)
+{
+    if (length > 0 && text[0] == '.')
+        fputs("\\&", stream);
+    put_part(stream, text, length);
+    fputc('\n', stream);
+}
+
+static void put_text(FILE *stream, const char *text)
+{
+    put_line(stream, text, (int)strlen(text));
+}
+
+/* In the font B or I. */
+static void put_font(FILE *stream, char font, const char *text, int length)
+{
+    fprintf(stream, "\\f%c", font);
+    put_part(stream, text, length);
+    fputs("\\fR", stream);
+}
+
+/* As it is laid out, up to the end of the text. */
+static void put_verbatim(FILE *stream, const char *text)
+{
+    fputs(".PP\n.nf\n", stream);
+    while (*text != '\0') {
+        const int length = (int)strcspn(text, "\n");
+        put_line(stream, text, length);
+        text += length + (text[length] == '\n');
+    }
+    fputs(".fi\n", stream);
+}
+
+/* --- commands --------------------------------------------------------------
+ */
+
+static void put_item(FILE *stream, const struct fx8_reference_item *item)
+{
+    const bool is_new =
+        item->letter_length + item->name_length + item->argument_length > 0;
+    if (is_new) {
+        fputs(".TP\n", stream);
+        if (item->letter_length > 0) {
+            put_font(stream, 'B', item->letter, item->letter_length);
+            fputs(", ", stream);
+        }
+        if (item->name_length > 0)
+            put_font(stream, 'B', item->name, item->name_length);
+        if (item->name_length > 0 && item->argument_length > 0)
+            fputc(' ', stream);
+        if (item->argument_length > 0)
+            put_font(stream, 'I', item->argument, item->argument_length);
+        fputc('\n', stream);
+    }
+    if (item->text_length > 0)
+        put_line(stream, item->text, item->text_length);
+}
+
+static void put_command(FILE *stream, const struct fx8_command *command)
+{
+    fputs(".SS ", stream);
+    put_text(stream, command->name);
+    fputs("\\fBfx8 ", stream);
+    put_part(stream, command->name, (int)strlen(command->name));
+    fputs("\\fR ", stream);
+    put_text(stream, command->synopsis);
+    fputs(".PP\n", stream);
+    put_text(stream, command->summary);
+    const char *help = command->help;
+    for (struct fx8_reference_item item; fx8_reference_next(&help, &item);)
+        put_item(stream, &item);
+    help += strspn(help, "\n");
+    if (*help != '\0')
+        put_verbatim(stream, help);
+}
+
+/* --- keys ------------------------------------------------------------------
+ */
+
+static void put_key(FILE *stream, const struct fx8_key *key)
+{
+    char accepted[FX8_KEY_EXPECTED_SIZE];
+    fx8_key_describe(key, accepted);
+    fputs(".TP\n", stream);
+    put_font(stream, 'B', key->name, (int)strlen(key->name));
+    fputs(" = ", stream);
+    if (key->fallback == NULL)
+        put_text(stream, "(required)");
+    else
+        put_text(stream, key->fallback);
+    put_part(stream, accepted, (int)strlen(accepted));
+    fputs(".\n", stream);
+    put_text(stream, key->help);
+    if (key->default_only)
+        fputs("Not built yet: only the default is accepted.\n", stream);
+}
+
+static void put_sections(FILE *stream)
+{
+    for (size_t s = 0; s < fx8_sections_count; s++) {
+        fputs(".SS [", stream);
+        fputs(fx8_sections[s].name, stream);
+        fputs("]\n", stream);
+        put_text(stream, fx8_sections[s].help);
+        for (size_t i = 0; i < fx8_keys_count; i++)
+            if (strcmp(fx8_keys[i].section, fx8_sections[s].name) == 0)
+                put_key(stream, &fx8_keys[i]);
+    }
+}
+
+/* --- the page ---------------------------------------------------------------
+ */
+
+static const char description[] =
+    ".SH DESCRIPTION\n"
+    "Correlates recorded 8\\-bit antenna voltages in HDF5 into UVH5\n"
+    "visibilities with times, flags and weights.  Results go to standard\n"
+    "output, progress and messages to standard error.\n"
+    "Options and files may stand in any order; every command has\n"
+    "\\fB\\-\\-help\\fR, and \\fBfx8 \\-\\-version\\fR prints the version.\n"
+    ".SH COMMANDS\n";
+
+static const char configuration[] =
+    ".SH CONFIGURATION\n"
+    "Lines are \"key = value\" under a [section]; a line that starts with # "
+    "or\n"
+    "; is a comment, and so is what follows a ; after a blank.  Relative\n"
+    "paths are relative to the file.  A key without a value below is not\n"
+    "given by default.  \\fB\\-\\-set\\fR \\fIsection.key=value\\fR gives any\n"
+    "of them on the command line.\n";
+
+static const char rest[] =
+    ".SH EXIT STATUS\n"
+    ".TP\n.B 0\ndone\n"
+    ".TP\n.B 1\nfailed while running\n"
+    ".TP\n.B 2\nwrong use or configuration\n"
+    ".TP\n.B 3\n\\fBcompare\\fR found a difference outside its limits, or\n"
+    "nothing to judge by\n"
+    ".TP\n.B 130\nstopped by a signal\n"
+    ".SH ENVIRONMENT\n"
+    ".TP\n.B FX8_CUDA_PLUGIN\n"
+    "the plug\\-in for CUDA, instead of fx8\\-cuda.so beside the program, in\n"
+    "\\&../lib and on the library path\n"
+    ".TP\n.B TMPDIR\nwhere \\fBbench\\fR puts its recordings\n"
+    ".SH EXAMPLES\n"
+    ".nf\n"
+    "fx8 info night1.h5\n"
+    "fx8 correlate array.ini night1.h5 \\-o night1.uvh5\n"
+    "fx8 correlate array.ini night1.h5 \\-\\-precision both \\-o night1.uvh5\n"
+    "fx8 compare night1.int8.uvh5 night1.fp32.uvh5\n"
+    ".fi\n";
+
+void fx8_reference_man(FILE *stream)
+{
+    fprintf(stream,
+            ".\\\" Made by fx8 config --man.\n"
+            ".TH FX8 1 \"\" \"fx8 %s\" \"User Commands\"\n"
+            ".SH NAME\n"
+            "fx8 \\- FX cross\\-correlator for recorded observations\n"
+            ".SH SYNOPSIS\n"
+            "\\fBfx8\\fR \\fICOMMAND\\fR [\\fIoptions\\fR] \\fIFILE\\fR...\n"
+            "%s",
+            fx8_version(), description);
+    for (size_t i = 0; i < fx8_commands_count; i++)
+        put_command(stream, fx8_commands[i]);
+    fputs(configuration, stream);
+    put_sections(stream);
+    fputs(rest, stream);
+}

@@ -1,0 +1,498 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is handed to others: libfx8 as it is installed, its symbols, its header
+for C++, the examples built against it; the manual page and the completion; the
+sources as a tar file and as Debian packages."""
+import datetime
+import glob
+import gzip
+import hashlib
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import tarfile
+import tempfile
+import threading
+import unittest
+from fractions import Fraction
+
+import numpy as np
+import yaml
+
+import oracle
+import program
+import tap
+
+BUILD = os.environ.get("FX8_BUILD", "build")
+CPUS = len(os.sched_getaffinity(0))
+STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
+CHECKED = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+
+
+def run(*command, environment=None, folder=None):
+    """Standard output of a command that succeeds and has nothing to say."""
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder,
+                          env={**os.environ, **(environment or {})})
+    if done.returncode != 0 or done.stderr:
+        raise AssertionError(f"{' '.join(command)}: {done.returncode}: "
+                             f"{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def version():
+    return program.run("--version").stdout.split()[1]
+
+
+class Installed(program.Case):
+    """Everything under a prefix of its own."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.prefix = tempfile.mkdtemp(prefix="fx8-prefix-")
+        run("make", f"BUILD={BUILD}", f"prefix={cls.prefix}", "install")
+        cls.environment = {
+            "PKG_CONFIG_PATH": f"{cls.prefix}/lib/pkgconfig",
+            "LD_LIBRARY_PATH": f"{cls.prefix}/lib"}
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.prefix)
+        super().tearDownClass()
+
+    def pkg_config(self, *arguments):
+        return run("pkg-config", *arguments, "fx8",
+                   environment=self.environment).split()
+
+    def build(self, source, *flags, compiler="gcc"):
+        """A program from an example or from a text; returns its path."""
+        path = self.path(os.path.basename(source).split(".")[0])
+        run(compiler, source, "-o", path, *flags,
+            environment=self.environment)
+        return path
+
+
+def declared():
+    """Names that fx8.h declares for export."""
+    text = re.sub(r"/\*.*?\*/", "", read("correlator/fx8.h"), flags=re.S)
+    names = re.findall(r"^FX8_API\s[^;(]*?(\w+)\(", text, re.M)
+    assert len(names) == len(re.findall(r"^FX8_API\b", text, re.M))
+    return sorted(names)
+
+
+class Library(Installed):
+    """Shared and static library, header, pkg-config."""
+
+    def symbols(self, name, *options):
+        text = run("nm", "--defined-only", "--extern-only", "--format=posix",
+                   *options, f"{self.prefix}/lib/{name}")
+        return sorted(line.split()[0] for line in text.splitlines()
+                      if " " in line)
+
+    def test_symbols_are_those_of_the_header(self):
+        self.assertIn("fx8_open", declared())
+        self.assertEqual(self.symbols("libfx8.so", "--dynamic"), declared())
+        self.assertEqual(self.symbols("libfx8.a"), declared())
+
+    def test_version_everywhere(self):
+        number = version()
+        name = f"libfx8.so.{number.split('.')[0]}"
+        text = run("readelf", "-d", f"{self.prefix}/lib/libfx8.so")
+        self.assertEqual(re.findall(r"soname: \[(.*)\]", text), [name])
+        self.assertEqual(os.readlink(f"{self.prefix}/lib/libfx8.so"), name)
+        self.assertEqual(self.pkg_config("--modversion"), [number])
+        latest = re.search(r"^## (\S+)", read(".github/CHANGELOG.md"), re.M)
+        self.assertEqual(latest.group(1), number)
+        cited = yaml.safe_load(read(".github/CITATION.cff"))
+        self.assertEqual(cited["version"], number)
+        # what the schema of version 1.2.0 requires
+        self.assertEqual(cited["cff-version"], "1.2.0")
+        self.assertTrue(cited["message"] and cited["title"])
+        self.assertEqual([list(author) for author in cited["authors"]],
+                         [["name"]])
+        self.assertIsInstance(cited["date-released"], datetime.date)
+
+    def test_header_in_cpp(self):
+        source = self.path("user.cpp")
+        with open(source, "w", encoding="ascii") as file:
+            file.write("#include <fx8.h>\n#include <cstdio>\n"
+                       "int main() { const fx8_plan plan = "
+                       "fx8_plan_default();\n"
+                       "    std::printf(\"%s %zu\", fx8_version(), "
+                       "plan.n_taps); }\n")
+        for compiler in ("g++", "clang++"):
+            with self.subTest(compiler=compiler):
+                user = self.build(source, "-std=c++17", *STRICT,
+                                  *self.pkg_config("--cflags", "--libs"),
+                                  compiler=compiler)
+                self.assertEqual(run(user, environment=self.environment),
+                                 f"{version()} 8")
+
+    def test_needs_of_both_libraries(self):
+        self.assertNotIn("-lfftw3f", self.pkg_config("--libs"))
+        alone = self.path("static")
+        os.mkdir(alone)
+        shutil.copy(f"{self.prefix}/lib/libfx8.a", alone)
+        flags = self.pkg_config("--static", "--cflags", "--libs",
+                                f"--define-variable=libdir={alone}")
+        source = "correlator/examples/memory.c"
+        user = self.build(source, "-std=c17", *flags)
+        self.assertNotIn("libfx8", run("ldd", user))
+        shared = self.build(source, "-std=c17",
+                            *self.pkg_config("--cflags", "--libs"), "-lm")
+        self.assertIn("libfx8", run("ldd", shared))
+
+
+class Examples(Installed):
+    """Programs of users, under the address checker."""
+
+    def example(self, name):
+        source = f"correlator/examples/{name}.c"
+        flags = self.pkg_config("--cflags", "--libs")
+        run("clang", "-std=c17", "-D_POSIX_C_SOURCE=200809L", "-fsyntax-only",
+            "-Wconversion", "-Wshadow", "-Wvla", *STRICT, source,
+            *self.pkg_config("--cflags"))
+        return self.build(source, *STRICT, *CHECKED, *flags, "-lm")
+
+    def test_memory(self):
+        self.assertLess(len(read("correlator/examples/memory.c").splitlines()),
+                        100)
+        rows = np.array([line.split() for line in run(
+            self.example("memory"),
+            environment=self.environment).splitlines()], float)
+        channels, spectra, dumps = 16, 4096, 2
+        self.assertEqual(rows.shape, (dumps * channels, 6))
+        dump, frequency, power_0, power_1, amplitude, phase = rows.T
+        k = np.arange(channels) - channels // 2
+        np.testing.assert_array_equal(dump, np.repeat(range(dumps), channels))
+        np.testing.assert_array_equal(frequency,
+                                      np.tile(150e6 + 1e5 * k, dumps))
+        weights = oracle.prototype(
+            oracle.Setup(channels=channels, integration_time_s="all"),
+            channels)
+        # neighbouring spectra share samples: their powers are not independent
+        shared = sum(np.sum(weights[n:] * weights[:-n])**2
+                     for n in range(channels, len(weights), channels))
+        n_free = spectra / (1 + 2 * shared)
+        # 31 whole numbers, all equally often, in both parts
+        variance = 2 * (31**2 - 1) / 12
+        for power in (power_0, power_1):
+            np.testing.assert_allclose(power, variance,
+                                       rtol=5 / np.sqrt(n_free))
+        # white noise against itself a sample later; rounding takes from it
+        coherence = np.sum(weights[1:] * weights[:-1])
+        seen = coherence / (1 + 1 / (12 * 20**2))
+        spread = (1 - seen**2) / np.sqrt(2 * n_free)
+        np.testing.assert_allclose(amplitude / np.sqrt(power_0 * power_1),
+                                   coherence, atol=5 * spread)
+        spread = np.sqrt((1 - seen**2) / (2 * n_free)) / seen
+        turn = np.exp(1j * (phase + np.tile(2 * np.pi * k / channels, dumps)))
+        np.testing.assert_allclose(np.angle(turn), 0, atol=5 * spread)
+
+    SPECTRA, CHANNELS, TAPS, ANTENNAS = 1000, 16, 8, 3
+
+    def recording(self):
+        """Samples [time][antenna] of three dumps and a part of a fourth: noise
+        in common and of each, losses of one antenna and of all."""
+        numbers = np.random.default_rng(12)
+        n = self.CHANNELS * (3 * self.SPECTRA + self.TAPS + 300)
+        common, *own = numbers.normal(size=(4, n, 2)) @ [1, 1j]
+        samples = program.to_int8(np.stack(
+            [15 * np.roll(common, delay) + 10 * noise
+             for delay, noise in enumerate(own)], axis=1))
+        samples[20_000:20_700, 1] = -128 - 128j
+        samples[33_000:33_100] = -128 - 128j
+        samples[40_000:40_063, 2] = -128 - 128j     # one too few to be a loss
+        return samples
+
+    def expected(self, samples):
+        scene = oracle.Recording(
+            samples=samples.T[:, None], rate=Fraction(1_000_000), dc_hz=150e6,
+            lower=False, start=Fraction(1_600_000_000), numbers=[0, 1, 2])
+        return oracle.correlate(scene, oracle.Setup(
+            channels=self.CHANNELS, integration_time_s=0.016,
+            precision="int8", missing_value=-128))
+
+    def check_follow(self, text, samples):
+        want = self.expected(samples)
+        rows = np.array([line.split() for line in text.splitlines()], float)
+        shape = want.visibilities.shape
+        self.assertEqual(shape, (3, 6, self.CHANNELS, 1))
+        self.assertEqual(len(rows), want.visibilities.size)
+        seconds = [line.split()[0] for line in text.splitlines()]
+        centres = [
+            Fraction(1_600_000_000) + Fraction(
+                2 * dump * self.SPECTRA * self.CHANNELS
+                + (self.SPECTRA - 1) * self.CHANNELS
+                + self.TAPS * self.CHANNELS, 2_000_000)
+            for dump in range(3)]
+        self.assertEqual([Fraction(word) for word in seconds],
+                         [c for c in centres for _ in range(6 * 16)])
+        pairs = [(a, b) for a in range(3) for b in range(a, 3)]
+        self.assertEqual(rows[:, 1:3].astype(int).tolist(),
+                         [list(p) for _ in range(3) for p in pairs
+                          for _ in range(16)])
+        np.testing.assert_array_equal(
+            rows[:, 3], np.tile(want.frequencies_hz, 18))
+        np.testing.assert_array_equal(rows[:, 6].astype(np.float32),
+                                      want.nsamples.ravel().astype(np.float32))
+        # gains of single precision are two roundings off those of the oracle
+        error = np.abs(rows[:, 4] + 1j * rows[:, 5]
+                       - want.visibilities.ravel())
+        limit = want.slack.ravel() + 2.0**-21 * want.scale.ravel()
+        np.testing.assert_array_less(error, limit)
+
+    def test_follow(self):
+        follow = self.example("follow")
+        samples = self.recording()
+        data = program.packed(samples).tobytes()
+        path = self.path("recording.raw")
+        open(path, "wb").close()
+        process = subprocess.Popen(
+            [follow, path, "60"], stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True,
+            env={**os.environ, **self.environment})
+        watch = threading.Timer(50, process.kill)
+        watch.start()
+        cells = 6 * self.CHANNELS
+        lines, at = [], 0
+        cut = random.Random(3)
+        # each dump comes out before the next one has been written
+        for dump in range(3):
+            end = 6 * self.CHANNELS * (
+                (dump + 1) * self.SPECTRA + self.TAPS + 200)
+            with open(path, "ab", buffering=0) as file:
+                while at < end:
+                    at += file.write(data[at:min(at + cut.randint(1, 9999),
+                                                 end)])
+            lines += [process.stdout.readline() for _ in range(cells)]
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate()
+        watch.cancel()
+        self.assertEqual((process.returncode, out), (0, ""), err)
+        self.check_follow("".join(lines), samples)
+        # a recording that is whole gives the same
+        with open(path, "wb") as file:
+            file.write(data)
+        done = subprocess.run([follow, path, "0.1"], capture_output=True,
+                              text=True, env={**os.environ,
+                                              **self.environment})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout, "".join(lines))
+        self.assertIn(f"{len(samples)} samples, 301 spectra of an unfinished "
+                      "dump", done.stderr)
+
+
+def options_of(command):
+    """Long options of a command, and whether they take an argument, as its
+    source gives them to getopt_long()."""
+    text = read(f"correlator/commands/{command}.c")
+    return {f"--{name}": kind == "required"
+            for name, kind in re.findall(
+                r'\{"([\w-]+)",\s*(required|no)_argument', text)}
+
+
+def commands():
+    text = program.run("--help").stdout
+    return re.findall(r"^  (\w+) ", text, re.M)
+
+
+def keys():
+    """Every key as section.name, and its default."""
+    section, found = None, {}
+    for line in program.run("config", "--dump").stdout.splitlines():
+        if line.startswith("["):
+            section = line[1:-1]
+        elif line:
+            name, _, value = line.removeprefix("# ").partition(" ")
+            found[f"{section}.{name}"] = value.removeprefix("=").strip()
+    return found
+
+
+class Manual(Installed):
+    """fx8(1)."""
+
+    def page(self):
+        return f"{self.prefix}/share/man/man1/fx8.1"
+
+    @unittest.skipUnless(shutil.which("man") or shutil.which("groff"),
+                         "neither man nor groff")
+    def test_nothing_to_warn_of(self):
+        if shutil.which("man"):
+            text = run("man", "--warnings", "-l", self.page(),
+                       environment={"LC_ALL": "C.UTF-8", "MANWIDTH": "80"})
+        else:
+            text = run("groff", "-ww", "-man", "-Tutf8", self.page())
+        self.assertIn("130", text)
+
+    def test_tells_everything(self):
+        text = re.sub(r"\\f[BIR]", "", read(self.page()))
+        text = text.replace("\\-", "-")
+        for command in commands():
+            part = re.search(rf"^\.SS {command}\nfx8 {command} .*?(?=^\.S)",
+                             text, re.M | re.S)
+            for option in options_of(command):
+                if option != "--help":
+                    self.assertRegex(part.group(),
+                                     rf"\.TP\n(-\w, )?{option}\b")
+        for key in keys():
+            section, name = key.split(".")
+            self.assertRegex(text, rf"(?s)\.SS \[{section}\].*?\n\.TP\n"
+                                   rf"{name} = ")
+        self.assertIn(f'"fx8 {version()}"', text)
+
+
+ASK = """
+COMP_WORDBREAKS=$' \\t\\n"\\'><=;|&(:'
+source "$1"
+shift
+COMP_WORDS=("$@")
+COMP_CWORD=$(($# - 1))
+_fx8
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+class Completion(Installed):
+    """Words as bash takes them apart; what it would offer."""
+
+    def offered(self, *words):
+        script = f"{self.prefix}/share/bash-completion/completions/fx8"
+        text = run("bash", "--norc", "-c", ASK, "bash",
+                   os.path.abspath(script), "fx8", *words, folder=self.folder)
+        return sorted(set(text.split()))
+
+    def test_commands_and_options(self):
+        self.assertEqual(self.offered(""),
+                         sorted(commands() + ["--help", "--version"]))
+        self.assertEqual(self.offered("corr"), ["correlate"])
+        for command in commands():
+            self.assertEqual(self.offered(command, "--"),
+                             sorted(options_of(command)), command)
+        self.assertEqual(self.offered("correlate", "--fo"), ["--force"])
+
+    def test_what_options_take(self):
+        precisions = ["both", "fp32", "int8", "interval"]
+        self.assertEqual(self.offered("correlate", "--precision", ""),
+                         precisions)
+        self.assertEqual(self.offered("correlate", "--precision", "=", "in"),
+                         precisions[2:])
+        taking = [f"{command} {option}" for command in commands()
+                  for option, takes in options_of(command).items() if takes]
+        script = read(f"{self.prefix}/share/bash-completion/completions/fx8")
+        self.assertEqual(sorted(re.findall(r"^    '(\w+ --[\w-]+)'", script,
+                                           re.M)), sorted(taking))
+
+    def test_keys(self):
+        names = [f"{key}=" for key in keys()]
+        for command in ("correlate", "info", "simulate", "config"):
+            self.assertEqual(self.offered(command, "--set", ""), sorted(names))
+        self.assertEqual(
+            self.offered("correlate", "-o", "x", "--set", "array.l"),
+            ["array.latitude_deg=", "array.longitude_deg="])
+        self.assertEqual(self.offered("info", "--set", "=", "array.x"),
+                         ["array.x_orientation="])
+
+    def test_values(self):
+        """What is offered is accepted, and the default is among it."""
+        script = read(f"{self.prefix}/share/bash-completion/completions/fx8")
+        with_words = re.findall(r"^    (\w+\.\w+)\) echo 'words", script, re.M)
+        self.assertGreater(len(with_words), 20)
+        defaults = keys()
+        for key in with_words:
+            words = self.offered("config", "--set", key, "=", "")
+            self.assertTrue(words, key)
+            for word in words:
+                done = program.run("config", "--dump", "--set",
+                                   f"{key}={word}")
+                self.assertEqual(done.returncode, 0, done.stderr)
+            if re.fullmatch("[a-z][a-z,]*", defaults[key]):
+                self.assertIn(defaults[key], words, key)
+
+    def test_files(self):
+        for name in ("a.ini", "b.h5", "c.uvh5"):
+            open(self.path(name), "w").close()
+        os.mkdir(self.path("folder"))
+        self.assertEqual(self.offered("correlate", ""), ["a.ini", "folder"])
+        self.assertEqual(self.offered("correlate", "--precision", "fp32", ""),
+                         ["a.ini", "folder"])
+        self.assertEqual(self.offered("correlate", "a.ini", ""),
+                         ["a.ini", "b.h5", "c.uvh5", "folder"])
+        self.assertEqual(self.offered("correlate", "--output", ""),
+                         ["c.uvh5", "folder"])
+        self.assertEqual(self.offered("compare", "c.uvh5", ""),
+                         ["c.uvh5", "folder"])
+        self.assertEqual(
+            self.offered("info", "--set", "array.positions", "=", "a"),
+            ["a.ini"])
+
+
+class Sources(program.Case):
+    """make dist, and what can be made of it where there is no git."""
+
+    def setUp(self):
+        super().setUp()
+        if not shutil.which("git") or subprocess.run(
+                ["git", "rev-parse", "HEAD"],
+                capture_output=True).returncode != 0:
+            self.skipTest("no git, or not a clone")
+
+    def dist(self, name, **environment):
+        folder = self.path(name)
+        out = run("make", f"BUILD={folder}", "dist", environment=environment)
+        self.assertEqual(out.strip(), f"{folder}/fx8-{version()}.tar.gz")
+        return out.strip()
+
+    def test_the_same_bytes_and_all_of_them(self):
+        first = self.dist("first")
+        mask = os.umask(0o077)
+        try:
+            second = self.dist("second", TZ="Asia/Tokyo", LC_ALL="C")
+        finally:
+            os.umask(mask)
+        sums = [hashlib.sha256(open(path, "rb").read()).hexdigest()
+                for path in (first, second)]
+        self.assertEqual(*sums)
+        with gzip.open(first) as stream, tarfile.open(fileobj=stream) as file:
+            members = {m.name: m for m in file if not m.isdir()}
+        listed = run("git", "ls-tree", "-r", "--name-only", "HEAD").split("\n")
+        self.assertEqual(sorted(members), sorted(
+            f"fx8-{version()}/{name}" for name in listed if name))
+        self.assertEqual({(m.uname, m.mode & 0o022)
+                          for m in members.values()}, {("root", 0)})
+
+    def test_build_without_git(self):
+        with tarfile.open(self.dist("made")) as file:
+            file.extractall(self.folder)
+        root = self.path(f"fx8-{version()}")
+        flags = {name: "" for name in ("MAKEFLAGS", "BUILD")}
+        run("make", f"-j{CPUS}", "BUILD=build", "CUDA=0", "CFLAGS=-O0", "all",
+            folder=root, environment={**flags, "GIT_DIR": "/dev/null"})
+        text = run("validation/demo.sh", "build/fx8", "build/demo",
+                   folder=root, environment={"FX8_RECORDINGS": ""})
+        ratio = re.search(r"measured / predicted ([\d.]+)", text)
+        self.assertAlmostEqual(float(ratio.group(1)), 1, delta=0.1)
+
+    def test_recipe_has_the_version(self):
+        text = read(".debian/changelog")
+        self.assertRegex(text, rf"\Afx8 \({re.escape(version())}-\d+\) ")
+
+    @unittest.skipUnless(program.LONG, "FX8_LONG=1 builds Debian packages")
+    @unittest.skipUnless(shutil.which("dpkg-buildpackage")
+                         and shutil.which("dh"), "no debhelper")
+    def test_debian_packages(self):
+        run("make", f"BUILD={self.folder}", "deb")
+        names = [os.path.basename(path).split("_")[0] for path in
+                 glob.glob(f"{self.folder}/deb/*.deb")]
+        self.assertLessEqual({"fx8", "libfx8-0", "libfx8-dev"}, set(names))
+
+
+if __name__ == "__main__":
+    tap.main()
