@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "config/shape.h"
+#include "io/h5_lzf.h"
 #include "io/uvh5_reader.h"
 
 /* Most values of a dataset below /fx8. */
@@ -67,6 +68,11 @@ static enum fx8_status open_cube(const struct fx8_uvh5_file *file, hid_t group,
                           (uint64_t)extent[1], (uint64_t)extent[2],
                           file->n_rows, file->n_channels, file->n_products);
     }
+    if (status == FX8_OK && !fx8_h5_lzf_is_whole(*dataset))
+        status = fx8_fail(error, FX8_ERR_INPUT,
+                          "%s: %s: lzf: a size that is not a chunk's: expected "
+                          "chunks as h5py packs them",
+                          file->path, name);
     fx8_h5_close(&space);
     fx8_h5_close(&type);
     return status;
@@ -118,6 +124,7 @@ enum fx8_status fx8_uvh5_open(const char *path, struct fx8_uvh5_file **result,
     *result = NULL;
     *header = (struct fx8_uvh5_header){0};
     fx8_h5_quiet();
+    fx8_h5_lzf_register();
     struct fx8_uvh5_file *file = calloc(1, sizeof *file);
     char *copy = strdup(path);
     if (file == NULL || copy == NULL) {

@@ -1,0 +1,451 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What fx8 compare tells, in words, as JSON and as a page, beside numpy on the
+same files; files of other correlators; wrong use."""
+import html.parser
+import json
+import re
+import shutil
+import struct
+import warnings
+import xml.etree.ElementTree as ElementTree
+
+import h5py
+import numpy as np
+from pyuvdata import UVData
+
+import aavs_files
+import oracle
+import program
+import tap
+import test_bands
+
+VOID = {"meta"}
+PRODUCTS = ((0, 0), (1, 1), (0, 1), (1, 0))     # XX, YY, XY, YX
+
+
+class Cells:
+    """Every pair of two files, as the theory has them: numpy alone."""
+
+    def __init__(self, rough, exact):
+        a, b = program.read(rough), program.read(exact)
+        with h5py.File(rough, "r") as file:
+            spectra = float(file["fx8/spectra_per_dump"][()])
+        pairs = list(zip(a.header["ant_1_array"], a.header["ant_2_array"]))
+        pairs = pairs[:a.visibilities.shape[1]]
+        numbers = list(a.header["antenna_numbers"])
+        n_products = a.visibilities.shape[3]
+        n_pols = 1 if n_products == 1 else 2
+        n_channels = a.visibilities.shape[2]
+        average = a.gains.shape[1] // n_channels
+        gains = a.gains.reshape(-1, n_channels, average)
+        inverse = (1 / gains**2).mean(axis=2)
+        clips = a.clip_fraction.reshape(-1, n_channels, average).max(axis=2)
+        powers = {}
+        for k, (one, two) in enumerate(pairs):
+            for pol in range(n_pols if one == two else 0):
+                powers[numbers.index(one) * n_pols + pol] = (
+                    b.visibilities[:, k, :, pol].real)
+        cells = []
+        for k, (one, two) in enumerate(pairs):
+            for p in range(n_products):
+                i = numbers.index(one) * n_pols + PRODUCTS[p][0]
+                j = numbers.index(two) * n_pols + PRODUCTS[p][1]
+                if one == two and PRODUCTS[p][0] >= PRODUCTS[p][1]:
+                    continue
+                scale = np.sqrt(np.maximum(powers[i] * powers[j], 1e-30))
+                rho = [side.visibilities[:, k, :, p] / scale
+                       for side in (a, b)]
+                eps = [inverse[x] / 6 / np.maximum(powers[x], 1e-30)
+                       for x in (i, j)]
+                flagged = a.flags[:, k, :, p] | b.flags[:, k, :, p]
+                weight = np.minimum(a.nsamples, b.nsamples)[:, k, :, p]
+                usable = (~flagged.astype(bool) & (weight > 0)
+                          & (clips[i] <= 1e-4) & (clips[j] <= 1e-4)
+                          & (eps[0] <= 1 / 12) & (eps[1] <= 1 / 12)
+                          & (np.abs(rho[1]) <= 0.9))
+                variance = ((eps[0] + eps[1] + eps[0] * eps[1])
+                            / (spectra * average * np.maximum(weight, 1e-30)))
+                cells.append((k, usable, rho[0], rho[1], variance))
+        self.baseline = np.array([cell[0] for cell in cells])
+        self.usable, self.a, self.b, self.variance = (
+            np.stack([cell[n] for cell in cells]) for n in range(1, 5))
+
+    def rms(self, keep=True):
+        """Measured and predicted of the usable cells that are to be kept, an
+        array [pair, dump, channel] or what numpy makes one of."""
+        chosen = self.usable & keep
+        difference = np.abs(self.a - self.b)**2
+        return (np.sqrt(difference[chosen].mean()),
+                np.sqrt(self.variance[chosen].mean()))
+
+    def phases(self):
+        return np.degrees(np.angle(self.a * self.b.conj()))[self.usable]
+
+
+class Page(html.parser.HTMLParser):
+    """A page of which every element is closed where HTML5 wants it."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.names, self.links = [], [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        self.names.append(tag)
+        self.links += [value for name, value in attributes
+                       if name in ("href", "src", "data", "xlink:href")]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            raise AssertionError(f"</{tag}> closes nothing")
+
+
+class Report(program.Case):
+    """Polarised recordings with gaps, unequal gains and an uneven band."""
+
+    def samples(self, seed=7, n_antennas=4, count=40_000):
+        generator = np.random.default_rng(seed)
+
+        def draw(*shape):
+            return generator.normal(size=shape) + 1j * generator.normal(
+                size=shape)
+        values = draw(n_antennas, 2, count) + 0.7 * draw(1, 2, count)
+        # Y sees a part of X, and the band falls off to one side
+        values[:, 1] += 0.5 * values[:, 0]
+        values += 0.6 * np.roll(values, 1, axis=2)
+        level = generator.uniform(4, 20, size=(n_antennas, 2, 1))
+        return program.to_int8(level * values)
+
+    def make(self, target_rms, extra=()):
+        """Files of both precisions; returns their paths."""
+        recording = self.write(program.Scene(
+            self.samples(), numbers=[3, 5, 8, 13],
+            missing=[(0, -1, 5000, 3000), (2, 1, 9000, 1200),
+                     (-1, -1, 30_000, 800)]))
+        return self.correlate_both([recording], oracle.Setup(
+            64, 64 * 120e-6, taps=4, target_rms=target_rms, precision="int8"),
+            extra)
+
+    def correlate_both(self, recordings, setup, extra=()):
+        config = self.path("both.ini")
+        with open(config, "w", encoding="ascii") as file:
+            file.write(program.ini_of(
+                setup, {"correlator.precision": "both", **dict(extra)}))
+        done = program.run("correlate", config, *recordings, "-o",
+                           self.path("out.uvh5"), "--quiet", "--force")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return self.path("out.int8.uvh5"), self.path("out.fp32.uvh5")
+
+    def told(self, *arguments, code=0):
+        """The JSON of a comparison; the words and the page say the same."""
+        words = program.run("compare", *arguments)
+        self.assertEqual(words.returncode, code, words.stdout + words.stderr)
+        page = self.path("page.html")
+        done = program.run("compare", *arguments, "--json", "--html", page,
+                           "--force")
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        self.assertEqual(done.stderr, words.stderr)
+        told = json.loads(done.stdout)
+        self.assertEqual(words.stdout.splitlines()[0],
+                         f"verdict: {told['verdict']}: {told['reason']}")
+        with open(page, encoding="utf-8") as file:
+            self.check_page(file.read(), told)
+        return told, words.stdout
+
+    def assert_one_line(self, done, code, *words):
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        self.assertTrue(done.stderr.startswith("fx8: error: "))
+        for word in words:
+            self.assertIn(word, done.stderr)
+
+    # --- the page ------------------------------------------------------
+
+    def check_page(self, text, told):
+        """Valid, self-contained, with the numbers of the JSON in it."""
+        page = Page(text)
+        self.assertEqual(page.open, [])
+        self.assertTrue(text.startswith("<!DOCTYPE html>\n<html lang="))
+        for name in ("script", "link", "img", "iframe", "object"):
+            self.assertNotIn(name, page.names)
+        self.assertEqual(page.links, [])
+        self.assertNotRegex(text.replace("http://www.w3.org/2000/svg", ""),
+                            r"https?:|url\(|@import")
+        self.assertLess(len(text), 1_000_000)
+        root = ElementTree.fromstring(text)
+        verdict = root.find(".//p[@class='verdict %s']" % told["verdict"])
+        self.assertIn(told["reason"], "".join(verdict.itertext()))
+        marks = {}
+        for figure in root.iter("figure"):
+            svg = figure.find("{http://www.w3.org/2000/svg}svg")
+            self.assertIsNotNone(figure.find("figcaption"))
+            marks[figure.get("id")] = [
+                item.text for kind in ("circle", "rect") for item in
+                svg.findall("{http://www.w3.org/2000/svg}%s/"
+                            "{http://www.w3.org/2000/svg}title" % kind)]
+        self.check_marks(marks, told)
+
+    def check_marks(self, marks, told):
+        """Numbers of the marks, six digits, are those of the JSON."""
+        by_name = {f"{row['antenna_1']}-{row['antenna_2']}": row
+                   for row in told["baselines"]}
+        judged = [row for row in told["baselines"] if row["predicted"]]
+        expected = {"channels", "phases", "worst"} if told["overall"][
+            "n_cells"] else {"channels"}
+        if judged:
+            expected |= {"baselines"}
+        if told["has_theory"]:
+            expected |= {"gains", "clips"}
+        self.assertEqual(set(marks), expected)
+        if judged:
+            self.assertEqual(len(marks["baselines"]), len(judged)
+                             + len(told["worst_baselines"]))
+        for text in marks.get("baselines", []):
+            name = re.match(r"baseline (\S+):", text)[1]
+            self.check_numbers(text, by_name[name], "measured", "predicted",
+                               "ratio")
+        self.assertEqual(len(marks["channels"]), sum(
+            row["n_cells"] > 0 for row in told["channels"]))
+        for text in marks["channels"]:
+            row = told["channels"][int(re.match(r"channel (\d+)", text)[1])]
+            self.check_numbers(text, row, "measured",
+                               *(["predicted", "ratio"] if judged else []))
+        shown = [float(text.split(": ")[1].split()[0])
+                 for text in marks.get("phases", [])]
+        if shown:
+            np.testing.assert_allclose(
+                shown, told["phase_difference"]["percent"], rtol=1e-5)
+        worst = [by_name[re.match(r"baseline (\S+):", text)[1]]
+                 for text in marks.get("worst", [])]
+        self.assertEqual(worst, [told["baselines"][index] for index in
+                                 told["worst_baselines"]])
+        for text, row in zip(marks.get("clips", []), told["inputs"]):
+            self.assertEqual(text.split()[1], row["input"])
+            self.assertAlmostEqual(float(text.split()[-1]),
+                                   row["clip_largest"], places=5)
+        for text, row in zip(marks.get("gains", []), told["inputs"]):
+            self.assertAlmostEqual(
+                float(re.search(r"median (\S+),", text)[1]),
+                row["gain_median"], delta=1e-5 * row["gain_median"])
+
+    def check_numbers(self, text, row, *names):
+        for name in names:
+            shown = float(re.search(name + r" ([^ ,]+)", text)[1])
+            self.assertAlmostEqual(shown, row[name],
+                                   delta=1e-5 * abs(row[name]))
+
+    # --- against numpy -------------------------------------------------
+
+    def check_against_numpy(self, told, rough, exact):
+        """Sums of doubles in another order: 1e-9; a bin of a spread: 1 %."""
+        cells = Cells(rough, exact)
+        self.assertEqual(told["overall"]["n_cells"],
+                         np.count_nonzero(cells.usable))
+
+        def same(row, keep):
+            measured, predicted = cells.rms(keep)
+            self.assertAlmostEqual(row["measured"] / measured, 1, places=8)
+            self.assertAlmostEqual(row["predicted"] / predicted, 1, places=8)
+        same(told["overall"], True)
+        for channel, row in enumerate(told["channels"]):
+            if row["n_cells"]:
+                same(row, np.arange(len(told["channels"])) == channel)
+        for baseline, row in enumerate(told["baselines"]):
+            if row["n_cells"]:
+                same(row, (cells.baseline == baseline)[:, None, None])
+        phases = cells.phases()
+        got = told["phase_difference"]
+        self.assertAlmostEqual(got["rms_deg"] / np.sqrt((phases**2).mean()), 1,
+                               places=8)
+        self.assertAlmostEqual(got["median_absolute_deg"]
+                               / np.median(np.abs(phases)), 1, delta=0.01)
+        amplitudes = np.abs(cells.a / cells.b)[cells.usable]
+        for name, percent in (("low", 15.865), ("median", 50),
+                              ("high", 84.135)):
+            self.assertAlmostEqual(
+                told["amplitude_ratio"][name],
+                np.percentile(amplitudes, percent), delta=1e-3)
+
+    def test_polarised_gappy_and_unequal(self):
+        for target in (4, 20):
+            with self.subTest(target_rms=target):
+                rough, exact = self.make(target)
+                told, words = self.told(exact, rough)
+                self.assertEqual(told["verdict"], "good")
+                self.assertEqual(told["subject"]["path"], rough)
+                self.assertEqual(told["subject"]["precision"], "INT8")
+                self.assertIn("left out: flagged or without data", words)
+                self.check_against_numpy(told, rough, exact)
+                gains = program.read(rough).gains
+                for row, of_input in zip(told["inputs"], gains):
+                    self.assertAlmostEqual(row["gain_median"]
+                                           / np.median(of_input), 1, places=9)
+                    # levels are measured on the spectra, some of which are
+                    # not in any dump
+                    self.assertAlmostEqual(row["level_median"] / target, 1,
+                                           delta=0.05)
+                self.assertEqual([row["input"] for row in told["inputs"]],
+                                 [f"{n}{p}" for n in (3, 5, 8, 13)
+                                  for p in "XY"])
+
+    def test_coarse_bands(self):
+        samples = test_bands.noise(3)
+        paths = [aavs_files.write(
+            self.folder, samples[:, antennas], test_bands.START, tile=tile,
+            part=0, first=0, n=test_bands.N_SAMPLES, block=test_bands.BLOCK,
+            channel_id=test_bands.FIRST)[0]
+            for tile, antennas in enumerate((slice(0, 2), slice(2, 3)))]
+        setup = oracle.Setup(32, 60 * 32 / test_bands.RATE_HZ, taps=4,
+                             precision="int8", channel_average=3,
+                             missing_value=-128)
+        rough, exact = self.correlate_both(paths, setup, test_bands.KEEP)
+        self.assertEqual(program.read(rough).gains.shape, (6, 3 * 27))
+        told, _ = self.told(rough, exact)
+        self.assertEqual(told["verdict"], "good")
+        self.assertEqual(told["n_channels"], 3 * 27 // 3)
+        self.check_against_numpy(told, rough, exact)
+
+    def test_clips_and_low_levels_are_named(self):
+        rough, exact = self.make(20)
+        with h5py.File(rough, "r+") as file:
+            clips = file["fx8/clip_fraction"][...]
+            clips[1, 30] = 2e-4         # antenna 3, Y
+            file["fx8/clip_fraction"][...] = clips
+            gains = file["fx8/gain"][...]
+            gains[6, 40:42] /= 40       # antenna 13, X
+            file["fx8/gain"][...] = gains
+        told, words = self.told(rough, exact)
+        self.assertEqual(told["verdict"], "good")
+        left_out = {row["reason"]: row for row in told["left_out"]}
+        row = left_out["clipped more than 1e-4"]
+        self.assertEqual((row["channels"], row["inputs"]), ([30], ["3Y"]))
+        row = left_out["level below 1 LSB"]
+        self.assertEqual((row["channels"], row["inputs"]),
+                         ([40, 41], ["13X"]))
+        self.assertRegex(words, r"clipped more than 1e-4: \d+ cells, "
+                         r"channels 30, inputs 3Y\n")
+        self.assertRegex(words, r"level below 1 LSB: \d+ cells, "
+                         r"channels 40-41, inputs 13X\n")
+        self.check_against_numpy(told, rough, exact)
+
+    # --- other files ---------------------------------------------------
+
+    def changed(self, path, change, name="changed.uvh5"):
+        copy = self.path(name)
+        shutil.copy(path, copy)
+        with h5py.File(copy, "r+") as file:
+            change(file)
+        return copy
+
+    def test_files_of_another_correlator(self):
+        """Written by pyuvdata: no group /fx8, no PRECISN."""
+        _, exact = self.make(20)
+        turn = 1.02 * np.exp(0.01j)
+        paths = {}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")     # its own, of what it lacks
+            data = UVData.from_file(exact)
+            data.extra_keywords = {}
+            for kind in ("all", "cross"):
+                if kind == "cross":
+                    data.select(ant_str="cross")
+                other = data.copy()
+                other.data_array = other.data_array * turn
+                for name, item in (("a", other), ("b", data)):
+                    paths[kind, name] = self.path(f"{kind}.{name}.uvh5")
+                    item.write_uvh5(paths[kind, name], run_check=False)
+        for kind, unit in (("all", "coherence"), ("cross", "uncalib")):
+            told, words = self.told(paths[kind, "a"], paths[kind, "b"])
+            self.assertIn("nothing is predicted", words)
+            self.assertEqual((told["verdict"], told["unit"]), ("none", unit))
+            self.assertIsNone(told["overall"]["predicted"])
+            self.assertAlmostEqual(told["overall"]["amplitude"], 1.02,
+                                   places=6)
+            self.assertAlmostEqual(told["overall"]["phase_deg"],
+                                   np.degrees(0.01), places=6)
+        a, b = paths["all", "a"], paths["all", "b"]
+        circular = [self.changed(
+            path, lambda file: file["Header/polarization_array"].write_direct(
+                np.array([-1, -2, -3, -4])), f"circular{n}.uvh5")
+            for n, path in enumerate((a, b))]
+        told, _ = self.told(*circular)
+        self.assertAlmostEqual(told["overall"]["amplitude"], 1.02, places=6)
+
+        # pyuvdata packs flags and weights with lzf unless told not to
+        with h5py.File(a, "r") as file:
+            self.assertEqual(file["Data/flags"].compression, "lzf")
+            size = np.prod(file["Data/flags"].chunks)
+        with open(a, "rb") as file:
+            content = file.read()
+        short = self.path("short.uvh5")
+        with open(short, "wb") as file:
+            file.write(content.replace(struct.pack("<3I", 4, 0x105, size),
+                                       struct.pack("<3I", 4, 0x105, 8)))
+        done = program.run("compare", short, b)
+        self.assert_one_line(done, 1, short, "flags: lzf: a size that is not")
+
+        def in_jansky(file):
+            del file["Header/vis_units"]
+            file["Header/vis_units"] = np.bytes_("Jy")
+        done = program.run("compare", a, self.changed(b, in_jansky))
+        self.assert_one_line(done, 1, "vis_units: Jy: expected uncalib as in")
+
+    def test_nothing_to_judge_by(self):
+        rough, exact = self.make(20)
+
+        def flag(file):
+            file["Data/flags"][...] = True
+        told, words = self.told(self.changed(rough, flag), exact, code=3)
+        self.assertEqual(told["reason"], "every cell is flagged or without "
+                         "data: nothing to judge by")
+        done = program.run("compare", self.changed(exact, flag), exact)
+        self.assert_one_line(done, 3, "every cell is flagged")
+
+        def spoil(file):
+            values = file["Data/visdata"][...]
+            values[5, 7, 1] = np.nan
+            file["Data/visdata"][...] = values
+        done = program.run("compare", rough, self.changed(exact, spoil))
+        self.assert_one_line(done, 1, "Data/visdata[5, 7, 1]: nan: expected a "
+                             "finite number")
+
+    def test_wrong_use(self):
+        quick = self.path("quick.h5")
+        rough, exact = self.make(20, {"postprocess.quicklook": quick})
+        self.assert_one_line(program.run("compare", quick, exact), 1,
+                             quick, "a quick-look file: expected visibilities")
+        page = self.path("page.html")
+        with open(page, "w", encoding="ascii") as file:
+            file.write("kept")
+        done = program.run("compare", rough, exact, "--html", page)
+        self.assert_one_line(done, 2, page, "exists", "--force")
+        with open(page, encoding="ascii") as file:
+            self.assertEqual(file.read(), "kept")
+        with open(rough, "rb") as file:
+            before = file.read()
+        done = program.run("compare", rough, exact, "--html", rough, "--force")
+        self.assert_one_line(done, 2, rough)
+        with open(rough, "rb") as file:
+            self.assertEqual(file.read(), before)
+        for arguments in (("--force", rough, exact), (rough, exact, "--html"),
+                          ("--rigorous", "--json", rough, exact, exact)):
+            self.assert_one_line(program.run("compare", *arguments), 2)
+        # neither a page nor half of one of files that cannot be compared
+        done = program.run("compare", rough, quick, "--html",
+                           self.path("none.html"))
+        self.assert_one_line(done, 1)
+        for name in ("none.html", "none.html.part"):
+            with self.assertRaises(FileNotFoundError):
+                open(self.path(name), "rb").close()
+
+
+if __name__ == "__main__":
+    tap.main()

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * LZF undone: a stream written out by hand, every stream cut short, and noise,
+ * which must stay within its room (the sanitizers watch).  What h5py packs is
+ * read in python/test_compare_report.py.
+ */
+#include "io/h5_lzf.h"
+#include "validation/testing.h"
+
+/* "abc", then 5 from 3 back, a literal, then 7 + 2 + 200 of it */
+static const uint8_t stream[] = {2, 'a', 'b',    'c', 3 << 5, 2,
+                                 0, '!', 7 << 5, 200, 0};
+
+static void a_stream_written_by_hand(void **state)
+{
+    (void)state;
+    uint8_t got[300];
+    const size_t n = fx8_h5_lzf_unpack(stream, sizeof stream, got, sizeof got);
+    assert_int_equal(n, 3 + 5 + 1 + 209);
+    assert_memory_equal(got, "abcabcab!", 9);
+    for (size_t k = 9; k < n; k++)
+        assert_int_equal(got[k], '!');
+    /* not one byte less */
+    assert_int_equal(fx8_h5_lzf_unpack(stream, sizeof stream, got, n), n);
+    assert_int_equal(fx8_h5_lzf_unpack(stream, sizeof stream, got, n - 1), 0);
+}
+
+/* Ends of elements unpack to less, all others to nothing. */
+static void streams_cut_short(void **state)
+{
+    (void)state;
+    static const size_t expected[sizeof stream] = {0, 0, 0, 0, 3, 0,
+                                                   8, 0, 9, 0, 0};
+    for (size_t n = 0; n < sizeof stream; n++) {
+        uint8_t *copy = malloc(n + 1), got[300];
+        assert_non_null(copy);
+        memcpy(copy + 1, stream, n); /* ends where the memory does */
+        assert_int_equal(fx8_h5_lzf_unpack(copy + 1, n, got, sizeof got),
+                         expected[n]);
+        free(copy);
+    }
+    /* a copy from before the beginning */
+    const uint8_t early[] = {0, 'a', 1 << 5, 1};
+    uint8_t got[300];
+    assert_int_equal(fx8_h5_lzf_unpack(early, sizeof early, got, sizeof got),
+                     0);
+}
+
+static void noise_stays_in_its_room(void **state)
+{
+    (void)state;
+    struct generator generator = {.state = 3};
+    for (int round = 0; round < 20000; round++) {
+        const size_t n = 1 + (size_t)(random_bits(&generator) >> 58);
+        const size_t room = 1 + (size_t)(random_bits(&generator) >> 56);
+        uint8_t *packed = malloc(n), *got = malloc(room);
+        assert_true(packed != NULL && got != NULL);
+        for (size_t k = 0; k < n; k++)
+            packed[k] = (uint8_t)((random_bits(&generator) >> 56) &
+                                  (round % 2 ? 0xff : 0x23));
+        assert_true(fx8_h5_lzf_unpack(packed, n, got, room) <= room);
+        free(packed);
+        free(got);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_stream_written_by_hand),
+        cmocka_unit_test(streams_cut_short),
+        cmocka_unit_test(noise_stays_in_its_room),
+    };
+    return cmocka_run_group_tests_name("h5_lzf", tests, NULL, NULL);
+}
