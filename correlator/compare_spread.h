@@ -6,6 +6,7 @@
 #ifndef FX8_CORRELATOR_COMPARE_SPREAD_H
 #define FX8_CORRELATOR_COMPARE_SPREAD_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "config/status.h"

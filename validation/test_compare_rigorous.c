@@ -120,10 +120,12 @@ static void all_inside(void **state)
     /* a quarter of the numbers is 1 wide, the rest 1/4 */
     assert_int_equal(e.absolute.n, 2 * DUMPS * CELLS);
     assert_true(e.absolute.largest == 1.0);
-    assert_true(fabs(fx8_compare_spread_quantile(&e.absolute, 0.5) / 0.25 - 1) < 0.01);
+    assert_true(fabs(fx8_compare_spread_quantile(&e.absolute, 0.5) / 0.25 - 1) <
+                0.01);
     assert_int_equal(e.relative.n, 2 * DUMPS * CELLS);
     assert_true(e.relative.largest == 1.0 / 64);
-    assert_true(fabs(fx8_compare_spread_quantile(&e.relative, 0.5) * 256 - 1) < 0.01);
+    assert_true(fabs(fx8_compare_spread_quantile(&e.relative, 0.5) * 256 - 1) <
+                0.01);
     prints(&e, "verdict: inside: 0 of 480 numbers beyond their bounds\n");
     fx8_enclosure_clear(&e);
     assert_null(e.absolute.bins);
