@@ -238,7 +238,8 @@ void fx8_compare_print(const struct fx8_comparison *comparison, bool brief,
     }
     print_sums(comparison, "autos", &comparison->autos, FX8_COMPARE_CHANNEL,
                stream);
-    print_worst(comparison, stream);
+    if (!comparison->is_identical)
+        print_worst(comparison, stream);
     print_cells(comparison, stream);
     print_levels(comparison, stream);
     print_left_out(comparison, stream);
