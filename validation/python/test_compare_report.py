@@ -395,8 +395,11 @@ class Report(program.Case):
         def in_jansky(file):
             del file["Header/vis_units"]
             file["Header/vis_units"] = np.bytes_("Jy")
-        done = program.run("compare", a, self.changed(b, in_jansky))
-        self.assert_one_line(done, 1, "vis_units: Jy: expected uncalib as in")
+        jansky = self.changed(b, in_jansky)
+        for arguments in ((a, jansky), ("--rigorous", a, b, jansky)):
+            done = program.run("compare", *arguments)
+            self.assert_one_line(done, 1, jansky,
+                                 "vis_units: Jy: expected uncalib as in")
 
     def test_nothing_to_judge_by(self):
         rough, exact = self.make(20)
