@@ -174,8 +174,7 @@ $(BUILD)/kernels/cuda/correlate_wgmma.cu.o $(BUILD)/validation/gpu/ceilings_wgmm
 # --- build -------------------------------------------------------------------
 
 .PHONY: all
-all: $(BUILD)/fx8 $(BUILD)/libfx8.so $(BUILD)/libfx8.a $(BUILD)/fx8.1 \
-	$(BUILD)/fx8.bash $(PLUGIN) ## build program, library and, with nvcc, plug-in
+all: $(BUILD)/fx8 $(BUILD)/libfx8.so $(BUILD)/libfx8.a $(PLUGIN) ## build program, library and, with nvcc, plug-in
 
 ifneq ($(and $(strip $(MISSING)),$(filter-out %numerics %-gpu %gpu-programs $(BUILD)/gpu_%,$(or $(MAKECMDGOALS),all))),)
 define missing_text
@@ -446,7 +445,7 @@ endef
 export PKG_CONFIG_FILE
 
 .PHONY: install
-install: all ## install program, library, headers, manual, ready configurations
+install: all $(BUILD)/fx8.1 $(BUILD)/fx8.bash ## install program, library, headers, manual, ready configurations
 	$(Q)$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(libdir)/pkgconfig \
 		$(DESTDIR)$(includedir)/fx8/config \
 		$(DESTDIR)$(includedir)/fx8/kernels $(DESTDIR)$(datadir)/fx8 \

@@ -58,8 +58,8 @@ class Installed(program.Case):
     def setUpClass(cls):
         super().setUpClass()
         cls.prefix = tempfile.mkdtemp(prefix="fx8-prefix-")
-        run("make", f"BUILD={BUILD}", f"prefix={cls.prefix}", "install",
-            may_talk=True)
+        run("make", f"BUILD={BUILD}", "CUDA=0", f"prefix={cls.prefix}",
+            "install", may_talk=True)
         cls.environment = {
             "PKG_CONFIG_PATH": f"{cls.prefix}/lib/pkgconfig",
             "LD_LIBRARY_PATH": f"{cls.prefix}/lib"}
