@@ -264,6 +264,9 @@ enum fx8_status fx8_uvh5_put(struct fx8_uvh5_writer *writer, const char *name,
     }
     const struct fx8_h5_target attributes = {writer->output, dataset, true};
     status = fx8_h5_put_text(&attributes, "description", text, error);
+    /* its place in the file is known before a dump that follows counts */
+    if (status == FX8_OK)
+        status = fx8_output_flush(writer->output, writer->file, error);
 done:
     if (status == FX8_OK)
         status = fx8_output_check(writer->output, error);
