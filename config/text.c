@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "config/text.h"
 
@@ -12,7 +15,29 @@ enum fx8_status fx8_text_no_memory(const char *what, struct fx8_error *error)
                     "memory for %s: expected to be available", what);
 }
 
-/* Everything that `file` holds; may be a pipe, so the size is not known. */
+/* A regular file: opening a pipe that nobody writes to would wait for ever,
+ * whatever signals come, so it is opened without waiting and then refused. */
+static FILE *open_regular(const char *path, struct fx8_error *error)
+{
+    FILE *file = NULL;
+    struct stat status;
+    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd >= 0 && fstat(fd, &status) == 0 && !S_ISREG(status.st_mode)) {
+        close(fd);
+        fx8_fail(error, FX8_ERR_USAGE,
+                 "%s: not a regular file: expected a regular file", path);
+        return NULL;
+    }
+    if (fd < 0 || (file = fdopen(fd, "rb")) == NULL) {
+        fx8_fail(error, FX8_ERR_USAGE, "%s: cannot be read: %s", path,
+                 strerror(errno));
+        if (fd >= 0)
+            close(fd);
+    }
+    return file;
+}
+
+/* Everything that `file` holds; one below /proc tells no size. */
 static enum fx8_status read_all(FILE *file, const char *path, char **text,
                                 size_t *size, struct fx8_error *error)
 {
@@ -64,10 +89,9 @@ enum fx8_status fx8_text_read(const char *path, char **text,
                               struct fx8_error *error)
 {
     *text = NULL;
-    FILE *file = fopen(path, "rb");
+    FILE *file = open_regular(path, error);
     if (file == NULL)
-        return fx8_fail(error, FX8_ERR_USAGE, "%s: cannot be read: %s", path,
-                        strerror(errno));
+        return FX8_ERR_USAGE;
     size_t size = 0;
     enum fx8_status status = read_all(file, path, text, &size, error);
     fclose(file);

@@ -24,9 +24,11 @@ extern "C" {
  *
  * Returned:  text  line ends are '\n' (CR LF too), a UTF-8 byte order mark is
  *                  gone; the only control characters are '\t' and '\n'
- * Status:    FX8_ERR_USAGE "FILE[:LINE]: ..." for what cannot be read, is
- *            longer than FX8_TEXT_FILE_MAX or holds another control character
- *            (a binary file); FX8_ERR_SYSTEM when memory is short
+ * Status:    FX8_ERR_USAGE "FILE[:LINE]: ..." for what cannot be read, is no
+ *            regular file (a pipe is not waited for, nor read when there is
+ *            something in it), is longer than FX8_TEXT_FILE_MAX or holds
+ *            another control character (a binary file); FX8_ERR_SYSTEM when
+ *            memory is short
  * Ownership: the caller releases `text` with free(); NULL after failure
  */
 enum fx8_status fx8_text_read(const char *path, char **text,

@@ -268,9 +268,21 @@ static void files_that_are_no_tables(void **state)
 
     assert_int_equal(fx8_antennas_load(scratch_folder(), &antennas, &n, &error),
                      FX8_ERR_USAGE);
-    snprintf(expected, sizeof expected, "%s: cannot be read: Is a directory",
+    snprintf(expected, sizeof expected,
+             "%s: not a regular file: expected a regular file",
              scratch_folder());
     assert_string_equal(error.message, expected);
+
+    /* a pipe that nobody writes to, as a table and as a list of JSON */
+    for (size_t i = 0; i < 2; i++) {
+        path = scratch_path(i == 0 ? "pipe.csv" : "pipe.json");
+        assert_int_equal(mkfifo(path, 0600), 0);
+        assert_int_equal(fx8_antennas_load(path, &antennas, &n, &error),
+                         FX8_ERR_USAGE);
+        snprintf(expected, sizeof expected,
+                 "%s: not a regular file: expected a regular file", path);
+        assert_string_equal(error.message, expected);
+    }
 
     path = scratch_write("binary", HEADER "1,\0,3\n", sizeof HEADER "1,\0,3");
     assert_int_equal(fx8_antennas_load(path, &antennas, &n, &error),

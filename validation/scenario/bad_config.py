@@ -153,6 +153,30 @@ class BadConfiguration(refusal.Refusal):
                               "array.positions=absent.csv")
         self.assert_refused(done, 2, "absent.csv")
 
+    def test_texts_that_are_pipes(self):
+        """They are not waited for: no signal would end that.  Nor is one read
+        that has something in it."""
+        pipe = self.path("pipe")
+        os.mkfifo(pipe)
+        good = self.recording()
+        commands = (
+            ("correlate", pipe, good, "-o", self.output),
+            ("correlate", self.config, good, "-o", self.output, "--set",
+             f"array.positions={pipe}"),
+            ("config", pipe, "--dump"),
+            ("simulate", pipe, "-o", self.output),
+            ("simulate", "config/demo.ini", "-o", self.output, "--set",
+             f"simulate.sources={pipe}"))
+        for writer in (None, os.open(pipe, os.O_RDWR)):
+            if writer is not None:
+                self.addCleanup(os.close, writer)
+                os.write(writer, b"[channelizer]\nchannels = 16\n")
+            for command in commands:
+                with self.subTest(command=command[0], writer=writer):
+                    self.assert_refused(
+                        program.run(*command, timeout=20), 2,
+                        f"{pipe}: not a regular file: expected a regular file")
+
 
 class BadCommandLines(refusal.Refusal):
     """Wrong use: exit 2; help and version: exit 0 on stdout."""
