@@ -47,9 +47,18 @@ const struct fx8_command fx8_command_correlate = {
         "  --force                 replace an existing result\n"
         "  --quiet                 no progress and no summary\n"
         "\n"
-        "Keys of CONFIG.ini: fx8 config --keys.  Progress goes to stderr, the\n"
-        "summary to stdout.  SIGINT, SIGTERM and SIGHUP finish the dump in\n"
-        "progress and leave a valid file; a second one stops at once.\n",
+        "Keys of CONFIG.ini: fx8 config --keys.  It and the tables it names "
+        "are\n"
+        "regular files, no pipes.  Progress goes to stderr, the summary to "
+        "stdout.\n"
+        "SIGINT, SIGTERM and SIGHUP finish the dump in progress and leave a "
+        "valid\n"
+        "file; a second one stops at once.\n"
+        "\n"
+        "A quick-look (coherences, phases, spectra in dB) is written beside "
+        "the\n"
+        "result with --set postprocess.quicklook=LOOK.h5; fx8 info tells of "
+        "one.\n",
     .run = run,
 };
 
