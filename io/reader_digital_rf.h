@@ -186,11 +186,26 @@ enum fx8_status fx8_drf_read_rows(struct fx8_drf_channel *channel, int64_t row,
 /* --- reader_digital_rf_metadata.c ------------------------------------------
  */
 
-/** Centre frequency in force from index `first` to `end` by the channel's
- *  metadata, one for all sub-channels; NaN where they do not say or say more
- *  than one. */
-double fx8_drf_center_frequency(const char *channel, int64_t first,
-                                int64_t end);
+/** Samples of a channel that will be processed. */
+struct fx8_drf_span {
+    int64_t origin;     /**< absolute index that seconds are told from */
+    int64_t first, end; /**< absolute, first < end */
+    struct fx8_rate rate;
+};
+
+/**
+ * fx8_drf_center_frequency -- what the channel's metadata notes for a span.
+ *
+ * Returned: frequency_hz  one for all sub-channels; NaN where they, or an
+ *                         entry in force during the span, do not say
+ * Status:   FX8_ERR_INPUT "FILE: ENTRY/center_frequencies: value: what was
+ *           expected": two sub-channels, or two entries in force, contradict
+ *           one another; FX8_ERR_SYSTEM when memory is short
+ */
+enum fx8_status fx8_drf_center_frequency(const char *channel,
+                                         const struct fx8_drf_span *span,
+                                         double *frequency_hz,
+                                         struct fx8_error *error);
 
 /* --- reader_digital_rf_samples.c: numbers alone ----------------------------
  */

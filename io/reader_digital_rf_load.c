@@ -111,40 +111,12 @@ static void set_extent(struct fx8_drf_reader *reader)
         channels[0].epoch, 2 * first, channels[0].rate);
 }
 
-/* One centre frequency, as far as the channels tell it; what the user gives
- * settles what they contradict. */
-static enum fx8_status set_frequency(struct fx8_drf_reader *reader,
-                                     const struct fx8_settings *settings,
-                                     struct fx8_error *error)
-{
-    const double given = settings->observation.dc_frequency_hz;
-    double *kept = &reader->base.observation.dc_frequency_hz;
-    for (size_t i = 0; i < reader->n_channels; i++) {
-        const struct fx8_drf_channel *channel = &reader->channels[i];
-        const double found = fx8_drf_center_frequency(
-            channel->path, channel->first, channel->end);
-        if (isnan(*kept))
-            *kept = found;
-        if (isnan(found) || found == *kept)
-            continue;
-        if (!(given > 0))
-            return fx8_fail(error, FX8_ERR_INPUT,
-                            "%s/metadata: center_frequencies: %.12g Hz: "
-                            "expected %.12g Hz as in the channels before, or "
-                            "observation.dc_frequency_hz",
-                            channel->path, found, *kept);
-        *kept = given;
-        return FX8_OK;
-    }
-    return FX8_OK;
-}
-
 /* Samples of a number of seconds, within the recording. */
-static int64_t to_samples(const struct fx8_drf_reader *reader, double seconds)
+static int64_t to_samples(const struct fx8_drf_reader *reader,
+                          struct fx8_rate rate, double seconds)
 {
     const int64_t n = reader->base.observation.n_samples;
-    const double samples =
-        rint(seconds * fx8_rate_hz(reader->base.observation.sample_rate));
+    const double samples = rint(seconds * fx8_rate_hz(rate));
     return samples < (double)n ? (int64_t)samples : n;
 }
 
@@ -154,10 +126,71 @@ static void set_range(struct fx8_drf_reader *reader,
 {
     const int64_t end = reader->origin + reader->base.observation.n_samples;
     const double duration_s = settings->input.duration_s;
-    reader->from = reader->origin + to_samples(reader, settings->input.start_s);
+    const struct fx8_rate given = settings->observation.sample_rate_hz;
+    const struct fx8_rate rate =
+        given.numerator_hz > 0 ? given : reader->base.observation.sample_rate;
+    reader->from =
+        reader->origin + to_samples(reader, rate, settings->input.start_s);
     reader->until = end;
-    if (duration_s > 0 && to_samples(reader, duration_s) < end - reader->from)
-        reader->until = reader->from + to_samples(reader, duration_s);
+    if (duration_s > 0 &&
+        to_samples(reader, rate, duration_s) < end - reader->from)
+        reader->until = reader->from + to_samples(reader, rate, duration_s);
+}
+
+/* The part of a channel that will be processed; of an empty one, which has to
+ * be refused for another reason, all. */
+static struct fx8_drf_span used_span(const struct fx8_drf_reader *reader,
+                                     const struct fx8_drf_channel *channel)
+{
+    const bool is_empty = reader->from >= reader->until;
+    const int64_t first = is_empty ? channel->first : reader->from;
+    const int64_t end = is_empty ? channel->end : reader->until;
+    return (struct fx8_drf_span){
+        .origin = reader->origin,
+        .first = first > channel->first ? first : channel->first,
+        .end = end < channel->end ? end : channel->end,
+        .rate = channel->rate};
+}
+
+/* One centre frequency, as far as the channels tell it for what will be
+ * processed of them. */
+static enum fx8_status find_frequency(struct fx8_drf_reader *reader,
+                                      struct fx8_error *error)
+{
+    double *kept = &reader->base.observation.dc_frequency_hz;
+    for (size_t i = 0; i < reader->n_channels; i++) {
+        const struct fx8_drf_channel *channel = &reader->channels[i];
+        const struct fx8_drf_span span = used_span(reader, channel);
+        double found = NAN;
+        enum fx8_status status = FX8_OK;
+        if (span.first < span.end)
+            status =
+                fx8_drf_center_frequency(channel->path, &span, &found, error);
+        if (status != FX8_OK)
+            return status;
+        if (isnan(*kept))
+            *kept = found;
+        if (!isnan(found) && found != *kept)
+            return fx8_fail(error, FX8_ERR_INPUT,
+                            "%s/metadata: center_frequencies: %.12g Hz: "
+                            "expected %.12g Hz as in the channels before, or "
+                            "observation.dc_frequency_hz",
+                            channel->path, found, *kept);
+    }
+    return FX8_OK;
+}
+
+/* What the user gives settles what the metadata contradict. */
+static enum fx8_status set_frequency(struct fx8_drf_reader *reader,
+                                     const struct fx8_settings *settings,
+                                     struct fx8_error *error)
+{
+    const double given = settings->observation.dc_frequency_hz;
+    const enum fx8_status status = find_frequency(reader, error);
+    if (status != FX8_ERR_INPUT || !isfinite(given))
+        return status;
+    reader->base.observation.dc_frequency_hz = given;
+    return FX8_OK;
 }
 
 /* Gains that are known already: of 8 bits, and what the user gives. */
@@ -282,12 +315,10 @@ enum fx8_status fx8_drf_load(struct fx8_drf_reader *reader,
         status = set_shape(reader, settings, error);
     if (status == FX8_OK) {
         set_extent(reader);
+        set_range(reader, settings);
         status = set_frequency(reader, settings, error);
     }
     if (status == FX8_OK)
         status = set_shifts(reader, settings, error);
-    if (status != FX8_OK)
-        return status;
-    set_range(reader, settings);
-    return list_missing(reader, error);
+    return status == FX8_OK ? list_missing(reader, error) : status;
 }

@@ -3,7 +3,8 @@
  * reader_digital_rf_metadata.c -- the centre frequency that a recorder noted in
  * CHANNEL/metadata: files PREFIX@SECONDS.h5 with a group per entry, named after
  * the sample from which on it holds.  All of it is optional: what cannot be
- * read counts as not noted, and the configuration has to tell.
+ * read counts as not noted, and the configuration has to tell.  What was noted
+ * twice, differently, is an error that says where.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -14,6 +15,7 @@
 #include "config/number.h"
 #include "config/observation.h"
 #include "config/shape.h"
+#include "config/text.h"
 #include "io/reader_digital_rf.h"
 
 /* What recorders call it (thor.py, gr_digital_rf): one per sub-channel. */
@@ -24,39 +26,66 @@
 
 /* Entries of a file, latest first, as far back as they matter. */
 struct search {
-    const char *path;
-    int64_t first, end;
+    const struct fx8_drf_span *span;
+    int64_t end;
     double frequency_hz; /* NaN: none yet */
-    bool is_ambiguous;
-    bool is_complete; /* an entry in force at `first` was found */
+    int64_t index;       /* of the entry that it is from */
+    bool is_lacking;     /* an entry in force does not say */
+    bool is_complete;    /* an entry in force at the first sample was found */
+    struct fx8_error *error;
 };
 
-/* One frequency of an entry, NaN where there is none or more than one. */
-static double entry_frequency(const char *path, hid_t entry)
+/* The end of both messages: what settles it. */
+#define SETTLED_BY "observation.dc_frequency_hz"
+
+static enum fx8_status compare_subchannels(const char *path, int64_t index,
+                                           const double *values, size_t n,
+                                           struct fx8_error *error)
+{
+    for (size_t i = 1; i < n; i++)
+        if (isfinite(values[0]) && isfinite(values[i]) &&
+            values[i] != values[0])
+            return fx8_fail(error, FX8_ERR_INPUT,
+                            "%s: %" PRId64 "/" FREQUENCIES
+                            ": %.12g Hz of sub-channel %zu: expected %.12g Hz "
+                            "as of sub-channel 0, or " SETTLED_BY,
+                            path, index, values[i], i, values[0]);
+    return FX8_OK;
+}
+
+/* One frequency of an entry, NaN where it does not say for each sub-channel. */
+static enum fx8_status entry_frequency(const char *path, hid_t entry,
+                                       int64_t index, double *found,
+                                       struct fx8_error *error)
 {
     const struct fx8_h5_place place = {path, entry, false};
     hid_t dataset = FX8_H5_NONE;
+    *found = NAN;
     if (fx8_h5_open_dataset(path, entry, FREQUENCIES, H5P_DEFAULT, &dataset,
                             NULL) != FX8_OK)
-        return NAN;
+        return FX8_OK;
     hid_t space = H5Dget_space(dataset);
     const hssize_t n = H5Sget_simple_extent_npoints(space);
     fx8_h5_close(&space);
     fx8_h5_close(&dataset);
     if (n < 1 || n > MAX_FREQUENCIES)
-        return NAN;
+        return FX8_OK;
     double *values = malloc((size_t)n * sizeof *values);
-    double found = NAN;
-    if (values != NULL &&
-        fx8_h5_get_reals(&place, FREQUENCIES, fx8_h5_all((size_t)n, 1), values,
+    if (values == NULL)
+        return fx8_text_no_memory(FREQUENCIES, error);
+    enum fx8_status status = FX8_OK;
+    if (fx8_h5_get_reals(&place, FREQUENCIES, fx8_h5_all((size_t)n, 1), values,
                          NULL) == FX8_OK) {
-        found = values[0];
+        status = compare_subchannels(path, index, values, (size_t)n, error);
+        *found = values[0];
         for (hssize_t i = 1; i < n; i++)
             if (values[i] != values[0])
-                found = NAN;
+                *found = NAN;
     }
     free(values);
-    return isfinite(found) && found >= 0 ? found : NAN;
+    if (!(isfinite(*found) && *found >= 0))
+        *found = NAN;
+    return status;
 }
 
 /* Sample of an entry by its name, -1 for another name. */
@@ -87,53 +116,87 @@ static int64_t latest_entry(hid_t file, int64_t end)
     return latest;
 }
 
-/* Entries of a file from the latest on backwards. */
-static void search_file(struct search *search, hid_t file)
+/* Of two entries in force, the earlier just found, and the later. */
+static enum fx8_status compare_entries(const struct search *search,
+                                       const char *path, int64_t index,
+                                       double found)
 {
+    if (isnan(found) || isnan(search->frequency_hz) ||
+        found == search->frequency_hz)
+        return FX8_OK;
+    const double after_s = (double)(search->index - search->span->origin) /
+                           fx8_rate_hz(search->span->rate);
+    return fx8_fail(search->error, FX8_ERR_INPUT,
+                    "%s: %" PRId64 "/" FREQUENCIES
+                    ": %.12g Hz: expected %.12g Hz as from %.9g s on (entry "
+                    "%" PRId64 "), a part of the time by input.start_s and "
+                    "duration_s, or " SETTLED_BY,
+                    path, index, found, search->frequency_hz, after_s,
+                    search->index);
+}
+
+/* Entries of a file from the latest on backwards. */
+static enum fx8_status search_file(struct search *search, const char *path,
+                                   hid_t file)
+{
+    enum fx8_status status = FX8_OK;
     for (int64_t end = search->end; !search->is_complete;) {
         const int64_t index = latest_entry(file, end);
         if (index < 0)
-            return;
+            break;
         char name[32];
         snprintf(name, sizeof name, "%" PRId64, index);
         hid_t entry = H5Gopen2(file, name, H5P_DEFAULT);
-        const double found =
-            entry < 0 ? NAN : entry_frequency(search->path, entry);
+        double found = NAN;
+        if (entry >= 0)
+            status = entry_frequency(path, entry, index, &found, search->error);
         fx8_h5_close(&entry);
-        if (isnan(found) ||
-            (!isnan(search->frequency_hz) && found != search->frequency_hz))
-            search->is_ambiguous = true;
+        if (status == FX8_OK)
+            status = compare_entries(search, path, index, found);
+        if (status != FX8_OK)
+            break;
+        search->is_lacking = search->is_lacking || isnan(found);
         search->frequency_hz = found;
-        search->is_complete = index <= search->first;
+        search->index = index;
+        search->is_complete = index <= search->span->first;
         end = index;
     }
+    return status;
 }
 
 /* Files from the last one on backwards. */
-static double search_files(const struct fx8_drf_list *list, const char *prefix,
-                           struct fx8_rate rate, int64_t first, int64_t end)
+static enum fx8_status search_files(const struct fx8_drf_list *list,
+                                    const char *prefix, struct fx8_rate rate,
+                                    struct search *search)
 {
-    struct search search = {.first = first, .end = end, .frequency_hz = NAN};
-    for (size_t i = list->n_files; i > 0 && !search.is_complete; i--) {
-        if (fx8_drf_first_index(rate, list->files[i - 1].milliseconds) >= end)
+    enum fx8_status status = FX8_OK;
+    for (size_t i = list->n_files;
+         i > 0 && !search->is_complete && status == FX8_OK; i--) {
+        if (fx8_drf_first_index(rate, list->files[i - 1].milliseconds) >=
+            search->end)
             continue;
         char *path = fx8_drf_file_path(list, prefix, i - 1, false);
         hid_t file = FX8_H5_NONE;
-        search.path = path;
-        if (path != NULL && fx8_h5_open_file(path, &file, NULL) == FX8_OK)
-            search_file(&search, file);
+        if (path == NULL)
+            status = fx8_text_no_memory(prefix, search->error);
+        else if (fx8_h5_open_file(path, &file, NULL) == FX8_OK)
+            status = search_file(search, path, file);
         fx8_h5_close(&file);
         free(path);
     }
-    return search.is_ambiguous ? NAN : search.frequency_hz;
+    return status;
 }
 
-double fx8_drf_center_frequency(const char *channel, int64_t first, int64_t end)
+enum fx8_status fx8_drf_center_frequency(const char *channel,
+                                         const struct fx8_drf_span *span,
+                                         double *frequency_hz,
+                                         struct fx8_error *error)
 {
     const size_t size = strlen(channel) + sizeof "/metadata/dmd_properties.h5";
     char *path = malloc(size);
+    *frequency_hz = NAN;
     if (path == NULL)
-        return NAN;
+        return fx8_text_no_memory(channel, error);
     snprintf(path, size, "%s/metadata/dmd_properties.h5", channel);
     char prefix[FX8_TEXT_SIZE] = "";
     struct fx8_rate rate = {0, 0};
@@ -154,9 +217,14 @@ double fx8_drf_center_frequency(const char *channel, int64_t first, int64_t end)
     snprintf(path, size, "%s/metadata", channel);
     if (status == FX8_OK)
         status = fx8_drf_list_files(path, prefix, &list, NULL);
-    const double found =
-        status == FX8_OK ? search_files(&list, prefix, rate, first, end) : NAN;
+    struct search search = {
+        .span = span, .end = span->end, .frequency_hz = NAN, .error = error};
+    const bool is_noted = status == FX8_OK;
+    if (is_noted)
+        status = search_files(&list, prefix, rate, &search);
+    if (is_noted && status == FX8_OK && !search.is_lacking)
+        *frequency_hz = search.frequency_hz;
     fx8_drf_clear_list(&list);
     free(path);
-    return found;
+    return is_noted ? status : FX8_OK;
 }

@@ -50,8 +50,8 @@ static void test_many_channels(void **state)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
-/* The centre frequency, where it is noted and one. */
-static double noted(double first, double second, uint64_t second_entry)
+/* A recording of half a second, two frequencies noted for it. */
+static void note(double first, double second, uint64_t second_entry)
 {
     const uint64_t index[2] = {(uint64_t)DRF_FIRST_MS, 0};
     static const int8_t rows[2 * FILE_ROWS];
@@ -88,7 +88,16 @@ static double noted(double first, double second, uint64_t second_entry)
         H5Gclose(group);
     }
     H5Fclose(file);
-    const struct fx8_settings settings = {0};
+}
+
+/* What the reader makes of it, for a part of the recording. */
+static double noted(double first, double second, uint64_t second_entry,
+                    double start_s, double duration_s)
+{
+    note(first, second, second_entry);
+    const struct fx8_settings settings = {
+        .observation.dc_frequency_hz = NAN,
+        .input = {.start_s = start_s, .duration_s = duration_s}};
     struct fx8_reader *reader = drf_open_tree("noted", &settings);
     const double hz = reader->observation.dc_frequency_hz;
     fx8_reader_close(&reader);
@@ -98,12 +107,52 @@ static double noted(double first, double second, uint64_t second_entry)
 static void test_center_frequency(void **state)
 {
     (void)state;
-    assert_true(noted(4.4e8, 4.4e8, DRF_FIRST_MS + 100) == 4.4e8);
-    assert_true(isnan(noted(4.4e8, 4.5e8, DRF_FIRST_MS + 100)));
-    assert_true(noted(4.4e8, 4.5e8, DRF_FIRST_MS + 500) == 4.4e8);
-    assert_true(noted(4.4e8, 4.5e8, DRF_FIRST_MS) == 4.5e8);
-    assert_true(isnan(noted(NAN, 4.5e8, DRF_FIRST_MS + 500)));
-    assert_true(isnan(noted(-1.0, 4.5e8, DRF_FIRST_MS + 500)));
+    assert_true(noted(4.4e8, 4.4e8, DRF_FIRST_MS + 100, 0, INFINITY) == 4.4e8);
+    assert_true(noted(4.4e8, 4.5e8, DRF_FIRST_MS + 500, 0, INFINITY) == 4.4e8);
+    assert_true(noted(4.4e8, 4.5e8, DRF_FIRST_MS, 0, INFINITY) == 4.5e8);
+    assert_true(isnan(noted(NAN, 4.5e8, DRF_FIRST_MS + 500, 0, INFINITY)));
+    assert_true(isnan(noted(-1.0, 4.5e8, DRF_FIRST_MS + 500, 0, INFINITY)));
+    /* the entry in force at the start does not say, a later one does */
+    assert_true(isnan(noted(NAN, 4.5e8, DRF_FIRST_MS + 100, 0, INFINITY)));
+}
+
+/* The receiver is tuned anew after 100 samples, 0.1 s. */
+static void test_tuned_anew(void **state)
+{
+    (void)state;
+    const uint64_t at = DRF_FIRST_MS + 100;
+    assert_true(noted(4.4e8, 4.5e8, at, 0.0, 0.1) == 4.4e8);
+    assert_true(noted(4.4e8, 4.5e8, at, 0.099, 0.001) == 4.4e8);
+    assert_true(noted(4.4e8, 4.5e8, at, 0.1, INFINITY) == 4.5e8);
+
+    struct fx8_settings settings = {
+        .observation.dc_frequency_hz = NAN,
+        .input = {.start_s = 0.05, .duration_s = 0.051}};
+    const char *path = scratch_path("noted");
+    struct fx8_reader *reader = NULL;
+    struct fx8_error error;
+    char expected[FX8_ERROR_MESSAGE_SIZE];
+    assert_int_equal(fx8_reader_open(&path, 1, &settings, &reader, &error),
+                     FX8_ERR_INPUT);
+    snprintf(expected, sizeof expected,
+             "%s/metadata/2020-09-13T12-00-00/notes@1599999000.h5: "
+             "1599999500000/center_frequencies: 440000000 Hz: expected "
+             "450000000 Hz as from 0.1 s on (entry 1600000000100), a part of "
+             "the time by input.start_s and duration_s, or "
+             "observation.dc_frequency_hz",
+             path);
+    assert_string_equal(error.message, expected);
+    /* a rate that wins over the recorded one moves the part */
+    settings.observation.sample_rate_hz = (struct fx8_rate){500, 1};
+    reader = drf_open_tree("noted", &settings);
+    assert_true(reader->observation.dc_frequency_hz == 4.4e8);
+    fx8_reader_close(&reader);
+    /* what the user gives settles it, 0 Hz too */
+    settings.observation.sample_rate_hz = (struct fx8_rate){0, 0};
+    settings.observation.dc_frequency_hz = 0.0;
+    reader = drf_open_tree("noted", &settings);
+    assert_true(reader->observation.dc_frequency_hz == 0.0);
+    fx8_reader_close(&reader);
 }
 
 int main(void)
@@ -112,6 +161,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_many_channels),
         cmocka_unit_test(test_center_frequency),
+        cmocka_unit_test(test_tuned_anew),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

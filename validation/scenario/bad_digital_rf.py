@@ -145,14 +145,36 @@ class BadDigitalRf(refusal.Refusal):
                             "observation.dc_frequency_hz",
                             "neither configured nor recorded")
 
-    def note(self, channel, hz):
-        """Metadata of a channel."""
+    def note(self, channel, *hz, after=0):
+        """Metadata of a channel: frequencies of its sub-channels."""
         folder = os.path.join(channel, "metadata")
-        os.makedirs(folder)
+        os.makedirs(folder, exist_ok=True)
         writer = digital_rf.DigitalMetadataWriter(
             folder, 3600, 60, 200_000, 1, "metadata")
-        writer.write(1_600_000_000 * 200_000,
-                     {"center_frequencies": np.array([hz])})
+        writer.write(1_600_000_000 * 200_000 + after,
+                     {"center_frequencies": np.array(hz)})
+
+    def test_frequency_noted_twice(self):
+        top = self.tree()
+        channel = os.path.join(top, "ch0")
+        self.note(channel, 440e6)
+        self.note(channel, 441e6, after=5000)
+        self.assert_refused(
+            self.correlate(top, *SITE), 1, "ch0/metadata", "440000000 Hz: "
+            "expected 441000000 Hz as from 0.025 s on", "input.start_s")
+        for keys, hz in ((("--set=input.duration_s=0.025",), 440e6),
+                         (("--set=input.start_s=0.025",), 441e6)):
+            done = self.correlate(top, *SITE, *keys, "--force")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            found = program.read(self.output).header["freq_array"]
+            self.assertEqual(found[8], hz)
+            os.remove(self.output)
+        shutil.rmtree(os.path.join(channel, "metadata"))
+        self.note(channel, 440e6, 441e6)
+        self.assert_refused(
+            self.correlate(top, *SITE), 1, "ch0/metadata",
+            "320000000000000/center_frequencies: 441000000 Hz of sub-channel "
+            "1: expected 440000000 Hz as of sub-channel 0")
 
     def test_contradicting_frequencies(self):
         top = self.tree()
