@@ -15,9 +15,13 @@ enum fx8_status fx8_fail(struct fx8_error *error, enum fx8_status status,
     vsnprintf(error->message, sizeof error->message, format, arguments);
     va_end(arguments);
     for (char *c = error->message; *c != '\0'; c++)
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            *c = '?';
+        *c = fx8_line_letter(*c);
     return status;
+}
+
+char fx8_line_letter(char c)
+{
+    return (unsigned char)c < 0x20 || c == 0x7f ? '?' : c;
 }
 
 int fx8_exit_code(enum fx8_status status)

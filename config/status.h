@@ -53,6 +53,10 @@ struct fx8_error {
 enum fx8_status fx8_fail(struct fx8_error *error, enum fx8_status status,
                          const char *format, ...) FX8_PRINTF(3, 4);
 
+/** A letter of a line that is printed: `c`, or '?' where it is a control
+ *  character, since a file name may hold a newline. */
+char fx8_line_letter(char c);
+
 /**
  * fx8_exit_code -- exit code of the program for a status.
  *

@@ -115,6 +115,12 @@ char *fx8_text_trim(char *text)
     return text;
 }
 
+void fx8_text_print(const char *text, FILE *stream)
+{
+    for (; *text != '\0'; text++)
+        putc(fx8_line_letter(*text), stream);
+}
+
 char *fx8_text_copy(const char *text, size_t n)
 {
     char *copy = malloc(n + 1);

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "config/status.h"
 
@@ -37,6 +38,9 @@ enum fx8_status fx8_text_read(const char *path, char **text,
 /** Cut blanks and tabs off both ends, in place; returns the first character
  *  that stays. */
 char *fx8_text_trim(char *text);
+
+/** Print a text as part of a line: fx8_line_letter() of each letter. */
+void fx8_text_print(const char *text, FILE *stream);
 
 /** Copy of `n` characters, or NULL when memory is short; free() it. */
 char *fx8_text_copy(const char *text, size_t n);

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "config/text.h"
 #include "correlator/compare_figures.h"
 
 /* Lines of the tables of the worst channels and baselines, at most
@@ -208,8 +209,10 @@ static void print_files(const struct fx8_comparison *comparison, FILE *stream)
     for (size_t k = 0; k < 2; k++) {
         const char *precision = comparison->precision[k];
         const bool is_told = precision[0] != '\0';
-        fprintf(stream, "%s%s%s%s%s", k == 0 ? "" : " against ", names[k],
-                is_told ? " (" : "", precision, is_told ? ")" : "");
+        fprintf(stream, "%s", k == 0 ? "" : " against ");
+        fx8_text_print(names[k], stream);
+        fprintf(stream, "%s%s%s", is_told ? " (" : "", precision,
+                is_told ? ")" : "");
     }
     fprintf(stream,
             "\n%" PRId64 " dumps, %zu antennas, %zu baselines, %zu products, "

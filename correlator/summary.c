@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdio.h>
 
+#include "config/text.h"
 #include "correlator/plan.h"
 #include "correlator/summary.h"
 
@@ -30,9 +31,10 @@ static void print_input(const struct fx8_run_request *request, FILE *stream)
     const struct fx8_job *job = request->job;
     const struct fx8_plan *plan = &job->plan;
     const double rate_hz = fx8_rate_hz(plan->sample_rate);
-    fprintf(stream, "input      %s\n", request->input_brief);
+    fprintf(stream, "input      ");
+    fx8_text_print(request->input_brief, stream);
     fprintf(stream,
-            "           %zu antennas x %zu polarisations, %s samples at "
+            "\n           %zu antennas x %zu polarisations, %s samples at "
             "%.9g MS/s, %.6g s of %.6g s\n",
             plan->n_antennas, plan->n_polarizations,
             plan->is_complex ? "complex" : "real", rate_hz * 1e-6,
@@ -185,6 +187,12 @@ static double peak_memory_mib(void)
     return kib / 1024.0;
 }
 
+static void print_result(const char *path, FILE *stream)
+{
+    fprintf(stream, "result     ");
+    fx8_text_print(path, stream);
+}
+
 /* One kind of what is out of the ordinary. */
 struct kind {
     int64_t count;
@@ -293,11 +301,13 @@ void fx8_summary_print(const struct fx8_run_request *request,
     if (peak_mib > 0)
         fprintf(stream, "memory     %.1f MiB at most\n", peak_mib);
     for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
-        if (request->paths[kind] != NULL)
-            fprintf(stream, "result     %s (%lld dumps, %s)\n",
-                    request->paths[kind], (long long)report->n_dumps,
+        if (request->paths[kind] != NULL) {
+            print_result(request->paths[kind], stream);
+            fprintf(stream, " (%lld dumps, %s)\n", (long long)report->n_dumps,
                     fx8_result_names[kind].keyword);
-    if (request->path_quicklook != NULL)
-        fprintf(stream, "result     %s (quick-look)\n",
-                request->path_quicklook);
+        }
+    if (request->path_quicklook != NULL) {
+        print_result(request->path_quicklook, stream);
+        fprintf(stream, " (quick-look)\n");
+    }
 }

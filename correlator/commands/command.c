@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "config/text.h"
 #include "correlator/commands/command.h"
 
 const struct fx8_command *const fx8_commands[] = {
@@ -32,7 +33,9 @@ int fx8_command_error(const struct fx8_error *error)
 
 void fx8_command_warning(const char *message)
 {
-    fprintf(stderr, "fx8: warning: %s\n", message);
+    fprintf(stderr, "fx8: warning: ");
+    fx8_text_print(message, stderr);
+    fprintf(stderr, "\n");
 }
 
 int fx8_command_help(const struct fx8_command *command)

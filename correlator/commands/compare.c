@@ -109,8 +109,10 @@ static int tell(const struct fx8_comparison *comparison, bool is_json)
     char reason[FX8_TEXT_SIZE];
     if (fx8_compare_verdict(comparison, reason))
         return 0;
-    fprintf(stderr, "fx8: error: %s: against %s: %s\n",
-            comparison->subject_name, comparison->reference_name, reason);
+    struct fx8_error error;
+    fx8_fail(&error, FX8_ERR_INPUT, "%s: against %s: %s",
+             comparison->subject_name, comparison->reference_name, reason);
+    fx8_command_error(&error);
     return 3;
 }
 
@@ -148,8 +150,10 @@ static int compare_rigorously(char *const paths[3])
     fx8_enclosure_print(&enclosure, stdout);
     char reason[FX8_TEXT_SIZE];
     const bool is_inside = fx8_enclosure_verdict(&enclosure, reason);
-    if (!is_inside)
-        fprintf(stderr, "fx8: error: %s: %s\n", paths[0], reason);
+    if (!is_inside) {
+        fx8_fail(&error, FX8_ERR_INPUT, "%s: %s", paths[0], reason);
+        fx8_command_error(&error);
+    }
     fx8_enclosure_clear(&enclosure);
     return is_inside ? 0 : 3;
 }

@@ -37,7 +37,13 @@ struct fx8_info_request {
 void fx8_info_field(const char *label, const char *format, ...)
     FX8_PRINTF(2, 3);
 
-/** The same unless the text is empty. */
+/** The same with a text that a file holds, its control characters '?'. */
+void fx8_info_line(const char *label, const char *text);
+
+/** The first line: a path, as fx8_info_line() has texts, and what it is. */
+void fx8_info_head(const char *path, const char *what);
+
+/** fx8_info_line() unless the text is empty. */
 void fx8_info_text(const char *label, const char *text);
 
 void fx8_info_site(const struct fx8_site *site);

@@ -4,11 +4,22 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/text.h"
 #include "correlator/commands/info.h"
+
+enum { LABEL_WIDTH = 15 };
+
+static void print_label(const char *label)
+{
+    const int length = (int)strnlen(label, LABEL_WIDTH);
+    printf("  ");
+    fx8_text_print(label, stdout);
+    printf("%*s", LABEL_WIDTH - length, "");
+}
 
 void fx8_info_field(const char *label, const char *format, ...)
 {
-    printf("  %-15s", label);
+    print_label(label);
     va_list arguments;
     va_start(arguments, format);
     vprintf(format, arguments);
@@ -16,10 +27,23 @@ void fx8_info_field(const char *label, const char *format, ...)
     putchar('\n');
 }
 
+void fx8_info_line(const char *label, const char *text)
+{
+    print_label(label);
+    fx8_text_print(text, stdout);
+    putchar('\n');
+}
+
 void fx8_info_text(const char *label, const char *text)
 {
     if (text[0] != '\0')
-        fx8_info_field(label, "%s", text);
+        fx8_info_line(label, text);
+}
+
+void fx8_info_head(const char *path, const char *what)
+{
+    fx8_text_print(path, stdout);
+    printf("%s\n", what);
 }
 
 void fx8_info_site(const struct fx8_site *site)

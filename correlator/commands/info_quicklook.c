@@ -25,7 +25,7 @@ static void print_counts(const struct fx8_quicklook_description *d)
 
 static void print(const char *path, const struct fx8_quicklook_description *d)
 {
-    printf("%s: quick-look\n", path);
+    fx8_info_head(path, ": quick-look");
     fx8_info_text("telescope", d->telescope);
     fx8_info_text("instrument", d->instrument);
     fx8_info_text("object", d->object);

@@ -279,11 +279,11 @@ static void print_head(const struct work *work)
 {
     const struct fx8_observation *o = &work->reader->observation;
     const struct fx8_info_request *request = work->request;
+    char what[64] = ": recording";
     if (request->n_paths > 1)
-        printf("%s and %zu more: recording\n", request->paths[0],
-               request->n_paths - 1);
-    else
-        printf("%s: recording\n", request->paths[0]);
+        snprintf(what, sizeof what, " and %zu more: recording",
+                 request->n_paths - 1);
+    fx8_info_head(request->paths[0], what);
     fx8_info_field("format", "%s", work->reader->format->name);
     fx8_info_text("telescope", o->telescope);
     fx8_info_text("instrument", o->instrument);

@@ -72,7 +72,7 @@ static void print_keywords(const struct fx8_uvh5_header *header)
     for (size_t k = 0; k < header->n_keywords; k++) {
         const struct fx8_keyword *keyword = &header->keywords[k];
         if (keyword->type == FX8_KEYWORD_TEXT)
-            fx8_info_field(keyword->name, "%s", keyword->text);
+            fx8_info_line(keyword->name, keyword->text);
         else if (keyword->type == FX8_KEYWORD_INTEGER)
             fx8_info_field(keyword->name, "%" PRId64, keyword->integer);
         else
@@ -83,7 +83,7 @@ static void print_keywords(const struct fx8_uvh5_header *header)
 static void print(const char *path, const struct fx8_uvh5_header *header,
                   double flagged)
 {
-    printf("%s: visibilities (UVH5)\n", path);
+    fx8_info_head(path, ": visibilities (UVH5)");
     fx8_info_text("telescope", header->telescope);
     fx8_info_text("instrument", header->instrument);
     fx8_info_text("object", header->object);

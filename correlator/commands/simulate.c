@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "config/shape.h"
+#include "config/text.h"
 #include "correlator/commands/command.h"
 #include "correlator/commands/outputs.h"
 #include "correlator/describe.h"
@@ -379,16 +380,18 @@ static void print_summary(const struct arguments *arguments,
         (double)observation->n_polarizations * (work->plan.is_complex ? 2 : 1);
     const double clipped =
         (double)fx8_simulator_clipped(work->simulator) / n_numbers;
-    printf("recording     %s\n", arguments->output);
-    printf("              %zu antennas, %zu polarisations, %s samples\n",
+    printf("recording     ");
+    fx8_text_print(arguments->output, stdout);
+    printf("\n              %zu antennas, %zu polarisations, %s samples\n",
            observation->n_antennas, observation->n_polarizations,
            work->plan.is_complex ? "complex" : "real");
     printf("              %.6f s at %.6f MHz, %zu sources, seed %lld\n",
            (double)observation->n_samples / rate_hz, rate_hz * 1e-6,
            work->plan.n_sources, (long long)work->settings.simulate.seed);
     printf("clamped       %.3g %% of the numbers\n", 100.0 * clipped);
-    printf("truth         %s\n", work->truth_path);
-    printf("              %zu baselines, %zu channels, %lld dumps\n",
+    printf("truth         ");
+    fx8_text_print(work->truth_path, stdout);
+    printf("\n              %zu baselines, %zu channels, %lld dumps\n",
            work->header.n_baselines, work->header.n_channels,
            (long long)work->job.n_dumps);
     if (clipped > CLIPPED_SHARE) {

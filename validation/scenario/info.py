@@ -474,6 +474,43 @@ class Results(refusal.Refusal):
             self.assert_one_line(program.run("info", path), 1, name,
                                  "expected one axis of 1 to")
 
+    def test_control_characters_in_names(self):
+        """A newline and an escape in the name of a file: '?' wherever a line
+        names it, \\u00.. in JSON, where other bytes are no UTF-8."""
+        def odd(name):
+            return self.path(f"a\n\x1b[2J{name}")
+
+        look = self.path("named_later.h5")
+        ini = self.path("demo.ini")
+        with open("config/demo.ini", encoding="ascii") as file:
+            text = file.read().replace("demo_", os.path.abspath(
+                "config/demo_")).replace("0.5005", "0.2005")
+        with open(ini, "w", encoding="ascii") as file:
+            file.write(text)
+        commands = (
+            (2, "simulate", ini, "-o", odd("in.h5")),
+            (3, "correlate", ini, odd("in.h5"), "-o", odd("out.uvh5"),
+             "--set", f"postprocess.quicklook={look}", "--precision", "both"),
+            (1, "info", odd("in.h5"), "--no-levels"),
+            (1, "info", odd("in.h5"), odd("in.h5"), "--no-levels"),
+            (1, "info", odd("out.int8.uvh5")),
+            (2, "compare", odd("out.int8.uvh5"), odd("out.fp32.uvh5")),
+            (1, "compare", odd("out.int8.uvh5"), odd("in.h5")))
+        for n_names, *arguments in commands:
+            with self.subTest(arguments=arguments):
+                done = program.run(*arguments)
+                told = done.stdout + done.stderr
+                self.assertGreaterEqual(
+                    len(re.findall(r"a\?\?\[2J", told)), n_names, told)
+                self.assertTrue(told.replace("\n", "").isprintable(), told)
+                self.assertNotIn("/a\n", told)
+        # a key takes no control character, so it gets its name later
+        os.rename(look, odd("look.h5"))
+        self.assertIn("a??[2Jlook.h5: quick-look\n",
+                      program.run("info", odd("look.h5")).stdout)
+        done = program.run("info", odd("look.h5"), "--json")
+        self.assertEqual(json.loads(done.stdout)["file"], odd("look.h5"))
+
 
 if __name__ == "__main__":
     tap.main()
