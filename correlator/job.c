@@ -178,6 +178,10 @@ static enum fx8_status choose_samples(struct fx8_job *job,
         return FX8_OK;
     const int64_t wanted =
         to_samples(settings->input.duration_s, o->sample_rate);
+    if (wanted == 0)
+        return fx8_settings_fail(settings, "input.duration_s", error,
+                                 "expected at least %.9g s, one sample",
+                                 1.0 / rate_hz);
     if (wanted < 0 || wanted > job->n_samples)
         fx8_job_warn(job, "input.duration_s: only %.9g s are left from start_s",
                      (double)job->n_samples / rate_hz);
@@ -283,6 +287,16 @@ static enum fx8_status plan_dumps(struct fx8_job *job,
     return FX8_OK;
 }
 
+/* The quick-look's functions are chosen for nothing where there is none. */
+static void warn_of_math(struct fx8_job *job,
+                         const struct fx8_settings *settings)
+{
+    if (settings->postprocess.math != FX8_MATH_IEEE &&
+        settings->postprocess.quicklook[0] == '\0')
+        fx8_job_warn(job, "postprocess.math: fast: changes nothing without "
+                          "postprocess.quicklook");
+}
+
 static void plan_correlator(struct fx8_job *job,
                             const struct fx8_settings *settings)
 {
@@ -347,6 +361,7 @@ enum fx8_status fx8_job_resolve(const struct fx8_settings *settings,
         (status = choose_polarizations(job, settings, path, error)) != FX8_OK)
         goto fail;
     plan_correlator(job, settings);
+    warn_of_math(job, settings);
     if ((status = plan_channels(job, settings, path, error)) != FX8_OK ||
         (status = choose_samples(job, settings, path, error)) != FX8_OK ||
         (status = plan_dumps(job, settings, path, error)) != FX8_OK ||

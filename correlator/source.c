@@ -211,8 +211,9 @@ enum fx8_status fx8_source_open(struct fx8_reader *reader,
         fx8_queue_put(&s->empty, &s->blocks[i]);
     }
     if (pthread_create(&s->thread, NULL, read_all, s) != 0) {
-        status =
-            fx8_fail(error, FX8_ERR_SYSTEM, "reader thread: cannot be started");
+        status = fx8_fail(error, FX8_ERR_SYSTEM,
+                          "reader thread: cannot be started: expected room "
+                          "for one more thread");
         goto fail;
     }
     s->has_thread = true;

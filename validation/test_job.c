@@ -96,6 +96,24 @@ static void agreement_is_not_told(void **state)
     clear(&job, &settings);
 }
 
+static void math_without_a_quicklook_is_told(void **state)
+{
+    (void)state;
+    const struct fx8_observation o = recording();
+    struct fx8_settings settings;
+    struct fx8_job job = good(&o, SETS("postprocess.math=fast"), &settings);
+    assert_int_equal(job.n_warnings, 1);
+    assert_string_equal(job.warnings[0],
+                        "postprocess.math: fast: changes nothing without "
+                        "postprocess.quicklook");
+    clear(&job, &settings);
+    job =
+        good(&o, SETS("postprocess.math=fast", "postprocess.quicklook=look.h5"),
+             &settings);
+    assert_int_equal(job.n_warnings, 0);
+    clear(&job, &settings);
+}
+
 static void what_is_lacking_is_supplied(void **state)
 {
     (void)state;
@@ -199,6 +217,10 @@ static void a_stretch_of_the_recording(void **state)
     refuse(&o, SETS("input.start_s=9e6"),
            "--set: input.start_s: 9e6: expected less than 0.1 s, the length of "
            "rec.h5");
+    /* half a sample and less is none */
+    refuse(&o, SETS("input.duration_s=4.9e-7"),
+           "--set: input.duration_s: 4.9e-7: expected at least 1e-06 s, one "
+           "sample");
     refuse(&o, SETS("input.duration_s=127e-6"),
            "--set: channelizer.channels: 16: one spectrum takes 128 samples: "
            "expected at most 127, the samples of rec.h5 to be processed");
@@ -473,6 +495,7 @@ int main(void)
         cmocka_unit_test(a_recording_that_says_everything),
         cmocka_unit_test(contradictions_are_told),
         cmocka_unit_test(agreement_is_not_told),
+        cmocka_unit_test(math_without_a_quicklook_is_told),
         cmocka_unit_test(what_is_lacking_is_supplied),
         cmocka_unit_test(sidebands_and_conjugation),
         cmocka_unit_test(a_stretch_of_the_recording),
