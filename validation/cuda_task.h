@@ -33,11 +33,6 @@ static inline struct task on_cuda(const struct task *task, const char *kernel,
     return other;
 }
 
-static inline void check_bytes(const void *wanted, const void *got, size_t size)
-{
-    assert_int_equal(memcmp(wanted, got, size), 0);
-}
-
 /* The pretend devices' plug-in is in the folder of this program. */
 static inline void name_plugin(void)
 {

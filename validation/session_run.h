@@ -319,13 +319,6 @@ static inline void free_collected(struct collected *c)
     free(c->valid_spectra);
 }
 
-static inline void check_bytes(const void *a, const void *b, size_t size)
-{
-    assert_int_equal(a == NULL, b == NULL);
-    if (a != NULL && size > 0)
-        assert_memory_equal(a, b, size);
-}
-
 /** Equal bit for bit, everything but the times. */
 static inline void check_same(const struct collected *a,
                               const struct collected *b)

@@ -5,13 +5,15 @@
  */
 #include "correlator/baseline.h"
 #include "validation/cuda_task.h"
+#include "validation/session_run.h"
 
 /* How sums of a task become results, in rows twice as long as they need. */
 struct wanted {
     struct fx8_postprocess plan;
     struct fx8_product *products;
     uint8_t *flag_channel, *flag_input, *flag_cell;
-    float *gain; /* [n_inputs][2 n_channels] */
+    float *gain;        /* [n_inputs][2 n_channels] */
+    double *input_gain; /* [n_inputs] powers of two */
     size_t n_cells;
 };
 
@@ -35,6 +37,7 @@ static struct wanted want_results(const struct task *task, size_t n_pols,
         .flag_input = exact(inputs),
         .flag_cell = exact(inputs * 2 * channels),
         .gain = exact(inputs * 2 * channels * sizeof(float)),
+        .input_gain = exact(inputs * sizeof(double)),
     };
     w.products = exact(baselines * w.plan.n_products * sizeof *w.products);
     fx8_baseline_table(antennas, n_pols, w.products);
@@ -43,6 +46,8 @@ static struct wanted want_results(const struct task *task, size_t n_pols,
         w.flag_channel[i] = random_below(g, 3) == 0;
     for (size_t i = 0; i < inputs; i++)
         w.flag_input[i] = random_below(g, 4) == 0;
+    for (size_t i = 0; i < inputs; i++)
+        w.input_gain[i] = 1.0 / (double)(1 << random_below(g, 9));
     for (size_t i = 0; i < inputs * 2 * channels; i++) {
         w.flag_cell[i] = random_below(g, 8) == 0;
         w.gain[i] = (float)random_in(g, 1, 3000) / 1000.0f;
@@ -62,6 +67,7 @@ static void clear_wanted(struct wanted *w)
     free(w->flag_input);
     free(w->flag_cell);
     free(w->gain);
+    free(w->input_gain);
 }
 
 /* Arrays of results that nobody has written yet. */
@@ -157,7 +163,8 @@ static void check_process(const struct task *task, const struct wanted *w,
     clear_results(&wanted32);
 }
 
-/* Both precisions, averages, whole and in slabs of one antenna. */
+/* Both precisions, averages, whole and in slabs of one antenna; recordings of
+ * more than 8 bits, levelled or with the gains of their inputs alone. */
 static void results_of_the_device_equal_the_hosts(void **state)
 {
     (void)state;
@@ -166,6 +173,10 @@ static void results_of_the_device_equal_the_hosts(void **state)
         struct task task =
             make_task(6, k < 2, 12, 2, 130, 1 + k % 2, false, &g);
         struct wanted w = want_results(&task, 1 + k % 2, 1 + k, &g);
+        if (k > 0)
+            w.plan.input_gain = w.input_gain;
+        if (k > 1)
+            w.plan.gain = NULL;
         if (k == 3)
             setenv("FX8_CUDA_CHUNK_KIB", "1", 1);
         check_process(&task, &w, 1);
@@ -188,6 +199,34 @@ static void results_of_several_devices_equal_the_hosts(void **state)
         clear_wanted(&w);
         clear_task(&task);
     }
+}
+
+/* Bands whose inputs have gains of their own, each with its share of them:
+ * whole numbers whose sums floats hold, so that both engines have all bits. */
+static void gains_of_bands_equal_the_hosts(void **state)
+{
+    (void)state;
+    enum { BANDS = 3, INPUTS = 4 };
+    static const double offsets_hz[BANDS] = {-2e6, 0.0, 1e6};
+    const struct delivery whole = {0};
+    struct generator g = {108};
+    double gains[BANDS * INPUTS];
+    for (size_t row = 0; row < BANDS * INPUTS; row++)
+        gains[row] = 1.0 / (double)(1 << random_below(&g, 9));
+    struct voltages v = make_voltages(BANDS * INPUTS, 2, 1000, 4, 109);
+    struct fx8_plan plan = small_plan(2, 2, true, 1, 300);
+    plan.method = FX8_METHOD_NONE;
+    plan.n_bands = BANDS;
+    plan.band_offset_hz = offsets_hz;
+    plan.input_gain = gains;
+    struct collected host = collect(&plan, &v, &whole);
+    plan.backend = FX8_BACKEND_CUDA;
+    struct collected device = collect(&plan, &v, &whole);
+    assert_true(host.n_dumps >= 2);
+    check_same(&host, &device);
+    free_collected(&host);
+    free_collected(&device);
+    free(v.data);
 }
 
 /* Of another shape than it was opened for, or of none. */
@@ -224,6 +263,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_of_the_device_equal_the_hosts),
         cmocka_unit_test(results_of_several_devices_equal_the_hosts),
+        cmocka_unit_test(gains_of_bands_equal_the_hosts),
         cmocka_unit_test(results_that_were_not_planned),
     };
     return cmocka_run_group_tests(tests, find_cuda, NULL);

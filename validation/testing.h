@@ -62,6 +62,14 @@ static inline void *exact(size_t size)
     return memory;
 }
 
+/** Equal to the bit; either both are there or none. */
+static inline void check_bytes(const void *a, const void *b, size_t size)
+{
+    assert_int_equal(a == NULL, b == NULL);
+    if (a != NULL && size > 0)
+        assert_memory_equal(a, b, size);
+}
+
 /** State of a generator: any number is a seed. */
 struct generator {
     uint64_t state;

@@ -10,6 +10,7 @@ import aavs_files
 import oracle
 import pretend
 import program
+import recorder
 import tap
 
 METHODS = (("pfb", True), ("pfb", False), ("fft", True), ("fft", False),
@@ -125,6 +126,33 @@ class Device(program.Case):
                     ",".join(map(str, range(n_devices))), keys):
                 self.assertEqual(cuda.visibilities.shape[2], 81 // average)
                 self.compare(cpu, cuda, False)
+
+    def test_gains_of_16_bits(self):
+        """Inputs of 16 bits, which reach 8 by gains of their own: they are
+        divided out on the device, with the quantiser's gains and alone."""
+        generator = np.random.default_rng(403)
+        loud = np.array([3000, 40, 9000, 600])[:, None]
+        samples = np.rint(loud * (
+            generator.normal(size=(4, 12_000)) + generator.normal(size=12_000)
+            + 1j * generator.normal(size=(4, 12_000)))).clip(-32767, 32767)
+        top = self.path("tree")
+        for number, rows in enumerate((samples[:2], samples[2:])):
+            recorder.record(top, f"ch{number}", recorder.Channel(
+                rows, 1_600_000_000 * 200_000, bits=16,
+                lost=[(700 * number, 900)]))
+        keys = {"array.positions": "none", "observation.dc_frequency_hz": 1e8,
+                **{f"array.{name}": value
+                   for name, value in program.SITE.items()}}
+        for method, channels in (("none", 1), ("pfb", 20)):
+            setup = oracle.Setup(channels, 0.01, method=method,
+                                 precision="int8", polarizations=2)
+            for cpu, cuda in self.run_both(top, setup, "both",
+                                           pretend.devices(2), "0,1", keys):
+                self.compare(cpu, cuda, method == "none")
+                power = cpu.visibilities[:, 0, :, :2].real.mean((0, 1))
+                # in the recorder's numbers: 2 parts, and what is common
+                np.testing.assert_allclose(
+                    power, 3 * loud[:2, 0]**2, rtol=0.1)
 
     def test_long_dump_on_three_devices(self):
         """Blocks of 8192 spectra go round the devices; two devices in the
