@@ -94,8 +94,8 @@ struct fx8_fisher_cell {
 };
 
 /** Add one cell, or one of weight 0 that changes nothing. */
-static inline void fx8_fisher_add(struct fx8_fisher_sums *sums, int is_averaged,
-                                  const struct fx8_fisher_cell *cell)
+FX8_NUMERIC void fx8_fisher_add(struct fx8_fisher_sums *sums, int is_averaged,
+                                const struct fx8_fisher_cell *cell)
 {
     const double one = is_averaged ? 1.0 : 0.0;
     const double m = one * (double)cell->n_products;

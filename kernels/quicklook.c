@@ -3,7 +3,6 @@
  * quicklook.c -- one dump: the autos of every input become scales and levels,
  * then every baseline is evaluated in tiles that the functions take whole.
  */
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,10 +11,6 @@
 #include "kernels/numeric/coherence.h"
 #include "kernels/parallel.h"
 #include "kernels/quicklook_private.h"
-
-/* |rho|^2 above which a cell is beyond 1 by more than roundings: those of two
- * rsqrt and three products, in either mode, stay within 2e-6. */
-static const float ABOVE_ONE = 1.00001f;
 
 /* Bits of a half, sign aside, from which on it is infinite or NaN. */
 #define HALF_INFINITY 0x7c00u
@@ -79,10 +74,8 @@ static void find_tile_inputs(const struct fx8_quicklook *q,
             const size_t k = channel * n_products + p;
             const float weight_1 = q->weight[at_1 + channel];
             const float weight_2 = q->weight[at_2 + channel];
-            const float share_1 = nsamples[k] / weight_1;
-            const float share_2 = nsamples[k] / weight_2;
-            tile->share_1[k] = weight_1 > 0.0f ? share_1 : 1.0f;
-            tile->share_2[k] = weight_2 > 0.0f ? share_2 : 1.0f;
+            tile->share_1[k] = fx8_cell_share(nsamples[k], weight_1);
+            tile->share_2[k] = fx8_cell_share(nsamples[k], weight_2);
             tile->steps[k] =
                 fmaxf(q->steps[at_1 + channel], q->steps[at_2 + channel]);
         }
@@ -104,12 +97,8 @@ static void find_rho(const struct fx8_quicklook *q,
     for (size_t k = 0; k < tile->n; k++) {
         const float a = scales->a[k], b = scales->b[k];
         const float m = nsamples[k] * cell_products;
-        /* numbers, not branches */
-        const int has_weight = nsamples[k] > 0.0f;
-        const int has_a = a > 0.0f, has_b = b > 0.0f;
-        const int is_re = fx8_is_finite(v[2 * k]);
-        const int is_im = fx8_is_finite(v[2 * k + 1]);
-        const int is_good = has_weight & has_a & has_b & is_re & is_im;
+        const int is_good =
+            fx8_cell_is_good(nsamples[k], a, b, v[2 * k], v[2 * k + 1]);
         const int is_kept = flags[k] == 0;
         const int is_enough = m >= scales->least[k];
         const int is_low = tile->steps[k] < FX8_QUICKLOOK_LOUD;
@@ -136,11 +125,8 @@ static void find_amplitude(const struct fx8_functions *functions,
         for (size_t k = 0; k < n; k++)
             amplitude[k] = sqrtf(power[k]);
     }
-    /* 0 and infinity are products of 0 and infinity in fast mode */
-    for (size_t k = 0; k < n; k++) {
-        const float high = power[k] <= FLT_MAX ? amplitude[k] : INFINITY;
-        amplitude[k] = power[k] >= FX8_LEAST_POWER ? high : 0.0f;
-    }
+    for (size_t k = 0; k < n; k++)
+        amplitude[k] = fx8_cell_amplitude(power[k], amplitude[k]);
 }
 
 void fx8_quicklook_evaluate(const struct fx8_quicklook *quicklook,
@@ -212,7 +198,7 @@ static bool is_ordinary(const struct fx8_quicklook_tile *tile,
     for (size_t k = 0; k < tile->n; k++)
         good &= tile->is_good[k] & tile->is_averaged[k];
     for (size_t k = 0; k < tile->n; k++)
-        above |= tile->power[k] > ABOVE_ONE;
+        above |= tile->power[k] > FX8_QUICKLOOK_ABOVE_ONE;
     for (size_t k = 0; k < 2 * tile->n; k++)
         beyond |= is_beyond_half(half[k]);
     return good && !above && !beyond;
@@ -252,7 +238,8 @@ static void count_tile(const struct fx8_quicklook_job *job,
             continue;
         }
         const bool is_cross = !fx8_is_auto(product);
-        counts->above_one += is_cross && tile->power[k] > ABOVE_ONE;
+        counts->above_one +=
+            is_cross && tile->power[k] > FX8_QUICKLOOK_ABOVE_ONE;
         counts->beyond_half +=
             is_beyond_half(half[2 * k]) || is_beyond_half(half[2 * k + 1]);
         if (is_cross && !tile->is_averaged[k] && job->in->flags[row + k] == 0)

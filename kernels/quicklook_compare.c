@@ -5,7 +5,7 @@
  *
  * Every bound is carried on from those of kernels/numeric/bounds.h: relative
  * errors of factors add up, a rounding adds 2^-24.  Products of errors are left
- * out; SLACK stands for them.
+ * out; FX8_QUICKLOOK_SLACK stands for them.
  */
 #include <math.h>
 #include <string.h>
@@ -14,11 +14,6 @@
 #include "kernels/numeric/coherence.h"
 #include "kernels/quicklook_private.h"
 
-static const double ROUNDING = 0x1p-24;
-static const double SLACK = 1.0 + 1e-5;
-/* Least |rho|^2 whose modes are compared: |rho| = 2^-38 is below what a half
- * tells from 0, and no part that matters to it is subnormal. */
-static const float COMPARED_POWER = 0x1p-76f;
 static const double PI = 3.14159265358979323846;
 
 struct row {
@@ -58,20 +53,25 @@ void fx8_quicklook_set_bounds(struct fx8_quicklook_bounds *bounds)
     const struct row log10 = both_modes("log10");
     const struct row atan2 = both_modes("atan2");
     /* two factors of rsqrt and two roundings, in each mode */
-    const double rho = 2.0 * rsqrt.max_relative + 4.0 * ROUNDING;
+    const double rho = 2.0 * rsqrt.max_relative + 4.0 * FX8_QUICKLOOK_ROUNDING;
     *bounds = (struct fx8_quicklook_bounds){
-        .rho = SLACK * rho,
+        .rho = FX8_QUICKLOOK_SLACK * rho,
         /* sqrt halves the two roundings of the power; one is of sqrt or of
          * p rsqrt(p) */
-        .amplitude = SLACK * (rho + rsqrt.max_relative + 4.0 * ROUNDING),
+        .amplitude = FX8_QUICKLOOK_SLACK *
+                     (rho + rsqrt.max_relative + 4.0 * FX8_QUICKLOOK_ROUNDING),
         /* parts that are wrong by e turn the angle by e at most */
-        .phase = SLACK * (rho + PI * atan2.max_relative + atan2.max_absolute),
-        .log10 = SLACK * (log10.max_relative + 2.0 * ROUNDING),
-        .log10_absolute = SLACK * log10.max_absolute,
-        .power = SLACK * (2.0 * rho + 4.0 * ROUNDING),
-        .root = SLACK * (rsqrt.max_relative + 2.0 * ROUNDING),
-        .atanh = SLACK * both_modes("atanh").max_relative,
-        .tanh = SLACK * both_modes("tanh").max_relative,
+        .phase = FX8_QUICKLOOK_SLACK *
+                 (rho + PI * atan2.max_relative + atan2.max_absolute),
+        .log10 = FX8_QUICKLOOK_SLACK *
+                 (log10.max_relative + 2.0 * FX8_QUICKLOOK_ROUNDING),
+        .log10_absolute = FX8_QUICKLOOK_SLACK * log10.max_absolute,
+        .power =
+            FX8_QUICKLOOK_SLACK * (2.0 * rho + 4.0 * FX8_QUICKLOOK_ROUNDING),
+        .root = FX8_QUICKLOOK_SLACK *
+                (rsqrt.max_relative + 2.0 * FX8_QUICKLOOK_ROUNDING),
+        .atanh = FX8_QUICKLOOK_SLACK * both_modes("atanh").max_relative,
+        .tanh = FX8_QUICKLOOK_SLACK * both_modes("tanh").max_relative,
     };
 }
 
@@ -105,41 +105,15 @@ void fx8_quicklook_compare_spectra(
                             10.0 * bounds->log10_absolute);
 }
 
-/* Largest difference of z in two modes, from that of the power: both roots lie
- * between those of the least and the greatest power. */
-static double bound_of_z(const struct fx8_quicklook_bounds *bounds,
-                         const struct fx8_quicklook_tile *ieee, size_t k)
-{
-    const double p = fmin((double)ieee->power[k], 1.0);
-    const double n_products = (double)ieee->n_products[k];
-    const double z = (double)ieee->z[k];
-    const double rest_1 = 1.0 - (double)ieee->share_1[k] * p;
-    const double rest_2 = 1.0 - (double)ieee->share_2[k] * p;
-    const double bias = rest_1 * rest_2 / n_products;
-    const double wrong =
-        bounds->power * p * (1.0 + (rest_1 + rest_2) / n_products) +
-        2.0 * ROUNDING * (5.0 * bias + p);
-    const double most = FX8_FISHER_MOST_POWER;
-    const double low = fmin(fmax(p - bias - wrong, 0.0), most);
-    const double high = fmin(fmax(p - bias + wrong, 0.0), most);
-    const double from = sqrt(low) * (1.0 - bounds->root);
-    const double to = sqrt(high) * (1.0 + bounds->root);
-    /* atanh(b) - atanh(a) is the atanh of this */
-    const double x = (to - from) / (1.0 - to * from);
-    const double apart = x < 0.1 ? x * (1.0 + x * x) : atanh(x);
-    return SLACK * (apart + bounds->atanh * (z + apart));
-}
-
 static void pair_cell(struct fx8_quicklook_pair *pair,
                       const struct fx8_quicklook_bounds *bounds,
                       const struct fx8_quicklook_tile *ieee,
                       const struct fx8_quicklook_tile *fast, size_t k)
 {
-    const double m = (double)ieee->n_products[k];
-    pair->weight += m;
-    pair->weighted_z[FX8_FUNCTIONS_IEEE] += m * (double)ieee->z[k];
-    pair->weighted_z[FX8_FUNCTIONS_FAST] += m * (double)fast->z[k];
-    pair->weighted_bound += m * bound_of_z(bounds, ieee, k);
+    fx8_pair_add(pair, ieee->n_products[k], ieee->z[k], fast->z[k],
+                 fx8_cell_bound_of_z(bounds, ieee->power[k],
+                                     ieee->n_products[k], ieee->share_1[k],
+                                     ieee->share_2[k], ieee->z[k]));
 }
 
 static void compare_cell(const struct fx8_quicklook_bounds *bounds,
@@ -172,7 +146,8 @@ void fx8_quicklook_compare(struct fx8_quicklook *quicklook,
     for (size_t k = 0; k < ieee->n; k++) {
         /* what no half can tell from 0, or is infinite, has no relative
          * difference */
-        if (ieee->power[k] >= COMPARED_POWER && isfinite(ieee->power[k]))
+        if (ieee->power[k] >= FX8_QUICKLOOK_COMPARED_POWER &&
+            isfinite(ieee->power[k]))
             compare_cell(&quicklook->bounds, ieee, fast, k, differences);
         if (ieee->is_averaged[k])
             pair_cell(&pairs[k % n_products], &quicklook->bounds, ieee, fast,
@@ -205,7 +180,7 @@ void fx8_quicklook_compare_averages(
         note_difference(&differences->fisher,
                         fabs(rho[FX8_FUNCTIONS_FAST] - rho[FX8_FUNCTIONS_IEEE]),
                         pair->weighted_bound / pair->weight +
-                            (q->bounds.tanh + 4.0 * ROUNDING) *
+                            (q->bounds.tanh + 4.0 * FX8_QUICKLOOK_ROUNDING) *
                                 rho[FX8_FUNCTIONS_IEEE]);
     }
 }

@@ -6,12 +6,11 @@
 #ifndef FX8_KERNELS_QUICKLOOK_PRIVATE_H
 #define FX8_KERNELS_QUICKLOOK_PRIVATE_H
 
-#include <float.h>
-#include <math.h>
 #include <stdbool.h>
 
 #include "kernels/fisher.h"
 #include "kernels/quicklook.h"
+#include "kernels/quicklook_cell.h"
 
 /** Most cells in a tile: its arrays stay within the first-level cache. */
 #define FX8_QUICKLOOK_TILE 512
@@ -34,31 +33,12 @@ struct fx8_quicklook_tile {
     int32_t is_averaged[FX8_QUICKLOOK_TILE]; /**< goes into the average */
 };
 
-/** In place of `steps`: an input so loud that it clips. */
-#define FX8_QUICKLOOK_LOUD INFINITY
-
-/** Fisher sums of both modes over the dumps that both have evaluated. */
-struct fx8_quicklook_pair {
-    double weight;
-    double weighted_z[FX8_N_FUNCTIONS_MODES];
-    double weighted_bound; /**< of the difference of the two z */
-};
-
 /** What a thread notes, apart from what others do; whole numbers and largest
  *  values do not depend on who adds them up. */
 struct fx8_quicklook_note {
     struct fx8_quicklook_counts counts;
     struct fx8_quicklook_differences differences;
     uint8_t distance[64]; /**< to the next one */
-};
-
-/** What two modes may differ by, relative unless it says otherwise. */
-struct fx8_quicklook_bounds {
-    double rho, amplitude;
-    double phase;                 /**< radians */
-    double log10, log10_absolute; /**< of the logarithm */
-    double power, root;           /**< |rho|^2, its unbiased root */
-    double atanh, tanh;           /**< of the functions alone */
 };
 
 struct fx8_quicklook {
@@ -96,23 +76,8 @@ static inline size_t fx8_quicklook_cell(const struct fx8_quicklook_plan *plan,
 static inline bool fx8_quicklook_is_real(const struct fx8_quicklook_plan *plan,
                                          size_t channel)
 {
-    if (plan->real_channel >= plan->n_channels)
-        return false;
-    const size_t band =
-        plan->band_channels == 0 ? plan->n_channels : plan->band_channels;
-    return channel % band == plan->real_channel;
-}
-
-/** Whether a product is of an input with itself. */
-static inline bool fx8_is_auto(const struct fx8_product *product)
-{
-    return product->input_1 == product->input_2;
-}
-
-/** Whether x is a number, neither infinite nor NaN. */
-static inline bool fx8_is_finite(float x)
-{
-    return fabsf(x) <= FLT_MAX;
+    return fx8_cell_is_real(channel, plan->n_channels, plan->band_channels,
+                            plan->real_channel);
 }
 
 /** Powers of one input, channels [first, first + n). */
