@@ -263,7 +263,7 @@ $(BUILD)/test_%: $(BUILD)/validation/test_%.o $(TESTED_OBJECTS)
 	$(call say,LINK,$@)$(CC) $(LINK_FLAGS) $^ $(PC_LIBS) $$($(PKG_CONFIG) --libs cmocka) \
 		-ldl -lm $(LDFLAGS) -o $@
 
-$(BUILD)/test_engine_cuda $(BUILD)/test_engine_results: | $(BUILD)/harness/fx8-cuda.so
+$(BUILD)/test_engine_cuda $(BUILD)/test_engine_results $(BUILD)/test_quicklook_cuda: | $(BUILD)/harness/fx8-cuda.so
 
 $(BUILD)/test_cuda_%: $(BUILD)/validation/cuda/test_cuda_%.cpu.o $(HARNESS_OBJECTS)
 	$(call say,LINK,$@)$(CXX) $(LINK_FLAGS) $^ $$($(PKG_CONFIG) --libs fftw3f) \

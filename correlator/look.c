@@ -15,7 +15,8 @@
 struct fx8_look {
     struct fx8_quicklook *quicklook;
     struct fx8_quicklook_dump dump;
-    double inflation; /* of the variance of a mean over cells */
+    fx8_quicklook_look *on_device; /* or NULL */
+    double inflation;              /* of the variance of a mean over cells */
 };
 
 /* Where baseband zero of real samples ends up in its band; see struct
@@ -108,6 +109,7 @@ static enum fx8_status find_overlap(const struct fx8_plan *plan,
 enum fx8_status fx8_look_open(const struct fx8_plan *plan,
                               const struct fx8_product *products,
                               const struct fx8_operations *operations,
+                              fx8_quicklook_look *on_device,
                               struct fx8_look **look, struct fx8_error *error)
 {
     *look = NULL;
@@ -122,6 +124,8 @@ enum fx8_status fx8_look_open(const struct fx8_plan *plan,
     shape.products = products;
     shape.functions = operations->functions;
     shape.half = &operations->half;
+    shape.is_on_device = on_device != NULL;
+    new->on_device = on_device;
     list_arrays(&shape, &new->dump, arrays);
     status =
         find_overlap(plan, &shape.products_per_cell, &new->inflation, error);
@@ -137,12 +141,20 @@ enum fx8_status fx8_look_open(const struct fx8_plan *plan,
     return FX8_OK;
 }
 
-struct fx8_quicklook_dump fx8_look_process(
-    struct fx8_look *look, const struct fx8_visibilities *visibilities,
-    const float *gain)
+enum fx8_status fx8_look_process(struct fx8_look *look,
+                                 struct fx8_engine *engine,
+                                 const struct fx8_visibilities *visibilities,
+                                 const float *gain,
+                                 struct fx8_quicklook_dump *dump,
+                                 struct fx8_error *error)
 {
-    fx8_quicklook_process(look->quicklook, visibilities, gain, &look->dump);
-    return look->dump;
+    *dump = look->dump;
+    if (look->on_device != NULL)
+        return fx8_quicklook_process_on(look->quicklook, look->on_device,
+                                        engine, visibilities, gain, dump,
+                                        error);
+    fx8_quicklook_process(look->quicklook, visibilities, gain, dump);
+    return FX8_OK;
 }
 
 void fx8_look_report(const struct fx8_look *look,

@@ -144,17 +144,21 @@ static void average_bands(struct fx8_session *s)
 }
 
 /* INT8 where there is any: it is what people get. */
-static void look_at_results(struct fx8_session *s, struct fx8_dump *dump)
+static enum fx8_status look_at_results(struct fx8_session *s,
+                                       struct fx8_dump *dump,
+                                       struct fx8_error *error)
 {
     if (s->look == NULL)
-        return;
+        return FX8_OK;
     const double start = fx8_clock_seconds();
     const bool is_int8 = (s->plan.precision & FX8_PRECISION_INT8) != 0;
     const struct fx8_visibilities results =
         target_of(is_int8 ? &s->int8 : &s->fp32, 0);
-    dump->quicklook =
-        fx8_look_process(s->look, &results, is_int8 ? fx8_gains(s) : NULL);
+    const enum fx8_status status = fx8_look_process(
+        s->look, s->engines[0], &results, is_int8 ? fx8_gains(s) : NULL,
+        &dump->quicklook, error);
     s->statistics.quicklook_s += fx8_clock_seconds() - start;
+    return status;
 }
 
 static void count_dump(struct fx8_session *s)
@@ -217,7 +221,9 @@ static enum fx8_status finish_dump(struct fx8_session *s,
         .dead = s->dead,
     };
     count_dump(s);
-    look_at_results(s, &dump);
+    const enum fx8_status status = look_at_results(s, &dump, error);
+    if (status != FX8_OK)
+        return status;
     s->dump++;
     s->position = 0;
     return s->callback(s->context, &dump, error);

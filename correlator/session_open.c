@@ -241,6 +241,8 @@ static enum fx8_status plan_engines(struct fx8_session *s,
         .n_result_antennas = plan->n_antennas,
         .n_result_products = fx8_baseline_products(plan->n_polarizations),
         .channel_average = fx8_plan_band_average(plan),
+        .look_channels =
+            plan->quicklook ? fx8_channels(plan) / plan->channel_average : 0,
     };
     status = open_engines(s, &engine_plan, error);
     if (status == FX8_OK && fx8_plan_has_quantiser(plan))
@@ -366,9 +368,9 @@ enum fx8_status fx8_open(const struct fx8_plan *plan,
             goto fail;
     }
     if (plan->quicklook &&
-        (status = fx8_look_open(&s->plan, s->products,
-                                s->operations->operations(s->engines[0]),
-                                &s->look, error)) != FX8_OK)
+        (status = fx8_look_open(
+             &s->plan, s->products, s->operations->operations(s->engines[0]),
+             s->operations->look, &s->look, error)) != FX8_OK)
         goto fail;
     *session = s;
     return FX8_OK;

@@ -15,6 +15,7 @@
 #include "kernels/filterbank.h"
 #include "kernels/operations.h"
 #include "kernels/postprocess.h"
+#include "kernels/quicklook_work.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -59,6 +60,9 @@ struct fx8_engine_plan {
     /** What process_dump() is to make: antennas, products of a baseline and
      *  channels that become one; no antennas: it is not called. */
     size_t n_result_antennas, n_result_products, channel_average;
+    /** Channels that look() is to look at, those of all bands; 0, or of an
+     *  engine that is not the first: it is not called. */
+    size_t look_channels;
 };
 
 /**
@@ -191,6 +195,15 @@ struct fx8_engine_operations {
                                     const struct fx8_engine_results *fp32,
                                     struct fx8_engine_dump *dump,
                                     struct fx8_error *error);
+
+    /**
+     * look -- the cells of a quick-look, see fx8_quicklook_process_on(); NULL:
+     * fx8_quicklook_process() is for that.
+     *
+     * Status: FX8_ERR_USAGE: of another shape than was planned
+     * Notes:  results may be of several engines, and averages of theirs
+     */
+    fx8_quicklook_look *look;
 
     /**
      * export_spectra -- the spectra of the last block pushed, canonical order.

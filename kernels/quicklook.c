@@ -179,11 +179,11 @@ static int64_t *reason_of(const struct fx8_quicklook_job *job, size_t at,
     const float *v = in->visibilities;
     if (!(in->nsamples[at] > 0.0f))
         return &counts->no_product;
-    float power[2];
-    fx8_quicklook_powers(job, product->input_1, channel, 1, &power[0]);
-    fx8_quicklook_powers(job, product->input_2, channel, 1, &power[1]);
+    const float *power = job->quicklook->power + channel;
+    const size_t n_channels = job->quicklook->plan.n_channels;
     if (!fx8_is_finite(v[2 * at]) || !fx8_is_finite(v[2 * at + 1]) ||
-        !fx8_is_finite(power[0]) || !fx8_is_finite(power[1]))
+        !fx8_is_finite(power[product->input_1 * n_channels]) ||
+        !fx8_is_finite(power[product->input_2 * n_channels]))
         return &counts->not_finite;
     return &counts->no_power;
 }
@@ -310,26 +310,75 @@ static void process_baseline(void *context, size_t baseline, size_t thread)
     }
 }
 
+/* The inputs of a dump, which every engine leaves to the host. */
+static struct fx8_quicklook_job begin_dump(
+    struct fx8_quicklook *q, const struct fx8_visibilities *visibilities,
+    const float *gain, const struct fx8_quicklook_dump *results)
+{
+    const struct fx8_quicklook_plan *plan = &q->plan;
+    struct fx8_quicklook_job job = {q, visibilities, gain, results};
+    q->is_checked = plan->mode == FX8_FUNCTIONS_FAST &&
+                    q->n_dumps % FX8_QUICKLOOK_CHECK_DUMPS == 0;
+    fx8_parallel_for(plan->n_inputs, plan->n_threads, plan->pin_threads,
+                     fx8_quicklook_input, &job);
+    q->n_dumps++;
+    q->n_checked += q->is_checked;
+    return job;
+}
+
 void fx8_quicklook_process(struct fx8_quicklook *quicklook,
                            const struct fx8_visibilities *visibilities,
                            const float *gain,
                            const struct fx8_quicklook_dump *results)
 {
     const struct fx8_quicklook_plan *plan = &quicklook->plan;
-    struct fx8_quicklook_job job = {quicklook, visibilities, gain, results};
-    quicklook->is_checked = plan->mode == FX8_FUNCTIONS_FAST &&
-                            quicklook->n_dumps % FX8_QUICKLOOK_CHECK_DUMPS == 0;
-    fx8_parallel_for(plan->n_inputs, plan->n_threads, plan->pin_threads,
-                     fx8_quicklook_input, &job);
+    struct fx8_quicklook_job job =
+        begin_dump(quicklook, visibilities, gain, results);
     fx8_parallel_for(plan->n_baselines, plan->n_threads, plan->pin_threads,
                      process_baseline, &job);
-    quicklook->n_dumps++;
-    quicklook->n_checked += quicklook->is_checked;
+}
+
+enum fx8_status fx8_quicklook_process_on(
+    struct fx8_quicklook *quicklook, fx8_quicklook_look *look,
+    struct fx8_engine *engine, const struct fx8_visibilities *visibilities,
+    const float *gain, const struct fx8_quicklook_dump *results,
+    struct fx8_error *error)
+{
+    struct fx8_quicklook *q = quicklook;
+    const struct fx8_quicklook_plan *plan = &q->plan;
+    struct fx8_quicklook_note *note = &q->notes[0];
+    (void)begin_dump(q, visibilities, gain, results);
+    const struct fx8_quicklook_work work = {
+        .n_products = plan->n_products,
+        .n_inputs = plan->n_inputs,
+        .n_baselines = plan->n_baselines,
+        .n_channels = plan->n_channels,
+        .band_channels = plan->band_channels,
+        .real_channel = plan->real_channel,
+        .products_per_cell = (float)plan->products_per_cell,
+        .mode = plan->mode,
+        .check_stride = q->is_checked ? q->check_stride : 0,
+        .bounds = q->bounds,
+        .products = plan->products,
+        .power = q->power,
+        .weight = q->weight,
+        .steps = q->steps,
+        .scale = {q->scale[FX8_FUNCTIONS_IEEE], q->scale[FX8_FUNCTIONS_FAST]},
+        .in = *visibilities,
+        .out = *results,
+        .sums = q->sums,
+        .pairs = q->is_checked ? q->pairs : NULL,
+        .counts = &note->counts,
+        .differences = &note->differences,
+    };
+    note->counts.n_cells +=
+        (int64_t)(plan->n_baselines * plan->n_channels * plan->n_products);
+    return look(engine, &work, error);
 }
 
 /* --- beginning and end ------------------------------------------- */
 
-#define N_ARRAYS 8
+#define N_ARRAYS 9
 
 static void list_arrays(const struct fx8_quicklook_plan *plan,
                         struct fx8_quicklook *q,
@@ -343,6 +392,7 @@ static void list_arrays(const struct fx8_quicklook_plan *plan,
         {&q->autos, plan->n_inputs, sizeof *q->autos},
         {&q->scale[FX8_FUNCTIONS_IEEE], levels, sizeof(float)},
         {&q->scale[FX8_FUNCTIONS_FAST], levels, is_fast ? sizeof(float) : 0},
+        {&q->power, levels, sizeof(float)},
         {&q->weight, levels, sizeof(float)},
         {&q->steps, levels, sizeof(float)},
         {&q->sums, averages, sizeof *q->sums},
@@ -407,7 +457,7 @@ enum fx8_status fx8_quicklook_open(const struct fx8_quicklook_plan *plan,
         fx8_quicklook_close(&q);
         return status;
     }
-    fx8_quicklook_set_bounds(&q->bounds);
+    fx8_quicklook_set_bounds(plan->is_on_device ? "cuda" : "host", &q->bounds);
     *quicklook = q;
     return FX8_OK;
 }
@@ -420,6 +470,7 @@ void fx8_quicklook_close(struct fx8_quicklook **quicklook)
     free(q->autos);
     for (int mode = 0; mode < FX8_N_FUNCTIONS_MODES; mode++)
         free(q->scale[mode]);
+    free(q->power);
     free(q->weight);
     free(q->steps);
     free(q->sums);

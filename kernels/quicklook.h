@@ -15,6 +15,7 @@
 #include "kernels/functions.h"
 #include "kernels/postprocess.h"
 #include "kernels/quicklook_results.h"
+#include "kernels/quicklook_work.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -47,6 +48,8 @@ struct fx8_quicklook_plan {
     const struct fx8_half_functions *half;
     size_t n_threads;
     bool pin_threads;
+    bool is_on_device; /**< fx8_quicklook_process_on(): whose functions the
+                            differences of the modes are judged by */
 };
 
 struct fx8_quicklook;
@@ -87,6 +90,21 @@ void fx8_quicklook_process(struct fx8_quicklook *quicklook,
                            const struct fx8_visibilities *visibilities,
                            const float *gain,
                            const struct fx8_quicklook_dump *results);
+
+/**
+ * fx8_quicklook_process_on -- the next dump, its cells evaluated by an engine.
+ *
+ * Given:    look, engine  evaluates cells; see struct fx8_quicklook_work
+ * Returned: as fx8_quicklook_process()
+ * Status:   that of look()
+ * Notes:    levels and scales of the N inputs, beside N (N + 1) / 2 baselines,
+ *           are the host's: rho is the same to the bit on every engine
+ */
+enum fx8_status fx8_quicklook_process_on(
+    struct fx8_quicklook *quicklook, fx8_quicklook_look *look,
+    struct fx8_engine *engine, const struct fx8_visibilities *visibilities,
+    const float *gain, const struct fx8_quicklook_dump *results,
+    struct fx8_error *error);
 
 /**
  * fx8_quicklook_averages -- Fisher averages over all dumps so far.

@@ -27,14 +27,14 @@ struct row {
 static const struct row rows[] = {FX8_NUMERIC_BOUNDS(ROW)};
 
 /* Error of a function in both modes together: largest of its rows. */
-static struct row both_modes(const char *function)
+static struct row both_modes(const char *device, const char *function)
 {
     static const char *const forms[FX8_N_FUNCTIONS_MODES] = {"ieee", "fast"};
-    struct row sum = {"host", function, "both", 0.0, 0.0};
+    struct row sum = {device, function, "both", 0.0, 0.0};
     for (int mode = 0; mode < FX8_N_FUNCTIONS_MODES; mode++) {
         double relative = 0.0, absolute = 0.0;
         for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-            if (strcmp(rows[i].device, "host") != 0 ||
+            if (strcmp(rows[i].device, device) != 0 ||
                 strcmp(rows[i].function, function) != 0 ||
                 strcmp(rows[i].form, forms[mode]) != 0)
                 continue;
@@ -47,13 +47,16 @@ static struct row both_modes(const char *function)
     return sum;
 }
 
-void fx8_quicklook_set_bounds(struct fx8_quicklook_bounds *bounds)
+void fx8_quicklook_set_bounds(const char *device,
+                              struct fx8_quicklook_bounds *bounds)
 {
-    const struct row rsqrt = both_modes("rsqrt");
-    const struct row log10 = both_modes("log10");
-    const struct row atan2 = both_modes("atan2");
+    /* scales, levels and averages are the host's */
+    const struct row scale = both_modes("host", "rsqrt");
+    const struct row log10 = both_modes("host", "log10");
+    const struct row rsqrt = both_modes(device, "rsqrt");
+    const struct row atan2 = both_modes(device, "atan2");
     /* two factors of rsqrt and two roundings, in each mode */
-    const double rho = 2.0 * rsqrt.max_relative + 4.0 * FX8_QUICKLOOK_ROUNDING;
+    const double rho = 2.0 * scale.max_relative + 4.0 * FX8_QUICKLOOK_ROUNDING;
     *bounds = (struct fx8_quicklook_bounds){
         .rho = FX8_QUICKLOOK_SLACK * rho,
         /* sqrt halves the two roundings of the power; one is of sqrt or of
@@ -70,8 +73,8 @@ void fx8_quicklook_set_bounds(struct fx8_quicklook_bounds *bounds)
             FX8_QUICKLOOK_SLACK * (2.0 * rho + 4.0 * FX8_QUICKLOOK_ROUNDING),
         .root = FX8_QUICKLOOK_SLACK *
                 (rsqrt.max_relative + 2.0 * FX8_QUICKLOOK_ROUNDING),
-        .atanh = FX8_QUICKLOOK_SLACK * both_modes("atanh").max_relative,
-        .tanh = FX8_QUICKLOOK_SLACK * both_modes("tanh").max_relative,
+        .atanh = FX8_QUICKLOOK_SLACK * both_modes(device, "atanh").max_relative,
+        .tanh = FX8_QUICKLOOK_SLACK * both_modes("host", "tanh").max_relative,
     };
 }
 

@@ -9,7 +9,8 @@
 #include "kernels/numeric/coherence.h"
 #include "kernels/quicklook_private.h"
 
-void fx8_quicklook_powers(const struct fx8_quicklook_job *job, size_t input,
+/* Powers of one input, channels [first, first + n). */
+static void gather_powers(const struct fx8_quicklook_job *job, size_t input,
                           size_t first, size_t n, float *powers)
 {
     const struct fx8_quicklook_plan *plan = &job->quicklook->plan;
@@ -123,8 +124,9 @@ void fx8_quicklook_input(void *context, size_t input, size_t thread)
         const size_t n = rest < FX8_QUICKLOOK_TILE ? rest : FX8_QUICKLOOK_TILE;
         const size_t at = input * q->plan.n_channels + first;
         float *levels = job->out->spectra_db + at;
-        fx8_quicklook_powers(job, input, first, n, powers);
+        gather_powers(job, input, first, n, powers);
         gather_weights(job, input, first, n, weights);
+        memcpy(q->power + at, powers, n * sizeof *powers);
         memcpy(q->weight + at, weights, n * sizeof *weights);
         find_steps(job, input, first, n, powers, q->steps + at);
         for (int mode = 0; mode < FX8_N_FUNCTIONS_MODES; mode++)

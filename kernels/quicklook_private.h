@@ -49,9 +49,10 @@ struct fx8_quicklook {
     size_t *autos;       /**< [n_inputs] index of product (input, input) */
     float *scale[FX8_N_FUNCTIONS_MODES]; /**< [n_inputs][n_channels] rsqrt(P),
                                               0 where there is no power */
-    float *weight; /**< [n_inputs][n_channels] nsamples of the auto */
-    float *steps;  /**< the same; struct fx8_fisher_cell; LOUD */
-    struct fx8_fisher_sums *sums;     /**< [n_baselines][n_products] */
+    float *power;                 /**< [n_inputs][n_channels] of the auto */
+    float *weight;                /**< the same; its nsamples */
+    float *steps;                 /**< the same; struct fx8_fisher_cell; LOUD */
+    struct fx8_fisher_sums *sums; /**< [n_baselines][n_products] */
     struct fx8_quicklook_pair *pairs; /**< the same; fast mode only */
     struct fx8_quicklook_note *notes; /**< [n_threads] */
     struct fx8_quicklook_bounds bounds;
@@ -80,10 +81,6 @@ static inline bool fx8_quicklook_is_real(const struct fx8_quicklook_plan *plan,
                             plan->real_channel);
 }
 
-/** Powers of one input, channels [first, first + n). */
-void fx8_quicklook_powers(const struct fx8_quicklook_job *job, size_t input,
-                          size_t first, size_t n, float *powers);
-
 /** Levels, scales, weights and steps of one input; an item of
  *  fx8_parallel_for() over a struct fx8_quicklook_job. */
 void fx8_quicklook_input(void *context, size_t input, size_t thread);
@@ -94,8 +91,10 @@ void fx8_quicklook_evaluate(const struct fx8_quicklook *quicklook,
                             const struct fx8_visibilities *visibilities,
                             struct fx8_quicklook_tile *tile);
 
-/** Bounds of the two modes' differences, from kernels/numeric/bounds.h. */
-void fx8_quicklook_set_bounds(struct fx8_quicklook_bounds *bounds);
+/** Bounds of the two modes' differences, from kernels/numeric/bounds.h, of
+ *  what a device makes, "host" or "cuda", and of what the host does. */
+void fx8_quicklook_set_bounds(const char *device,
+                              struct fx8_quicklook_bounds *bounds);
 
 /** Compare a tile of the IEEE mode with the same of the fast one. */
 void fx8_quicklook_compare(struct fx8_quicklook *quicklook,

@@ -403,6 +403,16 @@ static enum fx8_status cuda_process_dump(struct fx8_engine *engine,
     return note_failure(engine, status);
 }
 
+static enum fx8_status cuda_look(struct fx8_engine *engine,
+                                 const struct fx8_quicklook_work *work,
+                                 struct fx8_error *error)
+{
+    enum fx8_status status = check_going(engine, error);
+    if (status == FX8_OK)
+        status = fx8_cuda_look_at_dump(engine, work, error);
+    return note_failure(engine, status);
+}
+
 /* --- spectra in and out ----------------------------------------------------
  */
 
@@ -452,22 +462,12 @@ static enum fx8_status cuda_import_spectra(struct fx8_engine *engine,
 
 /* In the order of the members: C++17 knows no designated initialisers. */
 static const struct fx8_engine_operations cuda = {
-    "cuda",
-    cuda_open,
-    cuda_block_spectra,
-    cuda_memory,
-    cuda_operations,
-    cuda_device_name,
-    cuda_kernel_name,
-    cuda_fft_plan_name,
-    cuda_set_gain,
-    cuda_push,
-    cuda_finish_dump,
-    cuda_process_dump,
-    cuda_export_spectra,
-    cuda_import_spectra,
-    cuda_times,
-    cuda_close,
+    "cuda",           cuda_open,           cuda_block_spectra,
+    cuda_memory,      cuda_operations,     cuda_device_name,
+    cuda_kernel_name, cuda_fft_plan_name,  cuda_set_gain,
+    cuda_push,        cuda_finish_dump,    cuda_process_dump,
+    cuda_look,        cuda_export_spectra, cuda_import_spectra,
+    cuda_times,       cuda_close,
 };
 
 extern "C" {

@@ -4,7 +4,7 @@
  * it up: engine_cuda.cu (life and table), device.cu (which devices, and errors
  * in words), memory.cu (what is allocated), batch.cu (from samples to sums),
  * dump.cu and results.cu (what a dump ends with), exchange.cu (spectra in and
- * out, for tests).
+ * out, for tests), look.cu (the quick-look).
  *
  * The blocks of a dump go round the devices; the sums of each are added on the
  * host or, where they become results, on the first device.  On a device a block
@@ -28,6 +28,7 @@
 #include "kernels/cuda/channelize.h"
 #include "kernels/cuda/correlate.h"
 #include "kernels/cuda/layout.h"
+#include "kernels/cuda/quicklook.h"
 #include "kernels/engine.h"
 
 /** Batches, and blocks, that are under way at a time. */
@@ -49,10 +50,11 @@ struct fx8_cuda_shape {
     size_t chunk_inputs, chunk_spectra; /**< through FIR and FFT at a time */
     size_t folded_stride;               /**< floats from spectrum to spectrum */
     size_t n_pairs;
-    size_t n_sums;        /**< numbers in the sums of one precision */
-    size_t n_baselines;   /**< of results; 0: none are made here */
-    size_t slab_antennas; /**< whose baselines are made at a time ... */
-    size_t slab_cells;    /**< ... and cells of these, at most */
+    size_t n_sums;         /**< numbers in the sums of one precision */
+    size_t n_baselines;    /**< of results; 0: none are made here */
+    size_t slab_antennas;  /**< whose baselines are made at a time ... */
+    size_t slab_cells;     /**< ... and cells of these, at most */
+    size_t look_baselines; /**< of a quick-look at a time; 0: none is here */
 };
 
 /** A batch under way: samples of some inputs. */
@@ -85,6 +87,19 @@ struct fx8_cuda_results {
     void *received; /**< sums of another device; NULL: there is none */
 };
 
+/** What a quick-look is made with, on the first device of the first engine;
+ *  struct fx8_quicklook_work, look_baselines of it. */
+struct fx8_cuda_looks {
+    struct fx8_product *products;
+    float *power, *weight, *steps; /**< of all inputs and channels */
+    float *scale[FX8_N_FUNCTIONS_MODES];
+    struct fx8_visibilities in;
+    struct fx8_quicklook_dump out;
+    struct fx8_fisher_sums *sums;
+    struct fx8_quicklook_pair *pairs;
+    struct fx8_look_notes *notes; /**< of the dump */
+};
+
 /** A device and what the engine has there. */
 struct fx8_cuda_device {
     int ordinal;
@@ -112,6 +127,7 @@ struct fx8_cuda_device {
     const struct fx8_cuda_correlator *int8, *fp32, *down, *up;
     bool has_sums; /**< something was correlated in this dump */
     struct fx8_cuda_results results;
+    struct fx8_cuda_looks looks;
     struct fx8_engine_times times;
 };
 
@@ -262,6 +278,13 @@ enum fx8_status fx8_cuda_process_dump(struct fx8_engine *engine,
 enum fx8_status fx8_cuda_make_results(struct fx8_engine *engine, bool is_int8,
                                       const struct fx8_engine_results *wanted,
                                       const int64_t *counts,
+                                      struct fx8_error *error);
+
+/* --- look.cu -------------------------------------------------------------- */
+
+/** The quick-look of a dump, by the first device, as look() of the table. */
+enum fx8_status fx8_cuda_look_at_dump(struct fx8_engine *engine,
+                                      const struct fx8_quicklook_work *work,
                                       struct fx8_error *error);
 
 /* --- exchange.cu ---------------------------------------------------------- */

@@ -99,6 +99,19 @@ static void choose_slab(const struct fx8_engine_plan *plan,
     shape->slab_cells = fx8_product(cells, shape->slab_antennas, 1, 1);
 }
 
+/* Baselines of a quick-look, which are rows of all bands: of the first engine
+ * alone, whatever others there are. */
+static void choose_look(const struct fx8_engine_plan *plan,
+                        struct fx8_cuda_shape *shape)
+{
+    if (plan->look_channels == 0 || plan->n_opened > 0)
+        return;
+    const size_t cells =
+        fx8_product(plan->look_channels, plan->n_result_products, 1, 1);
+    const size_t most = SLAB_CHUNKS * chunk_bytes() / FX8_CUDA_LOOK_BYTES;
+    shape->look_baselines = clamp(most / cells, 1, shape->n_baselines);
+}
+
 void fx8_cuda_lay_out(struct fx8_engine *engine)
 {
     const struct fx8_filterbank *bank = &engine->plan.bank;
@@ -121,6 +134,7 @@ void fx8_cuda_lay_out(struct fx8_engine *engine)
     shape->n_pairs = fx8_pair_count(n_inputs);
     shape->n_sums = fx8_product(bank->n_channels, shape->n_pairs, 2, 1);
     choose_slab(&engine->plan, shape);
+    choose_look(&engine->plan, shape);
 }
 
 size_t fx8_cuda_stride(const struct fx8_engine *engine, size_t n_times,
@@ -158,7 +172,7 @@ struct array {
     bool is_zero; /* to begin with */
 };
 
-static const size_t MOST_ARRAYS = 48;
+static const size_t MOST_ARRAYS = 64;
 
 /* Those that results are made with; how many. */
 static size_t list_results(const struct fx8_engine *engine,
@@ -190,6 +204,40 @@ static size_t list_results(const struct fx8_engine *engine,
          false},
         {&results->received, shape->n_sums, is_received * sizeof(int64_t),
          false, false},
+    };
+    memcpy(arrays, list, sizeof list);
+    return sizeof list / sizeof *list;
+}
+
+/* Those that a quick-look is made with; how many. */
+static size_t list_looks(const struct fx8_engine *engine,
+                         struct fx8_cuda_looks *looks, struct array *arrays)
+{
+    const struct fx8_engine_plan *plan = &engine->plan;
+    const size_t baselines = engine->shape.look_baselines;
+    const size_t levels =
+        fx8_product(plan->n_inputs, plan->look_channels, 1, 1);
+    const size_t products =
+        fx8_product(baselines, plan->n_result_products, 1, 1);
+    const size_t cells = fx8_product(products, plan->look_channels, 1, 1);
+    const struct array list[] = {
+        {&looks->products, products, sizeof *looks->products, false, false},
+        {&looks->power, levels, sizeof(float), false, false},
+        {&looks->weight, levels, sizeof(float), false, false},
+        {&looks->steps, levels, sizeof(float), false, false},
+        {&looks->scale[FX8_FUNCTIONS_IEEE], levels, sizeof(float), false,
+         false},
+        {&looks->scale[FX8_FUNCTIONS_FAST], levels, sizeof(float), false,
+         false},
+        {&looks->in.visibilities, cells, 2 * sizeof(float), false, false},
+        {&looks->in.flags, cells, 1, false, false},
+        {&looks->in.nsamples, cells, sizeof(float), false, false},
+        {&looks->out.coherence, cells, 2 * sizeof(uint16_t), false, false},
+        {&looks->out.amplitude, cells, sizeof(uint16_t), false, false},
+        {&looks->out.phase, cells, sizeof(uint16_t), false, false},
+        {&looks->sums, products, sizeof *looks->sums, false, false},
+        {&looks->pairs, products, sizeof *looks->pairs, false, false},
+        {&looks->notes, 1, sizeof *looks->notes, false, false},
     };
     memcpy(arrays, list, sizeof list);
     return sizeof list / sizeof *list;
@@ -255,6 +303,8 @@ static size_t list_arrays(const struct fx8_engine *engine,
     }
     if (shape->n_baselines > 0 && device == engine->devices)
         n += list_results(engine, &device->results, arrays + n);
+    if (shape->look_baselines > 0 && device == engine->devices)
+        n += list_looks(engine, &device->looks, arrays + n);
     return n;
 }
 
@@ -537,6 +587,24 @@ void fx8_cuda_release(struct fx8_cuda_device *device)
         results->slab.flags,   results->slab.nsamples,
         results->received};
     for (void *array : of_results)
+        (void)cudaFree(array);
+    const struct fx8_cuda_looks *looks = &device->looks;
+    void *const of_looks[] = {looks->products,
+                              looks->power,
+                              looks->weight,
+                              looks->steps,
+                              looks->scale[FX8_FUNCTIONS_IEEE],
+                              looks->scale[FX8_FUNCTIONS_FAST],
+                              looks->in.visibilities,
+                              looks->in.flags,
+                              looks->in.nsamples,
+                              looks->out.coherence,
+                              looks->out.amplitude,
+                              looks->out.phase,
+                              looks->sums,
+                              looks->pairs,
+                              looks->notes};
+    for (void *array : of_looks)
         (void)cudaFree(array);
     for (cudaStream_t stream : {device->copy, device->compute})
         if (stream != nullptr)

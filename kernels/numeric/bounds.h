@@ -30,10 +30,17 @@
  *           up in the fourth digit.  Those of atan2 are of 2^30 pairs out of
  *           2^64 and have 1.5 % added; quotients are proved to be correctly
  *           rounded
- *        3) the functions of a device are bounded here once a card has
- *           measured them; tanh.approx has published bounds
- * Source: N. Juffa, "Hardware-accelerated tanh() on Turing", NVIDIA developer
- *         forums 173291 (2021), for the published ones
+ *        3) the functions of a device are bounded by what is published of
+ *           them until a card has measured them: ulps of the library's from its
+ *           guide, 2 ulp of __fdividef, 2^-22.9 of rsqrt.approx, 2^-22 of
+ *           lg2.approx.  Of atan2 and atanh, "fast", the errors of the quotient
+ *           and of the logarithm are added to those of the host's form; atanh
+ *           is log(q) / 2 with q >= 3, so that a relative error of q counts for
+ *           less than itself
+ * Source: CUDA C++ Programming Guide, "Mathematical Functions"; PTX ISA,
+ *         "Floating Point Instructions"; N. Juffa, "Hardware-accelerated
+ *         tanh() on Turing", NVIDIA developer forums 173291 (2021): for the
+ *         published ones
  */
 #ifndef FX8_KERNELS_NUMERIC_BOUNDS_H
 #define FX8_KERNELS_NUMERIC_BOUNDS_H
@@ -67,6 +74,12 @@
     row("host", "divide", "markstein", 0.5, 5.961e-8, 0, -FLT_MAX, FLT_MAX, "") \
     row("host", "atan2", "ieee", 1.519, 1.282e-7, 0, -FLT_MAX, FLT_MAX, "")    \
     row("host", "atan2", "fast", 2.055, 1.559e-7, 0, -FLT_MAX, FLT_MAX, "")    \
+    row("cuda", "rsqrt", "ieee", 2, 2.385e-7, 0, FLT_MIN, FLT_MAX, "published") \
+    row("cuda", "rsqrt", "fast", 2.15, 1.278e-7, 0, FLT_MIN, FLT_MAX, "published") \
+    row("cuda", "atanh", "ieee", 3, 3.577e-7, 0, -1, 1, "published")           \
+    row("cuda", "atanh", "fast", 10, 6e-7, 0, -1, 1, "composed of published ones") \
+    row("cuda", "atan2", "ieee", 3, 3.577e-7, 0, -FLT_MAX, FLT_MAX, "published") \
+    row("cuda", "atan2", "fast", 7, 4e-7, 0, -FLT_MAX, FLT_MAX, "composed of published ones") \
     row("cuda", "tanh", "hardware", 133.96, 1.113e-5, 0, -FLT_MAX, FLT_MAX, "published for sm_75")
 /* clang-format on */
 

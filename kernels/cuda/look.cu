@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* look.cu -- see engine_cuda.h: the quick-look of a dump on the first device,
+ * some baselines at a time. */
+#include <string.h>
+
+#include "kernels/cuda/engine_cuda.h"
+#include "kernels/cuda/quicklook.h"
+
+/* --- between host and device -----------------------------------------------
+ */
+
+static enum fx8_status move(const struct fx8_cuda_device *device, void *to,
+                            const void *from, size_t bytes, cudaMemcpyKind kind,
+                            struct fx8_error *error)
+{
+    return fx8_cuda_check(
+        cudaMemcpyAsync(to, from, bytes, kind, device->compute), device, error,
+        "cudaMemcpyAsync of %s of a quick-look", fx8_cuda_bytes(bytes));
+}
+
+/* An array on both sides; NULL on the host: there is none. */
+struct pair_of_arrays {
+    void *device;
+    const void *host;
+    size_t bytes;
+};
+
+template <size_t N>
+static enum fx8_status upload(const struct fx8_cuda_device *device,
+                              const struct pair_of_arrays (&arrays)[N],
+                              struct fx8_error *error)
+{
+    enum fx8_status status = FX8_OK;
+    for (const struct pair_of_arrays &array : arrays)
+        if (status == FX8_OK && array.host != nullptr)
+            status = move(device, array.device, array.host, array.bytes,
+                          cudaMemcpyHostToDevice, error);
+    return status;
+}
+
+/* What a job is made of on the device: tables of all inputs. */
+static enum fx8_status upload_tables(const struct fx8_cuda_device *device,
+                                     const struct fx8_quicklook_work *work,
+                                     struct fx8_error *error)
+{
+    const struct fx8_cuda_looks *to = &device->looks;
+    const size_t bytes = work->n_inputs * work->n_channels * sizeof(float);
+    const bool is_both = work->check_stride > 0;
+    const bool is_fast = work->mode == FX8_FUNCTIONS_FAST;
+    const struct pair_of_arrays arrays[] = {
+        {to->power, work->power, bytes},
+        {to->weight, work->weight, bytes},
+        {to->steps, work->steps, bytes},
+        {to->scale[FX8_FUNCTIONS_IEEE],
+         is_both || !is_fast ? work->scale[FX8_FUNCTIONS_IEEE] : nullptr,
+         bytes},
+        {to->scale[FX8_FUNCTIONS_FAST],
+         is_fast ? work->scale[FX8_FUNCTIONS_FAST] : nullptr, bytes},
+    };
+    return upload(device, arrays, error);
+}
+
+/* The job on the device, of baselines that begin with `first`. */
+static struct fx8_cuda_look plan_job(const struct fx8_cuda_device *device,
+                                     const struct fx8_quicklook_work *work,
+                                     size_t first, size_t n_baselines)
+{
+    const struct fx8_cuda_looks *looks = &device->looks;
+    struct fx8_cuda_look job = {};
+    job.work = *work;
+    job.work.products = looks->products;
+    job.work.power = looks->power;
+    job.work.weight = looks->weight;
+    job.work.steps = looks->steps;
+    job.work.scale[FX8_FUNCTIONS_IEEE] = looks->scale[FX8_FUNCTIONS_IEEE];
+    job.work.scale[FX8_FUNCTIONS_FAST] = looks->scale[FX8_FUNCTIONS_FAST];
+    job.work.in = looks->in;
+    job.work.out = looks->out;
+    job.work.sums = looks->sums;
+    job.work.pairs = looks->pairs;
+    job.first_baseline = first;
+    job.n_baselines = n_baselines;
+    job.notes = looks->notes;
+    return job;
+}
+
+static enum fx8_status upload_slab(const struct fx8_cuda_device *device,
+                                   const struct fx8_quicklook_work *work,
+                                   const struct fx8_cuda_look *job,
+                                   struct fx8_error *error)
+{
+    const struct fx8_cuda_looks *to = &device->looks;
+    const size_t first = job->first_baseline * work->n_products;
+    const size_t n = job->n_baselines * work->n_products;
+    const size_t cell = first * work->n_channels, cells = n * work->n_channels;
+    const struct pair_of_arrays arrays[] = {
+        {to->products, work->products + first, n * sizeof *work->products},
+        {to->in.visibilities, work->in.visibilities + 2 * cell,
+         cells * 2 * sizeof(float)},
+        {to->in.flags, work->in.flags + cell, cells},
+        {to->in.nsamples, work->in.nsamples + cell, cells * sizeof(float)},
+        {to->sums, work->sums + first, n * sizeof *work->sums},
+        {to->pairs, work->check_stride > 0 ? work->pairs + first : nullptr,
+         n * sizeof *work->pairs},
+    };
+    return upload(device, arrays, error);
+}
+
+static enum fx8_status fetch_slab(const struct fx8_cuda_device *device,
+                                  const struct fx8_quicklook_work *work,
+                                  const struct fx8_cuda_look *job,
+                                  struct fx8_error *error)
+{
+    const struct fx8_cuda_looks *from = &device->looks;
+    const size_t first = job->first_baseline * work->n_products;
+    const size_t n = job->n_baselines * work->n_products;
+    const size_t cell = first * work->n_channels, cells = n * work->n_channels;
+    const struct {
+        void *host;
+        const void *device;
+        size_t bytes;
+    } arrays[] = {
+        {work->out.coherence + 2 * cell, from->out.coherence,
+         cells * 2 * sizeof(uint16_t)},
+        {work->out.amplitude + cell, from->out.amplitude,
+         cells * sizeof(uint16_t)},
+        {work->out.phase + cell, from->out.phase, cells * sizeof(uint16_t)},
+        {work->sums + first, from->sums, n * sizeof *work->sums},
+        {work->pairs == nullptr ? nullptr : work->pairs + first, from->pairs,
+         n * sizeof *work->pairs},
+    };
+    enum fx8_status status = FX8_OK;
+    for (const auto &array : arrays)
+        if (status == FX8_OK && array.host != nullptr)
+            status = move(device, array.host, array.device, array.bytes,
+                          cudaMemcpyDeviceToHost, error);
+    return status;
+}
+
+/* --- what was noted --------------------------------------------------------
+ */
+
+static void add_counts(const struct fx8_look_notes *notes,
+                       struct fx8_quicklook_counts *counts)
+{
+    int64_t *const to[FX8_LOOK_N_COUNTS] = {
+        &counts->no_product,  &counts->not_finite,  &counts->no_power,
+        &counts->above_one,   &counts->beyond_half, &counts->fisher_few,
+        &counts->fisher_real, &counts->fisher_loud};
+    for (size_t k = 0; k < FX8_LOOK_N_COUNTS; ++k)
+        *to[k] += static_cast<int64_t>(notes->counts[k]);
+}
+
+static void add_differences(const struct fx8_look_notes *notes,
+                            const struct fx8_quicklook_bounds *bounds,
+                            struct fx8_quicklook_differences *differences)
+{
+    const struct {
+        struct fx8_quicklook_difference *to;
+        double bound;
+    } kinds[FX8_LOOK_N_DIFFERENCES] = {
+        {&differences->coherence, bounds->rho},
+        {&differences->amplitude, bounds->amplitude},
+        {&differences->phase, bounds->phase},
+    };
+    for (size_t k = 0; k < FX8_LOOK_N_DIFFERENCES; ++k) {
+        struct fx8_quicklook_difference *to = kinds[k].to;
+        to->n_beyond += static_cast<int64_t>(notes->beyond[k]);
+        if (notes->largest[k] == 0)
+            continue;
+        const unsigned long long bits = notes->largest[k] - 1;
+        double largest;
+        memcpy(&largest, &bits, sizeof largest);
+        to->largest = largest > to->largest ? largest : to->largest;
+        to->bound = kinds[k].bound;
+    }
+}
+
+/* --- a dump ----------------------------------------------------------------
+ */
+
+static bool is_planned(const struct fx8_engine *engine,
+                       const struct fx8_quicklook_work *work)
+{
+    return engine->shape.look_baselines > 0 &&
+           work->n_inputs == engine->plan.n_inputs &&
+           work->n_baselines == engine->shape.n_baselines &&
+           work->n_products == engine->plan.n_result_products &&
+           work->n_channels == engine->plan.look_channels;
+}
+
+static enum fx8_status look(const struct fx8_engine *engine,
+                            const struct fx8_quicklook_work *work,
+                            struct fx8_look_notes *notes,
+                            struct fx8_error *error)
+{
+    const struct fx8_cuda_device *device = &engine->devices[0];
+    const size_t step = engine->shape.look_baselines;
+    enum fx8_status status = fx8_cuda_check(
+        cudaMemsetAsync(device->looks.notes, 0, sizeof *notes, device->compute),
+        device, error, "cudaMemsetAsync");
+    if (status == FX8_OK)
+        status = upload_tables(device, work, error);
+    for (size_t first = 0; first < work->n_baselines && status == FX8_OK;
+         first += step) {
+        const size_t rest = work->n_baselines - first;
+        const struct fx8_cuda_look job =
+            plan_job(device, work, first, rest < step ? rest : step);
+        status = upload_slab(device, work, &job, error);
+        if (status == FX8_OK)
+            status = fx8_cuda_check(fx8_cuda_look_at(&job, device->compute),
+                                    device, error, "quick-look");
+        if (status == FX8_OK)
+            status = fetch_slab(device, work, &job, error);
+    }
+    if (status == FX8_OK)
+        status = move(device, notes, device->looks.notes, sizeof *notes,
+                      cudaMemcpyDeviceToHost, error);
+    if (status == FX8_OK)
+        status = fx8_cuda_check(cudaStreamSynchronize(device->compute), device,
+                                error, "cudaStreamSynchronize");
+    return status;
+}
+
+enum fx8_status fx8_cuda_look_at_dump(struct fx8_engine *engine,
+                                      const struct fx8_quicklook_work *work,
+                                      struct fx8_error *error)
+{
+    struct fx8_look_notes notes = {};
+    if (!is_planned(engine, work))
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "engine: a quick-look of a shape that was not planned");
+    enum fx8_status status = fx8_cuda_enter(&engine->devices[0], error);
+    if (status == FX8_OK)
+        status = look(engine, work, &notes, error);
+    if (status != FX8_OK)
+        return status;
+    add_counts(&notes, work->counts);
+    add_differences(&notes, &work->bounds, work->differences);
+    return FX8_OK;
+}

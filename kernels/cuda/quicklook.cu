@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * quicklook.cu -- a block takes a baseline, tile by tile of channels: a thread
+ * for each cell, then one for each product that adds the cells of the tile in
+ * the order of channels, so that sums are the host's to the bit.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "kernels/cuda/half2.cuh"
+#include "kernels/cuda/launch.h"
+#include "kernels/cuda/quicklook.h"
+#include "kernels/numeric/atan2.h"
+#include "kernels/numeric/rsqrt.h"
+#include "kernels/numeric/tanh.h"
+
+/** Threads of a block, and cells of a tile at most. */
+#define CELLS 128
+
+/** The cells of a tile. */
+struct fx8_look_tile {
+    float amplitude[CELLS], phase[CELLS];
+    fx8_fisher_cell cells[CELLS];
+    float z_ieee[CELLS]; /**< where both modes are evaluated, as what follows */
+    double bounds[CELLS];
+    int is_averaged[CELLS];
+    fx8_look_notes notes; /**< of the block */
+};
+
+/** Where a cell is. */
+struct fx8_look_place {
+    size_t baseline; /**< of the job */
+    size_t channel;
+    size_t cell; /**< in the arrays of the job */
+    fx8_product product;
+    size_t input_1, input_2; /**< cells of the inputs' tables */
+};
+
+/** What a cell has before any function is taken. */
+struct fx8_look_input {
+    float re, im, nsamples;
+    float n_products; /**< 1 where it is not averaged */
+    float share_1, share_2, steps;
+    bool is_good, is_averaged;
+};
+
+/** What comes out of one mode. */
+struct fx8_look_values {
+    float re, im, power, amplitude, phase, unbiased, z;
+};
+
+/* --- functions -------------------------------------------------------------
+ */
+
+/** sqrt(x) of x that is 0 or normal; in fast mode 0 needs care. */
+template <bool IS_FAST> static __device__ __forceinline__ float root_of(float x)
+{
+    return IS_FAST ? fx8_mul(fx8_rsqrt(x), x) : sqrtf(x);
+}
+
+template <bool IS_FAST>
+static __device__ __forceinline__ fx8_look_values
+evaluate(const fx8_look_input &in, float scale_1, float scale_2)
+{
+    fx8_look_values v;
+    const float re = fx8_coherence_part(in.re, scale_1, scale_2);
+    const float im = fx8_coherence_part(in.im, scale_1, scale_2);
+    v.re = in.is_good ? re : 0.0F;
+    v.im = in.is_good ? im : 0.0F;
+    v.power = fx8_coherence_power(v.re, v.im);
+    v.amplitude = fx8_cell_amplitude(v.power, root_of<IS_FAST>(v.power));
+    v.phase = IS_FAST ? fx8_atan2(v.im, v.re) : atan2f(v.im, v.re);
+    v.unbiased = fx8_coherence_unbiased(v.power < 1.0F ? v.power : 1.0F,
+                                        in.n_products, in.share_1, in.share_2);
+    const float most =
+        v.unbiased < FX8_FISHER_MOST_POWER ? v.unbiased : FX8_FISHER_MOST_POWER;
+    const float power = most >= FX8_LEAST_POWER ? most : 0.0F;
+    const float root = power > 0.0F ? root_of<IS_FAST>(power) : 0.0F;
+    v.z = IS_FAST ? fx8_atanh(root) : atanhf(root);
+    return v;
+}
+
+/* --- cells -----------------------------------------------------------------
+ */
+
+static __device__ __forceinline__ bool is_real(const fx8_quicklook_work &work,
+                                               size_t channel)
+{
+    return fx8_cell_is_real(channel, work.n_channels, work.band_channels,
+                            work.real_channel);
+}
+
+static __device__ __forceinline__ fx8_look_place
+find_place(const fx8_quicklook_work &work, size_t baseline, size_t first,
+           unsigned item)
+{
+    const unsigned n_products = static_cast<unsigned>(work.n_products);
+    const unsigned channel = item / n_products;
+    fx8_look_place place;
+    place.baseline = baseline;
+    place.channel = first + channel;
+    place.cell = (baseline * work.n_channels + first) * n_products + item;
+    place.product = work.products[baseline * n_products + item -
+                                  static_cast<size_t>(channel) * n_products];
+    place.input_1 = place.product.input_1 * work.n_channels + place.channel;
+    place.input_2 = place.product.input_2 * work.n_channels + place.channel;
+    return place;
+}
+
+static __device__ __forceinline__ fx8_look_input
+read_cell(const fx8_quicklook_work &work, const fx8_look_place &place)
+{
+    const float *scale = work.scale[work.mode];
+    const float2 v =
+        reinterpret_cast<const float2 *>(work.in.visibilities)[place.cell];
+    fx8_look_input in;
+    in.re = v.x;
+    in.im = v.y;
+    in.nsamples = work.in.nsamples[place.cell];
+    in.share_1 = fx8_cell_share(in.nsamples, work.weight[place.input_1]);
+    in.share_2 = fx8_cell_share(in.nsamples, work.weight[place.input_2]);
+    in.steps = fmaxf(work.steps[place.input_1], work.steps[place.input_2]);
+    in.is_good = fx8_cell_is_good(in.nsamples, scale[place.input_1],
+                                  scale[place.input_2], in.re, in.im) != 0;
+    const float m = fx8_mul(in.nsamples, work.products_per_cell);
+    const bool is_wanted =
+        !fx8_is_auto(&place.product) && !is_real(work, place.channel);
+    in.is_averaged = in.is_good && work.in.flags[place.cell] == 0 &&
+                     is_wanted && m >= FX8_FISHER_LEAST_PRODUCTS &&
+                     in.steps < FX8_QUICKLOOK_LOUD;
+    in.n_products = in.is_averaged ? m : 1.0F;
+    return in;
+}
+
+/** Why a cell has no coherence. */
+static __device__ __forceinline__ fx8_look_count
+reason_of(const fx8_quicklook_work &work, const fx8_look_place &place,
+          const fx8_look_input &in)
+{
+    if (!(in.nsamples > 0.0F))
+        return FX8_LOOK_NO_PRODUCT;
+    return fx8_is_finite(in.re) && fx8_is_finite(in.im) &&
+                   fx8_is_finite(work.power[place.input_1]) &&
+                   fx8_is_finite(work.power[place.input_2])
+               ? FX8_LOOK_NO_POWER
+               : FX8_LOOK_NOT_FINITE;
+}
+
+/** Why an unflagged cell is not averaged. */
+static __device__ __forceinline__ fx8_look_count
+why_not_averaged(const fx8_quicklook_work &work, const fx8_look_place &place,
+                 const fx8_look_input &in)
+{
+    if (is_real(work, place.channel))
+        return FX8_LOOK_REAL;
+    return in.steps < FX8_QUICKLOOK_LOUD ? FX8_LOOK_FEW : FX8_LOOK_LOUD;
+}
+
+/** Whether rho is infinite or NaN as a half: 65520 is the first that rounds
+ *  to infinity. */
+static __device__ __forceinline__ bool is_beyond_half(float part)
+{
+    return !(fabsf(fx8_mul(part, FX8_COHERENCE_SCALE)) < 65520.0F);
+}
+
+static __device__ __forceinline__ void count_cell(
+    const fx8_quicklook_work &work, const fx8_look_place &place,
+    const fx8_look_input &in, const fx8_look_values &v, fx8_look_tile *tile)
+{
+    unsigned long long *counts = tile->notes.counts;
+    if (!in.is_good) {
+        atomicAdd(&counts[reason_of(work, place, in)], 1ULL);
+        return;
+    }
+    if (is_beyond_half(v.re) || is_beyond_half(v.im))
+        atomicAdd(&counts[FX8_LOOK_BEYOND_HALF], 1ULL);
+    if (fx8_is_auto(&place.product))
+        return;
+    if (v.power > FX8_QUICKLOOK_ABOVE_ONE)
+        atomicAdd(&counts[FX8_LOOK_ABOVE_ONE], 1ULL);
+    if (!in.is_averaged && work.in.flags[place.cell] == 0)
+        atomicAdd(&counts[why_not_averaged(work, place, in)], 1ULL);
+}
+
+/* --- two modes -------------------------------------------------------------
+ */
+
+static __device__ __forceinline__ void note_difference(fx8_look_notes *notes,
+                                                       fx8_look_difference kind,
+                                                       double difference,
+                                                       double bound)
+{
+    unsigned long long bits;
+    memcpy(&bits, &difference, sizeof bits);
+    if (!(difference <= bound))
+        atomicAdd(&notes->beyond[kind], 1ULL);
+    if (difference >= 0.0)
+        atomicMax(&notes->largest[kind], bits + 1);
+}
+
+static __device__ __forceinline__ void compare_cell(
+    const fx8_quicklook_bounds &bounds, const fx8_look_values &ieee,
+    const fx8_look_values &fast, fx8_look_notes *notes)
+{
+    const double modulus = static_cast<double>(ieee.amplitude);
+    const double re =
+        fabs(static_cast<double>(fast.re) - static_cast<double>(ieee.re));
+    const double im =
+        fabs(static_cast<double>(fast.im) - static_cast<double>(ieee.im));
+    const double amplitude = fabs(static_cast<double>(fast.amplitude) -
+                                  static_cast<double>(ieee.amplitude));
+    const double phase =
+        fabs(static_cast<double>(fast.phase) - static_cast<double>(ieee.phase));
+    note_difference(notes, FX8_LOOK_COHERENCE, fmax(re, im) / modulus,
+                    bounds.rho);
+    note_difference(notes, FX8_LOOK_AMPLITUDE, amplitude / modulus,
+                    bounds.amplitude);
+    note_difference(notes, FX8_LOOK_PHASE, phase, bounds.phase);
+}
+
+/** The IEEE mode of a cell of the fast one. */
+static __device__ __forceinline__ void check_cell(
+    const fx8_quicklook_work &work, const fx8_look_place &place,
+    const fx8_look_input &in, const fx8_look_values &fast, unsigned item,
+    fx8_look_tile *tile)
+{
+    const float *scale = work.scale[FX8_FUNCTIONS_IEEE];
+    const fx8_look_values ieee =
+        evaluate<false>(in, scale[place.input_1], scale[place.input_2]);
+    tile->z_ieee[item] = ieee.z;
+    tile->bounds[item] =
+        fx8_cell_bound_of_z(&work.bounds, ieee.power, in.n_products, in.share_1,
+                            in.share_2, ieee.z);
+    if (ieee.power >= FX8_QUICKLOOK_COMPARED_POWER && fx8_is_finite(ieee.power))
+        compare_cell(work.bounds, ieee, fast, &tile->notes);
+}
+
+/* --- tiles -----------------------------------------------------------------
+ */
+
+template <bool IS_FAST, bool IS_CHECKED>
+static __device__ __forceinline__ void do_cell(const fx8_quicklook_work &work,
+                                               const fx8_look_place &place,
+                                               bool is_checked, unsigned item,
+                                               fx8_look_tile *tile)
+{
+    const float *scale = work.scale[work.mode];
+    const fx8_look_input in = read_cell(work, place);
+    const fx8_look_values v =
+        evaluate<IS_FAST>(in, scale[place.input_1], scale[place.input_2]);
+    reinterpret_cast<__half2 *>(work.out.coherence)[place.cell] =
+        __floats2half2_rn(fx8_mul(v.re, FX8_COHERENCE_SCALE),
+                          fx8_mul(v.im, FX8_COHERENCE_SCALE));
+    tile->amplitude[item] = v.amplitude;
+    tile->phase[item] = v.phase;
+    /* a loud cell must not make its weight of 0 a NaN */
+    tile->cells[item] = {in.n_products, in.share_1,
+                         in.share_2,    in.is_averaged ? in.steps : 0.0F,
+                         v.unbiased,    v.z};
+    tile->is_averaged[item] = in.is_averaged;
+    count_cell(work, place, in, v, tile);
+    if (IS_CHECKED && is_checked)
+        check_cell(work, place, in, v, item, tile);
+}
+
+/** n cells of a tile to halves, from cell `at` on. */
+static __device__ __forceinline__ void write_tile(
+    const fx8_quicklook_work &work, size_t at, unsigned n,
+    const fx8_look_tile *tile)
+{
+    __half *amplitude = reinterpret_cast<__half *>(work.out.amplitude) + at;
+    __half *phase = reinterpret_cast<__half *>(work.out.phase) + at;
+    fx8_half2_from_float(fx8_half2_span_of(n, amplitude), threadIdx.x,
+                         FX8_COHERENCE_SCALE, tile->amplitude, amplitude);
+    fx8_half2_from_float(fx8_half2_span_of(n, phase), threadIdx.x, 1.0F,
+                         tile->phase, phase);
+}
+
+/** The cells of one product, in the order of channels. */
+static __device__ __forceinline__ void add_cells(const fx8_quicklook_work &work,
+                                                 size_t baseline, unsigned n,
+                                                 bool is_checked,
+                                                 const fx8_look_tile *tile)
+{
+    const unsigned n_products = static_cast<unsigned>(work.n_products);
+    const size_t at = baseline * n_products + threadIdx.x;
+    fx8_fisher_sums sums = work.sums[at];
+#pragma unroll 1
+    for (unsigned k = threadIdx.x; k < n; k += n_products)
+        fx8_fisher_add(&sums, tile->is_averaged[k], &tile->cells[k]);
+    work.sums[at] = sums;
+    if (!is_checked)
+        return;
+    fx8_quicklook_pair pair = work.pairs[at];
+#pragma unroll 1
+    for (unsigned k = threadIdx.x; k < n; k += n_products)
+        if (tile->is_averaged[k] != 0)
+            fx8_pair_add(&pair, tile->cells[k].n_products, tile->z_ieee[k],
+                         tile->cells[k].z, tile->bounds[k]);
+    work.pairs[at] = pair;
+}
+
+/** What the block has noted, to what all have. */
+static __device__ __forceinline__ void add_notes(const fx8_look_notes &block,
+                                                 fx8_look_notes *notes)
+{
+    const unsigned k = threadIdx.x;
+    if (k < FX8_LOOK_N_COUNTS && block.counts[k] > 0)
+        atomicAdd(&notes->counts[k], block.counts[k]);
+    if (k < FX8_LOOK_N_DIFFERENCES && block.largest[k] > 0)
+        atomicMax(&notes->largest[k], block.largest[k]);
+    if (k < FX8_LOOK_N_DIFFERENCES && block.beyond[k] > 0)
+        atomicAdd(&notes->beyond[k], block.beyond[k]);
+}
+
+template <bool IS_FAST, bool IS_CHECKED>
+static __device__ __forceinline__ void look(const fx8_cuda_look &job)
+{
+    FX8_DYNAMIC_SHARED(fx8_look_tile, tile);
+    const fx8_quicklook_work &work = job.work;
+    const size_t baseline = blockIdx.x;
+    const bool is_checked =
+        IS_CHECKED && (job.first_baseline + baseline) % work.check_stride == 0;
+    const unsigned n_products = static_cast<unsigned>(work.n_products);
+    const unsigned step = CELLS / n_products;
+    if (threadIdx.x == 0)
+        tile->notes = fx8_look_notes();
+    __syncthreads();
+#pragma unroll 1
+    for (size_t first = 0; first < work.n_channels; first += step) {
+        const size_t rest = work.n_channels - first;
+        const unsigned n =
+            (rest < step ? static_cast<unsigned>(rest) : step) * n_products;
+        if (threadIdx.x < n)
+            do_cell<IS_FAST, IS_CHECKED>(
+                work, find_place(work, baseline, first, threadIdx.x),
+                is_checked, threadIdx.x, tile);
+        __syncthreads();
+        write_tile(work, (baseline * work.n_channels + first) * n_products, n,
+                   tile);
+        if (threadIdx.x < n_products)
+            add_cells(work, baseline, n, is_checked, tile);
+        __syncthreads();
+    }
+    add_notes(tile->notes, job.notes);
+}
+
+/** A kernel; its grid is [baselines]. */
+#define FX8_LOOK_KERNEL(name, is_fast, is_checked)                             \
+    extern "C" __global__ void __launch_bounds__(CELLS)                        \
+        name(const fx8_cuda_look job)                                          \
+    {                                                                          \
+        look<is_fast, is_checked>(job);                                        \
+    }
+
+FX8_LOOK_KERNEL(fx8_quicklook_ieee_kernel, false, false)
+FX8_LOOK_KERNEL(fx8_quicklook_fast_kernel, true, false)
+FX8_LOOK_KERNEL(fx8_quicklook_checked_kernel, true, true)
+
+cudaError_t fx8_cuda_look_at(const struct fx8_cuda_look *job,
+                             cudaStream_t stream)
+{
+    const struct fx8_quicklook_work *work = &job->work;
+    if (work->n_products == 0 || work->n_products > FX8_CUDA_LOOK_PRODUCTS ||
+        job->n_baselines > INT32_MAX)
+        return cudaErrorInvalidValue;
+    if (job->n_baselines == 0)
+        return cudaSuccess;
+    const auto kernel = work->mode == FX8_FUNCTIONS_IEEE
+                            ? fx8_quicklook_ieee_kernel
+                        : work->check_stride > 0 ? fx8_quicklook_checked_kernel
+                                                 : fx8_quicklook_fast_kernel;
+    FX8_LAUNCH(kernel, dim3(static_cast<unsigned>(job->n_baselines)),
+               dim3(CELLS), sizeof(fx8_look_tile), stream, *job);
+    return cudaGetLastError();
+}

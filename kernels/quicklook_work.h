@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * quicklook_work.h -- one dump of a quick-look, from the scales of its inputs
+ * on: what an engine that evaluates cells itself is given.
+ */
+#ifndef FX8_KERNELS_QUICKLOOK_WORK_H
+#define FX8_KERNELS_QUICKLOOK_WORK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "config/status.h"
+#include "kernels/fisher.h"
+#include "kernels/functions.h"
+#include "kernels/postprocess.h"
+#include "kernels/quicklook_cell.h"
+#include "kernels/quicklook_results.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * The cells of a dump, and what becomes of them; memory of the caller.
+ *
+ * Given:    products   [n_baselines][n_products]
+ *           power, weight, steps, scale  float [n_inputs][n_channels]: of every
+ *                      auto P, its nsamples, struct fx8_fisher_cell's steps or
+ *                      FX8_QUICKLOOK_LOUD, and rsqrt(P) in each mode, 0 where
+ *                      there is no power; scale[FAST] in mode FAST only, both
+ *                      where check_stride is not 0
+ *           in         visibilities of the dump
+ * Changed:  sums       [n_baselines][n_products], cells added in the order of
+ *                      channels; pairs the same, of baselines in both modes;
+ *                      NULL where check_stride is 0
+ *           counts     of cells, added; those of spectra and n_cells are the
+ *                      caller's
+ *           differences  coherence, amplitude and phase, the larger ones
+ * Returned: out        coherence, amplitude, phase; not spectra_db
+ * Numerics: of the device's functions the errors in `bounds` are those of
+ *           amplitude, phase, root and atanh; everything else is equal to the
+ *           host's to the bit
+ */
+struct fx8_quicklook_work {
+    size_t n_products, n_inputs, n_baselines, n_channels;
+    size_t band_channels, real_channel; /**< as in struct fx8_quicklook_plan */
+    float products_per_cell;
+    enum fx8_functions_mode mode;
+    size_t check_stride; /**< every such baseline is evaluated in both modes; 0:
+                              none */
+    struct fx8_quicklook_bounds bounds;
+    const struct fx8_product *products;
+    const float *power, *weight, *steps;
+    const float *scale[FX8_N_FUNCTIONS_MODES];
+    struct fx8_visibilities in;
+    struct fx8_quicklook_dump out;
+    struct fx8_fisher_sums *sums;
+    struct fx8_quicklook_pair *pairs;
+    struct fx8_quicklook_counts *counts;
+    struct fx8_quicklook_differences *differences;
+};
+
+struct fx8_engine;
+
+/** Evaluate the cells of a dump. */
+typedef enum fx8_status fx8_quicklook_look(
+    struct fx8_engine *engine, const struct fx8_quicklook_work *work,
+    struct fx8_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
