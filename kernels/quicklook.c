@@ -46,9 +46,7 @@ static void find_tile_scales(const struct fx8_quicklook *q,
             scales->a[k] = a[channel];
             scales->b[k] = b[channel];
             scales->least[k] =
-                fx8_quicklook_is_real(&q->plan, tile->first_channel + channel)
-                    ? INFINITY
-                    : least;
+                q->is_real[tile->first_channel + channel] ? INFINITY : least;
         }
     }
 }
@@ -205,12 +203,11 @@ static bool is_ordinary(const struct fx8_quicklook_tile *tile,
 }
 
 /* Why an unflagged cell is not averaged. */
-static int64_t *why_not_averaged(const struct fx8_quicklook_plan *plan,
+static int64_t *why_not_averaged(const struct fx8_quicklook *q,
                                  const struct fx8_quicklook_tile *tile,
                                  size_t k, struct fx8_quicklook_counts *counts)
 {
-    const size_t channel = tile->first_channel + k / plan->n_products;
-    if (fx8_quicklook_is_real(plan, channel))
+    if (q->is_real[tile->first_channel + k / q->plan.n_products])
         return &counts->fisher_real;
     return tile->steps[k] < FX8_QUICKLOOK_LOUD ? &counts->fisher_few
                                                : &counts->fisher_loud;
@@ -243,7 +240,7 @@ static void count_tile(const struct fx8_quicklook_job *job,
         counts->beyond_half +=
             is_beyond_half(half[2 * k]) || is_beyond_half(half[2 * k + 1]);
         if (is_cross && !tile->is_averaged[k] && job->in->flags[row + k] == 0)
-            (*why_not_averaged(plan, tile, k, counts))++;
+            (*why_not_averaged(job->quicklook, tile, k, counts))++;
     }
 }
 
@@ -353,13 +350,12 @@ enum fx8_status fx8_quicklook_process_on(
         .n_inputs = plan->n_inputs,
         .n_baselines = plan->n_baselines,
         .n_channels = plan->n_channels,
-        .band_channels = plan->band_channels,
-        .real_channel = plan->real_channel,
         .products_per_cell = (float)plan->products_per_cell,
         .mode = plan->mode,
         .check_stride = q->is_checked ? q->check_stride : 0,
         .bounds = q->bounds,
         .products = plan->products,
+        .is_real = q->is_real,
         .power = q->power,
         .weight = q->weight,
         .steps = q->steps,
@@ -378,7 +374,7 @@ enum fx8_status fx8_quicklook_process_on(
 
 /* --- beginning and end ------------------------------------------- */
 
-#define N_ARRAYS 9
+#define N_ARRAYS 10
 
 static void list_arrays(const struct fx8_quicklook_plan *plan,
                         struct fx8_quicklook *q,
@@ -390,6 +386,7 @@ static void list_arrays(const struct fx8_quicklook_plan *plan,
         fx8_product(plan->n_baselines, plan->n_products, 1, 1);
     const struct fx8_array list[N_ARRAYS] = {
         {&q->autos, plan->n_inputs, sizeof *q->autos},
+        {&q->is_real, plan->n_channels, 1},
         {&q->scale[FX8_FUNCTIONS_IEEE], levels, sizeof(float)},
         {&q->scale[FX8_FUNCTIONS_FAST], levels, is_fast ? sizeof(float) : 0},
         {&q->power, levels, sizeof(float)},
@@ -457,6 +454,8 @@ enum fx8_status fx8_quicklook_open(const struct fx8_quicklook_plan *plan,
         fx8_quicklook_close(&q);
         return status;
     }
+    for (size_t channel = 0; channel < plan->n_channels; channel++)
+        q->is_real[channel] = fx8_quicklook_is_real(plan, channel);
     fx8_quicklook_set_bounds(plan->is_on_device ? "cuda" : "host", &q->bounds);
     *quicklook = q;
     return FX8_OK;
@@ -468,6 +467,7 @@ void fx8_quicklook_close(struct fx8_quicklook **quicklook)
     if (q == NULL)
         return;
     free(q->autos);
+    free(q->is_real);
     for (int mode = 0; mode < FX8_N_FUNCTIONS_MODES; mode++)
         free(q->scale[mode]);
     free(q->power);

@@ -53,15 +53,6 @@ FX8_NUMERIC bool fx8_is_finite(float x)
     return fabsf(x) <= FLT_MAX;
 }
 
-/** Whether `channel` is baseband zero of real samples: `real_channel` of its
- *  band of `band_channels`. */
-FX8_NUMERIC bool fx8_cell_is_real(size_t channel, size_t n_channels,
-                                  size_t band_channels, size_t real_channel)
-{
-    const size_t band = band_channels == 0 ? n_channels : band_channels;
-    return real_channel < n_channels && channel % band == real_channel;
-}
-
 /** f: the part of the spectra in an auto, of weight `weight`, that a product of
  *  weight nsamples shares; 1 where the auto has none. */
 FX8_NUMERIC float fx8_cell_share(float nsamples, float weight)

@@ -47,6 +47,7 @@ struct fx8_quicklook {
     int64_t n_dumps, n_checked;
     size_t check_stride; /**< of the baselines that are */
     size_t *autos;       /**< [n_inputs] index of product (input, input) */
+    uint8_t *is_real;    /**< [n_channels] fx8_quicklook_is_real() */
     float *scale[FX8_N_FUNCTIONS_MODES]; /**< [n_inputs][n_channels] rsqrt(P),
                                               0 where there is no power */
     float *power;                 /**< [n_inputs][n_channels] of the auto */
@@ -77,8 +78,11 @@ static inline size_t fx8_quicklook_cell(const struct fx8_quicklook_plan *plan,
 static inline bool fx8_quicklook_is_real(const struct fx8_quicklook_plan *plan,
                                          size_t channel)
 {
-    return fx8_cell_is_real(channel, plan->n_channels, plan->band_channels,
-                            plan->real_channel);
+    if (plan->real_channel >= plan->n_channels)
+        return false;
+    const size_t band =
+        plan->band_channels == 0 ? plan->n_channels : plan->band_channels;
+    return channel % band == plan->real_channel;
 }
 
 /** Levels, scales, weights and steps of one input; an item of

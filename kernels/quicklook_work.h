@@ -24,6 +24,8 @@ extern "C" {
  * The cells of a dump, and what becomes of them; memory of the caller.
  *
  * Given:    products   [n_baselines][n_products]
+ *           is_real    [n_channels] whether a channel is baseband zero of real
+ *                      samples, which is not averaged
  *           power, weight, steps, scale  float [n_inputs][n_channels]: of every
  *                      auto P, its nsamples, struct fx8_fisher_cell's steps or
  *                      FX8_QUICKLOOK_LOUD, and rsqrt(P) in each mode, 0 where
@@ -43,13 +45,13 @@ extern "C" {
  */
 struct fx8_quicklook_work {
     size_t n_products, n_inputs, n_baselines, n_channels;
-    size_t band_channels, real_channel; /**< as in struct fx8_quicklook_plan */
     float products_per_cell;
     enum fx8_functions_mode mode;
     size_t check_stride; /**< every such baseline is evaluated in both modes; 0:
                               none */
     struct fx8_quicklook_bounds bounds;
     const struct fx8_product *products;
+    const uint8_t *is_real;
     const float *power, *weight, *steps;
     const float *scale[FX8_N_FUNCTIONS_MODES];
     struct fx8_visibilities in;

@@ -91,6 +91,7 @@ struct fx8_cuda_results {
  *  struct fx8_quicklook_work, look_baselines of it. */
 struct fx8_cuda_looks {
     struct fx8_product *products;
+    uint8_t *is_real;              /**< [n_channels] */
     float *power, *weight, *steps; /**< of all inputs and channels */
     float *scale[FX8_N_FUNCTIONS_MODES];
     struct fx8_visibilities in;

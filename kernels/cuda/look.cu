@@ -48,6 +48,7 @@ static enum fx8_status upload_tables(const struct fx8_cuda_device *device,
     const bool is_both = work->check_stride > 0;
     const bool is_fast = work->mode == FX8_FUNCTIONS_FAST;
     const struct pair_of_arrays arrays[] = {
+        {to->is_real, work->is_real, work->n_channels},
         {to->power, work->power, bytes},
         {to->weight, work->weight, bytes},
         {to->steps, work->steps, bytes},
@@ -69,6 +70,7 @@ static struct fx8_cuda_look plan_job(const struct fx8_cuda_device *device,
     struct fx8_cuda_look job = {};
     job.work = *work;
     job.work.products = looks->products;
+    job.work.is_real = looks->is_real;
     job.work.power = looks->power;
     job.work.weight = looks->weight;
     job.work.steps = looks->steps;

@@ -222,6 +222,7 @@ static size_t list_looks(const struct fx8_engine *engine,
     const size_t cells = fx8_product(products, plan->look_channels, 1, 1);
     const struct array list[] = {
         {&looks->products, products, sizeof *looks->products, false, false},
+        {&looks->is_real, plan->look_channels, 1, false, false},
         {&looks->power, levels, sizeof(float), false, false},
         {&looks->weight, levels, sizeof(float), false, false},
         {&looks->steps, levels, sizeof(float), false, false},
@@ -590,6 +591,7 @@ void fx8_cuda_release(struct fx8_cuda_device *device)
         (void)cudaFree(array);
     const struct fx8_cuda_looks *looks = &device->looks;
     void *const of_looks[] = {looks->products,
+                              looks->is_real,
                               looks->power,
                               looks->weight,
                               looks->steps,

@@ -2,7 +2,8 @@
 /*
  * quicklook.cu -- a block takes a baseline, tile by tile of channels: a thread
  * for each cell, then one for each product that adds the cells of the tile in
- * the order of channels, so that sums are the host's to the bit.
+ * the order of channels, so that sums are the host's to the bit.  A second
+ * kernel takes baselines of which both modes are evaluated.
  */
 #include <math.h>
 #include <string.h>
@@ -17,11 +18,25 @@
 /** Threads of a block, and cells of a tile at most. */
 #define CELLS 128
 
+/** A job with what follows from its shape. */
+struct fx8_look_launch {
+    fx8_cuda_look job;
+    unsigned n_products, tile_channels;
+    unsigned of_products;         /**< 2^16 / n_products, rounded up */
+    size_t first_checked, stride; /**< baselines of the job */
+};
+
 /** The cells of a tile. */
 struct fx8_look_tile {
     float amplitude[CELLS], phase[CELLS];
     fx8_fisher_cell cells[CELLS];
-    float z_ieee[CELLS]; /**< where both modes are evaluated, as what follows */
+    int is_averaged[CELLS];
+    fx8_look_notes notes; /**< of the block */
+};
+
+/** Those of a tile that both modes evaluate. */
+struct fx8_look_pairs {
+    float n_products[CELLS], z_ieee[CELLS], z_fast[CELLS];
     double bounds[CELLS];
     int is_averaged[CELLS];
     fx8_look_notes notes; /**< of the block */
@@ -83,29 +98,27 @@ evaluate(const fx8_look_input &in, float scale_1, float scale_2)
 /* --- cells -----------------------------------------------------------------
  */
 
-static __device__ __forceinline__ bool is_real(const fx8_quicklook_work &work,
-                                               size_t channel)
+/** The product of `item` and what of_products is too large by stays below
+ *  2^16: the quotient is exact. */
+static __device__ __forceinline__ fx8_look_place find_place(
+    const fx8_look_launch &launch, size_t baseline, size_t first, unsigned item)
 {
-    return fx8_cell_is_real(channel, work.n_channels, work.band_channels,
-                            work.real_channel);
-}
-
-static __device__ __forceinline__ fx8_look_place
-find_place(const fx8_quicklook_work &work, size_t baseline, size_t first,
-           unsigned item)
-{
-    const unsigned n_products = static_cast<unsigned>(work.n_products);
-    const unsigned channel = item / n_products;
+    const fx8_quicklook_work &work = launch.job.work;
+    const unsigned n_products = launch.n_products;
+    const unsigned channel = item * launch.of_products >> 16;
     fx8_look_place place;
     place.baseline = baseline;
     place.channel = first + channel;
     place.cell = (baseline * work.n_channels + first) * n_products + item;
-    place.product = work.products[baseline * n_products + item -
-                                  static_cast<size_t>(channel) * n_products];
+    place.product =
+        work.products[baseline * n_products + (item - channel * n_products)];
     place.input_1 = place.product.input_1 * work.n_channels + place.channel;
     place.input_2 = place.product.input_2 * work.n_channels + place.channel;
     return place;
 }
+
+static_assert(CELLS * FX8_CUDA_LOOK_PRODUCTS <= 1 << 16,
+              "places within a tile are exact");
 
 static __device__ __forceinline__ fx8_look_input
 read_cell(const fx8_quicklook_work &work, const fx8_look_place &place)
@@ -124,7 +137,7 @@ read_cell(const fx8_quicklook_work &work, const fx8_look_place &place)
                                   scale[place.input_2], in.re, in.im) != 0;
     const float m = fx8_mul(in.nsamples, work.products_per_cell);
     const bool is_wanted =
-        !fx8_is_auto(&place.product) && !is_real(work, place.channel);
+        !fx8_is_auto(&place.product) && work.is_real[place.channel] == 0;
     in.is_averaged = in.is_good && work.in.flags[place.cell] == 0 &&
                      is_wanted && m >= FX8_FISHER_LEAST_PRODUCTS &&
                      in.steps < FX8_QUICKLOOK_LOUD;
@@ -151,7 +164,7 @@ static __device__ __forceinline__ fx8_look_count
 why_not_averaged(const fx8_quicklook_work &work, const fx8_look_place &place,
                  const fx8_look_input &in)
 {
-    if (is_real(work, place.channel))
+    if (work.is_real[place.channel] != 0)
         return FX8_LOOK_REAL;
     return in.steps < FX8_QUICKLOOK_LOUD ? FX8_LOOK_FEW : FX8_LOOK_LOUD;
 }
@@ -180,6 +193,110 @@ static __device__ __forceinline__ void count_cell(
         atomicAdd(&counts[FX8_LOOK_ABOVE_ONE], 1ULL);
     if (!in.is_averaged && work.in.flags[place.cell] == 0)
         atomicAdd(&counts[why_not_averaged(work, place, in)], 1ULL);
+}
+
+/* --- tiles -----------------------------------------------------------------
+ */
+
+template <bool IS_FAST>
+static __device__ __forceinline__ void do_cell(const fx8_quicklook_work &work,
+                                               const fx8_look_place &place,
+                                               unsigned item,
+                                               fx8_look_tile *tile)
+{
+    const float *scale = work.scale[work.mode];
+    const fx8_look_input in = read_cell(work, place);
+    const fx8_look_values v =
+        evaluate<IS_FAST>(in, scale[place.input_1], scale[place.input_2]);
+    reinterpret_cast<__half2 *>(work.out.coherence)[place.cell] =
+        __floats2half2_rn(fx8_mul(v.re, FX8_COHERENCE_SCALE),
+                          fx8_mul(v.im, FX8_COHERENCE_SCALE));
+    tile->amplitude[item] = v.amplitude;
+    tile->phase[item] = v.phase;
+    /* a loud cell must not make its weight of 0 a NaN */
+    tile->cells[item] = {in.n_products, in.share_1,
+                         in.share_2,    in.is_averaged ? in.steps : 0.0F,
+                         v.unbiased,    v.z};
+    tile->is_averaged[item] = in.is_averaged;
+    count_cell(work, place, in, v, tile);
+}
+
+/** n cells of a tile to halves, from cell `at` on. */
+static __device__ __forceinline__ void write_tile(
+    const fx8_quicklook_work &work, size_t at, unsigned n,
+    const fx8_look_tile *tile)
+{
+    __half *amplitude = reinterpret_cast<__half *>(work.out.amplitude) + at;
+    __half *phase = reinterpret_cast<__half *>(work.out.phase) + at;
+    fx8_half2_from_float(fx8_half2_span_of(n, amplitude), threadIdx.x,
+                         FX8_COHERENCE_SCALE, tile->amplitude, amplitude);
+    fx8_half2_from_float(fx8_half2_span_of(n, phase), threadIdx.x, 1.0F,
+                         tile->phase, phase);
+}
+
+/** The cells of one product, in the order of channels. */
+static __device__ __forceinline__ void add_cells(const fx8_quicklook_work &work,
+                                                 size_t baseline, unsigned n,
+                                                 const fx8_look_tile *tile)
+{
+    const unsigned n_products = static_cast<unsigned>(work.n_products);
+    fx8_fisher_sums *stored = &work.sums[baseline * n_products + threadIdx.x];
+    fx8_fisher_sums sums = *stored;
+#pragma unroll 1
+    for (unsigned k = threadIdx.x; k < n; k += n_products)
+        fx8_fisher_add(&sums, tile->is_averaged[k], &tile->cells[k]);
+    *stored = sums;
+}
+
+/** What the block has noted, to what all have. */
+static __device__ __forceinline__ void add_notes(const fx8_look_notes &block,
+                                                 fx8_look_notes *notes)
+{
+    const unsigned k = threadIdx.x;
+    if (k < FX8_LOOK_N_COUNTS && block.counts[k] > 0)
+        atomicAdd(&notes->counts[k], block.counts[k]);
+    if (k < FX8_LOOK_N_DIFFERENCES && block.largest[k] > 0)
+        atomicMax(&notes->largest[k], block.largest[k]);
+    if (k < FX8_LOOK_N_DIFFERENCES && block.beyond[k] > 0)
+        atomicAdd(&notes->beyond[k], block.beyond[k]);
+}
+
+/** Cells of the tile of channels that begins with `first`. */
+static __device__ __forceinline__ unsigned cells_of(
+    const fx8_look_launch &launch, size_t first)
+{
+    const size_t rest = launch.job.work.n_channels - first;
+    return launch.n_products * (rest < launch.tile_channels
+                                    ? static_cast<unsigned>(rest)
+                                    : launch.tile_channels);
+}
+
+template <bool IS_FAST>
+static __device__ __forceinline__ void look(const fx8_look_launch &launch)
+{
+    FX8_DYNAMIC_SHARED(fx8_look_tile, tile);
+    const fx8_quicklook_work &work = launch.job.work;
+    const size_t baseline = blockIdx.x;
+    if (threadIdx.x == 0)
+        tile->notes = fx8_look_notes();
+    __syncthreads();
+#pragma unroll 1
+    for (size_t first = 0; first < work.n_channels;
+         first += launch.tile_channels) {
+        const unsigned n = cells_of(launch, first);
+        if (threadIdx.x < n)
+            do_cell<IS_FAST>(work,
+                             find_place(launch, baseline, first, threadIdx.x),
+                             threadIdx.x, tile);
+        __syncthreads();
+        write_tile(work,
+                   (baseline * work.n_channels + first) * launch.n_products, n,
+                   tile);
+        if (threadIdx.x < launch.n_products)
+            add_cells(work, baseline, n, tile);
+        __syncthreads();
+    }
+    add_notes(tile->notes, launch.job.notes);
 }
 
 /* --- two modes -------------------------------------------------------------
@@ -218,144 +335,98 @@ static __device__ __forceinline__ void compare_cell(
     note_difference(notes, FX8_LOOK_PHASE, phase, bounds.phase);
 }
 
-/** The IEEE mode of a cell of the fast one. */
+/** Both modes of a cell. */
 static __device__ __forceinline__ void check_cell(
-    const fx8_quicklook_work &work, const fx8_look_place &place,
-    const fx8_look_input &in, const fx8_look_values &fast, unsigned item,
-    fx8_look_tile *tile)
+    const fx8_quicklook_work &work, const fx8_look_place &place, unsigned item,
+    fx8_look_pairs *pairs)
 {
     const float *scale = work.scale[FX8_FUNCTIONS_IEEE];
+    const float *scale_fast = work.scale[FX8_FUNCTIONS_FAST];
+    const fx8_look_input in = read_cell(work, place);
     const fx8_look_values ieee =
         evaluate<false>(in, scale[place.input_1], scale[place.input_2]);
-    tile->z_ieee[item] = ieee.z;
-    tile->bounds[item] =
+    const fx8_look_values fast = evaluate<true>(in, scale_fast[place.input_1],
+                                                scale_fast[place.input_2]);
+    pairs->n_products[item] = in.n_products;
+    pairs->z_ieee[item] = ieee.z;
+    pairs->z_fast[item] = fast.z;
+    pairs->is_averaged[item] = in.is_averaged;
+    pairs->bounds[item] =
         fx8_cell_bound_of_z(&work.bounds, ieee.power, in.n_products, in.share_1,
                             in.share_2, ieee.z);
     if (ieee.power >= FX8_QUICKLOOK_COMPARED_POWER && fx8_is_finite(ieee.power))
-        compare_cell(work.bounds, ieee, fast, &tile->notes);
-}
-
-/* --- tiles -----------------------------------------------------------------
- */
-
-template <bool IS_FAST, bool IS_CHECKED>
-static __device__ __forceinline__ void do_cell(const fx8_quicklook_work &work,
-                                               const fx8_look_place &place,
-                                               bool is_checked, unsigned item,
-                                               fx8_look_tile *tile)
-{
-    const float *scale = work.scale[work.mode];
-    const fx8_look_input in = read_cell(work, place);
-    const fx8_look_values v =
-        evaluate<IS_FAST>(in, scale[place.input_1], scale[place.input_2]);
-    reinterpret_cast<__half2 *>(work.out.coherence)[place.cell] =
-        __floats2half2_rn(fx8_mul(v.re, FX8_COHERENCE_SCALE),
-                          fx8_mul(v.im, FX8_COHERENCE_SCALE));
-    tile->amplitude[item] = v.amplitude;
-    tile->phase[item] = v.phase;
-    /* a loud cell must not make its weight of 0 a NaN */
-    tile->cells[item] = {in.n_products, in.share_1,
-                         in.share_2,    in.is_averaged ? in.steps : 0.0F,
-                         v.unbiased,    v.z};
-    tile->is_averaged[item] = in.is_averaged;
-    count_cell(work, place, in, v, tile);
-    if (IS_CHECKED && is_checked)
-        check_cell(work, place, in, v, item, tile);
-}
-
-/** n cells of a tile to halves, from cell `at` on. */
-static __device__ __forceinline__ void write_tile(
-    const fx8_quicklook_work &work, size_t at, unsigned n,
-    const fx8_look_tile *tile)
-{
-    __half *amplitude = reinterpret_cast<__half *>(work.out.amplitude) + at;
-    __half *phase = reinterpret_cast<__half *>(work.out.phase) + at;
-    fx8_half2_from_float(fx8_half2_span_of(n, amplitude), threadIdx.x,
-                         FX8_COHERENCE_SCALE, tile->amplitude, amplitude);
-    fx8_half2_from_float(fx8_half2_span_of(n, phase), threadIdx.x, 1.0F,
-                         tile->phase, phase);
+        compare_cell(work.bounds, ieee, fast, &pairs->notes);
 }
 
 /** The cells of one product, in the order of channels. */
-static __device__ __forceinline__ void add_cells(const fx8_quicklook_work &work,
+static __device__ __forceinline__ void add_pairs(const fx8_quicklook_work &work,
                                                  size_t baseline, unsigned n,
-                                                 bool is_checked,
-                                                 const fx8_look_tile *tile)
+                                                 const fx8_look_pairs *pairs)
 {
     const unsigned n_products = static_cast<unsigned>(work.n_products);
-    const size_t at = baseline * n_products + threadIdx.x;
-    fx8_fisher_sums sums = work.sums[at];
+    fx8_quicklook_pair *stored =
+        &work.pairs[baseline * n_products + threadIdx.x];
+    fx8_quicklook_pair sum = *stored;
 #pragma unroll 1
     for (unsigned k = threadIdx.x; k < n; k += n_products)
-        fx8_fisher_add(&sums, tile->is_averaged[k], &tile->cells[k]);
-    work.sums[at] = sums;
-    if (!is_checked)
-        return;
-    fx8_quicklook_pair pair = work.pairs[at];
-#pragma unroll 1
-    for (unsigned k = threadIdx.x; k < n; k += n_products)
-        if (tile->is_averaged[k] != 0)
-            fx8_pair_add(&pair, tile->cells[k].n_products, tile->z_ieee[k],
-                         tile->cells[k].z, tile->bounds[k]);
-    work.pairs[at] = pair;
+        if (pairs->is_averaged[k] != 0)
+            fx8_pair_add(&sum, pairs->n_products[k], pairs->z_ieee[k],
+                         pairs->z_fast[k], pairs->bounds[k]);
+    *stored = sum;
 }
 
-/** What the block has noted, to what all have. */
-static __device__ __forceinline__ void add_notes(const fx8_look_notes &block,
-                                                 fx8_look_notes *notes)
+static __device__ __forceinline__ void check(const fx8_look_launch &launch)
 {
-    const unsigned k = threadIdx.x;
-    if (k < FX8_LOOK_N_COUNTS && block.counts[k] > 0)
-        atomicAdd(&notes->counts[k], block.counts[k]);
-    if (k < FX8_LOOK_N_DIFFERENCES && block.largest[k] > 0)
-        atomicMax(&notes->largest[k], block.largest[k]);
-    if (k < FX8_LOOK_N_DIFFERENCES && block.beyond[k] > 0)
-        atomicAdd(&notes->beyond[k], block.beyond[k]);
-}
-
-template <bool IS_FAST, bool IS_CHECKED>
-static __device__ __forceinline__ void look(const fx8_cuda_look &job)
-{
-    FX8_DYNAMIC_SHARED(fx8_look_tile, tile);
-    const fx8_quicklook_work &work = job.work;
-    const size_t baseline = blockIdx.x;
-    const bool is_checked =
-        IS_CHECKED && (job.first_baseline + baseline) % work.check_stride == 0;
-    const unsigned n_products = static_cast<unsigned>(work.n_products);
-    const unsigned step = CELLS / n_products;
+    FX8_DYNAMIC_SHARED(fx8_look_pairs, pairs);
+    const fx8_quicklook_work &work = launch.job.work;
+    const size_t baseline = launch.first_checked + blockIdx.x * launch.stride;
     if (threadIdx.x == 0)
-        tile->notes = fx8_look_notes();
+        pairs->notes = fx8_look_notes();
     __syncthreads();
 #pragma unroll 1
-    for (size_t first = 0; first < work.n_channels; first += step) {
-        const size_t rest = work.n_channels - first;
-        const unsigned n =
-            (rest < step ? static_cast<unsigned>(rest) : step) * n_products;
+    for (size_t first = 0; first < work.n_channels;
+         first += launch.tile_channels) {
+        const unsigned n = cells_of(launch, first);
         if (threadIdx.x < n)
-            do_cell<IS_FAST, IS_CHECKED>(
-                work, find_place(work, baseline, first, threadIdx.x),
-                is_checked, threadIdx.x, tile);
+            check_cell(work, find_place(launch, baseline, first, threadIdx.x),
+                       threadIdx.x, pairs);
         __syncthreads();
-        write_tile(work, (baseline * work.n_channels + first) * n_products, n,
-                   tile);
-        if (threadIdx.x < n_products)
-            add_cells(work, baseline, n, is_checked, tile);
+        if (threadIdx.x < launch.n_products)
+            add_pairs(work, baseline, n, pairs);
         __syncthreads();
     }
-    add_notes(tile->notes, job.notes);
+    add_notes(pairs->notes, launch.job.notes);
 }
 
 /** A kernel; its grid is [baselines]. */
-#define FX8_LOOK_KERNEL(name, is_fast, is_checked)                             \
+#define FX8_LOOK_KERNEL(name, work)                                            \
     extern "C" __global__ void __launch_bounds__(CELLS)                        \
-        name(const fx8_cuda_look job)                                          \
+        name(const fx8_look_launch launch)                                     \
     {                                                                          \
-        look<is_fast, is_checked>(job);                                        \
+        work(launch);                                                          \
     }
 
-FX8_LOOK_KERNEL(fx8_quicklook_ieee_kernel, false, false)
-FX8_LOOK_KERNEL(fx8_quicklook_fast_kernel, true, false)
-FX8_LOOK_KERNEL(fx8_quicklook_checked_kernel, true, true)
+FX8_LOOK_KERNEL(fx8_quicklook_ieee_kernel, look<false>)
+FX8_LOOK_KERNEL(fx8_quicklook_fast_kernel, look<true>)
+FX8_LOOK_KERNEL(fx8_quicklook_check_kernel, check)
+
+/* --- the host --------------------------------------------------------------
+ */
+
+/* The baselines of the job that both modes evaluate, if any. */
+static void launch_check(fx8_look_launch launch, cudaStream_t stream)
+{
+    const size_t first = launch.job.first_baseline;
+    const size_t n = launch.job.n_baselines;
+    const size_t stride = launch.job.work.check_stride;
+    launch.first_checked = (stride - first % stride) % stride;
+    launch.stride = stride;
+    if (launch.first_checked >= n)
+        return;
+    const size_t blocks = (n - launch.first_checked - 1) / stride + 1;
+    FX8_LAUNCH(fx8_quicklook_check_kernel, dim3(static_cast<unsigned>(blocks)),
+               dim3(CELLS), sizeof(fx8_look_pairs), stream, launch);
+}
 
 cudaError_t fx8_cuda_look_at(const struct fx8_cuda_look *job,
                              cudaStream_t stream)
@@ -366,11 +437,20 @@ cudaError_t fx8_cuda_look_at(const struct fx8_cuda_look *job,
         return cudaErrorInvalidValue;
     if (job->n_baselines == 0)
         return cudaSuccess;
+    fx8_look_launch launch = {};
+    launch.job = *job;
+    launch.n_products = static_cast<unsigned>(work->n_products);
+    launch.tile_channels = CELLS / launch.n_products;
+    launch.of_products = (65535 + launch.n_products) / launch.n_products;
     const auto kernel = work->mode == FX8_FUNCTIONS_IEEE
                             ? fx8_quicklook_ieee_kernel
-                        : work->check_stride > 0 ? fx8_quicklook_checked_kernel
-                                                 : fx8_quicklook_fast_kernel;
+                            : fx8_quicklook_fast_kernel;
     FX8_LAUNCH(kernel, dim3(static_cast<unsigned>(job->n_baselines)),
-               dim3(CELLS), sizeof(fx8_look_tile), stream, *job);
-    return cudaGetLastError();
+               dim3(CELLS), sizeof(fx8_look_tile), stream, launch);
+    cudaError_t status = cudaGetLastError();
+    if (status == cudaSuccess && work->check_stride > 0) {
+        launch_check(launch, stream);
+        status = cudaGetLastError();
+    }
+    return status;
 }
