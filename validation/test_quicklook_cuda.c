@@ -164,8 +164,7 @@ static void check_task(struct task *host, size_t n_dumps, size_t n_devices,
 static const enum fx8_functions_mode modes[] = {FX8_FUNCTIONS_IEEE,
                                                 FX8_FUNCTIONS_FAST};
 
-/* Tiles that are full and not, rows of halves that begin between words, one
- * product and four. */
+/* Tiles that are full and not, one product and four. */
 static void any_shape_equals_the_host(void **state)
 {
     (void)state;

@@ -28,7 +28,6 @@ struct fx8_look_launch {
 
 /** The cells of a tile. */
 struct fx8_look_tile {
-    float amplitude[CELLS], phase[CELLS];
     fx8_fisher_cell cells[CELLS];
     int is_averaged[CELLS];
     fx8_look_notes notes; /**< of the block */
@@ -211,27 +210,16 @@ static __device__ __forceinline__ void do_cell(const fx8_quicklook_work &work,
     reinterpret_cast<__half2 *>(work.out.coherence)[place.cell] =
         __floats2half2_rn(fx8_mul(v.re, FX8_COHERENCE_SCALE),
                           fx8_mul(v.im, FX8_COHERENCE_SCALE));
-    tile->amplitude[item] = v.amplitude;
-    tile->phase[item] = v.phase;
+    reinterpret_cast<__half *>(work.out.amplitude)[place.cell] =
+        fx8_half_of(v.amplitude, FX8_COHERENCE_SCALE);
+    reinterpret_cast<__half *>(work.out.phase)[place.cell] =
+        __float2half_rn(v.phase);
     /* a loud cell must not make its weight of 0 a NaN */
     tile->cells[item] = {in.n_products, in.share_1,
                          in.share_2,    in.is_averaged ? in.steps : 0.0F,
                          v.unbiased,    v.z};
     tile->is_averaged[item] = in.is_averaged;
     count_cell(work, place, in, v, tile);
-}
-
-/** n cells of a tile to halves, from cell `at` on. */
-static __device__ __forceinline__ void write_tile(
-    const fx8_quicklook_work &work, size_t at, unsigned n,
-    const fx8_look_tile *tile)
-{
-    __half *amplitude = reinterpret_cast<__half *>(work.out.amplitude) + at;
-    __half *phase = reinterpret_cast<__half *>(work.out.phase) + at;
-    fx8_half2_from_float(fx8_half2_span_of(n, amplitude), threadIdx.x,
-                         FX8_COHERENCE_SCALE, tile->amplitude, amplitude);
-    fx8_half2_from_float(fx8_half2_span_of(n, phase), threadIdx.x, 1.0F,
-                         tile->phase, phase);
 }
 
 /** The cells of one product, in the order of channels. */
@@ -289,9 +277,6 @@ static __device__ __forceinline__ void look(const fx8_look_launch &launch)
                              find_place(launch, baseline, first, threadIdx.x),
                              threadIdx.x, tile);
         __syncthreads();
-        write_tile(work,
-                   (baseline * work.n_channels + first) * launch.n_products, n,
-                   tile);
         if (threadIdx.x < launch.n_products)
             add_cells(work, baseline, n, tile);
         __syncthreads();

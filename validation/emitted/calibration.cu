@@ -76,6 +76,9 @@ OPERATION(i2d, double, n = n * m + 1;
 OPERATION(mufu_rcp64h, double, x = __dadd_rn(x, a);
           asm("rcp.approx.ftz.f64 %0, %0;"
               : "+d"(x)))
+OPERATION(mufu_rsq64h, double, x = __dadd_rn(x, a);
+          asm("rsqrt.approx.ftz.f64 %0, %0;"
+              : "+d"(x)))
 OPERATION(f2d, float, x = __double2float_rn(__dadd_rn((double)x, 1.1)))
 
 UNIT(rcp, "rcp.approx.ftz.f32")
@@ -111,6 +114,22 @@ INTEGER(block, x = x * (int)(blockIdx.x * blockDim.x) + b)
 INTEGER(address, const size_t at = (size_t)x * a + n;
         if (at < (size_t)m) x = data[at + b])
 INTEGER(call, if (x > m) x = call_of(x))
+
+/** What the threads of a block count together. */
+extern "C" __global__ void integer_counts_4(unsigned long long *data, int m)
+{
+    __shared__ unsigned long long counts[8];
+    if (threadIdx.x < 8)
+        counts[threadIdx.x] = 0;
+    __syncthreads();
+    const unsigned long long own = data[threadIdx.x];
+    atomicAdd(&counts[own & 1], 1ULL);
+    if (own > 7)
+        atomicAdd(&counts[m & 7], 1ULL);
+    atomicMax(&counts[2], own);
+    __syncthreads();
+    data[threadIdx.x] = counts[threadIdx.x & 7];
+}
 
 /** Tensor cores: one product of a warp; sm_75 makes it from four. */
 __device__ __forceinline__ int mma_of(int x, int a, int b)

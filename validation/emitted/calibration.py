@@ -46,8 +46,9 @@ OPERATIONS = (
 # sine and cosine a product with 1 / (2 pi).
 UNITS = {"rcp": 2, "rsq": 2, "sqrt": 2, "ex2": 2, "lg2": 2, "sin": 3, "cos": 3,
          "tanh": 2}
-# The upper word of a reciprocal of a double, with an addition.
-DOUBLE_UNITS = {"rcp64h": 2}
+# The upper word of a reciprocal, or of that of a root, of a double, with an
+# addition.
+DOUBLE_UNITS = {"rcp64h": 2, "rsq64h": 2}
 # A division by the compiler: a reciprocal, five fused multiply-adds, a check.
 DIVISION = ("fchk", 7)
 # Products of bytes.  The instructions of sm_90a alone: wgmma with 64 columns.

@@ -89,6 +89,10 @@ class Intent:
 # goes out of line for the rest.
 DIVISION = "__cuda_sm3x_div_rn_noftz_f32_slowpath"
 
+# The roots of the IEEE mode, and of the bounds of two modes, in double.
+ROOT = "__cuda_sm20_sqrt_rn_f32_slowpath"
+DOUBLE_ROOT = "__cuda_sm20_dsqrt_rn_f64_mediumpath"
+
 DOUBLE_DIVISION = "__cuda_sm20_div_rn_f64_full"
 DOUBLE_RECIPROCAL = "__cuda_sm20_dblrcp_rn_slowpath"
 
@@ -168,6 +172,18 @@ INTENT = {
     "fx8_postprocess_int8_mean_kernel": POSTPROCESS,
     "fx8_postprocess_fp32_kernel": POSTPROCESS,
     "fx8_postprocess_fp32_mean_kernel": POSTPROCESS,
+    # Divisions: two shares, the noise bias, the quotients of atan2 and atanh.
+    "fx8_quicklook_ieee_kernel": Intent(
+        "RCP RCP RCP RCP RCP RSQ RSQ", holds=("DADD",), doubles=True,
+        calls=(DIVISION, ROOT)),
+    "fx8_quicklook_fast_kernel": Intent(
+        "LG2 RCP RCP RCP RCP RCP RSQ RSQ", holds=("DADD",), doubles=True,
+        calls=(DIVISION,)),
+    # Both at once, with the shares of one, and bounds in double.
+    "fx8_quicklook_check_kernel": Intent(
+        "LG2 RCP RCP RCP RCP RCP RCP RCP RCP RSQ RSQ RSQ RSQ RSQ64H RSQ64H",
+        holds=("DADD", "DFMA"), doubles=True,
+        calls=(DIVISION, ROOT, DOUBLE_DIVISION, DOUBLE_ROOT)),
     "fx8_add_int64_kernel": Intent(),
     "fx8_add_double_kernel": Intent(holds=("DADD",), doubles=True),
     "fx8_import_int8_kernel": Intent(),
