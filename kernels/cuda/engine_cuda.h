@@ -101,6 +101,14 @@ struct fx8_cuda_looks {
     struct fx8_look_notes *notes; /**< of the dump */
 };
 
+/** An array of the device, or of the host, pinned. */
+struct fx8_cuda_array {
+    void *pointer;             /**< address of a pointer to objects */
+    size_t n_items, item_size; /**< 0: not wanted */
+    bool is_pinned;
+    bool is_zero; /**< to begin with */
+};
+
 /** A device and what the engine has there. */
 struct fx8_cuda_device {
     int ordinal;
@@ -287,6 +295,14 @@ enum fx8_status fx8_cuda_make_results(struct fx8_engine *engine, bool is_int8,
 enum fx8_status fx8_cuda_look_at_dump(struct fx8_engine *engine,
                                       const struct fx8_quicklook_work *work,
                                       struct fx8_error *error);
+
+/** Its arrays, as memory.cu allocates them; how many. */
+size_t fx8_cuda_list_looks(const struct fx8_engine *engine,
+                           struct fx8_cuda_looks *looks,
+                           struct fx8_cuda_array *arrays);
+
+/** Give them back; those that are not there are legal. */
+void fx8_cuda_release_looks(const struct fx8_cuda_looks *looks);
 
 /* --- exchange.cu ---------------------------------------------------------- */
 

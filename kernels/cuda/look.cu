@@ -6,6 +6,71 @@
 #include "kernels/cuda/engine_cuda.h"
 #include "kernels/cuda/quicklook.h"
 
+#include "config/shape.h"
+
+/* --- memory ----------------------------------------------------------------
+ */
+
+size_t fx8_cuda_list_looks(const struct fx8_engine *engine,
+                           struct fx8_cuda_looks *looks,
+                           struct fx8_cuda_array *arrays)
+{
+    const struct fx8_engine_plan *plan = &engine->plan;
+    const size_t baselines = engine->shape.look_baselines;
+    const size_t channels = plan->look_channels;
+    const size_t levels = fx8_product(plan->n_inputs, channels, 1, 1);
+    const size_t products =
+        fx8_product(baselines, plan->n_result_products, 1, 1);
+    const size_t cells = fx8_product(products, channels, 1, 1);
+    const struct {
+        void *pointer;
+        size_t n, size;
+    } list[] = {
+        {&looks->products, products, sizeof *looks->products},
+        {&looks->is_real, channels, 1},
+        {&looks->power, levels, sizeof(float)},
+        {&looks->weight, levels, sizeof(float)},
+        {&looks->steps, levels, sizeof(float)},
+        {&looks->scale[FX8_FUNCTIONS_IEEE], levels, sizeof(float)},
+        {&looks->scale[FX8_FUNCTIONS_FAST], levels, sizeof(float)},
+        {&looks->in.visibilities, cells, 2 * sizeof(float)},
+        {&looks->in.flags, cells, 1},
+        {&looks->in.nsamples, cells, sizeof(float)},
+        {&looks->out.coherence, cells, 2 * sizeof(uint16_t)},
+        {&looks->out.amplitude, cells, sizeof(uint16_t)},
+        {&looks->out.phase, cells, sizeof(uint16_t)},
+        {&looks->sums, products, sizeof *looks->sums},
+        {&looks->pairs, products, sizeof *looks->pairs},
+        {&looks->notes, 1, sizeof *looks->notes},
+    };
+    size_t n = 0;
+    for (const auto &each : list)
+        arrays[n++] = {each.pointer, each.n, each.size, false, false};
+    return n;
+}
+
+void fx8_cuda_release_looks(const struct fx8_cuda_looks *looks)
+{
+    void *const arrays[] = {looks->products,
+                            looks->is_real,
+                            looks->power,
+                            looks->weight,
+                            looks->steps,
+                            looks->scale[FX8_FUNCTIONS_IEEE],
+                            looks->scale[FX8_FUNCTIONS_FAST],
+                            looks->in.visibilities,
+                            looks->in.flags,
+                            looks->in.nsamples,
+                            looks->out.coherence,
+                            looks->out.amplitude,
+                            looks->out.phase,
+                            looks->sums,
+                            looks->pairs,
+                            looks->notes};
+    for (void *array : arrays)
+        (void)cudaFree(array);
+}
+
 /* --- between host and device -----------------------------------------------
  */
 

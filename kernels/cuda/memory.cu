@@ -164,20 +164,12 @@ const char *fx8_cuda_bytes(size_t bytes)
 /* --- a device --------------------------------------------------------------
  */
 
-/* An array of the device, or of the host, pinned. */
-struct array {
-    void *pointer;             /* address of a pointer to objects of any type */
-    size_t n_items, item_size; /* 0: not wanted */
-    bool is_pinned;
-    bool is_zero; /* to begin with */
-};
-
 static const size_t MOST_ARRAYS = 64;
 
 /* Those that results are made with; how many. */
 static size_t list_results(const struct fx8_engine *engine,
                            struct fx8_cuda_results *results,
-                           struct array *arrays)
+                           struct fx8_cuda_array *arrays)
 {
     const struct fx8_engine_plan *plan = &engine->plan;
     const struct fx8_cuda_shape *shape = &engine->shape;
@@ -186,7 +178,7 @@ static size_t list_results(const struct fx8_engine *engine,
     const size_t n_products =
         fx8_product(shape->n_baselines, plan->n_result_products, 1, 1);
     const size_t is_received = engine->n_devices > 1;
-    const struct array list[] = {
+    const struct fx8_cuda_array list[] = {
         {&results->products, n_products, sizeof *results->products, false,
          false},
         {&results->counts, shape->n_pairs, sizeof *results->counts, false,
@@ -209,45 +201,10 @@ static size_t list_results(const struct fx8_engine *engine,
     return sizeof list / sizeof *list;
 }
 
-/* Those that a quick-look is made with; how many. */
-static size_t list_looks(const struct fx8_engine *engine,
-                         struct fx8_cuda_looks *looks, struct array *arrays)
-{
-    const struct fx8_engine_plan *plan = &engine->plan;
-    const size_t baselines = engine->shape.look_baselines;
-    const size_t levels =
-        fx8_product(plan->n_inputs, plan->look_channels, 1, 1);
-    const size_t products =
-        fx8_product(baselines, plan->n_result_products, 1, 1);
-    const size_t cells = fx8_product(products, plan->look_channels, 1, 1);
-    const struct array list[] = {
-        {&looks->products, products, sizeof *looks->products, false, false},
-        {&looks->is_real, plan->look_channels, 1, false, false},
-        {&looks->power, levels, sizeof(float), false, false},
-        {&looks->weight, levels, sizeof(float), false, false},
-        {&looks->steps, levels, sizeof(float), false, false},
-        {&looks->scale[FX8_FUNCTIONS_IEEE], levels, sizeof(float), false,
-         false},
-        {&looks->scale[FX8_FUNCTIONS_FAST], levels, sizeof(float), false,
-         false},
-        {&looks->in.visibilities, cells, 2 * sizeof(float), false, false},
-        {&looks->in.flags, cells, 1, false, false},
-        {&looks->in.nsamples, cells, sizeof(float), false, false},
-        {&looks->out.coherence, cells, 2 * sizeof(uint16_t), false, false},
-        {&looks->out.amplitude, cells, sizeof(uint16_t), false, false},
-        {&looks->out.phase, cells, sizeof(uint16_t), false, false},
-        {&looks->sums, products, sizeof *looks->sums, false, false},
-        {&looks->pairs, products, sizeof *looks->pairs, false, false},
-        {&looks->notes, 1, sizeof *looks->notes, false, false},
-    };
-    memcpy(arrays, list, sizeof list);
-    return sizeof list / sizeof *list;
-}
-
 /* All arrays of a device for batches of `batch` inputs; how many. */
 static size_t list_arrays(const struct fx8_engine *engine,
                           struct fx8_cuda_device *device, size_t batch,
-                          struct array arrays[MOST_ARRAYS])
+                          struct fx8_cuda_array arrays[MOST_ARRAYS])
 {
     const struct fx8_engine_plan *plan = &engine->plan;
     const struct fx8_cuda_shape *shape = &engine->shape;
@@ -268,7 +225,7 @@ static size_t list_arrays(const struct fx8_engine *engine,
                                      shape->folded_stride, 1);
     const size_t samples = fx8_product(batch, shape->samples_bytes, 1, 1);
     const size_t tail = FX8_CUDA_TAIL_ROWS;
-    const struct array fixed[] = {
+    const struct fx8_cuda_array fixed[] = {
         {&device->coefficients, weights,
          (bank && !plan->fir_int16) * sizeof(float), false, false},
         {&device->coefficients16, weights,
@@ -305,7 +262,7 @@ static size_t list_arrays(const struct fx8_engine *engine,
     if (shape->n_baselines > 0 && device == engine->devices)
         n += list_results(engine, &device->results, arrays + n);
     if (shape->look_baselines > 0 && device == engine->devices)
-        n += list_looks(engine, &device->looks, arrays + n);
+        n += fx8_cuda_list_looks(engine, &device->looks, arrays + n);
     return n;
 }
 
@@ -316,7 +273,7 @@ static size_t count_bytes(const struct fx8_engine *engine,
                           bool is_pinned)
 {
     static const size_t UNIT = 512;
-    struct array arrays[MOST_ARRAYS];
+    struct fx8_cuda_array arrays[MOST_ARRAYS];
     const size_t n = list_arrays(engine, device, batch, arrays);
     size_t total = 0;
     for (size_t k = 0; k < n; ++k) {
@@ -368,7 +325,7 @@ static enum fx8_status choose_batch(const struct fx8_engine *engine,
     return FX8_OK;
 }
 
-static enum fx8_status allocate_array(const struct array *array,
+static enum fx8_status allocate_array(const struct fx8_cuda_array *array,
                                       struct fx8_cuda_device *device,
                                       struct fx8_error *error)
 {
@@ -528,7 +485,7 @@ enum fx8_status fx8_cuda_allocate(struct fx8_engine *engine,
                                   struct fx8_error *error)
 {
     enum fx8_status status = FX8_OK;
-    struct array arrays[MOST_ARRAYS];
+    struct fx8_cuda_array arrays[MOST_ARRAYS];
     const size_t n = list_arrays(engine, device, device->batch_inputs, arrays);
     for (size_t k = 0; k < n && status == FX8_OK; ++k)
         status = allocate_array(&arrays[k], device, error);
@@ -589,25 +546,7 @@ void fx8_cuda_release(struct fx8_cuda_device *device)
         results->received};
     for (void *array : of_results)
         (void)cudaFree(array);
-    const struct fx8_cuda_looks *looks = &device->looks;
-    void *const of_looks[] = {looks->products,
-                              looks->is_real,
-                              looks->power,
-                              looks->weight,
-                              looks->steps,
-                              looks->scale[FX8_FUNCTIONS_IEEE],
-                              looks->scale[FX8_FUNCTIONS_FAST],
-                              looks->in.visibilities,
-                              looks->in.flags,
-                              looks->in.nsamples,
-                              looks->out.coherence,
-                              looks->out.amplitude,
-                              looks->out.phase,
-                              looks->sums,
-                              looks->pairs,
-                              looks->notes};
-    for (void *array : of_looks)
-        (void)cudaFree(array);
+    fx8_cuda_release_looks(&device->looks);
     for (cudaStream_t stream : {device->copy, device->compute})
         if (stream != nullptr)
             (void)cudaStreamDestroy(stream);
