@@ -182,12 +182,12 @@ static void any_shape_equals_the_host(void **state)
 }
 
 /* Both modes in the first dump and in the seventeenth, every second baseline
- * of 153; slabs of fewer baselines than that; three devices. */
+ * of 153; slabs of 27 baselines; three devices. */
 static void slabs_devices_and_checked_dumps(void **state)
 {
     (void)state;
     struct generator g = {212};
-    struct task task = make_task(17, 1, 13, FX8_FUNCTIONS_FAST);
+    struct task task = make_task(17, 1, 14, FX8_FUNCTIONS_FAST);
     setenv("FX8_CUDA_CHUNK_KIB", "1", 1);
     check_task(&task, 17, n_there, NULL, &g);
     unsetenv("FX8_CUDA_CHUNK_KIB");

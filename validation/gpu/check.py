@@ -111,7 +111,7 @@ def run_numerics(cases):
 
 def run_engine(cases, has_device, name):
     """CPU and CUDA from the same spectra, to the bit; from samples, within a
-    step near ties; results made on the device as on the host."""
+    step near ties; results and quick-looks made on the device as on the host."""
     status, text = make(f"{BUILD}/{name}", f"{BUILD}/fx8-cuda.so")
     if status != 0:
         missing = re.search(r"missing: [^(]*", text)
@@ -160,7 +160,8 @@ def main():
     ends = {name: run_test(cases, name) for name in TESTS}
     has_device = NO_DEVICE not in ends.values()
     run_numerics(cases)
-    for name in ("test_engine_cuda", "test_engine_results"):
+    for name in ("test_engine_cuda", "test_engine_results",
+                 "test_quicklook_cuda"):
         run_engine(cases, has_device, name)
     run_sanitizer(cases, has_device,
                   {name for name in TESTS if ends[name] == STOPPED})

@@ -4,6 +4,7 @@ one line, exit 1, nothing under the final name, nothing left on a device."""
 import concurrent.futures
 import os
 
+import h5py
 import numpy as np
 
 import oracle
@@ -35,17 +36,28 @@ class BadDevice(refusal.Refusal):
         report = self.path(f"report.{n_devices}.{number}")
         done = program.run(
             "correlate", self.config, self.tiny, "-o",
-            os.path.join(folder, "out.uvh5"), "--quiet", *arguments,
+            os.path.join(folder, "out.uvh5"), "--quiet", "--set",
+            f"postprocess.quicklook={folder}/quick.h5", "--set",
+            "postprocess.math=fast", *arguments,
             environment=pretend.devices(n_devices, fail=number, report=report))
         with open(report, encoding="ascii") as file:
             words = dict(line.split(None, 1) for line in file)
         return done, words, sorted(os.listdir(folder)), folder
 
+    @staticmethod
+    def values(folder, name):
+        """Visibilities of a result, coherences of the quick-look."""
+        path = os.path.join(folder, name)
+        if name != "quick.h5":
+            return program.read(path).visibilities
+        with h5py.File(path, "r") as file:
+            return file["coherence"][()]
+
     def check(self, n_devices, *arguments):
         done, words, names, folder = self.run_failing(0, n_devices, *arguments)
         self.assertIn(done.returncode, (0, 3), done.stderr)
-        wanted = [program.read(os.path.join(folder, name)).visibilities
-                  for name in names]
+        self.assertIn("quick.h5", names)
+        wanted = [self.values(folder, name) for name in names]
         n_calls = int(words["calls"])
         self.assertGreater(n_calls, 100)
         with concurrent.futures.ThreadPoolExecutor(
@@ -69,8 +81,8 @@ class BadDevice(refusal.Refusal):
                 self.assertGreater(number, refused[-1], what)
                 late.append(words["failed"].strip())
             for name, values in zip(names, wanted, strict=True):
-                got = program.read(os.path.join(folder, name)).visibilities
-                np.testing.assert_array_equal(got, values)
+                np.testing.assert_array_equal(self.values(folder, name),
+                                              values)
         self.assertEqual(sorted(late), n_devices * ["cudaGetLastError"]
                          + n_devices * ["cudaSetDevice"]
                          + 2 * n_devices * ["cudaStreamSynchronize"])

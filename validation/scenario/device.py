@@ -4,6 +4,7 @@ quantiser step near ties apart; which engine is taken, and why."""
 import os
 from fractions import Fraction
 
+import h5py
 import numpy as np
 
 import aavs_files
@@ -126,6 +127,79 @@ class Device(program.Case):
                     ",".join(map(str, range(n_devices))), keys):
                 self.assertEqual(cuda.visibilities.shape[2], 81 // average)
                 self.compare(cpu, cuda, False)
+            self.look_at_bands(path, setup, n_devices, keys)
+
+    def look_at_bands(self, path, setup, n_devices, keys):
+        """Coherences of all bands, against what numpy makes of the file."""
+        config, quick = self.path("bands.ini"), self.path("bands.h5")
+        output = self.path("bands.uvh5")
+        with open(config, "w", encoding="ascii") as file:
+            file.write(program.ini_of(setup, {
+                **keys, "correlator.backend": "cuda",
+                "correlator.device": ",".join(map(str, range(n_devices))),
+                "postprocess.quicklook": quick,
+                "correlator.precision": "int8"}))
+        done = program.run("correlate", config, path, "-o", output, "--force",
+                           environment=pretend.devices(n_devices))
+        self.assertIn(done.returncode, (0, 3), done.stderr)
+        v = program.read(output).visibilities.astype(np.complex128)
+        coherence = self.read_items(quick)["coherence"].astype(np.float64)
+        # baseline 0-1 of XX: autos are baselines 0 and, of three antennas, 3
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rho = v[:, 1, :, 0] / np.sqrt(v[:, 0, :, 0].real
+                                          * v[:, 3, :, 0].real)
+        rho = 16384 * np.where(np.isfinite(rho), rho, 0)
+        self.assertGreater(np.count_nonzero(rho), rho.size // 2)
+        error = np.abs(coherence[:, 1, :, 0, 0] - rho.real)
+        self.assertTrue(np.all(
+            error <= 1.01 * (2.0**-11 * np.abs(rho.real) + 2.0**-25)))
+
+    def read_items(self, path):
+        """Every data set of a file by its name."""
+        found = {}
+        with h5py.File(path, "r") as file:
+            file.visititems(lambda name, item: found.update(
+                {name: item[()]} if isinstance(item, h5py.Dataset) else {}))
+        return found
+
+    def compare_looks(self, path, setup, n_devices, keys):
+        """Quick-looks of both engines: equal to the bit where the visibilities
+        are, but for bounds and history."""
+        quick = self.path("quick.h5")
+        files = []
+        for backend in ("cpu", "cuda"):
+            config = self.path("look.ini")
+            with open(config, "w", encoding="ascii") as file:
+                file.write(program.ini_of(setup, {
+                    "correlator.backend": backend,
+                    "correlator.device": ",".join(map(str, range(n_devices))),
+                    "postprocess.quicklook": quick, **keys}))
+            done = program.run("correlate", config, path, "-o",
+                               self.path("look.uvh5"), "--force",
+                               environment=pretend.devices(n_devices))
+            self.assertIn(done.returncode, (0, 3), done.stderr)
+            self.assertNotIn("harness:", done.stderr)
+            self.assertNotIn("BEYOND", done.stdout)
+            files.append(self.read_items(quick))
+        cpu, cuda = files
+        self.assertEqual(set(cpu), set(cuda))
+        self.assertGreater(len(cpu), 15)
+        for name in set(cpu) - {"history"}:
+            if not name.startswith("modes/"):
+                np.testing.assert_array_equal(cpu[name], cuda[name], name)
+                continue
+            # largest difference and its bound, that of the engine's functions
+            a, b = np.atleast_1d(cpu[name]), np.atleast_1d(cuda[name])
+            self.assertEqual(a[0], b[0], name)
+            self.assertTrue(np.all(b >= a), name)
+
+    def test_quicklook(self):
+        path = self.write(self.scene(True), "in.h5")
+        setup = oracle.Setup(1, 0.001, method="none", precision="int8")
+        for math, n_devices in (("ieee", 1), ("fast", 3)):
+            with self.subTest(math=math):
+                self.compare_looks(path, setup, n_devices, {
+                    "postprocess.math": math, "correlator.precision": "int8"})
 
     def test_gains_of_16_bits(self):
         """Inputs of 16 bits, which reach 8 by gains of their own: they are

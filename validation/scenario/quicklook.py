@@ -12,6 +12,7 @@ import h5py
 import numpy as np
 
 import oracle
+import pretend
 import program
 import refusal
 import tap
@@ -201,13 +202,15 @@ class Looking(program.Case):
             self.assertLessEqual(largest, bound, name)
             self.assertLess(bound, 1e-4, name)
 
-    def look_at(self, config, recording, math, precision, *options):
+    def look_at(self, config, recording, math, precision, *options,
+                environment=None):
         """Run fx8; the quick-look and the INT8 (else FP32) results."""
         output, quick = self.path("out.uvh5"), self.path("quick.h5")
         done = program.run("correlate", config, recording, "-o", output,
                            "--set", f"postprocess.quicklook={quick}",
                            "--set", f"postprocess.math={math}",
-                           "--precision", precision, "--force", *options)
+                           "--precision", precision, "--force", *options,
+                           environment=environment)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn(f"result     {quick} (quick-look)", done.stdout)
         self.assertEqual("fast beside ieee" in done.stdout, math == "fast")
@@ -241,6 +244,25 @@ class Looking(program.Case):
                 self.assertEqual(counts["spectra"], look.powers.size)
                 self.assertEqual(sum(counts.values()) - look.rho.size
                                  - look.powers.size, 0)
+
+    def test_on_devices(self):
+        """The same of cells that the CUDA engine evaluates."""
+        recording = self.path("demo.h5")
+        done = program.run("simulate", "config/demo.ini", "-o", recording)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        weights = oracle.prototype(oracle.Setup(64, 0.1, taps=8), 64)
+        for math, average, n_devices in (("ieee", 4, 1), ("fast", 1, 3)):
+            with self.subTest(math=math):
+                look = self.look_at(
+                    "config/demo.ini", recording, math, "int8",
+                    "--backend", "cuda", "--set", "correlator.device="
+                    + ",".join(map(str, range(n_devices))),
+                    "--set", f"output.channel_average={average}",
+                    environment=pretend.devices(n_devices))
+                self.check_dumps(look)
+                self.check_averages(look, weights, 8, average)
+                self.check_modes(look, math)
+                self.assertEqual(look.groups["counts"]["cells"], look.rho.size)
 
     @unittest.skipUnless(os.environ.get("FX8_RECORDINGS"),
                          "recording: FX8_RECORDINGS is not set")
