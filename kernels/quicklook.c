@@ -46,7 +46,9 @@ static void find_tile_scales(const struct fx8_quicklook *q,
             scales->a[k] = a[channel];
             scales->b[k] = b[channel];
             scales->least[k] =
-                q->is_real[tile->first_channel + channel] ? INFINITY : least;
+                fx8_quicklook_is_real(&q->plan, tile->first_channel + channel)
+                    ? INFINITY
+                    : least;
         }
     }
 }
@@ -72,8 +74,10 @@ static void find_tile_inputs(const struct fx8_quicklook *q,
             const size_t k = channel * n_products + p;
             const float weight_1 = q->weight[at_1 + channel];
             const float weight_2 = q->weight[at_2 + channel];
-            tile->share_1[k] = fx8_cell_share(nsamples[k], weight_1);
-            tile->share_2[k] = fx8_cell_share(nsamples[k], weight_2);
+            const float share_1 = fx8_cell_share(nsamples[k], weight_1);
+            const float share_2 = fx8_cell_share(nsamples[k], weight_2);
+            tile->share_1[k] = share_1;
+            tile->share_2[k] = share_2;
             tile->steps[k] =
                 fmaxf(q->steps[at_1 + channel], q->steps[at_2 + channel]);
         }
