@@ -61,8 +61,8 @@ static enum fx8_status fail_to_open(const char *path, struct fx8_error *error)
                     reason.text);
 }
 
-enum fx8_status fx8_h5_open_file(const char *path, hid_t *file,
-                                 struct fx8_error *error)
+enum fx8_status fx8_h5_open_as(const char *path, hid_t access_list, hid_t *file,
+                               struct fx8_error *error)
 {
     *file = FX8_H5_NONE;
     struct stat status;
@@ -76,6 +76,14 @@ enum fx8_status fx8_h5_open_file(const char *path, hid_t *file,
     if (H5Fis_hdf5(path) <= 0)
         return fx8_fail(error, FX8_ERR_INPUT,
                         "%s: no HDF5 signature: expected an HDF5 file", path);
+    *file = H5Fopen(path, H5F_ACC_RDONLY, access_list);
+    return *file < 0 ? fail_to_open(path, error) : FX8_OK;
+}
+
+enum fx8_status fx8_h5_open_file(const char *path, hid_t *file,
+                                 struct fx8_error *error)
+{
+    *file = FX8_H5_NONE;
     hid_t access_list = H5Pcreate(H5P_FILE_ACCESS);
     if (access_list < 0)
         return fx8_h5_fail(error, FX8_ERR_SYSTEM, path, "access properties");
@@ -85,10 +93,8 @@ enum fx8_status fx8_h5_open_file(const char *path, hid_t *file,
     H5Pset_fclose_degree(access_list, H5F_CLOSE_STRONG);
     H5Pset_fapl_sec2(access_list); /* h5_storage.c asks it for a descriptor */
     H5Pset_sieve_buf_size(access_list, SIEVE_BYTES);
-    *file = H5Fopen(path, H5F_ACC_RDONLY, access_list);
-    enum fx8_status result = FX8_OK;
-    if (*file < 0)
-        result = fail_to_open(path, error);
+    const enum fx8_status result =
+        fx8_h5_open_as(path, access_list, file, error);
     fx8_h5_close(&access_list);
     return result;
 }

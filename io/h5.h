@@ -67,6 +67,10 @@ enum fx8_status fx8_h5_fail(struct fx8_error *error, enum fx8_status status,
 enum fx8_status fx8_h5_open_file(const char *path, hid_t *file,
                                  struct fx8_error *error);
 
+/** The same with access properties of the caller's. */
+enum fx8_status fx8_h5_open_as(const char *path, hid_t access_list, hid_t *file,
+                               struct fx8_error *error);
+
 /** Open a dataset; FX8_ERR_INPUT when it is missing or something else. */
 enum fx8_status fx8_h5_open_dataset(const char *path, hid_t group,
                                     const char *name, hid_t access,

@@ -276,8 +276,8 @@ static enum fx8_status read_rows(const struct fx8_aavs_reader *reader,
     const struct fx8_h5_part part = {start, count, extent};
     const enum fx8_status status = fx8_h5_chunks_read(
         file->chunks, &reader->base.workers, &part, buffer, error);
-    return fx8_h5_check_uncut(file->path, file->file, FX8_AAVS_SAMPLES, first,
-                              n, file->file_size, status, error);
+    return fx8_h5_check_uncut(file->storage, file->path, FX8_AAVS_SAMPLES,
+                              first, n, status, error);
 }
 
 /* The first stretch of a group that ends behind a sample. */

@@ -11,6 +11,7 @@
 #include <hdf5.h>
 
 #include "io/h5_chunks.h"
+#include "io/h5_storage.h"
 #include "io/reader_formats.h"
 
 #ifdef __cplusplus
@@ -67,7 +68,9 @@ struct fx8_aavs_file {
     char station[FX8_TEXT_SIZE];
     size_t group;
     /* open or FX8_H5_NONE, see fx8_aavs_file_open() */
-    int64_t file_size; /**< bytes at first opening; -1: never opened */
+    int64_t file_size; /**< bytes of its storage at first opening; -1: never
+                            opened */
+    struct fx8_h5_storage *storage;
     hid_t file;
     hid_t samples;
     hid_t space;

@@ -294,6 +294,7 @@ static enum fx8_status reopen_samples(struct fx8_aavs_file *file,
 void fx8_aavs_file_close(struct fx8_aavs_file *file)
 {
     fx8_h5_chunks_close(&file->chunks);
+    fx8_h5_storage_close(&file->storage);
     fx8_h5_close(&file->memory_type);
     fx8_h5_close(&file->space);
     fx8_h5_close(&file->samples);
@@ -319,11 +320,12 @@ static enum fx8_status open_samples(struct fx8_aavs_file *file,
         status = check_extent(file, error);
     if (status == FX8_OK)
         status = reopen_samples(file, error);
-    int64_t size = 0;
     if (status == FX8_OK)
-        status = fx8_h5_check_rows(file->path, file->file, FX8_AAVS_SAMPLES,
-                                   file->samples, (uint64_t)file->n_rows, &size,
-                                   error);
+        status =
+            fx8_h5_storage_open(file->path, FX8_AAVS_SAMPLES, file->samples,
+                                (uint64_t)file->n_rows, &file->storage, error);
+    const int64_t size =
+        status == FX8_OK ? fx8_h5_storage_bytes(file->storage) : 0;
     if (status == FX8_OK && size < file->file_size)
         status =
             fx8_fail(error, FX8_ERR_INPUT,

@@ -239,9 +239,12 @@ static enum fx8_status check_stamps(const struct fx8_aavs_file *file,
                         " rows, n_blocks x n_samples",
                         file->path, FX8_AAVS_STAMPS, rank, (uint64_t)extent[0],
                         (uint64_t)extent[1], file->n_rows);
-    int64_t size = 0;
-    return fx8_h5_check_rows(file->path, file->file, FX8_AAVS_STAMPS, stamps,
-                             (uint64_t)file->n_rows, &size, error);
+    struct fx8_h5_storage *storage = NULL;
+    const enum fx8_status status =
+        fx8_h5_storage_open(file->path, FX8_AAVS_STAMPS, stamps,
+                            (uint64_t)file->n_rows, &storage, error);
+    fx8_h5_storage_close(&storage);
+    return status;
 }
 
 /* The stamps without a cache: few are read of each chunk, none twice. */

@@ -121,7 +121,7 @@ struct fx8_drf_channel {
     size_t file_number;
     char *file_path;
     hid_t file, data, space, memory_type;
-    int64_t file_size;
+    struct fx8_h5_storage *storage;
     int64_t n_rows;
     struct fx8_drf_stretch *stretches; /**< [n_stretches] ascending */
     size_t n_stretches;

@@ -327,6 +327,7 @@ static enum fx8_status check_rate(const struct fx8_drf_channel *channel,
 
 void fx8_drf_close_file(struct fx8_drf_channel *channel)
 {
+    fx8_h5_storage_close(&channel->storage);
     fx8_h5_close(&channel->memory_type);
     fx8_h5_close(&channel->space);
     fx8_h5_close(&channel->data);
@@ -358,9 +359,9 @@ static enum fx8_status load_file(struct fx8_drf_channel *channel,
     if (status == FX8_OK)
         status = check_rate(channel, error);
     if (status == FX8_OK)
-        status = fx8_h5_check_storage(channel->file_path, channel->file,
-                                      FX8_DRF_DATA, channel->data,
-                                      &channel->file_size, error);
+        status =
+            fx8_h5_storage_open(channel->file_path, FX8_DRF_DATA, channel->data,
+                                UINT64_MAX, &channel->storage, error);
     if (status == FX8_OK)
         status = read_index(channel, error);
     return status == FX8_OK ? give_cache(channel, error) : status;
@@ -497,8 +498,8 @@ enum fx8_status fx8_drf_read_rows(struct fx8_drf_channel *channel, int64_t row,
         status = fx8_h5_fail(error, FX8_ERR_INPUT, channel->file_path, what);
     }
     fx8_h5_close(&memory);
-    return fx8_h5_check_uncut(channel->file_path, channel->file, FX8_DRF_DATA,
-                              row, n, channel->file_size, status, error);
+    return fx8_h5_check_uncut(channel->storage, channel->file_path,
+                              FX8_DRF_DATA, row, n, status, error);
 }
 
 /* --- the channel ------------------------------------------------------------

@@ -30,7 +30,7 @@ struct native_reader {
     size_t sample_bytes; /* 1 real, 2 complex */
     struct fx8_axis_order order;
     int64_t chunk_samples; /* length of a chunk in time, or of a good piece */
-    int64_t file_size;     /* bytes at opening */
+    struct fx8_h5_storage *storage;
     struct fx8_selection selection;
 };
 
@@ -352,8 +352,8 @@ static enum fx8_status native_read(struct fx8_reader *base, int64_t first,
         status = read_rectangle(reader, &selection->rectangles[i], first,
                                 n_samples, buffer, error);
     status =
-        fx8_h5_check_uncut(reader->path, reader->file, FX8_NATIVE_VOLTAGES,
-                           first, n_samples, reader->file_size, status, error);
+        fx8_h5_check_uncut(reader->storage, reader->path, FX8_NATIVE_VOLTAGES,
+                           first, n_samples, status, error);
     if (status != FX8_OK)
         return status;
     const size_t stride = selection->n_after * reader->sample_bytes;
@@ -372,6 +372,7 @@ static void native_close(struct fx8_reader *base)
     fx8_observation_clear(&base->observation);
     free(base->missing);
     fx8_h5_chunks_close(&reader->chunks);
+    fx8_h5_storage_close(&reader->storage);
     fx8_h5_close(&reader->memory_type);
     fx8_h5_close(&reader->space);
     fx8_h5_close(&reader->voltages);
@@ -423,9 +424,9 @@ static enum fx8_status load(struct native_reader *reader,
     if (status == FX8_OK)
         status = reopen_voltages(reader, error);
     if (status == FX8_OK)
-        status = fx8_h5_check_storage(reader->path, reader->file,
-                                      FX8_NATIVE_VOLTAGES, reader->voltages,
-                                      &reader->file_size, error);
+        status = fx8_h5_storage_open(reader->path, FX8_NATIVE_VOLTAGES,
+                                     reader->voltages, UINT64_MAX,
+                                     &reader->storage, error);
     if (status == FX8_OK)
         status = open_chunks(reader, error);
     if (status == FX8_OK)

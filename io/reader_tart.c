@@ -36,7 +36,7 @@ struct tart_reader {
     hid_t data;
     hid_t space;
     int64_t chunk_samples;
-    int64_t file_size; /* bytes at opening */
+    struct fx8_h5_storage *storage;
     struct fx8_selection selection;
     uint8_t *packed; /* bytes of one read, grown as needed */
     size_t packed_size;
@@ -278,8 +278,8 @@ static enum fx8_status tart_read(struct fx8_reader *base, int64_t first,
     for (size_t i = 0; i < selection->n_rectangles && status == FX8_OK; i++)
         status = read_bytes(reader, &selection->rectangles[i],
                             (hsize_t)first_byte, n_bytes, error);
-    status = fx8_h5_check_uncut(reader->path, reader->file, DATASET, first,
-                                n_samples, reader->file_size, status, error);
+    status = fx8_h5_check_uncut(reader->storage, reader->path, DATASET, first,
+                                n_samples, status, error);
     if (status != FX8_OK)
         return status;
     const size_t length = (size_t)n_samples;
@@ -297,6 +297,7 @@ static void tart_close(struct fx8_reader *base)
     struct tart_reader *reader = (struct tart_reader *)base;
     fx8_selection_clear(&reader->selection);
     fx8_observation_clear(&base->observation);
+    fx8_h5_storage_close(&reader->storage);
     fx8_h5_close(&reader->space);
     fx8_h5_close(&reader->data);
     fx8_h5_close(&reader->file);
@@ -322,8 +323,8 @@ static enum fx8_status load(struct tart_reader *reader,
     if (status == FX8_OK)
         status = read_shape(reader, error);
     if (status == FX8_OK)
-        status = fx8_h5_check_storage(reader->path, reader->file, DATASET,
-                                      reader->data, &reader->file_size, error);
+        status = fx8_h5_storage_open(reader->path, DATASET, reader->data,
+                                     UINT64_MAX, &reader->storage, error);
     if (status == FX8_OK)
         status = read_metadata(reader, error);
     if (status == FX8_OK)

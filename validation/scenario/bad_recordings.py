@@ -126,6 +126,88 @@ class BadRecordings(refusal.Refusal):
                 dim.label = label
         return self.spoil(change)
 
+    def elsewhere(self, name, make):
+        """A good recording and one of that name, its samples as the dataset
+        that make(file, samples) creates."""
+        good, path = self.recording(), self.path(name)
+        shutil.copy(good, path)
+        with h5py.File(path, "r+") as file:
+            samples = file["voltages"][...]
+            del file["voltages"]
+            make(file, samples)
+        return good, path
+
+    def assert_same(self, good, path, **options):
+        """Both correlate to the same visibilities."""
+        results = []
+        for recording in (good, path):
+            done = self.correlate(recording, "--force", **options)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            results.append(program.read(self.output))
+        np.testing.assert_array_equal(*[r.visibilities for r in results])
+        os.remove(self.output)
+
+    def test_virtual_dataset(self):
+        """One file an antenna: whole it is read, whatever lacks is told."""
+        sources = [self.path(f"antenna{k}.h5") for k in range(2)]
+
+        def make(file, samples, n_used=9000):
+            layout = h5py.VirtualLayout(samples.shape, samples.dtype)
+            for k, path in enumerate(sources):
+                with h5py.File(path, "w") as source:
+                    source.create_dataset("v", data=samples[k],
+                                          chunks=(1, 1000))
+                layout[k, :, :n_used] = h5py.VirtualSource(
+                    os.path.basename(path), "v",
+                    samples.shape[1:])[:, :n_used]
+            file.create_virtual_dataset("voltages", layout)
+
+        good, path = self.elsewhere("virtual.h5", make)
+        self.assert_same(good, path)
+        os.mkdir(self.path("away"))
+        away = self.path("away/antenna1.h5")
+        shutil.move(sources[1], away)
+        self.refuse(path, path, "voltages", "antenna1.h5", "HDF5_VDS_PREFIX")
+        for prefix in ("/nowhere:" + self.path("away"), "${ORIGIN}/away"):
+            with self.subTest(prefix=prefix):
+                self.assert_same(good, path, environment={
+                    "HDF5_VDS_PREFIX": prefix})
+        with h5py.File(away) as source, h5py.File(sources[1], "w") as lacking:
+            lacking.create_dataset("v", (1, 9000), program.COMPLEX_INT8,
+                                   chunks=(1, 1000))
+            lacking["v"][:, 3000:] = source["v"][:, 3000:]
+        self.refuse(path, path, "antenna1.h5: v: 3 of 9 chunks")
+        path = self.elsewhere("gap.h5", lambda file, samples: make(
+            file, samples, 8999))[1]
+        self.refuse(path, path, "voltages: element (0, 0, 8999) has no source")
+
+    def test_external_storage(self):
+        def make(file, samples):
+            raw = samples.tobytes()
+            with open(self.path("raw"), "wb") as stream:
+                stream.write(raw)
+            file.create_dataset("voltages", samples.shape, samples.dtype,
+                                external=[("raw", 0, len(raw))])
+
+        good, path = self.elsewhere("external.h5", make)
+        for prefix in (self.folder, "${ORIGIN}"):
+            with self.subTest(prefix=prefix):
+                self.assert_same(good, path, environment={
+                    "HDF5_EXTFILE_PREFIX": prefix})
+        self.refuse(path, path, "voltages", "raw: No such file")
+        os.truncate(self.path("raw"), 35_999)
+        done = self.correlate(path, environment={
+                    "HDF5_EXTFILE_PREFIX": self.folder})
+        self.assert_refused(done, 1, path, "raw: 35999 bytes: expected 36000")
+
+    def test_link_to_a_larger_file(self):
+        def make(file, samples):
+            with h5py.File(self.path("linked.h5"), "w") as other:
+                other["ballast"] = np.ones(1_000_000, "i1")
+                other["v"] = samples
+            file["voltages"] = h5py.ExternalLink("linked.h5", "v")
+        self.assert_same(*self.elsewhere("link.h5", make))
+
     def test_wrong_type(self):
         kinds = (np.float32, np.int16, np.uint8,
                  np.dtype([("r", "f4"), ("i", "f4")]),

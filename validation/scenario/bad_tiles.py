@@ -187,6 +187,14 @@ class BadTiles(refusal.Refusal):
                         file["root"].attrs[name] = value
                     self.refuse(self.spoilt(change), name)
 
+    def test_virtual_samples_without_a_source(self):
+        def change(file):
+            del file["chan_/data"]
+            layout = h5py.VirtualLayout((2000, 4), aavs_files.COMPLEX_8T)
+            layout[:] = h5py.VirtualSource("gone.h5", "d", (2000, 4))
+            file.create_virtual_dataset("chan_/data", layout)
+        self.refuse(self.spoilt(change), "chan_/data: source gone.h5: missing")
+
     def test_16_bit_samples(self):
         def change(file):
             del file["chan_/data"]
