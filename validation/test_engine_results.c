@@ -219,6 +219,7 @@ static void gains_of_bands_equal_the_hosts(void **state)
     plan.n_bands = BANDS;
     plan.band_offset_hz = offsets_hz;
     plan.input_gain = gains;
+    plan.backend = FX8_BACKEND_CPU;
     struct collected host = collect(&plan, &v, &whole);
     plan.backend = FX8_BACKEND_CUDA;
     struct collected device = collect(&plan, &v, &whole);
