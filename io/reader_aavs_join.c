@@ -166,56 +166,72 @@ static enum fx8_status complete_tiles(struct fx8_aavs_reader *reader,
     return FX8_OK;
 }
 
-/* Every tile has the channels of the first one, which become the bands. */
+/* The groups [g, end) of a tile have the channels of all bands, in whatever
+ * files. */
+static enum fx8_status place_tile(struct fx8_aavs_reader *reader, size_t g,
+                                  size_t end, const int64_t *channels,
+                                  struct fx8_error *error)
+{
+    const size_t n_bands = reader->base.observation.n_bands;
+    size_t band = 0;
+    bool is_same = true;
+    for (size_t i = g; i < end; i++) {
+        struct fx8_aavs_group *group = &reader->groups[i];
+        group->first_band = band;
+        for (size_t c = 0; c < group->n_channels && is_same; c++, band++)
+            is_same = band < n_bands &&
+                      channels[band] == group->first_channel + (int64_t)c;
+    }
+    if (is_same && band == n_bands)
+        return FX8_OK;
+    return fx8_fail(
+        error, FX8_ERR_INPUT,
+        "%s: channel_id: tile %" PRId64 " has other channels than tile %" PRId64
+        " in %s: expected the same of every tile",
+        path_of(reader, reader->groups[g].file), reader->groups[g].tile,
+        reader->groups[0].tile, path_of(reader, reader->groups[0].file));
+}
+
+/* The channels of the first tile become the bands; every tile has them. */
 static enum fx8_status place_channels(struct fx8_aavs_reader *reader,
                                       struct fx8_error *error)
 {
     struct fx8_observation *observation = &reader->base.observation;
     const size_t n_first = end_of_tile(reader, 0);
-    for (size_t g = 0; g < reader->n_groups;) {
-        const size_t end = end_of_tile(reader, g);
-        for (size_t i = 0; i < n_first || g + i < end; i++) {
-            const struct fx8_aavs_group *want = &reader->groups[i];
-            const struct fx8_aavs_group *have = &reader->groups[g + i];
-            if (i < n_first && g + i < end &&
-                want->first_channel == have->first_channel &&
-                want->n_channels == have->n_channels)
-                continue;
-            return fx8_fail(error, FX8_ERR_INPUT,
-                            "%s: channel_id: tile %" PRId64
-                            " has other channels than tile %" PRId64
-                            " in %s: expected the same of every tile",
-                            path_of(reader, reader->groups[g].file),
-                            reader->groups[g].tile, reader->groups[0].tile,
-                            path_of(reader, reader->groups[0].file));
-        }
-        g = end;
-    }
+    const int64_t lowest = reader->groups[0].first_channel;
     observation->n_bands = 0;
     for (size_t i = 0; i < n_first; i++)
         observation->n_bands += reader->groups[i].n_channels;
-    const int64_t lowest = reader->groups[0].first_channel;
+    const size_t n_bands = observation->n_bands;
     if (reader->files[0].has_channel)
         observation->dc_frequency_hz = (double)lowest * FX8_AAVS_SPACING_HZ;
-    for (size_t g = 0; g < reader->n_groups; g = end_of_tile(reader, g))
-        for (size_t i = 0, band = 0; i < n_first; i++) {
-            reader->groups[g + i].first_band = band;
-            band += reader->groups[g + i].n_channels;
-        }
-    if (observation->n_bands == 1)
-        return FX8_OK;
-    observation->band_offset_hz =
-        malloc(observation->n_bands * sizeof *observation->band_offset_hz);
-    if (observation->band_offset_hz == NULL)
-        return fx8_fail(error, FX8_ERR_SYSTEM,
-                        "memory for bands: expected to be available");
-    for (size_t i = 0; i < n_first; i++)
-        for (size_t c = 0; c < reader->groups[i].n_channels; c++)
-            observation->band_offset_hz[reader->groups[i].first_band + c] =
-                (double)(reader->groups[i].first_channel + (int64_t)c -
-                         lowest) *
-                FX8_AAVS_SPACING_HZ;
-    return FX8_OK;
+    int64_t *channels = NULL;
+    double *offset_hz = NULL;
+    const struct fx8_array arrays[] = {
+        {&channels, n_bands, sizeof *channels},
+        {&offset_hz, n_bands, sizeof *offset_hz},
+    };
+    enum fx8_status status = fx8_allocate_arrays(arrays, 2, "bands", error);
+    if (status == FX8_OK) {
+        size_t band = 0;
+        for (size_t i = 0; i < n_first; i++)
+            for (size_t c = 0; c < reader->groups[i].n_channels; c++, band++) {
+                channels[band] = reader->groups[i].first_channel + (int64_t)c;
+                offset_hz[band] =
+                    (double)(channels[band] - lowest) * FX8_AAVS_SPACING_HZ;
+            }
+    }
+    for (size_t g = 0; g < reader->n_groups && status == FX8_OK;) {
+        const size_t end = end_of_tile(reader, g);
+        status = place_tile(reader, g, end, channels, error);
+        g = end;
+    }
+    free(channels);
+    if (status == FX8_OK && n_bands > 1)
+        observation->band_offset_hz = offset_hz;
+    else
+        free(offset_hz);
+    return status;
 }
 
 /* Antennas stand in the order of their tiles. */
