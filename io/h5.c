@@ -43,19 +43,33 @@ static herr_t keep_first(unsigned depth, const H5E_error2_t *record,
     return 1;
 }
 
-enum fx8_status fx8_h5_fail(struct fx8_error *error, enum fx8_status status,
-                            const char *path, const char *what)
+/* The innermost reason of the call that has just failed.  A number that this
+ * library does not know is what it finds in files of newer ones. */
+static struct reason last_reason(void)
 {
     struct reason reason = {"no reason given by HDF5"};
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, &reason);
+    unsigned version[3] = {0, 0, 0};
+    const size_t length = strlen(reason.text);
+    if (strstr(reason.text, "bad version number") != NULL &&
+        H5get_libversion(&version[0], &version[1], &version[2]) >= 0)
+        snprintf(reason.text + length, sizeof reason.text - length,
+                 " (a newer HDF5 than %u.%u.%u may have written it)",
+                 version[0], version[1], version[2]);
+    return reason;
+}
+
+enum fx8_status fx8_h5_fail(struct fx8_error *error, enum fx8_status status,
+                            const char *path, const char *what)
+{
+    const struct reason reason = last_reason();
     return fx8_fail(error, status, "%s: %s: %s", path, what, reason.text);
 }
 
 /* A file with the signature of HDF5 that HDF5 will not open. */
 static enum fx8_status fail_to_open(const char *path, struct fx8_error *error)
 {
-    struct reason reason = {"no reason given by HDF5"};
-    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, &reason);
+    const struct reason reason = last_reason();
     return fx8_fail(error, FX8_ERR_INPUT,
                     "%s: HDF5 file: %s: expected a whole HDF5 file", path,
                     reason.text);

@@ -118,8 +118,22 @@ enum fx8_status fx8_h5_get_integer_column(const struct fx8_h5_table *table,
 {
     if (member_class(table, member) != H5T_INTEGER)
         return column_fail(table, member, "a whole number", error);
-    /* uint64 above INT64_MAX is clamped to it, and so stays out of range */
-    return read_column(table, member, H5T_NATIVE_INT64, values, error);
+    const int index = H5Tget_member_index(table->type, member);
+    hid_t type = H5Tget_member_type(table->type, (unsigned)index);
+    const bool is_unsigned = H5Tget_sign(type) == H5T_SGN_NONE;
+    fx8_h5_close(&type);
+    const enum fx8_status status = read_column(
+        table, member, is_unsigned ? H5T_NATIVE_UINT64 : H5T_NATIVE_INT64,
+        values, error);
+    for (size_t i = 0; i < table->n_rows && status == FX8_OK && is_unsigned;
+         i++)
+        if (values[i] < 0)
+            return fx8_fail(error, FX8_ERR_INPUT,
+                            "%s: %s: row %zu: %s %" PRIu64
+                            ": expected at most 9223372036854775807",
+                            table->path, table->name, i, member,
+                            (uint64_t)values[i]);
+    return status;
 }
 
 enum fx8_status fx8_h5_get_real_column(const struct fx8_h5_table *table,

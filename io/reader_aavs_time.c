@@ -5,6 +5,7 @@
  */
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "io/h5.h"
@@ -54,6 +55,20 @@ static enum fx8_status fail_row(const struct fit *fit, int64_t row, double off,
                     fit->file->path, FX8_AAVS_STAMPS, row, off, expected);
 }
 
+/* The rate is wrong: whose it may be. */
+static enum fx8_status fail_rate(const struct fit *fit, int64_t row, double off,
+                                 struct fx8_error *error)
+{
+    const bool is_recorded = fit->file->rate.numerator_hz > 0;
+    char expected[128];
+    snprintf(expected, sizeof expected,
+             "time stamps at a steady sampling rate, %.12g Hz (%s)",
+             fit->rate_hz,
+             is_recorded ? "tsamp, or observation.sample_rate_hz"
+                         : "observation.sample_rate_hz; no tsamp");
+    return fail_row(fit, row, off, expected, error);
+}
+
 static enum fx8_status append(struct fit *fit,
                               const struct fx8_aavs_stretch *stretch,
                               struct fx8_error *error)
@@ -92,8 +107,8 @@ static enum fx8_status close_stretch(struct fit *fit, int64_t end,
     const bool is_late = fit->most - lag > lag - fit->least;
     const double off = is_late ? fit->most - lag : fit->least - lag;
     if (fabs(off) > limit)
-        return fail_row(fit, is_late ? fit->most_row : fit->least_row, off,
-                        "time stamps at a steady sampling rate", error);
+        return fail_rate(fit, is_late ? fit->most_row : fit->least_row, off,
+                         error);
     const int64_t n_rows = end - fit->first_row;
     const double n_blocks =
         fmax(1.0, (double)n_rows / (double)fit->file->block_rows);
@@ -137,8 +152,7 @@ static enum fx8_status take_stamp(struct fit *fit, int64_t row, double stamp_s,
         const double jump = lag - fit->sum / (double)fit->n_stamps;
         /* off the line, but not off the stamp before: the rate is wrong */
         if (fabs(jump) > 0.5 && fabs(lag - fit->last) <= 0.5)
-            return fail_row(fit, row, jump,
-                            "time stamps at a steady sampling rate", error);
+            return fail_rate(fit, row, jump, error);
         if (jump < -0.5)
             return fail_row(fit, row, jump, "ascending time stamps", error);
         if (jump > 0.5) {

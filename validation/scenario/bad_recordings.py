@@ -267,6 +267,26 @@ class BadRecordings(refusal.Refusal):
                     file["missing"] = np.array([row], kind)
                 self.refuse(self.spoil(change), "missing")
 
+    def test_missing_table_beyond_int64(self):
+        kind = np.dtype([("antenna", "i4"), ("pol", "i4"),
+                         ("first_sample", "u8"), ("count", "u8")])
+
+        def change(file):
+            file["missing"] = np.array([(0, 0, 2**64 - 5, 5)], kind)
+        self.refuse(self.spoil(change),
+                    "missing: row 0: first_sample 18446744073709551611")
+
+    def test_type_of_a_newer_library(self):
+        # of the message "8-bit integer", version 1, the version becomes 15
+        path = self.replaced(np.zeros((2, 1, 9000), np.int8))
+        with open(path, "r+b") as file:
+            content = file.read()
+            message = bytes((0x10, 8, 0, 0, 1, 0, 0, 0, 0, 0, 8, 0))
+            self.assertEqual(content.count(message), 1)
+            file.seek(content.find(message))
+            file.write(b"\xf0")
+        self.refuse(path, "voltages", "bad version number", "a newer HDF5")
+
     def test_missing_table_of_the_wrong_kind(self):
         def change(file):
             file["missing"] = np.zeros((3, 4))

@@ -145,6 +145,10 @@ class BadTiles(refusal.Refusal):
         self.refuse(paths, paths[0], "row", "samples off",
                     extra=("--set", "observation.sample_rate_hz=900000"))
 
+    def test_tsamp_that_the_stamps_deny(self):
+        self.refuse([self.tile(0, tsamp=1.25e-6)], "row", "samples off",
+                    "800000 Hz (tsamp")
+
     def test_tile_between_the_samples(self):
         late = START + Fraction(4, 10) / aavs_files.RATE
         paths = [self.tile(0), self.tile(1, start=late)]
@@ -159,6 +163,35 @@ class BadTiles(refusal.Refusal):
     def test_other_channels(self):
         paths = [self.tile(0), self.tile(1, channel_id=205)]
         self.refuse(paths, paths[1], "other channels than tile 0", paths[0])
+
+    def test_channels_in_other_files(self):
+        """Three channels of a tile in files of their own are the same as those
+        of another tile in one file."""
+        one = self.samples
+        rng = np.random.default_rng(5)
+        self.samples = rng.integers(-50, 50, (3, 2, 2, 2000)).astype(complex)
+        three = self.samples
+        first, together = (self.tile(k, channel_id=200) for k in range(2))
+        whole = self.correlate(first, together)
+        self.assertEqual(whole.returncode, 0, whole.stderr)
+        expected = program.read(self.output)
+        os.remove(first)
+        apart = []
+        for k in range(3):
+            self.samples = three[k:k + 1]
+            path = self.tile(0, channel_id=200 + k)
+            apart.append(self.path(f"apart{k}.hdf5"))
+            shutil.move(path, apart[-1])
+        done = self.correlate(*apart, together, "--force")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        got = program.read(self.output)
+        np.testing.assert_array_equal(got.visibilities, expected.visibilities)
+        np.testing.assert_array_equal(got.nsamples, expected.nsamples)
+        os.remove(self.output)
+        self.refuse([*apart[:2], together], "has other channels than tile")
+        self.refuse([apart[0], apart[2], together],
+                    "has other channels than tile")
+        self.samples = one
 
     def test_other_polarisations(self):
         one = self.samples
