@@ -73,9 +73,9 @@ static enum fx8_status visit_rows(struct visitor *visitor,
     const size_t before = (size_t)(ahead < margin ? ahead : margin);
     const size_t after = (size_t)(left < margin ? left : margin);
     const size_t end = before + (size_t)piece->n;
-    enum fx8_status status =
-        fx8_drf_read_rows(channel, piece->row - (int64_t)before,
-                          (int64_t)(end + after), reader->rows, visitor->error);
+    enum fx8_status status = fx8_drf_read_rows(
+        channel, &reader->base.workers, piece->row - (int64_t)before,
+        (int64_t)(end + after), reader->rows, visitor->error);
     struct fx8_drf_run run = {0, end + after, false};
     for (size_t from = before; from < end && status == FX8_OK;) {
         if (channel->is_continuous)

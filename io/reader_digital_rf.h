@@ -16,6 +16,8 @@
 #include "config/status.h"
 #include "config/timebase.h"
 #include "io/h5.h"
+#include "io/h5_chunks.h"
+#include "io/workers.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -121,6 +123,7 @@ struct fx8_drf_channel {
     size_t file_number;
     char *file_path;
     hid_t file, data, space, memory_type;
+    struct fx8_h5_chunks *chunks;
     struct fx8_h5_storage *storage;
     int64_t n_rows;
     struct fx8_drf_stretch *stretches; /**< [n_stretches] ascending */
@@ -178,9 +181,10 @@ void fx8_drf_next_by_name(const struct fx8_drf_channel *channel, int64_t from,
                           int64_t end, struct fx8_drf_piece *piece);
 
 /** Rows [row, row + n) of the open file as native integers,
- *  [n][n_subchannels][1 or 2] of part_bytes each. */
-enum fx8_status fx8_drf_read_rows(struct fx8_drf_channel *channel, int64_t row,
-                                  int64_t n, void *rows,
+ *  [n][n_subchannels][1 or 2] of part_bytes each; `workers` unpack them. */
+enum fx8_status fx8_drf_read_rows(struct fx8_drf_channel *channel,
+                                  const struct fx8_workers *workers,
+                                  int64_t row, int64_t n, void *rows,
                                   struct fx8_error *error);
 
 /* --- reader_digital_rf_metadata.c ------------------------------------------

@@ -327,6 +327,7 @@ static enum fx8_status check_rate(const struct fx8_drf_channel *channel,
 
 void fx8_drf_close_file(struct fx8_drf_channel *channel)
 {
+    fx8_h5_chunks_close(&channel->chunks);
     fx8_h5_storage_close(&channel->storage);
     fx8_h5_close(&channel->memory_type);
     fx8_h5_close(&channel->space);
@@ -364,7 +365,14 @@ static enum fx8_status load_file(struct fx8_drf_channel *channel,
                                 UINT64_MAX, &channel->storage, error);
     if (status == FX8_OK)
         status = read_index(channel, error);
-    return status == FX8_OK ? give_cache(channel, error) : status;
+    if (status == FX8_OK)
+        status = give_cache(channel, error);
+    if (status != FX8_OK)
+        return status;
+    const struct fx8_h5_samples samples = {channel->file_path, FX8_DRF_DATA,
+                                           channel->data, channel->memory_type,
+                                           0};
+    return fx8_h5_chunks_open(&samples, &channel->chunks, error);
 }
 
 static enum fx8_status open_file(struct fx8_drf_channel *channel, size_t number,
@@ -478,26 +486,16 @@ void fx8_drf_next_by_name(const struct fx8_drf_channel *channel, int64_t from,
     }
 }
 
-enum fx8_status fx8_drf_read_rows(struct fx8_drf_channel *channel, int64_t row,
-                                  int64_t n, void *rows,
+enum fx8_status fx8_drf_read_rows(struct fx8_drf_channel *channel,
+                                  const struct fx8_workers *workers,
+                                  int64_t row, int64_t n, void *rows,
                                   struct fx8_error *error)
 {
     const hsize_t start[2] = {(hsize_t)row, 0};
     const hsize_t count[2] = {(hsize_t)n, channel->n_subchannels};
-    const int rank = H5Sget_simple_extent_ndims(channel->space);
-    enum fx8_status status = FX8_OK;
-    hid_t memory = H5Screate_simple(rank, count, NULL);
-    if (memory < 0 ||
-        H5Sselect_hyperslab(channel->space, H5S_SELECT_SET, start, NULL, count,
-                            NULL) < 0 ||
-        H5Dread(channel->data, channel->memory_type, memory, channel->space,
-                H5P_DEFAULT, rows) < 0) {
-        char what[96];
-        snprintf(what, sizeof what, "%s: rows %" PRId64 " to %" PRId64,
-                 FX8_DRF_DATA, row, row + n - 1);
-        status = fx8_h5_fail(error, FX8_ERR_INPUT, channel->file_path, what);
-    }
-    fx8_h5_close(&memory);
+    const struct fx8_h5_part part = {start, count, count};
+    const enum fx8_status status =
+        fx8_h5_chunks_read(channel->chunks, workers, &part, rows, error);
     return fx8_h5_check_uncut(channel->storage, channel->file_path,
                               FX8_DRF_DATA, row, n, status, error);
 }
