@@ -58,16 +58,17 @@ LINK_FLAGS := -pthread $(if $(SAN),-fsanitize=$(SAN))
 
 # --- sources: a room is a list; a kernel variant is a file with a suffix ----
 
+CORRELATOR_ROOMS := correlator correlator/commands correlator/compare \
+	correlator/session correlator/simulate
 LIBRARY_SOURCES := config/status.c config/shape.c config/timebase.c \
 	$(sort $(wildcard kernels/*.c kernels/cpu/*.c)) \
-	$(addprefix correlator/,baseline.c levels.c look.c plan.c session.c \
-	session_open.c stream.c)
+	$(sort $(wildcard correlator/session/*.c))
 PROGRAM_SOURCES := \
 	$(filter-out $(LIBRARY_SOURCES),$(sort $(wildcard config/*.c io/*.c \
-	correlator/*.c correlator/commands/*.c)))
+	$(CORRELATOR_ROOMS:=/*.c))))
 TEST_SOURCES := $(sort $(wildcard validation/test_*.c))
 HEADERS := $(sort $(wildcard config/*.h kernels/*.h kernels/cpu/*.h kernels/numeric/*.h io/*.h \
-	correlator/*.h correlator/commands/*.h validation/*.h))
+	$(CORRELATOR_ROOMS:=/*.h) validation/*.h))
 
 # The error tables need no package: what they measure and what they are.
 NUMERICS_SOURCES := $(sort $(wildcard validation/numerics/*.c)) \
@@ -88,7 +89,7 @@ FUZZERS := $(BUILD)/fuzz_texts $(BUILD)/fuzz_recordings
 FUZZ_SOURCES := $(sort $(wildcard validation/fuzz/*.c))
 SPOILED_SOURCES := $(filter-out validation/fuzz/fuzz_%,$(FUZZ_SOURCES))
 FUZZED_OBJECTS := $(filter $(BUILD)/config/% $(BUILD)/io/% \
-	$(BUILD)/correlator/sources.o $(BUILD)/correlator/site.o,$(TESTED_OBJECTS))
+	$(BUILD)/correlator/simulate/sources.o $(BUILD)/correlator/site.o,$(TESTED_OBJECTS))
 
 # Flags of the kernel variants, by the suffix of the file.
 $(BUILD)/%_avx2.o: VARIANT := -mavx2 -mfma -mf16c -mpopcnt

@@ -6,9 +6,9 @@
 
 #include "config/sha256.h"
 #include "config/shape.h"
-#include "correlator/baseline.h"
+#include "correlator/session/baseline.h"
 #include "correlator/describe.h"
-#include "correlator/plan.h"
+#include "correlator/session/plan.h"
 #include "correlator/site.h"
 
 /* Room for the keywords of add_keywords(). */

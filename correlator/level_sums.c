@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "config/shape.h"
-#include "correlator/levels.h"
+#include "correlator/session/levels.h"
 #include "correlator/level_sums.h"
 
 /* Components summed in 32 bits: 2^16 squares of 2^14 stay below 2^31. */

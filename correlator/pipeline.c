@@ -17,7 +17,7 @@
 #include "config/shape.h"
 #include "kernels/clock.h"
 #include "kernels/numeric/coherence.h"
-#include "correlator/baseline.h"
+#include "correlator/session/baseline.h"
 #include "correlator/describe.h"
 #include "correlator/pipeline.h"
 #include "correlator/sink.h"

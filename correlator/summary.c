@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "config/text.h"
-#include "correlator/plan.h"
+#include "correlator/session/plan.h"
 #include "correlator/summary.h"
 
 static const char *const feeds[] = {"X", "Y"};

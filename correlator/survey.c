@@ -3,7 +3,7 @@
 
 #include "config/shape.h"
 #include "correlator/gaps.h"
-#include "correlator/stream.h"
+#include "correlator/session/stream.h"
 #include "correlator/survey.h"
 #include "kernels/parallel.h"
 

@@ -2,7 +2,7 @@
 /*
  * test_baseline.c -- baseline order, polarisation order and conjugation.
  */
-#include "correlator/baseline.h"
+#include "correlator/session/baseline.h"
 #include "correlator/fx8.h"
 #include "kernels/operations.h"
 #include "validation/testing.h"

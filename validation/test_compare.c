@@ -6,8 +6,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "correlator/baseline.h"
-#include "correlator/compare_figures.h"
+#include "correlator/session/baseline.h"
+#include "correlator/compare/figures.h"
 #include "correlator/fx8.h"
 #include "validation/testing.h"
 

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "correlator/compare_figures.h"
+#include "correlator/compare/figures.h"
 #include "validation/testing.h"
 
 static struct generator generator;

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "correlator/compare.h"
+#include "correlator/compare/compare.h"
 #include "correlator/describe.h"
 #include "validation/scratch.h"
 #include "validation/testing.h"

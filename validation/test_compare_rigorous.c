@@ -5,7 +5,7 @@
  */
 #include <math.h>
 
-#include "correlator/compare_rigorous.h"
+#include "correlator/compare/rigorous.h"
 #include "validation/uvh5_file.h"
 
 enum { DUMPS = 2, CHANNELS = 3, PRODUCTS = 4 };

@@ -5,8 +5,8 @@
  */
 #include <math.h>
 
-#include "correlator/levels.h"
-#include "correlator/plan.h"
+#include "correlator/session/levels.h"
+#include "correlator/session/plan.h"
 #include "validation/complex_value.h"
 #include "validation/session_run.h"
 

@@ -4,7 +4,7 @@
  */
 #include <math.h>
 
-#include "correlator/plan.h"
+#include "correlator/session/plan.h"
 #include "validation/testing.h"
 
 /* Exact where 64 bits are not: samples times picoseconds. */

@@ -5,7 +5,7 @@
  */
 #include <math.h>
 
-#include "correlator/plan.h"
+#include "correlator/session/plan.h"
 #include "validation/session_run.h"
 
 static const struct delivery whole = {0};

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "correlator/random.h"
-#include "correlator/simulator.h"
+#include "correlator/simulate/random.h"
+#include "correlator/simulate/simulator.h"
 
 static const double two_pi = 6.283185307179586;
 

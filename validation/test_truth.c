@@ -13,7 +13,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "correlator/truth.h"
+#include "correlator/simulate/truth.h"
 #include "validation/scratch.h"
 
 static const double two_pi = 6.283185307179586;

@@ -10,8 +10,8 @@
 
 #include "correlator/commands/command.h"
 #include "correlator/commands/outputs.h"
-#include "correlator/compare.h"
-#include "correlator/compare_rigorous.h"
+#include "correlator/compare/compare.h"
+#include "correlator/compare/rigorous.h"
 #include "io/text_output.h"
 
 static int run(int argc, char **argv);

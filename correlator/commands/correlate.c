@@ -13,7 +13,7 @@
 #include "config/shape.h"
 #include "correlator/commands/command.h"
 #include "correlator/commands/outputs.h"
-#include "correlator/compare.h"
+#include "correlator/compare/compare.h"
 #include "correlator/job.h"
 #include "correlator/pipeline.h"
 #include "correlator/progress.h"

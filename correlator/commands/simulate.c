@@ -16,9 +16,9 @@
 #include "correlator/commands/command.h"
 #include "correlator/commands/outputs.h"
 #include "correlator/describe.h"
-#include "correlator/simulator.h"
-#include "correlator/simulator_observe.h"
-#include "correlator/truth.h"
+#include "correlator/simulate/simulator.h"
+#include "correlator/simulate/observe.h"
+#include "correlator/simulate/truth.h"
 #include "io/native.h"
 #include "kernels/parallel.h"
 

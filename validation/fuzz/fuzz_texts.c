@@ -13,7 +13,7 @@
 #include "config/number.h"
 #include "config/number_list.h"
 #include "config/settings.h"
-#include "correlator/sources.h"
+#include "correlator/simulate/sources.h"
 #include "io/tart_config.h"
 #include "validation/fuzz/claims.h"
 #include "validation/scratch.h"

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * compare.h -- two correlations of the same voltages side by side: what INT8
+ * costs against FP32, measured, beside what theory says it must cost.
+ *
+ * A quantiser that rounds to steps of 1 adds noise of variance 1/12 per real
+ * component, a share eps_i = 1 / (12 sigma_i^2) of the power at level sigma_i.
+ * The mean of M products then differs from that of the unrounded spectra by
+ *
+ *     rms |V_int8 - V_fp32| / sqrt(P_i P_j)
+ *         = sqrt((eps_i + eps_j + eps_i eps_j) / M),
+ *
+ * whatever the coherence, as long as it stays away from 1, nothing is clamped
+ * and the level is above 1 step (astronomy.md of the design, oracle e).
+ *
+ * Words: a *pair* is two different inputs; a *cell* is one pair in one channel
+ * of one dump.  XY and YX of one antenna are one pair: YX is left out.
+ */
+#ifndef FX8_CORRELATOR_COMPARE_COMPARE_H
+#define FX8_CORRELATOR_COMPARE_COMPARE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "config/observation.h"
+#include "config/status.h"
+#include "correlator/compare/spread.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Limits of DESIGN's verdict, and of what it looks at. */
+#define FX8_COMPARE_RATIO_LOW  0.9
+#define FX8_COMPARE_RATIO_HIGH 1.1
+#define FX8_COMPARE_SIGMAS     5.0
+#define FX8_COMPARE_CLIPS      1e-4
+#define FX8_COMPARE_LEVEL      1.0
+#define FX8_COMPARE_COHERENCE  0.9
+
+/** Why a cell is left out; the first that holds counts. */
+enum fx8_compare_reason {
+    FX8_COMPARE_FLAGGED = 0, /**< flagged, or weight 0, in either file */
+    FX8_COMPARE_NO_POWER,    /**< an auto of the reference is not positive */
+    FX8_COMPARE_NO_GAIN,     /**< an input was never levelled */
+    FX8_COMPARE_CLIPPED,     /**< clip fraction above FX8_COMPARE_CLIPS */
+    FX8_COMPARE_LOW_LEVEL,   /**< sigma below FX8_COMPARE_LEVEL */
+    FX8_COMPARE_COHERENT,    /**< |rho| above FX8_COMPARE_COHERENCE */
+    FX8_COMPARE_N_REASONS
+};
+
+/** Sums over cells; rho = V / sqrt(P_i P_j), delta = rho_A - rho_B, and
+ *  expected variance as above. */
+struct fx8_compare_sums {
+    int64_t n_cells;
+    double difference; /**< sum |delta|^2 */
+    double expected;   /**< sum of expected |delta|^2 */
+    double ratio;      /**< sum |delta|^2 / expected */
+    double coherence;  /**< sum |rho_B|^2 */
+    double product[2]; /**< sum conj(rho_B) rho_A: re, im */
+};
+
+/** The levels of the quantiser, or what stands in for them. */
+struct fx8_compare_theory {
+    size_t n_plan_channels;      /**< channels before channel_average */
+    const double *gain;          /**< [n_inputs][n_plan_channels], 0: none */
+    const double *clip_fraction; /**< the same shape */
+    double spectra_per_dump;     /**< M */
+};
+
+/** Sizes of both sets of visibilities.  `feeds` holds 0 (X or R) or 1 (Y or L)
+ *  for ant_1 and ant_2 of each product. */
+struct fx8_compare_shape {
+    size_t n_antennas;
+    size_t n_polarizations;
+    size_t n_baselines;
+    size_t n_channels;
+    size_t n_products; /**< at most 4 */
+    int feeds[4][2];
+    bool is_circular; /**< feeds are R and L */
+};
+
+/** One baseline in one dump. */
+struct fx8_compare_row {
+    const double *visibilities; /**< [n_channels][n_products][re, im] */
+    const uint8_t *flags;       /**< [n_channels][n_products] */
+    const float *nsamples;      /**< [n_channels][n_products] */
+};
+
+/** The quantiser of an input; of its channels, as written.  NaN: no channel
+ *  has a level. */
+struct fx8_compare_input {
+    size_t n_levelled; /**< channels with a gain */
+    double gain_lowest, gain_median, gain_highest;
+    double level_median; /**< LSB per real component */
+    double clip_mean, clip_largest;
+};
+
+/**
+ * A comparison: first the sums, then (fx8_compare_finish) the figures.
+ *
+ * Notes: 1) A is the subject (INT8 where one is), B the reference (FP32)
+ *        2) inputs are antenna * n_polarizations + polarisation
+ *        3) where channels were averaged, eps of a group of n is that of the
+ *           mean quantiser noise over the mean power, so 1/g^2 is averaged;
+ *           the clip fraction is the largest of the group; one channel of the
+ *           group without a gain leaves the group out
+ */
+struct fx8_comparison {
+    char subject_name[FX8_TEXT_SIZE];
+    char reference_name[FX8_TEXT_SIZE];
+    struct fx8_compare_shape shape;
+    bool has_theory;
+    bool is_identical;
+    bool lacks_levels;         /**< INT8 against FP32, but no /fx8/gain */
+    bool is_absolute;          /**< no autos: powers count as 1 and differences
+                                    are in the unit of the visibilities */
+    char units[FX8_TEXT_SIZE]; /**< vis_units, "" where not told */
+    char precision[2][FX8_TEXT_SIZE]; /**< PRECISN of subject and reference */
+    double spectra_per_mean;          /**< M times channel_average */
+    double *inverse_gain_2;  /**< [n_inputs][n_channels] mean 1/g^2; 0: none */
+    double *clip_fraction;   /**< [n_inputs][n_channels] */
+    double *reference_power; /**< [n_inputs][n_channels] of this dump */
+    double *power_sum;       /**< [n_inputs][n_channels] over dumps with any */
+    int64_t *power_count;    /**< [n_inputs][n_channels] such dumps */
+    int64_t n_dumps;
+
+    struct fx8_compare_sums overall;
+    struct fx8_compare_sums *channels;  /**< [n_channels] */
+    struct fx8_compare_sums *baselines; /**< [n_baselines] */
+    struct fx8_compare_sums autos;      /**< auto-correlations alone */
+    struct fx8_compare_spread phase;    /**< of A over B, rad, cell by cell */
+    struct fx8_compare_spread log_amplitude; /**< ln |A / B|, where both have
+                                                  an amplitude */
+    struct fx8_compare_input *inputs;        /**< [n_inputs] */
+    int64_t left_out[FX8_COMPARE_N_REASONS];
+    int64_t *channels_left_out; /**< [N_REASONS][n_channels] cells */
+    int64_t *inputs_left_out;   /**< [N_REASONS][n_inputs] cells */
+
+    double *frequencies_hz;         /**< [n_channels], NaN where not known */
+    int64_t *antenna_numbers;       /**< [n_antennas] */
+    size_t (*baseline_antennas)[2]; /**< [n_baselines] positions */
+
+    size_t n_channels_used;
+    double median_ratio;   /**< over channels used */
+    double standard_error; /**< of median_ratio */
+    double low, high;      /**< limits of median_ratio */
+};
+
+/**
+ * fx8_compare_open -- nothing seen yet.
+ *
+ * Given:     shape   copied
+ *            theory  copied as far as it is needed; NULL: measure only
+ * Status:    FX8_ERR_INPUT when n_plan_channels is no multiple of n_channels
+ * Ownership: fx8_compare_clear() releases it, also after a failure
+ */
+enum fx8_status fx8_compare_open(const struct fx8_compare_shape *shape,
+                                 const struct fx8_compare_theory *theory,
+                                 struct fx8_comparison *comparison,
+                                 struct fx8_error *error);
+
+/** Start a dump: powers of the reference, double [n_inputs][n_channels]. */
+void fx8_compare_begin_dump(struct fx8_comparison *comparison,
+                            const double *power);
+
+/**
+ * fx8_compare_add -- one baseline of the dump.
+ *
+ * Given: baseline    index for the sums per baseline
+ *        antenna_1, antenna_2  positions
+ *        subject, reference    the same cell order; finite
+ */
+void fx8_compare_add(struct fx8_comparison *comparison, size_t baseline,
+                     size_t antenna_1, size_t antenna_2,
+                     const struct fx8_compare_row *subject,
+                     const struct fx8_compare_row *reference);
+
+/** Form median_ratio, standard_error and the limits. */
+enum fx8_status fx8_compare_finish(struct fx8_comparison *comparison,
+                                   struct fx8_error *error);
+
+/** Measured over predicted rms of a group of cells; NaN without theory or
+ *  cells. */
+double fx8_compare_ratio(const struct fx8_comparison *comparison,
+                         const struct fx8_compare_sums *sums);
+
+/** Cells that count as independent in a group, see
+ *  figures.c; 0 for none. */
+double fx8_compare_independent(const struct fx8_comparison *comparison,
+                               const struct fx8_compare_sums *sums);
+
+/**
+ * fx8_compare_files -- compare two UVH5 files, in either order.
+ *
+ * Notes:     1) theory applies when one has PRECISN INT8 and the other FP32;
+ *               else path_a is the subject and nothing is predicted
+ *            2) a value that is not finite is an error
+ *            3) without auto-correlations there is no coherence: nothing is
+ *               predicted, and visibilities are compared as they are
+ * Status:    FX8_ERR_INPUT: unreadable; different antennas, baselines,
+ *            products, frequencies or times; no levels in the INT8 file;
+ *            FX8_ERR_SYSTEM: memory
+ * Ownership: fx8_compare_clear() releases; empty after a failure
+ */
+enum fx8_status fx8_compare_files(const char *path_a, const char *path_b,
+                                  struct fx8_comparison *comparison,
+                                  struct fx8_error *error);
+
+/** Release what a comparison owns; a zeroed one is legal. */
+void fx8_compare_clear(struct fx8_comparison *comparison);
+
+/**
+ * fx8_compare_print -- the figures as a table that begins with the verdict.
+ *
+ * Given: brief  only the overall line, and the verdict after it
+ */
+void fx8_compare_print(const struct fx8_comparison *comparison, bool brief,
+                       FILE *stream);
+
+/** The same for machines: a JSON object with every channel, baseline and
+ *  input. */
+void fx8_compare_print_json(const struct fx8_comparison *comparison,
+                            FILE *stream);
+
+/** The same as a page with figures: HTML that is also XML, SVG inside. */
+void fx8_compare_print_html(const struct fx8_comparison *comparison,
+                            FILE *stream);
+
+/**
+ * fx8_compare_verdict -- whether the difference is what theory predicts.
+ *
+ * Returned: reason  one line, also when inside
+ * Status:   true: identical, inside the limits, or nothing is predicted
+ */
+bool fx8_compare_verdict(const struct fx8_comparison *comparison,
+                         char reason[FX8_TEXT_SIZE]);
+
+/** The verdict in a word: "good", "outside", or "none" where there is nothing
+ *  to judge by. */
+const char *fx8_compare_verdict_word(const struct fx8_comparison *comparison);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * figures.h -- what the sums of a comparison say, the same for the
+ * table, the JSON and the page.
+ */
+#ifndef FX8_CORRELATOR_COMPARE_FIGURES_H
+#define FX8_CORRELATOR_COMPARE_FIGURES_H
+
+#include "correlator/compare/compare.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Most groups that fx8_compare_worst() tells. */
+#define FX8_COMPARE_WORST 10
+
+/** Bins of the histogram of phase differences; odd, so that 0 is in the middle
+ *  of one. */
+#define FX8_COMPARE_PHASE_BINS 61
+
+/** Cells that are looked at together. */
+enum fx8_compare_group { FX8_COMPARE_CHANNEL, FX8_COMPARE_BASELINE };
+
+/** Figures of a group of cells; NaN where there are no cells, or nothing is
+ *  predicted. */
+struct fx8_compare_figures {
+    int64_t n_cells;
+    double amplitude; /**< |sum conj(B) A| / sum |B|^2 */
+    double phase_deg; /**< of that sum */
+    double measured;  /**< rms difference */
+    double predicted; /**< likewise */
+    double ratio;     /**< measured over predicted */
+    double sigmas;    /**< mean of |delta|^2 over expected: its excess over 1
+                           in standard deviations of that mean */
+};
+
+/** `group`: all pairs of a channel (or of all), or one baseline. */
+struct fx8_compare_figures fx8_compare_figures_of(
+    const struct fx8_comparison *comparison,
+    const struct fx8_compare_sums *sums, enum fx8_compare_group group);
+
+/**
+ * fx8_compare_worst -- the groups farthest from theory, either way, or without
+ * theory those that differ most.
+ *
+ * Returned: worst  indices of channels or baselines, worst first; as many as
+ *                  is returned
+ */
+size_t fx8_compare_worst(const struct fx8_comparison *comparison,
+                         enum fx8_compare_group group,
+                         size_t worst[FX8_COMPARE_WORST]);
+
+/** Phase differences in even steps around 0. */
+struct fx8_compare_phases {
+    double first_deg, step_deg; /**< bin k is [first + k step, + step) */
+    double percent[FX8_COMPARE_PHASE_BINS]; /**< of all cells with a phase */
+    double percent_outside;
+    double rms_deg, median_deg;
+    double median_absolute_deg; /**< half of the cells are within */
+};
+
+void fx8_compare_phases_of(const struct fx8_comparison *comparison,
+                           struct fx8_compare_phases *phases);
+
+/** |A / B|: the median, and what the middle 68.27 % of the cells lie between
+ *  (one standard deviation either way of a Gaussian).  NaN: no cells. */
+struct fx8_compare_amplitudes {
+    double median, low, high;
+};
+
+struct fx8_compare_amplitudes fx8_compare_amplitudes_of(
+    const struct fx8_comparison *comparison);
+
+/** Antenna number and feed: "5X". */
+#define FX8_COMPARE_NAME_SIZE 32
+void fx8_compare_input_name(const struct fx8_comparison *comparison,
+                            size_t input, char name[FX8_COMPARE_NAME_SIZE]);
+
+/** Why cells are left out, in words. */
+extern const char *const fx8_compare_reason_names[FX8_COMPARE_N_REASONS];
+
+/** Whether `channel` has no cell left. */
+bool fx8_compare_is_channel_lost(const struct fx8_comparison *comparison,
+                                 size_t channel);
+
+/** What differences are measured in: "coherence", or a unit. */
+const char *fx8_compare_unit(const struct fx8_comparison *comparison);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

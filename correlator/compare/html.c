@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * html.c -- a comparison as one page, to be read without explanation:
+ * verdict, key figures, what was left out, and the figures of
+ * page.c.
+ */
+#include <inttypes.h>
+#include <math.h>
+
+#include "correlator/compare/page.h"
+#include "correlator/fx8.h"
+
+/* Items of a list before it is cut short. */
+#define MAX_LISTED 64
+
+static const char *const style =
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:60em;margin:1em auto;"
+    "padding:0 1em;color:#222}"
+    "h1{font-size:1.5em}h2{font-size:1.15em;margin:2em 0 .3em}"
+    "table{border-collapse:collapse;margin:.5em 0}"
+    "td,th{padding:.15em .7em;text-align:right;border-bottom:1px solid #ddd;"
+    "font-variant-numeric:tabular-nums}"
+    "td:first-child,th:first-child{text-align:left}"
+    ".text td{text-align:left;overflow-wrap:anywhere}"
+    ".verdict{padding:.6em 1em;border-left:.5em solid;background:#f4f4f4}"
+    ".good{border-color:#2a7f2a}.outside{border-color:#b22}"
+    ".none{border-color:#999}"
+    "figure{margin:.5em 0}svg{width:100%;height:auto;font-size:13px}"
+    "figcaption{color:#444}"
+    ".f{fill:none;stroke:#444}.g{stroke:#e4e4e4}"
+    ".m{text-anchor:middle}.e{text-anchor:end}"
+    ".a{fill:#1f6fb4;fill-opacity:.65}.w{fill:#c23b22}"
+    ".p{fill:none;stroke:#d9760f;stroke-width:1.5}"
+    ".q{fill:none;stroke:#1f6fb4;stroke-width:1}"
+    ".d{stroke:#999;stroke-dasharray:5 4}.r{stroke:#1f6fb4;stroke-width:2}";
+
+static void put_head(const struct fx8_comparison *comparison, FILE *stream)
+{
+    fprintf(stream,
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta "
+            "charset=\"utf-8\"/>\n<meta name=\"viewport\" "
+            "content=\"width=device-width\"/>\n<title>fx8 compare: %s</title>\n"
+            "<style>%s</style>\n</head>\n<body>\n<h1>%s</h1>\n",
+            fx8_compare_verdict_word(comparison), style,
+            comparison->has_theory ? "What INT8 costs against FP32"
+                                   : "Two sets of visibilities compared");
+}
+
+static void put_file(const char *what, const char *path, const char *precision,
+                     FILE *stream)
+{
+    fprintf(stream, "<tr><td>%s</td><td>", what);
+    fx8_plot_text(stream, path);
+    fputs(precision[0] != '\0' ? ", " : "", stream);
+    fx8_plot_text(stream, precision);
+    fputs("</td></tr>\n", stream);
+}
+
+static void put_verdict(const struct fx8_comparison *comparison, FILE *stream)
+{
+    const struct fx8_compare_shape *shape = &comparison->shape;
+    const char *word = fx8_compare_verdict_word(comparison);
+    char reason[FX8_TEXT_SIZE];
+    fx8_compare_verdict(comparison, reason);
+    fprintf(stream, "<p class=\"verdict %s\"><strong>Verdict: %s.</strong> ",
+            word, word);
+    fx8_plot_text(stream, reason);
+    fputs(".</p>\n<table class=\"text\">\n", stream);
+    put_file("compared", comparison->subject_name, comparison->precision[0],
+             stream);
+    put_file("with", comparison->reference_name, comparison->precision[1],
+             stream);
+    fprintf(stream,
+            "<tr><td>size</td><td>%" PRId64 " dumps, %zu antennas, %zu "
+            "baselines, %zu products, %zu channels</td></tr>\n</table>\n",
+            comparison->n_dumps, shape->n_antennas, shape->n_baselines,
+            shape->n_products, shape->n_channels);
+}
+
+static void put_meaning(const struct fx8_comparison *comparison, FILE *stream)
+{
+    if (comparison->is_absolute)
+        fputs("<p>The difference is that of the visibilities as they stand, as "
+              "there are no auto-correlations to form coherences with; ",
+              stream);
+    else
+        fputs("<p>The difference is measured in units of coherence: of every "
+              "pair of inputs, channel and dump, the difference of the two "
+              "visibilities over the geometric mean of the powers of both "
+              "inputs; ",
+              stream);
+    fputs("the rms is over all that is not left out. ", stream);
+    if (comparison->has_theory)
+        fputs("Rounding to 8 bits must cause a loss of sqrt((e₁ + e₂ + e₁ e₂) "
+              "/ M), where M is the number of spectra averaged, e = 1 / "
+              "(12 σ²) and σ the level of an input in steps of the quantiser; "
+              "that is the prediction. A ratio of 1 says that 8 bits cost "
+              "that, and nothing else.</p>\n",
+              stream);
+    else
+        fputs("Nothing is predicted: that takes one INT8 and one FP32 "
+              "file of fx8, with the levels of the quantiser.</p>\n",
+              stream);
+}
+
+/* A figure of the table, nothing where it is not known. */
+static void put_cell(const char *format, double value, FILE *stream)
+{
+    fputs("<td>", stream);
+    if (isfinite(value)) {
+        char text[64];
+        snprintf(text, sizeof text, format, value);
+        fputs(text, stream);
+    }
+    fputs("</td>", stream);
+}
+
+static void put_row(const char *name, const struct fx8_compare_figures *figures,
+                    bool has_theory, FILE *stream)
+{
+    fprintf(stream, "<tr><td>%s</td><td>%" PRId64 "</td>", name,
+            figures->n_cells);
+    put_cell("%.6f", figures->amplitude, stream);
+    put_cell("%.6f", figures->phase_deg, stream);
+    put_cell("%.6g", figures->measured, stream);
+    if (has_theory) {
+        put_cell("%.6g", figures->predicted, stream);
+        put_cell("%.4f", figures->ratio, stream);
+    }
+    fputs("</tr>\n", stream);
+}
+
+static void put_figures(const struct fx8_comparison *comparison, FILE *stream)
+{
+    const struct fx8_compare_figures pairs = fx8_compare_figures_of(
+        comparison, &comparison->overall, FX8_COMPARE_CHANNEL);
+    const struct fx8_compare_figures autos = fx8_compare_figures_of(
+        comparison, &comparison->autos, FX8_COMPARE_CHANNEL);
+    fprintf(stream,
+            "<h2>Key figures</h2>\n<table id=\"key\">\n<tr><th></th><th>cells"
+            "</th><th>amplitude ratio</th><th>phase difference, deg</th>"
+            "<th>rms difference</th>%s</tr>\n",
+            comparison->has_theory ? "<th>predicted</th><th>ratio</th>" : "");
+    put_row("all pairs", &pairs, comparison->has_theory, stream);
+    put_row("auto-correlations", &autos, comparison->has_theory, stream);
+    fputs("</table>\n", stream);
+    if (comparison->log_amplitude.n == 0)
+        return;
+    const struct fx8_compare_amplitudes amplitudes =
+        fx8_compare_amplitudes_of(comparison);
+    fprintf(stream,
+            "<p>Cell by cell, where noise of both files counts in full, the "
+            "median amplitude ratio is %.6g, and 68 %% of the cells lie within "
+            "%.6g to %.6g.</p>\n",
+            amplitudes.median, amplitudes.low, amplitudes.high);
+}
+
+/* --- what is left out -------------------------------------------- */
+
+/* Channels with a count, as ranges. */
+static void put_channels(const int64_t *counts, size_t n, FILE *stream)
+{
+    size_t n_ranges = 0;
+    for (size_t first = 0; first < n; first++) {
+        if (counts[first] == 0)
+            continue;
+        size_t last = first;
+        while (last + 1 < n && counts[last + 1] != 0)
+            last++;
+        if (n_ranges < MAX_LISTED) {
+            fprintf(stream, "%s%zu", n_ranges == 0 ? "" : ", ", first);
+            if (last > first)
+                fprintf(stream, "–%zu", last);
+        }
+        n_ranges++;
+        first = last;
+    }
+    if (n_ranges > MAX_LISTED)
+        fprintf(stream, " and %zu more ranges", n_ranges - MAX_LISTED);
+}
+
+static void put_inputs(const struct fx8_comparison *comparison,
+                       const int64_t *counts, size_t n, FILE *stream)
+{
+    size_t n_named = 0;
+    for (size_t i = 0; i < n; i++) {
+        char name[FX8_COMPARE_NAME_SIZE];
+        fx8_compare_input_name(comparison, i, name);
+        if (counts[i] > 0 && n_named++ < MAX_LISTED)
+            fprintf(stream, "%s%s", n_named == 1 ? "" : ", ", name);
+    }
+    if (n_named > MAX_LISTED)
+        fprintf(stream, " and %zu more", n_named - MAX_LISTED);
+}
+
+static void put_left_out(const struct fx8_comparison *comparison, FILE *stream)
+{
+    const size_t n_channels = comparison->shape.n_channels;
+    const size_t n_inputs =
+        comparison->shape.n_antennas * comparison->shape.n_polarizations;
+    int64_t total = 0;
+    for (size_t reason = 0; reason < FX8_COMPARE_N_REASONS; reason++)
+        total += comparison->left_out[reason];
+    fputs("<h2>Left out</h2>\n", stream);
+    if (total == 0) {
+        fputs("<p>Nothing: every cell counts.</p>\n", stream);
+        return;
+    }
+    fputs("<p>Cells that say nothing about the quantiser do not count. A "
+          "channel is named here as soon as one of its cells is left "
+          "out.</p>\n<table class=\"text\" id=\"left-out\">\n<tr><th>reason"
+          "</th><th>cells</th><th>channels</th><th>inputs</th></tr>\n",
+          stream);
+    for (size_t reason = 0; reason < FX8_COMPARE_N_REASONS; reason++) {
+        if (comparison->left_out[reason] == 0)
+            continue;
+        fprintf(stream, "<tr><td>%s</td><td>%" PRId64 "</td><td>",
+                fx8_compare_reason_names[reason], comparison->left_out[reason]);
+        put_channels(comparison->channels_left_out + reason * n_channels,
+                     n_channels, stream);
+        fputs("</td><td>", stream);
+        put_inputs(comparison, comparison->inputs_left_out + reason * n_inputs,
+                   n_inputs, stream);
+        fputs("</td></tr>\n", stream);
+    }
+    fputs("</table>\n", stream);
+}
+
+void fx8_compare_print_html(const struct fx8_comparison *comparison,
+                            FILE *stream)
+{
+    put_head(comparison, stream);
+    put_verdict(comparison, stream);
+    put_meaning(comparison, stream);
+    put_figures(comparison, stream);
+    fx8_compare_draw_baselines(comparison, stream);
+    fx8_compare_draw_channels(comparison, stream);
+    fx8_compare_draw_phases(comparison, stream);
+    fx8_compare_draw_worst(comparison, stream);
+    fx8_compare_draw_inputs(comparison, stream);
+    put_left_out(comparison, stream);
+    fprintf(stream, "<p>Made by fx8 %s.</p>\n</body>\n</html>\n",
+            fx8_version());
+}

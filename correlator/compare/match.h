@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * match.h -- whether two visibility files are of the same thing.
+ */
+#ifndef FX8_CORRELATOR_COMPARE_MATCH_H
+#define FX8_CORRELATOR_COMPARE_MATCH_H
+
+#include "config/status.h"
+#include "io/uvh5.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * fx8_compare_match -- the same antennas, baselines, products, frequencies,
+ * times and length of a dump, in the same order; the same unit where both tell
+ * one.
+ *
+ * Status: FX8_ERR_INPUT: "PATH_B: ITEM: value: expected value as in PATH_A"
+ */
+enum fx8_status fx8_compare_match(const char *path_a,
+                                  const struct fx8_uvh5_header *of_a,
+                                  const char *path_b,
+                                  const struct fx8_uvh5_header *of_b,
+                                  struct fx8_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * page.h -- the figures of the page of a comparison, each with its
+ * title, its caption and, in every mark, the numbers that it stands for.
+ */
+#ifndef FX8_CORRELATOR_COMPARE_PAGE_H
+#define FX8_CORRELATOR_COMPARE_PAGE_H
+
+#include "correlator/compare/figures.h"
+#include "correlator/compare/plot.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Measured against predicted rms, a mark per baseline. */
+void fx8_compare_draw_baselines(const struct fx8_comparison *comparison,
+                                FILE *stream);
+
+/** Both along the frequency axis. */
+void fx8_compare_draw_channels(const struct fx8_comparison *comparison,
+                               FILE *stream);
+
+/** Histogram of the phase differences. */
+void fx8_compare_draw_phases(const struct fx8_comparison *comparison,
+                             FILE *stream);
+
+/** The worst baselines. */
+void fx8_compare_draw_worst(const struct fx8_comparison *comparison,
+                            FILE *stream);
+
+/** Gains and clips of the inputs. */
+void fx8_compare_draw_inputs(const struct fx8_comparison *comparison,
+                             FILE *stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

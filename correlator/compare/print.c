@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * print.c -- a comparison as a table, and its verdict.
+ */
+#include <inttypes.h>
+#include <math.h>
+
+#include "config/text.h"
+#include "correlator/compare/figures.h"
+
+/* Lines of the tables of the worst channels and baselines, at most
+ * FX8_COMPARE_WORST. */
+#define MAX_WORST 5
+
+/* Items of a list before it is cut short. */
+#define MAX_LISTED 8
+
+static void print_heading(const struct fx8_comparison *comparison, FILE *stream)
+{
+    fprintf(stream, "%-28s %12s %10s %11s %12s", "", "cells", "amplitude",
+            "phase/deg", "rms diff");
+    if (comparison->has_theory)
+        fprintf(stream, " %12s %8s %8s", "predicted", "ratio", "sigma");
+    fputc('\n', stream);
+}
+
+static void print_sums(const struct fx8_comparison *comparison,
+                       const char *label, const struct fx8_compare_sums *sums,
+                       enum fx8_compare_group group, FILE *stream)
+{
+    const struct fx8_compare_figures figures =
+        fx8_compare_figures_of(comparison, sums, group);
+    fprintf(stream, "%-28s %12" PRId64, label, figures.n_cells);
+    if (!isnan(figures.measured))
+        fprintf(stream, " %10.6f %11.6f %12.4e", figures.amplitude,
+                figures.phase_deg, figures.measured);
+    if (!isnan(figures.predicted))
+        fprintf(stream, " %12.4e %8.4f %+8.1f", figures.predicted,
+                figures.ratio, figures.sigmas);
+    fputc('\n', stream);
+}
+
+static void print_worst(const struct fx8_comparison *comparison, FILE *stream)
+{
+    size_t worst[FX8_COMPARE_WORST];
+    char label[64];
+    size_t n = fx8_compare_worst(comparison, FX8_COMPARE_CHANNEL, worst);
+    for (size_t k = 0; k < n && k < MAX_WORST; k++) {
+        snprintf(label, sizeof label, "%s %zu, %.6f MHz",
+                 k == 0 ? "channel" : "       ", worst[k],
+                 comparison->frequencies_hz[worst[k]] * 1e-6);
+        print_sums(comparison, label, &comparison->channels[worst[k]],
+                   FX8_COMPARE_CHANNEL, stream);
+    }
+    n = fx8_compare_worst(comparison, FX8_COMPARE_BASELINE, worst);
+    for (size_t k = 0; k < n && k < MAX_WORST; k++) {
+        const size_t *antennas = comparison->baseline_antennas[worst[k]];
+        snprintf(label, sizeof label, "%s %" PRId64 "-%" PRId64,
+                 k == 0 ? "baseline" : "        ",
+                 comparison->antenna_numbers[antennas[0]],
+                 comparison->antenna_numbers[antennas[1]]);
+        print_sums(comparison, label, &comparison->baselines[worst[k]],
+                   FX8_COMPARE_BASELINE, stream);
+    }
+}
+
+/* What is cell by cell, not of sums. */
+static void print_cells(const struct fx8_comparison *comparison, FILE *stream)
+{
+    if (comparison->phase.n == 0)
+        return;
+    const struct fx8_compare_amplitudes amplitudes =
+        fx8_compare_amplitudes_of(comparison);
+    struct fx8_compare_phases phases;
+    fx8_compare_phases_of(comparison, &phases);
+    fprintf(stream,
+            "\ncell by cell: amplitude ratio: median %.4f, 68 %% of the cells "
+            "within %.4f to %.4f\n"
+            "              phase difference: median %.2g deg, half of the "
+            "cells within %.3g deg, rms %.3g deg\n",
+            amplitudes.median, amplitudes.low, amplitudes.high,
+            phases.median_deg, phases.median_absolute_deg, phases.rms_deg);
+}
+
+/* Gains, levels and clips over all inputs. */
+static void print_levels(const struct fx8_comparison *comparison, FILE *stream)
+{
+    const size_t n_inputs =
+        comparison->shape.n_antennas * comparison->shape.n_polarizations;
+    double gains[2] = {INFINITY, 0.0}, levels[2] = {INFINITY, 0.0};
+    size_t clipped = 0;
+    for (size_t i = 0; i < n_inputs; i++) {
+        const struct fx8_compare_input *input = &comparison->inputs[i];
+        gains[0] = fmin(gains[0], input->gain_lowest);
+        gains[1] = fmax(gains[1], input->gain_highest);
+        levels[0] = fmin(levels[0], input->level_median);
+        levels[1] = fmax(levels[1], input->level_median);
+        if (input->clip_largest > comparison->inputs[clipped].clip_largest)
+            clipped = i;
+    }
+    if (!comparison->has_theory || !(gains[1] > 0.0))
+        return;
+    char name[FX8_COMPARE_NAME_SIZE];
+    fx8_compare_input_name(comparison, clipped, name);
+    fprintf(stream,
+            "quantiser: gains %.4g to %.4g, median levels of the inputs %.4g "
+            "to %.4g LSB,\n           clipped in a channel at most %.3g",
+            gains[0], gains[1], levels[0], levels[1],
+            comparison->inputs[clipped].clip_largest);
+    if (comparison->inputs[clipped].clip_largest > 0.0)
+        fprintf(stream, " (input %s)", name);
+    fputc('\n', stream);
+}
+
+/* Channels with a count, as ranges: "0-1, 63". */
+static void print_ranges(const int64_t *counts, size_t n, FILE *stream)
+{
+    size_t n_ranges = 0;
+    for (size_t first = 0; first < n; first++) {
+        if (counts[first] == 0)
+            continue;
+        size_t last = first;
+        while (last + 1 < n && counts[last + 1] != 0)
+            last++;
+        if (n_ranges == MAX_LISTED) {
+            fprintf(stream, ", ...");
+            return;
+        }
+        fprintf(stream, "%s%zu", n_ranges++ == 0 ? "" : ", ", first);
+        if (last > first)
+            fprintf(stream, "-%zu", last);
+        first = last;
+    }
+}
+
+/* Inputs with a count: "5X, 5Y, ..." */
+static void print_inputs(const struct fx8_comparison *comparison,
+                         const int64_t *counts, FILE *stream)
+{
+    const size_t n_inputs =
+        comparison->shape.n_antennas * comparison->shape.n_polarizations;
+    size_t n_listed = 0, n_counted = 0;
+    for (size_t input = 0; input < n_inputs; input++)
+        n_counted += counts[input] != 0;
+    if (n_counted == n_inputs) {
+        fprintf(stream, "all");
+        return;
+    }
+    for (size_t input = 0; input < n_inputs; input++) {
+        if (counts[input] == 0)
+            continue;
+        if (n_listed == MAX_LISTED) {
+            fprintf(stream, ", ... (%zu)", n_counted);
+            return;
+        }
+        char name[FX8_COMPARE_NAME_SIZE];
+        fx8_compare_input_name(comparison, input, name);
+        fprintf(stream, "%s%s", n_listed++ == 0 ? "" : ", ", name);
+    }
+}
+
+static void print_left_out(const struct fx8_comparison *comparison,
+                           FILE *stream)
+{
+    const size_t n_channels = comparison->shape.n_channels;
+    const size_t n_inputs =
+        comparison->shape.n_antennas * comparison->shape.n_polarizations;
+    for (size_t reason = 0; reason < FX8_COMPARE_N_REASONS; reason++) {
+        if (comparison->left_out[reason] == 0)
+            continue;
+        fprintf(stream, "left out: %s: %" PRId64 " cells, channels ",
+                fx8_compare_reason_names[reason], comparison->left_out[reason]);
+        print_ranges(comparison->channels_left_out + reason * n_channels,
+                     n_channels, stream);
+        fprintf(stream, ", inputs ");
+        print_inputs(comparison,
+                     comparison->inputs_left_out + reason * n_inputs, stream);
+        fputc('\n', stream);
+    }
+}
+
+/* Channels of which nothing is left. */
+static void print_lost(const struct fx8_comparison *comparison, FILE *stream)
+{
+    const size_t n_channels = comparison->shape.n_channels;
+    size_t n_lost = 0;
+    for (size_t c = 0; c < n_channels; c++)
+        n_lost += fx8_compare_is_channel_lost(comparison, c);
+    if (n_lost > 0)
+        fprintf(stream,
+                "%zu of %zu channels are left out as a whole, the others have "
+                "cells that count\n",
+                n_lost, n_channels);
+}
+
+static void print_verdict(const struct fx8_comparison *comparison, FILE *stream)
+{
+    char reason[FX8_TEXT_SIZE];
+    fx8_compare_verdict(comparison, reason);
+    fprintf(stream, "verdict: %s: %s\n", fx8_compare_verdict_word(comparison),
+            reason);
+}
+
+static void print_files(const struct fx8_comparison *comparison, FILE *stream)
+{
+    const struct fx8_compare_shape *shape = &comparison->shape;
+    const char *names[] = {comparison->subject_name,
+                           comparison->reference_name};
+    for (size_t k = 0; k < 2; k++) {
+        const char *precision = comparison->precision[k];
+        const bool is_told = precision[0] != '\0';
+        fprintf(stream, "%s", k == 0 ? "" : " against ");
+        fx8_text_print(names[k], stream);
+        fprintf(stream, "%s%s%s", is_told ? " (" : "", precision,
+                is_told ? ")" : "");
+    }
+    fprintf(stream,
+            "\n%" PRId64 " dumps, %zu antennas, %zu baselines, %zu products, "
+            "%zu channels; rms diff in units of %s\n",
+            comparison->n_dumps, shape->n_antennas, shape->n_baselines,
+            shape->n_products, shape->n_channels, fx8_compare_unit(comparison));
+    if (!comparison->has_theory)
+        fprintf(stream, "nothing is predicted: that takes one INT8 and one "
+                        "FP32 file with the quantiser's levels\n");
+    fputc('\n', stream);
+}
+
+void fx8_compare_print(const struct fx8_comparison *comparison, bool brief,
+                       FILE *stream)
+{
+    if (!brief) {
+        print_verdict(comparison, stream);
+        print_files(comparison, stream);
+    }
+    print_heading(comparison, stream);
+    print_sums(comparison, "all pairs", &comparison->overall,
+               FX8_COMPARE_CHANNEL, stream);
+    if (brief) {
+        print_verdict(comparison, stream);
+        return;
+    }
+    print_sums(comparison, "autos", &comparison->autos, FX8_COMPARE_CHANNEL,
+               stream);
+    if (!comparison->is_identical)
+        print_worst(comparison, stream);
+    print_cells(comparison, stream);
+    print_levels(comparison, stream);
+    print_left_out(comparison, stream);
+    print_lost(comparison, stream);
+}
+
+const char *fx8_compare_verdict_word(const struct fx8_comparison *comparison)
+{
+    char reason[FX8_TEXT_SIZE];
+    const bool is_inside = fx8_compare_verdict(comparison, reason);
+    if (!comparison->is_identical &&
+        (!comparison->has_theory || comparison->n_channels_used == 0))
+        return "none";
+    return is_inside ? "good" : "outside";
+}
+
+/* Which reason took every cell, if it was one. */
+static const char *why_nothing_is_left(const struct fx8_comparison *comparison)
+{
+    int64_t total = 0;
+    for (size_t reason = 0; reason < FX8_COMPARE_N_REASONS; reason++)
+        total += comparison->left_out[reason];
+    if (total == 0)
+        return "there are no pairs of inputs";
+    if (comparison->left_out[FX8_COMPARE_FLAGGED] == total)
+        return "every cell is flagged or without data";
+    return "every cell is left out";
+}
+
+bool fx8_compare_verdict(const struct fx8_comparison *comparison,
+                         char reason[FX8_TEXT_SIZE])
+{
+    if (comparison->is_identical) {
+        snprintf(reason, FX8_TEXT_SIZE, "identical to the last bit");
+        return true;
+    }
+    if (comparison->lacks_levels) {
+        snprintf(reason, FX8_TEXT_SIZE,
+                 "different, and without %s nothing can be predicted",
+                 comparison->is_absolute ? "auto-correlations" : "/fx8/gain");
+        return false;
+    }
+    if (!comparison->has_theory && comparison->n_channels_used > 0) {
+        snprintf(reason, FX8_TEXT_SIZE,
+                 "different; no prediction to hold it against");
+        return true;
+    }
+    if (comparison->n_channels_used == 0) {
+        snprintf(reason, FX8_TEXT_SIZE, "%s: nothing to judge by",
+                 why_nothing_is_left(comparison));
+        return false;
+    }
+    const double ratio = comparison->median_ratio;
+    const bool is_inside =
+        ratio >= comparison->low && ratio <= comparison->high;
+    snprintf(reason, FX8_TEXT_SIZE,
+             "median over %zu channels of measured / predicted %.4f, expected "
+             "%.4f to %.4f (%.1f to %.1f and %.0f standard errors of %.4f)",
+             comparison->n_channels_used, ratio, comparison->low,
+             comparison->high, FX8_COMPARE_RATIO_LOW, FX8_COMPARE_RATIO_HIGH,
+             FX8_COMPARE_SIGMAS, comparison->standard_error);
+    return is_inside;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * baseline.h -- the one owner of baseline order, polarisation order and
+ * conjugation.
+ *
+ * Baselines: (0,0), (0,1) … (0,n-1), (1,1) …, antenna_1 <= antenna_2.
+ * Products:  XX, YY, XY, YX (AIPS -5, -6, -7, -8); the first letter is the
+ *            feed of antenna_1.
+ * Value:     conj(E_1) E_2, and uvw = r_2 - r_1: what readers of UVH5 need.
+ */
+#ifndef FX8_CORRELATOR_SESSION_BASELINE_H
+#define FX8_CORRELATOR_SESSION_BASELINE_H
+
+#include <stddef.h>
+
+#include "kernels/postprocess.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Number of baselines, autos included. */
+size_t fx8_baseline_count(size_t n_antennas);
+
+/** Number of polarisation products: 1 or 4. */
+size_t fx8_baseline_products(size_t n_polarizations);
+
+/** AIPS code of product `product`: -5 - product. */
+int fx8_baseline_code(size_t product);
+
+/**
+ * fx8_baseline_table -- which input pair makes each product of each baseline.
+ *
+ * Returned: products  [n_baselines][n_products]
+ * Notes:    inputs are antenna * n_polarizations + polarisation; pairs exist
+ *           for input_1 <= input_2 only: YX of an auto is the conjugate of XY
+ */
+void fx8_baseline_table(size_t n_antennas, size_t n_polarizations,
+                        struct fx8_product *products);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/shape.h"
+#include "correlator/session/levels.h"
+#include "kernels/parallel.h"
+
+/* Powers that one round keeps at most, in floats (256 MiB). */
+#define ROUND_FLOATS ((size_t)64 << 20)
+
+/* Spectra looked at in one go: one word of validity per row. */
+#define LOOK_AHEAD_SPECTRA ((size_t)64)
+
+/* Channels whose powers are brought together at a time: one cache line. */
+#define CHANNEL_TILE ((size_t)16)
+
+struct fx8_levels {
+    struct fx8_levels_shape shape;
+    size_t n_rows, n_channels; /* the shape's, rows of all bands */
+    bool *is_set;              /* [n_rows] */
+    float *gain;               /* [n_inputs][n_bands][n_channels] */
+    uint8_t *zero;             /* [n_inputs][n_bands][n_channels] */
+    float *row_gain;           /* [n_channels] of one row, on its way */
+    uint64_t *valid;           /* [n_rows][words] of the look-ahead */
+    /* the round */
+    struct fx8_stream *stream;
+    size_t round_capacity;
+    size_t n_round;
+    size_t *round_row;     /* [round_capacity] */
+    size_t *round_spectra; /* [round_capacity] seen so far */
+    float *power;          /* [round_capacity][FX8_LEVEL_SPECTRA][n_channels] */
+};
+
+/* Where a row stands among the gains: bands of an input side by side. */
+static size_t first_cell(const struct fx8_levels *l, size_t row)
+{
+    const size_t input = row % l->shape.n_inputs;
+    const size_t band = row / l->shape.n_inputs;
+    return (input * l->shape.n_bands + band) * l->n_channels;
+}
+
+/* What the samples of a row were multiplied by. */
+static float input_gain(const struct fx8_levels *l, size_t row)
+{
+    return l->shape.input_gain == NULL ? 1.0f : (float)l->shape.input_gain[row];
+}
+
+enum fx8_status fx8_levels_open(const struct fx8_levels_shape *shape,
+                                struct fx8_levels **levels,
+                                struct fx8_error *error)
+{
+    *levels = NULL;
+    const size_t n_rows = fx8_product(shape->n_bands, shape->n_inputs, 1, 1);
+    const size_t n_channels = shape->n_channels;
+    void *memory;
+    enum fx8_status status =
+        fx8_allocate(1, sizeof(struct fx8_levels), "levels", &memory, error);
+    if (status != FX8_OK)
+        return status;
+    struct fx8_levels *l = memory;
+    l->shape = *shape;
+    l->n_rows = n_rows;
+    l->n_channels = n_channels;
+    const size_t per_row = FX8_LEVEL_SPECTRA * n_channels;
+    l->round_capacity = ROUND_FLOATS / per_row;
+    if (l->round_capacity < 1)
+        l->round_capacity = 1;
+    if (l->round_capacity > n_rows)
+        l->round_capacity = n_rows;
+    const size_t cells = fx8_product(n_rows, n_channels, 1, 1);
+    const struct fx8_array arrays[] = {
+        {&l->is_set, n_rows, sizeof *l->is_set},
+        {&l->gain, cells, sizeof *l->gain},
+        {&l->zero, cells, sizeof *l->zero},
+        {&l->row_gain, n_channels, sizeof *l->row_gain},
+        {&l->valid,
+         fx8_product(n_rows, fx8_bit_words(LOOK_AHEAD_SPECTRA), 1, 1),
+         sizeof *l->valid},
+        {&l->round_row, l->round_capacity, sizeof *l->round_row},
+        {&l->round_spectra, l->round_capacity, sizeof *l->round_spectra},
+        {&l->power, fx8_product(l->round_capacity, per_row, 1, 1),
+         sizeof *l->power},
+    };
+    status = fx8_allocate_arrays(arrays, sizeof arrays / sizeof arrays[0],
+                                 "levels", error);
+    if (status != FX8_OK) {
+        fx8_levels_close(&l);
+        return status;
+    }
+    for (size_t row = 0; row < n_rows; row++)
+        for (size_t channel = 0; channel < n_channels; channel++)
+            l->gain[first_cell(l, row) + channel] = input_gain(l, row);
+    *levels = l;
+    return FX8_OK;
+}
+
+void fx8_levels_close(struct fx8_levels **levels)
+{
+    struct fx8_levels *l = *levels;
+    if (l == NULL)
+        return;
+    fx8_stream_close(&l->stream);
+    free(l->is_set);
+    free(l->gain);
+    free(l->zero);
+    free(l->row_gain);
+    free(l->valid);
+    free(l->round_row);
+    free(l->round_spectra);
+    free(l->power);
+    free(l);
+    *levels = NULL;
+}
+
+const float *fx8_levels_gains(const struct fx8_levels *levels)
+{
+    return levels->gain;
+}
+
+const uint8_t *fx8_levels_zero(const struct fx8_levels *levels)
+{
+    return levels->zero;
+}
+
+bool fx8_levels_active(const struct fx8_levels *levels)
+{
+    return levels->stream != NULL;
+}
+
+enum fx8_status fx8_levels_begin(struct fx8_levels *levels,
+                                 const struct fx8_stream *stream,
+                                 const uint64_t *valid, size_t n_spectra,
+                                 bool *needed, struct fx8_error *error)
+{
+    struct fx8_levels *l = levels;
+    const size_t n_words = fx8_bit_words(n_spectra);
+    l->n_round = 0;
+    for (size_t row = 0; row < l->n_rows && l->n_round < l->round_capacity;
+         row++) {
+        if (l->is_set[row] ||
+            fx8_stream_first_signal(stream, row, valid + row * n_words, 0,
+                                    n_spectra) == n_spectra)
+            continue;
+        l->round_row[l->n_round] = row;
+        l->round_spectra[l->n_round++] = 0;
+    }
+    *needed = l->n_round > 0;
+    return *needed ? fx8_stream_copy(stream, &l->stream, error) : FX8_OK;
+}
+
+/* Split values[first .. last] around one of them: afterwards everything up to
+ * the position returned is not above what follows it (Hoare). */
+static size_t partition(float *values, size_t first, size_t last)
+{
+    const float pivot = values[first + (last - first) / 2];
+    size_t low = first, high = last;
+    for (;;) {
+        while (values[low] < pivot)
+            low++;
+        while (values[high] > pivot)
+            high--;
+        if (low >= high)
+            return high;
+        const float swapped = values[low];
+        values[low++] = values[high];
+        values[high--] = swapped;
+    }
+}
+
+/* The value of rank k; smaller ones stand before it, larger ones behind. */
+static float select_rank(float *values, size_t n, size_t k)
+{
+    size_t first = 0, last = n - 1;
+    while (first < last) {
+        const size_t border = partition(values, first, last);
+        if (k <= border)
+            last = border;
+        else
+            first = border + 1;
+    }
+    return values[k];
+}
+
+double fx8_levels_median(float *values, size_t n)
+{
+    const double upper = (double)select_rank(values, n, n / 2);
+    if (n % 2 == 1)
+        return upper;
+    float lower = values[0];
+    for (size_t i = 1; i < n / 2; i++)
+        if (values[i] > lower)
+            lower = values[i];
+    return ((double)lower + upper) / 2.0;
+}
+
+static void set_gain(struct fx8_levels *l, size_t row, size_t channel,
+                     double median)
+{
+    const size_t at = first_cell(l, row) + channel;
+    /* |X|^2 of complex noise is exponential: its median is ln 2 times its
+     * mean, which is 2 sigma^2 */
+    const double sigma = sqrt(median / (2.0 * M_LN2));
+    l->zero[at] = median == 0.0;
+    /* a power of two: the engine gets back the same gain without it */
+    l->gain[at] = (l->zero[at] ? 1.0f : (float)(l->shape.target_rms / sigma)) *
+                  input_gain(l, row);
+}
+
+/* Gains of CHANNEL_TILE channels from powers [n_spectra][n_channels]. */
+static void set_tile(struct fx8_levels *l, size_t row, const float *power,
+                     size_t n_spectra, size_t first, size_t n)
+{
+    float column[CHANNEL_TILE][FX8_LEVEL_SPECTRA];
+    for (size_t s = 0; s < n_spectra; s++)
+        for (size_t c = 0; c < n; c++)
+            column[c][s] = power[s * l->n_channels + first + c];
+    for (size_t c = 0; c < n; c++)
+        set_gain(l, row, first + c, fx8_levels_median(column[c], n_spectra));
+}
+
+static void set_gains_item(void *context, size_t item, size_t thread)
+{
+    (void)thread;
+    struct fx8_levels *l = context;
+    const size_t row = l->round_row[item];
+    const size_t n_spectra = l->round_spectra[item];
+    float *power = l->power + item * FX8_LEVEL_SPECTRA * l->n_channels;
+    if (l->shape.level == FX8_LEVEL_INPUT) {
+        const double median =
+            fx8_levels_median(power, n_spectra * l->n_channels);
+        for (size_t channel = 0; channel < l->n_channels; channel++)
+            set_gain(l, row, channel, median);
+    } else {
+        for (size_t c = 0; c < l->n_channels; c += CHANNEL_TILE) {
+            const size_t rest = l->n_channels - c;
+            set_tile(l, row, power, n_spectra, c,
+                     rest < CHANNEL_TILE ? rest : CHANNEL_TILE);
+        }
+    }
+    l->is_set[row] = true;
+}
+
+static enum fx8_status finish_round(
+    struct fx8_levels *l, const struct fx8_engine_operations *operations,
+    struct fx8_engine *const *engines, struct fx8_error *error)
+{
+    const size_t n_inputs = l->shape.n_inputs;
+    fx8_parallel_for(l->n_round, l->shape.n_threads, l->shape.pin_threads,
+                     set_gains_item, l);
+    for (size_t k = 0; k < l->n_round; k++) {
+        const size_t row = l->round_row[k];
+        const float *gain = l->gain + first_cell(l, row);
+        for (size_t channel = 0; channel < l->n_channels; channel++)
+            l->row_gain[channel] = gain[channel] / input_gain(l, row);
+        const enum fx8_status status = operations->set_gain(
+            engines[row / n_inputs], row % n_inputs, l->row_gain, error);
+        if (status != FX8_OK)
+            return status;
+    }
+    fx8_stream_close(&l->stream);
+    return FX8_OK;
+}
+
+struct measure_context {
+    struct fx8_levels *levels;
+    size_t n_spectra; /* ready */
+};
+
+/* The spectra of one row of the round among those ready. */
+static void measure_item(void *context, size_t k, size_t thread)
+{
+    const struct measure_context *job = context;
+    struct fx8_levels *l = job->levels;
+    const size_t row = l->round_row[k], n = job->n_spectra;
+    const size_t step = fx8_filterbank_row(&l->shape.bank);
+    const uint64_t *valid = l->valid + row * fx8_bit_words(n);
+    const int8_t *samples = fx8_stream_row(l->stream, row);
+    size_t *seen = &l->round_spectra[k];
+    for (size_t s = 0; *seen < FX8_LEVEL_SPECTRA; s++) {
+        s = fx8_stream_first_signal(l->stream, row, valid, s, n);
+        if (s >= n)
+            break;
+        fx8_power_measure(l->shape.power, samples + s * step, thread,
+                          l->power +
+                              (k * FX8_LEVEL_SPECTRA + *seen) * l->n_channels);
+        (*seen)++;
+    }
+}
+
+/* Measure the spectra ready, and take them from the round's stream. */
+static void measure(struct fx8_levels *l, bool *done)
+{
+    size_t ready;
+    while ((ready = fx8_stream_ready(l->stream)) > 0) {
+        if (ready > LOOK_AHEAD_SPECTRA)
+            ready = LOOK_AHEAD_SPECTRA;
+        fx8_stream_validity(l->stream, ready, l->valid);
+        struct measure_context context = {l, ready};
+        fx8_parallel_for(l->n_round, l->shape.n_threads, l->shape.pin_threads,
+                         measure_item, &context);
+        *done = true;
+        for (size_t k = 0; k < l->n_round; k++)
+            *done = *done && l->round_spectra[k] == FX8_LEVEL_SPECTRA;
+        if (*done)
+            return;
+        fx8_stream_take(l->stream, ready);
+    }
+}
+
+enum fx8_status fx8_levels_push(struct fx8_levels *levels,
+                                const struct fx8_engine_operations *operations,
+                                struct fx8_engine *const *engines,
+                                const struct fx8_block *block, bool *done,
+                                struct fx8_error *error)
+{
+    struct fx8_levels *l = levels;
+    const int64_t end = block->first_sample + block->n_samples;
+    *done = false;
+    for (;;) {
+        /* what is held already comes first: it may fill the stream */
+        measure(l, done);
+        if (*done)
+            return finish_round(l, operations, engines, error);
+        if (fx8_stream_next_sample(l->stream) >= end)
+            return FX8_OK;
+        const enum fx8_status status =
+            fx8_stream_append(l->stream, block, error);
+        if (status != FX8_OK)
+            return status;
+    }
+}
+
+enum fx8_status fx8_levels_end(struct fx8_levels *levels,
+                               const struct fx8_engine_operations *operations,
+                               struct fx8_engine *const *engines,
+                               struct fx8_error *error)
+{
+    bool done = false;
+    fx8_stream_end(levels->stream);
+    measure(levels, &done);
+    return finish_round(levels, operations, engines, error);
+}

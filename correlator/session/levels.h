@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * levels.h -- the quantiser's gains, set once per row, an input in one band,
+ * from its first spectra.
+ *
+ * Rows are levelled in rounds: a round looks ahead on a copy of the stream
+ * for a few rows that have begun to deliver, so that neither memory nor the
+ * look-ahead grows with the array.  A row that never delivers is never
+ * levelled and costs nothing.
+ */
+#ifndef FX8_CORRELATOR_SESSION_LEVELS_H
+#define FX8_CORRELATOR_SESSION_LEVELS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "correlator/fx8.h"
+#include "correlator/session/stream.h"
+#include "kernels/cpu/power.h"
+#include "kernels/engine.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct fx8_levels;
+
+/** What a quantiser needs to know of a plan. */
+struct fx8_levels_shape {
+    size_t n_bands, n_inputs;
+    size_t n_channels;        /**< of one band */
+    const double *input_gain; /**< [n_bands][n_inputs] that samples were
+                                   multiplied by, kept by the caller; NULL: 1 */
+    double target_rms;        /**< LSB per real component */
+    enum fx8_level level;
+    size_t n_threads;
+    bool pin_threads;
+    struct fx8_filterbank bank;
+    const struct fx8_power *power; /**< of the bank, for n_threads */
+};
+
+/** Levels of a shape, none set. */
+enum fx8_status fx8_levels_open(const struct fx8_levels_shape *shape,
+                                struct fx8_levels **levels,
+                                struct fx8_error *error);
+
+/** Release and null the handle; a NULL handle is legal. */
+void fx8_levels_close(struct fx8_levels **levels);
+
+/**
+ * fx8_levels_begin -- start a round if a row without gains has signal among
+ * the spectra ready.
+ *
+ * Given:    stream, valid, n_spectra   as the session is about to correlate
+ * Returned: needed  a round has begun; the stream was copied for it
+ */
+enum fx8_status fx8_levels_begin(struct fx8_levels *levels,
+                                 const struct fx8_stream *stream,
+                                 const uint64_t *valid, size_t n_spectra,
+                                 bool *needed, struct fx8_error *error);
+
+/** Whether a round is going on. */
+bool fx8_levels_active(const struct fx8_levels *levels);
+
+/**
+ * fx8_levels_push -- look at a block on behalf of the round.
+ *
+ * Given:    engines  [n_bands]
+ * Returned: done  every row of the round has its spectra: the gains are set
+ *                 in the engines and the round is over
+ */
+enum fx8_status fx8_levels_push(struct fx8_levels *levels,
+                                const struct fx8_engine_operations *operations,
+                                struct fx8_engine *const *engines,
+                                const struct fx8_block *block, bool *done,
+                                struct fx8_error *error);
+
+/** No more samples: set the gains of the round from what was seen. */
+enum fx8_status fx8_levels_end(struct fx8_levels *levels,
+                               const struct fx8_engine_operations *operations,
+                               struct fx8_engine *const *engines,
+                               struct fx8_error *error);
+
+/** Gains from recorded counts, float [n_inputs][n_bands][n_channels]: those of
+ *  the engines, 1 where not set, times input_gain. */
+const float *fx8_levels_gains(const struct fx8_levels *levels);
+
+/** uint8 [n_inputs][n_bands][n_channels], 1: the level was zero and the
+ *  engine's gain is 1. */
+const uint8_t *fx8_levels_zero(const struct fx8_levels *levels);
+
+/**
+ * fx8_levels_median -- median of n values, which are reordered; n >= 1.
+ *
+ * Notes: the mean of the two middle values when n is even
+ */
+double fx8_levels_median(float *values, size_t n);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
+#include <string.h>
+
+#include "correlator/session/plan.h"
+
+/* Bounds that keep every index and product of sizes within 63 bits, and the
+ * index of a pair of inputs within 32. */
+#define MOST_ANTENNAS ((size_t)1 << 15)
+#define MOST_CHANNELS ((size_t)1 << 24)
+#define MOST_BANDS    ((size_t)4096)
+#define LAST_SAMPLE   (INT64_C(1) << 61)
+
+/* Smallest gain of samples: beyond it sums could leave the range of floats. */
+#define LEAST_INPUT_GAIN 0x1p-30
+
+/* By what part of a channel bands may overlap: frequencies are doubles, exact
+ * to 10^-16 of themselves, 10^-7 of a channel of 1 Hz at 10 GHz. */
+#define TOLERATED_OVERLAP 1e-6
+
+struct fx8_plan fx8_plan_default(void)
+{
+    return (struct fx8_plan){
+        .is_complex = true,
+        .n_polarizations = 1,
+        .dc_frequency_hz = NAN,
+        .n_bands = 1,
+        .marker_run = 64,
+        .method = FX8_METHOD_PFB,
+        .n_taps = 8,
+        .target_rms = 20.0,
+        .precision = FX8_PRECISION_INT8,
+        .device = "auto",
+        .kernel = "auto",
+        .remove_quantization_bias = true,
+        .channel_average = 1,
+    };
+}
+
+/* Width of a channel, in hertz. */
+static long double channel_hz(const struct fx8_plan *plan)
+{
+    const struct fx8_rate rate = plan->sample_rate;
+    return (long double)rate.numerator_hz / (long double)rate.denominator /
+           (long double)fx8_samples_per_spectrum(plan);
+}
+
+/* Whether bands ascend; kept parts of what passed a filter bank must not
+ * overlap. */
+static bool bands_ascend(const struct fx8_plan *plan)
+{
+    if (plan->band_offset_hz == NULL)
+        return plan->n_bands == 1;
+    const long double least =
+        plan->method == FX8_METHOD_NONE
+            ? 0.0L
+            : channel_hz(plan) *
+                  ((long double)fx8_plan_kept(plan) - TOLERATED_OVERLAP);
+    for (size_t band = 0; band < plan->n_bands; band++) {
+        const double offset = plan->band_offset_hz[band];
+        if (!isfinite(offset))
+            return false;
+        if (band == 0)
+            continue;
+        const double before = plan->band_offset_hz[band - 1];
+        if (!(offset > before) ||
+            (long double)offset - (long double)before < least)
+            return false;
+    }
+    return true;
+}
+
+/* Channels among which neighbours may be averaged. */
+static size_t averaged_channels(const struct fx8_plan *plan)
+{
+    const size_t kept = fx8_plan_kept(plan);
+    return kept == 1 ? plan->n_bands : kept;
+}
+
+static bool are_powers_of_two(const double *gains, size_t n)
+{
+    for (size_t i = 0; gains != NULL && i < n; i++) {
+        int exponent;
+        if (!(gains[i] >= LEAST_INPUT_GAIN && gains[i] <= 1.0) ||
+            frexp(gains[i], &exponent) != 0.5)
+            return false;
+    }
+    return true;
+}
+
+/* One rule that a plan must keep. */
+struct rule {
+    bool holds;
+    const char *what;
+};
+
+enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
+                               struct fx8_error *error)
+{
+    const bool none = plan->method == FX8_METHOD_NONE;
+    const bool has_channels =
+        plan->n_channels >= 1 && plan->n_channels <= MOST_CHANNELS;
+    const bool has_bands = plan->n_bands >= 1 && plan->n_bands <= MOST_BANDS;
+    const bool has_rate =
+        plan->sample_rate.numerator_hz > 0 && plan->sample_rate.denominator > 0;
+    const bool has_antennas =
+        plan->n_antennas >= 1 && plan->n_antennas <= MOST_ANTENNAS;
+    const bool has_feeds =
+        plan->n_polarizations == 1 || plan->n_polarizations == 2;
+    const int64_t step =
+        has_channels ? (int64_t)fx8_samples_per_spectrum(plan) : 1;
+    const struct rule rules[] = {
+        {has_antennas, "n_antennas: expected 1 to 32768"},
+        {has_feeds, "n_polarizations: expected 1 or 2"},
+        {has_rate, "sample_rate: expected a positive fraction in Hz"},
+        {isfinite(plan->dc_frequency_hz), "dc_frequency_hz: expected a number"},
+        {plan->first_sample >= 0 && plan->first_sample <= LAST_SAMPLE,
+         "first_sample: expected 0 to 2^61"},
+        {!plan->has_marker ||
+             (plan->marker_value >= -128 && plan->marker_value <= 127),
+         "marker_value: expected -128 to 127"},
+        {!plan->has_marker ||
+             (plan->marker_run >= 1 && plan->marker_run <= FX8_MAX_MARKER_RUN),
+         "marker_run: expected 1 to 1048576"},
+        {has_channels, "n_channels: expected 1 to 16777216"},
+        {plan->n_kept <= plan->n_channels &&
+             (plan->is_complex || plan->n_kept == 0),
+         "n_kept: expected at most the channels, 0 for real samples"},
+        {has_bands, "n_bands: expected 1 to 4096"},
+        {!has_bands || !has_channels ||
+             fx8_plan_kept(plan) <= MOST_CHANNELS / plan->n_bands,
+         "n_bands: expected at most 16777216 channels of all bands"},
+        {!has_bands || !has_channels || !has_rate || bands_ascend(plan),
+         "band_offset_hz: expected ascending bands whose kept channels do not "
+         "overlap"},
+        {!has_bands || !has_antennas || !has_feeds ||
+             are_powers_of_two(plan->input_gain, fx8_plan_rows(plan)),
+         "input_gain: expected powers of two, 2^-30 to 1"},
+        {!none || (plan->is_complex && plan->n_channels == 1),
+         "method none: expected complex samples and 1 channel"},
+        {plan->method != FX8_METHOD_PFB ||
+             (plan->n_taps >= 1 && plan->n_taps <= FX8_MAX_TAPS),
+         "n_taps: expected 1 to 64"},
+        {plan->target_rms > 0 && plan->target_rms <= 127,
+         "target_rms: expected above 0, at most 127 LSB"},
+        {plan->precision >= FX8_PRECISION_INT8 &&
+             plan->precision <= (FX8_PRECISION_BOTH | FX8_PRECISION_INTERVAL),
+         "precision: expected INT8, FP32, INTERVAL or several of them"},
+        {plan->spectra_per_dump >= 1 &&
+             plan->spectra_per_dump <= LAST_SAMPLE / step,
+         "spectra_per_dump: expected 1 or more, 2^61 samples at most"},
+        {plan->channel_average >= 1 &&
+             averaged_channels(plan) % plan->channel_average == 0,
+         "channel_average: expected a divisor of the channels"},
+        {!plan->quicklook || (plan->precision & FX8_PRECISION_BOTH) != 0,
+         "quicklook: expected precision INT8 or FP32: there is none of bounds"},
+        {plan->math == FX8_MATH_IEEE || plan->math == FX8_MATH_FAST,
+         "math: expected IEEE or FAST"},
+        {plan->kernel != NULL, "kernel: expected a name"},
+        {plan->device != NULL && strlen(plan->device) < 512,
+         "device: expected auto or ordinals"},
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
+        if (!rules[i].holds)
+            return fx8_fail(error, FX8_ERR_USAGE, "plan: %s", rules[i].what);
+    return FX8_OK;
+}
+
+size_t fx8_plan_inputs(const struct fx8_plan *plan)
+{
+    return plan->n_antennas * plan->n_polarizations;
+}
+
+size_t fx8_plan_rows(const struct fx8_plan *plan)
+{
+    return plan->n_bands * fx8_plan_inputs(plan);
+}
+
+size_t fx8_plan_kept(const struct fx8_plan *plan)
+{
+    return plan->n_kept == 0 ? plan->n_channels : plan->n_kept;
+}
+
+size_t fx8_plan_band_average(const struct fx8_plan *plan)
+{
+    return fx8_plan_kept(plan) == 1 ? 1 : plan->channel_average;
+}
+
+double fx8_plan_offset_hz(const struct fx8_plan *plan, size_t band)
+{
+    return plan->band_offset_hz == NULL ? 0.0 : plan->band_offset_hz[band];
+}
+
+size_t fx8_channels(const struct fx8_plan *plan)
+{
+    return plan->n_bands * fx8_plan_kept(plan);
+}
+
+size_t fx8_samples_per_spectrum(const struct fx8_plan *plan)
+{
+    if (plan->method == FX8_METHOD_NONE)
+        return 1;
+    return plan->is_complex ? plan->n_channels : 2 * plan->n_channels;
+}
+
+static size_t taps(const struct fx8_plan *plan)
+{
+    return plan->method == FX8_METHOD_PFB ? plan->n_taps : 1;
+}
+
+size_t fx8_samples_per_window(const struct fx8_plan *plan)
+{
+    return taps(plan) * fx8_samples_per_spectrum(plan);
+}
+
+struct fx8_filterbank fx8_plan_filterbank(const struct fx8_plan *plan)
+{
+    return (struct fx8_filterbank){
+        .is_complex = plan->is_complex,
+        .fft_length = fx8_samples_per_spectrum(plan),
+        .n_taps = taps(plan),
+        .n_channels = fx8_plan_kept(plan),
+    };
+}
+
+void fx8_plan_weights(const struct fx8_plan *plan, double *weights)
+{
+    const bool is_pfb = plan->method == FX8_METHOD_PFB;
+    static const enum fx8_filter_window windows[] = {
+        [FX8_WINDOW_HAMMING] = FX8_FILTER_HAMMING,
+        [FX8_WINDOW_HANN] = FX8_FILTER_HANN,
+        [FX8_WINDOW_RECTANGULAR] = FX8_FILTER_RECTANGULAR,
+    };
+    enum fx8_window_shape shape = plan->window;
+    if (shape == FX8_WINDOW_AUTO)
+        shape = is_pfb ? FX8_WINDOW_HAMMING : FX8_WINDOW_RECTANGULAR;
+    fx8_filterbank_weights(windows[shape], taps(plan),
+                           fx8_samples_per_spectrum(plan), is_pfb, weights);
+}
+
+void fx8_plan_flag_channels(const struct fx8_plan *plan, uint8_t *flags)
+{
+    const size_t n = fx8_plan_kept(plan);
+    memset(flags, 0, n);
+    for (size_t k = 0; k < plan->flag_edges && k < n; k++) {
+        flags[k] = 1;
+        flags[n - 1 - k] = 1;
+    }
+    if (!plan->flag_dc)
+        return;
+    /* complex: k = 0 is in the middle; real: DC is the first channel, or the
+     * last one beyond which the lower sideband's axis ends */
+    if (plan->is_complex)
+        flags[n / 2] = 1;
+    else if (!plan->lower_sideband)
+        flags[0] = 1;
+}
+
+bool fx8_plan_has_quantiser(const struct fx8_plan *plan)
+{
+    return plan->method != FX8_METHOD_NONE &&
+           (plan->precision & FX8_PRECISION_INT8) != 0;
+}
+
+int64_t fx8_count_dumps(const struct fx8_plan *plan, int64_t n_samples)
+{
+    const int64_t step = (int64_t)fx8_samples_per_spectrum(plan);
+    const int64_t overlap = (int64_t)fx8_samples_per_window(plan) - step;
+    if (n_samples <= overlap)
+        return 0;
+    return (n_samples - overlap) / step / plan->spectra_per_dump;
+}
+
+/* Sky frequency of baseband zero, mean of n bands. */
+static long double zero_hz(const struct fx8_plan *plan, size_t band, size_t n)
+{
+    long double offset = 0.0L;
+    for (size_t k = band; k < band + n; k++)
+        offset += (long double)fx8_plan_offset_hz(plan, k);
+    return (long double)plan->dc_frequency_hz + offset / (long double)n;
+}
+
+void fx8_frequencies(const struct fx8_plan *plan, double *frequencies_hz,
+                     double *width_hz)
+{
+    const size_t n = fx8_plan_kept(plan);
+    const size_t average = fx8_plan_band_average(plan);
+    const size_t n_bands = plan->channel_average / average; /* in a channel */
+    const size_t n_written = n / average;
+    const long double step_hz = channel_hz(plan);
+    /* offset of channel 0 from baseband zero, in channels: see CONVENTIONS */
+    long double first = 0.0L;
+    if (plan->is_complex)
+        first = -(long double)(n / 2);
+    else if (plan->lower_sideband)
+        first = -(long double)n;
+    for (size_t group = 0; group < plan->n_bands / n_bands; group++)
+        for (size_t channel = 0; channel < n_written; channel++) {
+            /* centre of a group: mean of its channels' centres */
+            const long double centre = (long double)(channel * average) +
+                                       ((long double)average - 1.0L) / 2.0L;
+            frequencies_hz[group * n_written + channel] =
+                (double)(zero_hz(plan, group * n_bands, n_bands) +
+                         (first + centre) * step_hz);
+        }
+    *width_hz = (double)(step_hz * (long double)plan->channel_average);
+}
+
+struct fx8_time fx8_dump_time(const struct fx8_plan *plan,
+                              struct fx8_time start, int64_t index)
+{
+    /* ((d M + (M - 1)/2) N + P N / 2), in half samples */
+    const int64_t m = plan->spectra_per_dump;
+    const int64_t step = (int64_t)fx8_samples_per_spectrum(plan);
+    const int64_t window = (int64_t)fx8_samples_per_window(plan);
+    const int64_t half_samples =
+        (2 * index * m + m - 1) * step + window + 2 * plan->first_sample;
+    return fx8_time_add_half_samples(start, half_samples, plan->sample_rate);
+}
+
+const char *fx8_version(void)
+{
+    return FX8_VERSION;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * plan.h -- a plan as the inside of the library sees it.
+ */
+#ifndef FX8_CORRELATOR_SESSION_PLAN_H
+#define FX8_CORRELATOR_SESSION_PLAN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "correlator/fx8.h"
+#include "kernels/filterbank.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Longest run of markers that may be asked for: it bounds the look-ahead. */
+#define FX8_MAX_MARKER_RUN (INT64_C(1) << 20)
+
+/** FX8_ERR_USAGE naming the first member of the plan that is out of range. */
+enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
+                               struct fx8_error *error);
+
+/** Number of inputs, antennas times polarisations. */
+size_t fx8_plan_inputs(const struct fx8_plan *plan);
+
+/** Number of rows of samples: inputs in every band. */
+size_t fx8_plan_rows(const struct fx8_plan *plan);
+
+/** K, the channels of one band that are correlated. */
+size_t fx8_plan_kept(const struct fx8_plan *plan);
+
+/** Channels of one band that become one: channel_average, but 1 where bands
+ *  have one channel each, and the average goes across bands. */
+size_t fx8_plan_band_average(const struct fx8_plan *plan);
+
+/** Baseband zero of a band above dc_frequency_hz. */
+double fx8_plan_offset_hz(const struct fx8_plan *plan, size_t band);
+
+/** Geometry of the plan's filter bank. */
+struct fx8_filterbank fx8_plan_filterbank(const struct fx8_plan *plan);
+
+/** The prototype filter, double [samples per window]. */
+void fx8_plan_weights(const struct fx8_plan *plan, double *weights);
+
+/** Channels of a band flagged by position, uint8 [K]: edges and DC. */
+void fx8_plan_flag_channels(const struct fx8_plan *plan, uint8_t *flags);
+
+/** Whether samples pass a quantiser on their way to an INT8 correlator. */
+bool fx8_plan_has_quantiser(const struct fx8_plan *plan);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

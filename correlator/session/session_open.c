@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * session_open.c -- a session's beginning and end: engine, stream, memory.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/shape.h"
+#include "correlator/session/baseline.h"
+#include "correlator/session/plan.h"
+#include "correlator/session/session_private.h"
+#include "kernels/cpu/power.h"
+#include "kernels/engine_find.h"
+#include "kernels/parallel.h"
+
+static struct fx8_stream_shape stream_shape(const struct fx8_session *s)
+{
+    const struct fx8_plan *plan = &s->plan;
+    return (struct fx8_stream_shape){
+        .n_inputs = s->n_rows,
+        .sample_size = plan->is_complex ? 2 : 1,
+        .step = (int64_t)fx8_samples_per_spectrum(plan),
+        .window = (int64_t)fx8_samples_per_window(plan),
+        .most_spectra = s->operations->block_spectra(s->engines[0]),
+        .has_marker = plan->has_marker,
+        .marker_value = plan->marker_value,
+        .marker_run = plan->marker_run,
+        .n_threads = plan->n_threads,
+        .pin_threads = plan->pin_threads,
+        .operations = s->operations->operations(s->engines[0]),
+    };
+}
+
+/* Whether engine, samples and results keep the limit.  The levels look ahead
+ * on a copy of the samples. */
+static enum fx8_status check_memory(const struct fx8_session *s, size_t results,
+                                    struct fx8_error *error)
+{
+    const struct fx8_stream_shape shape = stream_shape(s);
+    const size_t n_streams = fx8_plan_has_quantiser(&s->plan) ? 2 : 1;
+    const size_t samples =
+        fx8_product(fx8_stream_size(&shape), n_streams, 1, 1);
+    const size_t power = s->power != NULL ? fx8_power_memory(s->power) : 0;
+    size_t engine = power;
+    for (size_t band = 0; band < s->plan.n_bands; band++)
+        engine += s->operations->memory(s->engines[band]);
+    const size_t limit = s->plan.memory_limit;
+    if (limit == 0 || (samples <= limit && results <= limit - samples &&
+                       engine <= limit - samples - results))
+        return FX8_OK;
+    const double mib = 1048576.0;
+    return fx8_fail(
+        error, FX8_ERR_SYSTEM,
+        "correlator.memory_limit_mib: %.0f: expected at least "
+        "%.0f: %.0f MiB for spectra and sums, %.0f for samples, "
+        "%.0f for results",
+        (double)limit / mib,
+        ceil(((double)engine + (double)samples + (double)results) / mib),
+        (double)engine / mib, (double)samples / mib, (double)results / mib);
+}
+
+/* Most arrays that list_results() lists. */
+enum { N_RESULT_ARRAYS = 16 };
+
+/* Sums and results of every precision, [n_sums] and [n_cells], nothing for
+ * those that are not planned, nor for sums that stay with an engine.  Returns
+ * how many arrays. */
+static size_t list_results(struct fx8_session *s, size_t n_sums, size_t n_cells,
+                           struct fx8_array *arrays)
+{
+    const struct {
+        enum fx8_precision precision;
+        void *sums;
+        struct fx8_session_buffers *buffers;
+    } kinds[] = {
+        {FX8_PRECISION_INT8, &s->sums.sums_int8, &s->int8},
+        {FX8_PRECISION_FP32, &s->sums.sums_fp32, &s->fp32},
+        {FX8_PRECISION_INTERVAL, &s->sums.sums_down, &s->down},
+        {FX8_PRECISION_INTERVAL, &s->sums.sums_up, &s->up},
+    };
+    size_t n = 0;
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        struct fx8_session_buffers *buffers = kinds[k].buffers;
+        const size_t is_planned = (s->plan.precision & kinds[k].precision) != 0;
+        const size_t has_sums =
+            is_planned && (s->operations->process_dump == NULL ||
+                           kinds[k].precision == FX8_PRECISION_INTERVAL);
+        arrays[n++] = (struct fx8_array){kinds[k].sums, n_sums,
+                                         has_sums * sizeof(double)};
+        arrays[n++] = (struct fx8_array){&buffers->visibilities, n_cells,
+                                         is_planned * 2 * sizeof(float)};
+        arrays[n++] = (struct fx8_array){&buffers->flags, n_cells, is_planned};
+        arrays[n++] = (struct fx8_array){&buffers->nsamples, n_cells,
+                                         is_planned * sizeof(float)};
+    }
+    return n;
+}
+
+static enum fx8_status allocate(struct fx8_session *s, size_t block_spectra,
+                                struct fx8_error *error)
+{
+    const struct fx8_plan *plan = &s->plan;
+    const size_t inputs = s->n_inputs, rows = s->n_rows, kept = s->n_kept;
+    const size_t pairs = fx8_pair_count(inputs);
+    const size_t baselines = fx8_baseline_count(plan->n_antennas);
+    const size_t products = fx8_baseline_products(plan->n_polarizations);
+    const size_t out =
+        fx8_product(baselines, products,
+                    fx8_channels(plan) / fx8_plan_band_average(plan), 1);
+    const struct fx8_array fixed[] = {
+        {&s->products, baselines * products, sizeof *s->products},
+        {&s->flag_channel, kept, 1},
+        {&s->flag_input, rows, 1},
+        {&s->sums.counts, pairs, sizeof(int64_t)},
+        {&s->sums.clips, fx8_product(inputs, kept, 1, 1), sizeof(int64_t)},
+        {&s->valid, fx8_product(rows, fx8_bit_words(block_spectra), 1, 1),
+         sizeof(uint64_t)},
+        {&s->valid_in_dump, rows, sizeof(int64_t)},
+        {&s->has_signal, rows, sizeof(bool)},
+        {&s->dead, rows, 1},
+        {&s->clips, fx8_product(rows, kept, 1, 1), sizeof(int64_t)},
+        {&s->valid_spectra, rows, sizeof(int64_t)},
+    };
+    const size_t n_fixed = sizeof fixed / sizeof *fixed;
+    struct fx8_array arrays[sizeof fixed / sizeof *fixed + N_RESULT_ARRAYS];
+    memcpy(arrays, fixed, sizeof fixed);
+    const size_t n_arrays =
+        n_fixed +
+        list_results(s, fx8_product(kept, pairs, 2, 1), out, arrays + n_fixed);
+    const size_t results = fx8_arrays_size(arrays, n_arrays);
+    const size_t look = plan->quicklook ? fx8_look_size(plan) : 0;
+    const enum fx8_status status = check_memory(
+        s, look > SIZE_MAX - results ? SIZE_MAX : results + look, error);
+    if (status != FX8_OK)
+        return status;
+    return fx8_allocate_arrays(arrays, n_arrays, "results", error);
+}
+
+static void close_engines(struct fx8_session *s)
+{
+    for (size_t band = 0; s->engines != NULL && band < s->plan.n_bands; band++)
+        if (s->engines[band] != NULL)
+            s->operations->close(&s->engines[band]);
+}
+
+/* An engine per band, all of them alike. */
+static enum fx8_status open_alike(struct fx8_session *s,
+                                  enum fx8_engine_wish wish,
+                                  struct fx8_engine_plan *plan,
+                                  struct fx8_error *error)
+{
+    struct fx8_engine_found found;
+    plan->n_engines = s->plan.n_bands;
+    for (size_t band = 0; band < s->plan.n_bands; band++) {
+        plan->n_opened = band;
+        const enum fx8_status status =
+            fx8_engine_open(wish, plan, &found, error);
+        if (status != FX8_OK) {
+            close_engines(s);
+            return status;
+        }
+        s->engines[band] = found.engine;
+        if (band > 0)
+            continue;
+        s->operations = found.operations;
+        memcpy(s->reason, found.reason, sizeof s->reason);
+        wish = found.operations == &fx8_engine_cpu ? FX8_ENGINE_CPU
+                                                   : FX8_ENGINE_CUDA;
+    }
+    return FX8_OK;
+}
+
+/* Where any machine will do, one that has no room for all bands will not. */
+static enum fx8_status open_engines(struct fx8_session *s,
+                                    struct fx8_engine_plan *plan,
+                                    struct fx8_error *error)
+{
+    static const enum fx8_engine_wish wishes[] = {
+        [FX8_BACKEND_AUTO] = FX8_ENGINE_ANY,
+        [FX8_BACKEND_CPU] = FX8_ENGINE_CPU,
+        [FX8_BACKEND_CUDA] = FX8_ENGINE_CUDA,
+    };
+    const enum fx8_engine_wish wish = wishes[s->plan.backend];
+    struct fx8_error why;
+    const enum fx8_status status = open_alike(s, wish, plan, &why);
+    if (status == FX8_OK)
+        return FX8_OK;
+    if (wish != FX8_ENGINE_ANY || s->operations == NULL ||
+        s->operations == &fx8_engine_cpu || strcmp(plan->kernel, "auto") != 0)
+        return fx8_fail(error, status, "%s", why.message);
+    const enum fx8_status on_cpu = open_alike(s, FX8_ENGINE_CPU, plan, error);
+    snprintf(s->reason, sizeof s->reason, "%.*s", (int)sizeof s->reason - 1,
+             why.message);
+    return on_cpu;
+}
+
+static enum fx8_status plan_engines(struct fx8_session *s,
+                                    struct fx8_error *error)
+{
+    const struct fx8_plan *plan = &s->plan;
+    const struct fx8_filterbank bank = fx8_plan_filterbank(plan);
+    int devices[FX8_MAX_DEVICES];
+    size_t n_devices;
+    const size_t n_weights = fx8_samples_per_window(plan);
+    double *weights = NULL;
+    float *coefficients = NULL;
+    void *memory;
+    enum fx8_status status =
+        fx8_engine_devices(plan->device, devices, &n_devices, error);
+    if (status != FX8_OK)
+        return status;
+    status = fx8_allocate(n_weights, sizeof *weights, "filter weights", &memory,
+                          error);
+    if (status != FX8_OK)
+        return status;
+    weights = memory;
+    status = fx8_allocate(bank.n_taps * fx8_filterbank_row(&bank),
+                          sizeof *coefficients, "coefficients", &memory, error);
+    if (status != FX8_OK)
+        goto done;
+    coefficients = memory;
+    fx8_plan_weights(plan, weights);
+    fx8_filterbank_coefficients(&bank, weights, plan->lower_sideband,
+                                plan->first_sample % 2 != 0, coefficients);
+    struct fx8_engine_plan engine_plan = {
+        .bank = bank,
+        .coefficients = plan->method == FX8_METHOD_NONE ? NULL : coefficients,
+        .n_inputs = s->n_inputs,
+        .spectra_per_dump = plan->spectra_per_dump,
+        .precisions = (unsigned)plan->precision,
+        .kernel = plan->kernel,
+        .devices = devices,
+        .n_devices = n_devices,
+        .n_threads = plan->n_threads,
+        .pin_threads = plan->pin_threads,
+        .fir_int16 = plan->fir == FX8_FIR_DP2A,
+        .measure_fft = plan->measure_fft,
+        .memory_limit = plan->memory_limit,
+        .n_result_antennas = plan->n_antennas,
+        .n_result_products = fx8_baseline_products(plan->n_polarizations),
+        .channel_average = fx8_plan_band_average(plan),
+        .look_channels =
+            plan->quicklook ? fx8_channels(plan) / plan->channel_average : 0,
+    };
+    status = open_engines(s, &engine_plan, error);
+    if (status == FX8_OK && fx8_plan_has_quantiser(plan))
+        status = fx8_power_open(&bank, coefficients,
+                                s->operations->operations(s->engines[0]),
+                                plan->n_threads, &s->power, error);
+done:
+    free(weights);
+    free(coefficients);
+    return status;
+}
+
+static void set_up_results(struct fx8_session *s)
+{
+    const struct fx8_plan *plan = &s->plan;
+    fx8_baseline_table(plan->n_antennas, plan->n_polarizations, s->products);
+    fx8_plan_flag_channels(plan, s->flag_channel);
+    s->results = (struct fx8_postprocess){
+        .n_antennas = plan->n_antennas,
+        .n_products = fx8_baseline_products(plan->n_polarizations),
+        .n_inputs = s->n_inputs,
+        .n_channels = s->n_kept,
+        .row_channels = fx8_channels(plan),
+        .channel_average = fx8_plan_band_average(plan),
+        .products = s->products,
+        .spectra_per_dump = plan->spectra_per_dump,
+        .flag_channel = s->flag_channel,
+        .remove_bias = plan->remove_quantization_bias,
+        /* without a filter bank nothing conjugated the samples */
+        .negate_imaginary =
+            plan->method == FX8_METHOD_NONE && plan->lower_sideband,
+        .n_threads = plan->n_threads,
+        .pin_threads = plan->pin_threads,
+    };
+}
+
+static enum fx8_status open_stream(struct fx8_session *s,
+                                   struct fx8_error *error)
+{
+    const struct fx8_stream_shape shape = stream_shape(s);
+    return fx8_stream_open(&shape, s->plan.first_sample, &s->stream, error);
+}
+
+static enum fx8_status copy_plan(struct fx8_session *s,
+                                 const struct fx8_plan *plan,
+                                 struct fx8_error *error)
+{
+    s->plan = *plan;
+    s->n_inputs = fx8_plan_inputs(plan);
+    s->n_rows = fx8_plan_rows(plan);
+    s->n_kept = fx8_plan_kept(plan);
+    if (s->plan.n_threads == 0)
+        s->plan.n_threads = fx8_parallel_cpus();
+    strncpy(s->kernel, plan->kernel, sizeof s->kernel - 1);
+    s->plan.kernel = s->kernel;
+    strncpy(s->device, plan->device, sizeof s->device - 1);
+    s->plan.device = s->device;
+    const bool has_offsets = plan->band_offset_hz != NULL;
+    const bool has_gains = plan->input_gain != NULL;
+    const struct fx8_array arrays[] = {
+        {&s->engines, plan->n_bands, sizeof *s->engines},
+        {&s->flag_antenna, plan->n_antennas, sizeof *s->flag_antenna},
+        {&s->band_offset_hz, plan->n_bands,
+         has_offsets * sizeof *s->band_offset_hz},
+        {&s->input_gain, s->n_rows, has_gains * sizeof *s->input_gain},
+    };
+    const enum fx8_status status = fx8_allocate_arrays(
+        arrays, sizeof arrays / sizeof *arrays, "plan", error);
+    if (status != FX8_OK)
+        return status;
+    if (plan->flag_antenna != NULL)
+        memcpy(s->flag_antenna, plan->flag_antenna, plan->n_antennas);
+    if (has_offsets)
+        memcpy(s->band_offset_hz, plan->band_offset_hz,
+               plan->n_bands * sizeof *s->band_offset_hz);
+    if (has_gains)
+        memcpy(s->input_gain, plan->input_gain,
+               s->n_rows * sizeof *s->input_gain);
+    s->plan.flag_antenna = s->flag_antenna;
+    s->plan.band_offset_hz = has_offsets ? s->band_offset_hz : NULL;
+    s->plan.input_gain = has_gains ? s->input_gain : NULL;
+    return FX8_OK;
+}
+
+enum fx8_status fx8_open(const struct fx8_plan *plan,
+                         fx8_dump_callback *callback, void *context,
+                         struct fx8_session **session, struct fx8_error *error)
+{
+    *session = NULL;
+    enum fx8_status status = fx8_plan_check(plan, error);
+    if (status != FX8_OK)
+        return status;
+    void *memory;
+    status =
+        fx8_allocate(1, sizeof(struct fx8_session), "session", &memory, error);
+    if (status != FX8_OK)
+        return status;
+    struct fx8_session *s = memory;
+    s->callback = callback;
+    s->context = context;
+    if ((status = copy_plan(s, plan, error)) != FX8_OK ||
+        (status = plan_engines(s, error)) != FX8_OK ||
+        (status = allocate(s, s->operations->block_spectra(s->engines[0]),
+                           error)) != FX8_OK ||
+        (status = open_stream(s, error)) != FX8_OK)
+        goto fail;
+    set_up_results(s);
+    if (fx8_plan_has_quantiser(plan)) {
+        const struct fx8_levels_shape shape = {
+            .n_bands = plan->n_bands,
+            .n_inputs = s->n_inputs,
+            .n_channels = s->n_kept,
+            .input_gain = s->plan.input_gain,
+            .target_rms = plan->target_rms,
+            .level = plan->level,
+            .n_threads = s->plan.n_threads,
+            .pin_threads = plan->pin_threads,
+            .bank = fx8_plan_filterbank(plan),
+            .power = s->power,
+        };
+        status = fx8_levels_open(&shape, &s->levels, error);
+        if (status != FX8_OK)
+            goto fail;
+    }
+    if (plan->quicklook &&
+        (status = fx8_look_open(
+             &s->plan, s->products, s->operations->operations(s->engines[0]),
+             s->operations->look, &s->look, error)) != FX8_OK)
+        goto fail;
+    *session = s;
+    return FX8_OK;
+fail:
+    fx8_close(&s);
+    return status;
+}
+
+void fx8_close(struct fx8_session **session)
+{
+    struct fx8_session *s = *session;
+    if (s == NULL)
+        return;
+    close_engines(s);
+    fx8_stream_close(&s->stream);
+    fx8_levels_close(&s->levels);
+    fx8_power_close(&s->power);
+    fx8_look_close(&s->look);
+    void *const memory[] = {
+        s->engines,        s->flag_antenna,   s->band_offset_hz,
+        s->input_gain,     s->products,       s->flag_channel,
+        s->flag_input,     s->sums.sums_int8, s->sums.sums_fp32,
+        s->sums.sums_down, s->sums.sums_up,   s->sums.counts,
+        s->sums.clips,     s->valid,          s->valid_in_dump,
+        s->has_signal,     s->dead,           s->clips,
+        s->valid_spectra,
+    };
+    for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++)
+        free(memory[i]);
+    const struct fx8_session_buffers *const buffers[] = {&s->int8, &s->fp32,
+                                                         &s->down, &s->up};
+    for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++) {
+        free(buffers[i]->visibilities);
+        free(buffers[i]->flags);
+        free(buffers[i]->nsamples);
+    }
+    free(s);
+    *session = NULL;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * session_private.h -- the state of a session, shared by the files that make
+ * it up: session.c (samples to dumps), session_open.c (its beginning and end).
+ */
+#ifndef FX8_CORRELATOR_SESSION_SESSION_PRIVATE_H
+#define FX8_CORRELATOR_SESSION_SESSION_PRIVATE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "correlator/fx8.h"
+#include "correlator/session/levels.h"
+#include "correlator/session/look.h"
+#include "correlator/session/stream.h"
+#include "kernels/engine.h"
+#include "kernels/postprocess.h"
+
+/* Results of one kind, [n_baselines][channels of all bands][n_products]. */
+struct fx8_session_buffers {
+    float *visibilities;
+    uint8_t *flags;
+    float *nsamples;
+};
+
+struct fx8_session {
+    struct fx8_plan plan;
+    /* the copies that plan points to */
+    uint8_t *flag_antenna;  /* [n_antennas] */
+    double *band_offset_hz; /* [n_bands] */
+    double *input_gain;     /* [n_bands][n_inputs] */
+    char kernel[64], device[512];
+    char reason[512]; /* why it is this engine */
+    size_t n_inputs;  /* of one band */
+    size_t n_rows;    /* n_bands x n_inputs */
+    size_t n_kept;    /* K, channels of one band */
+    fx8_dump_callback *callback;
+    void *context;
+    const struct fx8_engine_operations *operations;
+    struct fx8_engine **engines; /* [n_bands] */
+    struct fx8_stream *stream;
+    struct fx8_power *power;   /* NULL: no quantiser */
+    struct fx8_levels *levels; /* likewise */
+    struct fx8_look *look;     /* NULL: no quick-look */
+    struct fx8_postprocess results;
+    struct fx8_product *products;
+    uint8_t *flag_channel;       /* [n_kept] */
+    uint8_t *flag_input;         /* [n_rows] */
+    struct fx8_engine_dump sums; /* of one band */
+    struct fx8_session_buffers int8, fp32, down, up;
+    uint64_t *valid;        /* [n_rows][words of a block] */
+    int64_t *valid_in_dump; /* [n_rows] */
+    bool *has_signal;       /* [n_rows] in this dump */
+    uint8_t *dead;          /* [n_rows] */
+    int64_t *clips;         /* [n_inputs][n_bands][n_kept] */
+    int64_t *valid_spectra; /* [n_rows] */
+    int64_t dump;           /* index of the current dump */
+    int64_t position;       /* spectra of it that are done */
+    struct fx8_statistics statistics;
+    enum fx8_status stopped; /* why no more samples are taken, or FX8_OK */
+    atomic_bool is_cancelled;
+};
+
+#endif

@@ -1,0 +1,552 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/shape.h"
+#include "correlator/session/stream.h"
+#include "kernels/parallel.h"
+
+/* Samples that one item of work brings in: small enough to share out, large
+ * enough for the corner turn to run at speed. */
+#define ALIGN_CHUNK ((size_t)8192)
+
+/* Missing samples of one input, absolute, in the order of their ends. */
+struct run_list {
+    struct span {
+        int64_t first, end;
+    } * items;
+    size_t n, capacity;
+};
+
+struct fx8_stream {
+    struct fx8_stream_shape shape;
+    int8_t *samples;      /* [n_inputs][row_stride] */
+    size_t row_stride;    /* bytes */
+    int64_t capacity;     /* samples per row */
+    int64_t window_first; /* absolute index of column 0 */
+    int64_t window_end;   /* absolute index behind the last sample held */
+    bool has_ended;
+    struct run_list *runs; /* [n_inputs + 1]; the last: all inputs */
+    int64_t *marker_start; /* [n_inputs] start of the run of markers that the
+                              samples held end with; window_end: none */
+    bool has_begun;        /* a sample has been taken */
+    int64_t seen_before;   /* end of the samples before the first that were
+                              looked at for markers; -1: none */
+};
+
+static enum fx8_status add_run(struct run_list *list, int64_t first,
+                               int64_t end, struct fx8_error *error)
+{
+    if (list->n > 0 && list->items[list->n - 1].end == first) {
+        list->items[list->n - 1].end = end;
+        return FX8_OK;
+    }
+    if (list->n == list->capacity) {
+        const size_t capacity = list->capacity == 0 ? 16 : 2 * list->capacity;
+        struct span *items =
+            realloc(list->items, capacity * sizeof *list->items);
+        if (items == NULL)
+            return fx8_fail(error, FX8_ERR_SYSTEM,
+                            "memory for %zu missing stretches: expected to be "
+                            "available",
+                            capacity);
+        list->items = items;
+        list->capacity = capacity;
+    }
+    list->items[list->n++] = (struct span){first, end};
+    return FX8_OK;
+}
+
+/* Forget what lies before `sample`. */
+static void drop_runs(struct run_list *list, int64_t sample)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < list->n; i++)
+        if (list->items[i].end > sample)
+            list->items[kept++] = list->items[i];
+    list->n = kept;
+}
+
+/* Samples in a row: room for the spectra asked for even when the last samples
+ * are held back as a possible run of markers.  SIZE_MAX on overflow. */
+static size_t row_samples(const struct fx8_stream_shape *shape)
+{
+    const size_t columns =
+        fx8_product(shape->most_spectra - 1, (size_t)shape->step, 1, 1);
+    const size_t extra = (size_t)shape->window +
+                         (shape->has_marker ? (size_t)shape->marker_run : 0);
+    return columns > (size_t)INT64_MAX - extra ? SIZE_MAX : columns + extra;
+}
+
+/* Bytes from row to row, one cache line more than needed: rows must not lie a
+ * power of two apart. */
+static size_t row_bytes(const struct fx8_stream_shape *shape)
+{
+    const size_t bytes =
+        fx8_product(row_samples(shape), shape->sample_size, 1, 1);
+    return bytes > SIZE_MAX - 4 * FX8_ALIGNMENT
+               ? SIZE_MAX
+               : fx8_round_up(bytes, FX8_ALIGNMENT) + FX8_ALIGNMENT;
+}
+
+size_t fx8_stream_size(const struct fx8_stream_shape *shape)
+{
+    return fx8_product(shape->n_inputs, row_bytes(shape), 1, 1);
+}
+
+enum fx8_status fx8_stream_open(const struct fx8_stream_shape *shape,
+                                int64_t first_sample,
+                                struct fx8_stream **stream,
+                                struct fx8_error *error)
+{
+    *stream = NULL;
+    void *memory;
+    enum fx8_status status =
+        fx8_allocate(1, sizeof(struct fx8_stream), "stream", &memory, error);
+    if (status != FX8_OK)
+        return status;
+    struct fx8_stream *s = memory;
+    s->shape = *shape;
+    s->window_first = s->window_end = first_sample;
+    s->seen_before = -1;
+    s->capacity = (int64_t)row_samples(shape);
+    s->row_stride = row_bytes(shape);
+    status =
+        fx8_allocate(shape->n_inputs, s->row_stride, "samples", &memory, error);
+    if (status != FX8_OK)
+        goto fail;
+    s->samples = memory;
+    status = fx8_allocate(shape->n_inputs + 1, sizeof *s->runs,
+                          "missing stretches", &memory, error);
+    if (status != FX8_OK)
+        goto fail;
+    s->runs = memory;
+    status = fx8_allocate(shape->n_inputs, sizeof *s->marker_start, "markers",
+                          &memory, error);
+    if (status != FX8_OK)
+        goto fail;
+    s->marker_start = memory;
+    for (size_t input = 0; input < shape->n_inputs; input++)
+        s->marker_start[input] = first_sample;
+    *stream = s;
+    return FX8_OK;
+fail:
+    fx8_stream_close(&s);
+    return status;
+}
+
+enum fx8_status fx8_stream_copy(const struct fx8_stream *other,
+                                struct fx8_stream **stream,
+                                struct fx8_error *error)
+{
+    enum fx8_status status =
+        fx8_stream_open(&other->shape, other->window_first, stream, error);
+    if (status != FX8_OK)
+        return status;
+    struct fx8_stream *s = *stream;
+    const size_t n_inputs = other->shape.n_inputs;
+    s->window_end = other->window_end;
+    s->has_ended = other->has_ended;
+    s->has_begun = other->has_begun;
+    s->seen_before = other->seen_before;
+    memcpy(s->samples, other->samples, n_inputs * other->row_stride);
+    memcpy(s->marker_start, other->marker_start,
+           n_inputs * sizeof *s->marker_start);
+    for (size_t list = 0; list <= n_inputs; list++)
+        for (size_t i = 0; i < other->runs[list].n; i++) {
+            const struct span *span = &other->runs[list].items[i];
+            status = add_run(&s->runs[list], span->first, span->end, error);
+            if (status != FX8_OK) {
+                fx8_stream_close(stream);
+                return status;
+            }
+        }
+    return FX8_OK;
+}
+
+void fx8_stream_close(struct fx8_stream **stream)
+{
+    struct fx8_stream *s = *stream;
+    if (s == NULL)
+        return;
+    if (s->runs != NULL)
+        for (size_t list = 0; list <= s->shape.n_inputs; list++)
+            free(s->runs[list].items);
+    free(s->runs);
+    free(s->marker_start);
+    free(s->samples);
+    free(s);
+    *stream = NULL;
+}
+
+int64_t fx8_stream_next_sample(const struct fx8_stream *stream)
+{
+    return stream->window_end;
+}
+
+const int8_t *fx8_stream_row(const struct fx8_stream *stream, size_t input)
+{
+    return stream->samples + input * stream->row_stride;
+}
+
+size_t fx8_stream_row_stride(const struct fx8_stream *stream)
+{
+    return stream->row_stride;
+}
+
+/* --- taking samples ------------------------------------------------------- */
+
+struct gather_context {
+    const struct fx8_stream *stream;
+    const struct fx8_block *block;
+    int64_t first; /* absolute index of the first sample taken */
+    size_t n_samples;
+};
+
+static void gather_chunk(void *context, size_t item, size_t thread)
+{
+    (void)thread;
+    const struct gather_context *job = context;
+    const struct fx8_stream *s = job->stream;
+    const struct fx8_block *block = job->block;
+    const size_t offset = item * ALIGN_CHUNK;
+    const size_t rest = job->n_samples - offset;
+    const ptrdiff_t in =
+        (ptrdiff_t)(job->first - block->first_sample) + (ptrdiff_t)offset;
+    const size_t out = (size_t)(s->window_end - s->window_first) + offset;
+    s->shape.operations->gather(
+        s->shape.n_inputs, rest < ALIGN_CHUNK ? rest : ALIGN_CHUNK,
+        s->shape.sample_size, block->samples + in * block->time_stride,
+        block->input_offset, block->time_stride,
+        s->samples + out * s->shape.sample_size, s->row_stride);
+}
+
+static void gather(const struct fx8_stream *s, const struct fx8_block *block,
+                   int64_t n_samples)
+{
+    struct gather_context context = {s, block, s->window_end,
+                                     (size_t)n_samples};
+    const size_t n_chunks = (context.n_samples + ALIGN_CHUNK - 1) / ALIGN_CHUNK;
+    fx8_parallel_for(n_chunks, s->shape.n_threads, s->shape.pin_threads,
+                     gather_chunk, &context);
+}
+
+/* The block's missing runs, cut to [first, end). */
+static enum fx8_status note_missing(struct fx8_stream *s,
+                                    const struct fx8_block *block,
+                                    int64_t first, int64_t end,
+                                    struct fx8_error *error)
+{
+    for (size_t i = 0; i < block->n_missing; i++) {
+        const struct fx8_run *run = &block->missing[i];
+        const int64_t from =
+            run->first_sample > first ? run->first_sample : first;
+        /* written so that a run to the end of time cannot overflow */
+        const int64_t to = run->n_samples > end - run->first_sample
+                               ? end
+                               : run->first_sample + run->n_samples;
+        if (from >= to)
+            continue;
+        if (run->input < -1 || run->input >= (int64_t)s->shape.n_inputs)
+            return fx8_fail(error, FX8_ERR_USAGE,
+                            "block: missing stretch of input %lld: expected "
+                            "-1 to %zu",
+                            (long long)run->input, s->shape.n_inputs - 1);
+        const size_t list =
+            run->input < 0 ? s->shape.n_inputs : (size_t)run->input;
+        const enum fx8_status status = add_run(&s->runs[list], from, to, error);
+        if (status != FX8_OK)
+            return status;
+    }
+    return FX8_OK;
+}
+
+static bool is_marker(const struct fx8_stream *s, const int8_t *sample)
+{
+    const int8_t value = (int8_t)s->shape.marker_value;
+    return sample[0] == value &&
+           (s->shape.sample_size == 1 || sample[1] == value);
+}
+
+/* A row to look for markers in; times are absolute. */
+struct marker_row {
+    const struct fx8_stream *stream;
+    const int8_t *samples; /* of the stream's first sample */
+};
+
+static bool is_marker_at(const struct marker_row *row, int64_t t)
+{
+    const struct fx8_stream *s = row->stream;
+    return is_marker(s, row->samples + (size_t)(t - s->window_first) *
+                                           s->shape.sample_size);
+}
+
+/* The first sample in [t, end) that is no marker, or end. */
+static int64_t markers_end(const struct marker_row *row, int64_t t, int64_t end)
+{
+    while (t < end && is_marker_at(row, t))
+        t++;
+    return t;
+}
+
+/* Where the markers begin that [first, t) ends with; t: there are none. */
+static int64_t markers_begin(const struct marker_row *row, int64_t first,
+                             int64_t t)
+{
+    while (t > first && is_marker_at(row, t - 1))
+        t--;
+    return t;
+}
+
+/* Extend the input's run of markers over samples [first, end), which the row
+ * now holds; runs that are long enough are missing.  Of every marker_run
+ * samples such a run covers one: the others are looked at only around it. */
+static enum fx8_status find_markers(struct fx8_stream *s, size_t input,
+                                    int64_t first, int64_t end,
+                                    struct fx8_error *error)
+{
+    const struct marker_row row = {s, fx8_stream_row(s, input)};
+    const int64_t least = s->shape.marker_run;
+    enum fx8_status status = FX8_OK;
+    int64_t start = s->marker_start[input];
+    int64_t at = markers_end(&row, first, end); /* of the run that is open */
+    if (at - start >= least && at > first)
+        /* a long run is noted up to `first` already */
+        status = add_run(&s->runs[input], first - start < least ? start : first,
+                         at, error);
+    while (at < end && status == FX8_OK) {
+        /* sample `at` is no marker */
+        const int64_t probe = at + least < end ? at + least : end;
+        if (probe < end && !is_marker_at(&row, probe)) {
+            at = probe;
+            continue;
+        }
+        start = markers_begin(&row, at + 1, probe);
+        at = markers_end(&row, probe, end);
+        if (at - start >= least)
+            status = add_run(&s->runs[input], start, at, error);
+    }
+    s->marker_start[input] = start;
+    return status;
+}
+
+/* The samples [window_end, window_end + n) are in place. */
+static enum fx8_status accept(struct fx8_stream *s, int64_t n_samples,
+                              bool is_gap, struct fx8_error *error)
+{
+    const int64_t first = s->window_end;
+    s->window_end += n_samples;
+    if (!s->shape.has_marker)
+        return FX8_OK;
+    for (size_t input = 0; input < s->shape.n_inputs; input++) {
+        if (is_gap) { /* a gap ends every run of markers */
+            s->marker_start[input] = s->window_end;
+            continue;
+        }
+        const enum fx8_status status =
+            find_markers(s, input, first, s->window_end, error);
+        if (status != FX8_OK)
+            return status;
+    }
+    return FX8_OK;
+}
+
+static enum fx8_status append_gap(struct fx8_stream *s, int64_t n_samples,
+                                  struct fx8_error *error)
+{
+    const enum fx8_status status =
+        add_run(&s->runs[s->shape.n_inputs], s->window_end,
+                s->window_end + n_samples, error);
+    if (status != FX8_OK)
+        return status;
+    const size_t size = s->shape.sample_size;
+    const size_t column = (size_t)(s->window_end - s->window_first);
+    for (size_t input = 0; input < s->shape.n_inputs; input++)
+        memset(s->samples + input * s->row_stride + column * size, 0,
+               (size_t)n_samples * size);
+    return accept(s, n_samples, true, error);
+}
+
+/* A run of markers may begin before the first sample of the stream: follow it
+ * through the samples of the block that come before and were not seen yet. */
+static void look_before(struct fx8_stream *s, const struct fx8_block *block)
+{
+    const int64_t block_end = block->first_sample + block->n_samples;
+    const int64_t end =
+        block_end < s->window_first ? block_end : s->window_first;
+    const bool continues = block->first_sample <= s->seen_before;
+    const int64_t first = continues ? s->seen_before : block->first_sample;
+    if (end <= s->seen_before)
+        return;
+    for (size_t input = 0; input < s->shape.n_inputs; input++) {
+        int64_t start = continues ? s->marker_start[input] : first;
+        const int8_t *samples = block->samples + block->input_offset[input];
+        for (int64_t t = first; t < end; t++)
+            if (!is_marker(s, samples + (ptrdiff_t)(t - block->first_sample) *
+                                            block->time_stride))
+                start = t + 1;
+        s->marker_start[input] = start;
+    }
+    s->seen_before = end;
+}
+
+/* The first sample is about to be taken: forget a run that does not reach it.
+ */
+static void begin_markers(struct fx8_stream *s)
+{
+    if (s->seen_before != s->window_first)
+        for (size_t input = 0; input < s->shape.n_inputs; input++)
+            s->marker_start[input] = s->window_first;
+    s->has_begun = true;
+}
+
+enum fx8_status fx8_stream_append(struct fx8_stream *stream,
+                                  const struct fx8_block *block,
+                                  struct fx8_error *error)
+{
+    struct fx8_stream *s = stream;
+    if (s->shape.has_marker && !s->has_begun) {
+        if (block->first_sample < s->window_first)
+            look_before(s, block);
+        if (block->first_sample + block->n_samples > s->window_first)
+            begin_markers(s);
+    }
+    int64_t room = s->capacity - (s->window_end - s->window_first);
+    enum fx8_status status = FX8_OK;
+    if (block->first_sample > s->window_end) {
+        const int64_t gap = block->first_sample - s->window_end;
+        const int64_t taken = gap < room ? gap : room;
+        if (taken > 0 && (status = append_gap(s, taken, error)) != FX8_OK)
+            return status;
+        room -= taken;
+    }
+    const int64_t rest = block->first_sample + block->n_samples - s->window_end;
+    const int64_t taken = rest < room ? rest : room;
+    if (taken <= 0)
+        return FX8_OK;
+    gather(s, block, taken);
+    status =
+        note_missing(s, block, s->window_end, s->window_end + taken, error);
+    if (status != FX8_OK)
+        return status;
+    return accept(s, taken, false, error);
+}
+
+void fx8_stream_end(struct fx8_stream *stream)
+{
+    stream->has_ended = true;
+}
+
+/* --- handing out spectra ----------------------------------------- */
+
+/* Absolute index up to which every sample is known to be data or missing. */
+static int64_t decided_end(const struct fx8_stream *s)
+{
+    int64_t end = s->window_end;
+    if (!s->shape.has_marker || s->has_ended)
+        return end;
+    for (size_t input = 0; input < s->shape.n_inputs; input++) {
+        const int64_t start = s->marker_start[input];
+        if (s->window_end - start < s->shape.marker_run && start < end)
+            end = start;
+    }
+    return end;
+}
+
+size_t fx8_stream_ready(const struct fx8_stream *stream)
+{
+    const int64_t held = decided_end(stream) - stream->window_first;
+    if (held < stream->shape.window)
+        return 0;
+    return (size_t)((held - stream->shape.window) / stream->shape.step + 1);
+}
+
+/* Clear the bits of the spectra whose windows touch [span.first, span.end). */
+static void clear_span(const struct fx8_stream *s, const struct span *span,
+                       size_t n_spectra, uint64_t *valid)
+{
+    const int64_t first = span->first - s->window_first;
+    const int64_t end = span->end - s->window_first;
+    const int64_t step = s->shape.step, window = s->shape.window;
+    /* spectrum t covers [t step, t step + window) */
+    const int64_t from = first < window ? 0 : (first - window) / step + 1;
+    const int64_t to = end <= 0 ? 0 : (end - 1) / step + 1;
+    for (int64_t t = from; t < to && t < (int64_t)n_spectra; t++)
+        fx8_bit_clear(valid, (size_t)t);
+}
+
+static void clear_runs(const struct fx8_stream *s, const struct run_list *list,
+                       size_t n_spectra, uint64_t *valid)
+{
+    for (size_t i = 0; i < list->n; i++)
+        clear_span(s, &list->items[i], n_spectra, valid);
+}
+
+void fx8_stream_validity(const struct fx8_stream *stream, size_t n_spectra,
+                         uint64_t *valid)
+{
+    const size_t n_words = fx8_bit_words(n_spectra);
+    const size_t n_inputs = stream->shape.n_inputs;
+    /* what is missing of all inputs, once, in the first row */
+    memset(valid, 0xff, n_words * sizeof *valid);
+    if (n_spectra % 64 != 0)
+        valid[n_words - 1] = ((uint64_t)1 << n_spectra % 64) - 1;
+    clear_runs(stream, &stream->runs[n_inputs], n_spectra, valid);
+    for (size_t input = 1; input < n_inputs; input++)
+        memcpy(valid + input * n_words, valid, n_words * sizeof *valid);
+    for (size_t input = 0; input < n_inputs; input++)
+        clear_runs(stream, &stream->runs[input], n_spectra,
+                   valid + input * n_words);
+}
+
+/* First byte in [from, n) of a row that is not zero, or n. */
+static size_t first_nonzero(const int8_t *row, size_t from, size_t n)
+{
+    size_t at = from;
+    for (uint64_t word; at + sizeof word <= n; at += sizeof word) {
+        memcpy(&word, row + at, sizeof word);
+        if (word != 0)
+            break;
+    }
+    while (at < n && row[at] == 0)
+        at++;
+    return at;
+}
+
+size_t fx8_stream_first_signal(const struct fx8_stream *stream, size_t input,
+                               const uint64_t *valid, size_t from,
+                               size_t n_spectra)
+{
+    const size_t size = stream->shape.sample_size;
+    const size_t step = (size_t)stream->shape.step * size;
+    const size_t window = (size_t)stream->shape.window * size;
+    const int8_t *row = fx8_stream_row(stream, input);
+    const size_t held =
+        (size_t)(stream->window_end - stream->window_first) * size;
+    for (size_t t = from; t < n_spectra; t++) {
+        const size_t at = first_nonzero(row, t * step, held);
+        if (at == held)
+            return n_spectra;
+        if (at >= t * step + window) /* skip what lies before it */
+            t = (at - window) / step + 1;
+        if (t < n_spectra && fx8_bit_get(valid, t))
+            return t;
+    }
+    return n_spectra;
+}
+
+void fx8_stream_take(struct fx8_stream *stream, size_t n_spectra)
+{
+    struct fx8_stream *s = stream;
+    const int64_t shift = (int64_t)n_spectra * s->shape.step;
+    const size_t size = s->shape.sample_size;
+    const size_t rest =
+        (size_t)(s->window_end - s->window_first - shift) * size;
+    for (size_t input = 0; input < s->shape.n_inputs; input++) {
+        int8_t *row = s->samples + input * s->row_stride;
+        memmove(row, row + (size_t)shift * size, rest);
+    }
+    s->window_first += shift;
+    for (size_t list = 0; list <= s->shape.n_inputs; list++)
+        drop_runs(&s->runs[list], s->window_first);
+}

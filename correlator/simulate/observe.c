@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/antennas.h"
+#include "config/shape.h"
+#include "correlator/simulate/observe.h"
+
+/* Positions none: as many antennas as [array] antennas needs, 1 m apart. */
+static enum fx8_status count_antennas(const struct fx8_settings *settings,
+                                      struct fx8_observation *observation,
+                                      struct fx8_error *error)
+{
+    const struct fx8_number_list *list = &settings->array.antennas;
+    if (list->is_all)
+        return fx8_settings_fail(settings, "array.antennas", error,
+                                 "expected a number where positions = none");
+    size_t n = list->is_count ? list->count : 0;
+    for (size_t i = 0; i < list->count && list->items != NULL; i++)
+        if (list->items[i] >= 0 && (uint64_t)list->items[i] >= n)
+            n = (size_t)list->items[i] + 1;
+    observation->n_antennas = n;
+    return FX8_OK;
+}
+
+/* The recording holds every antenna of the table, in order of position. */
+static enum fx8_status load_antennas(const struct fx8_settings *settings,
+                                     struct fx8_observation *observation,
+                                     struct fx8_error *error)
+{
+    const char *path = settings->array.positions;
+    if (path[0] == '\0')
+        return fx8_settings_fail(settings, "array.positions", error,
+                                 "expected a table of antennas, or none");
+    if (strcmp(path, "none") == 0)
+        return count_antennas(settings, observation, error);
+    struct fx8_antenna *rows;
+    size_t n;
+    enum fx8_status status = fx8_antennas_load(path, &rows, &n, error);
+    if (status != FX8_OK)
+        return status;
+    void *memory;
+    status = fx8_allocate(n, sizeof *rows, "antennas", &memory, error);
+    struct fx8_antenna *sorted = memory;
+    for (size_t i = 0; i < n && status == FX8_OK; i++) {
+        /* positions are distinct, so below n they are complete */
+        if (rows[i].position >= n)
+            status = fx8_fail(error, FX8_ERR_USAGE,
+                              "%s: input: %zu: expected 0 to %zu, each once: "
+                              "a simulated recording has no gaps",
+                              path, rows[i].position, n - 1);
+        else
+            sorted[rows[i].position] = rows[i];
+    }
+    free(rows);
+    observation->antennas = sorted;
+    observation->n_antennas = observation->n_table = n;
+    return status;
+}
+
+enum fx8_status fx8_simulator_observe(const struct fx8_settings *settings,
+                                      struct fx8_observation *observation,
+                                      struct fx8_error *error)
+{
+    *observation = fx8_observation_unknown();
+    const struct fx8_rate rate = settings->observation.sample_rate_hz;
+    if (rate.numerator_hz == 0)
+        return fx8_settings_fail(settings, "observation.sample_rate_hz", error,
+                                 "expected the rate to simulate");
+    if (isnan(settings->observation.dc_frequency_hz))
+        return fx8_settings_fail(settings, "observation.dc_frequency_hz", error,
+                                 "expected the frequency to simulate");
+    if (!settings->observation.has_start_time)
+        return fx8_settings_fail(settings, "observation.start_time_utc", error,
+                                 "expected the start to simulate");
+    const double n_samples = settings->simulate.duration_s * fx8_rate_hz(rate);
+    if (!(n_samples >= 0.5 && n_samples < 0x1p62))
+        return fx8_settings_fail(settings, "simulate.duration_s", error,
+                                 "%.6g samples: expected at least one",
+                                 n_samples);
+    observation->is_complex = settings->simulate.samples == FX8_SAMPLES_COMPLEX;
+    observation->n_polarizations = settings->array.polarizations == 0
+                                       ? 2
+                                       : (size_t)settings->array.polarizations;
+    observation->n_samples = llround(n_samples);
+    observation->sample_rate = fx8_rate_reduced(rate);
+    observation->has_start_time = true;
+    observation->start_time = settings->observation.start_time_utc;
+    observation->dc_frequency_hz = settings->observation.dc_frequency_hz;
+    observation->sideband = settings->input.sideband == FX8_SIDEBAND_UNKNOWN
+                                ? FX8_SIDEBAND_UPPER
+                                : settings->input.sideband;
+    observation->site = settings->array.site;
+    memcpy(observation->telescope, settings->observation.telescope,
+           sizeof observation->telescope);
+    memcpy(observation->instrument, settings->observation.instrument,
+           sizeof observation->instrument);
+    memcpy(observation->object, settings->observation.object,
+           sizeof observation->object);
+    return load_antennas(settings, observation, error);
+}

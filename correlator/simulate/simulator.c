@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/shape.h"
+#include "correlator/simulate/simulator_private.h"
+#include "correlator/site.h"
+
+/* Shortest block (long enough for threads to be worth starting), and longest
+ * delays in a block (see simulator.h). */
+#define MIN_LENGTH     16384
+#define LENGTH_A_DELAY 512
+
+/* Longest block: a delay of 8192 samples. */
+#define MAX_LENGTH ((size_t)1 << 22)
+
+static const double pi = 3.14159265358979323846;
+
+/* --- what a source does ------------------------------------------ */
+
+bool fx8_simulator_is_y(const struct fx8_simulator *simulator, size_t input)
+{
+    if (simulator->plan.n_polarizations == 1)
+        return false;
+    return (input % 2 == 1) != simulator->plan.y_first;
+}
+
+void fx8_simulator_mix(const struct fx8_source *source, bool is_y,
+                       double mix[2][2])
+{
+    const double i = source->stokes[0], q = source->stokes[1];
+    memset(mix, 0, 2 * sizeof *mix);
+    const double of_x = sqrt(i + q);
+    if (!is_y || source->is_tone) {
+        mix[0][0] = of_x; /* a tone has no Q: X and Y alike */
+        return;
+    }
+    /* X carries signal 1 alone; Y as much of it as <conj(X) Y> = U + iV
+     * asks, and the rest of its power from signal 2 */
+    if (of_x > 0.0) {
+        mix[0][0] = source->stokes[2] / of_x;
+        mix[0][1] = source->stokes[3] / of_x;
+    }
+    const double rest = i - q - mix[0][0] * mix[0][0] - mix[0][1] * mix[0][1];
+    mix[1][0] = sqrt(fmax(rest, 0.0));
+}
+
+double fx8_simulator_advance(const struct fx8_simulator *simulator,
+                             size_t source, size_t input)
+{
+    const double *direction = simulator->sources[source].direction_enu;
+    const double *position =
+        simulator->position_m[input / simulator->plan.n_polarizations];
+    double path_m = 0.0;
+    for (size_t axis = 0; axis < 3; axis++)
+        path_m += position[axis] * direction[axis];
+    return path_m / FX8_LIGHT_M_S - simulator->cable_delay_s[input];
+}
+
+void fx8_simulator_voltage(const struct fx8_simulator *simulator, size_t source,
+                           size_t input, double frequency_hz,
+                           double voltage[2][2])
+{
+    const struct fx8_source *of = &simulator->sources[source];
+    const double cycles =
+        frequency_hz * fx8_simulator_advance(simulator, source, input);
+    const double phase = 2.0 * pi * (cycles - floor(cycles));
+    double mix[2][2], gain = simulator->gain[input];
+    fx8_simulator_mix(of, fx8_simulator_is_y(simulator, input), mix);
+    if (of->is_tone && !simulator->plan.is_complex)
+        gain *= sqrt(0.5);
+    for (size_t k = 0; k < 2; k++) {
+        voltage[k][0] =
+            gain * (mix[k][0] * cos(phase) - mix[k][1] * sin(phase));
+        voltage[k][1] =
+            gain * (mix[k][0] * sin(phase) + mix[k][1] * cos(phase));
+    }
+}
+
+double fx8_simulator_unit(const struct fx8_simulator *simulator)
+{
+    const double rms =
+        simulator->plan.noise_rms > 0.0 ? simulator->plan.noise_rms : 1.0;
+    return rms * rms * (double)simulator->n_parts;
+}
+
+double fx8_simulator_noise(const struct fx8_simulator *simulator, size_t input)
+{
+    const double rms = simulator->gain[input] * simulator->plan.noise_rms;
+    /* rounding to whole numbers: variance 1/12 */
+    return (rms * rms + 1.0 / 12.0) * (double)simulator->n_parts;
+}
+
+/* --- plan -------------------------------------------------------- */
+
+/* Longest difference of delays between two inputs, in samples. */
+static double longest_delay(const struct fx8_simulator *simulator)
+{
+    double longest_s = 0.0;
+    for (size_t s = 0; s < simulator->plan.n_sources; s++) {
+        double least = INFINITY, most = -INFINITY;
+        for (size_t input = 0; input < simulator->n_inputs; input++) {
+            const double advance = fx8_simulator_advance(simulator, s, input);
+            least = fmin(least, advance);
+            most = fmax(most, advance);
+        }
+        longest_s = fmax(longest_s, most - least);
+    }
+    return longest_s * fx8_rate_hz(simulator->plan.sample_rate);
+}
+
+static enum fx8_status choose_length(struct fx8_simulator *simulator,
+                                     struct fx8_error *error)
+{
+    const double delay = longest_delay(simulator);
+    if (!(delay * LENGTH_A_DELAY <= (double)MAX_LENGTH))
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "simulate.sources: a delay of %.6g samples between two "
+                        "inputs: expected at most %zu",
+                        delay, MAX_LENGTH / LENGTH_A_DELAY);
+    simulator->length = MIN_LENGTH;
+    while ((double)simulator->length < delay * LENGTH_A_DELAY)
+        simulator->length *= 2;
+    simulator->half = simulator->length / 2;
+    return FX8_OK;
+}
+
+static enum fx8_status copy_plan(struct fx8_simulator *simulator,
+                                 struct fx8_error *error)
+{
+    const struct fx8_simulation *plan = &simulator->plan;
+    const struct fx8_array arrays[] = {
+        {&simulator->position_m, plan->n_antennas,
+         sizeof *simulator->position_m},
+        {&simulator->cable_delay_s, simulator->n_inputs,
+         sizeof *simulator->cable_delay_s},
+        {&simulator->sources, plan->n_sources, sizeof *simulator->sources},
+        {&simulator->gain, simulator->n_inputs, sizeof *simulator->gain},
+        {&simulator->tones, plan->n_sources, sizeof *simulator->tones},
+        {&simulator->clipped, simulator->n_inputs, sizeof *simulator->clipped},
+        {&simulator->dropout,
+         fx8_product(simulator->n_inputs, DROPOUT_PARTS, 1, 1),
+         sizeof *simulator->dropout},
+        {&simulator->missing,
+         fx8_product(simulator->n_inputs, DROPOUT_PARTS, 1, 1),
+         sizeof *simulator->missing},
+    };
+    const enum fx8_status status = fx8_allocate_arrays(
+        arrays, sizeof arrays / sizeof *arrays, "simulator", error);
+    if (status != FX8_OK)
+        return status;
+    memcpy(simulator->position_m, plan->position_m,
+           plan->n_antennas * sizeof *simulator->position_m);
+    memcpy(simulator->cable_delay_s, plan->cable_delay_s,
+           simulator->n_inputs * sizeof *simulator->cable_delay_s);
+    if (plan->n_sources > 0)
+        memcpy(simulator->sources, plan->sources,
+               plan->n_sources * sizeof *simulator->sources);
+    simulator->plan.position_m = (const double(*)[3])simulator->position_m;
+    simulator->plan.cable_delay_s = simulator->cable_delay_s;
+    simulator->plan.sources = simulator->sources;
+    return FX8_OK;
+}
+
+static enum fx8_status allocate_blocks(struct fx8_simulator *simulator,
+                                       struct fx8_error *error)
+{
+    const struct fx8_simulation *plan = &simulator->plan;
+    enum fx8_status status = fx8_fft_open(
+        plan->is_complex ? FX8_FFT_INVERSE_COMPLEX : FX8_FFT_INVERSE_REAL,
+        simulator->length, 1, false, &simulator->fft, error);
+    if (status != FX8_OK)
+        return status;
+    const size_t n_half = fx8_product(simulator->n_inputs, simulator->half,
+                                      simulator->n_parts, 1);
+    const struct fx8_array arrays[] = {
+        {&simulator->window, simulator->length, sizeof(float)},
+        {&simulator->scratch,
+         fx8_product(plan->n_threads, fx8_fft_stride(simulator->fft), 1, 1),
+         sizeof(float)},
+        {&simulator->spectra,
+         fx8_product(plan->n_sources, 2, simulator->length, 1),
+         sizeof *simulator->spectra},
+        {&simulator->tail, n_half, sizeof(float)},
+        {&simulator->samples, n_half, 1},
+    };
+    status = fx8_allocate_arrays(arrays, sizeof arrays / sizeof *arrays,
+                                 "simulator", error);
+    for (size_t k = 0; k < simulator->n_tones && status == FX8_OK; k++)
+        status = fx8_allocate_arrays(
+            &(struct fx8_array){&simulator->tones[k].series, simulator->half,
+                                sizeof *simulator->tones[k].series},
+            1, "simulator", error);
+    if (status != FX8_OK)
+        return status;
+    for (size_t n = 0; n < simulator->length; n++)
+        simulator->window[n] =
+            (float)sin(pi * ((double)n + 0.5) / (double)simulator->length);
+    return FX8_OK;
+}
+
+/* Tones must lie in the band that is sampled. */
+static enum fx8_status list_tones(struct fx8_simulator *simulator,
+                                  struct fx8_error *error)
+{
+    const struct fx8_simulation *plan = &simulator->plan;
+    const double rate_hz = fx8_rate_hz(plan->sample_rate);
+    const double dc = plan->dc_frequency_hz, half = 0.5 * rate_hz;
+    const bool is_lower = plan->lower_sideband;
+    const double low = plan->is_complex || is_lower ? dc - half : dc;
+    const double high = plan->is_complex || !is_lower ? dc + half : dc;
+    for (size_t s = 0; s < plan->n_sources; s++) {
+        const struct fx8_source *source = &simulator->sources[s];
+        if (!source->is_tone)
+            continue;
+        if (!(source->tone_hz >= low && source->tone_hz <= high))
+            return fx8_fail(error, FX8_ERR_USAGE,
+                            "simulate.sources: tone_hz: %.12g: expected a "
+                            "frequency in the band, %.12g to %.12g",
+                            source->tone_hz, low, high);
+        simulator->tones[simulator->n_tones++] = (struct tone){
+            .source = s,
+            .cycles_per_sample = (source->tone_hz - dc) / rate_hz,
+        };
+    }
+    return FX8_OK;
+}
+
+static void draw_gains(struct fx8_simulator *simulator)
+{
+    for (size_t input = 0; input < simulator->n_inputs; input++) {
+        float normals[4];
+        fx8_random_normals((struct fx8_random){simulator->plan.seed,
+                                               RANDOM_GAIN, (uint32_t)input},
+                           0, normals);
+        simulator->gain[input] =
+            exp(simulator->plan.gain_spread * (double)normals[0]);
+    }
+}
+
+/* Ascending first sample, then input: an order without ties. */
+static int compare_missing(const void *a, const void *b)
+{
+    const struct fx8_missing *x = a, *y = b;
+    if (x->first_sample != y->first_sample)
+        return x->first_sample < y->first_sample ? -1 : 1;
+    if (x->antenna != y->antenna)
+        return x->antenna < y->antenna ? -1 : 1;
+    return (x->polarization > y->polarization) -
+           (x->polarization < y->polarization);
+}
+
+/* One stretch somewhere in each part of the recording, per input. */
+static void draw_dropouts(struct fx8_simulator *simulator)
+{
+    const struct fx8_simulation *plan = &simulator->plan;
+    const int64_t part = (plan->n_samples + DROPOUT_PARTS - 1) / DROPOUT_PARTS;
+    for (size_t input = 0; input < simulator->n_inputs; input++)
+        for (size_t k = 0; k < DROPOUT_PARTS; k++) {
+            struct stretch *dropout =
+                &simulator->dropout[input * DROPOUT_PARTS + k];
+            const int64_t start = part * (int64_t)k;
+            const int64_t left = plan->n_samples - start;
+            const int64_t room = left < part ? left : part;
+            const int64_t n =
+                room > 0 ? llrint(plan->dropout_fraction * (double)room) : 0;
+            if (n <= 0)
+                continue;
+            const double at = fx8_random_uniform(
+                (struct fx8_random){plan->seed, RANDOM_DROPOUT,
+                                    (uint32_t)input},
+                k);
+            *dropout = (struct stretch){
+                .first = start + (int64_t)(at * (double)(room - n + 1)),
+                .n = n,
+            };
+            simulator->missing[simulator->n_missing++] = (struct fx8_missing){
+                .first_sample = dropout->first,
+                .n_samples = n,
+                .antenna = (int32_t)(input / plan->n_polarizations),
+                .polarization = (int32_t)(input % plan->n_polarizations),
+                .band = -1,
+            };
+        }
+    qsort(simulator->missing, simulator->n_missing, sizeof *simulator->missing,
+          compare_missing);
+}
+
+enum fx8_status fx8_simulator_open(const struct fx8_simulation *simulation,
+                                   struct fx8_simulator **simulator,
+                                   struct fx8_error *error)
+{
+    *simulator = NULL;
+    if (simulation->n_samples < 1)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "simulate.duration_s: %lld samples: expected at least "
+                        "one",
+                        (long long)simulation->n_samples);
+    void *memory;
+    enum fx8_status status =
+        fx8_allocate(1, sizeof **simulator, "simulator", &memory, error);
+    if (status != FX8_OK)
+        return status;
+    struct fx8_simulator *made = memory;
+    *made = (struct fx8_simulator){
+        .plan = *simulation,
+        .n_inputs = simulation->n_antennas * simulation->n_polarizations,
+        .n_parts = simulation->is_complex ? 2 : 1,
+        .tail_block = -1,
+        .samples_half = -1,
+    };
+    if ((status = copy_plan(made, error)) != FX8_OK ||
+        (status = list_tones(made, error)) != FX8_OK ||
+        (status = choose_length(made, error)) != FX8_OK ||
+        (status = allocate_blocks(made, error)) != FX8_OK) {
+        fx8_simulator_close(&made);
+        return status;
+    }
+    draw_gains(made);
+    draw_dropouts(made);
+    *simulator = made;
+    return FX8_OK;
+}
+
+/* --- reading ----------------------------------------------------- */
+
+void fx8_simulator_read(struct fx8_simulator *simulator, int64_t first,
+                        int64_t n, int8_t *samples)
+{
+    const int64_t half = (int64_t)simulator->half;
+    const size_t n_parts = simulator->n_parts;
+    for (int64_t at = first; at < first + n;) {
+        const int64_t half_block = at / half, offset = at % half;
+        const int64_t left = first + n - at;
+        const int64_t run = half - offset < left ? half - offset : left;
+        fx8_simulator_make(simulator, half_block);
+        for (size_t input = 0; input < simulator->n_inputs; input++)
+            memcpy(samples +
+                       (input * (size_t)n + (size_t)(at - first)) * n_parts,
+                   simulator->samples +
+                       (input * (size_t)half + (size_t)offset) * n_parts,
+                   (size_t)run * n_parts);
+        at += run;
+    }
+}
+
+const struct fx8_missing *fx8_simulator_missing(
+    const struct fx8_simulator *simulator, size_t *n_missing)
+{
+    *n_missing = simulator->n_missing;
+    return simulator->missing;
+}
+
+int64_t fx8_simulator_clipped(const struct fx8_simulator *simulator)
+{
+    int64_t sum = 0;
+    for (size_t input = 0; input < simulator->n_inputs; input++)
+        sum += simulator->clipped[input];
+    return sum;
+}
+
+double fx8_simulator_gain(const struct fx8_simulator *simulator, size_t input)
+{
+    return simulator->gain[input];
+}
+
+const struct fx8_simulation *fx8_simulator_plan(
+    const struct fx8_simulator *simulator)
+{
+    return &simulator->plan;
+}
+
+void fx8_simulator_close(struct fx8_simulator **simulator)
+{
+    struct fx8_simulator *closed = *simulator;
+    if (closed == NULL)
+        return;
+    for (size_t k = 0; k < closed->n_tones; k++)
+        free(closed->tones[k].series);
+    fx8_fft_close(&closed->fft);
+    free(closed->position_m);
+    free(closed->cable_delay_s);
+    free(closed->sources);
+    free(closed->gain);
+    free(closed->clipped);
+    free(closed->dropout);
+    free(closed->missing);
+    free(closed->tones);
+    free(closed->window);
+    free(closed->scratch);
+    free(closed->spectra);
+    free(closed->tail);
+    free(closed->samples);
+    free(closed);
+    *simulator = NULL;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * simulator_private.h -- what simulator.c and sky.c share.
+ */
+#ifndef FX8_CORRELATOR_SIMULATE_SIMULATOR_PRIVATE_H
+#define FX8_CORRELATOR_SIMULATE_SIMULATOR_PRIVATE_H
+
+#include "correlator/simulate/random.h"
+#include "correlator/simulate/simulator.h"
+#include "kernels/fft.h"
+#include "kernels/operations.h"
+
+/* What random streams are for: `kind` of struct fx8_random. */
+enum { RANDOM_GAIN = 0, RANDOM_DROPOUT, RANDOM_NOISE, RANDOM_SOURCE };
+
+/* Each input loses one stretch in each of so many equal parts. */
+#define DROPOUT_PARTS 32
+
+/* A stretch of samples. */
+struct stretch {
+    int64_t first, n;
+};
+
+/* A tone over one half block: cos and sin of its phase at the site. */
+struct tone {
+    size_t source;
+    double cycles_per_sample; /* (f - dc) / fs */
+    float (*series)[2];       /* [half] */
+};
+
+struct fx8_simulator {
+    struct fx8_simulation plan;
+    double (*position_m)[3];
+    double *cable_delay_s;
+    struct fx8_source *sources;
+    double *gain;            /* [n_inputs] */
+    struct stretch *dropout; /* [n_inputs][DROPOUT_PARTS], n may be 0 */
+    struct fx8_missing *missing;
+    size_t n_missing;
+    size_t n_inputs;
+    size_t n_parts; /* real numbers in a sample: 1 or 2 */
+
+    /* the blocks: block b covers half blocks b - 1 and b */
+    size_t length; /* L */
+    size_t half;   /* L / 2 */
+    struct fx8_fft *fft;
+    float *window;            /* [length] */
+    float *scratch;           /* [n_threads][stride] */
+    struct fx8_cf32 *spectra; /* [n_sources][2][length] of one block */
+    struct tone *tones;
+    size_t n_tones;
+    float *tail;        /* [n_inputs][half][n_parts] of tail_block, windowed */
+    int64_t tail_block; /* -1: none */
+    int8_t *samples;    /* [n_inputs][half][n_parts] of samples_half */
+    int64_t samples_half; /* -1: none */
+    int64_t *clipped;     /* [n_inputs] up to counted_half */
+    int64_t counted_half; /* half blocks below this one are counted */
+};
+
+/* Amplitudes of the two signals of a source in a feed: [signal][re, im]. */
+void fx8_simulator_mix(const struct fx8_source *source, bool is_y,
+                       double mix[2][2]);
+
+/* Seconds by which an input hears a source earlier than the site does. */
+double fx8_simulator_advance(const struct fx8_simulator *simulator,
+                             size_t source, size_t input);
+
+/* Whether an input is the Y feed. */
+bool fx8_simulator_is_y(const struct fx8_simulator *simulator, size_t input);
+
+/* Fill simulator->samples with half block `half_block`. */
+void fx8_simulator_make(struct fx8_simulator *simulator, int64_t half_block);
+
+#endif

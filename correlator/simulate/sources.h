@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * sources.h -- the sky of the simulator as a table.
+ */
+#ifndef FX8_CORRELATOR_SIMULATE_SOURCES_H
+#define FX8_CORRELATOR_SIMULATE_SOURCES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "config/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * A source that stands still over the array.
+ *
+ * Stokes parameters are in the frame of the feeds and in units of the
+ * receiver noise power of one input, so that I = 1 doubles the power there:
+ * <conj(X) X> = I + Q, <conj(Y) Y> = I - Q, <conj(X) Y> = U + iV.
+ */
+struct fx8_source {
+    double direction_enu[3]; /**< unit vector towards the source */
+    double stokes[4];        /**< I, Q, U, V */
+    bool is_tone;
+    double tone_hz; /**< sky frequency, when is_tone */
+};
+
+/**
+ * fx8_sources_load -- read a table of sources.
+ *
+ * Given:     path  CSV with the columns az_deg (from north through east),
+ *                  el_deg, I, and optional Q, U, V, tone_hz (empty: broad
+ *                  band)
+ * Returned:  sources    [n_sources]
+ * Status:    FX8_ERR_USAGE with FILE:LINE: a missing or unknown column, a
+ *            value that is not a number, an elevation outside -90 to 90, I
+ *            below 0 or below sqrt(Q^2 + U^2 + V^2), a tone with Q, U or V
+ * Ownership: the caller releases `sources` with free(); NULL after failure
+ * Notes:     a tone enters X and Y alike, with power I in each; its phase is
+ *            0 at the first sample at the site's reference position
+ */
+enum fx8_status fx8_sources_load(const char *path, struct fx8_source **sources,
+                                 size_t *n_sources, struct fx8_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * truth.h -- the visibilities that a correlation of simulated voltages tends
+ * to: formulas, no samples.
+ */
+#ifndef FX8_CORRELATOR_SIMULATE_TRUTH_H
+#define FX8_CORRELATOR_SIMULATE_TRUTH_H
+
+#include <stdint.h>
+
+#include "config/status.h"
+#include "correlator/job.h"
+#include "correlator/simulate/simulator.h"
+#include "kernels/postprocess.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct fx8_truth;
+
+/**
+ * fx8_truth_open -- expected visibilities of a job over simulated voltages.
+ *
+ * Per plan channel with centre f: the broad-band sources at f, the tones
+ * through the filter's power response, receiver noise and rounding to int8 in
+ * the autos; all with the gains of the inputs.
+ *
+ * Given:     simulator, job  live as long as the truth
+ * Status:    FX8_ERR_SYSTEM: memory
+ * Notes:     1) what the filter bank itself loses is left out: a delay of d
+ *               samples between two inputs lowers the coherence of a broad
+ *               band by sum w_n w_(n+d)
+ *            2) a tone is looked for within 256 channels of its own: beyond,
+ *               a filter passes less than -58 dB of it
+ *            3) the mean over a dump of products of different tones is taken
+ *               to be zero
+ */
+enum fx8_status fx8_truth_open(const struct fx8_simulator *simulator,
+                               const struct fx8_job *job,
+                               struct fx8_truth **truth,
+                               struct fx8_error *error);
+
+/**
+ * fx8_truth_dump -- one dump, flagged, weighted and averaged as correlate
+ * does it.
+ *
+ * Returned: results  [n_baselines][n_channels / channel_average][n_products],
+ *                    owned by the truth, valid until the next call
+ */
+void fx8_truth_dump(struct fx8_truth *truth, int64_t dump,
+                    struct fx8_visibilities *results);
+
+/** Release and null the handle; a NULL handle is legal. */
+void fx8_truth_close(struct fx8_truth **truth);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
