@@ -58,8 +58,8 @@ LINK_FLAGS := -pthread $(if $(SAN),-fsanitize=$(SAN))
 
 # --- sources: a room is a list; a kernel variant is a file with a suffix ----
 
-CORRELATOR_ROOMS := correlator correlator/commands correlator/compare \
-	correlator/session correlator/simulate
+CORRELATOR_ROOMS := correlator correlator/commands correlator/commands/bench \
+	correlator/compare correlator/session correlator/simulate
 LIBRARY_SOURCES := config/status.c config/shape.c config/timebase.c \
 	$(sort $(wildcard kernels/*.c kernels/cpu/*.c)) \
 	$(sort $(wildcard correlator/session/*.c))

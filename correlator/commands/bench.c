@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "correlator/commands/command.h"
-#include "correlator/commands/bench.h"
+#include "correlator/commands/bench/bench.h"
 #include "kernels/cpu/ceilings.h"
 #include "kernels/operations.h"
 

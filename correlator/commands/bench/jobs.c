@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bench_jobs.c -- what a user waits for: whole jobs, and the parts of them
+ * jobs.c -- what a user waits for: whole jobs, and the parts of them
  * that post-processing and writing take.
  */
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "config/shape.h"
-#include "correlator/commands/bench.h"
+#include "correlator/commands/bench/bench.h"
 #include "correlator/commands/command.h"
 #include "correlator/pipeline.h"
 #include "correlator/results.h"

@@ -3,8 +3,8 @@
  * bench.h -- the sections of `fx8 bench`; each measures and prints, to stdout,
  * a table or, with json, one object per line.
  */
-#ifndef FX8_CORRELATOR_COMMANDS_BENCH_H
-#define FX8_CORRELATOR_COMMANDS_BENCH_H
+#ifndef FX8_CORRELATOR_COMMANDS_BENCH_BENCH_H
+#define FX8_CORRELATOR_COMMANDS_BENCH_BENCH_H
 
 #include <stdbool.h>
 #include <stddef.h>

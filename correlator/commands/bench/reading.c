@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bench_reading.c -- recordings in every storage against read() of the same
+ * reading.c -- recordings in every storage against read() of the same
  * file, and the turn of time-major samples against a copy.
  */
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "config/shape.h"
-#include "correlator/commands/bench.h"
+#include "correlator/commands/bench/bench.h"
 #include "correlator/commands/command.h"
 #include "io/native.h"
 #include "kernels/clock.h"

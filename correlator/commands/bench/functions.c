@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bench_functions.c -- the functions of post-processing, one thread: every
+ * functions.c -- the functions of post-processing, one thread: every
  * form beside the C library (form "ieee") and the vector libraries of the
  * system; and conversions to half precision beside a copy.
  */
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "config/shape.h"
-#include "correlator/commands/bench.h"
+#include "correlator/commands/bench/bench.h"
 #include "kernels/clock.h"
 #include "kernels/cpu/ceilings.h"
 #include "kernels/cpu/peers.h"

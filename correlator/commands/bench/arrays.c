@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bench_arrays.c -- the stages of a correlation, four arrays, from samples in
+ * arrays.c -- the stages of a correlation, four arrays, from samples in
  * memory to averaged visibilities.
  */
 #include <stdbool.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "config/shape.h"
-#include "correlator/commands/bench.h"
+#include "correlator/commands/bench/bench.h"
 #include "correlator/fx8.h"
 #include "kernels/clock.h"
 #include "kernels/cpu/ceilings.h"
