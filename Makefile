@@ -426,6 +426,10 @@ emitted: ## write the table of what this nvcc emits into validation/results
 	$(Q)PYTHONPATH=validation/python FX8_BUILD='$(BUILD)' CUDA=1 NVCC='$(NVCC)' \
 		python3 validation/emitted/test_emitted.py --write
 
+.PHONY: proof
+proof: ## write the table of validation/README.md
+	$(Q)python3 validation/lint/proof.py --write
+
 # --- install ------------------------------------------------------------------
 
 INSTALL ?= install

@@ -159,20 +159,6 @@ def check_words():
             yield f"{path}:{number}: {match.group(0)}"
 
 
-def check_proof():
-    """validation/README.md names every test, and only tests there are"""
-    page = read("validation/README.md")
-    tests = [path for path in SOURCES if re.search(
-        r"/test_\w+\.(c|cu|py)$|/scenario/\w+\.py$", path)]
-    for path in tests:
-        if f"{os.path.basename(path)}`" not in page:
-            yield f"{path}: not in validation/README.md"
-    names = {os.path.basename(path) for path in tests}
-    for name in sorted(set(re.findall(r"\btest_\w+\.(?:c|cu|py)\b", page))):
-        if name not in names:
-            yield f"validation/README.md: there is no {name}"
-
-
 def dependency_flags():
     """Where the headers of the libraries are (Debian keeps HDF5 apart)."""
     good, text = run("pkg-config", "--cflags", "hdf5-serial", "fftw3f", "inih",
@@ -282,7 +268,7 @@ def check_names():
 
 
 RULES = (check_rooms, check_kept_headers, check_pragmas, check_licence,
-         check_layout, check_length, check_words, check_proof, check_headers_c,
+         check_layout, check_length, check_words, check_headers_c,
          check_headers_cpp, check_headers_harness, check_device_words,
          check_gcc, check_clang, check_exports, check_needs, check_names)
 
