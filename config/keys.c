@@ -44,6 +44,15 @@ static const struct fx8_choice column_orders[] = {
     {"pol,channel,antenna", 0, false},
     {NULL, 0, false},
 };
+static const struct fx8_choice axis_orders[] = {
+    {"antenna,pol,time", 0, false},
+    {"antenna,time,pol", 0, false},
+    {"pol,antenna,time", 0, false},
+    {"pol,time,antenna", 0, false},
+    {"time,antenna,pol", 0, false},
+    {"time,pol,antenna", 0, false},
+    {NULL, 0, false},
+};
 static const struct fx8_choice orientations[] = {
     {"east", 0, false}, {"north", 0, false}, {NULL, 0, false}};
 static const struct fx8_choice methods[] = {
@@ -365,9 +374,10 @@ const struct fx8_key fx8_keys[] = {
              "plug-in of that name here and at the reader."},
 
     {"simulate", "sources", PATH(simulate.sources), .fallback = "",
-     .help = "CSV of the sources: az_deg, el_deg, I, Q, U, V in units of the "
-             "receiver noise, optional tone_hz (ra_deg, dec_deg: not built "
-             "yet).  Empty: receiver noise alone."},
+     .help = "CSV of the sources: az_deg, el_deg, or ra_deg, dec_deg (ICRS) "
+             "of those that move with the sky; I, Q, U, V in units of the "
+             "receiver noise, optional tone_hz.  Empty: receiver noise "
+             "alone."},
     {"simulate", "noise_rms", REAL(simulate.noise_rms, 0, 127, "LSB"),
      .fallback = "16",
      .help = "Receiver noise, rms of a real sample or of one part of a "
@@ -376,9 +386,16 @@ const struct fx8_key fx8_keys[] = {
      .fallback = "1", .help = "Length of the recording made."},
     {"simulate", "samples", CHOICE(simulate.samples, sample_types),
      .fallback = "complex", .help = "Kind of samples."},
+    {"simulate", "axis_order", TEXT(simulate.axis_order),
+     .choices = axis_orders, .fallback = "antenna,pol,time",
+     .help = "Order of the axes in the recording, slowest first; changes no "
+             "sample."},
     {"simulate", "gain_spread", REAL(simulate.gain_spread, 0, 1, ""),
      .fallback = "0",
      .help = "Spread of the gains of the inputs, relative to 1; 0: all equal."},
+    {"simulate", "gain_phase_deg", REAL(simulate.gain_phase_deg, 0, 180, "deg"),
+     .fallback = "0",
+     .help = "Spread of the phases of the gains of the inputs; 0: all equal."},
     {"simulate", "dropout_fraction",
      REAL(simulate.dropout_fraction, 0, 0.9, ""), .fallback = "0",
      .help = "Part of the samples that is marked missing."},

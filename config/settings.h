@@ -148,7 +148,9 @@ struct fx8_settings {
         double noise_rms; /**< LSB */
         double duration_s;
         enum fx8_sample_type samples;
+        char axis_order[FX8_TEXT_SIZE]; /**< of the recording, slowest first */
         double gain_spread;
+        double gain_phase_deg;
         double dropout_fraction;
         int64_t seed;
     } simulate;

@@ -55,6 +55,14 @@ static int quasi_julian_date(struct fx8_time time, double *day,
                     day, fraction);
 }
 
+static enum fx8_status fail_date(struct fx8_time time, struct fx8_error *error)
+{
+    char text[FX8_NUMBER_TEXT_SIZE];
+    fx8_number_format_time(time, text);
+    return fx8_fail(error, FX8_ERR_USAGE,
+                    "start time: %s: expected a date that has a UTC", text);
+}
+
 /* Seconds for which precession and nutation are taken as constant: they move
  * the equinox by less than 2e-9 rad a minute. */
 #define SLOW_S 60
@@ -77,12 +85,8 @@ static enum fx8_status sidereal_time(const struct fx8_site *site,
     if (quasi_julian_date(time, &utc[0], &utc[1]) < 0 ||
         eraUtctai(utc[0], utc[1], &tai[0], &tai[1]) < 0 ||
         eraTaitt(tai[0], tai[1], &tt[0], &tt[1]) < 0 ||
-        eraUtcut1(utc[0], utc[1], dut1_s, &ut1[0], &ut1[1]) < 0) {
-        char text[FX8_NUMBER_TEXT_SIZE];
-        fx8_number_format_time(time, text);
-        return fx8_fail(error, FX8_ERR_USAGE,
-                        "start time: %s: expected a date that has a UTC", text);
-    }
+        eraUtcut1(utc[0], utc[1], dut1_s, &ut1[0], &ut1[1]) < 0)
+        return fail_date(time, error);
     const double rotation = eraEra00(ut1[0], ut1[1]);
     if (!slow->is_known || time.unix_s - slow->unix_s >= SLOW_S) {
         const double greenwich = eraGst06a(ut1[0], ut1[1], tt[0], tt[1]);
@@ -109,6 +113,30 @@ enum fx8_status fx8_site_sidereal_times(const struct fx8_site *site,
             sidereal_time(site, times[t], dut1_s, &slow, &lst_rad[t], error);
         if (status != FX8_OK)
             return status;
+    }
+    return FX8_OK;
+}
+
+enum fx8_status fx8_site_sky(const struct fx8_site *site, struct fx8_time time,
+                             double dut1_s, size_t n,
+                             const double (*icrs_deg)[2], double (*enu)[3],
+                             struct fx8_error *error)
+{
+    double day, fraction, origins;
+    eraASTROM astrom;
+    /* no polar motion; no pressure, no refraction: the rest does not matter */
+    if (quasi_julian_date(time, &day, &fraction) < 0 ||
+        eraApco13(day, fraction, dut1_s, site->longitude_deg * radian,
+                  site->latitude_deg * radian, site->altitude_m, 0.0, 0.0, 0.0,
+                  0.0, 0.0, 1e6, &astrom, &origins) < 0)
+        return fail_date(time, error);
+    for (size_t k = 0; k < n; k++) {
+        double ra, dec, azimuth, zenith, hour_angle, seen_dec, seen_ra;
+        eraAtciqz(icrs_deg[k][0] * radian, icrs_deg[k][1] * radian, &astrom,
+                  &ra, &dec);
+        eraAtioq(ra, dec, &astrom, &azimuth, &zenith, &hour_angle, &seen_dec,
+                 &seen_ra);
+        fx8_site_direction(azimuth / radian, 90.0 - zenith / radian, enu[k]);
     }
     return FX8_OK;
 }

@@ -3,6 +3,7 @@
  * The simulator against formulas written here again: a plain DFT, the rules of
  * sidebands, and V_ij = conj(E_i) E_j = P exp(2 pi i f (r_j - r_i) . s / c).
  */
+#include <complex.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,6 +15,7 @@
 
 #include "correlator/simulate/random.h"
 #include "correlator/simulate/simulator.h"
+#include "correlator/site.h"
 
 static const double two_pi = 6.283185307179586;
 
@@ -96,6 +98,34 @@ static struct fx8_source make_source(double azimuth_deg, double elevation_deg,
     };
 }
 
+/* Where a source stands at a time of the recording, by ERFA at that time. */
+static void find_direction(const struct fx8_simulation *plan,
+                           const struct fx8_source *source, double seconds,
+                           double direction[3])
+{
+    struct fx8_time time = plan->start_time;
+    const double whole = floor(seconds);
+    time.unix_s += (int64_t)whole;
+    time.picosecond = llrint((seconds - whole) * 1e12);
+    memcpy(direction, source->direction_enu, 3 * sizeof *direction);
+    if (!source->is_celestial)
+        return;
+    double enu[1][3];
+    struct fx8_error error;
+    assert_int_equal(fx8_site_sky(&plan->site, time, plan->dut1_s, 1,
+                                  &source->icrs_deg, enu, &error),
+                     FX8_OK);
+    memcpy(direction, enu[0], sizeof enu[0]);
+}
+
+/* A plan under a sky that moves. */
+static void place_plan(struct fx8_simulation *plan)
+{
+    plan->site = (struct fx8_site){-26.7, 116.67, 377.8};
+    plan->start_time = (struct fx8_time){1567090800, 0};
+    plan->dut1_s = -0.15;
+}
+
 static struct fx8_simulator *open_simulator(const struct fx8_simulation *plan)
 {
     struct fx8_simulator *simulator;
@@ -164,10 +194,23 @@ static void blocks_and_threads_change_nothing(void **state)
     plan.sources = sources;
     plan.n_sources = 2;
     plan.gain_spread = 0.1;
+    plan.gain_phase_deg = 20;
     plan.dropout_fraction = 0.05;
     check_blocks(&plan);
     plan.is_complex = false;
     plan.lower_sideband = false;
+    check_blocks(&plan);
+    /* 2 s at 50 kHz, so that directions are renewed on the way, and are asked
+     * for again when it is read backwards */
+    for (size_t s = 0; s < 2; s++) {
+        sources[s].is_celestial = true;
+        sources[s].icrs_deg[0] = 100.0 * (double)s;
+    }
+    sources[1].tone_hz = 100.0123e6;
+    plan.sample_rate = (struct fx8_rate){50000, 1};
+    place_plan(&plan);
+    check_blocks(&plan);
+    plan.is_complex = true;
     check_blocks(&plan);
 }
 
@@ -309,8 +352,8 @@ static double sky_hz(const struct fx8_simulation *plan, int bin)
 }
 
 /* V_ij of the sources, in LSB^2. */
-static void expect(const struct fx8_simulation *plan, size_t i, size_t j,
-                   double frequency_hz, double value[2])
+static void expect(const struct fx8_simulation *plan, const double turns[],
+                   size_t i, size_t j, double frequency_hz, double value[2])
 {
     const double unit = (plan->is_complex ? 2 : 1) * 144.0;
     value[0] = i == j ? unit * (1 + 1 / 1728.0) : 0;
@@ -330,7 +373,8 @@ static void expect(const struct fx8_simulation *plan, size_t i, size_t j,
             re = stokes[2];
             im = sign * stokes[3];
         }
-        const double phase = two_pi * frequency_hz * delay;
+        const double phase =
+            two_pi * (frequency_hz * delay + turns[j] - turns[i]);
         value[0] += unit * (re * cos(phase) - im * sin(phase));
         value[1] += unit * (re * sin(phase) + im * cos(phase));
     }
@@ -343,6 +387,11 @@ static void expect(const struct fx8_simulation *plan, size_t i, size_t j,
 static void check_coherence(const struct fx8_simulation *plan)
 {
     int8_t *samples = simulate(plan);
+    double turns[INPUTS];
+    struct fx8_simulator *simulator = open_simulator(plan);
+    for (size_t i = 0; i < INPUTS; i++)
+        turns[i] = fx8_simulator_gain_turns(simulator, i);
+    fx8_simulator_close(&simulator);
     const size_t n = (size_t)plan->n_samples, n_spectra = n / LENGTH;
     const size_t row = n * (plan->is_complex ? 2 : 1);
     static const int bins[BINS] = {3, 17, 50};
@@ -363,9 +412,9 @@ static void check_coherence(const struct fx8_simulation *plan)
             for (size_t j = 0; j < INPUTS; j++) {
                 double expected[2], p_i[2], p_j[2];
                 const double frequency_hz = sky_hz(plan, bin);
-                expect(plan, i, j, frequency_hz, expected);
-                expect(plan, i, i, frequency_hz, p_i);
-                expect(plan, j, j, frequency_hz, p_j);
+                expect(plan, turns, i, j, frequency_hz, expected);
+                expect(plan, turns, i, i, frequency_hz, p_i);
+                expect(plan, turns, j, j, frequency_hz, p_j);
                 const double sigma = sqrt(p_i[0] * p_j[0] / (double)n_spectra);
                 const double loss = 0.1 / LENGTH * sqrt(p_i[0] * p_j[0]);
                 for (size_t part = 0; part < 2; part++)
@@ -388,6 +437,7 @@ static void sources_have_the_right_coherence_and_phase(void **state)
     plan.n_sources = 2;
     plan.n_samples = 400000; /* 5 sigma are a sixth of the sources' power */
     check_coherence(&plan);
+    plan.gain_phase_deg = 60;
     plan.lower_sideband = true;
     check_coherence(&plan);
     plan.is_complex = false;
@@ -400,57 +450,103 @@ static void sources_have_the_right_coherence_and_phase(void **state)
  * -----------------------------------------------------------------------------------
  */
 
+/* A tone in an input: amplitude and phase at sky frequency, by its Stokes
+ * parameters: X has the power I + Q, Y has I - Q and leads by arg(U + iV). */
+static double complex feed_amplitude(const struct fx8_source *source,
+                                     size_t input)
+{
+    const double *stokes = source->stokes;
+    if (input % 2 == 0)
+        return sqrt(stokes[0] + stokes[1]);
+    return sqrt(stokes[0] - stokes[1]) * cexp(I * atan2(stokes[3], stokes[2]));
+}
+
 /*
  * Without receiver noise the unit is an rms of 1 LSB: I = 2048 is an amplitude
- * of 64 LSB in a complex sample and in a real one.  Rounding leaves an error
- * of 0.4 LSB / sqrt(n); 0.02 LSB allows for its being a line spectrum.
+ * of 45 LSB in a part of a complex sample and of 64 in a real one.  Rounding
+ * leaves 0.41 LSB / sqrt(n), taken 7 times as it is a line spectrum in part,
+ * and the image of a real tone 0.02.
  */
-static void check_tone(struct fx8_simulation *plan)
+static void check_tone(struct fx8_simulation *plan,
+                       const struct fx8_source *source, size_t n_stretches)
 {
-    struct fx8_source source = make_source(130, 55, 2048, 0, 0, 0);
-    source.is_tone = true;
-    source.tone_hz = plan->lower_sideband ? 99.765432e6 : 100.234567e6;
-    plan->sources = &source;
+    plan->sources = source;
     plan->n_sources = 1;
     plan->noise_rms = 0;
     int8_t *samples = simulate(plan);
-    const size_t n = (size_t)plan->n_samples;
+    struct fx8_simulator *simulator = open_simulator(plan);
+    const double rate_hz = fx8_rate_hz(plan->sample_rate);
+    const size_t n = (size_t)plan->n_samples, length = n / n_stretches;
     const size_t parts = plan->is_complex ? 2 : 1;
     /* the recorded frequency falls as the sky's rises in a lower sideband */
     const double sign = plan->lower_sideband ? -1 : 1;
-    const double cycles = sign * (source.tone_hz - plan->dc_frequency_hz) / 1e6;
-    for (size_t i = 0; i < INPUTS; i++) {
-        double sum[2] = {0, 0};
-        for (size_t k = 0; k < n; k++) {
+    const double cycles =
+        sign * (source->tone_hz - plan->dc_frequency_hz) / rate_hz;
+    const double unit = sqrt(plan->is_complex ? 2 : 1);
+    for (size_t at = 0; at < INPUTS * n_stretches; at++) {
+        const size_t i = at % INPUTS, first = at / INPUTS * length;
+        double complex sum = 0;
+        for (size_t k = first; k < first + length; k++) {
             const int8_t *sample = samples + (i * n + k) * parts;
-            const double re = sample[0], im = parts == 2 ? sample[1] : 0;
             const double phase = -two_pi * fmod(cycles * (double)k, 1);
             /* a real sinusoid has half of its amplitude here */
-            sum[0] +=
-                (re * cos(phase) - im * sin(phase)) * (parts == 2 ? 1 : 2);
-            sum[1] +=
-                (re * sin(phase) + im * cos(phase)) * (parts == 2 ? 1 : 2);
+            sum +=
+                (parts == 2 ? sample[0] + I * sample[1] : sqrt(2) * sample[0]) *
+                cexp(I * phase);
         }
-        double path_s = -cables[i];
+        double direction[3];
+        find_direction(plan, source,
+                       ((double)first + 0.5 * (double)(length - 1)) / rate_hz,
+                       direction);
+        double path_s = -plan->cable_delay_s[i];
         for (size_t axis = 0; axis < 3; axis++)
-            path_s += positions[i / 2][axis] * source.direction_enu[axis] /
-                      299792458.0;
-        const double phase = sign * two_pi * source.tone_hz * path_s;
-        assert_true(fabs(sum[0] / (double)n - 64 * cos(phase)) < 0.02);
-        assert_true(fabs(sum[1] / (double)n - 64 * sin(phase)) < 0.02);
+            path_s +=
+                plan->position_m[i / 2][axis] * direction[axis] / 299792458.0;
+        const double complex at_sky =
+            feed_amplitude(source, i) *
+            cexp(I * two_pi *
+                 (source->tone_hz * path_s +
+                  fx8_simulator_gain_turns(simulator, i)));
+        const double complex expected =
+            unit * (sign > 0 ? at_sky : conj(at_sky));
+        assert_true(cabs(sum / (double)length - expected) <
+                    0.03 + 3 / sqrt((double)length));
     }
+    fx8_simulator_close(&simulator);
     free(samples);
 }
 
+static struct fx8_source make_tone(const struct fx8_simulation *plan,
+                                   const double stokes[4])
+{
+    struct fx8_source source =
+        make_source(130, 55, stokes[0], stokes[1], stokes[2], stokes[3]);
+    source.is_tone = true;
+    source.tone_hz =
+        plan->dc_frequency_hz + (plan->lower_sideband ? -0.234567 : 0.234567) *
+                                    fx8_rate_hz(plan->sample_rate);
+    return source;
+}
+
+/* Alike in X and Y, linear, circular, X alone, Y alone. */
 static void tones_have_the_right_amplitude_and_phase(void **state)
 {
     (void)state;
-    for (int kind = 0; kind < 4; kind++) {
-        struct fx8_simulation plan = make_plan();
-        plan.is_complex = kind < 2;
-        plan.lower_sideband = kind % 2 == 1;
-        check_tone(&plan);
-    }
+    static const double stokes[5][4] = {{2048, 0, 0, 0},
+                                        {2000, 1200, -1600, 0},
+                                        {1500, 0, 0, -1500},
+                                        {1000, 1000, 0, 0},
+                                        {1000, -1000, 0, 0}};
+    for (int kind = 0; kind < 4; kind++)
+        for (size_t s = 0; s < 5; s++) {
+            struct fx8_simulation plan = make_plan();
+            plan.n_samples = 40000;
+            plan.is_complex = kind < 2;
+            plan.lower_sideband = kind % 2 == 1;
+            plan.gain_phase_deg = s == 1 ? 50 : 0;
+            const struct fx8_source source = make_tone(&plan, stokes[s]);
+            check_tone(&plan, &source, 1);
+        }
 }
 
 static void tone_outside_the_band_is_refused(void **state)
@@ -472,6 +568,143 @@ static void tone_outside_the_band_is_refused(void **state)
                         "frequency in the band, 100000000 to 100500000");
     assert_null(simulator);
     fx8_simulator_close(&simulator);
+}
+
+/* --- a moving sky ------------------------------------------------ */
+
+/* Baselines of 5 km at 100 kHz: from block to block, 8192 samples, the fringe
+ * of a source on the meridian turns by 0.06 rad and its delay hardly changes.
+ */
+static const double wide_positions[ANTENNAS][3] = {
+    {0, 0, 0}, {4900, 0, 0}, {-10, 20, 0}};
+static const double no_cables[INPUTS] = {0};
+
+static struct fx8_simulation make_moving_plan(void)
+{
+    struct fx8_simulation plan = make_plan();
+    place_plan(&plan);
+    plan.sample_rate = (struct fx8_rate){100000, 1};
+    plan.position_m = wide_positions;
+    plan.cable_delay_s = no_cables;
+    plan.noise_rms = 0;
+    return plan;
+}
+
+/* A source on the meridian in the middle of the recording, to a degree or
+ * two, for positions of a later equinox. */
+static struct fx8_source make_celestial(const struct fx8_simulation *plan,
+                                        double dec_deg, double i)
+{
+    struct fx8_time middle = plan->start_time;
+    middle.unix_s +=
+        llrint(0.5 * (double)plan->n_samples / fx8_rate_hz(plan->sample_rate));
+    double lst_rad;
+    struct fx8_error error;
+    assert_int_equal(fx8_site_sidereal_times(&plan->site, 1, &middle,
+                                             plan->dut1_s, &lst_rad, &error),
+                     FX8_OK);
+    return (struct fx8_source){
+        .is_celestial = true,
+        .icrs_deg = {lst_rad / two_pi * 360, dec_deg},
+        .stokes = {i, 0, 0, 0},
+    };
+}
+
+/*
+ * simulator.h, "A celestial source moves": in sixteenths of the way from the
+ * centre of a block to the next, the phase errs as the sum of two blocks does,
+ * and its mean not at all.  The signals of both inputs are the same, so that
+ * what scatters is rounding, 0.02 of a sample's power, and the mixed products
+ * of two blocks, 0.06 / 2 of it: 1.5e-4 in the mean of 40960 samples.
+ */
+static void blocks_follow_the_sky(void **state)
+{
+    (void)state;
+    enum { HALF = 8192, HALVES = 80, PARTS = 16, RUN = HALF / PARTS };
+    struct fx8_simulation plan = make_moving_plan();
+    plan.n_samples = HALF * HALVES;
+    const struct fx8_source source = make_celestial(&plan, 0, 400);
+    plan.sources = &source;
+    plan.n_sources = 1;
+    int8_t *samples = simulate(&plan);
+    const int8_t *a = samples, *b = samples + 4 * (size_t)plan.n_samples;
+    double complex sums[PARTS] = {0}, whole = 0;
+    double power = 0, turn = 0;
+    double from[3], to[3];
+    for (size_t h = 0; h < HALVES; h++) {
+        find_direction(&plan, &source, ((double)(h * HALF) - 0.5) / 1e5, from);
+        find_direction(&plan, &source, ((double)(h * HALF + HALF) - 0.5) / 1e5,
+                       to);
+        for (size_t k = 0; k < HALF; k++) {
+            const size_t n = 2 * (h * HALF + k);
+            const double u = ((double)k + 0.5) / HALF;
+            const double delay_s =
+                4900 * (from[0] + u * (to[0] - from[0])) / 299792458.0;
+            const double complex product =
+                (a[n] - I * a[n + 1]) * (b[n] + I * b[n + 1]) *
+                cexp(-I * two_pi * plan.dc_frequency_hz * delay_s);
+            sums[k / RUN] += product;
+            whole += product;
+            power += a[n] * a[n] + a[n + 1] * a[n + 1] - 1.0 / 6;
+        }
+        turn += two_pi * plan.dc_frequency_hz * 4900 * (to[0] - from[0]) /
+                299792458.0 / HALVES;
+    }
+    assert_true(fabs(turn) > 0.055 && fabs(turn) < 0.0625);
+    assert_true(fabs(carg(whole)) < 5 * 1.5e-4 / sqrt(PARTS));
+    /* the coherence is short by q^2 / 15, and as the delay is not quite 0 */
+    const double short_by = 1 - cabs(whole) / power;
+    assert_true(short_by > 0 && short_by < turn * turn / 15 + 2e-4);
+    for (size_t part = 0; part < PARTS; part++) {
+        const double u = ((double)part + 0.5) / PARTS;
+        const double share = sin(two_pi / 4 * u) * sin(two_pi / 4 * u);
+        const double expected =
+            carg((1 - share + share * cexp(I * turn)) * cexp(-I * turn * u));
+        assert_true(fabs(carg(sums[part]) - expected) < 5 * 1.5e-4);
+    }
+    free(samples);
+}
+
+/* Tones, in stretches of 0.03 s, in which the fringe turns by 0.023 rad: the
+ * mean is short by 0.023^2 / 24. */
+static void moving_tones_have_the_right_phase(void **state)
+{
+    (void)state;
+    static const double stokes[4] = {800, 480, 0, 640};
+    for (int kind = 0; kind < 4; kind++) {
+        struct fx8_simulation plan = make_moving_plan();
+        plan.is_complex = kind < 2;
+        plan.lower_sideband = kind % 2 == 1;
+        plan.n_samples = 300000;
+        struct fx8_source source = make_tone(&plan, stokes);
+        const struct fx8_source place = make_celestial(&plan, -20, 0);
+        source.is_celestial = true;
+        memcpy(source.icrs_deg, place.icrs_deg, sizeof source.icrs_deg);
+        check_tone(&plan, &source, 100);
+    }
+}
+
+static void motion_too_fast_is_refused(void **state)
+{
+    (void)state;
+    static const double far[ANTENNAS][3] = {{0, 0, 0}, {40000, 0, 0}};
+    struct fx8_simulation plan = make_moving_plan();
+    const struct fx8_source source = make_celestial(&plan, 0, 1);
+    plan.sample_rate = (struct fx8_rate){1000000, 1};
+    plan.position_m = far;
+    plan.sources = &source;
+    plan.n_sources = 1;
+    struct fx8_simulator *simulator;
+    struct fx8_error error;
+    assert_int_equal(fx8_simulator_open(&plan, &simulator, &error),
+                     FX8_ERR_USAGE);
+    /* 2 pi 100.5e6 (40 km / c) 7.292e-5 times 65536 / 1e6 */
+    assert_string_equal(
+        error.message,
+        "simulate.sources: ra_deg, dec_deg: fringes of the longest baseline "
+        "turn by 0.403 rad in 65536 samples, the least that its delay allows: "
+        "expected at most 0.0625");
+    assert_null(simulator);
 }
 
 /* --- dropouts
@@ -534,6 +767,9 @@ int main(void)
         cmocka_unit_test(sources_have_the_right_coherence_and_phase),
         cmocka_unit_test(tones_have_the_right_amplitude_and_phase),
         cmocka_unit_test(tone_outside_the_band_is_refused),
+        cmocka_unit_test(blocks_follow_the_sky),
+        cmocka_unit_test(moving_tones_have_the_right_phase),
+        cmocka_unit_test(motion_too_fast_is_refused),
         cmocka_unit_test(dropouts_are_blank_and_listed),
     };
     return cmocka_run_group_tests_name("simulator", tests, NULL, NULL);

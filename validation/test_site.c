@@ -154,8 +154,75 @@ static void no_utc_is_an_error(void **state)
     const struct fx8_time time = {INT64_C(-300000000000), 0};
     double lst;
     /* before the year -4799, where the calendar of ERFA begins */
+    const double icrs_deg[1][2] = {{0, 0}};
+    double enu[1][3];
+    assert_int_equal(fx8_site_sky(&site, time, 0, 1, icrs_deg, enu, &error),
+                     FX8_ERR_USAGE);
     assert_int_equal(fx8_site_sidereal_times(&site, 1, &time, 0, &lst, &error),
                      FX8_ERR_USAGE);
+}
+
+/* ERFA's chain in one call, from catalogue to observed place: the same to the
+ * last bits of an azimuth. */
+static void sky_is_that_of_erfa(void **state)
+{
+    (void)state;
+    const struct fx8_site sites[] = {{-26.7, 116.67, 377.8}, {78.2, -15.5, 0}};
+    static const double icrs_deg[][2] = {
+        {0, 0}, {83.633, 22.0145}, {201.365, -43.019}, {299.868, 40.734}};
+    enum { PLACES = sizeof icrs_deg / sizeof *icrs_deg };
+    /* 2019-08-29T15:00:00.25 UTC */
+    const struct fx8_time time = {1567090800, INT64_C(250000000000)};
+    double day, fraction;
+    assert_int_equal(eraDtf2d("UTC", 2019, 8, 29, 15, 0, 0.25, &day, &fraction),
+                     0);
+    for (size_t s = 0; s < sizeof sites / sizeof *sites; s++) {
+        double enu[PLACES][3];
+        struct fx8_error error;
+        assert_int_equal(
+            fx8_site_sky(&sites[s], time, -0.15, PLACES, icrs_deg, enu, &error),
+            FX8_OK);
+        for (size_t k = 0; k < PLACES; k++) {
+            double azimuth, zenith, hour_angle, dec, ra, origins;
+            assert_int_equal(
+                eraAtco13(icrs_deg[k][0] * ERFA_DD2R,
+                          icrs_deg[k][1] * ERFA_DD2R, 0, 0, 0, 0, day, fraction,
+                          -0.15, sites[s].longitude_deg * ERFA_DD2R,
+                          sites[s].latitude_deg * ERFA_DD2R,
+                          sites[s].altitude_m, 0, 0, 0, 0, 0, 1e6, &azimuth,
+                          &zenith, &hour_angle, &dec, &ra, &origins),
+                0);
+            assert_near(enu[k][0], sin(zenith) * sin(azimuth), 1e-12);
+            assert_near(enu[k][1], sin(zenith) * cos(azimuth), 1e-12);
+            assert_near(enu[k][2], cos(zenith), 1e-12);
+        }
+    }
+}
+
+/*
+ * The pole of the sky stands as high as the latitude, in the north, but for
+ * precession (0.0056 deg a year), nutation and aberration; and a star whose
+ * right ascension is the sidereal time stands in the south of a northern site.
+ */
+static void sky_turns_about_the_pole(void **state)
+{
+    (void)state;
+    const struct fx8_site site = {45, 10, 0};
+    const struct fx8_time time = {1567090800, 0};
+    double lst_rad, enu[2][3];
+    struct fx8_error error;
+    assert_int_equal(
+        fx8_site_sidereal_times(&site, 1, &time, 0, &lst_rad, &error), FX8_OK);
+    const double icrs_deg[2][2] = {{0, 90}, {lst_rad * ERFA_DR2D, 0}};
+    assert_int_equal(fx8_site_sky(&site, time, 0, 2, icrs_deg, enu, &error),
+                     FX8_OK);
+    const double near = 0.45 * ERFA_DD2R; /* 20 years */
+    assert_near(enu[0][0], 0, near);
+    assert_near(enu[0][1], sqrt(0.5), near);
+    assert_near(enu[0][2], sqrt(0.5), near);
+    assert_near(enu[1][0], 0, near);
+    assert_near(enu[1][1], -sqrt(0.5), near);
+    assert_near(enu[1][2], sqrt(0.5), near);
 }
 
 int main(void)
@@ -166,6 +233,8 @@ int main(void)
         cmocka_unit_test(azimuth_runs_from_north_through_east),
         cmocka_unit_test(sidereal_time_is_that_of_erfa),
         cmocka_unit_test(many_times_are_each_alone),
+        cmocka_unit_test(sky_is_that_of_erfa),
+        cmocka_unit_test(sky_turns_about_the_pole),
         cmocka_unit_test(no_utc_is_an_error),
     };
     return cmocka_run_group_tests_name("site", tests, NULL, NULL);

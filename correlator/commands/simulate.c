@@ -42,16 +42,18 @@ const struct fx8_command fx8_command_simulate = {
         "the axes that `fx8 correlate` gives with the same file.\n"
         "\n"
         "[simulate] sources is a CSV with the columns az_deg (from north\n"
-        "through east), el_deg, I and optional Q, U, V, tone_hz.  The unit is\n"
-        "the receiver noise power of one input: noise_rms squared per real\n"
-        "component (with noise_rms = 0: 1 LSB).  A source of I adds I to XX\n"
-        "and to YY; with Q, U, V in the frame of the feeds XX = I + Q,\n"
-        "YY = I - Q, XY = <conj(X) Y> = U + iV.  A row with tone_hz is a\n"
-        "sinusoid of power I at that sky frequency, alike in X and Y.\n"
-        "Each input has the gain exp(gain_spread x normal) and loses the\n"
-        "share dropout_fraction of its samples in 32 stretches of its own,\n"
-        "listed in /missing.  The same seed gives the same samples, whatever\n"
-        "the number of threads.\n"
+        "through east), el_deg of sources that stand still, or ra_deg,\n"
+        "dec_deg (ICRS) of such as move with the sky; I and optional Q, U, V,\n"
+        "tone_hz.  The unit is the receiver noise power of one input:\n"
+        "noise_rms squared per real component (with noise_rms = 0: 1 LSB).  A\n"
+        "source of I adds I to XX and to YY; with Q, U, V in the frame of the\n"
+        "feeds XX = I + Q, YY = I - Q, XY = <conj(X) Y> = U + iV.  A row with\n"
+        "tone_hz is a sinusoid at that sky frequency, of power I alike in X\n"
+        "and Y, or with Q, U, V fully polarised.\n"
+        "Each input has a gain of modulus exp(gain_spread x normal) and phase\n"
+        "gain_phase_deg x normal, and loses the share dropout_fraction of its\n"
+        "samples in 32 stretches of its own, listed in /missing.  The same\n"
+        "seed gives the same samples, whatever the number of threads.\n"
         "\n"
         "A signal ends it at once and leaves nothing behind.\n",
     .run = run,
@@ -209,21 +211,35 @@ static enum fx8_status place_inputs(struct work *work, struct fx8_error *error)
     return FX8_OK;
 }
 
-/* The simulator knows no horizon. */
-static void warn_of_set_sources(const struct fx8_source *sources,
-                                size_t n_sources)
+/* The simulator knows no horizon: sources below it when the recording begins
+ * or ends are worth a warning. */
+static enum fx8_status warn_of_set_sources(const struct work *work,
+                                           struct fx8_error *error)
 {
+    const size_t n_sources = work->plan.n_sources;
+    void *memory;
+    const enum fx8_status status =
+        fx8_allocate(fx8_product(n_sources, 2, 1, 1), 3 * sizeof(double),
+                     "sources", &memory, error);
+    if (status != FX8_OK)
+        return status;
+    double(*begin)[3] = memory, (*end)[3] = begin + n_sources;
     size_t n_below = 0;
+    fx8_simulator_directions(work->simulator, 0.0, begin);
+    fx8_simulator_directions(work->simulator, (double)work->plan.n_samples,
+                             end);
     for (size_t s = 0; s < n_sources; s++)
-        n_below += sources[s].direction_enu[2] < 0.0;
+        n_below += begin[s][2] < 0.0 || end[s][2] < 0.0;
+    free(memory);
     if (n_below == 0)
-        return;
+        return FX8_OK;
     char text[FX8_TEXT_SIZE];
     snprintf(text, sizeof text,
-             "simulate.sources: %zu of %zu sources lie below the horizon "
-             "(el_deg < 0): they are received all the same",
+             "simulate.sources: %zu of %zu sources lie below the horizon when "
+             "the recording begins or ends: they are received all the same",
              n_below, n_sources);
     fx8_command_warning(text);
+    return FX8_OK;
 }
 
 static enum fx8_status open_simulator(struct work *work,
@@ -238,7 +254,6 @@ static enum fx8_status open_simulator(struct work *work,
                                   &n_sources, error);
     if (status != FX8_OK)
         return status;
-    warn_of_set_sources(work->sources, n_sources);
     const struct fx8_simulation plan = {
         .is_complex = observation->is_complex,
         .lower_sideband = work->job.plan.lower_sideband,
@@ -252,8 +267,12 @@ static enum fx8_status open_simulator(struct work *work,
         .cable_delay_s = work->cable_delay_s,
         .sources = work->sources,
         .n_sources = n_sources,
+        .site = work->job.observation.site, /* without one no truth is made */
+        .start_time = observation->start_time,
+        .dut1_s = isnan(settings->delay.dut1_s) ? 0.0 : settings->delay.dut1_s,
         .noise_rms = settings->simulate.noise_rms,
         .gain_spread = settings->simulate.gain_spread,
+        .gain_phase_deg = settings->simulate.gain_phase_deg,
         .dropout_fraction = settings->simulate.dropout_fraction,
         .seed = (uint64_t)settings->simulate.seed,
         .n_threads = settings->correlator.threads == 0
@@ -261,7 +280,8 @@ static enum fx8_status open_simulator(struct work *work,
                          : (size_t)settings->correlator.threads,
     };
     work->plan = plan;
-    return fx8_simulator_open(&plan, &work->simulator, error);
+    status = fx8_simulator_open(&plan, &work->simulator, error);
+    return status == FX8_OK ? warn_of_set_sources(work, error) : status;
 }
 
 /* --- writing ----------------------------------------------------- */
@@ -277,9 +297,10 @@ static enum fx8_status create_recording(const struct arguments *arguments,
     const struct fx8_missing *missing =
         fx8_simulator_missing(work->simulator, &n_missing);
     fx8_command_count_signals();
-    const enum fx8_status status = fx8_native_create(
-        arguments->output, &work->observation, "antenna,pol,time", missing,
-        n_missing, &work->recording, error);
+    const enum fx8_status status =
+        fx8_native_create(arguments->output, &work->observation,
+                          work->settings.simulate.axis_order, missing,
+                          n_missing, &work->recording, error);
     if (status == FX8_OK)
         fx8_command_stop_removes(work->recording_part, NULL);
     return status;

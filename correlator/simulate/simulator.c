@@ -12,6 +12,11 @@
 #define MIN_LENGTH     16384
 #define LENGTH_A_DELAY 512
 
+/* Under a moving sky blocks may be as short as this; and most that a fringe
+ * turns from one to the next, rad (see simulator.h). */
+#define MIN_MOVING   256
+#define LARGEST_TURN 0.0625
+
 /* Longest block: a delay of 8192 samples. */
 #define MAX_LENGTH ((size_t)1 << 22)
 
@@ -26,14 +31,33 @@ bool fx8_simulator_is_y(const struct fx8_simulator *simulator, size_t input)
     return (input % 2 == 1) != simulator->plan.y_first;
 }
 
+/* A tone is fully polarised: X and Y carry one signal, with the powers I + Q
+ * and I - Q and the phase of U + iV between them. */
+static void mix_tone(const struct fx8_source *source, bool is_y,
+                     double mix[2][2])
+{
+    const double *stokes = source->stokes;
+    const double across = hypot(stokes[2], stokes[3]);
+    const double power = is_y ? stokes[0] - stokes[1] : stokes[0] + stokes[1];
+    mix[0][0] = sqrt(fmax(power, 0.0));
+    if (is_y && across > 0.0) {
+        mix[0][1] = mix[0][0] * (stokes[3] / across);
+        mix[0][0] *= stokes[2] / across;
+    }
+}
+
 void fx8_simulator_mix(const struct fx8_source *source, bool is_y,
                        double mix[2][2])
 {
     const double i = source->stokes[0], q = source->stokes[1];
     memset(mix, 0, 2 * sizeof *mix);
+    if (source->is_tone) {
+        mix_tone(source, is_y, mix);
+        return;
+    }
     const double of_x = sqrt(i + q);
-    if (!is_y || source->is_tone) {
-        mix[0][0] = of_x; /* a tone has no Q: X and Y alike */
+    if (!is_y) {
+        mix[0][0] = of_x;
         return;
     }
     /* X carries signal 1 alone; Y as much of it as <conj(X) Y> = U + iV
@@ -46,25 +70,32 @@ void fx8_simulator_mix(const struct fx8_source *source, bool is_y,
     mix[1][0] = sqrt(fmax(rest, 0.0));
 }
 
-double fx8_simulator_advance(const struct fx8_simulator *simulator,
-                             size_t source, size_t input)
+double fx8_simulator_path(const struct fx8_simulator *simulator,
+                          const double direction[3], size_t input)
 {
-    const double *direction = simulator->sources[source].direction_enu;
     const double *position =
         simulator->position_m[input / simulator->plan.n_polarizations];
     double path_m = 0.0;
     for (size_t axis = 0; axis < 3; axis++)
         path_m += position[axis] * direction[axis];
-    return path_m / FX8_LIGHT_M_S - simulator->cable_delay_s[input];
+    return path_m / FX8_LIGHT_M_S;
+}
+
+double fx8_simulator_advance(const struct fx8_simulator *simulator,
+                             const double direction[3], size_t input)
+{
+    return fx8_simulator_path(simulator, direction, input) -
+           simulator->cable_delay_s[input];
 }
 
 void fx8_simulator_voltage(const struct fx8_simulator *simulator, size_t source,
-                           size_t input, double frequency_hz,
-                           double voltage[2][2])
+                           const double direction[3], size_t input,
+                           double frequency_hz, double voltage[2][2])
 {
     const struct fx8_source *of = &simulator->sources[source];
     const double cycles =
-        frequency_hz * fx8_simulator_advance(simulator, source, input);
+        frequency_hz * fx8_simulator_advance(simulator, direction, input) +
+        simulator->gain_turns[input];
     const double phase = 2.0 * pi * (cycles - floor(cycles));
     double mix[2][2], gain = simulator->gain[input];
     fx8_simulator_mix(of, fx8_simulator_is_y(simulator, input), mix);
@@ -94,14 +125,26 @@ double fx8_simulator_noise(const struct fx8_simulator *simulator, size_t input)
 
 /* --- plan -------------------------------------------------------- */
 
-/* Longest difference of delays between two inputs, in samples. */
+/* Longest difference of delays between two inputs, in samples; a celestial
+ * source may stand in any direction. */
 static double longest_delay(const struct fx8_simulator *simulator)
 {
-    double longest_s = 0.0;
+    const size_t n_inputs = simulator->n_inputs;
+    double longest_s = 0.0, least = INFINITY, most = -INFINITY;
+    for (size_t input = 0; input < n_inputs; input++) {
+        least = fmin(least, simulator->cable_delay_s[input]);
+        most = fmax(most, simulator->cable_delay_s[input]);
+    }
+    if (simulator->n_celestial > 0)
+        longest_s = fx8_simulator_baseline(simulator) + most - least;
     for (size_t s = 0; s < simulator->plan.n_sources; s++) {
-        double least = INFINITY, most = -INFINITY;
-        for (size_t input = 0; input < simulator->n_inputs; input++) {
-            const double advance = fx8_simulator_advance(simulator, s, input);
+        const struct fx8_source *source = &simulator->sources[s];
+        least = INFINITY;
+        most = -INFINITY;
+        for (size_t input = 0; input < n_inputs && !source->is_celestial;
+             input++) {
+            const double advance =
+                fx8_simulator_advance(simulator, source->direction_enu, input);
             least = fmin(least, advance);
             most = fmax(most, advance);
         }
@@ -114,15 +157,27 @@ static enum fx8_status choose_length(struct fx8_simulator *simulator,
                                      struct fx8_error *error)
 {
     const double delay = longest_delay(simulator);
+    /* from block to block, for each sample of a block */
+    const double turn = fx8_simulator_turn(simulator, 0.5);
     if (!(delay * LENGTH_A_DELAY <= (double)MAX_LENGTH))
         return fx8_fail(error, FX8_ERR_USAGE,
                         "simulate.sources: a delay of %.6g samples between two "
                         "inputs: expected at most %zu",
                         delay, MAX_LENGTH / LENGTH_A_DELAY);
-    simulator->length = MIN_LENGTH;
-    while ((double)simulator->length < delay * LENGTH_A_DELAY)
-        simulator->length *= 2;
-    simulator->half = simulator->length / 2;
+    size_t length = MIN_LENGTH;
+    while ((double)length < delay * LENGTH_A_DELAY)
+        length *= 2;
+    while (turn * (double)length > LARGEST_TURN && length > MIN_MOVING &&
+           (double)(length / 2) >= delay * LENGTH_A_DELAY)
+        length /= 2;
+    if (!(turn * (double)length <= LARGEST_TURN))
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "simulate.sources: ra_deg, dec_deg: fringes of the "
+                        "longest baseline turn by %.3g rad in %zu samples, the "
+                        "least that its delay allows: expected at most %g",
+                        turn * (double)length, length / 2, LARGEST_TURN);
+    simulator->length = length;
+    simulator->half = length / 2;
     return FX8_OK;
 }
 
@@ -137,6 +192,8 @@ static enum fx8_status copy_plan(struct fx8_simulator *simulator,
          sizeof *simulator->cable_delay_s},
         {&simulator->sources, plan->n_sources, sizeof *simulator->sources},
         {&simulator->gain, simulator->n_inputs, sizeof *simulator->gain},
+        {&simulator->gain_turns, simulator->n_inputs,
+         sizeof *simulator->gain_turns},
         {&simulator->tones, plan->n_sources, sizeof *simulator->tones},
         {&simulator->clipped, simulator->n_inputs, sizeof *simulator->clipped},
         {&simulator->dropout,
@@ -236,6 +293,8 @@ static void draw_gains(struct fx8_simulator *simulator)
                            0, normals);
         simulator->gain[input] =
             exp(simulator->plan.gain_spread * (double)normals[0]);
+        simulator->gain_turns[input] =
+            simulator->plan.gain_phase_deg / 360.0 * (double)normals[1];
     }
 }
 
@@ -312,6 +371,7 @@ enum fx8_status fx8_simulator_open(const struct fx8_simulation *simulation,
     };
     if ((status = copy_plan(made, error)) != FX8_OK ||
         (status = list_tones(made, error)) != FX8_OK ||
+        (status = fx8_simulator_plan_motion(made, error)) != FX8_OK ||
         (status = choose_length(made, error)) != FX8_OK ||
         (status = allocate_blocks(made, error)) != FX8_OK) {
         fx8_simulator_close(&made);
@@ -365,6 +425,12 @@ double fx8_simulator_gain(const struct fx8_simulator *simulator, size_t input)
     return simulator->gain[input];
 }
 
+double fx8_simulator_gain_turns(const struct fx8_simulator *simulator,
+                                size_t input)
+{
+    return simulator->gain_turns[input];
+}
+
 const struct fx8_simulation *fx8_simulator_plan(
     const struct fx8_simulator *simulator)
 {
@@ -383,6 +449,12 @@ void fx8_simulator_close(struct fx8_simulator **simulator)
     free(closed->cable_delay_s);
     free(closed->sources);
     free(closed->gain);
+    free(closed->gain_turns);
+    free(closed->icrs_deg);
+    free(closed->nodes[0].directions);
+    free(closed->nodes[1].directions);
+    free(closed->directions);
+    free(closed->earlier);
     free(closed->clipped);
     free(closed->dropout);
     free(closed->missing);

@@ -28,17 +28,30 @@ struct tone {
     float (*series)[2];       /* [half] */
 };
 
+/* Directions of the celestial sources at a whole second of the recording. */
+struct node {
+    bool is_known;
+    int64_t second;
+    double (*directions)[3]; /* [n_celestial] */
+};
+
 struct fx8_simulator {
     struct fx8_simulation plan;
     double (*position_m)[3];
     double *cable_delay_s;
     struct fx8_source *sources;
     double *gain;            /* [n_inputs] */
+    double *gain_turns;      /* [n_inputs] */
     struct stretch *dropout; /* [n_inputs][DROPOUT_PARTS], n may be 0 */
     struct fx8_missing *missing;
     size_t n_missing;
     size_t n_inputs;
     size_t n_parts; /* real numbers in a sample: 1 or 2 */
+
+    /* celestial sources */
+    size_t n_celestial;
+    double (*icrs_deg)[2]; /* [n_celestial], in the order of the sources */
+    struct node nodes[2];  /* ascending seconds */
 
     /* the blocks: block b covers half blocks b - 1 and b */
     size_t length; /* L */
@@ -47,6 +60,8 @@ struct fx8_simulator {
     float *window;            /* [length] */
     float *scratch;           /* [n_threads][stride] */
     struct fx8_cf32 *spectra; /* [n_sources][2][length] of one block */
+    double (*directions)[3];  /* [n_sources] at the centre of one block */
+    double (*earlier)[3];     /* [n_sources] at that of the block before */
     struct tone *tones;
     size_t n_tones;
     float *tail;        /* [n_inputs][half][n_parts] of tail_block, windowed */
@@ -61,14 +76,23 @@ struct fx8_simulator {
 void fx8_simulator_mix(const struct fx8_source *source, bool is_y,
                        double mix[2][2]);
 
-/* Seconds by which an input hears a source earlier than the site does. */
+/* Seconds by which an input hears a direction earlier than the site does, cable
+ * included. */
 double fx8_simulator_advance(const struct fx8_simulator *simulator,
-                             size_t source, size_t input);
+                             const double direction[3], size_t input);
 
 /* Whether an input is the Y feed. */
 bool fx8_simulator_is_y(const struct fx8_simulator *simulator, size_t input);
 
 /* Fill simulator->samples with half block `half_block`. */
 void fx8_simulator_make(struct fx8_simulator *simulator, int64_t half_block);
+
+/* motion.c: prepare for celestial sources, and check that there is a UTC; after
+ * fx8_simulator.sources. */
+enum fx8_status fx8_simulator_plan_motion(struct fx8_simulator *simulator,
+                                          struct fx8_error *error);
+
+/* Length of the longest baseline, seconds. */
+double fx8_simulator_baseline(const struct fx8_simulator *simulator);
 
 #endif

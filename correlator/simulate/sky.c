@@ -68,10 +68,12 @@ static void add_source(const struct fx8_simulator *simulator, size_t source,
     const struct fx8_simulation *plan = &simulator->plan;
     const int64_t length = (int64_t)simulator->length;
     const bool mirrored = !plan->is_complex && plan->lower_sideband;
-    const double advance_s = fx8_simulator_advance(simulator, source, input);
+    const double advance_s =
+        fx8_simulator_advance(simulator, simulator->directions[source], input);
     const double step = (mirrored ? -1.0 : 1.0) * advance_s *
                         fx8_rate_hz(plan->sample_rate) / (double)length;
-    const double base = advance_s * plan->dc_frequency_hz;
+    const double base =
+        advance_s * plan->dc_frequency_hz + simulator->gain_turns[input];
     const struct fx8_cf32 *signals =
         simulator->spectra + 2 * source * simulator->length;
     double mix[2][2], turn[2], now[2] = {1.0, 0.0};
@@ -135,30 +137,56 @@ static void make_tone(void *context, size_t index, size_t thread)
     }
 }
 
-/* Add the tones to the first half of `data`. */
+/* Add a tone to half a block; the phase between input and site is `cycles` at
+ * its beginning, and `step` more with every sample. */
+static void add_tone(const struct fx8_simulator *simulator,
+                     const struct tone *tone, const double amplitude[2],
+                     double cycles, double step, float *data)
+{
+    const size_t n_parts = simulator->n_parts;
+    double now[2] = {1.0, 0.0}, turn[2];
+    rotor(step, turn);
+    for (size_t n = 0; n < simulator->half; n++) {
+        if (n % ANCHOR == 0)
+            rotor(cycles + (double)n * step, now);
+        const float re = (float)(amplitude[0] * now[0] - amplitude[1] * now[1]);
+        const float im = (float)(amplitude[0] * now[1] + amplitude[1] * now[0]);
+        const float *series = tone->series[n];
+        data[n * n_parts] += series[0] * re - series[1] * im;
+        if (n_parts == 2)
+            data[2 * n + 1] += series[0] * im + series[1] * re;
+        const double next = now[0] * turn[0] - now[1] * turn[1];
+        now[1] = now[0] * turn[1] + now[1] * turn[0];
+        now[0] = next;
+    }
+}
+
+/* Add the tones to the first half of `data`, from the centre of the block
+ * before to that of this one. */
 static void add_tones(const struct fx8_simulator *simulator, size_t input,
                       float *data)
 {
-    const size_t n_parts = simulator->n_parts;
+    /* a real sinusoid of amplitude A has power A^2 / 2 */
+    const double unit =
+        fx8_simulator_unit(simulator) * (simulator->n_parts == 1 ? 2.0 : 1.0);
     for (size_t k = 0; k < simulator->n_tones; k++) {
         const struct tone *tone = &simulator->tones[k];
         const struct fx8_source *source = &simulator->sources[tone->source];
-        /* a real sinusoid of amplitude A has power A^2 / 2 */
-        const double amplitude =
-            sqrt(source->stokes[0] * fx8_simulator_unit(simulator) *
-                 (n_parts == 1 ? 2.0 : 1.0));
-        double phase[2];
-        rotor(source->tone_hz *
-                  fx8_simulator_advance(simulator, tone->source, input),
-              phase);
-        const float re = (float)(amplitude * phase[0]);
-        const float im = (float)(amplitude * phase[1]);
-        for (size_t n = 0; n < simulator->half; n++) {
-            const float *series = tone->series[n];
-            data[n * n_parts] += series[0] * re - series[1] * im;
-            if (n_parts == 2)
-                data[2 * n + 1] += series[0] * im + series[1] * re;
-        }
+        const double from = fx8_simulator_advance(
+            simulator, simulator->earlier[tone->source], input);
+        const double to = fx8_simulator_advance(
+            simulator, simulator->directions[tone->source], input);
+        const double step =
+            source->tone_hz * (to - from) / (double)simulator->half;
+        double mix[2][2];
+        fx8_simulator_mix(source, fx8_simulator_is_y(simulator, input), mix);
+        const double amplitude[2] = {sqrt(unit) * mix[0][0],
+                                     sqrt(unit) * mix[0][1]};
+        /* centres lie half a sample before the first of a half block */
+        add_tone(simulator, tone, amplitude,
+                 source->tone_hz * from + simulator->gain_turns[input] +
+                     0.5 * step,
+                 step, data);
     }
 }
 
@@ -259,10 +287,20 @@ static void make_input(void *context, size_t input, size_t thread)
     memcpy(tail, data + n_numbers, n_numbers * sizeof *tail);
 }
 
+/* The sample at the centre of a block, between two. */
+static double centre(const struct fx8_simulator *simulator, int64_t block)
+{
+    return (double)block * (double)simulator->half - 0.5;
+}
+
 static void make_block(struct fx8_simulator *simulator, int64_t block,
                        bool emit)
 {
     const size_t n_threads = simulator->plan.n_threads;
+    fx8_simulator_directions(simulator, centre(simulator, block - emit),
+                             simulator->earlier);
+    fx8_simulator_directions(simulator, centre(simulator, block),
+                             simulator->directions);
     struct making making = {simulator, block, emit};
     fx8_parallel_for(simulator->plan.n_sources, n_threads, false, draw_source,
                      &making);

@@ -13,98 +13,136 @@
 enum column {
     AZIMUTH,
     ELEVATION,
+    RIGHT_ASCENSION,
+    DECLINATION,
     STOKES_I,
     STOKES_Q,
     STOKES_U,
     STOKES_V,
     TONE
 };
-#define N_COLUMNS 7
+#define N_COLUMNS 9
 
-static const struct {
-    const char *name;
-    bool is_required;
-} columns[N_COLUMNS] = {
-    {"az_deg", true}, {"el_deg", true}, {"I", true},        {"Q", false},
-    {"U", false},     {"V", false},     {"tone_hz", false},
+/* A tone with Q, U, V is fully polarised within this share of I. */
+#define POLARIZED_TONE 1e-6
+
+static const char *const columns[N_COLUMNS] = {
+    "az_deg", "el_deg", "ra_deg", "dec_deg", "I", "Q", "U", "V", "tone_hz",
 };
+
+#define EXPECTED_COLUMNS                                                       \
+    "expected az_deg, el_deg (or ra_deg, dec_deg), I, optional Q, U, V, "      \
+    "tone_hz"
+
+/* The column of a pair whose other half is there, or N_COLUMNS. */
+static size_t find_half(const bool has[N_COLUMNS])
+{
+    for (size_t k = AZIMUTH; k < STOKES_I; k++)
+        if (!has[k] && has[k ^ 1])
+            return k;
+    return N_COLUMNS;
+}
 
 static enum fx8_status match_columns(const struct fx8_csv *csv,
                                      const char *path, size_t at[N_COLUMNS],
                                      struct fx8_error *error)
 {
+    bool has[N_COLUMNS] = {false};
     for (size_t k = 0; k < N_COLUMNS; k++)
         at[k] = csv->n_columns;
     for (size_t c = 0; c < csv->n_columns; c++) {
         size_t k = 0;
-        while (k < N_COLUMNS && strcmp(csv->columns[c], columns[k].name) != 0)
+        while (k < N_COLUMNS && strcmp(csv->columns[c], columns[k]) != 0)
             k++;
-        if (k < N_COLUMNS)
-            at[k] = c;
-        else if (strcmp(csv->columns[c], "ra_deg") == 0 ||
-                 strcmp(csv->columns[c], "dec_deg") == 0)
+        if (k == N_COLUMNS)
             return fx8_fail(error, FX8_ERR_USAGE,
-                            "%s:%zu: %s: sources on the celestial sphere are "
-                            "not built yet: expected az_deg and el_deg",
+                            "%s:%zu: %s: unknown column: " EXPECTED_COLUMNS,
                             path, csv->header_line, csv->columns[c]);
-        else
-            return fx8_fail(error, FX8_ERR_USAGE,
-                            "%s:%zu: %s: unknown column: expected az_deg, "
-                            "el_deg, I, Q, U, V or tone_hz",
-                            path, csv->header_line, csv->columns[c]);
+        at[k] = c;
+        has[k] = true;
     }
-    for (size_t k = 0; k < N_COLUMNS; k++)
-        if (columns[k].is_required && at[k] == csv->n_columns)
-            return fx8_fail(error, FX8_ERR_USAGE,
-                            "%s:%zu: %s: column missing: expected az_deg, "
-                            "el_deg, I, optional Q, U, V, tone_hz",
-                            path, csv->header_line, columns[k].name);
+    size_t lacking = find_half(has);
+    if (!has[AZIMUTH] && !has[RIGHT_ASCENSION] && lacking == N_COLUMNS)
+        lacking = AZIMUTH;
+    if (lacking == N_COLUMNS && !has[STOKES_I])
+        lacking = STOKES_I;
+    if (lacking < N_COLUMNS)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "%s:%zu: %s: column missing: " EXPECTED_COLUMNS, path,
+                        csv->header_line, columns[lacking]);
     return FX8_OK;
 }
 
-/* Values of a row; an optional one that is empty or absent is 0. */
+/* Values of a row, 0 where empty or absent, and which of them are there. */
 static enum fx8_status read_row(const struct fx8_csv *csv, const char *path,
                                 const size_t at[N_COLUMNS], size_t row,
-                                double values[N_COLUMNS], bool *has_tone,
+                                double values[N_COLUMNS], bool has[N_COLUMNS],
                                 struct fx8_error *error)
 {
-    *has_tone = false;
+    const size_t line = csv->lines[row];
     for (size_t k = 0; k < N_COLUMNS; k++) {
         values[k] = 0.0;
-        if (at[k] == csv->n_columns)
-            continue;
-        const char *field = csv->fields[row * csv->n_columns + at[k]];
-        if (field[0] == '\0' && !columns[k].is_required)
-            continue;
-        if (!fx8_number_real(field, &values[k]))
+        const char *field = at[k] == csv->n_columns
+                                ? ""
+                                : csv->fields[row * csv->n_columns + at[k]];
+        has[k] = field[0] != '\0';
+        if ((has[k] || k == STOKES_I) && !fx8_number_real(field, &values[k]))
             return fx8_fail(error, FX8_ERR_USAGE,
-                            "%s:%zu: %s: %s: expected a number", path,
-                            csv->lines[row], columns[k].name, field);
-        if (k == TONE)
-            *has_tone = true;
+                            "%s:%zu: %s: %s: expected a number", path, line,
+                            columns[k], field);
+    }
+    const size_t half = find_half(has);
+    if (half < N_COLUMNS)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "%s:%zu: %s: empty: expected a number beside %s", path,
+                        line, columns[half], columns[half ^ 1]);
+    if (has[AZIMUTH] == has[RIGHT_ASCENSION])
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "%s:%zu: az_deg, el_deg, ra_deg, dec_deg: %s: expected "
+                        "either az_deg, el_deg or ra_deg, dec_deg",
+                        path, line, has[AZIMUTH] ? "all given" : "none given");
+    return FX8_OK;
+}
+
+static enum fx8_status check_place(const char *path, size_t line,
+                                   const double values[N_COLUMNS],
+                                   struct fx8_error *error)
+{
+    static const struct {
+        enum column column;
+        double least, most;
+    } ranges[] = {{ELEVATION, -90.0, 90.0},
+                  {RIGHT_ASCENSION, 0.0, 360.0},
+                  {DECLINATION, -90.0, 90.0}};
+    for (size_t k = 0; k < sizeof ranges / sizeof *ranges; k++) {
+        const double value = values[ranges[k].column];
+        if (!(value >= ranges[k].least && value <= ranges[k].most))
+            return fx8_fail(error, FX8_ERR_USAGE,
+                            "%s:%zu: %s: %.9g: expected %g to %g", path, line,
+                            columns[ranges[k].column], value, ranges[k].least,
+                            ranges[k].most);
     }
     return FX8_OK;
 }
 
-static enum fx8_status check_row(const char *path, size_t line,
-                                 const double values[N_COLUMNS], bool has_tone,
-                                 struct fx8_error *error)
+static enum fx8_status check_stokes(const char *path, size_t line,
+                                    const double values[N_COLUMNS],
+                                    bool is_tone, struct fx8_error *error)
 {
     const double i = values[STOKES_I];
     const double polarized =
         hypot(values[STOKES_Q], hypot(values[STOKES_U], values[STOKES_V]));
-    if (!(fabs(values[ELEVATION]) <= 90.0))
-        return fx8_fail(error, FX8_ERR_USAGE,
-                        "%s:%zu: el_deg: %.9g: expected -90 to 90", path, line,
-                        values[ELEVATION]);
     if (!(i >= 0.0))
         return fx8_fail(error, FX8_ERR_USAGE,
                         "%s:%zu: I: %.9g: expected at least 0", path, line, i);
-    if (has_tone && polarized > 0.0)
-        return fx8_fail(error, FX8_ERR_USAGE,
-                        "%s:%zu: tone_hz: %.9g: expected Q, U and V of 0: a "
-                        "tone enters X and Y alike",
-                        path, line, values[TONE]);
+    if (is_tone && polarized > 0.0) {
+        if (!(fabs(polarized - i) <= POLARIZED_TONE * i))
+            return fx8_fail(error, FX8_ERR_USAGE,
+                            "%s:%zu: Q, U, V: %.9g: expected a root of squares "
+                            "of I, %.9g, as a tone has, or none of them",
+                            path, line, polarized, i);
+        return FX8_OK;
+    }
     /* one rounding of the root is forgiven to a fully polarised source */
     if (!(polarized <= i * (1.0 + 1e-12)))
         return fx8_fail(error, FX8_ERR_USAGE,
@@ -125,12 +163,19 @@ static enum fx8_status read_table(const struct fx8_csv *csv, const char *path,
     for (size_t row = 0; row < csv->n_rows; row++) {
         struct fx8_source *source = &sources[row];
         double values[N_COLUMNS];
-        status = read_row(csv, path, at, row, values, &source->is_tone, error);
+        bool has[N_COLUMNS] = {false};
+        status = read_row(csv, path, at, row, values, has, error);
         if (status == FX8_OK)
-            status = check_row(path, csv->lines[row], values, source->is_tone,
-                               error);
+            status = check_place(path, csv->lines[row], values, error);
+        if (status == FX8_OK)
+            status =
+                check_stokes(path, csv->lines[row], values, has[TONE], error);
         if (status != FX8_OK)
             break;
+        source->is_celestial = has[RIGHT_ASCENSION];
+        source->is_tone = has[TONE];
+        memcpy(source->icrs_deg, values + RIGHT_ASCENSION,
+               sizeof source->icrs_deg);
         fx8_site_direction(values[AZIMUTH], values[ELEVATION],
                            source->direction_enu);
         memcpy(source->stokes, values + STOKES_I, sizeof source->stokes);

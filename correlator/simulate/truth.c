@@ -8,23 +8,58 @@
 #include "correlator/session/plan.h"
 #include "correlator/simulate/truth.h"
 #include "kernels/operations.h"
+#include "kernels/parallel.h"
 
 /* Channels on either side of a tone in which it is looked for. */
 #define TONE_REACH 256.0
 
+/* Segments of a dump: longest in spectra, and in seconds and turn of a fringe
+ * where sources move (see truth.h). */
+#define SEGMENT_SPECTRA 65536
+#define SEGMENT_S       8.0
+#define SEGMENT_TURN    0.0625
+
+/* Sums that are post-processed at a time, where none are kept for longer. */
+#define SLAB_BYTES ((size_t)16 << 20)
+
+static const double two_pi = 6.28318530717958647692;
+
+/* What an input receives of a source in a channel. */
+struct reception {
+    double voltage[2][2];
+    double turn; /* of its phase, rad per spectrum; 0: stands still */
+};
+
+/* Over the valid spectra of a pair in a segment, time in spectra from the
+ * middle of the segment. */
+struct moments {
+    double count, time, time_squared;
+};
+
 struct fx8_truth {
-    const struct fx8_simulator *simulator;
+    struct fx8_simulator *simulator;
     const struct fx8_job *job;
     size_t n_channels; /* of the plan, before averaging */
     size_t n_pairs;
-    size_t *recorded;       /* [n_inputs] input as the simulator counts */
-    double *frequencies_hz; /* [n_channels] */
-    double *weights;        /* [samples per window] of the filter */
-    double *voltage;        /* [n_inputs][2][re, im] of one source */
-    double *means;          /* [n_channels][pair][re, im] */
-    double *sums;           /* means times counts */
-    int64_t *counts;        /* [pair] */
-    uint64_t *valid;        /* [n_inputs][valid_words] of one dump */
+    bool is_moving;          /* whether there is a celestial source */
+    int64_t segment;         /* spectra at a time */
+    int64_t length;          /* spectra now: fewer at the end of a dump */
+    size_t slab;             /* channels at a time, a multiple of the average */
+    size_t *recorded;        /* [n_inputs] input as the simulator counts */
+    size_t *input_of;        /* [inputs recorded], n_inputs: not correlated */
+    double *frequencies_hz;  /* [n_channels] */
+    double *weights;         /* [samples per window] of the filter */
+    double *power;           /* [n_sources][n_channels], LSB^2 */
+    double (*directions)[3]; /* [n_sources] in the middle of a segment */
+    double (*beginnings)[3]; /* [n_sources] at its beginning */
+    double (*ends)[3];       /* [n_sources] at its end */
+    struct reception *received; /* [n_threads][n_inputs] */
+    double *means;              /* [n_channels][pair][re, im] of what stands */
+    double *sums;               /* the same of a dump: of all channels where
+                                   something moves, else of a slab */
+    int64_t *counts;            /* [pair] of a dump */
+    struct moments *moments;    /* [pair] of a segment, where something moves */
+    uint64_t *valid;            /* [n_inputs][valid_words] of a segment */
     size_t valid_words;
     struct fx8_product *products;
     uint8_t *flag_channel;
@@ -33,7 +68,7 @@ struct fx8_truth {
     struct fx8_visibilities results;
 };
 
-/* --- expected means ---------------------------------------------- */
+/* --- expected products ------------------------------------------- */
 
 /* Power response of channel `channel` to a tone, 0 beyond its reach. */
 static double tone_response(const struct fx8_truth *truth, size_t channel,
@@ -52,42 +87,114 @@ static double tone_response(const struct fx8_truth *truth, size_t channel,
     return response[0] * response[0] + response[1] * response[1];
 }
 
-/* Add a source to the means of a channel. */
-static void add_source(struct fx8_truth *truth, size_t source, size_t channel)
+static void find_powers(void *context, size_t channel, size_t thread)
+{
+    struct fx8_truth *truth = context;
+    const struct fx8_simulation *plan = fx8_simulator_plan(truth->simulator);
+    (void)thread;
+    for (size_t s = 0; s < plan->n_sources; s++) {
+        const struct fx8_source *source = &plan->sources[s];
+        truth->power[s * truth->n_channels + channel] =
+            fx8_simulator_unit(truth->simulator) *
+            (source->is_tone ? tone_response(truth, channel, source->tone_hz)
+                             : 1.0);
+    }
+}
+
+/* What the inputs receive of a source in a channel, or NULL for nothing. */
+static const struct reception *receive(const struct fx8_truth *truth,
+                                       size_t source, size_t channel,
+                                       size_t thread)
 {
     const struct fx8_source *of =
         &fx8_simulator_plan(truth->simulator)->sources[source];
-    const size_t n_inputs = truth->job->n_inputs;
     const double frequency_hz =
         of->is_tone ? of->tone_hz : truth->frequencies_hz[channel];
-    double power = fx8_simulator_unit(truth->simulator);
-    if (of->is_tone)
-        power *= tone_response(truth, channel, of->tone_hz);
-    if (power == 0.0)
-        return;
-    double(*voltage)[2][2] = (double(*)[2][2])(void *)truth->voltage;
-    for (size_t i = 0; i < n_inputs; i++)
-        fx8_simulator_voltage(truth->simulator, source, truth->recorded[i],
-                              frequency_hz, voltage[i]);
-    double *mean = truth->means + 2 * channel * truth->n_pairs;
-    for (size_t j = 0; j < n_inputs; j++)
-        for (size_t i = 0; i <= j; i++, mean += 2)
-            for (size_t k = 0; k < 2; k++) {
-                const double *a = voltage[i][k], *b = voltage[j][k];
-                mean[0] += power * (a[0] * b[0] + a[1] * b[1]);
-                mean[1] += power * (a[0] * b[1] - a[1] * b[0]);
-            }
+    const size_t n_inputs = truth->job->n_inputs;
+    struct reception *received = truth->received + thread * n_inputs;
+    double motion[3]; /* in a segment */
+    if (truth->power[source * truth->n_channels + channel] == 0.0)
+        return NULL;
+    for (size_t axis = 0; axis < 3; axis++)
+        motion[axis] =
+            truth->ends[source][axis] - truth->beginnings[source][axis];
+    for (size_t i = 0; i < n_inputs; i++) {
+        const size_t input = truth->recorded[i];
+        fx8_simulator_voltage(truth->simulator, source,
+                              truth->directions[source], input, frequency_hz,
+                              received[i].voltage);
+        received[i].turn = two_pi * frequency_hz *
+                           fx8_simulator_path(truth->simulator, motion, input) /
+                           (double)truth->length;
+    }
+    return received;
 }
 
-static void form_means(struct fx8_truth *truth)
+/* conj(a) b, summed over the two signals. */
+static void multiply(const struct reception *a, const struct reception *b,
+                     double power, double value[2])
 {
-    const size_t n_sources = fx8_simulator_plan(truth->simulator)->n_sources;
-    for (size_t c = 0; c < truth->n_channels; c++) {
-        for (size_t s = 0; s < n_sources; s++)
-            add_source(truth, s, c);
-        for (size_t i = 0; i < truth->job->n_inputs; i++)
-            truth->means[2 * (c * truth->n_pairs + fx8_pair_index(i, i))] +=
-                fx8_simulator_noise(truth->simulator, truth->recorded[i]);
+    value[0] = value[1] = 0.0;
+    for (size_t k = 0; k < 2; k++) {
+        const double *x = a->voltage[k], *y = b->voltage[k];
+        value[0] += power * (x[0] * y[0] + x[1] * y[1]);
+        value[1] += power * (x[0] * y[1] - x[1] * y[0]);
+    }
+}
+
+/* Means of a channel: what stands still, and noise. */
+static void form_means(void *context, size_t channel, size_t thread)
+{
+    struct fx8_truth *truth = context;
+    const struct fx8_simulation *plan = fx8_simulator_plan(truth->simulator);
+    double *means = truth->means + 2 * channel * truth->n_pairs;
+    for (size_t s = 0; s < plan->n_sources; s++) {
+        const struct reception *received =
+            plan->sources[s].is_celestial ? NULL
+                                          : receive(truth, s, channel, thread);
+        if (received == NULL)
+            continue;
+        const double power = truth->power[s * truth->n_channels + channel];
+        double *mean = means;
+        for (size_t j = 0; j < truth->job->n_inputs; j++)
+            for (size_t i = 0; i <= j; i++, mean += 2) {
+                double value[2];
+                multiply(&received[i], &received[j], power, value);
+                mean[0] += value[0];
+                mean[1] += value[1];
+            }
+    }
+    for (size_t i = 0; i < truth->job->n_inputs; i++)
+        means[2 * fx8_pair_index(i, i)] +=
+            fx8_simulator_noise(truth->simulator, truth->recorded[i]);
+}
+
+/* Add what moves to the sums of a channel, over the valid spectra of a
+ * segment: exp(ipt) by its first three terms. */
+static void add_moving(void *context, size_t channel, size_t thread)
+{
+    struct fx8_truth *truth = context;
+    const struct fx8_simulation *plan = fx8_simulator_plan(truth->simulator);
+    for (size_t s = 0; s < plan->n_sources; s++) {
+        const struct reception *received =
+            plan->sources[s].is_celestial ? receive(truth, s, channel, thread)
+                                          : NULL;
+        if (received == NULL)
+            continue;
+        const double power = truth->power[s * truth->n_channels + channel];
+        const struct moments *moments = truth->moments;
+        double *sum = truth->sums + 2 * channel * truth->n_pairs;
+        for (size_t j = 0; j < truth->job->n_inputs; j++)
+            for (size_t i = 0; i <= j; i++, sum += 2, moments++) {
+                const double p = received[j].turn - received[i].turn;
+                const double re =
+                    moments->count - 0.5 * p * p * moments->time_squared;
+                const double im = p * moments->time;
+                double value[2];
+                multiply(&received[i], &received[j], power, value);
+                sum[0] += value[0] * re - value[1] * im;
+                sum[1] += value[0] * im + value[1] * re;
+            }
     }
 }
 
@@ -98,83 +205,206 @@ static int64_t floor_divide(int64_t a, int64_t b)
     return a / b - (a % b < 0);
 }
 
-/* Clear the spectra of the dump whose window holds a missing sample. */
-static void clear_missing(struct fx8_truth *truth, int64_t dump)
+/* Clear the spectra first ... first + n - 1 whose window holds a missing
+ * sample. */
+static void clear_missing(struct fx8_truth *truth, int64_t first, int64_t n)
 {
     const struct fx8_plan *plan = &truth->job->plan;
     const int64_t step = (int64_t)fx8_samples_per_spectrum(plan);
     const int64_t window = (int64_t)fx8_samples_per_window(plan);
-    const int64_t n_spectra = plan->spectra_per_dump;
+    const size_t n_slots =
+        fx8_simulator_plan(truth->simulator)->n_polarizations;
     size_t n_missing;
     const struct fx8_missing *missing =
         fx8_simulator_missing(truth->simulator, &n_missing);
-    const size_t n_slots =
-        fx8_simulator_plan(truth->simulator)->n_polarizations;
-    for (size_t input = 0; input < truth->job->n_inputs; input++)
-        for (size_t m = 0; m < n_missing; m++) {
-            if ((size_t)missing[m].antenna * n_slots +
-                    (size_t)missing[m].polarization !=
-                truth->recorded[input])
+    for (size_t m = 0; m < n_missing; m++) {
+        const size_t input =
+            truth->input_of[(size_t)missing[m].antenna * n_slots +
+                            (size_t)missing[m].polarization];
+        if (input == truth->job->n_inputs)
+            continue;
+        /* windows [tN, tN + PN) that meet [begin, begin + n_samples) */
+        const int64_t begin = missing[m].first_sample - plan->first_sample;
+        int64_t from = floor_divide(begin - window, step) + 1 - first;
+        int64_t to =
+            floor_divide(begin + missing[m].n_samples - 1, step) + 1 - first;
+        from = from > 0 ? from : 0;
+        to = to < n ? to : n;
+        for (int64_t t = from; t < to; t++)
+            fx8_bit_clear(truth->valid + input * truth->valid_words, (size_t)t);
+    }
+}
+
+static void mark_valid(struct fx8_truth *truth, int64_t first, int64_t n)
+{
+    const size_t n_words = fx8_bit_words((size_t)n);
+    for (size_t i = 0; i < truth->job->n_inputs; i++) {
+        uint64_t *row = truth->valid + i * truth->valid_words;
+        memset(row, 0xff, n_words * sizeof *row);
+        if (n % 64 != 0)
+            row[n_words - 1] = ((uint64_t)1 << (n % 64)) - 1;
+    }
+    clear_missing(truth, first, n);
+}
+
+/* Sums over the bits set in both rows of 1, k and k^2, k their index. */
+static void sum_bits(const uint64_t *a, const uint64_t *b, size_t n_words,
+                     int64_t sums[3])
+{
+    sums[0] = sums[1] = sums[2] = 0;
+    for (size_t w = 0; w < n_words; w++) {
+        uint64_t bits = a[w] & b[w];
+        const int64_t base = 64 * (int64_t)w;
+        if (bits == UINT64_MAX) { /* sums over 0 ... 63 of k and k^2 */
+            sums[0] += 64;
+            sums[1] += 64 * base + 2016;
+            sums[2] += 64 * base * base + 2 * base * 2016 + 85344;
+            continue;
+        }
+        for (; bits != 0; bits &= bits - 1) {
+            const int64_t k = base + __builtin_ctzll(bits);
+            sums[0] += 1;
+            sums[1] += k;
+            sums[2] += k * k;
+        }
+    }
+}
+
+/* Counts of pairs, and of what moves their moments, in n spectra. */
+static void count_products(struct fx8_truth *truth, int64_t n)
+{
+    const size_t n_words = fx8_bit_words((size_t)n);
+    const double middle = 0.5 * (double)(n - 1);
+    for (size_t j = 0; j < truth->job->n_inputs; j++)
+        for (size_t i = 0; i <= j; i++) {
+            const size_t pair = fx8_pair_index(i, j);
+            int64_t sums[3]; /* below 2^53: segments are short */
+            sum_bits(truth->valid + i * truth->valid_words,
+                     truth->valid + j * truth->valid_words, n_words, sums);
+            truth->counts[pair] += sums[0];
+            if (!truth->is_moving)
                 continue;
-            /* windows [tN, tN + PN) that meet [first, first + n) */
-            const int64_t first = missing[m].first_sample - plan->first_sample;
-            int64_t from = floor_divide(first - window, step) + 1;
-            int64_t to =
-                floor_divide(first + missing[m].n_samples - 1, step) + 1;
-            from = from > dump * n_spectra ? from - dump * n_spectra : 0;
-            to =
-                to < (dump + 1) * n_spectra ? to - dump * n_spectra : n_spectra;
-            for (int64_t t = from; t < to; t++)
-                fx8_bit_clear(truth->valid + input * truth->valid_words,
-                              (size_t)t);
+            const double count = (double)sums[0], time = (double)sums[1];
+            truth->moments[pair] = (struct moments){
+                .count = count,
+                .time = time - middle * count,
+                .time_squared = (double)sums[2] - 2.0 * middle * time +
+                                middle * middle * count,
+            };
         }
 }
 
-static void count_products(struct fx8_truth *truth, int64_t dump)
+/* --- dumps ------------------------------------------------------- */
+
+/* Where the sources stand in spectra first ... first + n - 1. */
+static void find_directions(struct fx8_truth *truth, int64_t first, int64_t n)
 {
-    const size_t n_spectra = (size_t)truth->job->plan.spectra_per_dump;
-    const size_t n_words = truth->valid_words;
-    for (size_t i = 0; i < truth->job->n_inputs; i++) {
-        uint64_t *row = truth->valid + i * n_words;
-        memset(row, 0xff, n_words * sizeof *row);
-        if (n_spectra % 64 != 0)
-            row[n_words - 1] = ((uint64_t)1 << (n_spectra % 64)) - 1;
-    }
-    clear_missing(truth, dump);
-    for (size_t j = 0; j < truth->job->n_inputs; j++)
-        for (size_t i = 0; i <= j; i++) {
-            const uint64_t *a = truth->valid + i * n_words;
-            const uint64_t *b = truth->valid + j * n_words;
-            int64_t count = 0;
-            for (size_t w = 0; w < n_words; w++)
-                count += __builtin_popcountll(a[w] & b[w]);
-            truth->counts[fx8_pair_index(i, j)] = count;
+    const struct fx8_plan *plan = &truth->job->plan;
+    const double step = (double)fx8_samples_per_spectrum(plan);
+    const double length = (double)n * step;
+    /* the middle of a window of PN samples is (PN - 1) / 2 after its first */
+    const double middle = (double)plan->first_sample +
+                          ((double)first + 0.5 * (double)(n - 1)) * step +
+                          0.5 * (double)(fx8_samples_per_window(plan) - 1);
+    fx8_simulator_directions(truth->simulator, middle - 0.5 * length,
+                             truth->beginnings);
+    fx8_simulator_directions(truth->simulator, middle, truth->directions);
+    fx8_simulator_directions(truth->simulator, middle + 0.5 * length,
+                             truth->ends);
+}
+
+/* Channels first ... first + n - 1 into results. */
+static void finish_slab(struct fx8_truth *truth, size_t first, size_t n)
+{
+    const size_t n_pairs = truth->n_pairs;
+    const double *means = truth->means + 2 * first * n_pairs;
+    double *sums = truth->sums + (truth->is_moving ? 2 * first * n_pairs : 0);
+    for (size_t c = 0; c < n; c++)
+        for (size_t pair = 0; pair < n_pairs; pair++) {
+            const size_t at = 2 * (c * n_pairs + pair);
+            const double count = (double)truth->counts[pair];
+            for (size_t part = 0; part < 2; part++)
+                sums[at + part] = (truth->is_moving ? sums[at + part] : 0.0) +
+                                  means[at + part] * count;
         }
+    struct fx8_postprocess slab = truth->postprocess;
+    slab.n_channels = n;
+    slab.flag_channel += first;
+    const size_t cell = first / slab.channel_average * slab.n_products;
+    const struct fx8_visibilities results = {
+        truth->results.visibilities + 2 * cell,
+        truth->results.flags + cell,
+        truth->results.nsamples + cell,
+    };
+    fx8_postprocess_fp32(&slab, sums, truth->counts, &results);
 }
 
 void fx8_truth_dump(struct fx8_truth *truth, int64_t dump,
                     struct fx8_visibilities *results)
 {
-    count_products(truth, dump);
-    for (size_t c = 0; c < truth->n_channels; c++)
-        for (size_t pair = 0; pair < truth->n_pairs; pair++) {
-            const size_t at = 2 * (c * truth->n_pairs + pair);
-            const double count = (double)truth->counts[pair];
-            truth->sums[at] = truth->means[at] * count;
-            truth->sums[at + 1] = truth->means[at + 1] * count;
-        }
-    fx8_postprocess_fp32(&truth->postprocess, truth->sums, truth->counts,
-                         &truth->results);
+    const int64_t n_spectra = truth->job->plan.spectra_per_dump;
+    memset(truth->counts, 0, truth->n_pairs * sizeof *truth->counts);
+    if (truth->is_moving)
+        memset(truth->sums, 0,
+               2 * truth->n_channels * truth->n_pairs * sizeof *truth->sums);
+    for (int64_t done = 0; done < n_spectra; done += truth->segment) {
+        const int64_t left = n_spectra - done;
+        const int64_t n = left < truth->segment ? left : truth->segment;
+        const int64_t first = dump * n_spectra + done;
+        truth->length = n;
+        mark_valid(truth, first, n);
+        count_products(truth, n);
+        if (!truth->is_moving)
+            continue;
+        find_directions(truth, first, n);
+        fx8_parallel_for(truth->n_channels, truth->postprocess.n_threads, false,
+                         add_moving, truth);
+    }
+    for (size_t first = 0; first < truth->n_channels; first += truth->slab) {
+        const size_t left = truth->n_channels - first;
+        finish_slab(truth, first, left < truth->slab ? left : truth->slab);
+    }
     *results = truth->results;
 }
 
 /* --- open, close ------------------------------------------------- */
 
+/* Spectra of a segment, channels of a slab. */
+static void choose_sizes(struct fx8_truth *truth)
+{
+    const struct fx8_plan *plan = &truth->job->plan;
+    const struct fx8_simulation *simulation =
+        fx8_simulator_plan(truth->simulator);
+    const double step = (double)fx8_samples_per_spectrum(plan);
+    double n = (double)plan->spectra_per_dump;
+    n = fmin(n, SEGMENT_SPECTRA);
+    for (size_t s = 0; s < simulation->n_sources; s++)
+        truth->is_moving |= simulation->sources[s].is_celestial;
+    if (truth->is_moving) {
+        n = fmin(n, SEGMENT_S * fx8_rate_hz(plan->sample_rate) / step);
+        n = fmin(n, SEGMENT_TURN / fx8_simulator_turn(truth->simulator, step));
+    }
+    truth->segment = n < 1.0 ? 1 : (int64_t)n;
+    truth->length = truth->segment;
+    truth->valid_words = fx8_bit_words((size_t)truth->segment);
+    const size_t group =
+        plan->channel_average * truth->n_pairs * 2 * sizeof(double);
+    truth->slab =
+        plan->channel_average * (group < SLAB_BYTES ? SLAB_BYTES / group : 1);
+    if (truth->slab > truth->n_channels)
+        truth->slab = truth->n_channels;
+}
+
 static enum fx8_status allocate_all(struct fx8_truth *truth,
                                     struct fx8_error *error)
 {
     const struct fx8_plan *plan = &truth->job->plan;
+    const struct fx8_simulation *simulation =
+        fx8_simulator_plan(truth->simulator);
     const size_t n_inputs = truth->job->n_inputs;
+    const size_t n_sources = simulation->n_sources;
+    const size_t n_recorded =
+        fx8_product(simulation->n_antennas, simulation->n_polarizations, 1, 1);
     const size_t n_sums = fx8_product(truth->n_channels, truth->n_pairs, 2, 1);
     const size_t n_products = fx8_baseline_products(plan->n_polarizations);
     const size_t n_table =
@@ -184,12 +414,24 @@ static enum fx8_status allocate_all(struct fx8_truth *truth,
     struct fx8_visibilities *results = &truth->results;
     const struct fx8_array arrays[] = {
         {&truth->recorded, n_inputs, sizeof(size_t)},
+        {&truth->input_of, n_recorded, sizeof(size_t)},
         {&truth->frequencies_hz, truth->n_channels, sizeof(double)},
         {&truth->weights, fx8_samples_per_window(plan), sizeof(double)},
-        {&truth->voltage, n_inputs, 4 * sizeof(double)},
+        {&truth->power, fx8_product(n_sources, truth->n_channels, 1, 1),
+         sizeof(double)},
+        {&truth->directions, n_sources, 3 * sizeof(double)},
+        {&truth->beginnings, n_sources, 3 * sizeof(double)},
+        {&truth->ends, n_sources, 3 * sizeof(double)},
+        {&truth->received, fx8_product(simulation->n_threads, n_inputs, 1, 1),
+         sizeof *truth->received},
         {&truth->means, n_sums, sizeof(double)},
-        {&truth->sums, n_sums, sizeof(double)},
+        {&truth->sums,
+         truth->is_moving ? n_sums
+                          : fx8_product(truth->slab, truth->n_pairs, 2, 1),
+         sizeof(double)},
         {&truth->counts, truth->n_pairs, sizeof(int64_t)},
+        {&truth->moments, truth->is_moving ? truth->n_pairs : 0,
+         sizeof *truth->moments},
         {&truth->valid, fx8_product(n_inputs, truth->valid_words, 1, 1),
          sizeof(uint64_t)},
         {&truth->products, n_table, sizeof *truth->products},
@@ -217,6 +459,7 @@ static void plan_postprocess(struct fx8_truth *truth)
         .n_products = fx8_baseline_products(plan->n_polarizations),
         .n_inputs = truth->job->n_inputs,
         .n_channels = truth->n_channels,
+        .row_channels = truth->n_channels,
         .channel_average = plan->channel_average,
         .products = truth->products,
         .spectra_per_dump = plan->spectra_per_dump,
@@ -226,7 +469,22 @@ static void plan_postprocess(struct fx8_truth *truth)
     };
 }
 
-enum fx8_status fx8_truth_open(const struct fx8_simulator *simulator,
+/* Inputs of the job as the simulator counts them, and the other way round. */
+static void map_inputs(struct fx8_truth *truth)
+{
+    const struct fx8_simulation *plan = fx8_simulator_plan(truth->simulator);
+    const struct fx8_job *job = truth->job;
+    const size_t n_slots = plan->n_polarizations;
+    for (size_t r = 0; r < plan->n_antennas * n_slots; r++)
+        truth->input_of[r] = job->n_inputs;
+    for (size_t i = 0; i < job->n_inputs; i++) {
+        truth->recorded[i] =
+            job->inputs[i].antenna * n_slots + job->inputs[i].polarization;
+        truth->input_of[truth->recorded[i]] = i;
+    }
+}
+
+enum fx8_status fx8_truth_open(struct fx8_simulator *simulator,
                                const struct fx8_job *job,
                                struct fx8_truth **truth,
                                struct fx8_error *error)
@@ -243,24 +501,25 @@ enum fx8_status fx8_truth_open(const struct fx8_simulator *simulator,
         .job = job,
         .n_channels = fx8_channels(&job->plan),
         .n_pairs = fx8_pair_count(job->n_inputs),
-        .valid_words = fx8_bit_words((size_t)job->plan.spectra_per_dump),
     };
+    choose_sizes(made);
     status = allocate_all(made, error);
     if (status != FX8_OK) {
         fx8_truth_close(&made);
         return status;
     }
-    const size_t n_slots = fx8_simulator_plan(simulator)->n_polarizations;
-    for (size_t i = 0; i < job->n_inputs; i++)
-        made->recorded[i] =
-            job->inputs[i].antenna * n_slots + job->inputs[i].polarization;
+    map_inputs(made);
     struct fx8_plan unaveraged = job->plan;
     unaveraged.channel_average = 1;
     double width_hz;
     fx8_frequencies(&unaveraged, made->frequencies_hz, &width_hz);
     fx8_plan_weights(&job->plan, made->weights);
     plan_postprocess(made);
-    form_means(made);
+    const size_t n_threads = made->postprocess.n_threads;
+    fx8_parallel_for(made->n_channels, n_threads, false, find_powers, made);
+    /* any sample does for what stands still */
+    fx8_simulator_directions(simulator, 0.0, made->directions);
+    fx8_parallel_for(made->n_channels, n_threads, false, form_means, made);
     *truth = made;
     return FX8_OK;
 }
@@ -273,7 +532,13 @@ void fx8_truth_close(struct fx8_truth **truth)
     free(closed->recorded);
     free(closed->frequencies_hz);
     free(closed->weights);
-    free(closed->voltage);
+    free(closed->input_of);
+    free(closed->power);
+    free(closed->directions);
+    free(closed->beginnings);
+    free(closed->ends);
+    free(closed->received);
+    free(closed->moments);
     free(closed->means);
     free(closed->sums);
     free(closed->counts);

@@ -24,19 +24,29 @@ struct fx8_truth;
  *
  * Per plan channel with centre f: the broad-band sources at f, the tones
  * through the filter's power response, receiver noise and rounding to int8 in
- * the autos; all with the gains of the inputs.
+ * the autos; all with the gains of the inputs.  Celestial sources: the mean
+ * over the spectra that are valid in both inputs, each taken where the source
+ * stands in the middle of its window.
  *
  * Given:     simulator, job  live as long as the truth
  * Status:    FX8_ERR_SYSTEM: memory
+ * Numerics:  a dump is cut into segments of at most 8 s in which the fringe of
+ *            the longest baseline turns by at most a = 1/16 rad, or of one
+ *            spectrum.  In each, exp(i p t) with the fringe's rate p, t from
+ *            the middle, is summed over the valid spectra as count + i p sum(t)
+ *            - p^2 sum(t^2) / 2: an error below (a/2)^3 / 6 for the third power
+ *            and (a/2) (w 4 s) / 2 for the change of p, together 1e-5 of the
+ *            power of the source
  * Notes:     1) what the filter bank itself loses is left out: a delay of d
  *               samples between two inputs lowers the coherence of a broad
- *               band by sum w_n w_(n+d)
+ *               band by sum w_n w_(n+d), a fringe of p rad a sample by
+ *               sum w_n^2 exp(ipn)
  *            2) a tone is looked for within 256 channels of its own: beyond,
  *               a filter passes less than -58 dB of it
  *            3) the mean over a dump of products of different tones is taken
  *               to be zero
  */
-enum fx8_status fx8_truth_open(const struct fx8_simulator *simulator,
+enum fx8_status fx8_truth_open(struct fx8_simulator *simulator,
                                const struct fx8_job *job,
                                struct fx8_truth **truth,
                                struct fx8_error *error);
@@ -47,6 +57,7 @@ enum fx8_status fx8_truth_open(const struct fx8_simulator *simulator,
  *
  * Returned: results  [n_baselines][n_channels / channel_average][n_products],
  *                    owned by the truth, valid until the next call
+ * Notes:    one dump does not depend on which were made before
  */
 void fx8_truth_dump(struct fx8_truth *truth, int64_t dump,
                     struct fx8_visibilities *results);

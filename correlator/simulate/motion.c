@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * motion.c -- where sources stand: a function of the sample alone, whatever was
+ * asked for before.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "config/shape.h"
+#include "correlator/simulate/simulator_private.h"
+#include "correlator/site.h"
+
+/* Rotation of the Earth against the stars. */
+static const double turn_rad_s = 7.2921159e-5;
+
+static const double two_pi = 6.28318530717958647692;
+
+static enum fx8_status load_node(struct fx8_simulator *simulator,
+                                 struct node *node, int64_t second,
+                                 struct fx8_error *error)
+{
+    const struct fx8_simulation *plan = &simulator->plan;
+    struct fx8_time time = plan->start_time;
+    time.unix_s += second;
+    node->second = second;
+    const enum fx8_status status = fx8_site_sky(
+        &plan->site, time, plan->dut1_s, simulator->n_celestial,
+        (const double(*)[2])simulator->icrs_deg, node->directions, error);
+    node->is_known = status == FX8_OK;
+    return status;
+}
+
+enum fx8_status fx8_simulator_plan_motion(struct fx8_simulator *simulator,
+                                          struct fx8_error *error)
+{
+    const struct fx8_simulation *plan = &simulator->plan;
+    for (size_t s = 0; s < plan->n_sources; s++)
+        simulator->n_celestial += simulator->sources[s].is_celestial;
+    const struct fx8_array arrays[] = {
+        {&simulator->icrs_deg, simulator->n_celestial,
+         sizeof *simulator->icrs_deg},
+        {&simulator->nodes[0].directions, simulator->n_celestial,
+         3 * sizeof(double)},
+        {&simulator->nodes[1].directions, simulator->n_celestial,
+         3 * sizeof(double)},
+        {&simulator->directions, plan->n_sources, 3 * sizeof(double)},
+        {&simulator->earlier, plan->n_sources, 3 * sizeof(double)},
+    };
+    enum fx8_status status = fx8_allocate_arrays(
+        arrays, sizeof arrays / sizeof *arrays, "simulator", error);
+    if (status != FX8_OK || simulator->n_celestial == 0)
+        return status;
+    size_t n = 0;
+    for (size_t s = 0; s < plan->n_sources; s++)
+        if (simulator->sources[s].is_celestial)
+            memcpy(simulator->icrs_deg[n++], simulator->sources[s].icrs_deg,
+                   sizeof *simulator->icrs_deg);
+    /* where the first and the last have a UTC, those between have one */
+    const int64_t last = (int64_t)ceil((double)plan->n_samples /
+                                       fx8_rate_hz(plan->sample_rate)) +
+                         1;
+    status = load_node(simulator, &simulator->nodes[1], last, error);
+    if (status == FX8_OK)
+        status = load_node(simulator, &simulator->nodes[0], -1, error);
+    return status;
+}
+
+/* Both nodes around a stretch of a second; a known one is not made again. */
+static void find_nodes(struct fx8_simulator *simulator, int64_t second)
+{
+    struct node *nodes = simulator->nodes;
+    if (nodes[1].is_known && nodes[1].second == second) {
+        const struct node kept = nodes[1];
+        nodes[1] = nodes[0];
+        nodes[0] = kept;
+    }
+    for (int64_t k = 0; k < 2; k++)
+        if (!nodes[k].is_known || nodes[k].second != second + k)
+            (void)load_node(simulator, &nodes[k], second + k, NULL);
+}
+
+void fx8_simulator_directions(struct fx8_simulator *simulator, double sample,
+                              double (*directions)[3])
+{
+    const struct fx8_simulation *plan = &simulator->plan;
+    const double seconds = sample / fx8_rate_hz(plan->sample_rate);
+    const double share = seconds - floor(seconds);
+    if (simulator->n_celestial > 0)
+        find_nodes(simulator, (int64_t)floor(seconds));
+    size_t n = 0;
+    for (size_t s = 0; s < plan->n_sources; s++) {
+        const struct fx8_source *source = &simulator->sources[s];
+        if (!source->is_celestial) {
+            memcpy(directions[s], source->direction_enu, sizeof *directions);
+            continue;
+        }
+        const double *from = simulator->nodes[0].directions[n];
+        const double *to = simulator->nodes[1].directions[n++];
+        for (size_t axis = 0; axis < 3; axis++)
+            directions[s][axis] = (1.0 - share) * from[axis] + share * to[axis];
+    }
+}
+
+double fx8_simulator_baseline(const struct fx8_simulator *simulator)
+{
+    double longest_m2 = 0.0;
+    for (size_t a = 0; a < simulator->plan.n_antennas; a++)
+        for (size_t b = 0; b < a; b++) {
+            double sum = 0.0;
+            for (size_t axis = 0; axis < 3; axis++) {
+                const double part = simulator->position_m[a][axis] -
+                                    simulator->position_m[b][axis];
+                sum += part * part;
+            }
+            longest_m2 = fmax(longest_m2, sum);
+        }
+    return sqrt(longest_m2) / FX8_LIGHT_M_S;
+}
+
+double fx8_simulator_turn(const struct fx8_simulator *simulator,
+                          double n_samples)
+{
+    const struct fx8_simulation *plan = &simulator->plan;
+    if (simulator->n_celestial == 0)
+        return 0.0;
+    const double rate_hz = fx8_rate_hz(plan->sample_rate);
+    const double highest_hz = plan->dc_frequency_hz + 0.5 * rate_hz;
+    return two_pi * highest_hz * fx8_simulator_baseline(simulator) *
+           turn_rad_s * n_samples / rate_hz;
+}
