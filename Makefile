@@ -165,7 +165,7 @@ BENCH_GPU_SOURCES := $(sort $(wildcard validation/gpu/*.cu))
 GPU_HOST := $(filter $(addprefix $(BUILD)/,config/% kernels/cpu/% kernels/clock.o \
 	kernels/filterbank.o kernels/postprocess.o),$(NUMERICS_OBJECTS))
 GPU_TESTS := $(addprefix $(BUILD)/gpu_,choose engine fir postprocess spectra xengine)
-GPU_PROGRAMS := $(GPU_TESTS) $(BUILD)/numerics-gpu $(BUILD)/bench-gpu
+GPU_PROGRAMS := $(GPU_TESTS) $(BUILD)/numerics-gpu $(BUILD)/bench-gpu $(BUILD)/fx8-cuda.so
 
 # wgmma is no part of sm_90 proper, and of nothing after it.
 $(BUILD)/kernels/cuda/correlate_wgmma.cu.o $(BUILD)/validation/gpu/ceilings_wgmma.cu.o: private GENCODE = \
@@ -382,6 +382,10 @@ bench-gpu: $(BUILD)/bench-gpu ## measure a card, cuBLAS beside it (needs nvcc; 7
 
 .PHONY: gpu-programs
 gpu-programs: $(GPU_PROGRAMS) ## what check-gpu, bench-gpu and numerics-gpu run (needs nvcc)
+
+.PHONY: gpu-bundle
+gpu-bundle: $(addprefix $(BUILD)/,fx8 test_engine_cuda test_engine_results test_quicklook_cuda) ## the program and its libraries, for a machine with a card alone
+	$(Q)validation/gpu/bundle.sh $(BUILD) $(BUILD)/gpu-bundle
 
 # --- proof: validation/run builds, runs and counts ---------------------------
 

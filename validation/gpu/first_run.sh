@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # first_run.sh FOLDER -- everything that a machine with a card and nvcc can tell
-# at once, within nine minutes: kernels against their definitions, error tables,
-# speed.  No package, no network.
+# at once, within nine minutes: kernels against their definitions, speed, the
+# whole program beside its CPU engine, error tables.  No package, no network; the
+# program comes along as `make gpu-bundle` packs it elsewhere, if it does.
 #
 # Every step has a time limit of its own, the next one runs whatever became of
 # it, and what it wrote lies in FOLDER:
 #
 #     summary.txt          the machine, and a line for every step
 #     kernels.txt          TAP of the tests; sanitizer.txt: compute-sanitizer's
+#     whole.txt, whole/    TAP of the whole program, and what it wrote
 #     numerics.md          errors of the functions
 #     card.md, card.jsonl  speed; card.md.part where it was stopped
 #     log.txt              what compiler and programs said besides
@@ -17,7 +19,8 @@
 # A kind of kernel that fails is left out of what follows (FX8_WITHOUT), so that
 # one which hangs the card or ends its process hides no other.
 #
-# Environment: BUILD (build), NVCC, SMS (the card's), JOBS, FX8_WITHOUT.
+# Environment: BUILD (build), NVCC, SMS (the card's), JOBS, FX8_WITHOUT, BUNDLE
+# (BUILD/gpu-bundle).
 # Exit status: 0 all steps well, 1 not all, 2 wrong use, 77 without nvcc.
 
 if [ $# -ne 1 ]; then
@@ -29,6 +32,7 @@ folder=$(cd "$1" && pwd) || exit 1
 cd "$(dirname "$0")/../.." || exit 1
 
 build=${BUILD:-build}
+bundle=${BUNDLE:-$build/gpu-bundle}
 nvcc=${NVCC:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
 jobs=${JOBS:-$(nproc)}
 failed=0
@@ -70,7 +74,7 @@ step() {
         tee -a "$folder/summary.txt"
 }
 
-for file in summary.txt kernels.txt log.txt; do
+for file in summary.txt kernels.txt whole.txt log.txt; do
     : >"$folder/$file"
 done
 {
@@ -118,6 +122,16 @@ limit=$(left 300)
 seconds=$((limit > 60 ? limit - 40 : 20))
 step bench "$limit" log.txt "$build/bench-gpu" --seconds "$seconds" \
     --output "$folder/card.md" --json "$folder/card.jsonl"
+
+# The whole program, where it came along.
+if [ -d "$bundle/bin" ]; then
+    step 'whole program' 120 whole.txt env \
+        FX8_CUDA_PLUGIN="$programs/fx8-cuda.so" \
+        validation/gpu/whole.sh "$bundle" "$folder/whole"
+else
+    echo "whole program: skipped, no $bundle: make gpu-bundle" |
+        tee -a "$folder/summary.txt"
+fi
 
 sanitizer=$(command -v compute-sanitizer ||
     echo "$(dirname "$(command -v "$nvcc")")/compute-sanitizer")

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The whole program on pretend devices, beside the CPU: the same files, one
-quantiser step near ties apart; which engine is taken, and why."""
+quantiser step near ties apart; which engine is taken, and why; what is packed
+for a machine with a card and no packages."""
+import glob
 import os
+import shutil
+import subprocess
 from fractions import Fraction
 
 import h5py
@@ -379,6 +383,73 @@ class Device(program.Case):
         done, _ = self.run_auto(pretend.devices(2), "--set",
                                 "correlator.device=first")
         self.assertEqual(done.returncode, 2)
+
+
+class Bundle(program.Case):
+    """`make gpu-bundle`, and what runs it on a card."""
+
+    LOADER = b"/lib64/ld-linux"
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        build = os.path.dirname(program.FX8)
+        subprocess.run(["make", f"BUILD={build}", "CUDA=0", "gpu-bundle"],
+                       check=True, stdout=subprocess.DEVNULL)
+        cls.bundle = os.path.join(build, "gpu-bundle")
+
+    def run_whole(self, bundle, environment):
+        """Nothing of this machine's environment but the path."""
+        return subprocess.run(
+            ["validation/gpu/whole.sh", bundle, self.path("whole")],
+            env={"PATH": os.environ["PATH"], "FX8_SHORT": "1", **environment},
+            stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            check=False)
+
+    def test_every_library_is_in_it(self):
+        (loader,) = glob.glob(f"{self.bundle}/lib/c/ld-linux*")
+        for path in glob.glob(f"{self.bundle}/bin/*"):
+            done = subprocess.run(
+                [loader, "--inhibit-cache", "--library-path",
+                 f"{self.bundle}/lib:{self.bundle}/lib/c", "--list", path],
+                capture_output=True, text=True, check=True)
+            found = [line.split()[2] for line in done.stdout.splitlines()
+                     if "=>" in line]
+            self.assertGreater(len(found), 5)
+            for library in found:
+                self.assertTrue(library.startswith(self.bundle), library)
+
+    def test_it_runs_with_its_own_c_library(self):
+        """As where the machine's is too old: the programs do not start by
+        themselves."""
+        bundle = self.path("bundle")
+        shutil.copytree(self.bundle, bundle)
+        for path in glob.glob(f"{bundle}/bin/*"):
+            with open(path, "r+b") as file:
+                text = file.read()
+                self.assertEqual(text.count(self.LOADER), 1)
+                file.seek(text.index(self.LOADER))
+                file.write(self.LOADER.replace(b"ld", b"no"))
+        done = self.run_whole(bundle, pretend.devices())
+        lines = done.stdout.splitlines()
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(lines[-1], "1..14")
+        self.assertEqual(sum(line.startswith("ok ") for line in lines), 14)
+
+    def test_without_a_card_it_is_skipped(self):
+        done = self.run_whole(self.bundle, pretend.devices(0))
+        self.assertEqual(done.returncode, 77, done.stdout + done.stderr)
+        self.assertTrue(done.stdout.startswith("1..0 # SKIP "))
+
+    def test_what_fails_is_told(self):
+        """No plug-in: what needs the card fails, the CPU does not."""
+        done = self.run_whole(self.bundle,
+                              {"FX8_CUDA_PLUGIN": self.path("none.so")})
+        self.assertEqual(done.returncode, 1, done.stdout)
+        good = [line for line in done.stdout.splitlines()
+                if line.startswith("ok ")]
+        self.assertEqual([line.split(" - ")[1] for line in good],
+                         ["none.complex on cpu", "pfb.real on cpu"])
 
 
 if __name__ == "__main__":

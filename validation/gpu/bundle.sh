@@ -1,0 +1,71 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# bundle.sh BUILD FOLDER -- what the whole program needs on a machine with a
+# card and nvcc but none of its packages, in FOLDER:
+#
+#     bin/    fx8, and the tests of the engine beside that of the CPU
+#     lib/    the libraries that they load
+#     lib/c/  the loader and the C library, for a machine whose own is older
+#     data/   a complex and a real recording, and their configurations
+#
+# validation/gpu/whole.sh runs it.  fx8-cuda.so is made there, by the nvcc whose
+# cuFFT it loads: that alone is larger than all of this.
+#
+# Exit status: 0, 1 something is missing or all of it is larger than 40 MiB,
+# 2 wrong use.
+
+if [ $# -ne 2 ]; then
+    echo "usage: validation/gpu/bundle.sh BUILD FOLDER" >&2
+    exit 2
+fi
+set -eu
+build=$1 folder=$2
+most_kib=40960
+
+for part in bin lib data; do
+    rm -rf "${folder:?}/$part"
+done
+mkdir -p "$folder/bin" "$folder/lib/c" "$folder/data"
+
+for name in fx8 test_engine_cuda test_engine_results test_quicklook_cuda; do
+    strip -o "$folder/bin/$name" "$build/$name"
+done
+
+# "NAME => PATH (ADDRESS)", and the loader by its path alone.
+for program in "$folder"/bin/*; do
+    ldd "$program"
+done | awk '$2 == "=>" { print $3 } $1 ~ /ld-linux/ { print $1 }' |
+    sort -u | while read -r path; do
+    case ${path##*/} in
+    ld-linux* | libc.so.* | libm.so.* | libdl.so.* | libpthread.so.* | \
+        librt.so.* | libresolv.so.*) cp -L "$path" "$folder/lib/c" ;;
+    not)
+        echo "bundle.sh: $build/fx8: a library is missing" >&2
+        exit 1
+        ;;
+    *) cp -L "$path" "$folder/lib" ;;
+    esac
+done
+
+# Inputs and spectra that fill no tile, gains, losses; blocks and a rest.
+cp config/demo_antennas.csv config/demo_sources.csv "$folder/data"
+for samples in complex real; do
+    sed -e "s/^antennas = .*/antennas = 5/" \
+        -e "s/^integration_time_s = .*/integration_time_s = 0.02/" \
+        -e "s/^samples = .*/samples = $samples/" \
+        -e "s/^duration_s = .*/duration_s = 0.1305/" \
+        -e "s/^seed = .*/seed = 90/" config/demo.ini >"$folder/data/$samples.ini"
+    printf 'gain_spread = 0.3\ndropout_fraction = 0.02\n' \
+        >>"$folder/data/$samples.ini"
+    "$build/fx8" simulate "$folder/data/$samples.ini" --force \
+        -o "$folder/data/$samples.h5" >"$folder/data/$samples.txt"
+    rm "$folder/data/$samples.true.uvh5" "$folder/data/$samples.txt"
+done
+
+size=$(du -sk "$folder" | cut -f 1)
+echo "$folder: $size KiB"
+if [ "$size" -gt "$most_kib" ]; then
+    echo "bundle.sh: $folder: $size KiB: expected $most_kib KiB at most" >&2
+    exit 1
+fi
