@@ -169,6 +169,66 @@ static void test_items_of_the_format(void **state)
     H5Fclose(file);
 }
 
+/* All of a dataset of the header, as `type`. */
+static void read_item(hid_t file, const char *name, hid_t type, void *values)
+{
+    hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
+    assert_true(dataset >= 0);
+    assert_true(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >=
+                0);
+    H5Dclose(dataset);
+}
+
+/* Feeds in the order of the products, angles from north through east: X stands
+ * where x_orientation says, Y at right angles to it. */
+static void test_feeds(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *orientation;
+        size_t n_products;
+        int product; /* the only one, where it is one */
+        const char *feeds;
+        double angles[2];
+    } cases[] = {
+        {"east", 4, 0, "xy", {1.5707963267948966, 0.0}},
+        {"north", 4, 0, "xy", {0.0, 1.5707963267948966}},
+        {"east", 1, -5, "x", {1.5707963267948966}},
+        {"east", 1, -6, "y", {0.0}},
+        {"north", 1, -6, "y", {1.5707963267948966}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fixture f;
+        fill(&f, 1, 2, cases[i].n_products);
+        strcpy(f.header.x_orientation, cases[i].orientation);
+        if (cases[i].n_products == 1)
+            f.header.products[0] = cases[i].product;
+        char name[32];
+        snprintf(name, sizeof name, "feeds%zu.uvh5", i);
+        struct fx8_uvh5_writer *writer =
+            create(name, &f.header, FX8_COMPRESSION_NONE);
+        struct fx8_error error = {FX8_OK, ""};
+        assert_int_equal(fx8_uvh5_close(&writer, 1, &error), FX8_OK);
+        hid_t file = H5Fopen(scratch_path(name), H5F_ACC_RDONLY, H5P_DEFAULT);
+        const size_t n_feeds = strlen(cases[i].feeds);
+        char feeds[N_ANT * 2];
+        double angles[N_ANT * 2];
+        int64_t n = 0;
+        hid_t letter = H5Tcopy(H5T_C_S1); /* one character, no zero */
+        H5Tset_strpad(letter, H5T_STR_NULLPAD);
+        read_item(file, "Header/Nfeeds", H5T_NATIVE_INT64, &n);
+        assert_int_equal(n, n_feeds);
+        read_item(file, "Header/feed_array", letter, feeds);
+        read_item(file, "Header/feed_angle", H5T_NATIVE_DOUBLE, angles);
+        for (size_t k = 0; k < N_ANT * n_feeds; k++) {
+            assert_int_equal(feeds[k], cases[i].feeds[k % n_feeds]);
+            assert_true(angles[k] == cases[i].angles[k % n_feeds]);
+        }
+        H5Tclose(letter);
+        H5Fclose(file);
+    }
+}
+
 static void test_put_and_keywords(void **state)
 {
     (void)state;
@@ -269,6 +329,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_header),
         cmocka_unit_test(test_items_of_the_format),
+        cmocka_unit_test(test_feeds),
         cmocka_unit_test(test_put_and_keywords),
         cmocka_unit_test(test_wrong_use),
     };

@@ -148,6 +148,8 @@ void launch_call(const Call &call)
         return;
     }
     check_pointers(call);
+    if (machine().n_calls == settings().idle_call)
+        return;
     const Launch launch = {call.name,         call.grid, call.block,
                            call.shared_bytes, nullptr,   nullptr};
     queue_work(stream, [launch, run = call.run] { run(launch); });

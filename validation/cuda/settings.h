@@ -37,6 +37,8 @@ struct Settings {
     uint64_t fail_call;  /* number of the runtime call that fails, from 1; 0
                             is none; FX8_HARNESS_FAIL=NUMBER[:ERROR] */
     int fail_error;      /* and the cudaError_t that it fails with */
+    uint64_t idle_call;  /* number of a call that, if it is a launch, succeeds
+                            without doing anything; 0 is none */
     const char *report;  /* file written at exit, or null; FX8_HARNESS_REPORT */
     bool leaks_are_faults; /* at exit; FX8_HARNESS_LEAKS=0: they are not */
 };

@@ -154,6 +154,33 @@ CASE(a_choice_without_what_is_not_built)
     /* two launches each of two kernels, and what is asked after each */
     CHECK(n_left_out == 8);
 }
+
+/* Every launch made to do nothing: a kernel whose sums are wrong in its trial
+ * is left out, the other one taken; afterwards it is timed, not tried. */
+CASE(a_choice_without_what_is_wrong)
+{
+    const fx8_cuda_correlator_use use = {true, 17, 1, 20, FX8_CUDA_NEAREST};
+    fx8_cuda_choice choice;
+    const uint64_t before = harness::count_calls();
+    MUST(fx8_cuda_correlator_choose("dp4a", &use, nullptr, &choice));
+    const uint64_t n_calls = harness::count_calls() - before;
+    size_t n_left_out = 0;
+    for (uint64_t call = 1; call <= n_calls; ++call) {
+        harness::settings().idle_call = harness::count_calls() + call;
+        MUST(fx8_cuda_correlator_choose("dp4a", &use, nullptr, &choice));
+        CHECK(choice.correlator != nullptr && choice.n_trials == 2);
+        for (size_t k = 0; k < choice.n_trials; ++k) {
+            const char *trouble = choice.trials[k].trouble;
+            if (trouble == nullptr)
+                continue;
+            ++n_left_out;
+            CHECK(strcmp(trouble, "wrong sums") == 0);
+            CHECK(choice.correlator == choice.trials[1 - k].correlator);
+        }
+    }
+    harness::settings().idle_call = 0;
+    CHECK(n_left_out == 4);
+}
 #endif
 
 #endif

@@ -9,6 +9,7 @@ it into the page, otherwise one TAP case a rule.
 """
 import ast
 import configparser
+import copy
 import functools
 import glob
 import os
@@ -18,13 +19,17 @@ import sys
 ROWS = "validation/proof.ini"
 FAULTS = "validation/mutants/faults.ini"
 PAGE = "validation/README.md"
+PROMISES = "README.md"
+OTHER_PROMISES = ("data/README.md", "correlator/CONVENTIONS.md")
+NOT_SHOWN = "not shown"
 BEGIN = "<!-- made from proof.ini by make proof: begin -->\n"
 END = "<!-- end -->\n"
 TESTS = ("test_*.c", "cuda/test_*.cu", "python/test_*.py", "scenario/*.py",
          "emitted/test_*.py", "fuzz/check_*.py", "thread/*.py",
-         "thread/*.sh")
+         "thread/*.sh", "lint/runner.py", "lint/proof.py")
 HEAD = ("| what must hold | test | how near is near enough | why "
         "| planted faults |\n|---|---|---|---|---|\n")
+NOT_SHOWN_HEAD = "| what no test shows | why |\n|---|---|\n"
 
 
 def read_ini(path):
@@ -56,9 +61,11 @@ class Row:
 
     def __init__(self, name, entry):
         self.chapter, _, self.name = name.partition(": ")
-        self.shows = " ".join(entry.get("shows", "").split())
-        self.limit = " ".join(entry.get("limit", "").split())
-        self.why = " ".join(entry.get("why", "").split())
+        self.shows, self.limit, self.why, self.unplanted = (
+            " ".join(entry.get(key, "").split())
+            for key in ("shows", "limit", "why", "unplanted"))
+        self.promises = entry.get("promises", "").split("\n")
+        self.promises = [text.strip() for text in self.promises if text.strip()]
         self.tests = {}     # file to the classes or cases it is about
         for line in entry.get("tests", "").split("\n"):
             words = line.split()
@@ -79,8 +86,11 @@ class Row:
         tests = ", ".join(
             f"`{test}`" + (" " + ", ".join(wanted) if wanted else "")
             for test, wanted in self.tests.items())
+        if self.chapter == NOT_SHOWN:
+            return f"| **{self.name}**: {self.shows} | {self.why} |\n"
         cells = (f"**{self.name}**: {self.shows}", tests, self.limit, self.why,
-                 "; ".join(fault.name for fault in self.faults) or "none")
+                 "; ".join(fault.name for fault in self.faults)
+                 or f"none: {self.unplanted}")
         return "| " + " | ".join(
             cell.replace("|", "\\|") for cell in cells) + " |\n"
 
@@ -118,7 +128,8 @@ def table(rows):
     """The generated part of the page."""
     text = ""
     for chapter in dict.fromkeys(row.chapter for row in rows):
-        text += f"\n### {chapter.capitalize()}\n\n{HEAD}"
+        head = NOT_SHOWN_HEAD if chapter == NOT_SHOWN else HEAD
+        text += f"\n### {chapter.capitalize()}\n\n{head}"
         text += "".join(row.line() for row in rows if row.chapter == chapter)
     return text + "\n"
 
@@ -147,14 +158,60 @@ def check_tests(rows, _):
 def check_rows(rows, _):
     """every row says what must hold, where, and how near is near enough"""
     for row in rows:
-        for key in ("name", "shows", "tests", "limit"):
+        where = f"{ROWS}: {row.chapter}: {row.name}"
+        needed = ("name", "shows", "tests", "limit")
+        if row.chapter == NOT_SHOWN:
+            needed = ("name", "shows", "why")
+        elif re.search(r"[0-9]", re.sub("`[^`]*`|exit [0-9]( or 2)?", "",
+                                        row.limit)):
+            needed += ("why",)      # a number needs a reason
+        for key in needed:
             if not getattr(row, key):
-                yield f"{ROWS}: {row.chapter}: {row.name}: no {key}"
+                yield f"{where}: no {key}"
+        if row.chapter != NOT_SHOWN and bool(row.faults) == bool(row.unplanted):
+            yield (f"{where}: expected a planted fault (mutants/faults.ini), "
+                   "or else the key unplanted: why there is none")
         for test, wanted in row.tests.items():
             path = os.path.join("validation", test)
             for word in wanted if os.path.exists(path) else ():
                 if not re.search(rf"\b{word}\b", read(path)):
                     yield f"{ROWS}: {row.name}: {test} has no {word}"
+
+
+def promised():
+    """What README.md may promise: its paragraphs, items and rows of tables,
+    each in one line, code left out."""
+    found, part = [], []
+    for line in read(PROMISES).splitlines() + [""]:
+        is_new = line.startswith(("- ", "| ", "|-", "#", "    ")) or not line
+        if is_new and part:
+            found.append(" ".join(" ".join(part).split()))
+            part = []
+        if line.startswith("|-"):
+            found.pop()     # the head of a table
+        elif line and not line.startswith(("#", "    ")):
+            part.append(line)
+    return found
+
+
+def check_promises(rows, _):
+    """every promise of README.md has a row, and rows quote what is there"""
+    quoted = [(row.name, text) for row in rows for text in row.promises]
+    parts = promised()
+    pages = {page: read(page) for page in OTHER_PROMISES}
+    headed = {f"{page}: {title}" for page, text in pages.items()
+              for title in re.findall(r"^## (.*)$", text, re.MULTILINE)}
+    for name, text in quoted:
+        if text.startswith(OTHER_PROMISES) and text not in headed:
+            yield f"{ROWS}: {name}: there is no chapter {text}"
+        elif not text.startswith(OTHER_PROMISES) and not any(
+                text in part for part in parts):
+            yield f"{ROWS}: {name}: {PROMISES} has no \"{text}\""
+    for part in parts:
+        if not any(text in part for _, text in quoted):
+            yield f"{PROMISES}: no row of {ROWS} has \"{part[:60]}...\""
+    for title in sorted(headed - {text for _, text in quoted}):
+        yield f"{title}: no row of {ROWS} has it"
 
 
 def check_faults(rows, faults):
@@ -183,7 +240,34 @@ def check_page(rows, _):
         yield f"{PAGE}: not what make proof writes"
 
 
-RULES = (check_tests, check_rows, check_faults, check_page)
+RULES = (check_tests, check_rows, check_promises, check_faults, check_page)
+
+
+def check_rules(rows, faults):
+    """each of these rules fails where it should"""
+    def spoil(**changes):
+        copies = copy.deepcopy(rows)
+        for name, value in changes.items():
+            setattr(copies[0], name, value)
+        return copies
+
+    lost = copy.deepcopy(faults)
+    lost[0].old = "this stands nowhere"
+    no_row = copy.deepcopy(rows)
+    no_row[0].tests = {}
+    for rule, spoilt in (
+            (check_tests, (no_row, faults)),
+            (check_tests, (spoil(tests={"test_none.c": []}), faults)),
+            (check_rows, (spoil(limit=""), faults)),
+            (check_rows, (spoil(limit="10 sigma", why=""), faults)),
+            (check_rows, (spoil(faults=[]), faults)),
+            (check_rows, (spoil(tests={"test_fft.c": ["no_case"]}), faults)),
+            (check_promises, (spoil(promises=[]), faults)),
+            (check_promises, (spoil(promises=["nobody said so"]), faults)),
+            (check_faults, (rows, lost)), (check_faults, ([], faults)),
+            (check_page, (spoil(shows="something else"), faults))):
+        if list(rule(*spoilt)) == list(rule(rows, faults)):
+            yield f"{rule.__name__} does not see what was spoilt"
 
 
 def main(arguments):
@@ -193,9 +277,9 @@ def main(arguments):
         with open(PAGE, "w", encoding="utf-8") as file:
             file.write(before + table(rows) + after)
         return 0
-    print(f"1..{len(RULES)}")
+    print(f"1..{len(RULES) + 1}")
     failed = 0
-    for number, rule in enumerate(RULES, 1):
+    for number, rule in enumerate((*RULES, check_rules), 1):
         found = list(rule(rows, faults))
         failed += bool(found)
         print(f"{'not ' if found else ''}ok {number} - {rule.__doc__}")

@@ -1,47 +1,41 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Planted faults: each must be noticed by the test that its entry names.
+"""run.py [WORDS...] -- planted faults: each must be noticed by the test that
+its entry in faults.ini names.
 
-Works on a copy of the sources and of what is built, so that only the changed
-file is compiled again.  Every named test case must pass without the fault and
-fail with it; a fault that no longer fits the source is a failure too.
+Works on copies of the sources and of what is built, one for each of two
+workers, so that only what a fault touches is compiled again.  Every named case
+must pass without the fault and fail with it; a fault that no longer fits its
+source is a failure too.
 
-A dozen are planted, the next dozen the next day; all with FX8_LONG=1, and
-those from number N on with FX8_FAULTS=N.
+A dozen are planted, the next dozen the next day; with FX8_LONG=1 or
+FX8_FAULTS=all every one, with FX8_FAULTS=N the dozen from number N on, with
+words on the command line those that have one of them in their name, file or
+test.  The tests themselves always take their short form.
 """
+import concurrent.futures
 import configparser
 import datetime
 import os
+import queue
 import re
 import shutil
 import subprocess
 import sys
+import time
 
 ROOT = os.getcwd()
 BUILD = os.environ.get("FX8_BUILD", os.path.join(ROOT, "build"))
-COPY = os.path.join(BUILD, "mutants")
+COPIES = os.path.join(BUILD, "mutants")
 TABLE = "validation/mutants/faults.ini"
 ROOMS = ("config", "kernels", "io", "correlator", "validation", "data")
-LIMIT_S = 90
+LINKED = ("fx8", "flags", "libfx8.so", "libfx8.so.0.1", "libfx8.a", "harness")
+CPUS = len(os.sched_getaffinity(0))
+WORKERS = min(2, CPUS)
+LIMIT_S = 120
 DOZEN = 12
-
-
-def copy_tree():
-    """Sources and built files, times kept, into the copy."""
-    shutil.rmtree(COPY, ignore_errors=True)
-    os.makedirs(os.path.join(COPY, "build"))
-    shutil.copy2("Makefile", COPY)
-    for room in ROOMS:
-        if os.path.isdir(room):
-            shutil.copytree(room, os.path.join(COPY, room),
-                            ignore=shutil.ignore_patterns("__pycache__"))
-    for name in os.listdir(BUILD):
-        path = os.path.join(BUILD, name)
-        target = os.path.join(COPY, "build", name)
-        if name in ROOMS:
-            shutil.copytree(path, target)
-        elif os.path.isfile(path):
-            shutil.copy2(path, target)
+# What tests in Python run, or load: what tier scenario makes.
+WHOLE = ["all", "build/harness/fx8-cuda.so", "build/faulty_io.so"]
 
 
 def read_table():
@@ -54,131 +48,231 @@ def read_table():
     return [(name, parser[name]) for name in parser.sections()]
 
 
-def choose(faults):
+def choose(faults, words):
     """The faults whose turn it is."""
-    if os.environ.get("FX8_LONG") == "1":
-        return faults
+    if words:
+        return [(name, entry) for name, entry in faults if any(
+            word in f"{name} {entry['file']} {entry['test']}"
+            for word in words)]
     start = os.environ.get("FX8_FAULTS")
+    if start == "all" or not start and os.environ.get("FX8_LONG") == "1":
+        return faults
     first = (int(start) if start else
              datetime.date.today().toordinal() * DOZEN) % len(faults)
     print(f"# faults {first} to {first + DOZEN - 1} of {len(faults)}")
     return (faults + faults)[first:first + DOZEN]
 
 
-def test_command(entry):
-    """Build target and command of an entry's test."""
-    test = entry["test"]
-    if test.endswith(".py"):
-        return "all", [sys.executable, os.path.join("validation", test),
-                       entry["case"]]
-    return f"build/{test}", [f"build/{test}"]
+def is_python(test):
+    return test.endswith(".py")
 
 
-def make(target):
-    """Build in the copy; the output when that fails, else None."""
-    environment = {k: v for k, v in os.environ.items()
-                   if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "STRICT")}
-    done = subprocess.run(
-        # the faults are planted for compilers of the host: nvcc is not asked
-        ["make", f"-j{len(os.sched_getaffinity(0))}", "BUILD=build", "CUDA=0",
-         target],
-        cwd=COPY, capture_output=True, text=True, env=environment)
-    return None if done.returncode == 0 else done.stdout + done.stderr
+class Outcomes:
+    """What a run of a test said of its cases."""
+
+    def __init__(self, text, seconds, *, crashed=False):
+        self.text = text
+        self.seconds = seconds
+        self.crashed = crashed      # ended badly, or did not end
+
+    def of(self, case):
+        """What became of a case: "passed", "failed" (also where the program
+        ended before it was done), "absent", or why it was skipped."""
+        found = re.findall(
+            r"^(not ok|ok)\b(.*" + re.escape(case) + r"\b.*)$", self.text,
+            re.MULTILINE)
+        skipped = [text.partition("# SKIP ")[2] for _, text in found]
+        if any(skipped):
+            return "skipped: " + skipped[0]
+        if any(state == "not ok" for state, _ in found):
+            return "failed"
+        if found:
+            return "passed"
+        return "failed" if self.crashed else "absent"
 
 
-def case_state(entry):
-    """What became of the entry's case: "passed", "failed" (also where the
-    program crashed or did not end), "absent", or why it was skipped."""
-    _, command = test_command(entry)
-    environment = {**os.environ, "CMOCKA_MESSAGE_OUTPUT": "TAP",
-                   "FX8": os.path.join(COPY, "build", "fx8"),
-                   "FX8_BUILD": os.path.join(COPY, "build"),
-                   "PYTHONPATH": os.path.join(COPY, "validation/python")}
-    try:
-        done = subprocess.run(command, cwd=COPY, capture_output=True,
-                              text=True, errors="replace", env=environment,
-                              timeout=LIMIT_S)
-    except subprocess.TimeoutExpired:
-        return "failed"
-    found = re.findall(
-        r"^(not ok|ok)\b(.*" + re.escape(entry["case"]) + r"\b.*)$",
-        done.stdout, re.MULTILINE)
-    if any(state == "not ok" for state, _ in found):
-        return "failed"
-    if done.returncode < 0:
-        return "failed"
-    skipped = [text.partition("# SKIP ")[2] for _, text in found]
-    if any(skipped):
-        return "skipped: " + skipped[0]
-    return "passed" if found else "absent"
+class Tree:
+    """A copy of sources and built files in which faults are planted."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(os.path.join(folder, "build"))
+        for name in ("Makefile", "README.md"):
+            shutil.copy2(name, folder)
+        for room in ROOMS:
+            if os.path.isdir(room):
+                shutil.copytree(room, self.path(room),
+                                ignore=shutil.ignore_patterns("__pycache__"))
+        for name in ROOMS + LINKED:
+            path = os.path.join(BUILD, name)
+            if os.path.isdir(path):
+                shutil.copytree(path, self.path("build", name))
+            elif os.path.exists(path):
+                shutil.copy2(path, self.path("build", name))
+        for path in self.dependencies():
+            # objects have other names here, else no header is known to matter
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text.replace(BUILD + "/", "build/"))
+
+    def path(self, *names):
+        return os.path.join(self.folder, *names)
+
+    def make(self, test):
+        """Build what a test runs; the output when that fails, else None."""
+        environment = {
+            k: v for k, v in os.environ.items()
+            if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "STRICT")}
+        targets = WHOLE if is_python(test) else [f"build/{test}"]
+        done = subprocess.run(
+            # planted for compilers of the host: nvcc is not asked
+            ["make", f"-j{CPUS}", "BUILD=build", "CUDA=0", *targets],
+            cwd=self.folder, capture_output=True, text=True, env=environment)
+        return None if done.returncode == 0 else done.stdout + done.stderr
+
+    def run(self, test, cases, limit_s):
+        """Run a test, those in Python with some cases alone."""
+        command = [self.path("build", test)]
+        if is_python(test):
+            command = [sys.executable, os.path.join("validation", test), *cases]
+        environment = {**os.environ, "CMOCKA_MESSAGE_OUTPUT": "TAP",
+                       "FX8": self.path("build", "fx8"),
+                       "FX8_BUILD": self.path("build"),
+                       "PYTHONPATH": self.path("validation/python")}
+        environment.pop("FX8_LONG", None)
+        if not test.startswith("emitted/"):
+            environment["CUDA"] = "0"   # what is built here has no plug-in
+        begin = time.monotonic()
+        try:
+            done = subprocess.run(
+                command, cwd=self.folder, capture_output=True, text=True,
+                errors="replace", env=environment, timeout=limit_s)
+            text, crashed = done.stdout, done.returncode != 0
+        except subprocess.TimeoutExpired as late:
+            text, crashed = (late.stdout or b"").decode(errors="replace"), True
+        return Outcomes(text, time.monotonic() - begin, crashed=crashed)
+
+    def dependencies(self):
+        """What the compilers wrote of who includes what."""
+        return [os.path.join(folder, name)
+                for folder, _, names in os.walk(self.path("build"))
+                for name in names if name.endswith(".d")]
+
+    def objects_of(self, source):
+        """The objects that a source, or header, is compiled into."""
+        for path in self.dependencies():
+            with open(path, encoding="utf-8") as file:
+                if source in file.read().split():
+                    yield path[:-2] + ".o"
+
+    def plant(self, entry, usual):
+        """Plant one fault, build, test, take it out again; what went wrong, or
+        None when the named case noticed it.  `usual`: a run without it."""
+        path = self.path(entry["file"])
+        with open(path, encoding="utf-8") as file:
+            source = file.read()
+        if source.count(entry["old"]) != 1:
+            return (f"{entry['file']}: \"{entry['old']}\" stands there "
+                    f"{source.count(entry['old'])} times, not once")
+        kept = {name: name + ".kept" for name in
+                [path, *self.objects_of(entry["file"])] if os.path.exists(name)}
+        for name, copy in kept.items():
+            shutil.copy2(name, copy)
+        begin = time.time_ns()
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(source.replace(entry["old"], entry["new"]))
+        try:
+            trouble = self.make(entry["test"])
+            if trouble:
+                return "does not compile:\n" + trouble
+            state = self.run(entry["test"], [entry["case"]],
+                             max(60, 10 * usual.seconds)).of(entry["case"])
+            return None if state == "failed" else (
+                f"survived: {entry['test']}: {entry['case']} {state}")
+        finally:
+            for name, copy in kept.items():
+                os.replace(copy, name)
+            self.forget(begin)
+
+    def forget(self, begin):
+        """Remove what was built since then: nothing with a fault stays."""
+        for folder, _, names in os.walk(self.path("build")):
+            for name in names:
+                path = os.path.join(folder, name)
+                # the clock of the files may tick more slowly; who includes
+                # whom is what it was
+                if (not name.endswith(".d") and
+                        os.lstat(path).st_mtime_ns > begin - 20_000_000):
+                    os.remove(path)
 
 
-def plant(entry):
-    """Plant one fault, build, test, take it out again; what went wrong, or
-    None when the named case noticed it."""
-    path = os.path.join(COPY, entry["file"])
-    with open(path, encoding="utf-8") as file:
-        source = file.read()
-    if source.count(entry["old"]) != 1:
-        return (f"{entry['file']}: \"{entry['old']}\" stands there "
-                f"{source.count(entry['old'])} times, not once")
-    compiled = os.path.join(COPY, "build", entry["file"][:-2] + ".o")
-    kept = [(name, name + ".kept") for name in (path, compiled)
-            if os.path.exists(name)]
-    for name, copy in kept:
-        shutil.copy2(name, copy)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(source.replace(entry["old"], entry["new"]))
-    try:
-        target, _ = test_command(entry)
-        trouble = make(target)
-        if trouble:
-            return "does not compile:\n" + trouble
-        state = case_state(entry)
-        return None if state == "failed" else (
-            f"survived: {entry['test']}: {entry['case']} {state}")
-    finally:
-        for name, copy in kept:
-            os.replace(copy, name)
-        if not path.endswith(".c"):
-            os.utime(path)  # compile again what was compiled with the fault
+class Report:
+    """TAP, and how much of it is failure."""
 
+    def __init__(self, planned):
+        print(f"1..{planned}", flush=True)
+        self.number = 0
+        self.failed = 0
 
-def main():
-    faults = choose(read_table())
-    copy_tree()
-    print(f"1..{2 * len(faults)}")
-    number = 0
-
-    def report(name, trouble):
-        nonlocal number
-        number += 1
+    def add(self, name, trouble):
+        self.number += 1
         if trouble.startswith("skipped: "):
-            print(f"ok {number} - {name} # SKIP {trouble[9:]}", flush=True)
-            return False
-        print(f"{'not ' if trouble else ''}ok {number} - {name}")
+            print(f"ok {self.number} - {name} # SKIP {trouble[9:]}", flush=True)
+            return
+        self.failed += bool(trouble)
+        print(f"{'not ' if trouble else ''}ok {self.number} - {name}")
         for line in trouble.splitlines():
             print(f"# {line}")
         sys.stdout.flush()
-        return bool(trouble)
 
-    trouble = make("all") or make("tests")
-    failed = 0
+
+def main(words):
+    faults = choose(read_table(), words)
+    report = Report(2 * len(faults))
+    trees = queue.SimpleQueue()
+    for worker in range(WORKERS):
+        trees.put(Tree(os.path.join(COPIES, str(worker))))
+
+    def in_a_tree(work, *arguments):
+        tree = trees.get()
+        try:
+            return work(tree, *arguments)
+        finally:
+            trees.put(tree)
+
+    def run_without(tree, test, cases):
+        trouble = tree.make(test)
+        return (Outcomes("", 0.0), trouble) if trouble else (
+            tree.run(test, cases, LIMIT_S), None)
+
+    cases = {}
+    for _, entry in faults:
+        cases.setdefault(entry["test"], set()).add(entry["case"])
     states = {}
-    for name, entry in faults:
-        key = entry["test"], entry["case"]
-        if not trouble and key not in states:
-            states[key] = case_state(entry)
-        state = trouble or states[key]
-        failed += report(f"{name}: {entry['case']} passes without it",
-                         "" if state == "passed" else state)
-    for name, entry in faults:
-        state = states.get((entry["test"], entry["case"]), "")
-        failed += report(f"{name}: {entry['case']} notices it",
-                         state if state.startswith("skipped: ")
-                         else plant(entry) or "")
-    return 1 if failed else 0
+    with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
+        usual = {test: pool.submit(in_a_tree, run_without, test, sorted(names))
+                 for test, names in cases.items()}
+        for name, entry in faults:
+            outcomes, trouble = usual[entry["test"]].result()
+            states[name] = trouble or outcomes.of(entry["case"])
+            report.add(f"{name}: {entry['case']} passes without it",
+                       "" if states[name] == "passed" else states[name])
+        planted = {}
+        for name, entry in faults:
+            if states[name] == "passed":
+                planted[pool.submit(in_a_tree, Tree.plant, entry, usual[
+                    entry["test"]].result()[0])] = f"{name}: {entry['case']}"
+            else:
+                report.add(f"{name}: {entry['case']} notices it",
+                           states[name] if states[name].startswith("skipped: ")
+                           else "not planted")
+        for future in concurrent.futures.as_completed(planted):
+            report.add(f"{planted[future]} notices it", future.result() or "")
+    shutil.rmtree(COPIES, ignore_errors=True)
+    return 1 if report.failed else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -260,6 +260,24 @@ class Recordings(refusal.Refusal):
         self.assertAlmostEqual(got["zero_share"], np.mean(want == 0), 14)
         self.assertNotIn("mean im", self.info(path))
 
+    def test_edges_of_the_band(self):
+        """Baseband zero is the middle of a complex band; of a real one the
+        lower edge, in the lower sideband the upper one."""
+        half = float(self.scene.rate) / 2
+        for samples, sideband, low, high in (
+                (self.samples, "upper", half, half),
+                (self.samples, "lower", half, half),
+                (self.samples.real, "upper", 0, half),
+                (self.samples.real, "lower", half, 0)):
+            path = self.write(program.Scene(
+                samples[:2, :1], rate=self.scene.rate, sideband=sideband))
+            told = self.json("--no-levels", path)
+            with self.subTest(real=np.isrealobj(samples), sideband=sideband):
+                self.assertAlmostEqual(told["lowest_frequency_hz"],
+                                       150e6 - low, 6)
+                self.assertAlmostEqual(told["highest_frequency_hz"],
+                                       150e6 + high, 6)
+
     def test_blocks_of_a_long_recording(self):
         """80 MiB: what is read is whole blocks, first and last among them."""
         n = 20 << 20

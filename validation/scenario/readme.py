@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What README.md shows: its commands, its configuration, its figures."""
+import os
+import re
+import subprocess
+import unittest
+
+import program
+import tap
+
+COMMANDS = ("correlate", "compare", "info", "simulate", "config", "bench")
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def blocks(text):
+    """Indented blocks of a page, without their indent."""
+    found = re.findall(r"(?:^ {4}.*\n(?:\n(?= {4}))?)+", text, re.MULTILINE)
+    return [re.sub(r"^ {4}", "", block, flags=re.MULTILINE) for block in found]
+
+
+PAGE = read("README.md")
+BLOCKS = blocks(PAGE)
+# what stands between backticks may be broken between lines
+SHOWN = [" ".join(text.split()) for text in re.findall(r"`([^`]+)`", PAGE)]
+
+
+class Commands(unittest.TestCase):
+    """Commands, options, targets and files are those that there are."""
+
+    def words(self):
+        """Every command line of fx8, as a list of words."""
+        lines = [line.partition("  #")[0] for block in BLOCKS
+                 for line in block.splitlines()] + SHOWN
+        for line in lines:
+            words = line.split()
+            if len(words) > 1 and os.path.basename(words[0]) == "fx8" and (
+                    words[1] in COMMANDS or words[1].startswith("-")):
+                yield words[1:]
+
+    def test_commands_and_options(self):
+        known = {name: program.run(name, "--help").stdout for name in COMMANDS}
+        n_options = 0
+        for command, *words in self.words():
+            with self.subTest(command=command):
+                self.assertIn(command, known)
+            for word in words:
+                if word.startswith("--"):
+                    n_options += 1
+                    self.assertIn(word.partition("=")[0], known[command])
+        self.assertGreater(n_options, 5)
+
+    def test_keys(self):
+        keys = program.run("config", "--keys").stdout
+        sections = dict(re.findall(r"^\[(\w+)\]\n((?:(?!^\[).*\n)*)", keys,
+                                   re.MULTILINE))
+        named = re.findall(r"`(?:--set )?([a-z]+)\.([a-z_]+)(?: ?=|`)", PAGE)
+        named = [name for name in named if name[0] in sections]
+        self.assertGreater(len(named), 1)
+        for section, key in named:
+            with self.subTest(section=section, key=key):
+                self.assertRegex(sections[section], rf"(?m)^  {key} =")
+
+    def test_targets(self):
+        made = set(re.findall(r"^([a-z-]+):", read("Makefile"), re.MULTILINE))
+        named = {text.split()[1] for text in SHOWN
+                 if text.startswith("make ") and len(text.split()) == 2}
+        self.assertGreater(len(named), 5)
+        self.assertLessEqual(named, made)
+
+    def test_files(self):
+        rooms = ("config", "correlator", "data", "validation", ".github")
+        named = set(re.findall(
+            rf"\b(?:{'|'.join(rooms[:4])})/[\w./-]*\w\.\w+", PAGE))
+        named |= set(re.findall(r"\]\((\.github/[\w.]+)\)", PAGE))
+        named.discard("validation/results/CARD.md")     # any card
+        self.assertGreater(len(named), 10)
+        for name in sorted(named):
+            with self.subTest(name=name):
+                self.assertTrue(os.path.exists(name))
+
+
+# What a user has to say, or the page shows otherwise than by default.
+GIVEN = {"files", "positions", "latitude_deg", "longitude_deg", "altitude_m",
+         "flag_antennas", "channels", "integration_time_s", "quicklook", "math",
+         "file", "channel_average"}
+
+
+class Configuration(program.Case):
+    """The INI file that the page shows is one."""
+
+    def shown(self):
+        return next(block for block in BLOCKS if block.startswith("[input]"))
+
+    @staticmethod
+    def pairs(text):
+        """(section, key) to value."""
+        found, section = {}, None
+        for line in text.splitlines():
+            if line.startswith("["):
+                section = line
+            elif re.match(r"\w+ = ", line):
+                key, _, value = line.partition(" = ")
+                found[section, key] = value
+        return found
+
+    def test_it_loads_as_it_stands(self):
+        path = self.path("shown.ini")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.shown())
+        done = program.run("config", path, "--dump")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        dumped = self.pairs(done.stdout)
+        shown = self.pairs(self.shown())
+        self.assertGreater(len(shown), 15)
+        for key, value in shown.items():
+            with self.subTest(key=key):
+                got = dumped[key]
+                if value.endswith((".h5", ".uvh5", ".csv")):
+                    got = os.path.basename(got)
+                if re.fullmatch(r"[-0-9.]+", value):
+                    self.assertEqual(float(got), float(value))
+                else:
+                    self.assertEqual(got, value)
+
+    def test_the_rest_are_defaults(self):
+        path = self.path("least.ini")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("[channelizer]\nchannels = 16\n\n[correlator]\n"
+                       "integration_time_s = 1\n")
+        done = program.run("config", path, "--dump")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        defaults = self.pairs(done.stdout)
+        rest = {name: value for name, value in self.pairs(self.shown()).items()
+                if name[1] not in GIVEN}
+        self.assertGreater(len(rest), 8)
+        self.assertEqual(rest, {name: defaults[name] for name in rest})
+
+
+class Figures(program.Case):
+    """Figures are those of the demonstration, and of the results kept."""
+
+    @staticmethod
+    def figures_of(text):
+        lines = re.findall(r"^ +demo, .*$", text, re.MULTILINE)
+        return [float(figure) for line in lines for figure in re.findall(
+            r"(?:amplitude|phase|difference|predicted) ([-+.0-9e]+)", line)]
+
+    def test_demonstration(self):
+        """Another processor sums in another order, 4e-6 of the power: 2e-4
+        degrees, and less in the mean amplitude.  One INT8 sample in 10^4 may
+        differ by a step, which is less than 1e-3 of the loss."""
+        environment = {**os.environ, "FX8_RECORDINGS": ""}
+        done = subprocess.run(
+            ["validation/demo.sh", program.FX8, self.path("demo")],
+            capture_output=True, text=True, env=environment, timeout=120)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        want = self.figures_of(PAGE)
+        got = self.figures_of(done.stdout)
+        self.assertEqual(len(want), 4)
+        self.assertEqual(len(got), 4)
+        for name, a, b, near in zip(
+                ("amplitude", "phase", "rms difference", "ratio"), got, want,
+                (1e-5, 1e-3, 1e-3 * want[2], 1e-3)):
+            self.assertAlmostEqual(a, b, delta=near, msg=name)
+
+    def test_speed(self):
+        kept = read("validation/results/cpu-amd-zen5-2cores.md")
+        rows = re.findall(r"^\| (\d+ x \d+) \| (INT8|FP32) \|(.*)\|$", PAGE,
+                          re.MULTILINE)
+        self.assertEqual(len(rows), 8)
+        for shape, precision, rest in rows:
+            with self.subTest(shape=shape, precision=precision):
+                found = re.search(
+                    rf"^ *{shape} +{precision.lower()} +(.*)$", kept,
+                    re.MULTILINE)[1].split()
+                _, bank, correlate, _, share, whole, _ = found
+                want = [bank, correlate, f"{100 * float(share):.0f} %", whole]
+                # 0.835 is written as 84 %
+                got = [cell.strip() for cell in rest.split("|")]
+                self.assertEqual([got[0], got[1], got[3]],
+                                 [want[0], want[1], want[3]])
+                self.assertAlmostEqual(float(got[2].split()[0]),
+                                       100 * float(share), delta=0.5)
+
+    def test_station_and_reading(self):
+        words = " ".join(PAGE.split())
+        kept = read("validation/results/station-amd-zen5-2cores.md")
+        seconds = re.search(r"two such cores ([0-9.]+) s for ([0-9.]+) s, "
+                            r"([0-9.]+) × real time, and ([0-9.]+) s with 27",
+                            words)
+        self.assertIn(f"| | seconds for {seconds[2]} s |", kept)
+        self.assertIn(f"| as recorded | {seconds[1]} | {seconds[3]} |", kept)
+        self.assertIn(f"| 27 fine channels | {seconds[4]} |", kept)
+        kept = read("validation/results/reading-amd-zen5-2cores.md")
+        shares = [float(share) for share in re.findall(
+            r"GB/s +([01]\.\d\d) +0\.[89]0 ", kept)]
+        told = re.search(r"\(([0-9.]+) to ([0-9.]+) of it, two threads unpack "
+                         r"deflate ([0-9.]+) times", words)
+        self.assertEqual([min(shares), max(shares)],
+                         [float(told[1]), float(told[2])])
+        one, two = re.search(r"shuffle, deflate 1 +([0-9.]+) GB/s.* ([0-9.]+) "
+                             r"GB/s", kept).groups()
+        self.assertAlmostEqual(float(two) / float(one), float(told[3]),
+                               delta=0.06)
+
+
+class Make(unittest.TestCase):
+    """CUDA=1 without a compiler, and values that are none, are errors."""
+
+    def test_cuda(self):
+        for choice, words in (
+                ("1", "no nvcc to use"), ("yes", "must be auto, 0 or 1")):
+            with self.subTest(CUDA=choice):
+                done = subprocess.run(
+                    ["make", "-n", f"CUDA={choice}", "NVCC=/there/is/none",
+                     f"BUILD={os.environ['FX8_BUILD']}", "all"],
+                    capture_output=True, text=True)
+                self.assertNotEqual(done.returncode, 0)
+                self.assertIn(words, done.stderr)
+
+
+if __name__ == "__main__":
+    tap.main()

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_selftest.c -- the trial of a level (kernels/cpu/selftest.h): a table
+ * whose operation gives one wrong number, the last, is told apart, and the
+ * operation named; levels that are right are not.
+ */
+#include "kernels/cpu/selftest.h"
+#include "validation/testing.h"
+
+/* The operations, each with its last result spoilt. */
+
+static void wrong_gather(size_t n_inputs, size_t n_samples, size_t sample_size,
+                         const int8_t *base, const ptrdiff_t *input_offset,
+                         ptrdiff_t time_stride, int8_t *out, size_t row_stride)
+{
+    fx8_operations_level(0)->gather(n_inputs, n_samples, sample_size, base,
+                                    input_offset, time_stride, out, row_stride);
+    out[(n_inputs - 1) * row_stride + n_samples * sample_size - 1] ^= 1;
+}
+
+static void wrong_fir(size_t n_spectra, size_t n_taps, size_t row,
+                      const int8_t *samples, const float *coefficients,
+                      float *folded, size_t folded_stride)
+{
+    fx8_operations_level(0)->fir(n_spectra, n_taps, row, samples, coefficients,
+                                 folded, folded_stride);
+    float *last = &folded[(n_spectra - 1) * folded_stride + row - 1];
+    *last += 1.0f + *last * 0x1p-23f;
+}
+
+static void wrong_fir_int16(size_t n_spectra, size_t n_taps, size_t row,
+                            const int8_t *samples, const int16_t *coefficients,
+                            float scale, float *folded, size_t folded_stride)
+{
+    fx8_operations_level(0)->fir_int16(n_spectra, n_taps, row, samples,
+                                       coefficients, scale, folded,
+                                       folded_stride);
+    folded[(n_spectra - 1) * folded_stride + row - 1] += scale;
+}
+
+/* A clip that is not counted. */
+static void wrong_quantise(size_t n_spectra, size_t n_channels,
+                           const struct fx8_cf32 *spectra,
+                           size_t spectrum_stride, const float *gain,
+                           uint32_t valid, struct fx8_ci8 *out,
+                           size_t channel_stride, uint32_t *clips)
+{
+    fx8_operations_level(0)->quantise(n_spectra, n_channels, spectra,
+                                      spectrum_stride, gain, valid, out,
+                                      channel_stride, clips);
+    clips[n_channels - 1]--;
+}
+
+static void wrong_turn(size_t n_spectra, size_t n_channels,
+                       const struct fx8_cf32 *spectra, size_t spectrum_stride,
+                       uint32_t valid, struct fx8_cf32 *out,
+                       size_t channel_stride)
+{
+    fx8_operations_level(0)->turn(n_spectra, n_channels, spectra,
+                                  spectrum_stride, valid, out, channel_stride);
+    out[(n_channels - 1) * channel_stride + n_spectra - 1].im += 1.0f;
+}
+
+static void wrong_count(size_t n_inputs, size_t n_words, const uint64_t *valid,
+                        int64_t *counts)
+{
+    fx8_operations_level(0)->count(n_inputs, n_words, valid, counts);
+    counts[fx8_pair_count(n_inputs) - 1]--;
+}
+
+static void wrong_int8(size_t n_inputs, int32_t *accumulator, int64_t *sums)
+{
+    fx8_operations_level(0)->int8.fold(n_inputs, accumulator, sums);
+    sums[2 * fx8_pair_count(n_inputs) - 2]++;
+}
+
+static void wrong_fp32(size_t n_inputs, double *accumulator, double *sums)
+{
+    fx8_operations_level(0)->fp32.fold(n_inputs, accumulator, sums);
+    sums[2 * fx8_pair_count(n_inputs) - 2] += 1.0;
+}
+
+static void wrong_interval(size_t n_inputs, double *accumulator, double *down,
+                           double *up)
+{
+    fx8_operations_level(0)->interval.fold(n_inputs, accumulator, down, up);
+    up[2 * fx8_pair_count(n_inputs) - 2] += 1.0;
+}
+
+static void wrong_half(size_t n, float scale, const float *x, uint16_t *half)
+{
+    fx8_operations_level(0)->half.from_float(n, scale, x, half);
+    half[n - 1] ^= 1;
+}
+
+/* Tables that are the reference but for one operation, by its name. */
+static const struct {
+    const char *name;
+    struct fx8_operations wrong; /* what is not NULL in it */
+} cases[] = {
+    {"gather", {.gather = wrong_gather}},
+    {"fir", {.fir = wrong_fir}},
+    {"fir_int16", {.fir_int16 = wrong_fir_int16}},
+    {"quantise", {.quantise = wrong_quantise}},
+    {"turn", {.turn = wrong_turn}},
+    {"count", {.count = wrong_count}},
+    {"int8", {.int8.fold = wrong_int8}},
+    {"fp32", {.fp32.fold = wrong_fp32}},
+    {"interval", {.interval.fold = wrong_interval}},
+    {"half", {.half.from_float = wrong_half}},
+};
+
+/* Take over what a case has of one operation. */
+#define TAKE(member)                                                           \
+    if (wrong->member != NULL)                                                 \
+    table.member = wrong->member
+
+static struct fx8_operations spoilt(const struct fx8_operations *wrong)
+{
+    struct fx8_operations table = *fx8_operations_level(0);
+    TAKE(gather);
+    TAKE(fir);
+    TAKE(fir_int16);
+    TAKE(quantise);
+    TAKE(turn);
+    TAKE(count);
+    TAKE(int8.fold);
+    TAKE(fp32.fold);
+    TAKE(interval.fold);
+    TAKE(half.from_float);
+    return table;
+}
+
+static void one_wrong_number_is_named(void **state)
+{
+    (void)state;
+    const struct fx8_operations *reference = fx8_operations_level(0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct fx8_operations table = spoilt(&cases[i].wrong);
+        const char *told = fx8_operations_disagreement(reference, &table);
+        assert_non_null(told);
+        assert_string_equal(told, cases[i].name);
+    }
+}
+
+static void right_levels_agree(void **state)
+{
+    (void)state;
+    const struct fx8_operations *reference = fx8_operations_level(0);
+    for (size_t index = 0; index < fx8_operations_levels(); index++) {
+        const struct fx8_operations *level = fx8_operations_level(index);
+        if (level != NULL)
+            assert_null(fx8_operations_disagreement(reference, level));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_wrong_number_is_named),
+        cmocka_unit_test(right_levels_agree),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
