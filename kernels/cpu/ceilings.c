@@ -23,6 +23,13 @@
 /** Copies of the arrays that are timed: four take about 20 ms. */
 #define N_COPIES 4
 
+/** Level whose rulers are written for x86-64; on no other CPU any. */
+#if defined(__x86_64__)
+#define REFERENCE_X86 "reference"
+#else
+#define REFERENCE_X86 "x86-64"
+#endif
+
 /** Level of the description, how it runs, and what one round is worth. */
 struct ruler {
     struct fx8_ceiling_description description;
@@ -50,27 +57,45 @@ static void pass_triad(double *arrays[3])
 static const struct ruler rulers[FX8_N_CEILINGS] = {
     [FX8_CEILING_DPBUSD_ZMM] =
         {
-            .description = {"vpdpbusd zmm", "complex products/s", "avx512"},
+            .description = {"vpdpbusd zmm", "CMAC/s", "avx512"},
             .loop = fx8_ceiling_loop_dpbusd_zmm,
             .products_per_round = FX8_CEILING_ROUND_ZMM * 64 / 4,
         },
+    [FX8_CEILING_DPWSSD_ZMM] =
+        {
+            .description = {"vpdpwssd zmm", "CMAC/s", "avx512"},
+            .loop = fx8_ceiling_loop_dpwssd_zmm,
+            .products_per_round = FX8_CEILING_ROUND_ZMM * 32 / 4,
+        },
     [FX8_CEILING_FMA_ZMM] =
         {
-            .description = {"vfmadd zmm", "complex products/s", "avx512"},
+            .description = {"vfmadd zmm", "CMAC/s", "avx512"},
             .loop = fx8_ceiling_loop_fma_zmm,
             .products_per_round = FX8_CEILING_ROUND_ZMM * 16 / 4,
         },
     [FX8_CEILING_MADDWD_YMM] =
         {
-            .description = {"vpmaddwd ymm", "complex products/s", "avx2"},
+            .description = {"vpmaddwd ymm", "CMAC/s", "avx2"},
             .loop = fx8_ceiling_loop_maddwd_ymm,
             .products_per_round = FX8_CEILING_ROUND_YMM * 16 / 4,
         },
     [FX8_CEILING_FMA_YMM] =
         {
-            .description = {"vfmadd ymm", "complex products/s", "avx2"},
+            .description = {"vfmadd ymm", "CMAC/s", "avx2"},
             .loop = fx8_ceiling_loop_fma_ymm,
             .products_per_round = FX8_CEILING_ROUND_YMM * 8 / 4,
+        },
+    [FX8_CEILING_MADDWD_XMM] =
+        {
+            .description = {"pmaddwd xmm", "CMAC/s", REFERENCE_X86},
+            .loop = fx8_ceiling_loop_maddwd_xmm,
+            .products_per_round = FX8_CEILING_ROUND_XMM * 8 / 4,
+        },
+    [FX8_CEILING_MULADD_XMM] =
+        {
+            .description = {"mulps, addps xmm", "CMAC/s", REFERENCE_X86},
+            .loop = fx8_ceiling_loop_muladd_xmm,
+            .products_per_round = FX8_CEILING_ROUND_XMM * 4 / 4,
         },
     [FX8_CEILING_MEMCPY] =
         {
@@ -84,6 +109,19 @@ static const struct ruler rulers[FX8_N_CEILINGS] = {
             .pass = pass_triad,
             .bytes_per_pass = 3.0 * ARRAY_BYTES,
         },
+};
+
+/** Rulers of a level, by what is multiplied. */
+static const struct {
+    const char *level;
+    enum fx8_ceiling of[FX8_N_CEILING_WORKS];
+} levels[] = {
+    {"reference",
+     {FX8_CEILING_MADDWD_XMM, FX8_CEILING_MADDWD_XMM, FX8_CEILING_MULADD_XMM}},
+    {"avx2",
+     {FX8_CEILING_MADDWD_YMM, FX8_CEILING_MADDWD_YMM, FX8_CEILING_FMA_YMM}},
+    {"avx512",
+     {FX8_CEILING_DPBUSD_ZMM, FX8_CEILING_DPWSSD_ZMM, FX8_CEILING_FMA_ZMM}},
 };
 
 static double now_s(void)
@@ -167,6 +205,15 @@ const struct fx8_ceiling_description *fx8_ceiling_describe(
     enum fx8_ceiling ceiling)
 {
     return &rulers[ceiling].description;
+}
+
+enum fx8_ceiling fx8_ceiling_of(const char *level, enum fx8_ceiling_work work)
+{
+    size_t k = sizeof levels / sizeof levels[0] - 1;
+
+    while (k > 0 && strcmp(levels[k].level, level) != 0)
+        k--;
+    return levels[k].of[work];
 }
 
 double fx8_ceiling_measure(enum fx8_ceiling ceiling)

@@ -20,18 +20,30 @@ extern "C" {
 /** The rulers. */
 enum fx8_ceiling {
     FX8_CEILING_DPBUSD_ZMM, /**< 8-bit dot product, 512 bits */
+    FX8_CEILING_DPWSSD_ZMM, /**< 16-bit dot product, 512 bits */
     FX8_CEILING_FMA_ZMM,    /**< float fused multiply-add, 512 bits */
     FX8_CEILING_MADDWD_YMM, /**< 16-bit multiply and add, then add, 256 bits */
     FX8_CEILING_FMA_YMM,    /**< float fused multiply-add, 256 bits */
+    FX8_CEILING_MADDWD_XMM, /**< as MADDWD_YMM, 128 bits: all that the plain
+                                 reference may use */
+    FX8_CEILING_MULADD_XMM, /**< float multiply, then add, 128 bits: likewise */
     FX8_CEILING_MEMCPY,     /**< copy beyond the caches */
     FX8_CEILING_TRIAD,      /**< a = b + s c in double, beyond the caches */
     FX8_N_CEILINGS
 };
 
+/** What an operation multiplies and adds. */
+enum fx8_ceiling_work {
+    FX8_CEILING_INT8,  /**< integers of 8 bits into 32 */
+    FX8_CEILING_INT16, /**< integers of 16 bits into 32 */
+    FX8_CEILING_FLOAT, /**< floats */
+    FX8_N_CEILING_WORKS
+};
+
 /** What a ruler is called, and counts. */
 struct fx8_ceiling_description {
     const char *name;  /**< "vpdpbusd zmm" */
-    const char *unit;  /**< "complex products/s", "byte/s" */
+    const char *unit;  /**< "CMAC/s", "byte/s" */
     const char *level; /**< level of operations that it belongs to, or NULL */
 };
 
@@ -39,10 +51,14 @@ struct fx8_ceiling_description {
 const struct fx8_ceiling_description *fx8_ceiling_describe(
     enum fx8_ceiling ceiling);
 
+/** The fastest ruler for some work that a level of operations may be held
+ *  against, "reference", "avx2" or "avx512". */
+enum fx8_ceiling fx8_ceiling_of(const char *level, enum fx8_ceiling_work work);
+
 /**
  * fx8_ceiling_measure -- rate of a ruler on the calling thread.
  *
- * Returned: double  complex products (four real ones) or bytes, read and
+ * Returned: double  complex products (four real ones, CMAC) or bytes, read and
  *                   written ones counted, per second; 0 when this CPU lacks
  *                   the instruction or 192 MiB of memory for the last two
  * Notes:    1) takes about 30 ms, the memory rulers 110 ms, most of it to touch
@@ -59,11 +75,15 @@ double fx8_ceiling_measure(enum fx8_ceiling ceiling);
  *  than latency times throughput of any known core (4 x 2, 5 x 2). */
 #define FX8_CEILING_ROUND_ZMM 24
 #define FX8_CEILING_ROUND_YMM 12
+#define FX8_CEILING_ROUND_XMM 12
 
 void fx8_ceiling_loop_dpbusd_zmm(long n);
+void fx8_ceiling_loop_dpwssd_zmm(long n);
 void fx8_ceiling_loop_fma_zmm(long n);
 void fx8_ceiling_loop_maddwd_ymm(long n);
 void fx8_ceiling_loop_fma_ymm(long n);
+void fx8_ceiling_loop_maddwd_xmm(long n);
+void fx8_ceiling_loop_muladd_xmm(long n);
 
 #ifdef __cplusplus
 }

@@ -17,6 +17,7 @@
 
 #define CLEAR(k)  "vpxord %%zmm" #k ", %%zmm" #k ", %%zmm" #k "\n\t"
 #define DPBUSD(k) "vpdpbusd %%zmm24, %%zmm25, %%zmm" #k "\n\t"
+#define DPWSSD(k) "vpdpwssd %%zmm24, %%zmm25, %%zmm" #k "\n\t"
 #define FMA(k)    "vfmadd231ps %%zmm24, %%zmm25, %%zmm" #k "\n\t"
 
 #define LOOP(n, INSTRUCTION)                                                   \
@@ -36,6 +37,11 @@ void fx8_ceiling_loop_dpbusd_zmm(long n)
     LOOP(n, DPBUSD);
 }
 
+void fx8_ceiling_loop_dpwssd_zmm(long n)
+{
+    LOOP(n, DPWSSD);
+}
+
 void fx8_ceiling_loop_fma_zmm(long n)
 {
     LOOP(n, FMA);
@@ -44,6 +50,11 @@ void fx8_ceiling_loop_fma_zmm(long n)
 #else
 
 void fx8_ceiling_loop_dpbusd_zmm(long n)
+{
+    (void)n;
+}
+
+void fx8_ceiling_loop_dpwssd_zmm(long n)
 {
     (void)n;
 }
