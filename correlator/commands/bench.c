@@ -8,162 +8,276 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "config/number.h"
+#include "correlator/commands/bench/machine.h"
+#include "correlator/commands/bench/measure.h"
 #include "correlator/commands/command.h"
-#include "correlator/commands/bench/bench.h"
-#include "kernels/cpu/ceilings.h"
-#include "kernels/operations.h"
+#include "correlator/fx8.h"
 
 static int run(int argc, char **argv);
 
 const struct fx8_command fx8_command_bench = {
     .name = "bench",
-    .synopsis = "[--kernel NAME] [--section NAME] [--json]",
+    .synopsis = "[--section NAME] [--case PATTERN] [--gate FILE.ini] "
+                "[--json] [options]",
     .summary = "measure stages against this machine's own ceilings",
     .help =
-        "  --kernel NAME  reference, avx2, avx512; default auto\n"
-        "  --section NAME one of those below; default all\n"
-        "  --json         one JSON object per line instead of tables\n"
+        "  --section "
+        "ceilings|variants|transforms|arrays|functions|jobs|reading\n"
+        "                 one of those below; default all\n"
+        "  --case PATTERN only cases of such names, \"512 x 32*\"\n"
+        "  --kernel auto|reference|avx2|avx512\n"
+        "                 level of the operations; default auto, the fastest,\n"
+        "                 and in section variants all of them\n"
+        "  --rounds N     rounds of each case, 1 to 99; figures are their\n"
+        "                 medians; default as suits the section\n"
+        "  --threads N    of jobs and of unpacking; default 0, all CPUs; all\n"
+        "                 else is one thread, whose shares another load of\n"
+        "                 the machine changes least\n"
+        "  --json         one JSON document instead of tables\n"
+        "  --gate FILE.ini\n"
+        "                 shares not to fall below: measure its cases alone,\n"
+        "                 exit 1 where one does\n"
+        "  --write-gate FILE.ini\n"
+        "                 write such a file from what is measured\n"
+        "  --force        replace it\n"
+        "  --list         tell the cases, and their quantities with a share\n"
         "\n"
-        "One thread.\n"
-        "ceilings   loops of one instruction on registers alone; a copy.\n"
+        "A figure has a value, the ceiling that the same rounds found for it,\n"
+        "the share value / ceiling, and the share in the worst round.  CMAC:\n"
+        "complex multiply-accumulate, four real ones; only the N(N+1)/2 "
+        "useful\n"
+        "products are counted.\n"
+        "\n"
+        "ceilings   loops of one instruction on registers alone; a copy, a\n"
+        "           triad.\n"
+        "variants   every operation by itself, at every level.  Arithmetic is\n"
+        "           held against the multiply-add that the level has for its\n"
+        "           numbers, what moves data against memcpy() of as much.\n"
+        "transforms FFTs as the engine plans them, against the best plan that\n"
+        "           FFTW finds by trying.\n"
         "arrays     four arrays from small and wide to large and narrow, in\n"
         "           INT8 and FP32, from samples in memory to averaged\n"
-        "           visibilities.  CMAC: complex multiply-accumulate, four\n"
-        "           real ones; only the N(N+1)/2 useful products are counted.\n"
-        "           Ceilings in the same round; medians of five rounds.\n"
-        "functions  those of post-processing, in cache, in every form: ieee\n"
-        "           is the C library or the hardware's correctly rounded\n"
-        "           operation; beside them the vector libraries found.\n"
+        "           visibilities.  The filter bank's ceiling is its filter at\n"
+        "           the multiply-add, then FFTW's best plan.  The whole is\n"
+        "           held against the harmonic limit, 1 / sum(1 / rate), of "
+        "its\n"
+        "           stages as they are; whole of machine: of their ceilings.\n"
+        "functions  those of post-processing, in cache, in every form, the\n"
+        "           vector libraries found beside them: against the C library\n"
+        "           (ieee).  Conversions to half precision against a copy.\n"
         "jobs       the same arrays, one dump each, from a reader that copies\n"
-        "           samples to UVH5 and quick-look files in TMPDIR: shares of\n"
-        "           post-processing and writing (a thread of its own).\n"
+        "           samples to UVH5 and quick-look files in TMPDIR: the parts\n"
+        "           of the time, and the whole against the harmonic limit of\n"
+        "           its stages.  Reading and writing have threads of their "
+        "own.\n"
         "reading    recordings of 128 MiB in TMPDIR, in every storage, "
         "through\n"
         "           their reader, against read() of the same file: from the\n"
         "           page cache, and from the disk where the system lets go of\n"
-        "           the file; packed ones also on all CPUs.  The turn of\n"
-        "           time-major samples into rows against memcpy().  Best of\n"
-        "           nine passes, packed ones of three.\n",
+        "           the file; packed ones also on all threads.\n"
+        "\n"
+        "A gate file has cases for sections and lines QUANTITY = SHARE, for "
+        "one\n"
+        "level LEVEL QUANTITY = SHARE:\n"
+        "\n"
+        "    [512 x 32 int8]\n"
+        "    correlate = 0.80\n"
+        "    [correlate 64 int8]\n"
+        "    avx2 rate = 0.70\n",
     .run = run,
     .stops_at_once = true,
 };
 
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-double fx8_bench_median(double *values, size_t n)
-{
-    qsort(values, n, sizeof *values, compare_doubles);
-    return n % 2 == 1 ? values[n / 2]
-                      : (values[n / 2 - 1] + values[n / 2]) / 2.0;
-}
-
-void fx8_bench_fill(int8_t *samples, size_t size)
-{
-    uint64_t state = 0x9e3779b97f4a7c15u; /* xorshift64: speed, not quality */
-    for (size_t i = 0; i < size; i++) {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        samples[i] = (int8_t)((int)(state >> 56) % 61 - 30);
-    }
-}
-
-/* --- sections ---------------------------------------------------- */
-
-static enum fx8_status print_ceilings(const char *kernel, bool json,
-                                      struct fx8_error *error)
-{
-    (void)kernel, (void)error;
-    for (enum fx8_ceiling c = 0; c < FX8_N_CEILINGS; c++) {
-        const struct fx8_ceiling_description *d = fx8_ceiling_describe(c);
-        const double rate = fx8_ceiling_measure(c);
-        if (json)
-            printf("{\"ceiling\":\"%s\",\"rate\":%.6g,\"unit\":\"%s\"}\n",
-                   d->name, rate, d->unit);
-        else
-            printf("ceiling    %-16s %9.2f G %s\n", d->name, rate * 1e-9,
-                   d->unit);
-    }
-    return FX8_OK;
-}
-
-static const struct {
-    const char *name;
-    enum fx8_status (*measure)(const char *kernel, bool json,
-                               struct fx8_error *error);
-} sections[] = {
-    {"ceilings", print_ceilings},       {"arrays", fx8_bench_arrays},
-    {"functions", fx8_bench_functions}, {"jobs", fx8_bench_jobs},
-    {"reading", fx8_bench_reading},
+/* The command line. */
+struct wish {
+    struct fx8_bench_wish cases;
+    const char *gate_path, *write_path;
+    bool json, force, list, help;
+    struct fx8_bench_gate gate;
 };
 
-#define N_SECTIONS (sizeof sections / sizeof sections[0])
-
-static bool is_section(const char *name)
+static int misuse(const char *option, const char *value, const char *expected)
 {
-    for (size_t k = 0; k < N_SECTIONS; k++)
-        if (strcmp(sections[k].name, name) == 0)
-            return true;
-    return false;
+    return fx8_command_misuse(&fx8_command_bench, "%s: %s: expected %s", option,
+                              value, expected);
 }
 
-/* The section asked for; NULL: all. */
-static int bench(const char *kernel, const char *section, bool json)
+/* A whole number from `least` to `most`. */
+static bool take_count(const char *text, int64_t least, int64_t most,
+                       size_t *count)
 {
-    const struct fx8_operations *operations;
-    struct fx8_error error;
-    if (fx8_operations_select(kernel, &operations, &error) != FX8_OK)
-        return fx8_command_error(&error);
-    for (size_t k = 0, n_printed = 0; k < N_SECTIONS; k++) {
-        if (section != NULL && strcmp(section, sections[k].name) != 0)
-            continue;
-        if (n_printed++ > 0 && !json)
-            printf("\n");
-        if (sections[k].measure(kernel, json, &error) != FX8_OK)
-            return fx8_command_error(&error);
+    int64_t value;
+    if (!fx8_number_integer(text, &value) || value < least || value > most)
+        return false;
+    *count = (size_t)value;
+    return true;
+}
+
+enum { SECTION = 1, CASE, KERNEL, ROUNDS, THREADS, GATE, WRITE_GATE };
+
+/* Returns an exit code, or -1 to go on. */
+static int take_option(int option, char **argv, struct wish *wish)
+{
+    switch (option) {
+    case SECTION:
+        wish->cases.section = optarg;
+        return fx8_bench_has_section(optarg)
+                   ? -1
+                   : misuse("--section", optarg,
+                            "ceilings, variants, transforms, arrays, "
+                            "functions, jobs or reading");
+    case CASE:
+        wish->cases.pattern = optarg;
+        return -1;
+    case KERNEL:
+        wish->cases.kernel = optarg;
+        return -1;
+    case ROUNDS:
+        return take_count(optarg, 1, FX8_BENCH_ROUNDS, &wish->cases.n_rounds)
+                   ? -1
+                   : misuse("--rounds", optarg, "1 to 99");
+    case THREADS:
+        return take_count(optarg, 0, 1024, &wish->cases.n_threads)
+                   ? -1
+                   : misuse("--threads", optarg, "0 to 1024");
+    case GATE:
+        wish->gate_path = optarg;
+        return -1;
+    case WRITE_GATE:
+        wish->write_path = optarg;
+        return -1;
+    case 0:
+        return -1; /* a flag */
+    default:
+        return fx8_command_bad_option(&fx8_command_bench, option, argv);
     }
-    return 0;
+}
+
+/* What does not go together, or asks for nothing; -1 to go on. */
+static int check_wish(const struct wish *wish)
+{
+    const struct fx8_bench_wish *cases = &wish->cases;
+    if (wish->gate_path != NULL &&
+        (cases->section != NULL || cases->pattern != NULL))
+        return misuse("--gate", wish->gate_path,
+                      "neither --section nor --case beside it");
+    if (wish->gate_path != NULL && wish->write_path != NULL)
+        return misuse("--gate", wish->gate_path, "no --write-gate beside it");
+    if (fx8_bench_count(cases) == 0)
+        return misuse("--case", cases->pattern,
+                      "a pattern of names that fx8 bench --list tells");
+    if (wish->write_path != NULL && !wish->force &&
+        access(wish->write_path, F_OK) == 0)
+        return misuse("--write-gate", wish->write_path,
+                      "a name that is free, or --force");
+    return -1;
+}
+
+/* --- running ----------------------------------------------------- */
+
+static enum fx8_status write_gate(const struct wish *wish,
+                                  const struct fx8_bench_report *report,
+                                  struct fx8_error *error)
+{
+    struct fx8_bench_machine machine;
+    char text[400];
+    fx8_bench_machine_ask(&machine);
+    snprintf(text, sizeof text, "%s: %s, %s, fx8 %s: %s", machine.date,
+             machine.cpu, machine.compiler, fx8_version(), report->command);
+    for (char *at = text; *at != '\0'; at++)
+        if ((unsigned char)*at < ' ')
+            *at = '?';           /* one line it stays */
+    fx8_command_count_signals(); /* a moment: nothing half-written stays */
+    return fx8_bench_gate_write(wish->write_path, report->records,
+                                report->n_records, text, wish->force, error);
+}
+
+static int bench(struct wish *wish, const char *command)
+{
+    struct fx8_error error;
+    struct fx8_bench_report report = {.is_silent = wish->json,
+                                      .command = command};
+    bool is_kept = true;
+    if (!wish->json)
+        fx8_bench_print_machine(command);
+    enum fx8_status status = fx8_bench_measure(&wish->cases, &report, &error);
+    if (status == FX8_OK && wish->gate_path != NULL)
+        is_kept =
+            fx8_bench_gate_judge(&wish->gate, report.records, report.n_records);
+    if (status == FX8_OK && wish->json)
+        fx8_bench_print_json(&report, wish->cases.gate);
+    else if (status == FX8_OK && wish->gate_path != NULL)
+        fx8_bench_gate_print(&wish->gate);
+    if (status == FX8_OK && wish->write_path != NULL)
+        status = write_gate(wish, &report, &error);
+    fx8_bench_report_clear(&report);
+    if (status != FX8_OK)
+        return fx8_command_error(&error);
+    return is_kept ? 0 : 1;
+}
+
+/* Options are right; the kernel and the gate are still to be looked at. */
+static int start(struct wish *wish, int argc, char **argv)
+{
+    struct fx8_error error;
+    const struct fx8_operations *operations;
+    if (fx8_operations_select(wish->cases.kernel, &operations, &error) !=
+        FX8_OK)
+        return fx8_command_error(&error);
+    if (wish->list) {
+        fx8_bench_list(&wish->cases);
+        return 0;
+    }
+    if (wish->gate_path != NULL) {
+        if (fx8_bench_gate_read(wish->gate_path, &wish->gate, &error) != FX8_OK)
+            return fx8_command_error(&error);
+        wish->cases.gate = &wish->gate;
+    }
+    char *command = fx8_command_join("fx8 bench", argv + 1, (size_t)argc - 1);
+    const int code = bench(wish, command != NULL ? command : "fx8 bench");
+    free(command);
+    return code;
 }
 
 static int run(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"kernel", required_argument, NULL, 'k'},
-        {"section", required_argument, NULL, 's'},
-        {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},
+    struct wish wish = {.cases = {.kernel = "auto"}};
+    int json = 0, force = 0, list = 0, help = 0, code = -1;
+    const struct option options[] = {
+        {"section", required_argument, NULL, SECTION},
+        {"case", required_argument, NULL, CASE},
+        {"kernel", required_argument, NULL, KERNEL},
+        {"rounds", required_argument, NULL, ROUNDS},
+        {"threads", required_argument, NULL, THREADS},
+        {"json", no_argument, &json, 1},
+        {"gate", required_argument, NULL, GATE},
+        {"write-gate", required_argument, NULL, WRITE_GATE},
+        {"force", no_argument, &force, 1},
+        {"list", no_argument, &list, 1},
+        {"help", no_argument, &help, 1},
         {NULL, 0, NULL, 0},
     };
-    const char *kernel = "auto", *section = NULL;
-    bool json = false, help = false;
     opterr = 0;
-    for (int option;
-         (option = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
-        if (option == 'k')
-            kernel = optarg;
-        else if (option == 's')
-            section = optarg;
-        else if (option == 'j')
-            json = true;
-        else if (option == 'h')
-            help = true;
-        else
-            return fx8_command_bad_option(&fx8_command_bench, option, argv);
-    }
+    for (int option; code < 0 && (option = getopt_long(argc, argv, ":h",
+                                                       options, NULL)) != -1;)
+        code =
+            option == 'h' ? (help = 1, -1) : take_option(option, argv, &wish);
+    if (code >= 0)
+        return code;
     if (help)
         return fx8_command_help(&fx8_command_bench);
     if (optind < argc)
         return fx8_command_misuse(&fx8_command_bench, "%s: expected no files",
                                   argv[optind]);
-    if (section != NULL && !is_section(section))
-        return fx8_command_misuse(&fx8_command_bench,
-                                  "--section: %s: expected ceilings, arrays, "
-                                  "functions, jobs or reading",
-                                  section);
-    return bench(kernel, section, json);
+    wish.json = json;
+    wish.force = force;
+    wish.list = list;
+    code = check_wish(&wish);
+    if (code < 0)
+        code = start(&wish, argc, argv);
+    fx8_bench_gate_clear(&wish.gate);
+    return code;
 }

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * arrays.c -- the stages of a correlation, four arrays, from samples in
- * memory to averaged visibilities.
+ * arrays.c -- the stages of a correlation, four arrays, from samples in memory
+ * to averaged visibilities, one thread.
+ *
+ * A stage has a rate, and a ceiling that no stage of this kind can exceed on
+ * this machine.  Stages follow one another on one core, so that the whole can
+ * at best take the sum of their times: the harmonic limit, 1 / sum(1 / rate),
+ * once of the stages as they are, once of their ceilings.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,43 +16,52 @@
 #include "config/shape.h"
 #include "correlator/commands/bench/bench.h"
 #include "correlator/fx8.h"
+#include "correlator/session/baseline.h"
 #include "kernels/clock.h"
 #include "kernels/cpu/ceilings.h"
-
-/* Rounds per case; the median is printed. */
-#define N_ROUNDS 5
 
 /* Spectra per round: two dumps, so that folding and averaging are in it. */
 #define SPECTRA_PER_DUMP 4096
 #define DUMPS_PER_ROUND  2
 
-const struct fx8_bench_case fx8_bench_cases[FX8_N_BENCH_CASES] = {
+const struct fx8_bench_array fx8_bench_array_shapes[FX8_N_BENCH_ARRAYS] = {
     {16, 1024, false},
     {64, 512, false},
     {256, 64, true},
     {512, 32, true},
 };
 
-/* What one round measures. */
-struct figures {
-    double ceiling; /* CMAC/s */
-    double align;   /* samples/s over all inputs, as the next ones */
-    double channelize;
-    double correlate; /* CMAC/s */
-    double share;     /* of the ceiling */
-    double whole;     /* samples/s */
+static const struct {
+    enum fx8_precision precision;
+    const char *name;
+    enum fx8_ceiling_work work; /* of the correlator */
+} precisions[] = {{FX8_PRECISION_INT8, "int8", FX8_CEILING_INT8},
+                  {FX8_PRECISION_FP32, "fp32", FX8_CEILING_FLOAT}};
+
+#define N_PRECISIONS (sizeof precisions / sizeof precisions[0])
+
+/* Stages of the signal path, as fx8_statistics has them. */
+enum stage { ALIGN, CHANNELIZE, CORRELATE, POSTPROCESS, N_STAGES };
+
+/* What rounds measure; samples per second over all inputs. */
+struct rounds {
+    double rate[N_STAGES][FX8_BENCH_ROUNDS];
+    double ceiling[N_STAGES][FX8_BENCH_ROUNDS];
+    double whole[FX8_BENCH_ROUNDS];
 };
 
-/* The ruler that belongs to a precision and the kernels in use. */
-static enum fx8_ceiling ruler(enum fx8_precision precision, const char *kernel)
-{
-    const bool is_wide = strcmp(kernel, "avx512") == 0;
-    if (precision == FX8_PRECISION_INT8)
-        return is_wide ? FX8_CEILING_DPBUSD_ZMM : FX8_CEILING_MADDWD_YMM;
-    return is_wide ? FX8_CEILING_FMA_ZMM : FX8_CEILING_FMA_YMM;
-}
-
 /* --- samples ----------------------------------------------------- */
+
+void fx8_bench_fill(int8_t *samples, size_t size)
+{
+    uint64_t state = 0x9e3779b97f4a7c15u; /* xorshift64: speed, not quality */
+    for (size_t i = 0; i < size; i++) {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        samples[i] = (int8_t)((int)(state >> 56) % 61 - 30);
+    }
+}
 
 /* Random samples that are pushed again and again under new indices. */
 struct recording {
@@ -56,12 +70,12 @@ struct recording {
     ptrdiff_t *offset;
 };
 
-static enum fx8_status make_recording(const struct fx8_bench_case *bench,
+static enum fx8_status make_recording(const struct fx8_bench_array *array,
                                       struct recording *recording,
                                       struct fx8_error *error)
 {
     /* about 32 MiB: beyond the caches, as a recording is */
-    const size_t sample = 2 * bench->n_inputs;
+    const size_t sample = 2 * array->n_inputs;
     const size_t n = ((size_t)32 << 20) / sample;
     void *memory;
     enum fx8_status status = fx8_allocate(n, sample, "samples", &memory, error);
@@ -69,18 +83,18 @@ static enum fx8_status make_recording(const struct fx8_bench_case *bench,
         return status;
     recording->samples = memory;
     fx8_bench_fill(recording->samples, n * sample);
-    status = fx8_allocate(bench->n_inputs, sizeof *recording->offset, "samples",
+    status = fx8_allocate(array->n_inputs, sizeof *recording->offset, "samples",
                           &memory, error);
     if (status != FX8_OK)
         return status;
     recording->offset = memory;
-    for (size_t i = 0; i < bench->n_inputs; i++)
+    for (size_t i = 0; i < array->n_inputs; i++)
         recording->offset[i] =
-            (ptrdiff_t)(bench->is_time_major ? 2 * i : 2 * n * i);
+            (ptrdiff_t)(array->is_time_major ? 2 * i : 2 * n * i);
     recording->block = (struct fx8_block){
         .samples = recording->samples,
         .input_offset = recording->offset,
-        .time_stride = bench->is_time_major ? (ptrdiff_t)sample : 2,
+        .time_stride = array->is_time_major ? (ptrdiff_t)sample : 2,
         .n_samples = (int64_t)n,
     };
     return FX8_OK;
@@ -116,14 +130,29 @@ static enum fx8_status push(struct fx8_session *session,
     return status;
 }
 
-static enum fx8_status measure_round(
-    const struct fx8_bench_case *bench, enum fx8_ceiling ceiling,
-    struct fx8_session *session, struct recording *recording,
-    const int64_t *n_dumps, struct figures *figures, struct fx8_error *error)
+static void measure_stages(const struct fx8_statistics *before,
+                           const struct fx8_statistics *after, double samples,
+                           struct rounds *rounds, size_t round)
+{
+    const double seconds[N_STAGES] = {
+        [ALIGN] = after->align_s - before->align_s,
+        [CHANNELIZE] = after->channelize_s - before->channelize_s,
+        [CORRELATE] = after->correlate_s - before->correlate_s,
+        [POSTPROCESS] = after->postprocess_s - before->postprocess_s,
+    };
+    for (size_t s = 0; s < N_STAGES; s++)
+        rounds->rate[s][round] = samples / seconds[s];
+}
+
+static enum fx8_status measure_round(struct fx8_session *session,
+                                     const struct fx8_bench_array *array,
+                                     struct recording *recording,
+                                     const int64_t *n_dumps,
+                                     struct rounds *rounds, size_t round,
+                                     struct fx8_error *error)
 {
     struct fx8_statistics before, after;
     const int64_t end = *n_dumps + DUMPS_PER_ROUND;
-    double peak = fx8_ceiling_measure(ceiling);
     fx8_get_statistics(session, &before);
     const double start = fx8_clock_seconds();
     while (*n_dumps < end) {
@@ -133,131 +162,225 @@ static enum fx8_status measure_round(
     }
     const double whole_s = fx8_clock_seconds() - start;
     fx8_get_statistics(session, &after);
-    const double again = fx8_ceiling_measure(ceiling);
-    peak = peak > again ? peak : again;
-    const double n = (double)bench->n_inputs;
     /* samples of the dumps that were finished; blocks begun for the next
      * dump, and left from the last one, cancel on average */
     const double samples = (double)(after.n_spectra - before.n_spectra) *
-                           (double)bench->n_channels * n;
-    const double correlate_s = after.correlate_s - before.correlate_s;
-    *figures = (struct figures){
-        .ceiling = peak,
-        .align = samples / (after.align_s - before.align_s),
-        .channelize = samples / (after.channelize_s - before.channelize_s),
-        .correlate = samples * (n + 1.0) / 2.0 / correlate_s,
-        .whole = samples / (whole_s - (after.level_s - before.level_s)),
-    };
-    figures->share = figures->correlate / peak;
+                           (double)(array->n_channels * array->n_inputs);
+    measure_stages(&before, &after, samples, rounds, round);
+    rounds->whole[round] =
+        samples / (whole_s - (after.level_s - before.level_s));
     return FX8_OK;
 }
 
-/* Median of one member over the rounds. */
-#define MEDIAN_OF(rounds, member, result)                                      \
-    do {                                                                       \
-        double values[N_ROUNDS];                                               \
-        for (size_t r = 0; r < N_ROUNDS; r++)                                  \
-            values[r] = (rounds)[r].member;                                    \
-        (result)->member = fx8_bench_median(values, N_ROUNDS);                 \
-    } while (0)
+/* --- ceilings ---------------------------------------------------- */
 
-static enum fx8_status measure_case(const struct fx8_bench_case *bench,
-                                    enum fx8_precision precision,
-                                    const char *kernel, struct figures *figures,
-                                    struct fx8_error *error)
+/* Rulers of a case. */
+struct rulers {
+    const struct fx8_bench_array *array;
+    enum fx8_ceiling products; /* of the correlator */
+    enum fx8_ceiling floats;   /* of the filter */
+    struct fx8_bench_fft *fft;
+    size_t n_taps;
+};
+
+/* Complex samples for which a visibility is made. */
+static double samples_per_product(const struct fx8_bench_array *array)
+{
+    const double inputs = (double)array->n_inputs;
+    const double baselines = (double)fx8_baseline_count(array->n_inputs / 2);
+    return SPECTRA_PER_DUMP * inputs /
+           (baselines * (double)fx8_baseline_products(2));
+}
+
+/* CMAC of the correlator for a sample. */
+static double products_per_sample(const struct fx8_bench_array *array)
+{
+    return ((double)array->n_inputs + 1.0) / 2.0;
+}
+
+static void measure_ceilings(const struct rulers *rulers, struct rounds *rounds,
+                             size_t round)
+{
+    const double copy = fx8_ceiling_measure(FX8_CEILING_MEMCPY);
+    double as_used, transform;
+    fx8_bench_fft_measure(rulers->fft, &as_used, &transform);
+    /* a tap of a complex sample is half a CMAC; the quantiser is free */
+    const double channelize[] = {fx8_ceiling_measure(rulers->floats) /
+                                     ((double)rulers->n_taps / 2.0),
+                                 transform};
+    /* two bytes read and written */
+    rounds->ceiling[ALIGN][round] = copy / 4.0;
+    rounds->ceiling[CHANNELIZE][round] = fx8_bench_harmonic(channelize, 2);
+    rounds->ceiling[CORRELATE][round] = fx8_ceiling_measure(rulers->products) /
+                                        products_per_sample(rulers->array);
+    /* 16 bytes of sums read; value, flag and weight written */
+    rounds->ceiling[POSTPROCESS][round] =
+        copy / (16.0 + 13.0) * samples_per_product(rulers->array);
+}
+
+/* --- figures ----------------------------------------------------- */
+
+static const char *const quantities[] = {
+    [ALIGN] = "align",         [CHANNELIZE] = "channelize",
+    [CORRELATE] = "correlate", [POSTPROCESS] = "postprocess",
+    [N_STAGES] = "whole",      [N_STAGES + 1] = "whole of machine",
+};
+
+#define N_QUANTITIES (sizeof quantities / sizeof quantities[0])
+
+/* The whole beside the limit of what its stages do, or can do at best. */
+static enum fx8_status put_whole(const struct fx8_bench_run *run,
+                                 const struct rounds *rounds, bool is_machine,
+                                 struct fx8_error *error)
+{
+    const double(*stages)[FX8_BENCH_ROUNDS] =
+        is_machine ? rounds->ceiling : rounds->rate;
+    double medians[N_STAGES];
+    struct fx8_bench_figure figure = {
+        .quantity = quantities[N_STAGES + is_machine],
+        .variant = run->operations->name,
+        .value = fx8_bench_median(rounds->whole, run->n_rounds),
+        .unit = "sample/s",
+        .ruler = is_machine ? "harmonic limit of the ceilings"
+                            : "harmonic limit of the stages",
+    };
+    for (size_t s = 0; s < N_STAGES; s++)
+        medians[s] = fx8_bench_median(stages[s], run->n_rounds);
+    figure.ceiling = fx8_bench_harmonic(medians, N_STAGES);
+    figure.lowest = figure.value / figure.ceiling;
+    for (size_t r = 0; r < run->n_rounds; r++) {
+        double rates[N_STAGES];
+        for (size_t s = 0; s < N_STAGES; s++)
+            rates[s] = stages[s][r];
+        const double share =
+            rounds->whole[r] / fx8_bench_harmonic(rates, N_STAGES);
+        if (share < figure.lowest)
+            figure.lowest = share;
+    }
+    return fx8_bench_put(run, &figure, error);
+}
+
+static enum fx8_status put_stages(const struct fx8_bench_run *run,
+                                  const struct rulers *rulers,
+                                  const struct rounds *rounds,
+                                  struct fx8_error *error)
+{
+    const char *const names[N_STAGES] = {
+        [ALIGN] = "memcpy",
+        [CHANNELIZE] = "FMA, then FFTW",
+        [CORRELATE] = fx8_ceiling_describe(rulers->products)->name,
+        [POSTPROCESS] = "memcpy",
+    };
+    enum fx8_status status = FX8_OK;
+    for (size_t s = 0; s < N_STAGES && status == FX8_OK; s++) {
+        /* the correlator in its own unit */
+        const double factor =
+            s == CORRELATE ? products_per_sample(rulers->array) : 1.0;
+        double values[FX8_BENCH_ROUNDS], ceilings[FX8_BENCH_ROUNDS];
+        for (size_t r = 0; r < run->n_rounds; r++) {
+            values[r] = factor * rounds->rate[s][r];
+            ceilings[r] = factor * rounds->ceiling[s][r];
+        }
+        const struct fx8_bench_figure figure = {
+            .quantity = quantities[s],
+            .variant = run->operations->name,
+            .unit = s == CORRELATE ? "CMAC/s" : "sample/s",
+            .ruler = names[s],
+        };
+        status = fx8_bench_put_rounds(run, figure, values, ceilings, error);
+    }
+    return status;
+}
+
+/* --- the section ------------------------------------------------- */
+
+static void name_case(size_t index, char name[FX8_BENCH_NAME_SIZE])
+{
+    const struct fx8_bench_array *array =
+        &fx8_bench_array_shapes[index / N_PRECISIONS];
+    snprintf(name, FX8_BENCH_NAME_SIZE, "%zu x %zu %s", array->n_inputs,
+             array->n_channels, precisions[index % N_PRECISIONS].name);
+}
+
+static size_t list_quantities(size_t index,
+                              const char *list[FX8_BENCH_QUANTITIES])
+{
+    (void)index;
+    memcpy(list, quantities, sizeof quantities);
+    return N_QUANTITIES;
+}
+
+static struct fx8_plan plan_of(const struct fx8_bench_run *run,
+                               const struct fx8_bench_array *array,
+                               enum fx8_precision precision)
 {
     struct fx8_plan plan = fx8_plan_default();
-    plan.n_antennas = bench->n_inputs / 2;
+    plan.n_antennas = array->n_inputs / 2;
     plan.n_polarizations = 2;
     plan.sample_rate = (struct fx8_rate){1000000, 1};
     plan.dc_frequency_hz = 0.0;
-    plan.n_channels = bench->n_channels;
+    plan.n_channels = array->n_channels;
     plan.precision = precision;
-    plan.kernel = kernel;
+    plan.kernel = run->operations->name;
     plan.spectra_per_dump = SPECTRA_PER_DUMP;
     plan.n_threads = 1;
     plan.backend = FX8_BACKEND_CPU;
+    return plan;
+}
+
+static enum fx8_status measure_case(const struct fx8_bench_run *run,
+                                    size_t index, struct fx8_error *error)
+{
+    const struct fx8_bench_array *array =
+        &fx8_bench_array_shapes[index / N_PRECISIONS];
+    const size_t p = index % N_PRECISIONS;
+    const char *level = run->operations->name;
+    const struct fx8_plan plan = plan_of(run, array, precisions[p].precision);
+    struct rulers rulers = {
+        .array = array,
+        .products = fx8_ceiling_of(level, precisions[p].work),
+        .floats = fx8_ceiling_of(level, FX8_CEILING_FLOAT),
+        .n_taps = plan.n_taps,
+    };
     int64_t n_dumps = 0;
     struct fx8_session *session = NULL;
     struct recording recording = {.samples = NULL};
-    struct figures rounds[N_ROUNDS] = {0};
-    enum fx8_status status = make_recording(bench, &recording, error);
+    struct rounds rounds;
+    enum fx8_status status = make_recording(array, &recording, error);
+    if (status == FX8_OK)
+        status = fx8_bench_fft_open(array->n_channels, &rulers.fft, error);
     if (status == FX8_OK)
         status = fx8_open(&plan, drop_dump, &n_dumps, &session, error);
     /* the first round warms up: memory is touched, levels are set */
-    for (size_t r = 0; r < N_ROUNDS + 1 && status == FX8_OK; r++)
-        status = measure_round(
-            bench, ruler(precision, fx8_kernel_name(session)), session,
-            &recording, &n_dumps, &rounds[r == 0 ? 0 : r - 1], error);
-    if (status == FX8_OK) {
-        MEDIAN_OF(rounds, ceiling, figures);
-        MEDIAN_OF(rounds, align, figures);
-        MEDIAN_OF(rounds, channelize, figures);
-        MEDIAN_OF(rounds, correlate, figures);
-        MEDIAN_OF(rounds, share, figures);
-        MEDIAN_OF(rounds, whole, figures);
+    if (status == FX8_OK)
+        status = measure_round(session, array, &recording, &n_dumps, &rounds, 0,
+                               error);
+    for (size_t r = 0; r < run->n_rounds && status == FX8_OK; r++) {
+        measure_ceilings(&rulers, &rounds, r);
+        status = measure_round(session, array, &recording, &n_dumps, &rounds, r,
+                               error);
     }
+    if (status == FX8_OK)
+        status = put_stages(run, &rulers, &rounds, error);
+    if (status == FX8_OK)
+        status = put_whole(run, &rounds, false, error);
+    if (status == FX8_OK)
+        status = put_whole(run, &rounds, true, error);
     fx8_close(&session);
+    fx8_bench_fft_close(&rulers.fft);
     free(recording.samples);
     free(recording.offset);
     return status;
 }
 
-/* --- printing ---------------------------------------------------- */
-
-/* Share of the whole that its stages account for: 1 is the harmonic limit. */
-static double of_limit(const struct fx8_bench_case *bench,
-                       const struct figures *f)
-{
-    const double n = (double)bench->n_inputs;
-    const double correlate = f->correlate / ((n + 1.0) / 2.0);
-    return f->whole * (1.0 / f->align + 1.0 / f->channelize + 1.0 / correlate);
-}
-
-static void print_case(const struct fx8_bench_case *bench,
-                       const char *precision, const struct figures *f,
-                       bool json)
-{
-    if (json)
-        printf("{\"inputs\":%zu,\"channels\":%zu,\"precision\":\"%s\","
-               "\"align_samples_s\":%.6g,\"channelize_samples_s\":%.6g,"
-               "\"correlate_cmac_s\":%.6g,\"ceiling_cmac_s\":%.6g,"
-               "\"share\":%.4f,\"whole_samples_s\":%.6g,"
-               "\"of_limit\":%.4f}\n",
-               bench->n_inputs, bench->n_channels, precision, f->align,
-               f->channelize, f->correlate, f->ceiling, f->share, f->whole,
-               of_limit(bench, f));
-    else
-        printf("%4zu x %-5zu %-5s %9.0f %10.0f %10.1f %9.1f %7.3f %10.0f "
-               "%8.3f\n",
-               bench->n_inputs, bench->n_channels, precision, f->align * 1e-6,
-               f->channelize * 1e-6, f->correlate * 1e-9, f->ceiling * 1e-9,
-               f->share, f->whole * 1e-6, of_limit(bench, f));
-    fflush(stdout);
-}
-
-enum fx8_status fx8_bench_arrays(const char *kernel, bool json,
-                                 struct fx8_error *error)
-{
-    static const struct {
-        enum fx8_precision precision;
-        const char *name;
-    } precisions[] = {{FX8_PRECISION_INT8, "int8"},
-                      {FX8_PRECISION_FP32, "fp32"}};
-    if (!json)
-        printf("inputs x channels  align   channelise  correlate   ceiling  "
-               "share   whole     of stage\n"
-               "                  Msamples/s Msamples/s   GCMAC/s   GCMAC/s"
-               "          Msamples/s   limit\n");
-    for (size_t c = 0; c < FX8_N_BENCH_CASES; c++)
-        for (size_t p = 0; p < sizeof precisions / sizeof precisions[0]; p++) {
-            struct figures figures = {0};
-            const enum fx8_status status =
-                measure_case(&fx8_bench_cases[c], precisions[p].precision,
-                             kernel, &figures, error);
-            if (status != FX8_OK)
-                return status;
-            print_case(&fx8_bench_cases[c], precisions[p].name, &figures, json);
-        }
-    return FX8_OK;
-}
+const struct fx8_bench_section fx8_bench_arrays = {
+    .name = "arrays",
+    .about = "inputs x channels, from samples in memory to averaged "
+             "visibilities, 8 taps; one thread",
+    .n_cases = FX8_N_BENCH_ARRAYS * N_PRECISIONS,
+    .n_rounds = 5,
+    .has_levels = true,
+    .name_case = name_case,
+    .list = list_quantities,
+    .measure = measure_case,
+};

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bench.h -- the sections of `fx8 bench`; each measures and prints, to stdout,
- * a table or, with json, one object per line.
+ * bench.h -- what `fx8 bench` is made of: sections that measure, a report that
+ * tells, a gate that judges.
+ *
+ * A section is a list of cases, each a name that no other case has.  Measuring
+ * a case puts figures into the report: a quantity, its value, and the ceiling
+ * that the same rounds found for it.  Quantity and case name a figure on paper,
+ * in JSON and in a gate file alike.
  */
 #ifndef FX8_CORRELATOR_COMMANDS_BENCH_BENCH_H
 #define FX8_CORRELATOR_COMMANDS_BENCH_BENCH_H
@@ -11,47 +16,127 @@
 #include <stdint.h>
 
 #include "config/status.h"
+#include "kernels/operations.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/** An array: complex samples of two polarisations. */
-struct fx8_bench_case {
-    size_t n_inputs, n_channels;
-    bool is_time_major; /**< recorded as [time][input], else [input][time] */
+/** Room for the name of a case; inih takes no longer section. */
+#define FX8_BENCH_NAME_SIZE 48
+
+/** Most quantities with a share of one case. */
+#define FX8_BENCH_QUANTITIES 12
+
+/** Most rounds of a case. */
+#define FX8_BENCH_ROUNDS 99
+
+struct fx8_bench_report;
+
+/** A case about to be measured. */
+struct fx8_bench_run {
+    const char *section;
+    const char *name;                        /**< of the case */
+    const struct fx8_operations *operations; /**< level to be measured */
+    size_t n_threads;                        /**< of jobs and unpacking */
+    size_t n_rounds;                         /**< 1 .. FX8_BENCH_ROUNDS */
+    struct fx8_bench_report *report;
 };
 
-#define FX8_N_BENCH_CASES 4
+/** What was found out about a quantity of a case. */
+struct fx8_bench_figure {
+    const char *quantity; /**< "correlate"; static, as all texts here */
+    const char *variant;  /**< "avx512"; NULL: nothing to choose from */
+    size_t n_threads;     /**< 0: one */
+    double value;
+    const char *unit;  /**< one of the units of the JSON document */
+    const char *ruler; /**< what the ceiling is of; NULL: there is none */
+    double ceiling;    /**< in the same unit */
+    double lowest;     /**< share of the ceiling in the worst round */
+};
 
-/** From small and wide to large and narrow. */
-extern const struct fx8_bench_case fx8_bench_cases[FX8_N_BENCH_CASES];
-
-/** Stages and the whole of four arrays, one thread; kernel: a level of the
- *  operations, or "auto". */
-enum fx8_status fx8_bench_arrays(const char *kernel, bool json,
-                                 struct fx8_error *error);
-
-/** Functions of post-processing and conversions to half precision, one
- *  thread. */
-enum fx8_status fx8_bench_functions(const char *kernel, bool json,
-                                    struct fx8_error *error);
-
-/** Whole jobs, from samples as a reader delivers them to files in TMPDIR: what
- *  post-processing and writing take of them. */
-enum fx8_status fx8_bench_jobs(const char *kernel, bool json,
+/** A part of what is measured. */
+struct fx8_bench_section {
+    const char *name;
+    const char *about; /**< one line above its table */
+    size_t n_cases;
+    size_t n_rounds;     /**< unless told otherwise */
+    bool is_every_level; /**< measured at all levels, unless one is named */
+    bool has_levels;     /**< figures tell the level as their variant */
+    /** Name of a case. */
+    void (*name_case)(size_t index, char name[FX8_BENCH_NAME_SIZE]);
+    /** Its quantities that have a share; how many.  NULL: none has. */
+    size_t (*list)(size_t index, const char *quantities[FX8_BENCH_QUANTITIES]);
+    /** Measure a case, every figure into the report. */
+    enum fx8_status (*measure)(const struct fx8_bench_run *run, size_t index,
                                struct fx8_error *error);
+};
 
-/** Recordings in every storage, written to TMPDIR and removed, against read()
- *  of the same file; the turn of time-major samples against a copy. */
-enum fx8_status fx8_bench_reading(const char *kernel, bool json,
-                                  struct fx8_error *error);
+/** The sections, in the order in which they are measured. */
+extern const struct fx8_bench_section *const fx8_bench_sections[];
+extern const size_t fx8_bench_sections_count;
+
+extern const struct fx8_bench_section fx8_bench_arrays;
+extern const struct fx8_bench_section fx8_bench_functions;
+extern const struct fx8_bench_section fx8_bench_jobs;
+extern const struct fx8_bench_section fx8_bench_reading;
+extern const struct fx8_bench_section fx8_bench_transforms;
+extern const struct fx8_bench_section fx8_bench_variants;
+
+/* --- figures ------------------------------------------------------------- */
+
+/**
+ * fx8_bench_put -- a figure into the report, and onto the table.
+ *
+ * Status: FX8_ERR_SYSTEM when memory is short
+ */
+enum fx8_status fx8_bench_put(const struct fx8_bench_run *run,
+                              const struct fx8_bench_figure *figure,
+                              struct fx8_error *error);
+
+/** The same for a value and a ceiling per round, double [n_rounds] each: the
+ *  medians, and the lowest quotient.  `figure` tells the rest. */
+enum fx8_status fx8_bench_put_rounds(const struct fx8_bench_run *run,
+                                     struct fx8_bench_figure figure,
+                                     const double *values,
+                                     const double *ceilings,
+                                     struct fx8_error *error);
+
+/** Something to be said of a case, such as why it is left out; copied. */
+enum fx8_status fx8_bench_remark(const struct fx8_bench_run *run,
+                                 const char *text, struct fx8_error *error);
+
+/** Median of values [n], n at least 1; they stay as they are. */
+double fx8_bench_median(const double *values, size_t n);
+
+/** 1 / (1 / rates[0] + ...): the rate of stages that share a core. */
+double fx8_bench_harmonic(const double *rates, size_t n);
 
 /** Random samples, -30 .. 30. */
 void fx8_bench_fill(int8_t *samples, size_t size);
 
-/** Median of values, which are sorted; n at least 1. */
-double fx8_bench_median(double *values, size_t n);
+/* --- arrays -------------------------------------------------------------- */
+
+/** An array: complex samples of two polarisations. */
+struct fx8_bench_array {
+    size_t n_inputs, n_channels;
+    bool is_time_major; /**< recorded as [time][input], else [input][time] */
+};
+
+#define FX8_N_BENCH_ARRAYS 4
+
+/** From small and wide to large and narrow. */
+extern const struct fx8_bench_array fx8_bench_array_shapes[FX8_N_BENCH_ARRAYS];
+
+/** Complex samples per second that FFTW transforms, one thread, in spectra of
+ *  `length` as the engine has them: with the plan that it uses, and with the
+ *  better of that and the one that FFTW finds by trying. */
+struct fx8_bench_fft;
+enum fx8_status fx8_bench_fft_open(size_t length, struct fx8_bench_fft **fft,
+                                   struct fx8_error *error);
+void fx8_bench_fft_measure(const struct fx8_bench_fft *fft, double *as_used,
+                           double *best);
+void fx8_bench_fft_close(struct fx8_bench_fft **fft);
 
 #ifdef __cplusplus
 }

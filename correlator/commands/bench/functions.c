@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * functions.c -- the functions of post-processing, one thread: every
- * form beside the C library (form "ieee") and the vector libraries of the
- * system; and conversions to half precision beside a copy.
+ * functions.c -- the functions of post-processing, one thread: every form and
+ * the vector libraries of the system beside the C library (form "ieee"), which
+ * is no ceiling: shares may be above 1; and conversions to half precision
+ * beside a copy.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,49 +95,109 @@ static void fill(float *values, float from, float to, uint32_t state)
     }
 }
 
-static void print_rate(const char *function, const char *form, double rate,
-                       double library, bool json)
+/* --- one function ------------------------------------------------- */
+
+/* Form `index` at a level: ours, in the order of its list; NULL: no more. */
+static const struct fx8_function_form *find_form(
+    const struct fx8_operations *operations, const char *function, size_t index)
 {
-    if (json)
-        printf("{\"function\":\"%s\",\"form\":\"%s\",\"results_s\":%.6g}\n",
-               function, form, rate);
-    else
-        printf("%-11s %-10s %9.3f G/s %9.2f\n", function, form, rate * 1e-9,
-               rate / library);
-    fflush(stdout);
+    for (size_t f = 0; f < operations->n_forms; f++)
+        if (strcmp(operations->forms[f].function, function) == 0 &&
+            index-- == 0)
+            return &operations->forms[f];
+    return NULL;
 }
 
-/* Every form of one function, the C library's first. */
-static void bench_function(const struct fx8_operations *operations,
-                           const char *function, const struct arrays *arrays,
-                           bool json)
+/* What there is to be timed; *name of it.  False: not on this system, or no
+ * more where *name is NULL. */
+static bool find_candidate(const struct fx8_operations *operations,
+                           const char *function, size_t index,
+                           struct candidate *candidate, const char **name)
 {
-    double library = 0.0;
-    for (int is_ours = 0; is_ours < 2; is_ours++)
-        for (size_t f = 0; f < operations->n_forms; f++) {
-            const struct fx8_function_form *form = &operations->forms[f];
-            const bool is_library = strcmp(form->form, "ieee") == 0;
-            if (strcmp(form->function, function) != 0 || is_library == is_ours)
-                continue;
-            const double rate =
-                measure_rate(&(struct candidate){.form = form}, arrays);
-            if (is_library)
-                library = rate;
-            print_rate(function, form->form, rate, library, json);
-        }
-    for (enum fx8_peer_library l = 0; l < FX8_N_PEER_LIBRARIES; l++) {
-        struct candidate candidate = {.form = NULL};
-        if (fx8_peer_find(l, operations->name, function, &candidate.peer))
-            print_rate(function, fx8_peer_name(l),
-                       measure_rate(&candidate, arrays), library, json);
+    size_t n_forms = 0;
+    *candidate = (struct candidate){.form = NULL};
+    while (find_form(operations, function, n_forms) != NULL)
+        n_forms++;
+    *name = NULL;
+    if (index < n_forms) {
+        candidate->form = find_form(operations, function, index);
+        *name = candidate->form->form;
+        return true;
     }
+    if (index - n_forms >= FX8_N_PEER_LIBRARIES)
+        return false;
+    const enum fx8_peer_library library =
+        (enum fx8_peer_library)(index - n_forms);
+    *name = fx8_peer_name(library);
+    return fx8_peer_find(library, operations->name, function, &candidate->peer);
+}
+
+/* A form beside the C library. */
+static enum fx8_status measure_candidate(const struct fx8_bench_run *run,
+                                         const struct candidate *candidate,
+                                         const char *name,
+                                         const double *library,
+                                         const struct arrays *arrays,
+                                         struct fx8_error *error)
+{
+    const struct fx8_bench_figure figure = {.quantity = name,
+                                            .variant = run->operations->name,
+                                            .unit = "result/s",
+                                            .ruler = "C library"};
+    const bool is_library =
+        candidate->form != NULL && strcmp(name, "ieee") == 0;
+    double rates[FX8_BENCH_ROUNDS];
+    for (size_t r = 0; r < run->n_rounds; r++)
+        rates[r] = is_library ? library[r] : measure_rate(candidate, arrays);
+    return fx8_bench_put_rounds(run, figure, rates, library, error);
+}
+
+/* The form "ieee", in every round. */
+static void measure_library(const struct fx8_bench_run *run,
+                            const char *function, const struct arrays *arrays,
+                            double *rates)
+{
+    const struct fx8_function_form *form;
+    for (size_t f = 0; (form = find_form(run->operations, function, f)) != NULL;
+         f++)
+        if (strcmp(form->form, "ieee") == 0)
+            for (size_t r = 0; r < run->n_rounds; r++)
+                rates[r] =
+                    measure_rate(&(struct candidate){.form = form}, arrays);
+}
+
+static enum fx8_status measure_function(const struct fx8_bench_run *run,
+                                        const char *function,
+                                        const struct arrays *arrays,
+                                        struct fx8_error *error)
+{
+    struct candidate candidate;
+    const char *name;
+    double library[FX8_BENCH_ROUNDS] = {0};
+    measure_library(run, function, arrays, library);
+    enum fx8_status status = FX8_OK;
+    for (size_t k = 0; status == FX8_OK; k++) {
+        const bool is_there =
+            find_candidate(run->operations, function, k, &candidate, &name);
+        if (name == NULL)
+            break;
+        if (is_there)
+            status = measure_candidate(run, &candidate, name, library, arrays,
+                                       error);
+    }
+    return status;
 }
 
 /* --- halves ------------------------------------------------------ */
 
+static const char *const conversions[] = {"half_to_float", "float_to_half"};
+
+#define N_RANGES      (sizeof ranges / sizeof ranges[0])
+#define N_CONVERSIONS (sizeof conversions / sizeof conversions[0])
+
 /* Bytes read and written per second, best of the parts. */
-static double measure_halves(const struct fx8_operations *operations,
-                             bool to_half, float *values, uint16_t *halves)
+static double measure_conversion(const struct fx8_operations *operations,
+                                 bool to_half, float *values, uint16_t *halves)
 {
     double best_s = 0.0;
     for (size_t part = 0; part < N_PARTS; part++) {
@@ -151,30 +212,25 @@ static double measure_halves(const struct fx8_operations *operations,
     return (double)N_HALVES * (sizeof *values + sizeof *halves) / best_s;
 }
 
-static enum fx8_status bench_halves(const struct fx8_operations *operations,
-                                    bool json, struct fx8_error *error)
+static enum fx8_status measure_halves(const struct fx8_bench_run *run,
+                                      bool to_half, struct fx8_error *error)
 {
-    static const char *const names[] = {"half_to_float", "float_to_half"};
+    const struct fx8_bench_figure figure = {.quantity = "rate",
+                                            .variant = run->operations->name,
+                                            .unit = "byte/s",
+                                            .ruler = "memcpy"};
     float *values = NULL;
     uint16_t *halves = NULL;
+    double rates[FX8_BENCH_ROUNDS], copies[FX8_BENCH_ROUNDS];
     const struct fx8_array arrays[] = {{&values, N_HALVES, sizeof *values},
                                        {&halves, N_HALVES, sizeof *halves}};
-    const enum fx8_status status =
-        fx8_allocate_arrays(arrays, 2, "halves", error);
-    if (status == FX8_OK) {
-        const double copy = fx8_ceiling_measure(FX8_CEILING_MEMCPY);
-        for (int to_half = 0; to_half < 2; to_half++) {
-            const double rate =
-                measure_halves(operations, to_half, values, halves);
-            if (json)
-                printf("{\"conversion\":\"%s\",\"bytes_s\":%.6g,"
-                       "\"memcpy_bytes_s\":%.6g}\n",
-                       names[to_half], rate, copy);
-            else
-                printf("%-22s %9.2f GB/s %8.2f of memcpy\n", names[to_half],
-                       rate * 1e-9, rate / copy);
-        }
+    enum fx8_status status = fx8_allocate_arrays(arrays, 2, "halves", error);
+    for (size_t r = 0; r < run->n_rounds && status == FX8_OK; r++) {
+        copies[r] = fx8_ceiling_measure(FX8_CEILING_MEMCPY);
+        rates[r] = measure_conversion(run->operations, to_half, values, halves);
     }
+    if (status == FX8_OK)
+        status = fx8_bench_put_rounds(run, figure, rates, copies, error);
     free(values);
     free(halves);
     return status;
@@ -182,34 +238,64 @@ static enum fx8_status bench_halves(const struct fx8_operations *operations,
 
 /* --- the section ------------------------------------------------- */
 
-enum fx8_status fx8_bench_functions(const char *kernel, bool json,
-                                    struct fx8_error *error)
+static void name_case(size_t index, char name[FX8_BENCH_NAME_SIZE])
+{
+    snprintf(name, FX8_BENCH_NAME_SIZE, "%s",
+             index < N_RANGES ? ranges[index].function
+                              : conversions[index - N_RANGES]);
+}
+
+static size_t list_quantities(size_t index,
+                              const char *list[FX8_BENCH_QUANTITIES])
 {
     const struct fx8_operations *operations;
+    struct candidate candidate;
+    size_t n = 0;
+    if (index >= N_RANGES) {
+        list[0] = "rate";
+        return 1;
+    }
+    if (fx8_operations_select("auto", &operations, NULL) != FX8_OK)
+        return 0;
+    for (const char *name; n < FX8_BENCH_QUANTITIES; n++) {
+        (void)find_candidate(operations, ranges[index].function, n, &candidate,
+                             &name);
+        if (name == NULL)
+            break;
+        list[n] = name;
+    }
+    return n;
+}
+
+static enum fx8_status measure_case(const struct fx8_bench_run *run,
+                                    size_t index, struct fx8_error *error)
+{
+    if (index >= N_RANGES)
+        return measure_halves(run, index - N_RANGES == 1, error);
     struct arrays arrays = {NULL, NULL, NULL};
     const struct fx8_array memory[] = {{&arrays.a, N_ELEMENTS, sizeof(float)},
                                        {&arrays.b, N_ELEMENTS, sizeof(float)},
                                        {&arrays.y, N_ELEMENTS, sizeof(float)}};
-    enum fx8_status status = fx8_operations_select(kernel, &operations, error);
-    if (status == FX8_OK)
-        status = fx8_allocate_arrays(memory, 3, "functions", error);
-    if (status == FX8_OK && !json) {
-        for (enum fx8_peer_library l = 0; l < FX8_N_PEER_LIBRARIES; l++)
-            if (!fx8_peer_is_there(l))
-                printf("%s: not on this system, left out\n", fx8_peer_name(l));
-        printf("function    form          results  of C library\n");
+    enum fx8_status status = fx8_allocate_arrays(memory, 3, "functions", error);
+    if (status == FX8_OK) {
+        fill(arrays.a, ranges[index].from, ranges[index].to, 1);
+        fill(arrays.b, ranges[index].from, ranges[index].to, 2);
+        status = measure_function(run, ranges[index].function, &arrays, error);
     }
-    for (size_t r = 0; r < sizeof ranges / sizeof ranges[0]; r++) {
-        if (status != FX8_OK)
-            break;
-        fill(arrays.a, ranges[r].from, ranges[r].to, 1);
-        fill(arrays.b, ranges[r].from, ranges[r].to, 2);
-        bench_function(operations, ranges[r].function, &arrays, json);
-    }
-    if (status == FX8_OK)
-        status = bench_halves(operations, json, error);
     free(arrays.a);
     free(arrays.b);
     free(arrays.y);
     return status;
 }
+
+const struct fx8_bench_section fx8_bench_functions = {
+    .name = "functions",
+    .about = "of post-processing, in cache, every form; conversions to half "
+             "precision beyond the caches; one thread",
+    .n_cases = N_RANGES + N_CONVERSIONS,
+    .n_rounds = 1,
+    .has_levels = true,
+    .name_case = name_case,
+    .list = list_quantities,
+    .measure = measure_case,
+};

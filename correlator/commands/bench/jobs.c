@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * jobs.c -- what a user waits for: whole jobs, and the parts of them
- * that post-processing and writing take.
+ * jobs.c -- what a user waits for: whole jobs, from a reader that copies
+ * samples to files, the parts of the time that the stages take, and what is
+ * left beside them.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 
 #include "config/shape.h"
 #include "correlator/commands/bench/bench.h"
+#include "correlator/commands/bench/machine.h"
 #include "correlator/commands/command.h"
 #include "correlator/pipeline.h"
 #include "correlator/results.h"
@@ -66,7 +68,7 @@ static enum fx8_status read_memory(struct fx8_reader *reader, int64_t first,
     return FX8_OK;
 }
 
-static enum fx8_status open_memory(const struct fx8_bench_case *bench,
+static enum fx8_status open_memory(const struct fx8_bench_array *array,
                                    struct memory_reader *reader,
                                    struct fx8_error *error)
 {
@@ -77,14 +79,14 @@ static enum fx8_status open_memory(const struct fx8_bench_case *bench,
                  .buffer_size = buffer_size,
                  .read_samples = read_samples,
                  .read = read_memory},
-        .n_inputs = bench->n_inputs,
-        .is_time_major = bench->is_time_major,
+        .n_inputs = array->n_inputs,
+        .is_time_major = array->is_time_major,
     };
     struct fx8_observation *o = &reader->base.observation;
     o->is_complex = true;
-    o->n_antennas = bench->n_inputs / 2;
+    o->n_antennas = array->n_inputs / 2;
     o->n_polarizations = 2;
-    o->n_samples = JOB_SAMPLES / (int64_t)bench->n_inputs;
+    o->n_samples = JOB_SAMPLES / (int64_t)array->n_inputs;
     o->sample_rate = (struct fx8_rate){1000000, 1};
     o->has_start_time = true;
     o->start_time = (struct fx8_time){1600000000, 0};
@@ -112,41 +114,30 @@ struct variety {
 static const struct variety varieties[] = {
     {"int8", FX8_PRECISION_INT8, NULL},
     {"fp32", FX8_PRECISION_FP32, NULL},
-    {"int8 + quick-look, ieee", FX8_PRECISION_INT8, "ieee"},
-    {"int8 + quick-look, fast", FX8_PRECISION_INT8, "fast"},
+    {"int8 quick-look ieee", FX8_PRECISION_INT8, "ieee"},
+    {"int8 quick-look fast", FX8_PRECISION_INT8, "fast"},
 };
 
+#define N_VARIETIES (sizeof varieties / sizeof varieties[0])
+
+/* Results of a job, removed as soon as it has ended. */
 struct names {
-    char result[512], result_part[520];
-    char quicklook[512], quicklook_part[520];
+    char result[FX8_BENCH_PATH_SIZE], quicklook[FX8_BENCH_PATH_SIZE];
 };
 
-static void name_files(struct names *names)
-{
-    const char *folder = getenv("TMPDIR");
-    if (folder == NULL || folder[0] == '\0')
-        folder = "/tmp";
-    const long id = (long)getpid();
-    snprintf(names->result, sizeof names->result, "%s/fx8-bench-%ld.uvh5",
-             folder, id);
-    snprintf(names->quicklook, sizeof names->quicklook,
-             "%s/fx8-bench-%ld.quicklook.h5", folder, id);
-    snprintf(names->result_part, sizeof names->result_part, "%s.part",
-             names->result);
-    snprintf(names->quicklook_part, sizeof names->quicklook_part, "%s.part",
-             names->quicklook);
-}
-
-static enum fx8_status load(const struct fx8_bench_case *bench,
-                            const struct variety *variety, const char *kernel,
+static enum fx8_status load(const struct fx8_bench_run *run,
+                            const struct fx8_bench_array *array,
+                            const struct variety *variety,
                             const struct names *names,
                             struct fx8_settings *settings,
                             struct fx8_error *error)
 {
-    char channels[64], precision[64], level[64], math[64], quicklook[600];
+    char channels[64], precision[64], level[64], math[64];
+    char quicklook[FX8_BENCH_PATH_SIZE + 32];
+    char threads[64];
     const char *overrides[16] = {
         "correlator.integration_time_s=all",
-        "correlator.threads=1",
+        threads,
         "correlator.backend=cpu",
         "array.positions=none",
         channels,
@@ -155,10 +146,12 @@ static enum fx8_status load(const struct fx8_bench_case *bench,
     };
     size_t n = 7;
     snprintf(channels, sizeof channels, "channelizer.channels=%zu",
-             bench->n_channels);
+             array->n_channels);
     snprintf(precision, sizeof precision, "correlator.precision=%s",
              variety->precision == FX8_PRECISION_INT8 ? "int8" : "fp32");
-    snprintf(level, sizeof level, "correlator.kernel=%s", kernel);
+    snprintf(level, sizeof level, "correlator.kernel=%s",
+             run->operations->name);
+    snprintf(threads, sizeof threads, "correlator.threads=%zu", run->n_threads);
     if (variety->quicklook != NULL) {
         snprintf(math, sizeof math, "postprocess.math=%s", variety->quicklook);
         snprintf(quicklook, sizeof quicklook, "postprocess.quicklook=%s",
@@ -169,18 +162,25 @@ static enum fx8_status load(const struct fx8_bench_case *bench,
     return fx8_settings_load(NULL, overrides, n, true, settings, error);
 }
 
-static enum fx8_status run_job(const struct fx8_bench_case *bench,
+/* A signal stops the job at once; what it has begun to write goes with it. */
+static int is_stopped(void)
+{
+    return fx8_command_interrupted() > 0 ? 2 : 0;
+}
+
+static enum fx8_status run_job(const struct fx8_bench_run *run,
+                               const struct fx8_bench_array *array,
                                const struct variety *variety,
-                               const char *kernel, const struct names *names,
+                               const struct names *names,
                                struct fx8_run_report *report,
                                struct fx8_error *error)
 {
     struct memory_reader reader;
     struct fx8_settings settings = {0};
     struct fx8_job job = {0};
-    enum fx8_status status = open_memory(bench, &reader, error);
+    enum fx8_status status = open_memory(array, &reader, error);
     if (status == FX8_OK)
-        status = load(bench, variety, kernel, names, &settings, error);
+        status = load(run, array, variety, names, &settings, error);
     if (status == FX8_OK)
         status = fx8_job_resolve(&settings, &reader.base.observation,
                                  reader.base.path, &job, error);
@@ -189,9 +189,10 @@ static enum fx8_status run_job(const struct fx8_bench_case *bench,
             .job = &job,
             .settings = &settings,
             .reader = &reader.base,
-            .force = true,
+            .force = true, /* names of this process */
             .command = "fx8 bench",
             .input = reader.base.path,
+            .interrupted = is_stopped,
         };
         request
             .paths[variety->precision == FX8_PRECISION_INT8 ? FX8_RESULT_INT8
@@ -211,47 +212,140 @@ static enum fx8_status run_job(const struct fx8_bench_case *bench,
     return status;
 }
 
-static void print_job(const struct fx8_bench_case *bench,
-                      const struct variety *variety,
-                      const struct fx8_run_report *report, bool json)
+/* --- figures ----------------------------------------------------- */
+
+/* Parts of the time of a job; those of the stages follow one another on its
+ * threads, reading and writing go on beside them. */
+static const char *const parts[] = {
+    "align",      "channelize", "correlate", "postprocess",
+    "quick-look", "level",      "read",      "write",
+};
+
+#define N_PARTS  (sizeof parts / sizeof parts[0])
+#define N_STAGES 6
+
+/* What the rounds of a job took. */
+struct rounds {
+    double total_s[FX8_BENCH_ROUNDS];
+    double part_s[N_PARTS][FX8_BENCH_ROUNDS];
+};
+
+static void keep_report(const struct fx8_run_report *report,
+                        struct rounds *rounds, size_t round)
 {
     const struct fx8_statistics *s = &report->statistics;
-    const double share =
-        (s->postprocess_s + s->quicklook_s + report->write_s) / report->total_s;
-    if (json)
-        printf("{\"job\":\"%s\",\"inputs\":%zu,\"channels\":%zu,"
-               "\"total_s\":%.6g,\"postprocess_s\":%.6g,"
-               "\"quicklook_s\":%.6g,\"write_s\":%.6g,\"share\":%.4f}\n",
-               variety->name, bench->n_inputs, bench->n_channels,
-               report->total_s, s->postprocess_s, s->quicklook_s,
-               report->write_s, share);
-    else
-        printf("%4zu x %-5zu %-23s %7.3f s %6.3f s %6.3f s %6.3f s %6.2f %%\n",
-               bench->n_inputs, bench->n_channels, variety->name,
-               report->total_s, s->postprocess_s, s->quicklook_s,
-               report->write_s, 100.0 * share);
-    fflush(stdout);
+    const double seconds[N_PARTS] = {
+        s->align_s,     s->channelize_s, s->correlate_s, s->postprocess_s,
+        s->quicklook_s, s->level_s,      report->read_s, report->write_s,
+    };
+    rounds->total_s[round] = report->total_s;
+    for (size_t k = 0; k < N_PARTS; k++)
+        rounds->part_s[k][round] = seconds[k];
 }
 
-enum fx8_status fx8_bench_jobs(const char *kernel, bool json,
-                               struct fx8_error *error)
+/* Samples of the job over the time that its stages take, as medians and in the
+ * worst round. */
+static enum fx8_status put_whole(const struct fx8_bench_run *run,
+                                 const struct rounds *rounds, double samples,
+                                 struct fx8_error *error)
 {
-    struct names names;
-    name_files(&names);
-    fx8_command_stop_removes(names.result_part, names.quicklook_part);
-    if (!json)
-        printf("inputs x channels  job               whole   post-pr. "
-               "quick-look write   the three\n");
+    double stages_s = 0.0;
+    for (size_t k = 0; k < N_STAGES; k++)
+        stages_s += fx8_bench_median(rounds->part_s[k], run->n_rounds);
+    struct fx8_bench_figure figure = {
+        .quantity = "whole",
+        .variant = run->operations->name,
+        .n_threads = run->n_threads,
+        .value = samples / fx8_bench_median(rounds->total_s, run->n_rounds),
+        .unit = "sample/s",
+        .ruler = "harmonic limit of the stages",
+        .ceiling = samples / stages_s,
+    };
+    figure.lowest = figure.value / figure.ceiling;
+    for (size_t r = 0; r < run->n_rounds; r++) {
+        double sum_s = 0.0;
+        for (size_t k = 0; k < N_STAGES; k++)
+            sum_s += rounds->part_s[k][r];
+        if (sum_s / rounds->total_s[r] < figure.lowest)
+            figure.lowest = sum_s / rounds->total_s[r];
+    }
+    return fx8_bench_put(run, &figure, error);
+}
+
+static enum fx8_status put_parts(const struct fx8_bench_run *run,
+                                 const struct rounds *rounds,
+                                 struct fx8_error *error)
+{
     enum fx8_status status = FX8_OK;
-    for (size_t c = 0; c < FX8_N_BENCH_CASES && status == FX8_OK; c++)
-        for (size_t v = 0; v < sizeof varieties / sizeof varieties[0]; v++) {
-            struct fx8_run_report report;
-            status = run_job(&fx8_bench_cases[c], &varieties[v], kernel, &names,
-                             &report, error);
-            if (status != FX8_OK)
-                break;
-            print_job(&fx8_bench_cases[c], &varieties[v], &report, json);
-        }
-    fx8_command_count_signals();
+    for (size_t k = 0; k < N_PARTS && status == FX8_OK; k++) {
+        const struct fx8_bench_figure figure = {
+            .quantity = parts[k],
+            .variant = run->operations->name,
+            .n_threads = run->n_threads,
+            .unit = "s",
+            .ruler = "time of the job",
+        };
+        status = fx8_bench_put_rounds(run, figure, rounds->part_s[k],
+                                      rounds->total_s, error);
+    }
     return status;
 }
+
+/* --- the section ------------------------------------------------- */
+
+static void name_case(size_t index, char name[FX8_BENCH_NAME_SIZE])
+{
+    const struct fx8_bench_array *array =
+        &fx8_bench_array_shapes[index / N_VARIETIES];
+    snprintf(name, FX8_BENCH_NAME_SIZE, "job %zu x %zu %s", array->n_inputs,
+             array->n_channels, varieties[index % N_VARIETIES].name);
+}
+
+/* Only the whole has a share that more is better of. */
+static size_t list_quantities(size_t index,
+                              const char *list[FX8_BENCH_QUANTITIES])
+{
+    (void)index;
+    list[0] = "whole";
+    return 1;
+}
+
+static enum fx8_status measure_case(const struct fx8_bench_run *run,
+                                    size_t index, struct fx8_error *error)
+{
+    const struct fx8_bench_array *array =
+        &fx8_bench_array_shapes[index / N_VARIETIES];
+    const struct variety *variety = &varieties[index % N_VARIETIES];
+    struct names names;
+    struct rounds rounds;
+    enum fx8_status status = fx8_bench_file("uvh5", names.result, error);
+    if (status == FX8_OK)
+        status = fx8_bench_file("quicklook.h5", names.quicklook, error);
+    fx8_command_count_signals();
+    for (size_t r = 0; r < run->n_rounds && status == FX8_OK; r++) {
+        struct fx8_run_report report;
+        status = run_job(run, array, variety, &names, &report, error);
+        if (status == FX8_OK)
+            keep_report(&report, &rounds, r);
+    }
+    /* what came meanwhile, between two jobs say, counts now */
+    fx8_command_stop_removes(NULL, NULL);
+    if (status == FX8_OK)
+        status = put_whole(run, &rounds,
+                           (double)(JOB_SAMPLES / (int64_t)array->n_inputs) *
+                               (double)array->n_inputs,
+                           error);
+    return status == FX8_OK ? put_parts(run, &rounds, error) : status;
+}
+
+const struct fx8_bench_section fx8_bench_jobs = {
+    .name = "jobs",
+    .about = "one dump each, from a reader that copies samples to files in "
+             "TMPDIR; all CPUs, or --threads",
+    .n_cases = FX8_N_BENCH_ARRAYS * N_VARIETIES,
+    .n_rounds = 3,
+    .has_levels = true,
+    .name_case = name_case,
+    .list = list_quantities,
+    .measure = measure_case,
+};

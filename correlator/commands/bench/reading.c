@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * reading.c -- recordings in every storage against read() of the same
- * file, and the turn of time-major samples against a copy.
+ * reading.c -- recordings in every storage against read() of the same file.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +13,7 @@
 
 #include "config/shape.h"
 #include "correlator/commands/bench/bench.h"
+#include "correlator/commands/bench/machine.h"
 #include "correlator/commands/command.h"
 #include "io/native.h"
 #include "kernels/clock.h"
@@ -24,67 +24,59 @@
 #define PLAIN_BYTES  ((size_t)128 << 20)
 #define PACKED_BYTES ((size_t)32 << 20)
 
-/* Passes, of which the best counts: what else the machine does only ever makes
- * one slower. */
-#define N_PLAIN  9
-#define N_PACKED 3
-#define N_COLD   2
+/* Passes of a round, of which the best counts: what else the machine does only
+ * ever makes one slower. */
+#define N_PLAIN  3
+#define N_PACKED 1
 
 struct storage {
     const char *name;
     const char *axis_order;
     size_t n_antennas; /* of two polarisations */
     struct fx8_native_storage storage;
-    double target; /* share of read(); 0: none */
 };
 
 #define MIB ((size_t)1 << 20)
 
 static const struct storage storages[] = {
-    {"contiguous, 4 inputs",
-     "antenna,pol,time",
-     2,
-     {.is_contiguous = true},
-     0.9},
+    {"contiguous, 4 inputs", "antenna,pol,time", 2, {.is_contiguous = true}},
     {"contiguous, 512 inputs",
      "antenna,pol,time",
      256,
-     {.is_contiguous = true},
-     0.9},
+     {.is_contiguous = true}},
     {"contiguous, time-major",
      "time,antenna,pol",
      256,
-     {.is_contiguous = true},
-     0.9},
-    {"chunks of 1 MiB", "antenna,pol,time", 2, {.chunk_bytes = MIB}, 0.8},
-    {"chunks of 8 MiB", "antenna,pol,time", 2, {.chunk_bytes = 8 * MIB}, 0.8},
-    {"1 MiB, time-major", "time,antenna,pol", 256, {.chunk_bytes = MIB}, 0.8},
+     {.is_contiguous = true}},
+    {"chunks of 1 MiB", "antenna,pol,time", 2, {.chunk_bytes = MIB}},
+    {"chunks of 8 MiB", "antenna,pol,time", 2, {.chunk_bytes = 8 * MIB}},
+    {"1 MiB, time-major", "time,antenna,pol", 256, {.chunk_bytes = MIB}},
     {"deflate 1",
      "antenna,pol,time",
      2,
-     {.chunk_bytes = MIB, .deflate_level = 1},
-     0.0},
+     {.chunk_bytes = MIB, .deflate_level = 1}},
     {"shuffle, deflate 1",
      "antenna,pol,time",
      2,
-     {.chunk_bytes = MIB, .shuffle = true, .deflate_level = 1},
-     0.0},
+     {.chunk_bytes = MIB, .shuffle = true, .deflate_level = 1}},
     {"bitshuffle, LZ4",
      "antenna,pol,time",
      2,
-     {.chunk_bytes = MIB, .bitshuffle = true},
-     0.0},
+     {.chunk_bytes = MIB, .bitshuffle = true}},
 };
 
 #define N_STORAGES (sizeof storages / sizeof storages[0])
 
-/* Seconds of the best passes. */
-struct seconds {
-    double file, one, all, cold_file, cold; /* 0: not measured */
+/* Rates in every round, bytes of samples, or of the file, per second. */
+struct rounds {
+    double one[FX8_BENCH_ROUNDS], all[FX8_BENCH_ROUNDS];
+    double file[FX8_BENCH_ROUNDS];
+    double cold[FX8_BENCH_ROUNDS], cold_file[FX8_BENCH_ROUNDS];
+    bool is_cold; /* the system let go of the file in every round */
 };
 
 struct names {
-    char path[512], part[520];
+    char path[FX8_BENCH_PATH_SIZE], part[FX8_BENCH_PATH_SIZE + 8];
 };
 
 static bool is_packed(const struct storage *storage)
@@ -99,16 +91,6 @@ static void keep_best(double *best, double seconds)
 }
 
 /* --- a recording ------------------------------------------------- */
-
-static void name_file(struct names *names)
-{
-    const char *folder = getenv("TMPDIR");
-    if (folder == NULL || folder[0] == '\0')
-        folder = "/tmp";
-    snprintf(names->path, sizeof names->path, "%s/fx8-bench-%ld.h5", folder,
-             (long)getpid());
-    snprintf(names->part, sizeof names->part, "%s.part", names->path);
-}
 
 static enum fx8_status write_recording(const struct storage *storage,
                                        const struct names *names,
@@ -263,203 +245,170 @@ static bool evict(const char *path)
     return is_gone;
 }
 
-static enum fx8_status measure_passes(const struct storage *storage,
-                                      struct pass *pass,
-                                      struct seconds *seconds,
-                                      struct fx8_error *error)
+/* Bytes of samples, and of the file that holds them. */
+struct sizes {
+    double samples, file;
+};
+
+static enum fx8_status measure_warm(const struct storage *storage,
+                                    struct pass *pass, size_t n_threads,
+                                    const struct sizes *sizes,
+                                    struct rounds *rounds, size_t round,
+                                    struct fx8_error *error)
 {
     const bool packed = is_packed(storage);
-    enum fx8_status status = time_file(pass, &seconds->file, error);
+    double file_s = 0.0, one_s = 0.0, all_s = 0.0;
+    enum fx8_status status = FX8_OK;
     for (size_t k = 0; status == FX8_OK && k < (packed ? N_PACKED : N_PLAIN);
          k++) {
-        status = time_file(pass, &seconds->file, error);
+        status = time_file(pass, &file_s, error);
         if (status == FX8_OK)
-            status = time_reader(pass, 1, &seconds->one, error);
+            status = time_reader(pass, 1, &one_s, error);
         if (status == FX8_OK && packed)
-            status =
-                time_reader(pass, fx8_parallel_cpus(), &seconds->all, error);
+            status = time_reader(pass, n_threads, &all_s, error);
     }
-    for (size_t k = 0; status == FX8_OK && !packed && k < N_COLD; k++) {
-        if (!evict(pass->names->path))
-            break;
-        status = time_file(pass, &seconds->cold_file, error);
-        if (status == FX8_OK && evict(pass->names->path))
-            status = time_reader(pass, 1, &seconds->cold, error);
+    rounds->file[round] = sizes->file / file_s;
+    rounds->one[round] = sizes->samples / one_s;
+    rounds->all[round] = packed ? sizes->samples / all_s : 0.0;
+    return status;
+}
+
+static enum fx8_status measure_cold(struct pass *pass,
+                                    const struct sizes *sizes,
+                                    struct rounds *rounds, size_t round,
+                                    struct fx8_error *error)
+{
+    double file_s = 0.0, reader_s = 0.0;
+    enum fx8_status status = FX8_OK;
+    rounds->is_cold = rounds->is_cold && evict(pass->names->path);
+    if (rounds->is_cold)
+        status = time_file(pass, &file_s, error);
+    rounds->is_cold = rounds->is_cold && evict(pass->names->path);
+    if (rounds->is_cold && status == FX8_OK)
+        status = time_reader(pass, 1, &reader_s, error);
+    rounds->cold_file[round] = sizes->file / file_s;
+    rounds->cold[round] = sizes->samples / reader_s;
+    return status;
+}
+
+static enum fx8_status measure_rounds(const struct fx8_bench_run *run,
+                                      const struct storage *storage,
+                                      struct pass *pass, struct rounds *rounds,
+                                      struct fx8_error *error)
+{
+    const struct fx8_reader *reader = pass->reader;
+    struct stat file = {0};
+    double unused = 0.0;
+    enum fx8_status status = time_file(pass, &unused, error);
+    (void)stat(pass->names->path, &file); /* it was open a moment ago */
+    const struct sizes sizes = {
+        .samples =
+            (double)reader->buffer_size(reader, reader->observation.n_samples),
+        .file = (double)file.st_size,
+    };
+    rounds->is_cold = !is_packed(storage);
+    for (size_t r = 0; r < run->n_rounds && status == FX8_OK; r++)
+        status = measure_warm(storage, pass, run->n_threads, &sizes, rounds, r,
+                              error);
+    for (size_t r = 0; r < run->n_rounds && status == FX8_OK && rounds->is_cold;
+         r++)
+        status = measure_cold(pass, &sizes, rounds, r, error);
+    return status;
+}
+
+/* --- figures ----------------------------------------------------- */
+
+static enum fx8_status put_rounds(const struct fx8_bench_run *run,
+                                  const struct storage *storage,
+                                  const struct rounds *rounds,
+                                  struct fx8_error *error)
+{
+    struct fx8_bench_figure figure = {
+        .quantity = "one thread", .unit = "byte/s", .ruler = "read()"};
+    enum fx8_status status =
+        fx8_bench_put_rounds(run, figure, rounds->one, rounds->file, error);
+    if (status == FX8_OK && is_packed(storage)) {
+        figure.quantity = "all threads";
+        figure.n_threads = run->n_threads;
+        status =
+            fx8_bench_put_rounds(run, figure, rounds->all, rounds->file, error);
+    }
+    if (status == FX8_OK && rounds->is_cold) {
+        figure.quantity = "cold";
+        figure.ruler = "cold read()";
+        status = fx8_bench_put_rounds(run, figure, rounds->cold,
+                                      rounds->cold_file, error);
     }
     return status;
 }
 
-/* --- printing ---------------------------------------------------- */
-
-/* "  9.12 GB/s", or dashes. */
-static const char *rate_text(double bytes, double seconds, char text[32])
-{
-    if (seconds > 0.0)
-        snprintf(text, 32, "%7.2f GB/s", bytes / seconds * 1e-9);
-    else
-        snprintf(text, 32, "%12s", "-");
-    return text;
-}
-
-static void print_storage(const struct storage *storage, double bytes,
-                          double file_bytes, const struct seconds *s,
-                          const char *slow_reason, bool json)
-{
-    const double share = bytes / s->one * s->file / file_bytes;
-    if (json) {
-        printf("{\"reading\":\"%s\",\"bytes_s\":%.6g,\"read_bytes_s\":%.6g,"
-               "\"share\":%.4f,\"target\":%.2f",
-               storage->name, bytes / s->one, file_bytes / s->file, share,
-               storage->target);
-        if (s->all > 0.0)
-            printf(",\"threads\":%zu,\"threads_bytes_s\":%.6g",
-                   fx8_parallel_cpus(), bytes / s->all);
-        if (s->cold > 0.0)
-            printf(",\"cold_bytes_s\":%.6g,\"cold_read_bytes_s\":%.6g",
-                   bytes / s->cold, file_bytes / s->cold_file);
-        if (slow_reason != NULL)
-            printf(",\"by_hdf5\":\"%s\"", slow_reason);
-        printf("}\n");
-    } else {
-        char texts[5][32], target[16] = "    -";
-        if (storage->target > 0.0)
-            snprintf(target, sizeof target, "%5.2f", storage->target);
-        printf("%-23s %s %s %6.2f  %s %s %s %s\n", storage->name,
-               rate_text(bytes, s->one, texts[0]),
-               rate_text(file_bytes, s->file, texts[1]), share, target,
-               rate_text(bytes, s->all, texts[2]),
-               rate_text(bytes, s->cold, texts[3]),
-               rate_text(file_bytes, s->cold_file, texts[4]));
-        if (slow_reason != NULL)
-            printf("  unpacked by HDF5, on one thread: %s\n", slow_reason);
-    }
-    fflush(stdout);
-}
-
-static enum fx8_status bench_storage(const struct storage *storage,
-                                     const struct names *names, bool json,
-                                     struct fx8_error *error)
+static enum fx8_status measure_storage(const struct fx8_bench_run *run,
+                                       const struct storage *storage,
+                                       const struct names *names,
+                                       struct fx8_error *error)
 {
     struct pass pass = {.names = names};
-    struct seconds seconds = {0};
-    struct stat file;
+    struct rounds rounds;
     enum fx8_status status = write_recording(storage, names, error);
-    if (status == FX8_ERR_UNSUPPORTED) {
-        printf(json ? "{\"reading\":\"%s\",\"left_out\":\"no plug-in\"}\n"
-                    : "%-23s left out: HDF5 has no plug-in for it "
-                      "(HDF5_PLUGIN_PATH)\n",
-               storage->name);
-        return FX8_OK;
-    }
+    if (status == FX8_ERR_UNSUPPORTED)
+        return fx8_bench_remark(run,
+                                "left out: HDF5 has no plug-in for it "
+                                "(HDF5_PLUGIN_PATH)",
+                                error);
     if (status == FX8_OK)
         status = open_pass(names, &pass, error);
     if (status == FX8_OK)
-        status = measure_passes(storage, &pass, &seconds, error);
-    if (status == FX8_OK && stat(names->path, &file) == 0)
-        print_storage(storage,
-                      (double)pass.reader->buffer_size(
-                          pass.reader, pass.reader->observation.n_samples),
-                      (double)file.st_size, &seconds, pass.reader->slow_reason,
-                      json);
-    close_pass(&pass);
-    unlink(names->path);
-    return status;
-}
-
-/* --- the turn ---------------------------------------------------- */
-
-/* Recordings [time][input]. */
-static const struct {
-    size_t n_inputs;
-    size_t sample_bytes;
-} turns[] = {{16, 2}, {64, 2}, {512, 2}, {512, 1}};
-
-/* Share of memcpy() that the turn of time-major samples must reach. */
-#define TURN_TARGET 0.7
-
-/* Samples to be turned, and where to. */
-#define TURN_BYTES (32 * MIB)
-
-/* Bytes between two rows, as the correlation has them: rows must not lie a
- * power of two apart. */
-#define ROW_GAP    64
-#define MOST_TURNS 512 /* inputs */
-
-static void bench_turn(const struct fx8_operations *operations, size_t n_inputs,
-                       size_t sample_bytes, const int8_t *from, int8_t *to,
-                       bool json)
-{
-    ptrdiff_t offset[MOST_TURNS];
-    for (size_t i = 0; i < n_inputs; i++)
-        offset[i] = (ptrdiff_t)(i * sample_bytes);
-    const size_t n_samples = TURN_BYTES / n_inputs / sample_bytes;
-    const size_t row = n_samples * sample_bytes + ROW_GAP;
-    double copy_s = 0.0, turn_s = 0.0;
-    for (size_t k = 0; k < N_PLAIN; k++) {
-        double start = fx8_clock_seconds();
-        memcpy(to, from, TURN_BYTES);
-        keep_best(&copy_s, fx8_clock_seconds() - start);
-        start = fx8_clock_seconds();
-        operations->gather(n_inputs, n_samples, sample_bytes, from, offset,
-                           (ptrdiff_t)(n_inputs * sample_bytes), to, row);
-        keep_best(&turn_s, fx8_clock_seconds() - start);
-    }
-    const char *type = sample_bytes == 2 ? "complex" : "real";
-    const double bytes = (double)TURN_BYTES;
-    if (json)
-        printf("{\"turn\":\"%zu %s\",\"bytes_s\":%.6g,\"memcpy_bytes_s\":%.6g,"
-               "\"share\":%.4f,\"target\":%.2f}\n",
-               n_inputs, type, bytes / turn_s, bytes / copy_s, copy_s / turn_s,
-               TURN_TARGET);
-    else
-        printf("turn of %3zu %-11s %7.2f GB/s %7.2f GB/s %6.2f  %5.2f\n",
-               n_inputs, type, bytes / turn_s * 1e-9, bytes / copy_s * 1e-9,
-               copy_s / turn_s, TURN_TARGET);
-    fflush(stdout);
-}
-
-static enum fx8_status bench_turns(const char *kernel, bool json,
-                                   struct fx8_error *error)
-{
-    const struct fx8_operations *operations;
-    int8_t *from = NULL, *to = NULL;
-    const struct fx8_array arrays[] = {
-        {&from, TURN_BYTES, 1}, {&to, TURN_BYTES + MOST_TURNS * ROW_GAP, 1}};
-    enum fx8_status status = fx8_operations_select(kernel, &operations, error);
+        status = measure_rounds(run, storage, &pass, &rounds, error);
     if (status == FX8_OK)
-        status = fx8_allocate_arrays(arrays, 2, "samples", error);
-    if (status == FX8_OK) {
-        if (!json)
-            printf("\ntime-major samples    into rows      memcpy()    share "
-                   "target\n");
-        fx8_bench_fill(from, TURN_BYTES);
-        for (size_t k = 0; k < sizeof turns / sizeof turns[0]; k++)
-            bench_turn(operations, turns[k].n_inputs, turns[k].sample_bytes,
-                       from, to, json);
+        status = put_rounds(run, storage, &rounds, error);
+    if (status == FX8_OK && pass.reader->slow_reason != NULL) {
+        char text[160];
+        snprintf(text, sizeof text, "unpacked by HDF5, on one thread: %s",
+                 pass.reader->slow_reason);
+        status = fx8_bench_remark(run, text, error);
     }
-    free(from);
-    free(to);
+    close_pass(&pass);
     return status;
 }
 
 /* --- the section ------------------------------------------------- */
 
-enum fx8_status fx8_bench_reading(const char *kernel, bool json,
-                                  struct fx8_error *error)
+static void name_case(size_t index, char name[FX8_BENCH_NAME_SIZE])
+{
+    snprintf(name, FX8_BENCH_NAME_SIZE, "read %s", storages[index].name);
+}
+
+static size_t list_quantities(size_t index,
+                              const char *list[FX8_BENCH_QUANTITIES])
+{
+    list[0] = "one thread";
+    list[1] = is_packed(&storages[index]) ? "all threads" : "cold";
+    return 2;
+}
+
+static enum fx8_status measure_case(const struct fx8_bench_run *run,
+                                    size_t index, struct fx8_error *error)
 {
     struct names names;
-    name_file(&names);
+    enum fx8_status status = fx8_bench_file("h5", names.path, error);
+    if (status != FX8_OK)
+        return status;
+    snprintf(names.part, sizeof names.part, "%s.part", names.path);
     fx8_command_stop_removes(names.part, names.path);
-    if (!json)
-        printf("recordings of 128 MiB, packed ones of 32 MiB, as %s\n"
-               "storage                  one thread       read()    share "
-               "target  %3zu threads         cold   cold read()\n",
-               names.path, fx8_parallel_cpus());
-    enum fx8_status status = FX8_OK;
-    for (size_t k = 0; k < N_STORAGES && status == FX8_OK; k++)
-        status = bench_storage(&storages[k], &names, json, error);
+    status = measure_storage(run, &storages[index], &names, error);
     unlink(names.part);
     unlink(names.path);
-    fx8_command_count_signals();
-    return status != FX8_OK ? status : bench_turns(kernel, json, error);
+    fx8_command_stop_removes(NULL, NULL);
+    return status;
 }
+
+const struct fx8_bench_section fx8_bench_reading = {
+    .name = "reading",
+    .about = "recordings of 128 MiB in TMPDIR, packed ones of 32 MiB, through "
+             "their reader; from the page cache, or cold from the disk",
+    .n_cases = N_STORAGES,
+    .n_rounds = 3,
+    .name_case = name_case,
+    .list = list_quantities,
+    .measure = measure_case,
+};

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "correlator/commands/bench/gate.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/ini.h"
+#include "config/number.h"
+#include "correlator/commands/bench/measure.h"
+#include "correlator/commands/bench/report.h"
+#include "correlator/json.h"
+#include "io/text_output.h"
+#include "kernels/operations.h"
+
+/* --- reading ----------------------------------------------------- */
+
+static enum fx8_status check_case(const struct fx8_ini_entry *entry,
+                                  const struct fx8_bench_section **section,
+                                  size_t *index, struct fx8_error *error)
+{
+    char nearest[FX8_BENCH_NAME_SIZE] = "";
+    *section = fx8_bench_find(entry->section, index, nearest);
+    if (*section != NULL)
+        return FX8_OK;
+    return fx8_fail(error, FX8_ERR_USAGE,
+                    "%s:%zu: [%s]: expected a case that fx8 bench --list "
+                    "names, such as [%s]",
+                    entry->path, entry->line, entry->section, nearest);
+}
+
+/* Whether this is a level of the operations, here or elsewhere. */
+static bool is_level(const char *name)
+{
+    const struct fx8_operations *operations;
+    return strcmp(name, "auto") != 0 &&
+           fx8_operations_select(name, &operations, NULL) != FX8_ERR_USAGE;
+}
+
+/* "correlate, align or whole" for a message. */
+static void join_quantities(const char *const *quantities, size_t n, char *text,
+                            size_t size)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t q = 0; q < n && used < size; q++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s",
+                                 q == 0       ? ""
+                                 : q + 1 == n ? " or "
+                                              : ", ",
+                                 quantities[q]);
+}
+
+/* Variant and quantity of a key. */
+static enum fx8_status find_quantity(const struct fx8_ini_entry *entry,
+                                     const struct fx8_bench_section *section,
+                                     size_t index,
+                                     struct fx8_bench_limit *limit,
+                                     struct fx8_error *error)
+{
+    const char *quantities[FX8_BENCH_QUANTITIES];
+    const size_t n =
+        section->list != NULL ? section->list(index, quantities) : 0;
+    const char *rest = strchr(entry->key, ' ');
+    for (size_t q = 0; q < n; q++) {
+        const bool is_whole = strcmp(entry->key, quantities[q]) == 0;
+        const size_t length = is_whole ? 0 : strcspn(entry->key, " ");
+        if (!is_whole && (rest == NULL || strcmp(rest + 1, quantities[q]) != 0))
+            continue;
+        snprintf(limit->quantity, sizeof limit->quantity, "%s", quantities[q]);
+        snprintf(limit->variant, sizeof limit->variant, "%.*s", (int)length,
+                 entry->key);
+        if (is_whole || (section->has_levels && is_level(limit->variant)))
+            return FX8_OK;
+    }
+    char known[400];
+    join_quantities(quantities, n, known, sizeof known);
+    if (n == 0)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "%s:%zu: [%s]: %s: expected a case with shares: this "
+                        "one is a ruler itself",
+                        entry->path, entry->line, entry->section, entry->key);
+    return fx8_fail(error, FX8_ERR_USAGE, "%s:%zu: [%s]: %s: expected %s%s",
+                    entry->path, entry->line, entry->section, entry->key, known,
+                    section->has_levels
+                        ? ", alone or after reference, avx2 or avx512"
+                        : "");
+}
+
+static enum fx8_status add_limit(struct fx8_bench_gate *gate,
+                                 const struct fx8_ini_entry *entry,
+                                 struct fx8_bench_limit *limit,
+                                 struct fx8_error *error)
+{
+    if (!fx8_number_real(entry->value, &limit->least) || limit->least < 0.0)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "%s:%zu: [%s]: %s: %s: expected the least share, from "
+                        "0 up",
+                        entry->path, entry->line, entry->section, entry->key,
+                        entry->value);
+    for (size_t k = 0; k < gate->n_limits; k++)
+        if (strcmp(gate->limits[k].name, limit->name) == 0 &&
+            strcmp(gate->limits[k].variant, limit->variant) == 0 &&
+            strcmp(gate->limits[k].quantity, limit->quantity) == 0)
+            return fx8_fail(error, FX8_ERR_USAGE,
+                            "%s:%zu: [%s]: %s: expected it once: line %zu has "
+                            "it already",
+                            entry->path, entry->line, entry->section,
+                            entry->key, gate->limits[k].line);
+    struct fx8_bench_limit *more =
+        realloc(gate->limits, (gate->n_limits + 1) * sizeof *more);
+    if (more == NULL)
+        return fx8_fail(error, FX8_ERR_SYSTEM,
+                        "%s: expected memory for %zu lines", entry->path,
+                        gate->n_limits + 1);
+    gate->limits = more;
+    gate->limits[gate->n_limits++] = *limit;
+    return FX8_OK;
+}
+
+static enum fx8_status take_entry(void *context,
+                                  const struct fx8_ini_entry *entry,
+                                  struct fx8_error *error)
+{
+    struct fx8_bench_limit limit = {.line = entry->line};
+    const struct fx8_bench_section *section;
+    size_t index;
+    enum fx8_status status = check_case(entry, &section, &index, error);
+    if (status != FX8_OK || entry->key == NULL)
+        return status;
+    section->name_case(index, limit.name);
+    status = find_quantity(entry, section, index, &limit, error);
+    return status == FX8_OK ? add_limit(context, entry, &limit, error) : status;
+}
+
+enum fx8_status fx8_bench_gate_read(const char *path,
+                                    struct fx8_bench_gate *gate,
+                                    struct fx8_error *error)
+{
+    gate->path = path;
+    const enum fx8_status status = fx8_ini_parse(path, take_entry, gate, error);
+    if (status == FX8_OK && gate->n_limits == 0)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "%s: no share: expected [CASE] and QUANTITY = SHARE",
+                        path);
+    return status;
+}
+
+void fx8_bench_gate_clear(struct fx8_bench_gate *gate)
+{
+    free(gate->limits);
+    *gate = (struct fx8_bench_gate){0};
+}
+
+bool fx8_bench_gate_names(const struct fx8_bench_gate *gate, const char *name)
+{
+    for (size_t k = 0; k < gate->n_limits; k++)
+        if (strcmp(gate->limits[k].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* --- judging ----------------------------------------------------- */
+
+static bool speaks_of(const struct fx8_bench_limit *limit,
+                      const struct fx8_bench_record *record)
+{
+    const char *variant = record->figure.variant;
+    return strcmp(limit->name, record->name) == 0 &&
+           strcmp(limit->quantity, record->figure.quantity) == 0 &&
+           (limit->variant[0] == '\0' ||
+            (variant != NULL && strcmp(limit->variant, variant) == 0));
+}
+
+static void judge_limit(struct fx8_bench_limit *limit,
+                        const struct fx8_bench_record *records, size_t n)
+{
+    double worst = INFINITY;
+    for (size_t k = 0; k < n; k++) {
+        if (!speaks_of(limit, &records[k]))
+            continue;
+        const double share = fx8_bench_share(&records[k].figure);
+        if (limit->worst == NULL || !(share >= worst)) {
+            limit->worst = &records[k];
+            worst = share;
+        }
+    }
+    if (limit->worst != NULL)
+        limit->verdict =
+            worst >= limit->least ? FX8_BENCH_KEPT : FX8_BENCH_BROKEN;
+}
+
+static size_t count_verdicts(const struct fx8_bench_gate *gate,
+                             enum fx8_bench_verdict verdict)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < gate->n_limits; k++)
+        n += gate->limits[k].verdict == verdict;
+    return n;
+}
+
+bool fx8_bench_gate_judge(struct fx8_bench_gate *gate,
+                          const struct fx8_bench_record *records, size_t n)
+{
+    for (size_t k = 0; k < gate->n_limits; k++)
+        judge_limit(&gate->limits[k], records, n);
+    return count_verdicts(gate, FX8_BENCH_BROKEN) == 0 &&
+           count_verdicts(gate, FX8_BENCH_KEPT) > 0;
+}
+
+void fx8_bench_gate_print(const struct fx8_bench_gate *gate)
+{
+    const size_t n_broken = count_verdicts(gate, FX8_BENCH_BROKEN);
+    const size_t n_left_out = count_verdicts(gate, FX8_BENCH_LEFT_OUT);
+    printf("\n");
+    for (size_t k = 0; k < gate->n_limits; k++) {
+        const struct fx8_bench_limit *limit = &gate->limits[k];
+        if (limit->verdict != FX8_BENCH_BROKEN)
+            continue;
+        const struct fx8_bench_figure *figure = &limit->worst->figure;
+        char rates[128];
+        fx8_bench_print_rates(figure, rates, sizeof rates);
+        printf("%s:%zu: [%s] %s%s%s: share %.3f (%s): expected at least %g\n",
+               gate->path, limit->line, limit->name,
+               figure->variant != NULL ? figure->variant : "",
+               figure->variant != NULL ? " " : "", limit->quantity,
+               fx8_bench_share(figure), rates, limit->least);
+    }
+    printf("%s: %zu shares kept", gate->path,
+           count_verdicts(gate, FX8_BENCH_KEPT));
+    if (n_broken > 0)
+        printf(", %zu below", n_broken);
+    if (n_left_out > 0)
+        printf(", %zu left out: not on this machine", n_left_out);
+    printf("\n");
+}
+
+void fx8_bench_gate_put(const struct fx8_bench_gate *gate,
+                        struct fx8_json *json)
+{
+    static const char *const words[] = {[FX8_BENCH_LEFT_OUT] = "left out",
+                                        [FX8_BENCH_KEPT] = "kept",
+                                        [FX8_BENCH_BROKEN] = "below"};
+    fx8_json_object(json, "gate");
+    fx8_json_text(json, "path", gate->path);
+    fx8_json_array(json, "shares");
+    for (size_t k = 0; k < gate->n_limits; k++) {
+        const struct fx8_bench_limit *limit = &gate->limits[k];
+        const struct fx8_bench_record *worst = limit->worst;
+        fx8_json_object(json, NULL);
+        fx8_json_integer(json, "line", (int64_t)limit->line);
+        fx8_json_text(json, "case", limit->name);
+        fx8_json_text(json, "variant",
+                      worst != NULL ? worst->figure.variant : limit->variant);
+        fx8_json_text(json, "quantity", limit->quantity);
+        fx8_json_real(json, "least", limit->least);
+        fx8_json_real(json, "share",
+                      worst != NULL ? fx8_bench_share(&worst->figure) : NAN);
+        fx8_json_text(json, "verdict", words[limit->verdict]);
+        fx8_json_end(json);
+    }
+    fx8_json_end(json);
+    fx8_json_end(json);
+}
+
+/* --- writing ----------------------------------------------------- */
+
+/* Whether a share of this can be asked for. */
+static bool is_listed(const struct fx8_bench_record *record)
+{
+    char nearest[FX8_BENCH_NAME_SIZE];
+    const char *quantities[FX8_BENCH_QUANTITIES];
+    size_t index;
+    const struct fx8_bench_section *section =
+        fx8_bench_find(record->name, &index, nearest);
+    const size_t n = section != NULL && section->list != NULL
+                         ? section->list(index, quantities)
+                         : 0;
+    for (size_t q = 0; q < n; q++)
+        if (strcmp(record->figure.quantity, quantities[q]) == 0)
+            return true;
+    return false;
+}
+
+static size_t write_lines(FILE *stream, const struct fx8_bench_record *records,
+                          size_t n)
+{
+    const char *name = "";
+    size_t n_lines = 0;
+    for (size_t k = 0; k < n; k++) {
+        const struct fx8_bench_figure *figure = &records[k].figure;
+        if (!is_listed(&records[k]))
+            continue;
+        const double share = fx8_bench_share(figure);
+        const double margin = fmax(share - figure->lowest, 0.02);
+        const double least = floor(100.0 * (figure->lowest - margin)) / 100.0;
+        if (strcmp(name, records[k].name) != 0)
+            fprintf(stream, "\n[%s]\n", records[k].name);
+        name = records[k].name;
+        /* a variant is told where there were others */
+        const bool has_others =
+            (k > 0 && strcmp(records[k - 1].name, name) == 0 &&
+             strcmp(records[k - 1].figure.quantity, figure->quantity) == 0) ||
+            (k + 1 < n && strcmp(records[k + 1].name, name) == 0 &&
+             strcmp(records[k + 1].figure.quantity, figure->quantity) == 0);
+        fprintf(stream, "%s%s%s = %.2f\n", has_others ? figure->variant : "",
+                has_others ? " " : "", figure->quantity, fmax(least, 0.0));
+        n_lines++;
+    }
+    return n_lines;
+}
+
+enum fx8_status fx8_bench_gate_write(const char *path,
+                                     const struct fx8_bench_record *records,
+                                     size_t n, const char *machine, bool force,
+                                     struct fx8_error *error)
+{
+    char *text = NULL;
+    size_t size = 0, n_lines = 0;
+    struct fx8_output *output = NULL;
+    FILE *stream = open_memstream(&text, &size);
+    if (stream == NULL)
+        return fx8_fail(error, FX8_ERR_SYSTEM, "%s: expected memory for it",
+                        path);
+    fprintf(stream, "; Least shares, from %s\n", machine);
+    n_lines = write_lines(stream, records, n);
+    enum fx8_status status = FX8_OK;
+    if (fclose(stream) != 0)
+        status =
+            fx8_fail(error, FX8_ERR_SYSTEM, "%s: expected memory for it", path);
+    else if (n_lines == 0)
+        status = fx8_fail(error, FX8_ERR_USAGE,
+                          "%s: nothing measured has a share: expected cases "
+                          "that fx8 bench --list names with quantities",
+                          path);
+    if (status == FX8_OK)
+        status = fx8_text_output_open(path, force, &output, error);
+    if (status == FX8_OK)
+        status = fx8_text_output_finish(&output, text, size, error);
+    fx8_text_output_abandon(&output);
+    free(text);
+    return status;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * gate.h -- shares not to fall below, from an INI file:
+ *
+ *     [512 x 32 int8]          ; a case
+ *     correlate = 0.80         ; its quantity, the least share
+ *     whole = 0.85
+ *     [correlate 64 int8]
+ *     avx2 rate = 0.70         ; of one variant; else all that are measured
+ */
+#ifndef FX8_CORRELATOR_COMMANDS_BENCH_GATE_H
+#define FX8_CORRELATOR_COMMANDS_BENCH_GATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "correlator/commands/bench/bench.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct fx8_json;
+struct fx8_bench_record;
+
+enum fx8_bench_verdict {
+    FX8_BENCH_LEFT_OUT = 0, /**< nothing was measured that it speaks of */
+    FX8_BENCH_KEPT,
+    FX8_BENCH_BROKEN,
+};
+
+/** A line of the file. */
+struct fx8_bench_limit {
+    size_t line;
+    char name[FX8_BENCH_NAME_SIZE]; /**< of the case */
+    char variant[16];               /**< "": any */
+    char quantity[FX8_BENCH_NAME_SIZE];
+    double least;
+    enum fx8_bench_verdict verdict;
+    const struct fx8_bench_record *worst; /**< of those judged, or NULL */
+};
+
+/** A file; zero it before fx8_bench_gate_read(). */
+struct fx8_bench_gate {
+    const char *path; /**< of the caller */
+    struct fx8_bench_limit *limits;
+    size_t n_limits;
+};
+
+/**
+ * fx8_bench_gate_read -- read a gate file.
+ *
+ * Status:    FX8_ERR_USAGE "FILE:LINE: ...": a case or quantity that bench
+ *            does not have, with what it has; a variant that is none; a share
+ *            that is no number from 0 up; the same line twice; no line at all
+ * Ownership: fx8_bench_gate_clear(), also after a failure
+ */
+enum fx8_status fx8_bench_gate_read(const char *path,
+                                    struct fx8_bench_gate *gate,
+                                    struct fx8_error *error);
+
+/** Whether a line of the file speaks of a case. */
+bool fx8_bench_gate_names(const struct fx8_bench_gate *gate, const char *name);
+
+/** Judge every line by records [n]; true: all that could be judged are kept,
+ *  and there was one. */
+bool fx8_bench_gate_judge(struct fx8_bench_gate *gate,
+                          const struct fx8_bench_record *records, size_t n);
+
+/** A line on stdout for each broken one, and one that counts. */
+void fx8_bench_gate_print(const struct fx8_bench_gate *gate);
+
+/** The same as member "gate" of an object that is open. */
+void fx8_bench_gate_put(const struct fx8_bench_gate *gate,
+                        struct fx8_json *json);
+
+/**
+ * fx8_bench_gate_write -- a gate file from what was measured.
+ *
+ * Given:  records  [n]; each with a share that can be kept becomes a line: its
+ *                  lowest round, less as much again as that is below the
+ *                  median, 0.02 at least; rounded down to two decimals
+ *         machine  one line, a comment at the top
+ *         force    replace a file
+ * Status: as fx8_text_output_open() and _finish(); FX8_ERR_USAGE where
+ *         nothing measured has a share
+ */
+enum fx8_status fx8_bench_gate_write(const char *path,
+                                     const struct fx8_bench_record *records,
+                                     size_t n, const char *machine, bool force,
+                                     struct fx8_error *error);
+
+void fx8_bench_gate_clear(struct fx8_bench_gate *gate);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

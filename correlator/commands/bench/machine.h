@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * machine.h -- the machine that a benchmark speaks of, as far as the system
+ * tells.
+ */
+#ifndef FX8_CORRELATOR_COMMANDS_BENCH_MACHINE_H
+#define FX8_CORRELATOR_COMMANDS_BENCH_MACHINE_H
+
+#include <stddef.h>
+
+#include "config/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Texts are "" and numbers NaN where the system does not tell. */
+struct fx8_bench_machine {
+    char cpu[96];         /**< "AMD EPYC 9B45, family 26 model 2" */
+    size_t n_cpus;        /**< that this process may use */
+    double frequency_mhz; /**< of the first one, now */
+    char governor[32];    /**< of its frequency */
+    double load;          /**< processes that ran or waited, mean of a minute */
+    char compiler[96], c_library[32];
+    char date[48]; /**< now, UTC, to the second */
+};
+
+void fx8_bench_machine_ask(struct fx8_bench_machine *machine);
+
+/** Longest path of a file in TMPDIR, with its end; ".part" finds room after
+ *  it. */
+#define FX8_BENCH_PATH_SIZE 512
+
+/** Name of a file in TMPDIR, or /tmp, that this process alone uses.
+ *  FX8_ERR_USAGE: the folder's is too long. */
+enum fx8_status fx8_bench_file(const char *suffix,
+                               char path[FX8_BENCH_PATH_SIZE],
+                               struct fx8_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

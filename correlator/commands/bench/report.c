@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "correlator/commands/bench/report.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "correlator/commands/bench/machine.h"
+#include "correlator/fx8.h"
+#include "correlator/json.h"
+
+/* --- arithmetic -------------------------------------------------- */
+
+static int compare_doubles(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double fx8_bench_median(const double *values, size_t n)
+{
+    double sorted[FX8_BENCH_ROUNDS];
+    memcpy(sorted, values, n * sizeof *values);
+    qsort(sorted, n, sizeof *sorted, compare_doubles);
+    return n % 2 == 1 ? sorted[n / 2]
+                      : (sorted[n / 2 - 1] + sorted[n / 2]) / 2.0;
+}
+
+double fx8_bench_harmonic(const double *rates, size_t n)
+{
+    double seconds = 0.0; /* of a unit of work */
+    for (size_t k = 0; k < n; k++)
+        seconds += 1.0 / rates[k];
+    return 1.0 / seconds;
+}
+
+double fx8_bench_share(const struct fx8_bench_figure *figure)
+{
+    return figure->ruler != NULL ? figure->value / figure->ceiling : NAN;
+}
+
+/* --- collecting -------------------------------------------------- */
+
+/* Room for one more item at the end of an array. */
+static enum fx8_status make_room(void **items, size_t n, size_t *room,
+                                 size_t item_size, struct fx8_error *error)
+{
+    if (n < *room)
+        return FX8_OK;
+    const size_t more = *room == 0 ? 64 : 2 * *room;
+    void *moved = realloc(*items, more * item_size);
+    if (moved == NULL)
+        return fx8_fail(error, FX8_ERR_SYSTEM,
+                        "%zu bytes: expected memory for the figures",
+                        more * item_size);
+    *items = moved;
+    *room = more;
+    return FX8_OK;
+}
+
+/* The prefix that a unit gets beside a value: its letter, and its size. */
+static double find_prefix(const struct fx8_bench_figure *figure, char prefix[2])
+{
+    static const struct {
+        double size;
+        char letter[2];
+    } prefixes[] = {{1e9, "G"}, {1e6, "M"}, {1e3, "k"}};
+    for (size_t k = 0; k < sizeof prefixes / sizeof prefixes[0]; k++)
+        if (figure->value >= prefixes[k].size) {
+            memcpy(prefix, prefixes[k].letter, 2);
+            return prefixes[k].size;
+        }
+    prefix[0] = '\0';
+    return 1.0;
+}
+
+static void print_row(const struct fx8_bench_record *record, bool is_first)
+{
+    const struct fx8_bench_figure *figure = &record->figure;
+    char prefix[2], unit[32];
+    const double size = find_prefix(figure, prefix);
+    snprintf(unit, sizeof unit, "%s%s", prefix, figure->unit);
+    printf("%-35s %-9s %-16s %9.4g %-11s", is_first ? record->name : "",
+           figure->variant != NULL ? figure->variant : "", figure->quantity,
+           figure->value / size, unit);
+    if (figure->ruler != NULL)
+        printf(" %6.3f %6.3f %9.4g  %s", fx8_bench_share(figure),
+               figure->lowest, figure->ceiling / size, figure->ruler);
+    printf("\n");
+    fflush(stdout);
+}
+
+enum fx8_status fx8_bench_put(const struct fx8_bench_run *run,
+                              const struct fx8_bench_figure *figure,
+                              struct fx8_error *error)
+{
+    struct fx8_bench_report *report = run->report;
+    void *items = report->records;
+    const enum fx8_status status =
+        make_room(&items, report->n_records, &report->room_records,
+                  sizeof *report->records, error);
+    report->records = items;
+    if (status != FX8_OK)
+        return status;
+    const bool is_first =
+        report->n_records == 0 ||
+        strcmp(report->records[report->n_records - 1].name, run->name) != 0;
+    struct fx8_bench_record *record = &report->records[report->n_records++];
+    *record = (struct fx8_bench_record){
+        .section = run->section, .n_rounds = run->n_rounds, .figure = *figure};
+    snprintf(record->name, sizeof record->name, "%s", run->name);
+    if (record->figure.n_threads == 0)
+        record->figure.n_threads = 1;
+    if (!report->is_silent)
+        print_row(record, is_first);
+    return FX8_OK;
+}
+
+enum fx8_status fx8_bench_put_rounds(const struct fx8_bench_run *run,
+                                     struct fx8_bench_figure figure,
+                                     const double *values,
+                                     const double *ceilings,
+                                     struct fx8_error *error)
+{
+    figure.value = fx8_bench_median(values, run->n_rounds);
+    if (figure.ruler != NULL) {
+        figure.ceiling = fx8_bench_median(ceilings, run->n_rounds);
+        figure.lowest = INFINITY;
+        for (size_t r = 0; r < run->n_rounds; r++)
+            figure.lowest = fmin(figure.lowest, values[r] / ceilings[r]);
+        /* medians of both may come from two rounds */
+        figure.lowest = fmin(figure.lowest, fx8_bench_share(&figure));
+    }
+    return fx8_bench_put(run, &figure, error);
+}
+
+enum fx8_status fx8_bench_remark(const struct fx8_bench_run *run,
+                                 const char *text, struct fx8_error *error)
+{
+    struct fx8_bench_report *report = run->report;
+    void *items = report->texts;
+    const enum fx8_status status =
+        make_room(&items, report->n_texts, &report->room_texts,
+                  sizeof *report->texts, error);
+    report->texts = items;
+    if (status != FX8_OK)
+        return status;
+    struct fx8_bench_text *entry = &report->texts[report->n_texts++];
+    entry->section = run->section;
+    snprintf(entry->name, sizeof entry->name, "%s", run->name);
+    snprintf(entry->text, sizeof entry->text, "%s", text);
+    if (!report->is_silent)
+        printf("%-35s %s\n", entry->name, entry->text);
+    return FX8_OK;
+}
+
+void fx8_bench_report_clear(struct fx8_bench_report *report)
+{
+    free(report->records);
+    free(report->texts);
+    *report = (struct fx8_bench_report){0};
+}
+
+/* --- words ------------------------------------------------------- */
+
+void fx8_bench_print_machine(const char *command)
+{
+    struct fx8_bench_machine machine;
+    fx8_bench_machine_ask(&machine);
+    printf("%s\nfx8 %s, %s, %s, %s\n%s, %zu CPUs", command, fx8_version(),
+           machine.date, machine.compiler, machine.c_library, machine.cpu,
+           machine.n_cpus);
+    if (isfinite(machine.frequency_mhz))
+        printf(" at %.0f MHz", machine.frequency_mhz);
+    if (machine.governor[0] != '\0')
+        printf(", governor %s", machine.governor);
+    if (isfinite(machine.load))
+        printf(", load %.2f before", machine.load);
+    printf("\n");
+}
+
+void fx8_bench_print_heading(const struct fx8_bench_section *section)
+{
+    printf("\n%s: %s\n%-35s %-9s %-16s %9s %-11s", section->name,
+           section->about, "case", "variant", "quantity", "value", "");
+    printf(" %6s %6s %9s  %s\n", "share", "lowest", "of", "ruler");
+}
+
+void fx8_bench_print_rates(const struct fx8_bench_figure *figure, char *text,
+                           size_t size)
+{
+    char prefix[2];
+    const double step = find_prefix(figure, prefix);
+    snprintf(text, size, "%.4g of %.4g %s%s, %s", figure->value / step,
+             figure->ceiling / step, prefix, figure->unit, figure->ruler);
+}
+
+/* --- JSON -------------------------------------------------------- */
+
+static const struct {
+    const char *unit, *meaning;
+} units[] = {
+    {"CMAC/s", "complex multiply-accumulates, four real ones each, per "
+               "second; of products i <= j alone"},
+    {"sample/s", "complex samples per second, those of all inputs counted"},
+    {"byte/s", "bytes per second; copies: those read and those written"},
+    {"result/s", "values of a function per second"},
+    {"cell/s", "visibilities per second"},
+    {"s", "seconds"},
+};
+
+static void put_machine(struct fx8_json *json)
+{
+    struct fx8_bench_machine machine;
+    fx8_bench_machine_ask(&machine);
+    fx8_json_text(json, "date_utc", machine.date);
+    fx8_json_object(json, "machine");
+    fx8_json_text(json, "cpu", machine.cpu);
+    fx8_json_integer(json, "n_cpus", (int64_t)machine.n_cpus);
+    fx8_json_real(json, "frequency_mhz", machine.frequency_mhz);
+    fx8_json_text(json, "governor", machine.governor);
+    fx8_json_real(json, "load", machine.load);
+    fx8_json_text(json, "compiler", machine.compiler);
+    fx8_json_text(json, "c_library", machine.c_library);
+    fx8_json_end(json);
+}
+
+static void put_record(struct fx8_json *json,
+                       const struct fx8_bench_record *record)
+{
+    const struct fx8_bench_figure *figure = &record->figure;
+    const bool has_ruler = figure->ruler != NULL;
+    fx8_json_object(json, NULL);
+    fx8_json_text(json, "section", record->section);
+    fx8_json_text(json, "case", record->name);
+    fx8_json_text(json, "variant", figure->variant);
+    fx8_json_text(json, "quantity", figure->quantity);
+    fx8_json_integer(json, "threads", (int64_t)figure->n_threads);
+    fx8_json_integer(json, "rounds", (int64_t)record->n_rounds);
+    fx8_json_real(json, "value", figure->value);
+    fx8_json_text(json, "unit", figure->unit);
+    fx8_json_text(json, "ruler", figure->ruler);
+    fx8_json_real(json, "ceiling", has_ruler ? figure->ceiling : NAN);
+    fx8_json_real(json, "share", fx8_bench_share(figure));
+    fx8_json_real(json, "lowest_share", has_ruler ? figure->lowest : NAN);
+    fx8_json_end(json);
+}
+
+void fx8_bench_print_json(const struct fx8_bench_report *report,
+                          const struct fx8_bench_gate *gate)
+{
+    struct fx8_json json = {.stream = stdout};
+    fx8_json_object(&json, NULL);
+    fx8_json_text(&json, "fx8_version", fx8_version());
+    fx8_json_text(&json, "command", report->command);
+    put_machine(&json);
+    fx8_json_object(&json, "units");
+    for (size_t k = 0; k < sizeof units / sizeof units[0]; k++)
+        fx8_json_text(&json, units[k].unit, units[k].meaning);
+    fx8_json_end(&json);
+    fx8_json_array(&json, "records");
+    for (size_t k = 0; k < report->n_records; k++)
+        put_record(&json, &report->records[k]);
+    fx8_json_end(&json);
+    fx8_json_array(&json, "remarks");
+    for (size_t k = 0; k < report->n_texts; k++) {
+        fx8_json_object(&json, NULL);
+        fx8_json_text(&json, "section", report->texts[k].section);
+        fx8_json_text(&json, "case", report->texts[k].name);
+        fx8_json_text(&json, "text", report->texts[k].text);
+        fx8_json_end(&json);
+    }
+    fx8_json_end(&json);
+    if (gate != NULL)
+        fx8_bench_gate_put(gate, &json);
+    fx8_json_end(&json);
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * transforms.c -- the FFT of the filter bank.  It is FFTW's, so that the only
+ * honest ruler is FFTW itself: the better of the plan that the engine uses,
+ * estimated so that results never depend on the moment, and of the one that
+ * FFTW finds by trying what it has.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "config/shape.h"
+#include "correlator/commands/bench/bench.h"
+#include "kernels/clock.h"
+#include "kernels/fft.h"
+
+/* Lengths of the arrays' filter banks, and a longer one. */
+static const size_t lengths[] = {32, 64, 512, 1024, 4096};
+
+#define N_LENGTHS (sizeof lengths / sizeof lengths[0])
+
+/* The best of so many parts counts: what else the machine does only ever makes
+ * one slower. */
+#define N_PARTS 10
+#define PART_S  1e-3
+
+enum plan { USED, TRIED, N_PLANS };
+
+struct fx8_bench_fft {
+    size_t length, batch;
+    struct fx8_fft *plans[N_PLANS];
+    float *data;
+};
+
+enum fx8_status fx8_bench_fft_open(size_t length, struct fx8_bench_fft **fft,
+                                   struct fx8_error *error)
+{
+    void *memory;
+    enum fx8_status status =
+        fx8_allocate(1, sizeof **fft, "FFT", &memory, error);
+    *fft = memory;
+    if (status != FX8_OK)
+        return status;
+    (*fft)->length = length;
+    (*fft)->batch = fx8_fft_batch(length);
+    for (int plan = 0; plan < N_PLANS && status == FX8_OK; plan++)
+        status = fx8_fft_open(FX8_FFT_COMPLEX, length, (*fft)->batch,
+                              plan == TRIED, &(*fft)->plans[plan], error);
+    if (status == FX8_OK)
+        status = fx8_allocate((*fft)->batch * fx8_fft_stride((*fft)->plans[0]),
+                              sizeof(float), "FFT", &memory, error);
+    if (status == FX8_OK)
+        (*fft)->data = memory; /* zeros stay zeros, however often */
+    else
+        fx8_bench_fft_close(fft);
+    return status;
+}
+
+void fx8_bench_fft_close(struct fx8_bench_fft **fft)
+{
+    if (*fft == NULL)
+        return;
+    for (int plan = 0; plan < N_PLANS; plan++)
+        fx8_fft_close(&(*fft)->plans[plan]);
+    free((*fft)->data);
+    free(*fft);
+    *fft = NULL;
+}
+
+static double time_plan(const struct fx8_bench_fft *fft, enum plan plan,
+                        size_t n_calls)
+{
+    const double start = fx8_clock_seconds();
+    for (size_t k = 0; k < n_calls; k++)
+        fx8_fft_execute(fft->plans[plan], fft->data);
+    return fx8_clock_seconds() - start;
+}
+
+void fx8_bench_fft_measure(const struct fx8_bench_fft *fft, double *as_used,
+                           double *best)
+{
+    double rates[N_PLANS] = {0};
+    size_t n_calls = 1;
+    while (time_plan(fft, USED, n_calls) < PART_S)
+        n_calls *= 2;
+    for (size_t part = 0; part < N_PARTS; part++)
+        for (int plan = 0; plan < N_PLANS; plan++) {
+            const double rate = (double)(n_calls * fft->batch * fft->length) /
+                                time_plan(fft, (enum plan)plan, n_calls);
+            rates[plan] = rate > rates[plan] ? rate : rates[plan];
+        }
+    *as_used = rates[USED];
+    *best = rates[TRIED] > rates[USED] ? rates[TRIED] : rates[USED];
+}
+
+/* --- the section ------------------------------------------------- */
+
+static void name_case(size_t index, char name[FX8_BENCH_NAME_SIZE])
+{
+    snprintf(name, FX8_BENCH_NAME_SIZE, "FFT %zu", lengths[index]);
+}
+
+static size_t list_quantities(size_t index,
+                              const char *list[FX8_BENCH_QUANTITIES])
+{
+    (void)index;
+    list[0] = "rate";
+    return 1;
+}
+
+static enum fx8_status measure_case(const struct fx8_bench_run *run,
+                                    size_t index, struct fx8_error *error)
+{
+    static const struct fx8_bench_figure figure = {
+        .quantity = "rate",
+        .unit = "sample/s",
+        .ruler = "best plan of FFTW",
+    };
+    struct fx8_bench_fft *fft;
+    double values[FX8_BENCH_ROUNDS], ceilings[FX8_BENCH_ROUNDS];
+    enum fx8_status status = fx8_bench_fft_open(lengths[index], &fft, error);
+    if (status != FX8_OK)
+        return status;
+    for (size_t r = 0; r < run->n_rounds; r++)
+        fx8_bench_fft_measure(fft, &values[r], &ceilings[r]);
+    status = fx8_bench_put_rounds(run, figure, values, ceilings, error);
+    fx8_bench_fft_close(&fft);
+    return status;
+}
+
+const struct fx8_bench_section fx8_bench_transforms = {
+    .name = "transforms",
+    .about = "FFTs of complex samples as the engine plans them; one thread",
+    .n_cases = N_LENGTHS,
+    .n_rounds = 5,
+    .name_case = name_case,
+    .list = list_quantities,
+    .measure = measure_case,
+};

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * trial.h -- one operation by itself, at one size and level, as section
+ * variants measures it: steps of work that are repeated until time enough has
+ * passed, and the ruler beside them.
+ */
+#ifndef FX8_CORRELATOR_COMMANDS_BENCH_TRIAL_H
+#define FX8_CORRELATOR_COMMANDS_BENCH_TRIAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "config/status.h"
+#include "kernels/operations.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What an operation is held against. */
+enum fx8_bench_ruler {
+    FX8_BENCH_COPY, /**< memcpy() of as many bytes, from memory as near to
+                         memory as far */
+    FX8_BENCH_INT8, /**< instructions, as enum fx8_ceiling_work */
+    FX8_BENCH_INT16,
+    FX8_BENCH_FLOAT,
+    FX8_BENCH_TWO_FLOATS, /**< two of them for each: both directions */
+};
+
+/** An operation at work; open() fills what it needs. */
+struct fx8_bench_trial {
+    const struct fx8_operations *operations;
+    size_t size;    /**< inputs or channels */
+    size_t variety; /**< what the kind makes of it */
+    /* what open() sets */
+    double work;     /**< of a step, in the kind's unit */
+    double bytes;    /**< of a copy, read and written; for FX8_BENCH_COPY */
+    size_t n_copies; /**< that a step is worth; 0: one */
+    void *from, *to, *extra;   /**< memory of the trial, or NULL */
+    size_t from_size, to_size; /**< bytes */
+    void *state;               /**< more of the kind */
+};
+
+/** A kind of trial. */
+struct fx8_bench_kind {
+    const char *unit;
+    enum fx8_bench_ruler ruler;
+    enum fx8_status (*open)(struct fx8_bench_trial *trial,
+                            struct fx8_error *error);
+    /** The k-th step. */
+    void (*step)(struct fx8_bench_trial *trial, size_t k);
+    void (*close)(struct fx8_bench_trial *trial); /**< `state`; may be NULL */
+};
+
+/** Time-major samples into rows; variety: bytes of a sample. */
+extern const struct fx8_bench_kind fx8_bench_align;
+
+/** The filter of 8 taps in floats, and in integers of 16 bits. */
+extern const struct fx8_bench_kind fx8_bench_filter;
+extern const struct fx8_bench_kind fx8_bench_filter_int16;
+
+/** The corner turn, with the quantiser and without. */
+extern const struct fx8_bench_kind fx8_bench_quantise;
+extern const struct fx8_bench_kind fx8_bench_turn;
+
+/** The correlators. */
+extern const struct fx8_bench_kind fx8_bench_int8;
+extern const struct fx8_bench_kind fx8_bench_fp32;
+extern const struct fx8_bench_kind fx8_bench_interval;
+
+/** The quick-look; variety: enum fx8_functions_mode. */
+extern const struct fx8_bench_kind fx8_bench_look;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

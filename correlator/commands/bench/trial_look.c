@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * trial_look.c -- the quick-look by itself, dumps of 64 channels.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "config/shape.h"
+#include "correlator/commands/bench/bench.h"
+#include "correlator/commands/bench/trial.h"
+#include "correlator/session/baseline.h"
+#include "kernels/quicklook.h"
+
+#define N_CHANNELS 64
+
+/* Bytes that a cell is read from, and written to. */
+#define CELL_IN  (2 * sizeof(float) + sizeof(uint8_t) + sizeof(float))
+#define CELL_OUT (4 * sizeof(uint16_t))
+
+/* A quick-look, and where its parts stand in the memory of the trial. */
+struct look {
+    struct fx8_quicklook *quicklook;
+    struct fx8_visibilities in;
+    struct fx8_quicklook_dump out;
+};
+
+/* Autos of 1000 and cross products of a few per cent of that. */
+static void fill(const struct fx8_quicklook_plan *plan,
+                 const struct fx8_visibilities *in)
+{
+    size_t cell = 0;
+    for (size_t b = 0; b < plan->n_baselines; b++)
+        for (size_t c = 0; c < plan->n_channels; c++)
+            for (size_t p = 0; p < plan->n_products; p++, cell++) {
+                const struct fx8_product *product =
+                    &plan->products[b * plan->n_products + p];
+                const bool is_auto = product->input_1 == product->input_2;
+                in->visibilities[2 * cell] =
+                    is_auto ? 1000.0f : (float)(cell * 37 % 101) - 50.0f;
+                in->visibilities[2 * cell + 1] =
+                    is_auto ? 0.0f : (float)(cell * 53 % 101) - 50.0f;
+                in->flags[cell] = 0;
+                in->nsamples[cell] = 1.0f;
+            }
+}
+
+/* `from` holds visibilities, weights and flags, `to` the results. */
+static void place(struct fx8_bench_trial *trial, size_t n_cells)
+{
+    struct look *look = trial->state;
+    look->in.visibilities = trial->from;
+    look->in.nsamples = look->in.visibilities + 2 * n_cells;
+    look->in.flags = (uint8_t *)(look->in.nsamples + n_cells);
+    look->out.spectra_db = trial->to;
+    look->out.coherence =
+        (uint16_t *)(look->out.spectra_db + trial->size * N_CHANNELS);
+    look->out.amplitude = look->out.coherence + 2 * n_cells;
+    look->out.phase = look->out.amplitude + n_cells;
+}
+
+static enum fx8_status open_look(struct fx8_bench_trial *trial,
+                                 struct fx8_error *error)
+{
+    struct fx8_quicklook_plan plan = {
+        .n_products = fx8_baseline_products(2),
+        .n_inputs = trial->size,
+        .n_baselines = fx8_baseline_count(trial->size / 2),
+        .n_channels = N_CHANNELS,
+        .products_per_cell = 4096.0,
+        .real_channel = N_CHANNELS,
+        .channel_average = 1,
+        .mode = (enum fx8_functions_mode)trial->variety,
+        .functions = trial->operations->functions,
+        .half = &trial->operations->half,
+        .n_threads = 1,
+    };
+    const size_t n_cells = plan.n_baselines * N_CHANNELS * plan.n_products;
+    trial->from_size = n_cells * CELL_IN;
+    /* more than CELL_OUT: room for half of all bytes copied */
+    trial->to_size =
+        n_cells * CELL_IN + trial->size * N_CHANNELS * sizeof(float);
+    trial->bytes = (double)(n_cells * (CELL_IN + CELL_OUT));
+    trial->n_copies = FX8_QUICKLOOK_CHECK_DUMPS;
+    trial->work = (double)(n_cells * FX8_QUICKLOOK_CHECK_DUMPS);
+    const struct fx8_array arrays[] = {
+        {&trial->from, trial->from_size, 1},
+        {&trial->to, trial->to_size, 1},
+        {&trial->extra, plan.n_baselines * plan.n_products,
+         sizeof(struct fx8_product)},
+        {&trial->state, 1, sizeof(struct look)},
+    };
+    const enum fx8_status status =
+        fx8_allocate_arrays(arrays, 4, "a trial", error);
+    if (status != FX8_OK)
+        return status;
+    fx8_baseline_table(trial->size / 2, 2, trial->extra);
+    plan.products = trial->extra;
+    place(trial, n_cells);
+    struct look *look = trial->state;
+    fill(&plan, &look->in);
+    return fx8_quicklook_open(&plan, &look->quicklook, error);
+}
+
+/* As many dumps as there are to one that is evaluated in both modes. */
+static void step_look(struct fx8_bench_trial *trial, size_t k)
+{
+    (void)k;
+    struct look *look = trial->state;
+    for (int dump = 0; dump < FX8_QUICKLOOK_CHECK_DUMPS; dump++)
+        fx8_quicklook_process(look->quicklook, &look->in, NULL, &look->out);
+}
+
+static void close_look(struct fx8_bench_trial *trial)
+{
+    struct look *look = trial->state;
+    if (look != NULL)
+        fx8_quicklook_close(&look->quicklook);
+    free(look);
+}
+
+const struct fx8_bench_kind fx8_bench_look = {
+    .unit = "cell/s",
+    .ruler = FX8_BENCH_COPY,
+    .open = open_look,
+    .step = step_look,
+    .close = close_look,
+};
