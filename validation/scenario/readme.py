@@ -5,9 +5,12 @@ import re
 import subprocess
 import unittest
 
+import numpy as np
+
 import program
 import tap
 
+RECORDINGS = os.environ.get("FX8_RECORDINGS")
 COMMANDS = ("correlate", "compare", "info", "simulate", "config", "bench")
 
 
@@ -166,6 +169,55 @@ class Figures(program.Case):
                 ("amplitude", "phase", "rms difference", "ratio"), got, want,
                 (1e-5, 1e-3, 1e-3 * want[2], 1e-3)):
             self.assertAlmostEqual(a, b, delta=near, msg=name)
+
+    def test_info_of_the_demonstration(self):
+        """The same recording everywhere: the lines as they stand, but for how
+        wide the columns are."""
+        shown = next(block for block in BLOCKS
+                     if block.startswith("build/demo/demo.h5: recording"))
+        recording = self.path("demo.h5")
+        done = program.run("simulate", "config/demo.ini", "-o", recording)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        told = [line.split() for line in
+                program.run("info", recording).stdout.splitlines()]
+        lines = [line.split() for line in shown.splitlines()[1:]]
+        lines = [words for words in lines if words != ["..."]]
+        self.assertGreater(len(lines), 8)
+        for words in lines:
+            self.assertIn(words, told)
+
+    @unittest.skipUnless(RECORDINGS, "recording: FX8_RECORDINGS is not set")
+    def test_recording_of_tart(self):
+        """What INT8 costs on it, to a thousandth: see above."""
+        shown = next(block for block in BLOCKS
+                     if block.startswith("verdict: good:"))
+        output = self.path("tart.uvh5")
+        done = program.run(
+            "correlate", "config/tart.ini", os.path.join(
+                RECORDINGS, "tart/mg-tana-raw.hdf"), "-o", output,
+            "--precision", "both", "--quiet")
+        self.assertIn(done.returncode, (0, 3), done.stderr)
+        names = self.path("tart.int8.uvh5"), self.path("tart.fp32.uvh5")
+        header = program.read(names[0]).header
+        self.assertIn(f"gives {header['Ntimes']} dumps of {header['Nbls']} "
+                      f"baselines and {header['Nfreqs']:,} channels", PAGE)
+        done = program.run("compare", *names)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for pattern in (r"median over (\d+) channels of measured / predicted "
+                        r"([0-9.]+)", r"(?m)^all pairs +(.*)$",
+                        r"(?m)^baseline 8-13 +(.*)$"):
+            want, got = (
+                [float(word) for word in " ".join(
+                    re.search(pattern, text).groups()).split()]
+                for text in (shown, done.stdout))
+            self.assertEqual(len(want), len(got))
+            np.testing.assert_allclose(got, want, rtol=1e-3, atol=1e-3)
+        # a sample near the clamp may fall on either side of it
+        pattern = r"left out: clipped more than 1e-4: (\d+) cells, .*(inputs .*)"
+        want, got = (re.search(pattern, text).groups()
+                     for text in (shown, done.stdout))
+        self.assertEqual(got[1], want[1])
+        self.assertAlmostEqual(int(got[0]), int(want[0]), delta=20)
 
     def test_speed(self):
         kept = read("validation/results/cpu-amd-zen5-2cores.md")
