@@ -214,15 +214,16 @@ static enum fx8_status run_job(const struct fx8_bench_run *run,
 
 /* --- figures ----------------------------------------------------- */
 
-/* Parts of the time of a job; those of the stages follow one another on its
- * threads, reading and writing go on beside them. */
+/* Parts of the time of a job.  The first, what every sample goes through, make
+ * its harmonic limit; all but reading and writing, which go on beside them,
+ * follow one another. */
 static const char *const parts[] = {
     "align",      "channelize", "correlate", "postprocess",
     "quick-look", "level",      "read",      "write",
 };
 
-#define N_PARTS  (sizeof parts / sizeof parts[0])
-#define N_STAGES 6
+#define N_PARTS    (sizeof parts / sizeof parts[0])
+#define N_LIMITING 3
 
 /* What the rounds of a job took. */
 struct rounds {
@@ -243,14 +244,14 @@ static void keep_report(const struct fx8_run_report *report,
         rounds->part_s[k][round] = seconds[k];
 }
 
-/* Samples of the job over the time that its stages take, as medians and in the
- * worst round. */
+/* The whole beside the time that the limiting stages take, as medians and in
+ * the worst round. */
 static enum fx8_status put_whole(const struct fx8_bench_run *run,
                                  const struct rounds *rounds, double samples,
                                  struct fx8_error *error)
 {
     double stages_s = 0.0;
-    for (size_t k = 0; k < N_STAGES; k++)
+    for (size_t k = 0; k < N_LIMITING; k++)
         stages_s += fx8_bench_median(rounds->part_s[k], run->n_rounds);
     struct fx8_bench_figure figure = {
         .quantity = "whole",
@@ -264,7 +265,7 @@ static enum fx8_status put_whole(const struct fx8_bench_run *run,
     figure.lowest = figure.value / figure.ceiling;
     for (size_t r = 0; r < run->n_rounds; r++) {
         double sum_s = 0.0;
-        for (size_t k = 0; k < N_STAGES; k++)
+        for (size_t k = 0; k < N_LIMITING; k++)
             sum_s += rounds->part_s[k][r];
         if (sum_s / rounds->total_s[r] < figure.lowest)
             figure.lowest = sum_s / rounds->total_s[r];
