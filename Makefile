@@ -362,6 +362,10 @@ demo: deps ## simulate and correlate a small array, end with figures to check
 bench: all ## measure the stages against this machine's own ceilings
 	$(Q)$(BUILD)/fx8 bench
 
+.PHONY: bench-page
+bench-page: all ## write that into validation/results and README.md (idle machine)
+	$(Q)FX8=$(abspath $(BUILD)/fx8) python3 validation/bench_page.py
+
 # The virtual environment is made by the tier python.
 .PHONY: station
 station: all ## correlate seconds of a station of 256 antennas, beside real time
