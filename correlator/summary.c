@@ -171,9 +171,9 @@ static void print_flagged(const struct fx8_run_request *request,
                 report->n_zero_level);
 }
 
-/* Peak resident memory, 0 where the system does not tell.  Not getrusage():
- * its figure includes what the process was before it became fx8. */
-static double peak_memory_mib(void)
+/* Not getrusage(): its figure includes what the process was before it became
+ * fx8. */
+double fx8_summary_peak_mib(void)
 {
     FILE *status = fopen("/proc/self/status", "r");
     if (status == NULL)
@@ -297,7 +297,7 @@ void fx8_summary_print(const struct fx8_run_request *request,
     fprintf(stream, "\n");
     print_flagged(request, report, stream);
     print_look(request, report, stream);
-    const double peak_mib = peak_memory_mib();
+    const double peak_mib = fx8_summary_peak_mib();
     if (peak_mib > 0)
         fprintf(stream, "memory     %.1f MiB at most\n", peak_mib);
     for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)

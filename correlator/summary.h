@@ -14,4 +14,8 @@
 void fx8_summary_print(const struct fx8_run_request *request,
                        const struct fx8_run_report *report, FILE *stream);
 
+/** Peak resident memory of the process, MiB; 0 where the system does not
+ *  tell. */
+double fx8_summary_peak_mib(void);
+
 #endif

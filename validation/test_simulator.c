@@ -70,6 +70,13 @@ static const double positions[ANTENNAS][3] = {
     {0, 0, 0}, {9, 4, 0.5}, {-6, 11, -0.2}};
 static const double cables[INPUTS] = {0, 0, 0, 0, 4e-9, 9e-9};
 
+/* Baselines of 5 km at 100 kHz: from block to block, 8192 samples, the fringe
+ * of a source on the meridian turns by 0.06 rad and its delay hardly changes.
+ */
+static const double wide_positions[ANTENNAS][3] = {
+    {0, 0, 0}, {4900, 0, 0}, {-10, 20, 0}};
+static const double no_cables[INPUTS] = {0};
+
 static struct fx8_simulation make_plan(void)
 {
     return (struct fx8_simulation){
@@ -208,6 +215,7 @@ static void blocks_and_threads_change_nothing(void **state)
     }
     sources[1].tone_hz = 100.0123e6;
     plan.sample_rate = (struct fx8_rate){50000, 1};
+    plan.position_m = wide_positions;
     place_plan(&plan);
     check_blocks(&plan);
     plan.is_complex = true;
@@ -571,13 +579,6 @@ static void tone_outside_the_band_is_refused(void **state)
 }
 
 /* --- a moving sky ------------------------------------------------ */
-
-/* Baselines of 5 km at 100 kHz: from block to block, 8192 samples, the fringe
- * of a source on the meridian turns by 0.06 rad and its delay hardly changes.
- */
-static const double wide_positions[ANTENNAS][3] = {
-    {0, 0, 0}, {4900, 0, 0}, {-10, 20, 0}};
-static const double no_cables[INPUTS] = {0};
 
 static struct fx8_simulation make_moving_plan(void)
 {

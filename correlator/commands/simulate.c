@@ -19,6 +19,7 @@
 #include "correlator/simulate/simulator.h"
 #include "correlator/simulate/observe.h"
 #include "correlator/simulate/truth.h"
+#include "correlator/summary.h"
 #include "io/native.h"
 #include "kernels/parallel.h"
 
@@ -415,6 +416,9 @@ static void print_summary(const struct arguments *arguments,
     printf("\n              %zu baselines, %zu channels, %lld dumps\n",
            work->header.n_baselines, work->header.n_channels,
            (long long)work->job.n_dumps);
+    const double peak_mib = fx8_summary_peak_mib();
+    if (peak_mib > 0.0)
+        printf("memory        %.1f MiB at most\n", peak_mib);
     if (clipped > CLIPPED_SHARE) {
         char text[FX8_TEXT_SIZE];
         snprintf(text, sizeof text,

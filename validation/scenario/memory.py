@@ -72,5 +72,50 @@ class Memory(program.Case):
         self.compare(("time", "antenna", "pol"))
 
 
+class Simulated(program.Case):
+    """Peak memory of simulations, of the recording and of the truth of one
+    dump of it all; without noise, which is drawn number by number."""
+
+    def peak_mib(self, n_samples, axes):
+        with open(self.path("sky.csv"), "w", encoding="ascii") as file:
+            file.write("ra_deg,dec_deg,I,tone_hz\n0,-30,400,150.1e6\n")
+        setup = oracle.Setup(64, "all", precision="int8")
+        keys = {"array.positions": "none", "array.antennas": N_INPUTS,
+                "array.polarizations": 1,
+                **{f"array.{key}": value
+                   for key, value in program.SITE.items()},
+                "observation.start_time_utc": "2020-09-13T12:26:40",
+                "observation.dc_frequency_hz": 150e6,
+                "observation.sample_rate_hz": 1_000_000,
+                "simulate.sources": self.path("sky.csv"),
+                "simulate.noise_rms": 0,
+                "simulate.dropout_fraction": 0.01,
+                "simulate.duration_s": n_samples / 1e6,
+                "simulate.axis_order": ",".join(axes)}
+        config = self.path("config.ini")
+        with open(config, "w", encoding="utf-8") as file:
+            file.write(program.ini_of(setup, keys))
+        recording = self.path("sky.h5")
+        done = program.run("simulate", config, "-o", recording, "--force")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with h5py.File(recording) as file:
+            self.assertEqual(file["voltages"].shape[axes.index("time")],
+                             n_samples)
+        return float(re.search(r"^memory +([0-9.]+) MiB", done.stdout,
+                               re.MULTILINE).group(1))
+
+    def compare(self, axes):
+        """A long and a short simulation of the same kind."""
+        short, long = (self.peak_mib(n, axes) for n in (SHORT, LONG))
+        print(f"# {short} MiB and {long} MiB")
+        self.assertLess(long - short, ALLOWED_MIB)
+
+    def test_simulated_time_fastest(self):
+        self.compare(("antenna", "pol", "time"))
+
+    def test_simulated_time_slowest(self):
+        self.compare(("time", "antenna", "pol"))
+
+
 if __name__ == "__main__":
     tap.main()

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Simulated sources that move with the sky, against astropy's horizon
+coordinates and pyuvdata's phasing; recordings in every order of axes."""
+import itertools
+import warnings
+
+import astropy.units as u
+import h5py
+import numpy as np
+from astropy.coordinates import AltAz, EarthLocation, SkyCoord
+from astropy.time import Time
+from astropy.utils import iers
+from pyuvdata import UVData
+
+import oracle
+import program
+import tap
+
+iers.conf.auto_download = False
+iers.conf.auto_max_age = None
+LIGHT_M_S = 299_792_458.0
+
+# fx8 leaves polar motion out: so do astropy and pyuvdata here.
+TABLE = iers.IERS_B.open()
+TABLE["PM_x"] = TABLE["PM_y"] = 0 * u.arcsec
+iers.earth_orientation_table.set(TABLE)
+
+START = "2020-09-13T12:26:40"
+DUT1_S = float(Time(START, scale="utc").delta_ut1_utc)
+RA_DEG, DEC_DEG = 250.0, -35.0          # high in the east at that time
+
+# East, north, up in metres.
+POSITIONS = np.array([[0, 0, 0], [2000, -700, 3], [-900, 1500, -2],
+                      [150, 90, 0]], float)
+FREQUENCY_HZ = 150e6
+
+
+class Sky(program.Case):
+    """Simulations of an array of four antennas, 3 km across."""
+
+    def simulate(self, rows, **keys):
+        """Simulate and correlate; `keys` are section__key=value.  Returns the
+        paths of the recording, the true visibilities and the correlated
+        ones."""
+        self.count += 1
+        with open(self.path("antennas.csv"), "w", encoding="ascii") as file:
+            file.write("east_m,north_m,up_m\n")
+            file.writelines(",".join(map(str, row)) + "\n"
+                            for row in POSITIONS)
+        with open(self.path("sources.csv"), "w", encoding="ascii") as file:
+            file.write(rows)
+        values = {
+            "array.positions": "antennas.csv", "array.polarizations": 1,
+            "array.latitude_deg": -26.7, "array.longitude_deg": 116.67,
+            "array.altitude_m": 377.8,
+            "observation.start_time_utc": START,
+            "observation.dc_frequency_hz": FREQUENCY_HZ,
+            "observation.sample_rate_hz": 64_000,
+            "delay.dut1_s": repr(DUT1_S), "channelizer.channels": 16,
+            "correlator.integration_time_s": 0.25,
+            "correlator.precision": "fp32", "correlator.backend": "cpu",
+            "simulate.sources": "sources.csv",
+        }
+        values.update({name.replace("__", "."): value
+                       for name, value in keys.items()})
+        sections = {}
+        for name, value in values.items():
+            section, key = name.split(".")
+            sections.setdefault(section, []).append(f"{key} = {value}\n")
+        config = self.path(f"sky{self.count}.ini")
+        with open(config, "w", encoding="ascii") as file:
+            for section, lines in sections.items():
+                file.write(f"[{section}]\n{''.join(lines)}")
+        recording = self.path(f"sky{self.count}.h5")
+        output = self.path(f"sky{self.count}.uvh5")
+        self.said = program.run("simulate", config, "-o", recording)
+        self.assertEqual(self.said.returncode, 0, self.said.stderr)
+        done = program.run("correlate", config, recording, "-o", output,
+                           "--quiet")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return recording, self.path(f"sky{self.count}.true.uvh5"), output
+
+    def test_truth_is_where_astropy_sees_the_source(self):
+        """Phases of ten minutes within 5e-5 rad of f b . s / c: 7e-10 of a
+        direction interpolated over a second and 1e-9 of ERFA's models, each
+        times 2 pi f b / c = 8000 rad; 1e-6 of floats; the mean of a dump, in
+        which the fringe turns by p = 0.15 rad, against its middle, less than
+        p w 0.25 s / 24 = 1e-7."""
+        _, true, _ = self.simulate(
+            f"ra_deg,dec_deg,I\n{RA_DEG},{DEC_DEG},1\n",
+            observation__sample_rate_hz=4000, simulate__duration_s=600)
+        got = program.read(true)
+        times = Time(got.header["time_array"].reshape(
+            got.visibilities.shape[:2])[:, 0], format="jd", scale="utc")
+        place = EarthLocation.from_geodetic(116.67 * u.deg, -26.7 * u.deg,
+                                            377.8 * u.m)
+        seen = SkyCoord(RA_DEG * u.deg, DEC_DEG * u.deg).transform_to(
+            AltAz(obstime=times, location=place, pressure=0 * u.hPa))
+        towards = np.stack([np.cos(seen.alt) * np.sin(seen.az),
+                            np.cos(seen.alt) * np.cos(seen.az),
+                            np.sin(seen.alt)], axis=-1).value
+        self.assertGreater(seen.alt.min(), 10 * u.deg)
+        pairs = [(i, j) for i in range(4) for j in range(i, 4)]
+        turned = 0
+        for row, (i, j) in enumerate(pairs):
+            if i == j:
+                continue
+            delay = towards @ (POSITIONS[j] - POSITIONS[i]) / LIGHT_M_S
+            phase = 2 * np.pi * np.outer(delay, got.header["freq_array"])
+            turned = max(turned, np.ptp(phase[:, 0]))
+            rest = got.visibilities[:, row, :, 0] * np.exp(-1j * phase)
+            np.testing.assert_array_less(np.abs(np.angle(rest)), 5e-5)
+        self.assertGreater(turned, 100)
+
+    def test_phased_by_pyuvdata_it_stands_still(self):
+        """Phases towards the source: no offset, no slope in time or frequency
+        beyond 5 sigma of the radiometer's law, sigma^2 = (1 / rho^2 - 1) / 2M
+        a cell, M = 1000 spectra of which 0.969 are independent."""
+        _, _, output = self.simulate(
+            f"ra_deg,dec_deg,I\n{RA_DEG},{DEC_DEG},4\n",
+            simulate__duration_s=60.05)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            data = UVData.from_file(output)
+            before = data.data_array.copy()
+            data.phase(lon=np.deg2rad(RA_DEG), lat=np.deg2rad(DEC_DEG),
+                       cat_name="source", phase_frame="icrs")
+        self.assertEqual(data.Ntimes, 240)
+        cells = data.flag_array.shape[1]
+        keep = ~data.flag_array.any(axis=(0, 2))
+        self.assertGreater(keep.sum(), cells // 2)
+        rho = 4 / 5
+        sigma = np.sqrt((rho**-2 - 1) / 2 / (1000 * 0.969))
+        for one, two in itertools.combinations(range(4), 2):
+            rows = data.antpair2ind(one, two)
+            phase = np.angle(data.data_array[rows][:, keep, 0])
+            n_times, n_channels = phase.shape
+            # cells are independent but for neighbouring channels, which
+            # share up to a tenth of their noise: 1.2 in variance
+            bound = 5 * sigma * np.sqrt(1.2 / phase.size)
+            self.assertLess(abs(phase.mean()), bound)
+            for axis, n in ((0, n_times), (1, n_channels)):
+                ramp = np.linspace(-1, 1, n) * np.sqrt(3)
+                slope = (phase.mean(axis=1 - axis) * ramp).mean()
+                self.assertLess(abs(slope), bound)
+            self.assertLess(abs(np.std(phase) / sigma - 1), 0.1)
+        unphased = np.angle(before[data.antpair2ind(0, 1)][:, keep, 0])
+        self.assertGreater(np.ptp(np.unwrap(unphased[:, 0])), 10)
+
+    def test_dropouts_and_phases_of_gains(self):
+        """Each pair has its own mean time where a fifth of the samples is
+        missing and the fringe turns by a radian in a dump: the scatter about
+        the truth is the radiometer's, in real samples of a lower sideband."""
+        _, true, output = self.simulate(
+            "ra_deg,dec_deg,az_deg,el_deg,I\n"
+            f"{RA_DEG},{DEC_DEG},,,2\n,,30,60,1\n",
+            simulate__duration_s=41, simulate__dropout_fraction=0.2,
+            simulate__gain_phase_deg=60, simulate__gain_spread=0.2,
+            simulate__samples="real", input__sideband="lower",
+            correlator__integration_time_s=2)
+        got, want = program.read(output), program.read(true)
+        np.testing.assert_array_equal(got.nsamples, want.nsamples)
+        self.assertLess(got.nsamples.max(), 0.9)
+        keep = ~got.flags.any(axis=(0, 1, 3))
+        pairs = [(i, j) for i in range(4) for j in range(i, 4)]
+        own = [row for row, (i, j) in enumerate(pairs) if i == j]
+        power = got.visibilities[:, own][..., 0].real
+        errors = []
+        for row, (i, j) in enumerate(pairs):
+            if i == j:
+                continue
+            valid = (got.nsamples[:, row, :, 0]
+                     * got.header["integration_time"][0]
+                     * got.header["channel_width"][0])
+            error = (got.visibilities - want.visibilities)[:, row, :, 0]
+            errors.append((error * np.sqrt(valid * 0.969
+                                           / power[:, i] / power[:, j]))
+                          [:, keep])
+        errors = np.array(errors)
+        n = errors[0].size
+        self.assertLess(abs(np.sqrt(np.mean(np.abs(errors)**2)) - 1),
+                        5 / np.sqrt(2 * n))
+        self.assertLess(np.abs(errors.mean(axis=(1, 2))).max(),
+                        5 / np.sqrt(n))
+
+    def test_a_source_that_is_never_up_is_told(self):
+        self.simulate("ra_deg,dec_deg,I\n0,85,1\n250,-35,1\n",
+                      simulate__duration_s=0.5)
+        self.assertIn("1 of 2 sources lie below the horizon",
+                      self.said.stderr)
+
+    def test_every_order_of_axes(self):
+        """The same samples in the file, the same bits from the reader."""
+        orders = list(itertools.permutations(("antenna", "pol", "time")))
+        first = None
+        for order in orders:
+            recording, true, output = self.simulate(
+                f"ra_deg,dec_deg,I\n{RA_DEG},{DEC_DEG},1\n",
+                array__polarizations=2, simulate__duration_s=0.6,
+                simulate__dropout_fraction=0.05,
+                simulate__axis_order=",".join(order))
+            with h5py.File(recording) as file:
+                self.assertEqual(
+                    tuple(dim.label for dim in file["voltages"].dims), order)
+                sizes = dict(zip(order, file["voltages"].shape))
+            self.assertEqual(sizes, {"antenna": 4, "pol": 2, "time": 38400})
+            got = (oracle.read_native(recording).samples,
+                   program.read(output).visibilities,
+                   program.read(true).visibilities)
+            first = first or got
+            for one, other in zip(first, got):
+                np.testing.assert_array_equal(one, other)
+
+
+if __name__ == "__main__":
+    tap.main()
