@@ -127,10 +127,11 @@ class Figures(Bench):
         levels = {}
         for record in records:
             levels.setdefault(record["case"], []).append(record["variant"])
-            # rulers of instructions are the best of twenty times, what they
-            # measure is not: nothing comes out above but by a slip in counting
+            # rulers of instructions are the best of twenty times; a neighbour
+            # on the same core may halve all of them, but only a slip in
+            # counting brings more
             if "memcpy" not in record["ruler"]:
-                self.assertLessEqual(record["share"], 1.05, record)
+                self.assertLessEqual(record["share"], 2, record)
         self.assertEqual(len({tuple(names) for names in levels.values()}), 1)
         self.assertEqual(levels["filter 32 fp32"][0], "reference")
         for kind in ("align", "filter", "quantise", "turn", "correlate",
