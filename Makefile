@@ -17,7 +17,9 @@
 -include config.mk
 
 VERSION   := 0.1.0
-SOVERSION := $(firstword $(subst ., ,$(VERSION)))
+# Before 1.0 a minor version may change anything.
+NUMBERS   := $(subst ., ,$(VERSION))
+SOVERSION := $(firstword $(NUMBERS))$(if $(filter 0.%,$(VERSION)),.$(word 2,$(NUMBERS)))
 BUILD     ?= build
 CFLAGS    ?= -O3 -g
 prefix    ?= /usr/local

@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "config/line.h"
 #include "config/status.h"
 
 enum fx8_status fx8_fail(struct fx8_error *error, enum fx8_status status,
@@ -17,18 +18,4 @@ enum fx8_status fx8_fail(struct fx8_error *error, enum fx8_status status,
     for (char *c = error->message; *c != '\0'; c++)
         *c = fx8_line_letter(*c);
     return status;
-}
-
-char fx8_line_letter(char c)
-{
-    return (unsigned char)c < 0x20 || c == 0x7f ? '?' : c;
-}
-
-int fx8_exit_code(enum fx8_status status)
-{
-    if (status >= 0)
-        return 0;
-    if (status == FX8_ERR_USAGE)
-        return 2;
-    return status == FX8_ERR_CANCELLED ? 130 : 1;
 }

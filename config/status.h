@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * status.h -- status codes and the error record that every fallible function
- * of fx8 fills.  A failing line calls fx8_fail() once, where the fault is
- * detected; callers pass the record on and never replace it.
+ * of fx8 fills; part of the public interface (correlator/fx8.h).  A failing
+ * line calls fx8_fail() once, where the fault is detected; callers pass the
+ * record on and never replace it.
  */
 #ifndef FX8_CONFIG_STATUS_H
 #define FX8_CONFIG_STATUS_H
 
 #ifdef __cplusplus
 extern "C" {
+#endif
+
+/** What libfx8 offers to others, and nothing else, is marked with this. */
+#ifndef FX8_API
+#define FX8_API __attribute__((visibility("default")))
 #endif
 
 /** What a function of fx8 returns.  Zero is success; negative is failure;
@@ -42,28 +48,19 @@ struct fx8_error {
 #endif
 
 /**
- * fx8_fail -- fill an error record and return its status.
+ * fx8_fail -- fill an error record and return its status: how a dump callback
+ * gives its reason.
  *
  * Given:     error   record to fill, or NULL to keep only the status
  *            status  a negative enum fx8_status
- *            format  printf format of the message; control characters in the
- *                    result (a file name may hold a newline) become '?'
+ *            format  printf format of the message, and its arguments; control
+ *                    characters in the result (a file name may hold a
+ *                    newline) become '?', what is too long is cut off
  * Status:    returns `status`, so that `return fx8_fail(...)` reads well
  */
-enum fx8_status fx8_fail(struct fx8_error *error, enum fx8_status status,
-                         const char *format, ...) FX8_PRINTF(3, 4);
-
-/** A letter of a line that is printed: `c`, or '?' where it is a control
- *  character, since a file name may hold a newline. */
-char fx8_line_letter(char c);
-
-/**
- * fx8_exit_code -- exit code of the program for a status.
- *
- * Source: shared contract of the commands: 0 done, 1 failed while running,
- *         2 wrong use or configuration, 130 cancelled by a signal.
- */
-int fx8_exit_code(enum fx8_status status);
+FX8_API enum fx8_status fx8_fail(struct fx8_error *error,
+                                 enum fx8_status status, const char *format,
+                                 ...) FX8_PRINTF(3, 4);
 
 #ifdef __cplusplus
 }

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "config/line.h"
 #include "config/text.h"
 
 enum fx8_status fx8_text_no_memory(const char *what, struct fx8_error *error)

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * timebase.h -- time as integers: samples over a rational rate, UTC as whole
- * seconds and picoseconds.  Only a writer of files turns it into a float.
+ * seconds and picoseconds; part of the public interface (correlator/fx8.h).
+ * Only a writer of files turns it into a float.
+ *
+ * All of it is exact or rounded once, keeps no state and cannot fail; a rate
+ * that is not positive is undefined.
  */
 #ifndef FX8_CONFIG_TIMEBASE_H
 #define FX8_CONFIG_TIMEBASE_H
@@ -10,6 +14,11 @@
 
 #ifdef __cplusplus
 extern "C" {
+#endif
+
+/** As in config/status.h, so that neither header needs the other. */
+#ifndef FX8_API
+#define FX8_API __attribute__((visibility("default")))
 #endif
 
 /** Picoseconds in a second. */
@@ -29,10 +38,10 @@ struct fx8_rate {
 };
 
 /** Rate as a double in Hz, for widths and frequencies, never for time. */
-double fx8_rate_hz(struct fx8_rate rate);
+FX8_API double fx8_rate_hz(struct fx8_rate rate);
 
 /** `rate` in lowest terms. */
-struct fx8_rate fx8_rate_reduced(struct fx8_rate rate);
+FX8_API struct fx8_rate fx8_rate_reduced(struct fx8_rate rate);
 
 /**
  * fx8_time_add_half_samples -- start + half_samples / (2 * rate).
@@ -42,16 +51,16 @@ struct fx8_rate fx8_rate_reduced(struct fx8_rate rate);
  * Returned: the instant, rounded to the nearest picosecond
  * Numerics: exact 128-bit integers; |half_samples| * denominator < 2^86
  */
-struct fx8_time fx8_time_add_half_samples(struct fx8_time start,
-                                          int64_t half_samples,
-                                          struct fx8_rate rate);
+FX8_API struct fx8_time fx8_time_add_half_samples(struct fx8_time start,
+                                                  int64_t half_samples,
+                                                  struct fx8_rate rate);
 
 /**
  * fx8_time_julian_date -- Julian date (UTC) of an instant, in days.
  *
  * Numerics: one rounding to double (40 microseconds in this century)
  */
-double fx8_time_julian_date(struct fx8_time time);
+FX8_API double fx8_time_julian_date(struct fx8_time time);
 
 #ifdef __cplusplus
 }

@@ -16,6 +16,26 @@
  *     fx8_finish(session, NULL, &error);
  *     fx8_close(&session);
  *
+ * Errors.  A function that can fail returns a status, negative for a failure,
+ * and then fills the caller's error record (NULL: none wanted); otherwise it
+ * leaves the record alone.  Arguments that cannot be are FX8_ERR_USAGE and
+ * change nothing.  After any other failure the session takes no more: its
+ * answers stay, fx8_push(), fx8_level(), fx8_level_end() and fx8_finish() go on
+ * to fail with that status, and it is for fx8_close().
+ *
+ * Pointers.  None may be NULL but where that is said.  Functions that return a
+ * status refuse it with FX8_ERR_USAGE; to the others it is undefined, and so
+ * is a session that was closed.
+ *
+ * Threads.  Sessions know nothing of each other: there may be many, in as many
+ * threads.  One session is for one thread at a time, but for fx8_cancel().
+ * The threads that it computes with live within the calls.  Functions of
+ * plans, times and errors keep no state.
+ *
+ * Layout.  Structures are filled by name, from fx8_plan_default() or from
+ * zeros, never by position.  They keep their layout as long as the library
+ * keeps its soname; see the README, "As a library".  C11 or C++11 and later.
+ *
  * Signs, axes and units: CONVENTIONS.md.
  */
 #ifndef FX8_H
@@ -34,11 +54,10 @@
 extern "C" {
 #endif
 
-#if defined(__GNUC__)
-#define FX8_API __attribute__((visibility("default")))
-#else
-#define FX8_API
-#endif
+/** Version that this header belongs to; fx8_version() tells the library's. */
+#define FX8_VERSION_MAJOR 0
+#define FX8_VERSION_MINOR 1
+#define FX8_VERSION_PATCH 0
 
 /** Spectra from which the gains of an input are set. */
 #define FX8_LEVEL_SPECTRA 256
@@ -96,10 +115,10 @@ struct fx8_plan {
     const char *device;       /**< GPUs: "auto" or ordinals, "0" or "0,1" */
     const char *kernel;       /**< "auto" or one of the engine's kernels */
     int64_t spectra_per_dump; /**< M, at least 1 */
-    size_t n_threads;         /**< 0: all CPUs of the process */
-    bool pin_threads;
-    bool measure_fft;    /**< time FFT algorithms instead of estimating */
-    size_t memory_limit; /**< bytes, 0: none */
+    size_t n_threads;         /**< 0: all CPUs of the process; at most 1024 */
+    bool pin_threads;         /**< each of them to a CPU */
+    bool measure_fft;         /**< time FFT algorithms instead of estimating */
+    size_t memory_limit;      /**< bytes, 0: none */
 
     /* the results */
     bool remove_quantization_bias;
@@ -110,32 +129,36 @@ struct fx8_plan {
     enum fx8_math math; /**< functions of the quick-look */
 };
 
-/** A plan with every default; sizes, rate, frequency and spectra_per_dump are
- *  zero or NaN and must be filled in. */
+/** A plan with every default; n_antennas, sample_rate, dc_frequency_hz,
+ *  n_channels and spectra_per_dump are zero or NaN and must be filled in. */
 FX8_API struct fx8_plan fx8_plan_default(void);
 
 /** A stretch of samples that is missing. */
 struct fx8_run {
-    int64_t first_sample; /**< absolute index */
-    int64_t n_samples;
+    int64_t first_sample; /**< absolute index, between -2^61 and 2^61 */
+    int64_t n_samples;    /**< at least 0 */
     int64_t input; /**< a row, band * n_inputs + input; -1: all of them */
 };
 
 /**
  * A block of consecutive samples of all inputs in all bands; memory of the
- * caller.
+ * caller, who may use it again when the call returns.
  *
  * Sample t of row i, relative to first_sample, stands at
- * samples + input_offset[i] + t * time_stride (bytes).
+ * samples + input_offset[i] + t * time_stride (bytes): any order of axes will
+ * do, and samples are fetched fastest where those of one row, or of all rows
+ * at one time, stand side by side.
  */
 struct fx8_block {
-    const int8_t *samples;
-    const ptrdiff_t *input_offset; /**< [n_bands][n_inputs] */
-    ptrdiff_t time_stride;
-    int64_t first_sample;
-    int64_t n_samples;
+    const int8_t *samples;         /**< real, or pairs re, im; may be NULL where
+                                        n_samples is 0, like input_offset */
+    const ptrdiff_t *input_offset; /**< [n_bands][n_inputs] bytes */
+    ptrdiff_t time_stride;         /**< bytes, may be negative */
+    int64_t first_sample;          /**< absolute index, 0 to below 2^61 */
+    int64_t n_samples;             /**< 0 to below 2^61 */
     const struct fx8_run
-        *missing; /**< [n_missing] within the block, any order */
+        *missing; /**< [n_missing] in any order; what of them lies outside the
+                       block is not looked at.  NULL where there are none */
     size_t n_missing;
 };
 
@@ -164,8 +187,19 @@ struct fx8_dump {
     struct fx8_quicklook_dump quicklook; /**< NULL pointers: not planned */
 };
 
-/** Receives each dump, in order, on the thread that pushes or finishes.  A
- *  negative return stops the session with that status. */
+/**
+ * fx8_dump_callback -- receives each dump, in order, on the thread that pushes
+ * or finishes.
+ *
+ * Given:    context  as fx8_open() got it
+ *           dump     what points anywhere in it is valid until the return
+ * Returned: error    never NULL; for a failure, filled by fx8_fail()
+ * Status:   negative: the session is stopped, and fx8_push() or fx8_finish()
+ *           returns this status and the record; anything else: it goes on
+ * Notes:    of its session it may ask for answers, and fx8_cancel() it.  Other
+ *           calls are FX8_ERR_USAGE, and fx8_close() does nothing.  It must
+ *           return: no longjmp() nor exception may leave it
+ */
 typedef enum fx8_status fx8_dump_callback(void *context,
                                           const struct fx8_dump *dump,
                                           struct fx8_error *error);
@@ -184,17 +218,19 @@ struct fx8_statistics {
     double level_s; /**< level setting */
 };
 
+/** A correlation under way; all its memory belongs to the library. */
 struct fx8_session;
 
 /**
  * fx8_open -- check the plan, choose an engine, allocate.
  *
  * Given:     plan      copied
- *            callback  receives the dumps; context is handed to it
- * Returned:  session   fx8_close() releases it
+ *            callback  receives the dumps; context (may be NULL) is handed to
+ *                      it
+ * Returned:  session   fx8_close() releases it; NULL on failure
  * Status:    FX8_ERR_USAGE: a member of the plan is out of range, named;
  *            FX8_ERR_UNSUPPORTED: backend or kernel not on this machine;
- *            FX8_ERR_SYSTEM: memory
+ *            FX8_ERR_SYSTEM: memory, threads, device
  */
 FX8_API enum fx8_status fx8_open(const struct fx8_plan *plan,
                                  fx8_dump_callback *callback, void *context,
@@ -207,7 +243,9 @@ FX8_API enum fx8_status fx8_open(const struct fx8_plan *plan,
  * Status: FX8_OK: consumed; FX8_LEVEL_NEEDED: rows without gains have begun
  *         to deliver: look ahead with fx8_level(), then push the same block
  *         again; FX8_ERR_USAGE: a range that is none, a missing stretch of a
- *         row that is none; what the callback returned
+ *         row that is none, a session that is finished;
+ *         FX8_ERR_CANCELLED: fx8_cancel(); FX8_ERR_SYSTEM: memory, device;
+ *         what the callback returned
  * Notes:  1) blocks ascend in time; samples between two blocks are missing;
  *            samples that were consumed already are skipped
  *         2) block sizes never change a result
@@ -221,8 +259,12 @@ FX8_API enum fx8_status fx8_push(struct fx8_session *session,
  *
  * After FX8_LEVEL_NEEDED: hand over the block that was refused and those that
  * follow it until `done` is true or there are no more, then fx8_level_end().
+ * That may be asked for several times, as rows begin to deliver; never of FP32
+ * alone, nor of FX8_METHOD_NONE.
  *
- * Returned: done  every row that has begun has its FX8_LEVEL_SPECTRA spectra
+ * Returned: done  every row that has begun has its FX8_LEVEL_SPECTRA spectra,
+ *                 or nothing was asked for
+ * Status:   as fx8_push()
  * Notes:    the gain of an input and channel, for samples as pushed, is
  *           target_rms / sigma, sigma^2 = median(|X|^2) / (2 ln 2) over the
  *           first FX8_LEVEL_SPECTRA spectra that are valid and not all zero on
@@ -233,45 +275,53 @@ FX8_API enum fx8_status fx8_level(struct fx8_session *session,
                                   const struct fx8_block *block, bool *done,
                                   struct fx8_error *error);
 
-/** Freeze the gains of the rows being levelled with the spectra seen. */
+/** Freeze the gains of the rows being levelled with the spectra seen; nothing
+ *  where none are.  Status as fx8_push(). */
 FX8_API enum fx8_status fx8_level_end(struct fx8_session *session,
                                       struct fx8_error *error);
 
 /** No more samples: deliver the last dump if it is complete.  An incomplete
  *  dump is dropped; `dropped_spectra` (may be NULL) says how many spectra it
- *  held. */
+ *  held.  Once more does nothing and says the same.  Status as fx8_push(). */
 FX8_API enum fx8_status fx8_finish(struct fx8_session *session,
                                    int64_t *dropped_spectra,
                                    struct fx8_error *error);
 
-/** Make the running or next fx8_push() return FX8_ERR_CANCELLED; callable
- *  from any thread and from a signal handler. */
+/** Make the running or next fx8_push(), fx8_level(), fx8_level_end() or
+ *  fx8_finish(), and all after it, return FX8_ERR_CANCELLED; callable from any
+ *  thread and from a signal handler while the session is open. */
 FX8_API void fx8_cancel(struct fx8_session *session);
 
-/** Release and null the handle; a NULL handle is legal. */
+/** Release and null the handle; a NULL handle is legal.  Nothing more is
+ *  delivered: fx8_finish() first. */
 FX8_API void fx8_close(struct fx8_session **session);
+
+/* --- answers, from opening to closing ------------------------------------- */
 
 /** Counters so far. */
 FX8_API void fx8_get_statistics(const struct fx8_session *session,
                                 struct fx8_statistics *statistics);
 
 /** Engine, device and kernel in use, e.g. "cpu", "" and "avx512" or "cuda",
- *  "0 NVIDIA H200" and "wgmma", and the FFT plan; valid while the session
- *  lives.  The reason is why it is this engine, one line. */
+ *  "0 NVIDIA H200" and "wgmma", and the FFT plan; the reason is why it is this
+ *  engine, one line.  Never NULL; valid while the session lives. */
 FX8_API const char *fx8_backend_name(const struct fx8_session *session);
 FX8_API const char *fx8_backend_reason(const struct fx8_session *session);
 FX8_API const char *fx8_device_name(const struct fx8_session *session);
 FX8_API const char *fx8_kernel_name(const struct fx8_session *session);
 FX8_API const char *fx8_fft_plan_name(const struct fx8_session *session);
 
-/** Gains, float [n_inputs][fx8_channels()], from recorded counts to steps of
- *  the quantiser: an input_gain is part of them (that alone: not levelled;
- *  NULL without a quantiser); and clip counts, int64 of the same shape; valid
- *  while the session lives. */
+/** Gains from recorded counts to steps of the quantiser, float
+ *  [n_inputs][fx8_channels()]: an input_gain is part of them, and all there is
+ *  where nothing was levelled yet; NULL without a quantiser.  This array and
+ *  those below are valid while the session lives, and change with it. */
 FX8_API const float *fx8_gains(const struct fx8_session *session);
+
+/** Spectra that the quantiser clamped so far, int64 of the shape of the gains;
+ *  zeros without a quantiser. */
 FX8_API const int64_t *fx8_clips(const struct fx8_session *session);
 
-/** uint8 [n_inputs][fx8_channels()], 1: the level was zero and the quantiser's
+/** uint8 of the shape of the gains, 1: the level was zero and the quantiser's
  *  gain is 1; NULL without a quantiser. */
 FX8_API const uint8_t *fx8_zero_levels(const struct fx8_session *session);
 
@@ -290,7 +340,8 @@ FX8_API void fx8_get_quicklook(const struct fx8_session *session,
 FX8_API void fx8_get_coherences(const struct fx8_session *session,
                                 struct fx8_quicklook_average *averages);
 
-/* --- the axes of the results ---------------------------------------------- */
+/* --- the axes of the results of a plan, one that fx8_open() accepts --------
+ */
 
 /** Channels of all bands before channel_average: n_bands K. */
 FX8_API size_t fx8_channels(const struct fx8_plan *plan);
@@ -304,7 +355,8 @@ FX8_API size_t fx8_samples_per_window(const struct fx8_plan *plan);
 /** Number of complete dumps in `n_samples` samples from first_sample on. */
 FX8_API int64_t fx8_count_dumps(const struct fx8_plan *plan, int64_t n_samples);
 
-/** Antennas (positions, a <= b) of baseline `baseline` in output order:
+/** Antennas (positions, antenna_1 <= antenna_2) of baseline `baseline`, below
+ *  n_antennas (n_antennas + 1) / 2, in output order:
  *  (0,0), (0,1) … (0,n-1), (1,1) …. */
 FX8_API void fx8_baseline_antennas(size_t n_antennas, size_t baseline,
                                    size_t *antenna_1, size_t *antenna_2);
@@ -314,11 +366,12 @@ FX8_API void fx8_baseline_antennas(size_t n_antennas, size_t baseline,
 FX8_API void fx8_frequencies(const struct fx8_plan *plan,
                              double *frequencies_hz, double *width_hz);
 
-/** Centre of dump `index`, where sample 0 was taken at `start`. */
+/** Centre of dump `index`, where the sample of absolute index 0 was taken at
+ *  `start`. */
 FX8_API struct fx8_time fx8_dump_time(const struct fx8_plan *plan,
                                       struct fx8_time start, int64_t index);
 
-/** Version of the library, "MAJOR.MINOR.PATCH". */
+/** Version of the library, "MAJOR.MINOR.PATCH"; static. */
 FX8_API const char *fx8_version(void);
 
 #ifdef __cplusplus

@@ -85,6 +85,13 @@ CHANGE(look_at_bounds, plan->quicklook = true;
        plan->precision = FX8_PRECISION_INTERVAL)
 CHANGE(fast_math, plan->math = FX8_MATH_FAST)
 CHANGE(other_math, plan->math = (enum fx8_math)2)
+CHANGE(other_method, plan->method = (enum fx8_method)3)
+CHANGE(other_window, plan->window = (enum fx8_window_shape)4)
+CHANGE(other_fir, plan->fir = (enum fx8_fir)2)
+CHANGE(other_level, plan->level = (enum fx8_level)2)
+CHANGE(other_backend, plan->backend = (enum fx8_backend)3)
+CHANGE(most_threads, plan->n_threads = 1024)
+CHANGE(more_threads, plan->n_threads = 1025)
 
 /* Bands of 1 MHz each, and 13 of its 16 channels: 812.5 kHz. */
 static const double near_hz[] = {0, 812.5e3, 1625e3};
@@ -231,6 +238,14 @@ static void rules_of_a_plan(void **state)
                          "there is none of bounds"},
         {fast_math, NULL},
         {other_math, "plan: math: expected IEEE or FAST"},
+        {other_method, "plan: method: expected PFB, FFT or NONE"},
+        {other_window,
+         "plan: window: expected AUTO, HAMMING, HANN or RECTANGULAR"},
+        {other_fir, "plan: fir: expected FP32 or DP2A"},
+        {other_level, "plan: level: expected CHANNEL or INPUT"},
+        {other_backend, "plan: backend: expected AUTO, CPU or CUDA"},
+        {most_threads, NULL},
+        {more_threads, "plan: n_threads: expected 0 to 1024"},
     };
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
         struct fx8_plan plan = good_plan();

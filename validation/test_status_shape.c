@@ -14,6 +14,7 @@
 
 #include "config/shape.h"
 #include "config/status.h"
+#include "correlator/commands/command.h"
 
 static void fail_fills_record_and_returns_status(void **state)
 {

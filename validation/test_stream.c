@@ -492,7 +492,7 @@ static void a_run_names_an_input_that_exists(void **state)
         struct fx8_stream *stream;
         struct fx8_error error;
         must(fx8_stream_open(&shape, 0, &stream, &error), error);
-        must_fail(fx8_stream_append(stream, &block, &error), error,
+        must_fail(fx8_stream_check(stream, &block, &error), error,
                   FX8_ERR_USAGE, texts[i]);
         fx8_stream_close(&stream);
     }

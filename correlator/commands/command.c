@@ -25,6 +25,15 @@ static atomic_bool stops_at_once;
 #define MAX_PARTS 2
 static _Atomic(const char *) parts[MAX_PARTS]; /* removed by a stop; or NULL */
 
+int fx8_exit_code(enum fx8_status status)
+{
+    if (status >= 0)
+        return 0;
+    if (status == FX8_ERR_USAGE)
+        return 2;
+    return status == FX8_ERR_CANCELLED ? 130 : 1;
+}
+
 int fx8_command_error(const struct fx8_error *error)
 {
     fprintf(stderr, "fx8: error: %s\n", error->message);

@@ -9,6 +9,7 @@
 #define MOST_ANTENNAS ((size_t)1 << 15)
 #define MOST_CHANNELS ((size_t)1 << 24)
 #define MOST_BANDS    ((size_t)4096)
+#define MOST_THREADS  ((size_t)1024)
 #define LAST_SAMPLE   (INT64_C(1) << 61)
 
 /* Smallest gain of samples: beyond it sums could leave the range of floats. */
@@ -88,6 +89,12 @@ static bool are_powers_of_two(const double *gains, size_t n)
     return true;
 }
 
+/* Whether an alternative is one of those from 0 to `last`. */
+static bool is_at_most(unsigned choice, unsigned last)
+{
+    return choice <= last;
+}
+
 /* One rule that a plan must keep. */
 struct rule {
     bool holds;
@@ -136,13 +143,20 @@ enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
         {!has_bands || !has_antennas || !has_feeds ||
              are_powers_of_two(plan->input_gain, fx8_plan_rows(plan)),
          "input_gain: expected powers of two, 2^-30 to 1"},
+        {is_at_most(plan->method, FX8_METHOD_NONE),
+         "method: expected PFB, FFT or NONE"},
         {!none || (plan->is_complex && plan->n_channels == 1),
          "method none: expected complex samples and 1 channel"},
         {plan->method != FX8_METHOD_PFB ||
              (plan->n_taps >= 1 && plan->n_taps <= FX8_MAX_TAPS),
          "n_taps: expected 1 to 64"},
+        {is_at_most(plan->window, FX8_WINDOW_RECTANGULAR),
+         "window: expected AUTO, HAMMING, HANN or RECTANGULAR"},
+        {is_at_most(plan->fir, FX8_FIR_DP2A), "fir: expected FP32 or DP2A"},
         {plan->target_rms > 0 && plan->target_rms <= 127,
          "target_rms: expected above 0, at most 127 LSB"},
+        {is_at_most(plan->level, FX8_LEVEL_INPUT),
+         "level: expected CHANNEL or INPUT"},
         {plan->precision >= FX8_PRECISION_INT8 &&
              plan->precision <= (FX8_PRECISION_BOTH | FX8_PRECISION_INTERVAL),
          "precision: expected INT8, FP32, INTERVAL or several of them"},
@@ -154,11 +168,13 @@ enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
          "channel_average: expected a divisor of the channels"},
         {!plan->quicklook || (plan->precision & FX8_PRECISION_BOTH) != 0,
          "quicklook: expected precision INT8 or FP32: there is none of bounds"},
-        {plan->math == FX8_MATH_IEEE || plan->math == FX8_MATH_FAST,
-         "math: expected IEEE or FAST"},
+        {is_at_most(plan->math, FX8_MATH_FAST), "math: expected IEEE or FAST"},
+        {is_at_most(plan->backend, FX8_BACKEND_CUDA),
+         "backend: expected AUTO, CPU or CUDA"},
         {plan->kernel != NULL, "kernel: expected a name"},
         {plan->device != NULL && strlen(plan->device) < 512,
          "device: expected auto or ordinals"},
+        {plan->n_threads <= MOST_THREADS, "n_threads: expected 0 to 1024"},
     };
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
         if (!rules[i].holds)

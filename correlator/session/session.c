@@ -199,6 +199,25 @@ static enum fx8_status finish_band(struct fx8_session *s, size_t band,
     return FX8_OK;
 }
 
+/* A record of its own: the caller may want none, and a callback that gives no
+ * reason must not leave one that is older. */
+static enum fx8_status deliver(struct fx8_session *s,
+                               const struct fx8_dump *dump,
+                               struct fx8_error *error)
+{
+    struct fx8_error why = {FX8_OK, ""};
+    s->is_delivering = true;
+    const enum fx8_status status = s->callback(s->context, dump, &why);
+    s->is_delivering = false;
+    if (status >= FX8_OK)
+        return FX8_OK;
+    if (why.message[0] == '\0')
+        return fx8_fail(error, status,
+                        "callback: dump %lld: expected to be taken",
+                        (long long)dump->index);
+    return fx8_fail(error, status, "%s", why.message);
+}
+
 static enum fx8_status finish_dump(struct fx8_session *s,
                                    struct fx8_error *error)
 {
@@ -226,7 +245,7 @@ static enum fx8_status finish_dump(struct fx8_session *s,
         return status;
     s->dump++;
     s->position = 0;
-    return s->callback(s->context, &dump, error);
+    return deliver(s, &dump, error);
 }
 
 /* --- spectra ----------------------------------------------------- */
@@ -307,44 +326,60 @@ static enum fx8_status drain(struct fx8_session *s, struct fx8_error *error)
         if (fx8_stream_ready(s->stream) < wanted)
             return FX8_OK;
         const enum fx8_status status = correlate_block(s, wanted, error);
-        if (status < 0)
-            s->stopped = status;
         if (status != FX8_OK)
             return status;
     }
 }
 
-/* After a failure the spectra of a dump may be incomplete: none may follow. */
-static enum fx8_status check_going(const struct fx8_session *s,
-                                   struct fx8_error *error)
+/* --- calls ------------------------------------------------------- */
+
+/* Whether the session takes calls that change it. */
+static enum fx8_status enter(const struct fx8_session *s,
+                             struct fx8_error *error)
 {
-    if (s->stopped == FX8_OK)
-        return FX8_OK;
-    return fx8_fail(error, s->stopped,
-                    "session: stopped by an earlier failure: expected it to "
-                    "be closed");
+    if (s == NULL)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "session: NULL: expected one that is open");
+    if (s->is_delivering)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "session: called from its own callback: expected "
+                        "questions or fx8_cancel() there");
+    if (atomic_load(&s->is_cancelled))
+        return fx8_fail(error, FX8_ERR_CANCELLED, "cancelled");
+    if (s->stopped != FX8_OK)
+        return fx8_fail(error, s->stopped,
+                        "session: stopped by an earlier failure: expected it "
+                        "to be closed");
+    return FX8_OK;
 }
 
-static enum fx8_status check_block(const struct fx8_block *block,
-                                   struct fx8_error *error)
+/* After a failure the spectra of a dump may be incomplete: none may follow. */
+static enum fx8_status leave(struct fx8_session *s, enum fx8_status status)
 {
-    if (block->n_samples < 0 || block->first_sample < 0 ||
-        block->first_sample > INT64_MAX / 4 || block->n_samples > INT64_MAX / 4)
+    if (status < FX8_OK)
+        s->stopped = status;
+    return status;
+}
+
+/* Whether the session takes this block. */
+static enum fx8_status enter_with(const struct fx8_session *s,
+                                  const struct fx8_block *block,
+                                  struct fx8_error *error)
+{
+    const enum fx8_status status = enter(s, error);
+    if (status != FX8_OK)
+        return status;
+    if (s->has_finished)
         return fx8_fail(error, FX8_ERR_USAGE,
-                        "block: %lld samples from %lld: expected an ascending "
-                        "range from 0",
-                        (long long)block->n_samples,
-                        (long long)block->first_sample);
-    return FX8_OK;
+                        "session: finished: expected no more samples");
+    return fx8_stream_check(s->stream, block, error);
 }
 
 enum fx8_status fx8_push(struct fx8_session *session,
                          const struct fx8_block *block, struct fx8_error *error)
 {
     struct fx8_session *s = session;
-    enum fx8_status status = check_going(s, error);
-    if (status == FX8_OK)
-        status = check_block(block, error);
+    enum fx8_status status = enter_with(s, block, error);
     if (status != FX8_OK)
         return status;
     if (s->levels != NULL && fx8_levels_active(s->levels))
@@ -359,7 +394,7 @@ enum fx8_status fx8_push(struct fx8_session *session,
         if (status == FX8_OK)
             status = drain(s, error);
     } while (status == FX8_OK && fx8_stream_next_sample(s->stream) < end);
-    return status;
+    return leave(s, status);
 }
 
 enum fx8_status fx8_level(struct fx8_session *session,
@@ -367,39 +402,41 @@ enum fx8_status fx8_level(struct fx8_session *session,
                           struct fx8_error *error)
 {
     struct fx8_session *s = session;
+    enum fx8_status status = enter_with(s, block, error);
+    if (status != FX8_OK)
+        return status;
+    if (done == NULL)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "done: NULL: expected room for an answer");
     *done = true;
     if (s->levels == NULL || !fx8_levels_active(s->levels))
         return FX8_OK;
-    enum fx8_status status = check_block(block, error);
-    if (status != FX8_OK)
-        return status;
-    if (atomic_load(&s->is_cancelled))
-        return fx8_fail(error, FX8_ERR_CANCELLED, "cancelled");
     const double start = fx8_clock_seconds();
     status = fx8_levels_push(s->levels, s->operations, s->engines, block, done,
                              error);
     s->statistics.level_s += fx8_clock_seconds() - start;
-    return status;
+    return leave(s, status);
 }
 
 enum fx8_status fx8_level_end(struct fx8_session *session,
                               struct fx8_error *error)
 {
     struct fx8_session *s = session;
-    if (s->levels == NULL || !fx8_levels_active(s->levels))
-        return FX8_OK;
-    return fx8_levels_end(s->levels, s->operations, s->engines, error);
+    const enum fx8_status status = enter(s, error);
+    if (status != FX8_OK || s->levels == NULL || !fx8_levels_active(s->levels))
+        return status;
+    return leave(s,
+                 fx8_levels_end(s->levels, s->operations, s->engines, error));
 }
 
 enum fx8_status fx8_finish(struct fx8_session *session,
                            int64_t *dropped_spectra, struct fx8_error *error)
 {
     struct fx8_session *s = session;
-    enum fx8_status status = check_going(s, error);
-    if (status == FX8_OK)
-        status = fx8_level_end(s, error); /* of a round given up */
+    enum fx8_status status = fx8_level_end(s, error); /* of a round given up */
     if (status != FX8_OK)
         return status;
+    s->has_finished = true;
     fx8_stream_end(s->stream);
     while ((status = drain(s, error)) == FX8_LEVEL_NEEDED) {
         status = fx8_level_end(s, error);
@@ -408,7 +445,7 @@ enum fx8_status fx8_finish(struct fx8_session *session,
     }
     if (dropped_spectra != NULL)
         *dropped_spectra = s->position + (int64_t)fx8_stream_ready(s->stream);
-    return status;
+    return leave(s, status);
 }
 
 void fx8_cancel(struct fx8_session *session)

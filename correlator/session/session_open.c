@@ -331,7 +331,13 @@ enum fx8_status fx8_open(const struct fx8_plan *plan,
                          fx8_dump_callback *callback, void *context,
                          struct fx8_session **session, struct fx8_error *error)
 {
+    if (session == NULL)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "session: NULL: expected room for a handle");
     *session = NULL;
+    if (plan == NULL || callback == NULL)
+        return fx8_fail(error, FX8_ERR_USAGE, "%s: NULL: expected one",
+                        plan == NULL ? "plan" : "callback");
     enum fx8_status status = fx8_plan_check(plan, error);
     if (status != FX8_OK)
         return status;
@@ -382,7 +388,7 @@ fail:
 void fx8_close(struct fx8_session **session)
 {
     struct fx8_session *s = *session;
-    if (s == NULL)
+    if (s == NULL || s->is_delivering) /* its caller goes on with it */
         return;
     close_engines(s);
     fx8_stream_close(&s->stream);

@@ -60,6 +60,8 @@ struct fx8_session {
     int64_t position;       /* spectra of it that are done */
     struct fx8_statistics statistics;
     enum fx8_status stopped; /* why no more samples are taken, or FX8_OK */
+    bool has_finished;       /* by fx8_finish() */
+    bool is_delivering;      /* the callback is running */
     atomic_bool is_cancelled;
 };
 

@@ -196,6 +196,57 @@ size_t fx8_stream_row_stride(const struct fx8_stream *stream)
 
 /* --- taking samples ------------------------------------------------------- */
 
+/* Bound of every index: sums of a few cannot overflow. */
+#define FAR_SAMPLE (INT64_MAX / 4)
+
+static enum fx8_status check_missing(const struct fx8_stream *s,
+                                     const struct fx8_run *run,
+                                     struct fx8_error *error)
+{
+    if (run->input < -1 || run->input >= (int64_t)s->shape.n_inputs)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "block: missing stretch of input %lld: expected "
+                        "-1 to %zu",
+                        (long long)run->input, s->shape.n_inputs - 1);
+    if (run->n_samples < 0 || run->first_sample < -FAR_SAMPLE ||
+        run->first_sample > FAR_SAMPLE)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "block: missing stretch of %lld samples from %lld: "
+                        "expected a range within 2^61",
+                        (long long)run->n_samples,
+                        (long long)run->first_sample);
+    return FX8_OK;
+}
+
+enum fx8_status fx8_stream_check(const struct fx8_stream *stream,
+                                 const struct fx8_block *block,
+                                 struct fx8_error *error)
+{
+    if (block == NULL)
+        return fx8_fail(error, FX8_ERR_USAGE, "block: NULL: expected one");
+    if (block->n_samples < 0 || block->first_sample < 0 ||
+        block->first_sample > FAR_SAMPLE || block->n_samples > FAR_SAMPLE)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "block: %lld samples from %lld: expected an ascending "
+                        "range from 0",
+                        (long long)block->n_samples,
+                        (long long)block->first_sample);
+    if (block->n_samples > 0 &&
+        (block->samples == NULL || block->input_offset == NULL))
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "block: %s: NULL: expected %lld samples",
+                        block->samples == NULL ? "samples" : "input_offset",
+                        (long long)block->n_samples);
+    if (block->n_missing > 0 && block->missing == NULL)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "block: missing: NULL: expected %zu stretches",
+                        block->n_missing);
+    enum fx8_status status = FX8_OK;
+    for (size_t i = 0; i < block->n_missing && status == FX8_OK; i++)
+        status = check_missing(stream, &block->missing[i], error);
+    return status;
+}
+
 struct gather_context {
     const struct fx8_stream *stream;
     const struct fx8_block *block;
@@ -247,11 +298,6 @@ static enum fx8_status note_missing(struct fx8_stream *s,
                                : run->first_sample + run->n_samples;
         if (from >= to)
             continue;
-        if (run->input < -1 || run->input >= (int64_t)s->shape.n_inputs)
-            return fx8_fail(error, FX8_ERR_USAGE,
-                            "block: missing stretch of input %lld: expected "
-                            "-1 to %zu",
-                            (long long)run->input, s->shape.n_inputs - 1);
         const size_t list =
             run->input < 0 ? s->shape.n_inputs : (size_t)run->input;
         const enum fx8_status status = add_run(&s->runs[list], from, to, error);

@@ -60,7 +60,18 @@ void fx8_stream_close(struct fx8_stream **stream);
 int64_t fx8_stream_next_sample(const struct fx8_stream *stream);
 
 /**
- * fx8_stream_append -- take as many samples as there is room for.
+ * fx8_stream_check -- whether a block is one that the stream can take.
+ *
+ * Status: FX8_ERR_USAGE: a pointer that is missing, a range that is none, a
+ *         missing stretch of an input that is none
+ */
+enum fx8_status fx8_stream_check(const struct fx8_stream *stream,
+                                 const struct fx8_block *block,
+                                 struct fx8_error *error);
+
+/**
+ * fx8_stream_append -- take as many samples as there is room for, of a block
+ * that fx8_stream_check() has passed.
  *
  * Notes: 1) samples before next_sample are skipped; where the block begins
  *           after it, the gap is taken first, as missing samples

@@ -81,16 +81,22 @@ class Installed(program.Case):
         return path
 
 
-def declared():
-    """Names that fx8.h declares for export."""
-    text = re.sub(r"/\*.*?\*/", "", read("correlator/fx8.h"), flags=re.S)
-    names = re.findall(r"^FX8_API\s[^;(]*?(\w+)\(", text, re.M)
-    assert len(names) == len(re.findall(r"^FX8_API\b", text, re.M))
-    return sorted(names)
-
-
 class Library(Installed):
     """Shared and static library, header, pkg-config."""
+
+    def declared(self):
+        """Functions that the installed headers declare, as the compiler sees
+        them, and the headers that they stand in."""
+        source, seen = self.path("user.c"), self.path("seen")
+        with open(source, "w", encoding="ascii") as file:
+            file.write("#include <fx8.h>\n")
+        run("gcc", "-std=c17", "-fsyntax-only", "-aux-info", seen, source,
+            *self.pkg_config("--cflags"))
+        folder = f"{self.prefix}/include/fx8/"
+        found = re.findall(
+            rf"^/\* {re.escape(folder)}(\S+):\d+:NC \*/ extern .*?(\w+) \(",
+            read(seen), re.M)
+        return sorted(name for _, name in found), {file for file, _ in found}
 
     def symbols(self, name, *options):
         text = run("nm", "--defined-only", "--extern-only", "--format=posix",
@@ -98,14 +104,44 @@ class Library(Installed):
         return sorted(line.split()[0] for line in text.splitlines()
                       if " " in line)
 
-    def test_symbols_are_those_of_the_header(self):
-        self.assertIn("fx8_open", declared())
-        self.assertEqual(self.symbols("libfx8.so", "--dynamic"), declared())
-        self.assertEqual(self.symbols("libfx8.a"), declared())
+    def test_symbols_are_those_of_the_headers(self):
+        names, files = self.declared()
+        self.assertLessEqual({"fx8_open", "fx8_fail", "fx8_time_julian_date"},
+                             set(names))
+        self.assertEqual(files, {"fx8.h", "config/status.h",
+                                 "config/timebase.h"})
+        self.assertEqual([name for name in names
+                          if not re.fullmatch("fx8_[a-z0-9_]+", name)], [])
+        self.assertEqual(self.symbols("libfx8.so", "--dynamic"), names)
+        self.assertEqual(self.symbols("libfx8.a"), names)
+
+    def test_headers_warn_of_nothing(self):
+        """Each alone, by every warning but of padding and of what C++98 had
+        not."""
+        folder = f"{self.prefix}/include/fx8"
+        headers = [os.path.relpath(path, folder) for path in
+                   glob.glob(f"{folder}/**/*.h", recursive=True)]
+        self.assertEqual(len(headers), 5)
+        source = self.path("user.c")
+        for header in headers:
+            with open(source, "w", encoding="ascii") as file:
+                file.write(f"#include <{header}>\ntypedef int user_unit;\n")
+            for language, standards in (("c", ("c11", "c17", "c2x")),
+                                        ("c++", ("c++11", "c++17", "c++20"))):
+                for standard in standards:
+                    run("clang", "-x", language, f"-std={standard}",
+                        "-Weverything", "-Wno-padded", "-Wno-c++98-compat",
+                        "-Wno-c++98-compat-pedantic", "-Werror",
+                        "-fsyntax-only", f"-I{folder}", source)
 
     def test_version_everywhere(self):
         number = version()
-        name = f"libfx8.so.{number.split('.')[0]}"
+        # before 1.0 a minor version may change anything: it is in the name
+        major, minor, _ = number.split(".")
+        name = f"libfx8.so.{major}" + (f".{minor}" if major == "0" else "")
+        numbers = re.findall(r"^#define FX8_VERSION_[A-Z]+ (\d+)$",
+                             read("correlator/fx8.h"), re.M)
+        self.assertEqual(".".join(numbers), number)
         text = run("readelf", "-d", f"{self.prefix}/lib/libfx8.so")
         self.assertEqual(re.findall(r"soname: \[(.*)\]", text), [name])
         self.assertEqual(os.readlink(f"{self.prefix}/lib/libfx8.so"), name)
@@ -488,6 +524,13 @@ class Sources(program.Case):
     def test_recipe_has_the_version(self):
         text = read(".debian/changelog")
         self.assertRegex(text, rf"\Afx8 \({re.escape(version())}-\d+\) ")
+        # the package is called after the soname, and is what is depended on
+        name = os.readlink(f"{BUILD}/libfx8.so")
+        package = name.replace(".so.", "-")
+        self.assertEqual(read(f".debian/{package}.install").split(),
+                         [f"usr/lib/*/{name}"])
+        self.assertEqual(re.findall(r"libfx8-\d[\d.]*", read(".debian/control")),
+                         [package, package])
 
     @unittest.skipUnless(program.LONG, "FX8_LONG=1 builds Debian packages")
     @unittest.skipUnless(shutil.which("dpkg-buildpackage")
@@ -496,7 +539,7 @@ class Sources(program.Case):
         run("make", f"BUILD={self.folder}", "deb", may_talk=True)
         names = [os.path.basename(path).split("_")[0] for path in
                  glob.glob(f"{self.folder}/deb/*.deb")]
-        self.assertLessEqual({"fx8", "libfx8-0", "libfx8-dev"}, set(names))
+        self.assertLessEqual({"fx8", "libfx8-0.1", "libfx8-dev"}, set(names))
 
 
 if __name__ == "__main__":
