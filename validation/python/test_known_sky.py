@@ -115,7 +115,9 @@ class Observation:
         self.keep = ~self.files["true"].flags.any(axis=(0, 1, 3))
         sky.find_gains(*self.quiet_powers())
         self.true = pairs_of(sky.true_means())[self.keep]
-        self.expected = pairs_of(sky.filtered_means())[self.keep]
+        means = sky.filtered_means()
+        self.expected = pairs_of(means)[self.keep]
+        self.noise = means - sky.tone_means(with_image=True)
         self.valid = valid_spectra(self.recording, sky)
 
     def run(self, *arguments):
@@ -153,8 +155,7 @@ class Observation:
     def scatter(self, precision):
         """How the visibilities of one precision scatter: INT8 adds its
         rounding noise, 1/6 of a step squared, to the power of an input."""
-        sky = self.sky
-        noise = sky.filtered_means() - sky.tone_means(with_image=True)
+        sky, noise = self.sky, self.noise.copy()
         if precision == "int8":
             diagonal = np.arange(sky.n_inputs)
             noise[:, diagonal, diagonal] += (
