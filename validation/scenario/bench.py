@@ -71,6 +71,10 @@ class Bench(refusal.Refusal):
         self.assertEqual(len(found), len(lines), "a name twice")
         return found
 
+    def has_level(self, level):
+        return program.run("bench", "--list", "--kernel",
+                           level).returncode == 0
+
     def gate(self, text):
         path = self.path("gate.ini")
         with open(path, "w", encoding="ascii") as file:
@@ -111,7 +115,10 @@ class Figures(Bench):
         machine = document["machine"]
         self.assertEqual(list(machine), ["cpu", "n_cpus", "frequency_mhz",
                                          "governor", "load", "compiler",
-                                         "c_library"])
+                                         "c_library", "levels"])
+        self.assertEqual(machine["levels"],
+                         [name for name in LEVELS if self.has_level(name)])
+        self.assertEqual(document["threads"], CPUS)
         self.assertEqual(machine["n_cpus"], CPUS)
         self.assertRegex(machine["compiler"], r"^(gcc|clang) \d")
         with open("/proc/cpuinfo", encoding="utf-8") as file:
@@ -237,8 +244,7 @@ class Gates(Bench):
         self.assertEqual(
             {(r["case"], r["variant"]) for r in document["records"]},
             {("FFT 64", None), *(("correlate 16 int8", level)
-                                 for level in LEVELS
-                                 if self.has_level(level))})
+                                 for level in document["machine"]["levels"])})
         self.assertEqual(document["gate"]["path"], path)
         shares = document["gate"]["shares"]
         self.assertEqual([(s["line"], s["least"], s["verdict"])
@@ -248,10 +254,6 @@ class Gates(Bench):
         measured = [r["share"] for r in document["records"]
                     if r["case"] == "correlate 16 int8"]
         self.assertEqual(shares[1]["share"], min(measured))
-
-    def has_level(self, level):
-        return program.run("bench", "--list", "--kernel",
-                           level).returncode == 0
 
     def test_broken(self):
         # no plan is better than the best

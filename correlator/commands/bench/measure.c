@@ -187,8 +187,7 @@ static enum fx8_status measure_case(void *context,
         .section = section->name,
         .name = name,
         .operations = state->operations,
-        .n_threads =
-            wish->n_threads != 0 ? wish->n_threads : fx8_parallel_cpus(),
+        .n_threads = state->report->n_threads,
         .n_rounds = wish->n_rounds != 0 ? wish->n_rounds : section->n_rounds,
         .report = state->report,
     };
@@ -213,6 +212,8 @@ enum fx8_status fx8_bench_measure(const struct fx8_bench_wish *wish,
                                   struct fx8_error *error)
 {
     struct walk_state state = {.wish = wish, .report = report};
+    report->n_threads =
+        wish->n_threads != 0 ? wish->n_threads : fx8_parallel_cpus();
     const enum fx8_status status =
         fx8_operations_select(wish->kernel, &state.operations, error);
     return status == FX8_OK ? walk(wish, measure_case, &state, error) : status;

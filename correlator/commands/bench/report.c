@@ -223,6 +223,11 @@ static void put_machine(struct fx8_json *json)
     fx8_json_real(json, "load", machine.load);
     fx8_json_text(json, "compiler", machine.compiler);
     fx8_json_text(json, "c_library", machine.c_library);
+    fx8_json_array(json, "levels");
+    for (size_t k = 0; k < fx8_operations_levels(); k++)
+        if (fx8_operations_level(k) != NULL)
+            fx8_json_text(json, NULL, fx8_operations_level(k)->name);
+    fx8_json_end(json);
     fx8_json_end(json);
 }
 
@@ -254,6 +259,7 @@ void fx8_bench_print_json(const struct fx8_bench_report *report,
     fx8_json_object(&json, NULL);
     fx8_json_text(&json, "fx8_version", fx8_version());
     fx8_json_text(&json, "command", report->command);
+    fx8_json_integer(&json, "threads", (int64_t)report->n_threads);
     put_machine(&json);
     fx8_json_object(&json, "units");
     for (size_t k = 0; k < sizeof units / sizeof units[0]; k++)

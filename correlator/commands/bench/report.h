@@ -35,6 +35,7 @@ struct fx8_bench_text {
 struct fx8_bench_report {
     bool is_silent; /**< collect only: JSON comes in the end */
     const char *command;
+    size_t n_threads; /**< of what is measured on several */
     struct fx8_bench_record *records;
     size_t n_records, room_records;
     struct fx8_bench_text *texts;
