@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_session_misuse.c -- libfx8 as its callers may misuse it: callbacks,
+ * pointers, blocks, stretches and plans that are none, calls out of order.
+ */
+#include "validation/session_run.h"
+
+static const struct delivery whole = {0};
+
+/* --- what a callback may do and may not ------------------------------ */
+
+/* A callback, what it does, and what came of it. */
+struct meddler {
+    enum { RETURN, FAIL, PUSH, LEVEL, LEVEL_END, FINISH, CLOSE } action;
+    enum fx8_status status; /* to return */
+    struct fx8_session *session;
+    const struct fx8_block *block;
+    size_t n_calls;
+    enum fx8_status inner; /* what a call from inside returned */
+    struct fx8_error error;
+};
+
+static enum fx8_status meddle(void *context, const struct fx8_dump *dump,
+                              struct fx8_error *error)
+{
+    struct meddler *m = context;
+    struct fx8_session *session = m->session;
+    bool done;
+    (void)dump;
+    assert_non_null(error);
+    m->n_calls++;
+    switch (m->action) {
+    case RETURN:
+        return m->status;
+    case FAIL:
+        return fx8_fail(error, m->status, "dump %d: disk\nfull", 7);
+    case PUSH:
+        m->inner = fx8_push(session, m->block, &m->error);
+        return FX8_OK;
+    case LEVEL:
+        m->inner = fx8_level(session, m->block, &done, &m->error);
+        return FX8_OK;
+    case LEVEL_END:
+        m->inner = fx8_level_end(session, &m->error);
+        return FX8_OK;
+    case FINISH:
+        m->inner = fx8_finish(session, NULL, &m->error);
+        return FX8_OK;
+    case CLOSE:
+        fx8_close(&session);
+        m->inner = session == m->session ? FX8_OK : FX8_ERR_SYSTEM;
+        return FX8_OK;
+    }
+    return FX8_OK;
+}
+
+/* Push 110 samples, three dumps of FP32, through a session with `m`. */
+static enum fx8_status run_meddler(struct meddler *m, struct fx8_error *error)
+{
+    struct fx8_plan plan = small_plan(2, 1, true, 4, 8);
+    plan.precision = FX8_PRECISION_FP32;
+    struct voltages v = make_voltages(2, 2, 110, 15, 11);
+    struct packed all = pack(&v, TIME_MAJOR, 0, 110);
+    struct fx8_error any;
+    must(fx8_open(&plan, meddle, m, &m->session, &any), any);
+    m->block = &all.block;
+    const enum fx8_status status = fx8_push(m->session, &all.block, error);
+    fx8_close(&m->session);
+    assert_null(m->session);
+    free_packed(&all);
+    free(v.data);
+    return status;
+}
+
+static void what_a_callback_returns(void **state)
+{
+    (void)state;
+    struct fx8_error error;
+    struct meddler m = {.action = FAIL, .status = FX8_ERR_SYSTEM};
+    must_fail(run_meddler(&m, &error), error, FX8_ERR_SYSTEM,
+              "dump 7: disk?full");
+    assert_int_equal(m.n_calls, 1);
+    /* a record is there for the callback even where the caller wants none */
+    m.n_calls = 0;
+    assert_int_equal(run_meddler(&m, NULL), FX8_ERR_SYSTEM);
+    /* without a reason: no older one */
+    m = (struct meddler){.action = RETURN, .status = FX8_ERR_INPUT};
+    fx8_fail(&error, FX8_ERR_USAGE, "an older failure");
+    must_fail(run_meddler(&m, &error), error, FX8_ERR_INPUT,
+              "callback: dump 0: expected to be taken");
+    assert_int_equal(m.n_calls, 1);
+    /* what is no failure goes on, and is no request for levels */
+    m = (struct meddler){.action = RETURN, .status = FX8_LEVEL_NEEDED};
+    must(run_meddler(&m, &error), error);
+    assert_int_equal(m.n_calls, 3);
+}
+
+static void what_a_callback_must_not_call(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "session: called from its own callback: expected questions or "
+        "fx8_cancel() there";
+    struct fx8_error error;
+    for (int action = PUSH; action <= FINISH; action++) {
+        struct meddler m = {.inner = FX8_OK};
+        m.action = action;
+        must(run_meddler(&m, &error), error);
+        assert_int_equal(m.n_calls, 3);
+        assert_int_equal(m.inner, FX8_ERR_USAGE);
+        assert_string_equal(m.error.message, text);
+    }
+    struct meddler m = {.action = CLOSE, .inner = FX8_ERR_SYSTEM};
+    must(run_meddler(&m, &error), error);
+    assert_int_equal(m.n_calls, 3);
+    assert_int_equal(m.inner, FX8_OK);
+}
+
+/* --- what is refused ------------------------------------------------- */
+
+static void blocks_that_are_none(void **state)
+{
+    (void)state;
+    struct fx8_plan plan = small_plan(2, 1, true, 4, 20);
+    plan.precision = FX8_PRECISION_FP32;
+    struct voltages v = make_voltages(2, 2, 100, 15, 9);
+    struct collected c = {.n_inputs = 2, .stop_at = SIZE_MAX};
+    struct fx8_session *session;
+    struct fx8_error error;
+    must(fx8_open(&plan, collect_dump, &c, &session, &error), error);
+    struct packed all = pack(&v, TIME_MAJOR, 0, 100);
+    struct fx8_block bad = all.block;
+    bad.n_samples = -1;
+    must_fail(fx8_push(session, &bad, &error), error, FX8_ERR_USAGE,
+              "block: -1 samples from 0: expected an ascending range from 0");
+    bad = all.block;
+    bad.first_sample = -5;
+    must_fail(fx8_push(session, &bad, &error), error, FX8_ERR_USAGE,
+              "block: 100 samples from -5: expected an ascending range from "
+              "0");
+    bad.first_sample = INT64_MAX - 10;
+    must_fail(fx8_push(session, &bad, &error), error, FX8_ERR_USAGE,
+              "block: 100 samples from 9223372036854775797: expected an "
+              "ascending range from 0");
+    const struct fx8_run run = {3, 3, 2};
+    bad = all.block;
+    bad.missing = &run;
+    bad.n_missing = 1;
+    must_fail(fx8_push(session, &bad, &error), error, FX8_ERR_USAGE,
+              "block: missing stretch of input 2: expected -1 to 1");
+    bad = all.block;
+    bad.n_samples = 0; /* legal, and nothing */
+    must(fx8_push(session, &bad, &error), error);
+    assert_int_equal(c.n_dumps, 0);
+    fx8_close(&session);
+    free_packed(&all);
+    free(v.data);
+}
+
+/* Pointers that are missing are named, and do no harm to the session. */
+static void pointers_that_are_missing(void **state)
+{
+    (void)state;
+    struct fx8_plan plan = small_plan(2, 1, true, 4, 20);
+    plan.precision = FX8_PRECISION_FP32;
+    struct voltages v = make_voltages(2, 2, 100, 15, 9);
+    struct packed all = pack(&v, TIME_MAJOR, 0, 100);
+    struct collected c = {.n_inputs = 2, .stop_at = SIZE_MAX};
+    struct fx8_session *session = (void *)&plan;
+    struct fx8_error error;
+    bool done;
+    must_fail(fx8_open(NULL, collect_dump, &c, &session, &error), error,
+              FX8_ERR_USAGE, "plan: NULL: expected one");
+    assert_null(session);
+    must_fail(fx8_open(&plan, NULL, &c, &session, &error), error, FX8_ERR_USAGE,
+              "callback: NULL: expected one");
+    must_fail(fx8_open(&plan, collect_dump, &c, NULL, &error), error,
+              FX8_ERR_USAGE, "session: NULL: expected room for a handle");
+    static const char none[] = "session: NULL: expected one that is open";
+    must_fail(fx8_push(NULL, &all.block, &error), error, FX8_ERR_USAGE, none);
+    must_fail(fx8_level(NULL, &all.block, &done, &error), error, FX8_ERR_USAGE,
+              none);
+    must_fail(fx8_level_end(NULL, &error), error, FX8_ERR_USAGE, none);
+    must_fail(fx8_finish(NULL, NULL, &error), error, FX8_ERR_USAGE, none);
+    must(fx8_open(&plan, collect_dump, &c, &session, &error), error);
+    must_fail(fx8_push(session, NULL, &error), error, FX8_ERR_USAGE,
+              "block: NULL: expected one");
+    must_fail(fx8_level(session, NULL, &done, &error), error, FX8_ERR_USAGE,
+              "block: NULL: expected one");
+    must_fail(fx8_level(session, &all.block, NULL, &error), error,
+              FX8_ERR_USAGE, "done: NULL: expected room for an answer");
+    struct fx8_block bad = all.block;
+    bad.samples = NULL;
+    must_fail(fx8_push(session, &bad, &error), error, FX8_ERR_USAGE,
+              "block: samples: NULL: expected 100 samples");
+    bad.n_samples = 0;
+    bad.input_offset = NULL;
+    must(fx8_push(session, &bad, &error), error);
+    bad = all.block;
+    bad.input_offset = NULL;
+    must_fail(fx8_push(session, &bad, &error), error, FX8_ERR_USAGE,
+              "block: input_offset: NULL: expected 100 samples");
+    bad = all.block;
+    bad.missing = NULL;
+    bad.n_missing = 2;
+    must_fail(fx8_push(session, &bad, &error), error, FX8_ERR_USAGE,
+              "block: missing: NULL: expected 2 stretches");
+    /* nor need anybody want to know why */
+    assert_int_equal(fx8_push(session, &bad, NULL), FX8_ERR_USAGE);
+    must(fx8_push(session, &all.block, &error), error);
+    must(fx8_finish(session, NULL, &error), error);
+    assert_int_equal(c.n_dumps, 1);
+    struct collected expected = collect(&plan, &v, &whole);
+    check_bytes(c.visibilities[1], expected.visibilities[1],
+                2 * c.n_cells * sizeof(float));
+    fx8_close(&session);
+    free_packed(&all);
+    free_collected(&c);
+    free_collected(&expected);
+    free(v.data);
+}
+
+static void nothing_after_the_end(void **state)
+{
+    (void)state;
+    struct fx8_plan plan = small_plan(2, 1, true, 4, 20);
+    plan.precision = FX8_PRECISION_FP32;
+    struct voltages v = make_voltages(2, 2, 200, 15, 9);
+    struct packed all = pack(&v, TIME_MAJOR, 0, 200);
+    struct collected c = {.n_inputs = 2, .stop_at = SIZE_MAX};
+    struct fx8_session *session;
+    struct fx8_error error;
+    bool done;
+    int64_t dropped[2] = {-1, -1};
+    must(fx8_open(&plan, collect_dump, &c, &session, &error), error);
+    must(fx8_push(session, &all.block, &error), error);
+    static const char text[] = "session: finished: expected no more samples";
+    for (int i = 0; i < 2; i++) {
+        must(fx8_finish(session, &dropped[i], &error), error);
+        must_fail(fx8_push(session, &all.block, &error), error, FX8_ERR_USAGE,
+                  text);
+        must_fail(fx8_level(session, &all.block, &done, &error), error,
+                  FX8_ERR_USAGE, text);
+    }
+    /* 50 spectra less those of 3 taps that the window reaches beyond */
+    assert_int_equal(c.n_dumps, 2);
+    assert_int_equal(dropped[0], 47 - 40);
+    assert_int_equal(dropped[1], dropped[0]);
+    fx8_close(&session);
+    free_packed(&all);
+    free_collected(&c);
+    free(v.data);
+}
+
+/* A wrong stretch is found before anything is taken: the session goes on. */
+static void stretches_that_are_none(void **state)
+{
+    (void)state;
+    struct fx8_plan plan = small_plan(2, 1, true, 4, 20);
+    plan.precision = FX8_PRECISION_FP32;
+    struct voltages v = make_voltages(2, 2, 200, 15, 9);
+    struct packed all = pack(&v, TIME_MAJOR, 0, 200);
+    struct collected c = {.n_inputs = 2, .stop_at = SIZE_MAX};
+    struct collected expected = collect(&plan, &v, &whole);
+    struct fx8_session *session;
+    struct fx8_error error;
+    static const struct {
+        struct fx8_run run;
+        const char *text;
+    } cases[] = {
+        {{INT64_MIN, 5, 0},
+         "block: missing stretch of 5 samples from -9223372036854775808: "
+         "expected a range within 2^61"},
+        {{3, -1, -1},
+         "block: missing stretch of -1 samples from 3: expected a range within "
+         "2^61"},
+        {{500, 2, 2}, "block: missing stretch of input 2: expected -1 to 1"},
+    };
+    must(fx8_open(&plan, collect_dump, &c, &session, &error), error);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct fx8_run runs[] = {{3, 30, 0}, cases[i].run};
+        struct fx8_block bad = all.block;
+        bad.missing = runs;
+        bad.n_missing = 2;
+        must_fail(fx8_push(session, &bad, &error), error, FX8_ERR_USAGE,
+                  cases[i].text);
+    }
+    must(fx8_push(session, &all.block, &error), error);
+    assert_int_equal(c.n_dumps, 2);
+    check_bytes(c.nsamples[1], expected.nsamples[1],
+                2 * c.n_cells * sizeof(float));
+    fx8_close(&session);
+    free_packed(&all);
+    free_collected(&c);
+    free_collected(&expected);
+    free(v.data);
+}
+
+static void plans_that_cannot_be_opened(void **state)
+{
+    (void)state;
+    struct fx8_plan plan = small_plan(2, 1, true, 4, 20);
+    struct fx8_session *session = (void *)&plan;
+    struct fx8_error error;
+    plan.device = "0,";
+    must_fail(fx8_open(&plan, collect_dump, NULL, &session, &error), error,
+              FX8_ERR_USAGE,
+              "correlator.device: 0,: expected auto, or up to 64 different "
+              "ordinals such as 0 or 0,1");
+    assert_null(session);
+    plan.device = "auto";
+    plan.backend = FX8_BACKEND_CPU;
+    plan.kernel = "sse2";
+    must_fail(
+        fx8_open(&plan, collect_dump, NULL, &session, &error), error,
+        FX8_ERR_USAGE,
+        "correlator.kernel: sse2: expected auto, reference, avx2 or avx512");
+    assert_null(session);
+    plan.kernel = "auto";
+    plan.n_antennas = 0;
+    must_fail(fx8_open(&plan, collect_dump, NULL, &session, &error), error,
+              FX8_ERR_USAGE, "plan: n_antennas: expected 1 to 32768");
+    assert_null(session);
+    plan.n_antennas = 200;
+    plan.memory_limit = (size_t)2 << 20;
+    assert_int_equal(fx8_open(&plan, collect_dump, NULL, &session, &error),
+                     FX8_ERR_SYSTEM);
+    assert_non_null(
+        strstr(error.message, "correlator.memory_limit_mib: 2 MiB"));
+    assert_null(session);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_a_callback_returns),
+        cmocka_unit_test(what_a_callback_must_not_call),
+        cmocka_unit_test(blocks_that_are_none),
+        cmocka_unit_test(pointers_that_are_missing),
+        cmocka_unit_test(nothing_after_the_end),
+        cmocka_unit_test(stretches_that_are_none),
+        cmocka_unit_test(plans_that_cannot_be_opened),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
