@@ -167,15 +167,7 @@ static enum fx8_status get_counts(const struct fx8_h5_place *root,
 
 bool fx8_quicklook_probe(const char *path)
 {
-    fx8_h5_quiet();
-    hid_t file = FX8_H5_NONE;
-    char format[FX8_TEXT_SIZE] = "";
-    if (fx8_h5_open_file(path, &file, NULL) == FX8_OK) {
-        const struct fx8_h5_place root = {path, file, true};
-        fx8_h5_get_texts(&root, "format", 1, sizeof format, format, NULL);
-    }
-    fx8_h5_close(&file);
-    return strcmp(format, FORMAT) == 0;
+    return fx8_h5_is_format(path, FORMAT);
 }
 
 enum fx8_status fx8_quicklook_describe(

@@ -438,19 +438,17 @@ static enum fx8_status drf_open(const char *const *paths, size_t n_paths,
 {
     *result = NULL;
     fx8_h5_quiet();
-    if (n_paths != 1)
-        return fx8_fail(error, FX8_ERR_USAGE,
-                        "%s: input.files: %zu: expected one, the folder that "
-                        "holds the channels of a recording of format "
-                        "digital_rf",
-                        paths[0], n_paths);
-    struct fx8_drf_reader *reader = calloc(1, sizeof *reader);
-    char *path = strdup(paths[0]);
-    if (reader == NULL || path == NULL) {
-        free(reader);
-        free(path);
-        return fx8_text_no_memory("a reader", error);
-    }
+    struct fx8_drf_reader *reader;
+    char *path;
+    void *memory;
+    enum fx8_status status = fx8_reader_allocate(
+        paths, n_paths,
+        "the folder that holds the channels of a recording of "
+        "format digital_rf",
+        sizeof *reader, &memory, &path, error);
+    if (status != FX8_OK)
+        return status;
+    reader = memory;
     reader->path = path;
     reader->base = (struct fx8_reader){.format = &fx8_reader_digital_rf,
                                        .path = path,
@@ -460,7 +458,7 @@ static enum fx8_status drf_open(const char *const *paths, size_t n_paths,
                                        .read_samples = drf_read_samples,
                                        .read = drf_read,
                                        .close = drf_close};
-    enum fx8_status status = fx8_drf_load(reader, settings, error);
+    status = fx8_drf_load(reader, settings, error);
     if (status == FX8_OK)
         status = fx8_reader_select_all(&reader->base, set_inputs, error);
     if (status != FX8_OK) {

@@ -28,6 +28,21 @@ extern const struct fx8_reader_format
 /** Most bytes per read that a large chunk may ask for. */
 #define FX8_READER_MAX_BYTES ((size_t)64 << 20)
 
+/**
+ * fx8_reader_allocate -- memory for the reader of a recording that has one
+ * path, and a copy of that path.
+ *
+ * Given:    what    the recording, as in "a recording of format tart is a
+ *                   single file"
+ *           size    bytes of the reader
+ * Returned: reader  zeros; the caller frees, as the path
+ * Status:   FX8_ERR_USAGE: several paths; FX8_ERR_SYSTEM: memory
+ */
+enum fx8_status fx8_reader_allocate(const char *const *paths, size_t n_paths,
+                                    const char *what, size_t size,
+                                    void **reader, char **path,
+                                    struct fx8_error *error);
+
 /** Refuse a range of samples outside [0, n_samples). */
 enum fx8_status fx8_reader_check_range(const struct fx8_reader *reader,
                                        const char *dataset, int64_t first,

@@ -36,15 +36,7 @@ struct native_reader {
 
 static bool native_probe(const char *path)
 {
-    fx8_h5_quiet();
-    hid_t file = FX8_H5_NONE;
-    char format[FX8_TEXT_SIZE] = "";
-    if (fx8_h5_open_file(path, &file, NULL) == FX8_OK) {
-        const struct fx8_h5_place root = {path, file, true};
-        fx8_h5_get_texts(&root, "format", 1, sizeof format, format, NULL);
-    }
-    fx8_h5_close(&file);
-    return strcmp(format, FX8_NATIVE_FORMAT) == 0;
+    return fx8_h5_is_format(path, FX8_NATIVE_FORMAT);
 }
 
 static enum fx8_status check_format(const struct native_reader *reader,
@@ -449,20 +441,15 @@ static enum fx8_status native_open(const char *const *paths, size_t n_paths,
     (void)settings;
     *result = NULL;
     fx8_h5_quiet();
-    if (n_paths != 1)
-        return fx8_fail(error, FX8_ERR_USAGE,
-                        "%s: input.files: %zu files: expected one, a recording "
-                        "of format fx8 is a single file",
-                        paths[0], n_paths);
-    struct native_reader *reader = calloc(1, sizeof *reader);
-    char *path = strdup(paths[0]);
-    if (reader == NULL || path == NULL) {
-        free(reader);
-        free(path);
-        return fx8_fail(error, FX8_ERR_SYSTEM,
-                        "%s: no memory: expected memory for a reader",
-                        paths[0]);
-    }
+    struct native_reader *reader;
+    char *path;
+    void *memory;
+    enum fx8_status status = fx8_reader_allocate(
+        paths, n_paths, "a recording of format fx8 is a single file",
+        sizeof *reader, &memory, &path, error);
+    if (status != FX8_OK)
+        return status;
+    reader = memory;
     reader->path = path;
     reader->file = FX8_H5_NONE;
     reader->voltages = FX8_H5_NONE;
@@ -476,7 +463,7 @@ static enum fx8_status native_open(const char *const *paths, size_t n_paths,
                                        .read_samples = native_read_samples,
                                        .read = native_read,
                                        .close = native_close};
-    const enum fx8_status status = load(reader, error);
+    status = load(reader, error);
     if (status != FX8_OK) {
         native_close(&reader->base);
         return status;

@@ -341,18 +341,15 @@ static enum fx8_status tart_open(const char *const *paths, size_t n_paths,
 {
     *result = NULL;
     fx8_h5_quiet();
-    if (n_paths != 1)
-        return fx8_fail(error, FX8_ERR_USAGE,
-                        "%s: input.files: %zu files: expected one, a recording "
-                        "of format tart is a single file",
-                        paths[0], n_paths);
-    struct tart_reader *reader = calloc(1, sizeof *reader);
-    char *path = strdup(paths[0]);
-    if (reader == NULL || path == NULL) {
-        free(reader);
-        free(path);
-        return fx8_text_no_memory("a reader", error);
-    }
+    struct tart_reader *reader;
+    char *path;
+    void *memory;
+    enum fx8_status status = fx8_reader_allocate(
+        paths, n_paths, "a recording of format tart is a single file",
+        sizeof *reader, &memory, &path, error);
+    if (status != FX8_OK)
+        return status;
+    reader = memory;
     fill_unpacked(reader);
     reader->path = path;
     reader->file = FX8_H5_NONE;
@@ -366,7 +363,7 @@ static enum fx8_status tart_open(const char *const *paths, size_t n_paths,
                                        .read_samples = tart_read_samples,
                                        .read = tart_read,
                                        .close = tart_close};
-    const enum fx8_status status = load(reader, settings, error);
+    status = load(reader, settings, error);
     if (status != FX8_OK) {
         tart_close(&reader->base);
         return status;

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "config/shape.h"
+#include "config/text.h"
 #include "io/h5.h"
 #include "io/reader_formats.h"
 
@@ -100,6 +101,24 @@ void fx8_reader_close(struct fx8_reader **reader)
     fx8_h5_quiet();
     (*reader)->close(*reader);
     *reader = NULL;
+}
+
+enum fx8_status fx8_reader_allocate(const char *const *paths, size_t n_paths,
+                                    const char *what, size_t size,
+                                    void **reader, char **path,
+                                    struct fx8_error *error)
+{
+    if (n_paths != 1)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "%s: input.files: %zu files: expected one, %s",
+                        paths[0], n_paths, what);
+    *reader = calloc(1, size);
+    *path = strdup(paths[0]);
+    if (*reader != NULL && *path != NULL)
+        return FX8_OK;
+    free(*reader);
+    free(*path);
+    return fx8_text_no_memory("a reader", error);
 }
 
 enum fx8_status fx8_reader_check_range(const struct fx8_reader *reader,

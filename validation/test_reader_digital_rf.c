@@ -490,7 +490,8 @@ static void test_bad_folders(void **state)
     struct fx8_reader *reader = NULL;
     struct fx8_error error;
     must_fail_with(fx8_reader_open(both, 2, &settings, &reader, &error), error,
-                   FX8_ERR_USAGE, "input.files: 2: expected one, the folder");
+                   FX8_ERR_USAGE,
+                   "input.files: 2 files: expected one, the folder");
 }
 
 int main(void)
