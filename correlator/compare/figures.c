@@ -220,6 +220,26 @@ void fx8_compare_input_name(const struct fx8_comparison *comparison,
              feeds[input % n_polarizations]);
 }
 
+size_t fx8_compare_print_ranges(const int64_t *counts, size_t n, size_t most,
+                                const char *dash, FILE *stream)
+{
+    size_t n_ranges = 0;
+    for (size_t first = 0; first < n; first++) {
+        if (counts[first] == 0)
+            continue;
+        size_t last = first;
+        while (last + 1 < n && counts[last + 1] != 0)
+            last++;
+        if (n_ranges < most)
+            fprintf(stream, "%s%zu", n_ranges == 0 ? "" : ", ", first);
+        if (n_ranges < most && last > first)
+            fprintf(stream, "%s%zu", dash, last);
+        n_ranges++;
+        first = last;
+    }
+    return n_ranges > most ? n_ranges - most : 0;
+}
+
 bool fx8_compare_is_channel_lost(const struct fx8_comparison *comparison,
                                  size_t channel)
 {

@@ -77,6 +77,17 @@ struct fx8_compare_amplitudes fx8_compare_amplitudes_of(
 void fx8_compare_input_name(const struct fx8_comparison *comparison,
                             size_t input, char name[FX8_COMPARE_NAME_SIZE]);
 
+/**
+ * fx8_compare_print_ranges -- channels with a count, as ranges: "0-1, 63".
+ *
+ * Given:    counts  [n]
+ *           most    ranges that are printed
+ *           dash    between the first and the last channel of a range
+ * Returned: how many ranges there are besides
+ */
+size_t fx8_compare_print_ranges(const int64_t *counts, size_t n, size_t most,
+                                const char *dash, FILE *stream);
+
 /** Why cells are left out, in words. */
 extern const char *const fx8_compare_reason_names[FX8_COMPARE_N_REASONS];
 

@@ -157,26 +157,12 @@ static void put_figures(const struct fx8_comparison *comparison, FILE *stream)
 
 /* --- what is left out -------------------------------------------- */
 
-/* Channels with a count, as ranges. */
 static void put_channels(const int64_t *counts, size_t n, FILE *stream)
 {
-    size_t n_ranges = 0;
-    for (size_t first = 0; first < n; first++) {
-        if (counts[first] == 0)
-            continue;
-        size_t last = first;
-        while (last + 1 < n && counts[last + 1] != 0)
-            last++;
-        if (n_ranges < MAX_LISTED) {
-            fprintf(stream, "%s%zu", n_ranges == 0 ? "" : ", ", first);
-            if (last > first)
-                fprintf(stream, "–%zu", last);
-        }
-        n_ranges++;
-        first = last;
-    }
-    if (n_ranges > MAX_LISTED)
-        fprintf(stream, " and %zu more ranges", n_ranges - MAX_LISTED);
+    const size_t n_more =
+        fx8_compare_print_ranges(counts, n, MAX_LISTED, "–", stream);
+    if (n_more > 0)
+        fprintf(stream, " and %zu more ranges", n_more);
 }
 
 static void put_inputs(const struct fx8_comparison *comparison,

@@ -112,25 +112,10 @@ static void print_levels(const struct fx8_comparison *comparison, FILE *stream)
     fputc('\n', stream);
 }
 
-/* Channels with a count, as ranges: "0-1, 63". */
-static void print_ranges(const int64_t *counts, size_t n, FILE *stream)
+static void print_channels(const int64_t *counts, size_t n, FILE *stream)
 {
-    size_t n_ranges = 0;
-    for (size_t first = 0; first < n; first++) {
-        if (counts[first] == 0)
-            continue;
-        size_t last = first;
-        while (last + 1 < n && counts[last + 1] != 0)
-            last++;
-        if (n_ranges == MAX_LISTED) {
-            fprintf(stream, ", ...");
-            return;
-        }
-        fprintf(stream, "%s%zu", n_ranges++ == 0 ? "" : ", ", first);
-        if (last > first)
-            fprintf(stream, "-%zu", last);
-        first = last;
-    }
+    if (fx8_compare_print_ranges(counts, n, MAX_LISTED, "-", stream) > 0)
+        fprintf(stream, ", ...");
 }
 
 /* Inputs with a count: "5X, 5Y, ..." */
@@ -170,8 +155,8 @@ static void print_left_out(const struct fx8_comparison *comparison,
             continue;
         fprintf(stream, "left out: %s: %" PRId64 " cells, channels ",
                 fx8_compare_reason_names[reason], comparison->left_out[reason]);
-        print_ranges(comparison->channels_left_out + reason * n_channels,
-                     n_channels, stream);
+        print_channels(comparison->channels_left_out + reason * n_channels,
+                       n_channels, stream);
         fprintf(stream, ", inputs ");
         print_inputs(comparison,
                      comparison->inputs_left_out + reason * n_inputs, stream);
