@@ -9,30 +9,19 @@
 #include "kernels/numeric/coherence.h"
 #include "kernels/quicklook_private.h"
 
-/* Powers of one input, channels [first, first + n). */
-static void gather_powers(const struct fx8_quicklook_job *job, size_t input,
-                          size_t first, size_t n, float *powers)
+/* Powers of one input in channels [first, first + n), and whether any product
+ * was valid there. */
+static void gather_autos(const struct fx8_quicklook_job *job, size_t input,
+                         size_t first, size_t n, float *powers, float *weights)
 {
     const struct fx8_quicklook_plan *plan = &job->quicklook->plan;
     const size_t product = job->quicklook->autos[input];
-    const size_t at =
-        fx8_quicklook_cell(plan, product / plan->n_products, first) +
-        product % plan->n_products;
-    for (size_t k = 0; k < n; k++)
-        powers[k] = job->in->visibilities[2 * (at + k * plan->n_products)];
-}
-
-/* Whether any product was valid, for the same channels. */
-static void gather_weights(const struct fx8_quicklook_job *job, size_t input,
-                           size_t first, size_t n, float *weights)
-{
-    const struct fx8_quicklook_plan *plan = &job->quicklook->plan;
-    const size_t product = job->quicklook->autos[input];
-    const size_t at =
-        fx8_quicklook_cell(plan, product / plan->n_products, first) +
-        product % plan->n_products;
-    for (size_t k = 0; k < n; k++)
-        weights[k] = job->in->nsamples[at + k * plan->n_products];
+    size_t at = fx8_quicklook_cell(plan, product / plan->n_products, first) +
+                product % plan->n_products;
+    for (size_t k = 0; k < n; k++, at += plan->n_products) {
+        powers[k] = job->in->visibilities[2 * at];
+        weights[k] = job->in->nsamples[at];
+    }
 }
 
 static bool has_power(float power)
@@ -124,8 +113,7 @@ void fx8_quicklook_input(void *context, size_t input, size_t thread)
         const size_t n = rest < FX8_QUICKLOOK_TILE ? rest : FX8_QUICKLOOK_TILE;
         const size_t at = input * q->plan.n_channels + first;
         float *levels = job->out->spectra_db + at;
-        gather_powers(job, input, first, n, powers);
-        gather_weights(job, input, first, n, weights);
+        gather_autos(job, input, first, n, powers, weights);
         memcpy(q->power + at, powers, n * sizeof *powers);
         memcpy(q->weight + at, weights, n * sizeof *weights);
         find_steps(job, input, first, n, powers, q->steps + at);
