@@ -104,6 +104,17 @@ class Simulate(program.Case):
         np.testing.assert_array_equal(one, two)
         self.assertGreater(np.mean(one != three), 0.5)
 
+    def test_threads_change_nothing(self):
+        def made(threads):
+            path, true = self.simulate("simulate.duration_s=0.35",
+                                       "simulate.dropout_fraction=0.1",
+                                       f"correlator.threads={threads}")
+            recording, truth = oracle.read_native(path), program.read(true)
+            return (recording.samples, recording.missing, truth.visibilities,
+                    truth.nsamples)
+        for one, other in zip(made(1), made(3)):
+            np.testing.assert_array_equal(one, other)
+
     def test_truth_reads_clean_in_pyuvdata(self):
         _, true = self.simulate("simulate.duration_s=0.15")
         with warnings.catch_warnings(record=True) as caught:

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * simulated_array.h -- a small array under a simulated sky, shared by the tests
+ * of the simulator.
+ */
+#ifndef FX8_VALIDATION_SIMULATED_ARRAY_H
+#define FX8_VALIDATION_SIMULATED_ARRAY_H
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "correlator/simulate/simulator.h"
+#include "correlator/site.h"
+
+/** A turn, rad. */
+static const double two_pi = 6.283185307179586;
+
+/** Two polarisations of three antennas. */
+enum { ANTENNAS = 3, POLARIZATIONS = 2, INPUTS = 6 };
+
+/** East, north, up in metres, and delays of cables in seconds. */
+static const double positions[ANTENNAS][3] = {
+    {0, 0, 0}, {9, 4, 0.5}, {-6, 11, -0.2}};
+static const double cables[INPUTS] = {0, 0, 0, 0, 4e-9, 9e-9};
+
+/** Baselines of 5 km at 100 kHz: from block to block, 8192 samples, the fringe
+ * of a source on the meridian turns by 0.06 rad and its delay hardly changes.
+ */
+static const double wide_positions[ANTENNAS][3] = {
+    {0, 0, 0}, {4900, 0, 0}, {-10, 20, 0}};
+/** No delays. */
+static const double no_cables[INPUTS] = {0};
+
+/** A tenth of a second of noise, complex, at 1 MHz; to be changed. */
+static inline struct fx8_simulation make_plan(void)
+{
+    return (struct fx8_simulation){
+        .is_complex = true,
+        .sample_rate = {1000000, 1},
+        .dc_frequency_hz = 100e6,
+        .n_samples = 100000,
+        .n_antennas = ANTENNAS,
+        .n_polarizations = POLARIZATIONS,
+        .position_m = positions,
+        .cable_delay_s = cables,
+        .noise_rms = 12,
+        .seed = 11,
+        .n_threads = 1,
+    };
+}
+
+/** A source that stands still. */
+static inline struct fx8_source make_source(double azimuth_deg,
+                                            double elevation_deg, double i,
+                                            double q, double u, double v)
+{
+    const double az = azimuth_deg / 360 * two_pi;
+    const double el = elevation_deg / 360 * two_pi;
+    return (struct fx8_source){
+        .direction_enu = {cos(el) * sin(az), cos(el) * cos(az), sin(el)},
+        .stokes = {i, q, u, v},
+    };
+}
+
+/** Where a source stands at a time of the recording, by ERFA at that time. */
+static inline void find_direction(const struct fx8_simulation *plan,
+                                  const struct fx8_source *source,
+                                  double seconds, double direction[3])
+{
+    struct fx8_time time = plan->start_time;
+    const double whole = floor(seconds);
+    time.unix_s += (int64_t)whole;
+    time.picosecond = llrint((seconds - whole) * 1e12);
+    memcpy(direction, source->direction_enu, 3 * sizeof *direction);
+    if (!source->is_celestial)
+        return;
+    double enu[1][3];
+    struct fx8_error error;
+    assert_int_equal(fx8_site_sky(&plan->site, time, plan->dut1_s, 1,
+                                  &source->icrs_deg, enu, &error),
+                     FX8_OK);
+    memcpy(direction, enu[0], sizeof enu[0]);
+}
+
+/** A plan under a sky that moves. */
+static inline void place_plan(struct fx8_simulation *plan)
+{
+    plan->site = (struct fx8_site){-26.7, 116.67, 377.8};
+    plan->start_time = (struct fx8_time){1567090800, 0};
+    plan->dut1_s = -0.15;
+}
+
+static inline struct fx8_simulator *open_simulator(
+    const struct fx8_simulation *plan)
+{
+    struct fx8_simulator *simulator;
+    struct fx8_error error;
+    assert_int_equal(fx8_simulator_open(plan, &simulator, &error), FX8_OK);
+    return simulator;
+}
+
+/** All samples of a plan, int8 or ci8 [input][n_samples]; the caller frees
+ *  them. */
+static inline int8_t *simulate(const struct fx8_simulation *plan)
+{
+    struct fx8_simulator *simulator = open_simulator(plan);
+    const size_t size = (size_t)plan->n_samples * INPUTS * 2;
+    int8_t *samples = malloc(size);
+    assert_non_null(samples);
+    memset(samples, 99, size);
+    fx8_simulator_read(simulator, 0, plan->n_samples, samples);
+    fx8_simulator_close(&simulator);
+    assert_null(simulator);
+    return samples;
+}
+
+#endif
