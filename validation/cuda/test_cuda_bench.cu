@@ -28,7 +28,34 @@ struct Outcome {
     }
 };
 
-/* TAP needs stdout to itself: the text of the bench goes to a file. */
+/** TAP needs stdout to itself: while there is one of these, text goes to a file
+ *  that nobody reads. */
+class Silence
+{
+  public:
+    Silence() : kept_(-1), text_(std::tmpfile())
+    {
+        fflush(stdout);
+        kept_ = dup(STDOUT_FILENO);
+        if (text_ != nullptr)
+            dup2(fileno(text_), STDOUT_FILENO);
+    }
+    ~Silence()
+    {
+        fflush(stdout);
+        dup2(kept_, STDOUT_FILENO);
+        close(kept_);
+        if (text_ != nullptr)
+            std::fclose(text_);
+    }
+    Silence(const Silence &) = delete;
+    Silence &operator=(const Silence &) = delete;
+
+  private:
+    int kept_;
+    std::FILE *text_;
+};
+
 static Outcome run_bench(const char *section)
 {
     Outcome outcome = {1, {}};
@@ -36,25 +63,18 @@ static Outcome run_bench(const char *section)
     settings.extent = bench::Extent::TINY;
     settings.section = section;
     std::FILE *const rows = std::tmpfile();
-    fflush(stdout);
-    const int kept = dup(STDOUT_FILENO);
-    std::FILE *const text = std::tmpfile();
-    if (rows == nullptr || text == nullptr || kept < 0)
+    if (rows == nullptr)
         return outcome;
-    dup2(fileno(text), STDOUT_FILENO);
     {
+        const Silence silence;
         bench::Report report(nullptr, rows);
         outcome.n_failed = bench::run(settings, &report);
     }
-    fflush(stdout);
-    dup2(kept, STDOUT_FILENO);
-    close(kept);
     std::rewind(rows);
     char line[2048];
     while (std::fgets(line, sizeof line, rows) != nullptr)
         outcome.rows.push_back(line);
     std::fclose(rows);
-    std::fclose(text);
     return outcome;
 }
 
@@ -77,7 +97,11 @@ CASE(every_section_measures)
     CHECK(outcome.count("\"kernel\": \"FIR ") == 2);
     CHECK(outcome.count("\"kernel\": \"turn ") == 3);
     CHECK(outcome.count("\"kind\": \"postprocess\"") == 4);
+    CHECK(outcome.count("\"kind\": \"quicklook\"") == 6);
     CHECK(outcome.count("\"kind\": \"engine\"") == 2);
+    /* no peer and no data sheet here */
+    CHECK(outcome.count("\"kind\": \"goal\"") == 11);
+    CHECK(outcome.count("\"verdict\": \"not known\"") == 5);
     CHECK(outcome.count("null") == 0);
 }
 
@@ -205,6 +229,31 @@ CASE(complex_products_are_compared)
     CHECK(products.difference() == 3);
     products.complex.back().x -= 5;
     CHECK(products.difference() == 5);
+}
+
+static size_t count_missed(bench::Bench *bench)
+{
+    const Silence silence;
+    return bench::tell_goals(*bench);
+}
+
+CASE(a_goal_is_the_least_that_was_reached)
+{
+    bench::Bench bench = {};
+    bench::Report report(nullptr, nullptr);
+    bench.report = &report;
+    bench.settings.section = "channelizer";
+    bench.goals.note(bench::Aim::FIR, 0.97, "one");
+    bench.goals.note(bench::Aim::FIR, 0, "not measured");
+    bench.goals.note(bench::Aim::TURN, 0.86, "two");
+    CHECK(count_missed(&bench) == 0);
+    bench.goals.note(bench::Aim::FIR, 0.84, "three");
+    bench.goals.note(bench::Aim::FIR, 0.9, "four");
+    CHECK(count_missed(&bench) == 1);
+    CHECK(bench.goals.find(bench::Aim::FIR).where == "three");
+    CHECK(bench.goals.find(bench::Aim::ENGINE).where.empty());
+    CHECK(bench::sheet_of("NVIDIA H200") == 1979e12);
+    CHECK(bench::sheet_of("pretend device 0") == 0);
 }
 
 CASE(rows_are_json)

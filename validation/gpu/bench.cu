@@ -207,8 +207,9 @@ const struct {
     {"ceilings", measure_ceilings, 0.15},
     {"correlators", measure_correlators, 0.65},
     {"channelizer", measure_channelizer, 0.75},
-    {"postprocess", measure_postprocess, 0.77},
     {"engine", measure_engine, 0.92},
+    {"postprocess", measure_postprocess, 0.93},
+    {"quicklook", measure_quicklook, 0.95},
     {"energy", measure_energy, 1.0},
 };
 
@@ -247,7 +248,8 @@ size_t run(const Settings &settings, Report *report)
         if (!settings.section.empty() && settings.section != section.name &&
             std::strcmp(section.name, "ceilings") != 0)
             continue;
-        bench.deadline_s = bench.begin_s + section.until * settings.seconds;
+        const double until = settings.section.empty() ? section.until : 1.0;
+        bench.deadline_s = bench.begin_s + until * settings.seconds;
         report->text("\n%s\n", section.name);
         try {
             section.measure(bench);
@@ -261,8 +263,12 @@ size_t run(const Settings &settings, Report *report)
             ++n_failed;
         }
     }
-    report->text("\n%.0f s; %zu sections failed, %zu kernels differed\n",
-                 fx8_clock_seconds() - bench.begin_s, n_failed, bench.n_wrong);
+    report->text("\n");
+    const size_t n_missed = tell_goals(bench);
+    report->text(
+        "\n%.0f s; %zu sections failed, %zu kernels differed, %zu goals "
+        "missed\n",
+        fx8_clock_seconds() - bench.begin_s, n_failed, bench.n_wrong, n_missed);
     (void)cudaStreamDestroy(bench.stream);
     return n_failed + bench.n_wrong;
 }

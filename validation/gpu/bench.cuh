@@ -12,8 +12,10 @@
  *     host.cu            this machine's CPU for the same arrays
  *     channelizer.cu     FIR, FFT, corner turn
  *     postprocess.cu     sums to results
+ *     quicklook.cu       results to a quick-look
  *     engine.cu          the whole engine, and its stages
  *     energy.cu          joules, by NVML
+ *     goals.cu           what should be reached, beside what was
  *
  * Notes: 1) whatever fails throws Failure; a section that fails is told, and
  *           the next one runs
@@ -26,6 +28,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <map>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -111,6 +114,45 @@ struct Ceilings {
     double to_device, to_host; /**< bytes / s, pinned memory */
 };
 
+/** What should be reached. */
+enum class Aim {
+    FP32,
+    DP4A,
+    MMA,
+    WGMMA,
+    FP32_PEER,
+    DP4A_PEER,
+    MMA_PEER,
+    WGMMA_PEER,
+    FIR,
+    TURN,
+    ENGINE
+};
+
+/** The least of what was measured for each aim. */
+class Goals
+{
+  public:
+    struct Found {
+        double value;
+        std::string where; /**< empty: nothing was measured */
+    };
+    /** 0 counts for nothing: what a share is of is not known. */
+    void note(Aim aim, double value, const std::string &where);
+    Found find(Aim aim) const
+    {
+        const auto found = found_.find(aim);
+        return found == found_.end() ? Found{0, ""} : found->second;
+    }
+
+  private:
+    std::map<Aim, Found> found_;
+};
+
+/** Dense int8 operations / s as the data sheet of the card has them; 0: not
+ *  known here. */
+double sheet_of(const char *card);
+
 /** Everything that a section works with. */
 struct Bench {
     Settings settings;
@@ -120,6 +162,7 @@ struct Bench {
     cudaStream_t stream;
     Ceilings ceilings;
     std::set<std::string> told; /**< remarks that need no second telling */
+    Goals goals;
     size_t n_wrong;             /**< kernels whose sums differed */
     double begin_s, deadline_s; /**< of fx8_clock_seconds() */
 
@@ -130,6 +173,11 @@ struct Bench {
     bool is_quick() const
     {
         return settings.extent != Extent::FULL;
+    }
+    /** Whether goals are about arrays of so many inputs and times. */
+    bool is_aimed_at(size_t n_inputs, size_t n_times) const
+    {
+        return is_tiny() || (n_inputs >= 512 && n_times >= 8192);
     }
     /** Whether there is time for another measurement. */
     bool has_time() const;
@@ -338,8 +386,13 @@ double measure_igmma(const Bench &bench);
 void measure_correlators(Bench &bench);
 void measure_channelizer(Bench &bench);
 void measure_postprocess(Bench &bench);
+void measure_quicklook(Bench &bench);
 void measure_engine(Bench &bench);
 void measure_energy(Bench &bench);
+
+/** Every goal of the sections that were asked for, one line each; how many were
+ *  missed. */
+size_t tell_goals(Bench &bench);
 
 /** Driver, clocks and power as NVML has them, one line; says when NVML is not
  *  there. */

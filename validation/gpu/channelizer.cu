@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "kernels/cuda/channelize.h"
 #include "kernels/cuda/layout.h"
@@ -155,6 +156,13 @@ void tell(Bench &bench, const Chain &chain, const char *name, double bytes,
         bench.ceilings.copy > 0 ? rate / bench.ceilings.copy : 0;
     const double samples =
         static_cast<double>(INPUTS * chain.n_spectra * chain.bank.fft_length);
+    const std::string where = std::string(name) + ", " +
+                              std::to_string(chain.bank.fft_length) +
+                              (chain.bank.is_complex ? " complex" : " real");
+    if (std::strncmp(name, "FIR", 3) == 0)
+        bench.goals.note(Aim::FIR, share, where);
+    if (std::strncmp(name, "turn", 4) == 0)
+        bench.goals.note(Aim::TURN, share, where);
     bench.report->text(
         "%5zu %-7s %4zu  %-22s %9.1f GB/s %6.2f %10.2f G/s\n",
         chain.bank.fft_length, chain.bank.is_complex ? "complex" : "real",

@@ -22,7 +22,8 @@ namespace bench
 namespace
 {
 
-const size_t all_inputs[] = {16, 32, 64, 128, 256, 512, 1024, 2048};
+/* First what goals are about: time may run out. */
+const size_t all_inputs[] = {512, 1024, 2048, 256, 128, 64, 32, 16};
 const size_t all_times[] = {8192, 1024, 256};
 
 /** Every correlator, integers first: theirs are the sums to agree with. */
@@ -413,6 +414,53 @@ void print_line(Bench &bench, size_t n_inputs, const Line &line)
     bench.report->text("\n");
 }
 
+/** What the goals make of an array. */
+void note_goals(Bench &bench, size_t n_inputs, const Line &line)
+{
+    const struct {
+        Aim share, over_peer;
+        const char *kind;
+        double ceiling;
+        std::vector<const char *> peers;
+    } aims[] = {
+        {Aim::FP32,
+         Aim::FP32_PEER,
+         "fp32",
+         bench.ceilings.ffma,
+         {"cublasCherk "}},
+        {Aim::DP4A,
+         Aim::DP4A_PEER,
+         "dp4a",
+         bench.ceilings.dp4a,
+         {"cublasCherk3m", "cublasLt"}},
+        {Aim::MMA,
+         Aim::MMA_PEER,
+         "mma",
+         bench.ceilings.imma,
+         {"cublasCherk3m", "cublasLt"}},
+        {Aim::WGMMA,
+         Aim::WGMMA_PEER,
+         "wgmma",
+         sheet_of(bench.card.name),
+         {"cublasCherk3m", "cublasLt"}},
+    };
+    for (const auto &aim : aims) {
+        const Figure *const best = best_of(line.figures, aim.kind);
+        if (best == nullptr)
+            continue;
+        const std::string where =
+            best->name + ", " + std::to_string(n_inputs) + " inputs";
+        if (aim.ceiling > 0)
+            bench.goals.note(aim.share, best->rate() / aim.ceiling, where);
+        for (const char *name : aim.peers) {
+            const Figure *const peer = best_of(line.figures, name);
+            if (peer != nullptr)
+                bench.goals.note(aim.over_peer, best->rate() / peer->rate(),
+                                 where + ", " + peer->name);
+        }
+    }
+}
+
 } // namespace
 
 void measure_correlators(Bench &bench)
@@ -430,7 +478,7 @@ void measure_correlators(Bench &bench)
             continue;
         print_head(bench, host, n_times);
         for (const size_t n_inputs : all_inputs) {
-            if (is_tiny && n_inputs > 16)
+            if (is_tiny && n_inputs != 16)
                 continue;
             if (!bench.has_time()) {
                 bench.report->text("%6zu not measured: out of time\n",
@@ -440,6 +488,8 @@ void measure_correlators(Bench &bench)
             const Line line = measure_array(bench, host, n_inputs, n_times);
             if (!line.figures.empty())
                 print_line(bench, n_inputs, line);
+            if (bench.is_aimed_at(n_inputs, n_times))
+                note_goals(bench, n_inputs, line);
         }
     }
 }

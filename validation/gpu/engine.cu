@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * engine.cu -- see bench.cuh: the CUDA engine as fx8 uses it, from samples in
- * memory to sums in memory, beside what its stages allow: channelising and
- * correlating follow each other on the device, copying goes on beside them.
+ * memory to visibilities in memory, beside what its stages allow: channelising
+ * and correlating follow each other on the device, copying goes on beside them.
+ * Then the quick-look of these visibilities.
  */
 #include <algorithm>
 #include <memory>
@@ -26,7 +27,7 @@ namespace
 
 const struct Case {
     size_t n_inputs, n_channels;
-} cases[] = {{16, 1024}, {64, 512}, {256, 128}, {512, 64}, {1024, 32}};
+} cases[] = {{512, 64}, {1024, 32}, {256, 128}, {64, 512}, {16, 1024}};
 
 constexpr size_t TAPS = 8;
 constexpr size_t SPECTRA = 65536; /* of a dump */
@@ -39,7 +40,87 @@ void must_engine(enum fx8_status status, const fx8_error &error)
         throw Failure(error.message);
 }
 
-/** An engine with samples, masks and room for sums. */
+/** The visibilities of a dump, single inputs for antennas, and what they are
+ *  made with. */
+class Results
+{
+  public:
+    Results(size_t n_inputs, size_t n_channels, size_t n_spectra)
+        : n_inputs_(n_inputs), n_channels_(n_channels),
+          n_spectra_(static_cast<int64_t>(n_spectra)),
+          n_baselines_(fx8_pair_count(n_inputs)),
+          gain_(n_inputs * n_channels, 1.0F), unflagged_(gain_.size()),
+          visibilities_(2 * n_baselines_ * n_channels),
+          nsamples_(n_baselines_ * n_channels), flags_(nsamples_.size()),
+          none_(gain_.size()), coherence_(visibilities_.size()),
+          amplitude_(nsamples_.size()), phase_(nsamples_.size()),
+          sums_(n_baselines_)
+    {
+        for (uint32_t i = 0; i < n_inputs; ++i)
+            for (uint32_t j = i; j < n_inputs; ++j)
+                products_.push_back(
+                    {static_cast<uint32_t>(fx8_pair_index(i, j)), i, j, 0});
+    }
+    fx8_postprocess plan() const
+    {
+        fx8_postprocess plan = {};
+        plan.n_antennas = plan.n_inputs = n_inputs_;
+        plan.n_products = plan.channel_average = plan.n_threads = 1;
+        plan.n_channels = n_channels_;
+        plan.products = products_.data();
+        plan.spectra_per_dump = n_spectra_;
+        plan.gain = gain_.data();
+        plan.flag_channel = plan.flag_input = plan.flag_cell =
+            unflagged_.data();
+        plan.remove_bias = true;
+        return plan;
+    }
+    fx8_visibilities place()
+    {
+        return {visibilities_.data(), flags_.data(), nsamples_.data()};
+    }
+    /** All inputs of power 1. */
+    fx8_quicklook_work work()
+    {
+        fx8_quicklook_work work = {};
+        work.n_products = 1;
+        work.n_inputs = n_inputs_;
+        work.n_baselines = n_baselines_;
+        work.n_channels = n_channels_;
+        work.products_per_cell = static_cast<float>(n_spectra_);
+        work.mode = FX8_FUNCTIONS_IEEE;
+        work.products = products_.data();
+        work.is_real = unflagged_.data();
+        work.power = work.weight = work.scale[FX8_FUNCTIONS_IEEE] =
+            gain_.data();
+        work.steps = none_.data();
+        work.in = place();
+        work.out.coherence = coherence_.data();
+        work.out.amplitude = amplitude_.data();
+        work.out.phase = phase_.data();
+        work.sums = sums_.data();
+        work.counts = &counts_;
+        work.differences = &differences_;
+        return work;
+    }
+
+  private:
+    size_t n_inputs_, n_channels_;
+    int64_t n_spectra_;
+    size_t n_baselines_;
+    std::vector<struct fx8_product> products_;
+    std::vector<float> gain_;
+    std::vector<uint8_t> unflagged_;
+    std::vector<float> visibilities_, nsamples_;
+    std::vector<uint8_t> flags_;
+    std::vector<float> none_;
+    std::vector<uint16_t> coherence_, amplitude_, phase_;
+    std::vector<fx8_fisher_sums> sums_;
+    fx8_quicklook_counts counts_ = {};
+    fx8_quicklook_differences differences_ = {};
+};
+
+/** An engine with samples, masks and room for results. */
 class Engine
 {
   public:
@@ -47,7 +128,8 @@ class Engine
         : bank_{true, shape.n_channels, TAPS, shape.n_channels},
           n_inputs_(shape.n_inputs), precision_(precision),
           n_spectra_(bench.is_tiny() ? 256 : SPECTRA),
-          operations_(*fx8_engine_plugin.operations)
+          operations_(*fx8_engine_plugin.operations),
+          results_(shape.n_inputs, shape.n_channels, n_spectra_)
     {
         open(bench.settings.device);
         block_spectra_ =
@@ -61,8 +143,6 @@ class Engine
             sample = static_cast<int8_t>(
                 static_cast<int>((state >> 40) % 64 + (state >> 50) % 64) - 63);
         }
-        const size_t sums = 2 * bank_.n_channels * fx8_pair_count(n_inputs_);
-        sums_.resize(sums);
         counts_.resize(fx8_pair_count(n_inputs_));
         clips_.resize(n_inputs_ * bank_.n_channels);
     }
@@ -93,13 +173,19 @@ class Engine
             must_engine(operations_.push(engine_, &block, &error), error);
         }
         fx8_engine_dump dump = {};
-        if (precision_ == FX8_ENGINE_INT8)
-            dump.sums_int8 = sums_.data();
-        else
-            dump.sums_fp32 = reinterpret_cast<double *>(sums_.data());
         dump.counts = counts_.data();
         dump.clips = clips_.data();
-        must_engine(operations_.finish_dump(engine_, &dump, &error), error);
+        const fx8_postprocess plan = results_.plan();
+        const fx8_engine_results wanted = {&plan, results_.place()};
+        must_engine(
+            operations_.process_dump(engine_, &wanted, &wanted, &dump, &error),
+            error);
+    }
+    void look()
+    {
+        fx8_error error;
+        const fx8_quicklook_work work = results_.work();
+        must_engine(operations_.look(engine_, &work, &error), error);
     }
     fx8_engine_times times() const
     {
@@ -143,6 +229,9 @@ class Engine
         plan.host_operations = fx8_operations_level(0);
         plan.n_threads = std::max(
             1U, std::min(MOST_THREADS, std::thread::hardware_concurrency()));
+        plan.n_result_antennas = n_inputs_;
+        plan.n_result_products = plan.channel_average = 1;
+        plan.look_channels = bank_.n_channels;
         fx8_error error;
         must_engine(operations_.open(&plan, &engine_, &error), error);
         const std::vector<float> gain(bank_.n_channels, 1.0F);
@@ -160,12 +249,13 @@ class Engine
     struct fx8_engine *engine_ = nullptr;
     size_t block_spectra_ = 0, row_stride_ = 0;
     std::vector<int8_t> samples_;
-    std::vector<int64_t> sums_, counts_, clips_;
+    std::vector<int64_t> counts_, clips_;
+    Results results_;
 };
 
 /** Seconds of a dump. */
 struct Round {
-    double whole, channelize, correlate;
+    double whole, channelize, correlate, process, look; /* last: after whole */
 };
 
 Round run_round(Engine *engine)
@@ -175,8 +265,11 @@ Round run_round(Engine *engine)
     engine->run_dump();
     const double whole = fx8_clock_seconds() - begin;
     const fx8_engine_times after = engine->times();
+    engine->look();
     return {whole, after.channelize_s - before.channelize_s,
-            after.correlate_s - before.correlate_s};
+            after.correlate_s - before.correlate_s,
+            after.process_s - before.process_s,
+            fx8_clock_seconds() - begin - whole};
 }
 
 void measure_case(Bench &bench, const Case &shape, unsigned precision)
@@ -197,11 +290,16 @@ void measure_case(Bench &bench, const Case &shape, unsigned precision)
     const char *name = precision == FX8_ENGINE_INT8 ? "int8" : "fp32";
     const double n = engine.n_samples();
     bench.report->text(
-        "%6zu x %-5zu %-5s %-10s %9.0f %11.0f %10.0f %10.0f %6.2f  %s\n",
+        "%6zu x %-5zu %-5s %-10s %9.0f %11.0f %10.0f %10.0f %6.2f %9.2f %9.2f  "
+        "%s\n",
         shape.n_inputs, shape.n_channels, name, engine.kernel(),
         n / r.whole * 1e-6, n / r.channelize * 1e-6, n / r.correlate * 1e-6,
-        copy > 0 ? n / copy * 1e-6 : 0, limit / r.whole,
-        copy > compute ? "copying" : "computing");
+        copy > 0 ? n / copy * 1e-6 : 0, limit / r.whole, r.process / r.whole,
+        r.look / (r.whole + r.look), copy > compute ? "copying" : "computing");
+    if (bench.is_aimed_at(shape.n_inputs, SPECTRA) && copy > 0)
+        bench.goals.note(Aim::ENGINE, limit / r.whole,
+                         std::string(engine.kernel()) + ", " +
+                             std::to_string(shape.n_inputs) + " inputs");
     bench.report->row(
         Row("engine")
             .number("inputs", static_cast<double>(shape.n_inputs))
@@ -212,6 +310,8 @@ void measure_case(Bench &bench, const Case &shape, unsigned precision)
             .number("whole_s", r.whole)
             .number("channelize_s", r.channelize)
             .number("correlate_s", r.correlate)
+            .number("process_s", r.process)
+            .number("look_s", r.look)
             .number("copy_s", copy)
             .number("of_limit", limit / r.whole));
 }
@@ -223,12 +323,13 @@ void measure_engine(Bench &bench)
     bench.report->text(
         "Dumps of %zu spectra, %zu taps, complex samples in memory; Msamples/s "
         "over all inputs.\nLimit: the longer of the two stages' sum and the "
-        "copy at its ceiling.\n"
+        "copy at its ceiling.  Results: their part of\nthe whole.  "
+        "Quick-look: its part of the whole and itself.\n"
         "inputs x chan. prec. kernel         whole  channelise  correlate"
-        "       copy  of limit\n",
+        "       copy  of limit  results  quick-look\n",
         SPECTRA, TAPS);
     for (const Case &shape : cases) {
-        if (bench.is_tiny() && shape.n_inputs > 16)
+        if (bench.is_tiny() && shape.n_inputs != 16)
             continue;
         if (bench.settings.extent == Extent::QUICK && shape.n_inputs != 64 &&
             shape.n_inputs != 512)

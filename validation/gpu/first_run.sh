@@ -9,11 +9,13 @@
 # Every step has a time limit of its own, the next one runs whatever became of
 # it, and what it wrote lies in FOLDER:
 #
-#     summary.txt          the machine, and a line for every step
+#     summary.txt          the machine, a line for every step and for every
+#                          goal: least share wanted, least one measured, verdict
 #     kernels.txt          TAP of the tests; sanitizer.txt: compute-sanitizer's
 #     whole.txt, whole/    TAP of the whole program, and what it wrote
 #     numerics.md          errors of the functions
-#     card.md, card.jsonl  speed; card.md.part where it was stopped
+#     card.md, card.jsonl  speed, a page for each section (bench/), as far as it
+#                          came where it was stopped
 #     log.txt              what compiler and programs said besides
 #
 # A kind of kernel that fails is left out of what follows (FX8_WITHOUT), so that
@@ -74,7 +76,7 @@ step() {
         tee -a "$folder/summary.txt"
 }
 
-for file in summary.txt kernels.txt whole.txt log.txt; do
+for file in summary.txt kernels.txt whole.txt log.txt card.md card.jsonl; do
     : >"$folder/$file"
 done
 {
@@ -108,30 +110,48 @@ if [ -z "$FX8_WITHOUT" ]; then # a choice tries every kind
 fi
 step 'kernels, engine' 60 kernels.txt "$build/gpu_engine"
 
-# The program writes below the folder that it is run in.
-programs=$(cd "$build" && pwd)
-mkdir -p "$build/first-run/validation/results"
-step numerics 90 log.txt sh -c \
-    'cd "$1/first-run" && "$1/numerics-gpu"' sh "$programs"
-for table in "$build"/first-run/validation/results/*.md; do
-    [ -f "$table" ] && cp "$table" "$folder/numerics.md"
-done
-
-# No measurement begins when nearly all of the time is over.
-limit=$(left 300)
-seconds=$((limit > 60 ? limit - 40 : 20))
-step bench "$limit" log.txt "$build/bench-gpu" --seconds "$seconds" \
-    --output "$folder/card.md" --json "$folder/card.jsonl"
+# First the goals' sections.  Each is a process of its own, so that one which
+# hangs costs its share alone; no measurement begins when that is nearly over.
+rm -rf "$folder/bench"
+mkdir -p "$folder/bench"
+measure() {
+    limit=$(left "$2")
+    step "bench, $1" "$limit" log.txt "$build/bench-gpu" --section "$1" \
+        --seconds $((limit > 30 ? limit - 15 : 15)) \
+        --output "$folder/bench/$1.md" --json "$folder/bench/$1.jsonl"
+    for page in "$folder/bench/$1.md" "$folder/bench/$1.md.part"; do
+        if [ -f "$page" ]; then cat "$page" >>"$folder/card.md"; fi
+    done
+    if [ -f "$folder/bench/$1.jsonl" ]; then
+        cat "$folder/bench/$1.jsonl" >>"$folder/card.jsonl"
+    fi
+}
+measure correlators 140
+measure engine 60
+measure channelizer 40
+measure postprocess 20
+measure quicklook 20
+measure energy 35
+grep -h '^goal ' "$folder/card.md" >>"$folder/summary.txt"
 
 # The whole program, where it came along.
+programs=$(cd "$build" && pwd)
 if [ -d "$bundle/bin" ]; then
-    step 'whole program' 120 whole.txt env \
+    step 'whole program' 90 whole.txt env \
         FX8_CUDA_PLUGIN="$programs/fx8-cuda.so" \
         validation/gpu/whole.sh "$bundle" "$folder/whole"
 else
     echo "whole program: skipped, no $bundle: make gpu-bundle" |
         tee -a "$folder/summary.txt"
 fi
+
+# The program writes below the folder that it is run in.
+mkdir -p "$build/first-run/validation/results"
+step numerics 90 log.txt sh -c \
+    'cd "$1/first-run" && "$1/numerics-gpu"' sh "$programs"
+for table in "$build"/first-run/validation/results/*.md; do
+    if [ -f "$table" ]; then cp "$table" "$folder/numerics.md"; fi
+done
 
 sanitizer=$(command -v compute-sanitizer ||
     echo "$(dirname "$(command -v "$nvcc")")/compute-sanitizer")
