@@ -436,6 +436,73 @@ static void fast_stays_within_its_bounds(void **state)
     clear_task(&task);
 }
 
+/* Functions that are off by 2^-10, a hundred times their bounds and more. */
+static void spoil(size_t n, float *y)
+{
+    for (size_t k = 0; k < n; k++)
+        y[k] *= 1.0f + 0x1p-10f;
+}
+
+static const struct fx8_functions *right_fast(void)
+{
+    return &fx8_operations_level(0)->functions[FX8_FUNCTIONS_FAST];
+}
+
+static void wrong_rsqrt(size_t n, const float *x, float *y)
+{
+    right_fast()->rsqrt(n, x, y);
+    spoil(n, y);
+}
+
+static void wrong_log10(size_t n, const float *x, float *y)
+{
+    right_fast()->log10(n, x, y);
+    spoil(n, y);
+}
+
+static void wrong_tanh(size_t n, const float *x, float *y)
+{
+    right_fast()->tanh(n, x, y);
+    spoil(n, y);
+}
+
+static void wrong_atan2(size_t n, const float *a, const float *b, float *y)
+{
+    right_fast()->atan2(n, a, b, y);
+    spoil(n, y);
+}
+
+/* What exceeds a bound is counted, and for what the function is used. */
+static void functions_beyond_their_bounds_are_counted(void **state)
+{
+    (void)state;
+    for (int wrong = 0; wrong < 4; wrong++) {
+        struct generator g = {66};
+        struct task task = make_task(4, 2, 50, FX8_FUNCTIONS_FAST);
+        struct fx8_functions functions[FX8_N_FUNCTIONS_MODES];
+        memcpy(functions, task.plan.functions, sizeof functions);
+        struct fx8_functions *fast = &functions[FX8_FUNCTIONS_FAST];
+        if (wrong == 0)
+            fast->rsqrt = wrong_rsqrt;
+        else if (wrong == 1)
+            fast->log10 = wrong_log10;
+        else if (wrong == 2)
+            fast->tanh = wrong_tanh;
+        else
+            fast->atan2 = wrong_atan2;
+        task.plan.functions = functions;
+        fill(&task, &g);
+        run(&task);
+        const struct fx8_quicklook_differences *d = &task.differences;
+        assert_int_equal(d->coherence.n_beyond > 0, wrong == 0);
+        assert_int_equal(d->amplitude.n_beyond > 0, wrong == 0);
+        assert_int_equal(d->spectra.n_beyond > 0, wrong == 1);
+        assert_int_equal(d->fisher.n_beyond > 0, wrong == 0 || wrong == 2);
+        assert_int_equal(d->phase.n_beyond > 0, wrong == 3);
+        clear_task(&task);
+    }
+}
+
 /* Of many baselines some are compared: 136, every second. */
 static void many_baselines_are_sampled(void **state)
 {
@@ -516,6 +583,7 @@ int main(void)
         cmocka_unit_test(left_out_of_averages),
         cmocka_unit_test(plans_that_are_refused),
         cmocka_unit_test(fast_stays_within_its_bounds),
+        cmocka_unit_test(functions_beyond_their_bounds_are_counted),
         cmocka_unit_test(many_baselines_are_sampled),
         cmocka_unit_test(ieee_compares_nothing),
         cmocka_unit_test(threads_change_nothing),

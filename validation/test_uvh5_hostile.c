@@ -91,6 +91,7 @@ static void test_odd_counts(void **state)
         {"Header/Nbls", 0, "Nbls: 0: expected 1 to"},
         {"Header/Nbls", -1, "Nbls: -1: expected 1 to"},
         {"Header/Nbls", 11, "expected Nbls x Ntimes"},
+        {"Header/Nbls", 9, "expected Nbls x Ntimes"},
         {"Header/Nblts", INT64_MAX, "expected 1 to"},
         {"Header/Nants_telescope", INT32_MAX, "expected a count that a file"},
         {"Header/Nants_telescope", 5, "antenna_numbers: shape 4 x 1"},

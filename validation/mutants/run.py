@@ -67,6 +67,19 @@ def is_python(test):
     return test.endswith(".py")
 
 
+def lacks(entry):
+    """The instructions that a fault's code needs and this CPU has not, or
+    None: there the test runs without that code."""
+    needed = entry.get("needs")
+    if needed is None:
+        return None
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            return None if needed in file.read().split() else needed
+    except OSError:
+        return needed
+
+
 class Outcomes:
     """What a run of a test said of its cases."""
 
@@ -216,7 +229,7 @@ class Report:
         self.number = 0
         self.failed = 0
 
-    def add(self, name, trouble):
+    def add(self, name, trouble, seconds=0.0):
         self.number += 1
         if trouble.startswith("skipped: "):
             print(f"ok {self.number} - {name} # SKIP {trouble[9:]}", flush=True)
@@ -225,6 +238,8 @@ class Report:
         print(f"{'not ' if trouble else ''}ok {self.number} - {name}")
         for line in trouble.splitlines():
             print(f"# {line}")
+        if seconds > 20:
+            print(f"# {seconds:.0f} s")
         sys.stdout.flush()
 
 
@@ -237,8 +252,9 @@ def main(words):
 
     def in_a_tree(work, *arguments):
         tree = trees.get()
+        begin = time.monotonic()
         try:
-            return work(tree, *arguments)
+            return work(tree, *arguments), time.monotonic() - begin
         finally:
             trees.put(tree)
 
@@ -255,21 +271,25 @@ def main(words):
         usual = {test: pool.submit(in_a_tree, run_without, test, sorted(names))
                  for test, names in cases.items()}
         for name, entry in faults:
-            outcomes, trouble = usual[entry["test"]].result()
+            (outcomes, trouble), _ = usual[entry["test"]].result()
             states[name] = trouble or outcomes.of(entry["case"])
+            if states[name] == "passed" and lacks(entry):
+                states[name] = f"skipped: no {lacks(entry)} here"
             report.add(f"{name}: {entry['case']} passes without it",
                        "" if states[name] == "passed" else states[name])
         planted = {}
         for name, entry in faults:
             if states[name] == "passed":
-                planted[pool.submit(in_a_tree, Tree.plant, entry, usual[
-                    entry["test"]].result()[0])] = f"{name}: {entry['case']}"
+                (outcomes, _), _ = usual[entry["test"]].result()
+                planted[pool.submit(in_a_tree, Tree.plant, entry, outcomes)] = (
+                    f"{name}: {entry['case']}")
             else:
                 report.add(f"{name}: {entry['case']} notices it",
                            states[name] if states[name].startswith("skipped: ")
                            else "not planted")
         for future in concurrent.futures.as_completed(planted):
-            report.add(f"{planted[future]} notices it", future.result() or "")
+            trouble, seconds = future.result()
+            report.add(f"{planted[future]} notices it", trouble or "", seconds)
     shutil.rmtree(COPIES, ignore_errors=True)
     return 1 if report.failed else 0
 
