@@ -6,10 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/divisor.h"
 #include "config/number.h"
-
-/* __extension__: 128-bit integers are in gcc and clang, not in C17 */
-__extension__ typedef __int128 wide;
 
 static bool is_digit(char c)
 {
@@ -75,20 +73,10 @@ bool fx8_number_integer(const char *text, int64_t *value)
 
 /* --- exact fractions ------------------------------------------------------ */
 
-static wide greatest_common_divisor(wide a, wide b)
-{
-    while (b != 0) {
-        const wide remainder = a % b;
-        a = b;
-        b = remainder;
-    }
-    return a;
-}
-
 /* Lowest terms; false where a term does not fit int64. */
-static bool reduce(wide *numerator, wide *denominator)
+static bool reduce(fx8_wide *numerator, fx8_wide *denominator)
 {
-    const wide divisor = greatest_common_divisor(*numerator, *denominator);
+    const fx8_wide divisor = fx8_greatest_divisor(*numerator, *denominator);
     *numerator /= divisor;
     *denominator /= divisor;
     return *numerator <= INT64_MAX && *denominator <= INT64_MAX;
@@ -96,7 +84,8 @@ static bool reduce(wide *numerator, wide *denominator)
 
 /* Digits with one optional point into an integer and the count of decimals.
  * 18 digits: the mantissa stays below 10^18 < 2^63. */
-static bool read_mantissa(const char **cursor, wide *mantissa, int *decimals)
+static bool read_mantissa(const char **cursor, fx8_wide *mantissa,
+                          int *decimals)
 {
     int n_digits = 0;
     bool point = false;
@@ -135,8 +124,8 @@ static bool read_exponent(const char **cursor, int *exponent)
     return true;
 }
 
-static bool read_decimal(const char **cursor, wide *numerator,
-                         wide *denominator)
+static bool read_decimal(const char **cursor, fx8_wide *numerator,
+                         fx8_wide *denominator)
 {
     int decimals = 0, exponent = 0;
     if (!read_mantissa(cursor, numerator, &decimals) ||
@@ -158,7 +147,7 @@ bool fx8_number_fraction(const char *text, int64_t *numerator,
                          int64_t *denominator)
 {
     const char *cursor = text;
-    wide upper = 0, upper_divisor = 1, lower = 1, lower_divisor = 1;
+    fx8_wide upper = 0, upper_divisor = 1, lower = 1, lower_divisor = 1;
     if (!read_decimal(&cursor, &upper, &upper_divisor))
         return false;
     if (*cursor == '/') {

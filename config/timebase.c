@@ -1,18 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "config/divisor.h"
 #include "config/timebase.h"
-
-/* __extension__: 128-bit integers are in gcc and clang, not in C17 */
-__extension__ typedef __int128 wide;
-
-static int64_t greatest_common_divisor(int64_t a, int64_t b)
-{
-    while (b != 0) {
-        const int64_t remainder = a % b;
-        a = b;
-        b = remainder;
-    }
-    return a;
-}
 
 double fx8_rate_hz(struct fx8_rate rate)
 {
@@ -22,7 +10,7 @@ double fx8_rate_hz(struct fx8_rate rate)
 struct fx8_rate fx8_rate_reduced(struct fx8_rate rate)
 {
     const int64_t divisor =
-        greatest_common_divisor(rate.numerator_hz, rate.denominator);
+        (int64_t)fx8_greatest_divisor(rate.numerator_hz, rate.denominator);
     if (divisor > 1) {
         rate.numerator_hz /= divisor;
         rate.denominator /= divisor;
@@ -31,9 +19,9 @@ struct fx8_rate fx8_rate_reduced(struct fx8_rate rate)
 }
 
 /* Largest integer not above numerator / denominator, denominator > 0. */
-static wide floor_divide(wide numerator, wide denominator)
+static fx8_wide floor_divide(fx8_wide numerator, fx8_wide denominator)
 {
-    const wide quotient = numerator / denominator;
+    const fx8_wide quotient = numerator / denominator;
     return quotient - (numerator % denominator < 0);
 }
 
@@ -42,13 +30,13 @@ struct fx8_time fx8_time_add_half_samples(struct fx8_time start,
                                           struct fx8_rate rate)
 {
     /* whole seconds first, so that the picoseconds cannot overflow */
-    const wide denominator = (wide)2 * rate.numerator_hz;
-    const wide numerator = (wide)half_samples * rate.denominator;
-    const wide seconds = floor_divide(numerator, denominator);
-    const wide rest = numerator - seconds * denominator;
-    const wide picoseconds =
+    const fx8_wide denominator = (fx8_wide)2 * rate.numerator_hz;
+    const fx8_wide numerator = (fx8_wide)half_samples * rate.denominator;
+    const fx8_wide seconds = floor_divide(numerator, denominator);
+    const fx8_wide rest = numerator - seconds * denominator;
+    const fx8_wide picoseconds =
         floor_divide(rest * FX8_PICOSECONDS * 2 + denominator, denominator * 2);
-    const wide sum = start.picosecond + picoseconds;
+    const fx8_wide sum = start.picosecond + picoseconds;
     return (struct fx8_time){
         .unix_s =
             start.unix_s + (int64_t)seconds + (int64_t)(sum / FX8_PICOSECONDS),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <math.h>
 
+#include "config/divisor.h"
 #include "config/number.h"
 #include "correlator/job_bands.h"
 
@@ -17,16 +18,6 @@ static double least_distance_hz(const struct fx8_plan *plan)
     return least;
 }
 
-static int64_t greatest_divisor(int64_t a, int64_t b)
-{
-    while (b != 0) {
-        const int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* distance / sample rate in lowest terms, where that is a simple fraction; else
  * the whole channels within the distance. */
 static struct fx8_fraction widest_part(const struct fx8_plan *plan,
@@ -39,14 +30,16 @@ static struct fx8_fraction widest_part(const struct fx8_plan *plan,
                           rate.denominator < INT64_C(1) << 31;
     if (is_whole)
         part.numerator = (int64_t)distance_hz * rate.denominator;
-    const int64_t divisor = greatest_divisor(part.numerator, part.denominator);
+    const int64_t divisor =
+        (int64_t)fx8_greatest_divisor(part.numerator, part.denominator);
     if (!is_whole || part.denominator / divisor > LARGEST_DENOMINATOR) {
         const double channels = (double)plan->n_channels;
         part.numerator =
             (int64_t)floor(distance_hz / fx8_rate_hz(rate) * channels + 1e-6);
         part.denominator = (int64_t)plan->n_channels;
     }
-    const int64_t common = greatest_divisor(part.numerator, part.denominator);
+    const int64_t common =
+        (int64_t)fx8_greatest_divisor(part.numerator, part.denominator);
     return (struct fx8_fraction){part.numerator / common,
                                  part.denominator / common};
 }

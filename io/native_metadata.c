@@ -337,18 +337,6 @@ done:
     return status;
 }
 
-static int compare_missing(const void *a, const void *b)
-{
-    const struct fx8_missing *x = a;
-    const struct fx8_missing *y = b;
-    if (x->first_sample != y->first_sample)
-        return x->first_sample < y->first_sample ? -1 : 1;
-    if (x->antenna != y->antenna)
-        return x->antenna < y->antenna ? -1 : 1;
-    return (x->polarization > y->polarization) -
-           (x->polarization < y->polarization);
-}
-
 /* One row of /missing against the axes. */
 static bool missing_fits(const int64_t row[4],
                          const struct fx8_observation *observation)
@@ -396,7 +384,7 @@ static enum fx8_status load_missing(const struct fx8_h5_table *table,
                                           .first_sample = row[2],
                                           .n_samples = row[3]};
     }
-    qsort(missing, n, sizeof *missing, compare_missing);
+    qsort(missing, n, sizeof *missing, fx8_missing_order);
     return FX8_OK;
 }
 

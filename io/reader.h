@@ -28,6 +28,9 @@ struct fx8_missing {
     int32_t band;         /**< -1: all */
 };
 
+/** For qsort(): ascending first sample, then antenna, polarisation, band. */
+int fx8_missing_order(const void *a, const void *b);
+
 /** One input to be read: where it stands in the recording. */
 struct fx8_input_position {
     size_t antenna;

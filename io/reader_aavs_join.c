@@ -452,16 +452,6 @@ static enum fx8_status add_lack(struct gaps *gaps,
     return status;
 }
 
-static int compare_missing(const void *a, const void *b)
-{
-    const struct fx8_missing *x = a, *y = b;
-    if (x->first_sample != y->first_sample)
-        return x->first_sample < y->first_sample ? -1 : 1;
-    if (x->antenna != y->antenna)
-        return x->antenna < y->antenna ? -1 : 1;
-    return x->band < y->band ? -1 : x->band > y->band;
-}
-
 static enum fx8_status list_missing(struct fx8_aavs_reader *reader,
                                     struct fx8_error *error)
 {
@@ -485,7 +475,7 @@ static enum fx8_status list_missing(struct fx8_aavs_reader *reader,
     }
     if (reader->base.n_missing > 0)
         qsort(reader->base.missing, reader->base.n_missing,
-              sizeof *reader->base.missing, compare_missing);
+              sizeof *reader->base.missing, fx8_missing_order);
     return FX8_OK;
 }
 

@@ -270,17 +270,6 @@ static enum fx8_status list_gaps(struct fx8_drf_reader *reader, size_t number,
     return status;
 }
 
-static int compare_missing(const void *a, const void *b)
-{
-    const struct fx8_missing *gap_a = a;
-    const struct fx8_missing *gap_b = b;
-    if (gap_a->first_sample != gap_b->first_sample)
-        return gap_a->first_sample < gap_b->first_sample ? -1 : 1;
-    if (gap_a->antenna != gap_b->antenna)
-        return gap_a->antenna < gap_b->antenna ? -1 : 1;
-    return gap_a->polarization - gap_b->polarization;
-}
-
 /* Files that hold the fill value where samples are missing are whole; others
  * are opened, for their indices, as far as they will be processed. */
 static enum fx8_status list_missing(struct fx8_drf_reader *reader,
@@ -300,7 +289,7 @@ static enum fx8_status list_missing(struct fx8_drf_reader *reader,
     struct fx8_drf_gaps *missing = &reader->missing;
     if (missing->n > 0)
         qsort(missing->items, missing->n, sizeof *missing->items,
-              compare_missing);
+              fx8_missing_order);
     reader->base.missing = missing->items;
     reader->base.n_missing = missing->n;
     return status;

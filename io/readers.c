@@ -103,6 +103,18 @@ void fx8_reader_close(struct fx8_reader **reader)
     *reader = NULL;
 }
 
+int fx8_missing_order(const void *a, const void *b)
+{
+    const struct fx8_missing *x = a, *y = b;
+    if (x->first_sample != y->first_sample)
+        return x->first_sample < y->first_sample ? -1 : 1;
+    if (x->antenna != y->antenna)
+        return x->antenna < y->antenna ? -1 : 1;
+    if (x->polarization != y->polarization)
+        return x->polarization < y->polarization ? -1 : 1;
+    return (x->band > y->band) - (x->band < y->band);
+}
+
 enum fx8_status fx8_reader_allocate(const char *const *paths, size_t n_paths,
                                     const char *what, size_t size,
                                     void **reader, char **path,

@@ -298,18 +298,6 @@ static void draw_gains(struct fx8_simulator *simulator)
     }
 }
 
-/* Ascending first sample, then input: an order without ties. */
-static int compare_missing(const void *a, const void *b)
-{
-    const struct fx8_missing *x = a, *y = b;
-    if (x->first_sample != y->first_sample)
-        return x->first_sample < y->first_sample ? -1 : 1;
-    if (x->antenna != y->antenna)
-        return x->antenna < y->antenna ? -1 : 1;
-    return (x->polarization > y->polarization) -
-           (x->polarization < y->polarization);
-}
-
 /* One stretch somewhere in each part of the recording, per input. */
 static void draw_dropouts(struct fx8_simulator *simulator)
 {
@@ -343,7 +331,7 @@ static void draw_dropouts(struct fx8_simulator *simulator)
             };
         }
     qsort(simulator->missing, simulator->n_missing, sizeof *simulator->missing,
-          compare_missing);
+          fx8_missing_order);
 }
 
 enum fx8_status fx8_simulator_open(const struct fx8_simulation *simulation,
