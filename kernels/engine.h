@@ -201,7 +201,9 @@ struct fx8_engine_operations {
      * fx8_quicklook_process() is for that.
      *
      * Status: FX8_ERR_USAGE: of another shape than was planned
-     * Notes:  results may be of several engines, and averages of theirs
+     * Notes:  results may be of several engines, and averages of theirs; those
+     *         of the last process_dump(), in the same arrays, are as it left
+     *         them: an engine may have kept them
      */
     fx8_quicklook_look *look;
 

@@ -8,6 +8,7 @@
  * which cells are averaged still are; amplitudes and phases are within the
  * bounds of their functions, less than a step of a half.
  */
+#include "config/shape.h"
 #include "validation/cuda_plugin.h"
 #include "validation/quicklook_task.h"
 
@@ -182,7 +183,7 @@ static void any_shape_equals_the_host(void **state)
 }
 
 /* Both modes in the first dump and in the seventeenth, every second baseline
- * of 153; slabs of 27 baselines; three devices. */
+ * of 153; slabs of 3 baselines; three devices. */
 static void slabs_devices_and_checked_dumps(void **state)
 {
     (void)state;
@@ -242,6 +243,92 @@ static void what_is_out_of_the_ordinary(void **state)
     }
 }
 
+/* A dump of random integers through the engine: its visibilities and weights
+ * become those of the task. */
+static void correlate(struct task *task, struct fx8_engine *engine,
+                      size_t n_spectra, struct generator *g)
+{
+    const size_t inputs = task->plan.n_inputs, row = 2 * n_spectra;
+    const size_t n_words = fx8_bit_words(n_spectra);
+    int8_t *samples = exact(inputs * row);
+    uint64_t *valid = exact(inputs * n_words * sizeof *valid);
+    uint8_t *unflagged = exact(inputs);
+    int64_t *counts = exact(fx8_pair_count(inputs) * sizeof *counts);
+    int64_t *clips = exact(inputs * sizeof *clips);
+    for (size_t i = 0; i < inputs * row; i++)
+        samples[i] = (int8_t)random_bits(g);
+    memset(valid, 0xff, inputs * n_words * sizeof *valid);
+    memset(unflagged, 0, inputs);
+    const struct fx8_engine_block block = {.samples = samples,
+                                           .row_stride = row,
+                                           .n_spectra = n_spectra,
+                                           .valid = valid};
+    const struct fx8_postprocess plan = {.n_antennas = inputs,
+                                         .n_products = 1,
+                                         .n_inputs = inputs,
+                                         .n_channels = 1,
+                                         .channel_average = 1,
+                                         .products = task->products,
+                                         .spectra_per_dump = (int64_t)n_spectra,
+                                         .flag_channel = unflagged,
+                                         .flag_input = unflagged,
+                                         .n_threads = 1};
+    const struct fx8_engine_results results = {
+        &plan, {task->visibilities, task->flags, task->nsamples}};
+    struct fx8_engine_dump dump = {.counts = counts, .clips = clips};
+    struct fx8_error error;
+    must(cuda->push(engine, &block, &error), error);
+    must(cuda->process_dump(engine, &results, &results, &dump, &error), error);
+    free(samples);
+    free(valid);
+    free(unflagged);
+    free(counts);
+    free(clips);
+}
+
+/* Dumps of the engine's own, in slabs of 78 baselines: it looks at what it
+ * kept, whatever the host's copy of a cross product has become, but at other
+ * arrays where they are. */
+static void what_the_device_has_kept(void **state)
+{
+    (void)state;
+    enum { N_SPECTRA = 64, CROSS = 1, LAST = 40 * 41 / 2 - 2 };
+    struct generator g = {215};
+    struct task host = make_task(40, 1, 1, FX8_FUNCTIONS_IEEE);
+    host.plan.is_on_device = true;
+    struct task device = twin_of(&host);
+    struct fx8_quicklook *on_host = open_task(&host);
+    struct fx8_quicklook *on_device = open_task(&device);
+    struct fx8_engine_plan plan = plan_engine(&device, 1);
+    struct fx8_engine *engine;
+    struct fx8_error error;
+    plan.spectra_per_dump = N_SPECTRA;
+    setenv("FX8_CUDA_CHUNK_KIB", "1", 1);
+    must(cuda->open(&plan, &engine, &error), error);
+    unsetenv("FX8_CUDA_CHUNK_KIB");
+    for (int dump = 0; dump < 2; dump++) {
+        correlate(&host, engine, N_SPECTRA, &g);
+        process(&host, on_host);
+        host.visibilities[2 * CROSS] = host.visibilities[2 * LAST] = 1e9f;
+        process_on(&device, on_device, engine);
+        check_dump(&host, &device);
+    }
+    /* the same numbers elsewhere */
+    struct task elsewhere = device;
+    elsewhere.visibilities = exact(2 * host.n_cells * sizeof(float));
+    memcpy(elsewhere.visibilities, host.visibilities,
+           2 * host.n_cells * sizeof(float));
+    process(&host, on_host);
+    process_on(&elsewhere, on_device, engine);
+    check_dump(&host, &device);
+    free(elsewhere.visibilities);
+    close_task(&host, on_host);
+    close_task(&device, on_device);
+    cuda->close(&engine);
+    clear_twin(&device);
+    clear_task(&host);
+}
+
 /* Of another shape than it was opened for, or of none; of an engine that is
  * not the first. */
 static void looks_that_were_not_planned(void **state)
@@ -277,6 +364,7 @@ int main(void)
         cmocka_unit_test(any_shape_equals_the_host),
         cmocka_unit_test(slabs_devices_and_checked_dumps),
         cmocka_unit_test(what_is_out_of_the_ordinary),
+        cmocka_unit_test(what_the_device_has_kept),
         cmocka_unit_test(looks_that_were_not_planned),
     };
     return cmocka_run_group_tests(tests, find_cuda, NULL);

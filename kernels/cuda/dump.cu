@@ -195,10 +195,11 @@ enum fx8_status fx8_cuda_process_dump(struct fx8_engine *engine,
     rest.sums_fp32 = nullptr;
     if (status == FX8_OK)
         status = fx8_cuda_finish_dump(engine, &rest, error);
-    if (status == FX8_OK && first->sums8 != nullptr)
-        status = fx8_cuda_make_results(engine, true, int8, dump->counts, error);
+    /* INT8 last: what is kept is looked at */
     if (status == FX8_OK && first->sums32 != nullptr)
         status =
             fx8_cuda_make_results(engine, false, fp32, dump->counts, error);
+    if (status == FX8_OK && first->sums8 != nullptr)
+        status = fx8_cuda_make_results(engine, true, int8, dump->counts, error);
     return status;
 }

@@ -3,8 +3,9 @@
  * engine_cuda.h -- the state of the CUDA engine, shared by the files that make
  * it up: engine_cuda.cu (life and table), device.cu (which devices, and errors
  * in words), memory.cu (what is allocated), batch.cu (from samples to sums),
- * dump.cu and results.cu (what a dump ends with), exchange.cu (spectra in and
- * out, for tests), look.cu (the quick-look).
+ * dump.cu and results.cu (what a dump ends with), staging.cu (how results reach
+ * the host), exchange.cu (spectra in and out, for tests), look.cu (the
+ * quick-look).
  *
  * The blocks of a dump go round the devices; the sums of each are added on the
  * host or, where they become results, on the first device.  On a device a block
@@ -15,7 +16,14 @@
  *     compute  samples -> FIR, FFT -> spectra of the block, chunk by chunk;
  *              after the last batch: spectra -> sums
  *
- * Two slots let the three overlap.  How many inputs a batch has depends on the
+ * Two slots let the three overlap, and two others what the first device makes
+ * of a dump, results and then a quick-look, some baselines at a time:
+ *
+ *     compute  sums -> results
+ *     copy     results -> pinned memory of a slot
+ *     host     pinned memory -> memory of the caller
+ *
+ * How many inputs a batch has depends on the
  * memory that is free, and changes no result; a chunk is a function of the
  * plan, so that there is one FFT plan for everything.
  */
@@ -35,8 +43,8 @@
 #define FX8_CUDA_SLOTS 2
 
 /** When set: the size of a chunk in KiB, smaller than the usual one: for tests
- *  of what happens between chunks, and between slabs of results, which are
- *  eight times as large. */
+ *  of what happens between chunks, and between slabs of results, which are as
+ *  large. */
 #define FX8_CUDA_CHUNK_VARIABLE "FX8_CUDA_CHUNK_KIB"
 
 /** Sizes that depend on the plan alone. */
@@ -55,6 +63,8 @@ struct fx8_cuda_shape {
     size_t slab_antennas;  /**< whose baselines are made at a time ... */
     size_t slab_cells;     /**< ... and cells of these, at most */
     size_t look_baselines; /**< of a quick-look at a time; 0: none is here */
+    size_t staging_bytes;  /**< of results, or a quick-look, at a time */
+    bool may_keep;         /**< a quick-look is of what is made here alone */
 };
 
 /** A batch under way: samples of some inputs. */
@@ -74,6 +84,28 @@ struct fx8_cuda_notes {
     bool is_used;
 };
 
+/** Arrays of which a slab is made: values, two to a cell or one, and marks. */
+#define FX8_CUDA_STAGED 3
+
+/** Rows of an array of a slab: side by side on the device, apart on the host.
+ */
+struct fx8_cuda_rows {
+    char *to;
+    size_t to_pitch;
+    const void *from;
+    size_t bytes; /**< of a row */
+};
+
+/** A slab on its way to the host: it is of the copy stream from `made` on, of
+ *  the host from `copied` on. */
+struct fx8_cuda_staging {
+    char *pinned; /**< [staging_bytes], one array after the other */
+    cudaEvent_t made, copied;
+    size_t n_rows;
+    struct fx8_cuda_rows rows[FX8_CUDA_STAGED];
+    bool is_used;
+};
+
 /** What makes results of sums, on the first device where they are planned. */
 struct fx8_cuda_results {
     struct fx8_product *products; /**< [n_baselines][n_products] */
@@ -83,12 +115,16 @@ struct fx8_cuda_results {
     double *input_gain;           /**< [n_inputs] */
     uint8_t *flag_input;          /**< likewise */
     uint8_t *flag_channel;        /**< [n_channels] */
-    struct fx8_visibilities slab; /**< of slab_antennas */
+    bool keeps; /**< there is memory for all results of a dump */
+    struct fx8_visibilities slabs; /**< all of them, or those of two slots */
+    /** Whose copies `slabs` are, until the next dump; NULL: of nobody's. */
+    struct fx8_visibilities kept;
     void *received; /**< sums of another device; NULL: there is none */
 };
 
-/** What a quick-look is made with, on the first device of the first engine;
- *  struct fx8_quicklook_work, look_baselines of it. */
+/** What a quick-look is made with, on the first device of the first engine:
+ *  struct fx8_quicklook_work, of `in` look_baselines, which kept results need
+ *  not, and of `out` twice as many. */
 struct fx8_cuda_looks {
     struct fx8_product *products;
     uint8_t *is_real;              /**< [n_channels] */
@@ -116,6 +152,7 @@ struct fx8_cuda_device {
     cudaStream_t copy, compute;
     struct fx8_cuda_slot slots[FX8_CUDA_SLOTS];
     struct fx8_cuda_notes notes[FX8_CUDA_SLOTS];
+    struct fx8_cuda_staging staging[FX8_CUDA_SLOTS];
     size_t n_batches, n_blocks; /**< so far: which slot is next */
     size_t batch_inputs;
     bool has_fft;
@@ -274,6 +311,31 @@ enum fx8_status fx8_cuda_process_dump(struct fx8_engine *engine,
                                       struct fx8_engine_dump *dump,
                                       struct fx8_error *error);
 
+/* --- staging.cu ----------------------------------------------------------- */
+
+/**
+ * fx8_cuda_send -- queue copies of a slab that the compute stream makes.
+ *
+ * Given: number  of the slab, whose slot is free: fx8_cuda_receive()
+ *        rows    n_rows of each array
+ * Notes: the slab must stay as it is until it is received
+ */
+enum fx8_status fx8_cuda_send(
+    struct fx8_cuda_device *device, size_t number, size_t n_rows,
+    const struct fx8_cuda_rows (&rows)[FX8_CUDA_STAGED],
+    struct fx8_error *error);
+
+/** Wait for the slab that has the slot of `number`, if any, and bring it to its
+ *  places: the slot is free. */
+enum fx8_status fx8_cuda_receive(const struct fx8_engine *engine,
+                                 struct fx8_cuda_device *device, size_t number,
+                                 struct fx8_error *error);
+
+/** Every slab under way, the oldest first: `next` would be the next one. */
+enum fx8_status fx8_cuda_receive_all(const struct fx8_engine *engine,
+                                     struct fx8_cuda_device *device,
+                                     size_t next, struct fx8_error *error);
+
 /* --- results.cu ----------------------------------------------------------- */
 
 /**
@@ -282,7 +344,8 @@ enum fx8_status fx8_cuda_process_dump(struct fx8_engine *engine,
  *
  * Given: wanted  plan and place of the results
  *        counts  int64 [n_pairs] valid products, of the host
- * Notes: returns when the results are there
+ * Notes: returns when the results are there; they stay on the device too where
+ *        it keeps them
  */
 enum fx8_status fx8_cuda_make_results(struct fx8_engine *engine, bool is_int8,
                                       const struct fx8_engine_results *wanted,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* look.cu -- see engine_cuda.h: the quick-look of a dump on the first device,
- * some baselines at a time. */
+ * some baselines at a time.  Visibilities that the device has just made and
+ * kept are looked at where they are; others are brought there. */
 #include <string.h>
 
 #include "kernels/cuda/engine_cuda.h"
@@ -11,6 +12,13 @@
 /* --- memory ----------------------------------------------------------------
  */
 
+/* Cells of so many baselines. */
+static size_t cells_of(const struct fx8_engine *engine, size_t n_baselines)
+{
+    return fx8_product(n_baselines, engine->plan.n_result_products,
+                       engine->plan.look_channels, 1);
+}
+
 size_t fx8_cuda_list_looks(const struct fx8_engine *engine,
                            struct fx8_cuda_looks *looks,
                            struct fx8_cuda_array *arrays)
@@ -20,8 +28,9 @@ size_t fx8_cuda_list_looks(const struct fx8_engine *engine,
     const size_t channels = plan->look_channels;
     const size_t levels = fx8_product(plan->n_inputs, channels, 1, 1);
     const size_t products =
-        fx8_product(baselines, plan->n_result_products, 1, 1);
-    const size_t cells = fx8_product(products, channels, 1, 1);
+        fx8_product(engine->shape.n_baselines, plan->n_result_products, 1, 1);
+    const size_t in = cells_of(engine, baselines);
+    const size_t out = cells_of(engine, FX8_CUDA_SLOTS * baselines);
     const struct {
         void *pointer;
         size_t n, size;
@@ -33,12 +42,12 @@ size_t fx8_cuda_list_looks(const struct fx8_engine *engine,
         {&looks->steps, levels, sizeof(float)},
         {&looks->scale[FX8_FUNCTIONS_IEEE], levels, sizeof(float)},
         {&looks->scale[FX8_FUNCTIONS_FAST], levels, sizeof(float)},
-        {&looks->in.visibilities, cells, 2 * sizeof(float)},
-        {&looks->in.flags, cells, 1},
-        {&looks->in.nsamples, cells, sizeof(float)},
-        {&looks->out.coherence, cells, 2 * sizeof(uint16_t)},
-        {&looks->out.amplitude, cells, sizeof(uint16_t)},
-        {&looks->out.phase, cells, sizeof(uint16_t)},
+        {&looks->in.visibilities, in, 2 * sizeof(float)},
+        {&looks->in.flags, in, 1},
+        {&looks->in.nsamples, in, sizeof(float)},
+        {&looks->out.coherence, out, 2 * sizeof(uint16_t)},
+        {&looks->out.amplitude, out, sizeof(uint16_t)},
+        {&looks->out.phase, out, sizeof(uint16_t)},
         {&looks->sums, products, sizeof *looks->sums},
         {&looks->pairs, products, sizeof *looks->pairs},
         {&looks->notes, 1, sizeof *looks->notes},
@@ -103,7 +112,8 @@ static enum fx8_status upload(const struct fx8_cuda_device *device,
     return status;
 }
 
-/* What a job is made of on the device: tables of all inputs. */
+/* What a job is made of on the device besides visibilities: tables of all
+ * inputs, and what all baselines have. */
 static enum fx8_status upload_tables(const struct fx8_cuda_device *device,
                                      const struct fx8_quicklook_work *work,
                                      struct fx8_error *error)
@@ -112,7 +122,11 @@ static enum fx8_status upload_tables(const struct fx8_cuda_device *device,
     const size_t bytes = work->n_inputs * work->n_channels * sizeof(float);
     const bool is_both = work->check_stride > 0;
     const bool is_fast = work->mode == FX8_FUNCTIONS_FAST;
+    const size_t n = work->n_baselines * work->n_products;
     const struct pair_of_arrays arrays[] = {
+        {to->products, work->products, n * sizeof *work->products},
+        {to->sums, work->sums, n * sizeof *work->sums},
+        {to->pairs, is_both ? work->pairs : nullptr, n * sizeof *work->pairs},
         {to->is_real, work->is_real, work->n_channels},
         {to->power, work->power, bytes},
         {to->weight, work->weight, bytes},
@@ -126,75 +140,117 @@ static enum fx8_status upload_tables(const struct fx8_cuda_device *device,
     return upload(device, arrays, error);
 }
 
-/* The job on the device, of baselines that begin with `first`. */
-static struct fx8_cuda_look plan_job(const struct fx8_cuda_device *device,
-                                     const struct fx8_quicklook_work *work,
-                                     size_t first, size_t n_baselines)
+/* Whether the visibilities are those that the device has made last, and keeps.
+ */
+static bool is_kept(const struct fx8_cuda_device *device,
+                    const struct fx8_quicklook_work *work)
 {
+    const struct fx8_visibilities *kept = &device->results.kept;
+    return kept->visibilities != nullptr &&
+           kept->visibilities == work->in.visibilities &&
+           kept->flags == work->in.flags && kept->nsamples == work->in.nsamples;
+}
+
+/* Visibilities from a cell on. */
+static struct fx8_visibilities from_cell(const struct fx8_visibilities *all,
+                                         size_t cell)
+{
+    return {all->visibilities + 2 * cell, all->flags + cell,
+            all->nsamples + cell};
+}
+
+/* The job on the device of slab `number`, whose baselines begin with `first`.
+ */
+static struct fx8_cuda_look plan_job(const struct fx8_engine *engine,
+                                     const struct fx8_quicklook_work *work,
+                                     size_t number, size_t first,
+                                     size_t n_baselines)
+{
+    const struct fx8_cuda_device *device = &engine->devices[0];
     const struct fx8_cuda_looks *looks = &device->looks;
+    const size_t product = first * work->n_products;
+    const size_t out = cells_of(engine, number % FX8_CUDA_SLOTS *
+                                            engine->shape.look_baselines);
     struct fx8_cuda_look job = {};
     job.work = *work;
-    job.work.products = looks->products;
+    job.work.products = looks->products + product;
     job.work.is_real = looks->is_real;
     job.work.power = looks->power;
     job.work.weight = looks->weight;
     job.work.steps = looks->steps;
     job.work.scale[FX8_FUNCTIONS_IEEE] = looks->scale[FX8_FUNCTIONS_IEEE];
     job.work.scale[FX8_FUNCTIONS_FAST] = looks->scale[FX8_FUNCTIONS_FAST];
-    job.work.in = looks->in;
-    job.work.out = looks->out;
-    job.work.sums = looks->sums;
-    job.work.pairs = looks->pairs;
+    job.work.in = is_kept(device, work) ? from_cell(&device->results.slabs,
+                                                    cells_of(engine, first))
+                                        : looks->in;
+    job.work.out.coherence = looks->out.coherence + 2 * out;
+    job.work.out.amplitude = looks->out.amplitude + out;
+    job.work.out.phase = looks->out.phase + out;
+    job.work.sums = looks->sums + product;
+    job.work.pairs = looks->pairs + product;
     job.first_baseline = first;
     job.n_baselines = n_baselines;
     job.notes = looks->notes;
     return job;
 }
 
-static enum fx8_status upload_slab(const struct fx8_cuda_device *device,
+static enum fx8_status upload_slab(const struct fx8_engine *engine,
                                    const struct fx8_quicklook_work *work,
                                    const struct fx8_cuda_look *job,
                                    struct fx8_error *error)
 {
+    const struct fx8_cuda_device *device = &engine->devices[0];
     const struct fx8_cuda_looks *to = &device->looks;
-    const size_t first = job->first_baseline * work->n_products;
-    const size_t n = job->n_baselines * work->n_products;
-    const size_t cell = first * work->n_channels, cells = n * work->n_channels;
+    const size_t cells = cells_of(engine, job->n_baselines);
+    const struct fx8_visibilities from =
+        from_cell(&work->in, cells_of(engine, job->first_baseline));
     const struct pair_of_arrays arrays[] = {
-        {to->products, work->products + first, n * sizeof *work->products},
-        {to->in.visibilities, work->in.visibilities + 2 * cell,
-         cells * 2 * sizeof(float)},
-        {to->in.flags, work->in.flags + cell, cells},
-        {to->in.nsamples, work->in.nsamples + cell, cells * sizeof(float)},
-        {to->sums, work->sums + first, n * sizeof *work->sums},
-        {to->pairs, work->check_stride > 0 ? work->pairs + first : nullptr,
-         n * sizeof *work->pairs},
+        {to->in.visibilities, from.visibilities, cells * 2 * sizeof(float)},
+        {to->in.flags, from.flags, cells},
+        {to->in.nsamples, from.nsamples, cells * sizeof(float)},
     };
-    return upload(device, arrays, error);
+    return is_kept(device, work) ? FX8_OK : upload(device, arrays, error);
 }
 
-static enum fx8_status fetch_slab(const struct fx8_cuda_device *device,
+static enum fx8_status send_slab(struct fx8_engine *engine, size_t number,
+                                 const struct fx8_quicklook_work *work,
+                                 const struct fx8_cuda_look *job,
+                                 struct fx8_error *error)
+{
+    const struct fx8_quicklook_dump *from = &job->work.out;
+    const struct fx8_quicklook_dump *to = &work->out;
+    const size_t row = cells_of(engine, 1);
+    const size_t cell = cells_of(engine, job->first_baseline);
+    const size_t halves = row * sizeof(uint16_t);
+    const struct fx8_cuda_rows rows[FX8_CUDA_STAGED] = {
+        {reinterpret_cast<char *>(to->coherence + 2 * cell), 2 * halves,
+         from->coherence, 2 * halves},
+        {reinterpret_cast<char *>(to->amplitude + cell), halves,
+         from->amplitude, halves},
+        {reinterpret_cast<char *>(to->phase + cell), halves, from->phase,
+         halves},
+    };
+    return fx8_cuda_send(&engine->devices[0], number, job->n_baselines, rows,
+                         error);
+}
+
+/* What all slabs have added to. */
+static enum fx8_status fetch_sums(const struct fx8_cuda_device *device,
                                   const struct fx8_quicklook_work *work,
-                                  const struct fx8_cuda_look *job,
+                                  struct fx8_look_notes *notes,
                                   struct fx8_error *error)
 {
     const struct fx8_cuda_looks *from = &device->looks;
-    const size_t first = job->first_baseline * work->n_products;
-    const size_t n = job->n_baselines * work->n_products;
-    const size_t cell = first * work->n_channels, cells = n * work->n_channels;
+    const size_t n = work->n_baselines * work->n_products;
     const struct {
         void *host;
         const void *device;
         size_t bytes;
     } arrays[] = {
-        {work->out.coherence + 2 * cell, from->out.coherence,
-         cells * 2 * sizeof(uint16_t)},
-        {work->out.amplitude + cell, from->out.amplitude,
-         cells * sizeof(uint16_t)},
-        {work->out.phase + cell, from->out.phase, cells * sizeof(uint16_t)},
-        {work->sums + first, from->sums, n * sizeof *work->sums},
-        {work->pairs == nullptr ? nullptr : work->pairs + first, from->pairs,
+        {work->sums, from->sums, n * sizeof *work->sums},
+        {work->check_stride > 0 ? work->pairs : nullptr, from->pairs,
          n * sizeof *work->pairs},
+        {notes, from->notes, sizeof *notes},
     };
     enum fx8_status status = FX8_OK;
     for (const auto &array : arrays)
@@ -256,33 +312,50 @@ static bool is_planned(const struct fx8_engine *engine,
            work->n_channels == engine->plan.look_channels;
 }
 
-static enum fx8_status look(const struct fx8_engine *engine,
+/* While a slab is looked at the one before it is copied, and the one before
+ * that brought to its places. */
+static enum fx8_status look_at_slabs(struct fx8_engine *engine,
+                                     const struct fx8_quicklook_work *work,
+                                     struct fx8_error *error)
+{
+    struct fx8_cuda_device *device = &engine->devices[0];
+    const size_t step = engine->shape.look_baselines;
+    enum fx8_status status = FX8_OK;
+    size_t number = 0;
+    for (size_t first = 0; first < work->n_baselines && status == FX8_OK;
+         first += step, ++number) {
+        const size_t rest = work->n_baselines - first;
+        const struct fx8_cuda_look job =
+            plan_job(engine, work, number, first, rest < step ? rest : step);
+        status = fx8_cuda_receive(engine, device, number, error);
+        if (status == FX8_OK)
+            status = upload_slab(engine, work, &job, error);
+        if (status == FX8_OK)
+            status = fx8_cuda_check(fx8_cuda_look_at(&job, device->compute),
+                                    device, error, "quick-look");
+        if (status == FX8_OK)
+            status = send_slab(engine, number, work, &job, error);
+    }
+    if (status == FX8_OK)
+        status = fx8_cuda_receive_all(engine, device, number, error);
+    return status;
+}
+
+static enum fx8_status look(struct fx8_engine *engine,
                             const struct fx8_quicklook_work *work,
                             struct fx8_look_notes *notes,
                             struct fx8_error *error)
 {
     const struct fx8_cuda_device *device = &engine->devices[0];
-    const size_t step = engine->shape.look_baselines;
     enum fx8_status status = fx8_cuda_check(
         cudaMemsetAsync(device->looks.notes, 0, sizeof *notes, device->compute),
         device, error, "cudaMemsetAsync");
     if (status == FX8_OK)
         status = upload_tables(device, work, error);
-    for (size_t first = 0; first < work->n_baselines && status == FX8_OK;
-         first += step) {
-        const size_t rest = work->n_baselines - first;
-        const struct fx8_cuda_look job =
-            plan_job(device, work, first, rest < step ? rest : step);
-        status = upload_slab(device, work, &job, error);
-        if (status == FX8_OK)
-            status = fx8_cuda_check(fx8_cuda_look_at(&job, device->compute),
-                                    device, error, "quick-look");
-        if (status == FX8_OK)
-            status = fetch_slab(device, work, &job, error);
-    }
     if (status == FX8_OK)
-        status = move(device, notes, device->looks.notes, sizeof *notes,
-                      cudaMemcpyDeviceToHost, error);
+        status = look_at_slabs(engine, work, error);
+    if (status == FX8_OK)
+        status = fetch_sums(device, work, notes, error);
     if (status == FX8_OK)
         status = fx8_cuda_check(cudaStreamSynchronize(device->compute), device,
                                 error, "cudaStreamSynchronize");

@@ -35,9 +35,6 @@ static const size_t CHUNK_SPECTRA = 1024;
 /* Inputs begin where 16 bytes can be loaded at once. */
 static const size_t SAMPLES_ALIGNMENT = 16;
 
-/* Results made at a time: as much as these chunks, or those of one antenna. */
-static const size_t SLAB_CHUNKS = 8;
-
 static size_t clamp(size_t value, size_t least, size_t most)
 {
     return value < least ? least : value > most ? most : value;
@@ -81,8 +78,9 @@ static void choose_chunk(struct fx8_cuda_shape *shape)
         clamp(most / (spectra * bytes), 1, shape->most_inputs);
 }
 
-/* Baselines that begin on one antenna are one row of results after the other:
- * at most as many as there are antennas. */
+/* Baselines that begin on one antenna are one row of results after the other,
+ * at most as many as there are antennas: as much as a chunk at a time, or those
+ * of one antenna. */
 static void choose_slab(const struct fx8_engine_plan *plan,
                         struct fx8_cuda_shape *shape)
 {
@@ -93,7 +91,7 @@ static void choose_slab(const struct fx8_engine_plan *plan,
         fx8_product(plan->bank.n_channels / plan->channel_average,
                     plan->n_result_products, 1, 1);
     const size_t cells = fx8_product(row, n_antennas, 1, 1);
-    const size_t most = SLAB_CHUNKS * chunk_bytes() / FX8_CUDA_RESULT_BYTES;
+    const size_t most = chunk_bytes() / FX8_CUDA_RESULT_BYTES;
     shape->n_baselines = fx8_pair_count(n_antennas);
     shape->slab_antennas = clamp(most / cells, 1, n_antennas);
     shape->slab_cells = fx8_product(cells, shape->slab_antennas, 1, 1);
@@ -108,8 +106,22 @@ static void choose_look(const struct fx8_engine_plan *plan,
         return;
     const size_t cells =
         fx8_product(plan->look_channels, plan->n_result_products, 1, 1);
-    const size_t most = SLAB_CHUNKS * chunk_bytes() / FX8_CUDA_LOOK_BYTES;
+    const size_t most = chunk_bytes() / FX8_CUDA_LOOK_BYTES;
     shape->look_baselines = clamp(most / cells, 1, shape->n_baselines);
+    shape->may_keep =
+        plan->n_engines <= 1 &&
+        plan->look_channels == plan->bank.n_channels / plan->channel_average;
+}
+
+static void choose_staging(const struct fx8_engine_plan *plan,
+                           struct fx8_cuda_shape *shape)
+{
+    const size_t results =
+        fx8_product(shape->slab_cells, FX8_CUDA_RESULT_BYTES, 1, 1);
+    const size_t look =
+        fx8_product(shape->look_baselines, plan->look_channels,
+                    plan->n_result_products, FX8_CUDA_HALVES_BYTES);
+    shape->staging_bytes = results > look ? results : look;
 }
 
 void fx8_cuda_lay_out(struct fx8_engine *engine)
@@ -135,6 +147,7 @@ void fx8_cuda_lay_out(struct fx8_engine *engine)
     shape->n_sums = fx8_product(bank->n_channels, shape->n_pairs, 2, 1);
     choose_slab(&engine->plan, shape);
     choose_look(&engine->plan, shape);
+    choose_staging(&engine->plan, shape);
 }
 
 size_t fx8_cuda_stride(const struct fx8_engine *engine, size_t n_times,
@@ -178,6 +191,10 @@ static size_t list_results(const struct fx8_engine *engine,
     const size_t n_products =
         fx8_product(shape->n_baselines, plan->n_result_products, 1, 1);
     const size_t is_received = engine->n_devices > 1;
+    const size_t cells =
+        results->keeps
+            ? fx8_product(n_products, channels / plan->channel_average, 1, 1)
+            : fx8_product(FX8_CUDA_SLOTS, shape->slab_cells, 1, 1);
     const struct fx8_cuda_array list[] = {
         {&results->products, n_products, sizeof *results->products, false,
          false},
@@ -189,11 +206,9 @@ static size_t list_results(const struct fx8_engine *engine,
          false},
         {&results->flag_input, inputs, 1, false, false},
         {&results->flag_channel, channels, 1, false, false},
-        {&results->slab.visibilities, shape->slab_cells, 2 * sizeof(float),
-         false, false},
-        {&results->slab.flags, shape->slab_cells, 1, false, false},
-        {&results->slab.nsamples, shape->slab_cells, sizeof(float), false,
-         false},
+        {&results->slabs.visibilities, cells, 2 * sizeof(float), false, false},
+        {&results->slabs.flags, cells, 1, false, false},
+        {&results->slabs.nsamples, cells, sizeof(float), false, false},
         {&results->received, shape->n_sums, is_received * sizeof(int64_t),
          false, false},
     };
@@ -259,8 +274,11 @@ static size_t list_arrays(const struct fx8_engine *engine,
         arrays[n++] = {&notes.rotation, turns, rotation, false, false};
         arrays[n++] = {&notes.pinned_rotation, turns, rotation, true, false};
     }
-    if (shape->n_baselines > 0 && device == engine->devices)
+    if (shape->n_baselines > 0 && device == engine->devices) {
         n += list_results(engine, &device->results, arrays + n);
+        for (struct fx8_cuda_staging &slot : device->staging)
+            arrays[n++] = {&slot.pinned, shape->staging_bytes, 1, true, false};
+    }
     if (shape->look_baselines > 0 && device == engine->devices)
         n += fx8_cuda_list_looks(engine, &device->looks, arrays + n);
     return n;
@@ -308,6 +326,9 @@ static enum fx8_status choose_batch(const struct fx8_engine *engine,
     const size_t limit =
         engine->plan.memory_limit / 4 / engine->n_devices / n_engines;
     size_t batch = engine->shape.most_inputs;
+    device->results.keeps = engine->shape.may_keep && device == engine->devices;
+    if (count_bytes(engine, device, batch, false) > usable)
+        device->results.keeps = false;
     while (batch > 1 &&
            (count_bytes(engine, device, batch, false) > usable ||
             (limit != 0 && count_bytes(engine, device, batch, true) > limit)))
@@ -391,10 +412,17 @@ static enum fx8_status create_event(const struct fx8_cuda_device *device,
                           "cudaEventCreate");
 }
 
-static enum fx8_status create_events(struct fx8_cuda_device *device,
+static enum fx8_status create_events(const struct fx8_engine *engine,
+                                     struct fx8_cuda_device *device,
                                      struct fx8_error *error)
 {
     enum fx8_status status = FX8_OK;
+    if (engine->shape.n_baselines > 0 && device == engine->devices)
+        for (struct fx8_cuda_staging &slot : device->staging)
+            for (cudaEvent_t *event : {&slot.made, &slot.copied})
+                if (status == FX8_OK)
+                    status = create_event(device, cudaEventDisableTiming, event,
+                                          error);
     for (struct fx8_cuda_slot &slot : device->slots) {
         if (status == FX8_OK)
             status = create_event(device, cudaEventDisableTiming, &slot.copied,
@@ -474,7 +502,7 @@ enum fx8_status fx8_cuda_prepare(struct fx8_engine *engine,
         engine->plan.bank.fft_length > 1)
         status = plan_fft(engine, device, error);
     if (status == FX8_OK)
-        status = create_events(device, error);
+        status = create_events(engine, device, error);
     if (status == FX8_OK)
         status = choose_batch(engine, device, error);
     return status;
@@ -529,6 +557,12 @@ void fx8_cuda_release(struct fx8_cuda_device *device)
             if (event != nullptr)
                 (void)cudaEventDestroy(event);
     }
+    for (struct fx8_cuda_staging &slot : device->staging) {
+        (void)cudaFreeHost(slot.pinned);
+        for (cudaEvent_t event : {slot.made, slot.copied})
+            if (event != nullptr)
+                (void)cudaEventDestroy(event);
+    }
     void *const arrays[] = {
         device->fft_area, device->coefficients, device->coefficients16,
         device->gain,     device->clips,        device->folded,
@@ -541,8 +575,8 @@ void fx8_cuda_release(struct fx8_cuda_device *device)
         results->products,     results->counts,
         results->gain,         results->flag_cell,
         results->input_gain,   results->flag_input,
-        results->flag_channel, results->slab.visibilities,
-        results->slab.flags,   results->slab.nsamples,
+        results->flag_channel, results->slabs.visibilities,
+        results->slabs.flags,  results->slabs.nsamples,
         results->received};
     for (void *array : of_results)
         (void)cudaFree(array);

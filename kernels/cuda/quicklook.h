@@ -59,6 +59,9 @@ struct fx8_cuda_look {
 /** Bytes of a cell: two floats, a flag and a weight; four halves. */
 #define FX8_CUDA_LOOK_BYTES 21
 
+/** The halves of these. */
+#define FX8_CUDA_HALVES_BYTES 8
+
 /** Products of a baseline at most. */
 #define FX8_CUDA_LOOK_PRODUCTS 4
 

@@ -7,46 +7,23 @@
 #include "kernels/cuda/postprocess.h"
 #include "kernels/numeric/visibility.h"
 
-/* Rows of bytes between host and device; those side by side are one. */
-struct rows {
-    void *to;
-    size_t to_pitch;
-    const void *from;
-    size_t from_pitch;
-    size_t bytes, n;
-    cudaMemcpyKind kind;
-};
-
-static enum fx8_status copy(const struct fx8_cuda_device *device,
-                            const struct rows *rows, struct fx8_error *error)
-{
-    const bool is_whole =
-        rows->to_pitch == rows->bytes && rows->from_pitch == rows->bytes;
-    const size_t bytes = rows->bytes * rows->n;
-    return fx8_cuda_check(
-        is_whole ? cudaMemcpyAsync(rows->to, rows->from, bytes, rows->kind,
-                                   device->compute)
-                 : cudaMemcpy2DAsync(rows->to, rows->to_pitch, rows->from,
-                                     rows->from_pitch, rows->bytes, rows->n,
-                                     rows->kind, device->compute),
-        device, error, "cudaMemcpyAsync of %s of results",
-        fx8_cuda_bytes(bytes));
-}
-
 /* n rows of `length` items, `pitch` apart on the host, to the device. */
 template <class Item>
 static enum fx8_status upload(const struct fx8_cuda_device *device,
                               const Item *from, size_t pitch, size_t length,
                               size_t n, Item *to, struct fx8_error *error)
 {
-    const struct rows rows = {to,
-                              length * sizeof *to,
-                              from,
-                              pitch * sizeof *from,
-                              length * sizeof *to,
-                              n,
-                              cudaMemcpyHostToDevice};
-    return from == nullptr ? FX8_OK : copy(device, &rows, error);
+    if (from == nullptr)
+        return FX8_OK;
+    const size_t row = length * sizeof *to;
+    return fx8_cuda_check(
+        pitch == length
+            ? cudaMemcpyAsync(to, from, n * row, cudaMemcpyHostToDevice,
+                              device->compute)
+            : cudaMemcpy2DAsync(to, row, from, pitch * sizeof *from, row, n,
+                                cudaMemcpyHostToDevice, device->compute),
+        device, error, "cudaMemcpyAsync of %s of results",
+        fx8_cuda_bytes(n * row));
 }
 
 /* What the results depend on besides the sums; `plan` becomes that of the
@@ -92,45 +69,49 @@ static enum fx8_status upload_plan(const struct fx8_engine *engine,
     return status;
 }
 
-/* The slab that a job has made, to its baselines of the results. */
-static enum fx8_status fetch_slab(const struct fx8_cuda_device *device,
-                                  const struct fx8_cuda_postprocess *job,
-                                  const struct fx8_engine_results *wanted,
-                                  struct fx8_error *error)
+/* Cells of a baseline on the device. */
+static size_t row_cells(const struct fx8_postprocess *plan)
+{
+    return plan->n_channels / plan->channel_average * plan->n_products;
+}
+
+/* Where slab `number` is made, which begins with a baseline: kept ones lie side
+ * by side. */
+static struct fx8_visibilities slab_of(const struct fx8_engine *engine,
+                                       const struct fx8_cuda_results *results,
+                                       size_t number, size_t cell)
+{
+    const size_t at = results->keeps
+                          ? cell
+                          : number % FX8_CUDA_SLOTS * engine->shape.slab_cells;
+    const struct fx8_visibilities *all = &results->slabs;
+    return {all->visibilities + 2 * at, all->flags + at, all->nsamples + at};
+}
+
+/* The slab that a job makes, to its baselines of the results. */
+static enum fx8_status send_slab(struct fx8_cuda_device *device, size_t number,
+                                 const struct fx8_cuda_postprocess *job,
+                                 const struct fx8_engine_results *wanted,
+                                 struct fx8_error *error)
 {
     const struct fx8_postprocess *plan = &job->plan;
     const size_t n = plan->n_antennas;
     const size_t first = fx8_cuda_first_baseline(job->first_antenna, n);
     const size_t n_rows = fx8_cuda_first_baseline(job->end_antenna, n) - first;
-    const size_t cells =
-        plan->n_channels / plan->channel_average * plan->n_products;
+    const size_t cells = row_cells(plan);
     const size_t pitch = fx8_postprocess_row(wanted->plan) /
                          plan->channel_average * plan->n_products;
     const struct fx8_visibilities *to = &wanted->results;
-    const struct {
-        char *to;
-        const void *from;
-        size_t size;
-    } arrays[] = {
-        {reinterpret_cast<char *>(to->visibilities), job->results.visibilities,
-         2 * sizeof(float)},
-        {reinterpret_cast<char *>(to->flags), job->results.flags, 1},
-        {reinterpret_cast<char *>(to->nsamples), job->results.nsamples,
-         sizeof(float)},
+    const struct fx8_cuda_rows rows[FX8_CUDA_STAGED] = {
+        {reinterpret_cast<char *>(to->visibilities + 2 * first * pitch),
+         2 * pitch * sizeof(float), job->results.visibilities,
+         2 * cells * sizeof(float)},
+        {reinterpret_cast<char *>(to->nsamples + first * pitch),
+         pitch * sizeof(float), job->results.nsamples, cells * sizeof(float)},
+        {reinterpret_cast<char *>(to->flags + first * pitch), pitch,
+         job->results.flags, cells},
     };
-    enum fx8_status status = FX8_OK;
-    for (const auto &array : arrays) {
-        const struct rows rows = {array.to + first * pitch * array.size,
-                                  pitch * array.size,
-                                  array.from,
-                                  cells * array.size,
-                                  cells * array.size,
-                                  n_rows,
-                                  cudaMemcpyDeviceToHost};
-        if (status == FX8_OK)
-            status = copy(device, &rows, error);
-    }
-    return status;
+    return fx8_cuda_send(device, number, n_rows, rows, error);
 }
 
 /* Whether results are of the shape that the engine was opened for. */
@@ -146,8 +127,10 @@ static bool is_planned(const struct fx8_engine *engine,
            plan->n_channels == opened->bank.n_channels;
 }
 
+/* While a slab is made the one before it is copied, and the one before that
+ * brought to its places. */
 static enum fx8_status make(const struct fx8_engine *engine,
-                            const struct fx8_cuda_device *device, bool is_int8,
+                            struct fx8_cuda_device *device, bool is_int8,
                             const struct fx8_engine_results *wanted,
                             const int64_t *counts, struct fx8_error *error)
 {
@@ -156,21 +139,28 @@ static enum fx8_status make(const struct fx8_engine *engine,
     job.sums_int8 = is_int8 ? device->sums8 : nullptr;
     job.sums_fp32 = is_int8 ? nullptr : device->sums32;
     job.counts = device->results.counts;
-    job.results = device->results.slab;
     const size_t n_antennas = job.plan.n_antennas;
     const size_t step = engine->shape.slab_antennas;
+    size_t number = 0;
     enum fx8_status status =
         upload_plan(engine, device, counts, &job.plan, error);
     for (size_t first = 0; first < n_antennas && status == FX8_OK;
-         first += step) {
+         first += step, ++number) {
         job.first_antenna = first;
         job.end_antenna = n_antennas - first < step ? n_antennas : first + step;
-        status =
-            fx8_cuda_check(fx8_cuda_postprocess_sums(&job, device->compute),
-                           device, error, "post-processing");
+        job.results = slab_of(engine, &device->results, number,
+                              fx8_cuda_first_baseline(first, n_antennas) *
+                                  row_cells(&job.plan));
+        status = fx8_cuda_receive(engine, device, number, error);
         if (status == FX8_OK)
-            status = fetch_slab(device, &job, wanted, error);
+            status =
+                fx8_cuda_check(fx8_cuda_postprocess_sums(&job, device->compute),
+                               device, error, "post-processing");
+        if (status == FX8_OK)
+            status = send_slab(device, number, &job, wanted, error);
     }
+    if (status == FX8_OK)
+        status = fx8_cuda_receive_all(engine, device, number, error);
     return status;
 }
 
@@ -186,6 +176,7 @@ enum fx8_status fx8_cuda_make_results(struct fx8_engine *engine, bool is_int8,
         return fx8_fail(error, FX8_ERR_USAGE,
                         "engine: results of a shape that was not planned");
     const auto begin = std::chrono::steady_clock::now();
+    device->results.kept = fx8_visibilities();
     enum fx8_status status = fx8_cuda_enter(device, error);
     if (status == FX8_OK)
         status = make(engine, device, is_int8, wanted, counts, error);
@@ -197,6 +188,9 @@ enum fx8_status fx8_cuda_make_results(struct fx8_engine *engine, bool is_int8,
     if (status == FX8_OK)
         status = fx8_cuda_check(cudaStreamSynchronize(device->compute), device,
                                 error, "cudaStreamSynchronize");
+    if (status == FX8_OK && device->results.keeps &&
+        fx8_postprocess_row(wanted->plan) == wanted->plan->n_channels)
+        device->results.kept = wanted->results;
     const std::chrono::duration<double> spent =
         std::chrono::steady_clock::now() - begin;
     device->times.process_s += spent.count();

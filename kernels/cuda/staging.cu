@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* staging.cu -- see engine_cuda.h: from the device by way of pinned memory, so
+ * that copies go on beside what is computed next. */
+#include <string.h>
+
+#include "kernels/cuda/engine_cuda.h"
+#include "kernels/parallel.h"
+
+/* Fewer bytes than this are brought to their places by one thread. */
+static const size_t SHARED_BYTES = size_t(1) << 20;
+
+static void place_row(void *context, size_t row, size_t)
+{
+    const struct fx8_cuda_staging *slot =
+        static_cast<const struct fx8_cuda_staging *>(context);
+    const char *from = slot->pinned;
+    for (const struct fx8_cuda_rows &rows : slot->rows) {
+        memcpy(rows.to + row * rows.to_pitch, from + row * rows.bytes,
+               rows.bytes);
+        from += slot->n_rows * rows.bytes;
+    }
+}
+
+enum fx8_status fx8_cuda_receive(const struct fx8_engine *engine,
+                                 struct fx8_cuda_device *device, size_t number,
+                                 struct fx8_error *error)
+{
+    struct fx8_cuda_staging *slot = &device->staging[number % FX8_CUDA_SLOTS];
+    if (!slot->is_used)
+        return FX8_OK;
+    slot->is_used = false;
+    const enum fx8_status status =
+        fx8_cuda_check(cudaEventSynchronize(slot->copied), device, error,
+                       "cudaEventSynchronize");
+    if (status != FX8_OK)
+        return status;
+    size_t row_bytes = 0;
+    for (const struct fx8_cuda_rows &rows : slot->rows)
+        row_bytes += rows.bytes;
+    fx8_parallel_for(
+        slot->n_rows,
+        row_bytes * slot->n_rows < SHARED_BYTES ? 1 : engine->plan.n_threads,
+        engine->plan.pin_threads, place_row, slot);
+    return FX8_OK;
+}
+
+enum fx8_status fx8_cuda_send(
+    struct fx8_cuda_device *device, size_t number, size_t n_rows,
+    const struct fx8_cuda_rows (&rows)[FX8_CUDA_STAGED],
+    struct fx8_error *error)
+{
+    struct fx8_cuda_staging *slot = &device->staging[number % FX8_CUDA_SLOTS];
+    slot->n_rows = n_rows;
+    memcpy(slot->rows, rows, sizeof rows);
+    enum fx8_status status =
+        fx8_cuda_check(cudaEventRecord(slot->made, device->compute), device,
+                       error, "cudaEventRecord");
+    if (status == FX8_OK)
+        status =
+            fx8_cuda_check(cudaStreamWaitEvent(device->copy, slot->made, 0),
+                           device, error, "cudaStreamWaitEvent");
+    char *to = slot->pinned;
+    for (const struct fx8_cuda_rows &each : rows) {
+        const size_t bytes = n_rows * each.bytes;
+        if (status == FX8_OK)
+            status = fx8_cuda_check(
+                cudaMemcpyAsync(to, each.from, bytes, cudaMemcpyDeviceToHost,
+                                device->copy),
+                device, error, "cudaMemcpyAsync of %s of results",
+                fx8_cuda_bytes(bytes));
+        to += bytes;
+    }
+    if (status == FX8_OK)
+        status = fx8_cuda_check(cudaEventRecord(slot->copied, device->copy),
+                                device, error, "cudaEventRecord");
+    slot->is_used = status == FX8_OK;
+    return status;
+}
+
+enum fx8_status fx8_cuda_receive_all(const struct fx8_engine *engine,
+                                     struct fx8_cuda_device *device,
+                                     size_t next, struct fx8_error *error)
+{
+    enum fx8_status status = FX8_OK;
+    for (size_t k = 0; k < FX8_CUDA_SLOTS && status == FX8_OK; ++k)
+        status = fx8_cuda_receive(engine, device, next + k, error);
+    return status;
+}
