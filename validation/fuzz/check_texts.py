@@ -51,7 +51,9 @@ SEEDS = {
                   b'{"a": [{"b": "\\u00e9\\n"}, null, true], '
                   b'"antenna_positions": [[1, 2, 3]], "c": 1e3}'],
     "sources": contents("config/*sources*.csv") + [
-        b"az_deg,el_deg,I,Q,U,V,tone_hz\n10,60,1,.1,.2,.3,\n20,5,1,,,,150e6\n"],
+        b"az_deg,el_deg,I,Q,U,V,tone_hz\n10,60,1,.1,.2,.3,\n20,5,1,,,,150e6\n",
+        b"ra_deg,dec_deg,az_deg,el_deg,I,Q,tone_hz\n10,-60,,,1,-1,150e6\n"
+        b",,20,5,1,,\n"],
     "tart_config": [
         b'{"name": "Here", "frequency": 1575420000.0, "L0_frequency": '
         b'1571328000.0, "baseband_frequency": 4092000.0, '

@@ -143,6 +143,9 @@ static void fuzz_sources(const uint8_t *bytes, size_t size)
         /* three roundings of squares about one */
         claim(fabs(to[0] * to[0] + to[1] * to[1] + to[2] * to[2] - 1) < 1e-14,
               "no unit vector");
+        claim(sources[i].icrs_deg[0] >= 0 && sources[i].icrs_deg[0] <= 360 &&
+                  fabs(sources[i].icrs_deg[1]) <= 90,
+              "no place in the sky");
         claim(sources[i].stokes[0] >= 0, "power %g", sources[i].stokes[0]);
     }
     free(sources);
