@@ -251,7 +251,12 @@ $(BUILD)/fx8.1: $(BUILD)/fx8
 $(BUILD)/fx8.bash: $(BUILD)/fx8
 	$(Q)$< config --completion > $@
 
-$(BUILD)/fx8-cuda.so: $(PLUGIN_SOURCES:%=$(BUILD)/%.o) $(PLUGIN_HOST)
+# An archive, whose names the linker can keep to itself.
+$(BUILD)/plugin-host.a: $(PLUGIN_HOST)
+	$(Q)rm -f $@
+	$(Q)$(AR) rcsD $@ $^
+
+$(BUILD)/fx8-cuda.so: $(PLUGIN_SOURCES:%=$(BUILD)/%.o) $(BUILD)/plugin-host.a
 	$(call say,LINK,$@)$(NVCC) -shared $^ -lcufft \
 		-Xlinker -z,defs,--exclude-libs,ALL,-rpath,$(CUDA_LIBRARIES) -o $@
 
