@@ -143,10 +143,11 @@ static void noise_has_the_power_it_should(void **state)
     (void)state;
     struct fx8_simulation plan = make_plan();
     plan.gain_spread = 0.2;
+    plan.gain_phase_deg = 36;
     struct fx8_simulator *simulator = open_simulator(&plan);
     int8_t *samples = simulate(&plan);
     const size_t n = 2 * (size_t)plan.n_samples;
-    double log_gain = 0;
+    double log_gain = 0, turns = 0;
     for (size_t i = 0; i < INPUTS; i++) {
         double sum = 0;
         for (size_t k = 0; k < n; k++)
@@ -159,8 +160,11 @@ static void noise_has_the_power_it_should(void **state)
         assert_true(fabs(sum / (double)n / expected - 1) <
                     5 * sqrt(2.0 / (double)n));
         log_gain += log(gain) * log(gain) / INPUTS;
+        turns += pow(fx8_simulator_gain_turns(simulator, i), 2) / INPUTS;
     }
+    /* six squares of normals: beyond these once in a thousand seeds */
     assert_true(log_gain > 0.04 * 0.05 && log_gain < 0.04 * 4);
+    assert_true(turns > 0.01 * 0.05 && turns < 0.01 * 4);
     assert_int_equal(fx8_simulator_clipped(simulator), 0);
     fx8_simulator_close(&simulator);
     free(samples);

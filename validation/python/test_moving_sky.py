@@ -183,6 +183,23 @@ class Sky(program.Case):
         self.assertLess(np.abs(errors.mean(axis=(1, 2))).max(),
                         5 / np.sqrt(n))
 
+    def test_truth_of_many_antennas_is_that_of_few(self):
+        """Sums of 80 antennas and 512 channels, 27 MB, are post-processed in
+        parts; of four antennas at once."""
+        rows = f"ra_deg,dec_deg,az_deg,el_deg,I\n{RA_DEG},{DEC_DEG},,,2\n" \
+            ",,30,60,1\n"
+        few, many = (program.read(self.simulate(
+            rows, array__positions="none", array__antennas=n,
+            channelizer__channels=512, simulate__duration_s=0.2,
+            simulate__gain_spread=0.2, correlator__integration_time_s=0.04)[1])
+            for n in (4, 80))
+        pairs = [(i, j) for i in range(80) for j in range(i, 80)]
+        among = [row for row, (_, j) in enumerate(pairs) if j < 4]
+        np.testing.assert_array_equal(many.visibilities[:, among],
+                                      few.visibilities)
+        np.testing.assert_array_equal(many.flags[:, among], few.flags)
+        self.assertEqual(few.visibilities.shape[2], 512)
+
     def test_a_source_that_is_never_up_is_told(self):
         self.simulate("ra_deg,dec_deg,I\n0,85,1\n250,-35,1\n",
                       simulate__duration_s=0.5)
