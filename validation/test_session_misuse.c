@@ -9,9 +9,11 @@ static const struct delivery whole = {0};
 
 /* --- what a callback may do and may not ------------------------------ */
 
+enum action { RETURN, FAIL, PUSH, LEVEL, LEVEL_END, FINISH, CLOSE };
+
 /* A callback, what it does, and what came of it. */
 struct meddler {
-    enum { RETURN, FAIL, PUSH, LEVEL, LEVEL_END, FINISH, CLOSE } action;
+    enum action action;
     enum fx8_status status; /* to return */
     struct fx8_session *session;
     const struct fx8_block *block;
@@ -102,9 +104,9 @@ static void what_a_callback_must_not_call(void **state)
         "session: called from its own callback: expected questions or "
         "fx8_cancel() there";
     struct fx8_error error;
-    for (int action = PUSH; action <= FINISH; action++) {
-        struct meddler m = {.inner = FX8_OK};
-        m.action = action;
+    static const enum action calls[] = {PUSH, LEVEL, LEVEL_END, FINISH};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        struct meddler m = {.action = calls[i], .inner = FX8_OK};
         must(run_meddler(&m, &error), error);
         assert_int_equal(m.n_calls, 3);
         assert_int_equal(m.inner, FX8_ERR_USAGE);
