@@ -132,7 +132,10 @@ measure channelizer 40
 measure postprocess 20
 measure quicklook 20
 measure energy 35
-grep -h '^goal ' "$folder/card.md" >>"$folder/summary.txt"
+for section in correlators engine channelizer; do
+    grep -hs '^goal ' "$folder/bench/$section.md" ||
+        echo "goals of $section: not known"
+done >>"$folder/summary.txt"
 
 # The whole program, where it came along.
 programs=$(cd "$build" && pwd)

@@ -59,6 +59,7 @@ result() {
     else
         n_failed=$((n_failed + 1))
         echo "not ok $n_cases - $1"
+        echo "# exit status $2"
     fi
 }
 

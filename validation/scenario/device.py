@@ -455,5 +455,66 @@ class Bundle(program.Case):
                          ["none.complex on cpu", "pfb.real on cpu"])
 
 
+class FirstRun(program.Case):
+    """The script that measures a card, with programs that pretend to."""
+
+    BENCH = """
+        while [ $# -gt 0 ]; do
+            case $1 in
+            --section) section=$2 ;;
+            --output) page=$2 ;;
+            --json) rows=$2 ;;
+            esac
+            shift 2
+        done
+        echo "{ of $section }" >"$rows"
+        echo "# $section without $FX8_WITHOUT" >"$page.part"
+        [ "$section" = engine ] && exit 124 # as stopped
+        echo "goal of $section reached" >>"$page.part"
+        mv "$page.part" "$page"
+    """
+
+    def program(self, path, text):
+        path = self.path(path)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="ascii") as file:
+            file.write(f"#!/bin/sh\n{text}\n")
+        os.chmod(path, 0o755)
+
+    def test_what_fails_costs_itself_alone(self):
+        """A kind of kernel is left out from then on; a section that has to be
+        stopped leaves what it wrote, and its goals unknown."""
+        for name in ("make", "nvcc", "nvidia-smi"):
+            self.program(f"path/{name}", "exit 0")
+        for name in ("fir", "spectra", "postprocess", "choose", "engine"):
+            self.program(f"build/gpu_{name}", "exit 0")
+        self.program("build/gpu_xengine", '[ "$FX8_WITHOUT" = wgmma ]')
+        self.program("build/numerics-gpu", "exit 0")
+        self.program("build/bench-gpu", self.BENCH)
+        done = subprocess.run(
+            ["validation/gpu/first_run.sh", self.path("told")],
+            env={"PATH": f"{self.path('path')}:{os.environ['PATH']}",
+                 "BUILD": self.path("build")},
+            stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            check=False)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        told = {}
+        for name in ("summary.txt", "card.md", "card.jsonl"):
+            with open(self.path(f"told/{name}"), encoding="ascii") as file:
+                told[name] = file.read()
+        for line in ("kernels, xengine: exit status 1",
+                     "kernels, xengine without wgmma: well",
+                     "bench, engine: stopped after", "bench, energy: well",
+                     "goal of correlators reached\ngoals of engine: not known\n"
+                     "goal of channelizer reached\n",
+                     "whole program: skipped", "numerics: well"):
+            self.assertIn(line, told["summary.txt"])
+        self.assertNotIn("choose", told["summary.txt"])
+        for section in ("correlators", "engine", "channelizer", "postprocess",
+                        "quicklook", "energy"):
+            self.assertIn(f"# {section} without wgmma\n", told["card.md"])
+            self.assertIn(f"{{ of {section} }}\n", told["card.jsonl"])
+
+
 if __name__ == "__main__":
     tap.main()
