@@ -140,9 +140,10 @@ done >>"$folder/summary.txt"
 # The whole program, where it came along.
 programs=$(cd "$build" && pwd)
 if [ -d "$bundle/bin" ]; then
-    step 'whole program' 90 whole.txt env \
+    step 'whole program' 120 whole.txt env \
         FX8_CUDA_PLUGIN="$programs/fx8-cuda.so" \
         validation/gpu/whole.sh "$bundle" "$folder/whole"
+    grep '^# station on' "$folder/whole.txt" >>"$folder/summary.txt"
 else
     echo "whole program: skipped, no $bundle: make gpu-bundle" |
         tee -a "$folder/summary.txt"

@@ -4,8 +4,8 @@
 # whole.sh BUNDLE FOLDER -- the whole program on a card, out of a folder that
 # bundle.sh made: the same recordings on the CPU and on the card, every filter
 # bank, complex and real, both precisions, with a quick-look; every kind of
-# kernel; the tests of the engine beside that of the CPU.  TAP on stdout, what
-# the programs said and wrote in FOLDER.
+# kernel; the tests of the engine beside that of the CPU; how long a station's
+# half second takes.  TAP on stdout, what the programs said and wrote in FOLDER.
 #
 # What agrees, by `fx8 compare`:
 #
@@ -17,7 +17,7 @@
 #
 # Environment: FX8_CUDA_PLUGIN, the plug-in; FX8_WITHOUT=wgmma,mma, kinds of
 # kernel to do without; LIMIT, seconds of a program (60); FX8_SHORT=1, fewer
-# banks and tests.
+# banks and tests, no station.
 # Exit status: 0 all well, 1 not, 2 wrong use, 77 no card.
 
 if [ $# -ne 2 ] || [ -z "$FX8_CUDA_PLUGIN" ]; then
@@ -152,6 +152,30 @@ is_left_out() {
     return 1
 }
 
+# tell_speed: 512 inputs, twice on each: what is read the first time is in
+# memory the second.  Half a gigabyte, which does not stay.
+tell_speed() {
+    for key in array.positions=none array.antennas=256; do
+        set -- "$@" --set $key
+    done
+    station=$folder/station
+    limited fx8 simulate "$bundle/data/complex.ini" -o "$station.h5" --force \
+        "$@" --set simulate.sources= --set simulate.duration_s=0.501 \
+        --set simulate.dropout_fraction=0 >"$station.txt" 2>&1
+    for backend in cpu cuda cpu cuda; do
+        limited fx8 correlate "$bundle/data/complex.ini" "$station.h5" --force \
+            -o "$station.uvh5" "$@" --set correlator.integration_time_s=0.25 \
+            --set "$kernel" --set postprocess.quicklook="$station.look.h5" \
+            --backend $backend >"$station.$backend.txt" 2>&1 ||
+            echo "# station on $backend: not measured"
+    done
+    for backend in cpu cuda; do
+        grep -E '^(plan|kernels|time) |beside it|Msamples' \
+            "$station.$backend.txt" | sed "s/^/# station on $backend: /"
+    done
+    rm -f "$station.h5" "$station.true.uvh5" "$station.uvh5" "$station.look.h5"
+}
+
 # Without a card nothing else can be told.
 correlate first complex cuda channelizer.method=none channelizer.channels=1 \
     correlator.kernel=dp4a-16
@@ -193,5 +217,6 @@ for name in $tests; do
     result "$name" $?
     grep -E '^not ok .* - |apart' "$folder/$name.txt" | sed 's/^[^#]/# &/'
 done
+[ -n "$FX8_SHORT" ] || tell_speed
 echo "1..$n_cases"
 [ $n_failed -eq 0 ]
