@@ -31,7 +31,7 @@ const struct Case {
 
 constexpr size_t TAPS = 8;
 constexpr size_t SPECTRA = 65536; /* of a dump */
-constexpr unsigned MOST_THREADS = 8;
+constexpr unsigned MOST_THREADS = 16;
 
 /** The calls of an engine, errors thrown. */
 void must_engine(enum fx8_status status, const fx8_error &error)
