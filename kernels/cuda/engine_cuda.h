@@ -43,8 +43,8 @@
 #define FX8_CUDA_SLOTS 2
 
 /** When set: the size of a chunk in KiB, smaller than the usual one: for tests
- *  of what happens between chunks, and between slabs of results, which are as
- *  large. */
+ *  of what happens between chunks, and between slabs of results, which are no
+ *  larger. */
 #define FX8_CUDA_CHUNK_VARIABLE "FX8_CUDA_CHUNK_KIB"
 
 /** Sizes that depend on the plan alone. */

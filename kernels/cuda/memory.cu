@@ -32,6 +32,10 @@ static const size_t BATCH_BYTES = size_t(64) << 20;
 static const size_t CHUNK_KIB = size_t(32) << 10;
 static const size_t CHUNK_SPECTRA = 1024;
 
+/* Results that are copied at a time: long enough for the bus, little beside
+ * what a host may have. */
+static const size_t SLAB_BYTES = size_t(8) << 20;
+
 /* Inputs begin where 16 bytes can be loaded at once. */
 static const size_t SAMPLES_ALIGNMENT = 16;
 
@@ -62,6 +66,12 @@ static size_t chunk_bytes(void)
     return (kib == 0 || kib > CHUNK_KIB ? CHUNK_KIB : kib) << 10;
 }
 
+static size_t slab_bytes(void)
+{
+    const size_t chunk = chunk_bytes();
+    return chunk < SLAB_BYTES ? chunk : SLAB_BYTES;
+}
+
 /* The FFT's batch: first few spectra of many inputs, since a dump's last block
  * may be short. */
 static void choose_chunk(struct fx8_cuda_shape *shape)
@@ -79,8 +89,8 @@ static void choose_chunk(struct fx8_cuda_shape *shape)
 }
 
 /* Baselines that begin on one antenna are one row of results after the other,
- * at most as many as there are antennas: as much as a chunk at a time, or those
- * of one antenna. */
+ * at most as many as there are antennas: a slab is as much as is copied at a
+ * time, or those of one antenna. */
 static void choose_slab(const struct fx8_engine_plan *plan,
                         struct fx8_cuda_shape *shape)
 {
@@ -91,7 +101,7 @@ static void choose_slab(const struct fx8_engine_plan *plan,
         fx8_product(plan->bank.n_channels / plan->channel_average,
                     plan->n_result_products, 1, 1);
     const size_t cells = fx8_product(row, n_antennas, 1, 1);
-    const size_t most = chunk_bytes() / FX8_CUDA_RESULT_BYTES;
+    const size_t most = slab_bytes() / FX8_CUDA_RESULT_BYTES;
     shape->n_baselines = fx8_pair_count(n_antennas);
     shape->slab_antennas = clamp(most / cells, 1, n_antennas);
     shape->slab_cells = fx8_product(cells, shape->slab_antennas, 1, 1);
@@ -106,7 +116,7 @@ static void choose_look(const struct fx8_engine_plan *plan,
         return;
     const size_t cells =
         fx8_product(plan->look_channels, plan->n_result_products, 1, 1);
-    const size_t most = chunk_bytes() / FX8_CUDA_LOOK_BYTES;
+    const size_t most = slab_bytes() / FX8_CUDA_LOOK_BYTES;
     shape->look_baselines = clamp(most / cells, 1, shape->n_baselines);
     shape->may_keep =
         plan->n_engines <= 1 &&
