@@ -420,7 +420,7 @@ check-long: check-deps ## the same with the long versions of the tests
 	$(Q)FX8_LONG=1 $(RUN) $(CHECK_TIERS)
 
 .PHONY: check-gpu
-check-gpu: ## kernels and engine on a card (needs nvcc; else counted as skipped)
+check-gpu: ## kernels, engine and program on a card (needs nvcc; else counted as skipped)
 	$(Q)$(RUN) gpu
 
 .PHONY: $(CHECK_TIERS) lint

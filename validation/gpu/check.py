@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """What `make check-gpu` runs on a card: the kernels' tests of the harness, the
-CUDA engine beside the CPU's, a sample of the error tables, and all kernels
-under compute-sanitizer.  TAP on stdout; without nvcc or a card everything is
+CUDA engine beside the CPU's, the whole program on both, a sample of the error
+tables, and all kernels under compute-sanitizer.  TAP on stdout; without nvcc or a card everything is
 skipped, and counted so.
 
 Environment, as make sets it: FX8_BUILD, CUDA, NVCC, FX8_LONG (all of the error
@@ -109,20 +109,39 @@ def run_numerics(cases):
                  "no device" if status == NO_DEVICE else "", text)
 
 
-def run_engine(cases, has_device, name):
-    """CPU and CUDA from the same spectra, to the bit; from samples, within a
-    step near ties; results and quick-looks made on the device as on the host."""
-    status, text = make(f"{BUILD}/{name}", f"{BUILD}/fx8-cuda.so")
+def is_ready(cases, has_device, name, target):
+    """Whether what needs packages was built and can be run; tells if not."""
+    status, text = make(target, f"{BUILD}/fx8-cuda.so")
     if status != 0:
         missing = re.search(r"missing: [^(]*", text)
         cases.result(f"{name} builds", bool(missing),
                      missing.group(0).strip() if missing else "", text)
-        return
-    if not has_device:
+    elif not has_device:
         cases.result(name, True, "no device")
-        return
     os.environ["FX8_CUDA_PLUGIN"] = os.path.abspath(f"{BUILD}/fx8-cuda.so")
-    run_test(cases, name)
+    return status == 0 and has_device
+
+
+def run_engine(cases, has_device, name):
+    """CPU and CUDA from the same spectra, to the bit; from samples, within a
+    step near ties; results and quick-looks made on the device as on the host."""
+    if is_ready(cases, has_device, name, f"{BUILD}/{name}"):
+        run_test(cases, name)
+
+
+def run_whole(cases, has_device):
+    """The same recordings through the program on both engines."""
+    name = "whole program"
+    if not is_ready(cases, has_device, name, "gpu-bundle"):
+        return
+    status, text = run(["validation/gpu/whole.sh", f"{BUILD}/gpu-bundle",
+                        f"{BUILD}/gpu/whole"], timeout=LIMIT_S)
+    results = re.findall(r"^(not )?ok \d+ - (.*)$", text, re.MULTILINE)
+    for failed, title in results:
+        cases.result(f"{name}: {title}", not failed)
+    if not results or status not in (0, 1):
+        cases.result(f"{name}: ends well", False,
+                     text=f"exit status {status}\n{text}")
 
 
 def run_sanitizer(cases, has_device, stopped):
@@ -163,6 +182,7 @@ def main():
     for name in ("test_engine_cuda", "test_engine_results",
                  "test_quicklook_cuda"):
         run_engine(cases, has_device, name)
+    run_whole(cases, has_device)
     run_sanitizer(cases, has_device,
                   {name for name in TESTS if ends[name] == STOPPED})
     cases.plan()
