@@ -11,9 +11,6 @@
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
-#ifdef __SSE2__
-#include <xmmintrin.h>
-#endif
 
 #include "validation/cuda/vectors.h"
 
@@ -176,21 +173,20 @@ inline unsigned float_to_uint(float rounded)
 
 /** Set the rounding mode of floats and doubles; returns what restores the one
  *  before.  fesetround() sets that of x87 too, which nothing here uses, and
- * took most of the time of a directed kernel. */
+ *  took most of the time of a directed kernel. */
 #ifdef __SSE2__
-static_assert(FE_DOWNWARD << 3 == _MM_ROUND_DOWN &&
-                  FE_TOWARDZERO << 3 == _MM_ROUND_TOWARD_ZERO,
-              "modes stand in the same order");
+/** Modes stand in MXCSR as in fenv.h, three bits further up. */
+constexpr unsigned ROUNDING_BITS = FE_TOWARDZERO << 3;
 inline unsigned set_rounding(int mode)
 {
-    const unsigned before = _mm_getcsr();
-    _mm_setcsr((before & ~static_cast<unsigned>(_MM_ROUND_MASK)) |
-               static_cast<unsigned>(mode) << 3);
+    const unsigned before = __builtin_ia32_stmxcsr();
+    __builtin_ia32_ldmxcsr((before & ~ROUNDING_BITS) |
+                           static_cast<unsigned>(mode) << 3);
     return before;
 }
 inline void restore_rounding(unsigned before)
 {
-    _mm_setcsr(before);
+    __builtin_ia32_ldmxcsr(before);
 }
 #else
 inline int set_rounding(int mode)
