@@ -8,10 +8,10 @@ workers, so that only what a fault touches is compiled again.  Every named case
 must pass without the fault and fail with it; a fault that no longer fits its
 source is a failure too.
 
-A dozen are planted, the next dozen the next day; with FX8_LONG=1 or
-FX8_FAULTS=all every one, with FX8_FAULTS=N the dozen from number N on, with
-words on the command line those that have one of them in their name, file or
-test.  The tests themselves always take their short form.
+A dozen are planted, from all over the table, the next ones the next day; with
+FX8_LONG=1 or FX8_FAULTS=all every one, with FX8_FAULTS=N the dozen number N,
+with words on the command line those that have one of them in their name, file
+or test.  The tests themselves always take their short form.
 """
 import concurrent.futures
 import configparser
@@ -57,10 +57,12 @@ def choose(faults, words):
     start = os.environ.get("FX8_FAULTS")
     if start == "all" or not start and os.environ.get("FX8_LONG") == "1":
         return faults
-    first = (int(start) if start else
-             datetime.date.today().toordinal() * DOZEN) % len(faults)
-    print(f"# faults {first} to {first + DOZEN - 1} of {len(faults)}")
-    return (faults + faults)[first:first + DOZEN]
+    # neighbours have one test, some of them a long one
+    n_dozens = (len(faults) + DOZEN - 1) // DOZEN
+    number = (int(start) if start else
+              datetime.date.today().toordinal()) % n_dozens
+    print(f"# dozen {number} of {n_dozens}, of {len(faults)} faults")
+    return faults[number::n_dozens]
 
 
 def is_python(test):
