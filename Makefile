@@ -60,16 +60,17 @@ LINK_FLAGS := -pthread $(if $(SAN),-fsanitize=$(SAN))
 
 # --- sources: a room is a list; a kernel variant is a file with a suffix ----
 
+IO_ROOMS := io io/aavs io/digital_rf io/h5 io/native io/quicklook io/tart io/uvh5
 CORRELATOR_ROOMS := correlator correlator/commands correlator/commands/bench \
 	correlator/compare correlator/session correlator/simulate
 LIBRARY_SOURCES := config/status.c config/shape.c config/timebase.c \
 	$(sort $(wildcard kernels/*.c kernels/cpu/*.c)) \
 	$(sort $(wildcard correlator/session/*.c))
 PROGRAM_SOURCES := \
-	$(filter-out $(LIBRARY_SOURCES),$(sort $(wildcard config/*.c io/*.c \
+	$(filter-out $(LIBRARY_SOURCES),$(sort $(wildcard config/*.c $(IO_ROOMS:=/*.c) \
 	$(CORRELATOR_ROOMS:=/*.c))))
 TEST_SOURCES := $(sort $(wildcard validation/test_*.c))
-HEADERS := $(sort $(wildcard config/*.h kernels/*.h kernels/cpu/*.h kernels/numeric/*.h io/*.h \
+HEADERS := $(sort $(wildcard config/*.h kernels/*.h kernels/cpu/*.h kernels/numeric/*.h $(IO_ROOMS:=/*.h) \
 	$(CORRELATOR_ROOMS:=/*.h) validation/*.h))
 
 # The error tables need no package: what they measure and what they are.

@@ -9,7 +9,7 @@
 #include "config/settings.h"
 #include "config/status.h"
 #include "correlator/job.h"
-#include "io/uvh5.h"
+#include "io/uvh5/uvh5.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -10,7 +10,7 @@
 
 #include "config/status.h"
 #include "correlator/fx8.h"
-#include "io/quicklook_file.h"
+#include "io/quicklook/file.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -12,8 +12,8 @@
 #include "correlator/fx8.h"
 #include "correlator/results.h"
 #include "correlator/look_file.h"
-#include "io/quicklook_file.h"
-#include "io/uvh5.h"
+#include "io/quicklook/file.h"
+#include "io/uvh5/uvh5.h"
 
 struct fx8_sink;
 

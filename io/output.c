@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "io/driver.h"
-#include "io/h5.h"
+#include "io/h5/h5.h"
 #include "io/output.h"
 
 struct fx8_output {

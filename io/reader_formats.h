@@ -12,12 +12,12 @@
 extern "C" {
 #endif
 
-extern const struct fx8_reader_format fx8_reader_fx8;  /**< reader_fx8.c */
-extern const struct fx8_reader_format fx8_reader_aavs; /**< reader_aavs.c */
-extern const struct fx8_reader_format fx8_reader_tart; /**< reader_tart.c */
+extern const struct fx8_reader_format fx8_reader_fx8;  /**< native/reader.c */
+extern const struct fx8_reader_format fx8_reader_aavs; /**< aavs/reader.c */
+extern const struct fx8_reader_format fx8_reader_tart; /**< tart/reader.c */
 
 extern const struct fx8_reader_format
-    fx8_reader_digital_rf; /**< reader_digital_rf.c */
+    fx8_reader_digital_rf; /**< digital_rf/reader.c */
 
 /** Most antennas of a recording: what a hostile file may make us allocate. */
 #define FX8_READER_MAX_ANTENNAS 65536

@@ -7,7 +7,7 @@
 
 #include "config/shape.h"
 #include "config/text.h"
-#include "io/h5.h"
+#include "io/h5/h5.h"
 #include "io/reader_formats.h"
 
 /* In the order of probing: what says its name first. */

@@ -9,7 +9,7 @@
 
 #include <hdf5.h>
 
-#include "io/native.h"
+#include "io/native/native.h"
 #include "validation/disk_limit.h"
 #include "validation/uvh5_file.h"
 

@@ -4,7 +4,7 @@
  * which must stay within its room (the sanitizers watch).  What h5py packs is
  * read in python/test_compare_report.py.
  */
-#include "io/h5_lzf.h"
+#include "io/h5/lzf.h"
 #include "validation/testing.h"
 
 /* "abc", then 5 from 3 back, a literal, then 7 + 2 + 200 of it */

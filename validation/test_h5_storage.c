@@ -8,8 +8,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "io/h5.h"
-#include "io/h5_storage.h"
+#include "io/h5/h5.h"
+#include "io/h5/storage.h"
 #include "validation/hdf5_items.h"
 #include "validation/scratch.h"
 

@@ -3,7 +3,7 @@
  * test_native_writer.c -- recordings that fx8 writes: read back sample by
  * sample in every axis order; wrong use.
  */
-#include "io/native.h"
+#include "io/native/native.h"
 #include "validation/recording_file.h"
 
 static void fill_observation(struct fx8_observation *o,

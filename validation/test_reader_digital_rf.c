@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "io/reader.h"
-#include "io/reader_digital_rf.h"
+#include "io/digital_rf/reader.h"
 #include "validation/digital_rf_file.h"
 #include "validation/digital_rf_plain.h"
 

@@ -14,7 +14,7 @@
 #include "config/shape.h"
 #include "correlator/commands/command.h"
 #include "correlator/commands/info.h"
-#include "io/quicklook_read.h"
+#include "io/quicklook/read.h"
 
 static int run(int argc, char **argv);
 

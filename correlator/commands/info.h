@@ -15,7 +15,7 @@
 #include "correlator/json.h"
 #include "correlator/survey.h"
 #include "io/reader.h"
-#include "io/uvh5.h"
+#include "io/uvh5/uvh5.h"
 
 #ifdef __cplusplus
 extern "C" {

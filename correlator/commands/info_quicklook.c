@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "correlator/commands/info.h"
-#include "io/quicklook_read.h"
+#include "io/quicklook/read.h"
 
 /* --- for people -------------------------------------------------- */
 

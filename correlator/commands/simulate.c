@@ -20,7 +20,7 @@
 #include "correlator/simulate/observe.h"
 #include "correlator/simulate/truth.h"
 #include "correlator/summary.h"
-#include "io/native.h"
+#include "io/native/native.h"
 #include "kernels/parallel.h"
 
 static int run(int argc, char **argv);

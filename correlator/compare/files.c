@@ -10,7 +10,7 @@
 #include "correlator/compare/compare.h"
 #include "correlator/compare/match.h"
 #include "correlator/compare/side.h"
-#include "io/uvh5.h"
+#include "io/uvh5/uvh5.h"
 
 /* --- shape and levels -------------------------------------------- */
 

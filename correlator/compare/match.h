@@ -6,7 +6,7 @@
 #define FX8_CORRELATOR_COMPARE_MATCH_H
 
 #include "config/status.h"
-#include "io/uvh5.h"
+#include "io/uvh5/uvh5.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -5,7 +5,7 @@
 
 #include "config/shape.h"
 #include "correlator/compare/side.h"
-#include "io/quicklook_read.h"
+#include "io/quicklook/read.h"
 
 /* Bytes of visibilities read at a time from each file. */
 #define READ_SIZE ((size_t)8 << 20)

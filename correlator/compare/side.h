@@ -7,7 +7,7 @@
 
 #include "config/status.h"
 #include "correlator/compare/compare.h"
-#include "io/uvh5.h"
+#include "io/uvh5/uvh5.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -9,9 +9,9 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "io/h5.h"
+#include "io/h5/h5.h"
 #include "io/reader.h"
-#include "io/uvh5.h"
+#include "io/uvh5/uvh5.h"
 #include "validation/fuzz/claims.h"
 #include "validation/fuzz/good_recordings.h"
 #include "validation/fuzz/spoil.h"

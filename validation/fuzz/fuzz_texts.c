@@ -14,7 +14,7 @@
 #include "config/number_list.h"
 #include "config/settings.h"
 #include "correlator/simulate/sources.h"
-#include "io/tart_config.h"
+#include "io/tart/config.h"
 #include "validation/fuzz/claims.h"
 #include "validation/scratch.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdio.h>
 
-#include "io/native.h"
+#include "io/native/native.h"
 #include "validation/fuzz/claims.h"
 #include "validation/fuzz/good_recordings.h"
 #include "validation/hdf5_items.h"

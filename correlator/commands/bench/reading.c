@@ -15,7 +15,7 @@
 #include "correlator/commands/bench/bench.h"
 #include "correlator/commands/bench/machine.h"
 #include "correlator/commands/command.h"
-#include "io/native.h"
+#include "io/native/native.h"
 #include "kernels/clock.h"
 #include "kernels/operations.h"
 #include "kernels/parallel.h"

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * file.c -- one channel file: what it says of itself, and its
+ * samples opened and closed.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/h5/h5.h"
+#include "io/h5/storage.h"
+#include "io/aavs/reader.h"
+
+/* Largest tile and channel numbers that are believed. */
+#define MOST_TILES    65535
+#define MOST_CHANNELS 65536
+
+/* Most columns of a file: 512 inputs x 512 channels is 2^18. */
+#define MOST_COLUMNS ((uint64_t)1 << 24)
+
+/* Memory for decoded chunks of a compressed file. */
+#define MAX_CHUNK_CACHE ((size_t)64 << 20)
+
+/* The rate of a station's coarse channels, and how near 1 / tsamp must be to
+ * mean it: a sampling time may have been rounded to a float. */
+static const struct fx8_rate usual_rate = {25000000, 27};
+#define USUAL_RATE_TOLERANCE 1e-6
+
+/* Largest denominator of a rate, as the configuration has it, and how near a
+ * fraction must be to the sampling time recorded in double precision. */
+#define MOST_DENOMINATOR 1000000
+#define RATE_TOLERANCE   1e-11
+
+/* --- what the file says --------------------------------------------------- */
+
+/* The fraction of smallest terms near `value`, by its continued fraction;
+ * numerator 0 where there is none. */
+static struct fx8_rate near_fraction(double value)
+{
+    double rest = value;
+    int64_t p[2] = {0, 1}, q[2] = {1, 0};
+    while (rest < 0x1p53) {
+        const double whole = floor(rest);
+        const double next_q = whole * (double)q[1] + (double)q[0];
+        const double next_p = whole * (double)p[1] + (double)p[0];
+        if (next_q > MOST_DENOMINATOR || next_p > 0x1p62)
+            break;
+        const int64_t p_now = (int64_t)next_p, q_now = (int64_t)next_q;
+        p[0] = p[1], p[1] = p_now;
+        q[0] = q[1], q[1] = q_now;
+        if (fabs(next_p / next_q - value) <= RATE_TOLERANCE * value)
+            return (struct fx8_rate){p_now, q_now};
+        rest = 1.0 / (rest - whole);
+    }
+    return (struct fx8_rate){0, 0};
+}
+
+/* The sampling time, which not every version recorded; 0: it did not know. */
+static enum fx8_status read_rate(const struct fx8_h5_place *root,
+                                 struct fx8_aavs_file *file,
+                                 struct fx8_error *error)
+{
+    double interval_s = 0.0;
+    if (!fx8_h5_has(root, "tsamp"))
+        return FX8_OK;
+    const enum fx8_status status =
+        fx8_h5_get_real(root, "tsamp", &interval_s, error);
+    if (status != FX8_OK || interval_s == 0.0)
+        return status;
+    const double rate_hz = 1.0 / interval_s;
+    const double usual_hz = fx8_rate_hz(usual_rate);
+    if (rate_hz >= 1.0 && rate_hz <= 1e11)
+        file->rate = fabs(rate_hz - usual_hz) <= USUAL_RATE_TOLERANCE * usual_hz
+                         ? usual_rate
+                         : near_fraction(rate_hz);
+    if (file->rate.numerator_hz > 0)
+        return FX8_OK;
+    return fx8_fail(error, FX8_ERR_INPUT,
+                    "%s: tsamp: %.17g: expected a sampling time of 1e-11 to 1 "
+                    "s whose rate is a fraction over at most %d",
+                    file->path, interval_s, MOST_DENOMINATOR);
+}
+
+static enum fx8_status read_attributes(struct fx8_aavs_file *file, hid_t object,
+                                       struct fx8_error *error)
+{
+    const struct fx8_h5_place root = {file->path, object, true};
+    int64_t n_antennas = 0, n_polarizations = 0, n_channels = 0, n_blocks = 0;
+    const struct {
+        const char *name;
+        int64_t least;
+        int64_t most;
+        int64_t *value;
+    } needed[] = {
+        {"tile_id", -1, MOST_TILES, &file->tile},
+        {"n_antennas", 1, FX8_READER_MAX_ANTENNAS, &n_antennas},
+        {"n_pols", 1, FX8_MAX_POLARIZATIONS, &n_polarizations},
+        {"n_chans", 1, MOST_CHANNELS, &n_channels},
+        /* their product stays below 2^62 */
+        {"n_samples", 1, INT32_MAX, &file->block_rows},
+        {"n_blocks", 1, INT32_MAX, &n_blocks},
+    };
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
+        const enum fx8_status status =
+            fx8_h5_get_integer(&root, needed[i].name, needed[i].least,
+                               needed[i].most, needed[i].value, error);
+        if (status != FX8_OK)
+            return status;
+    }
+    file->n_antennas = (size_t)n_antennas;
+    file->n_polarizations = (size_t)n_polarizations;
+    file->n_channels = (size_t)n_channels;
+    file->n_rows = n_blocks * file->block_rows;
+    enum fx8_status status = FX8_OK;
+    if (fx8_h5_has(&root, "channel_id"))
+        status = fx8_h5_get_integer(&root, "channel_id", 0,
+                                    MOST_CHANNELS - n_channels,
+                                    &file->first_channel, error);
+    /* channel 0 is 0 Hz: alone it stands for a recorder that did not know */
+    file->has_channel = file->first_channel > 0 || n_channels > 1;
+    file->start_s = NAN;
+    if (status == FX8_OK && fx8_h5_has(&root, "timestamp"))
+        status = fx8_h5_get_real(&root, "timestamp", &file->start_s, error);
+    if (status == FX8_OK && fx8_h5_has(&root, "station_name"))
+        status = fx8_h5_get_texts(&root, "station_name", 1,
+                                  sizeof file->station, file->station, error);
+    fx8_h5_printable(file->station);
+    if (status == FX8_OK)
+        status = read_rate(&root, file, error);
+    return status;
+}
+
+/*
+ * Numbers in a name "channel_MODE[_TILE]_DATE_SECONDS_PART.hdf5".
+ *
+ * Returned: tile  where there are four of them
+ * Status:   how many there are; 0: another kind of name
+ */
+static int read_name(const char *path, int64_t *tile)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash != NULL ? slash + 1 : path;
+    if (strncmp(name, "channel_", 8) != 0)
+        return 0;
+    name += 8;
+    name += strspn(name, "abcdefghijklmnopqrstuvwxyz");
+    int n = 0;
+    for (; *name == '_'; n++) {
+        name++;
+        const size_t digits = strspn(name, "0123456789");
+        if (digits == 0 || digits > 17)
+            return 0;
+        if (n == 0)
+            *tile = strtoll(name, NULL, 10);
+        name += digits;
+    }
+    return *name == '.' ? n : 0;
+}
+
+/* The name may tell the tile, too, and a merged file may keep the antenna
+ * count of a tile. */
+static enum fx8_status check_name(struct fx8_aavs_file *file, hsize_t width,
+                                  struct fx8_error *error)
+{
+    int64_t tile = 0;
+    const int n_numbers = read_name(file->path, &tile);
+    if (n_numbers == 4 && tile != file->tile)
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s: tile_id: %" PRId64 ": expected %" PRId64
+                        ", the tile in the file's name",
+                        file->path, file->tile, tile);
+    const size_t of_antenna = file->n_polarizations * file->n_channels;
+    if (n_numbers == 3 && width % of_antenna == 0 &&
+        width / of_antenna <= FX8_READER_MAX_ANTENNAS)
+        file->n_antennas = (size_t)(width / of_antenna);
+    return FX8_OK;
+}
+
+/* --- the samples ---------------------------------------------------------- */
+
+/* A compound of two int8 in memory, by the names that the file has. */
+static enum fx8_status make_type(struct fx8_aavs_file *file,
+                                 struct fx8_error *error)
+{
+    static const char *const members[][2] = {{"real", "imag"}, {"r", "i"}};
+    hid_t type = H5Dget_type(file->samples);
+    const bool is_pair =
+        H5Tget_class(type) == H5T_COMPOUND && H5Tget_nmembers(type) == 2;
+    for (size_t form = 0; form < 2 && is_pair && file->memory_type < 0;
+         form++) {
+        bool good = true;
+        for (int part = 0; part < 2; part++) {
+            const int index = H5Tget_member_index(type, members[form][part]);
+            hid_t member = index < 0
+                               ? FX8_H5_NONE
+                               : H5Tget_member_type(type, (unsigned)index);
+            good = good && member >= 0 && fx8_h5_is_int8(member);
+            fx8_h5_close(&member);
+        }
+        if (!good)
+            continue;
+        file->memory_type = H5Tcreate(H5T_COMPOUND, FX8_AAVS_SAMPLE_BYTES);
+        if (H5Tinsert(file->memory_type, members[form][0], 0, H5T_NATIVE_INT8) <
+                0 ||
+            H5Tinsert(file->memory_type, members[form][1], 1, H5T_NATIVE_INT8) <
+                0)
+            fx8_h5_close(&file->memory_type);
+    }
+    enum fx8_status status = FX8_OK;
+    if (file->memory_type < 0) {
+        char name[128];
+        fx8_h5_type_name(type, name, sizeof name);
+        status = fx8_fail(error, FX8_ERR_INPUT,
+                          "%s: %s: %s: expected compound {real: int8, imag: "
+                          "int8}",
+                          file->path, FX8_AAVS_SAMPLES, name);
+    }
+    fx8_h5_close(&type);
+    return status;
+}
+
+/* Rows and columns against the attributes; rows may be in store for later. */
+static enum fx8_status check_extent(struct fx8_aavs_file *file,
+                                    struct fx8_error *error)
+{
+    const int rank = H5Sget_simple_extent_ndims(file->space);
+    if (rank != 2)
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s: %s: %d axes: expected 2, samples and columns",
+                        file->path, FX8_AAVS_SAMPLES, rank);
+    hsize_t extent[2];
+    H5Sget_simple_extent_dims(file->space, extent, NULL);
+    if (extent[0] < (hsize_t)file->n_rows || extent[0] > INT64_MAX)
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s: %s: %" PRIu64 " rows: expected at least %" PRId64
+                        ", n_blocks x n_samples",
+                        file->path, FX8_AAVS_SAMPLES, (uint64_t)extent[0],
+                        file->n_rows);
+    const enum fx8_status status = check_name(file, extent[1], error);
+    if (status != FX8_OK)
+        return status;
+    const uint64_t n_columns =
+        (uint64_t)file->n_channels * file->n_antennas * file->n_polarizations;
+    if (extent[1] != n_columns || n_columns > MOST_COLUMNS)
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s: %s: %" PRIu64
+                        " columns: expected n_chans x n_antennas x n_pols = "
+                        "%zu x %zu x %zu, at most %" PRIu64,
+                        file->path, FX8_AAVS_SAMPLES, (uint64_t)extent[1],
+                        file->n_channels, file->n_antennas,
+                        file->n_polarizations, MOST_COLUMNS);
+    file->n_columns = (size_t)n_columns;
+    return FX8_OK;
+}
+
+/* Unfiltered chunks are read straight into the buffer when there is no cache;
+ * filtered ones must survive from one read to the next. */
+static enum fx8_status reopen_samples(struct fx8_aavs_file *file,
+                                      struct fx8_error *error)
+{
+    enum fx8_status status = FX8_OK;
+    hid_t creation = H5Dget_create_plist(file->samples);
+    hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
+    hsize_t chunk[2] = {1, 1};
+    file->chunk_rows = 1;
+    if (creation >= 0 && access >= 0 &&
+        H5Pget_layout(creation) == H5D_CHUNKED &&
+        H5Pget_chunk(creation, 2, chunk) == 2) {
+        file->chunk_rows = (int64_t)chunk[0];
+        size_t cache_bytes = 0;
+        const size_t n_across = (file->n_columns - 1) / (size_t)chunk[1] + 1;
+        if (H5Pget_nfilters(creation) > 0)
+            cache_bytes = n_across * (size_t)(chunk[0] * chunk[1]) *
+                          FX8_AAVS_SAMPLE_BYTES;
+        if (cache_bytes > MAX_CHUNK_CACHE)
+            cache_bytes = MAX_CHUNK_CACHE;
+        /* about 100 slots a chunk, as HDF5 advises; 1.0: chunks read to
+         * their end leave first */
+        if (H5Pset_chunk_cache(access, n_across < 5000 ? 100 * n_across + 1 : 1,
+                               cache_bytes, 1.0) >= 0) {
+            fx8_h5_close(&file->samples);
+            status =
+                fx8_h5_open_dataset(file->path, file->file, FX8_AAVS_SAMPLES,
+                                    access, &file->samples, error);
+        }
+    }
+    fx8_h5_close(&creation);
+    fx8_h5_close(&access);
+    return status;
+}
+
+void fx8_aavs_file_close(struct fx8_aavs_file *file)
+{
+    fx8_h5_chunks_close(&file->chunks);
+    fx8_h5_storage_close(&file->storage);
+    fx8_h5_close(&file->memory_type);
+    fx8_h5_close(&file->space);
+    fx8_h5_close(&file->samples);
+    fx8_h5_close(&file->file);
+}
+
+/* The dataset of samples, its type and its extent. */
+static enum fx8_status open_samples(struct fx8_aavs_file *file,
+                                    struct fx8_error *error)
+{
+    enum fx8_status status =
+        fx8_h5_open_dataset(file->path, file->file, FX8_AAVS_SAMPLES,
+                            H5P_DEFAULT, &file->samples, error);
+    if (status == FX8_OK) {
+        file->space = H5Dget_space(file->samples);
+        if (file->space < 0)
+            status =
+                fx8_h5_fail(error, FX8_ERR_INPUT, file->path, FX8_AAVS_SAMPLES);
+    }
+    if (status == FX8_OK)
+        status = make_type(file, error);
+    if (status == FX8_OK)
+        status = check_extent(file, error);
+    if (status == FX8_OK)
+        status = reopen_samples(file, error);
+    if (status == FX8_OK)
+        status =
+            fx8_h5_storage_open(file->path, FX8_AAVS_SAMPLES, file->samples,
+                                (uint64_t)file->n_rows, &file->storage, error);
+    const int64_t size =
+        status == FX8_OK ? fx8_h5_storage_bytes(file->storage) : 0;
+    if (status == FX8_OK && size < file->file_size)
+        status =
+            fx8_fail(error, FX8_ERR_INPUT,
+                     "%s: %s: the file has shrunk from %" PRId64 " to %" PRId64
+                     " bytes: expected a recording that stays whole "
+                     "while it is read",
+                     file->path, FX8_AAVS_SAMPLES, file->file_size, size);
+    if (status != FX8_OK)
+        return status;
+    if (file->file_size < 0)
+        file->file_size = size;
+    const struct fx8_h5_samples samples = {file->path, FX8_AAVS_SAMPLES,
+                                           file->samples, file->memory_type, 0};
+    return fx8_h5_chunks_open(&samples, &file->chunks, error);
+}
+
+enum fx8_status fx8_aavs_file_open(struct fx8_aavs_file *file,
+                                   struct fx8_error *error)
+{
+    enum fx8_status status = fx8_h5_open_file(file->path, &file->file, error);
+    if (status == FX8_OK)
+        status = open_samples(file, error);
+    if (status != FX8_OK)
+        fx8_aavs_file_close(file);
+    return status;
+}
+
+enum fx8_status fx8_aavs_file_load(struct fx8_aavs_file *file,
+                                   struct fx8_error *error)
+{
+    file->file_size = -1;
+    enum fx8_status status = fx8_h5_open_file(file->path, &file->file, error);
+    hid_t root = FX8_H5_NONE;
+    if (status == FX8_OK)
+        status = fx8_h5_open_dataset(file->path, file->file, FX8_AAVS_ROOT,
+                                     H5P_DEFAULT, &root, error);
+    if (status == FX8_OK)
+        status = read_attributes(file, root, error);
+    fx8_h5_close(&root);
+    if (status == FX8_OK)
+        status = open_samples(file, error);
+    if (status != FX8_OK)
+        fx8_aavs_file_close(file);
+    return status;
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * time.c -- gap-free stretches of a channel file, from the time
+ * stamps of its samples.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "io/h5/h5.h"
+#include "io/h5/storage.h"
+#include "io/aavs/reader.h"
+
+/* Stamps read at a time, and rows between two that are read at most. */
+#define PIECE 65536
+
+/* Blocks of fewer rows are read whole: two reads each would take longer. */
+#define LEAST_SPARSE 4096
+
+/* Most stretches of a file: more gaps than that are not a recording. */
+#define MOST_STRETCHES 65536
+
+/* Samples that a stamp may be off the line through its stretch, rounding of
+ * stamps aside. */
+#define MOST_OFF 0.1
+
+/* Coarsest step of time stamps, in samples, from which a gap can be told: a
+ * stamp is at most one step off its line, a lost sample a whole sample. */
+#define MOST_STEP 0.45
+
+/* A stretch that grows stamp by stamp.  Lags are in samples: how much later
+ * than `row / fs` after the file's first stamp a row was stamped. */
+struct fit {
+    const struct fx8_aavs_file *file;
+    size_t index;
+    double rate_hz;
+    double stamp_s;      /* of row 0 */
+    double step_samples; /* between neighbouring doubles there */
+    struct fx8_aavs_stretches *stretches;
+    size_t n_before;
+    int64_t first_row;
+    int64_t n_stamps;
+    double sum;
+    double last;        /* lag of the stamp before */
+    double least, most; /* lags ... */
+    int64_t least_row, most_row;
+};
+
+static enum fx8_status fail_row(const struct fit *fit, int64_t row, double off,
+                                const char *expected, struct fx8_error *error)
+{
+    return fx8_fail(error, FX8_ERR_INPUT,
+                    "%s: %s: row %" PRId64 ": %+.3g samples off: expected %s",
+                    fit->file->path, FX8_AAVS_STAMPS, row, off, expected);
+}
+
+/* The rate is wrong: whose it may be. */
+static enum fx8_status fail_rate(const struct fit *fit, int64_t row, double off,
+                                 struct fx8_error *error)
+{
+    const bool is_recorded = fit->file->rate.numerator_hz > 0;
+    char expected[128];
+    snprintf(expected, sizeof expected,
+             "time stamps at a steady sampling rate, %.12g Hz (%s)",
+             fit->rate_hz,
+             is_recorded ? "tsamp, or observation.sample_rate_hz"
+                         : "observation.sample_rate_hz; no tsamp");
+    return fail_row(fit, row, off, expected, error);
+}
+
+static enum fx8_status append(struct fit *fit,
+                              const struct fx8_aavs_stretch *stretch,
+                              struct fx8_error *error)
+{
+    struct fx8_aavs_stretches *list = fit->stretches;
+    if (list->n - fit->n_before >= MOST_STRETCHES)
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s: %s: more than %d gaps: expected time stamps that "
+                        "run steadily",
+                        fit->file->path, FX8_AAVS_STAMPS, MOST_STRETCHES);
+    if (list->n == list->capacity) {
+        const size_t capacity = 2 * list->capacity + 16;
+        struct fx8_aavs_stretch *items =
+            realloc(list->items, capacity * sizeof *items);
+        if (items == NULL)
+            return fx8_fail(
+                error, FX8_ERR_SYSTEM,
+                "memory for %zu stretches: expected to be available", capacity);
+        list->items = items;
+        list->capacity = capacity;
+    }
+    list->items[list->n++] = *stretch;
+    return FX8_OK;
+}
+
+/* The stretch ends before row `end`: the line through it, and whether its
+ * stamps lie on that line.  A stamp and the start of its block were both
+ * rounded: that makes one step; a second one in later parts, where the start
+ * is a sum of two instants (parts.c). */
+static enum fx8_status close_stretch(struct fit *fit, int64_t end,
+                                     struct fx8_error *error)
+{
+    const double lag = fit->sum / (double)fit->n_stamps;
+    const double n_steps = fit->file->start_s < fit->stamp_s ? 2.0 : 1.0;
+    const double limit = MOST_OFF + n_steps * fit->step_samples;
+    const bool is_late = fit->most - lag > lag - fit->least;
+    const double off = is_late ? fit->most - lag : fit->least - lag;
+    if (fabs(off) > limit)
+        return fail_rate(fit, is_late ? fit->most_row : fit->least_row, off,
+                         error);
+    const int64_t n_rows = end - fit->first_row;
+    const double n_blocks =
+        fmax(1.0, (double)n_rows / (double)fit->file->block_rows);
+    const struct fx8_aavs_stretch stretch = {
+        .file = fit->index,
+        .first_row = fit->first_row,
+        .n_rows = n_rows,
+        .stamp_s = fit->stamp_s,
+        .lag = lag,
+        /* the start of each block was rounded by half a step at most */
+        .doubt = 0.5 * fit->step_samples / sqrt(n_blocks),
+    };
+    fit->n_stamps = 0;
+    return append(fit, &stretch, error);
+}
+
+/* The stamp of a row: one more of the stretch, or the first after a gap. */
+static enum fx8_status take_stamp(struct fit *fit, int64_t row, double stamp_s,
+                                  struct fx8_error *error)
+{
+    /* Julian dates and calendars end with the year 9999 */
+    if (!(stamp_s > 0.0 && stamp_s < 253402300800.0))
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s: %s: row %" PRId64
+                        ": %g: expected seconds since 1970",
+                        fit->file->path, FX8_AAVS_STAMPS, row, stamp_s);
+    if (row == 0) {
+        fit->stamp_s = stamp_s;
+        fit->step_samples =
+            (nextafter(stamp_s, INFINITY) - stamp_s) * fit->rate_hz;
+        if (fit->step_samples > MOST_STEP)
+            return fx8_fail(error, FX8_ERR_INPUT,
+                            "%s: %s: %.3g s resolved: expected a sampling rate "
+                            "of at most %.3g Hz for such time stamps",
+                            fit->file->path, FX8_AAVS_STAMPS,
+                            fit->step_samples / fit->rate_hz,
+                            MOST_STEP * fit->rate_hz / fit->step_samples);
+    }
+    const double lag = (stamp_s - fit->stamp_s) * fit->rate_hz - (double)row;
+    if (fit->n_stamps > 0) {
+        const double jump = lag - fit->sum / (double)fit->n_stamps;
+        /* off the line, but not off the stamp before: the rate is wrong */
+        if (fabs(jump) > 0.5 && fabs(lag - fit->last) <= 0.5)
+            return fail_rate(fit, row, jump, error);
+        if (jump < -0.5)
+            return fail_row(fit, row, jump, "ascending time stamps", error);
+        if (jump > 0.5) {
+            const enum fx8_status status = close_stretch(fit, row, error);
+            if (status != FX8_OK)
+                return status;
+        }
+    }
+    if (fit->n_stamps == 0) {
+        fit->first_row = row;
+        fit->sum = 0.0;
+        fit->least = INFINITY;
+        fit->most = -INFINITY;
+    }
+    fit->n_stamps++;
+    fit->sum += lag;
+    fit->last = lag;
+    if (lag < fit->least)
+        fit->least = lag, fit->least_row = row;
+    if (lag > fit->most)
+        fit->most = lag, fit->most_row = row;
+    return FX8_OK;
+}
+
+/* Stamps of rows first, first + stride ... */
+static enum fx8_status read_stamps(const struct fit *fit, hid_t stamps,
+                                   hid_t space, int64_t first, int64_t stride,
+                                   int64_t n, double *values,
+                                   struct fx8_error *error)
+{
+    const hsize_t start[2] = {(hsize_t)first, 0};
+    const hsize_t step[2] = {(hsize_t)stride, 1};
+    const hsize_t count[2] = {(hsize_t)n, 1};
+    enum fx8_status status = FX8_OK;
+    /* of the same rank: HDF5 maps other shapes value by value */
+    hid_t memory =
+        H5Screate_simple(H5Sget_simple_extent_ndims(space), count, NULL);
+    if (memory < 0 ||
+        H5Sselect_hyperslab(space, H5S_SELECT_SET, start, step, count, NULL) <
+            0 ||
+        H5Dread(stamps, H5T_NATIVE_DOUBLE, memory, space, H5P_DEFAULT, values) <
+            0)
+        status =
+            fx8_h5_fail(error, FX8_ERR_INPUT, fit->file->path, FX8_AAVS_STAMPS);
+    fx8_h5_close(&memory);
+    return status;
+}
+
+/* Rows [first, first + n): the two at the ends tell of the rest, where they are
+ * as far apart as they should be. */
+static enum fx8_status take_rows(struct fit *fit, hid_t stamps, hid_t space,
+                                 int64_t first, int64_t n, double *values,
+                                 struct fx8_error *error)
+{
+    enum fx8_status status;
+    if (fit->file->block_rows >= LEAST_SPARSE && n > 1) {
+        status =
+            read_stamps(fit, stamps, space, first, n - 1, 2, values, error);
+        if (status != FX8_OK)
+            return status;
+        const double apart = (values[1] - values[0]) * fit->rate_hz;
+        if (fabs(apart - (double)(n - 1)) < 0.5) {
+            status = take_stamp(fit, first, values[0], error);
+            if (status == FX8_OK)
+                status = take_stamp(fit, first + n - 1, values[1], error);
+            return status;
+        }
+    }
+    status = read_stamps(fit, stamps, space, first, 1, n, values, error);
+    for (int64_t i = 0; i < n && status == FX8_OK; i++)
+        status = take_stamp(fit, first + i, values[i], error);
+    return status;
+}
+
+/* Shape and type of the stamps; rows beyond those written do not count. */
+static enum fx8_status check_stamps(const struct fx8_aavs_file *file,
+                                    hid_t stamps, hid_t space,
+                                    struct fx8_error *error)
+{
+    hid_t type = H5Dget_type(stamps);
+    char name[128];
+    fx8_h5_type_name(type, name, sizeof name);
+    const bool is_double =
+        H5Tget_class(type) == H5T_FLOAT && H5Tget_size(type) == 8;
+    fx8_h5_close(&type);
+    if (!is_double)
+        return fx8_fail(error, FX8_ERR_INPUT, "%s: %s: %s: expected float64",
+                        file->path, FX8_AAVS_STAMPS, name);
+    const int rank = H5Sget_simple_extent_ndims(space);
+    hsize_t extent[2] = {0, 1};
+    if (rank == 1 || rank == 2)
+        H5Sget_simple_extent_dims(space, extent, NULL);
+    if (rank < 1 || rank > 2 || extent[1] != 1 ||
+        extent[0] < (hsize_t)file->n_rows)
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s: %s: %d axes, %" PRIu64 " x %" PRIu64
+                        ": expected one column of at least %" PRId64
+                        " rows, n_blocks x n_samples",
+                        file->path, FX8_AAVS_STAMPS, rank, (uint64_t)extent[0],
+                        (uint64_t)extent[1], file->n_rows);
+    struct fx8_h5_storage *storage = NULL;
+    const enum fx8_status status =
+        fx8_h5_storage_open(file->path, FX8_AAVS_STAMPS, stamps,
+                            (uint64_t)file->n_rows, &storage, error);
+    fx8_h5_storage_close(&storage);
+    return status;
+}
+
+/* The stamps without a cache: few are read of each chunk, none twice. */
+static enum fx8_status open_stamps(const struct fx8_aavs_file *file,
+                                   hid_t *stamps, hid_t *space,
+                                   struct fx8_error *error)
+{
+    *space = FX8_H5_NONE;
+    enum fx8_status status = fx8_h5_open_dataset(
+        file->path, file->file, FX8_AAVS_STAMPS, H5P_DEFAULT, stamps, error);
+    if (status != FX8_OK)
+        return status;
+    hid_t creation = H5Dget_create_plist(*stamps);
+    hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
+    if (creation >= 0 && access >= 0 &&
+        H5Pget_layout(creation) == H5D_CHUNKED &&
+        H5Pget_nfilters(creation) == 0 &&
+        H5Pset_chunk_cache(access, 1, 0, 1.0) >= 0) {
+        fx8_h5_close(stamps);
+        status = fx8_h5_open_dataset(file->path, file->file, FX8_AAVS_STAMPS,
+                                     access, stamps, error);
+    }
+    fx8_h5_close(&creation);
+    fx8_h5_close(&access);
+    if (status == FX8_OK) {
+        *space = H5Dget_space(*stamps);
+        if (*space < 0)
+            status =
+                fx8_h5_fail(error, FX8_ERR_INPUT, file->path, FX8_AAVS_STAMPS);
+    }
+    return status;
+}
+
+enum fx8_status fx8_aavs_fit(const struct fx8_aavs_file *file, size_t index,
+                             struct fx8_rate rate,
+                             struct fx8_aavs_stretches *stretches,
+                             struct fx8_error *error)
+{
+    struct fit fit = {.file = file,
+                      .index = index,
+                      .rate_hz = fx8_rate_hz(rate),
+                      .stretches = stretches,
+                      .n_before = stretches->n};
+    double *values = malloc(PIECE * sizeof *values);
+    if (values == NULL)
+        return fx8_fail(error, FX8_ERR_SYSTEM,
+                        "memory for time stamps: expected to be available");
+    hid_t stamps = FX8_H5_NONE, space = FX8_H5_NONE;
+    enum fx8_status status = open_stamps(file, &stamps, &space, error);
+    if (status == FX8_OK)
+        status = check_stamps(file, stamps, space, error);
+    const int64_t step =
+        file->block_rows < LEAST_SPARSE || file->block_rows > PIECE
+            ? PIECE
+            : file->block_rows;
+    for (int64_t row = 0; row < file->n_rows && status == FX8_OK; row += step) {
+        const int64_t left = file->n_rows - row;
+        status = take_rows(&fit, stamps, space, row, left < step ? left : step,
+                           values, error);
+    }
+    if (status == FX8_OK)
+        status = close_stretch(&fit, file->n_rows, error);
+    fx8_h5_close(&space);
+    fx8_h5_close(&stamps);
+    free(values);
+    return status;
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * load.c -- a recording of Digital RF as a whole: its
+ * channels side by side, and what is missing by names and indices.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "config/shape.h"
+#include "config/text.h"
+#include "io/digital_rf/load.h"
+#include "io/reader_formats.h"
+
+/* Bytes of rows read at once: they stay in a cache until converted. */
+#define ROWS_BYTES ((size_t)1 << 20)
+
+int64_t fx8_drf_rows_at_once(const struct fx8_drf_channel *channel)
+{
+    const size_t n = ROWS_BYTES / fx8_drf_row_bytes(channel);
+    return n > 0 ? (int64_t)n : 1;
+}
+
+enum fx8_status fx8_drf_add_gap(struct fx8_drf_gaps *gaps,
+                                const struct fx8_missing *gap,
+                                struct fx8_error *error)
+{
+    if (gaps->n == gaps->capacity) {
+        const size_t more = 2 * gaps->capacity + 16;
+        struct fx8_missing *grown =
+            realloc(gaps->items, more * sizeof *gaps->items);
+        if (grown == NULL)
+            return fx8_text_no_memory("missing stretches", error);
+        gaps->items = grown;
+        gaps->capacity = more;
+    }
+    gaps->items[gaps->n++] = *gap;
+    return FX8_OK;
+}
+
+static enum fx8_status open_channels(struct fx8_drf_reader *reader,
+                                     struct fx8_error *error)
+{
+    char **paths;
+    size_t n;
+    enum fx8_status status =
+        fx8_drf_find_channels(reader->path, &paths, &n, error);
+    if (status == FX8_OK && n == 0)
+        status = fx8_fail(error, FX8_ERR_INPUT,
+                          "%s: no channels: expected a folder of Digital RF "
+                          "channels with %s",
+                          reader->path, FX8_DRF_PROPERTIES);
+    const struct fx8_array arrays[] = {
+        {&reader->channels, n, sizeof *reader->channels},
+        {&reader->first_input, n + 1, sizeof *reader->first_input},
+    };
+    if (status == FX8_OK)
+        status = fx8_allocate_arrays(arrays, 2, "channels", error);
+    for (size_t i = 0; i < n && status == FX8_OK; i++) {
+        reader->n_channels = i + 1;
+        status = fx8_drf_open(paths[i], i > 0 ? &reader->channels[0] : NULL,
+                              &reader->channels[i], error);
+        reader->first_input[i + 1] =
+            reader->first_input[i] + reader->channels[i].n_subchannels;
+    }
+    fx8_drf_free_paths(paths, n);
+    return status;
+}
+
+/* Antennas and polarisations of the sub-channels, one after the other. */
+static enum fx8_status set_shape(struct fx8_drf_reader *reader,
+                                 const struct fx8_settings *settings,
+                                 struct fx8_error *error)
+{
+    struct fx8_observation *observation = &reader->base.observation;
+    const size_t n_inputs = reader->first_input[reader->n_channels];
+    const size_t n_polarizations = settings->array.polarizations == 2 ? 2 : 1;
+    if (n_inputs % n_polarizations != 0)
+        return fx8_settings_fail(
+            settings, "array.polarizations", error,
+            "expected 1, since %s has %zu sub-channels in all", reader->path,
+            n_inputs);
+    if (n_inputs / n_polarizations > FX8_READER_MAX_ANTENNAS)
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s: num_subchannels: %zu in all: expected at most %d "
+                        "antennas",
+                        reader->path, n_inputs, FX8_READER_MAX_ANTENNAS);
+    observation->n_polarizations = n_polarizations;
+    observation->n_antennas = n_inputs / n_polarizations;
+    observation->is_complex = reader->channels[0].is_complex;
+    reader->sample_bytes = observation->is_complex ? 2 : 1;
+    return FX8_OK;
+}
+
+/* From the earliest to the latest sample of any channel. */
+static void set_extent(struct fx8_drf_reader *reader)
+{
+    struct fx8_observation *observation = &reader->base.observation;
+    const struct fx8_drf_channel *channels = reader->channels;
+    int64_t first = channels[0].first;
+    int64_t end = channels[0].end;
+    for (size_t i = 1; i < reader->n_channels; i++) {
+        first = channels[i].first < first ? channels[i].first : first;
+        end = channels[i].end > end ? channels[i].end : end;
+    }
+    reader->origin = first;
+    observation->n_samples = end - first;
+    observation->sample_rate = channels[0].rate;
+    observation->has_start_time = true;
+    observation->start_time = fx8_time_add_half_samples(
+        channels[0].epoch, 2 * first, channels[0].rate);
+}
+
+/* Samples of a number of seconds, within the recording. */
+static int64_t to_samples(const struct fx8_drf_reader *reader,
+                          struct fx8_rate rate, double seconds)
+{
+    const int64_t n = reader->base.observation.n_samples;
+    const double samples = rint(seconds * fx8_rate_hz(rate));
+    return samples < (double)n ? (int64_t)samples : n;
+}
+
+/* What start_s and duration_s ask for. */
+static void set_range(struct fx8_drf_reader *reader,
+                      const struct fx8_settings *settings)
+{
+    const int64_t end = reader->origin + reader->base.observation.n_samples;
+    const double duration_s = settings->input.duration_s;
+    const struct fx8_rate given = settings->observation.sample_rate_hz;
+    const struct fx8_rate rate =
+        given.numerator_hz > 0 ? given : reader->base.observation.sample_rate;
+    reader->from =
+        reader->origin + to_samples(reader, rate, settings->input.start_s);
+    reader->until = end;
+    if (duration_s > 0 &&
+        to_samples(reader, rate, duration_s) < end - reader->from)
+        reader->until = reader->from + to_samples(reader, rate, duration_s);
+}
+
+/* The part of a channel that will be processed; of an empty one, which has to
+ * be refused for another reason, all. */
+static struct fx8_drf_span used_span(const struct fx8_drf_reader *reader,
+                                     const struct fx8_drf_channel *channel)
+{
+    const bool is_empty = reader->from >= reader->until;
+    const int64_t first = is_empty ? channel->first : reader->from;
+    const int64_t end = is_empty ? channel->end : reader->until;
+    return (struct fx8_drf_span){
+        .origin = reader->origin,
+        .first = first > channel->first ? first : channel->first,
+        .end = end < channel->end ? end : channel->end,
+        .rate = channel->rate};
+}
+
+/* One centre frequency, as far as the channels tell it for what will be
+ * processed of them. */
+static enum fx8_status find_frequency(struct fx8_drf_reader *reader,
+                                      struct fx8_error *error)
+{
+    double *kept = &reader->base.observation.dc_frequency_hz;
+    for (size_t i = 0; i < reader->n_channels; i++) {
+        const struct fx8_drf_channel *channel = &reader->channels[i];
+        const struct fx8_drf_span span = used_span(reader, channel);
+        double found = NAN;
+        enum fx8_status status = FX8_OK;
+        if (span.first < span.end)
+            status =
+                fx8_drf_center_frequency(channel->path, &span, &found, error);
+        if (status != FX8_OK)
+            return status;
+        if (isnan(*kept))
+            *kept = found;
+        if (!isnan(found) && found != *kept)
+            return fx8_fail(error, FX8_ERR_INPUT,
+                            "%s/metadata: center_frequencies: %.12g Hz: "
+                            "expected %.12g Hz as in the channels before, or "
+                            "observation.dc_frequency_hz",
+                            channel->path, found, *kept);
+    }
+    return FX8_OK;
+}
+
+/* What the user gives settles what the metadata contradict. */
+static enum fx8_status set_frequency(struct fx8_drf_reader *reader,
+                                     const struct fx8_settings *settings,
+                                     struct fx8_error *error)
+{
+    const double given = settings->observation.dc_frequency_hz;
+    const enum fx8_status status = find_frequency(reader, error);
+    if (status != FX8_ERR_INPUT || !isfinite(given))
+        return status;
+    reader->base.observation.dc_frequency_hz = given;
+    return FX8_OK;
+}
+
+/* Gains that are known already: of 8 bits, and what the user gives. */
+static enum fx8_status set_shifts(struct fx8_drf_reader *reader,
+                                  const struct fx8_settings *settings,
+                                  struct fx8_error *error)
+{
+    const size_t n_inputs = reader->first_input[reader->n_channels];
+    void *memory = NULL;
+    enum fx8_status status = fx8_allocate(n_inputs, sizeof *reader->shifts,
+                                          "levels", &memory, error);
+    if (status != FX8_OK)
+        return status;
+    reader->shifts = memory;
+    const double given = settings->input.scale_to_8bit;
+    const int shift = given > 0 ? -ilogb(given) : -1;
+    size_t rows_size = 0;
+    for (size_t i = 0; i < reader->n_channels; i++) {
+        const struct fx8_drf_channel *channel = &reader->channels[i];
+        const bool is_16bit = channel->part_bytes == 2;
+        reader->base.is_16bit = reader->base.is_16bit || is_16bit;
+        for (size_t k = reader->first_input[i]; k < reader->first_input[i + 1];
+             k++)
+            reader->shifts[k] = is_16bit ? shift : 0;
+        const size_t row_bytes = fx8_drf_row_bytes(channel);
+        const size_t n_rows = (size_t)fx8_drf_rows_at_once(channel) +
+                              2 * (fx8_drf_shortest_fill(row_bytes) - 1);
+        if (n_rows * row_bytes > rows_size)
+            rows_size = n_rows * row_bytes;
+    }
+    status = fx8_allocate(rows_size, 1, "samples", &reader->rows, error);
+    return status;
+}
+
+/* --- what is missing by names and indices -----------------------------------
+ */
+
+static enum fx8_status list_gap(struct fx8_drf_reader *reader, size_t channel,
+                                int64_t first, int64_t end,
+                                struct fx8_error *error)
+{
+    const size_t n_polarizations = reader->base.observation.n_polarizations;
+    struct fx8_missing gap = {first - reader->origin, end - first, -1, -1, -1};
+    if (reader->n_channels == 1)
+        return fx8_drf_add_gap(&reader->missing, &gap, error);
+    enum fx8_status status = FX8_OK;
+    for (size_t k = reader->first_input[channel];
+         k < reader->first_input[channel + 1] && status == FX8_OK; k++) {
+        gap.antenna = (int32_t)(k / n_polarizations);
+        gap.polarization = (int32_t)(k % n_polarizations);
+        status = fx8_drf_add_gap(&reader->missing, &gap, error);
+    }
+    return status;
+}
+
+/* Gaps of [first, end), by the indices of files or by their names alone. */
+static enum fx8_status list_gaps(struct fx8_drf_reader *reader, size_t number,
+                                 int64_t first, int64_t end, bool by_index,
+                                 struct fx8_error *error)
+{
+    struct fx8_drf_channel *channel = &reader->channels[number];
+    enum fx8_status status = FX8_OK;
+    while (first < end && status == FX8_OK) {
+        struct fx8_drf_piece piece;
+        if (by_index)
+            status = fx8_drf_next(channel, first, end, &piece, error);
+        else
+            fx8_drf_next_by_name(channel, first, end, &piece);
+        if (status != FX8_OK)
+            break;
+        const int64_t recorded = piece.n > 0 ? piece.first : end;
+        if (recorded > first)
+            status = list_gap(reader, number, first, recorded, error);
+        first = recorded + piece.n;
+    }
+    fx8_drf_close_file(channel);
+    return status;
+}
+
+/* Files that hold the fill value where samples are missing are whole; others
+ * are opened, for their indices, as far as they will be processed. */
+static enum fx8_status list_missing(struct fx8_drf_reader *reader,
+                                    struct fx8_error *error)
+{
+    const int64_t end = reader->origin + reader->base.observation.n_samples;
+    const int64_t bounds[4] = {reader->origin, reader->from, reader->until,
+                               end};
+    enum fx8_status status = FX8_OK;
+    for (size_t i = 0; i < reader->n_channels; i++)
+        for (int part = 0; part < 3 && status == FX8_OK; part++)
+            status =
+                list_gaps(reader, i, bounds[part], bounds[part + 1],
+                          part == 1 && (reader->channels[i].is_chunked ||
+                                        !reader->channels[i].is_continuous),
+                          error);
+    struct fx8_drf_gaps *missing = &reader->missing;
+    if (missing->n > 0)
+        qsort(missing->items, missing->n, sizeof *missing->items,
+              fx8_missing_order);
+    reader->base.missing = missing->items;
+    reader->base.n_missing = missing->n;
+    return status;
+}
+
+enum fx8_status fx8_drf_load(struct fx8_drf_reader *reader,
+                             const struct fx8_settings *settings,
+                             struct fx8_error *error)
+{
+    enum fx8_status status = open_channels(reader, error);
+    if (status == FX8_OK)
+        status = set_shape(reader, settings, error);
+    if (status == FX8_OK) {
+        set_extent(reader);
+        set_range(reader, settings);
+        status = set_frequency(reader, settings, error);
+    }
+    if (status == FX8_OK)
+        status = set_shifts(reader, settings, error);
+    return status == FX8_OK ? list_missing(reader, error) : status;
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * metadata.c -- the centre frequency that a recorder noted in
+ * CHANNEL/metadata: files PREFIX@SECONDS.h5 with a group per entry, named after
+ * the sample from which on it holds.  All of it is optional: what cannot be
+ * read counts as not noted, and the configuration has to tell.  What was noted
+ * twice, differently, is an error that says where.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/number.h"
+#include "config/observation.h"
+#include "config/shape.h"
+#include "config/text.h"
+#include "io/digital_rf/reader.h"
+
+/* What recorders call it (thor.py, gr_digital_rf): one per sub-channel. */
+#define FREQUENCIES "center_frequencies"
+
+/* More than any receiver has channels: what a file may make us allocate. */
+#define MAX_FREQUENCIES 65536
+
+/* Entries of a file, latest first, as far back as they matter. */
+struct search {
+    const struct fx8_drf_span *span;
+    int64_t end;
+    double frequency_hz; /* NaN: none yet */
+    int64_t index;       /* of the entry that it is from */
+    bool is_lacking;     /* an entry in force does not say */
+    bool is_complete;    /* an entry in force at the first sample was found */
+    struct fx8_error *error;
+};
+
+/* The end of both messages: what settles it. */
+#define SETTLED_BY "observation.dc_frequency_hz"
+
+static enum fx8_status compare_subchannels(const char *path, int64_t index,
+                                           const double *values, size_t n,
+                                           struct fx8_error *error)
+{
+    for (size_t i = 1; i < n; i++)
+        if (isfinite(values[0]) && isfinite(values[i]) &&
+            values[i] != values[0])
+            return fx8_fail(error, FX8_ERR_INPUT,
+                            "%s: %" PRId64 "/" FREQUENCIES
+                            ": %.12g Hz of sub-channel %zu: expected %.12g Hz "
+                            "as of sub-channel 0, or " SETTLED_BY,
+                            path, index, values[i], i, values[0]);
+    return FX8_OK;
+}
+
+/* One frequency of an entry, NaN where it does not say for each sub-channel. */
+static enum fx8_status entry_frequency(const char *path, hid_t entry,
+                                       int64_t index, double *found,
+                                       struct fx8_error *error)
+{
+    const struct fx8_h5_place place = {path, entry, false};
+    hid_t dataset = FX8_H5_NONE;
+    *found = NAN;
+    if (fx8_h5_open_dataset(path, entry, FREQUENCIES, H5P_DEFAULT, &dataset,
+                            NULL) != FX8_OK)
+        return FX8_OK;
+    hid_t space = H5Dget_space(dataset);
+    const hssize_t n = H5Sget_simple_extent_npoints(space);
+    fx8_h5_close(&space);
+    fx8_h5_close(&dataset);
+    if (n < 1 || n > MAX_FREQUENCIES)
+        return FX8_OK;
+    double *values = malloc((size_t)n * sizeof *values);
+    if (values == NULL)
+        return fx8_text_no_memory(FREQUENCIES, error);
+    enum fx8_status status = FX8_OK;
+    if (fx8_h5_get_reals(&place, FREQUENCIES, fx8_h5_all((size_t)n, 1), values,
+                         NULL) == FX8_OK) {
+        status = compare_subchannels(path, index, values, (size_t)n, error);
+        *found = values[0];
+        for (hssize_t i = 1; i < n; i++)
+            if (values[i] != values[0])
+                *found = NAN;
+    }
+    free(values);
+    if (!(isfinite(*found) && *found >= 0))
+        *found = NAN;
+    return status;
+}
+
+/* Sample of an entry by its name, -1 for another name. */
+static int64_t entry_index(const char *name)
+{
+    int64_t index = -1;
+    return fx8_number_integer(name, &index) ? index : -1;
+}
+
+/* The latest entry of a file before `end`. */
+static int64_t latest_entry(hid_t file, int64_t end)
+{
+    H5G_info_t info;
+    int64_t latest = -1;
+    if (H5Gget_info(file, &info) < 0)
+        return -1;
+    for (hsize_t i = 0; i < info.nlinks; i++) {
+        char name[32];
+        const ssize_t length =
+            H5Lget_name_by_idx(file, ".", H5_INDEX_NAME, H5_ITER_NATIVE, i,
+                               name, sizeof name, H5P_DEFAULT);
+        if (length <= 0 || (size_t)length >= sizeof name)
+            continue;
+        const int64_t index = entry_index(name);
+        if (index < end && index > latest)
+            latest = index;
+    }
+    return latest;
+}
+
+/* Of two entries in force, the earlier just found, and the later. */
+static enum fx8_status compare_entries(const struct search *search,
+                                       const char *path, int64_t index,
+                                       double found)
+{
+    if (isnan(found) || isnan(search->frequency_hz) ||
+        found == search->frequency_hz)
+        return FX8_OK;
+    const double after_s = (double)(search->index - search->span->origin) /
+                           fx8_rate_hz(search->span->rate);
+    return fx8_fail(search->error, FX8_ERR_INPUT,
+                    "%s: %" PRId64 "/" FREQUENCIES
+                    ": %.12g Hz: expected %.12g Hz as from %.9g s on (entry "
+                    "%" PRId64 "), a part of the time by input.start_s and "
+                    "duration_s, or " SETTLED_BY,
+                    path, index, found, search->frequency_hz, after_s,
+                    search->index);
+}
+
+/* Entries of a file from the latest on backwards. */
+static enum fx8_status search_file(struct search *search, const char *path,
+                                   hid_t file)
+{
+    enum fx8_status status = FX8_OK;
+    for (int64_t end = search->end; !search->is_complete;) {
+        const int64_t index = latest_entry(file, end);
+        if (index < 0)
+            break;
+        char name[32];
+        snprintf(name, sizeof name, "%" PRId64, index);
+        hid_t entry = H5Gopen2(file, name, H5P_DEFAULT);
+        double found = NAN;
+        if (entry >= 0)
+            status = entry_frequency(path, entry, index, &found, search->error);
+        fx8_h5_close(&entry);
+        if (status == FX8_OK)
+            status = compare_entries(search, path, index, found);
+        if (status != FX8_OK)
+            break;
+        search->is_lacking = search->is_lacking || isnan(found);
+        search->frequency_hz = found;
+        search->index = index;
+        search->is_complete = index <= search->span->first;
+        end = index;
+    }
+    return status;
+}
+
+/* Files from the last one on backwards. */
+static enum fx8_status search_files(const struct fx8_drf_list *list,
+                                    const char *prefix, struct fx8_rate rate,
+                                    struct search *search)
+{
+    enum fx8_status status = FX8_OK;
+    for (size_t i = list->n_files;
+         i > 0 && !search->is_complete && status == FX8_OK; i--) {
+        if (fx8_drf_first_index(rate, list->files[i - 1].milliseconds) >=
+            search->end)
+            continue;
+        char *path = fx8_drf_file_path(list, prefix, i - 1, false);
+        hid_t file = FX8_H5_NONE;
+        if (path == NULL)
+            status = fx8_text_no_memory(prefix, search->error);
+        else if (fx8_h5_open_file(path, &file, NULL) == FX8_OK)
+            status = search_file(search, path, file);
+        fx8_h5_close(&file);
+        free(path);
+    }
+    return status;
+}
+
+enum fx8_status fx8_drf_center_frequency(const char *channel,
+                                         const struct fx8_drf_span *span,
+                                         double *frequency_hz,
+                                         struct fx8_error *error)
+{
+    const size_t size = strlen(channel) + sizeof "/metadata/dmd_properties.h5";
+    char *path = malloc(size);
+    *frequency_hz = NAN;
+    if (path == NULL)
+        return fx8_text_no_memory(channel, error);
+    snprintf(path, size, "%s/metadata/dmd_properties.h5", channel);
+    char prefix[FX8_TEXT_SIZE] = "";
+    struct fx8_rate rate = {0, 0};
+    hid_t file = FX8_H5_NONE;
+    enum fx8_status status = fx8_h5_open_file(path, &file, NULL);
+    const struct fx8_h5_place root = {path, file, true};
+    if (status == FX8_OK)
+        status = fx8_h5_get_texts(&root, "file_name", 1, sizeof prefix, prefix,
+                                  NULL);
+    if (status == FX8_OK)
+        status = fx8_h5_get_integer(&root, "sample_rate_numerator", 1,
+                                    INT64_MAX, &rate.numerator_hz, NULL);
+    if (status == FX8_OK)
+        status = fx8_h5_get_integer(&root, "sample_rate_denominator", 1,
+                                    INT64_MAX, &rate.denominator, NULL);
+    fx8_h5_close(&file);
+    struct fx8_drf_list list = {0};
+    snprintf(path, size, "%s/metadata", channel);
+    if (status == FX8_OK)
+        status = fx8_drf_list_files(path, prefix, &list, NULL);
+    struct search search = {
+        .span = span, .end = span->end, .frequency_hz = NAN, .error = error};
+    const bool is_noted = status == FX8_OK;
+    if (is_noted)
+        status = search_files(&list, prefix, rate, &search);
+    if (is_noted && status == FX8_OK && !search.is_lacking)
+        *frequency_hz = search.frequency_hz;
+    fx8_drf_clear_list(&list);
+    free(path);
+    return is_noted ? status : FX8_OK;
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * names.c -- folders and files of Digital RF by their names:
+ * CHANNEL/YYYY-MM-DDTHH-MM-SS/rf@SECONDS.MILLISECONDS.h5.  A day in files of a
+ * second is 86,400 names: they are listed, not opened.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "config/text.h"
+#include "io/digital_rf/reader.h"
+
+/* __extension__: 128-bit integers are in gcc and clang, not in C17 */
+__extension__ typedef __int128 wide;
+
+/* Latest file name, the year 9999: milliseconds times a rate fit 128 bits. */
+#define MAX_SECONDS INT64_C(253402300800)
+
+static bool is_folder(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* "FOLDER/NAME" */
+static char *join(const char *folder, const char *name)
+{
+    const size_t n = strlen(folder);
+    char *path = malloc(n + strlen(name) + 2);
+    if (path != NULL) {
+        memcpy(path, folder, n);
+        strcpy(path + n, n > 0 && folder[n - 1] == '/' ? "" : "/");
+        strcat(path, name);
+    }
+    return path;
+}
+
+static bool has_file(const char *folder, const char *name)
+{
+    char *path = join(folder, name);
+    const bool found = path != NULL && access(path, F_OK) == 0;
+    free(path);
+    return found;
+}
+
+/* 0 stands for a digit. */
+static bool matches(const char *text, const char *pattern)
+{
+    for (; *pattern != '\0'; text++, pattern++)
+        if (*pattern == '0' ? *text < '0' || *text > '9' : *text != *pattern)
+            return false;
+    return *text == '\0';
+}
+
+static bool is_instant(const char *name)
+{
+    return matches(name, "0000-00-00T00-00-00");
+}
+
+static bool any_name(const char *name)
+{
+    return name[0] != '.';
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static enum fx8_status grow(void *array, size_t item_size, size_t n,
+                            struct fx8_error *error)
+{
+    /* doubled whenever n is a power of two */
+    if (n > 0 && (n & (n - 1)) != 0)
+        return FX8_OK;
+    void *pointer;
+    memcpy(&pointer, array, sizeof pointer);
+    void *grown = realloc(pointer, (n == 0 ? 1 : 2 * n) * item_size);
+    if (grown == NULL)
+        return fx8_text_no_memory("the names of a recording's files", error);
+    memcpy(array, &grown, sizeof grown);
+    return FX8_OK;
+}
+
+static enum fx8_status open_folder(const char *path, DIR **folder,
+                                   struct fx8_error *error)
+{
+    *folder = opendir(path);
+    if (*folder != NULL)
+        return FX8_OK;
+    return fx8_fail(error, FX8_ERR_INPUT, "%s: %s: expected a readable folder",
+                    path, strerror(errno));
+}
+
+/* Folders in a folder whose names pass, by name. */
+static enum fx8_status list_folders(const char *path,
+                                    bool (*passes)(const char *name),
+                                    char ***folders, size_t *n,
+                                    struct fx8_error *error)
+{
+    *folders = NULL;
+    *n = 0;
+    DIR *folder;
+    enum fx8_status status = open_folder(path, &folder, error);
+    if (status != FX8_OK)
+        return status;
+    const struct dirent *entry;
+    while (status == FX8_OK && (entry = readdir(folder)) != NULL) {
+        if (!passes(entry->d_name))
+            continue;
+        char *found = join(path, entry->d_name);
+        if (found == NULL)
+            status = fx8_text_no_memory("the name of a folder", error);
+        else if (is_folder(found) && (status = grow(folders, sizeof **folders,
+                                                    *n, error)) == FX8_OK)
+            (*folders)[(*n)++] = found;
+        else
+            free(found);
+    }
+    closedir(folder);
+    if (*n > 0)
+        qsort(*folders, *n, sizeof **folders, compare_texts);
+    return status;
+}
+
+void fx8_drf_free_paths(char **paths, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        free(paths[i]);
+    free(paths);
+}
+
+bool fx8_drf_is_channel(const char *path)
+{
+    if (has_file(path, FX8_DRF_PROPERTIES))
+        return true;
+    char **folders;
+    size_t n;
+    const enum fx8_status status =
+        list_folders(path, is_instant, &folders, &n, NULL);
+    const bool found =
+        status == FX8_OK && n > 0 && !has_file(path, "dmd_properties.h5");
+    fx8_drf_free_paths(folders, n);
+    return found;
+}
+
+enum fx8_status fx8_drf_find_channels(const char *path, char ***channels,
+                                      size_t *n, struct fx8_error *error)
+{
+    *channels = NULL;
+    *n = 0;
+    if (fx8_drf_is_channel(path)) {
+        char **single = malloc(sizeof *single);
+        char *copy = strdup(path);
+        if (single == NULL || copy == NULL) {
+            free(single);
+            free(copy);
+            return fx8_text_no_memory("the name of a folder", error);
+        }
+        single[0] = copy;
+        *channels = single;
+        *n = 1;
+        return FX8_OK;
+    }
+    char **folders;
+    size_t n_folders;
+    const enum fx8_status status =
+        list_folders(path, any_name, &folders, &n_folders, error);
+    size_t n_kept = 0;
+    for (size_t i = 0; i < n_folders; i++)
+        if (fx8_drf_is_channel(folders[i]))
+            folders[n_kept++] = folders[i];
+        else
+            free(folders[i]);
+    *channels = folders;
+    *n = n_kept;
+    return status;
+}
+
+/* --- files ---------------------------------------------------------------- */
+
+/* "PREFIX@SECONDS[.MMM].h5"; false for anything else. */
+static bool read_name(const char *name, const char *prefix,
+                      int64_t *milliseconds)
+{
+    const size_t length = strlen(prefix);
+    if (strncmp(name, prefix, length) != 0 || name[length] != '@')
+        return false;
+    const char *digit = name + length + 1;
+    int64_t seconds = 0;
+    size_t n_digits = 0;
+    for (; *digit >= '0' && *digit <= '9'; digit++, n_digits++) {
+        seconds = 10 * seconds + (*digit - '0');
+        if (seconds > MAX_SECONDS)
+            return false;
+    }
+    if (n_digits == 0)
+        return false;
+    *milliseconds = 1000 * seconds;
+    if (strcmp(digit, ".h5") == 0)
+        return true;
+    if (!matches(digit, ".000.h5"))
+        return false;
+    *milliseconds +=
+        100 * (digit[1] - '0') + 10 * (digit[2] - '0') + (digit[3] - '0');
+    return true;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    const struct fx8_drf_name *name_a = a;
+    const struct fx8_drf_name *name_b = b;
+    if (name_a->milliseconds != name_b->milliseconds)
+        return name_a->milliseconds < name_b->milliseconds ? -1 : 1;
+    return name_a->folder < name_b->folder ? -1 : 1;
+}
+
+static enum fx8_status list_folder(struct fx8_drf_list *list, size_t number,
+                                   const char *prefix, struct fx8_error *error)
+{
+    DIR *folder;
+    enum fx8_status status = open_folder(list->folders[number], &folder, error);
+    if (status != FX8_OK)
+        return status;
+    const struct dirent *entry;
+    while (status == FX8_OK && (entry = readdir(folder)) != NULL) {
+        struct fx8_drf_name name = {0, number};
+        if (!read_name(entry->d_name, prefix, &name.milliseconds))
+            continue;
+        status = grow(&list->files, sizeof *list->files, list->n_files, error);
+        if (status == FX8_OK)
+            list->files[list->n_files++] = name;
+    }
+    closedir(folder);
+    return status;
+}
+
+enum fx8_status fx8_drf_list_files(const char *path, const char *prefix,
+                                   struct fx8_drf_list *list,
+                                   struct fx8_error *error)
+{
+    *list = (struct fx8_drf_list){0};
+    enum fx8_status status =
+        list_folders(path, is_instant, &list->folders, &list->n_folders, error);
+    for (size_t i = 0; i < list->n_folders && status == FX8_OK; i++)
+        status = list_folder(list, i, prefix, error);
+    if (status != FX8_OK)
+        return status;
+    if (list->n_files > 0)
+        qsort(list->files, list->n_files, sizeof *list->files, compare_names);
+    for (size_t i = 1; i < list->n_files; i++)
+        if (list->files[i].milliseconds == list->files[i - 1].milliseconds)
+            return fx8_fail(error, FX8_ERR_INPUT,
+                            "%s: %s@%" PRId64 ".%03d.h5: twice: expected one "
+                            "file of an instant",
+                            list->folders[list->files[i].folder], prefix,
+                            list->files[i].milliseconds / 1000,
+                            (int)(list->files[i].milliseconds % 1000));
+    return FX8_OK;
+}
+
+void fx8_drf_clear_list(struct fx8_drf_list *list)
+{
+    fx8_drf_free_paths(list->folders, list->n_folders);
+    free(list->files);
+    *list = (struct fx8_drf_list){0};
+}
+
+char *fx8_drf_file_path(const struct fx8_drf_list *list, const char *prefix,
+                        size_t file, bool has_milliseconds)
+{
+    const struct fx8_drf_name *name = &list->files[file];
+    char part[16] = "";
+    if (has_milliseconds)
+        snprintf(part, sizeof part, ".%03d", (int)(name->milliseconds % 1000));
+    char text[320];
+    snprintf(text, sizeof text, "%s@%" PRId64 "%s.h5", prefix,
+             name->milliseconds / 1000, part);
+    return join(list->folders[name->folder], text);
+}
+
+int64_t fx8_drf_first_index(struct fx8_rate rate, int64_t milliseconds)
+{
+    const wide denominator = (wide)1000 * rate.denominator;
+    const wide index =
+        ((wide)milliseconds * rate.numerator_hz + denominator - 1) /
+        denominator;
+    return index < FX8_DRF_MAX_INDEX ? (int64_t)index : FX8_DRF_MAX_INDEX;
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "config/observation.h"
+#include "io/h5/h5.h"
+
+/* HDF5 reads pieces of a row that are shorter than this together with what
+ * lies between them: 64 KiB unless told, which costs a recording of many
+ * inputs, one row each, several times its size (measured: 5 times as slow). */
+#define SIEVE_BYTES 4096
+
+void fx8_h5_quiet(void)
+{
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+}
+
+void fx8_h5_close(hid_t *id)
+{
+    if (*id < 0)
+        return;
+    if (H5Iget_type(*id) == H5I_FILE)
+        H5Fclose(*id);
+    else
+        H5Idec_ref(*id);
+    *id = FX8_H5_NONE;
+}
+
+/* Where the innermost reason goes. */
+struct reason {
+    char text[256];
+};
+
+/* The first record of an upward walk is the innermost one. */
+static herr_t keep_first(unsigned depth, const H5E_error2_t *record,
+                         void *client)
+{
+    struct reason *reason = client;
+    if (depth == 0 && record->desc != NULL)
+        snprintf(reason->text, sizeof reason->text, "%s", record->desc);
+    return 1;
+}
+
+/* The innermost reason of the call that has just failed.  A number that this
+ * library does not know is what it finds in files of newer ones. */
+static struct reason last_reason(void)
+{
+    struct reason reason = {"no reason given by HDF5"};
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, &reason);
+    unsigned version[3] = {0, 0, 0};
+    const size_t length = strlen(reason.text);
+    if (strstr(reason.text, "bad version number") != NULL &&
+        H5get_libversion(&version[0], &version[1], &version[2]) >= 0)
+        snprintf(reason.text + length, sizeof reason.text - length,
+                 " (a newer HDF5 than %u.%u.%u may have written it)",
+                 version[0], version[1], version[2]);
+    return reason;
+}
+
+enum fx8_status fx8_h5_fail(struct fx8_error *error, enum fx8_status status,
+                            const char *path, const char *what)
+{
+    const struct reason reason = last_reason();
+    return fx8_fail(error, status, "%s: %s: %s", path, what, reason.text);
+}
+
+/* A file with the signature of HDF5 that HDF5 will not open. */
+static enum fx8_status fail_to_open(const char *path, struct fx8_error *error)
+{
+    const struct reason reason = last_reason();
+    return fx8_fail(error, FX8_ERR_INPUT,
+                    "%s: HDF5 file: %s: expected a whole HDF5 file", path,
+                    reason.text);
+}
+
+enum fx8_status fx8_h5_open_as(const char *path, hid_t access_list, hid_t *file,
+                               struct fx8_error *error)
+{
+    *file = FX8_H5_NONE;
+    struct stat status;
+    if (stat(path, &status) != 0 || access(path, R_OK) != 0)
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s: %s: expected a readable file", path,
+                        strerror(errno));
+    if (!S_ISREG(status.st_mode))
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s: not a regular file: expected an HDF5 file", path);
+    if (H5Fis_hdf5(path) <= 0)
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s: no HDF5 signature: expected an HDF5 file", path);
+    *file = H5Fopen(path, H5F_ACC_RDONLY, access_list);
+    return *file < 0 ? fail_to_open(path, error) : FX8_OK;
+}
+
+enum fx8_status fx8_h5_open_file(const char *path, hid_t *file,
+                                 struct fx8_error *error)
+{
+    *file = FX8_H5_NONE;
+    hid_t access_list = H5Pcreate(H5P_FILE_ACCESS);
+    if (access_list < 0)
+        return fx8_h5_fail(error, FX8_ERR_SYSTEM, path, "access properties");
+#if H5_VERSION_GE(1, 10, 7)
+    H5Pset_file_locking(access_list, false, true);
+#endif
+    H5Pset_fclose_degree(access_list, H5F_CLOSE_STRONG);
+    H5Pset_fapl_sec2(access_list); /* storage.c asks it for a descriptor */
+    H5Pset_sieve_buf_size(access_list, SIEVE_BYTES);
+    const enum fx8_status result =
+        fx8_h5_open_as(path, access_list, file, error);
+    fx8_h5_close(&access_list);
+    return result;
+}
+
+bool fx8_h5_is_format(const char *path, const char *format)
+{
+    fx8_h5_quiet();
+    hid_t file = FX8_H5_NONE;
+    char found[FX8_TEXT_SIZE] = "";
+    if (fx8_h5_open_file(path, &file, NULL) == FX8_OK) {
+        const struct fx8_h5_place root = {path, file, true};
+        fx8_h5_get_texts(&root, "format", 1, sizeof found, found, NULL);
+    }
+    fx8_h5_close(&file);
+    return strcmp(found, format) == 0;
+}
+
+enum fx8_status fx8_h5_open_dataset(const char *path, hid_t group,
+                                    const char *name, hid_t access,
+                                    hid_t *dataset, struct fx8_error *error)
+{
+    *dataset = FX8_H5_NONE;
+    if (H5Lexists(group, name, H5P_DEFAULT) <= 0)
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s: %s: missing: expected a dataset", path, name);
+    H5O_info_t info;
+    if (H5Oget_info_by_name(group, name, &info, H5P_DEFAULT) < 0)
+        return fx8_h5_fail(error, FX8_ERR_INPUT, path, name);
+    if (info.type != H5O_TYPE_DATASET)
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s: %s: not a dataset: expected a dataset", path,
+                        name);
+    *dataset = H5Dopen2(group, name, access);
+    if (*dataset < 0)
+        return fx8_h5_fail(error, FX8_ERR_INPUT, path, name);
+    return FX8_OK;
+}
+
+bool fx8_h5_has(const struct fx8_h5_place *place, const char *name)
+{
+    if (place->attributes)
+        return H5Aexists(place->object, name) > 0;
+    return H5Lexists(place->object, name, H5P_DEFAULT) > 0;
+}
+
+/* Members of a compound type, "compound {r: int8, i: int8}". */
+static void compound_name(hid_t type, char *text, size_t size)
+{
+    size_t used = (size_t)snprintf(text, size, "compound {");
+    const int n_members = H5Tget_nmembers(type);
+    for (int i = 0; i < n_members && used < size; i++) {
+        char *name = H5Tget_member_name(type, (unsigned)i);
+        hid_t member = H5Tget_member_type(type, (unsigned)i);
+        char kind[32] = "compound";
+        if (H5Tget_class(member) != H5T_COMPOUND)
+            fx8_h5_type_name(member, kind, sizeof kind);
+        used += (size_t)snprintf(text + used, size - used, "%s%s: %s",
+                                 i > 0 ? ", " : "", name ? name : "?", kind);
+        H5free_memory(name);
+        fx8_h5_close(&member);
+    }
+    if (used < size)
+        snprintf(text + used, size - used, "}");
+}
+
+void fx8_h5_type_name(hid_t type, char *text, size_t size)
+{
+    const size_t bits = 8 * H5Tget_size(type);
+    switch (H5Tget_class(type)) {
+    case H5T_INTEGER:
+        snprintf(text, size, "%sint%zu",
+                 H5Tget_sign(type) == H5T_SGN_NONE ? "u" : "", bits);
+        break;
+    case H5T_FLOAT:
+        snprintf(text, size, "float%zu", bits);
+        break;
+    case H5T_STRING:
+        snprintf(text, size, "string");
+        break;
+    case H5T_COMPOUND:
+        compound_name(type, text, size);
+        break;
+    case H5T_ENUM:
+        snprintf(text, size, "enumeration");
+        break;
+    case H5T_ARRAY:
+        snprintf(text, size, "array");
+        break;
+    default:
+        snprintf(text, size, "type of class %d", (int)H5Tget_class(type));
+        break;
+    }
+}
+
+bool fx8_h5_is_int8(hid_t type)
+{
+    return H5Tget_class(type) == H5T_INTEGER && H5Tget_size(type) == 1 &&
+           H5Tget_sign(type) == H5T_SGN_2;
+}

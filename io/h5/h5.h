@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * h5.h -- the little of HDF5 that every file of io/ needs: handles, values
+ * read with their type and shape checked, the library's reason as our line.
+ */
+#ifndef FX8_IO_H5_H5_H
+#define FX8_IO_H5_H5_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <hdf5.h>
+
+#include "config/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** No handle. */
+#define FX8_H5_NONE ((hid_t)-1)
+
+/** Where values are looked for: the attributes of an object, or the datasets
+ *  of a group.  Handles and text belong to the caller. */
+struct fx8_h5_place {
+    const char *path; /**< file, for messages */
+    hid_t object;
+    bool attributes; /**< attributes of `object`, else datasets below it */
+};
+
+/** Rows [first, first + n) of an array that must have `total` rows of
+ *  `columns` values.  One column: one axis (no axis at all where total is 1);
+ *  more: two axes. */
+struct fx8_h5_rows {
+    size_t total;
+    size_t columns;
+    size_t first;
+    size_t n;
+};
+
+/** All of an array. */
+static inline struct fx8_h5_rows fx8_h5_all(size_t total, size_t columns)
+{
+    const struct fx8_h5_rows rows = {total, columns, 0, total};
+    return rows;
+}
+
+/** Keep the library from printing: its error stacks are per thread, so every
+ *  entry that a new thread may call does this first. */
+void fx8_h5_quiet(void);
+
+/** Close a handle of any kind and forget it; FX8_H5_NONE is legal. */
+void fx8_h5_close(hid_t *id);
+
+/**
+ * fx8_h5_fail -- error from a call of HDF5 that has just failed.
+ *
+ * Given: what   dataset or attribute; the message becomes
+ *               "PATH: WHAT: innermost reason of the library"
+ */
+enum fx8_status fx8_h5_fail(struct fx8_error *error, enum fx8_status status,
+                            const char *path, const char *what);
+
+/** Open for reading without file locks (a recording may lie on a read-only
+ *  disk, or be read while it is written). FX8_ERR_INPUT with the reason. */
+enum fx8_status fx8_h5_open_file(const char *path, hid_t *file,
+                                 struct fx8_error *error);
+
+/** The same with access properties of the caller's. */
+enum fx8_status fx8_h5_open_as(const char *path, hid_t access_list, hid_t *file,
+                               struct fx8_error *error);
+
+/** Whether `path` is an HDF5 file whose root attribute `format` says so. */
+bool fx8_h5_is_format(const char *path, const char *format);
+
+/** Open a dataset; FX8_ERR_INPUT when it is missing or something else. */
+enum fx8_status fx8_h5_open_dataset(const char *path, hid_t group,
+                                    const char *name, hid_t access,
+                                    hid_t *dataset, struct fx8_error *error);
+
+/** Whether the attribute, or the link, is there. */
+bool fx8_h5_has(const struct fx8_h5_place *place, const char *name);
+
+/** Type in words: "int8", "compound {r: int16, i: int16}", "string". */
+void fx8_h5_type_name(hid_t type, char *text, size_t size);
+
+/** Whether `type` is a signed integer of one byte. */
+bool fx8_h5_is_int8(hid_t type);
+
+/**
+ * fx8_h5_get_integers -- whole numbers of any width that fit int64; an
+ * enumeration (HDF5's booleans) is read as its numbers.
+ *
+ * Returned: values  [rows.n][rows.columns]
+ * Status:   FX8_ERR_INPUT: missing, other type, other shape, above INT64_MAX,
+ *           more values than the file can hold
+ */
+enum fx8_status fx8_h5_get_integers(const struct fx8_h5_place *place,
+                                    const char *name, struct fx8_h5_rows rows,
+                                    int64_t *values, struct fx8_error *error);
+
+/** The same for real numbers; whole numbers are converted. */
+enum fx8_status fx8_h5_get_reals(const struct fx8_h5_place *place,
+                                 const char *name, struct fx8_h5_rows rows,
+                                 double *values, struct fx8_error *error);
+
+/** One whole number within [least, most]. */
+enum fx8_status fx8_h5_get_integer(const struct fx8_h5_place *place,
+                                   const char *name, int64_t least,
+                                   int64_t most, int64_t *value,
+                                   struct fx8_error *error);
+
+/** One real number; NaN and infinities are refused. */
+enum fx8_status fx8_h5_get_real(const struct fx8_h5_place *place,
+                                const char *name, double *value,
+                                struct fx8_error *error);
+
+/**
+ * fx8_h5_get_texts -- strings of fixed or variable length.
+ *
+ * Returned: texts  [n][width] terminated; a missing string of variable length
+ *                  is empty
+ * Status:   FX8_ERR_INPUT: also when a string does not fit `width`
+ */
+enum fx8_status fx8_h5_get_texts(const struct fx8_h5_place *place,
+                                 const char *name, size_t n, size_t width,
+                                 char *texts, struct fx8_error *error);
+
+/** Make a text safe to show and to store: what is not printable ASCII becomes
+ *  '?', byte by byte.  A terminal would obey what a hostile file says. */
+void fx8_h5_printable(char *text);
+
+/** One string of any length; the caller frees it. */
+enum fx8_status fx8_h5_get_long_text(const struct fx8_h5_place *place,
+                                     const char *name, char **text,
+                                     struct fx8_error *error);
+
+/** Names, bytes and classes of a table: see fx8_h5_get_*_column(). */
+struct fx8_h5_table {
+    const char *path;
+    const char *name;
+    hid_t dataset;
+    hid_t type;
+    size_t n_rows;
+};
+
+/** Open a dataset of one axis with compound elements. */
+enum fx8_status fx8_h5_open_table(const struct fx8_h5_place *place,
+                                  const char *name, struct fx8_h5_table *table,
+                                  struct fx8_error *error);
+void fx8_h5_close_table(struct fx8_h5_table *table);
+
+/** Whether the table has a member of that name. */
+bool fx8_h5_has_column(const struct fx8_h5_table *table, const char *member);
+
+/** Columns by member name, [n_rows]; types as for the arrays above. */
+enum fx8_status fx8_h5_get_integer_column(const struct fx8_h5_table *table,
+                                          const char *member, int64_t *values,
+                                          struct fx8_error *error);
+enum fx8_status fx8_h5_get_real_column(const struct fx8_h5_table *table,
+                                       const char *member, double *values,
+                                       struct fx8_error *error);
+enum fx8_status fx8_h5_get_text_column(const struct fx8_h5_table *table,
+                                       const char *member, size_t width,
+                                       char *texts, struct fx8_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

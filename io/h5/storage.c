@@ -1,0 +1,533 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "config/text.h"
+#include "io/h5/h5.h"
+#include "io/h5/storage.h"
+#include "io/h5/virtual.h"
+
+/* Virtual datasets of virtual datasets, and mappings of them all. */
+#define MOST_DEEP     8
+#define MOST_MAPPINGS 65536
+
+/* A file that samples lie in. */
+struct stored_file {
+    hid_t file;     /* FX8_H5_NONE: external storage, without HDF5 */
+    int descriptor; /* that HDF5 reads `file` from: its name may meanwhile
+                     * belong to another */
+    char *path;     /* for messages; of external storage */
+    int64_t size;   /* bytes */
+    dev_t device;
+    ino_t inode;
+};
+
+struct fx8_h5_storage {
+    struct stored_file *files; /* [n], the one of the dataset first */
+    size_t n;
+    bool is_virtual;
+};
+
+/* A check on its way through the sources. */
+struct walk {
+    const char *path;
+    struct fx8_h5_storage *storage;
+    struct fx8_error *error;
+    size_t n_mappings;
+};
+
+/* A dataset on that way.  `name` tells the way: "voltages: a.h5: v". */
+struct spot {
+    const char *name;
+    hid_t dataset;
+    hid_t creation;
+    const struct stored_file *file;
+    int rank;
+    hsize_t extent[H5S_MAX_RANK]; /* the part that must be there */
+    int depth;
+};
+
+/* --- files ---------------------------------------------------------------- */
+
+static enum fx8_status fail_spot(const struct walk *walk,
+                                 const struct spot *spot)
+{
+    return fx8_h5_fail(walk->error, FX8_ERR_INPUT, walk->path, spot->name);
+}
+
+/* One more file, or one that is known already, which is then returned.  Takes
+ * the handle over. */
+static enum fx8_status add_file(const struct walk *walk, hid_t file,
+                                int descriptor, const char *path,
+                                const struct stat *status, size_t *index)
+{
+    struct fx8_h5_storage *storage = walk->storage;
+    for (size_t i = 0; i < storage->n; i++) {
+        const struct stored_file *known = &storage->files[i];
+        if (known->device == status->st_dev && known->inode == status->st_ino &&
+            (known->file < 0) == (file < 0)) {
+            fx8_h5_close(&file);
+            *index = i;
+            return FX8_OK;
+        }
+    }
+    struct stored_file *files =
+        realloc(storage->files, (storage->n + 1) * sizeof *files);
+    if (files != NULL)
+        storage->files = files;
+    char *copy = strdup(path);
+    if (files == NULL || copy == NULL) {
+        free(copy);
+        fx8_h5_close(&file);
+        return fx8_text_no_memory("files of a recording", walk->error);
+    }
+    *index = storage->n;
+    files[storage->n++] = (struct stored_file){.file = file,
+                                               .descriptor = descriptor,
+                                               .path = copy,
+                                               .size = (int64_t)status->st_size,
+                                               .device = status->st_dev,
+                                               .inode = status->st_ino};
+    return FX8_OK;
+}
+
+/* The file that a dataset lies in. */
+static enum fx8_status add_file_of(const struct walk *walk, hid_t dataset,
+                                   size_t *index)
+{
+    void *handle = NULL;
+    hid_t file = H5Iget_file_id(dataset);
+    if (file < 0 || H5Fget_vfd_handle(file, H5P_DEFAULT, &handle) < 0 ||
+        handle == NULL) {
+        fx8_h5_close(&file);
+        return fx8_h5_fail(walk->error, FX8_ERR_SYSTEM, walk->path,
+                           "file descriptor");
+    }
+    const int descriptor = *(const int *)handle; /* of the driver of h5.c */
+    char path[4096] = "";
+    H5Fget_name(file, path, sizeof path);
+    struct stat status;
+    if (fstat(descriptor, &status) == 0)
+        return add_file(walk, file, descriptor, path, &status, index);
+    fx8_h5_close(&file);
+    return fx8_fail(walk->error, FX8_ERR_SYSTEM,
+                    "%s: %s: expected the size of the file", walk->path,
+                    strerror(errno));
+}
+
+void fx8_h5_storage_close(struct fx8_h5_storage **storage)
+{
+    if (*storage == NULL)
+        return;
+    for (size_t i = 0; i < (*storage)->n; i++) {
+        fx8_h5_close(&(*storage)->files[i].file);
+        free((*storage)->files[i].path);
+    }
+    free((*storage)->files);
+    free(*storage);
+    *storage = NULL;
+}
+
+int64_t fx8_h5_storage_bytes(const struct fx8_h5_storage *storage)
+{
+    int64_t bytes = 0;
+    for (size_t i = 0; i < storage->n; i++)
+        bytes += storage->files[i].size;
+    return bytes;
+}
+
+/* --- one dataset ---------------------------------------------------------- */
+
+/* Chunks that the rows of the dataset take, against those in its index. */
+static enum fx8_status check_chunks(const struct walk *walk,
+                                    const struct spot *spot)
+{
+    hsize_t chunk[H5S_MAX_RANK];
+    hsize_t n_written = 0;
+    hid_t space = H5Dget_space(spot->dataset);
+    const bool is_known =
+        H5Pget_chunk(spot->creation, spot->rank, chunk) == spot->rank &&
+        H5Dget_num_chunks(spot->dataset, space, &n_written) >= 0;
+    fx8_h5_close(&space);
+    if (!is_known)
+        return fail_spot(walk, spot);
+    hsize_t n_chunks = 1; /* at most one a sample: the readers bound those */
+    for (int i = 0; i < spot->rank; i++)
+        n_chunks *=
+            spot->extent[i] > 0 ? (spot->extent[i] - 1) / chunk[i] + 1 : 0;
+    if (n_written >= n_chunks)
+        return FX8_OK;
+    return fx8_fail(walk->error, FX8_ERR_INPUT,
+                    "%s: %s: %" PRIu64 " of %" PRIu64
+                    " chunks were never written: expected a whole recording",
+                    walk->path, spot->name, (uint64_t)(n_chunks - n_written),
+                    (uint64_t)n_chunks);
+}
+
+/* HDF5 takes space for a contiguous dataset at the first write into it. */
+static enum fx8_status check_contiguous(const struct walk *walk,
+                                        const struct spot *spot)
+{
+    const haddr_t offset = H5Dget_offset(spot->dataset);
+    const uint64_t bytes = H5Dget_storage_size(spot->dataset);
+    const uint64_t most = (uint64_t)spot->file->size;
+    if (offset == HADDR_UNDEF)
+        return fx8_fail(walk->error, FX8_ERR_INPUT,
+                        "%s: %s: never written: expected a whole recording",
+                        walk->path, spot->name);
+    if (offset <= most && bytes <= most - offset)
+        return FX8_OK;
+    return fx8_fail(walk->error, FX8_ERR_INPUT,
+                    "%s: %s: %" PRIu64 " bytes from offset %" PRIu64
+                    " in a file of %" PRIu64
+                    " bytes: expected a whole recording",
+                    walk->path, spot->name, bytes, (uint64_t)offset, most);
+}
+
+/* --- external storage ----------------------------------------------------- */
+
+/* Name of a raw file as HDF5 opens it: what is not absolute in the folder of
+ * HDF5_EXTFILE_PREFIX, which may be told from the dataset's file, else in the
+ * working folder (H5D__build_file_prefix of H5Dint.c).  NULL: no memory. */
+static char *raw_path(const struct spot *spot, const char *name)
+{
+    static const char origin[] = "${ORIGIN}";
+    const char *prefix = getenv("HDF5_EXTFILE_PREFIX");
+    if (prefix == NULL || *prefix == '\0' || strcmp(prefix, ".") == 0 ||
+        *name == '/')
+        return strdup(name);
+    const bool is_told = strncmp(prefix, origin, sizeof origin - 1) == 0;
+    const char *slash = strrchr(spot->file->path, '/');
+    const int folder =
+        is_told && slash != NULL ? (int)(slash - spot->file->path) : 0;
+    const char *start = !is_told ? "" : slash == NULL ? "." : "";
+    const char *rest = is_told ? prefix + sizeof origin - 1 : prefix;
+    const size_t size = (size_t)folder + strlen(rest) + strlen(name) + 4;
+    char *path = malloc(size);
+    if (path != NULL)
+        snprintf(path, size, "%s%.*s%s/%s", start, folder, spot->file->path,
+                 rest, name);
+    return path;
+}
+
+/* `needed` bytes from `offset` of a raw file. */
+static enum fx8_status check_raw(const struct walk *walk,
+                                 const struct spot *spot, const char *name,
+                                 uint64_t offset, uint64_t needed)
+{
+    char *path = raw_path(spot, name);
+    if (path == NULL)
+        return fx8_text_no_memory("the path of external storage", walk->error);
+    struct stat status;
+    enum fx8_status result = FX8_OK;
+    size_t index = 0;
+    if (stat(path, &status) != 0)
+        result = fx8_fail(walk->error, FX8_ERR_INPUT,
+                          "%s: %s: external storage %s: %s: expected it where "
+                          "HDF5_EXTFILE_PREFIX or the working folder has it",
+                          walk->path, spot->name, path, strerror(errno));
+    else if ((uint64_t)status.st_size < offset ||
+             (uint64_t)status.st_size - offset < needed)
+        result = fx8_fail(walk->error, FX8_ERR_INPUT,
+                          "%s: %s: external storage %s: %" PRId64
+                          " bytes: expected %" PRIu64 " from offset %" PRIu64,
+                          walk->path, spot->name, path, (int64_t)status.st_size,
+                          needed, offset);
+    else
+        result = add_file(walk, FX8_H5_NONE, -1, path, &status, &index);
+    free(path);
+    return result;
+}
+
+/* Every slot's part of the bytes, one after the other. */
+static enum fx8_status check_external(const struct walk *walk,
+                                      const struct spot *spot, int n_slots)
+{
+    hid_t type = H5Dget_type(spot->dataset);
+    uint64_t left = H5Tget_size(type);
+    fx8_h5_close(&type);
+    for (int i = 0; i < spot->rank; i++)
+        left *= spot->extent[i];
+    enum fx8_status status = FX8_OK;
+    for (int i = 0; i < n_slots && left > 0 && status == FX8_OK; i++) {
+        char name[4096] = "";
+        off_t offset = 0;
+        hsize_t size = 0; /* H5F_UNLIMITED: larger than anything */
+        if (H5Pget_external(spot->creation, (unsigned)i, sizeof name - 1, name,
+                            &offset, &size) < 0)
+            return fail_spot(walk, spot);
+        const uint64_t needed = size < left ? size : left;
+        status = check_raw(walk, spot, name, (uint64_t)offset, needed);
+        left -= needed;
+    }
+    if (status == FX8_OK && left > 0)
+        status = fx8_fail(walk->error, FX8_ERR_INPUT,
+                          "%s: %s: external storage: %" PRIu64
+                          " bytes short: expected files for all of it",
+                          walk->path, spot->name, left);
+    return status;
+}
+
+/* --- virtual datasets ----------------------------------------------------- */
+
+static enum fx8_status check_dataset(struct walk *walk, const char *name,
+                                     hid_t dataset, uint64_t n_rows, int depth);
+
+/* Whether HDF5 turns `from` into `to` without a loss: the same kind and size;
+ * of compounds every member by its name, for one that lacks becomes zeros. */
+static bool is_same_type(hid_t to, hid_t from)
+{
+    const H5T_class_t class = H5Tget_class(to);
+    if (class != H5Tget_class(from))
+        return false;
+    if (class != H5T_COMPOUND)
+        return H5Tget_size(to) == H5Tget_size(from) &&
+               (class != H5T_INTEGER || H5Tget_sign(to) == H5Tget_sign(from));
+    const int n_members = H5Tget_nmembers(to);
+    bool is_same = n_members > 0;
+    for (int i = 0; i < n_members && is_same; i++) {
+        char *name = H5Tget_member_name(to, (unsigned)i);
+        const int index = name == NULL ? -1 : H5Tget_member_index(from, name);
+        is_same = index >= 0;
+        if (is_same) {
+            hid_t a = H5Tget_member_type(to, (unsigned)i);
+            hid_t b = H5Tget_member_type(from, (unsigned)index);
+            is_same = is_same_type(a, b);
+            fx8_h5_close(&a);
+            fx8_h5_close(&b);
+        }
+        H5free_memory(name);
+    }
+    return is_same;
+}
+
+/* Whether a source has the elements that mapping i takes of it.  Of a source
+ * that is mapped as a whole HDF5 keeps no extent: then as many as there are. */
+static bool is_within(const struct spot *spot, size_t i, hid_t source)
+{
+    hsize_t extent[H5S_MAX_RANK], first[H5S_MAX_RANK], last[H5S_MAX_RANK];
+    hid_t space = H5Dget_space(source);
+    hid_t whole = H5Dget_space(spot->dataset);
+    hid_t to = H5Pget_virtual_vspace(spot->creation, i);
+    hid_t from = H5Pget_virtual_srcspace(spot->creation, i);
+    const int rank = H5Sget_simple_extent_dims(space, extent, NULL);
+    bool good = false;
+    if (H5Sget_select_type(from) == H5S_SEL_ALL) {
+        hid_t covered = H5Sget_select_type(to) == H5S_SEL_ALL ? whole : to;
+        good = H5Sget_simple_extent_npoints(space) ==
+               H5Sget_select_npoints(covered);
+    } else if (H5Sget_simple_extent_ndims(from) == rank &&
+               H5Sget_select_bounds(from, first, last) >= 0) {
+        good = H5Sget_select_npoints(from) == H5Sget_select_npoints(to);
+        for (int axis = 0; axis < rank; axis++)
+            good = good && last[axis] < extent[axis];
+    }
+    fx8_h5_close(&from);
+    fx8_h5_close(&to);
+    fx8_h5_close(&whole);
+    fx8_h5_close(&space);
+    return good;
+}
+
+/* Type and extent of the source of mapping i. */
+static enum fx8_status check_source(const struct walk *walk,
+                                    const struct spot *spot, size_t i,
+                                    const char *name, hid_t source)
+{
+    hid_t to = H5Dget_type(spot->dataset);
+    hid_t from = H5Dget_type(source);
+    enum fx8_status status = FX8_OK;
+    if (!is_same_type(to, from)) {
+        char have[128], want[128];
+        fx8_h5_type_name(from, have, sizeof have);
+        fx8_h5_type_name(to, want, sizeof want);
+        status = fx8_fail(walk->error, FX8_ERR_INPUT,
+                          "%s: %s: %s: expected %s, as what it is a source of",
+                          walk->path, name, have, want);
+    } else if (!is_within(spot, i, source)) {
+        status = fx8_fail(walk->error, FX8_ERR_INPUT,
+                          "%s: %s: not of the size that is mapped: expected a "
+                          "whole source",
+                          walk->path, name);
+    }
+    fx8_h5_close(&from);
+    fx8_h5_close(&to);
+    return status;
+}
+
+/* The dataset that a mapping means, in its file. */
+static enum fx8_status check_mapping(struct walk *walk, const struct spot *spot,
+                                     size_t i, const char *file_name,
+                                     const char *dataset_name)
+{
+    char name[FX8_ERROR_MESSAGE_SIZE];
+    snprintf(name, sizeof name, "%s: %s: %s", spot->name, file_name,
+             dataset_name);
+    hid_t parent = spot->file->file, file = FX8_H5_NONE, source = FX8_H5_NONE;
+    enum fx8_status status =
+        fx8_h5_open_source(walk->path, spot->name, parent, spot->file->path,
+                           file_name, &file, walk->error);
+    if (status == FX8_OK) {
+        source = H5Dopen2(file, dataset_name, H5P_DEFAULT);
+        if (source < 0)
+            status = fx8_fail(walk->error, FX8_ERR_INPUT,
+                              "%s: %s: missing: expected a dataset", walk->path,
+                              name);
+    }
+    if (status == FX8_OK)
+        status = check_source(walk, spot, i, name, source);
+    if (status == FX8_OK)
+        status = check_dataset(walk, name, source, UINT64_MAX, spot->depth + 1);
+    fx8_h5_close(&source);
+    fx8_h5_close(&file);
+    return status;
+}
+
+/* A name of a mapping, "%%" in it being "%"; the caller frees it. */
+static char *name_of(hid_t creation, size_t i,
+                     ssize_t (*get)(hid_t, size_t, char *, size_t))
+{
+    const ssize_t length = get(creation, i, NULL, 0);
+    char *name = length < 0 ? NULL : malloc((size_t)length + 1);
+    if (name == NULL || get(creation, i, name, (size_t)length + 1) < 0) {
+        free(name);
+        return NULL;
+    }
+    char *to = name;
+    for (const char *from = name; *from != '\0'; from++) {
+        from += from[0] == '%' && from[1] == '%';
+        *to++ = *from;
+    }
+    *to = '\0';
+    return name;
+}
+
+static enum fx8_status check_virtual(struct walk *walk, const struct spot *spot)
+{
+    size_t n_mappings = 0;
+    if (spot->depth == MOST_DEEP)
+        return fx8_fail(walk->error, FX8_ERR_INPUT,
+                        "%s: %s: more than %d virtual datasets deep: expected "
+                        "fewer",
+                        walk->path, spot->name, MOST_DEEP);
+    enum fx8_status status =
+        fx8_h5_check_cover(walk->path, spot->name, spot->creation, spot->rank,
+                           spot->extent, walk->error);
+    if (status != FX8_OK)
+        return status;
+    walk->storage->is_virtual = true;
+    H5Pget_virtual_count(spot->creation, &n_mappings);
+    for (size_t i = 0; i < n_mappings && status == FX8_OK; i++) {
+        if (walk->n_mappings++ == MOST_MAPPINGS)
+            return fx8_fail(walk->error, FX8_ERR_INPUT,
+                            "%s: %s: more than %d mappings: expected fewer",
+                            walk->path, spot->name, MOST_MAPPINGS);
+        char *file = name_of(spot->creation, i, H5Pget_virtual_filename);
+        char *dataset = name_of(spot->creation, i, H5Pget_virtual_dsetname);
+        status = file == NULL || dataset == NULL
+                     ? fail_spot(walk, spot)
+                     : check_mapping(walk, spot, i, file, dataset);
+        free(file);
+        free(dataset);
+    }
+    return status;
+}
+
+/* --- any dataset ---------------------------------------------------------- */
+
+static enum fx8_status check_layout(struct walk *walk, const struct spot *spot)
+{
+    const int n_slots = H5Pget_external_count(spot->creation);
+    switch (H5Pget_layout(spot->creation)) {
+    case H5D_CHUNKED:
+        return check_chunks(walk, spot);
+    case H5D_CONTIGUOUS:
+        return n_slots > 0 ? check_external(walk, spot, n_slots)
+                           : check_contiguous(walk, spot);
+    case H5D_VIRTUAL:
+        return check_virtual(walk, spot);
+    case H5D_COMPACT: /* stands in the header, and is there with it */
+        return FX8_OK;
+    default:
+        return fail_spot(walk, spot);
+    }
+}
+
+static enum fx8_status check_dataset(struct walk *walk, const char *name,
+                                     hid_t dataset, uint64_t n_rows, int depth)
+{
+    struct spot spot = {.name = name, .dataset = dataset, .depth = depth};
+    size_t index = 0;
+    enum fx8_status status = add_file_of(walk, dataset, &index);
+    if (status != FX8_OK)
+        return status;
+    /* the list may move while sources are added to it */
+    const struct stored_file file = walk->storage->files[index];
+    spot.file = &file;
+    hid_t space = H5Dget_space(dataset);
+    spot.rank = H5Sget_simple_extent_dims(space, spot.extent, NULL);
+    fx8_h5_close(&space);
+    if (spot.rank > 0 && spot.extent[0] > n_rows)
+        spot.extent[0] = n_rows;
+    spot.creation = H5Dget_create_plist(dataset);
+    status = spot.creation < 0 || spot.rank < 0 ? fail_spot(walk, &spot)
+                                                : check_layout(walk, &spot);
+    fx8_h5_close(&spot.creation);
+    return status;
+}
+
+enum fx8_status fx8_h5_storage_open(const char *path, const char *name,
+                                    hid_t dataset, uint64_t n_rows,
+                                    struct fx8_h5_storage **storage,
+                                    struct fx8_error *error)
+{
+    *storage = calloc(1, sizeof **storage);
+    if (*storage == NULL)
+        return fx8_text_no_memory("files of a recording", error);
+    struct walk walk = {.path = path, .storage = *storage, .error = error};
+    enum fx8_status status = check_dataset(&walk, name, dataset, n_rows, 0);
+    if (status == FX8_OK && (*storage)->is_virtual)
+        status = fx8_h5_check_room(path, name, error);
+    if (status != FX8_OK)
+        fx8_h5_storage_close(storage);
+    return status;
+}
+
+/* --- after a read --------------------------------------------------------- */
+
+/* Bytes now; 0 for what is not there any more. */
+static int64_t size_now(const struct stored_file *file)
+{
+    struct stat status;
+    const int result = file->file >= 0 ? fstat(file->descriptor, &status)
+                                       : stat(file->path, &status);
+    return result == 0 ? (int64_t)status.st_size : 0;
+}
+
+enum fx8_status fx8_h5_check_uncut(const struct fx8_h5_storage *storage,
+                                   const char *path, const char *name,
+                                   int64_t first, int64_t n_samples,
+                                   enum fx8_status status,
+                                   struct fx8_error *error)
+{
+    for (size_t i = 0; i < storage->n; i++) {
+        const struct stored_file *file = &storage->files[i];
+        const int64_t now = size_now(file);
+        if (now >= file->size)
+            continue;
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s: %s: samples %" PRId64 " to %" PRId64
+                        ": %s has shrunk from %" PRId64 " to %" PRId64
+                        " bytes: expected a recording that stays whole while "
+                        "it is read",
+                        path, name, first, first + n_samples - 1,
+                        i == 0 ? "the file" : file->path, file->size, now);
+    }
+    if (status == FX8_OK && storage->is_virtual)
+        return fx8_h5_check_room(path, name, error);
+    return status;
+}

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * values.c -- values of attributes and small datasets.  A file may be
+ * damaged or hostile: nothing is allocated before type, shape and size have
+ * been held against what the file really stores.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/shape.h"
+#include "io/h5/h5.h"
+
+/* Deflate, the strongest filter in use, packs at most 1032 : 1. */
+#define MAX_PACKING 1032
+
+/* What a dataset may claim beyond that: fill values are stored once. */
+#define FREE_CLAIM ((uint64_t)1 << 20)
+
+/* An attribute or a dataset, opened. */
+struct item {
+    const struct fx8_h5_place *place;
+    const char *name;
+    hid_t id;
+    hid_t type;
+    hid_t space;
+    int rank;
+    hsize_t extent[2];
+};
+
+static void close_item(struct item *item)
+{
+    fx8_h5_close(&item->space);
+    fx8_h5_close(&item->type);
+    fx8_h5_close(&item->id);
+}
+
+static enum fx8_status item_fail(const struct item *item,
+                                 struct fx8_error *error)
+{
+    return fx8_h5_fail(error, FX8_ERR_INPUT, item->place->path, item->name);
+}
+
+/* Open; one or two axes at most, or none. */
+static enum fx8_status open_item(const struct fx8_h5_place *place,
+                                 const char *name, struct item *item,
+                                 struct fx8_error *error)
+{
+    *item = (struct item){.place = place,
+                          .name = name,
+                          .id = FX8_H5_NONE,
+                          .type = FX8_H5_NONE,
+                          .space = FX8_H5_NONE};
+    if (!place->attributes) {
+        const enum fx8_status status = fx8_h5_open_dataset(
+            place->path, place->object, name, H5P_DEFAULT, &item->id, error);
+        if (status != FX8_OK)
+            return status;
+        item->type = H5Dget_type(item->id);
+        item->space = H5Dget_space(item->id);
+    } else {
+        if (H5Aexists(place->object, name) <= 0)
+            return fx8_fail(error, FX8_ERR_INPUT,
+                            "%s: %s: missing: expected an attribute",
+                            place->path, name);
+        item->id = H5Aopen(place->object, name, H5P_DEFAULT);
+        if (item->id >= 0) {
+            item->type = H5Aget_type(item->id);
+            item->space = H5Aget_space(item->id);
+        }
+    }
+    if (item->type < 0 || item->space < 0)
+        return item_fail(item, error);
+    item->rank = H5Sget_simple_extent_ndims(item->space);
+    if (item->rank < 0 || item->rank > 2 ||
+        H5Sget_simple_extent_type(item->space) == H5S_NULL)
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s: %s: %d axes: expected a value or a list",
+                        place->path, name, item->rank);
+    H5Sget_simple_extent_dims(item->space, item->extent, NULL);
+    return FX8_OK;
+}
+
+static enum fx8_status check_shape(const struct item *item,
+                                   struct fx8_h5_rows rows,
+                                   struct fx8_error *error)
+{
+    const hsize_t n_rows = item->rank > 0 ? item->extent[0] : 1;
+    const hsize_t n_columns = item->rank > 1 ? item->extent[1] : 1;
+    const bool axes_fit = rows.columns == 1 ? item->rank < 2 : item->rank == 2;
+    if (axes_fit && n_rows == rows.total && n_columns == rows.columns)
+        return FX8_OK;
+    return fx8_fail(error, FX8_ERR_INPUT,
+                    "%s: %s: shape %" PRIu64 " x %" PRIu64
+                    ": expected %zu x %zu",
+                    item->place->path, item->name, (uint64_t)n_rows,
+                    (uint64_t)n_columns, rows.total, rows.columns);
+}
+
+/* A file of a few bytes must not make us ask for gigabytes. */
+static enum fx8_status check_claim(const struct item *item, uint64_t bytes,
+                                   struct fx8_error *error)
+{
+    if (bytes <= FREE_CLAIM)
+        return FX8_OK;
+    uint64_t stored = 0;
+    if (item->place->attributes) {
+        stored = H5Aget_storage_size(item->id);
+    } else {
+        hsize_t file_size = 0;
+        hid_t file = H5Iget_file_id(item->id);
+        if (file >= 0)
+            H5Fget_filesize(file, &file_size);
+        fx8_h5_close(&file);
+        stored = H5Dget_storage_size(item->id);
+        if (stored > file_size)
+            stored = file_size;
+    }
+    if (bytes / MAX_PACKING <= stored)
+        return FX8_OK;
+    return fx8_fail(error, FX8_ERR_INPUT,
+                    "%s: %s: %" PRIu64 " bytes claimed, %" PRIu64
+                    " stored: expected a whole file",
+                    item->place->path, item->name, bytes, stored);
+}
+
+/* Read `rows` as `memory` type. */
+static enum fx8_status read_rows(const struct item *item, hid_t memory,
+                                 struct fx8_h5_rows rows, void *values,
+                                 struct fx8_error *error)
+{
+    if (item->place->attributes) {
+        if (H5Aread(item->id, memory, values) < 0)
+            return item_fail(item, error);
+        return FX8_OK;
+    }
+    if (rows.n == rows.total) {
+        if (H5Dread(item->id, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) <
+            0)
+            return item_fail(item, error);
+        return FX8_OK;
+    }
+    const hsize_t start[2] = {rows.first, 0};
+    const hsize_t count[2] = {rows.n, rows.columns};
+    enum fx8_status status = FX8_OK;
+    hid_t window = H5Screate_simple(item->rank, count, NULL);
+    if (window < 0 ||
+        H5Sselect_hyperslab(item->space, H5S_SELECT_SET, start, NULL, count,
+                            NULL) < 0 ||
+        H5Dread(item->id, memory, window, item->space, H5P_DEFAULT, values) < 0)
+        status = item_fail(item, error);
+    fx8_h5_close(&window);
+    return status;
+}
+
+static enum fx8_status type_fail(const struct item *item, const char *expected,
+                                 struct fx8_error *error)
+{
+    char name[128];
+    fx8_h5_type_name(item->type, name, sizeof name);
+    return fx8_fail(error, FX8_ERR_INPUT, "%s: %s: %s: expected %s",
+                    item->place->path, item->name, name, expected);
+}
+
+enum fx8_status fx8_h5_get_integers(const struct fx8_h5_place *place,
+                                    const char *name, struct fx8_h5_rows rows,
+                                    int64_t *values, struct fx8_error *error)
+{
+    struct item item;
+    enum fx8_status status = open_item(place, name, &item, error);
+    if (status != FX8_OK)
+        goto done;
+    const H5T_class_t class = H5Tget_class(item.type);
+    if ((class != H5T_INTEGER && class != H5T_ENUM) ||
+        H5Tget_size(item.type) > 8) {
+        status = type_fail(&item, "a whole number", error);
+        goto done;
+    }
+    if ((status = check_shape(&item, rows, error)) != FX8_OK)
+        goto done;
+    const bool is_unsigned =
+        class == H5T_INTEGER && H5Tget_sign(item.type) == H5T_SGN_NONE;
+    status =
+        read_rows(&item, is_unsigned ? H5T_NATIVE_UINT64 : H5T_NATIVE_INT64,
+                  rows, values, error);
+    if (status != FX8_OK || !is_unsigned)
+        goto done;
+    for (size_t i = 0; i < rows.n * rows.columns; i++)
+        if (values[i] < 0) {
+            status = fx8_fail(error, FX8_ERR_INPUT,
+                              "%s: %s: %" PRIu64
+                              ": expected at most 9223372036854775807",
+                              place->path, name, (uint64_t)values[i]);
+            goto done;
+        }
+done:
+    close_item(&item);
+    return status;
+}
+
+enum fx8_status fx8_h5_get_reals(const struct fx8_h5_place *place,
+                                 const char *name, struct fx8_h5_rows rows,
+                                 double *values, struct fx8_error *error)
+{
+    struct item item;
+    enum fx8_status status = open_item(place, name, &item, error);
+    if (status != FX8_OK)
+        goto done;
+    const H5T_class_t class = H5Tget_class(item.type);
+    if (class != H5T_FLOAT && class != H5T_INTEGER)
+        status = type_fail(&item, "a number", error);
+    if (status == FX8_OK)
+        status = check_shape(&item, rows, error);
+    if (status == FX8_OK)
+        status = read_rows(&item, H5T_NATIVE_DOUBLE, rows, values, error);
+done:
+    close_item(&item);
+    return status;
+}
+
+enum fx8_status fx8_h5_get_integer(const struct fx8_h5_place *place,
+                                   const char *name, int64_t least,
+                                   int64_t most, int64_t *value,
+                                   struct fx8_error *error)
+{
+    const enum fx8_status status =
+        fx8_h5_get_integers(place, name, fx8_h5_all(1, 1), value, error);
+    if (status != FX8_OK || (*value >= least && *value <= most))
+        return status;
+    return fx8_fail(error, FX8_ERR_INPUT,
+                    "%s: %s: %" PRId64 ": expected %" PRId64 " to %" PRId64,
+                    place->path, name, *value, least, most);
+}
+
+enum fx8_status fx8_h5_get_real(const struct fx8_h5_place *place,
+                                const char *name, double *value,
+                                struct fx8_error *error)
+{
+    const enum fx8_status status =
+        fx8_h5_get_reals(place, name, fx8_h5_all(1, 1), value, error);
+    if (status != FX8_OK || isfinite(*value))
+        return status;
+    return fx8_fail(error, FX8_ERR_INPUT,
+                    "%s: %s: %g: expected a finite number", place->path, name,
+                    *value);
+}
+
+/* Strings read raw: fixed ones side by side, variable ones as pointers that
+ * the library owns. */
+struct strings {
+    hid_t memory;
+    size_t width; /* 0: variable */
+    void *raw;
+};
+
+static void free_strings(const struct item *item, struct strings *strings)
+{
+    if (strings->width == 0 && strings->raw != NULL)
+        H5Dvlen_reclaim(strings->memory, item->space, H5P_DEFAULT,
+                        strings->raw);
+    free(strings->raw);
+    fx8_h5_close(&strings->memory);
+}
+
+static const char *string_at(const struct strings *strings, size_t index)
+{
+    if (strings->width > 0)
+        return (const char *)strings->raw + index * strings->width;
+    const char *text = ((char **)strings->raw)[index];
+    return text != NULL ? text : "";
+}
+
+static enum fx8_status read_strings(const struct item *item, size_t n,
+                                    struct strings *strings,
+                                    struct fx8_error *error)
+{
+    if (H5Tget_class(item->type) != H5T_STRING)
+        return type_fail(item, "text", error);
+    enum fx8_status status = check_shape(item, fx8_h5_all(n, 1), error);
+    if (status != FX8_OK)
+        return status;
+    strings->width =
+        H5Tis_variable_str(item->type) > 0 ? 0 : H5Tget_size(item->type) + 1;
+    const size_t item_size =
+        strings->width > 0 ? strings->width : sizeof(char *);
+    status = check_claim(item, fx8_product(n, item_size, 1, 1), error);
+    if (status != FX8_OK)
+        return status;
+    /* one byte more than stored: conversion then always terminates */
+    strings->memory = H5Tcopy(H5T_C_S1);
+    if (strings->memory < 0 ||
+        H5Tset_size(strings->memory,
+                    strings->width > 0 ? strings->width : H5T_VARIABLE) < 0 ||
+        H5Tset_cset(strings->memory, H5Tget_cset(item->type)) < 0)
+        return item_fail(item, error);
+    status = fx8_allocate(n, item_size, item->name, &strings->raw, error);
+    if (status != FX8_OK)
+        return status;
+    return read_rows(item, strings->memory, fx8_h5_all(n, 1), strings->raw,
+                     error);
+}
+
+enum fx8_status fx8_h5_get_texts(const struct fx8_h5_place *place,
+                                 const char *name, size_t n, size_t width,
+                                 char *texts, struct fx8_error *error)
+{
+    struct item item;
+    struct strings strings = {.memory = FX8_H5_NONE};
+    enum fx8_status status = open_item(place, name, &item, error);
+    if (status == FX8_OK)
+        status = read_strings(&item, n, &strings, error);
+    for (size_t i = 0; i < n && status == FX8_OK; i++) {
+        const char *text = string_at(&strings, i);
+        const size_t length = strlen(text);
+        if (length >= width)
+            status = fx8_fail(error, FX8_ERR_INPUT,
+                              "%s: %s: %zu characters: expected fewer than %zu",
+                              place->path, name, length, width);
+        else
+            memcpy(texts + i * width, text, length + 1);
+    }
+    free_strings(&item, &strings);
+    close_item(&item);
+    return status;
+}
+
+void fx8_h5_printable(char *text)
+{
+    for (; *text != '\0'; text++)
+        if (*text < 0x20 || *text > 0x7e)
+            *text = '?';
+}
+
+enum fx8_status fx8_h5_get_long_text(const struct fx8_h5_place *place,
+                                     const char *name, char **text,
+                                     struct fx8_error *error)
+{
+    *text = NULL;
+    struct item item;
+    struct strings strings = {.memory = FX8_H5_NONE};
+    enum fx8_status status = open_item(place, name, &item, error);
+    if (status == FX8_OK)
+        status = read_strings(&item, 1, &strings, error);
+    if (status == FX8_OK) {
+        *text = strdup(string_at(&strings, 0));
+        if (*text == NULL)
+            status = fx8_fail(error, FX8_ERR_SYSTEM,
+                              "%s: %s: no memory: expected memory for its text",
+                              place->path, name);
+    }
+    free_strings(&item, &strings);
+    close_item(&item);
+    return status;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * format.h -- names of fx8's own recordings, shared by the one that
+ * writes and the one that reads them.  data/README.md is the format to the
+ * byte.
+ */
+#ifndef FX8_IO_NATIVE_FORMAT_H
+#define FX8_IO_NATIVE_FORMAT_H
+
+#include "io/h5/h5.h"
+#include "io/reader.h"
+#include "io/selection.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define FX8_NATIVE_FORMAT     "fx8-voltages"
+#define FX8_NATIVE_VERSION    1
+#define FX8_NATIVE_VOLTAGES   "voltages"
+#define FX8_NATIVE_ANTENNAS   "antennas"
+#define FX8_NATIVE_MISSING    "missing"
+#define FX8_NATIVE_LABELS     "DIMENSION_LABELS" /**< HDF5's own attribute */
+#define FX8_NATIVE_LABEL_SIZE 16
+
+/** Labels of the axes by enum fx8_axis: antenna, pol, time. */
+extern const char *const fx8_native_axes[3];
+
+/** Memory type {r: int8, i: int8} of two bytes, or FX8_H5_NONE. */
+hid_t fx8_native_complex_type(void);
+
+/** Places of the axes from labels [3][FX8_NATIVE_LABEL_SIZE], slowest first;
+ *  false when they are no permutation of fx8_native_axes. */
+bool fx8_native_order(const char *labels, struct fx8_axis_order *order);
+
+/** Root attributes into the observation: rate, time, frequency, texts. */
+enum fx8_status fx8_native_read_attributes(const char *path, hid_t file,
+                                           struct fx8_observation *observation,
+                                           struct fx8_error *error);
+
+/** /antennas, where there is one: its rows must be the antenna axis. */
+enum fx8_status fx8_native_read_antennas(const char *path, hid_t file,
+                                         struct fx8_observation *observation,
+                                         struct fx8_error *error);
+
+/** /missing, where there is one, sorted; the caller frees it. */
+enum fx8_status fx8_native_read_missing(
+    const char *path, hid_t file, const struct fx8_observation *observation,
+    struct fx8_missing **missing, size_t *n_missing, struct fx8_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

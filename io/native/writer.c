@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/shape.h"
+#include "io/h5/filters.h"
+#include "io/h5/put.h"
+#include "io/native/native.h"
+#include "io/native/format.h"
+#include "io/output.h"
+
+/* A stretch of all inputs that is written at once, and its length in time is
+ * that of a chunk: as large as what readers like to take. */
+#define STRETCH_BYTES ((size_t)8 << 20)
+
+struct fx8_native_writer {
+    struct fx8_output *output;
+    hid_t file;
+    hid_t voltages;
+    hid_t space;
+    hid_t sample_type;
+    size_t sample_bytes;
+    struct fx8_axis_order order;
+    struct fx8_native_storage storage;
+    int64_t n_samples;
+    int64_t chunk_samples;
+    int8_t *turned; /* one stretch in the axis order of the file */
+};
+
+/* "antenna,pol,time" into places. */
+static enum fx8_status parse_order(const char *path, const char *text,
+                                   struct fx8_axis_order *order,
+                                   char labels[3][FX8_NATIVE_LABEL_SIZE],
+                                   struct fx8_error *error)
+{
+    const char *at = text;
+    bool good = true;
+    for (int place = 0; place < 3 && good; place++) {
+        const size_t length = strcspn(at, ",");
+        good = length < FX8_NATIVE_LABEL_SIZE &&
+               at[length] == (place < 2 ? ',' : '\0');
+        if (good) {
+            memcpy(labels[place], at, length);
+            labels[place][length] = '\0';
+            at += length + 1;
+        }
+    }
+    if (good && fx8_native_order(labels[0], order))
+        return FX8_OK;
+    return fx8_fail(error, FX8_ERR_USAGE,
+                    "%s: axis order: %s: expected antenna, pol and time in any "
+                    "order, separated by commas",
+                    path, text);
+}
+
+static enum fx8_status write_attributes(const struct fx8_native_writer *writer,
+                                        const struct fx8_observation *o,
+                                        struct fx8_error *error)
+{
+    const struct fx8_h5_target root = {writer->output, writer->file, true};
+    const struct {
+        const char *name;
+        const char *text;
+    } texts[] = {
+        {"format", FX8_NATIVE_FORMAT},
+        {"sideband", o->sideband == FX8_SIDEBAND_LOWER ? "lower" : "upper"},
+        {"telescope", o->telescope},
+        {"instrument", o->instrument},
+        {"object", o->object},
+    };
+    enum fx8_status status =
+        fx8_h5_put_integer(&root, "version", FX8_NATIVE_VERSION, error);
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        if (status == FX8_OK)
+            status =
+                fx8_h5_put_text(&root, texts[i].name, texts[i].text, error);
+    if (status == FX8_OK)
+        status =
+            fx8_h5_put_unsigned(&root, "sample_rate_numerator_hz",
+                                (uint64_t)o->sample_rate.numerator_hz, error);
+    if (status == FX8_OK)
+        status =
+            fx8_h5_put_unsigned(&root, "sample_rate_denominator",
+                                (uint64_t)o->sample_rate.denominator, error);
+    if (status == FX8_OK)
+        status = fx8_h5_put_real(&root, "dc_frequency_hz", o->dc_frequency_hz,
+                                 error);
+    if (status == FX8_OK)
+        status = fx8_h5_put_integer(&root, "start_time_unix_s",
+                                    o->start_time.unix_s, error);
+    if (status == FX8_OK)
+        status = fx8_h5_put_integer(&root, "start_time_ns",
+                                    o->start_time.picosecond / 1000, error);
+    return status;
+}
+
+/* Row of /antennas as it lies in memory. */
+struct antenna_row {
+    int64_t number;
+    char name[sizeof((struct fx8_antenna *)0)->name];
+    double real[5]; /* east, north, up, delay of X, delay of Y */
+};
+
+/* Memory type of a row; members packed in the file. */
+static hid_t antenna_type(void)
+{
+    static const char *const reals[5] = {"east_m", "north_m", "up_m",
+                                         "cable_delay_s", "cable_delay_y_s"};
+    hid_t text = H5Tcopy(H5T_C_S1);
+    hid_t type = H5Tcreate(H5T_COMPOUND, sizeof(struct antenna_row));
+    bool good =
+        H5Tset_size(text, sizeof((struct antenna_row *)0)->name) >= 0 &&
+        H5Tinsert(type, "number", offsetof(struct antenna_row, number),
+                  H5T_NATIVE_INT64) >= 0 &&
+        H5Tinsert(type, "name", offsetof(struct antenna_row, name), text) >= 0;
+    for (size_t i = 0; i < 5; i++)
+        good = good && H5Tinsert(type, reals[i],
+                                 offsetof(struct antenna_row, real) +
+                                     i * sizeof(double),
+                                 H5T_NATIVE_DOUBLE) >= 0;
+    fx8_h5_close(&text);
+    if (!good)
+        fx8_h5_close(&type);
+    return type;
+}
+
+static enum fx8_status write_site(const struct fx8_native_writer *writer,
+                                  const struct fx8_site *site,
+                                  struct fx8_error *error)
+{
+    if (isnan(site->latitude_deg) || isnan(site->longitude_deg) ||
+        isnan(site->altitude_m))
+        return FX8_OK; /* a table may stand without a site */
+    hid_t table = H5Dopen2(writer->file, FX8_NATIVE_ANTENNAS, H5P_DEFAULT);
+    if (table < 0)
+        return fx8_output_fail(writer->output, FX8_NATIVE_ANTENNAS, error);
+    const struct fx8_h5_target target = {writer->output, table, true};
+    enum fx8_status status =
+        fx8_h5_put_real(&target, "latitude_deg", site->latitude_deg, error);
+    if (status == FX8_OK)
+        status = fx8_h5_put_real(&target, "longitude_deg", site->longitude_deg,
+                                 error);
+    if (status == FX8_OK)
+        status =
+            fx8_h5_put_real(&target, "altitude_m", site->altitude_m, error);
+    fx8_h5_close(&table);
+    return status;
+}
+
+static enum fx8_status write_antennas(const struct fx8_native_writer *writer,
+                                      const struct fx8_observation *o,
+                                      struct fx8_error *error)
+{
+    if (o->antennas == NULL)
+        return FX8_OK;
+    void *memory = NULL;
+    enum fx8_status status =
+        fx8_allocate(o->n_table, sizeof(struct antenna_row), "antenna table",
+                     &memory, error);
+    if (status != FX8_OK)
+        return status;
+    struct antenna_row *rows = memory;
+    for (size_t i = 0; i < o->n_table; i++) {
+        const struct fx8_antenna *antenna = &o->antennas[i];
+        rows[i].number = antenna->number;
+        memcpy(rows[i].name, antenna->name, sizeof rows[i].name);
+        memcpy(rows[i].real, antenna->enu_m, sizeof antenna->enu_m);
+        rows[i].real[3] = antenna->cable_delay_s[0];
+        rows[i].real[4] = antenna->cable_delay_s[1];
+    }
+    const struct fx8_h5_target root = {writer->output, writer->file, false};
+    const hsize_t n = o->n_table;
+    hid_t type = antenna_type();
+    hid_t packed = H5Tcopy(type);
+    if (type < 0 || packed < 0 || H5Tpack(packed) < 0)
+        status = fx8_output_fail(writer->output, FX8_NATIVE_ANTENNAS, error);
+    if (status == FX8_OK)
+        status = fx8_h5_put_array(&root, FX8_NATIVE_ANTENNAS, packed, type, 1,
+                                  &n, rows, error);
+    if (status == FX8_OK)
+        status = write_site(writer, &o->site, error);
+    fx8_h5_close(&packed);
+    fx8_h5_close(&type);
+    free(rows);
+    return status;
+}
+
+static enum fx8_status write_missing(const struct fx8_native_writer *writer,
+                                     const struct fx8_missing *missing,
+                                     size_t n_missing, struct fx8_error *error)
+{
+    if (n_missing == 0)
+        return FX8_OK;
+    const struct fx8_h5_target root = {writer->output, writer->file, false};
+    const hsize_t n = n_missing;
+    hid_t type = H5Tcreate(H5T_COMPOUND, sizeof *missing);
+    hid_t packed = FX8_H5_NONE;
+    enum fx8_status status = FX8_OK;
+    if (type < 0 ||
+        H5Tinsert(type, "antenna", offsetof(struct fx8_missing, antenna),
+                  H5T_NATIVE_INT32) < 0 ||
+        H5Tinsert(type, "pol", offsetof(struct fx8_missing, polarization),
+                  H5T_NATIVE_INT32) < 0 ||
+        H5Tinsert(type, "first_sample",
+                  offsetof(struct fx8_missing, first_sample),
+                  H5T_NATIVE_INT64) < 0 ||
+        H5Tinsert(type, "count", offsetof(struct fx8_missing, n_samples),
+                  H5T_NATIVE_INT64) < 0 ||
+        (packed = H5Tcopy(type)) < 0 || H5Tpack(packed) < 0)
+        status = fx8_output_fail(writer->output, FX8_NATIVE_MISSING, error);
+    if (status == FX8_OK)
+        status = fx8_h5_put_array(&root, FX8_NATIVE_MISSING, packed, type, 1,
+                                  &n, missing, error);
+    fx8_h5_close(&packed);
+    fx8_h5_close(&type);
+    return status;
+}
+
+/* Layout and filters of a storage with chunks of that shape. */
+static bool set_storage(const struct fx8_native_storage *storage,
+                        const hsize_t chunk[3], hid_t creation)
+{
+    static const unsigned values[2] = {0, FX8_H5_BITSHUFFLE_LZ4};
+    if (storage->is_contiguous)
+        return true;
+    return H5Pset_chunk(creation, 3, chunk) >= 0 &&
+           (!storage->shuffle || H5Pset_shuffle(creation) >= 0) &&
+           (storage->deflate_level == 0 ||
+            H5Pset_deflate(creation, (unsigned)storage->deflate_level) >= 0) &&
+           (!storage->bitshuffle ||
+            H5Pset_filter(creation, FX8_H5_BITSHUFFLE, H5Z_FLAG_MANDATORY, 2,
+                          values) >= 0);
+}
+
+/* Chunks: one input each on the axes slower than time, whole on the faster
+ * ones, chunk_samples long; so that a stretch is whole chunks. */
+static enum fx8_status create_voltages(struct fx8_native_writer *writer,
+                                       char labels[3][FX8_NATIVE_LABEL_SIZE],
+                                       struct fx8_error *error)
+{
+    const int time = writer->order.place[FX8_AXIS_TIME];
+    hsize_t extent[3];
+    hsize_t chunk[3];
+    for (int axis = 0; axis < 3; axis++) {
+        const int place = writer->order.place[axis];
+        extent[place] = writer->order.extent[axis];
+        chunk[place] = place < time ? 1 : extent[place];
+    }
+    chunk[time] = (hsize_t)writer->chunk_samples;
+    hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
+    writer->space = H5Screate_simple(3, extent, NULL);
+    enum fx8_status status = FX8_OK;
+    /* whole chunks go straight to the file: no cache */
+    if (creation < 0 || access < 0 || writer->space < 0 ||
+        !set_storage(&writer->storage, chunk, creation) ||
+        H5Pset_chunk_cache(access, 1, 0, 1.0) < 0 ||
+        (writer->voltages =
+             H5Dcreate2(writer->file, FX8_NATIVE_VOLTAGES, writer->sample_type,
+                        writer->space, H5P_DEFAULT, creation, access)) < 0)
+        status = fx8_output_fail(writer->output, FX8_NATIVE_VOLTAGES, error);
+    if (status == FX8_OK) {
+        const struct fx8_h5_target target = {writer->output, writer->voltages,
+                                             true};
+        const char *const texts[3] = {labels[0], labels[1], labels[2]};
+        status = fx8_h5_put_variable_texts(&target, FX8_NATIVE_LABELS, 3, texts,
+                                           error);
+    }
+    fx8_h5_close(&access);
+    fx8_h5_close(&creation);
+    return status;
+}
+
+static enum fx8_status check_observation(const char *path,
+                                         const struct fx8_observation *o,
+                                         struct fx8_error *error)
+{
+    if (o->n_antennas == 0 || o->n_polarizations == 0 ||
+        o->n_polarizations > FX8_MAX_POLARIZATIONS || o->n_samples <= 0)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "%s: %zu antennas, %zu polarisations, %" PRId64
+                        " samples: expected at least one of each, and at most "
+                        "two polarisations",
+                        path, o->n_antennas, o->n_polarizations, o->n_samples);
+    if (o->sample_rate.numerator_hz <= 0 || o->sample_rate.denominator <= 0 ||
+        !isfinite(o->dc_frequency_hz) || !o->has_start_time ||
+        o->sideband == FX8_SIDEBAND_UNKNOWN)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "%s: rate, frequency, sideband or start time unknown: "
+                        "expected all four",
+                        path);
+    if (o->antennas != NULL && o->n_table != o->n_antennas)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "%s: table of %zu antennas: expected %zu", path,
+                        o->n_table, o->n_antennas);
+    return FX8_OK;
+}
+
+/* Bytes of one time in a chunk: the axes faster than time are whole in it. */
+static size_t sample_of_chunk(const struct fx8_native_writer *writer)
+{
+    size_t bytes = writer->sample_bytes;
+    for (int axis = 0; axis < 3; axis++)
+        if (writer->order.place[axis] > writer->order.place[FX8_AXIS_TIME])
+            bytes *= writer->order.extent[axis];
+    return bytes;
+}
+
+/* Sizes and memory of a writer. */
+static enum fx8_status size_writer(struct fx8_native_writer *writer,
+                                   const struct fx8_observation *o,
+                                   struct fx8_error *error)
+{
+    writer->sample_bytes = o->is_complex ? 2 : 1;
+    writer->n_samples = o->n_samples;
+    writer->order.extent[FX8_AXIS_ANTENNA] = o->n_antennas;
+    writer->order.extent[FX8_AXIS_POLARIZATION] = o->n_polarizations;
+    writer->order.extent[FX8_AXIS_TIME] = (size_t)o->n_samples;
+    const size_t row_bytes =
+        fx8_product(o->n_antennas, o->n_polarizations, writer->sample_bytes, 1);
+    const size_t least = 256; /* chunks of a few samples would drown in index */
+    size_t length = STRETCH_BYTES / row_bytes;
+    if (writer->storage.chunk_bytes > 0)
+        length = writer->storage.chunk_bytes / sample_of_chunk(writer);
+    length = length < least ? least : length;
+    writer->chunk_samples =
+        o->n_samples < (int64_t)length ? o->n_samples : (int64_t)length;
+    void *memory = NULL;
+    const enum fx8_status status = fx8_allocate(
+        fx8_product(row_bytes, (size_t)writer->chunk_samples, 1, 1), 1,
+        "a stretch of samples", &memory, error);
+    writer->turned = memory;
+    return status;
+}
+
+enum fx8_status fx8_native_create(
+    const char *path, const struct fx8_observation *observation,
+    const char *axis_order, const struct fx8_missing *missing, size_t n_missing,
+    struct fx8_native_writer **result, struct fx8_error *error)
+{
+    const struct fx8_native_storage storage = {.is_contiguous = false};
+    return fx8_native_create_stored(path, observation, axis_order, missing,
+                                    n_missing, &storage, result, error);
+}
+
+enum fx8_status fx8_native_create_stored(
+    const char *path, const struct fx8_observation *observation,
+    const char *axis_order, const struct fx8_missing *missing, size_t n_missing,
+    const struct fx8_native_storage *storage, struct fx8_native_writer **result,
+    struct fx8_error *error)
+{
+    *result = NULL;
+    fx8_h5_quiet();
+    char labels[3][FX8_NATIVE_LABEL_SIZE];
+    enum fx8_status status = check_observation(path, observation, error);
+    if (status != FX8_OK)
+        return status;
+    if (storage->bitshuffle && H5Zfilter_avail(FX8_H5_BITSHUFFLE) <= 0)
+        return fx8_fail(error, FX8_ERR_UNSUPPORTED,
+                        "%s: bitshuffle: expected its HDF5 plugin to be "
+                        "installed (HDF5_PLUGIN_PATH)",
+                        path);
+    struct fx8_native_writer *writer = calloc(1, sizeof *writer);
+    if (writer == NULL)
+        return fx8_fail(error, FX8_ERR_SYSTEM,
+                        "%s: no memory: expected memory for a writer", path);
+    writer->file = FX8_H5_NONE;
+    writer->voltages = FX8_H5_NONE;
+    writer->space = FX8_H5_NONE;
+    writer->sample_type = FX8_H5_NONE;
+    writer->storage = *storage;
+    status = parse_order(path, axis_order, &writer->order, labels, error);
+    if (status == FX8_OK)
+        status = size_writer(writer, observation, error);
+    if (status == FX8_OK)
+        status = fx8_output_open(
+            path, true,
+            fx8_product(observation->n_antennas, observation->n_polarizations,
+                        (size_t)observation->n_samples, writer->sample_bytes),
+            &writer->output, error);
+    if (status == FX8_OK)
+        /* HDF5's own size of a block of metadata */
+        status =
+            fx8_output_create_hdf5(writer->output, 2048, &writer->file, error);
+    if (status == FX8_OK) {
+        writer->sample_type = observation->is_complex
+                                  ? fx8_native_complex_type()
+                                  : H5Tcopy(H5T_NATIVE_INT8);
+        status = write_attributes(writer, observation, error);
+    }
+    if (status == FX8_OK)
+        status = create_voltages(writer, labels, error);
+    if (status == FX8_OK)
+        status = write_antennas(writer, observation, error);
+    if (status == FX8_OK)
+        status = write_missing(writer, missing, n_missing, error);
+    if (status == FX8_OK)
+        status = fx8_output_flush(writer->output, writer->file, error);
+    if (status != FX8_OK) {
+        fx8_native_close(&writer, false, NULL);
+        return status;
+    }
+    *result = writer;
+    return FX8_OK;
+}
+
+/* [antenna][pol][n of stride samples] into the order of the file. */
+static void turn(const struct fx8_native_writer *writer, const int8_t *samples,
+                 size_t stride, size_t n)
+{
+    const size_t *extent = writer->order.extent;
+    size_t length[3];
+    for (int axis = 0; axis < 3; axis++)
+        length[writer->order.place[axis]] =
+            axis == FX8_AXIS_TIME ? n : extent[axis];
+    const size_t step[3] = {length[1] * length[2], length[2], 1};
+    const size_t step_antenna = step[writer->order.place[FX8_AXIS_ANTENNA]];
+    const size_t step_pol = step[writer->order.place[FX8_AXIS_POLARIZATION]];
+    const size_t step_time = step[writer->order.place[FX8_AXIS_TIME]];
+    const size_t bytes = writer->sample_bytes;
+    for (size_t a = 0; a < extent[FX8_AXIS_ANTENNA]; a++)
+        for (size_t p = 0; p < extent[FX8_AXIS_POLARIZATION]; p++) {
+            const int8_t *from =
+                samples +
+                (a * extent[FX8_AXIS_POLARIZATION] + p) * stride * bytes;
+            int8_t *to =
+                writer->turned + (a * step_antenna + p * step_pol) * bytes;
+            for (size_t t = 0; t < n; t++)
+                for (size_t k = 0; k < bytes; k++)
+                    to[t * step_time * bytes + k] = from[t * bytes + k];
+        }
+}
+
+/* One stretch, at most to the end of a chunk. */
+static enum fx8_status write_stretch(struct fx8_native_writer *writer,
+                                     int64_t first, size_t n,
+                                     struct fx8_error *error)
+{
+    hsize_t start[3] = {0, 0, 0};
+    hsize_t count[3];
+    for (int axis = 0; axis < 3; axis++)
+        count[writer->order.place[axis]] = writer->order.extent[axis];
+    start[writer->order.place[FX8_AXIS_TIME]] = (hsize_t)first;
+    count[writer->order.place[FX8_AXIS_TIME]] = n;
+    enum fx8_status status = FX8_OK;
+    hid_t memory = H5Screate_simple(3, count, NULL);
+    if (memory < 0 ||
+        H5Sselect_hyperslab(writer->space, H5S_SELECT_SET, start, NULL, count,
+                            NULL) < 0 ||
+        H5Dwrite(writer->voltages, writer->sample_type, memory, writer->space,
+                 H5P_DEFAULT, writer->turned) < 0)
+        status = fx8_output_fail(writer->output, FX8_NATIVE_VOLTAGES, error);
+    fx8_h5_close(&memory);
+    return status != FX8_OK ? status : fx8_output_check(writer->output, error);
+}
+
+enum fx8_status fx8_native_write(struct fx8_native_writer *writer,
+                                 int64_t first, int64_t n_samples,
+                                 const int8_t *samples, struct fx8_error *error)
+{
+    fx8_h5_quiet();
+    if (first < 0 || n_samples < 0 || first > writer->n_samples ||
+        n_samples > writer->n_samples - first)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "%s: %" PRId64 " samples from %" PRId64
+                        ": expected samples within the %" PRId64 " announced",
+                        fx8_output_part(writer->output), n_samples, first,
+                        writer->n_samples);
+    for (int64_t done = 0; done < n_samples;) {
+        const int64_t at = first + done;
+        int64_t n = writer->chunk_samples - at % writer->chunk_samples;
+        n = n < n_samples - done ? n : n_samples - done;
+        turn(writer, samples + (size_t)done * writer->sample_bytes,
+             (size_t)n_samples, (size_t)n);
+        const enum fx8_status status =
+            write_stretch(writer, at, (size_t)n, error);
+        if (status != FX8_OK)
+            return status;
+        done += n;
+    }
+    return FX8_OK;
+}
+
+enum fx8_status fx8_native_close(struct fx8_native_writer **handle, bool commit,
+                                 struct fx8_error *error)
+{
+    struct fx8_native_writer *writer = *handle;
+    *handle = NULL;
+    if (writer == NULL)
+        return FX8_OK;
+    fx8_h5_quiet();
+    enum fx8_status status = FX8_OK;
+    fx8_h5_close(&writer->space);
+    fx8_h5_close(&writer->sample_type);
+    fx8_h5_close(&writer->voltages);
+    if (writer->file >= 0 && H5Fclose(writer->file) < 0)
+        status = fx8_output_fail(writer->output, "close", error);
+    if (commit && status == FX8_OK)
+        status = fx8_output_commit(&writer->output, error);
+    fx8_output_abandon(&writer->output);
+    free(writer->turned);
+    free(writer);
+    return status;
+}

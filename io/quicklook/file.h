@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * file.h -- quick-look files: data/README.md, "Quick-look", has every
+ * dataset.
+ */
+#ifndef FX8_IO_QUICKLOOK_FILE_H
+#define FX8_IO_QUICKLOOK_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "config/status.h"
+#include "io/uvh5/uvh5.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What describes a quick-look; memory of the caller. */
+struct fx8_quicklook_header {
+    const struct fx8_uvh5_header *uvh5; /**< of the same run */
+    size_t n_polarizations;             /**< inputs of an antenna */
+    int64_t spectra_per_dump;
+    double coherence_scale; /**< of coherence and amplitude */
+    const char *math;       /**< "ieee", "fast" */
+    const char *precision;  /**< "INT8", "FP32": what was looked at */
+};
+
+/** Arrays of one dump, as in the file; halves as their bits. */
+struct fx8_quicklook_arrays {
+    const uint16_t *coherence; /**< [baseline][channel][product][re, im] */
+    const uint16_t *amplitude; /**< [baseline][channel][product] */
+    const uint16_t *phase;     /**< [baseline][channel][product] */
+    const uint8_t *flags;      /**< [baseline][channel][product] */
+    const float *spectra_db;   /**< [input][channel] */
+};
+
+/** Type of an item, in memory and in the file. */
+enum fx8_quicklook_type {
+    FX8_QUICKLOOK_REAL = 0, /**< double, float64 */
+    FX8_QUICKLOOK_INTEGER,  /**< int64_t, int64 */
+    FX8_QUICKLOOK_BYTE,     /**< uint8_t, uint8 */
+    FX8_QUICKLOOK_TYPES
+};
+
+/** A small dataset GROUP/NAME that is known only at the end. */
+struct fx8_quicklook_item {
+    const char *group;
+    const char *name;
+    enum fx8_quicklook_type type;
+    size_t rank; /**< 0 to 2 */
+    size_t shape[2];
+    const void *values;
+    const char *text; /**< one line, attribute `description` */
+};
+
+struct fx8_quicklook_file;
+
+/**
+ * fx8_quicklook_file_create -- lock PATH.part and write all but the dumps.
+ *
+ * Given:    path, force  as fx8_uvh5_create()
+ *           header       copied as far as it is needed later
+ * Returned: file         fx8_quicklook_file_close() releases it
+ * Status:   as fx8_uvh5_create()
+ * Notes:    the file has its full size at once, dumps to come are flagged: it
+ *           can be read at any time, whatever becomes of the run
+ */
+enum fx8_status fx8_quicklook_file_create(
+    const char *path, bool force, const struct fx8_quicklook_header *header,
+    struct fx8_quicklook_file **file, struct fx8_error *error);
+
+/** Write one dump and flush it; dumps may come in any order. */
+enum fx8_status fx8_quicklook_file_write(
+    struct fx8_quicklook_file *file, size_t dump,
+    const struct fx8_quicklook_arrays *arrays, struct fx8_error *error);
+
+/** Cut the file to the dumps from 0 that it holds; once, after the last. */
+enum fx8_status fx8_quicklook_file_cut(struct fx8_quicklook_file *file,
+                                       size_t n_dumps, struct fx8_error *error);
+
+/** Write what is known at the end, [n_items]. */
+enum fx8_status fx8_quicklook_file_put(struct fx8_quicklook_file *file,
+                                       const struct fx8_quicklook_item *items,
+                                       size_t n_items, struct fx8_error *error);
+
+/**
+ * fx8_quicklook_file_close -- give the file its name, or remove it; nulls the
+ * handle, a NULL handle is legal.
+ *
+ * Given:  keep  the file is whole
+ * Status: an earlier failure, told again; what closing and renaming says
+ */
+enum fx8_status fx8_quicklook_file_close(struct fx8_quicklook_file **file,
+                                         bool keep, struct fx8_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

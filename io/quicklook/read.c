@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/shape.h"
+#include "io/h5/h5.h"
+#include "io/quicklook/read.h"
+
+#define FORMAT  "fx8-quicklook"
+#define VERSION 1
+
+/* Most dumps and most channels: memory is asked for before they are read. */
+#define MOST_VALUES ((size_t)1 << 24)
+
+const char *const fx8_quicklook_count_names[FX8_QUICKLOOK_COUNTS] = {
+    "cells",
+    "spectra",
+    "no_product",
+    "not_finite",
+    "no_power",
+    "above_one",
+    "beyond_half",
+    "fisher_few",
+    "fisher_real",
+    "fisher_loud",
+    "fisher_clamped",
+    "spectra_no_data",
+    "spectra_infinite",
+    "spectra_no_power"};
+
+/* Length of the first axis of a dataset. */
+static enum fx8_status get_length(const struct fx8_h5_place *place,
+                                  const char *name, size_t *length,
+                                  struct fx8_error *error)
+{
+    hid_t dataset = FX8_H5_NONE;
+    enum fx8_status status = fx8_h5_open_dataset(
+        place->path, place->object, name, H5P_DEFAULT, &dataset, error);
+    if (status != FX8_OK)
+        return status;
+    hid_t space = H5Dget_space(dataset);
+    hsize_t extent[1] = {0};
+    const int rank = H5Sget_simple_extent_ndims(space);
+    if (rank == 1)
+        H5Sget_simple_extent_dims(space, extent, NULL);
+    if (extent[0] == 0 || extent[0] > MOST_VALUES)
+        status =
+            fx8_fail(error, FX8_ERR_INPUT,
+                     "%s: %s: %d axes, %" PRIu64
+                     " values: expected one axis of 1 to %zu values",
+                     place->path, name, rank, (uint64_t)extent[0], MOST_VALUES);
+    *length = (size_t)extent[0];
+    fx8_h5_close(&space);
+    fx8_h5_close(&dataset);
+    return status;
+}
+
+/* A dataset of real numbers, [*n]; the caller frees it. */
+static enum fx8_status get_all(const struct fx8_h5_place *place,
+                               const char *name, double **values, size_t *n,
+                               struct fx8_error *error)
+{
+    *values = NULL;
+    enum fx8_status status = get_length(place, name, n, error);
+    void *memory = NULL;
+    if (status == FX8_OK)
+        status = fx8_allocate(*n, sizeof(double), name, &memory, error);
+    if (status == FX8_OK)
+        status =
+            fx8_h5_get_reals(place, name, fx8_h5_all(*n, 1), memory, error);
+    *values = memory;
+    return status;
+}
+
+static enum fx8_status get_attributes(const struct fx8_h5_place *root,
+                                      struct fx8_quicklook_description *d,
+                                      struct fx8_error *error)
+{
+    const struct {
+        const char *name;
+        char *text;
+    } texts[] = {{"telescope", d->telescope},
+                 {"instrument", d->instrument},
+                 {"object", d->object},
+                 {"math", d->math},
+                 {"precision", d->precision}};
+    int64_t version;
+    enum fx8_status status =
+        fx8_h5_get_integer(root, "version", VERSION, VERSION, &version, error);
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0] && status == FX8_OK;
+         i++) {
+        status = fx8_h5_get_texts(root, texts[i].name, 1, FX8_TEXT_SIZE,
+                                  texts[i].text, error);
+        fx8_h5_printable(texts[i].text);
+    }
+    if (status == FX8_OK)
+        status = fx8_h5_get_integer(root, "spectra_per_dump", 1, INT64_MAX,
+                                    &d->spectra_per_dump, error);
+    if (status == FX8_OK)
+        status = fx8_h5_get_real(root, "integration_time_s",
+                                 &d->integration_time_s, error);
+    return status;
+}
+
+static enum fx8_status get_dates(const struct fx8_h5_place *root,
+                                 struct fx8_quicklook_description *d,
+                                 struct fx8_error *error)
+{
+    double *dates;
+    const enum fx8_status status =
+        get_all(root, "time_julian_date", &dates, &d->n_dumps, error);
+    d->first_julian_date = d->last_julian_date = NAN;
+    for (size_t i = 0; i < d->n_dumps && status == FX8_OK; i++) {
+        if (isnan(dates[i]))
+            continue; /* not written yet */
+        if (d->n_written++ == 0)
+            d->first_julian_date = dates[i];
+        d->last_julian_date = dates[i];
+    }
+    free(dates);
+    return status;
+}
+
+static enum fx8_status get_channels(const struct fx8_h5_place *root,
+                                    struct fx8_quicklook_description *d,
+                                    struct fx8_error *error)
+{
+    double *values;
+    enum fx8_status status =
+        get_all(root, "frequency_hz", &values, &d->n_channels, error);
+    if (status == FX8_OK) {
+        d->first_frequency_hz = values[0];
+        d->last_frequency_hz = values[d->n_channels - 1];
+    }
+    free(values);
+    if (status != FX8_OK)
+        return status;
+    size_t n_widths;
+    status = get_all(root, "channel_width_hz", &values, &n_widths, error);
+    if (status == FX8_OK)
+        d->channel_width_hz = values[0];
+    free(values);
+    return status;
+}
+
+/* The group that is written last: a run that was killed has none. */
+static enum fx8_status get_counts(const struct fx8_h5_place *root,
+                                  struct fx8_quicklook_description *d,
+                                  struct fx8_error *error)
+{
+    if (H5Lexists(root->object, "counts", H5P_DEFAULT) <= 0)
+        return FX8_OK;
+    hid_t group = H5Gopen2(root->object, "counts", H5P_DEFAULT);
+    if (group < 0)
+        return fx8_h5_fail(error, FX8_ERR_INPUT, root->path, "counts");
+    const struct fx8_h5_place counts = {root->path, group, false};
+    enum fx8_status status = FX8_OK;
+    for (size_t i = 0; i < FX8_QUICKLOOK_COUNTS && status == FX8_OK; i++)
+        status = fx8_h5_get_integer(&counts, fx8_quicklook_count_names[i], 0,
+                                    INT64_MAX, &d->counts[i], error);
+    fx8_h5_close(&group);
+    d->has_counts = status == FX8_OK;
+    return status;
+}
+
+bool fx8_quicklook_probe(const char *path)
+{
+    return fx8_h5_is_format(path, FORMAT);
+}
+
+enum fx8_status fx8_quicklook_describe(
+    const char *path, struct fx8_quicklook_description *description,
+    struct fx8_error *error)
+{
+    *description = (struct fx8_quicklook_description){0};
+    fx8_h5_quiet();
+    hid_t file = FX8_H5_NONE;
+    enum fx8_status status = fx8_h5_open_file(path, &file, error);
+    const struct fx8_h5_place attributes = {path, file, true};
+    const struct fx8_h5_place root = {path, file, false};
+    const struct {
+        const char *name;
+        size_t *length;
+    } axes[] = {{"antenna_numbers", &description->n_antennas},
+                {"input_antenna", &description->n_inputs},
+                {"baseline_antenna_1", &description->n_baselines},
+                {"product", &description->n_products}};
+    if (status == FX8_OK)
+        status = get_attributes(&attributes, description, error);
+    for (size_t i = 0; i < sizeof axes / sizeof axes[0] && status == FX8_OK;
+         i++)
+        status = get_length(&root, axes[i].name, axes[i].length, error);
+    if (status == FX8_OK)
+        status = get_dates(&root, description, error);
+    if (status == FX8_OK)
+        status = get_channels(&root, description, error);
+    if (status == FX8_OK)
+        status = get_counts(&root, description, error);
+    fx8_h5_close(&file);
+    return status;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * read.h -- what a quick-look file says of itself; data/README.md,
+ * "Quick-look", has every dataset.
+ */
+#ifndef FX8_IO_QUICKLOOK_READ_H
+#define FX8_IO_QUICKLOOK_READ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "config/observation.h"
+#include "config/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Items of the group /counts that are told, in the order of the document. */
+#define FX8_QUICKLOOK_COUNTS 14
+
+/** A quick-look in short. */
+struct fx8_quicklook_description {
+    char telescope[FX8_TEXT_SIZE], instrument[FX8_TEXT_SIZE];
+    char object[FX8_TEXT_SIZE];
+    char math[FX8_TEXT_SIZE];      /**< "ieee", "fast" */
+    char precision[FX8_TEXT_SIZE]; /**< "INT8", "FP32": what was looked at */
+    int64_t spectra_per_dump;
+    double integration_time_s;
+    size_t n_dumps;                             /**< there is room for */
+    size_t n_written;                           /**< dumps that have a date */
+    double first_julian_date, last_julian_date; /**< of these; NaN: none */
+    size_t n_antennas, n_inputs, n_baselines, n_channels, n_products;
+    double first_frequency_hz, last_frequency_hz, channel_width_hz;
+    bool has_counts; /**< the run has come to its end */
+    int64_t counts[FX8_QUICKLOOK_COUNTS];
+};
+
+/** Names of the counts, as in the file. */
+extern const char *const fx8_quicklook_count_names[FX8_QUICKLOOK_COUNTS];
+
+/** Whether `path` says that it is a quick-look file. */
+bool fx8_quicklook_probe(const char *path);
+
+/**
+ * fx8_quicklook_describe -- read all of it but the large datasets.
+ *
+ * Status: FX8_ERR_INPUT: "FILE: DATASET: value: what was expected"
+ */
+enum fx8_status fx8_quicklook_describe(
+    const char *path, struct fx8_quicklook_description *description,
+    struct fx8_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * cubes.c -- visdata, flags and nsamples: layout on disk.
+ */
+#include "io/h5/h5.h"
+#include "io/uvh5/writer.h"
+
+/* Option of bitshuffle that adds LZ4 behind it. */
+#define BITSHUFFLE_LZ4 2
+
+/* Sizes of a chunk of visdata, eight bytes a value. */
+#define VALUE_BYTES ((size_t)8)
+#define LEAST_BYTES ((size_t)1 << 20)
+#define GOOD_BYTES  ((size_t)2 << 20)
+#define MOST_BYTES  ((size_t)4 << 20)
+
+static const char *const cube_names[FX8_UVH5_CUBES] = {"flags", "nsamples",
+                                                       "visdata"};
+
+static size_t divide_up(size_t a, size_t b)
+{
+    return (a + b - 1) / b;
+}
+
+/*
+ * A dump is one chunk, or a row of chunks along frequency when it is large;
+ * only a dump whose single channel is too large is cut along baselines too.
+ * So no chunk holds parts of two dumps, except that small dumps share one when
+ * nothing is compressed: a packed chunk would be packed again for each.
+ */
+void fx8_uvh5_chunk_shape(const struct fx8_uvh5_writer *writer,
+                          hsize_t chunk[3])
+{
+    const size_t plane = writer->n_baselines * writer->n_products * VALUE_BYTES;
+    const size_t dump = plane * writer->n_channels;
+    size_t rows = writer->n_baselines;
+    size_t channels = writer->n_channels;
+    if (dump < LEAST_BYTES && writer->compression == FX8_COMPRESSION_NONE) {
+        const size_t n_dumps = LEAST_BYTES / dump;
+        rows *= n_dumps < writer->n_times ? n_dumps : writer->n_times;
+    } else if (plane > MOST_BYTES) {
+        channels = 1;
+        rows = divide_up(rows, divide_up(plane, GOOD_BYTES));
+    } else if (dump > MOST_BYTES) {
+        const size_t n_parts = divide_up(dump, GOOD_BYTES);
+        channels = n_parts < channels ? divide_up(channels, n_parts) : 1;
+    }
+    chunk[0] = rows;
+    chunk[1] = channels;
+    chunk[2] = writer->n_products;
+}
+
+/* Types of the three cubes: bool as h5py has it, float, {r, i} of floats. */
+static enum fx8_status make_types(struct fx8_uvh5_writer *writer,
+                                  struct fx8_error *error)
+{
+    writer->type[FX8_UVH5_FLAGS] = fx8_h5_bool_type();
+    writer->type[FX8_UVH5_NSAMPLES] = H5Tcopy(H5T_IEEE_F32LE);
+    hid_t complex = H5Tcreate(H5T_COMPOUND, VALUE_BYTES);
+    writer->type[FX8_UVH5_VISDATA] = complex;
+    if (writer->type[FX8_UVH5_FLAGS] < 0 ||
+        writer->type[FX8_UVH5_NSAMPLES] < 0 || complex < 0 ||
+        H5Tinsert(complex, "r", 0, H5T_IEEE_F32LE) < 0 ||
+        H5Tinsert(complex, "i", VALUE_BYTES / 2, H5T_IEEE_F32LE) < 0)
+        return fx8_output_fail(writer->output, "types of Data", error);
+    return FX8_OK;
+}
+
+static herr_t set_filters(const struct fx8_uvh5_writer *writer, int cube,
+                          hid_t creation)
+{
+    if (writer->compression == FX8_COMPRESSION_NONE)
+        return 0;
+    if (cube == FX8_UVH5_VISDATA &&
+        writer->compression == FX8_COMPRESSION_BITSHUFFLE) {
+        const unsigned options[2] = {0, BITSHUFFLE_LZ4};
+        return H5Pset_filter(creation, FX8_UVH5_BITSHUFFLE, H5Z_FLAG_MANDATORY,
+                             2, options);
+    }
+    return H5Pset_shuffle(creation) < 0 ? -1 : H5Pset_deflate(creation, 1);
+}
+
+/* An empty cube that can grow to its full length. */
+static enum fx8_status create_cube(struct fx8_uvh5_writer *writer, int cube,
+                                   const hsize_t chunk[3],
+                                   struct fx8_error *error)
+{
+    const hsize_t none[3] = {0, writer->n_channels, writer->n_products};
+    const hsize_t full[3] = {writer->n_times * writer->n_baselines,
+                             writer->n_channels, writer->n_products};
+    const int8_t flagged = 1;
+    /* one chunk stays in memory until it is full or the dump is flushed */
+    const size_t cache_bytes =
+        2 * (size_t)(chunk[0] * chunk[1] * chunk[2]) * VALUE_BYTES;
+    const size_t n_slots = 521; /* HDF5's own default, a prime */
+    enum fx8_status status = FX8_OK;
+    hid_t space = H5Screate_simple(3, none, full);
+    hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
+    if (space < 0 || creation < 0 || access < 0 ||
+        H5Pset_chunk(creation, 3, chunk) < 0 ||
+        H5Pset_chunk_cache(access, n_slots, cache_bytes, 1.0) < 0 ||
+        H5Pset_alloc_time(creation, writer->compression == FX8_COMPRESSION_NONE
+                                        ? H5D_ALLOC_TIME_EARLY
+                                        : H5D_ALLOC_TIME_INCR) < 0 ||
+        (cube == FX8_UVH5_FLAGS &&
+         H5Pset_fill_value(creation, writer->type[cube], &flagged) < 0) ||
+        set_filters(writer, cube, creation) < 0 ||
+        (writer->cube[cube] =
+             H5Dcreate2(writer->data, cube_names[cube], writer->type[cube],
+                        space, H5P_DEFAULT, creation, access)) < 0)
+        status = fx8_output_fail(writer->output, cube_names[cube], error);
+    fx8_h5_close(&access);
+    fx8_h5_close(&creation);
+    fx8_h5_close(&space);
+    return status;
+}
+
+/*
+ * Grow the cubes and columns side by side, one row of chunks at a time: what
+ * belongs to later dumps then lies later in the file, and cutting dumps off
+ * frees its end.  Visibilities and weights that were never written are holes or
+ * fresh blocks, zero either way; flags are written as TRUE.
+ */
+static enum fx8_status grow_cubes(struct fx8_uvh5_writer *writer,
+                                  const hsize_t chunk[3],
+                                  struct fx8_error *error)
+{
+    const hsize_t n_rows = writer->n_times * writer->n_baselines;
+    const bool packed = writer->compression != FX8_COMPRESSION_NONE;
+    for (hsize_t grown = 0; grown < n_rows;) {
+        grown +=
+            packed || n_rows - grown < chunk[0] ? n_rows - grown : chunk[0];
+        enum fx8_status status =
+            fx8_uvh5_write_columns(writer, (size_t)grown, error);
+        if (status != FX8_OK)
+            return status;
+        const hsize_t extent[3] = {grown, writer->n_channels,
+                                   writer->n_products};
+        for (int cube = 0; cube < FX8_UVH5_CUBES; cube++)
+            if (H5Dset_extent(writer->cube[cube], extent) < 0)
+                return fx8_output_fail(writer->output, cube_names[cube], error);
+        status = fx8_output_check(writer->output, error);
+        if (status != FX8_OK)
+            return status;
+    }
+    return FX8_OK;
+}
+
+enum fx8_status fx8_uvh5_create_cubes(struct fx8_uvh5_writer *writer,
+                                      struct fx8_error *error)
+{
+    hsize_t chunk[3];
+    fx8_uvh5_chunk_shape(writer, chunk);
+    enum fx8_status status = make_types(writer, error);
+    for (int cube = 0; cube < FX8_UVH5_CUBES && status == FX8_OK; cube++)
+        status = create_cube(writer, cube, chunk, error);
+    if (status == FX8_OK)
+        status = grow_cubes(writer, chunk, error);
+    return status;
+}

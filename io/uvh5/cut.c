@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * cut.c -- a file of the dumps that there are, of a run that ended early.
+ *
+ * HDF5 shortens a file, when it closes it, by what is free at its end.  Cut
+ * dumps are; but what was added after the cubes, below /fx8 and as keywords,
+ * stands behind them and would keep the file at its full size.  It waits in
+ * memory, a few kilobytes, while the file is closed and opened again.
+ */
+#include "io/h5/h5.h"
+#include "io/uvh5/writer.h"
+
+/* What is added late, and its name while it waits. */
+static const struct {
+    const char *name;
+    const char *aside;
+} late[] = {{"fx8", "a"}, {"Header/extra_keywords", "b"}};
+
+#define N_LATE (sizeof late / sizeof late[0])
+
+/* Drop rows of the cubes and columns. */
+static enum fx8_status drop_rows(struct fx8_uvh5_writer *writer, size_t n_dumps,
+                                 struct fx8_error *error)
+{
+    const hsize_t extent[3] = {n_dumps * writer->n_baselines,
+                               writer->n_channels, writer->n_products};
+    for (int cube = 0; cube < FX8_UVH5_CUBES; cube++)
+        if (H5Dset_extent(writer->cube[cube], extent) < 0)
+            return fx8_output_fail(writer->output, "Data", error);
+    return fx8_uvh5_cut_columns(writer, n_dumps, error);
+}
+
+/* A file in memory that is never written to disk. */
+static enum fx8_status create_aside(const struct fx8_uvh5_writer *writer,
+                                    hid_t *aside, struct fx8_error *error)
+{
+    const size_t step = (size_t)64 << 10; /* bytes it grows by */
+    enum fx8_status status = FX8_OK;
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    if (access < 0 || H5Pset_fapl_core(access, step, false) < 0 ||
+        (*aside = H5Fcreate("fx8 aside", H5F_ACC_TRUNC, H5P_DEFAULT, access)) <
+            0)
+        status = fx8_output_fail(writer->output, "copy in memory", error);
+    fx8_h5_close(&access);
+    return status;
+}
+
+static enum fx8_status move_aside(const struct fx8_uvh5_writer *writer,
+                                  hid_t aside, struct fx8_error *error)
+{
+    for (size_t i = 0; i < N_LATE; i++)
+        if (H5Lexists(writer->file, late[i].name, H5P_DEFAULT) > 0 &&
+            (H5Ocopy(writer->file, late[i].name, aside, late[i].aside,
+                     H5P_DEFAULT, H5P_DEFAULT) < 0 ||
+             H5Ldelete(writer->file, late[i].name, H5P_DEFAULT) < 0))
+            return fx8_output_fail(writer->output, late[i].name, error);
+    return FX8_OK;
+}
+
+static enum fx8_status move_back(const struct fx8_uvh5_writer *writer,
+                                 hid_t aside, struct fx8_error *error)
+{
+    for (size_t i = 0; i < N_LATE; i++)
+        if (H5Lexists(aside, late[i].aside, H5P_DEFAULT) > 0 &&
+            H5Ocopy(aside, late[i].aside, writer->file, late[i].name,
+                    H5P_DEFAULT, H5P_DEFAULT) < 0)
+            return fx8_output_fail(writer->output, late[i].name, error);
+    return FX8_OK;
+}
+
+enum fx8_status fx8_uvh5_cut(struct fx8_uvh5_writer *writer, size_t n_dumps,
+                             struct fx8_error *error)
+{
+    hid_t aside = FX8_H5_NONE;
+    enum fx8_status status = drop_rows(writer, n_dumps, error);
+    if (status == FX8_OK)
+        status = create_aside(writer, &aside, error);
+    if (status == FX8_OK)
+        status = move_aside(writer, aside, error);
+    if (status == FX8_OK)
+        status = fx8_uvh5_close_handles(writer, error);
+    if (status == FX8_OK)
+        status = fx8_output_open_hdf5(writer->output, &writer->file, error);
+    if (status == FX8_OK)
+        status = move_back(writer, aside, error);
+    fx8_h5_close(&aside);
+    return status;
+}

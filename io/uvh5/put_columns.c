@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * put_columns.c -- the datasets of Header/ with one row per baseline and
+ * dump.  Everything they hold is known before the first sample is read, so
+ * they are written before it; in blocks of rows, among the cubes, so that rows
+ * which are cut off leave the end of the file and no hole in it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/shape.h"
+#include "config/timebase.h"
+#include "io/h5/h5.h"
+#include "io/uvh5/writer.h"
+
+/* Rows of a chunk, and of a block that is written at once: 128 KiB of one
+ * column of doubles. */
+#define BLOCK_ROWS 16384
+
+/* How the rows of a column follow from what the header holds.  Every value is
+ * eight bytes wide. */
+enum pattern {
+    PER_BASELINE, /* [n_baselines][width], the same in every dump */
+    PER_DUMP,     /* [n_times], the same for every baseline */
+    CONSTANT      /* one value */
+};
+
+struct column {
+    const char *name;
+    bool is_real;
+    size_t width;
+    enum pattern pattern;
+    const void *values;
+};
+
+/* Names of all columns, for cutting; lst_array may be absent. */
+static const char *const column_names[] = {"ant_1_array",
+                                           "ant_2_array",
+                                           "uvw_array",
+                                           "time_array",
+                                           "integration_time",
+                                           "phase_center_id_array",
+                                           "phase_center_app_ra",
+                                           "phase_center_app_dec",
+                                           "phase_center_frame_pa",
+                                           "lst_array"};
+
+#define N_COLUMNS (sizeof column_names / sizeof column_names[0])
+
+/* The columns while they are written. */
+struct fx8_uvh5_columns {
+    size_t n_columns; /* that are open */
+    struct column columns[N_COLUMNS];
+    hid_t dataset[N_COLUMNS];
+    double *dates; /* [n_times] Julian */
+    double latitude_rad;
+    char *rows;       /* a block of one column */
+    size_t n_written; /* rows of every column, whole blocks */
+};
+
+/* Rows [first, first + n) of a column. */
+static void fill_rows(const struct column *column, size_t n_baselines,
+                      size_t first, size_t n, char *rows)
+{
+    const size_t size = column->width * sizeof(double);
+    const char *values = column->values;
+    for (size_t i = 0; i < n; i++) {
+        const size_t row = first + i;
+        const size_t index = column->pattern == PER_BASELINE ? row % n_baselines
+                             : column->pattern == PER_DUMP   ? row / n_baselines
+                                                             : 0;
+        memcpy(rows + i * size, values + index * size, size);
+    }
+}
+
+static hid_t create_column(const struct fx8_uvh5_writer *writer,
+                           const struct column *column, size_t n_rows,
+                           struct fx8_error *error)
+{
+    const int rank = column->width > 1 ? 2 : 1;
+    const hsize_t extent[2] = {n_rows, column->width};
+    const hsize_t chunk[2] = {n_rows < BLOCK_ROWS ? n_rows : BLOCK_ROWS,
+                              column->width};
+    hid_t dataset = FX8_H5_NONE;
+    hid_t space = H5Screate_simple(rank, extent, NULL);
+    hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    const bool packed = writer->compression != FX8_COMPRESSION_NONE;
+    if (space < 0 || creation < 0 || H5Pset_chunk(creation, rank, chunk) < 0 ||
+        (packed &&
+         (H5Pset_shuffle(creation) < 0 || H5Pset_deflate(creation, 1) < 0)) ||
+        (dataset = H5Dcreate2(writer->header, column->name,
+                              column->is_real ? H5T_IEEE_F64LE : H5T_STD_I64LE,
+                              space, H5P_DEFAULT, creation, H5P_DEFAULT)) < 0)
+        fx8_output_fail(writer->output, column->name, error);
+    fx8_h5_close(&creation);
+    fx8_h5_close(&space);
+    return dataset;
+}
+
+/* Write a block of rows. */
+static enum fx8_status write_rows(const struct fx8_uvh5_writer *writer,
+                                  const struct column *column, hid_t dataset,
+                                  size_t first, size_t n, const void *rows,
+                                  struct fx8_error *error)
+{
+    const int rank = column->width > 1 ? 2 : 1;
+    const hsize_t start[2] = {first, 0};
+    const hsize_t count[2] = {n, column->width};
+    enum fx8_status status = FX8_OK;
+    hid_t space = H5Dget_space(dataset);
+    hid_t memory = H5Screate_simple(rank, count, NULL);
+    if (space < 0 || memory < 0 ||
+        H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL) <
+            0 ||
+        H5Dwrite(dataset,
+                 column->is_real ? H5T_NATIVE_DOUBLE : H5T_NATIVE_INT64, memory,
+                 space, H5P_DEFAULT, rows) < 0)
+        status = fx8_output_fail(writer->output, column->name, error);
+    fx8_h5_close(&memory);
+    fx8_h5_close(&space);
+    return status;
+}
+
+/* Create the datasets at full length; their blocks come later. */
+static enum fx8_status create_columns(struct fx8_uvh5_writer *writer,
+                                      const struct fx8_uvh5_header *header,
+                                      struct fx8_error *error)
+{
+    static const double no_angle = 0;
+    static const int64_t entry = 0; /* of the phase centre catalogue */
+    struct fx8_uvh5_columns *c = writer->columns;
+    const struct column columns[N_COLUMNS] = {
+        {column_names[0], false, 1, PER_BASELINE, header->ant_1},
+        {column_names[1], false, 1, PER_BASELINE, header->ant_2},
+        {column_names[2], true, 3, PER_BASELINE, header->uvw_m},
+        {column_names[3], true, 1, PER_DUMP, c->dates},
+        {column_names[4], true, 1, CONSTANT, &header->integration_time_s},
+        {column_names[5], false, 1, CONSTANT, &entry},
+        {column_names[6], true, 1, PER_DUMP, header->apparent_lst_rad},
+        {column_names[7], true, 1, CONSTANT, &c->latitude_rad},
+        {column_names[8], true, 1, CONSTANT, &no_angle},
+        {column_names[9], true, 1, PER_DUMP, header->apparent_lst_rad},
+    };
+    const size_t n_columns = header->write_lst ? N_COLUMNS : N_COLUMNS - 1;
+    const size_t n_rows = writer->n_times * writer->n_baselines;
+    for (; c->n_columns < n_columns; c->n_columns++) {
+        const size_t i = c->n_columns;
+        c->columns[i] = columns[i];
+        c->dataset[i] = create_column(writer, &columns[i], n_rows, error);
+        if (c->dataset[i] < 0)
+            return FX8_ERR_SYSTEM;
+    }
+    return FX8_OK;
+}
+
+enum fx8_status fx8_uvh5_open_columns(struct fx8_uvh5_writer *writer,
+                                      const struct fx8_uvh5_header *header,
+                                      struct fx8_error *error)
+{
+    static const double radians_per_degree = 3.14159265358979323846 / 180;
+    void *memory = NULL;
+    void *dates = NULL;
+    void *rows = NULL;
+    enum fx8_status status = fx8_allocate(
+        1, sizeof *writer->columns, "columns of the header", &memory, error);
+    if (status != FX8_OK)
+        return status;
+    writer->columns = memory;
+    *writer->columns = (struct fx8_uvh5_columns){.n_columns = 0};
+    writer->columns->latitude_rad =
+        header->site.latitude_deg * radians_per_degree;
+    status = fx8_allocate(header->n_times, sizeof(double), "Julian dates",
+                          &dates, error);
+    writer->columns->dates = dates;
+    if (status == FX8_OK)
+        status = fx8_allocate(3 * (size_t)BLOCK_ROWS, sizeof(double),
+                              "rows of the header", &rows, error);
+    writer->columns->rows = rows;
+    if (status != FX8_OK)
+        return status;
+    /* one date a dump, so that equal instants are equal doubles */
+    for (size_t i = 0; i < header->n_times; i++)
+        writer->columns->dates[i] = fx8_time_julian_date(header->times[i]);
+    return create_columns(writer, header, error);
+}
+
+enum fx8_status fx8_uvh5_write_columns(struct fx8_uvh5_writer *writer,
+                                       size_t n_rows, struct fx8_error *error)
+{
+    struct fx8_uvh5_columns *c = writer->columns;
+    const size_t all = writer->n_times * writer->n_baselines;
+    for (; c->n_written < n_rows; c->n_written += BLOCK_ROWS) {
+        const size_t first = c->n_written;
+        const size_t n = all - first < BLOCK_ROWS ? all - first : BLOCK_ROWS;
+        for (size_t i = 0; i < c->n_columns; i++) {
+            fill_rows(&c->columns[i], writer->n_baselines, first, n, c->rows);
+            const enum fx8_status status =
+                write_rows(writer, &c->columns[i], c->dataset[i], first, n,
+                           c->rows, error);
+            if (status != FX8_OK)
+                return status;
+            /* a chunk gets its place when it leaves the cache */
+            if (H5Dflush(c->dataset[i]) < 0)
+                return fx8_output_fail(writer->output, c->columns[i].name,
+                                       error);
+        }
+    }
+    return FX8_OK;
+}
+
+void fx8_uvh5_close_columns(struct fx8_uvh5_writer *writer)
+{
+    struct fx8_uvh5_columns *c = writer->columns;
+    writer->columns = NULL;
+    if (c == NULL)
+        return;
+    for (size_t i = 0; i < c->n_columns; i++)
+        fx8_h5_close(&c->dataset[i]);
+    free(c->rows);
+    free(c->dates);
+    free(c);
+}
+
+/* Overwrite a scalar of the header. */
+static enum fx8_status rewrite_count(const struct fx8_uvh5_writer *writer,
+                                     const char *name, int64_t value,
+                                     struct fx8_error *error)
+{
+    enum fx8_status status = FX8_OK;
+    hid_t dataset = H5Dopen2(writer->header, name, H5P_DEFAULT);
+    if (dataset < 0 || H5Dwrite(dataset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL,
+                                H5P_DEFAULT, &value) < 0)
+        status = fx8_output_fail(writer->output, name, error);
+    fx8_h5_close(&dataset);
+    return status;
+}
+
+enum fx8_status fx8_uvh5_cut_columns(struct fx8_uvh5_writer *writer,
+                                     size_t n_dumps, struct fx8_error *error)
+{
+    const size_t n_rows = n_dumps * writer->n_baselines;
+    enum fx8_status status = FX8_OK;
+    for (size_t i = 0; i < N_COLUMNS && status == FX8_OK; i++) {
+        if (H5Lexists(writer->header, column_names[i], H5P_DEFAULT) <= 0)
+            continue;
+        const hsize_t extent[2] = {n_rows, 3};
+        hid_t dataset = H5Dopen2(writer->header, column_names[i], H5P_DEFAULT);
+        if (dataset < 0 || H5Dset_extent(dataset, extent) < 0)
+            status = fx8_output_fail(writer->output, column_names[i], error);
+        fx8_h5_close(&dataset);
+    }
+    if (status == FX8_OK)
+        status = rewrite_count(writer, "Nblts", (int64_t)n_rows, error);
+    if (status == FX8_OK)
+        status = rewrite_count(writer, "Ntimes", (int64_t)n_dumps, error);
+    return status;
+}

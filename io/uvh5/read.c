@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/shape.h"
+#include "io/h5/lzf.h"
+#include "io/uvh5/reader.h"
+
+/* Most values of a dataset below /fx8. */
+#define MAX_VALUES ((size_t)1 << 28)
+
+/* Whether a type is {r, i} of numbers. */
+static bool is_complex(hid_t type)
+{
+    static const char *const members[2] = {"r", "i"};
+    if (H5Tget_class(type) != H5T_COMPOUND || H5Tget_nmembers(type) != 2)
+        return false;
+    for (int i = 0; i < 2; i++) {
+        const int index = H5Tget_member_index(type, members[i]);
+        const H5T_class_t class =
+            index < 0 ? H5T_NO_CLASS
+                      : H5Tget_member_class(type, (unsigned)index);
+        if (class != H5T_FLOAT && class != H5T_INTEGER)
+            return false;
+    }
+    return true;
+}
+
+static bool is_flag(hid_t type)
+{
+    const H5T_class_t class = H5Tget_class(type);
+    return class == H5T_ENUM || class == H5T_INTEGER;
+}
+
+static bool is_real(hid_t type)
+{
+    return H5Tget_class(type) == H5T_FLOAT;
+}
+
+/* Open one dataset of Data/ and check type and shape. */
+static enum fx8_status open_cube(const struct fx8_uvh5_file *file, hid_t group,
+                                 const char *name, bool (*accepts)(hid_t),
+                                 const char *expected, hid_t *dataset,
+                                 struct fx8_error *error)
+{
+    enum fx8_status status = fx8_h5_open_dataset(file->path, group, name,
+                                                 H5P_DEFAULT, dataset, error);
+    if (status != FX8_OK)
+        return status;
+    hid_t type = H5Dget_type(*dataset);
+    hid_t space = H5Dget_space(*dataset);
+    hsize_t extent[3] = {0, 0, 0};
+    const int rank = H5Sget_simple_extent_ndims(space);
+    if (rank == 3)
+        H5Sget_simple_extent_dims(space, extent, NULL);
+    if (!accepts(type)) {
+        char text[128];
+        fx8_h5_type_name(type, text, sizeof text);
+        status = fx8_fail(error, FX8_ERR_INPUT, "%s: %s: %s: expected %s",
+                          file->path, name, text, expected);
+    } else if (rank != 3 || extent[0] != file->n_rows ||
+               extent[1] != file->n_channels || extent[2] != file->n_products) {
+        status = fx8_fail(error, FX8_ERR_INPUT,
+                          "%s: %s: %d axes, %" PRIu64 " x %" PRIu64
+                          " x %" PRIu64 ": expected %zu x %zu x %zu",
+                          file->path, name, rank, (uint64_t)extent[0],
+                          (uint64_t)extent[1], (uint64_t)extent[2],
+                          file->n_rows, file->n_channels, file->n_products);
+    }
+    if (status == FX8_OK && !fx8_h5_lzf_is_whole(*dataset))
+        status = fx8_fail(error, FX8_ERR_INPUT,
+                          "%s: %s: lzf: a size that is not a chunk's: expected "
+                          "chunks as h5py packs them",
+                          file->path, name);
+    fx8_h5_close(&space);
+    fx8_h5_close(&type);
+    return status;
+}
+
+static enum fx8_status open_group(const struct fx8_uvh5_file *file,
+                                  const char *name, hid_t *group,
+                                  struct fx8_error *error)
+{
+    if (H5Lexists(file->file, name, H5P_DEFAULT) <= 0)
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s: %s: missing: expected a UVH5 file", file->path,
+                        name);
+    *group = H5Gopen2(file->file, name, H5P_DEFAULT);
+    return *group < 0 ? fx8_h5_fail(error, FX8_ERR_INPUT, file->path, name)
+                      : FX8_OK;
+}
+
+static enum fx8_status open_cubes(struct fx8_uvh5_file *file,
+                                  struct fx8_error *error)
+{
+    hid_t group = FX8_H5_NONE;
+    enum fx8_status status = open_group(file, "Data", &group, error);
+    if (status == FX8_OK)
+        status = open_cube(file, group, "visdata", is_complex,
+                           "compound {r, i} of numbers", &file->visdata, error);
+    if (status == FX8_OK)
+        status = open_cube(file, group, "flags", is_flag,
+                           "enumeration {FALSE, TRUE}", &file->flags, error);
+    if (status == FX8_OK)
+        status = open_cube(file, group, "nsamples", is_real, "real numbers",
+                           &file->nsamples, error);
+    fx8_h5_close(&group);
+    if (status != FX8_OK)
+        return status;
+    file->complex_type = H5Tcreate(H5T_COMPOUND, 2 * sizeof(double));
+    if (file->complex_type < 0 ||
+        H5Tinsert(file->complex_type, "r", 0, H5T_NATIVE_DOUBLE) < 0 ||
+        H5Tinsert(file->complex_type, "i", sizeof(double), H5T_NATIVE_DOUBLE) <
+            0)
+        return fx8_h5_fail(error, FX8_ERR_SYSTEM, file->path, "visdata");
+    return FX8_OK;
+}
+
+enum fx8_status fx8_uvh5_open(const char *path, struct fx8_uvh5_file **result,
+                              struct fx8_uvh5_header *header,
+                              struct fx8_error *error)
+{
+    *result = NULL;
+    *header = (struct fx8_uvh5_header){0};
+    fx8_h5_quiet();
+    fx8_h5_lzf_register();
+    struct fx8_uvh5_file *file = calloc(1, sizeof *file);
+    char *copy = strdup(path);
+    if (file == NULL || copy == NULL) {
+        free(file);
+        free(copy);
+        return fx8_fail(error, FX8_ERR_SYSTEM,
+                        "%s: no memory: expected memory for a reader", path);
+    }
+    *file = (struct fx8_uvh5_file){.path = copy,
+                                   .file = FX8_H5_NONE,
+                                   .group = FX8_H5_NONE,
+                                   .visdata = FX8_H5_NONE,
+                                   .flags = FX8_H5_NONE,
+                                   .nsamples = FX8_H5_NONE,
+                                   .complex_type = FX8_H5_NONE};
+    enum fx8_status status = fx8_h5_open_file(path, &file->file, error);
+    if (status == FX8_OK)
+        status = open_group(file, "Header", &file->group, error);
+    if (status == FX8_OK)
+        status = fx8_uvh5_get_header(file, header, error);
+    if (status == FX8_OK)
+        status = open_cubes(file, error);
+    if (status != FX8_OK) {
+        fx8_uvh5_header_clear(header);
+        fx8_uvh5_file_close(&file);
+        return status;
+    }
+    *result = file;
+    return FX8_OK;
+}
+
+/* Rows of one cube as `type`. */
+static enum fx8_status read_cube(struct fx8_uvh5_file *file, hid_t dataset,
+                                 const char *name, hid_t type, size_t first,
+                                 size_t n_rows, void *values,
+                                 struct fx8_error *error)
+{
+    const hsize_t start[3] = {first, 0, 0};
+    const hsize_t count[3] = {n_rows, file->n_channels, file->n_products};
+    enum fx8_status status = FX8_OK;
+    hid_t space = H5Dget_space(dataset);
+    hid_t memory = H5Screate_simple(3, count, NULL);
+    if (space < 0 || memory < 0 ||
+        H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL) <
+            0 ||
+        H5Dread(dataset, type, memory, space, H5P_DEFAULT, values) < 0)
+        status = fx8_h5_fail(error, FX8_ERR_INPUT, file->path, name);
+    fx8_h5_close(&memory);
+    fx8_h5_close(&space);
+    return status;
+}
+
+enum fx8_status fx8_uvh5_read_rows(struct fx8_uvh5_file *file, size_t first,
+                                   size_t n_rows, double *visibilities,
+                                   uint8_t *flags, float *nsamples,
+                                   struct fx8_error *error)
+{
+    fx8_h5_quiet();
+    if (n_rows == 0 || first >= file->n_rows || n_rows > file->n_rows - first)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "%s: %zu rows from %zu: expected rows within 0 to %zu",
+                        file->path, n_rows, first, file->n_rows - 1);
+    enum fx8_status status = FX8_OK;
+    if (visibilities != NULL)
+        status = read_cube(file, file->visdata, "visdata", file->complex_type,
+                           first, n_rows, visibilities, error);
+    if (status == FX8_OK && nsamples != NULL)
+        status = read_cube(file, file->nsamples, "nsamples", H5T_NATIVE_FLOAT,
+                           first, n_rows, nsamples, error);
+    if (status == FX8_OK && flags != NULL) {
+        status = read_cube(file, file->flags, "flags", H5T_NATIVE_UINT8, first,
+                           n_rows, flags, error);
+        const size_t n = n_rows * file->n_channels * file->n_products;
+        for (size_t i = 0; i < n && status == FX8_OK; i++)
+            flags[i] = flags[i] != 0;
+    }
+    return status;
+}
+
+enum fx8_status fx8_uvh5_get(struct fx8_uvh5_file *file, const char *name,
+                             size_t shape[3], double **values,
+                             struct fx8_error *error)
+{
+    *values = NULL;
+    fx8_h5_quiet();
+    hid_t group = FX8_H5_NONE;
+    hid_t dataset = FX8_H5_NONE;
+    hid_t type = FX8_H5_NONE;
+    hid_t space = FX8_H5_NONE;
+    hsize_t extent[3] = {1, 1, 1};
+    void *memory = NULL;
+    enum fx8_status status = FX8_OK;
+    if (H5Lexists(file->file, "fx8", H5P_DEFAULT) <= 0)
+        return FX8_OK;
+    if ((status = open_group(file, "fx8", &group, error)) != FX8_OK)
+        return status;
+    if (H5Lexists(group, name, H5P_DEFAULT) <= 0)
+        goto done;
+    status = fx8_h5_open_dataset(file->path, group, name, H5P_DEFAULT, &dataset,
+                                 error);
+    if (status != FX8_OK)
+        goto done;
+    type = H5Dget_type(dataset);
+    space = H5Dget_space(dataset);
+    const int rank = H5Sget_simple_extent_ndims(space);
+    if (!is_real(type) || rank < 0 || rank > 3) {
+        status = fx8_fail(error, FX8_ERR_INPUT,
+                          "%s: fx8/%s: %d axes: expected at most 3 axes of "
+                          "real numbers",
+                          file->path, name, rank);
+        goto done;
+    }
+    H5Sget_simple_extent_dims(space, extent, NULL);
+    for (int i = 0; i < 3; i++)
+        shape[i] = (size_t)extent[i];
+    const size_t n = fx8_product(shape[0], shape[1], shape[2], 1);
+    if (n > MAX_VALUES || n / 1024 > H5Dget_storage_size(dataset)) {
+        status = fx8_fail(error, FX8_ERR_INPUT,
+                          "%s: fx8/%s: %zu x %zu x %zu: expected a shape that "
+                          "the file can hold",
+                          file->path, name, shape[0], shape[1], shape[2]);
+        goto done;
+    }
+    status = fx8_allocate(n, sizeof(double), name, &memory, error);
+    if (status == FX8_OK && H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL,
+                                    H5S_ALL, H5P_DEFAULT, memory) < 0)
+        status = fx8_h5_fail(error, FX8_ERR_INPUT, file->path, name);
+    if (status != FX8_OK) {
+        free(memory);
+        memory = NULL;
+    }
+    *values = memory;
+done:
+    fx8_h5_close(&space);
+    fx8_h5_close(&type);
+    fx8_h5_close(&dataset);
+    fx8_h5_close(&group);
+    return status;
+}
+
+void fx8_uvh5_file_close(struct fx8_uvh5_file **handle)
+{
+    struct fx8_uvh5_file *file = *handle;
+    *handle = NULL;
+    if (file == NULL)
+        return;
+    fx8_h5_quiet();
+    fx8_h5_close(&file->complex_type);
+    fx8_h5_close(&file->visdata);
+    fx8_h5_close(&file->flags);
+    fx8_h5_close(&file->nsamples);
+    fx8_h5_close(&file->group);
+    fx8_h5_close(&file->file);
+    free(file->path);
+    free(file);
+}

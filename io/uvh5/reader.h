@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * reader.h -- inside the UVH5 reader.
+ */
+#ifndef FX8_IO_UVH5_READER_H
+#define FX8_IO_UVH5_READER_H
+
+#include "io/h5/h5.h"
+#include "io/uvh5/uvh5.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct fx8_uvh5_file {
+    char *path;
+    hid_t file;
+    hid_t group; /**< Header, while it is read */
+    hid_t visdata;
+    hid_t flags;
+    hid_t nsamples;
+    hid_t complex_type; /**< {r, i} of doubles in memory */
+    size_t n_rows;
+    size_t n_channels;
+    size_t n_products;
+};
+
+/** Header/ into `header`; sets n_rows, n_channels and n_products of `file`.
+ *  After failure the caller clears `header`. */
+enum fx8_status fx8_uvh5_get_header(struct fx8_uvh5_file *file,
+                                    struct fx8_uvh5_header *header,
+                                    struct fx8_error *error);
+
+/** Header/extra_keywords; those that are no scalars, or whose names or texts
+ *  are longer than fx8's own, are passed over. */
+enum fx8_status fx8_uvh5_get_keywords(struct fx8_uvh5_file *file,
+                                      struct fx8_uvh5_header *header,
+                                      struct fx8_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

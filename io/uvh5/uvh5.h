@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * uvh5.h -- UVH5 1.2 visibility files: streamed writing, whole-header reading.
+ */
+#ifndef FX8_IO_UVH5_UVH5_H
+#define FX8_IO_UVH5_UVH5_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "config/observation.h"
+#include "config/settings.h"
+#include "config/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Which member of a keyword holds its value. */
+enum fx8_keyword_type {
+    FX8_KEYWORD_TEXT = 0,
+    FX8_KEYWORD_INTEGER,
+    FX8_KEYWORD_REAL
+};
+
+/** A scalar of the group Header/extra_keywords. */
+struct fx8_keyword {
+    char name[9]; /**< at most 8 capitals and digits */
+    enum fx8_keyword_type type;
+    char text[FX8_TEXT_SIZE];
+    int64_t integer;
+    double real;
+};
+
+/**
+ * Everything in a UVH5 header, in the units of the format.
+ *
+ * Ownership: for a writer the caller owns every array; a reader allocates and
+ *            fx8_uvh5_header_clear() releases
+ * Notes: 1) rows ("blts") are time-major: dump 0 with all baselines, dump 1 …
+ *        2) uvw_m = r(ant_2) - r(ant_1)
+ *        3) visibilities are conj(E_ant_1) E_ant_2
+ */
+struct fx8_uvh5_header {
+    char telescope[FX8_TEXT_SIZE];
+    char instrument[FX8_TEXT_SIZE];
+    char object[FX8_TEXT_SIZE];
+    char x_orientation[FX8_TEXT_SIZE];
+    char units[FX8_TEXT_SIZE]; /**< vis_units; reader, "" where not told */
+    struct fx8_site site;
+    size_t n_antennas;
+    int64_t *antenna_numbers;    /**< [n_antennas] */
+    char (*antenna_names)[64];   /**< [n_antennas] */
+    double *antenna_positions_m; /**< [n_antennas][3] ECEF minus reference */
+    size_t n_baselines;
+    int64_t *ant_1; /**< [n_baselines] numbers */
+    int64_t *ant_2; /**< [n_baselines] */
+    double *uvw_m;  /**< [n_baselines][3] local ENU, unprojected */
+    size_t n_times;
+    struct fx8_time *times; /**< [n_times] centres; writer */
+    double *julian_dates;   /**< [n_times]; reader */
+    double integration_time_s;
+    double *apparent_lst_rad; /**< [n_times] true apparent LST */
+    bool write_lst;           /**< write lst_array and dut1 */
+    double dut1_s;
+    size_t n_channels;
+    double *frequencies_hz;    /**< [n_channels] centres, ascending */
+    double *channel_widths_hz; /**< [n_channels] */
+    size_t n_products;
+    int products[4];              /**< AIPS codes: -5 XX, -6 YY, -7 XY, -8 YX */
+    char *history;                /**< free text, lines separated by newlines */
+    struct fx8_keyword *keywords; /**< [n_keywords] */
+    size_t n_keywords;
+};
+
+/** Release what a reader allocated; a zeroed header is legal. */
+void fx8_uvh5_header_clear(struct fx8_uvh5_header *header);
+
+/** Keyword by name, or NULL. */
+const struct fx8_keyword *fx8_uvh5_keyword(const struct fx8_uvh5_header *header,
+                                           const char *name);
+
+struct fx8_uvh5_writer;
+
+/**
+ * fx8_uvh5_create -- lock PATH.part and write the whole header.
+ *
+ * Given:  path         final name
+ *         force        replace an existing PATH
+ *         header       see above; copied as far as it is needed later
+ *         compression  of visdata; flags and nsamples are deflated when it is
+ *                      not none
+ * Status: FX8_ERR_USAGE: PATH exists and force is not set, or another run
+ *         holds PATH.part; FX8_ERR_SYSTEM: directory missing, not writable,
+ *         disk full
+ * Notes: 1) the header describes all n_times dumps at once; data of dumps not
+ *           yet written are flagged with weight 0, so that the .part is a
+ *           valid file whenever the program is killed
+ *        2) a failed write is reported once, as FX8_ERR_SYSTEM with the path
+ *           and the system's reason; the library's close cannot crash on it
+ */
+enum fx8_status fx8_uvh5_create(const char *path, bool force,
+                                const struct fx8_uvh5_header *header,
+                                enum fx8_compression compression,
+                                struct fx8_uvh5_writer **writer,
+                                struct fx8_error *error);
+
+/**
+ * fx8_uvh5_write_dump -- write one dump and flush it to the file.
+ *
+ * Given: dump          index in [0, n_times)
+ *        visibilities  float [n_baselines][n_channels][n_products][re, im]
+ *        flags         uint8 [n_baselines][n_channels][n_products], 1 flagged
+ *        nsamples      float [n_baselines][n_channels][n_products], 0 .. 1
+ */
+enum fx8_status fx8_uvh5_write_dump(struct fx8_uvh5_writer *writer, size_t dump,
+                                    const float *visibilities,
+                                    const uint8_t *flags, const float *nsamples,
+                                    struct fx8_error *error);
+
+/**
+ * fx8_uvh5_put -- write (or overwrite) a float64 dataset /fx8/NAME.
+ *
+ * Given: shape  [rank], rank <= 3, the same at every call of one name
+ *        text   one-line description with unit, stored as attribute
+ */
+enum fx8_status fx8_uvh5_put(struct fx8_uvh5_writer *writer, const char *name,
+                             size_t rank, const size_t *shape,
+                             const double *values, const char *text,
+                             struct fx8_error *error);
+
+/** Set or replace an extra keyword after creation (summary figures). */
+enum fx8_status fx8_uvh5_put_keyword(struct fx8_uvh5_writer *writer,
+                                     const struct fx8_keyword *keyword,
+                                     struct fx8_error *error);
+
+/**
+ * fx8_uvh5_close -- finish or abandon; nulls the handle.
+ *
+ * Given: n_dumps  dumps finished, ascending from 0: with fewer than n_times
+ *                 the file is cut to them; with 0 the .part is removed and
+ *                 nothing stands under the final name
+ */
+enum fx8_status fx8_uvh5_close(struct fx8_uvh5_writer **writer, size_t n_dumps,
+                               struct fx8_error *error);
+
+struct fx8_uvh5_file;
+
+/**
+ * fx8_uvh5_open -- open any UVH5 file and read its header.
+ *
+ * Status: FX8_ERR_INPUT: "FILE: DATASET: value: what was expected"
+ * Notes:  rows need not be time-major with equal baselines in every dump; if
+ *         they are not, FX8_ERR_INPUT says so
+ */
+enum fx8_status fx8_uvh5_open(const char *path, struct fx8_uvh5_file **file,
+                              struct fx8_uvh5_header *header,
+                              struct fx8_error *error);
+
+/** Read rows [first, first + n): visibilities double [n][n_channels]
+ *  [n_products][re, im], flags uint8, nsamples float; any pointer may be
+ *  NULL. */
+enum fx8_status fx8_uvh5_read_rows(struct fx8_uvh5_file *file, size_t first,
+                                   size_t n_rows, double *visibilities,
+                                   uint8_t *flags, float *nsamples,
+                                   struct fx8_error *error);
+
+/**
+ * fx8_uvh5_get -- read /fx8/NAME as float64 if it is there.
+ *
+ * Returned: values  malloc'ed, caller frees; NULL with FX8_OK when absent
+ *           shape   [3], unused axes 1
+ */
+enum fx8_status fx8_uvh5_get(struct fx8_uvh5_file *file, const char *name,
+                             size_t shape[3], double **values,
+                             struct fx8_error *error);
+
+/** Close and null the handle; a NULL handle is legal. */
+void fx8_uvh5_file_close(struct fx8_uvh5_file **file);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

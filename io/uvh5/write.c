@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/shape.h"
+#include "io/h5/h5.h"
+#include "io/uvh5/writer.h"
+
+/* Bytes of a value in all three cubes, and of a row in all columns. */
+#define CUBE_BYTES   13
+#define COLUMN_BYTES 96
+
+/* Keep the first failure for close. */
+static enum fx8_status noted(struct fx8_uvh5_writer *writer,
+                             enum fx8_status status,
+                             const struct fx8_error *error)
+{
+    if (status != FX8_OK && writer->failure.status == FX8_OK) {
+        writer->failure.status = status;
+        if (error != NULL)
+            writer->failure = *error;
+    }
+    return status;
+}
+
+static enum fx8_status check_header(const char *path,
+                                    const struct fx8_uvh5_header *header,
+                                    struct fx8_error *error)
+{
+    const size_t n_rows =
+        fx8_product(header->n_times, header->n_baselines, 1, 1);
+    const size_t n_values =
+        fx8_product(n_rows, header->n_channels, header->n_products, CUBE_BYTES);
+    if (n_values > 0 && n_values < INT64_MAX / 2 && header->n_antennas > 0 &&
+        header->n_products <= 4 && n_rows < INT64_MAX / 2 / COLUMN_BYTES)
+        return FX8_OK;
+    return fx8_fail(error, FX8_ERR_USAGE,
+                    "%s: %zu dumps, %zu baselines, %zu channels, %zu products: "
+                    "expected at least one of each, at most 4 products, and "
+                    "fewer than 2^62 bytes",
+                    path, header->n_times, header->n_baselines,
+                    header->n_channels, header->n_products);
+}
+
+static enum fx8_status check_compression(const char *path,
+                                         enum fx8_compression compression,
+                                         struct fx8_error *error)
+{
+    if (compression != FX8_COMPRESSION_BITSHUFFLE ||
+        H5Zfilter_avail(FX8_UVH5_BITSHUFFLE) > 0)
+        return FX8_OK;
+    return fx8_fail(error, FX8_ERR_USAGE,
+                    "%s: output.compression: bitshuffle: expected HDF5 filter "
+                    "%d to be installed (Debian package bitshuffle), or gzip "
+                    "or none",
+                    path, FX8_UVH5_BITSHUFFLE);
+}
+
+/* Everything below Header and Data. */
+static enum fx8_status fill_file(struct fx8_uvh5_writer *writer,
+                                 const struct fx8_uvh5_header *header,
+                                 struct fx8_error *error)
+{
+    const struct fx8_h5_target root = {writer->output, writer->file, false};
+    enum fx8_status status =
+        fx8_h5_put_group(&root, "Header", &writer->header, error);
+    if (status == FX8_OK)
+        status = fx8_h5_put_group(&root, "Data", &writer->data, error);
+    if (status == FX8_OK)
+        status = fx8_uvh5_put_header(writer, header, error);
+    if (status == FX8_OK)
+        status = fx8_uvh5_open_columns(writer, header, error);
+    if (status == FX8_OK)
+        status = fx8_uvh5_create_cubes(writer, error);
+    fx8_uvh5_close_columns(writer);
+    if (status == FX8_OK)
+        status = fx8_output_flush(writer->output, writer->file, error);
+    if (status == FX8_OK && writer->compression == FX8_COMPRESSION_NONE)
+        status = fx8_output_reserve(writer->output, error);
+    return status;
+}
+
+/* Blocks of metadata large enough for the header (30 KiB, and less than 1 KiB a
+ * keyword) and the index of all chunks (about 100 bytes each, at least 3 KiB a
+ * cube), so that nothing of it lies between the chunks, where it would keep a
+ * cut file long. */
+static size_t meta_block_size(const struct fx8_uvh5_writer *writer,
+                              size_t n_keywords)
+{
+    hsize_t chunk[3];
+    fx8_uvh5_chunk_shape(writer, chunk);
+    const size_t n_rows = writer->n_times * writer->n_baselines;
+    const size_t n_chunks =
+        (n_rows / (size_t)chunk[0] + 1) *
+        ((writer->n_channels + (size_t)chunk[1] - 1) / (size_t)chunk[1]);
+    const size_t most = (size_t)64 << 20;
+    const size_t wanted =
+        ((size_t)64 << 10) + 1024 * n_keywords + 3 * n_chunks * 100;
+    return wanted < most ? wanted : most;
+}
+
+enum fx8_status fx8_uvh5_create(const char *path, bool force,
+                                const struct fx8_uvh5_header *header,
+                                enum fx8_compression compression,
+                                struct fx8_uvh5_writer **result,
+                                struct fx8_error *error)
+{
+    *result = NULL;
+    fx8_h5_quiet();
+    enum fx8_status status = check_header(path, header, error);
+    if (status == FX8_OK)
+        status = check_compression(path, compression, error);
+    if (status != FX8_OK)
+        return status;
+    struct fx8_uvh5_writer *writer = calloc(1, sizeof *writer);
+    if (writer == NULL)
+        return fx8_fail(error, FX8_ERR_SYSTEM,
+                        "%s: no memory: expected memory for a writer", path);
+    writer->file = writer->header = writer->data = FX8_H5_NONE;
+    for (int cube = 0; cube < FX8_UVH5_CUBES; cube++)
+        writer->cube[cube] = writer->type[cube] = FX8_H5_NONE;
+    writer->compression = compression;
+    writer->n_times = header->n_times;
+    writer->n_baselines = header->n_baselines;
+    writer->n_channels = header->n_channels;
+    writer->n_products = header->n_products;
+    const size_t n_rows = header->n_times * header->n_baselines;
+    const uint64_t expected =
+        compression != FX8_COMPRESSION_NONE
+            ? 0
+            : n_rows * (header->n_channels * header->n_products * CUBE_BYTES +
+                        COLUMN_BYTES);
+    status = fx8_output_open(path, force, expected, &writer->output, error);
+    if (status == FX8_OK)
+        status = fx8_output_create_hdf5(
+            writer->output, meta_block_size(writer, header->n_keywords),
+            &writer->file, error);
+    if (status == FX8_OK)
+        status = fill_file(writer, header, error);
+    if (status != FX8_OK) {
+        fx8_uvh5_close(&writer, 0, NULL);
+        return status;
+    }
+    *result = writer;
+    return FX8_OK;
+}
+
+/* One dump into a cube. */
+static enum fx8_status write_cube(struct fx8_uvh5_writer *writer, int cube,
+                                  size_t dump, const void *values,
+                                  struct fx8_error *error)
+{
+    const hsize_t start[3] = {dump * writer->n_baselines, 0, 0};
+    const hsize_t count[3] = {writer->n_baselines, writer->n_channels,
+                              writer->n_products};
+    enum fx8_status status = FX8_OK;
+    hid_t space = H5Dget_space(writer->cube[cube]);
+    hid_t memory = H5Screate_simple(3, count, NULL);
+    if (space < 0 || memory < 0 ||
+        H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL) <
+            0 ||
+        H5Dwrite(writer->cube[cube], writer->type[cube], memory, space,
+                 H5P_DEFAULT, values) < 0 ||
+        H5Dflush(writer->cube[cube]) < 0)
+        status = fx8_output_fail(writer->output, "Data", error);
+    fx8_h5_close(&memory);
+    fx8_h5_close(&space);
+    return status;
+}
+
+enum fx8_status fx8_uvh5_write_dump(struct fx8_uvh5_writer *writer, size_t dump,
+                                    const float *visibilities,
+                                    const uint8_t *flags, const float *nsamples,
+                                    struct fx8_error *error)
+{
+    fx8_h5_quiet();
+    if (dump >= writer->n_times)
+        return fx8_fail(error, FX8_ERR_USAGE, "%s: dump %zu: expected 0 to %zu",
+                        fx8_output_part(writer->output), dump,
+                        writer->n_times - 1);
+    /* flags last: until they are down the dump counts as not written */
+    enum fx8_status status =
+        write_cube(writer, FX8_UVH5_VISDATA, dump, visibilities, error);
+    if (status == FX8_OK)
+        status = write_cube(writer, FX8_UVH5_NSAMPLES, dump, nsamples, error);
+    if (status == FX8_OK)
+        status = write_cube(writer, FX8_UVH5_FLAGS, dump, flags, error);
+    if (status == FX8_OK)
+        status = fx8_output_flush(writer->output, writer->file, error);
+    return noted(writer, status, error);
+}
+
+/* Group /fx8, created by the first who needs it. */
+static enum fx8_status open_fx8_group(struct fx8_uvh5_writer *writer,
+                                      hid_t *group, struct fx8_error *error)
+{
+    const struct fx8_h5_target root = {writer->output, writer->file, false};
+    if (H5Lexists(writer->file, "fx8", H5P_DEFAULT) <= 0)
+        return fx8_h5_put_group(&root, "fx8", group, error);
+    *group = H5Gopen2(writer->file, "fx8", H5P_DEFAULT);
+    return *group < 0 ? fx8_output_fail(writer->output, "fx8", error) : FX8_OK;
+}
+
+/* Write again what stands there; the shape must be the same. */
+static enum fx8_status overwrite(struct fx8_uvh5_writer *writer, hid_t group,
+                                 const char *name, int rank,
+                                 const hsize_t *extent, const double *values,
+                                 struct fx8_error *error)
+{
+    enum fx8_status status = FX8_OK;
+    hsize_t known[3] = {0, 0, 0};
+    hid_t dataset = H5Dopen2(group, name, H5P_DEFAULT);
+    hid_t space = dataset >= 0 ? H5Dget_space(dataset) : FX8_H5_NONE;
+    if (space < 0)
+        status = fx8_output_fail(writer->output, name, error);
+    else if (H5Sget_simple_extent_ndims(space) != rank ||
+             H5Sget_simple_extent_dims(space, known, NULL) < 0 ||
+             memcmp(known, extent, (size_t)rank * sizeof *extent) != 0)
+        status = fx8_fail(error, FX8_ERR_USAGE,
+                          "%s: fx8/%s: other shape than before: expected the "
+                          "same",
+                          fx8_output_part(writer->output), name);
+    else if (H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT,
+                      values) < 0)
+        status = fx8_output_fail(writer->output, name, error);
+    fx8_h5_close(&space);
+    fx8_h5_close(&dataset);
+    return status;
+}
+
+enum fx8_status fx8_uvh5_put(struct fx8_uvh5_writer *writer, const char *name,
+                             size_t rank, const size_t *shape,
+                             const double *values, const char *text,
+                             struct fx8_error *error)
+{
+    fx8_h5_quiet();
+    hsize_t extent[3] = {1, 1, 1};
+    if (rank > 3)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "%s: fx8/%s: %zu axes: expected at most 3",
+                        fx8_output_part(writer->output), name, rank);
+    for (size_t i = 0; i < rank; i++)
+        extent[i] = shape[i];
+    hid_t group = FX8_H5_NONE;
+    hid_t dataset = FX8_H5_NONE;
+    enum fx8_status status = open_fx8_group(writer, &group, error);
+    if (status != FX8_OK)
+        goto done;
+    if (H5Lexists(group, name, H5P_DEFAULT) > 0) {
+        status =
+            overwrite(writer, group, name, (int)rank, extent, values, error);
+        goto done;
+    }
+    const struct fx8_h5_target target = {writer->output, group, false};
+    status = fx8_h5_put_array(&target, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE,
+                              (int)rank, extent, values, error);
+    if (status != FX8_OK)
+        goto done;
+    dataset = H5Dopen2(group, name, H5P_DEFAULT);
+    if (dataset < 0) {
+        status = fx8_output_fail(writer->output, name, error);
+        goto done;
+    }
+    const struct fx8_h5_target attributes = {writer->output, dataset, true};
+    status = fx8_h5_put_text(&attributes, "description", text, error);
+    /* its place in the file is known before a dump that follows counts */
+    if (status == FX8_OK)
+        status = fx8_output_flush(writer->output, writer->file, error);
+done:
+    if (status == FX8_OK)
+        status = fx8_output_check(writer->output, error);
+    fx8_h5_close(&dataset);
+    fx8_h5_close(&group);
+    return noted(writer, status, error);
+}
+
+enum fx8_status fx8_uvh5_put_keyword(struct fx8_uvh5_writer *writer,
+                                     const struct fx8_keyword *keyword,
+                                     struct fx8_error *error)
+{
+    fx8_h5_quiet();
+    enum fx8_status status = FX8_OK;
+    hid_t group = H5Gopen2(writer->header, "extra_keywords", H5P_DEFAULT);
+    const struct fx8_h5_target target = {writer->output, group, false};
+    if (group < 0 || (H5Lexists(group, keyword->name, H5P_DEFAULT) > 0 &&
+                      H5Ldelete(group, keyword->name, H5P_DEFAULT) < 0))
+        status = fx8_output_fail(writer->output, keyword->name, error);
+    else if (keyword->type == FX8_KEYWORD_TEXT)
+        status = fx8_h5_put_text(&target, keyword->name, keyword->text, error);
+    else if (keyword->type == FX8_KEYWORD_INTEGER)
+        status =
+            fx8_h5_put_integer(&target, keyword->name, keyword->integer, error);
+    else
+        status = fx8_h5_put_real(&target, keyword->name, keyword->real, error);
+    if (status == FX8_OK)
+        status = fx8_output_check(writer->output, error);
+    fx8_h5_close(&group);
+    return noted(writer, status, error);
+}
+
+enum fx8_status fx8_uvh5_close_handles(struct fx8_uvh5_writer *writer,
+                                       struct fx8_error *error)
+{
+    for (int cube = 0; cube < FX8_UVH5_CUBES; cube++) {
+        fx8_h5_close(&writer->cube[cube]);
+        fx8_h5_close(&writer->type[cube]);
+    }
+    fx8_h5_close(&writer->data);
+    fx8_h5_close(&writer->header);
+    const hid_t file = writer->file;
+    writer->file = FX8_H5_NONE;
+    if (file >= 0 && H5Fclose(file) < 0)
+        return fx8_output_fail(writer->output, "close", error);
+    return FX8_OK;
+}
+
+enum fx8_status fx8_uvh5_close(struct fx8_uvh5_writer **handle, size_t n_dumps,
+                               struct fx8_error *error)
+{
+    struct fx8_uvh5_writer *writer = *handle;
+    *handle = NULL;
+    if (writer == NULL)
+        return FX8_OK;
+    fx8_h5_quiet();
+    enum fx8_status status = writer->failure.status;
+    if (status != FX8_OK)
+        fx8_fail(error, status, "%s", writer->failure.message);
+    else if (n_dumps > 0 && n_dumps < writer->n_times)
+        status = fx8_uvh5_cut(writer, n_dumps, error);
+    /* the first failure is the one to tell */
+    const enum fx8_status closed =
+        fx8_uvh5_close_handles(writer, status == FX8_OK ? error : NULL);
+    status = status == FX8_OK ? closed : status;
+    if (status == FX8_OK && n_dumps > 0)
+        status = fx8_output_commit(&writer->output, error);
+    fx8_output_abandon(&writer->output);
+    free(writer);
+    return status;
+}
