@@ -6,6 +6,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "correlator/session/plan.h"
 #include "validation/session_run.h"
@@ -315,6 +316,41 @@ static void cancelled_before_and_for_good(void **state)
     free(v.data);
 }
 
+static void *cancel_soon(void *session)
+{
+    const struct timespec pause = {.tv_nsec = 50000000};
+    nanosleep(&pause, NULL);
+    fx8_cancel(session);
+    return NULL;
+}
+
+/* A round of level setting looks across a gap of 19 h: nobody waits for it. */
+static void cancelled_while_levels_are_sought(void **state)
+{
+    (void)state;
+    struct fx8_plan plan = small_plan(2, 1, true, 4, 20);
+    struct voltages v = make_voltages(2, 2, 100, 15, 9);
+    struct collected c = {.n_inputs = 2, .stop_at = SIZE_MAX};
+    struct fx8_session *session;
+    struct fx8_error error;
+    must(fx8_open(&plan, collect_dump, &c, &session, &error), error);
+    struct packed all = pack(&v, TIME_MAJOR, 0, 100);
+    assert_int_equal(fx8_push(session, &all.block, &error), FX8_LEVEL_NEEDED);
+    struct fx8_block late = all.block;
+    late.first_sample = (int64_t)1 << 36;
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, cancel_soon, session), 0);
+    bool done = true;
+    must_fail(fx8_level(session, &late, &done, &error), error,
+              FX8_ERR_CANCELLED, "cancelled");
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_false(done);
+    fx8_close(&session);
+    free_packed(&all);
+    free_collected(&c);
+    free(v.data);
+}
+
 /* The plan is copied: what the caller does with his does not matter. */
 static void a_session_answers_for_itself(void **state)
 {
@@ -361,6 +397,7 @@ int main(void)
         cmocka_unit_test(sessions_know_nothing_of_each_other),
         cmocka_unit_test(cancelled_from_the_callback),
         cmocka_unit_test(cancelled_before_and_for_good),
+        cmocka_unit_test(cancelled_while_levels_are_sought),
         cmocka_unit_test(a_session_answers_for_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,8 +10,8 @@
 /* Powers that one round keeps at most, in floats (256 MiB). */
 #define ROUND_FLOATS ((size_t)64 << 20)
 
-/* Spectra looked at in one go: one word of validity per row. */
-#define LOOK_AHEAD_SPECTRA ((size_t)64)
+/* Spectra looked at in one go: what is left is moved after each. */
+#define LOOK_AHEAD_SPECTRA ((size_t)1024)
 
 /* Channels whose powers are brought together at a time: one cache line. */
 #define CHANNEL_TILE ((size_t)16)
@@ -316,20 +316,18 @@ enum fx8_status fx8_levels_push(struct fx8_levels *levels,
                                 struct fx8_error *error)
 {
     struct fx8_levels *l = levels;
-    const int64_t end = block->first_sample + block->n_samples;
     *done = false;
-    for (;;) {
-        /* what is held already comes first: it may fill the stream */
-        measure(l, done);
-        if (*done)
-            return finish_round(l, operations, engines, error);
-        if (fx8_stream_next_sample(l->stream) >= end)
-            return FX8_OK;
-        const enum fx8_status status =
-            fx8_stream_append(l->stream, block, error);
-        if (status != FX8_OK)
-            return status;
-    }
+    /* nothing is taken where what is held already fills the stream */
+    const enum fx8_status status = fx8_stream_append(l->stream, block, error);
+    if (status != FX8_OK)
+        return status;
+    measure(l, done);
+    return *done ? finish_round(l, operations, engines, error) : FX8_OK;
+}
+
+int64_t fx8_levels_next_sample(const struct fx8_levels *levels)
+{
+    return fx8_stream_next_sample(levels->stream);
 }
 
 enum fx8_status fx8_levels_end(struct fx8_levels *levels,

@@ -64,7 +64,8 @@ enum fx8_status fx8_levels_begin(struct fx8_levels *levels,
 bool fx8_levels_active(const struct fx8_levels *levels);
 
 /**
- * fx8_levels_push -- look at a block on behalf of the round.
+ * fx8_levels_push -- look at a block on behalf of the round, as far as there is
+ * room for it: up to fx8_levels_next_sample().
  *
  * Given:    engines  [n_bands]
  * Returned: done  every row of the round has its spectra: the gains are set
@@ -75,6 +76,9 @@ enum fx8_status fx8_levels_push(struct fx8_levels *levels,
                                 struct fx8_engine *const *engines,
                                 const struct fx8_block *block, bool *done,
                                 struct fx8_error *error);
+
+/** The sample that a round that is going on looks at next. */
+int64_t fx8_levels_next_sample(const struct fx8_levels *levels);
 
 /** No more samples: set the gains of the round from what was seen. */
 enum fx8_status fx8_levels_end(struct fx8_levels *levels,

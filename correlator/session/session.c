@@ -411,9 +411,15 @@ enum fx8_status fx8_level(struct fx8_session *session,
     *done = true;
     if (s->levels == NULL || !fx8_levels_active(s->levels))
         return FX8_OK;
+    const int64_t end = block->first_sample + block->n_samples;
     const double start = fx8_clock_seconds();
-    status = fx8_levels_push(s->levels, s->operations, s->engines, block, done,
-                             error);
+    do {
+        status = atomic_load(&s->is_cancelled)
+                     ? fx8_fail(error, FX8_ERR_CANCELLED, "cancelled")
+                     : fx8_levels_push(s->levels, s->operations, s->engines,
+                                       block, done, error);
+    } while (status == FX8_OK && !*done &&
+             fx8_levels_next_sample(s->levels) < end);
     s->statistics.level_s += fx8_clock_seconds() - start;
     return leave(s, status);
 }
