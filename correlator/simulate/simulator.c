@@ -123,6 +123,25 @@ double fx8_simulator_noise(const struct fx8_simulator *simulator, size_t input)
     return (rms * rms + 1.0 / 12.0) * (double)simulator->n_parts;
 }
 
+double fx8_simulator_rms(const struct fx8_simulator *simulator, size_t input)
+{
+    const double rms = simulator->gain[input] * simulator->plan.noise_rms;
+    double power = rms * rms * (double)simulator->n_parts;
+    for (size_t s = 0; s < simulator->plan.n_sources; s++) {
+        static const double anywhere[3] = {0.0, 0.0, 1.0};
+        double voltage[2][2], share = 0.0;
+        fx8_simulator_voltage(simulator, s, anywhere, input, 0.0, voltage);
+        for (size_t k = 0; k < 2; k++)
+            share +=
+                voltage[k][0] * voltage[k][0] + voltage[k][1] * voltage[k][1];
+        /* of a real sinusoid, both halves */
+        if (simulator->sources[s].is_tone && !simulator->plan.is_complex)
+            share *= 2.0;
+        power += share * fx8_simulator_unit(simulator);
+    }
+    return sqrt(power / (double)simulator->n_parts);
+}
+
 /* --- plan -------------------------------------------------------- */
 
 /* Longest difference of delays between two inputs, in samples; a celestial

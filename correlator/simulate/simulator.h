@@ -160,6 +160,10 @@ double fx8_simulator_unit(const struct fx8_simulator *simulator);
 /** Power of receiver noise and of the rounding to int8 in an input, LSB^2. */
 double fx8_simulator_noise(const struct fx8_simulator *simulator, size_t input);
 
+/** Rms of a real sample of an input, or of one part of a complex one, before it
+ *  is rounded: sky, noise and gain, LSB. */
+double fx8_simulator_rms(const struct fx8_simulator *simulator, size_t input);
+
 /** What is simulated; lives as long as the simulator. */
 const struct fx8_simulation *fx8_simulator_plan(
     const struct fx8_simulator *simulator);

@@ -82,6 +82,37 @@ class Simulate(program.Case):
                         path, f"correlator.precision={precision}", *settings)
                     self.assert_scatter(got, program.read(true), 0.969)
 
+    def test_rounding_takes_of_faint_inputs(self):
+        """What the warning of faint inputs speaks of: rounding Gaussian
+        samples of rms s multiplies correlations by 1 - 2 exp(-2 pi^2 s^2)
+        for each of the two inputs."""
+        path, true = self.simulate("simulate.noise_rms=0.4")
+        got = self.correlate_demo(path, "correlator.precision=fp32")
+        true = program.read(true)
+        n = int(got.header["Nants_data"])
+        rows = [(i, j) for i in range(n) for j in range(i, n)]
+        keep = ~got.flags.any(axis=(0, 1, 3)) & ~true.flags.any(axis=(0, 1, 3))
+        power = {i: true.visibilities[:, rows.index((i, i))][:, keep].real.mean(
+            axis=(0, 1)) for i in range(n)}
+        found = expected = linear = 0
+        for row, (i, j) in enumerate(rows):
+            for product, (p, q) in enumerate(oracle.PRODUCTS[2]):
+                if i == j:
+                    continue
+                # the true powers hold 1/12 for the rounding of each part
+                factors = [1 - 2 * np.exp(-2 * np.pi**2
+                                          * (power[k][slot] / 2 - 1 / 12))
+                           for k, slot in ((i, p), (j, q))]
+                sky = true.visibilities[:, row, keep, product]
+                found += np.vdot(
+                    sky, got.visibilities[:, row, keep, product]).real
+                expected += np.vdot(sky, sky).real * np.prod(factors)
+                linear += np.vdot(sky, sky).real
+        # the power of a source scatters by 1.5e-3 in half a second of 0.9 MHz,
+        # and the noise of all cells takes as much: 5 sigma of both
+        self.assertLess(abs(found / expected - 1), 0.01)
+        self.assertLess(expected / linear, 0.97)
+
     def test_oracle_reads_the_recording(self):
         path, _ = self.simulate("simulate.dropout_fraction=0.02")
         recording = oracle.read_native(path)

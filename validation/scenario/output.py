@@ -402,6 +402,11 @@ sources = {self.sources}
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stderr, r"noise_rms: [0-9.]+ % of the numbers")
         self.assertIn("1 of 2 sources lie below the horizon", done.stderr)
+        self.assertNotIn("fainter", done.stderr)
+        done = self.simulate(self.path("v.h5"), "--force", "--set",
+                             "simulate.noise_rms=0.1")
+        self.assertRegex(done.stderr, r"noise_rms: \d+ of \d+ inputs are "
+                         r"fainter than 0.7 LSB rms, down to 0\.\d+: ")
 
     def test_no_input_is_overwritten(self):
         inputs = {}
