@@ -51,6 +51,22 @@ static inline void fx8_bit_clear(uint64_t *words, size_t index)
     words[index / 64] &= ~((uint64_t)1 << (index % 64));
 }
 
+/** First bit that is set in [from, n) of a packed row of bits, or n: rows of
+ *  zeros go by in words. */
+static inline size_t fx8_bit_next(const uint64_t *words, size_t from, size_t n)
+{
+    size_t bit = from;
+    while (bit < n) {
+        const uint64_t rest = words[bit / 64] >> (bit % 64);
+        if (rest != 0) {
+            bit += (size_t)__builtin_ctzll(rest);
+            return bit < n ? bit : n;
+        }
+        bit += 64 - bit % 64;
+    }
+    return n;
+}
+
 /**
  * fx8_product -- product of up to four sizes, or SIZE_MAX on overflow.
  *

@@ -117,6 +117,25 @@ static void allocate_names_what_does_not_fit(void **state)
     }
 }
 
+static void next_bits_are_those_that_are_set(void **state)
+{
+    (void)state;
+    for (size_t one = 0; one < 256; one++)
+        for (size_t other = one; other < 256; other += 7) {
+            uint64_t words[4] = {0};
+            fx8_bit_set(words, one);
+            fx8_bit_set(words, other);
+            for (size_t from = 0; from <= 256; from++)
+                for (size_t n = 192; n <= 256; n += 31) {
+                    const size_t found = from <= one     ? one
+                                         : from <= other ? other
+                                                         : n;
+                    assert_int_equal(fx8_bit_next(words, from, n),
+                                     found < n ? found : n);
+                }
+        }
+}
+
 static void bits_are_set_and_cleared_alone(void **state)
 {
     (void)state;
@@ -151,6 +170,7 @@ int main(void)
         cmocka_unit_test(allocate_gives_zeroed_aligned_memory),
         cmocka_unit_test(allocate_names_what_does_not_fit),
         cmocka_unit_test(bits_are_set_and_cleared_alone),
+        cmocka_unit_test(next_bits_are_those_that_are_set),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -559,21 +559,6 @@ static size_t first_nonzero(const int8_t *row, size_t from, size_t n)
     return at;
 }
 
-/* First bit set in [from, n), or n: long losses go by in words. */
-static size_t next_valid(const uint64_t *valid, size_t from, size_t n)
-{
-    size_t t = from;
-    while (t < n) {
-        const uint64_t rest = valid[t / 64] >> t % 64;
-        if (rest != 0) {
-            t += (size_t)__builtin_ctzll(rest);
-            return t < n ? t : n;
-        }
-        t += 64 - t % 64;
-    }
-    return n;
-}
-
 size_t fx8_stream_first_signal(const struct fx8_stream *stream, size_t input,
                                const uint64_t *valid, size_t from,
                                size_t n_spectra)
@@ -584,7 +569,7 @@ size_t fx8_stream_first_signal(const struct fx8_stream *stream, size_t input,
     const int8_t *row = fx8_stream_row(stream, input);
     const size_t held =
         (size_t)(stream->window_end - stream->window_first) * size;
-    size_t t = next_valid(valid, from, n_spectra);
+    size_t t = fx8_bit_next(valid, from, n_spectra);
     while (t < n_spectra) {
         const size_t at = first_nonzero(row, t * step, held);
         if (at == held)
@@ -592,7 +577,7 @@ size_t fx8_stream_first_signal(const struct fx8_stream *stream, size_t input,
         if (at < t * step + window)
             return t;
         /* the first spectrum whose window reaches it */
-        t = next_valid(valid, (at - window) / step + 1, n_spectra);
+        t = fx8_bit_next(valid, (at - window) / step + 1, n_spectra);
     }
     return n_spectra;
 }
