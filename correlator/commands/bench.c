@@ -3,6 +3,7 @@
  * bench.c -- `fx8 bench`: what this machine can do at best, and what share of
  * it the stages reach, measured in the same rounds.
  */
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include "correlator/commands/bench/measure.h"
 #include "correlator/commands/command.h"
 #include "correlator/fx8.h"
+#include "io/text_output.h"
 
 static int run(int argc, char **argv);
 
@@ -39,7 +41,7 @@ const struct fx8_command fx8_command_bench = {
         "  --json         one JSON document instead of tables\n"
         "  --gate FILE.ini\n"
         "                 shares not to fall below: measure its cases alone,\n"
-        "                 exit 1 where one does\n"
+        "                 exit 1 where one does, or none can be measured\n"
         "  --write-gate FILE.ini\n"
         "                 write such a file from what is measured\n"
         "  --force        replace it\n"
@@ -129,6 +131,8 @@ static int take_option(int option, char **argv, struct wish *wish)
                             "ceilings, variants, transforms, arrays, "
                             "functions, jobs or reading");
     case CASE:
+        if (wish->cases.pattern != NULL)
+            return misuse("--case", optarg, "it once");
         wish->cases.pattern = optarg;
         return -1;
     case KERNEL:
@@ -168,14 +172,27 @@ static int check_wish(const struct wish *wish)
     if (fx8_bench_count(cases) == 0)
         return misuse("--case", cases->pattern,
                       "a pattern of names that fx8 bench --list tells");
+    if (wish->write_path != NULL && wish->write_path[0] == '\0')
+        return misuse("--write-gate", "\"\"", "the name of a file");
     if (wish->write_path != NULL && !wish->force &&
-        access(wish->write_path, F_OK) == 0)
+        faccessat(AT_FDCWD, wish->write_path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
         return misuse("--write-gate", wish->write_path,
                       "a name that is free, or --force");
     return -1;
 }
 
 /* --- running ----------------------------------------------------- */
+
+/* Whether a gate can be written is known before the minutes of measuring. */
+static enum fx8_status try_to_write(const struct wish *wish,
+                                    struct fx8_error *error)
+{
+    struct fx8_output *output = NULL;
+    const enum fx8_status status =
+        fx8_text_output_open(wish->write_path, wish->force, &output, error);
+    fx8_text_output_abandon(&output);
+    return status;
+}
 
 static enum fx8_status write_gate(const struct wish *wish,
                                   const struct fx8_bench_report *report,
@@ -233,8 +250,13 @@ static int start(struct wish *wish, int argc, char **argv)
     if (wish->gate_path != NULL) {
         if (fx8_bench_gate_read(wish->gate_path, &wish->gate, &error) != FX8_OK)
             return fx8_command_error(&error);
+        if (fx8_bench_gate_check(&wish->gate, wish->cases.kernel, &error) !=
+            FX8_OK)
+            return fx8_command_error(&error);
         wish->cases.gate = &wish->gate;
     }
+    if (wish->write_path != NULL && try_to_write(wish, &error) != FX8_OK)
+        return fx8_command_error(&error);
     char *command = fx8_command_join("fx8 bench", argv + 1, (size_t)argc - 1);
     const int code = bench(wish, command != NULL ? command : "fx8 bench");
     free(command);

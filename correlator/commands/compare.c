@@ -166,6 +166,9 @@ static int misuse(const struct wish *wish, int n_files)
                                   "--rigorous: with %s: expected none "
                                   "of --json and --html",
                                   wish->page != NULL ? "--html" : "--json");
+    if (wish->page != NULL && wish->page[0] == '\0')
+        return fx8_command_misuse(command,
+                                  "--html: \"\": expected the name of a file");
     if (wish->force && wish->page == NULL)
         return fx8_command_misuse(command, "--force: expected --html FILE");
     if (n_files != (wish->is_rigorous ? 3 : 2))

@@ -97,6 +97,25 @@ enum fx8_status fx8_compare_side_allocate(struct fx8_compare_side *side,
     return status;
 }
 
+/* Weights [n] from row `first` on; above 1 they may be elsewhere. */
+static enum fx8_status check_weights(const struct fx8_compare_side *side,
+                                     size_t first, size_t n,
+                                     struct fx8_error *error)
+{
+    const size_t n_products = side->header.n_products;
+    const size_t row = side->header.n_channels * n_products;
+    for (size_t i = 0; i < n; i++) {
+        const double weight = (double)side->nsamples[i];
+        if (!isfinite(weight) || weight < 0.0)
+            return fx8_fail(error, FX8_ERR_INPUT,
+                            "%s: Data/nsamples[%zu, %zu, %zu]: %g: expected a "
+                            "finite number from 0 up",
+                            side->path, first + i / row, i % row / n_products,
+                            i % n_products, weight);
+    }
+    return FX8_OK;
+}
+
 enum fx8_status fx8_compare_side_read(struct fx8_compare_side *side,
                                       size_t first, size_t n_rows,
                                       struct fx8_error *error)
@@ -116,7 +135,7 @@ enum fx8_status fx8_compare_side_read(struct fx8_compare_side *side,
                             i / 2 % row / side->header.n_products,
                             i / 2 % side->header.n_products,
                             side->visibilities[i]);
-    return FX8_OK;
+    return check_weights(side, first, n_rows * row, error);
 }
 
 struct fx8_compare_row fx8_compare_side_row(const struct fx8_compare_side *side,

@@ -109,8 +109,12 @@ static enum fx8_status follow(struct fx8_session *session, int64_t *first,
 
 int main(int argc, char **argv)
 {
-    if (argc != 3 || (fd = open(argv[1], O_RDONLY)) < 0) {
+    if (argc != 3) {
         fprintf(stderr, "usage: follow FILE SECONDS\n");
+        return 2;
+    }
+    if ((fd = open(argv[1], O_RDONLY)) < 0) {
+        perror(argv[1]);
         return 2;
     }
     patience_s = strtod(argv[2], NULL);

@@ -3,6 +3,7 @@
 same files; files of other correlators; wrong use."""
 import html.parser
 import json
+import pathlib
 import re
 import shutil
 import struct
@@ -419,6 +420,15 @@ class Report(program.Case):
         done = program.run("compare", rough, self.changed(exact, spoil))
         self.assert_one_line(done, 1, "Data/visdata[5, 7, 1]: nan: expected a "
                              "finite number")
+        for weight in (np.nan, np.inf, -0.5):
+            def weigh(file, weight=weight):
+                file["Data/nsamples"][5, 7, 1] = weight
+            done = program.run("compare", rough, self.changed(exact, weigh))
+            self.assert_one_line(done, 1, f"Data/nsamples[5, 7, 1]: {weight}: "
+                                 "expected a finite number from 0 up")
+        done = program.run("compare", rough, exact, "--html", "")
+        self.assert_one_line(done, 2, "--html", "the name of a file")
+        self.assertFalse(pathlib.Path(".part").exists())
 
     def test_wrong_use(self):
         quick = self.path("quick.h5")

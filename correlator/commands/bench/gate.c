@@ -147,6 +147,34 @@ enum fx8_status fx8_bench_gate_read(const char *path,
     return status;
 }
 
+enum fx8_status fx8_bench_gate_check(const struct fx8_bench_gate *gate,
+                                     const char *kernel,
+                                     struct fx8_error *error)
+{
+    const struct fx8_operations *one, *named;
+    const enum fx8_status status = fx8_operations_select(kernel, &one, error);
+    if (status != FX8_OK)
+        return status;
+    for (size_t k = 0; k < gate->n_limits; k++) {
+        const struct fx8_bench_limit *limit = &gate->limits[k];
+        char nearest[FX8_BENCH_NAME_SIZE];
+        size_t index;
+        const struct fx8_bench_section *section =
+            fx8_bench_find(limit->name, &index, nearest);
+        if (limit->variant[0] == '\0' ||
+            (section->is_every_level && strcmp(kernel, "auto") == 0) ||
+            strcmp(limit->variant, one->name) == 0 ||
+            fx8_operations_select(limit->variant, &named, NULL) != FX8_OK)
+            continue;
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "%s:%zu: [%s]: %s %s: expected %s, the one level that "
+                        "is measured with --kernel %s",
+                        gate->path, limit->line, limit->name, limit->variant,
+                        limit->quantity, one->name, kernel);
+    }
+    return FX8_OK;
+}
+
 void fx8_bench_gate_clear(struct fx8_bench_gate *gate)
 {
     free(gate->limits);
@@ -232,8 +260,13 @@ void fx8_bench_gate_print(const struct fx8_bench_gate *gate)
     if (n_broken > 0)
         printf(", %zu below", n_broken);
     if (n_left_out > 0)
-        printf(", %zu left out: not on this machine", n_left_out);
+        printf(", %zu left out: not measured here", n_left_out);
     printf("\n");
+    if (n_left_out == gate->n_limits)
+        fprintf(stderr,
+                "fx8: error: %s: nothing was measured that it names: expected "
+                "a share that can be\n",
+                gate->path);
 }
 
 void fx8_bench_gate_put(const struct fx8_bench_gate *gate,
@@ -283,6 +316,14 @@ static bool is_listed(const struct fx8_bench_record *record)
     return false;
 }
 
+/* Three significant digits, never more than the value itself, from 0 up. */
+static void round_down(double value, char text[32])
+{
+    const double unit =
+        value > 0.0 ? pow(10.0, floor(log10(value)) - 2.0) : 1.0;
+    snprintf(text, 32, "%.3g", floor(value / unit) * unit);
+}
+
 static size_t write_lines(FILE *stream, const struct fx8_bench_record *records,
                           size_t n)
 {
@@ -293,8 +334,11 @@ static size_t write_lines(FILE *stream, const struct fx8_bench_record *records,
         if (!is_listed(&records[k]))
             continue;
         const double share = fx8_bench_share(figure);
-        const double margin = fmax(share - figure->lowest, 0.02);
-        const double least = floor(100.0 * (figure->lowest - margin)) / 100.0;
+        /* what is left of a small share is still asked for */
+        const double margin =
+            fmin(fmax(share - figure->lowest, 0.02), 0.5 * figure->lowest);
+        char least[32];
+        round_down(fmax(figure->lowest - margin, 0.0), least);
         if (strcmp(name, records[k].name) != 0)
             fprintf(stream, "\n[%s]\n", records[k].name);
         name = records[k].name;
@@ -304,8 +348,8 @@ static size_t write_lines(FILE *stream, const struct fx8_bench_record *records,
              strcmp(records[k - 1].figure.quantity, figure->quantity) == 0) ||
             (k + 1 < n && strcmp(records[k + 1].name, name) == 0 &&
              strcmp(records[k + 1].figure.quantity, figure->quantity) == 0);
-        fprintf(stream, "%s%s%s = %.2f\n", has_others ? figure->variant : "",
-                has_others ? " " : "", figure->quantity, fmax(least, 0.0));
+        fprintf(stream, "%s%s%s = %s\n", has_others ? figure->variant : "",
+                has_others ? " " : "", figure->quantity, least);
         n_lines++;
     }
     return n_lines;

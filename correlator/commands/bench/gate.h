@@ -59,6 +59,18 @@ enum fx8_status fx8_bench_gate_read(const char *path,
                                     struct fx8_bench_gate *gate,
                                     struct fx8_error *error);
 
+/**
+ * fx8_bench_gate_check -- whether every level that the file names, and this
+ * machine has, will be measured.
+ *
+ * Given:  kernel  "auto" or a level, as on the command line
+ * Status: FX8_ERR_USAGE "FILE:LINE: ...": a level that the section, or the
+ *         kernel asked for, leaves out
+ */
+enum fx8_status fx8_bench_gate_check(const struct fx8_bench_gate *gate,
+                                     const char *kernel,
+                                     struct fx8_error *error);
+
 /** Whether a line of the file speaks of a case. */
 bool fx8_bench_gate_names(const struct fx8_bench_gate *gate, const char *name);
 
@@ -79,9 +91,8 @@ void fx8_bench_gate_put(const struct fx8_bench_gate *gate,
  *
  * Given:  records  [n]; each with a share that can be kept becomes a line: its
  *                  lowest round, less as much again as that is below the
- *                  median, 0.02 at least; rounded down to two decimals
- *         machine  one line, a comment at the top
- *         force    replace a file
+ *                  median, 0.02 at least, half of it at most; rounded down to
+ * three digits machine  one line, a comment at the top force    replace a file
  * Status: as fx8_text_output_open() and _finish(); FX8_ERR_USAGE where
  *         nothing measured has a share
  */
