@@ -354,11 +354,13 @@ static void draw_input(const struct fx8_comparison *comparison,
     if (isnan(input.gain_median))
         return;
     fx8_plot_line(plot, "r", x, input.gain_lowest, x, input.gain_highest);
+    char level[32] = "not known"; /* without power in the reference */
+    if (!isnan(input.level_median))
+        snprintf(level, sizeof level, "%.6g LSB", input.level_median);
     fx8_plot_mark(plot, "a", x, input.gain_median,
-                  "input %s to %s: gain %.6g to %.6g, median %.6g, level %.6g "
-                  "LSB",
+                  "input %s to %s: gain %.6g to %.6g, median %.6g, level %s",
                   names[0], names[1], input.gain_lowest, input.gain_highest,
-                  input.gain_median, input.level_median);
+                  input.gain_median, level);
 }
 
 static void draw_inputs(const struct fx8_comparison *comparison,

@@ -102,10 +102,13 @@ static void print_levels(const struct fx8_comparison *comparison, FILE *stream)
         return;
     char name[FX8_COMPARE_NAME_SIZE];
     fx8_compare_input_name(comparison, clipped, name);
-    fprintf(stream,
-            "quantiser: gains %.4g to %.4g, median levels of the inputs %.4g "
-            "to %.4g LSB,\n           clipped in a channel at most %.3g",
-            gains[0], gains[1], levels[0], levels[1],
+    fprintf(stream, "quantiser: gains %.4g to %.4g, ", gains[0], gains[1]);
+    if (levels[0] <= levels[1])
+        fprintf(stream, "median levels of the inputs %.4g to %.4g LSB",
+                levels[0], levels[1]);
+    else /* they are those of powers in the reference */
+        fprintf(stream, "levels not known");
+    fprintf(stream, ",\n           clipped in a channel at most %.3g",
             comparison->inputs[clipped].clip_largest);
     if (comparison->inputs[clipped].clip_largest > 0.0)
         fprintf(stream, " (input %s)", name);
@@ -171,7 +174,9 @@ static void print_lost(const struct fx8_comparison *comparison, FILE *stream)
     size_t n_lost = 0;
     for (size_t c = 0; c < n_channels; c++)
         n_lost += fx8_compare_is_channel_lost(comparison, c);
-    if (n_lost > 0)
+    if (n_lost == n_channels)
+        fprintf(stream, "every channel is left out as a whole\n");
+    else if (n_lost > 0)
         fprintf(stream,
                 "%zu of %zu channels are left out as a whole, the others have "
                 "cells that count\n",

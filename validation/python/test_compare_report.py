@@ -413,6 +413,18 @@ class Report(program.Case):
         done = program.run("compare", self.changed(exact, flag), exact)
         self.assert_one_line(done, 3, "every cell is flagged")
 
+        def empty(file):
+            file["Data/visdata"][...] = 0
+        page = self.path("empty.html")
+        done = program.run("compare", rough, self.changed(exact, empty),
+                           "--html", page)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("levels not known", done.stdout)
+        self.assertIn("every channel is left out as a whole", done.stdout)
+        with open(page, encoding="utf-8") as file:
+            text = done.stdout + file.read()
+        self.assertIsNone(re.search(r"\b(nan|inf)\b", text))
+
         def spoil(file):
             values = file["Data/visdata"][...]
             values[5, 7, 1] = np.nan
