@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * cubes.c -- visdata, flags and nsamples: layout on disk.
+ * cubes.c -- visdata, flags and nsamples: layout on disk; and the end of all
+ * that is open in a file.
  */
 #include "io/h5/h5.h"
 #include "io/uvh5/writer.h"
@@ -158,4 +159,20 @@ enum fx8_status fx8_uvh5_create_cubes(struct fx8_uvh5_writer *writer,
     if (status == FX8_OK)
         status = grow_cubes(writer, chunk, error);
     return status;
+}
+
+enum fx8_status fx8_uvh5_close_handles(struct fx8_uvh5_writer *writer,
+                                       struct fx8_error *error)
+{
+    for (int cube = 0; cube < FX8_UVH5_CUBES; cube++) {
+        fx8_h5_close(&writer->cube[cube]);
+        fx8_h5_close(&writer->type[cube]);
+    }
+    fx8_h5_close(&writer->data);
+    fx8_h5_close(&writer->header);
+    const hid_t file = writer->file;
+    writer->file = FX8_H5_NONE;
+    if (file >= 0 && H5Fclose(file) < 0)
+        return fx8_output_fail(writer->output, "close", error);
+    return FX8_OK;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <inttypes.h>
+/*
+ * write.c -- a UVH5 file from its creation, dump by dump, to its end.
+ */
 #include <stdlib.h>
-#include <string.h>
 
 #include "config/shape.h"
 #include "io/h5/h5.h"
@@ -10,19 +11,6 @@
 /* Bytes of a value in all three cubes, and of a row in all columns. */
 #define CUBE_BYTES   13
 #define COLUMN_BYTES 96
-
-/* Keep the first failure for close. */
-static enum fx8_status noted(struct fx8_uvh5_writer *writer,
-                             enum fx8_status status,
-                             const struct fx8_error *error)
-{
-    if (status != FX8_OK && writer->failure.status == FX8_OK) {
-        writer->failure.status = status;
-        if (error != NULL)
-            writer->failure = *error;
-    }
-    return status;
-}
 
 static enum fx8_status check_header(const char *path,
                                     const struct fx8_uvh5_header *header,
@@ -188,131 +176,7 @@ enum fx8_status fx8_uvh5_write_dump(struct fx8_uvh5_writer *writer, size_t dump,
         status = write_cube(writer, FX8_UVH5_FLAGS, dump, flags, error);
     if (status == FX8_OK)
         status = fx8_output_flush(writer->output, writer->file, error);
-    return noted(writer, status, error);
-}
-
-/* Group /fx8, created by the first who needs it. */
-static enum fx8_status open_fx8_group(struct fx8_uvh5_writer *writer,
-                                      hid_t *group, struct fx8_error *error)
-{
-    const struct fx8_h5_target root = {writer->output, writer->file, false};
-    if (H5Lexists(writer->file, "fx8", H5P_DEFAULT) <= 0)
-        return fx8_h5_put_group(&root, "fx8", group, error);
-    *group = H5Gopen2(writer->file, "fx8", H5P_DEFAULT);
-    return *group < 0 ? fx8_output_fail(writer->output, "fx8", error) : FX8_OK;
-}
-
-/* Write again what stands there; the shape must be the same. */
-static enum fx8_status overwrite(struct fx8_uvh5_writer *writer, hid_t group,
-                                 const char *name, int rank,
-                                 const hsize_t *extent, const double *values,
-                                 struct fx8_error *error)
-{
-    enum fx8_status status = FX8_OK;
-    hsize_t known[3] = {0, 0, 0};
-    hid_t dataset = H5Dopen2(group, name, H5P_DEFAULT);
-    hid_t space = dataset >= 0 ? H5Dget_space(dataset) : FX8_H5_NONE;
-    if (space < 0)
-        status = fx8_output_fail(writer->output, name, error);
-    else if (H5Sget_simple_extent_ndims(space) != rank ||
-             H5Sget_simple_extent_dims(space, known, NULL) < 0 ||
-             memcmp(known, extent, (size_t)rank * sizeof *extent) != 0)
-        status = fx8_fail(error, FX8_ERR_USAGE,
-                          "%s: fx8/%s: other shape than before: expected the "
-                          "same",
-                          fx8_output_part(writer->output), name);
-    else if (H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT,
-                      values) < 0)
-        status = fx8_output_fail(writer->output, name, error);
-    fx8_h5_close(&space);
-    fx8_h5_close(&dataset);
-    return status;
-}
-
-enum fx8_status fx8_uvh5_put(struct fx8_uvh5_writer *writer, const char *name,
-                             size_t rank, const size_t *shape,
-                             const double *values, const char *text,
-                             struct fx8_error *error)
-{
-    fx8_h5_quiet();
-    hsize_t extent[3] = {1, 1, 1};
-    if (rank > 3)
-        return fx8_fail(error, FX8_ERR_USAGE,
-                        "%s: fx8/%s: %zu axes: expected at most 3",
-                        fx8_output_part(writer->output), name, rank);
-    for (size_t i = 0; i < rank; i++)
-        extent[i] = shape[i];
-    hid_t group = FX8_H5_NONE;
-    hid_t dataset = FX8_H5_NONE;
-    enum fx8_status status = open_fx8_group(writer, &group, error);
-    if (status != FX8_OK)
-        goto done;
-    if (H5Lexists(group, name, H5P_DEFAULT) > 0) {
-        status =
-            overwrite(writer, group, name, (int)rank, extent, values, error);
-        goto done;
-    }
-    const struct fx8_h5_target target = {writer->output, group, false};
-    status = fx8_h5_put_array(&target, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE,
-                              (int)rank, extent, values, error);
-    if (status != FX8_OK)
-        goto done;
-    dataset = H5Dopen2(group, name, H5P_DEFAULT);
-    if (dataset < 0) {
-        status = fx8_output_fail(writer->output, name, error);
-        goto done;
-    }
-    const struct fx8_h5_target attributes = {writer->output, dataset, true};
-    status = fx8_h5_put_text(&attributes, "description", text, error);
-    /* its place in the file is known before a dump that follows counts */
-    if (status == FX8_OK)
-        status = fx8_output_flush(writer->output, writer->file, error);
-done:
-    if (status == FX8_OK)
-        status = fx8_output_check(writer->output, error);
-    fx8_h5_close(&dataset);
-    fx8_h5_close(&group);
-    return noted(writer, status, error);
-}
-
-enum fx8_status fx8_uvh5_put_keyword(struct fx8_uvh5_writer *writer,
-                                     const struct fx8_keyword *keyword,
-                                     struct fx8_error *error)
-{
-    fx8_h5_quiet();
-    enum fx8_status status = FX8_OK;
-    hid_t group = H5Gopen2(writer->header, "extra_keywords", H5P_DEFAULT);
-    const struct fx8_h5_target target = {writer->output, group, false};
-    if (group < 0 || (H5Lexists(group, keyword->name, H5P_DEFAULT) > 0 &&
-                      H5Ldelete(group, keyword->name, H5P_DEFAULT) < 0))
-        status = fx8_output_fail(writer->output, keyword->name, error);
-    else if (keyword->type == FX8_KEYWORD_TEXT)
-        status = fx8_h5_put_text(&target, keyword->name, keyword->text, error);
-    else if (keyword->type == FX8_KEYWORD_INTEGER)
-        status =
-            fx8_h5_put_integer(&target, keyword->name, keyword->integer, error);
-    else
-        status = fx8_h5_put_real(&target, keyword->name, keyword->real, error);
-    if (status == FX8_OK)
-        status = fx8_output_check(writer->output, error);
-    fx8_h5_close(&group);
-    return noted(writer, status, error);
-}
-
-enum fx8_status fx8_uvh5_close_handles(struct fx8_uvh5_writer *writer,
-                                       struct fx8_error *error)
-{
-    for (int cube = 0; cube < FX8_UVH5_CUBES; cube++) {
-        fx8_h5_close(&writer->cube[cube]);
-        fx8_h5_close(&writer->type[cube]);
-    }
-    fx8_h5_close(&writer->data);
-    fx8_h5_close(&writer->header);
-    const hid_t file = writer->file;
-    writer->file = FX8_H5_NONE;
-    if (file >= 0 && H5Fclose(file) < 0)
-        return fx8_output_fail(writer->output, "close", error);
-    return FX8_OK;
+    return fx8_uvh5_noted(writer, status, error);
 }
 
 enum fx8_status fx8_uvh5_close(struct fx8_uvh5_writer **handle, size_t n_dumps,

@@ -44,6 +44,11 @@ struct fx8_uvh5_writer {
     struct fx8_error failure; /**< the first failure, told again by close */
 };
 
+/** Keep the first failure for close; the status that was given. */
+enum fx8_status fx8_uvh5_noted(struct fx8_uvh5_writer *writer,
+                               enum fx8_status status,
+                               const struct fx8_error *error);
+
 /** Scalars, antennas, frequencies, phase centre, keywords. */
 enum fx8_status fx8_uvh5_put_header(struct fx8_uvh5_writer *writer,
                                     const struct fx8_uvh5_header *header,
