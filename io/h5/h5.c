@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "config/observation.h"
 #include "io/h5/h5.h"
 
 /* HDF5 reads pieces of a row that are shorter than this together with what
@@ -112,19 +111,6 @@ enum fx8_status fx8_h5_open_file(const char *path, hid_t *file,
         fx8_h5_open_as(path, access_list, file, error);
     fx8_h5_close(&access_list);
     return result;
-}
-
-bool fx8_h5_is_format(const char *path, const char *format)
-{
-    fx8_h5_quiet();
-    hid_t file = FX8_H5_NONE;
-    char found[FX8_TEXT_SIZE] = "";
-    if (fx8_h5_open_file(path, &file, NULL) == FX8_OK) {
-        const struct fx8_h5_place root = {path, file, true};
-        fx8_h5_get_texts(&root, "format", 1, sizeof found, found, NULL);
-    }
-    fx8_h5_close(&file);
-    return strcmp(found, format) == 0;
 }
 
 enum fx8_status fx8_h5_open_dataset(const char *path, hid_t group,

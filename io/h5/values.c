@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/observation.h"
 #include "config/shape.h"
 #include "io/h5/h5.h"
 
@@ -352,4 +353,17 @@ enum fx8_status fx8_h5_get_long_text(const struct fx8_h5_place *place,
     free_strings(&item, &strings);
     close_item(&item);
     return status;
+}
+
+bool fx8_h5_is_format(const char *path, const char *format)
+{
+    fx8_h5_quiet();
+    hid_t file = FX8_H5_NONE;
+    char found[FX8_TEXT_SIZE] = "";
+    if (fx8_h5_open_file(path, &file, NULL) == FX8_OK) {
+        const struct fx8_h5_place root = {path, file, true};
+        fx8_h5_get_texts(&root, "format", 1, sizeof found, found, NULL);
+    }
+    fx8_h5_close(&file);
+    return strcmp(found, format) == 0;
 }
