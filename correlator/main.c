@@ -109,7 +109,7 @@ static int dispatch(int argc, char **argv)
     if (command == NULL)
         return unknown_command(argv[1]);
     fx8_command_watch_signals(command->stops_at_once);
-    return command->run(argc - 1, argv + 1);
+    return fx8_command_run(command, argc - 1, argv + 1);
 }
 
 /* A reader that left, as head does, has what it wanted.  The error of an

@@ -4,7 +4,6 @@
  * it the stages reach, measured in the same rounds.
  */
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,35 +17,64 @@
 #include "correlator/fx8.h"
 #include "io/text_output.h"
 
-static int run(int argc, char **argv);
+static int run(const struct fx8_command_line *line);
+
+enum {
+    SECTION,
+    CASE,
+    KERNEL,
+    ROUNDS,
+    THREADS,
+    JSON,
+    GATE,
+    WRITE_GATE,
+    FORCE,
+    LIST
+};
+
+static const struct fx8_option options[] = {
+    [SECTION] = {.name = "section",
+                 .argument = "ceilings|variants|transforms|arrays|functions|"
+                             "jobs|reading",
+                 .help = "one of those below; default all"},
+    [CASE] = {.name = "case",
+              .argument = "PATTERN",
+              .is_once = true,
+              .help = "only cases of such names, \"512 x 32*\""},
+    [KERNEL] = {.name = "kernel",
+                .argument = "auto|reference|avx2|avx512",
+                .help = "level of the operations; default auto, the fastest, "
+                        "and in section variants all of them"},
+    [ROUNDS] = {.name = "rounds",
+                .argument = "N",
+                .help = "rounds of each case, 1 to 99; figures are their "
+                        "medians; default as suits the section"},
+    [THREADS] = {.name = "threads",
+                 .argument = "N",
+                 .help = "of jobs and of unpacking; default 0, all CPUs; all "
+                         "else is one thread, whose shares another load of "
+                         "the machine changes least"},
+    [JSON] = {.name = "json", .help = "one JSON document instead of tables"},
+    [GATE] = {.name = "gate",
+              .argument = "FILE.ini",
+              .help = "shares not to fall below: measure its cases alone, "
+                      "exit 1 where one does, or none can be measured"},
+    [WRITE_GATE] = {.name = "write-gate",
+                    .argument = "FILE.ini",
+                    .help = "write such a file from what is measured"},
+    [FORCE] = {.name = "force", .help = "replace it"},
+    [LIST] = {.name = "list",
+              .help = "tell the cases, and their quantities with a share"},
+};
 
 const struct fx8_command fx8_command_bench = {
     .name = "bench",
     .synopsis = "[--section NAME] [--case PATTERN] [--gate FILE.ini] "
                 "[--json] [options]",
     .summary = "measure stages against this machine's own ceilings",
-    .help =
-        "  --section "
-        "ceilings|variants|transforms|arrays|functions|jobs|reading\n"
-        "                 one of those below; default all\n"
-        "  --case PATTERN only cases of such names, \"512 x 32*\"\n"
-        "  --kernel auto|reference|avx2|avx512\n"
-        "                 level of the operations; default auto, the fastest,\n"
-        "                 and in section variants all of them\n"
-        "  --rounds N     rounds of each case, 1 to 99; figures are their\n"
-        "                 medians; default as suits the section\n"
-        "  --threads N    of jobs and of unpacking; default 0, all CPUs; all\n"
-        "                 else is one thread, whose shares another load of\n"
-        "                 the machine changes least\n"
-        "  --json         one JSON document instead of tables\n"
-        "  --gate FILE.ini\n"
-        "                 shares not to fall below: measure its cases alone,\n"
-        "                 exit 1 where one does, or none can be measured\n"
-        "  --write-gate FILE.ini\n"
-        "                 write such a file from what is measured\n"
-        "  --force        replace it\n"
-        "  --list         tell the cases, and their quantities with a share\n"
-        "\n"
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .notes =
         "A figure has a value, the ceiling that the same rounds found for it,\n"
         "the share value / ceiling, and the share in the worst round.  CMAC:\n"
         "complex multiply-accumulate, four real ones; only the N(N+1)/2 "
@@ -96,7 +124,7 @@ const struct fx8_command fx8_command_bench = {
 struct wish {
     struct fx8_bench_wish cases;
     const char *gate_path, *write_path;
-    bool json, force, list, help;
+    bool json, force, list;
     struct fx8_bench_gate gate;
 };
 
@@ -117,46 +145,26 @@ static bool take_count(const char *text, int64_t least, int64_t most,
     return true;
 }
 
-enum { SECTION = 1, CASE, KERNEL, ROUNDS, THREADS, GATE, WRITE_GATE };
-
-/* Returns an exit code, or -1 to go on. */
-static int take_option(int option, char **argv, struct wish *wish)
+/* What options say; -1 to go on, or an exit code. */
+static int take_options(const struct fx8_command_line *line, struct wish *wish)
 {
-    switch (option) {
-    case SECTION:
-        wish->cases.section = optarg;
-        return fx8_bench_has_section(optarg)
-                   ? -1
-                   : misuse("--section", optarg,
-                            "ceilings, variants, transforms, arrays, "
-                            "functions, jobs or reading");
-    case CASE:
-        if (wish->cases.pattern != NULL)
-            return misuse("--case", optarg, "it once");
-        wish->cases.pattern = optarg;
-        return -1;
-    case KERNEL:
-        wish->cases.kernel = optarg;
-        return -1;
-    case ROUNDS:
-        return take_count(optarg, 1, FX8_BENCH_ROUNDS, &wish->cases.n_rounds)
-                   ? -1
-                   : misuse("--rounds", optarg, "1 to 99");
-    case THREADS:
-        return take_count(optarg, 0, 1024, &wish->cases.n_threads)
-                   ? -1
-                   : misuse("--threads", optarg, "0 to 1024");
-    case GATE:
-        wish->gate_path = optarg;
-        return -1;
-    case WRITE_GATE:
-        wish->write_path = optarg;
-        return -1;
-    case 0:
-        return -1; /* a flag */
-    default:
-        return fx8_command_bad_option(&fx8_command_bench, option, argv);
-    }
+    const char *const *given = line->given;
+    const char *rounds = given[ROUNDS], *threads = given[THREADS];
+    wish->cases.section = given[SECTION];
+    wish->cases.pattern = given[CASE];
+    wish->cases.kernel = given[KERNEL] != NULL ? given[KERNEL] : "auto";
+    wish->gate_path = given[GATE];
+    wish->write_path = given[WRITE_GATE];
+    wish->json = given[JSON] != NULL;
+    wish->force = given[FORCE] != NULL;
+    wish->list = given[LIST] != NULL;
+    if (rounds != NULL &&
+        !take_count(rounds, 1, FX8_BENCH_ROUNDS, &wish->cases.n_rounds))
+        return misuse("--rounds", rounds, "1 to 99");
+    if (threads != NULL &&
+        !take_count(threads, 0, 1024, &wish->cases.n_threads))
+        return misuse("--threads", threads, "0 to 1024");
+    return -1;
 }
 
 /* What does not go together, or asks for nothing; -1 to go on. */
@@ -236,7 +244,7 @@ static int bench(struct wish *wish, const char *command)
 }
 
 /* Options are right; the kernel and the gate are still to be looked at. */
-static int start(struct wish *wish, int argc, char **argv)
+static int start(struct wish *wish, const char *command)
 {
     struct fx8_error error;
     const struct fx8_operations *operations;
@@ -257,48 +265,20 @@ static int start(struct wish *wish, int argc, char **argv)
     }
     if (wish->write_path != NULL && try_to_write(wish, &error) != FX8_OK)
         return fx8_command_error(&error);
-    char *command = fx8_command_join("fx8 bench", argv + 1, (size_t)argc - 1);
-    const int code = bench(wish, command != NULL ? command : "fx8 bench");
-    free(command);
-    return code;
+    return bench(wish, command);
 }
 
-static int run(int argc, char **argv)
+static int run(const struct fx8_command_line *line)
 {
-    struct wish wish = {.cases = {.kernel = "auto"}};
-    int json = 0, force = 0, list = 0, help = 0, code = -1;
-    const struct option options[] = {
-        {"section", required_argument, NULL, SECTION},
-        {"case", required_argument, NULL, CASE},
-        {"kernel", required_argument, NULL, KERNEL},
-        {"rounds", required_argument, NULL, ROUNDS},
-        {"threads", required_argument, NULL, THREADS},
-        {"json", no_argument, &json, 1},
-        {"gate", required_argument, NULL, GATE},
-        {"write-gate", required_argument, NULL, WRITE_GATE},
-        {"force", no_argument, &force, 1},
-        {"list", no_argument, &list, 1},
-        {"help", no_argument, &help, 1},
-        {NULL, 0, NULL, 0},
-    };
-    opterr = 0;
-    for (int option; code < 0 && (option = getopt_long(argc, argv, ":h",
-                                                       options, NULL)) != -1;)
-        code =
-            option == 'h' ? (help = 1, -1) : take_option(option, argv, &wish);
-    if (code >= 0)
-        return code;
-    if (help)
-        return fx8_command_help(&fx8_command_bench);
-    if (optind < argc)
+    struct wish wish = {.json = false};
+    if (line->n_files > 0)
         return fx8_command_misuse(&fx8_command_bench, "%s: expected no files",
-                                  argv[optind]);
-    wish.json = json;
-    wish.force = force;
-    wish.list = list;
-    code = check_wish(&wish);
+                                  line->files[0]);
+    int code = take_options(line, &wish);
     if (code < 0)
-        code = start(&wish, argc, argv);
+        code = check_wish(&wish);
+    if (code < 0)
+        code = start(&wish, line->text);
     fx8_bench_gate_clear(&wish.gate);
     return code;
 }

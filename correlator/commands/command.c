@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -47,13 +46,6 @@ void fx8_command_warning(const char *message)
     fprintf(stderr, "\n");
 }
 
-int fx8_command_help(const struct fx8_command *command)
-{
-    printf("usage: fx8 %s %s\n\n%s\n\n%s", command->name, command->synopsis,
-           command->summary, command->help);
-    return 0;
-}
-
 int fx8_command_misuse(const struct fx8_command *command, const char *format,
                        ...)
 {
@@ -84,25 +76,6 @@ char *fx8_command_join(const char *first, char *const *items, size_t n)
         end = stpcpy(end, items[i]);
     }
     return text;
-}
-
-int fx8_command_bad_option(const struct fx8_command *command, int option,
-                           char **argv)
-{
-    /* getopt_long() stands behind a faulty long option, but may still stand
-     * at a faulty letter of a group such as -xy: optopt tells the letter */
-    const char *given = argv[optind > 0 ? optind - 1 : 0];
-    char letter[3] = {'-', (char)optopt, '\0'};
-    const char *name =
-        strncmp(given, "--", 2) == 0 || optopt == 0 ? given : letter;
-    if (option == ':')
-        return fx8_command_misuse(command, "%s: expected a value after it",
-                                  name);
-    const size_t length = strcspn(given, "=");
-    if (optopt != 0 && name == given)
-        return fx8_command_misuse(command, "%.*s: takes no value", (int)length,
-                                  given);
-    return fx8_command_misuse(command, "%s: unknown option", name);
 }
 
 /* Async-signal-safe: unlink(), write() and _exit() alone. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * command.h -- the commands of the program.  A command is one file that
- * exports a struct fx8_command and one line in the table of command.c.
+ * exports a struct fx8_command, and one line in the table of command.c.
  */
 #ifndef FX8_CORRELATOR_COMMANDS_COMMAND_H
 #define FX8_CORRELATOR_COMMANDS_COMMAND_H
@@ -15,16 +15,52 @@
 extern "C" {
 #endif
 
-/** A command.  `run` gets the arguments after the command's name (argv[0] is
- *  that name) and returns the exit code of the program. */
+/** An option of a command.  Parser, help, fx8(1) and the completions are made
+ *  of the same table. */
+struct fx8_option {
+    const char *name;     /**< "output"; NULL: no option, a file that help tells
+                               of by `argument` */
+    char letter;          /**< 'o' of -o; 0: none */
+    const char *argument; /**< what it takes: one of the words "a|b", a file
+                               "OUT.uvh5" or "FILE", else "N"; NULL: nothing */
+    const char *key;  /**< its value is that of this key of the configuration,
+                           or FX8_ANY_KEY; NULL: it is the command's */
+    bool is_once;     /**< twice is an error; else the last one counts */
+    const char *help; /**< what it does, one paragraph */
+};
+
+/** Of --set: the value names the key too. */
+#define FX8_ANY_KEY ""
+
+/** The option that all commands with a configuration have. */
+#define FX8_OPTION_SET(text)                                                   \
+    {                                                                          \
+        .name = "set", .argument = "section.key=value", .key = FX8_ANY_KEY,    \
+        .help = text                                                           \
+    }
+
+/** A command line taken apart. */
+struct fx8_command_line {
+    const char *text; /**< "fx8 NAME ..." as it was given, for histories */
+    char **files;     /**< [n_files] what is no option */
+    size_t n_files;
+    const char **given;    /**< [n_options] values, "" of what takes none;
+                                NULL: not given */
+    const char **settings; /**< [n_settings] "section.key=value": --set, then
+                                what options say of their keys */
+    size_t n_settings;
+};
+
+/** A command.  `run` returns the exit code of the program. */
 struct fx8_command {
     const char *name;
-    const char *synopsis; /**< "CONFIG.ini [INPUT…] [-o OUT.uvh5] …" */
+    const char *synopsis; /**< "CONFIG.ini [INPUT...] [-o OUT.uvh5] ..." */
     const char *summary;  /**< one line */
-    const char *help;     /**< the rest of --help: lines of two blanks and an
-                               option, its argument one blank after it, what
-                               it does; then, after an empty line, the rest */
-    int (*run)(int argc, char **argv);
+    const struct fx8_option *options; /**< [n_options] but for --help */
+    size_t n_options;
+    const char *notes; /**< what help says after the options; lines as laid
+                            out here, below 80 columns */
+    int (*run)(const struct fx8_command_line *line);
     bool stops_at_once; /**< has nothing to finish: a signal ends it with 130;
                              else it looks at fx8_command_interrupted() */
 };
@@ -50,8 +86,9 @@ int fx8_command_error(const struct fx8_error *error);
 /** Print "fx8: warning: MESSAGE" on stderr. */
 void fx8_command_warning(const char *message);
 
-/** Print the help page of a command on stdout; returns 0. */
-int fx8_command_help(const struct fx8_command *command);
+/** Take a command line apart, argv[0] of which is the command's name, and run
+ *  the command, or print its help; returns the exit code. */
+int fx8_command_run(const struct fx8_command *command, int argc, char **argv);
 
 /** One text of many, separated by blanks, for histories: `first` (none when
  *  empty), then items [n].  The caller frees; NULL when memory is short. */
@@ -61,17 +98,6 @@ char *fx8_command_join(const char *first, char *const *items, size_t n);
  *  --help)"; returns 2. */
 int fx8_command_misuse(const struct fx8_command *command, const char *format,
                        ...) FX8_PRINTF(2, 3);
-
-/**
- * fx8_command_bad_option -- the answer to '?' and ':' of getopt_long().
- *
- * Given:  option  what getopt_long() returned, the option string starting
- *                 with "-:" or ":" so that the two differ; opterr is 0
- *         argv    as given to getopt_long()
- * Status: one line on stderr; returns 2
- */
-int fx8_command_bad_option(const struct fx8_command *command, int option,
-                           char **argv);
 
 /** From now on SIGINT, SIGTERM and SIGHUP (unless it is ignored, as nohup has
  *  it) are counted for fx8_command_interrupted(), or end the program with 130

@@ -3,7 +3,6 @@
  * compare.c -- `fx8 compare`: what INT8 cost, beside what it must cost; or
  * whether visibilities keep proved bounds.
  */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,19 +13,29 @@
 #include "correlator/compare/rigorous.h"
 #include "io/text_output.h"
 
-static int run(int argc, char **argv);
+static int run(const struct fx8_command_line *line);
+
+enum { JSON, HTML, FORCE, RIGOROUS };
+
+static const struct fx8_option options[] = {
+    [JSON] = {.name = "json",
+              .help = "for machines, every channel and baseline"},
+    [HTML] = {.name = "html",
+              .argument = "FILE",
+              .help = "the same as a page with figures"},
+    [FORCE] = {.name = "force", .help = "replace FILE"},
+    [RIGOROUS] = {.name = "rigorous",
+                  .help = "test DOWN <= X <= UP, see below"},
+};
 
 const struct fx8_command fx8_command_compare = {
     .name = "compare",
     .synopsis = "[--json] [--html FILE] A.uvh5 B.uvh5 | --rigorous X.uvh5 "
                 "DOWN.uvh5 UP.uvh5",
     .summary = "compare an INT8 with an FP32 correlation of the same voltages",
-    .help =
-        "  --json                  for machines, every channel and baseline\n"
-        "  --html FILE             the same as a page with figures\n"
-        "  --force                 replace FILE\n"
-        "  --rigorous              test DOWN <= X <= UP, see below\n"
-        "\n"
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .notes =
         "The files may come in either order; keyword PRECISN tells which one\n"
         "is INT8.  Of every pair of different inputs, in every channel and\n"
         "dump, the difference is measured in units of coherence and put\n"
@@ -158,7 +167,7 @@ static int compare_rigorously(char *const paths[3])
     return is_inside ? 0 : 3;
 }
 
-static int misuse(const struct wish *wish, int n_files)
+static int misuse(const struct wish *wish, size_t n_files)
 {
     const struct fx8_command *command = &fx8_command_compare;
     if (wish->is_rigorous && (wish->page != NULL || wish->is_json))
@@ -172,38 +181,22 @@ static int misuse(const struct wish *wish, int n_files)
     if (wish->force && wish->page == NULL)
         return fx8_command_misuse(command, "--force: expected --html FILE");
     if (n_files != (wish->is_rigorous ? 3 : 2))
-        return fx8_command_misuse(command, "%d files: expected %s", n_files,
+        return fx8_command_misuse(command, "%zu files: expected %s", n_files,
                                   wish->is_rigorous ? "X, DOWN and UP" : "two");
     return 0;
 }
 
-static int run(int argc, char **argv)
+static int run(const struct fx8_command_line *line)
 {
-    struct wish wish = {.page = NULL};
-    static const struct option options[] = {
-        {"rigorous", no_argument, NULL, 'r'},
-        {"json", no_argument, NULL, 'j'},
-        {"html", required_argument, NULL, 'p'},
-        {"force", no_argument, NULL, 'f'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+    const struct wish wish = {
+        .is_rigorous = line->given[RIGOROUS] != NULL,
+        .is_json = line->given[JSON] != NULL,
+        .force = line->given[FORCE] != NULL,
+        .page = line->given[HTML],
     };
-    opterr = 0;
-    for (int option;
-         (option = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
-        if (option == 'h')
-            return fx8_command_help(&fx8_command_compare);
-        if (option != 'r' && option != 'j' && option != 'p' && option != 'f')
-            return fx8_command_bad_option(&fx8_command_compare, option, argv);
-        wish.is_rigorous = wish.is_rigorous || option == 'r';
-        wish.is_json = wish.is_json || option == 'j';
-        wish.force = wish.force || option == 'f';
-        if (option == 'p')
-            wish.page = optarg;
-    }
-    const int code = misuse(&wish, argc - optind);
+    const int code = misuse(&wish, line->n_files);
     if (code != 0)
         return code;
-    return wish.is_rigorous ? compare_rigorously(argv + optind)
-                            : compare(&wish, argv + optind);
+    return wish.is_rigorous ? compare_rigorously(line->files)
+                            : compare(&wish, line->files);
 }

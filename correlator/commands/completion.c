@@ -36,27 +36,24 @@ static void put_kind(FILE *stream, const char *argument, int length)
 static void put_option_names(FILE *stream, const struct fx8_command *command)
 {
     fprintf(stream, "    %s) echo '", command->name);
-    const char *help = command->help;
-    for (struct fx8_reference_item item; fx8_reference_next(&help, &item);)
-        if (item.name_length > 0)
-            fprintf(stream, "%.*s ", item.name_length, item.name);
+    for (size_t i = 0; i < command->n_options; i++)
+        if (command->options[i].name != NULL)
+            fprintf(stream, "--%s ", command->options[i].name);
     fputs("--help' ;;\n", stream);
 }
 
 /* A line for each option that takes an argument. */
 static void put_arguments(FILE *stream, const struct fx8_command *command)
 {
-    const char *help = command->help;
-    for (struct fx8_reference_item item; fx8_reference_next(&help, &item);) {
-        if (item.name_length == 0 || item.argument_length == 0)
+    for (size_t i = 0; i < command->n_options; i++) {
+        const struct fx8_option *option = &command->options[i];
+        if (option->name == NULL || option->argument == NULL)
             continue;
-        fprintf(stream, "    '%s %.*s'", command->name, item.name_length,
-                item.name);
-        if (item.letter_length > 0)
-            fprintf(stream, " | '%s %.*s'", command->name, item.letter_length,
-                    item.letter);
+        fprintf(stream, "    '%s --%s'", command->name, option->name);
+        if (option->letter != 0)
+            fprintf(stream, " | '%s -%c'", command->name, option->letter);
         fputs(") echo '", stream);
-        put_kind(stream, item.argument, item.argument_length);
+        put_kind(stream, option->argument, (int)strlen(option->argument));
         fputs("' ;;\n", stream);
     }
 }

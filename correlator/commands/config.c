@@ -2,121 +2,68 @@
 /*
  * config.c -- `fx8 config`: the keys there are, and what a file comes to.
  */
-#include <getopt.h>
-#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "config/settings.h"
-#include "config/shape.h"
 #include "correlator/commands/command.h"
 #include "correlator/commands/reference.h"
 
-static int run(int argc, char **argv);
+static int run(const struct fx8_command_line *line);
+
+enum { KEYS, DUMP, MAN, COMPLETION, SET };
+
+static const struct fx8_option options[] = {
+    [KEYS] = {.name = "keys",
+              .help = "every key with type, unit, range, default and help"},
+    [DUMP] = {.name = "dump",
+              .help = "the resolved configuration: defaults, then the file, "
+                      "then each --set; it loads to the same again"},
+    [MAN] = {.name = "man", .help = "the manual page fx8(1), for man"},
+    [COMPLETION] = {.name = "completion",
+                    .help = "what completes fx8's words in bash: to be "
+                            "sourced"},
+    [SET] = FX8_OPTION_SET("override a key; may be given many times"),
+};
 
 const struct fx8_command fx8_command_config = {
     .name = "config",
     .synopsis = "[CONFIG.ini] --keys|--dump|--man|--completion "
                 "[--set section.key=value]...",
     .summary = "list every key, or print the resolved configuration",
-    .help = "  --keys      every key with type, unit, range, default and help\n"
-            "  --dump      the resolved configuration: defaults, then the\n"
-            "              file, then each --set; it loads to the same again\n"
-            "  --man       the manual page fx8(1), for man\n"
-            "  --completion\n"
-            "              what completes fx8's words in bash: to be sourced\n"
-            "  --set section.key=value\n"
-            "              override a key; may be given many times\n"
-            "\n"
-            "The file may be a part of a configuration: keys that correlate\n"
-            "requires may be missing here.  What is there is checked.\n",
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .notes = "The file may be a part of a configuration: keys that correlate\n"
+             "requires may be missing here.  What is there is checked.\n",
     .run = run,
     .stops_at_once = true,
 };
 
-struct arguments {
-    char wanted;     /* value of the option that says what to print; or 0 */
-    bool is_several; /* more than one of them */
-    bool help;
-    const char *ini_path;
-    const char **overrides; /* [n_overrides], room for argc of them */
-    size_t n_overrides;
-};
-
-/* Exit code of a wrong use, or 0. */
-static int parse(int argc, char **argv, struct arguments *arguments)
+static int run(const struct fx8_command_line *line)
 {
-    static const struct option options[] = {
-        {"keys", no_argument, NULL, 'k'},
-        {"dump", no_argument, NULL, 'd'},
-        {"man", no_argument, NULL, 'm'},
-        {"completion", no_argument, NULL, 'c'},
-        {"set", required_argument, NULL, 's'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
-    opterr = 0;
-    for (int option;
-         (option = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
-        if (option == 's')
-            arguments->overrides[arguments->n_overrides++] = optarg;
-        else if (option == 'h')
-            arguments->help = true;
-        else if (option == '?' || option == ':')
-            return fx8_command_bad_option(&fx8_command_config, option, argv);
-        else {
-            arguments->is_several |=
-                arguments->wanted != 0 && arguments->wanted != (char)option;
-            arguments->wanted = (char)option;
-        }
-    }
-    if (arguments->help)
-        return 0;
-    if (argc - optind > 1)
-        return fx8_command_misuse(&fx8_command_config,
-                                  "%s: expected one CONFIG.ini",
-                                  argv[optind + 1]);
-    arguments->ini_path = optind < argc ? argv[optind] : NULL;
-    if (arguments->wanted == 0 || arguments->is_several)
+    const char *const *given = line->given;
+    const int n_wanted = (given[KEYS] != NULL) + (given[DUMP] != NULL) +
+                         (given[MAN] != NULL) + (given[COMPLETION] != NULL);
+    struct fx8_settings settings;
+    struct fx8_error error;
+    if (line->n_files > 1)
+        return fx8_command_misuse(
+            &fx8_command_config, "%s: expected one CONFIG.ini", line->files[1]);
+    if (n_wanted != 1)
         return fx8_command_misuse(&fx8_command_config,
                                   "expected one of --keys, --dump, --man and "
                                   "--completion");
-    return 0;
-}
-
-static int print(const struct arguments *arguments)
-{
-    struct fx8_settings settings;
-    struct fx8_error error;
-    if (fx8_settings_load(arguments->ini_path, arguments->overrides,
-                          arguments->n_overrides, false, &settings,
+    if (fx8_settings_load(line->n_files > 0 ? line->files[0] : NULL,
+                          line->settings, line->n_settings, false, &settings,
                           &error) != FX8_OK)
         return fx8_command_error(&error);
-    if (arguments->wanted == 'k')
+    if (given[KEYS] != NULL)
         fx8_settings_print_keys(stdout);
-    else if (arguments->wanted == 'm')
+    else if (given[MAN] != NULL)
         fx8_reference_man(stdout);
-    else if (arguments->wanted == 'c')
+    else if (given[COMPLETION] != NULL)
         fx8_reference_completion(stdout);
     else
         fx8_settings_dump(&settings, stdout);
     fx8_settings_clear(&settings);
     return 0;
-}
-
-static int run(int argc, char **argv)
-{
-    struct arguments arguments = {0};
-    struct fx8_error error;
-    void *overrides;
-    if (fx8_allocate((size_t)argc, sizeof *arguments.overrides, "arguments",
-                     &overrides, &error) != FX8_OK)
-        return fx8_command_error(&error);
-    arguments.overrides = overrides;
-    int code = parse(argc, argv, &arguments);
-    if (code == 0)
-        code = arguments.help ? fx8_command_help(&fx8_command_config)
-                              : print(&arguments);
-    free(overrides);
-    return code;
 }

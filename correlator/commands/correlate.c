@@ -3,7 +3,6 @@
  * correlate.c -- `fx8 correlate`: from a recording to visibilities.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,33 +19,45 @@
 #include "correlator/summary.h"
 #include "io/reader.h"
 
-static int run(int argc, char **argv);
+static int run(const struct fx8_command_line *line);
+
+enum { INPUT, OUTPUT, SET, PRECISION, BACKEND, FFT_PLAN, FORCE, QUIET };
+
+static const struct fx8_option options[] = {
+    [INPUT] = {.argument = "INPUT",
+               .help = "recording; default: [input] files"},
+    [OUTPUT] = {.name = "output",
+                .letter = 'o',
+                .argument = "OUT.uvh5",
+                .help = "result; default: [output] file"},
+    [SET] = FX8_OPTION_SET("override a key; may be given many times"),
+    [PRECISION] = {.name = "precision",
+                   .argument = "int8|fp32|both|interval",
+                   .key = "correlator.precision",
+                   .help = "both: OUT.int8.uvh5 and OUT.fp32.uvh5 from one "
+                           "channelisation, then their comparison; interval: "
+                           "OUT.down.uvh5 and OUT.up.uvh5, which enclose what "
+                           "exact sums of the same spectra would give: fx8 "
+                           "compare --rigorous"},
+    [BACKEND] = {.name = "backend",
+                 .argument = "auto|cpu|cuda",
+                 .key = "correlator.backend",
+                 .help = "where to compute"},
+    [FFT_PLAN] = {.name = "fft-plan",
+                  .argument = "estimate|measure",
+                  .help = "measure: time FFT algorithms first; results may "
+                          "then differ in the last bits from run to run"},
+    [FORCE] = {.name = "force", .help = "replace an existing result"},
+    [QUIET] = {.name = "quiet", .help = "no progress and no summary"},
+};
 
 const struct fx8_command fx8_command_correlate = {
     .name = "correlate",
     .synopsis = "CONFIG.ini [INPUT...] [-o OUT.uvh5] [options]",
     .summary = "correlate a recording into UVH5 visibilities",
-    .help =
-        "  INPUT                   recording; default: [input] files\n"
-        "  -o, --output OUT.uvh5   result; default: [output] file\n"
-        "  --set section.key=value override a key; may be given many times\n"
-        "  --precision int8|fp32|both|interval\n"
-        "                          both: OUT.int8.uvh5 and OUT.fp32.uvh5 from\n"
-        "                          one channelisation, then their comparison;\n"
-        "                          interval: OUT.down.uvh5 and OUT.up.uvh5, "
-        "which\n"
-        "                          enclose what exact sums of the same "
-        "spectra\n"
-        "                          would give: fx8 compare --rigorous\n"
-        "  --backend auto|cpu|cuda where to compute\n"
-        "  --fft-plan estimate|measure\n"
-        "                          measure: time FFT algorithms first; "
-        "results\n"
-        "                          may then differ in the last bits from run\n"
-        "                          to run\n"
-        "  --force                 replace an existing result\n"
-        "  --quiet                 no progress and no summary\n"
-        "\n"
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .notes =
         "Keys of CONFIG.ini: fx8 config --keys.  It and the tables it names "
         "are\n"
         "regular files, no pipes.  Progress goes to stderr, the summary to "
@@ -61,115 +72,6 @@ const struct fx8_command fx8_command_correlate = {
         "one.\n",
     .run = run,
 };
-
-struct arguments {
-    const char *config;
-    char **inputs; /* [n_inputs], within argv */
-    size_t n_inputs;
-    const char *output;
-    bool force, quiet, measure, help;
-    const char **overrides; /* [n_overrides], room for 2 argc of them */
-    size_t n_overrides;
-    char *owned[2]; /* overrides made of --precision and --backend */
-};
-
-enum {
-    OPT_SET = 256,
-    OPT_PRECISION,
-    OPT_BACKEND,
-    OPT_FFT,
-    OPT_FORCE,
-    OPT_QUIET
-};
-
-/* --precision X is --set correlator.precision=X, and so on.  Returns an exit
- * code. */
-static int add_override(struct arguments *arguments, size_t slot,
-                        const char *key, const char *value)
-{
-    char *text = NULL;
-    struct fx8_error error;
-    if (asprintf(&text, "%s=%s", key, value) < 0) {
-        fx8_fail(&error, FX8_ERR_SYSTEM,
-                 "memory for arguments: expected to be available");
-        return fx8_command_error(&error);
-    }
-    free(arguments->owned[slot]);
-    arguments->owned[slot] = text;
-    return 0;
-}
-
-static int parse_option(int option, char **argv, struct arguments *arguments)
-{
-    const struct fx8_command *command = &fx8_command_correlate;
-    switch (option) {
-    case 'o':
-        arguments->output = optarg;
-        return 0;
-    case 'h':
-        arguments->help = true;
-        return 0;
-    case OPT_SET:
-        arguments->overrides[arguments->n_overrides++] = optarg;
-        return 0;
-    case OPT_PRECISION:
-        return add_override(arguments, 0, "correlator.precision", optarg);
-    case OPT_BACKEND:
-        return add_override(arguments, 1, "correlator.backend", optarg);
-    case OPT_FFT:
-        arguments->measure = strcmp(optarg, "measure") == 0;
-        if (!arguments->measure && strcmp(optarg, "estimate") != 0)
-            return fx8_command_misuse(command,
-                                      "--fft-plan: %s: expected estimate or "
-                                      "measure",
-                                      optarg);
-        return 0;
-    case OPT_FORCE:
-        arguments->force = true;
-        return 0;
-    case OPT_QUIET:
-        arguments->quiet = true;
-        return 0;
-    default:
-        return fx8_command_bad_option(command, option, argv);
-    }
-}
-
-/* Exit code of a wrong use, or 0. */
-static int parse(int argc, char **argv, struct arguments *arguments)
-{
-    static const struct option options[] = {
-        {"output", required_argument, NULL, 'o'},
-        {"set", required_argument, NULL, OPT_SET},
-        {"precision", required_argument, NULL, OPT_PRECISION},
-        {"backend", required_argument, NULL, OPT_BACKEND},
-        {"fft-plan", required_argument, NULL, OPT_FFT},
-        {"force", no_argument, NULL, OPT_FORCE},
-        {"quiet", no_argument, NULL, OPT_QUIET},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
-    opterr = 0;
-    for (int option;
-         (option = getopt_long(argc, argv, ":ho:", options, NULL)) != -1;) {
-        const int code = parse_option(option, argv, arguments);
-        if (code != 0)
-            return code;
-    }
-    if (arguments->help)
-        return 0;
-    if (optind >= argc)
-        return fx8_command_misuse(&fx8_command_correlate,
-                                  "expected CONFIG.ini");
-    arguments->config = argv[optind];
-    arguments->inputs = argv + optind + 1;
-    arguments->n_inputs = (size_t)(argc - optind - 1);
-    for (size_t i = 0; i < 2; i++)
-        if (arguments->owned[i] != NULL)
-            arguments->overrides[arguments->n_overrides++] =
-                arguments->owned[i];
-    return 0;
-}
 
 /* --- names ------------------------------------------------------- */
 
@@ -214,7 +116,7 @@ struct work {
     struct fx8_text_list files;
     struct fx8_reader *reader;
     struct fx8_job job;
-    char *command, *input, *input_brief;
+    char *input, *input_brief;
     char *paths[FX8_N_RESULTS]; /* of what is written, or NULL */
     struct fx8_run_report report;
 };
@@ -225,7 +127,6 @@ static void clear_work(struct work *work)
     fx8_job_clear(&work->job);
     fx8_text_list_clear(&work->files);
     fx8_settings_clear(&work->settings);
-    free(work->command);
     free(work->input);
     free(work->input_brief);
     for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
@@ -239,13 +140,13 @@ static enum fx8_status out_of_memory(struct fx8_error *error)
                     "memory for names: expected to be available");
 }
 
-static enum fx8_status find_files(const struct arguments *arguments,
+static enum fx8_status find_files(const struct fx8_command_line *line,
                                   struct work *work, char *const **files,
                                   size_t *n, struct fx8_error *error)
 {
-    if (arguments->n_inputs > 0) {
-        *files = arguments->inputs;
-        *n = arguments->n_inputs;
+    if (line->n_files > 1) {
+        *files = line->files + 1;
+        *n = line->n_files - 1;
         return FX8_OK;
     }
     const enum fx8_status status =
@@ -258,20 +159,20 @@ static enum fx8_status find_files(const struct arguments *arguments,
         return fx8_fail(error, FX8_ERR_USAGE,
                         "%s: input.files: (not given): expected a recording "
                         "here or on the command line",
-                        arguments->config);
+                        line->files[0]);
     return FX8_OK;
 }
 
-static enum fx8_status name_outputs(const struct arguments *arguments,
+static enum fx8_status name_outputs(const struct fx8_command_line *line,
                                     struct work *work, struct fx8_error *error)
 {
-    const char *path = arguments->output != NULL ? arguments->output
-                                                 : work->settings.output.file;
+    const char *path = line->given[OUTPUT] != NULL ? line->given[OUTPUT]
+                                                   : work->settings.output.file;
     if (path == NULL || path[0] == '\0')
         return fx8_fail(error, FX8_ERR_USAGE,
                         "%s: output.file: (not given): expected a result here "
                         "or with -o",
-                        arguments->config);
+                        line->files[0]);
     const enum fx8_precision precision = work->settings.correlator.precision;
     size_t n_planned = 0;
     for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
@@ -306,7 +207,7 @@ static char *name_inputs(char *const *files, size_t n)
 }
 
 /* No result takes the place of an input or of another result. */
-static enum fx8_status check_outputs(const struct arguments *arguments,
+static enum fx8_status check_outputs(const struct fx8_command_line *line,
                                      const struct work *work,
                                      char *const *files, size_t n_files,
                                      struct fx8_error *error)
@@ -317,34 +218,29 @@ static enum fx8_status check_outputs(const struct arguments *arguments,
     outputs[FX8_N_RESULTS] = quicklook_path(work);
     const enum fx8_status status =
         fx8_outputs_spare_inputs(outputs, FX8_N_RESULTS + 1, files, n_files,
-                                 arguments->config, &work->settings, error);
+                                 line->files[0], &work->settings, error);
     return status == FX8_OK
                ? fx8_outputs_differ(outputs, FX8_N_RESULTS + 1, error)
                : status;
 }
 
-static enum fx8_status prepare(const struct arguments *arguments, int argc,
-                               char **argv, struct work *work,
-                               struct fx8_error *error)
+static enum fx8_status prepare(const struct fx8_command_line *line,
+                               struct work *work, struct fx8_error *error)
 {
     enum fx8_status status =
-        fx8_settings_load(arguments->config, arguments->overrides,
-                          arguments->n_overrides, true, &work->settings, error);
+        fx8_settings_load(line->files[0], line->settings, line->n_settings,
+                          true, &work->settings, error);
     if (status != FX8_OK)
         return status;
     char *const *files;
     size_t n_files;
-    if ((status = name_outputs(arguments, work, error)) != FX8_OK ||
-        (status = find_files(arguments, work, &files, &n_files, error)) !=
-            FX8_OK ||
-        (status = check_outputs(arguments, work, files, n_files, error)) !=
-            FX8_OK)
+    if ((status = name_outputs(line, work, error)) != FX8_OK ||
+        (status = find_files(line, work, &files, &n_files, error)) != FX8_OK ||
+        (status = check_outputs(line, work, files, n_files, error)) != FX8_OK)
         return status;
-    work->command = fx8_command_join("fx8", argv, (size_t)argc);
     work->input = fx8_command_join("", files, n_files);
     work->input_brief = name_inputs(files, n_files);
-    if (work->command == NULL || work->input == NULL ||
-        work->input_brief == NULL)
+    if (work->input == NULL || work->input_brief == NULL)
         return out_of_memory(error);
     status = fx8_reader_open((const char *const *)files, n_files,
                              &work->settings, &work->reader, error);
@@ -370,21 +266,25 @@ static enum fx8_status compare(const struct work *work, bool quiet,
     return FX8_OK;
 }
 
-static int correlate(const struct arguments *arguments, int argc, char **argv)
+static int run(const struct fx8_command_line *line)
 {
+    if (line->n_files == 0)
+        return fx8_command_misuse(&fx8_command_correlate,
+                                  "expected CONFIG.ini");
+    const bool is_quiet = line->given[QUIET] != NULL;
+    const char *plan = line->given[FFT_PLAN];
     struct work work = {0};
     struct fx8_error error;
     struct fx8_progress_display display;
     struct fx8_run_request request = {
         .job = &work.job,
         .settings = &work.settings,
-        .force = arguments->force,
-        .is_fft_measured = arguments->measure,
+        .force = line->given[FORCE] != NULL,
+        .is_fft_measured = plan != NULL && strcmp(plan, "measure") == 0,
         .interrupted = fx8_command_interrupted,
     };
     enum fx8_status status = block_samples(&request.block_samples, &error);
-    if (status != FX8_OK ||
-        (status = prepare(arguments, argc, argv, &work, &error)) != FX8_OK)
+    if (status != FX8_OK || (status = prepare(line, &work, &error)) != FX8_OK)
         goto done;
     for (size_t i = 0; i < work.job.n_warnings; i++)
         fx8_command_warning(work.job.warnings[i]);
@@ -392,11 +292,11 @@ static int correlate(const struct arguments *arguments, int argc, char **argv)
     for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
         request.paths[kind] = work.paths[kind];
     request.path_quicklook = quicklook_path(&work);
-    request.command = work.command;
+    request.command = line->text;
     request.input = work.input;
     request.input_brief = work.input_brief;
     fx8_progress_start(&display, stderr);
-    if (!arguments->quiet) {
+    if (!is_quiet) {
         request.progress = fx8_progress_show;
         request.progress_context = &display;
     }
@@ -404,11 +304,11 @@ static int correlate(const struct arguments *arguments, int argc, char **argv)
     fx8_progress_end(&display);
     if (status != FX8_OK)
         goto done;
-    if (!arguments->quiet)
+    if (!is_quiet)
         fx8_summary_print(&request, &work.report, stdout);
     if (work.paths[FX8_RESULT_INT8] != NULL &&
         work.paths[FX8_RESULT_FP32] != NULL)
-        status = compare(&work, arguments->quiet, &error);
+        status = compare(&work, is_quiet, &error);
     if (status == FX8_OK && work.report.was_interrupted)
         status = fx8_fail(&error, FX8_ERR_CANCELLED,
                           "interrupted after %lld of %lld dumps: the result "
@@ -418,23 +318,4 @@ static int correlate(const struct arguments *arguments, int argc, char **argv)
 done:
     clear_work(&work);
     return status == FX8_OK ? 0 : fx8_command_error(&error);
-}
-
-static int run(int argc, char **argv)
-{
-    struct arguments arguments = {0};
-    struct fx8_error error;
-    void *overrides;
-    if (fx8_allocate((size_t)argc + 2, sizeof *arguments.overrides, "arguments",
-                     &overrides, &error) != FX8_OK)
-        return fx8_command_error(&error);
-    arguments.overrides = overrides;
-    int code = parse(argc, argv, &arguments);
-    if (code == 0)
-        code = arguments.help ? fx8_command_help(&fx8_command_correlate)
-                              : correlate(&arguments, argc, argv);
-    free(arguments.owned[0]);
-    free(arguments.owned[1]);
-    free(overrides);
-    return code;
 }

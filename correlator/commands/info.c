@@ -4,44 +4,44 @@
  * holds, in the units of people: MHz, s, m; or all of it for machines.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "config/shape.h"
 #include "correlator/commands/command.h"
 #include "correlator/commands/info.h"
 #include "io/quicklook/read.h"
 
-static int run(int argc, char **argv);
+static int run(const struct fx8_command_line *line);
+
+enum { FILES, SET, ALL, NO_LEVELS, JSON };
+
+static const struct fx8_option options[] = {
+    [FILES] = {.argument = "FILE...",
+               .help = "a recording in any format that fx8 reads, all its "
+                       "files or its folder; or a UVH5 or a quick-look file"},
+    [SET] = FX8_OPTION_SET(
+        "what a recording lacks, as for fx8 correlate: [input], [observation] "
+        "and the site; may be given many times"),
+    [ALL] = {.name = "all",
+             .help = "levels of all samples; else of blocks spread over the "
+                     "recording, 64 MiB in all"},
+    [NO_LEVELS] = {.name = "no-levels", .help = "read no samples"},
+    [JSON] = {.name = "json",
+              .help = "all of it as one JSON object; shares are 0 to 1, null "
+                      "is what is not recorded, ? a byte of a text that is no "
+                      "UTF-8"},
+};
 
 const struct fx8_command fx8_command_info = {
     .name = "info",
     .synopsis = "FILE... [options]",
     .summary = "tell what a recording, a visibility file or a quick-look holds",
-    .help =
-        "  FILE...                 a recording in any format that fx8 reads, "
-        "all\n"
-        "                          its files or its folder; or a UVH5 or a\n"
-        "                          quick-look file\n"
-        "  --set section.key=value what a recording lacks, as for fx8 "
-        "correlate:\n"
-        "                          [input], [observation] and the site; may "
-        "be\n"
-        "                          given many times\n"
-        "  --all                   levels of all samples; else of blocks "
-        "spread\n"
-        "                          over the recording, 64 MiB in all\n"
-        "  --no-levels             read no samples\n"
-        "  --json                  all of it as one JSON object; shares are 0 "
-        "to 1,\n"
-        "                          null is what is not recorded, ? a byte of "
-        "a\n"
-        "                          text that is no UTF-8\n"
-        "\n"
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .notes =
         "Frequencies are in MHz, times in seconds and UTC, positions in "
         "metres,\n"
         "levels in LSB of 8 bits, per real component.  Missing samples enter "
@@ -59,15 +59,6 @@ const struct fx8_command fx8_command_info = {
     .run = run,
     .stops_at_once = true,
 };
-
-struct arguments {
-    struct fx8_info_request request;
-    const char **overrides; /* [n_overrides], room for argc of them */
-    size_t n_overrides;
-    bool help;
-};
-
-enum { OPT_SET = 256, OPT_ALL, OPT_NO_LEVELS, OPT_JSON };
 
 /* --- which kind is it? -------------------------------------------- */
 
@@ -139,91 +130,32 @@ static enum fx8_status tell(const struct fx8_info_request *request,
     return status;
 }
 
-/* --- arguments ---------------------------------------------------- */
+/* --- the command -------------------------------------------------- */
 
-static int parse_option(int option, char **argv, struct arguments *arguments)
-{
-    switch (option) {
-    case 'h':
-        arguments->help = true;
-        return 0;
-    case OPT_SET:
-        arguments->overrides[arguments->n_overrides++] = optarg;
-        return 0;
-    case OPT_ALL:
-        arguments->request.is_all = true;
-        return 0;
-    case OPT_NO_LEVELS:
-        arguments->request.has_levels = false;
-        return 0;
-    case OPT_JSON:
-        arguments->request.is_json = true;
-        return 0;
-    default:
-        return fx8_command_bad_option(&fx8_command_info, option, argv);
-    }
-}
-
-/* Exit code of a wrong use, or 0. */
-static int parse(int argc, char **argv, struct arguments *arguments)
-{
-    static const struct option options[] = {
-        {"set", required_argument, NULL, OPT_SET},
-        {"all", no_argument, NULL, OPT_ALL},
-        {"no-levels", no_argument, NULL, OPT_NO_LEVELS},
-        {"json", no_argument, NULL, OPT_JSON},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
-    opterr = 0;
-    for (int option;
-         (option = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
-        const int code = parse_option(option, argv, arguments);
-        if (code != 0)
-            return code;
-    }
-    if (arguments->help)
-        return 0;
-    if (optind >= argc)
-        return fx8_command_misuse(&fx8_command_info,
-                                  "no file: expected one or more");
-    if (arguments->request.is_all && !arguments->request.has_levels)
-        return fx8_command_misuse(&fx8_command_info,
-                                  "--all and --no-levels: expected one of "
-                                  "them");
-    arguments->request.paths = (const char *const *)(argv + optind);
-    arguments->request.n_paths = (size_t)(argc - optind);
-    return 0;
-}
-
-static int tell_as_asked(struct arguments *arguments)
+static int run(const struct fx8_command_line *line)
 {
     struct fx8_settings settings;
     struct fx8_error error;
-    enum fx8_status status =
-        fx8_settings_load(NULL, arguments->overrides, arguments->n_overrides,
-                          false, &settings, &error);
+    const struct fx8_info_request request = {
+        .paths = (const char *const *)line->files,
+        .n_paths = line->n_files,
+        .settings = &settings,
+        .is_json = line->given[JSON] != NULL,
+        .has_levels = line->given[NO_LEVELS] == NULL,
+        .is_all = line->given[ALL] != NULL,
+    };
+    if (request.n_paths == 0)
+        return fx8_command_misuse(&fx8_command_info,
+                                  "no file: expected one or more");
+    if (request.is_all && !request.has_levels)
+        return fx8_command_misuse(&fx8_command_info,
+                                  "--all and --no-levels: expected one of "
+                                  "them");
+    enum fx8_status status = fx8_settings_load(
+        NULL, line->settings, line->n_settings, false, &settings, &error);
     if (status != FX8_OK)
         return fx8_command_error(&error);
-    arguments->request.settings = &settings;
-    status = tell(&arguments->request, &error);
+    status = tell(&request, &error);
     fx8_settings_clear(&settings);
     return status == FX8_OK ? 0 : fx8_command_error(&error);
-}
-
-static int run(int argc, char **argv)
-{
-    struct arguments arguments = {.request.has_levels = true};
-    struct fx8_error error;
-    void *overrides;
-    if (fx8_allocate((size_t)argc, sizeof *arguments.overrides, "arguments",
-                     &overrides, &error) != FX8_OK)
-        return fx8_command_error(&error);
-    arguments.overrides = overrides;
-    int code = parse(argc, argv, &arguments);
-    if (code == 0)
-        code = arguments.help ? fx8_command_help(&fx8_command_info)
-                              : tell_as_asked(&arguments);
-    free(overrides);
-    return code;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The manual page.  Options become its tagged paragraphs; what a command's help
- * says after them is laid out by hand and stays as it is.
+ * The manual page.  Options become its tagged paragraphs; notes of a command
+ * are laid out by hand and stay as they are.
  */
 #include "correlator/commands/reference.h"
 
@@ -9,45 +9,6 @@
 
 #include "config/keys.h"
 #include "correlator/fx8.h"
-
-static int word_length(const char *text)
-{
-    return (int)strcspn(text, " \n");
-}
-
-bool fx8_reference_next(const char **help, struct fx8_reference_item *item)
-{
-    *item = (struct fx8_reference_item){0};
-    const char *text = *help;
-    const size_t length = strcspn(text, "\n");
-    const size_t indent = strspn(text, " ");
-    if (indent >= length)
-        return false;
-    *help = text + length + (text[length] == '\n');
-    item->text = text + indent;
-    if (indent == 2) { /* else it goes on with the item before */
-        const char *word = item->text;
-        if (word[0] == '-' && word[1] != '-' && word[2] == ',') {
-            item->letter = word;
-            item->letter_length = 2;
-            word += 3 + strspn(word + 3, " ");
-        }
-        if (word[0] == '-') {
-            item->name = word;
-            item->name_length = word_length(word);
-            word += item->name_length;
-            word += word[0] == ' ' && word[1] != ' ' && word[1] != '\0';
-        }
-        if (word[0] != ' ' && word[0] != '\n' && word[0] != '\0') {
-            item->argument = word;
-            item->argument_length = word_length(word);
-            word += item->argument_length;
-        }
-        item->text = word + strspn(word, " ");
-    }
-    item->text_length = (int)(text + length - item->text);
-    return true;
-}
 
 /* --- roff ------------------------------------------------------------------
  */
@@ -91,10 +52,10 @@ static void put_text(FILE *stream, const char *text)
 }
 
 /* In the font B or I. */
-static void put_font(FILE *stream, char font, const char *text, int length)
+static void put_font(FILE *stream, char font, const char *text)
 {
     fprintf(stream, "\\f%c", font);
-    put_part(stream, text, length);
+    put_part(stream, text, (int)strlen(text));
     fputs("\\fR", stream);
 }
 
@@ -113,26 +74,22 @@ static void put_verbatim(FILE *stream, const char *text)
 /* --- commands --------------------------------------------------------------
  */
 
-static void put_item(FILE *stream, const struct fx8_reference_item *item)
+static void put_option(FILE *stream, const struct fx8_option *option)
 {
-    const bool is_new =
-        item->letter_length + item->name_length + item->argument_length > 0;
-    if (is_new) {
-        fputs(".TP\n", stream);
-        if (item->letter_length > 0) {
-            put_font(stream, 'B', item->letter, item->letter_length);
-            fputs(", ", stream);
-        }
-        if (item->name_length > 0)
-            put_font(stream, 'B', item->name, item->name_length);
-        if (item->name_length > 0 && item->argument_length > 0)
-            fputc(' ', stream);
-        if (item->argument_length > 0)
-            put_font(stream, 'I', item->argument, item->argument_length);
-        fputc('\n', stream);
+    fputs(".TP\n", stream);
+    if (option->letter != 0)
+        fprintf(stream, "\\fB\\-%c\\fR, ", option->letter);
+    if (option->name != NULL) {
+        fputs("\\fB\\-\\-", stream);
+        put_part(stream, option->name, (int)strlen(option->name));
+        fputs("\\fR", stream);
     }
-    if (item->text_length > 0)
-        put_line(stream, item->text, item->text_length);
+    if (option->name != NULL && option->argument != NULL)
+        fputc(' ', stream);
+    if (option->argument != NULL)
+        put_font(stream, 'I', option->argument);
+    fputc('\n', stream);
+    put_text(stream, option->help);
 }
 
 static void put_command(FILE *stream, const struct fx8_command *command)
@@ -145,12 +102,9 @@ static void put_command(FILE *stream, const struct fx8_command *command)
     put_text(stream, command->synopsis);
     fputs(".PP\n", stream);
     put_text(stream, command->summary);
-    const char *help = command->help;
-    for (struct fx8_reference_item item; fx8_reference_next(&help, &item);)
-        put_item(stream, &item);
-    help += strspn(help, "\n");
-    if (*help != '\0')
-        put_verbatim(stream, help);
+    for (size_t i = 0; i < command->n_options; i++)
+        put_option(stream, &command->options[i]);
+    put_verbatim(stream, command->notes);
 }
 
 /* --- keys ------------------------------------------------------------------
@@ -161,7 +115,7 @@ static void put_key(FILE *stream, const struct fx8_key *key)
     char accepted[FX8_KEY_EXPECTED_SIZE];
     fx8_key_describe(key, accepted);
     fputs(".TP\n", stream);
-    put_font(stream, 'B', key->name, (int)strlen(key->name));
+    put_font(stream, 'B', key->name);
     fputs(" = ", stream);
     if (key->fallback == NULL)
         put_text(stream, "(required)");

@@ -4,7 +4,6 @@
  * visibilities that a correlation of it tends to.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,21 +22,29 @@
 #include "io/native/native.h"
 #include "kernels/parallel.h"
 
-static int run(int argc, char **argv);
+static int run(const struct fx8_command_line *line);
+
+enum { OUTPUT, SET, FORCE };
+
+static const struct fx8_option options[] = {
+    [OUTPUT] = {.name = "output",
+                .letter = 'o',
+                .argument = "FILE",
+                .help = "the recording, in fx8's own format; the true "
+                        "visibilities go to FILE without .h5 (.hdf5, .hdf) "
+                        "and with .true.uvh5 instead"},
+    [SET] = FX8_OPTION_SET("override a key; may be given many times"),
+    [FORCE] = {.name = "force", .help = "replace existing files"},
+};
 
 const struct fx8_command fx8_command_simulate = {
     .name = "simulate",
     .synopsis = "CONFIG.ini -o VOLTAGES.h5 [--set section.key=value]... "
                 "[--force]",
     .summary = "make a recording of a known sky, and its true visibilities",
-    .help =
-        "  -o, --output FILE  the recording, in fx8's own format; the true\n"
-        "                     visibilities go to FILE without .h5 (.hdf5,\n"
-        "                     .hdf) and with .true.uvh5 instead\n"
-        "  --set section.key=value\n"
-        "                     override a key; may be given many times\n"
-        "  --force            replace existing files\n"
-        "\n"
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .notes =
         "Rate, frequency and start come from [observation], antennas and site\n"
         "from [array], the rest from [simulate]; the true visibilities have\n"
         "the axes that `fx8 correlate` gives with the same file.\n"
@@ -73,14 +80,6 @@ const struct fx8_command fx8_command_simulate = {
  * less at 0.5. */
 #define FAINT_RMS 0.7
 
-struct arguments {
-    const char *ini_path;
-    const char *output;
-    const char **overrides; /* [n_overrides], room for argc of them */
-    size_t n_overrides;
-    bool force, help;
-};
-
 /* Everything that one simulation owns. */
 struct work {
     struct fx8_settings settings;
@@ -98,48 +97,9 @@ struct work {
     int8_t *samples;
     char *truth_path;
     char *recording_part, *truth_part;
-    char *command;
 };
 
-/* --- arguments --------------------------------------------------- */
-
-/* Exit code of a wrong use, or 0. */
-static int parse(int argc, char **argv, struct arguments *arguments)
-{
-    static const struct option options[] = {
-        {"output", required_argument, NULL, 'o'},
-        {"set", required_argument, NULL, 's'},
-        {"force", no_argument, NULL, 'f'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
-    opterr = 0;
-    for (int option;
-         (option = getopt_long(argc, argv, ":ho:", options, NULL)) != -1;) {
-        if (option == 'o')
-            arguments->output = optarg;
-        else if (option == 's')
-            arguments->overrides[arguments->n_overrides++] = optarg;
-        else if (option == 'f')
-            arguments->force = true;
-        else if (option == 'h')
-            arguments->help = true;
-        else
-            return fx8_command_bad_option(&fx8_command_simulate, option, argv);
-    }
-    if (arguments->help)
-        return 0;
-    if (argc - optind != 1)
-        return fx8_command_misuse(&fx8_command_simulate,
-                                  "%d files: expected one CONFIG.ini",
-                                  argc - optind);
-    arguments->ini_path = argv[optind];
-    if (arguments->output == NULL || arguments->output[0] == '\0')
-        return fx8_command_misuse(&fx8_command_simulate,
-                                  "-o: missing: expected the recording to "
-                                  "write");
-    return 0;
-}
+/* --- names ------------------------------------------------------- */
 
 /* VOLTAGES.h5 -> VOLTAGES.true.uvh5; NULL when memory is short. */
 static char *name_truth(const char *output)
@@ -320,7 +280,7 @@ static enum fx8_status open_simulator(struct work *work,
 /* The recording first: its size is known and is held against the disk before
  * any work, and its lock keeps other runs away from the truth file too.  From
  * then on a signal removes what is begun. */
-static enum fx8_status create_recording(const struct arguments *arguments,
+static enum fx8_status create_recording(const struct fx8_command_line *line,
                                         struct work *work,
                                         struct fx8_error *error)
 {
@@ -329,7 +289,7 @@ static enum fx8_status create_recording(const struct arguments *arguments,
         fx8_simulator_missing(work->simulator, &n_missing);
     fx8_command_count_signals();
     const enum fx8_status status =
-        fx8_native_create(arguments->output, &work->observation,
+        fx8_native_create(line->given[OUTPUT], &work->observation,
                           work->settings.simulate.axis_order, missing,
                           n_missing, &work->recording, error);
     if (status == FX8_OK)
@@ -337,7 +297,7 @@ static enum fx8_status create_recording(const struct arguments *arguments,
     return status;
 }
 
-static enum fx8_status create_truth(const struct arguments *arguments,
+static enum fx8_status create_truth(const struct fx8_command_line *line,
                                     struct work *work, struct fx8_error *error)
 {
     const struct fx8_provenance provenance = {
@@ -345,16 +305,16 @@ static enum fx8_status create_truth(const struct arguments *arguments,
         .backend = "",
         .kernel = "",
         .fft_plan = "",
-        .command = work->command,
-        .input = arguments->output,
+        .command = line->text,
+        .input = line->given[OUTPUT],
     };
     enum fx8_status status = fx8_describe(&work->job, &work->settings,
                                           &provenance, &work->header, error);
     if (status != FX8_OK)
         return status;
     fx8_command_stop_removes(work->recording_part, work->truth_part);
-    return fx8_uvh5_create(work->truth_path, arguments->force, &work->header,
-                           work->settings.output.compression,
+    return fx8_uvh5_create(work->truth_path, line->given[FORCE] != NULL,
+                           &work->header, work->settings.output.compression,
                            &work->visibilities, error);
 }
 
@@ -397,12 +357,12 @@ static enum fx8_status write_truth(struct work *work, struct fx8_error *error)
     return FX8_OK;
 }
 
-static enum fx8_status write_files(const struct arguments *arguments,
+static enum fx8_status write_files(const struct fx8_command_line *line,
                                    struct work *work, struct fx8_error *error)
 {
-    enum fx8_status status = create_recording(arguments, work, error);
+    enum fx8_status status = create_recording(line, work, error);
     if (status == FX8_OK)
-        status = create_truth(arguments, work, error);
+        status = create_truth(line, work, error);
     if (status == FX8_OK)
         status = write_recording(work, error);
     if (status == FX8_OK)
@@ -422,8 +382,7 @@ static enum fx8_status write_files(const struct arguments *arguments,
 
 /* --- the command ------------------------------------------------- */
 
-static void print_summary(const struct arguments *arguments,
-                          const struct work *work)
+static void print_summary(const char *output, const struct work *work)
 {
     const struct fx8_observation *observation = &work->observation;
     const double rate_hz = fx8_rate_hz(observation->sample_rate);
@@ -433,7 +392,7 @@ static void print_summary(const struct arguments *arguments,
     const double clipped =
         (double)fx8_simulator_clipped(work->simulator) / n_numbers;
     printf("recording     ");
-    fx8_text_print(arguments->output, stdout);
+    fx8_text_print(output, stdout);
     printf("\n              %zu antennas, %zu polarisations, %s samples\n",
            observation->n_antennas, observation->n_polarizations,
            work->plan.is_complex ? "complex" : "real");
@@ -479,66 +438,62 @@ static void clear(struct work *work)
     free(work->truth_path);
     free(work->recording_part);
     free(work->truth_part);
-    free(work->command);
 }
 
-static enum fx8_status simulate(const struct arguments *arguments,
+static enum fx8_status simulate(const struct fx8_command_line *line,
                                 struct work *work, struct fx8_error *error)
 {
-    if (work->command == NULL ||
-        (work->truth_path = name_truth(arguments->output)) == NULL ||
-        (work->recording_part = name_part(arguments->output)) == NULL ||
+    if ((work->truth_path = name_truth(line->given[OUTPUT])) == NULL ||
+        (work->recording_part = name_part(line->given[OUTPUT])) == NULL ||
         (work->truth_part = name_part(work->truth_path)) == NULL)
         return fx8_fail(error, FX8_ERR_SYSTEM,
                         "memory for arguments: expected to be available");
     enum fx8_status status =
-        fx8_settings_load(arguments->ini_path, arguments->overrides,
-                          arguments->n_overrides, true, &work->settings, error);
-    const char *const outputs[] = {arguments->output, work->truth_path};
+        fx8_settings_load(line->files[0], line->settings, line->n_settings,
+                          true, &work->settings, error);
+    const char *const outputs[] = {line->given[OUTPUT], work->truth_path};
     if (status == FX8_OK)
-        status = fx8_outputs_spare_inputs(
-            outputs, 2, NULL, 0, arguments->ini_path, &work->settings, error);
+        status = fx8_outputs_spare_inputs(outputs, 2, NULL, 0, line->files[0],
+                                          &work->settings, error);
     if (status == FX8_OK)
-        status = check_absent(arguments->output, arguments->force, error);
+        status = check_absent(line->given[OUTPUT], line->given[FORCE] != NULL,
+                              error);
     if (status == FX8_OK)
-        status = check_absent(work->truth_path, arguments->force, error);
+        status =
+            check_absent(work->truth_path, line->given[FORCE] != NULL, error);
     if (status == FX8_OK)
         status =
             fx8_simulator_observe(&work->settings, &work->observation, error);
     if (status == FX8_OK)
         status = fx8_job_resolve(&work->settings, &work->observation,
-                                 arguments->output, &work->job, error);
+                                 line->given[OUTPUT], &work->job, error);
     for (size_t w = 0; w < work->job.n_warnings && status == FX8_OK; w++)
         fx8_command_warning(work->job.warnings[w]);
     if (status == FX8_OK)
         status = open_simulator(work, error);
     if (status == FX8_OK)
-        status = write_files(arguments, work, error);
+        status = write_files(line, work, error);
     return status;
 }
 
-static int run(int argc, char **argv)
+static int run(const struct fx8_command_line *line)
 {
-    struct arguments arguments = {0};
     struct work work = {.observation = fx8_observation_unknown()};
     struct fx8_error error;
-    void *overrides;
-    if (fx8_allocate((size_t)argc, sizeof *arguments.overrides, "arguments",
-                     &overrides, &error) != FX8_OK)
-        return fx8_command_error(&error);
-    arguments.overrides = overrides;
-    work.command = fx8_command_join("fx8", argv,
-                                    (size_t)argc); /* before getopt permutes */
-    int code = parse(argc, argv, &arguments);
-    if (code == 0 && arguments.help)
-        code = fx8_command_help(&fx8_command_simulate);
-    else if (code == 0) {
-        if (simulate(&arguments, &work, &error) == FX8_OK)
-            print_summary(&arguments, &work);
-        else
-            code = fx8_command_error(&error);
-    }
+    const char *output = line->given[OUTPUT];
+    int code = 0;
+    if (line->n_files != 1)
+        return fx8_command_misuse(&fx8_command_simulate,
+                                  "%zu files: expected one CONFIG.ini",
+                                  line->n_files);
+    if (output == NULL || output[0] == '\0')
+        return fx8_command_misuse(&fx8_command_simulate,
+                                  "-o: missing: expected the recording to "
+                                  "write");
+    if (simulate(line, &work, &error) == FX8_OK)
+        print_summary(output, &work);
+    else
+        code = fx8_command_error(&error);
     clear(&work);
-    free(overrides);
     return code;
 }

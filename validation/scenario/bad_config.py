@@ -201,6 +201,27 @@ class BadCommandLines(refusal.Refusal):
                                 done.stderr)
                 self.assertEqual(done.stdout, "")
 
+    def test_what_is_wrong_with_an_option(self):
+        for arguments, told in (
+                (("correlate", "--output"),
+                 "--output: expected a value after it"),
+                (("correlate", "-o"), "-o: expected a value after it"),
+                (("correlate", "-xo", "y"), "-x: unknown option"),
+                (("correlate", "--quiet=yes"), "--quiet: takes no value"),
+                (("correlate", "--no-such=1"), "--no-such=1: unknown option"),
+                (("correlate", "--fft-plan", "meas"),
+                 "--fft-plan: meas: expected estimate or measure"),
+                (("bench", "--kernel", "avx51"), "--kernel: avx51: expected "
+                 "auto, reference, avx2 or avx512"),
+                (("bench", "--case", "a", "--case", "b"),
+                 "--case: b: expected it once")):
+            with self.subTest(arguments=arguments):
+                done = program.run(*arguments)
+                self.assertEqual(
+                    (done.returncode, done.stdout, done.stderr),
+                    (2, "", f"fx8: error: {told} (see fx8 {arguments[0]} "
+                            "--help)\n"))
+
     def test_help_of_every_command(self):
         commands = ("correlate", "compare", "info", "simulate", "config",
                     "bench")
@@ -211,6 +232,9 @@ class BadCommandLines(refusal.Refusal):
             page = program.run(command, "--help")
             self.assertEqual((page.returncode, page.stderr), (0, ""), command)
             self.assertIn(command, page.stdout)
+            self.assertEqual(
+                program.run(command, "-h", "--nonsense").stdout, page.stdout)
+            self.assertLess(max(map(len, page.stdout.splitlines()[1:])), 80)
 
     def test_version(self):
         done = program.run("--version")
@@ -219,12 +243,19 @@ class BadCommandLines(refusal.Refusal):
 
     def test_options_in_any_order(self):
         good = self.recording()
-        parts = (["-o", self.output], [self.config, good], ["--quiet"],
-                 ["--set", "channelizer.taps=4"], ["--precision", "fp32"])
+        parts = (["-o", "x", "-o", self.output], [self.config, good],
+                 ["--quiet"], ["--set", "channelizer.taps=4"],
+                 ["--precision", "int8", "--precision=fp32"])
         for turn in range(len(parts)):
-            order = parts[turn:] + parts[:turn]
-            done = program.run("correlate", *sum(order, []))
-            self.assertEqual(done.returncode, 0, done.stderr)
+            order = sum(parts[turn:] + parts[:turn], [])
+            done = program.run("correlate", *order)
+            self.assertEqual((done.returncode, done.stdout, done.stderr),
+                             (0, "", ""))
+            result = program.read(self.output)
+            self.assertEqual(result.keywords["PRECISN"], b"FP32")
+            self.assertIn("\ntaps = 4\n", result.history)
+            self.assertIn(" ".join(["fx8 correlate", *order]) + "\n",
+                          result.history)
             os.remove(self.output)
 
     def test_quiet_says_nothing(self):

@@ -3,6 +3,7 @@
 for C++, the examples built against it; the manual page and the completion; the
 sources as a tar file and as Debian packages."""
 import datetime
+import functools
 import glob
 import gzip
 import hashlib
@@ -328,13 +329,19 @@ class Examples(Installed):
                       "dump", done.stderr)
 
 
+@functools.cache
 def options_of(command):
-    """Long options of a command, and whether they take an argument, as its
-    source gives them to getopt_long()."""
-    text = read(f"correlator/commands/{command}.c")
-    return {f"--{name}": kind == "required"
-            for name, kind in re.findall(
-                r'\{"([\w-]+)",\s*(required|no)_argument', text)}
+    """Long options of a command, and whether they take an argument: as its
+    help has them, and as the program takes them."""
+    found = {"--help": False}
+    for option, argument in re.findall(r"^  (?:-\w, )?(--[\w-]+)(?: (\S+))?",
+                                       program.run(command, "--help").stdout,
+                                       re.M):
+        told = program.run(command, f"{option}=x", "--nonsense").stderr
+        found[option] = f"{option}: takes no value" not in told
+        if found[option] != bool(argument) or f"{option}: unknown" in told:
+            raise AssertionError(f"{command} {option} {argument}: {told}")
+    return found
 
 
 def commands():
@@ -422,6 +429,11 @@ class Completion(Installed):
                          precisions)
         self.assertEqual(self.offered("correlate", "--precision", "=", "in"),
                          precisions[2:])
+        for option in ("precision", "backend"):
+            self.assertEqual(
+                self.offered("correlate", f"--{option}", ""),
+                self.offered("config", "--set", f"correlator.{option}", "=",
+                             ""))
         taking = [f"{command} {option}" for command in commands()
                   for option, takes in options_of(command).items() if takes]
         script = read(f"{self.prefix}/share/bash-completion/completions/fx8")

@@ -54,14 +54,6 @@ const size_t fx8_bench_sections_count =
 
 /* --- cases ------------------------------------------------------- */
 
-bool fx8_bench_has_section(const char *name)
-{
-    for (size_t s = 0; s < fx8_bench_sections_count; s++)
-        if (strcmp(fx8_bench_sections[s]->name, name) == 0)
-            return true;
-    return false;
-}
-
 static bool is_wanted(const struct fx8_bench_wish *wish,
                       const struct fx8_bench_section *section, const char *name)
 {

@@ -25,9 +25,6 @@ struct fx8_bench_wish {
     size_t n_rounds;                   /**< 0: as many as suit the section */
 };
 
-/** Whether a section has this name. */
-bool fx8_bench_has_section(const char *name);
-
 /** Cases that a wish asks for. */
 size_t fx8_bench_count(const struct fx8_bench_wish *wish);
 

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a command's table of options is used for: to take its command line
+ * apart, and for its help.
+ */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "correlator/commands/command.h"
+
+/* A command line in the making; `line` points into it. */
+struct parsed {
+    struct fx8_command_line line;
+    char *text;
+    struct option *options; /* [n_options + 2] what getopt_long() wants */
+    size_t n_typed;         /* settings that stand in argv, before our own */
+    bool wants_help;
+};
+
+/* --- help -------------------------------------------------------- */
+
+#define TEXT_COLUMN 26
+#define LAST_COLUMN 79
+
+/* A paragraph that goes on at `column`, from TEXT_COLUMN on. */
+static void print_paragraph(const char *text, int column)
+{
+    while (*text != '\0') {
+        const int length = (int)strcspn(text, " ");
+        if (column > TEXT_COLUMN && column + 1 + length > LAST_COLUMN) {
+            printf("\n%*s", TEXT_COLUMN, "");
+            column = TEXT_COLUMN;
+        }
+        const int gap = column > TEXT_COLUMN ? 1 : TEXT_COLUMN - column;
+        printf("%*s%.*s", gap, "", length, text);
+        column += gap + length;
+        text += length + (text[length] == ' ');
+    }
+    printf("\n");
+}
+
+static void print_option(const struct fx8_option *option)
+{
+    int column = printf("  ");
+    if (option->letter != 0)
+        column += printf("-%c, ", option->letter);
+    if (option->name != NULL)
+        column +=
+            printf("--%s%s", option->name, option->argument != NULL ? " " : "");
+    if (option->argument != NULL)
+        column += printf("%s", option->argument);
+    if (column >= TEXT_COLUMN) {
+        printf("\n");
+        column = 0;
+    }
+    print_paragraph(option->help, column);
+}
+
+static int print_help(const struct fx8_command *command)
+{
+    printf("usage: fx8 %s %s\n\n%s\n\n", command->name, command->synopsis,
+           command->summary);
+    for (size_t i = 0; i < command->n_options; i++)
+        print_option(&command->options[i]);
+    printf("\n%s", command->notes);
+    return 0;
+}
+
+/* --- what is wrong ----------------------------------------------- */
+
+/* The answer to '?' and ':' of getopt_long(), the option string starting with
+ * ":" so that the two differ, opterr 0. */
+static int refuse_option(const struct fx8_command *command, int option,
+                         char **argv)
+{
+    /* getopt_long() stands behind a faulty long option, but may still stand
+     * at a faulty letter of a group such as -xy: optopt tells the letter */
+    const char *given = argv[optind > 0 ? optind - 1 : 0];
+    char letter[3] = {'-', (char)optopt, '\0'};
+    const char *name =
+        strncmp(given, "--", 2) == 0 || optopt == 0 ? given : letter;
+    if (option == ':')
+        return fx8_command_misuse(command, "%s: expected a value after it",
+                                  name);
+    const size_t length = strcspn(given, "=");
+    if (optopt != 0 && name == given)
+        return fx8_command_misuse(command, "%.*s: takes no value", (int)length,
+                                  given);
+    return fx8_command_misuse(command, "%s: unknown option", name);
+}
+
+/* Of "a, b or c". */
+#define WORDS_SIZE 256
+
+/* Whether a value is one of the words "a|b|c"; *list has them for people. */
+static bool is_word(const char *words, const char *value, char list[WORDS_SIZE])
+{
+    bool is_one = false;
+    size_t end = 0;
+    list[0] = '\0';
+    for (const char *word = words, *next; word != NULL; word = next) {
+        const int length = (int)strcspn(word, "|");
+        next = word[length] == '|' ? word + length + 1 : NULL;
+        is_one = is_one || (strlen(value) == (size_t)length &&
+                            strncmp(value, word, (size_t)length) == 0);
+        const char *comma = next == NULL ? " or " : ", ";
+        if (end < WORDS_SIZE)
+            end += (size_t)snprintf(list + end, WORDS_SIZE - end, "%s%.*s",
+                                    word == words ? "" : comma, length, word);
+    }
+    return is_one;
+}
+
+/* --- options ----------------------------------------------------- */
+
+/* Exit code of a wrong use, or 0. */
+static int take_option(const struct fx8_command *command, size_t index,
+                       struct parsed *parsed)
+{
+    const struct fx8_option *option = &command->options[index];
+    const char *value = option->argument != NULL ? optarg : "";
+    const char **given = &parsed->line.given[index];
+    char words[WORDS_SIZE];
+    if (option->is_once && *given != NULL)
+        return fx8_command_misuse(command, "--%s: %s: expected it once",
+                                  option->name, value);
+    /* words of a key are the configuration's to judge */
+    if (option->argument != NULL && option->key == NULL &&
+        strchr(option->argument, '|') != NULL &&
+        !is_word(option->argument, value, words))
+        return fx8_command_misuse(command, "--%s: %s: expected %s",
+                                  option->name, value, words);
+    if (option->key != NULL && strcmp(option->key, FX8_ANY_KEY) == 0)
+        parsed->line.settings[parsed->n_typed++] = value;
+    *given = value;
+    return 0;
+}
+
+/* Exit code of a wrong use, or 0.  getopt_long() tells a long option by its
+ * place in the table, and a letter by itself. */
+static int take_options(const struct fx8_command *command, int argc,
+                        char **argv, struct parsed *parsed)
+{
+    const int first_index = 256;
+    char letters[2 * 26 + 3] = ":h";
+    size_t n_long = 0;
+    for (size_t i = 0; i < command->n_options; i++) {
+        const struct fx8_option *option = &command->options[i];
+        const bool takes = option->argument != NULL;
+        const char letter[] = {option->letter, takes ? ':' : '\0', '\0'};
+        if (option->name == NULL)
+            continue;
+        strcat(letters, letter); /* nothing where there is none */
+        parsed->options[n_long++] = (struct option){
+            option->name, takes ? required_argument : no_argument, NULL,
+            first_index + (int)i};
+    }
+    parsed->options[n_long] = (struct option){"help", no_argument, NULL, 'h'};
+    opterr = 0;
+    for (int found; (found = getopt_long(argc, argv, letters, parsed->options,
+                                         NULL)) != -1;) {
+        size_t index = 0;
+        if (found == '?' || found == ':')
+            return refuse_option(command, found, argv);
+        parsed->wants_help = found == 'h';
+        if (parsed->wants_help)
+            return 0;
+        if (found >= first_index)
+            index = (size_t)(found - first_index);
+        else
+            while (command->options[index].letter != found)
+                index++;
+        const int code = take_option(command, index, parsed);
+        if (code != 0)
+            return code;
+    }
+    parsed->line.files = argv + optind;
+    parsed->line.n_files = (size_t)(argc - optind);
+    return 0;
+}
+
+/* --precision X is --set correlator.precision=X, and so on. */
+static bool add_settings(const struct fx8_command *command,
+                         struct parsed *parsed)
+{
+    struct fx8_command_line *line = &parsed->line;
+    line->n_settings = parsed->n_typed;
+    for (size_t i = 0; i < command->n_options; i++) {
+        const char *key = command->options[i].key;
+        char *text;
+        if (line->given[i] == NULL || key == NULL ||
+            strcmp(key, FX8_ANY_KEY) == 0)
+            continue;
+        if (asprintf(&text, "%s=%s", key, line->given[i]) < 0)
+            return false;
+        line->settings[line->n_settings++] = text;
+    }
+    return true;
+}
+
+/* --- the line ---------------------------------------------------- */
+
+static bool open_line(const struct fx8_command *command, int argc, char **argv,
+                      struct parsed *parsed)
+{
+    struct fx8_command_line *line = &parsed->line;
+    const size_t n_options = command->n_options;
+    parsed->text = fx8_command_join("fx8", argv, (size_t)argc);
+    parsed->options = calloc(n_options + 2, sizeof *parsed->options);
+    line->text = parsed->text;
+    line->given = calloc(n_options + 1, sizeof *line->given);
+    line->settings = calloc((size_t)argc + n_options, sizeof *line->settings);
+    return parsed->text != NULL && parsed->options != NULL &&
+           line->given != NULL && line->settings != NULL;
+}
+
+static void close_line(struct parsed *parsed)
+{
+    struct fx8_command_line *line = &parsed->line;
+    for (size_t i = parsed->n_typed; i < line->n_settings; i++)
+        free((char *)line->settings[i]);
+    free(line->settings);
+    free(line->given);
+    free(parsed->options);
+    free(parsed->text);
+}
+
+static int run_out_of_memory(void)
+{
+    struct fx8_error error;
+    fx8_fail(&error, FX8_ERR_SYSTEM,
+             "memory for arguments: expected to be available");
+    return fx8_command_error(&error);
+}
+
+int fx8_command_run(const struct fx8_command *command, int argc, char **argv)
+{
+    struct parsed parsed = {.wants_help = false};
+    int code = 0;
+    if (!open_line(command, argc, argv, &parsed))
+        code = run_out_of_memory();
+    if (code == 0)
+        code = take_options(command, argc, argv, &parsed);
+    if (code == 0 && parsed.wants_help)
+        code = print_help(command);
+    else if (code == 0 && !add_settings(command, &parsed))
+        code = run_out_of_memory();
+    else if (code == 0)
+        code = command->run(&parsed.line);
+    close_line(&parsed);
+    return code;
+}
