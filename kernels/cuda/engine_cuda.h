@@ -2,10 +2,10 @@
 /*
  * engine_cuda.h -- the state of the CUDA engine, shared by the files that make
  * it up: engine_cuda.cu (life and table), device.cu (which devices, and errors
- * in words), memory.cu (what is allocated), batch.cu (from samples to sums),
- * dump.cu and results.cu (what a dump ends with), staging.cu (how results reach
- * the host), exchange.cu (spectra in and out, for tests), look.cu (the
- * quick-look).
+ * in words), sizes.cu (what follows from the plan), memory.cu (what is
+ * allocated), batch.cu (from samples to sums), dump.cu and results.cu (what a
+ * dump ends with), staging.cu (how results reach the host), exchange.cu
+ * (spectra in and out, for tests), look.cu (the quick-look).
  *
  * The blocks of a dump go round the devices; the sums of each are added on the
  * host or, where they become results, on the first device.  On a device a block
@@ -230,7 +230,7 @@ enum fx8_status fx8_cuda_find_devices(const int *ordinals, size_t n_ordinals,
 enum fx8_status fx8_cuda_enter(const struct fx8_cuda_device *device,
                                struct fx8_error *error);
 
-/* --- memory.cu ------------------------------------------------------------ */
+/* --- sizes.cu ------------------------------------------------------------- */
 
 /** Sizes of a plan. */
 void fx8_cuda_lay_out(struct fx8_engine *engine);
@@ -239,6 +239,8 @@ void fx8_cuda_lay_out(struct fx8_engine *engine);
  *  times each, of a block with n_times. */
 size_t fx8_cuda_stride(const struct fx8_engine *engine, size_t n_times,
                        size_t times_per_vector);
+
+/* --- memory.cu ------------------------------------------------------------ */
 
 /**
  * fx8_cuda_prepare -- streams, events and FFT plan of a device, and how many

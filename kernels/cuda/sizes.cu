@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* sizes.cu -- see engine_cuda.h: sizes that depend on the plan alone. */
+#include <stdlib.h>
+
+#include "config/shape.h"
+#include "kernels/cuda/engine_cuda.h"
+#include "kernels/cuda/postprocess.h"
+
+/* Samples of a block.  A correlation reads and writes its sums once, so that
+ * blocks should be long; they stand in the host's memory several times. */
+static const size_t BLOCK_BYTES = size_t(256) << 20;
+
+/* Blocks of very wide spectra: memory counts for more than speed. */
+static const size_t MOST_BLOCK_BYTES = size_t(1) << 30;
+
+/* More spectra than this gain nothing; fewer than the second figure make the
+ * sums cost more than the products.  Both are multiples of what an FP32
+ * correlator folds, so that blocks and dumps end on a fold. */
+static const size_t MOST_SPECTRA = 8192;
+static const size_t LEAST_SPECTRA = 512;
+
+/* Samples of a batch, each of whose slots is as large. */
+static const size_t BATCH_BYTES = size_t(64) << 20;
+
+/* Floats that go through FIR and FFT at a time: enough to fill a device, few
+ * enough to stay in the second-level cache of a large one. */
+static const size_t CHUNK_KIB = size_t(32) << 10;
+static const size_t CHUNK_SPECTRA = 1024;
+
+/* Results that are copied at a time: long enough for the bus, little beside
+ * what a host may have. */
+static const size_t SLAB_BYTES = size_t(8) << 20;
+
+/* Inputs begin where 16 bytes can be loaded at once. */
+static const size_t SAMPLES_ALIGNMENT = 16;
+
+static size_t clamp(size_t value, size_t least, size_t most)
+{
+    return value < least ? least : value > most ? most : value;
+}
+
+static size_t choose_block_spectra(const struct fx8_engine *engine)
+{
+    const size_t bytes =
+        fx8_product(engine->plan.n_inputs, engine->shape.row, 1, 1);
+    size_t spectra = MOST_SPECTRA;
+    while (spectra > LEAST_SPECTRA && bytes > BLOCK_BYTES / spectra)
+        spectra /= 2;
+    while (spectra > FX8_GROUP && bytes > MOST_BLOCK_BYTES / spectra)
+        spectra /= 2;
+    const int64_t per_dump = engine->plan.spectra_per_dump;
+    return static_cast<int64_t>(spectra) < per_dump
+               ? spectra
+               : static_cast<size_t>(per_dump);
+}
+
+static size_t chunk_bytes(void)
+{
+    const char *text = getenv(FX8_CUDA_CHUNK_VARIABLE);
+    const size_t kib = text != nullptr ? strtoul(text, nullptr, 10) : 0;
+    return (kib == 0 || kib > CHUNK_KIB ? CHUNK_KIB : kib) << 10;
+}
+
+static size_t slab_bytes(void)
+{
+    const size_t chunk = chunk_bytes();
+    return chunk < SLAB_BYTES ? chunk : SLAB_BYTES;
+}
+
+/* The FFT's batch: first few spectra of many inputs, since a dump's last block
+ * may be short. */
+static void choose_chunk(struct fx8_cuda_shape *shape)
+{
+    const size_t bytes = shape->folded_stride * sizeof(float);
+    const size_t most = chunk_bytes();
+    size_t spectra =
+        clamp(fx8_round_up(shape->block_spectra, FX8_CUDA_TIMES_INT8), 1,
+              CHUNK_SPECTRA);
+    while (spectra > FX8_CUDA_TIMES_INT8 && bytes > most / spectra)
+        spectra = fx8_round_up(spectra / 2, FX8_CUDA_TIMES_INT8);
+    shape->chunk_spectra = spectra;
+    shape->chunk_inputs =
+        clamp(most / (spectra * bytes), 1, shape->most_inputs);
+}
+
+/* Baselines that begin on one antenna are one row of results after the other,
+ * at most as many as there are antennas: a slab is as much as is copied at a
+ * time, or those of one antenna. */
+static void choose_slab(const struct fx8_engine_plan *plan,
+                        struct fx8_cuda_shape *shape)
+{
+    const size_t n_antennas = plan->n_result_antennas;
+    if (n_antennas == 0)
+        return;
+    const size_t row =
+        fx8_product(plan->bank.n_channels / plan->channel_average,
+                    plan->n_result_products, 1, 1);
+    const size_t cells = fx8_product(row, n_antennas, 1, 1);
+    const size_t most = slab_bytes() / FX8_CUDA_RESULT_BYTES;
+    shape->n_baselines = fx8_pair_count(n_antennas);
+    shape->slab_antennas = clamp(most / cells, 1, n_antennas);
+    shape->slab_cells = fx8_product(cells, shape->slab_antennas, 1, 1);
+}
+
+/* Baselines of a quick-look, which are rows of all bands: of the first engine
+ * alone, whatever others there are. */
+static void choose_look(const struct fx8_engine_plan *plan,
+                        struct fx8_cuda_shape *shape)
+{
+    if (plan->look_channels == 0 || plan->n_opened > 0)
+        return;
+    const size_t cells =
+        fx8_product(plan->look_channels, plan->n_result_products, 1, 1);
+    const size_t most = slab_bytes() / FX8_CUDA_LOOK_BYTES;
+    shape->look_baselines = clamp(most / cells, 1, shape->n_baselines);
+    shape->may_keep =
+        plan->n_engines <= 1 &&
+        plan->look_channels == plan->bank.n_channels / plan->channel_average;
+}
+
+static void choose_staging(const struct fx8_engine_plan *plan,
+                           struct fx8_cuda_shape *shape)
+{
+    const size_t results =
+        fx8_product(shape->slab_cells, FX8_CUDA_RESULT_BYTES, 1, 1);
+    const size_t look =
+        fx8_product(shape->look_baselines, plan->look_channels,
+                    plan->n_result_products, FX8_CUDA_HALVES_BYTES);
+    shape->staging_bytes = results > look ? results : look;
+}
+
+void fx8_cuda_lay_out(struct fx8_engine *engine)
+{
+    const struct fx8_filterbank *bank = &engine->plan.bank;
+    struct fx8_cuda_shape *shape = &engine->shape;
+    const size_t n_inputs = engine->plan.n_inputs;
+    shape->row = fx8_filterbank_row(bank);
+    shape->block_spectra = choose_block_spectra(engine);
+    shape->n_times = fx8_cuda_times(shape->block_spectra);
+    shape->samples_bytes =
+        fx8_round_up((shape->block_spectra + bank->n_taps - 1) * shape->row,
+                     SAMPLES_ALIGNMENT);
+    shape->valid_words = fx8_bit_words(shape->block_spectra);
+    shape->most_inputs = clamp(BATCH_BYTES / shape->samples_bytes, 1, n_inputs);
+    /* in place: complex numbers, or the bins of real ones; four floats at a
+     * time */
+    shape->folded_stride = bank->is_complex
+                               ? fx8_round_up(2 * bank->fft_length, 4)
+                               : fx8_round_up(2 * fx8_filterbank_bins(bank), 4);
+    choose_chunk(shape);
+    shape->n_pairs = fx8_pair_count(n_inputs);
+    shape->n_sums = fx8_product(bank->n_channels, shape->n_pairs, 2, 1);
+    choose_slab(&engine->plan, shape);
+    choose_look(&engine->plan, shape);
+    choose_staging(&engine->plan, shape);
+}
+
+size_t fx8_cuda_stride(const struct fx8_engine *engine, size_t n_times,
+                       size_t times_per_vector)
+{
+    return fx8_cuda_channel_vectors(engine->plan.n_inputs, n_times,
+                                    times_per_vector);
+}
