@@ -362,4 +362,37 @@ static inline struct fx8_plan small_plan(size_t n_antennas,
     return plan;
 }
 
+/** A session that is open and has got nothing yet; its samples beside it. */
+struct held_session {
+    struct fx8_plan plan;
+    struct voltages v;
+    struct packed all; /**< of them: one block, time-major */
+    struct collected c;
+    struct fx8_session *session;
+    struct fx8_error error;
+};
+
+/** Hold a session of two complex inputs of four channels; what it delivers is
+ *  collected in h->c. */
+static inline void hold(struct held_session *h, enum fx8_precision precision,
+                        int64_t spectra_per_dump, int64_t n_samples)
+{
+    *h = (struct held_session){.plan =
+                                   small_plan(2, 1, true, 4, spectra_per_dump),
+                               .v = make_voltages(2, 2, n_samples, 15, 9),
+                               .c = {.n_inputs = 2, .stop_at = SIZE_MAX}};
+    h->plan.precision = precision;
+    h->all = pack(&h->v, TIME_MAJOR, 0, n_samples);
+    must(fx8_open(&h->plan, collect_dump, &h->c, &h->session, &h->error),
+         h->error);
+}
+
+static inline void let_go(struct held_session *h)
+{
+    fx8_close(&h->session);
+    free_packed(&h->all);
+    free_collected(&h->c);
+    free(h->v.data);
+}
+
 #endif

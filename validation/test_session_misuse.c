@@ -123,149 +123,114 @@ static void what_a_callback_must_not_call(void **state)
 static void blocks_that_are_none(void **state)
 {
     (void)state;
-    struct fx8_plan plan = small_plan(2, 1, true, 4, 20);
-    plan.precision = FX8_PRECISION_FP32;
-    struct voltages v = make_voltages(2, 2, 100, 15, 9);
-    struct collected c = {.n_inputs = 2, .stop_at = SIZE_MAX};
-    struct fx8_session *session;
-    struct fx8_error error;
-    must(fx8_open(&plan, collect_dump, &c, &session, &error), error);
-    struct packed all = pack(&v, TIME_MAJOR, 0, 100);
-    struct fx8_block bad = all.block;
+    struct held_session h;
+    hold(&h, FX8_PRECISION_FP32, 20, 100);
+    struct fx8_block bad = h.all.block;
     bad.n_samples = -1;
-    must_fail(fx8_push(session, &bad, &error), error, FX8_ERR_USAGE,
+    must_fail(fx8_push(h.session, &bad, &h.error), h.error, FX8_ERR_USAGE,
               "block: -1 samples from 0: expected an ascending range from 0");
-    bad = all.block;
+    bad = h.all.block;
     bad.first_sample = -5;
-    must_fail(fx8_push(session, &bad, &error), error, FX8_ERR_USAGE,
+    must_fail(fx8_push(h.session, &bad, &h.error), h.error, FX8_ERR_USAGE,
               "block: 100 samples from -5: expected an ascending range from "
               "0");
     bad.first_sample = INT64_MAX - 10;
-    must_fail(fx8_push(session, &bad, &error), error, FX8_ERR_USAGE,
+    must_fail(fx8_push(h.session, &bad, &h.error), h.error, FX8_ERR_USAGE,
               "block: 100 samples from 9223372036854775797: expected an "
               "ascending range from 0");
-    const struct fx8_run run = {3, 3, 2};
-    bad = all.block;
-    bad.missing = &run;
-    bad.n_missing = 1;
-    must_fail(fx8_push(session, &bad, &error), error, FX8_ERR_USAGE,
-              "block: missing stretch of input 2: expected -1 to 1");
-    bad = all.block;
+    bad = h.all.block;
     bad.n_samples = 0; /* legal, and nothing */
-    must(fx8_push(session, &bad, &error), error);
-    assert_int_equal(c.n_dumps, 0);
-    fx8_close(&session);
-    free_packed(&all);
-    free(v.data);
+    must(fx8_push(h.session, &bad, &h.error), h.error);
+    assert_int_equal(h.c.n_dumps, 0);
+    let_go(&h);
 }
 
 /* Pointers that are missing are named, and do no harm to the session. */
 static void pointers_that_are_missing(void **state)
 {
     (void)state;
-    struct fx8_plan plan = small_plan(2, 1, true, 4, 20);
-    plan.precision = FX8_PRECISION_FP32;
-    struct voltages v = make_voltages(2, 2, 100, 15, 9);
-    struct packed all = pack(&v, TIME_MAJOR, 0, 100);
-    struct collected c = {.n_inputs = 2, .stop_at = SIZE_MAX};
-    struct fx8_session *session = (void *)&plan;
-    struct fx8_error error;
+    struct held_session h;
+    hold(&h, FX8_PRECISION_FP32, 20, 100);
+    struct fx8_session *none = (void *)&h, *session = h.session;
     bool done;
-    must_fail(fx8_open(NULL, collect_dump, &c, &session, &error), error,
+    must_fail(fx8_open(NULL, collect_dump, &h.c, &none, &h.error), h.error,
               FX8_ERR_USAGE, "plan: NULL: expected one");
-    assert_null(session);
-    must_fail(fx8_open(&plan, NULL, &c, &session, &error), error, FX8_ERR_USAGE,
-              "callback: NULL: expected one");
-    must_fail(fx8_open(&plan, collect_dump, &c, NULL, &error), error,
+    assert_null(none);
+    must_fail(fx8_open(&h.plan, NULL, &h.c, &none, &h.error), h.error,
+              FX8_ERR_USAGE, "callback: NULL: expected one");
+    must_fail(fx8_open(&h.plan, collect_dump, &h.c, NULL, &h.error), h.error,
               FX8_ERR_USAGE, "session: NULL: expected room for a handle");
-    static const char none[] = "session: NULL: expected one that is open";
-    must_fail(fx8_push(NULL, &all.block, &error), error, FX8_ERR_USAGE, none);
-    must_fail(fx8_level(NULL, &all.block, &done, &error), error, FX8_ERR_USAGE,
-              none);
-    must_fail(fx8_level_end(NULL, &error), error, FX8_ERR_USAGE, none);
-    must_fail(fx8_finish(NULL, NULL, &error), error, FX8_ERR_USAGE, none);
-    must(fx8_open(&plan, collect_dump, &c, &session, &error), error);
-    must_fail(fx8_push(session, NULL, &error), error, FX8_ERR_USAGE,
+    static const char closed[] = "session: NULL: expected one that is open";
+    must_fail(fx8_push(NULL, &h.all.block, &h.error), h.error, FX8_ERR_USAGE,
+              closed);
+    must_fail(fx8_level(NULL, &h.all.block, &done, &h.error), h.error,
+              FX8_ERR_USAGE, closed);
+    must_fail(fx8_level_end(NULL, &h.error), h.error, FX8_ERR_USAGE, closed);
+    must_fail(fx8_finish(NULL, NULL, &h.error), h.error, FX8_ERR_USAGE, closed);
+    must_fail(fx8_push(session, NULL, &h.error), h.error, FX8_ERR_USAGE,
               "block: NULL: expected one");
-    must_fail(fx8_level(session, NULL, &done, &error), error, FX8_ERR_USAGE,
+    must_fail(fx8_level(session, NULL, &done, &h.error), h.error, FX8_ERR_USAGE,
               "block: NULL: expected one");
-    must_fail(fx8_level(session, &all.block, NULL, &error), error,
+    must_fail(fx8_level(session, &h.all.block, NULL, &h.error), h.error,
               FX8_ERR_USAGE, "done: NULL: expected room for an answer");
-    struct fx8_block bad = all.block;
+    struct fx8_block bad = h.all.block;
     bad.samples = NULL;
-    must_fail(fx8_push(session, &bad, &error), error, FX8_ERR_USAGE,
+    must_fail(fx8_push(session, &bad, &h.error), h.error, FX8_ERR_USAGE,
               "block: samples: NULL: expected 100 samples");
     bad.n_samples = 0;
     bad.input_offset = NULL;
-    must(fx8_push(session, &bad, &error), error);
-    bad = all.block;
+    must(fx8_push(session, &bad, &h.error), h.error);
+    bad = h.all.block;
     bad.input_offset = NULL;
-    must_fail(fx8_push(session, &bad, &error), error, FX8_ERR_USAGE,
+    must_fail(fx8_push(session, &bad, &h.error), h.error, FX8_ERR_USAGE,
               "block: input_offset: NULL: expected 100 samples");
-    bad = all.block;
+    bad = h.all.block;
     bad.missing = NULL;
     bad.n_missing = 2;
-    must_fail(fx8_push(session, &bad, &error), error, FX8_ERR_USAGE,
+    must_fail(fx8_push(session, &bad, &h.error), h.error, FX8_ERR_USAGE,
               "block: missing: NULL: expected 2 stretches");
     /* nor need anybody want to know why */
     assert_int_equal(fx8_push(session, &bad, NULL), FX8_ERR_USAGE);
-    must(fx8_push(session, &all.block, &error), error);
-    must(fx8_finish(session, NULL, &error), error);
-    assert_int_equal(c.n_dumps, 1);
-    struct collected expected = collect(&plan, &v, &whole);
-    check_bytes(c.visibilities[1], expected.visibilities[1],
-                2 * c.n_cells * sizeof(float));
-    fx8_close(&session);
-    free_packed(&all);
-    free_collected(&c);
+    must(fx8_push(session, &h.all.block, &h.error), h.error);
+    must(fx8_finish(session, NULL, &h.error), h.error);
+    assert_int_equal(h.c.n_dumps, 1);
+    struct collected expected = collect(&h.plan, &h.v, &whole);
+    check_bytes(h.c.visibilities[1], expected.visibilities[1],
+                2 * h.c.n_cells * sizeof(float));
     free_collected(&expected);
-    free(v.data);
+    let_go(&h);
 }
 
 static void nothing_after_the_end(void **state)
 {
     (void)state;
-    struct fx8_plan plan = small_plan(2, 1, true, 4, 20);
-    plan.precision = FX8_PRECISION_FP32;
-    struct voltages v = make_voltages(2, 2, 200, 15, 9);
-    struct packed all = pack(&v, TIME_MAJOR, 0, 200);
-    struct collected c = {.n_inputs = 2, .stop_at = SIZE_MAX};
-    struct fx8_session *session;
-    struct fx8_error error;
+    struct held_session h;
+    hold(&h, FX8_PRECISION_FP32, 20, 200);
     bool done;
     int64_t dropped[2] = {-1, -1};
-    must(fx8_open(&plan, collect_dump, &c, &session, &error), error);
-    must(fx8_push(session, &all.block, &error), error);
+    must(fx8_push(h.session, &h.all.block, &h.error), h.error);
     static const char text[] = "session: finished: expected no more samples";
     for (int i = 0; i < 2; i++) {
-        must(fx8_finish(session, &dropped[i], &error), error);
-        must_fail(fx8_push(session, &all.block, &error), error, FX8_ERR_USAGE,
-                  text);
-        must_fail(fx8_level(session, &all.block, &done, &error), error,
+        must(fx8_finish(h.session, &dropped[i], &h.error), h.error);
+        must_fail(fx8_push(h.session, &h.all.block, &h.error), h.error,
+                  FX8_ERR_USAGE, text);
+        must_fail(fx8_level(h.session, &h.all.block, &done, &h.error), h.error,
                   FX8_ERR_USAGE, text);
     }
     /* 50 spectra less those of 3 taps that the window reaches beyond */
-    assert_int_equal(c.n_dumps, 2);
+    assert_int_equal(h.c.n_dumps, 2);
     assert_int_equal(dropped[0], 47 - 40);
     assert_int_equal(dropped[1], dropped[0]);
-    fx8_close(&session);
-    free_packed(&all);
-    free_collected(&c);
-    free(v.data);
+    let_go(&h);
 }
 
 /* A wrong stretch is found before anything is taken: the session goes on. */
 static void stretches_that_are_none(void **state)
 {
     (void)state;
-    struct fx8_plan plan = small_plan(2, 1, true, 4, 20);
-    plan.precision = FX8_PRECISION_FP32;
-    struct voltages v = make_voltages(2, 2, 200, 15, 9);
-    struct packed all = pack(&v, TIME_MAJOR, 0, 200);
-    struct collected c = {.n_inputs = 2, .stop_at = SIZE_MAX};
-    struct collected expected = collect(&plan, &v, &whole);
-    struct fx8_session *session;
-    struct fx8_error error;
+    struct held_session h;
+    hold(&h, FX8_PRECISION_FP32, 20, 200);
+    struct collected expected = collect(&h.plan, &h.v, &whole);
     static const struct {
         struct fx8_run run;
         const char *text;
@@ -273,29 +238,29 @@ static void stretches_that_are_none(void **state)
         {{INT64_MIN, 5, 0},
          "block: missing stretch of 5 samples from -9223372036854775808: "
          "expected a range within 2^61"},
+        {{INT64_MAX, 5, 0},
+         "block: missing stretch of 5 samples from 9223372036854775807: "
+         "expected a range within 2^61"},
         {{3, -1, -1},
          "block: missing stretch of -1 samples from 3: expected a range within "
          "2^61"},
         {{500, 2, 2}, "block: missing stretch of input 2: expected -1 to 1"},
+        {{500, 2, -2}, "block: missing stretch of input -2: expected -1 to 1"},
     };
-    must(fx8_open(&plan, collect_dump, &c, &session, &error), error);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct fx8_run runs[] = {{3, 30, 0}, cases[i].run};
-        struct fx8_block bad = all.block;
+        struct fx8_block bad = h.all.block;
         bad.missing = runs;
         bad.n_missing = 2;
-        must_fail(fx8_push(session, &bad, &error), error, FX8_ERR_USAGE,
+        must_fail(fx8_push(h.session, &bad, &h.error), h.error, FX8_ERR_USAGE,
                   cases[i].text);
     }
-    must(fx8_push(session, &all.block, &error), error);
-    assert_int_equal(c.n_dumps, 2);
-    check_bytes(c.nsamples[1], expected.nsamples[1],
-                2 * c.n_cells * sizeof(float));
-    fx8_close(&session);
-    free_packed(&all);
-    free_collected(&c);
+    must(fx8_push(h.session, &h.all.block, &h.error), h.error);
+    assert_int_equal(h.c.n_dumps, 2);
+    check_bytes(h.c.nsamples[1], expected.nsamples[1],
+                2 * h.c.n_cells * sizeof(float));
     free_collected(&expected);
-    free(v.data);
+    let_go(&h);
 }
 
 static void plans_that_cannot_be_opened(void **state)

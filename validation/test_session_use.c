@@ -17,83 +17,96 @@ static const struct delivery whole = {0};
 static void level_rounds_step_by_step(void **state)
 {
     (void)state;
-    struct fx8_plan plan = small_plan(2, 1, true, 4, 400);
-    struct voltages v = make_voltages(2, 2, 2000, 15, 1);
-    struct collected expected = collect(&plan, &v, &whole);
-    struct collected c = {.n_inputs = 2, .stop_at = SIZE_MAX};
-    struct fx8_session *session;
-    struct fx8_error error;
-    must(fx8_open(&plan, collect_dump, &c, &session, &error), error);
-    struct packed all = pack(&v, TIME_MAJOR, 0, 2000);
-    struct packed head = pack(&v, TIME_MAJOR, 0, 1500);
-    struct packed tail = pack(&v, TIME_MAJOR, 1500, 500);
+    struct held_session h;
+    hold(&h, FX8_PRECISION_BOTH, 400, 2000);
+    struct collected expected = collect(&h.plan, &h.v, &whole);
+    struct packed head = pack(&h.v, TIME_MAJOR, 0, 1500);
+    struct packed tail = pack(&h.v, TIME_MAJOR, 1500, 500);
     /* no round is on: nothing to do, and nothing done */
     bool done = false;
-    must(fx8_level(session, &all.block, &done, &error), error);
+    must(fx8_level(h.session, &h.all.block, &done, &h.error), h.error);
     assert_true(done);
-    must(fx8_level_end(session, &error), error);
-    assert_true(fx8_gains(session)[0] == 1.0f);
+    must(fx8_level_end(h.session, &h.error), h.error);
+    assert_true(fx8_gains(h.session)[0] == 1.0f);
     /* a dump's worth of spectra is needed before anything is asked for */
-    must(fx8_push(session, &head.block, &error), error);
-    assert_int_equal(fx8_push(session, &tail.block, &error), FX8_LEVEL_NEEDED);
+    must(fx8_push(h.session, &head.block, &h.error), h.error);
     /* as long as the round is on, and that is said again */
-    for (int i = 0; i < 3; i++)
-        assert_int_equal(fx8_push(session, &tail.block, &error),
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(fx8_push(h.session, &tail.block, &h.error),
                          FX8_LEVEL_NEEDED);
-    assert_true(fx8_gains(session)[0] == 1.0f);
-    assert_int_equal(c.n_dumps, 0);
+    assert_true(fx8_gains(h.session)[0] == 1.0f);
+    assert_int_equal(h.c.n_dumps, 0);
     done = false;
-    must(fx8_level(session, &tail.block, &done, &error), error);
+    must(fx8_level(h.session, &tail.block, &done, &h.error), h.error);
     assert_true(done);
-    assert_true(fx8_gains(session)[0] != 1.0f);
-    must(fx8_push(session, &tail.block, &error), error);
-    assert_int_equal(c.n_dumps, 1);
+    assert_true(fx8_gains(h.session)[0] != 1.0f);
+    must(fx8_push(h.session, &tail.block, &h.error), h.error);
+    assert_int_equal(h.c.n_dumps, 1);
     int64_t dropped = -1;
-    must(fx8_finish(session, &dropped, &error), error);
+    must(fx8_finish(h.session, &dropped, &h.error), h.error);
     assert_int_equal(dropped, 2000 / 4 - 3 - 400);
-    check_bytes(c.visibilities[0], expected.visibilities[0],
-                2 * c.n_cells * sizeof(float));
-    fx8_close(&session);
-    fx8_close(&session);
-    free_packed(&all);
+    check_bytes(h.c.visibilities[0], expected.visibilities[0],
+                2 * h.c.n_cells * sizeof(float));
     free_packed(&head);
     free_packed(&tail);
-    free_collected(&c);
     free_collected(&expected);
-    free(v.data);
+    let_go(&h);
+    fx8_close(&h.session); /* once more is nothing */
+}
+
+/* A push that is refused again leaves what the round has seen. */
+static void a_push_in_the_middle_of_a_round(void **state)
+{
+    (void)state;
+    struct held_session h;
+    hold(&h, FX8_PRECISION_BOTH, 30, 1500);
+    struct collected expected = collect(&h.plan, &h.v, &whole);
+    /* 256 spectra are found in the third alone */
+    struct packed parts[3] = {pack(&h.v, TIME_MAJOR, 0, 380),
+                              pack(&h.v, TIME_MAJOR, 380, 380),
+                              pack(&h.v, TIME_MAJOR, 760, 740)};
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(fx8_push(h.session, &parts[0].block, &h.error),
+                         FX8_LEVEL_NEEDED);
+        bool done = i != 2;
+        must(fx8_level(h.session, &parts[i].block, &done, &h.error), h.error);
+        assert_int_equal(done, i == 2);
+    }
+    check_bytes(fx8_gains(h.session), expected.gains, 8 * sizeof(float));
+    for (size_t i = 0; i < 3; i++) {
+        must(fx8_push(h.session, &parts[i].block, &h.error), h.error);
+        free_packed(&parts[i]);
+    }
+    assert_int_equal(h.c.n_dumps, expected.n_dumps);
+    free_collected(&expected);
+    let_go(&h);
 }
 
 /* Whoever ends in the middle of a round gets the dumps that are there. */
 static void an_end_in_the_middle_of_a_round(void **state)
 {
     (void)state;
-    struct fx8_plan plan = small_plan(2, 1, true, 4, 30);
-    struct voltages v = make_voltages(2, 2, 380, 15, 2);
-    struct collected expected = collect(&plan, &v, &whole);
-    struct collected c = {.n_inputs = 2, .stop_at = SIZE_MAX};
-    struct fx8_session *session;
-    struct fx8_error error;
-    must(fx8_open(&plan, collect_dump, &c, &session, &error), error);
-    struct packed all = pack(&v, ANTENNA_MAJOR, 0, 380);
-    assert_int_equal(fx8_push(session, &all.block, &error), FX8_LEVEL_NEEDED);
+    struct held_session h;
+    hold(&h, FX8_PRECISION_BOTH, 30, 380);
+    struct collected expected = collect(&h.plan, &h.v, &whole);
+    assert_int_equal(fx8_push(h.session, &h.all.block, &h.error),
+                     FX8_LEVEL_NEEDED);
     bool done = true;
-    must(fx8_level(session, &all.block, &done, &error), error);
+    must(fx8_level(h.session, &h.all.block, &done, &h.error), h.error);
     assert_false(done);
-    must(fx8_finish(session, NULL, &error), error);
+    must(fx8_finish(h.session, NULL, &h.error), h.error);
     /* the block was never pushed again: what the stream had taken is there */
-    assert_int_equal(c.n_dumps, 1);
-    check_bytes(c.visibilities[0], expected.visibilities[0],
-                2 * c.n_cells * sizeof(float));
-    check_bytes(fx8_gains(session), expected.gains, 8 * sizeof(float));
-    fx8_close(&session);
-    /* nor does closing in the middle of one leak */
-    must(fx8_open(&plan, collect_dump, &c, &session, &error), error);
-    assert_int_equal(fx8_push(session, &all.block, &error), FX8_LEVEL_NEEDED);
-    fx8_close(&session);
-    free_packed(&all);
-    free_collected(&c);
+    assert_int_equal(h.c.n_dumps, 1);
+    check_bytes(h.c.visibilities[0], expected.visibilities[0],
+                2 * h.c.n_cells * sizeof(float));
+    check_bytes(fx8_gains(h.session), expected.gains, 8 * sizeof(float));
     free_collected(&expected);
-    free(v.data);
+    let_go(&h);
+    /* nor does closing in the middle of one leak */
+    hold(&h, FX8_PRECISION_BOTH, 30, 380);
+    assert_int_equal(fx8_push(h.session, &h.all.block, &h.error),
+                     FX8_LEVEL_NEEDED);
+    let_go(&h);
 }
 
 static void the_last_dump_is_whole_or_dropped(void **state)
@@ -203,29 +216,28 @@ static void the_callback_stops_a_session(void **state)
     free(v.data);
 }
 
+/* Also where the callback says FX8_ERR_USAGE: that of a call changes nothing,
+ * but here spectra are gone. */
 static void stopped_for_good(void **state)
 {
     (void)state;
-    struct fx8_plan plan = small_plan(2, 1, true, 4, 20);
-    plan.precision = FX8_PRECISION_FP32; /* no levels in the way */
-    struct voltages v = make_voltages(2, 2, 1000, 15, 6);
-    struct collected c = {.stop = FX8_ERR_INPUT, .stop_at = 0};
-    struct fx8_session *session;
-    struct fx8_error error;
-    must(fx8_open(&plan, collect_dump, &c, &session, &error), error);
-    struct packed all = pack(&v, TIME_MAJOR, 0, 1000);
-    must_fail(fx8_push(session, &all.block, &error), error, FX8_ERR_INPUT,
-              "stopped by the callback");
     static const char again[] = "session: stopped by an earlier failure: "
                                 "expected it to be closed";
-    must_fail(fx8_push(session, &all.block, &error), error, FX8_ERR_INPUT,
-              again);
-    must_fail(fx8_finish(session, NULL, &error), error, FX8_ERR_INPUT, again);
-    assert_int_equal(c.n_dumps, 1);
-    fx8_close(&session);
-    free_packed(&all);
-    free_collected(&c);
-    free(v.data);
+    static const enum fx8_status stops[] = {FX8_ERR_USAGE, FX8_ERR_INPUT};
+    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
+        struct held_session h;
+        hold(&h, FX8_PRECISION_FP32, 20, 1000); /* no levels in the way */
+        h.c.stop = stops[i];
+        h.c.stop_at = 0;
+        must_fail(fx8_push(h.session, &h.all.block, &h.error), h.error,
+                  stops[i], "stopped by the callback");
+        must_fail(fx8_push(h.session, &h.all.block, &h.error), h.error,
+                  stops[i], again);
+        must_fail(fx8_finish(h.session, NULL, &h.error), h.error, stops[i],
+                  again);
+        assert_int_equal(h.c.n_dumps, 1);
+        let_go(&h);
+    }
 }
 
 /* --- threads --------------------------------------------------------- */
@@ -291,29 +303,23 @@ static void cancelled_from_the_callback(void **state)
 static void cancelled_before_and_for_good(void **state)
 {
     (void)state;
-    struct fx8_plan plan = small_plan(2, 1, true, 4, 20);
-    struct voltages v = make_voltages(2, 2, 1000, 15, 8);
-    struct collected c = {.n_inputs = 2, .stop_at = SIZE_MAX};
-    struct fx8_session *session;
-    struct fx8_error error;
-    must(fx8_open(&plan, collect_dump, &c, &session, &error), error);
-    struct packed all = pack(&v, TIME_MAJOR, 0, 1000);
-    assert_int_equal(fx8_push(session, &all.block, &error), FX8_LEVEL_NEEDED);
-    fx8_cancel(session);
+    struct held_session h;
+    hold(&h, FX8_PRECISION_BOTH, 20, 1000);
+    assert_int_equal(fx8_push(h.session, &h.all.block, &h.error),
+                     FX8_LEVEL_NEEDED);
+    fx8_cancel(h.session);
     bool done;
-    must_fail(fx8_level(session, &all.block, &done, &error), error,
+    must_fail(fx8_level(h.session, &h.all.block, &done, &h.error), h.error,
               FX8_ERR_CANCELLED, "cancelled");
-    must_fail(fx8_level_end(session, &error), error, FX8_ERR_CANCELLED,
+    must_fail(fx8_level_end(h.session, &h.error), h.error, FX8_ERR_CANCELLED,
               "cancelled");
     for (int i = 0; i < 2; i++)
-        must_fail(fx8_push(session, &all.block, &error), error,
+        must_fail(fx8_push(h.session, &h.all.block, &h.error), h.error,
                   FX8_ERR_CANCELLED, "cancelled");
-    must_fail(fx8_finish(session, NULL, &error), error, FX8_ERR_CANCELLED,
+    must_fail(fx8_finish(h.session, NULL, &h.error), h.error, FX8_ERR_CANCELLED,
               "cancelled");
-    assert_int_equal(c.n_dumps, 0);
-    fx8_close(&session);
-    free_packed(&all);
-    free(v.data);
+    assert_int_equal(h.c.n_dumps, 0);
+    let_go(&h);
 }
 
 static void *cancel_soon(void *session)
@@ -328,27 +334,20 @@ static void *cancel_soon(void *session)
 static void cancelled_while_levels_are_sought(void **state)
 {
     (void)state;
-    struct fx8_plan plan = small_plan(2, 1, true, 4, 20);
-    struct voltages v = make_voltages(2, 2, 100, 15, 9);
-    struct collected c = {.n_inputs = 2, .stop_at = SIZE_MAX};
-    struct fx8_session *session;
-    struct fx8_error error;
-    must(fx8_open(&plan, collect_dump, &c, &session, &error), error);
-    struct packed all = pack(&v, TIME_MAJOR, 0, 100);
-    assert_int_equal(fx8_push(session, &all.block, &error), FX8_LEVEL_NEEDED);
-    struct fx8_block late = all.block;
+    struct held_session h;
+    hold(&h, FX8_PRECISION_BOTH, 20, 100);
+    assert_int_equal(fx8_push(h.session, &h.all.block, &h.error),
+                     FX8_LEVEL_NEEDED);
+    struct fx8_block late = h.all.block;
     late.first_sample = (int64_t)1 << 36;
     pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, cancel_soon, session), 0);
+    assert_int_equal(pthread_create(&thread, NULL, cancel_soon, h.session), 0);
     bool done = true;
-    must_fail(fx8_level(session, &late, &done, &error), error,
+    must_fail(fx8_level(h.session, &late, &done, &h.error), h.error,
               FX8_ERR_CANCELLED, "cancelled");
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_false(done);
-    fx8_close(&session);
-    free_packed(&all);
-    free_collected(&c);
-    free(v.data);
+    let_go(&h);
 }
 
 /* The plan is copied: what the caller does with his does not matter. */
@@ -388,6 +387,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(level_rounds_step_by_step),
+        cmocka_unit_test(a_push_in_the_middle_of_a_round),
         cmocka_unit_test(an_end_in_the_middle_of_a_round),
         cmocka_unit_test(the_last_dump_is_whole_or_dropped),
         cmocka_unit_test(markers_before_the_first_sample),
