@@ -362,6 +362,20 @@ static inline struct fx8_plan small_plan(size_t n_antennas,
     return plan;
 }
 
+/** The number behind `words` in what is said of a memory limit that is too
+ *  low. */
+static inline size_t number_refused(const struct fx8_plan *plan,
+                                    const char *words)
+{
+    struct fx8_session *session;
+    struct fx8_error error;
+    assert_int_equal(fx8_open(plan, collect_dump, NULL, &session, &error),
+                     FX8_ERR_SYSTEM);
+    const char *at = strstr(error.message, words);
+    assert_non_null(at);
+    return strtoul(at + strlen(words), NULL, 10);
+}
+
 /** A session that is open and has got nothing yet; its samples beside it. */
 struct held_session {
     struct fx8_plan plan;

@@ -3,6 +3,8 @@
  * test_session_misuse.c -- libfx8 as its callers may misuse it: callbacks,
  * pointers, blocks, stretches and plans that are none, calls out of order.
  */
+#include <stdio.h>
+
 #include "validation/session_run.h"
 
 static const struct delivery whole = {0};
@@ -297,6 +299,48 @@ static void plans_that_cannot_be_opened(void **state)
     assert_null(session);
 }
 
+/* What a plan asks for: MiB of the engine alone; of spectra, levels and sums;
+ * of samples.  Bytes of the samples of one stream. */
+struct asked {
+    size_t engine, spectra, samples, stream;
+};
+
+static struct asked ask(struct fx8_plan plan)
+{
+    static const char least[] = "expected at least ";
+    struct asked asked;
+    char words[64];
+    plan.memory_limit = 1; /* which the engine refuses by itself */
+    asked.engine = number_refused(&plan, least);
+    asked.stream = (number_refused(&plan, "blocks of ") + plan.n_taps - 1) *
+                   plan.n_channels * plan.n_antennas * 2;
+    plan.memory_limit = asked.engine << 20;
+    snprintf(words, sizeof words, "%s%zu: ", least,
+             number_refused(&plan, least));
+    asked.spectra = number_refused(&plan, words);
+    asked.samples = number_refused(&plan, " levels and sums, ");
+    return asked;
+}
+
+/* A round keeps 256 spectra of all inputs in floats, 16 MiB of 64 inputs of 256
+ * channels, and looks ahead on a second copy of the samples.  Numbers of MiB
+ * are rounded, those of the engine upwards. */
+static void the_memory_limit_counts_the_levels(void **state)
+{
+    (void)state;
+    struct fx8_plan plan = small_plan(64, 1, true, 256, 1000);
+    plan.precision = FX8_PRECISION_INT8;
+    const struct asked int8 = ask(plan);
+    assert_in_range(int8.spectra - int8.engine, 15, 17);
+    assert_in_range(int8.samples, 2 * int8.stream >> 20,
+                    (2 * int8.stream >> 20) + 1);
+    plan.precision = FX8_PRECISION_FP32;
+    const struct asked fp32 = ask(plan);
+    assert_in_range(fp32.engine - fp32.spectra, 0, 1);
+    assert_in_range(fp32.samples, fp32.stream >> 20, (fp32.stream >> 20) + 1);
+    assert_true(fp32.stream > 2 << 20);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -307,6 +351,7 @@ int main(void)
         cmocka_unit_test(nothing_after_the_end),
         cmocka_unit_test(stretches_that_are_none),
         cmocka_unit_test(plans_that_cannot_be_opened),
+        cmocka_unit_test(the_memory_limit_counts_the_levels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,6 +82,25 @@ static void a_push_in_the_middle_of_a_round(void **state)
     let_go(&h);
 }
 
+/* What looks like the start of a run of markers counts as data at the end, also
+ * for gains. */
+static void levels_of_samples_that_end_like_markers(void **state)
+{
+    (void)state;
+    struct fx8_plan plan = small_plan(2, 1, true, 4, 60);
+    struct voltages v = make_voltages(2, 2, 62 * 4 + 12, 15, 16);
+    memset(voltages_at(&v, 0, v.n_samples - 20), -128, 40);
+    struct collected without = collect(&plan, &v, &whole);
+    plan.has_marker = true;
+    plan.marker_value = -128;
+    struct collected with = collect(&plan, &v, &whole);
+    assert_int_equal(with.n_dumps, 1);
+    check_same(&with, &without);
+    free_collected(&with);
+    free_collected(&without);
+    free(v.data);
+}
+
 /* Whoever ends in the middle of a round gets the dumps that are there. */
 static void an_end_in_the_middle_of_a_round(void **state)
 {
@@ -355,26 +374,41 @@ static void a_session_answers_for_itself(void **state)
 {
     (void)state;
     struct fx8_plan plan = small_plan(2, 1, true, 4, 20);
-    char kernel[] = "reference";
+    char kernel[] = "reference", device[] = "auto";
     uint8_t flags[2] = {1, 0};
+    double offset_hz[1] = {0}, gains[2] = {0.5, 0.25};
     plan.kernel = kernel;
+    plan.device = device;
+    plan.backend = FX8_BACKEND_CPU;
     plan.flag_antenna = flags;
+    plan.band_offset_hz = offset_hz;
+    plan.input_gain = gains;
     plan.n_threads = 0;
+    struct voltages v = make_voltages(2, 2, 1100, 15, 10);
+    struct collected expected = collect(&plan, &v, &whole);
     struct collected c = {.n_inputs = 2, .stop_at = SIZE_MAX};
     struct fx8_session *session;
     struct fx8_error error;
     must(fx8_open(&plan, collect_dump, &c, &session, &error), error);
+    memset(&plan, 0xee, sizeof plan);
     memset(kernel, 'x', sizeof kernel - 1);
+    memset(device, 'x', sizeof device - 1);
     flags[0] = 0;
-    struct voltages v = make_voltages(2, 2, 1100, 15, 10);
+    offset_hz[0] = NAN;
+    gains[0] = gains[1] = NAN;
     must(push_all(session, &v, &whole, &c, &error), error);
     assert_int_equal(c.flags[0][0], 1);
     assert_int_equal(c.flags[0][2 * 4], 0);
+    assert_int_equal(c.n_dumps, expected.n_dumps);
+    for (size_t k = 0; k < 2; k++)
+        check_bytes(c.visibilities[k], expected.visibilities[k],
+                    2 * c.n_dumps * c.n_cells * sizeof(float));
     assert_string_equal(fx8_backend_name(session), "cpu");
     assert_string_equal(fx8_kernel_name(session), "reference");
     assert_string_equal(fx8_fft_plan_name(session), "fftw estimate batch 32");
     fx8_close(&session);
     free_collected(&c);
+    free_collected(&expected);
     free(v.data);
     assert_string_equal(fx8_version(), FX8_VERSION);
     char version[64];
@@ -388,6 +422,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(level_rounds_step_by_step),
         cmocka_unit_test(a_push_in_the_middle_of_a_round),
+        cmocka_unit_test(levels_of_samples_that_end_like_markers),
         cmocka_unit_test(an_end_in_the_middle_of_a_round),
         cmocka_unit_test(the_last_dump_is_whole_or_dropped),
         cmocka_unit_test(markers_before_the_first_sample),

@@ -47,50 +47,65 @@ static float input_gain(const struct fx8_levels *l, size_t row)
     return l->shape.input_gain == NULL ? 1.0f : (float)l->shape.input_gain[row];
 }
 
+#define N_ARRAYS 8
+
+/* Sizes that follow from the shape, and the arrays of them. */
+static void list_arrays(struct fx8_levels *l, struct fx8_array arrays[N_ARRAYS])
+{
+    const size_t per_row = FX8_LEVEL_SPECTRA * l->shape.n_channels;
+    l->n_channels = l->shape.n_channels;
+    l->n_rows = fx8_product(l->shape.n_bands, l->shape.n_inputs, 1, 1);
+    l->round_capacity = ROUND_FLOATS / per_row;
+    if (l->round_capacity < 1)
+        l->round_capacity = 1;
+    if (l->round_capacity > l->n_rows)
+        l->round_capacity = l->n_rows;
+    const size_t cells = fx8_product(l->n_rows, l->n_channels, 1, 1);
+    const size_t words =
+        fx8_product(l->n_rows, fx8_bit_words(LOOK_AHEAD_SPECTRA), 1, 1);
+    const size_t powers = fx8_product(l->round_capacity, per_row, 1, 1);
+    const struct fx8_array list[N_ARRAYS] = {
+        {&l->is_set, l->n_rows, sizeof *l->is_set},
+        {&l->gain, cells, sizeof *l->gain},
+        {&l->zero, cells, sizeof *l->zero},
+        {&l->row_gain, l->n_channels, sizeof *l->row_gain},
+        {&l->valid, words, sizeof *l->valid},
+        {&l->round_row, l->round_capacity, sizeof *l->round_row},
+        {&l->round_spectra, l->round_capacity, sizeof *l->round_spectra},
+        {&l->power, powers, sizeof *l->power},
+    };
+    memcpy(arrays, list, sizeof list);
+}
+
+size_t fx8_levels_size(const struct fx8_levels_shape *shape)
+{
+    struct fx8_levels unused = {.shape = *shape};
+    struct fx8_array arrays[N_ARRAYS];
+    list_arrays(&unused, arrays);
+    return fx8_arrays_size(arrays, N_ARRAYS);
+}
+
 enum fx8_status fx8_levels_open(const struct fx8_levels_shape *shape,
                                 struct fx8_levels **levels,
                                 struct fx8_error *error)
 {
     *levels = NULL;
-    const size_t n_rows = fx8_product(shape->n_bands, shape->n_inputs, 1, 1);
-    const size_t n_channels = shape->n_channels;
     void *memory;
     enum fx8_status status =
         fx8_allocate(1, sizeof(struct fx8_levels), "levels", &memory, error);
     if (status != FX8_OK)
         return status;
     struct fx8_levels *l = memory;
+    struct fx8_array arrays[N_ARRAYS];
     l->shape = *shape;
-    l->n_rows = n_rows;
-    l->n_channels = n_channels;
-    const size_t per_row = FX8_LEVEL_SPECTRA * n_channels;
-    l->round_capacity = ROUND_FLOATS / per_row;
-    if (l->round_capacity < 1)
-        l->round_capacity = 1;
-    if (l->round_capacity > n_rows)
-        l->round_capacity = n_rows;
-    const size_t cells = fx8_product(n_rows, n_channels, 1, 1);
-    const struct fx8_array arrays[] = {
-        {&l->is_set, n_rows, sizeof *l->is_set},
-        {&l->gain, cells, sizeof *l->gain},
-        {&l->zero, cells, sizeof *l->zero},
-        {&l->row_gain, n_channels, sizeof *l->row_gain},
-        {&l->valid,
-         fx8_product(n_rows, fx8_bit_words(LOOK_AHEAD_SPECTRA), 1, 1),
-         sizeof *l->valid},
-        {&l->round_row, l->round_capacity, sizeof *l->round_row},
-        {&l->round_spectra, l->round_capacity, sizeof *l->round_spectra},
-        {&l->power, fx8_product(l->round_capacity, per_row, 1, 1),
-         sizeof *l->power},
-    };
-    status = fx8_allocate_arrays(arrays, sizeof arrays / sizeof arrays[0],
-                                 "levels", error);
+    list_arrays(l, arrays);
+    status = fx8_allocate_arrays(arrays, N_ARRAYS, "levels", error);
     if (status != FX8_OK) {
         fx8_levels_close(&l);
         return status;
     }
-    for (size_t row = 0; row < n_rows; row++)
-        for (size_t channel = 0; channel < n_channels; channel++)
+    for (size_t row = 0; row < l->n_rows; row++)
+        for (size_t channel = 0; channel < l->n_channels; channel++)
             l->gain[first_cell(l, row) + channel] = input_gain(l, row);
     *levels = l;
     return FX8_OK;

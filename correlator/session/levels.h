@@ -40,6 +40,10 @@ struct fx8_levels_shape {
     const struct fx8_power *power; /**< of the bank, for n_threads */
 };
 
+/** Bytes that fx8_levels_open() allocates, SIZE_MAX where they overflow; a
+ *  round comes with a copy of the stream besides. */
+size_t fx8_levels_size(const struct fx8_levels_shape *shape);
+
 /** Levels of a shape, none set. */
 enum fx8_status fx8_levels_open(const struct fx8_levels_shape *shape,
                                 struct fx8_levels **levels,

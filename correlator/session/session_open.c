@@ -33,32 +33,52 @@ static struct fx8_stream_shape stream_shape(const struct fx8_session *s)
     };
 }
 
+static struct fx8_levels_shape levels_shape(const struct fx8_session *s)
+{
+    const struct fx8_plan *plan = &s->plan;
+    return (struct fx8_levels_shape){
+        .n_bands = plan->n_bands,
+        .n_inputs = s->n_inputs,
+        .n_channels = s->n_kept,
+        .input_gain = plan->input_gain,
+        .target_rms = plan->target_rms,
+        .level = plan->level,
+        .n_threads = plan->n_threads,
+        .pin_threads = plan->pin_threads,
+        .bank = fx8_plan_filterbank(plan),
+        .power = s->power,
+    };
+}
+
 /* Whether engine, samples and results keep the limit.  The levels look ahead
  * on a copy of the samples. */
 static enum fx8_status check_memory(const struct fx8_session *s, size_t results,
                                     struct fx8_error *error)
 {
     const struct fx8_stream_shape shape = stream_shape(s);
-    const size_t n_streams = fx8_plan_has_quantiser(&s->plan) ? 2 : 1;
+    const struct fx8_levels_shape levels = levels_shape(s);
+    const bool has_levels = s->power != NULL;
     const size_t samples =
-        fx8_product(fx8_stream_size(&shape), n_streams, 1, 1);
-    const size_t power = s->power != NULL ? fx8_power_memory(s->power) : 0;
-    size_t engine = power;
+        fx8_product(fx8_stream_size(&shape), has_levels ? 2 : 1, 1, 1);
+    const size_t level = has_levels ? fx8_levels_size(&levels) : 0;
+    size_t engine = has_levels ? fx8_power_memory(s->power) : 0;
     for (size_t band = 0; band < s->plan.n_bands; band++)
         engine += s->operations->memory(s->engines[band]);
     const size_t limit = s->plan.memory_limit;
     if (limit == 0 || (samples <= limit && results <= limit - samples &&
-                       engine <= limit - samples - results))
+                       level <= limit - samples - results &&
+                       engine <= limit - samples - results - level))
         return FX8_OK;
     const double mib = 1048576.0;
+    const double spectra = (double)engine + (double)level;
     return fx8_fail(
         error, FX8_ERR_SYSTEM,
         "correlator.memory_limit_mib: %.0f: expected at least "
-        "%.0f: %.0f MiB for spectra and sums, %.0f for samples, "
+        "%.0f: %.0f MiB for spectra, levels and sums, %.0f for samples, "
         "%.0f for results",
         (double)limit / mib,
-        ceil(((double)engine + (double)samples + (double)results) / mib),
-        (double)engine / mib, (double)samples / mib, (double)results / mib);
+        ceil((spectra + (double)samples + (double)results) / mib),
+        spectra / mib, (double)samples / mib, (double)results / mib);
 }
 
 /* Most arrays that list_results() lists. */
@@ -286,6 +306,7 @@ static enum fx8_status open_stream(struct fx8_session *s,
     return fx8_stream_open(&shape, s->plan.first_sample, &s->stream, error);
 }
 
+/* The plan with copies of the arrays that are looked at after the opening. */
 static enum fx8_status copy_plan(struct fx8_session *s,
                                  const struct fx8_plan *plan,
                                  struct fx8_error *error)
@@ -296,17 +317,10 @@ static enum fx8_status copy_plan(struct fx8_session *s,
     s->n_kept = fx8_plan_kept(plan);
     if (s->plan.n_threads == 0)
         s->plan.n_threads = fx8_parallel_cpus();
-    strncpy(s->kernel, plan->kernel, sizeof s->kernel - 1);
-    s->plan.kernel = s->kernel;
-    strncpy(s->device, plan->device, sizeof s->device - 1);
-    s->plan.device = s->device;
-    const bool has_offsets = plan->band_offset_hz != NULL;
     const bool has_gains = plan->input_gain != NULL;
     const struct fx8_array arrays[] = {
         {&s->engines, plan->n_bands, sizeof *s->engines},
         {&s->flag_antenna, plan->n_antennas, sizeof *s->flag_antenna},
-        {&s->band_offset_hz, plan->n_bands,
-         has_offsets * sizeof *s->band_offset_hz},
         {&s->input_gain, s->n_rows, has_gains * sizeof *s->input_gain},
     };
     const enum fx8_status status = fx8_allocate_arrays(
@@ -315,16 +329,19 @@ static enum fx8_status copy_plan(struct fx8_session *s,
         return status;
     if (plan->flag_antenna != NULL)
         memcpy(s->flag_antenna, plan->flag_antenna, plan->n_antennas);
-    if (has_offsets)
-        memcpy(s->band_offset_hz, plan->band_offset_hz,
-               plan->n_bands * sizeof *s->band_offset_hz);
     if (has_gains)
         memcpy(s->input_gain, plan->input_gain,
                s->n_rows * sizeof *s->input_gain);
     s->plan.flag_antenna = s->flag_antenna;
-    s->plan.band_offset_hz = has_offsets ? s->band_offset_hz : NULL;
-    s->plan.input_gain = has_gains ? s->input_gain : NULL;
+    s->plan.input_gain = s->input_gain;
     return FX8_OK;
+}
+
+/* What else the plan points to is the caller's, and only for the opening. */
+static void forget_callers(struct fx8_plan *plan)
+{
+    plan->kernel = plan->device = NULL;
+    plan->band_offset_hz = NULL;
 }
 
 enum fx8_status fx8_open(const struct fx8_plan *plan,
@@ -357,18 +374,7 @@ enum fx8_status fx8_open(const struct fx8_plan *plan,
         goto fail;
     set_up_results(s);
     if (fx8_plan_has_quantiser(plan)) {
-        const struct fx8_levels_shape shape = {
-            .n_bands = plan->n_bands,
-            .n_inputs = s->n_inputs,
-            .n_channels = s->n_kept,
-            .input_gain = s->plan.input_gain,
-            .target_rms = plan->target_rms,
-            .level = plan->level,
-            .n_threads = s->plan.n_threads,
-            .pin_threads = plan->pin_threads,
-            .bank = fx8_plan_filterbank(plan),
-            .power = s->power,
-        };
+        const struct fx8_levels_shape shape = levels_shape(s);
         status = fx8_levels_open(&shape, &s->levels, error);
         if (status != FX8_OK)
             goto fail;
@@ -378,6 +384,7 @@ enum fx8_status fx8_open(const struct fx8_plan *plan,
              &s->plan, s->products, s->operations->operations(s->engines[0]),
              s->operations->look, &s->look, error)) != FX8_OK)
         goto fail;
+    forget_callers(&s->plan);
     *session = s;
     return FX8_OK;
 fail:
@@ -396,13 +403,12 @@ void fx8_close(struct fx8_session **session)
     fx8_power_close(&s->power);
     fx8_look_close(&s->look);
     void *const memory[] = {
-        s->engines,        s->flag_antenna,   s->band_offset_hz,
-        s->input_gain,     s->products,       s->flag_channel,
-        s->flag_input,     s->sums.sums_int8, s->sums.sums_fp32,
-        s->sums.sums_down, s->sums.sums_up,   s->sums.counts,
-        s->sums.clips,     s->valid,          s->valid_in_dump,
-        s->has_signal,     s->dead,           s->clips,
-        s->valid_spectra,
+        s->engines,        s->flag_antenna,   s->input_gain,
+        s->products,       s->flag_channel,   s->flag_input,
+        s->sums.sums_int8, s->sums.sums_fp32, s->sums.sums_down,
+        s->sums.sums_up,   s->sums.counts,    s->sums.clips,
+        s->valid,          s->valid_in_dump,  s->has_signal,
+        s->dead,           s->clips,          s->valid_spectra,
     };
     for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++)
         free(memory[i]);

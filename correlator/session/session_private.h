@@ -28,14 +28,12 @@ struct fx8_session_buffers {
 struct fx8_session {
     struct fx8_plan plan;
     /* the copies that plan points to */
-    uint8_t *flag_antenna;  /* [n_antennas] */
-    double *band_offset_hz; /* [n_bands] */
-    double *input_gain;     /* [n_bands][n_inputs] */
-    char kernel[64], device[512];
-    char reason[512]; /* why it is this engine */
-    size_t n_inputs;  /* of one band */
-    size_t n_rows;    /* n_bands x n_inputs */
-    size_t n_kept;    /* K, channels of one band */
+    uint8_t *flag_antenna; /* [n_antennas] */
+    double *input_gain;    /* [n_bands][n_inputs] */
+    char reason[512];      /* why it is this engine */
+    size_t n_inputs;       /* of one band */
+    size_t n_rows;         /* n_bands x n_inputs */
+    size_t n_kept;         /* K, channels of one band */
     fx8_dump_callback *callback;
     void *context;
     const struct fx8_engine_operations *operations;
