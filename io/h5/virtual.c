@@ -38,7 +38,8 @@ struct cover {
 
 /* --- what is mapped ------------------------------------------------------- */
 
-/* One more box, both corners within; cut to the extent. */
+/* One more box, both corners within; what lies beyond the extent is of no
+ * consequence. */
 static enum fx8_status add_box(struct cover *cover, const hsize_t *first,
                                const hsize_t *last)
 {
@@ -58,11 +59,8 @@ static enum fx8_status add_box(struct cover *cover, const hsize_t *first,
     }
     struct box box = {{0}, {0}};
     for (int axis = 0; axis < cover->rank; axis++) {
-        const hsize_t extent = cover->extent[axis];
-        if (first[axis] >= extent)
-            return FX8_OK;
         box.start[axis] = first[axis];
-        box.end[axis] = last[axis] < extent ? last[axis] + 1 : extent;
+        box.end[axis] = last[axis] + 1;
     }
     cover->boxes[cover->n++] = box;
     return FX8_OK;
