@@ -206,7 +206,10 @@ static inline void run_block(const struct task *task, struct fx8_engine *engine,
         must(task->engine->import_spectra(engine, &block, x8, x32, &error),
              error);
     }
-    must(task->engine->export_spectra(engine, x8, x32, &error), error);
+    /* it waits for the block: one that nobody asks for may be under way when
+     * the next one comes, or the end of the dump */
+    if (x8 != NULL || x32 != NULL)
+        must(task->engine->export_spectra(engine, x8, x32, &error), error);
     for (size_t c = 0; c < channels; c++) {
         const size_t at = (c * task->n_spectra + first) * inputs;
         if (x8 != NULL)

@@ -201,6 +201,21 @@ static void results_of_several_devices_equal_the_hosts(void **state)
     }
 }
 
+/* Sums that are more than goes from device to device, or to the host, at a
+ * time: 336 numbers, of which a KiB holds three channels of eight. */
+static void sums_in_pieces_equal_the_hosts(void **state)
+{
+    (void)state;
+    struct generator g = {110};
+    struct task task = make_task(6, true, 8, 2, 2 * 8192 + 5, 1, false, &g);
+    struct wanted w = want_results(&task, 1, 2, &g);
+    setenv("FX8_CUDA_CHUNK_KIB", "1", 1);
+    check_process(&task, &w, 3);
+    unsetenv("FX8_CUDA_CHUNK_KIB");
+    clear_wanted(&w);
+    clear_task(&task);
+}
+
 /* Bands whose inputs have gains of their own, each with its share of them:
  * whole numbers whose sums floats hold, so that both engines have all bits. */
 static void gains_of_bands_equal_the_hosts(void **state)
@@ -264,6 +279,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_of_the_device_equal_the_hosts),
         cmocka_unit_test(results_of_several_devices_equal_the_hosts),
+        cmocka_unit_test(sums_in_pieces_equal_the_hosts),
         cmocka_unit_test(gains_of_bands_equal_the_hosts),
         cmocka_unit_test(results_that_were_not_planned),
     };

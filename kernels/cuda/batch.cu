@@ -62,14 +62,6 @@ enum fx8_status fx8_cuda_wait(struct fx8_cuda_device *device,
     return status;
 }
 
-static enum fx8_status record(const struct fx8_cuda_device *device,
-                              cudaEvent_t event, cudaStream_t stream,
-                              struct fx8_error *error)
-{
-    return fx8_cuda_check(cudaEventRecord(event, stream), device, error,
-                          "cudaEventRecord");
-}
-
 /* --- a block ---------------------------------------------------------------
  */
 
@@ -177,11 +169,11 @@ enum fx8_status fx8_cuda_end_block(struct fx8_engine *engine,
     struct fx8_cuda_notes *notes =
         &device->notes[device->n_blocks++ % FX8_CUDA_SLOTS];
     enum fx8_status status =
-        record(device, notes->begin, device->compute, error);
+        fx8_cuda_record(device, notes->begin, device->compute, error);
     if (status == FX8_OK && validity != FX8_BLOCK_EMPTY)
         status = correlate(engine, device, n_spectra, error);
     if (status == FX8_OK)
-        status = record(device, notes->end, device->compute, error);
+        status = fx8_cuda_record(device, notes->end, device->compute, error);
     notes->is_used = status == FX8_OK;
     device->has_sums = true;
     return status;
@@ -325,18 +317,16 @@ static enum fx8_status push_batch(struct fx8_engine *engine,
                      plan->pin_threads, gather_row, &job);
     status = copy_to_device(device, slot->samples, slot->pinned, bytes, error);
     if (status == FX8_OK)
-        status = record(device, slot->copied, device->copy, error);
+        status = fx8_cuda_record(device, slot->copied, device->copy, error);
     if (status == FX8_OK)
-        status = fx8_cuda_check(
-            cudaStreamWaitEvent(device->compute, slot->copied, 0), device,
-            error, "cudaStreamWaitEvent");
+        status = fx8_cuda_hold(device, device->compute, slot->copied, error);
     if (status == FX8_OK)
-        status = record(device, slot->begin, device->compute, error);
+        status = fx8_cuda_record(device, slot->begin, device->compute, error);
     if (status == FX8_OK)
         status = channelize_batch(engine, device, slot->samples, part, rotation,
                                   error);
     if (status == FX8_OK)
-        status = record(device, slot->end, device->compute, error);
+        status = fx8_cuda_record(device, slot->end, device->compute, error);
     slot->is_used = status == FX8_OK;
     return status;
 }

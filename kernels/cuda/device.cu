@@ -201,3 +201,19 @@ enum fx8_status fx8_cuda_enter(const struct fx8_cuda_device *device,
     return fx8_cuda_check(cudaSetDevice(device->ordinal), device, error,
                           "cudaSetDevice");
 }
+
+enum fx8_status fx8_cuda_record(const struct fx8_cuda_device *device,
+                                cudaEvent_t event, cudaStream_t stream,
+                                struct fx8_error *error)
+{
+    return fx8_cuda_check(cudaEventRecord(event, stream), device, error,
+                          "cudaEventRecord");
+}
+
+enum fx8_status fx8_cuda_hold(const struct fx8_cuda_device *device,
+                              cudaStream_t stream, cudaEvent_t event,
+                              struct fx8_error *error)
+{
+    return fx8_cuda_check(cudaStreamWaitEvent(stream, event, 0), device, error,
+                          "cudaStreamWaitEvent");
+}

@@ -8,20 +8,38 @@
 /* --- sums ------------------------------------------------------------------
  */
 
-/* Bring n numbers of 8 bytes back, and leave zeros. */
-static enum fx8_status fetch(struct fx8_cuda_device *device, void *to,
-                             void *from, size_t n, struct fx8_error *error)
+/* Leave zeros for the next dump. */
+static enum fx8_status clear(const struct fx8_cuda_device *device, void *from,
+                             size_t bytes, struct fx8_error *error)
 {
-    const size_t bytes = n * sizeof(int64_t);
-    enum fx8_status status =
-        fx8_cuda_check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost,
-                                       device->compute),
-                       device, error, "cudaMemcpyAsync of %s to the host",
-                       fx8_cuda_bytes(bytes));
+    return fx8_cuda_check(cudaMemsetAsync(from, 0, bytes, device->compute),
+                          device, error, "cudaMemsetAsync");
+}
+
+/* Bring n rows of numbers of 8 bytes back, some at a time, and leave zeros. */
+static enum fx8_status fetch(const struct fx8_engine *engine,
+                             struct fx8_cuda_device *device,
+                             const struct fx8_cuda_rows *all, size_t n,
+                             void *on_device, struct fx8_error *error)
+{
+    const size_t step = engine->shape.staging_bytes / all->bytes;
+    enum fx8_status status = FX8_OK;
+    size_t number = 0;
+    for (size_t first = 0; first < n && status == FX8_OK;
+         first += step, ++number) {
+        struct fx8_cuda_rows slab[FX8_CUDA_STAGED] = {*all};
+        slab->to += first * all->to_pitch;
+        slab->from = static_cast<const char *>(all->from) + first * all->bytes;
+        status = fx8_cuda_receive(engine, device, number, error);
+        if (status == FX8_OK)
+            status =
+                fx8_cuda_send(device, number,
+                              n - first < step ? n - first : step, slab, error);
+    }
     if (status == FX8_OK)
-        status =
-            fx8_cuda_check(cudaMemsetAsync(from, 0, bytes, device->compute),
-                           device, error, "cudaMemsetAsync");
+        status = fx8_cuda_receive_all(engine, device, number, error);
+    if (status == FX8_OK)
+        status = clear(device, on_device, n * all->bytes, error);
     return status;
 }
 
@@ -59,24 +77,30 @@ struct addition_upwards {
     }
 };
 
-/* The first device's sums are the result; those of others are added to it. */
+template <class Addition, class Number>
+static void add_row(void *to, const void *from, size_t bytes)
+{
+    Number *const sums = static_cast<Number *>(to);
+    const Number *const partial = static_cast<const Number *>(from);
+    for (size_t i = 0; i < bytes / sizeof *sums; ++i)
+        sums[i] = Addition::add(sums[i], partial[i]);
+}
+
+/* n rows of `row` numbers.  The first device's are the result; those of others
+ * are added to it. */
 template <class Addition = plain_addition, class Number>
-static enum fx8_status collect(struct fx8_engine *engine,
+static enum fx8_status collect(const struct fx8_engine *engine,
                                struct fx8_cuda_device *device, bool is_first,
                                Number *sums, Number *on_device, size_t n,
-                               struct fx8_error *error)
+                               size_t row, struct fx8_error *error)
 {
-    if (sums == nullptr)
+    if (sums == nullptr || on_device == nullptr)
         return FX8_OK;
-    Number *const partial = static_cast<Number *>(engine->partial);
-    enum fx8_status status =
-        fetch(device, is_first ? sums : partial, on_device, n, error);
-    if (status != FX8_OK || is_first)
-        return status;
-    status = fx8_cuda_wait(device, error);
-    for (size_t i = 0; i < n && status == FX8_OK; ++i)
-        sums[i] = Addition::add(sums[i], partial[i]);
-    return status;
+    const size_t bytes = row * sizeof *sums;
+    const struct fx8_cuda_rows rows = {
+        reinterpret_cast<char *>(sums), bytes, on_device, bytes,
+        is_first ? nullptr : add_row<Addition, Number>};
+    return fetch(engine, device, &rows, n, on_device, error);
 }
 
 static enum fx8_status finish_device(struct fx8_engine *engine,
@@ -85,27 +109,27 @@ static enum fx8_status finish_device(struct fx8_engine *engine,
                                      struct fx8_engine_dump *dump,
                                      struct fx8_error *error)
 {
-    const size_t n_sums = engine->shape.n_sums;
-    const size_t cells = engine->plan.n_inputs * engine->plan.bank.n_channels;
+    const size_t n_channels = engine->plan.bank.n_channels;
+    const size_t row = engine->shape.n_sums / n_channels;
     enum fx8_status status = fx8_cuda_enter(device, error);
-    if (status == FX8_OK && device->sums8 != nullptr)
+    if (status == FX8_OK)
         status = collect(engine, device, is_first, dump->sums_int8,
-                         device->sums8, n_sums, error);
-    if (status == FX8_OK && device->sums32 != nullptr)
+                         device->sums8, n_channels, row, error);
+    if (status == FX8_OK)
         status = collect(engine, device, is_first, dump->sums_fp32,
-                         device->sums32, n_sums, error);
-    if (status == FX8_OK && device->sums_down != nullptr)
+                         device->sums32, n_channels, row, error);
+    if (status == FX8_OK)
         status = collect<addition_downwards>(engine, device, is_first,
                                              dump->sums_down, device->sums_down,
-                                             n_sums, error);
-    if (status == FX8_OK && device->sums_up != nullptr)
-        status =
-            collect<addition_upwards>(engine, device, is_first, dump->sums_up,
-                                      device->sums_up, n_sums, error);
+                                             n_channels, row, error);
     if (status == FX8_OK)
         status =
-            collect(engine, device, is_first, dump->clips,
-                    reinterpret_cast<int64_t *>(device->clips), cells, error);
+            collect<addition_upwards>(engine, device, is_first, dump->sums_up,
+                                      device->sums_up, n_channels, row, error);
+    if (status == FX8_OK)
+        status = collect(engine, device, is_first, dump->clips,
+                         reinterpret_cast<int64_t *>(device->clips),
+                         engine->plan.n_inputs, n_channels, error);
     if (status == FX8_OK)
         status = fx8_cuda_wait(device, error);
     device->has_sums = false;
@@ -127,34 +151,75 @@ static cudaError_t add(size_t n, const double *from, double *to,
     return fx8_cuda_add_double(n, from, to, stream);
 }
 
-/* The sums of another device, by way of the host, added to those of the first:
- * to the bit as collect() adds them. */
+/* n numbers of another device to where the first one receives slab `number`,
+ * once what was there before has been added; and added to its own.  The events
+ * of both's staging tell of it: `made` of the first that the place is free,
+ * `copied` of the other that the numbers are there. */
+template <class Number>
+static enum fx8_status pass_slab(struct fx8_engine *engine,
+                                 struct fx8_cuda_device *device, size_t number,
+                                 const Number *from, Number *to, size_t n,
+                                 struct fx8_error *error)
+{
+    struct fx8_cuda_device *first = &engine->devices[0];
+    const size_t slot = number % FX8_CUDA_SLOTS, bytes = n * sizeof *from;
+    const cudaEvent_t is_free = first->staging[slot].made;
+    const cudaEvent_t is_there = device->staging[slot].copied;
+    Number *const received = reinterpret_cast<Number *>(
+        first->results.received + slot * engine->shape.staging_bytes);
+    enum fx8_status status = fx8_cuda_enter(device, error);
+    if (status == FX8_OK)
+        status = fx8_cuda_hold(device, device->copy, is_free, error);
+    if (status == FX8_OK)
+        status =
+            fx8_cuda_check(cudaMemcpyAsync(received, from, bytes,
+                                           cudaMemcpyDefault, device->copy),
+                           device, error, "cudaMemcpyAsync of %s to device %d",
+                           fx8_cuda_bytes(bytes), first->ordinal);
+    if (status == FX8_OK)
+        status = fx8_cuda_record(device, is_there, device->copy, error);
+    if (status == FX8_OK)
+        status = fx8_cuda_enter(first, error);
+    if (status == FX8_OK)
+        status = fx8_cuda_hold(first, first->compute, is_there, error);
+    if (status == FX8_OK)
+        status = fx8_cuda_check(add(n, received, to, first->compute), first,
+                                error, "adding sums");
+    if (status == FX8_OK)
+        status = fx8_cuda_record(first, is_free, first->compute, error);
+    return status;
+}
+
+/* The sums of another device added to those of the first, to the bit as
+ * collect() adds them; the host waits for nothing. */
 template <class Number>
 static enum fx8_status pass_on(struct fx8_engine *engine,
                                struct fx8_cuda_device *device, Number *sums,
                                Number *sums_of_first, struct fx8_error *error)
 {
-    const struct fx8_cuda_device *first = &engine->devices[0];
-    const size_t n = engine->shape.n_sums;
     if (sums == nullptr)
         return FX8_OK;
-    Number *const received = static_cast<Number *>(first->results.received);
+    const size_t n = engine->shape.n_sums;
+    const size_t step = engine->shape.staging_bytes / sizeof *sums;
+    const cudaEvent_t is_made = device->staging[0].made;
     enum fx8_status status = fx8_cuda_enter(device, error);
     if (status == FX8_OK)
-        status = fetch(device, engine->partial, sums, n, error);
+        status = fx8_cuda_record(device, is_made, device->compute, error);
     if (status == FX8_OK)
-        status = fx8_cuda_wait(device, error);
+        status = fx8_cuda_hold(device, device->copy, is_made, error);
+    size_t number = 0;
+    for (size_t at = 0; at < n && status == FX8_OK; at += step, ++number)
+        status =
+            pass_slab(engine, device, number, sums + at, sums_of_first + at,
+                      n - at < step ? n - at : step, error);
     if (status == FX8_OK)
-        status = fx8_cuda_enter(first, error);
+        status = fx8_cuda_enter(device, error);
     if (status == FX8_OK)
-        status = fx8_cuda_check(
-            cudaMemcpyAsync(received, engine->partial, n * sizeof *sums,
-                            cudaMemcpyHostToDevice, first->compute),
-            first, error, "cudaMemcpyAsync of %s to the device",
-            fx8_cuda_bytes(n * sizeof *sums));
+        status = fx8_cuda_hold(
+            device, device->compute,
+            device->staging[(number - 1) % FX8_CUDA_SLOTS].copied, error);
     if (status == FX8_OK)
-        status = fx8_cuda_check(add(n, received, sums_of_first, first->compute),
-                                first, error, "adding sums");
+        status = clear(device, sums, n * sizeof *sums, error);
     return status;
 }
 

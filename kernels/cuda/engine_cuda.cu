@@ -144,22 +144,13 @@ static enum fx8_status open_device(struct fx8_engine *engine,
     return status;
 }
 
-/* Counts, and where there are several devices the sums of one. */
 static enum fx8_status allocate_host(struct fx8_engine *engine,
                                      struct fx8_error *error)
 {
-    const struct fx8_cuda_shape *shape = &engine->shape;
-    const size_t cells =
-        fx8_product(engine->plan.n_inputs, engine->plan.bank.n_channels, 1, 1);
-    const size_t most = shape->n_sums > cells ? shape->n_sums : cells;
-    const struct fx8_array arrays[] = {
-        {&engine->counts.pairs, shape->n_pairs, sizeof(int64_t)},
-        {&engine->partial, most,
-         engine->n_devices > 1 ? sizeof(int64_t) : size_t(0)},
-    };
-    const size_t n = sizeof arrays / sizeof *arrays;
-    engine->memory += fx8_arrays_size(arrays, n);
-    return fx8_allocate_arrays(arrays, n, "the engine", error);
+    const struct fx8_array counts = {&engine->counts.pairs,
+                                     engine->shape.n_pairs, sizeof(int64_t)};
+    engine->memory += fx8_arrays_size(&counts, 1);
+    return fx8_allocate_arrays(&counts, 1, "the engine", error);
 }
 
 static enum fx8_status note_names(struct fx8_engine *e, struct fx8_error *error)
@@ -200,10 +191,11 @@ static void cuda_close(struct fx8_engine **engine)
     if (e == nullptr)
         return;
     for (size_t k = 0; k < e->n_devices; ++k)
+        fx8_cuda_quiesce(&e->devices[k]);
+    for (size_t k = 0; k < e->n_devices; ++k)
         fx8_cuda_release(&e->devices[k]);
     free(e->devices);
     free(e->counts.pairs);
-    free(e->partial);
     free(e);
     *engine = nullptr;
 }

@@ -8,24 +8,25 @@
  * (spectra in and out, for tests), look.cu (the quick-look).
  *
  * The blocks of a dump go round the devices; the sums of each are added on the
- * host or, where they become results, on the first device.  On a device a block
- * is done in batches of inputs:
+ * host or, where they become results, on the first device, from one to the
+ * other.  On a device a block is done in batches of inputs:
  *
  *     host     samples -> pinned memory of a slot
  *     copy     pinned memory -> samples of the slot
  *     compute  samples -> FIR, FFT -> spectra of the block, chunk by chunk;
  *              after the last batch: spectra -> sums
  *
- * Two slots let the three overlap, and two others what the first device makes
- * of a dump, results and then a quick-look, some baselines at a time:
+ * Two slots let the three overlap, and two others what comes back: sums, some
+ * channels at a time, or what the first device makes of a dump, results and
+ * then a quick-look, some baselines at a time:
  *
  *     compute  sums -> results
  *     copy     results -> pinned memory of a slot
  *     host     pinned memory -> memory of the caller
  *
- * How many inputs a batch has depends on the
- * memory that is free, and changes no result; a chunk is a function of the
- * plan, so that there is one FFT plan for everything.
+ * How many inputs a batch has depends on the memory that is free, and changes
+ * no result; a chunk is a function of the plan, so that there is one FFT plan
+ * for everything.
  */
 #ifndef FX8_KERNELS_CUDA_ENGINE_CUDA_H
 #define FX8_KERNELS_CUDA_ENGINE_CUDA_H
@@ -63,7 +64,7 @@ struct fx8_cuda_shape {
     size_t slab_antennas;  /**< whose baselines are made at a time ... */
     size_t slab_cells;     /**< ... and cells of these, at most */
     size_t look_baselines; /**< of a quick-look at a time; 0: none is here */
-    size_t staging_bytes;  /**< of results, or a quick-look, at a time */
+    size_t staging_bytes;  /**< of sums, results, or a quick-look at a time */
     bool may_keep;         /**< a quick-look is of what is made here alone */
 };
 
@@ -87,13 +88,18 @@ struct fx8_cuda_notes {
 /** Arrays of which a slab is made: values, two to a cell or one, and marks. */
 #define FX8_CUDA_STAGED 3
 
+/** What becomes of a row where it comes to: bytes replace those there, or
+ *  numbers are added to those there. */
+typedef void fx8_cuda_place(void *to, const void *from, size_t bytes);
+
 /** Rows of an array of a slab: side by side on the device, apart on the host.
  */
 struct fx8_cuda_rows {
     char *to;
     size_t to_pitch;
     const void *from;
-    size_t bytes; /**< of a row */
+    size_t bytes;                    /**< of a row; 0: there is no array */
+    fx8_cuda_place *place = nullptr; /**< null: they replace */
 };
 
 /** A slab on its way to the host: it is of the copy stream from `made` on, of
@@ -119,7 +125,8 @@ struct fx8_cuda_results {
     struct fx8_visibilities slabs; /**< all of them, or those of two slots */
     /** Whose copies `slabs` are, until the next dump; NULL: of nobody's. */
     struct fx8_visibilities kept;
-    void *received; /**< sums of another device; NULL: there is none */
+    /** [slots][staging_bytes] sums of other devices; NULL: there are none. */
+    char *received;
 };
 
 /** What a quick-look is made with, on the first device of the first engine:
@@ -186,7 +193,6 @@ struct fx8_engine {
     struct fx8_cuda_device *last; /**< which had the last block */
     size_t n_spectra;             /**< of that block, for export */
     struct fx8_product_counts counts;
-    void *partial; /**< sums of one precision of a further device */
     size_t memory; /**< bytes on the host */
     bool has_failed;
     char left_out[256]; /**< kernels that failed their trial, and why */
@@ -230,6 +236,17 @@ enum fx8_status fx8_cuda_find_devices(const int *ordinals, size_t n_ordinals,
 enum fx8_status fx8_cuda_enter(const struct fx8_cuda_device *device,
                                struct fx8_error *error);
 
+/** Note the end of what is queued in a stream of the device. */
+enum fx8_status fx8_cuda_record(const struct fx8_cuda_device *device,
+                                cudaEvent_t event, cudaStream_t stream,
+                                struct fx8_error *error);
+
+/** Hold what is queued next in a stream of the device until an event, which may
+ *  be another device's; one that was never recorded holds nothing. */
+enum fx8_status fx8_cuda_hold(const struct fx8_cuda_device *device,
+                              cudaStream_t stream, cudaEvent_t event,
+                              struct fx8_error *error);
+
 /* --- sizes.cu ------------------------------------------------------------- */
 
 /** Sizes of a plan. */
@@ -258,7 +275,12 @@ enum fx8_status fx8_cuda_allocate(struct fx8_engine *engine,
                                   struct fx8_cuda_device *device,
                                   struct fx8_error *error);
 
-/** Give everything back; a device of which nothing was allocated is legal. */
+/** Wait for all that was queued, whatever became of it: another device may be
+ *  writing what is given back next. */
+void fx8_cuda_quiesce(const struct fx8_cuda_device *device);
+
+/** Give everything back, when all devices are quiet; a device of which nothing
+ *  was allocated is legal. */
 void fx8_cuda_release(struct fx8_cuda_device *device);
 
 /** "1.2 GiB" of a number of bytes; a text of its own for each call but eight.

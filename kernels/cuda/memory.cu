@@ -40,7 +40,7 @@ static size_t list_results(const struct fx8_engine *engine,
     const size_t n_cells = fx8_product(inputs, channels, 1, 1);
     const size_t n_products =
         fx8_product(shape->n_baselines, plan->n_result_products, 1, 1);
-    const size_t is_received = engine->n_devices > 1;
+    const size_t n_received = engine->n_devices > 1 ? FX8_CUDA_SLOTS : 0;
     const size_t cells =
         results->keeps
             ? fx8_product(n_products, channels / plan->channel_average, 1, 1)
@@ -59,8 +59,7 @@ static size_t list_results(const struct fx8_engine *engine,
         {&results->slabs.visibilities, cells, 2 * sizeof(float), false, false},
         {&results->slabs.flags, cells, 1, false, false},
         {&results->slabs.nsamples, cells, sizeof(float), false, false},
-        {&results->received, shape->n_sums, is_received * sizeof(int64_t),
-         false, false},
+        {&results->received, n_received, shape->staging_bytes, false, false},
     };
     memcpy(arrays, list, sizeof list);
     return sizeof list / sizeof *list;
@@ -124,11 +123,10 @@ static size_t list_arrays(const struct fx8_engine *engine,
         arrays[n++] = {&notes.rotation, turns, rotation, false, false};
         arrays[n++] = {&notes.pinned_rotation, turns, rotation, true, false};
     }
-    if (shape->n_baselines > 0 && device == engine->devices) {
+    for (struct fx8_cuda_staging &slot : device->staging)
+        arrays[n++] = {&slot.pinned, shape->staging_bytes, 1, true, false};
+    if (shape->n_baselines > 0 && device == engine->devices)
         n += list_results(engine, &device->results, arrays + n);
-        for (struct fx8_cuda_staging &slot : device->staging)
-            arrays[n++] = {&slot.pinned, shape->staging_bytes, 1, true, false};
-    }
     if (shape->look_baselines > 0 && device == engine->devices)
         n += fx8_cuda_list_looks(engine, &device->looks, arrays + n);
     return n;
@@ -262,17 +260,15 @@ static enum fx8_status create_event(const struct fx8_cuda_device *device,
                           "cudaEventCreate");
 }
 
-static enum fx8_status create_events(const struct fx8_engine *engine,
-                                     struct fx8_cuda_device *device,
+static enum fx8_status create_events(struct fx8_cuda_device *device,
                                      struct fx8_error *error)
 {
     enum fx8_status status = FX8_OK;
-    if (engine->shape.n_baselines > 0 && device == engine->devices)
-        for (struct fx8_cuda_staging &slot : device->staging)
-            for (cudaEvent_t *event : {&slot.made, &slot.copied})
-                if (status == FX8_OK)
-                    status = create_event(device, cudaEventDisableTiming, event,
-                                          error);
+    for (struct fx8_cuda_staging &slot : device->staging)
+        for (cudaEvent_t *event : {&slot.made, &slot.copied})
+            if (status == FX8_OK)
+                status =
+                    create_event(device, cudaEventDisableTiming, event, error);
     for (struct fx8_cuda_slot &slot : device->slots) {
         if (status == FX8_OK)
             status = create_event(device, cudaEventDisableTiming, &slot.copied,
@@ -352,7 +348,7 @@ enum fx8_status fx8_cuda_prepare(struct fx8_engine *engine,
         engine->plan.bank.fft_length > 1)
         status = plan_fft(engine, device, error);
     if (status == FX8_OK)
-        status = create_events(engine, device, error);
+        status = create_events(device, error);
     if (status == FX8_OK)
         status = choose_batch(engine, device, error);
     return status;
@@ -382,13 +378,17 @@ enum fx8_status fx8_cuda_allocate(struct fx8_engine *engine,
 
 /* Whatever the runtime says to it, nothing can be done about it here: what it
  * may report is an error of earlier work, which was told already. */
+void fx8_cuda_quiesce(const struct fx8_cuda_device *device)
+{
+    (void)cudaSetDevice(device->ordinal);
+    for (cudaStream_t stream : {device->compute, device->copy})
+        if (stream != nullptr)
+            (void)cudaStreamSynchronize(stream);
+}
+
 void fx8_cuda_release(struct fx8_cuda_device *device)
 {
     (void)cudaSetDevice(device->ordinal);
-    if (device->compute != nullptr)
-        (void)cudaStreamSynchronize(device->compute);
-    if (device->copy != nullptr)
-        (void)cudaStreamSynchronize(device->copy);
     if (device->has_fft)
         (void)cufftDestroy(device->fft);
     for (struct fx8_cuda_slot &slot : device->slots) {

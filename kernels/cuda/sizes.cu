@@ -27,8 +27,8 @@ static const size_t BATCH_BYTES = size_t(64) << 20;
 static const size_t CHUNK_KIB = size_t(32) << 10;
 static const size_t CHUNK_SPECTRA = 1024;
 
-/* Results that are copied at a time: long enough for the bus, little beside
- * what a host may have. */
+/* Sums or results that are copied at a time: long enough for the bus, little
+ * beside what a host may have. */
 static const size_t SLAB_BYTES = size_t(8) << 20;
 
 /* Inputs begin where 16 bytes can be loaded at once. */
@@ -118,15 +118,25 @@ static void choose_look(const struct fx8_engine_plan *plan,
         plan->look_channels == plan->bank.n_channels / plan->channel_average;
 }
 
+/* What needs most: of sums as much as is copied at a time, or those of one
+ * channel; clips of one input. */
 static void choose_staging(const struct fx8_engine_plan *plan,
                            struct fx8_cuda_shape *shape)
 {
-    const size_t results =
-        fx8_product(shape->slab_cells, FX8_CUDA_RESULT_BYTES, 1, 1);
-    const size_t look =
+    const size_t n_channels = plan->bank.n_channels;
+    const size_t channel = fx8_product(shape->n_pairs, 2, sizeof(int64_t), 1);
+    const size_t several = clamp(slab_bytes() / channel, 1, n_channels);
+    const size_t parts[] = {
+        fx8_product(channel, several, 1, 1),
+        fx8_product(n_channels, sizeof(int64_t), 1, 1),
+        fx8_product(shape->slab_cells, FX8_CUDA_RESULT_BYTES, 1, 1),
         fx8_product(shape->look_baselines, plan->look_channels,
-                    plan->n_result_products, FX8_CUDA_HALVES_BYTES);
-    shape->staging_bytes = results > look ? results : look;
+                    plan->n_result_products, FX8_CUDA_HALVES_BYTES),
+    };
+    shape->staging_bytes = 0;
+    for (const size_t bytes : parts)
+        if (bytes > shape->staging_bytes)
+            shape->staging_bytes = fx8_round_up(bytes, sizeof(int64_t));
 }
 
 void fx8_cuda_lay_out(struct fx8_engine *engine)

@@ -9,14 +9,21 @@
 /* Fewer bytes than this are brought to their places by one thread. */
 static const size_t SHARED_BYTES = size_t(1) << 20;
 
+static void replace(void *to, const void *from, size_t bytes)
+{
+    memcpy(to, from, bytes);
+}
+
 static void place_row(void *context, size_t row, size_t)
 {
     const struct fx8_cuda_staging *slot =
         static_cast<const struct fx8_cuda_staging *>(context);
     const char *from = slot->pinned;
     for (const struct fx8_cuda_rows &rows : slot->rows) {
-        memcpy(rows.to + row * rows.to_pitch, from + row * rows.bytes,
-               rows.bytes);
+        if (rows.bytes > 0)
+            (rows.place != nullptr ? rows.place : replace)(
+                rows.to + row * rows.to_pitch, from + row * rows.bytes,
+                rows.bytes);
         from += slot->n_rows * rows.bytes;
     }
 }
@@ -51,28 +58,25 @@ enum fx8_status fx8_cuda_send(
 {
     struct fx8_cuda_staging *slot = &device->staging[number % FX8_CUDA_SLOTS];
     slot->n_rows = n_rows;
-    memcpy(slot->rows, rows, sizeof rows);
+    for (size_t k = 0; k < FX8_CUDA_STAGED; ++k)
+        slot->rows[k] = rows[k];
     enum fx8_status status =
-        fx8_cuda_check(cudaEventRecord(slot->made, device->compute), device,
-                       error, "cudaEventRecord");
+        fx8_cuda_record(device, slot->made, device->compute, error);
     if (status == FX8_OK)
-        status =
-            fx8_cuda_check(cudaStreamWaitEvent(device->copy, slot->made, 0),
-                           device, error, "cudaStreamWaitEvent");
+        status = fx8_cuda_hold(device, device->copy, slot->made, error);
     char *to = slot->pinned;
     for (const struct fx8_cuda_rows &each : rows) {
         const size_t bytes = n_rows * each.bytes;
-        if (status == FX8_OK)
+        if (status == FX8_OK && bytes > 0)
             status = fx8_cuda_check(
                 cudaMemcpyAsync(to, each.from, bytes, cudaMemcpyDeviceToHost,
                                 device->copy),
-                device, error, "cudaMemcpyAsync of %s of results",
+                device, error, "cudaMemcpyAsync of %s to the host",
                 fx8_cuda_bytes(bytes));
         to += bytes;
     }
     if (status == FX8_OK)
-        status = fx8_cuda_check(cudaEventRecord(slot->copied, device->copy),
-                                device, error, "cudaEventRecord");
+        status = fx8_cuda_record(device, slot->copied, device->copy, error);
     slot->is_used = status == FX8_OK;
     return status;
 }

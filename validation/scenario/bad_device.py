@@ -84,7 +84,7 @@ class BadDevice(refusal.Refusal):
                 np.testing.assert_array_equal(self.values(folder, name),
                                               values)
         self.assertEqual(sorted(late), n_devices * ["cudaGetLastError"]
-                         + n_devices * ["cudaSetDevice"]
+                         + 2 * n_devices * ["cudaSetDevice"]
                          + 2 * n_devices * ["cudaStreamSynchronize"])
         self.assertGreater(len(refused), 80)
 
