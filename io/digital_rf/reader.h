@@ -15,8 +15,8 @@
 
 #include "config/status.h"
 #include "config/timebase.h"
-#include "io/h5/h5.h"
 #include "io/h5/chunks.h"
+#include "io/h5/h5.h"
 #include "io/workers.h"
 
 #ifdef __cplusplus
@@ -38,8 +38,7 @@ extern "C" {
 /** Samples of an input that its gain is chosen from. */
 #define FX8_DRF_LEVEL_SAMPLES 65536
 
-/* --- names.c: what the names of folders and files tell ---
- */
+/* --- names.c: what the names of folders and files tell -------------- */
 
 /** A file of a channel, by its name. */
 struct fx8_drf_name {
@@ -96,8 +95,7 @@ char *fx8_drf_file_path(const struct fx8_drf_list *list, const char *prefix,
  *  FX8_DRF_MAX_INDEX, beyond it FX8_DRF_MAX_INDEX. */
 int64_t fx8_drf_first_index(struct fx8_rate rate, int64_t milliseconds);
 
-/* --- channel.c: a channel, one file of it open -----------
- */
+/* --- channel.c, file.c: a channel, one file of it open -------------- */
 
 /** A row of rf_data_index: from this row on samples follow one another. */
 struct fx8_drf_stretch {
@@ -152,6 +150,17 @@ enum fx8_status fx8_drf_open(const char *path,
                              struct fx8_error *error);
 void fx8_drf_close(struct fx8_drf_channel *channel);
 
+/** sample_rate_numerator and _denominator in lowest terms; FX8_ERR_INPUT where
+ *  they are none, or the denominator is above a million. */
+enum fx8_status fx8_drf_read_rate(const struct fx8_h5_place *place,
+                                  struct fx8_rate *rate,
+                                  struct fx8_error *error);
+
+/** Open file `number` in place of another; FX8_ERR_INPUT: it is damaged, or
+ *  contradicts the properties or its name. */
+enum fx8_status fx8_drf_open_file(struct fx8_drf_channel *channel,
+                                  size_t number, struct fx8_error *error);
+
 /** Close its open file, if any. */
 void fx8_drf_close_file(struct fx8_drf_channel *channel);
 
@@ -187,8 +196,7 @@ enum fx8_status fx8_drf_read_rows(struct fx8_drf_channel *channel,
                                   int64_t row, int64_t n, void *rows,
                                   struct fx8_error *error);
 
-/* --- metadata.c ------------------------------------------
- */
+/* --- metadata.c ----------------------------------------------------- */
 
 /** Samples of a channel that will be processed. */
 struct fx8_drf_span {
@@ -211,8 +219,7 @@ enum fx8_status fx8_drf_center_frequency(const char *channel,
                                          double *frequency_hz,
                                          struct fx8_error *error);
 
-/* --- samples.c: numbers alone ----------------------------
- */
+/* --- samples.c: numbers alone --------------------------------------- */
 
 /** Rows [first, first + n) that hold data, or fill. */
 struct fx8_drf_run {
