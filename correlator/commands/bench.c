@@ -224,23 +224,21 @@ static int bench(struct wish *wish, const char *command)
     struct fx8_error error;
     struct fx8_bench_report report = {.is_silent = wish->json,
                                       .command = command};
-    bool is_kept = true;
     if (!wish->json)
         fx8_bench_print_machine(command);
     enum fx8_status status = fx8_bench_measure(&wish->cases, &report, &error);
-    if (status == FX8_OK && wish->gate_path != NULL)
-        is_kept =
-            fx8_bench_gate_judge(&wish->gate, report.records, report.n_records);
-    if (status == FX8_OK && wish->json)
+    const bool is_measured = status == FX8_OK;
+    if (is_measured && wish->gate_path != NULL)
+        status = fx8_bench_gate_judge(&wish->gate, report.records,
+                                      report.n_records, &error);
+    if (is_measured && wish->json)
         fx8_bench_print_json(&report, wish->cases.gate);
-    else if (status == FX8_OK && wish->gate_path != NULL)
+    else if (is_measured && wish->gate_path != NULL)
         fx8_bench_gate_print(&wish->gate);
     if (status == FX8_OK && wish->write_path != NULL)
         status = write_gate(wish, &report, &error);
     fx8_bench_report_clear(&report);
-    if (status != FX8_OK)
-        return fx8_command_error(&error);
-    return is_kept ? 0 : 1;
+    return status == FX8_OK ? 0 : fx8_command_error(&error);
 }
 
 /* Options are right; the kernel and the gate are still to be looked at. */

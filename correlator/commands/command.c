@@ -81,7 +81,8 @@ char *fx8_command_join(const char *first, char *const *items, size_t n)
 /* Async-signal-safe: unlink(), write() and _exit() alone. */
 static void stop_now(void)
 {
-    static const char message[] =
+    static const char message[] = "fx8: error: stopped by a signal\n";
+    static const char removed[] =
         "fx8: error: stopped by a signal: nothing is written\n";
     bool has_parts = false;
     for (size_t i = 0; i < MAX_PARTS; i++) {
@@ -90,7 +91,8 @@ static void stop_now(void)
         if (part != NULL)
             (void)unlink(part);
     }
-    if (has_parts && write(STDERR_FILENO, message, sizeof message - 1) < 0)
+    if (write(STDERR_FILENO, has_parts ? removed : message,
+              (has_parts ? sizeof removed : sizeof message) - 1) < 0)
         errno = 0; /* nobody is left to be told */
     _exit(fx8_exit_code(FX8_ERR_CANCELLED));
 }

@@ -100,8 +100,8 @@ int fx8_command_misuse(const struct fx8_command *command, const char *format,
                        ...) FX8_PRINTF(2, 3);
 
 /** From now on SIGINT, SIGTERM and SIGHUP (unless it is ignored, as nohup has
- *  it) are counted for fx8_command_interrupted(), or end the program with 130
- *  at once. */
+ *  it) are counted for fx8_command_interrupted(), or say so and end the program
+ *  with 130 at once. */
 void fx8_command_watch_signals(bool stop_at_once);
 
 /** From now on signals are counted. */

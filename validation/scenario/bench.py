@@ -27,16 +27,16 @@ CPUS = len(os.sched_getaffinity(0))
 
 
 class Bench(refusal.Refusal):
-    def bench(self, *arguments, code=0):
+    def bench(self, *arguments):
         """Standard output of a run that says nothing on standard error."""
         done = program.run("bench", *arguments,
                            environment={"TMPDIR": self.folder})
-        self.assertEqual((done.returncode, done.stderr), (code, ""))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
         return done.stdout
 
-    def document(self, *arguments, code=0):
+    def document(self, *arguments):
         """The JSON document, each figure checked by what it says of itself."""
-        document = json.loads(self.bench("--json", *arguments, code=code))
+        document = json.loads(self.bench("--json", *arguments))
         for record in document["records"]:
             self.check_record(record, document["units"])
         return document
@@ -258,14 +258,17 @@ class Gates(Bench):
     def test_broken(self):
         # no plan is better than the best
         path = self.gate("[FFT 64]\nrate = 1.01\n[FFT 32]\nrate = 0\n")
-        lines = self.bench("--gate", path, "--rounds", "1",
-                           code=1).splitlines()
+        done = program.run("bench", "--gate", path, "--rounds", "1")
+        self.assert_one_line(done, 1, path, "1 of 2 shares below")
+        lines = done.stdout.splitlines()
         self.assertRegex(lines[-2], re.escape(
             f"{path}:2: [FFT 64] rate: share ") + r"[01]\.\d{3} \(\S+ of \S+ "
             r"[GM]sample/s, best plan of FFTW\): expected at least 1\.01")
         self.assertEqual(lines[-1], f"{path}: 1 shares kept, 1 below")
-        document = self.document("--gate", path, "--rounds", "1", code=1)
-        self.assertEqual([s["verdict"] for s in document["gate"]["shares"]],
+        done = program.run("bench", "--gate", path, "--rounds", "1", "--json")
+        self.assert_one_line(done, 1, path, "1 of 2 shares below")
+        shares = json.loads(done.stdout)["gate"]["shares"]
+        self.assertEqual([share["verdict"] for share in shares],
                          ["below", "kept"])
 
     def test_nothing_to_judge_is_not_kept(self):
@@ -277,6 +280,11 @@ class Gates(Bench):
         self.assertEqual(done.stdout.splitlines()[-1],
                          f"{path}: 0 shares kept, 1 left out: not measured "
                          "here")
+        done = program.run("bench", "--gate", path, "--rounds", "1",
+                           "--kernel", "reference", "--json")
+        self.assert_one_line(done, 1, path, "nothing was measured")
+        self.assertEqual(json.loads(done.stdout)["gate"]["shares"][0]
+                         ["verdict"], "left out")
 
     def levels(self):
         return self.document("--case", "FFT 32", "--rounds",
@@ -420,26 +428,30 @@ class Use(Bench):
         self.assertEqual(words[1].split(), SECTIONS)
 
     def test_signals_leave_nothing(self):
-        for case in ("job 512 x 32 fp32", "read contiguous, 512 inputs"):
+        for case, n_files, told in (
+                ("job 512 x 32 fp32", 1, ""),
+                ("read contiguous, 512 inputs", 1, ": nothing is written"),
+                ("FFT*", 0, "")):
             for number in (signal.SIGINT, signal.SIGTERM):
                 with self.subTest(case=case, number=number):
                     folder = self.path("scratch")
                     os.makedirs(folder, exist_ok=True)
-                    self.stop(case, folder, number)
+                    self.stop(case, folder, number, n_files, told)
 
-    def stop(self, case, folder, number):
+    def stop(self, case, folder, number, n_files, told):
         with subprocess.Popen(
                 [program.FX8, "bench", "--json", "--case", case, "--threads",
                  "1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                 text=True, env={**os.environ, "TMPDIR": folder}) as run:
-            deadline = time.monotonic() + 60
+            deadline = time.monotonic() + (60 if n_files > 0 else 0.5)
             while not os.listdir(folder) and time.monotonic() < deadline:
                 time.sleep(0.01)
             seen = os.listdir(folder)
             run.send_signal(number)
             out, err = run.communicate(timeout=60)
         self.assertEqual(run.returncode, 130, err)
-        self.assertEqual(len(seen), 1, seen)
+        self.assertEqual(err, f"fx8: error: stopped by a signal{told}\n")
+        self.assertEqual(len(seen), n_files, seen)
         self.assertEqual(os.listdir(folder), [])
         # a document is whole or not there
         self.assertEqual(out, "")

@@ -228,13 +228,23 @@ static size_t count_verdicts(const struct fx8_bench_gate *gate,
     return n;
 }
 
-bool fx8_bench_gate_judge(struct fx8_bench_gate *gate,
-                          const struct fx8_bench_record *records, size_t n)
+enum fx8_status fx8_bench_gate_judge(struct fx8_bench_gate *gate,
+                                     const struct fx8_bench_record *records,
+                                     size_t n, struct fx8_error *error)
 {
     for (size_t k = 0; k < gate->n_limits; k++)
         judge_limit(&gate->limits[k], records, n);
-    return count_verdicts(gate, FX8_BENCH_BROKEN) == 0 &&
-           count_verdicts(gate, FX8_BENCH_KEPT) > 0;
+    const size_t n_broken = count_verdicts(gate, FX8_BENCH_BROKEN);
+    if (n_broken > 0)
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s: %zu of %zu shares below: expected all kept",
+                        gate->path, n_broken, gate->n_limits);
+    if (count_verdicts(gate, FX8_BENCH_KEPT) == 0)
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s: nothing was measured that it names: expected a "
+                        "share that can be",
+                        gate->path);
+    return FX8_OK;
 }
 
 void fx8_bench_gate_print(const struct fx8_bench_gate *gate)
@@ -262,11 +272,6 @@ void fx8_bench_gate_print(const struct fx8_bench_gate *gate)
     if (n_left_out > 0)
         printf(", %zu left out: not measured here", n_left_out);
     printf("\n");
-    if (n_left_out == gate->n_limits)
-        fprintf(stderr,
-                "fx8: error: %s: nothing was measured that it names: expected "
-                "a share that can be\n",
-                gate->path);
 }
 
 void fx8_bench_gate_put(const struct fx8_bench_gate *gate,

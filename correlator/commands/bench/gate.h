@@ -74,10 +74,14 @@ enum fx8_status fx8_bench_gate_check(const struct fx8_bench_gate *gate,
 /** Whether a line of the file speaks of a case. */
 bool fx8_bench_gate_names(const struct fx8_bench_gate *gate, const char *name);
 
-/** Judge every line by records [n]; true: all that could be judged are kept,
- *  and there was one. */
-bool fx8_bench_gate_judge(struct fx8_bench_gate *gate,
-                          const struct fx8_bench_record *records, size_t n);
+/**
+ * fx8_bench_gate_judge -- judge every line by records [n].
+ *
+ * Status: FX8_ERR_INPUT: a share is below, or none could be judged
+ */
+enum fx8_status fx8_bench_gate_judge(struct fx8_bench_gate *gate,
+                                     const struct fx8_bench_record *records,
+                                     size_t n, struct fx8_error *error);
 
 /** A line on stdout for each broken one, and one that counts. */
 void fx8_bench_gate_print(const struct fx8_bench_gate *gate);
@@ -92,7 +96,9 @@ void fx8_bench_gate_put(const struct fx8_bench_gate *gate,
  * Given:  records  [n]; each with a share that can be kept becomes a line: its
  *                  lowest round, less as much again as that is below the
  *                  median, 0.02 at least, half of it at most; rounded down to
- * three digits machine  one line, a comment at the top force    replace a file
+ *                  three digits
+ *         machine  one line, a comment at the top
+ *         force    replace a file
  * Status: as fx8_text_output_open() and _finish(); FX8_ERR_USAGE where
  *         nothing measured has a share
  */
