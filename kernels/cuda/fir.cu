@@ -98,35 +98,16 @@ FX8_FIR_KERNEL(8, 4, 3)
 FX8_FIR_KERNEL(16, 2, 4)
 FX8_FIR_KERNEL(64, 1, 3)
 
-namespace
-{
-
 /* Ascending in taps. */
-const struct {
-    size_t taps, columns;
-    void (*kernel)(fx8_fir_launch, const float *);
-} VARIANTS[] = {
+static const fx8_fir_variant<const float *> variants[] = {
     {4, 4, fx8_fir_4_kernel},
     {8, 4, fx8_fir_8_kernel},
     {16, 2, fx8_fir_16_kernel},
     {64, 1, fx8_fir_64_kernel},
 };
 
-} // namespace
-
 cudaError_t fx8_cuda_fir(const struct fx8_cuda_fir_job *job,
                          const float *coefficients, cudaStream_t stream)
 {
-    if (fx8_fir_is_empty(job))
-        return cudaSuccess;
-    if (!fx8_fir_is_legal(job))
-        return cudaErrorInvalidValue;
-    const auto *variant = VARIANTS;
-    while (variant->taps < job->n_taps)
-        ++variant;
-    const fx8_fir_launch launch =
-        fx8_fir_cut(job, variant->columns, variant->taps);
-    FX8_LAUNCH(variant->kernel, launch.grid, launch.block, 0, stream, launch,
-               coefficients);
-    return cudaGetLastError();
+    return fx8_fir_queue(variants, job, stream, coefficients);
 }

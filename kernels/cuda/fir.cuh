@@ -198,4 +198,31 @@ static inline bool fx8_fir_is_legal(const fx8_cuda_fir_job *job)
            job->n_inputs <= FX8_FIR_MOST_BLOCKS;
 }
 
+/** A kernel of threads with `columns` columns, for up to `taps` taps. */
+template <class... Coefficients> struct fx8_fir_variant {
+    size_t taps, columns;
+    void (*kernel)(fx8_fir_launch, Coefficients...);
+};
+
+/** Queue a job by the first variant that has its taps; the last has
+ *  FX8_MAX_TAPS. */
+template <class... Coefficients>
+static cudaError_t fx8_fir_queue(
+    const fx8_fir_variant<Coefficients...> *variant,
+    const struct fx8_cuda_fir_job *job, cudaStream_t stream,
+    Coefficients... coefficients)
+{
+    if (fx8_fir_is_empty(job))
+        return cudaSuccess;
+    if (!fx8_fir_is_legal(job))
+        return cudaErrorInvalidValue;
+    while (variant->taps < job->n_taps)
+        ++variant;
+    const fx8_fir_launch launch =
+        fx8_fir_cut(job, variant->columns, variant->taps);
+    FX8_LAUNCH(variant->kernel, launch.grid, launch.block, 0, stream, launch,
+               coefficients...);
+    return cudaGetLastError();
+}
+
 #endif

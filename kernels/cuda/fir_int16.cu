@@ -163,36 +163,17 @@ FX8_FIR_KERNEL(8, 4, 4)
 FX8_FIR_KERNEL(16, 4, 3)
 FX8_FIR_KERNEL(64, 1, 3)
 
-namespace
-{
-
 /* Ascending in taps. */
-const struct {
-    size_t taps, columns;
-    void (*kernel)(fx8_fir_launch, const int16_t *, float);
-} VARIANTS[] = {
+static const fx8_fir_variant<const int16_t *, float> variants[] = {
     {4, 4, fx8_fir_int16_4_kernel},
     {8, 4, fx8_fir_int16_8_kernel},
     {16, 4, fx8_fir_int16_16_kernel},
     {64, 1, fx8_fir_int16_64_kernel},
 };
 
-} // namespace
-
 cudaError_t fx8_cuda_fir_int16(const struct fx8_cuda_fir_job *job,
                                const int16_t *coefficients, float scale,
                                cudaStream_t stream)
 {
-    if (fx8_fir_is_empty(job))
-        return cudaSuccess;
-    if (!fx8_fir_is_legal(job))
-        return cudaErrorInvalidValue;
-    const auto *variant = VARIANTS;
-    while (variant->taps < job->n_taps)
-        ++variant;
-    const fx8_fir_launch launch =
-        fx8_fir_cut(job, variant->columns, variant->taps);
-    FX8_LAUNCH(variant->kernel, launch.grid, launch.block, 0, stream, launch,
-               coefficients, scale);
-    return cudaGetLastError();
+    return fx8_fir_queue(variants, job, stream, coefficients, scale);
 }

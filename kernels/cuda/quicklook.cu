@@ -259,12 +259,16 @@ static __device__ __forceinline__ unsigned cells_of(
                                     : launch.tile_channels);
 }
 
-template <bool IS_FAST>
-static __device__ __forceinline__ void look(const fx8_look_launch &launch)
+/** A baseline, tile by tile: CELL for each cell of a tile, a thread each, then
+ *  ADD for each product; what was noted of all of them. */
+template <class Tile,
+          void CELL(const fx8_quicklook_work &, const fx8_look_place &,
+                    unsigned, Tile *),
+          void ADD(const fx8_quicklook_work &, size_t, unsigned, const Tile *)>
+static __device__ __forceinline__ void over_tiles(const fx8_look_launch &launch,
+                                                  size_t baseline, Tile *tile)
 {
-    FX8_DYNAMIC_SHARED(fx8_look_tile, tile);
     const fx8_quicklook_work &work = launch.job.work;
-    const size_t baseline = blockIdx.x;
     if (threadIdx.x == 0)
         tile->notes = fx8_look_notes();
     __syncthreads();
@@ -273,15 +277,22 @@ static __device__ __forceinline__ void look(const fx8_look_launch &launch)
          first += launch.tile_channels) {
         const unsigned n = cells_of(launch, first);
         if (threadIdx.x < n)
-            do_cell<IS_FAST>(work,
-                             find_place(launch, baseline, first, threadIdx.x),
-                             threadIdx.x, tile);
+            CELL(work, find_place(launch, baseline, first, threadIdx.x),
+                 threadIdx.x, tile);
         __syncthreads();
         if (threadIdx.x < launch.n_products)
-            add_cells(work, baseline, n, tile);
+            ADD(work, baseline, n, tile);
         __syncthreads();
     }
     add_notes(tile->notes, launch.job.notes);
+}
+
+template <bool IS_FAST>
+static __device__ __forceinline__ void look(const fx8_look_launch &launch)
+{
+    FX8_DYNAMIC_SHARED(fx8_look_tile, tile);
+    over_tiles<fx8_look_tile, do_cell<IS_FAST>, add_cells>(launch, blockIdx.x,
+                                                           tile);
 }
 
 /* --- two modes -------------------------------------------------------------
@@ -363,24 +374,8 @@ static __device__ __forceinline__ void add_pairs(const fx8_quicklook_work &work,
 static __device__ __forceinline__ void check(const fx8_look_launch &launch)
 {
     FX8_DYNAMIC_SHARED(fx8_look_pairs, pairs);
-    const fx8_quicklook_work &work = launch.job.work;
-    const size_t baseline = launch.first_checked + blockIdx.x * launch.stride;
-    if (threadIdx.x == 0)
-        pairs->notes = fx8_look_notes();
-    __syncthreads();
-#pragma unroll 1
-    for (size_t first = 0; first < work.n_channels;
-         first += launch.tile_channels) {
-        const unsigned n = cells_of(launch, first);
-        if (threadIdx.x < n)
-            check_cell(work, find_place(launch, baseline, first, threadIdx.x),
-                       threadIdx.x, pairs);
-        __syncthreads();
-        if (threadIdx.x < launch.n_products)
-            add_pairs(work, baseline, n, pairs);
-        __syncthreads();
-    }
-    add_notes(pairs->notes, launch.job.notes);
+    over_tiles<fx8_look_pairs, check_cell, add_pairs>(
+        launch, launch.first_checked + blockIdx.x * launch.stride, pairs);
 }
 
 /** A kernel; its grid is [baselines]. */
