@@ -88,12 +88,7 @@ static enum fx8_status read_attributes(struct fx8_aavs_file *file, hid_t object,
 {
     const struct fx8_h5_place root = {file->path, object, true};
     int64_t n_antennas = 0, n_polarizations = 0, n_channels = 0, n_blocks = 0;
-    const struct {
-        const char *name;
-        int64_t least;
-        int64_t most;
-        int64_t *value;
-    } needed[] = {
+    const struct fx8_h5_integer needed[] = {
         {"tile_id", -1, MOST_TILES, &file->tile},
         {"n_antennas", 1, FX8_READER_MAX_ANTENNAS, &n_antennas},
         {"n_pols", 1, FX8_MAX_POLARIZATIONS, &n_polarizations},
@@ -102,18 +97,14 @@ static enum fx8_status read_attributes(struct fx8_aavs_file *file, hid_t object,
         {"n_samples", 1, INT32_MAX, &file->block_rows},
         {"n_blocks", 1, INT32_MAX, &n_blocks},
     };
-    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
-        const enum fx8_status status =
-            fx8_h5_get_integer(&root, needed[i].name, needed[i].least,
-                               needed[i].most, needed[i].value, error);
-        if (status != FX8_OK)
-            return status;
-    }
+    enum fx8_status status =
+        fx8_h5_get_each(&root, needed, sizeof needed / sizeof *needed, error);
+    if (status != FX8_OK)
+        return status;
     file->n_antennas = (size_t)n_antennas;
     file->n_polarizations = (size_t)n_polarizations;
     file->n_channels = (size_t)n_channels;
     file->n_rows = n_blocks * file->block_rows;
-    enum fx8_status status = FX8_OK;
     if (fx8_h5_has(&root, "channel_id"))
         status = fx8_h5_get_integer(&root, "channel_id", 0,
                                     MOST_CHANNELS - n_channels,

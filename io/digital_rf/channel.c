@@ -16,27 +16,27 @@
 /* As of native recordings: half samples times it stay below 2^86. */
 #define MAX_DENOMINATOR 1000000
 
-/* --- properties ------------------------------------------------------------
- */
+/* --- properties -------------------------------------------------------- */
 
 enum fx8_status fx8_drf_read_rate(const struct fx8_h5_place *place,
                                   struct fx8_rate *rate,
                                   struct fx8_error *error)
 {
-    enum fx8_status status =
-        fx8_h5_get_integer(place, "sample_rate_numerator", 1, INT64_MAX,
-                           &rate->numerator_hz, error);
-    if (status == FX8_OK)
-        status = fx8_h5_get_integer(place, "sample_rate_denominator", 1,
-                                    INT64_MAX, &rate->denominator, error);
-    if (status == FX8_OK)
-        *rate = fx8_rate_reduced(*rate);
-    if (status == FX8_OK && rate->denominator > MAX_DENOMINATOR)
+    const struct fx8_h5_integer integers[] = {
+        {"sample_rate_numerator", 1, INT64_MAX, &rate->numerator_hz},
+        {"sample_rate_denominator", 1, INT64_MAX, &rate->denominator},
+    };
+    const enum fx8_status status = fx8_h5_get_each(
+        place, integers, sizeof integers / sizeof integers[0], error);
+    if (status != FX8_OK)
+        return status;
+    *rate = fx8_rate_reduced(*rate);
+    if (rate->denominator > MAX_DENOMINATOR)
         return fx8_fail(error, FX8_ERR_INPUT,
                         "%s: sample_rate_denominator: %" PRId64
                         " in lowest terms: expected at most %d",
                         place->path, rate->denominator, MAX_DENOMINATOR);
-    return status;
+    return FX8_OK;
 }
 
 static enum fx8_status read_epoch(const struct fx8_h5_place *place,
@@ -64,22 +64,16 @@ static enum fx8_status read_properties(struct fx8_drf_channel *channel,
     int64_t is_complex = 0;
     int64_t is_continuous = 0;
     int64_t n_subchannels = 0;
-    const struct {
-        const char *name;
-        int64_t least;
-        int64_t most;
-        int64_t *value;
-    } integers[] = {
+    const struct fx8_h5_integer integers[] = {
         {"is_complex", 0, 1, &is_complex},
         {"is_continuous", 0, 1, &is_continuous},
         {"num_subchannels", 1, 65536, &n_subchannels},
         /* a day; milliseconds of files and their rates stay small */
         {"file_cadence_millisecs", 1, 86400000, &channel->cadence_ms},
     };
-    for (size_t i = 0;
-         i < sizeof integers / sizeof integers[0] && status == FX8_OK; i++)
-        status = fx8_h5_get_integer(&root, integers[i].name, integers[i].least,
-                                    integers[i].most, integers[i].value, error);
+    if (status == FX8_OK)
+        status = fx8_h5_get_each(&root, integers,
+                                 sizeof integers / sizeof integers[0], error);
     if (status == FX8_OK)
         status = fx8_drf_read_rate(&root, &channel->rate, error);
     if (status == FX8_OK)
@@ -91,8 +85,7 @@ static enum fx8_status read_properties(struct fx8_drf_channel *channel,
     return status;
 }
 
-/* --- samples ----------------------------------------------------------------
- */
+/* --- samples ----------------------------------------------------------- */
 
 void fx8_drf_file_range(const struct fx8_drf_channel *channel, size_t number,
                         int64_t *first, int64_t *end)
@@ -186,8 +179,7 @@ void fx8_drf_next_by_name(const struct fx8_drf_channel *channel, int64_t from,
     }
 }
 
-/* --- the channel ------------------------------------------------------------
- */
+/* --- the channel ------------------------------------------------------- */
 
 /* First and last sample, by the indices of the first and the last file. */
 static enum fx8_status find_extent(struct fx8_drf_channel *channel,

@@ -207,11 +207,7 @@ enum fx8_status fx8_drf_center_frequency(const char *channel,
         status = fx8_h5_get_texts(&root, "file_name", 1, sizeof prefix, prefix,
                                   NULL);
     if (status == FX8_OK)
-        status = fx8_h5_get_integer(&root, "sample_rate_numerator", 1,
-                                    INT64_MAX, &rate.numerator_hz, NULL);
-    if (status == FX8_OK)
-        status = fx8_h5_get_integer(&root, "sample_rate_denominator", 1,
-                                    INT64_MAX, &rate.denominator, NULL);
+        status = fx8_drf_read_rate(&root, &rate, NULL);
     fx8_h5_close(&file);
     struct fx8_drf_list list = {0};
     snprintf(path, size, "%s/metadata", channel);

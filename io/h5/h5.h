@@ -111,6 +111,19 @@ enum fx8_status fx8_h5_get_integer(const struct fx8_h5_place *place,
                                    int64_t most, int64_t *value,
                                    struct fx8_error *error);
 
+/** A whole number that is looked for, and where it goes. */
+struct fx8_h5_integer {
+    const char *name;
+    int64_t least;
+    int64_t most;
+    int64_t *value;
+};
+
+/** Whole numbers of one place, [n], up to the first that is refused. */
+enum fx8_status fx8_h5_get_each(const struct fx8_h5_place *place,
+                                const struct fx8_h5_integer *integers, size_t n,
+                                struct fx8_error *error);
+
 /** One real number; NaN and infinities are refused. */
 enum fx8_status fx8_h5_get_real(const struct fx8_h5_place *place,
                                 const char *name, double *value,

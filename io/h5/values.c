@@ -234,6 +234,17 @@ enum fx8_status fx8_h5_get_integer(const struct fx8_h5_place *place,
                     place->path, name, *value, least, most);
 }
 
+enum fx8_status fx8_h5_get_each(const struct fx8_h5_place *place,
+                                const struct fx8_h5_integer *integers, size_t n,
+                                struct fx8_error *error)
+{
+    enum fx8_status status = FX8_OK;
+    for (size_t i = 0; i < n && status == FX8_OK; i++)
+        status = fx8_h5_get_integer(place, integers[i].name, integers[i].least,
+                                    integers[i].most, integers[i].value, error);
+    return status;
+}
+
 enum fx8_status fx8_h5_get_real(const struct fx8_h5_place *place,
                                 const char *name, double *value,
                                 struct fx8_error *error)

@@ -82,12 +82,7 @@ enum fx8_status fx8_native_read_attributes(const char *path, hid_t file,
     int64_t version = 0;
     int64_t nanosecond = 0;
     struct fx8_rate rate = {0, 0};
-    const struct {
-        const char *name;
-        int64_t least;
-        int64_t most;
-        int64_t *value;
-    } integers[] = {
+    const struct fx8_h5_integer integers[] = {
         {"version", FX8_NATIVE_VERSION, FX8_NATIVE_VERSION, &version},
         {"sample_rate_numerator_hz", 1, INT64_MAX, &rate.numerator_hz},
         {"sample_rate_denominator", 1, INT64_MAX, &rate.denominator},
@@ -96,13 +91,10 @@ enum fx8_status fx8_native_read_attributes(const char *path, hid_t file,
          &observation->start_time.unix_s},
         {"start_time_ns", 0, 999999999, &nanosecond},
     };
-    enum fx8_status status = FX8_OK;
-    for (size_t i = 0; i < sizeof integers / sizeof integers[0]; i++) {
-        status = fx8_h5_get_integer(&root, integers[i].name, integers[i].least,
-                                    integers[i].most, integers[i].value, error);
-        if (status != FX8_OK)
-            return status;
-    }
+    enum fx8_status status = fx8_h5_get_each(
+        &root, integers, sizeof integers / sizeof integers[0], error);
+    if (status != FX8_OK)
+        return status;
     observation->sample_rate = fx8_rate_reduced(rate);
     observation->start_time.picosecond = nanosecond * 1000;
     observation->has_start_time = true;

@@ -251,7 +251,7 @@ static enum fx8_status put_attributes(const struct fx8_quicklook_file *file,
     const struct fx8_h5_target root = {file->output, file->file, true};
     const struct fx8_uvh5_header *uvh5 = header->uvh5;
     const char *const texts[][2] = {
-        {"format", "fx8-quicklook"},      {"math", header->math},
+        {"format", FX8_QUICKLOOK_FORMAT}, {"math", header->math},
         {"precision", header->precision}, {"telescope", uvh5->telescope},
         {"instrument", uvh5->instrument}, {"object", uvh5->object},
     };
@@ -260,7 +260,8 @@ static enum fx8_status put_attributes(const struct fx8_quicklook_file *file,
          i++)
         status = fx8_h5_put_text(&root, texts[i][0], texts[i][1], error);
     if (status == FX8_OK)
-        status = fx8_h5_put_integer(&root, "version", 1, error);
+        status =
+            fx8_h5_put_integer(&root, "version", FX8_QUICKLOOK_VERSION, error);
     if (status == FX8_OK)
         status = fx8_h5_put_integer(&root, "spectra_per_dump",
                                     header->spectra_per_dump, error);

@@ -17,6 +17,10 @@
 extern "C" {
 #endif
 
+/** What the root of a file says that it is, and of which version. */
+#define FX8_QUICKLOOK_FORMAT  "fx8-quicklook"
+#define FX8_QUICKLOOK_VERSION 1
+
 /** What describes a quick-look; memory of the caller. */
 struct fx8_quicklook_header {
     const struct fx8_uvh5_header *uvh5; /**< of the same run */

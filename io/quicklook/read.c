@@ -6,10 +6,8 @@
 
 #include "config/shape.h"
 #include "io/h5/h5.h"
+#include "io/quicklook/file.h"
 #include "io/quicklook/read.h"
-
-#define FORMAT  "fx8-quicklook"
-#define VERSION 1
 
 /* Most dumps and most channels: memory is asked for before they are read. */
 #define MOST_VALUES ((size_t)1 << 24)
@@ -87,17 +85,18 @@ static enum fx8_status get_attributes(const struct fx8_h5_place *root,
                  {"math", d->math},
                  {"precision", d->precision}};
     int64_t version;
-    enum fx8_status status =
-        fx8_h5_get_integer(root, "version", VERSION, VERSION, &version, error);
+    const struct fx8_h5_integer integers[] = {
+        {"version", FX8_QUICKLOOK_VERSION, FX8_QUICKLOOK_VERSION, &version},
+        {"spectra_per_dump", 1, INT64_MAX, &d->spectra_per_dump},
+    };
+    enum fx8_status status = fx8_h5_get_each(
+        root, integers, sizeof integers / sizeof integers[0], error);
     for (size_t i = 0; i < sizeof texts / sizeof texts[0] && status == FX8_OK;
          i++) {
         status = fx8_h5_get_texts(root, texts[i].name, 1, FX8_TEXT_SIZE,
                                   texts[i].text, error);
         fx8_h5_printable(texts[i].text);
     }
-    if (status == FX8_OK)
-        status = fx8_h5_get_integer(root, "spectra_per_dump", 1, INT64_MAX,
-                                    &d->spectra_per_dump, error);
     if (status == FX8_OK)
         status = fx8_h5_get_real(root, "integration_time_s",
                                  &d->integration_time_s, error);
@@ -167,7 +166,7 @@ static enum fx8_status get_counts(const struct fx8_h5_place *root,
 
 bool fx8_quicklook_probe(const char *path)
 {
-    return fx8_h5_is_format(path, FORMAT);
+    return fx8_h5_is_format(path, FX8_QUICKLOOK_FORMAT);
 }
 
 enum fx8_status fx8_quicklook_describe(
