@@ -40,6 +40,15 @@ static void test_contradictions(void **state)
     other.first_channel = 205;
     refuse((struct piece[]){good, other}, 2,
            "tile 1 has other channels than tile 0 in ");
+    /* the first of two channels alone, both and another one */
+    struct piece two = good;
+    two.n_channels = 2;
+    other.first_channel = good.first_channel;
+    refuse((struct piece[]){two, other}, 2,
+           "tile 1 has other channels than tile 0 in ");
+    other.n_channels = 3;
+    refuse((struct piece[]){two, other}, 2,
+           "tile 1 has other channels than tile 0 in ");
     other.tile = 0;
     other.n_channels = 2;
     other.first_channel = 203;

@@ -56,21 +56,29 @@ static void fill_antennas(struct antenna_row rows[N_ANT])
     }
 }
 
+/* A whole recording with a table of `n` antennas; the file, still open. */
+static hid_t make_antennas(const char *name, const struct antenna_row *rows,
+                           size_t n)
+{
+    make_good(name);
+    hid_t file = reopen(name);
+    hid_t type = antenna_type();
+    put_table(file, "antennas", type, n, rows);
+    H5Tclose(type);
+    return file;
+}
+
 static void test_antenna_table(void **state)
 {
     (void)state;
-    make_good("antennas.h5");
-    hid_t file = reopen("antennas.h5");
     struct antenna_row rows[N_ANT];
     fill_antennas(rows);
-    hid_t type = antenna_type();
-    put_table(file, "antennas", type, N_ANT, rows);
+    hid_t file = make_antennas("antennas.h5", rows, N_ANT);
     hid_t table = H5Dopen2(file, "antennas", H5P_DEFAULT);
     put_real(table, "latitude_deg", -26.5);
     put_integer(table, "longitude_deg", H5T_STD_I16BE, 116);
     put_real(table, "altitude_m", 377.0);
     H5Dclose(table);
-    H5Tclose(type);
     H5Fclose(file);
     struct fx8_reader *reader = open_good("antennas.h5");
     const struct fx8_observation *o = &reader->observation;
@@ -95,16 +103,11 @@ static void test_antenna_table(void **state)
 static void bad_antennas(const char *expected, size_t n,
                          void (*spoil)(struct antenna_row *))
 {
-    make_good("badant.h5");
-    hid_t file = reopen("badant.h5");
     struct antenna_row rows[N_ANT];
     fill_antennas(rows);
     if (spoil != NULL)
         spoil(rows);
-    hid_t type = antenna_type();
-    put_table(file, "antennas", type, n, rows);
-    H5Tclose(type);
-    H5Fclose(file);
+    H5Fclose(make_antennas("badant.h5", rows, n));
     expect_refused("badant.h5", expected);
 }
 
@@ -138,18 +141,14 @@ static void bad_site(const char *missing, double latitude, const char *expected)
 {
     static const char *const names[3] = {"latitude_deg", "longitude_deg",
                                          "altitude_m"};
-    make_good("badant.h5");
-    hid_t file = reopen("badant.h5");
     struct antenna_row rows[N_ANT];
     fill_antennas(rows);
-    hid_t type = antenna_type();
-    put_table(file, "antennas", type, N_ANT, rows);
+    hid_t file = make_antennas("badant.h5", rows, N_ANT);
     hid_t table = H5Dopen2(file, "antennas", H5P_DEFAULT);
     for (int i = 0; i < 3; i++)
         if (missing == NULL || strcmp(names[i], missing) != 0)
             put_real(table, names[i], latitude);
     H5Dclose(table);
-    H5Tclose(type);
     H5Fclose(file);
     expect_refused("badant.h5", expected);
 }
@@ -264,6 +263,25 @@ static void test_missing_table(void **state)
     }
 }
 
+/* First sample, then antenna, polarisation, band; -1, all of them, first. */
+static void test_order_of_missing(void **state)
+{
+    (void)state;
+    static const struct fx8_missing rows[] = {
+        {.first_sample = 4, .antenna = 9, .polarization = 1, .band = 7},
+        {.first_sample = 5, .antenna = -1, .polarization = 1, .band = 7},
+        {.first_sample = 5, .antenna = 2, .polarization = -1, .band = 7},
+        {.first_sample = 5, .antenna = 2, .polarization = 0, .band = -1},
+        {.first_sample = 5, .antenna = 2, .polarization = 0, .band = 3},
+    };
+    const size_t n = sizeof rows / sizeof *rows;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) {
+            const int order = fx8_missing_order(&rows[i], &rows[j]);
+            assert_int_equal((order > 0) - (order < 0), (i > j) - (i < j));
+        }
+}
+
 int main(void)
 {
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
@@ -271,6 +289,7 @@ int main(void)
         cmocka_unit_test(test_antenna_table),
         cmocka_unit_test(test_bad_antenna_tables),
         cmocka_unit_test(test_missing_table),
+        cmocka_unit_test(test_order_of_missing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
