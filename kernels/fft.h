@@ -20,8 +20,8 @@ extern "C" {
 struct fx8_fft;
 
 enum fx8_fft_kind {
-    FX8_FFT_COMPLEX = 0, /**< cf32 -> cf32, exp(-2 pi i k n / N), in place */
-    FX8_FFT_REAL,        /**< float -> cf32, bins 0 .. N/2, in place */
+    FX8_FFT_COMPLEX = 0,     /**< cf32 -> cf32, exp(-2 pi i k n / N), apart */
+    FX8_FFT_REAL,            /**< float -> cf32, bins 0 .. N/2, in place */
     FX8_FFT_INVERSE_COMPLEX, /**< exp(+...), unscaled, in place */
     FX8_FFT_INVERSE_REAL     /**< cf32 bins 0 .. N/2 -> float, unscaled */
 };
@@ -45,8 +45,14 @@ enum fx8_status fx8_fft_open(enum fx8_fft_kind kind, size_t length,
  *  of 16, at least 2 * length (complex) or 2 * (length/2 + 1) (real). */
 size_t fx8_fft_stride(const struct fx8_fft *fft);
 
-/** Execute on data [batch][stride], 64-byte aligned, in place. */
-void fx8_fft_execute(const struct fx8_fft *fft, float *data);
+/** Floats that the memory of fx8_fft_execute() must have: batch * stride, twice
+ *  that where the results are apart. */
+size_t fx8_fft_size(const struct fx8_fft *fft);
+
+/** Execute on data [batch][stride], 64-byte aligned, the beginning of
+ *  fx8_fft_size() floats.  Returns where the results [batch][stride] are: at
+ *  data itself or, apart, behind it; which depends on the kind alone. */
+float *fx8_fft_execute(const struct fx8_fft *fft, float *data);
 
 /** Release a plan and null the handle; a NULL handle is legal. */
 void fx8_fft_close(struct fx8_fft **fft);

@@ -86,10 +86,11 @@ static void store_batch(const struct fx8_engine *engine,
 }
 
 /* Fold, transform and rotate up to fft_batch spectra; the places of the batch
- * beyond n_spectra hold zeros. */
-static void transform_batch(const struct fx8_engine *engine,
-                            const struct fx8_engine_block *block, size_t input,
-                            size_t time, size_t n_spectra, float *data)
+ * beyond n_spectra hold zeros.  Returns where the spectra are, in the scratch
+ * at `data`. */
+static const struct fx8_cf32 *transform_batch(
+    const struct fx8_engine *engine, const struct fx8_engine_block *block,
+    size_t input, size_t time, size_t n_spectra, float *data)
 {
     const struct fx8_filterbank *bank = &engine->plan.bank;
     const size_t row = fx8_filterbank_row(bank);
@@ -106,12 +107,12 @@ static void transform_batch(const struct fx8_engine *engine,
     if (n_spectra < engine->fft_batch)
         memset(data + n_spectra * stride, 0,
                (engine->fft_batch - n_spectra) * stride * sizeof *data);
-    fx8_fft_execute(engine->fft, data);
-    if (block->rotation == NULL)
-        return;
-    for (size_t s = 0; s < n_spectra; s++)
+    struct fx8_cf32 *spectra =
+        (struct fx8_cf32 *)(void *)fx8_fft_execute(engine->fft, data);
+    for (size_t s = 0; s < n_spectra && block->rotation != NULL; s++)
         rotate(bank, &block->rotation[input * block->n_spectra + time + s],
-               (struct fx8_cf32 *)(void *)(data + s * stride));
+               spectra + s * stride / 2);
+    return spectra;
 }
 
 /* One group of FX8_GROUP spectra; those beyond the block, and the invalid
@@ -135,13 +136,13 @@ static void channelize_group(const struct fx8_engine *engine,
                                     .n_spectra = batch,
                                     .valid = valid >> offset & mask,
                                     .clips = clips};
+        const struct fx8_cf32 *spectra = (const void *)data;
         if (place.valid != 0) {
             const size_t rest = block->n_spectra - time;
-            transform_batch(engine, block, input, time,
-                            rest < batch ? rest : batch, data);
+            spectra = transform_batch(engine, block, input, time,
+                                      rest < batch ? rest : batch, data);
         }
-        store_batch(engine, &place, (const struct fx8_cf32 *)(void *)data,
-                    stride);
+        store_batch(engine, &place, spectra, stride);
     }
 }
 

@@ -142,8 +142,7 @@ static enum fx8_status open_fft(struct fx8_engine *engine,
                      plan->measure_fft, &engine->fft, error);
     if (status != FX8_OK)
         return status;
-    engine->scratch_size =
-        fx8_product(fx8_fft_stride(engine->fft), engine->fft_batch, 1, 1);
+    engine->scratch_size = fx8_fft_size(engine->fft);
     snprintf(engine->fft_name, sizeof engine->fft_name, "fftw %s batch %zu",
              plan->measure_fft ? "measure" : "estimate", engine->fft_batch);
     return FX8_OK;

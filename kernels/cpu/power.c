@@ -38,7 +38,7 @@ enum fx8_status fx8_power_open(const struct fx8_filterbank *bank,
         goto fail;
     const struct fx8_array arrays[] = {
         {&p->coefficients, n_weights, sizeof *p->coefficients},
-        {&p->scratch, fx8_product(n_threads, fx8_fft_stride(p->fft), 1, 1),
+        {&p->scratch, fx8_product(n_threads, fx8_fft_size(p->fft), 1, 1),
          sizeof *p->scratch},
     };
     const size_t n_arrays = sizeof arrays / sizeof arrays[0];
@@ -58,12 +58,12 @@ void fx8_power_measure(const struct fx8_power *power, const int8_t *samples,
                        size_t thread, float *out)
 {
     const struct fx8_filterbank *bank = &power->bank;
-    const size_t stride = fx8_fft_stride(power->fft);
-    float *data = power->scratch + thread * stride;
+    float *data = power->scratch + thread * fx8_fft_size(power->fft);
     power->operations->fir(1, bank->n_taps, fx8_filterbank_row(bank), samples,
-                           power->coefficients, data, stride);
-    fx8_fft_execute(power->fft, data);
-    const struct fx8_cf32 *bins = (const struct fx8_cf32 *)(void *)data;
+                           power->coefficients, data,
+                           fx8_fft_stride(power->fft));
+    const struct fx8_cf32 *bins =
+        (const struct fx8_cf32 *)(void *)fx8_fft_execute(power->fft, data);
     for (size_t channel = 0; channel < bank->n_channels; channel++) {
         const struct fx8_cf32 x = bins[fx8_filterbank_bin(bank, channel)];
         out[channel] = fmaf(x.re, x.re, x.im * x.im);

@@ -46,8 +46,8 @@ enum fx8_status fx8_bench_fft_open(size_t length, struct fx8_bench_fft **fft,
         status = fx8_fft_open(FX8_FFT_COMPLEX, length, (*fft)->batch,
                               plan == TRIED, &(*fft)->plans[plan], error);
     if (status == FX8_OK)
-        status = fx8_allocate((*fft)->batch * fx8_fft_stride((*fft)->plans[0]),
-                              sizeof(float), "FFT", &memory, error);
+        status = fx8_allocate(fx8_fft_size((*fft)->plans[0]), sizeof(float),
+                              "FFT", &memory, error);
     if (status == FX8_OK)
         (*fft)->data = memory; /* zeros stay zeros, however often */
     else
