@@ -192,6 +192,16 @@ CASE(turned_spectra_depend_on_no_order)
     in_every_order([] { check_turn({true, 5, 50, 66, 65, 1, 0}); });
 }
 
+/* Ways to spoil a job of two inputs and sixteen spectra. */
+static void (*const spoil[])(fx8_cuda_turn_job *) = {
+    [](fx8_cuda_turn_job *job) { job->part.n_inputs = 3; },
+    [](fx8_cuda_turn_job *job) { job->part.first_time = 8; },
+    [](fx8_cuda_turn_job *job) { job->part.end_time = 144; },
+    [](fx8_cuda_turn_job *job) { job->part.n_spectra = 129; },
+    [](fx8_cuda_turn_job *job) { job->part.valid_words = 0; },
+    [](fx8_cuda_turn_job *job) { job->bins_stride = 3; },
+};
+
 CASE(illegal_turns_are_refused)
 {
     const TurnCase c = {true, 2, 16, 4, 4, 0, 0};
@@ -199,35 +209,18 @@ CASE(illegal_turns_are_refused)
     HostSpectra host(2, 4, 16);
     DeviceSpectra spectra(host);
     DeviceArray<uint64_t> mask(data.mask);
-    fx8_cuda_turn_job job = {};
-    job.bank = data.bank;
-    job.bins_stride = data.stride;
-    const fx8_cuda_part part = whole(2, 16, &mask);
-    const auto refused = [&](const fx8_cuda_turn_job &given) {
-        return fx8_cuda_turn(&given, &spectra.view, nullptr) ==
-               cudaErrorInvalidValue;
-    };
-    job.part = part;
-    job.part.n_inputs = 3;
-    CHECK(refused(job));
-    job.part = part;
-    job.part.first_time = 8;
-    CHECK(refused(job));
-    job.part = part;
-    job.part.end_time = 144;
-    CHECK(refused(job));
-    job.part = part;
-    job.part.n_spectra = 129;
-    CHECK(refused(job));
-    job.part = part;
-    job.part.valid_words = 0;
-    CHECK(refused(job));
-    job.part = part;
-    job.bins_stride = 3;
-    CHECK(refused(job));
-    job.bins_stride = 4;
-    job.part.n_inputs = 0;
-    MUST(fx8_cuda_turn(&job, &spectra.view, nullptr));
+    fx8_cuda_turn_job legal = {};
+    legal.bank = data.bank;
+    legal.bins_stride = data.stride;
+    legal.part = whole(2, 16, &mask);
+    for (const auto &each : spoil) {
+        fx8_cuda_turn_job job = legal;
+        each(&job);
+        CHECK(fx8_cuda_turn(&job, &spectra.view, nullptr) ==
+              cudaErrorInvalidValue);
+    }
+    legal.part.n_inputs = 0;
+    MUST(fx8_cuda_turn(&legal, &spectra.view, nullptr));
 }
 
 /* --- rotation ----------------------------------------------------------------

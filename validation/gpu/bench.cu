@@ -193,6 +193,18 @@ double measure(const Bench &bench, const Work &work)
     return rounds[n_rounds / 2];
 }
 
+void tell_cells(Bench &bench, const std::string &head, Row row,
+                double cells_per_s, double bytes_per_s)
+{
+    const double copy = bench.ceilings.copy;
+    const double share = copy > 0 ? bytes_per_s / copy : 0;
+    bench.report->text("%s %9.2f Gcells/s %9.1f GB/s %6.2f\n", head.c_str(),
+                       cells_per_s * 1e-9, bytes_per_s * 1e-9, share);
+    bench.report->row(row.number("cells_s", cells_per_s)
+                          .number("bytes_s", bytes_per_s)
+                          .number("of_copy", share));
+}
+
 /* --- sections --------------------------------------------------------------
  */
 

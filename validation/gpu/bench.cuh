@@ -214,6 +214,20 @@ template <class T> class Memory
     T *data_;
 };
 
+/** All elements of a vector to the device, and back. */
+template <class T> void upload(const std::vector<T> &from, T *to)
+{
+    must(cudaMemcpy(to, from.data(), from.size() * sizeof(T),
+                    cudaMemcpyHostToDevice),
+         "upload");
+}
+template <class T> void download(const T *from, std::vector<T> *to)
+{
+    must(cudaMemcpy(to->data(), from, to->size() * sizeof(T),
+                    cudaMemcpyDeviceToHost),
+         "download");
+}
+
 /** Bytes of pinned memory on the host. */
 class Pinned
 {
@@ -250,6 +264,16 @@ using Work = std::function<void(size_t k)>;
  * Notes: a round of one slow call (a tenth of a second) is done three times
  */
 double measure(const Bench &bench, const Work &work);
+
+/**
+ * tell_cells -- cells and bytes a second, these beside a copy: a line and a
+ * row.
+ *
+ * Given: head  what the line begins with
+ *        row   what the row does
+ */
+void tell_cells(Bench &bench, const std::string &head, Row row,
+                double cells_per_s, double bytes_per_s);
 
 /* --- data ------------------------------------------------------------------
  */

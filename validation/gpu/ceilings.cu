@@ -24,51 +24,61 @@ constexpr unsigned BLOCKS_PER_SM = 8;
 /* Steps of a loop with all accumulators. */
 constexpr int STEPS = 8;
 
+/** An operand, and what is done with two. */
+__device__ __forceinline__ void take(int word, int *operand)
+{
+    *operand = word;
+}
+__device__ __forceinline__ int multiply_add(int a, int b, int sum)
+{
+    return __dp4a(a, b, sum);
+}
+
+/** Factors below 1, of either sign: sums stay finite. */
+__device__ __forceinline__ void take(int word, float *operand)
+{
+    *operand = static_cast<float>(word) * 0x1p-31F;
+}
+__device__ __forceinline__ float multiply_add(float a, float b, float sum)
+{
+    return fmaf(a, b, sum);
+}
+
+/** Sixteen accumulators in turn; all are needed for what comes out. */
+template <class Number>
+__device__ __forceinline__ void accumulate(const int *operands, Number *out,
+                                           unsigned n_rounds)
+{
+    Number a[4], b[4], sums[4][4] = {};
+    for (int k = 0; k < 4; ++k) {
+        take(operands[8 * threadIdx.x + k], &a[k]);
+        take(operands[8 * threadIdx.x + 4 + k], &b[k]);
+    }
+    for (unsigned round = 0; round < n_rounds; ++round)
+#pragma unroll
+        for (int step = 0; step < STEPS; ++step)
+#pragma unroll
+            for (int i = 0; i < 4; ++i)
+#pragma unroll
+                for (int j = 0; j < 4; ++j)
+                    sums[i][j] = multiply_add(
+                        a[(i + step) % 4], b[(j + step / 4) % 4], sums[i][j]);
+    Number most = sums[0][0];
+    for (int k = 1; k < 16; ++k)
+        most = max(most, sums[k / 4][k % 4]);
+    out[blockIdx.x * THREADS + threadIdx.x] = most;
+}
+
 __global__ void __launch_bounds__(THREADS)
     bench_dp4a_kernel(const int *operands, int *out, unsigned n_rounds)
 {
-    int a[4], b[4], sums[4][4] = {};
-    for (int k = 0; k < 4; ++k) {
-        a[k] = operands[8 * threadIdx.x + k];
-        b[k] = operands[8 * threadIdx.x + 4 + k];
-    }
-    for (unsigned round = 0; round < n_rounds; ++round)
-#pragma unroll
-        for (int step = 0; step < STEPS; ++step)
-#pragma unroll
-            for (int i = 0; i < 4; ++i)
-#pragma unroll
-                for (int j = 0; j < 4; ++j)
-                    sums[i][j] = __dp4a(a[(i + step) % 4],
-                                        b[(j + step / 4) % 4], sums[i][j]);
-    int sum = 0;
-    for (int k = 0; k < 16; ++k)
-        sum ^= sums[k / 4][k % 4];
-    out[blockIdx.x * THREADS + threadIdx.x] = sum;
+    accumulate(operands, out, n_rounds);
 }
 
-/* Factors below 1, of either sign: sums stay finite. */
 __global__ void __launch_bounds__(THREADS)
     bench_ffma_kernel(const int *operands, float *out, unsigned n_rounds)
 {
-    float a[4], b[4], sums[4][4] = {};
-    for (int k = 0; k < 4; ++k) {
-        a[k] = static_cast<float>(operands[8 * threadIdx.x + k]) * 0x1p-31F;
-        b[k] = static_cast<float>(operands[8 * threadIdx.x + 4 + k]) * 0x1p-31F;
-    }
-    for (unsigned round = 0; round < n_rounds; ++round)
-#pragma unroll
-        for (int step = 0; step < STEPS; ++step)
-#pragma unroll
-            for (int i = 0; i < 4; ++i)
-#pragma unroll
-                for (int j = 0; j < 4; ++j)
-                    sums[i][j] = fmaf(a[(i + step) % 4], b[(j + step / 4) % 4],
-                                      sums[i][j]);
-    float sum = 0;
-    for (int k = 0; k < 16; ++k)
-        sum += sums[k / 4][k % 4];
-    out[blockIdx.x * THREADS + threadIdx.x] = sum;
+    accumulate(operands, out, n_rounds);
 }
 
 /* Products of a warp: 2 x 4 tiles of 16 x 8. */

@@ -88,12 +88,6 @@ struct Chain {
                    fx8_cuda_pitch(INPUTS) * item_bytes +
                16 * FX8_CUDA_TAIL_ROWS;
     }
-    template <class T> static void upload(const std::vector<T> &from, T *to)
-    {
-        must(cudaMemcpy(to, from.data(), from.size() * sizeof(T),
-                        cudaMemcpyHostToDevice),
-             "upload");
-    }
     void fill_filter()
     {
         std::vector<double> weights(bank.n_taps * bank.fft_length);
@@ -263,12 +257,8 @@ double relative_error(const Bench &bench, const Chain &chain,
     std::vector<__half> a(n);
     std::vector<float> b(CHECKED_SPECTRA * chain.stride);
     must(cudaStreamSynchronize(bench.stream), "cuFFT");
-    must(cudaMemcpy(a.data(), halves.data(), n * sizeof(__half),
-                    cudaMemcpyDeviceToHost),
-         "download");
-    must(cudaMemcpy(b.data(), floats.data(), b.size() * sizeof(float),
-                    cudaMemcpyDeviceToHost),
-         "download");
+    download(halves.data(), &a);
+    download(floats.data(), &b);
     double error = 0, power = 0;
     for (size_t k = 0; k < n; ++k) {
         const double x = static_cast<double>(

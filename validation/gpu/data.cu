@@ -99,17 +99,24 @@ __global__ void bench_compare_kernel(const int64_t *a, const Number *b,
             atomicAdd(n_differing, 1ULL);
 }
 
-/** Pair (i, j) of element k of N x N, and where its sums are; false above the
- *  diagonal. */
-__device__ __forceinline__ bool pair_of(size_t k, size_t n_inputs, size_t *i,
-                                        size_t *j, size_t *sum)
+/** Every pair i <= j of every channel, for some thread: visit(channel, i, j,
+ *  sums of the pair). */
+template <class Visit>
+__device__ __forceinline__ void over_pairs(const int64_t *sums, size_t n_inputs,
+                                           size_t n_channels,
+                                           const Visit &visit)
 {
     const size_t cells = n_inputs * n_inputs;
-    *i = k % n_inputs;
-    *j = k % cells / n_inputs;
-    *sum = 2 * (k / cells * (n_inputs * (n_inputs + 1) / 2) +
-                *j * (*j + 1) / 2 + *i);
-    return *i <= *j;
+    const size_t n_pairs = n_inputs * (n_inputs + 1) / 2;
+    const size_t step = static_cast<size_t>(gridDim.x) * blockDim.x;
+    for (size_t k = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+         k < cells * n_channels; k += step) {
+        const size_t channel = k / cells;
+        const size_t j = k % cells / n_inputs, i = k % n_inputs;
+        if (i <= j)
+            visit(channel, i, j,
+                  sums + 2 * (channel * n_pairs + j * (j + 1) / 2 + i));
+    }
 }
 
 __global__ void bench_products_kernel(const int64_t *sums,
@@ -117,22 +124,19 @@ __global__ void bench_products_kernel(const int64_t *sums,
                                       size_t n_channels,
                                       unsigned long long *n_differing)
 {
-    const size_t step = static_cast<size_t>(gridDim.x) * blockDim.x;
-    for (size_t k = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-         k < n_inputs * n_inputs * n_channels; k += step) {
-        size_t i, j, sum;
-        if (!pair_of(k, n_inputs, &i, &j, &sum))
-            continue;
-        const int32_t *c =
-            products + k / (n_inputs * n_inputs) * 4 * n_inputs * n_inputs;
-        const size_t re_i = 2 * i * 2 * n_inputs, im_i = re_i + 2 * n_inputs;
-        const int64_t re =
-            static_cast<int64_t>(c[re_i + 2 * j]) + c[im_i + 2 * j + 1];
-        const int64_t im =
-            static_cast<int64_t>(c[re_i + 2 * j + 1]) - c[im_i + 2 * j];
-        if (sums[sum] != re || sums[sum + 1] != im)
-            atomicAdd(n_differing, 1ULL);
-    }
+    over_pairs(
+        sums, n_inputs, n_channels,
+        [=](size_t channel, size_t i, size_t j, const int64_t *sum) {
+            const int32_t *c = products + channel * 4 * n_inputs * n_inputs;
+            const size_t re_i = 2 * i * 2 * n_inputs,
+                         im_i = re_i + 2 * n_inputs;
+            const int64_t re =
+                static_cast<int64_t>(c[re_i + 2 * j]) + c[im_i + 2 * j + 1];
+            const int64_t im =
+                static_cast<int64_t>(c[re_i + 2 * j + 1]) - c[im_i + 2 * j];
+            if (sum[0] != re || sum[1] != im)
+                atomicAdd(n_differing, 1ULL);
+        });
 }
 
 /* Differences are whole numbers below 2^63: the largest one of all threads. */
@@ -141,24 +145,20 @@ __global__ void bench_difference_kernel(const int64_t *sums,
                                         size_t n_channels,
                                         unsigned long long *largest)
 {
-    const size_t step = static_cast<size_t>(gridDim.x) * blockDim.x;
-    for (size_t k = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-         k < n_inputs * n_inputs * n_channels; k += step) {
-        size_t i, j, sum;
-        if (!pair_of(k, n_inputs, &i, &j, &sum))
-            continue;
-        const float2 c =
-            products[k / (n_inputs * n_inputs) * n_inputs * n_inputs +
-                     i * n_inputs + j];
-        const double re =
-            fabs(static_cast<double>(c.x) - static_cast<double>(sums[sum]));
-        const double im =
-            fabs(static_cast<double>(c.y) - static_cast<double>(sums[sum + 1]));
-        const double most = re < im ? im : re;
-        atomicMax(largest, most < 0x1p62
-                               ? static_cast<unsigned long long>(ceil(most))
-                               : 1ULL << 62); /* also what is no number */
-    }
+    over_pairs(
+        sums, n_inputs, n_channels,
+        [=](size_t channel, size_t i, size_t j, const int64_t *sum) {
+            const float2 c =
+                products[channel * n_inputs * n_inputs + i * n_inputs + j];
+            const double re =
+                fabs(static_cast<double>(c.x) - static_cast<double>(sum[0]));
+            const double im =
+                fabs(static_cast<double>(c.y) - static_cast<double>(sum[1]));
+            const double most = re < im ? im : re;
+            atomicMax(largest, most < 0x1p62
+                                   ? static_cast<unsigned long long>(ceil(most))
+                                   : 1ULL << 62); /* also what is no number */
+        });
 }
 
 /** A number on the device that kernels count in. */

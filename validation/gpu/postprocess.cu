@@ -4,6 +4,7 @@
  * cells a second and as bytes a second, sums counted once as they are read and
  * results once as they are written, beside a copy.
  */
+#include <cstdio>
 #include <cstring>
 
 #include "kernels/cuda/postprocess.h"
@@ -77,18 +78,6 @@ struct Dump {
         return static_cast<double>(n_sums()) * sizeof(int64_t) +
                static_cast<double>(n_cells) * FX8_CUDA_RESULT_BYTES;
     }
-    template <class T> static void upload(const std::vector<T> &from, T *to)
-    {
-        must(cudaMemcpy(to, from.data(), from.size() * sizeof(T),
-                        cudaMemcpyHostToDevice),
-             "upload");
-    }
-    template <class T> static void download(const T *from, std::vector<T> *to)
-    {
-        must(cudaMemcpy(to->data(), from, to->size() * sizeof(T),
-                        cudaMemcpyDeviceToHost),
-             "download");
-    }
     /** Both feeds alike, then crossed. */
     void make_products()
     {
@@ -151,15 +140,15 @@ bool is_exact(const Bench &bench)
     std::vector<int64_t> sums(dump.n_sums());
     for (size_t k = 0; k < sums.size(); ++k)
         sums[k] = static_cast<int64_t>(k * 2654435761U % 2000003U) - 1000001;
-    Dump::upload(sums, dump.sums.data());
+    upload(sums, dump.sums.data());
     run_job(bench, dump);
     std::vector<float> made(2 * dump.n_cells), wanted(made.size());
     std::vector<float> made_weights(dump.n_cells), weights(dump.n_cells);
     std::vector<uint8_t> made_flags(dump.n_cells), flags(dump.n_cells);
     must(cudaStreamSynchronize(bench.stream), "post-processing");
-    Dump::download(dump.visibilities.data(), &made);
-    Dump::download(dump.nsamples.data(), &made_weights);
-    Dump::download(dump.flags.data(), &made_flags);
+    download(dump.visibilities.data(), &made);
+    download(dump.nsamples.data(), &made_weights);
+    download(dump.flags.data(), &made_flags);
     const fx8_postprocess plan = dump.plan_of_the_host();
     const fx8_visibilities to = {wanted.data(), flags.data(), weights.data()};
     fx8_postprocess_int8(&plan, sums.data(), dump.host_counts.data(), &to);
@@ -173,23 +162,18 @@ void measure_size(Bench &bench, const Size &size)
     const Dump dump(size);
     const double seconds =
         measure(bench, [&](size_t) { run_job(bench, dump); });
-    const double rate = dump.bytes() / seconds;
-    const double share =
-        bench.ceilings.copy > 0 ? rate / bench.ceilings.copy : 0;
     const double cells =
         static_cast<double>(dump.n_pairs * size.n_channels) / seconds;
-    bench.report->text("%5zu %5zu %7zu %7zu %9.2f Gcells/s %9.1f GB/s %6.2f\n",
-                       size.n_antennas, size.n_feeds, size.n_channels,
-                       size.average, cells * 1e-9, rate * 1e-9, share);
-    bench.report->row(
-        Row("postprocess")
-            .number("antennas", static_cast<double>(size.n_antennas))
-            .number("feeds", static_cast<double>(size.n_feeds))
-            .number("channels", static_cast<double>(size.n_channels))
-            .number("average", static_cast<double>(size.average))
-            .number("cells_s", cells)
-            .number("bytes_s", rate)
-            .number("of_copy", share));
+    char head[64];
+    std::snprintf(head, sizeof head, "%5zu %5zu %7zu %7zu", size.n_antennas,
+                  size.n_feeds, size.n_channels, size.average);
+    tell_cells(bench, head,
+               Row("postprocess")
+                   .number("antennas", static_cast<double>(size.n_antennas))
+                   .number("feeds", static_cast<double>(size.n_feeds))
+                   .number("channels", static_cast<double>(size.n_channels))
+                   .number("average", static_cast<double>(size.average)),
+               cells, dump.bytes() / seconds);
 }
 
 } // namespace

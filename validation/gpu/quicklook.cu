@@ -6,6 +6,7 @@
  * by engine.cu.
  */
 #include <cmath>
+#include <cstdio>
 
 #include "kernels/cuda/quicklook.h"
 #include "kernels/operations.h"
@@ -120,10 +121,7 @@ class Dump
     {
         std::vector<uint16_t> halves(2 * n_cells());
         must(cudaStreamSynchronize(bench.stream), "quick-look");
-        must(cudaMemcpy(halves.data(), coherence_.data(),
-                        halves.size() * sizeof halves[0],
-                        cudaMemcpyDeviceToHost),
-             "download");
+        download(coherence_.data(), &halves);
         size_t n_near = 0;
         for (size_t k = 0; k < halves.size(); ++k) {
             const double wanted = std::ldexp(noise_of(k), 14);
@@ -143,12 +141,6 @@ class Dump
                                    ? std::ldexp(fraction, -24)
                                    : std::ldexp(1024 + fraction, exponent - 25);
         return (half & 0x8000) != 0 ? -modulus : modulus;
-    }
-    template <class T> static void upload(const std::vector<T> &from, T *to)
-    {
-        must(cudaMemcpy(to, from.data(), from.size() * sizeof(T),
-                        cudaMemcpyHostToDevice),
-             "upload");
     }
     static void clear(void *to, size_t bytes)
     {
@@ -180,22 +172,17 @@ void measure_size(Bench &bench, const Size &size)
         const double seconds =
             measure(bench, [&](size_t) { dump.run(bench, each.mode); });
         const double cells = static_cast<double>(dump.n_cells()) / seconds;
-        const double rate = cells * FX8_CUDA_LOOK_BYTES;
-        const double share =
-            bench.ceilings.copy > 0 ? rate / bench.ceilings.copy : 0;
-        bench.report->text("%5zu %5zu %7zu  %-5s %9.2f Gcells/s %9.1f GB/s "
-                           "%6.2f\n",
-                           size.n_antennas, size.n_feeds, size.n_channels,
-                           each.name, cells * 1e-9, rate * 1e-9, share);
-        bench.report->row(
-            Row("quicklook")
-                .number("antennas", static_cast<double>(size.n_antennas))
-                .number("feeds", static_cast<double>(size.n_feeds))
-                .number("channels", static_cast<double>(size.n_channels))
-                .text("mode", each.name)
-                .number("cells_s", cells)
-                .number("bytes_s", rate)
-                .number("of_copy", share));
+        char head[64];
+        std::snprintf(head, sizeof head, "%5zu %5zu %7zu  %-5s",
+                      size.n_antennas, size.n_feeds, size.n_channels,
+                      each.name);
+        tell_cells(bench, head,
+                   Row("quicklook")
+                       .number("antennas", static_cast<double>(size.n_antennas))
+                       .number("feeds", static_cast<double>(size.n_feeds))
+                       .number("channels", static_cast<double>(size.n_channels))
+                       .text("mode", each.name),
+                   cells, cells * FX8_CUDA_LOOK_BYTES);
     }
 }
 
