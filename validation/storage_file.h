@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * storage_file.h -- datasets that lie elsewhere than in the file that is
+ * opened, and what comes of them: what passes is read by HDF5 as it was
+ * written; where HDF5 would make zeros up, one line says so.
+ */
+#ifndef FX8_VALIDATION_STORAGE_FILE_H
+#define FX8_VALIDATION_STORAGE_FILE_H
+
+#include "io/h5/h5.h"
+#include "io/h5/storage.h"
+#include "validation/hdf5_items.h"
+#include "validation/scratch.h"
+
+enum { ROWS = 6, COLUMNS = 500, CHUNK = 100, ALL = ROWS * COLUMNS };
+
+/** Never zero, which is what HDF5 fills with. */
+static inline int8_t value(size_t row, size_t column)
+{
+    return (int8_t)(1 + (row * 31 + column * 7) % 120);
+}
+
+/* --- files to read -------------------------------------------------------- */
+
+/** Rows [first, first + n) as dataset "v" of a new file; of the chunks only
+ * those before `written` columns. */
+static inline void put_source(const char *name, hid_t type, size_t first,
+                              size_t n, bool is_chunked, size_t written)
+{
+    int8_t samples[ALL];
+    for (size_t r = 0; r < n; r++)
+        for (size_t c = 0; c < COLUMNS; c++)
+            samples[r * COLUMNS + c] = value(first + r, c);
+    const hsize_t extent[2] = {n, COLUMNS}, chunk[2] = {1, CHUNK};
+    const hsize_t start[2] = {0, 0}, count[2] = {n, written};
+    hid_t file =
+        H5Fcreate(scratch_path(name), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    if (is_chunked)
+        H5Pset_chunk(creation, 2, chunk);
+    hid_t space = H5Screate_simple(2, extent, NULL);
+    hid_t dataset =
+        H5Dcreate2(file, "v", type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+    assert_true(dataset >= 0);
+    hid_t memory = H5Scopy(space);
+    H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL);
+    H5Sselect_hyperslab(memory, H5S_SELECT_SET, start, NULL, count, NULL);
+    if (H5Tget_class(type) == H5T_INTEGER && written > 0)
+        assert_true(H5Dwrite(dataset, H5T_NATIVE_INT8, memory, space,
+                             H5P_DEFAULT, samples) >= 0);
+    H5Sclose(memory);
+    H5Dclose(dataset);
+    H5Sclose(space);
+    H5Pclose(creation);
+    H5Fclose(file);
+}
+
+/** A dataset of nothing but what `creation` tells, in a file that is made where
+ * it is not there yet.  Closes both handles. */
+static inline void put_layout(const char *name, const char *dataset_name,
+                              hid_t type, hid_t space, hid_t creation)
+{
+    const char *path = scratch_path(name);
+    hid_t file = scratch_exists(name)
+                     ? H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT)
+                     : H5Fcreate(path, H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t dataset = H5Dcreate2(file, dataset_name, type, space, H5P_DEFAULT,
+                               creation, H5P_DEFAULT);
+    assert_true(dataset >= 0);
+    H5Dclose(dataset);
+    H5Fclose(file);
+    H5Sclose(space);
+    H5Pclose(creation);
+}
+
+/* --- what comes of them --------------------------------------------------- */
+
+/** A dataset "v" as a reader has it. */
+struct opened {
+    char path[SCRATCH_PATH_SIZE];
+    hid_t file, dataset;
+    struct fx8_h5_storage *storage;
+};
+
+static inline enum fx8_status open_storage(const char *name, uint64_t n_rows,
+                                           struct opened *opened,
+                                           struct fx8_error *error)
+{
+    *opened = (struct opened){.file = FX8_H5_NONE, .dataset = FX8_H5_NONE};
+    snprintf(opened->path, sizeof opened->path, "%s", scratch_path(name));
+    must(fx8_h5_open_file(opened->path, &opened->file, error), *error);
+    must(fx8_h5_open_dataset(opened->path, opened->file, "v", H5P_DEFAULT,
+                             &opened->dataset, error),
+         *error);
+    return fx8_h5_storage_open(opened->path, "v", opened->dataset, n_rows,
+                               &opened->storage, error);
+}
+
+static inline void close_all(struct opened *opened)
+{
+    fx8_h5_storage_close(&opened->storage);
+    assert_null(opened->storage);
+    fx8_h5_close(&opened->dataset);
+    fx8_h5_close(&opened->file);
+}
+
+/** The first rows, against what was written. */
+static inline void check_values(const struct opened *opened, size_t n_rows)
+{
+    int8_t samples[ALL];
+    const hsize_t start[2] = {0, 0}, count[2] = {n_rows, COLUMNS};
+    hid_t space = H5Dget_space(opened->dataset);
+    hid_t memory = H5Screate_simple(2, count, NULL);
+    H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL);
+    assert_true(H5Dread(opened->dataset, H5T_NATIVE_INT8, memory, space,
+                        H5P_DEFAULT, samples) >= 0);
+    H5Sclose(memory);
+    H5Sclose(space);
+    for (size_t r = 0; r < n_rows; r++)
+        for (size_t c = 0; c < COLUMNS; c++)
+            assert_int_equal(samples[r * COLUMNS + c], value(r, c));
+}
+
+static inline void expect_whole_rows(const char *name, size_t n_rows)
+{
+    struct opened opened;
+    struct fx8_error error;
+    must(open_storage(name, n_rows, &opened, &error), error);
+    check_values(&opened, n_rows);
+    must(fx8_h5_check_uncut(opened.storage, opened.path, "v", 0, 1, FX8_OK,
+                            &error),
+         error);
+    close_all(&opened);
+}
+
+static inline void expect_whole(const char *name)
+{
+    expect_whole_rows(name, ROWS);
+}
+
+static inline void expect_refused(const char *name, enum fx8_status status,
+                                  const char *part)
+{
+    struct opened opened;
+    struct fx8_error error;
+    must_fail_with(open_storage(name, UINT64_MAX, &opened, &error), error,
+                   status, part);
+    assert_memory_equal(error.message, opened.path, strlen(opened.path));
+    assert_null(opened.storage);
+    close_all(&opened);
+}
+
+static inline void expect_shrunk(const struct opened *opened, int64_t first,
+                                 int64_t n, const char *part)
+{
+    struct fx8_error error;
+    must_fail_with(fx8_h5_check_uncut(opened->storage, opened->path, "v", first,
+                                      n, FX8_OK, &error),
+                   error, FX8_ERR_INPUT, part);
+}
+
+static inline int remove_files(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+        "main.h5", "a.h5",   "b.h5",    "c.h5",      "raw",
+        "raw2",    "50%.h5", "link.h5", "away/b.h5", "away/main.h5"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        unlink(scratch_path(names[i]));
+    mkdir(scratch_path("away"), 0777);
+    return 0;
+}
+
+#endif
