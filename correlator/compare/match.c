@@ -70,6 +70,14 @@ static enum fx8_status check_sizes(const struct side *a, const struct side *b,
         return fx8_fail(error, FX8_ERR_INPUT,
                         "%s: vis_units: %s: expected %s as in %s", b->path,
                         of_b->units, of_a->units, a->path);
+    if (of_a->is_phased != of_b->is_phased) {
+        const struct side *phased = of_a->is_phased ? a : b;
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s: phased towards %s: expected visibilities that "
+                        "are not, as in %s",
+                        phased->path, phased->header->object,
+                        of_a->is_phased ? b->path : a->path);
+    }
     for (size_t p = 0; p < of_a->n_products; p++)
         if (of_a->products[p] != of_b->products[p])
             return fx8_fail(error, FX8_ERR_INPUT,

@@ -104,13 +104,10 @@ static enum fx8_status get_texts(const struct fx8_h5_place *place,
         {"instrument", header->instrument, true},
         {"x_orientation", header->x_orientation, false},
         {"vis_units", header->units, false},
-        /* the first that is there names the object */
         {"object_name", header->object, false},
-        {"phase_center_catalog/0/cat_name", header->object, false},
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        if (!texts[i].required &&
-            (texts[i].text[0] != '\0' || !fx8_h5_has(place, texts[i].name)))
+        if (!texts[i].required && !fx8_h5_has(place, texts[i].name))
             continue;
         const enum fx8_status status = fx8_h5_get_texts(
             place, texts[i].name, 1, FX8_TEXT_SIZE, texts[i].text, error);
@@ -118,6 +115,39 @@ static enum fx8_status get_texts(const struct fx8_h5_place *place,
             return status;
     }
     return fx8_h5_get_long_text(place, "history", &header->history, error);
+}
+
+/* What the visibilities are turned towards, if anything: of the catalogue
+ * since version 1.1, of phase_type before. */
+static enum fx8_status get_phasing(const struct fx8_h5_place *place,
+                                   size_t n_rows,
+                                   struct fx8_uvh5_header *header,
+                                   struct fx8_error *error)
+{
+    const struct fx8_h5_rows one = {n_rows, 1, 0, 1};
+    char type_name[FX8_TEXT_SIZE] = "phase_type", type[FX8_TEXT_SIZE] = "";
+    char name[FX8_TEXT_SIZE];
+    int64_t id = 0;
+    enum fx8_status status = FX8_OK;
+    if (fx8_h5_has(place, "phase_center_id_array"))
+        status = fx8_h5_get_integers(place, "phase_center_id_array", one, &id,
+                                     error);
+    snprintf(name, sizeof name, "phase_center_catalog/%" PRId64 "/cat_name",
+             id);
+    if (status == FX8_OK && header->object[0] == '\0' &&
+        fx8_h5_has(place, name))
+        status = fx8_h5_get_texts(place, name, 1, FX8_TEXT_SIZE, header->object,
+                                  error);
+    snprintf(name, sizeof name, "phase_center_catalog/%" PRId64 "/cat_type",
+             id);
+    if (fx8_h5_has(place, name))
+        strcpy(type_name, name);
+    if (status == FX8_OK && fx8_h5_has(place, type_name))
+        status =
+            fx8_h5_get_texts(place, type_name, 1, FX8_TEXT_SIZE, type, error);
+    header->is_phased = type[0] != '\0' && strcmp(type, "unprojected") != 0 &&
+                        strcmp(type, "drift") != 0;
+    return status;
 }
 
 /* One value of each list that a count is of: where they differ, that shows
@@ -341,6 +371,8 @@ enum fx8_status fx8_uvh5_get_header(struct fx8_uvh5_file *file,
         status = get_site(&place, header, error);
     if (status == FX8_OK)
         status = get_texts(&place, header, error);
+    if (status == FX8_OK)
+        status = get_phasing(&place, file->n_rows, header, error);
     if (status == FX8_OK)
         status = check_lists(&place, header, file->n_rows, error);
     if (status == FX8_OK)

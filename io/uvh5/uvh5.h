@@ -48,6 +48,7 @@ struct fx8_uvh5_header {
     char object[FX8_TEXT_SIZE];
     char x_orientation[FX8_TEXT_SIZE];
     char units[FX8_TEXT_SIZE]; /**< vis_units; reader, "" where not told */
+    bool is_phased; /**< turned towards `object`; reader, of the first row */
     struct fx8_site site;
     size_t n_antennas;
     int64_t *antenna_numbers;    /**< [n_antennas] */

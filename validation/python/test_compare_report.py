@@ -402,6 +402,40 @@ class Report(program.Case):
             self.assert_one_line(done, 1, jansky,
                                  "vis_units: Jy: expected uncalib as in")
 
+    def test_phased_by_pyuvdata(self):
+        """One turned to a source and one not have nothing in common; two
+        turned alike do.  phase_type says it before version 1.1."""
+        rough, exact = self.make(20)
+        phased = []
+        for path in (rough, exact):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                data = UVData.from_file(path)
+                data.phase(lon=1.0, lat=-0.5, cat_name="Fornax A",
+                           phase_frame="icrs")
+                phased.append(self.path(f"phased{len(phased)}.uvh5"))
+                data.write_uvh5(phased[-1])
+
+        def as_before(file):
+            for name in ("catalog", "id_array"):
+                del file[f"Header/phase_center_{name}"]
+            file["Header/phase_type"] = np.bytes_("phased")
+            file["Header/object_name"] = np.bytes_("Fornax A")
+        old = self.changed(phased[0], as_before)
+        for arguments, name in (((phased[0], exact), phased[0]),
+                                ((rough, phased[1]), phased[1]),
+                                ((old, exact), old),
+                                (("--rigorous", *phased, exact), phased[0])):
+            with self.subTest(arguments=arguments):
+                done = program.run("compare", *arguments)
+                self.assert_one_line(
+                    done, 1, f"{name}: phased towards Fornax A: expected "
+                    "visibilities that are not, as in ")
+                self.assertEqual(done.stdout, "")
+        for name in (phased[0], old):
+            self.assertIn("rms diff",
+                          program.run("compare", name, phased[1]).stdout)
+
     def test_nothing_to_judge_by(self):
         rough, exact = self.make(20)
 
