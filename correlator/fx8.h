@@ -10,11 +10,16 @@
  *     ... fill in sizes, rates ...
  *     fx8_open(&plan, on_dump, context, &session, &error);
  *     while (more samples) {
- *         while (fx8_push(session, &block, &error) == FX8_LEVEL_NEEDED)
+ *         while ((status = fx8_push(session, &block, &error)) ==
+ *                FX8_LEVEL_NEEDED)
  *             look_ahead(session, &block);       (INT8 only, see fx8_level)
+ *         if (status != FX8_OK)
+ *             ... error.message tells why ...
  *     }
  *     fx8_finish(session, NULL, &error);
  *     fx8_close(&session);
+ *
+ * Whole programs: memory.c and follow.c of the examples.
  *
  * Errors.  A function that can fail returns a status, negative for a failure,
  * and then fills the caller's error record (NULL: none wanted); otherwise it
@@ -75,13 +80,15 @@ extern "C" {
  */
 struct fx8_plan {
     /* the samples */
-    bool is_complex;        /**< int8 {re, im} pairs, else real int8 */
-    size_t n_antennas;      /**< at least 1 */
-    size_t n_polarizations; /**< 1 (X) or 2 (X, Y) */
-    struct fx8_rate sample_rate;
-    double dc_frequency_hz; /**< sky frequency of baseband zero */
-    bool lower_sideband;    /**< the sky frequency falls as baseband rises */
-    size_t n_bands;         /**< 1 .. 4096 */
+    bool is_complex;             /**< int8 {re, im} pairs, else real int8 */
+    size_t n_antennas;           /**< at least 1 */
+    size_t n_polarizations;      /**< 1 (X) or 2 (X, Y) */
+    struct fx8_rate sample_rate; /**< real or complex samples a second of one
+                                      band, in lowest terms: see
+                                      fx8_rate_reduced() */
+    double dc_frequency_hz;      /**< sky frequency of baseband zero */
+    bool lower_sideband; /**< the sky frequency falls as baseband rises */
+    size_t n_bands;      /**< 1 .. 4096 */
     const double
         *band_offset_hz; /**< [n_bands] ascending: baseband zero of a band is
                               at dc_frequency_hz + this; NULL: one band at 0 */
@@ -113,15 +120,19 @@ struct fx8_plan {
     enum fx8_precision precision; /**< any of the bits */
     enum fx8_backend backend;
     const char *device;       /**< GPUs: "auto" or ordinals, "0" or "0,1" */
-    const char *kernel;       /**< "auto" or one of the engine's kernels */
+    const char *kernel;       /**< "auto" or one of the engine's kernels, which
+                                   the refusal of any other lists */
     int64_t spectra_per_dump; /**< M, at least 1 */
     size_t n_threads;         /**< 0: all CPUs of the process; at most 1024 */
     bool pin_threads;         /**< each of them to a CPU */
-    bool measure_fft;         /**< time FFT algorithms instead of estimating */
-    size_t memory_limit;      /**< bytes, 0: none */
+    bool measure_fft;         /**< time FFT algorithms instead of estimating:
+                                   the last bits may differ from run to run */
+    size_t memory_limit;      /**< bytes of engine, levels, samples and results;
+                                   what needs more does not open.  0: none */
 
     /* the results */
-    bool remove_quantization_bias;
+    bool remove_quantization_bias; /**< the quantiser's noise, from the
+                                        parallel-hand autos of INT8 */
     size_t channel_average;      /**< n, a divisor of a band's K channels; where
                                       K is 1, of the bands */
     const uint8_t *flag_antenna; /**< [n_antennas] 1: flag; NULL: none */
@@ -129,8 +140,13 @@ struct fx8_plan {
     enum fx8_math math; /**< functions of the quick-look */
 };
 
-/** A plan with every default; n_antennas, sample_rate, dc_frequency_hz,
- *  n_channels and spectra_per_dump are zero or NaN and must be filled in. */
+/** A plan with every default: complex samples of one polarisation and one
+ *  band, upper sideband, from sample 0 on, no marker (runs of 64 where one is
+ *  set); PFB of 8 taps, window AUTO, FIR in floats, all channels, none flagged;
+ *  INT8 at 20 LSB by channel, its noise removed; engine, device and kernel
+ *  "auto", all CPUs, no limit of memory; no average, no quick-look.  Zero or
+ *  NaN, to be filled in: n_antennas, sample_rate, dc_frequency_hz, n_channels
+ *  and spectra_per_dump. */
 FX8_API struct fx8_plan fx8_plan_default(void);
 
 /** A stretch of samples that is missing. */
@@ -167,7 +183,10 @@ struct fx8_block {
 struct fx8_result {
     const float
         *visibilities;     /**< [...][re, im] conj(E_1) E_2, input counts^2 */
-    const uint8_t *flags;  /**< 1: flagged */
+    const uint8_t *flags;  /**< 1: flagged.  Without a valid product value and
+                                weight are 0; what the plan flags, and what has
+                                a dead input or one without power to set its
+                                level by, keeps its data */
     const float *nsamples; /**< valid products / M, 0 .. 1 */
 };
 
@@ -204,7 +223,8 @@ typedef enum fx8_status fx8_dump_callback(void *context,
                                           const struct fx8_dump *dump,
                                           struct fx8_error *error);
 
-/** Counters and times since fx8_open(). */
+/** Counters, and seconds by the clock on the wall within the calls, since
+ *  fx8_open(). */
 struct fx8_statistics {
     int64_t n_dumps;
     int64_t n_spectra;       /**< spectra correlated, per row */
@@ -242,8 +262,9 @@ FX8_API enum fx8_status fx8_open(const struct fx8_plan *plan,
  *
  * Status: FX8_OK: consumed; FX8_LEVEL_NEEDED: rows without gains have begun
  *         to deliver: look ahead with fx8_level(), then push the same block
- *         again; FX8_ERR_USAGE: a range that is none, a missing stretch of a
- *         row that is none, a session that is finished;
+ *         again (what of it was consumed before is skipped);
+ *         FX8_ERR_USAGE: a range that is none, a missing stretch of a row
+ *         that is none, a session that is finished;
  *         FX8_ERR_CANCELLED: fx8_cancel(); FX8_ERR_SYSTEM: memory, device;
  *         what the callback returned
  * Notes:  1) blocks ascend in time; samples between two blocks are missing;
@@ -334,14 +355,13 @@ FX8_API void fx8_get_quicklook(const struct fx8_session *session,
                                struct fx8_quicklook_counts *counts,
                                struct fx8_quicklook_differences *differences);
 
-/** Coherence of every baseline and product over all dumps so far,
- *  [n_baselines][n_products]; FX8_QUICKLOOK_NONE where no quick-look is
- *  planned. */
+/** Coherence of every baseline and product over all dumps so far, into the
+ *  caller's [n_baselines][n_products]; FX8_QUICKLOOK_NONE where no quick-look
+ *  is planned. */
 FX8_API void fx8_get_coherences(const struct fx8_session *session,
                                 struct fx8_quicklook_average *averages);
 
-/* --- the axes of the results of a plan, one that fx8_open() accepts --------
- */
+/* --- the axes of the results of a plan that fx8_open() accepts ------------ */
 
 /** Channels of all bands before channel_average: n_bands K. */
 FX8_API size_t fx8_channels(const struct fx8_plan *plan);
@@ -361,8 +381,9 @@ FX8_API int64_t fx8_count_dumps(const struct fx8_plan *plan, int64_t n_samples);
 FX8_API void fx8_baseline_antennas(size_t n_antennas, size_t baseline,
                                    size_t *antenna_1, size_t *antenna_2);
 
-/** Frequencies (Hz, channel centres, ascending) after channel_average, and
- *  the width of one channel. double [fx8_channels() / channel_average]. */
+/** Sky frequencies (Hz, channel centres, ascending) after channel_average, into
+ *  double [fx8_channels() / channel_average] of the caller's, and the width of
+ *  one channel (Hz). */
 FX8_API void fx8_frequencies(const struct fx8_plan *plan,
                              double *frequencies_hz, double *width_hz);
 
