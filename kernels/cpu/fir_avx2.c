@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "kernels/cpu/fir_passes.h"
 #include "kernels/cpu/variants.h"
 
 #if defined(__x86_64__)
 
 #include <immintrin.h>
 #include <math.h>
-
-#include "kernels/cpu/simd.h"
 
 /* Real numbers side by side in a register. */
 #define LANES 8
@@ -49,57 +48,49 @@ FX8_INLINE void add_taps(int n_taps, int n_spectra, size_t tap,
 }
 
 /** n_spectra (constant) spectra of 8 columns, any number of taps. */
-FX8_INLINE void fold_columns(int n_spectra, size_t n_taps,
-                             const struct columns *at, float *folded,
-                             size_t folded_stride)
+FX8_INLINE void fold_columns(int n_spectra, const struct fir_pass *pass,
+                             size_t column, size_t n_columns)
 {
+    const struct columns at = {pass->samples + column,
+                               pass->coefficients + column, pass->row};
+    float *folded = pass->folded + column;
+    const size_t n_taps = pass->n_taps;
+    (void)n_columns; /* narrow rows do not come here */
     __m256 sums[MOST_SPECTRA];
     FX8_UNROLL
     for (int t = 0; t < n_spectra; t++)
         sums[t] = _mm256_setzero_ps();
     size_t tap = 0;
     for (; tap + 8 <= n_taps; tap += 8)
-        add_taps(8, n_spectra, tap, at, sums);
+        add_taps(8, n_spectra, tap, &at, sums);
     if (n_taps & 4) {
-        add_taps(4, n_spectra, tap, at, sums);
+        add_taps(4, n_spectra, tap, &at, sums);
         tap += 4;
     }
     if (n_taps & 2) {
-        add_taps(2, n_spectra, tap, at, sums);
+        add_taps(2, n_spectra, tap, &at, sums);
         tap += 2;
     }
     if (n_taps & 1)
-        add_taps(1, n_spectra, tap, at, sums);
+        add_taps(1, n_spectra, tap, &at, sums);
     FX8_UNROLL
     for (int t = 0; t < n_spectra; t++)
-        _mm256_storeu_ps(folded + (size_t)t * folded_stride, sums[t]);
+        _mm256_storeu_ps(folded + (size_t)t * pass->folded_stride, sums[t]);
 }
 
-/** One element at the ragged end of a row. */
-static float fold_element(size_t n_taps, const struct columns *at)
+/** Rows narrower than a register: the reference, but for an fmaf() that is an
+ *  instruction of this level. */
+static void fold_narrow(size_t n_spectra, size_t n_taps, size_t row,
+                        const int8_t *samples, const float *coefficients,
+                        float *folded, size_t folded_stride)
 {
-    float sum = 0.0f;
-    for (size_t tap = 0; tap < n_taps; tap++)
-        sum = fmaf(at->coefficients[tap * at->row],
-                   (float)at->samples[tap * at->row], sum);
-    return sum;
-}
-
-/** n_spectra (constant) spectra, whole rows. */
-FX8_INLINE void fold_spectra(int n_spectra, size_t n_taps, size_t row,
-                             const int8_t *samples, const float *coefficients,
-                             float *folded, size_t folded_stride)
-{
-    size_t r = 0;
-    for (; r + LANES <= row; r += LANES) {
-        const struct columns at = {samples + r, coefficients + r, row};
-        fold_columns(n_spectra, n_taps, &at, folded + r, folded_stride);
-    }
-    for (; r < row; r++)
-        for (size_t t = 0; t < (size_t)n_spectra; t++) {
-            const struct columns at = {samples + t * row + r, coefficients + r,
-                                       row};
-            folded[t * folded_stride + r] = fold_element(n_taps, &at);
+    for (size_t t = 0; t < n_spectra; t++)
+        for (size_t r = 0; r < row; r++) {
+            float sum = 0.0f;
+            for (size_t tap = 0; tap < n_taps; tap++)
+                sum = fmaf(coefficients[tap * row + r],
+                           (float)samples[(t + tap) * row + r], sum);
+            folded[t * folded_stride + r] = sum;
         }
 }
 
@@ -107,16 +98,18 @@ static void fir(size_t n_spectra, size_t n_taps, size_t row,
                 const int8_t *samples, const float *coefficients, float *folded,
                 size_t folded_stride)
 {
-    size_t t = 0;
-    for (; t + MOST_SPECTRA <= n_spectra; t += MOST_SPECTRA)
-        fold_spectra(MOST_SPECTRA, n_taps, row, samples + t * row, coefficients,
-                     folded + t * folded_stride, folded_stride);
-    for (; t + 4 <= n_spectra; t += 4)
-        fold_spectra(4, n_taps, row, samples + t * row, coefficients,
-                     folded + t * folded_stride, folded_stride);
-    for (; t < n_spectra; t++)
-        fold_spectra(1, n_taps, row, samples + t * row, coefficients,
-                     folded + t * folded_stride, folded_stride);
+    if (row < LANES) {
+        fold_narrow(n_spectra, n_taps, row, samples, coefficients, folded,
+                    folded_stride);
+        return;
+    }
+    const struct fir_pass pass = {.n_taps = n_taps,
+                                  .row = row,
+                                  .samples = samples,
+                                  .coefficients = coefficients,
+                                  .folded = folded,
+                                  .folded_stride = folded_stride};
+    fir_passes(fold_columns, LANES, MOST_SPECTRA, n_spectra, pass);
 }
 
 #endif

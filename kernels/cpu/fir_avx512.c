@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "kernels/cpu/fir_passes.h"
 #include "kernels/cpu/variants.h"
 
 #if defined(__x86_64__)
 
 #include <immintrin.h>
-
-#include "kernels/cpu/simd.h"
 
 /* Real numbers side by side in a register. */
 #define LANES 16
@@ -53,64 +52,48 @@ FX8_INLINE void add_taps(int n_taps, int n_spectra, size_t tap,
 }
 
 /** n_spectra (constant) spectra of up to 16 columns, any number of taps. */
-FX8_INLINE void fold_columns(int n_spectra, size_t n_taps,
-                             const struct columns *at, float *folded,
-                             size_t folded_stride)
+FX8_INLINE void fold_columns(int n_spectra, const struct fir_pass *pass,
+                             size_t column, size_t n_columns)
 {
+    const struct columns at = {pass->samples + column,
+                               pass->coefficients + column, pass->row,
+                               (__mmask16)(0xffff >> (LANES - n_columns))};
+    float *folded = pass->folded + column;
+    const size_t n_taps = pass->n_taps;
     __m512 sums[MOST_SPECTRA];
     FX8_UNROLL
     for (int t = 0; t < n_spectra; t++)
         sums[t] = _mm512_setzero_ps();
     size_t tap = 0;
     for (; tap + 8 <= n_taps; tap += 8)
-        add_taps(8, n_spectra, tap, at, sums);
+        add_taps(8, n_spectra, tap, &at, sums);
     if (n_taps & 4) {
-        add_taps(4, n_spectra, tap, at, sums);
+        add_taps(4, n_spectra, tap, &at, sums);
         tap += 4;
     }
     if (n_taps & 2) {
-        add_taps(2, n_spectra, tap, at, sums);
+        add_taps(2, n_spectra, tap, &at, sums);
         tap += 2;
     }
     if (n_taps & 1)
-        add_taps(1, n_spectra, tap, at, sums);
+        add_taps(1, n_spectra, tap, &at, sums);
     FX8_UNROLL
     for (int t = 0; t < n_spectra; t++)
-        _mm512_mask_storeu_ps(folded + (size_t)t * folded_stride, at->mask,
+        _mm512_mask_storeu_ps(folded + (size_t)t * pass->folded_stride, at.mask,
                               sums[t]);
-}
-
-/** n_spectra (constant) spectra, whole rows. */
-FX8_INLINE void fold_spectra(int n_spectra, size_t n_taps, size_t row,
-                             const int8_t *samples, const float *coefficients,
-                             float *folded, size_t folded_stride)
-{
-    size_t r = 0;
-    for (; r + LANES <= row; r += LANES) {
-        const struct columns at = {samples + r, coefficients + r, row, 0xffff};
-        fold_columns(n_spectra, n_taps, &at, folded + r, folded_stride);
-    }
-    if (r < row) {
-        const struct columns at = {samples + r, coefficients + r, row,
-                                   (__mmask16)(0xffff >> (LANES - (row - r)))};
-        fold_columns(n_spectra, n_taps, &at, folded + r, folded_stride);
-    }
 }
 
 static void fir(size_t n_spectra, size_t n_taps, size_t row,
                 const int8_t *samples, const float *coefficients, float *folded,
                 size_t folded_stride)
 {
-    size_t t = 0;
-    for (; t + MOST_SPECTRA <= n_spectra; t += MOST_SPECTRA)
-        fold_spectra(MOST_SPECTRA, n_taps, row, samples + t * row, coefficients,
-                     folded + t * folded_stride, folded_stride);
-    for (; t + 4 <= n_spectra; t += 4)
-        fold_spectra(4, n_taps, row, samples + t * row, coefficients,
-                     folded + t * folded_stride, folded_stride);
-    for (; t < n_spectra; t++)
-        fold_spectra(1, n_taps, row, samples + t * row, coefficients,
-                     folded + t * folded_stride, folded_stride);
+    const struct fir_pass pass = {.n_taps = n_taps,
+                                  .row = row,
+                                  .samples = samples,
+                                  .coefficients = coefficients,
+                                  .folded = folded,
+                                  .folded_stride = folded_stride};
+    fir_passes(fold_columns, LANES, MOST_SPECTRA, n_spectra, pass);
 }
 
 #endif

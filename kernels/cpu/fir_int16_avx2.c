@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "kernels/cpu/fir_passes.h"
 #include "kernels/cpu/variants.h"
 
 #if defined(__x86_64__)
 
 #include <immintrin.h>
-
-#include "kernels/cpu/simd.h"
 
 /* Columns side by side in a register, two taps of each. */
 #define LANES 8
@@ -77,75 +76,55 @@ FX8_INLINE void add_tap(int n_spectra, size_t tap, const struct columns *at,
 }
 
 /** n_spectra (constant) spectra of 8 columns, any number of taps. */
-FX8_INLINE void fold_columns(int n_spectra, size_t n_taps,
-                             const struct columns *at, float scale,
-                             float *folded, size_t folded_stride)
+FX8_INLINE void fold_columns(int n_spectra, const struct fir_pass *pass,
+                             size_t column, size_t n_columns)
 {
+    const struct columns at = {pass->samples + column, pass->integers + column,
+                               pass->row};
+    float *folded = pass->folded + column;
+    const size_t n_taps = pass->n_taps;
+    (void)n_columns; /* narrow rows do not come here */
     __m256i sums[MOST_SPECTRA];
     FX8_UNROLL
     for (int t = 0; t < n_spectra; t++)
         sums[t] = _mm256_setzero_si256();
     size_t tap = 0;
     for (; tap + 8 <= n_taps; tap += 8)
-        add_taps(8, n_spectra, tap, at, sums);
+        add_taps(8, n_spectra, tap, &at, sums);
     if (n_taps & 4) {
-        add_taps(4, n_spectra, tap, at, sums);
+        add_taps(4, n_spectra, tap, &at, sums);
         tap += 4;
     }
     if (n_taps & 2) {
-        add_taps(2, n_spectra, tap, at, sums);
+        add_taps(2, n_spectra, tap, &at, sums);
         tap += 2;
     }
     if (n_taps & 1)
-        add_tap(n_spectra, tap, at, sums);
+        add_tap(n_spectra, tap, &at, sums);
     FX8_UNROLL
     for (int t = 0; t < n_spectra; t++)
-        _mm256_storeu_ps(
-            folded + (size_t)t * folded_stride,
-            _mm256_mul_ps(_mm256_cvtepi32_ps(sums[t]), _mm256_set1_ps(scale)));
-}
-
-/** One element at the ragged end of a row. */
-static float fold_element(size_t n_taps, const struct columns *at, float scale)
-{
-    int32_t sum = 0;
-    for (size_t tap = 0; tap < n_taps; tap++)
-        sum += at->coefficients[tap * at->row] * at->samples[tap * at->row];
-    return (float)sum * scale;
-}
-
-/** n_spectra (constant) spectra, whole rows. */
-FX8_INLINE void fold_spectra(int n_spectra, size_t n_taps, size_t row,
-                             const int8_t *samples, const int16_t *coefficients,
-                             float scale, float *folded, size_t folded_stride)
-{
-    size_t r = 0;
-    for (; r + LANES <= row; r += LANES) {
-        const struct columns at = {samples + r, coefficients + r, row};
-        fold_columns(n_spectra, n_taps, &at, scale, folded + r, folded_stride);
-    }
-    for (; r < row; r++)
-        for (size_t t = 0; t < (size_t)n_spectra; t++) {
-            const struct columns at = {samples + t * row + r, coefficients + r,
-                                       row};
-            folded[t * folded_stride + r] = fold_element(n_taps, &at, scale);
-        }
+        _mm256_storeu_ps(folded + (size_t)t * pass->folded_stride,
+                         _mm256_mul_ps(_mm256_cvtepi32_ps(sums[t]),
+                                       _mm256_set1_ps(pass->scale)));
 }
 
 static void fir_int16(size_t n_spectra, size_t n_taps, size_t row,
                       const int8_t *samples, const int16_t *coefficients,
                       float scale, float *folded, size_t folded_stride)
 {
-    size_t t = 0;
-    for (; t + MOST_SPECTRA <= n_spectra; t += MOST_SPECTRA)
-        fold_spectra(MOST_SPECTRA, n_taps, row, samples + t * row, coefficients,
-                     scale, folded + t * folded_stride, folded_stride);
-    for (; t + 4 <= n_spectra; t += 4)
-        fold_spectra(4, n_taps, row, samples + t * row, coefficients, scale,
-                     folded + t * folded_stride, folded_stride);
-    for (; t < n_spectra; t++)
-        fold_spectra(1, n_taps, row, samples + t * row, coefficients, scale,
-                     folded + t * folded_stride, folded_stride);
+    if (row < LANES) {
+        fx8_fir_int16_reference(n_spectra, n_taps, row, samples, coefficients,
+                                scale, folded, folded_stride);
+        return;
+    }
+    const struct fir_pass pass = {.n_taps = n_taps,
+                                  .row = row,
+                                  .samples = samples,
+                                  .integers = coefficients,
+                                  .scale = scale,
+                                  .folded = folded,
+                                  .folded_stride = folded_stride};
+    fir_passes(fold_columns, LANES, MOST_SPECTRA, n_spectra, pass);
 }
 
 #endif

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "kernels/cpu/fir_passes.h"
 #include "kernels/cpu/variants.h"
 
 #if defined(__x86_64__)
 
 #include <immintrin.h>
-
-#include "kernels/cpu/simd.h"
 
 /* Columns side by side in a register, two taps of each. */
 #define LANES 16
@@ -78,62 +77,50 @@ FX8_INLINE void add_tap(int n_spectra, size_t tap, const struct columns *at,
 }
 
 /** n_spectra (constant) spectra of up to 16 columns, any number of taps. */
-FX8_INLINE void fold_columns(int n_spectra, size_t n_taps,
-                             const struct columns *at, float scale,
-                             float *folded, size_t folded_stride)
+FX8_INLINE void fold_columns(int n_spectra, const struct fir_pass *pass,
+                             size_t column, size_t n_columns)
 {
+    const struct columns at = {pass->samples + column, pass->integers + column,
+                               pass->row,
+                               (__mmask16)(0xffff >> (LANES - n_columns))};
+    float *folded = pass->folded + column;
+    const size_t n_taps = pass->n_taps;
     __m512i sums[MOST_SPECTRA];
     FX8_UNROLL
     for (int t = 0; t < n_spectra; t++)
         sums[t] = _mm512_setzero_si512();
     size_t tap = 0;
     for (; tap + 8 <= n_taps; tap += 8)
-        add_taps(8, n_spectra, tap, at, sums);
+        add_taps(8, n_spectra, tap, &at, sums);
     if (n_taps & 4) {
-        add_taps(4, n_spectra, tap, at, sums);
+        add_taps(4, n_spectra, tap, &at, sums);
         tap += 4;
     }
     if (n_taps & 2) {
-        add_taps(2, n_spectra, tap, at, sums);
+        add_taps(2, n_spectra, tap, &at, sums);
         tap += 2;
     }
     if (n_taps & 1)
-        add_tap(n_spectra, tap, at, sums);
+        add_tap(n_spectra, tap, &at, sums);
     FX8_UNROLL
     for (int t = 0; t < n_spectra; t++)
-        _mm512_mask_storeu_ps(
-            folded + (size_t)t * folded_stride, at->mask,
-            _mm512_mul_ps(_mm512_cvtepi32_ps(sums[t]), _mm512_set1_ps(scale)));
-}
-
-/** n_spectra (constant) spectra, whole rows. */
-FX8_INLINE void fold_spectra(int n_spectra, size_t n_taps, size_t row,
-                             const int8_t *samples, const int16_t *coefficients,
-                             float scale, float *folded, size_t folded_stride)
-{
-    for (size_t r = 0; r < row; r += LANES) {
-        const size_t left = row - r;
-        const struct columns at = {
-            samples + r, coefficients + r, row,
-            (__mmask16)(left < LANES ? 0xffff >> (LANES - left) : 0xffff)};
-        fold_columns(n_spectra, n_taps, &at, scale, folded + r, folded_stride);
-    }
+        _mm512_mask_storeu_ps(folded + (size_t)t * pass->folded_stride, at.mask,
+                              _mm512_mul_ps(_mm512_cvtepi32_ps(sums[t]),
+                                            _mm512_set1_ps(pass->scale)));
 }
 
 static void fir_int16(size_t n_spectra, size_t n_taps, size_t row,
                       const int8_t *samples, const int16_t *coefficients,
                       float scale, float *folded, size_t folded_stride)
 {
-    size_t t = 0;
-    for (; t + MOST_SPECTRA <= n_spectra; t += MOST_SPECTRA)
-        fold_spectra(MOST_SPECTRA, n_taps, row, samples + t * row, coefficients,
-                     scale, folded + t * folded_stride, folded_stride);
-    for (; t + 4 <= n_spectra; t += 4)
-        fold_spectra(4, n_taps, row, samples + t * row, coefficients, scale,
-                     folded + t * folded_stride, folded_stride);
-    for (; t < n_spectra; t++)
-        fold_spectra(1, n_taps, row, samples + t * row, coefficients, scale,
-                     folded + t * folded_stride, folded_stride);
+    const struct fir_pass pass = {.n_taps = n_taps,
+                                  .row = row,
+                                  .samples = samples,
+                                  .integers = coefficients,
+                                  .scale = scale,
+                                  .folded = folded,
+                                  .folded_stride = folded_stride};
+    fir_passes(fold_columns, LANES, MOST_SPECTRA, n_spectra, pass);
 }
 
 #endif

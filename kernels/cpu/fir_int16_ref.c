@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "kernels/cpu/variants.h"
 
-static void fir_int16(size_t n_spectra, size_t n_taps, size_t row,
-                      const int8_t *samples, const int16_t *coefficients,
-                      float scale, float *folded, size_t folded_stride)
+void fx8_fir_int16_reference(size_t n_spectra, size_t n_taps, size_t row,
+                             const int8_t *samples, const int16_t *coefficients,
+                             float scale, float *folded, size_t folded_stride)
 {
     for (size_t t = 0; t < n_spectra; t++) {
         for (size_t r = 0; r < row; r++) {
@@ -18,5 +18,5 @@ static void fir_int16(size_t n_spectra, size_t n_taps, size_t row,
 
 void fx8_fill_fir_int16_reference(struct fx8_operations *operations)
 {
-    operations->fir_int16 = fir_int16;
+    operations->fir_int16 = fx8_fir_int16_reference;
 }

@@ -76,6 +76,9 @@ void fx8_gather_reference(size_t n_inputs, size_t n_samples, size_t sample_size,
                           const int8_t *base, const ptrdiff_t *input_offset,
                           ptrdiff_t time_stride, int8_t *out,
                           size_t row_stride);
+void fx8_fir_int16_reference(size_t n_spectra, size_t n_taps, size_t row,
+                             const int8_t *samples, const int16_t *coefficients,
+                             float scale, float *folded, size_t folded_stride);
 void fx8_turn_reference(size_t n_spectra, size_t n_channels,
                         const struct fx8_cf32 *spectra, size_t spectrum_stride,
                         uint32_t valid, struct fx8_cf32 *out,
