@@ -96,8 +96,7 @@ static void write_file(const struct open_file *opened, haddr_t address,
     }
 }
 
-/* --- what is held back ------------------------------------------------------
- */
+/* --- what is held back ------------------------------------------------- */
 
 static bool overlaps(const struct piece *piece, haddr_t address, size_t size)
 {
@@ -193,8 +192,7 @@ static void write_held(struct open_file *opened)
     forget_held(opened);
 }
 
-/* --- what HDF5 calls --------------------------------------------------------
- */
+/* --- what HDF5 calls --------------------------------------------------- */
 
 static H5FD_t *open_callback(const char *name, unsigned flags, hid_t access,
                              haddr_t max_address)

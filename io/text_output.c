@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "io/text_output.h"
 #include "io/output.h"
+#include "io/text_output.h"
 
 enum fx8_status fx8_text_output_open(const char *path, bool force,
                                      struct fx8_output **output,

@@ -2,8 +2,8 @@
 /*
  * test_baseline.c -- baseline order, polarisation order and conjugation.
  */
-#include "correlator/session/baseline.h"
 #include "correlator/fx8.h"
+#include "correlator/session/baseline.h"
 #include "kernels/operations.h"
 #include "validation/testing.h"
 

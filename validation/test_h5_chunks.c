@@ -7,8 +7,8 @@
 
 #include <zlib.h>
 
-#include "io/h5/h5.h"
 #include "io/h5/chunks.h"
+#include "io/h5/h5.h"
 #include "kernels/parallel.h"
 #include "validation/hdf5_items.h"
 #include "validation/scratch.h"

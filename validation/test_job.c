@@ -6,9 +6,7 @@
 #include "validation/job_case.h"
 #include "validation/scratch.h"
 
-/* --- what the recording says, and what wins over it
- * --------------------------------
- */
+/* --- what the recording says, and what wins over it -------------------- */
 
 static void a_recording_that_says_everything(void **state)
 {
@@ -174,9 +172,7 @@ static void sidebands_and_conjugation(void **state)
            "--set: input.conjugate: yes: expected no: the samples are real");
 }
 
-/* --- how much, in which pieces
- * ---------------------------------------------------------
- */
+/* --- how much, in which pieces ----------------------------------------- */
 
 static void a_stretch_of_the_recording(void **state)
 {
@@ -333,8 +329,7 @@ static void an_average_divides_the_channels(void **state)
     fx8_settings_clear(&settings);
 }
 
-/* --- coarse bands ----------------------------------------------------------
- */
+/* --- coarse bands ------------------------------------------------------ */
 
 static const double coarse_hz[] = {0, 781250, 1562500, 3125000};
 

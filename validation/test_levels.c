@@ -10,8 +10,7 @@
 #include "validation/complex_value.h"
 #include "validation/session_run.h"
 
-/* --- the median --------------------------------------------------------------
- */
+/* --- the median -------------------------------------------------------- */
 
 static int compare_floats(const void *a, const void *b)
 {
@@ -75,9 +74,7 @@ static void median_against_a_sort(void **state)
         }
 }
 
-/* --- the formula
- * --------------------------------------------------------------
- */
+/* --- the formula ------------------------------------------------------- */
 
 /* |X|^2 of one spectrum in double, [n_channels]. */
 static void plain_power(const struct fx8_plan *plan, const double *weights,

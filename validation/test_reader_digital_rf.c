@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "io/reader.h"
 #include "io/digital_rf/reader.h"
+#include "io/reader.h"
 #include "validation/digital_rf_file.h"
 #include "validation/digital_rf_plain.h"
 
@@ -17,8 +17,7 @@
 
 enum { N_INPUTS = 4, N_FILES = 5, N_SAMPLES = N_FILES * FILE_ROWS };
 
-/* --- a recording and its model ----------------------------------------------
- */
+/* --- a recording and its model ----------------------------------------- */
 
 /* What was recorded: inputs 0, 1 are sub-channels of "a", complex int8 with
  * the fill value where samples are missing; 2, 3 are of "b", int16 with gaps
@@ -299,8 +298,7 @@ static void test_one_channel(void **state)
     fx8_reader_close(&reader);
 }
 
-/* --- faults ------------------------------------------------------------------
- */
+/* --- faults ------------------------------------------------------------ */
 
 static void refuse_tree(const char *name, const struct fx8_settings *settings,
                         enum fx8_status status, const char *part)

@@ -11,9 +11,7 @@
 
 static const struct delivery whole = {0};
 
-/* --- values
- * -------------------------------------------------------------------
- */
+/* --- values ------------------------------------------------------------ */
 
 /* Spectrum `t` of an input as CONVENTIONS.md writes it: [n_channels]. */
 static void plain_spectrum(const struct fx8_plan *plan, const double *weights,
@@ -213,9 +211,7 @@ static void bounds_enclose_the_results(void **state)
     }
 }
 
-/* --- what must not change a bit
- * -------------------------------------------------
- */
+/* --- what must not change a bit ---------------------------------------- */
 
 /* A plan and a recording with everything in it: stretches and markers missing,
  * a first sample, a silent input, an input that begins late. */
@@ -337,9 +333,7 @@ static void a_dump_does_not_know_what_came_before(void **state)
     }
 }
 
-/* --- missing, dead, biased
- * --------------------------------------------------------
- */
+/* --- missing, dead, biased --------------------------------------------- */
 
 /* nsamples against the stretches, spectrum by spectrum. */
 static void weights_count_valid_products(void **state)

@@ -12,8 +12,7 @@
 #define MOST_INPUTS  4
 #define MOST_SAMPLES 400
 
-/* --- a recording and its oracle --------------------------------------------
- */
+/* --- a recording and its oracle ---------------------------------------- */
 
 struct span {
     int64_t first, n;
@@ -123,8 +122,7 @@ static size_t ready_spectra(const struct recording *r, int64_t first,
     return (size_t)((decided - first - r->shape.window) / r->shape.step + 1);
 }
 
-/* --- the stream under test --------------------------------------------------
- */
+/* --- the stream under test --------------------------------------------- */
 
 struct run {
     const struct recording *recording;
@@ -282,8 +280,7 @@ static void check_recording(struct recording *r, struct generator *generator)
     assert_null(run.stream);
 }
 
-/* --- random recordings ------------------------------------------------------
- */
+/* --- random recordings ------------------------------------------------- */
 
 /* Bursts of markers about as long as matters, between other values. */
 static void fill(struct recording *r, struct generator *g)
@@ -360,8 +357,7 @@ static void random_recordings(void **state)
     }
 }
 
-/* --- single cases ------------------------------------------------------------
- */
+/* --- single cases ------------------------------------------------------ */
 
 /* One real input, step and window 1, samples 1 but for markers of value 0 in
  * [first, first + n); blocks of `size` up to `end`. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * file.c -- one channel file: what it says of itself, and its
- * samples opened and closed.
+ * file.c -- one channel file: what it says of itself, and its samples opened
+ * and closed.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/aavs/reader.h"
 #include "io/h5/h5.h"
 #include "io/h5/storage.h"
-#include "io/aavs/reader.h"
 
 /* Largest tile and channel numbers that are believed. */
 #define MOST_TILES    65535

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * join.c -- many channel files as one recording: tiles side by
- * side, coarse channels as bands, parts one after the other, what lacks as
- * missing samples.
+ * join.c -- many channel files as one recording: tiles side by side, coarse
+ * channels as bands, parts one after the other, what lacks as missing samples.
  */
 #include <inttypes.h>
 #include <math.h>

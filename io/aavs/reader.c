@@ -10,9 +10,9 @@
 
 #include "config/shape.h"
 #include "config/text.h"
+#include "io/aavs/reader.h"
 #include "io/h5/h5.h"
 #include "io/h5/storage.h"
-#include "io/aavs/reader.h"
 
 /* Files open at a time: a station of 16 tiles in four parts. */
 #define MOST_OPEN 64

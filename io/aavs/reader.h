@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * reader.h -- what the files of the SKA-Low/AAVS reader share: one file,
- * its gap-free stretches, and the tiles that many of them make up.
+ * reader.h -- what the files of the SKA-Low/AAVS reader share: one file, its
+ * gap-free stretches, and the tiles that many of them make up.
  *
  * Source: ska-low-mccs-daq, pydaq/persisters (aavs_file.py, channel.py)
  */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * time.c -- gap-free stretches of a channel file, from the time
- * stamps of its samples.
+ * time.c -- gap-free stretches of a channel file, from the time stamps of its
+ * samples.
  */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "io/aavs/reader.h"
 #include "io/h5/h5.h"
 #include "io/h5/storage.h"
-#include "io/aavs/reader.h"
 
 /* Stamps read at a time, and rows between two that are read at most. */
 #define PIECE 65536

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * load.c -- a recording of Digital RF as a whole: its
- * channels side by side, and what is missing by names and indices.
+ * load.c -- a recording of Digital RF as a whole: its channels side by side,
+ * and what is missing by names and indices.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -225,8 +225,7 @@ static enum fx8_status set_shifts(struct fx8_drf_reader *reader,
     return status;
 }
 
-/* --- what is missing by names and indices -----------------------------------
- */
+/* --- what is missing by names and indices ------------------------------ */
 
 static enum fx8_status list_gap(struct fx8_drf_reader *reader, size_t channel,
                                 int64_t first, int64_t end,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * load.h -- the reader of Digital RF as an object: what
- * opening fills and reading uses.
+ * load.h -- the reader of Digital RF as an object: what opening fills and
+ * reading uses.
  */
 #ifndef FX8_IO_DIGITAL_RF_LOAD_H
 #define FX8_IO_DIGITAL_RF_LOAD_H
 
-#include "io/reader.h"
 #include "io/digital_rf/reader.h"
+#include "io/reader.h"
 
 #ifdef __cplusplus
 extern "C" {

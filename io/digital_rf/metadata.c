@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * metadata.c -- the centre frequency that a recorder noted in
- * CHANNEL/metadata: files PREFIX@SECONDS.h5 with a group per entry, named after
- * the sample from which on it holds.  All of it is optional: what cannot be
- * read counts as not noted, and the configuration has to tell.  What was noted
- * twice, differently, is an error that says where.
+ * metadata.c -- the centre frequency that a recorder noted in CHANNEL/metadata:
+ * files PREFIX@SECONDS.h5 with a group per entry, named after the sample from
+ * which on it holds.  All of it is optional: what cannot be read counts as not
+ * noted, and the configuration has to tell.  What was noted twice, differently,
+ * is an error that says where.
  */
 #include <inttypes.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * reader.c -- recordings of Digital RF (data/README.md): a folder of
- * channels, each with one or more sub-channels, 8 or 16 bits.
+ * reader.c -- recordings of Digital RF (data/README.md): a folder of channels,
+ * each with one or more sub-channels, 8 or 16 bits.
  *
  * open() reads names, and, of channels that leave gaps out of their files, the
  * indices; what else is missing shows as it is read.  Absolute indices count
@@ -16,8 +16,8 @@
 
 #include "config/shape.h"
 #include "config/text.h"
-#include "io/digital_rf/reader.h"
 #include "io/digital_rf/load.h"
+#include "io/digital_rf/reader.h"
 #include "io/reader_formats.h"
 
 /* Most files open at a time. */
@@ -36,8 +36,7 @@ static bool drf_probe(const char *path)
     return found;
 }
 
-/* --- a walk along a channel ------------------------------------------------
- */
+/* --- a walk along a channel -------------------------------------------- */
 
 /* What a walk does with what it meets, in order of time; absolute indices. */
 struct visitor {
@@ -120,8 +119,7 @@ static enum fx8_status visit(struct visitor *visitor, int64_t first,
     return status;
 }
 
-/* --- levels ----------------------------------------------------------------
- */
+/* --- levels ------------------------------------------------------------ */
 
 /* Levels of the sub-channels of a channel. */
 struct level_visitor {
@@ -209,8 +207,7 @@ static enum fx8_status set_gains(struct fx8_drf_reader *reader,
     return FX8_OK;
 }
 
-/* --- selection --------------------------------------------------------------
- */
+/* --- selection --------------------------------------------------------- */
 
 static int compare_wanted(const void *a, const void *b)
 {
@@ -272,8 +269,7 @@ static enum fx8_status drf_select(struct fx8_reader *base,
     return status == FX8_OK ? set_gains(reader, error) : status;
 }
 
-/* --- reading ----------------------------------------------------------------
- */
+/* --- reading ----------------------------------------------------------- */
 
 static size_t drf_buffer_size(const struct fx8_reader *base, int64_t n_samples)
 {
@@ -410,8 +406,7 @@ static enum fx8_status drf_read(struct fx8_reader *base, int64_t first,
     return FX8_OK;
 }
 
-/* --- opening ----------------------------------------------------------------
- */
+/* --- opening ----------------------------------------------------------- */
 
 static void drf_close(struct fx8_reader *base)
 {

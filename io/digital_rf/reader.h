@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * reader.h -- the parts of the reader of Digital RF: a channel is a
- * folder of files side by side in time, samples in it are counted from the
- * epoch (absolute indices).
+ * reader.h -- the parts of the reader of Digital RF: a channel is a folder of
+ * files side by side in time, samples in it are counted from the epoch
+ * (absolute indices).
  *
  * Source: github.com/MITHaystack/digital_rf, c/lib/rf_write_hdf5.c.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * samples.c -- the fill value in rows of samples, and rows of
- * 8 or 16 bits as int8.
+ * samples.c -- the fill value in rows of samples, and rows of 8 or 16 bits as
+ * int8.
  */
 #include <string.h>
 

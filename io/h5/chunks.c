@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "config/shape.h"
-#include "io/h5/h5.h"
 #include "io/h5/chunks.h"
 #include "io/h5/filters.h"
+#include "io/h5/h5.h"
 
 #define MAX_RANK FX8_H5_CHUNKS_MAX_RANK
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * filters.h -- undoing the filters of a chunk outside of HDF5, whose lock
- * lets only one thread at a time do so: deflate, shuffle, Fletcher's checksum,
- * and bitshuffle by the plug-in that HDF5 has found.
+ * filters.h -- undoing the filters of a chunk outside of HDF5, whose lock lets
+ * only one thread at a time do so: deflate, shuffle, Fletcher's checksum, and
+ * bitshuffle by the plug-in that HDF5 has found.
  */
 #ifndef FX8_IO_H5_FILTERS_H
 #define FX8_IO_H5_FILTERS_H

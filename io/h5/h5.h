@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * h5.h -- the little of HDF5 that every file of io/ needs: handles, values
- * read with their type and shape checked, the library's reason as our line.
+ * h5.h -- the little of HDF5 that every file of io/ needs: handles, values read
+ * with their type and shape checked, the library's reason as our line.
  */
 #ifndef FX8_IO_H5_H5_H
 #define FX8_IO_H5_H5_H

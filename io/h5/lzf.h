@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * lzf.h -- LZF, with which pyuvdata packs flags and weights unless it is
- * told not to, and which libhdf5 does not know.
+ * lzf.h -- LZF, with which pyuvdata packs flags and weights unless it is told
+ * not to, and which libhdf5 does not know.
  */
 #ifndef FX8_IO_H5_LZF_H
 #define FX8_IO_H5_LZF_H

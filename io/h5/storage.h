@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * storage.h -- whether the samples of a recording really lie on disk.
- * HDF5 reads zeros for chunks that were never written, for what no source of
- * a virtual dataset holds and for whatever lies beyond the end of a file that
- * was cut: wrong numbers, and no error.
+ * storage.h -- whether the samples of a recording really lie on disk. HDF5
+ * reads zeros for chunks that were never written, for what no source of a
+ * virtual dataset holds and for whatever lies beyond the end of a file that was
+ * cut: wrong numbers, and no error.
  */
 #ifndef FX8_IO_H5_STORAGE_H
 #define FX8_IO_H5_STORAGE_H

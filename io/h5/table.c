@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * table.c -- tables: datasets of one axis with compound elements, read
- * column by column, so that order, padding and width of the members and
- * members that we do not know never matter.
+ * table.c -- tables: datasets of one axis with compound elements, read column
+ * by column, so that order, padding and width of the members and members that
+ * we do not know never matter.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * values.c -- values of attributes and small datasets.  A file may be
- * damaged or hostile: nothing is allocated before type, shape and size have
- * been held against what the file really stores.
+ * values.c -- values of attributes and small datasets.  A file may be damaged
+ * or hostile: nothing is allocated before type, shape and size have been held
+ * against what the file really stores.
  */
 #include <inttypes.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * virtual.h -- virtual datasets: whether their mappings cover them, and
- * which file a mapping means.  HDF5 reads fill values for what is not mapped
- * and for sources that it does not find, and no error.
+ * virtual.h -- virtual datasets: whether their mappings cover them, and which
+ * file a mapping means.  HDF5 reads fill values for what is not mapped and for
+ * sources that it does not find, and no error.
  *
  * Source: HDF5 reference manual, H5Pset_virtual, H5Pset_virtual_prefix;
  *         H5F_prefix_open_file of H5Fint.c for the order of the search

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * format.h -- names of fx8's own recordings, shared by the one that
- * writes and the one that reads them.  data/README.md is the format to the
- * byte.
+ * format.h -- names of fx8's own recordings, shared by the one that writes and
+ * the one that reads them.  data/README.md is the format to the byte.
  */
 #ifndef FX8_IO_NATIVE_FORMAT_H
 #define FX8_IO_NATIVE_FORMAT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * metadata.c -- what a recording in fx8's own format says of itself,
- * voltages aside.
+ * metadata.c -- what a recording in fx8's own format says of itself, voltages
+ * aside.
  */
 #include <inttypes.h>
 #include <math.h>

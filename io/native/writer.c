@@ -7,8 +7,8 @@
 #include "config/shape.h"
 #include "io/h5/filters.h"
 #include "io/h5/put.h"
-#include "io/native/native.h"
 #include "io/native/format.h"
+#include "io/native/native.h"
 #include "io/output.h"
 
 /* A stretch of all inputs that is written at once, and its length in time is

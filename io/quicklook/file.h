@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * file.h -- quick-look files: data/README.md, "Quick-look", has every
- * dataset.
+ * file.h -- quick-look files: data/README.md, "Quick-look", has every dataset.
  */
 #ifndef FX8_IO_QUICKLOOK_FILE_H
 #define FX8_IO_QUICKLOOK_FILE_H

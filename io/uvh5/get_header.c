@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * get_header.c -- Header/ of any UVH5 1.x file, every size held against
- * the file before memory is asked for.
+ * get_header.c -- Header/ of any UVH5 1.x file, every size held against the
+ * file before memory is asked for.
  */
 #include <inttypes.h>
 #include <math.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * put_columns.c -- the datasets of Header/ with one row per baseline and
- * dump.  Everything they hold is known before the first sample is read, so
- * they are written before it; in blocks of rows, among the cubes, so that rows
- * which are cut off leave the end of the file and no hole in it.
+ * put_columns.c -- the datasets of Header/ with one row per baseline and dump.
+ * Everything they hold is known before the first sample is read, so they are
+ * written before it; in blocks of rows, among the cubes, so that rows which are
+ * cut off leave the end of the file and no hole in it.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * put_header.c -- the parts of Header/ whose size does not grow with the
- * number of dumps.
+ * put_header.c -- the parts of Header/ whose size does not grow with the number
+ * of dumps.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * writer.h -- inside the UVH5 writer: the parts of a file and who writes
- * them.  Source of every name and type: the UVH5 memo 1.1 and pyuvdata, as
+ * writer.h -- inside the UVH5 writer: the parts of a file and who writes them.
+ * Source of every name and type: the UVH5 memo 1.1 and pyuvdata, as
  * data/README.md tells.
  */
 #ifndef FX8_IO_UVH5_WRITER_H

@@ -23,8 +23,7 @@ int LLVMFuzzerInitialize(int *n_arguments, char ***arguments);
 /* What a run may ask memory for: beyond it a recording is not read. */
 enum { MOST_INPUTS = 1 << 12, MOST_BUFFER = 1 << 22, MOST_CHANGES = 6 };
 
-/* --- recordings --------------------------------------------------------------
- */
+/* --- recordings -------------------------------------------------------- */
 
 static void check_missing(const struct fx8_missing *missing, size_t n,
                           const struct fx8_observation *o)
@@ -181,8 +180,7 @@ static void read_recording(const char *const *paths, size_t n_paths,
     fx8_reader_close(&reader);
 }
 
-/* --- visibilities
- * -------------------------------------------------------------- */
+/* --- visibilities ---------------------------------------------------- */
 
 static void read_cubes(struct fx8_uvh5_file *file,
                        const struct fx8_uvh5_header *h)
@@ -248,8 +246,7 @@ static void read_visibilities(const char *const *paths, size_t n_paths,
     fx8_uvh5_file_close(&file);
 }
 
-/* --- targets
- * -------------------------------------------------------------------- */
+/* --- targets --------------------------------------------------------- */
 
 static const struct {
     const char *name;

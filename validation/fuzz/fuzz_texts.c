@@ -172,8 +172,7 @@ static void fuzz_tart_config(const uint8_t *bytes, size_t size)
     free(text);
 }
 
-/* --- single values ----------------------------------------------------------
- */
+/* --- single values ----------------------------------------------------- */
 
 static void check_real(const char *text)
 {

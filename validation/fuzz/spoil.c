@@ -7,8 +7,7 @@
 
 enum { MOST_OBJECTS = 96, NAME_SIZE = 64, MOST_BYTES = 1 << 20 };
 
-/* --- what is in the file
- * ------------------------------------------------------ */
+/* --- what is in the file --------------------------------------------- */
 
 struct names {
     char name[MOST_OBJECTS][NAME_SIZE];
@@ -39,8 +38,7 @@ static herr_t visit_attribute(hid_t object, const char *name,
     return 0;
 }
 
-/* --- values ----------------------------------------------------------------
- */
+/* --- values ------------------------------------------------------------ */
 
 static bool has_pointers(hid_t type)
 {
@@ -201,8 +199,7 @@ static void spoil_values(hid_t item, bool is_attribute, struct choices *choices)
     H5Tclose(type);
 }
 
-/* --- items ------------------------------------------------------------------
- */
+/* --- items ------------------------------------------------------------- */
 
 /* Another type, another shape, or both, in place of those of an item. */
 static void change_shape(hid_t *type, hid_t *space, struct choices *choices)

@@ -129,6 +129,30 @@ class Configuration(program.Case):
                 else:
                     self.assertEqual(got, value)
 
+    def test_what_must_be_there(self):
+        """Two keys, and positions of a recording that has none."""
+        there = self.path("demo.h5")
+        done = program.run("simulate", "config/demo.ini", "-o", there)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        without = self.write(program.Scene(np.ones((2, 1, 9000), complex)))
+        lines = {"channels": "[channelizer]\nchannels = 16\n",
+                 "integration_time_s":
+                     "[correlator]\nintegration_time_s = 0.002\n"}
+        for recording, lacking, words in (
+                (there, None, None), (there, "channels", "channelizer.channels"),
+                (there, "integration_time_s", "correlator.integration_time_s"),
+                (without, None, "array.positions")):
+            with self.subTest(recording=recording, lacking=lacking):
+                path = self.path("least.ini")
+                with open(path, "w", encoding="ascii") as file:
+                    file.write("".join(text for key, text in lines.items()
+                                       if key != lacking))
+                done = program.run("correlate", path, recording, "-o",
+                                   self.path("least.uvh5"), "--quiet")
+                self.assertEqual(done.returncode, 2 if words else 0,
+                                 done.stderr)
+                self.assertIn(words or "", done.stderr)
+
     def test_the_rest_are_defaults(self):
         path = self.path("least.ini")
         with open(path, "w", encoding="utf-8") as file:
