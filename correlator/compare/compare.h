@@ -182,16 +182,6 @@ void fx8_compare_add(struct fx8_comparison *comparison, size_t baseline,
 enum fx8_status fx8_compare_finish(struct fx8_comparison *comparison,
                                    struct fx8_error *error);
 
-/** Measured over predicted rms of a group of cells; NaN without theory or
- *  cells. */
-double fx8_compare_ratio(const struct fx8_comparison *comparison,
-                         const struct fx8_compare_sums *sums);
-
-/** Cells that count as independent in a group, see
- *  figures.c; 0 for none. */
-double fx8_compare_independent(const struct fx8_comparison *comparison,
-                               const struct fx8_compare_sums *sums);
-
 /**
  * fx8_compare_files -- compare two UVH5 files, in either order.
  *

@@ -23,6 +23,8 @@ static size_t count_inputs(const struct fx8_comparison *comparison)
 /* --- figures of a group ------------------------------------------ */
 
 /*
+ * Cells that count as independent in a group; 0 for none.
+ *
  * Each |delta|^2 / expected is, for M products and more, the square of a
  * complex Gaussian: mean 1, standard deviation 1.  Cells of pairs without a
  * common input are independent.  Pairs (i, j) and (i, k) share the rounding
@@ -37,8 +39,8 @@ static size_t count_inputs(const struct fx8_comparison *comparison)
  * They never count as less than floor(n / 2) per channel and dump: so many
  * pairs share no input at all, and averaging over more cannot do harm.
  */
-double fx8_compare_independent(const struct fx8_comparison *comparison,
-                               const struct fx8_compare_sums *sums)
+static double count_independent(const struct fx8_comparison *comparison,
+                                const struct fx8_compare_sums *sums)
 {
     if (sums->n_cells == 0)
         return 0.0;
@@ -49,15 +51,17 @@ double fx8_compare_independent(const struct fx8_comparison *comparison,
     return fmax(n_cells / neighbours, n_cells * floor(0.5 * n) / n_pairs);
 }
 
-double fx8_compare_ratio(const struct fx8_comparison *comparison,
-                         const struct fx8_compare_sums *sums)
+/* Measured over predicted rms of a group of cells; NaN without theory or
+ * cells. */
+static double ratio_of(const struct fx8_comparison *comparison,
+                       const struct fx8_compare_sums *sums)
 {
     if (!comparison->has_theory || sums->n_cells == 0)
         return NAN;
     /* The median over channels of a mean of n squares, a Gamma variable, is
      * below 1: Choi (1994), Proc. AMS 121, 245.  Without this factor many
      * channels of few cells would look too good. */
-    const double n = fmax(1.0, fx8_compare_independent(comparison, sums));
+    const double n = fmax(1.0, count_independent(comparison, sums));
     const double median = 1.0 - 1.0 / (3.0 * n) + 8.0 / (405.0 * n * n);
     return sqrt(sums->ratio / (double)sums->n_cells / median);
 }
@@ -69,7 +73,7 @@ static double independent_of(const struct fx8_comparison *comparison,
                              enum fx8_compare_group group)
 {
     if (group == FX8_COMPARE_CHANNEL)
-        return fx8_compare_independent(comparison, sums);
+        return count_independent(comparison, sums);
     const double n_cells = (double)sums->n_cells;
     const double neighbours = comparison->shape.n_products > 2 ? 2.0 : 0.0;
     return n_cells / (1.0 + neighbours * sums->coherence / n_cells);
@@ -93,7 +97,7 @@ struct fx8_compare_figures fx8_compare_figures_of(
     if (!comparison->has_theory || !(sums->expected > 0.0))
         return figures;
     figures.predicted = sqrt(sums->expected / n);
-    figures.ratio = fx8_compare_ratio(comparison, sums);
+    figures.ratio = ratio_of(comparison, sums);
     figures.sigmas =
         (sums->ratio / n - 1.0) * sqrt(independent_of(comparison, sums, group));
     return figures;
@@ -320,10 +324,9 @@ enum fx8_status fx8_compare_finish(struct fx8_comparison *comparison,
     for (size_t c = 0; c < n_channels; c++)
         if (comparison->channels[c].n_cells > 0) {
             const struct fx8_compare_sums *sums = &comparison->channels[c];
-            ratios[n++] = fx8_compare_ratio(comparison, sums);
+            ratios[n++] = ratio_of(comparison, sums);
             /* a root mean square of n_independent complex cells */
-            variance +=
-                0.25 / fmax(1.0, fx8_compare_independent(comparison, sums));
+            variance += 0.25 / fmax(1.0, count_independent(comparison, sums));
         }
     comparison->n_channels_used = n;
     if (n > 0 && comparison->has_theory) {
