@@ -134,12 +134,14 @@ class Configuration(program.Case):
         there = self.path("demo.h5")
         done = program.run("simulate", "config/demo.ini", "-o", there)
         self.assertEqual(done.returncode, 0, done.stderr)
-        without = self.write(program.Scene(np.ones((2, 1, 9000), complex)))
+        without = self.write(program.Scene(np.ones((2, 1, 9000), complex),
+                                           has_table=False))
         lines = {"channels": "[channelizer]\nchannels = 16\n",
                  "integration_time_s":
                      "[correlator]\nintegration_time_s = 0.002\n"}
         for recording, lacking, words in (
-                (there, None, None), (there, "channels", "channelizer.channels"),
+                (there, None, None),
+                (there, "channels", "channelizer.channels"),
                 (there, "integration_time_s", "correlator.integration_time_s"),
                 (without, None, "array.positions")):
             with self.subTest(recording=recording, lacking=lacking):
@@ -148,7 +150,8 @@ class Configuration(program.Case):
                     file.write("".join(text for key, text in lines.items()
                                        if key != lacking))
                 done = program.run("correlate", path, recording, "-o",
-                                   self.path("least.uvh5"), "--quiet")
+                                   self.path("least.uvh5"), "--force",
+                                   "--quiet")
                 self.assertEqual(done.returncode, 2 if words else 0,
                                  done.stderr)
                 self.assertIn(words or "", done.stderr)
