@@ -130,7 +130,7 @@ class Configuration(program.Case):
                     self.assertEqual(got, value)
 
     def test_what_must_be_there(self):
-        """Two keys, and positions of a recording that has none."""
+        """Two keys; site and positions of a recording that has none."""
         there = self.path("demo.h5")
         done = program.run("simulate", "config/demo.ini", "-o", there)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -139,16 +139,20 @@ class Configuration(program.Case):
         lines = {"channels": "[channelizer]\nchannels = 16\n",
                  "integration_time_s":
                      "[correlator]\nintegration_time_s = 0.002\n"}
-        for recording, lacking, words in (
+        for recording, changed, words in (
                 (there, None, None),
                 (there, "channels", "channelizer.channels"),
                 (there, "integration_time_s", "correlator.integration_time_s"),
-                (without, None, "array.positions")):
-            with self.subTest(recording=recording, lacking=lacking):
+                (without, None, "array.latitude_deg"),
+                (without, "site", "array.positions")):
+            with self.subTest(recording=recording, changed=changed):
                 path = self.path("least.ini")
                 with open(path, "w", encoding="ascii") as file:
                     file.write("".join(text for key, text in lines.items()
-                                       if key != lacking))
+                                       if key != changed))
+                    if changed == "site":
+                        file.write("[array]\nlatitude_deg = 1\n"
+                                   "longitude_deg = 2\naltitude_m = 3\n")
                 done = program.run("correlate", path, recording, "-o",
                                    self.path("least.uvh5"), "--force",
                                    "--quiet")
