@@ -193,7 +193,7 @@ static void cuda_close(struct fx8_engine **engine)
     for (size_t k = 0; k < e->n_devices; ++k)
         fx8_cuda_quiesce(&e->devices[k]);
     for (size_t k = 0; k < e->n_devices; ++k)
-        fx8_cuda_release(&e->devices[k]);
+        fx8_cuda_release(e, &e->devices[k]);
     free(e->devices);
     free(e->counts.pairs);
     free(e);

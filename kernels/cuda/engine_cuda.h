@@ -281,7 +281,8 @@ void fx8_cuda_quiesce(const struct fx8_cuda_device *device);
 
 /** Give everything back, when all devices are quiet; a device of which nothing
  *  was allocated is legal. */
-void fx8_cuda_release(struct fx8_cuda_device *device);
+void fx8_cuda_release(const struct fx8_engine *engine,
+                      struct fx8_cuda_device *device);
 
 /** "1.2 GiB" of a number of bytes; a text of its own for each call but eight.
  */
@@ -387,9 +388,6 @@ enum fx8_status fx8_cuda_look_at_dump(struct fx8_engine *engine,
 size_t fx8_cuda_list_looks(const struct fx8_engine *engine,
                            struct fx8_cuda_looks *looks,
                            struct fx8_cuda_array *arrays);
-
-/** Give them back; those that are not there are legal. */
-void fx8_cuda_release_looks(const struct fx8_cuda_looks *looks);
 
 /* --- exchange.cu ---------------------------------------------------------- */
 

@@ -58,28 +58,6 @@ size_t fx8_cuda_list_looks(const struct fx8_engine *engine,
     return n;
 }
 
-void fx8_cuda_release_looks(const struct fx8_cuda_looks *looks)
-{
-    void *const arrays[] = {looks->products,
-                            looks->is_real,
-                            looks->power,
-                            looks->weight,
-                            looks->steps,
-                            looks->scale[FX8_FUNCTIONS_IEEE],
-                            looks->scale[FX8_FUNCTIONS_FAST],
-                            looks->in.visibilities,
-                            looks->in.flags,
-                            looks->in.nsamples,
-                            looks->out.coherence,
-                            looks->out.amplitude,
-                            looks->out.phase,
-                            looks->sums,
-                            looks->pairs,
-                            looks->notes};
-    for (void *array : arrays)
-        (void)cudaFree(array);
-}
-
 /* --- between host and device -----------------------------------------------
  */
 

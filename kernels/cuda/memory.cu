@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <initializer_list>
+
 #include "config/shape.h"
 #include "kernels/cuda/engine_cuda.h"
 
@@ -166,9 +168,9 @@ static enum fx8_status choose_batch(const struct fx8_engine *engine,
                        "cudaMemGetInfo");
     if (status != FX8_OK)
         return status;
-    /* what the runtime takes for itself while kernels are loaded */
     const size_t n_engines =
         engine->plan.n_engines == 0 ? 1 : engine->plan.n_engines;
+    /* the rest is what the runtime takes for itself while kernels are loaded */
     const size_t usable =
         (free_bytes - free_bytes / 32) / (n_engines - engine->plan.n_opened);
     const size_t limit =
@@ -386,51 +388,32 @@ void fx8_cuda_quiesce(const struct fx8_cuda_device *device)
             (void)cudaStreamSynchronize(stream);
 }
 
-void fx8_cuda_release(struct fx8_cuda_device *device)
+static void destroy_events(std::initializer_list<cudaEvent_t> events)
+{
+    for (cudaEvent_t event : events)
+        if (event != nullptr)
+            (void)cudaEventDestroy(event);
+}
+
+void fx8_cuda_release(const struct fx8_engine *engine,
+                      struct fx8_cuda_device *device)
 {
     (void)cudaSetDevice(device->ordinal);
     if (device->has_fft)
         (void)cufftDestroy(device->fft);
-    for (struct fx8_cuda_slot &slot : device->slots) {
-        (void)cudaFreeHost(slot.pinned);
-        (void)cudaFree(slot.samples);
-        for (cudaEvent_t event : {slot.copied, slot.begin, slot.end})
-            if (event != nullptr)
-                (void)cudaEventDestroy(event);
+    struct fx8_cuda_array arrays[MOST_ARRAYS];
+    const size_t n = list_arrays(engine, device, device->batch_inputs, arrays);
+    for (size_t k = 0; k < n; ++k) {
+        void *memory;
+        memcpy(&memory, arrays[k].pointer, sizeof memory);
+        (void)(arrays[k].is_pinned ? cudaFreeHost(memory) : cudaFree(memory));
     }
-    for (struct fx8_cuda_notes &notes : device->notes) {
-        (void)cudaFreeHost(notes.pinned_valid);
-        (void)cudaFreeHost(notes.pinned_rotation);
-        (void)cudaFree(notes.valid);
-        (void)cudaFree(notes.rotation);
-        for (cudaEvent_t event : {notes.begin, notes.end})
-            if (event != nullptr)
-                (void)cudaEventDestroy(event);
-    }
-    for (struct fx8_cuda_staging &slot : device->staging) {
-        (void)cudaFreeHost(slot.pinned);
-        for (cudaEvent_t event : {slot.made, slot.copied})
-            if (event != nullptr)
-                (void)cudaEventDestroy(event);
-    }
-    void *const arrays[] = {
-        device->fft_area, device->coefficients, device->coefficients16,
-        device->gain,     device->clips,        device->folded,
-        device->x8,       device->x32,          device->sums8,
-        device->sums32,   device->sums_down,    device->sums_up};
-    for (void *array : arrays)
-        (void)cudaFree(array);
-    const struct fx8_cuda_results *results = &device->results;
-    void *const of_results[] = {
-        results->products,     results->counts,
-        results->gain,         results->flag_cell,
-        results->input_gain,   results->flag_input,
-        results->flag_channel, results->slabs.visibilities,
-        results->slabs.flags,  results->slabs.nsamples,
-        results->received};
-    for (void *array : of_results)
-        (void)cudaFree(array);
-    fx8_cuda_release_looks(&device->looks);
+    for (const struct fx8_cuda_slot &slot : device->slots)
+        destroy_events({slot.copied, slot.begin, slot.end});
+    for (const struct fx8_cuda_notes &notes : device->notes)
+        destroy_events({notes.begin, notes.end});
+    for (const struct fx8_cuda_staging &slot : device->staging)
+        destroy_events({slot.made, slot.copied});
     for (cudaStream_t stream : {device->copy, device->compute})
         if (stream != nullptr)
             (void)cudaStreamDestroy(stream);
