@@ -245,16 +245,17 @@ static void gains_of_bands_equal_the_hosts(void **state)
     free(v.data);
 }
 
-/* Of another shape than it was opened for, or of none. */
+/* Of another shape than it was opened for, or of none; sums on two devices. */
 static void results_that_were_not_planned(void **state)
 {
     (void)state;
     struct generator g = {107};
-    struct task task = make_task(2, true, 1, 1, 40, 0, true, &g);
+    struct task task = make_task(2, true, 1, 1, 2 * 8192, 0, true, &g);
     struct wanted w = want_results(&task, 1, 1, &g);
     struct fx8_visibilities results = make_results(w.n_cells);
     const struct fx8_engine_results wanted = {&w.plan, results};
-    struct fx8_engine_plan plan = on_cuda(&task, "auto", 1).plan;
+    const struct task other = on_cuda(&task, "auto", 2);
+    struct fx8_engine_plan plan = other.plan;
     int64_t counts[3], clips[2];
     struct fx8_engine_dump dump = {.counts = counts, .clips = clips};
     plan.n_result_products = 1;
@@ -264,6 +265,7 @@ static void results_that_were_not_planned(void **state)
         struct fx8_error error;
         plan.n_result_antennas = antennas;
         must(cuda->open(&plan, &engine, &error), error);
+        push_dump(&other, engine);
         must_fail(cuda->process_dump(engine, &wanted, &wanted, &dump, &error),
                   error, FX8_ERR_USAGE,
                   "engine: results of a shape that was not planned");

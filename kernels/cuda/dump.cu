@@ -245,6 +245,10 @@ enum fx8_status fx8_cuda_process_dump(struct fx8_engine *engine,
 {
     const struct fx8_cuda_device *first = &engine->devices[0];
     enum fx8_status status = FX8_OK;
+    if (first->sums32 != nullptr)
+        status = fx8_cuda_check_results(engine, fp32, error);
+    if (status == FX8_OK && first->sums8 != nullptr)
+        status = fx8_cuda_check_results(engine, int8, error);
     for (size_t k = 1; k < engine->n_devices && status == FX8_OK; ++k) {
         struct fx8_cuda_device *device = &engine->devices[k];
         if (!device->has_sums)

@@ -363,6 +363,11 @@ enum fx8_status fx8_cuda_receive_all(const struct fx8_engine *engine,
 
 /* --- results.cu ----------------------------------------------------------- */
 
+/** Whether results are of the shape that the engine was opened for. */
+enum fx8_status fx8_cuda_check_results(const struct fx8_engine *engine,
+                                       const struct fx8_engine_results *wanted,
+                                       struct fx8_error *error);
+
 /**
  * fx8_cuda_make_results -- of the sums that the first device has, int8 or
  * float, by its compute stream; the sums are left zero.

@@ -114,17 +114,21 @@ static enum fx8_status send_slab(struct fx8_cuda_device *device, size_t number,
     return fx8_cuda_send(device, number, n_rows, rows, error);
 }
 
-/* Whether results are of the shape that the engine was opened for. */
-static bool is_planned(const struct fx8_engine *engine,
-                       const struct fx8_postprocess *plan)
+enum fx8_status fx8_cuda_check_results(const struct fx8_engine *engine,
+                                       const struct fx8_engine_results *wanted,
+                                       struct fx8_error *error)
 {
     const struct fx8_engine_plan *opened = &engine->plan;
-    return plan != nullptr && opened->n_result_antennas > 0 &&
-           plan->n_antennas == opened->n_result_antennas &&
-           plan->n_products == opened->n_result_products &&
-           plan->channel_average == opened->channel_average &&
-           plan->n_inputs == opened->n_inputs &&
-           plan->n_channels == opened->bank.n_channels;
+    const struct fx8_postprocess *plan = wanted->plan;
+    if (plan != nullptr && opened->n_result_antennas > 0 &&
+        plan->n_antennas == opened->n_result_antennas &&
+        plan->n_products == opened->n_result_products &&
+        plan->channel_average == opened->channel_average &&
+        plan->n_inputs == opened->n_inputs &&
+        plan->n_channels == opened->bank.n_channels)
+        return FX8_OK;
+    return fx8_fail(error, FX8_ERR_USAGE,
+                    "engine: results of a shape that was not planned");
 }
 
 /* While a slab is made the one before it is copied, and the one before that
@@ -172,9 +176,6 @@ enum fx8_status fx8_cuda_make_results(struct fx8_engine *engine, bool is_int8,
     struct fx8_cuda_device *device = &engine->devices[0];
     void *const sums = is_int8 ? static_cast<void *>(device->sums8)
                                : static_cast<void *>(device->sums32);
-    if (!is_planned(engine, wanted->plan))
-        return fx8_fail(error, FX8_ERR_USAGE,
-                        "engine: results of a shape that was not planned");
     const auto begin = std::chrono::steady_clock::now();
     device->results.kept = fx8_visibilities();
     enum fx8_status status = fx8_cuda_enter(device, error);
