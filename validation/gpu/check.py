@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What `make check-gpu` runs on a card: the kernels' tests of the harness, the
 CUDA engine beside the CPU's, the whole program on both, a sample of the error
-tables, and all kernels under compute-sanitizer.  TAP on stdout; without nvcc or a card everything is
-skipped, and counted so.
+tables, and all kernels under compute-sanitizer.  TAP on stdout; without nvcc or
+a card everything is skipped, and counted so.
 
 Environment, as make sets it: FX8_BUILD, CUDA, NVCC, FX8_LONG (all of the error
 tables; long versions of the tests).
