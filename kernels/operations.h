@@ -172,6 +172,8 @@ struct fx8_operations {
      *                         (+) ..., each (+) one fused multiply-add in
      *                         ascending tap order starting from zero
      * Numerics: equal bit for bit at every level
+     * Notes:    what follows the samples is prefetched, but never read: fastest
+     *           when those are the next ones
      */
     void (*fir)(size_t n_spectra, size_t n_taps, size_t row,
                 const int8_t *samples, const float *coefficients, float *folded,

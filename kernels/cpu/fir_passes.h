@@ -10,6 +10,9 @@
 #include "kernels/cpu/simd.h"
 #include "kernels/cpu/variants.h"
 
+/* Samples of a cache line. */
+#define FIR_LINE 64
+
 /** Arguments of fir or fir_int16, from the first spectrum of a pass on. */
 struct fir_pass {
     size_t n_taps, row;
@@ -26,6 +29,18 @@ struct fir_pass {
 typedef void fir_step(int n_spectra, const struct fir_pass *pass, size_t column,
                       size_t n_columns);
 
+/** Ask for a line of each row behind those of a pass, which the next pass
+ *  takes: rows are too many streams for the CPU to follow by itself.  Into the
+ *  second level: asking for the first is a quarter slower (measured). */
+FX8_INLINE void fir_prefetch(int n_spectra, const struct fir_pass *pass,
+                             size_t column)
+{
+    const int8_t *behind =
+        pass->samples + ((size_t)n_spectra + pass->n_taps - 1) * pass->row;
+    for (size_t row = 0; row < (size_t)n_spectra; row++)
+        __builtin_prefetch(behind + row * pass->row + column, 0, 2);
+}
+
 /** n_spectra (constant) spectra, whole rows; then on to the next ones.  The
  *  last step of a row that is no multiple of `lanes` takes again what the one
  *  before it has taken. */
@@ -33,8 +48,11 @@ FX8_INLINE void fir_take_rows(fir_step *inner, size_t lanes, int n_spectra,
                               struct fir_pass *pass)
 {
     size_t column = 0;
-    for (; column + lanes <= pass->row; column += lanes)
+    for (; column + lanes <= pass->row; column += lanes) {
+        if (column % FIR_LINE == 0 && pass->row >= FIR_LINE)
+            fir_prefetch(n_spectra, pass, column);
         inner(n_spectra, pass, column, lanes);
+    }
     if (column == 0)
         inner(n_spectra, pass, 0, pass->row);
     else if (column < pass->row)
