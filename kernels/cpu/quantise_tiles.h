@@ -21,6 +21,9 @@
 /* Real numbers in one spectrum of a tile. */
 #define TILE_FLOATS (2 * FX8_TILE)
 
+/* Items of FP32 spectra in a cache line. */
+#define LINE_ITEMS (FX8_TILE_BYTES / sizeof(struct fx8_cf32))
+
 /**
  * Inner step of quantise: one spectrum of up to 32 channels.
  *
@@ -44,6 +47,16 @@ static inline void count_clips(const struct fx8_cf32 *spectrum,
         clips[channel] +=
             fabsf(spectrum[channel].re * gain[channel]) >= limit ||
             fabsf(spectrum[channel].im * gain[channel]) >= limit;
+}
+
+/** Ask for a line of each of the next n_channels rows of results, so that it
+ *  is near when their turn comes; `line` is in the first one.  Into the second
+ *  level: the first is no faster than not to ask (measured). */
+static inline void prefetch_rows(const void *line, size_t row_bytes,
+                                 size_t n_channels)
+{
+    for (size_t channel = 0; channel < n_channels; channel++)
+        __builtin_prefetch((const char *)line + channel * row_bytes, 1, 2);
 }
 
 /** Up to 32 spectra of up to 32 channels; arguments as those of quantise. */
@@ -87,12 +100,20 @@ FX8_INLINE void quantise_tiles(quantise_row *inner, size_t n_spectra,
                                uint32_t valid, struct fx8_ci8 *out,
                                size_t channel_stride, uint32_t *clips)
 {
-    for (size_t channel = 0; channel < n_channels; channel += FX8_TILE)
-        quantise_tile(
-            inner, n_spectra,
-            n_channels - channel < FX8_TILE ? n_channels - channel : FX8_TILE,
-            spectra + channel, spectrum_stride, gain + channel, valid,
-            out + channel * channel_stride, channel_stride, clips + channel);
+    size_t n_left = n_channels;
+    while (n_left > 0) {
+        const size_t n = n_left < FX8_TILE ? n_left : FX8_TILE;
+        n_left -= n;
+        struct fx8_ci8 *next = out + n * channel_stride;
+        prefetch_rows(next, channel_stride * sizeof *out,
+                      n_left < FX8_TILE ? n_left : FX8_TILE);
+        quantise_tile(inner, n_spectra, n, spectra, spectrum_stride, gain,
+                      valid, out, channel_stride, clips);
+        spectra += n;
+        gain += n;
+        clips += n;
+        out = next;
+    }
 }
 
 /**
@@ -113,10 +134,14 @@ FX8_INLINE void turn_tiles(turn_square *inner, size_t side, size_t n_spectra,
     const size_t whole_spectra = n_spectra / side * side;
     const size_t whole_channels = n_channels / side * side;
     for (size_t channel = 0; channel < whole_channels; channel += side)
-        for (size_t t = 0; t < whole_spectra; t += side)
+        for (size_t t = 0; t < whole_spectra; t += side) {
+            struct fx8_cf32 *square = out + channel * channel_stride + t;
+            if (t % LINE_ITEMS == 0 && channel + side < whole_channels)
+                prefetch_rows(square + side * channel_stride,
+                              channel_stride * sizeof *out, side);
             inner(spectra + t * spectrum_stride + channel, spectrum_stride,
-                  valid >> t, out + channel * channel_stride + t,
-                  channel_stride);
+                  valid >> t, square, channel_stride);
+        }
     fx8_turn_reference(n_spectra, n_channels - whole_channels,
                        spectra + whole_channels, spectrum_stride, valid,
                        out + whole_channels * channel_stride, channel_stride);
