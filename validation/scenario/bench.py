@@ -65,9 +65,10 @@ class Bench(refusal.Refusal):
         lines = self.bench("--list", *arguments).splitlines()[1:]
         found = {}
         for line in lines:
-            section, name, quantities = re.fullmatch(
-                r"(\w+) +(.{35})(?: (.*))?", line).groups()
-            found[name.strip()] = (section, (quantities or "").split(", "))
+            section, name, quantities, alone = re.fullmatch(
+                r"(\w+) +(?:(.{35}) (.*\S)|(.*\S))", line).groups()
+            found[(name or alone).strip()] = (
+                section, quantities.split(", ") if quantities else [])
         self.assertEqual(len(found), len(lines), "a name twice")
         return found
 

@@ -114,7 +114,7 @@ static enum fx8_status list_case(void *context,
     const char *quantities[FX8_BENCH_QUANTITIES];
     const size_t n =
         section->list != NULL ? section->list(index, quantities) : 0;
-    printf("%-11s %-35s", section->name, name);
+    printf("%-11s %-*s", section->name, n > 0 ? 35 : 0, name);
     for (size_t q = 0; q < n; q++)
         printf("%s%s", q > 0 ? ", " : " ", quantities[q]);
     printf("\n");
