@@ -41,9 +41,12 @@ enum fx8_status fx8_fft_open(enum fx8_fft_kind kind, size_t length,
                              size_t batch, bool measure, struct fx8_fft **fft,
                              struct fx8_error *error);
 
-/** Floats between the starts of two transforms of a batch: even, a multiple
- *  of 16, at least 2 * length (complex) or 2 * (length/2 + 1) (real). */
+/** Floats between the starts of two transforms of a batch: a multiple of 16 but
+ *  not of 256, at least 2 * length (complex) or 2 * (length/2 + 1) (real). */
 size_t fx8_fft_stride(const struct fx8_fft *fft);
+
+/** The same of a transform that is not open. */
+size_t fx8_fft_stride_of(enum fx8_fft_kind kind, size_t length);
 
 /** Floats that the memory of fx8_fft_execute() must have: batch * stride, twice
  *  that where the results are apart. */

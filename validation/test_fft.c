@@ -121,6 +121,8 @@ static void check_kind(enum fx8_fft_kind kind, size_t length, size_t batch)
                      FX8_OK);
     const size_t stride = fx8_fft_stride(fft);
     assert_int_equal(stride % 16, 0);
+    assert_int_not_equal(stride % 256, 0); /* apart in the cache */
+    assert_int_equal(fx8_fft_stride_of(kind, length), stride);
     assert_true(stride >= floats_in(kind, length));
     assert_true(stride >= floats_out(kind, length));
     const size_t size = fx8_fft_size(fft);

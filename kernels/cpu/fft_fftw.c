@@ -38,15 +38,6 @@ static bool is_complex(enum fx8_fft_kind kind)
     return kind == FX8_FFT_COMPLEX || kind == FX8_FFT_INVERSE_COMPLEX;
 }
 
-/** Floats between two transforms of `floats` each: whole lines, and one more
- *  where they would get in each other's way in the cache. */
-static size_t choose_stride(size_t floats)
-{
-    const size_t stride = fx8_round_up(floats, LINE_FLOATS);
-    return stride % (LINES_APART * LINE_FLOATS) == 0 ? stride + LINE_FLOATS
-                                                     : stride;
-}
-
 /** Where the results of a batch at `data` are.  In place, FFTW gathers complex
  *  spectra in a buffer and copies them back: apart they are never slower, and
  *  up to twice as fast.  Real ones gain at some lengths and lose at others. */
@@ -119,8 +110,7 @@ enum fx8_status fx8_fft_open(enum fx8_fft_kind kind, size_t length,
     if (batch == 0 || batch > INT_MAX)
         return fx8_fail(error, FX8_ERR_USAGE,
                         "FFT: batch: %zu: expected 1 to %d", batch, INT_MAX);
-    const size_t floats = is_complex(kind) ? 2 * length : 2 * (length / 2 + 1);
-    const size_t stride = choose_stride(floats);
+    const size_t stride = fx8_fft_stride_of(kind, length);
 
     void *data = NULL, *memory = NULL;
     enum fx8_status status =
@@ -154,6 +144,14 @@ cleanup:
     free(memory);
     free(data);
     return status;
+}
+
+size_t fx8_fft_stride_of(enum fx8_fft_kind kind, size_t length)
+{
+    const size_t floats = is_complex(kind) ? 2 * length : 2 * (length / 2 + 1);
+    const size_t stride = fx8_round_up(floats, LINE_FLOATS);
+    return stride % (LINES_APART * LINE_FLOATS) == 0 ? stride + LINE_FLOATS
+                                                     : stride;
 }
 
 size_t fx8_fft_stride(const struct fx8_fft *fft)

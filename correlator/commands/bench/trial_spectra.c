@@ -8,6 +8,7 @@
 #include "config/shape.h"
 #include "correlator/commands/bench/bench.h"
 #include "correlator/commands/bench/trial.h"
+#include "kernels/fft.h"
 
 #define MIB ((size_t)1 << 20)
 
@@ -22,6 +23,12 @@ static enum fx8_status allocate(struct fx8_bench_trial *trial, size_t from,
                                        {&trial->to, to, 1},
                                        {&trial->extra, extra, 1}};
     return fx8_allocate_arrays(arrays, 3, "a trial", error);
+}
+
+/* Floats between two spectra, as the engine has them. */
+static size_t spectrum_stride(const struct fx8_bench_trial *trial)
+{
+    return fx8_fft_stride_of(FX8_FFT_COMPLEX, trial->size);
 }
 
 /* --- align ------------------------------------------------------- */
@@ -85,9 +92,10 @@ static enum fx8_status open_filter(struct fx8_bench_trial *trial,
                                    struct fx8_error *error)
 {
     const size_t row = 2 * trial->size;
-    const enum fx8_status status = allocate(
-        trial, FILTER_BYTES + (FX8_GROUP + N_TAPS) * row,
-        FX8_GROUP * row * sizeof(float), N_TAPS * row * sizeof(float), error);
+    const enum fx8_status status =
+        allocate(trial, FILTER_BYTES + (FX8_GROUP + N_TAPS) * row,
+                 FX8_GROUP * spectrum_stride(trial) * sizeof(float),
+                 N_TAPS * row * sizeof(float), error);
     if (status != FX8_OK)
         return status;
     fx8_bench_fill(trial->from, trial->from_size);
@@ -124,16 +132,16 @@ static void step_filter(struct fx8_bench_trial *trial, size_t k)
     for (size_t call = 0; call < n; call++)
         trial->operations->fir(FX8_GROUP, N_TAPS, row,
                                filter_samples(trial, k * n + call),
-                               trial->extra, trial->to, row);
+                               trial->extra, trial->to, spectrum_stride(trial));
 }
 
 static void step_filter_int16(struct fx8_bench_trial *trial, size_t k)
 {
     const size_t row = 2 * trial->size, n = filter_calls(trial);
     for (size_t call = 0; call < n; call++)
-        trial->operations->fir_int16(FX8_GROUP, N_TAPS, row,
-                                     filter_samples(trial, k * n + call),
-                                     trial->extra, 0x1p-15f, trial->to, row);
+        trial->operations->fir_int16(
+            FX8_GROUP, N_TAPS, row, filter_samples(trial, k * n + call),
+            trial->extra, 0x1p-15f, trial->to, spectrum_stride(trial));
 }
 
 const struct fx8_bench_kind fx8_bench_filter = {
@@ -166,13 +174,13 @@ static enum fx8_status open_turns(struct fx8_bench_trial *trial,
 {
     const size_t items = FX8_GROUP * trial->size;
     const enum fx8_status status =
-        allocate(trial, items * sizeof(struct fx8_cf32),
+        allocate(trial, FX8_GROUP * spectrum_stride(trial) * sizeof(float),
                  trial->size * turn_stride(item_size) * item_size,
                  trial->size * (sizeof(float) + sizeof(uint32_t)), error);
     if (status != FX8_OK)
         return status;
     float *values = trial->from;
-    for (size_t k = 0; k < 2 * items; k++)
+    for (size_t k = 0; k < FX8_GROUP * spectrum_stride(trial); k++)
         values[k] = (float)(k * 37 % 101) - 50.0f;
     float *gain = trial->extra;
     for (size_t k = 0; k < trial->size; k++)
@@ -199,17 +207,18 @@ static void step_quantise(struct fx8_bench_trial *trial, size_t k)
     const float *gain = trial->extra;
     uint32_t *clips = (uint32_t *)trial->extra + trial->size;
     struct fx8_ci8 *to = trial->to;
-    trial->operations->quantise(
-        FX8_GROUP, trial->size, trial->from, trial->size, gain, UINT32_MAX,
-        to + k * FX8_GROUP % ROW_SPECTRA, turn_stride(sizeof *to), clips);
+    trial->operations->quantise(FX8_GROUP, trial->size, trial->from,
+                                spectrum_stride(trial) / 2, gain, UINT32_MAX,
+                                to + k * FX8_GROUP % ROW_SPECTRA,
+                                turn_stride(sizeof *to), clips);
 }
 
 static void step_turn(struct fx8_bench_trial *trial, size_t k)
 {
     struct fx8_cf32 *to = trial->to;
-    trial->operations->turn(FX8_GROUP, trial->size, trial->from, trial->size,
-                            UINT32_MAX, to + k * FX8_GROUP % ROW_SPECTRA,
-                            turn_stride(sizeof *to));
+    trial->operations->turn(
+        FX8_GROUP, trial->size, trial->from, spectrum_stride(trial) / 2,
+        UINT32_MAX, to + k * FX8_GROUP % ROW_SPECTRA, turn_stride(sizeof *to));
 }
 
 const struct fx8_bench_kind fx8_bench_quantise = {
