@@ -11,8 +11,8 @@
 #   CUDA=auto|0|1                   use nvcc if there is one; never; must be
 #   NVCC, NVCC_FLAGS                the CUDA compiler; its flags, which come last
 #   SMS="90"                        architectures, instead of all it knows of ours
-#   prefix, bindir, libdir, includedir, datadir, mandir, completiondir, DESTDIR
-#                                   for install
+#   prefix, bindir, libdir, includedir, datadir, mandir, docdir,
+#   completiondir, DESTDIR          for install
 
 -include config.mk
 
@@ -28,6 +28,7 @@ libdir    ?= $(prefix)/lib
 includedir ?= $(prefix)/include
 datadir   ?= $(prefix)/share
 mandir    ?= $(datadir)/man
+docdir    ?= $(datadir)/doc/fx8
 completiondir ?= $(datadir)/bash-completion/completions
 OBJCOPY   ?= objcopy
 
@@ -466,11 +467,12 @@ endef
 export PKG_CONFIG_FILE
 
 .PHONY: install
-install: all $(BUILD)/fx8.1 $(BUILD)/fx8.bash ## install program, library, headers, manual, ready configurations
+install: all $(BUILD)/fx8.1 $(BUILD)/fx8.bash ## install program, library, headers, documents, ready configurations
 	$(Q)$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(libdir)/pkgconfig \
 		$(DESTDIR)$(includedir)/fx8/config \
 		$(DESTDIR)$(includedir)/fx8/kernels $(DESTDIR)$(datadir)/fx8 \
-		$(DESTDIR)$(mandir)/man1 $(DESTDIR)$(completiondir)
+		$(DESTDIR)$(mandir)/man1 $(DESTDIR)$(completiondir) \
+		$(DESTDIR)$(docdir)/examples
 	$(Q)$(INSTALL) $(BUILD)/fx8 $(DESTDIR)$(bindir)/fx8
 	$(Q)$(INSTALL) -m 644 $(BUILD)/libfx8.so.$(SOVERSION) $(DESTDIR)$(libdir)
 	$(Q)ln -sf libfx8.so.$(SOVERSION) $(DESTDIR)$(libdir)/libfx8.so
@@ -480,6 +482,8 @@ install: all $(BUILD)/fx8.1 $(BUILD)/fx8.bash ## install program, library, heade
 	$(Q)$(INSTALL) -m 644 $(INSTALLED_HEADERS) $(DESTDIR)$(includedir)/fx8/config
 	$(Q)$(INSTALL) -m 644 kernels/quicklook_results.h $(DESTDIR)$(includedir)/fx8/kernels
 	$(Q)$(INSTALL) -m 644 $(wildcard config/*.ini config/*.csv) $(DESTDIR)$(datadir)/fx8
+	$(Q)$(INSTALL) -m 644 README.md correlator/CONVENTIONS.md $(DESTDIR)$(docdir)
+	$(Q)$(INSTALL) -m 644 $(wildcard correlator/examples/*.c) $(DESTDIR)$(docdir)/examples
 	$(Q)$(INSTALL) -m 644 $(BUILD)/fx8.1 $(DESTDIR)$(mandir)/man1
 	$(Q)$(INSTALL) -m 644 $(BUILD)/fx8.bash $(DESTDIR)$(completiondir)/fx8
 	$(Q)printf '%s\n' "$$PKG_CONFIG_FILE" > $(DESTDIR)$(libdir)/pkgconfig/fx8.pc
@@ -492,7 +496,8 @@ uninstall: ## remove what install put there
 		$(DESTDIR)$(libdir)/libfx8.so.$(SOVERSION) \
 		$(DESTDIR)$(libdir)/fx8-cuda.so \
 		$(DESTDIR)$(libdir)/pkgconfig/fx8.pc
-	$(Q)rm -rf $(DESTDIR)$(includedir)/fx8 $(DESTDIR)$(datadir)/fx8
+	$(Q)rm -rf $(DESTDIR)$(includedir)/fx8 $(DESTDIR)$(datadir)/fx8 \
+		$(DESTDIR)$(docdir)
 
 .PHONY: dist
 dist: ## a tar file of the sources as committed, always the same bytes

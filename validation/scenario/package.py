@@ -74,6 +74,9 @@ class Installed(program.Case):
         return run("pkg-config", *arguments, "fx8",
                    environment=self.environment).split()
 
+    def document(self, name):
+        return f"{self.prefix}/share/doc/fx8/{name}"
+
     def build(self, source, *flags, compiler="gcc"):
         """A program from an example or from a text; returns its path."""
         path = self.path(os.path.basename(source).split(".")[0])
@@ -158,6 +161,13 @@ class Library(Installed):
                          [["name"]])
         self.assertIsInstance(cited["date-released"], datetime.date)
 
+    def test_what_the_header_refers_to(self):
+        names = set(re.findall(r"\w+\.(?:md|c)\b", read("correlator/fx8.h")))
+        self.assertEqual(names, {"CONVENTIONS.md", "memory.c", "follow.c"})
+        found = {os.path.basename(path) for path in
+                 glob.glob(self.document("**"), recursive=True)}
+        self.assertLessEqual(names | {"README.md"}, found)
+
     def test_header_in_cpp(self):
         source = self.path("user.cpp")
         with open(source, "w", encoding="ascii") as file:
@@ -181,7 +191,7 @@ class Library(Installed):
         shutil.copy(f"{self.prefix}/lib/libfx8.a", alone)
         flags = self.pkg_config("--static", "--cflags", "--libs",
                                 f"--define-variable=libdir={alone}")
-        source = "correlator/examples/memory.c"
+        source = self.document("examples/memory.c")
         user = self.build(source, "-std=c17", *flags)
         self.assertNotIn("libfx8", run("ldd", user))
         shared = self.build(source, "-std=c17",
@@ -193,7 +203,7 @@ class Examples(Installed):
     """Programs of users, under the address checker."""
 
     def example(self, name):
-        source = f"correlator/examples/{name}.c"
+        source = self.document(f"examples/{name}.c")
         flags = self.pkg_config("--cflags", "--libs")
         run("clang", "-std=c17", "-D_POSIX_C_SOURCE=200809L", "-fsyntax-only",
             "-Wconversion", "-Wshadow", "-Wvla", *STRICT, source,
@@ -201,8 +211,8 @@ class Examples(Installed):
         return self.build(source, *STRICT, *CHECKED, *flags, "-lm")
 
     def test_memory(self):
-        self.assertLess(len(read("correlator/examples/memory.c").splitlines()),
-                        100)
+        self.assertLess(len(read(self.document("examples/memory.c"))
+                            .splitlines()), 100)
         rows = np.array([line.split() for line in run(
             self.example("memory"),
             environment=self.environment).splitlines()], float)
