@@ -271,11 +271,13 @@ static enum fx8_status cpu_push(struct fx8_engine *engine,
 {
     (void)error;
     engine->n_spectra = block->n_spectra;
+    engine->is_empty = !count_products(engine, block);
+    if (engine->is_empty)
+        return FX8_OK;
     const double start = fx8_clock_seconds();
     fx8_cpu_channelize(engine, block);
     const double middle = fx8_clock_seconds();
-    if (count_products(engine, block))
-        fx8_cpu_correlate(engine, block->n_spectra);
+    fx8_cpu_correlate(engine, block->n_spectra);
     engine->times.channelize_s += middle - start;
     engine->times.correlate_s += fx8_clock_seconds() - middle;
     return FX8_OK;
@@ -346,9 +348,13 @@ static enum fx8_status cpu_export_spectra(struct fx8_engine *engine,
                 const size_t out = (c * engine->n_spectra + t) * n_inputs + i;
                 const size_t row = c * engine->n_rows + i;
                 if (int8 != NULL)
-                    int8[out] = engine->x8[row * engine->stride8 + t];
+                    int8[out] = engine->is_empty
+                                    ? (struct fx8_ci8){0, 0}
+                                    : engine->x8[row * engine->stride8 + t];
                 if (fp32 != NULL)
-                    fp32[out] = engine->x32[row * engine->stride32 + t];
+                    fp32[out] = engine->is_empty
+                                    ? (struct fx8_cf32){0, 0}
+                                    : engine->x32[row * engine->stride32 + t];
             }
     return FX8_OK;
 }
@@ -367,6 +373,7 @@ static enum fx8_status cpu_import_spectra(struct fx8_engine *engine,
     const size_t n_times = fx8_round_up(block->n_spectra, FX8_GROUP);
     const size_t n_words = fx8_bit_words(block->n_spectra);
     engine->n_spectra = block->n_spectra;
+    engine->is_empty = false;
     for (size_t c = 0; c < engine->n_channels; c++)
         for (size_t i = 0; i < n_inputs; i++)
             for (size_t t = 0; t < n_times; t++) {
