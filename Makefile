@@ -372,8 +372,9 @@ bench: all ## measure the stages against this machine's own ceilings
 	$(Q)$(BUILD)/fx8 bench
 
 .PHONY: bench-page
-bench-page: all ## write that into validation/results and README.md (idle machine)
-	$(Q)FX8=$(abspath $(BUILD)/fx8) python3 validation/bench_page.py
+bench-page: all ## write that as PAGE=validation/results/NAME.md (idle machine)
+	$(if $(PAGE),,$(error PAGE: expected validation/results/NAME.md))
+	$(Q)FX8=$(abspath $(BUILD)/fx8) python3 validation/bench_page.py '$(PAGE)'
 
 # The virtual environment is made by the tier python.
 .PHONY: station

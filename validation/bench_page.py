@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""bench_page.py [FILE.json] -- what `fx8 bench` measures on this machine, as
-the page that README.md's table of speed is taken from, and that table.
+"""bench_page.py PAGE.md [FILE.json] -- what `fx8 bench` measures on this
+machine, as a page; and README.md's table of speed, if it is taken from that
+page.
 
 Measures for some minutes with the program $FX8, or takes the JSON document of a
 run before; nothing else should run meanwhile.  `make bench-page` calls it.
@@ -12,15 +13,14 @@ import re
 import subprocess
 import sys
 
-PAGE = "validation/results/cpu-amd-zen5-2cores.md"
 README = "README.md"
 
 ABOUT = """Speed on a CPU
 
-`make bench-page` writes this page, from the figures of `fx8 bench --json`, and
-the table in the README. A figure is the median of its rounds, `share` its part
-of the ceiling that the same rounds found, `lowest` that of the worst round; `fx8
-bench --help` says what every section and ruler is.
+`make bench-page` writes this page from the figures of `fx8 bench --json`. A
+figure is the median of its rounds, `share` its part of the ceiling that the same
+rounds found, `lowest` that of the worst round; `fx8 bench --help` says what every
+section and ruler is.
 """
 
 # The columns that README.md's table is made of.
@@ -103,12 +103,8 @@ def readme_row(shape, precision, figures):
             f"| {figures['whole']['value'] * 1e-6:.0f} |")
 
 
-def main(paths):
-    if paths:
-        with open(paths[0], encoding="utf-8") as file:
-            document = json.load(file)
-    else:
-        document = measure()
+def readme_with(document):
+    """README.md with the figures of a run in its table."""
     with open(README, encoding="utf-8") as file:
         readme = file.read()
     for (shape, precision), figures in arrays(document).items():
@@ -119,11 +115,30 @@ def main(paths):
         if n != 1:
             sys.exit(f"{README}: {shape} {precision}: expected one row of the "
                      f"table of speed, not {n}")
-    for path, text in ((PAGE, page_of(document)), (README, readme)):
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-        print(path)
+    return readme
+
+
+def is_of_readme(page):
+    with open(README, encoding="utf-8") as file:
+        return f"that {page} keeps" in " ".join(file.read().split())
+
+
+def write(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    print(path)
+
+
+def main(page, source=None):
+    if source is None:
+        document = measure()
+    else:
+        with open(source, encoding="utf-8") as file:
+            document = json.load(file)
+    write(page, page_of(document))
+    if is_of_readme(page):
+        write(README, readme_with(document))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(*sys.argv[1:])
