@@ -255,6 +255,8 @@ static enum fx8_status compare(const struct work *work, bool quiet,
                                struct fx8_error *error)
 {
     struct fx8_comparison comparison;
+    /* the results are whole: there is nothing to finish */
+    fx8_command_stop_removes(NULL, NULL);
     const enum fx8_status status =
         fx8_compare_files(work->paths[FX8_RESULT_INT8],
                           work->paths[FX8_RESULT_FP32], &comparison, error);
@@ -306,15 +308,15 @@ static int run(const struct fx8_command_line *line)
         goto done;
     if (!is_quiet)
         fx8_summary_print(&request, &work.report, stdout);
-    if (work.paths[FX8_RESULT_INT8] != NULL &&
-        work.paths[FX8_RESULT_FP32] != NULL)
-        status = compare(&work, is_quiet, &error);
-    if (status == FX8_OK && work.report.was_interrupted)
+    if (work.report.was_interrupted)
         status = fx8_fail(&error, FX8_ERR_CANCELLED,
                           "interrupted after %lld of %lld dumps: the result "
                           "holds these",
                           (long long)work.report.n_dumps,
                           (long long)work.job.n_dumps);
+    else if (work.paths[FX8_RESULT_INT8] != NULL &&
+             work.paths[FX8_RESULT_FP32] != NULL)
+        status = compare(&work, is_quiet, &error);
 done:
     clear_work(&work);
     return status == FX8_OK ? 0 : fx8_command_error(&error);

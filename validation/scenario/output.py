@@ -219,25 +219,28 @@ class Interrupted(refusal.Refusal):
         return self.write(program.Scene(samples), "slow.h5",
                           axes=("time", "antenna", "pol"))
 
-    def start(self, recording, *extra):
+    def start(self, recording, *extra, talk=("--quiet",)):
         process = subprocess.Popen(
             [program.FX8, "correlate", self.config, recording, "-o",
-             self.output, "--quiet", *extra], stdout=subprocess.PIPE,
+             self.output, *talk, *extra], stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True, preexec_fn=hang_up)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         return process
 
-    def wait_for_part(self, process, dumps=0.3):
-        """Wait until the run is at work on its .part file."""
-        for _ in range(2000):
-            if os.path.exists(self.output + ".part"):
-                time.sleep(dumps)
+    def wait_for(self, process, path):
+        for _ in range(6000):
+            if os.path.exists(path):
                 return
             if process.poll() is not None:
                 break
             time.sleep(0.01)
-        self.fail(f"no .part appeared: {process.communicate()[1]}")
+        self.fail(f"no {path} appeared: {process.communicate()[1]}")
+
+    def wait_for_part(self, process, dumps=0.3, output=None):
+        """Wait until the run is at work on its .part file."""
+        self.wait_for(process, (output or self.output) + ".part")
+        time.sleep(dumps)
 
     def test_signals_leave_the_finished_dumps(self):
         recording = self.slow()
@@ -268,6 +271,34 @@ class Interrupted(refusal.Refusal):
                 self.assertEqual(got.header["Nblts"], got.header["Nbls"]
                                  * n_dumps)
                 os.remove(self.output)
+
+    def pair(self):
+        return [self.output.replace(".uvh5", f".{kind}.uvh5")
+                for kind in ("int8", "fp32")]
+
+    def test_what_was_interrupted_is_not_compared(self):
+        process = self.start(self.slow(), "--precision", "both", talk=())
+        self.wait_for_part(process, output=self.pair()[1])
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, err)
+        self.assertNotIn("verdict", out)
+        for path in self.pair():
+            n_dumps = program.read(path).visibilities.shape[0]
+            self.assertRegex(err, rf"\b{n_dumps} of \d+ dumps")
+
+    def test_comparison_stops_at_once(self):
+        process = self.start(self.slow(), "--precision", "both", "--set",
+                             "correlator.kernel=auto", talk=())
+        for path in self.pair():
+            self.wait_for(process, path)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, err)
+        self.assertTrue(err.endswith("fx8: error: stopped by a signal\n"), err)
+        self.assertNotIn("verdict", out)
+        whole = [program.read(path).visibilities.shape for path in self.pair()]
+        self.assertEqual(*whole)
 
     def test_nohup_is_heeded(self):
         recording = self.slow()
