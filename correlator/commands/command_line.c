@@ -70,6 +70,18 @@ static int print_help(const struct fx8_command *command)
 
 /* --- what is wrong ----------------------------------------------- */
 
+/* How many long options, --help among them, begin with these letters. */
+static size_t count_beginning(const struct fx8_command *command,
+                              const char *letters, size_t n)
+{
+    size_t count = strncmp("help", letters, n) == 0;
+    for (size_t i = 0; i < command->n_options; i++) {
+        const char *name = command->options[i].name;
+        count += name != NULL && strncmp(name, letters, n) == 0;
+    }
+    return count;
+}
+
 /* The answer to '?' and ':' of getopt_long(), the option string starting with
  * ":" so that the two differ, opterr 0. */
 static int refuse_option(const struct fx8_command *command, int option,
@@ -88,6 +100,12 @@ static int refuse_option(const struct fx8_command *command, int option,
     if (optopt != 0 && name == given)
         return fx8_command_misuse(command, "%.*s: takes no value", (int)length,
                                   given);
+    if (name == given && length > 2 &&
+        count_beginning(command, given + 2, length - 2) > 1)
+        return fx8_command_misuse(command,
+                                  "%.*s: several options begin so: expected "
+                                  "more of its letters",
+                                  (int)length, given);
     return fx8_command_misuse(command, "%s: unknown option", name);
 }
 

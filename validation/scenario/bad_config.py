@@ -209,6 +209,10 @@ class BadCommandLines(refusal.Refusal):
                 (("correlate", "-xo", "y"), "-x: unknown option"),
                 (("correlate", "--quiet=yes"), "--quiet: takes no value"),
                 (("correlate", "--no-such=1"), "--no-such=1: unknown option"),
+                (("correlate", "x", "--f"),
+                 "--f: several options begin so: expected more of its letters"),
+                (("compare", "--h"),
+                 "--h: several options begin so: expected more of its letters"),
                 (("correlate", "--fft-plan", "meas"),
                  "--fft-plan: meas: expected estimate or measure"),
                 (("bench", "--kernel", "avx51"), "--kernel: avx51: expected "
