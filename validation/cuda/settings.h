@@ -28,18 +28,20 @@ struct Order {
 constexpr int NO_DRIVER = -1;
 
 struct Settings {
-    int n_devices;       /* FX8_HARNESS_DEVICES */
-    size_t memory_bytes; /* of a device; FX8_HARNESS_MEMORY_MIB */
-    int architecture;    /* FX8_HARNESS_SM: 90 is sm_90 */
-    int n_threads;       /* over the blocks of a launch; FX8_HARNESS_THREADS */
-    Order fibres;        /* FX8_HARNESS_FIBRES: FIRST is forward */
-    Order streams;       /* FX8_HARNESS_STREAMS: FIRST is eager, LAST late */
-    uint64_t fail_call;  /* number of the runtime call that fails, from 1; 0
-                            is none; FX8_HARNESS_FAIL=NUMBER[:ERROR] */
-    int fail_error;      /* and the cudaError_t that it fails with */
-    uint64_t idle_call;  /* number of a call that, if it is a launch, succeeds
-                            without doing anything; 0 is none */
-    const char *report;  /* file written at exit, or null; FX8_HARNESS_REPORT */
+    int n_devices;        /* FX8_HARNESS_DEVICES */
+    size_t memory_bytes;  /* of a device; FX8_HARNESS_MEMORY_MIB */
+    int architecture;     /* FX8_HARNESS_SM: 90 is sm_90 */
+    int n_threads;        /* over the blocks of a launch; FX8_HARNESS_THREADS */
+    Order fibres;         /* FX8_HARNESS_FIBRES: FIRST is forward */
+    Order streams;        /* FX8_HARNESS_STREAMS: FIRST is eager, LAST late */
+    uint64_t fail_call;   /* number of the runtime call that fails, from 1; 0
+                             is none; FX8_HARNESS_FAIL=NUMBER[:ERROR] */
+    int fail_error;       /* and the cudaError_t that it fails with */
+    uint64_t idle_call;   /* number of a call that, if it is a launch, succeeds
+                             without doing anything; 0 is none */
+    long long elapsed_ms; /* that every two events are apart; -1: as long as it
+                             took; FX8_HARNESS_ELAPSED_MS */
+    const char *report; /* file written at exit, or null; FX8_HARNESS_REPORT */
     bool leaks_are_faults; /* at exit; FX8_HARNESS_LEAKS=0: they are not */
 };
 

@@ -17,6 +17,10 @@ import tap
 RELEASES = ("cudaFree", "cudaFreeHost", "cudaStreamDestroy", "cudaEventDestroy",
             "cufftDestroy")
 
+# Of every trial of a kernel, so that a choice by time has the same calls again:
+# long enough for one round.
+ELAPSED_MS = 5
+
 
 class BadDevice(refusal.Refusal):
     """A tiny job, again and again."""
@@ -39,7 +43,8 @@ class BadDevice(refusal.Refusal):
             os.path.join(folder, "out.uvh5"), "--quiet", "--set",
             f"postprocess.quicklook={folder}/quick.h5", "--set",
             "postprocess.math=fast", *arguments,
-            environment=pretend.devices(n_devices, fail=number, report=report))
+            environment=pretend.devices(n_devices, fail=number, report=report,
+                                        elapsed_ms=ELAPSED_MS))
         with open(report, encoding="ascii") as file:
             words = dict(line.split(None, 1) for line in file)
         return done, words, sorted(os.listdir(folder)), folder
