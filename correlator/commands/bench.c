@@ -36,7 +36,7 @@ static const struct fx8_option options[] = {
     [SECTION] = {.name = "section",
                  .argument = "ceilings|variants|transforms|arrays|functions|"
                              "jobs|reading",
-                 .help = "one of those below; default all"},
+                 .help = "one of those below; default: each of them"},
     [CASE] = {.name = "case",
               .argument = "PATTERN",
               .is_once = true,
