@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "kernels/cpu/fir_passes.h"
+#include "kernels/cpu/fir_plain.h"
 #include "kernels/cpu/variants.h"
 
 #if defined(__x86_64__)
 
 #include <immintrin.h>
-#include <math.h>
 
 /* Real numbers side by side in a register. */
 #define LANES 8
@@ -78,29 +78,13 @@ FX8_INLINE void fold_columns(int n_spectra, const struct fir_pass *pass,
         _mm256_storeu_ps(folded + (size_t)t * pass->folded_stride, sums[t]);
 }
 
-/** Rows narrower than a register: the reference, but for an fmaf() that is an
- *  instruction of this level. */
-static void fold_narrow(size_t n_spectra, size_t n_taps, size_t row,
-                        const int8_t *samples, const float *coefficients,
-                        float *folded, size_t folded_stride)
-{
-    for (size_t t = 0; t < n_spectra; t++)
-        for (size_t r = 0; r < row; r++) {
-            float sum = 0.0f;
-            for (size_t tap = 0; tap < n_taps; tap++)
-                sum = fmaf(coefficients[tap * row + r],
-                           (float)samples[(t + tap) * row + r], sum);
-            folded[t * folded_stride + r] = sum;
-        }
-}
-
 static void fir(size_t n_spectra, size_t n_taps, size_t row,
                 const int8_t *samples, const float *coefficients, float *folded,
                 size_t folded_stride)
 {
     if (row < LANES) {
-        fold_narrow(n_spectra, n_taps, row, samples, coefficients, folded,
-                    folded_stride);
+        fir_plain(n_spectra, n_taps, row, samples, coefficients, folded,
+                  folded_stride);
         return;
     }
     const struct fir_pass pass = {.n_taps = n_taps,
