@@ -56,16 +56,22 @@ static void fill_antennas(struct antenna_row rows[N_ANT])
     }
 }
 
-/* A whole recording with a table of `n` antennas; the file, still open. */
-static hid_t make_antennas(const char *name, const struct antenna_row *rows,
-                           size_t n)
+/* A whole recording with a table of n rows; closes their type.  The file,
+ * still open. */
+static hid_t make_with_table(const char *name, const char *table, hid_t type,
+                             size_t n, const void *rows)
 {
     make_good(name);
     hid_t file = reopen(name);
-    hid_t type = antenna_type();
-    put_table(file, "antennas", type, n, rows);
+    put_table(file, table, type, n, rows);
     H5Tclose(type);
     return file;
+}
+
+static hid_t make_antennas(const char *name, const struct antenna_row *rows,
+                           size_t n)
+{
+    return make_with_table(name, "antennas", antenna_type(), n, rows);
 }
 
 static void test_antenna_table(void **state)
@@ -218,12 +224,7 @@ static hid_t missing_type(void)
 static void make_missing(const char *name, const struct missing_row *rows,
                          size_t n)
 {
-    make_good(name);
-    hid_t file = reopen(name);
-    hid_t type = missing_type();
-    put_table(file, "missing", type, n, rows);
-    H5Tclose(type);
-    H5Fclose(file);
+    H5Fclose(make_with_table(name, "missing", missing_type(), n, rows));
 }
 
 static void test_missing_table(void **state)
