@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a command's table of options is used for: to take its command line
- * apart, and for its help.
+ * command_line.c -- what a command's table of options is used for: to take its
+ * command line apart, and for its help.
  */
 #include <getopt.h>
 #include <stdio.h>
