@@ -61,6 +61,7 @@ static const struct fx8_option options[] = {
                       "exit 1 where one does, or none can be measured"},
     [WRITE_GATE] = {.name = "write-gate",
                     .argument = "FILE.ini",
+                    .is_once = true,
                     .help = "write such a file from what is measured"},
     [FORCE] = {.name = "force", .help = "replace it"},
     [LIST] = {.name = "list",

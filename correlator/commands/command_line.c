@@ -133,6 +133,15 @@ static bool is_word(const char *words, const char *value, char list[WORDS_SIZE])
 
 /* --- options ----------------------------------------------------- */
 
+/* Whether an option takes "FILE" or "OUT.uvh5". */
+static bool takes_file(const struct fx8_option *option)
+{
+    const char *argument = option->argument;
+    return argument != NULL &&
+           (strcmp(argument, "FILE") == 0 ||
+            (strchr(argument, '.') != NULL && strpbrk(argument, "|=") == NULL));
+}
+
 /* Exit code of a wrong use, or 0. */
 static int take_option(const struct fx8_command *command, size_t index,
                        struct parsed *parsed)
@@ -144,6 +153,11 @@ static int take_option(const struct fx8_command *command, size_t index,
     if (option->is_once && *given != NULL)
         return fx8_command_misuse(command, "--%s: %s: expected it once",
                                   option->name, value);
+    if (takes_file(option) && strcmp(value, "-") == 0)
+        return fx8_command_misuse(command,
+                                  "--%s: -: expected the name of a file, not a "
+                                  "standard stream",
+                                  option->name);
     /* words of a key are the configuration's to judge */
     if (option->argument != NULL && option->key == NULL &&
         strchr(option->argument, '|') != NULL &&

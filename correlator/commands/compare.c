@@ -22,6 +22,7 @@ static const struct fx8_option options[] = {
               .help = "for machines, every channel and baseline"},
     [HTML] = {.name = "html",
               .argument = "FILE",
+              .is_once = true,
               .help = "the same as a page with figures"},
     [FORCE] = {.name = "force", .help = "replace FILE"},
     [RIGOROUS] = {.name = "rigorous",

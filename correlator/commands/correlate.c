@@ -29,6 +29,7 @@ static const struct fx8_option options[] = {
     [OUTPUT] = {.name = "output",
                 .letter = 'o',
                 .argument = "OUT.uvh5",
+                .is_once = true,
                 .help = "result; default: [output] file"},
     [SET] = FX8_OPTION_SET("override a key; may be given many times"),
     [PRECISION] = {.name = "precision",

@@ -30,6 +30,7 @@ static const struct fx8_option options[] = {
     [OUTPUT] = {.name = "output",
                 .letter = 'o',
                 .argument = "FILE",
+                .is_once = true,
                 .help = "the recording, in fx8's own format; the true "
                         "visibilities go to FILE without .h5 (.hdf5, .hdf) "
                         "and with .true.uvh5 instead"},

@@ -218,7 +218,13 @@ class BadCommandLines(refusal.Refusal):
                 (("bench", "--kernel", "avx51"), "--kernel: avx51: expected "
                  "auto, reference, avx2 or avx512"),
                 (("bench", "--case", "a", "--case", "b"),
-                 "--case: b: expected it once")):
+                 "--case: b: expected it once"),
+                (("correlate", "-o", "a", "-o", "b"),
+                 "--output: b: expected it once"),
+                (("correlate", "-o", "-"), "--output: -: expected the name of "
+                 "a file, not a standard stream"),
+                (("simulate", "x", "--output=-"), "--output: -: expected the "
+                 "name of a file, not a standard stream")):
             with self.subTest(arguments=arguments):
                 done = program.run(*arguments)
                 self.assertEqual(
@@ -247,7 +253,7 @@ class BadCommandLines(refusal.Refusal):
 
     def test_options_in_any_order(self):
         good = self.recording()
-        parts = (["-o", "x", "-o", self.output], [self.config, good],
+        parts = (["-o", self.output], [self.config, good],
                  ["--quiet"], ["--set", "channelizer.taps=4"],
                  ["--precision", "int8", "--precision=fp32"])
         for turn in range(len(parts)):
