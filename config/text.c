@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "config/line.h"
+#include "config/read_files.h"
 #include "config/text.h"
 
 enum fx8_status fx8_text_no_memory(const char *what, struct fx8_error *error)
@@ -29,7 +30,8 @@ static FILE *open_regular(const char *path, struct fx8_error *error)
                  "%s: not a regular file: expected a regular file", path);
         return NULL;
     }
-    if (fd < 0 || (file = fdopen(fd, "rb")) == NULL) {
+    if (fd < 0 || !fx8_read_files_add(&status) ||
+        (file = fdopen(fd, "rb")) == NULL) {
         fx8_fail(error, FX8_ERR_USAGE, "%s: cannot be read: %s", path,
                  strerror(errno));
         if (fd >= 0)

@@ -8,9 +8,6 @@
 
 #include "io/driver.h"
 
-/* Largest address: off_t is signed. */
-#define MAX_ADDRESS ((haddr_t)INT64_MAX)
-
 /* Metadata held back at most: bytes, pieces, and bytes from the first to the
  * last of them that are written in one go. */
 #define MOST_HELD   ((size_t)16 << 20)
@@ -56,12 +53,15 @@ static void remember_failure(struct fx8_driver_file *file, int failure,
 
 /* --- the descriptor ------------------------------------------------------- */
 
-static herr_t read_file(const struct open_file *opened, haddr_t address,
-                        size_t size, char *to)
+herr_t fx8_driver_read(int descriptor, haddr_t address, size_t size,
+                       void *buffer)
 {
+    char *to = buffer;
+    if (address > FX8_DRIVER_MAX_ADDRESS ||
+        size > FX8_DRIVER_MAX_ADDRESS - address)
+        return -1;
     while (size > 0) {
-        const ssize_t n =
-            pread(opened->file->descriptor, to, size, (off_t)address);
+        const ssize_t n = pread(descriptor, to, size, (off_t)address);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
@@ -160,7 +160,7 @@ static void forget_held(struct open_file *opened)
  * then finds the file as it was or as it is to be. */
 static void write_held(struct open_file *opened)
 {
-    haddr_t first = MAX_ADDRESS, end = 0;
+    haddr_t first = FX8_DRIVER_MAX_ADDRESS, end = 0;
     for (size_t i = 0; i < opened->n_held; i++) {
         const struct piece *piece = &opened->held[i];
         first = piece->address < first ? piece->address : first;
@@ -169,7 +169,8 @@ static void write_held(struct open_file *opened)
     }
     const size_t span = end > first ? (size_t)(end - first) : 0;
     char *bytes = span > 0 && span <= MOST_SPAN ? malloc(span) : NULL;
-    if (bytes != NULL && read_file(opened, first, span, bytes) == 0) {
+    if (bytes != NULL &&
+        fx8_driver_read(opened->file->descriptor, first, span, bytes) == 0) {
         overlay(opened, first, span, bytes);
         /* a kill may end a long write halfway: of a new file the start, without
          * which nothing opens it, comes last */
@@ -267,9 +268,7 @@ static herr_t read_callback(H5FD_t *handle, H5FD_mem_t type, hid_t transfer,
     (void)type;
     (void)transfer;
     const struct open_file *opened = (const struct open_file *)handle;
-    if (address > MAX_ADDRESS || size > MAX_ADDRESS - address)
-        return -1;
-    if (read_file(opened, address, size, buffer) != 0)
+    if (fx8_driver_read(opened->file->descriptor, address, size, buffer) != 0)
         return -1;
     overlay(opened, address, size, buffer);
     return 0;
@@ -283,7 +282,8 @@ static herr_t write_callback(H5FD_t *handle, H5FD_mem_t type, hid_t transfer,
 {
     (void)transfer;
     struct open_file *opened = (struct open_file *)handle;
-    if (address > MAX_ADDRESS || size > MAX_ADDRESS - address)
+    if (address > FX8_DRIVER_MAX_ADDRESS ||
+        size > FX8_DRIVER_MAX_ADDRESS - address)
         return -1;
     if (address + size > opened->file_end)
         opened->file_end = address + size;
@@ -331,7 +331,7 @@ static herr_t unlock_callback(H5FD_t *handle)
 
 static const H5FD_class_t driver_class = {
     .name = "fx8",
-    .maxaddr = MAX_ADDRESS,
+    .maxaddr = FX8_DRIVER_MAX_ADDRESS,
     .fc_degree = H5F_CLOSE_WEAK,
     .fapl_size = sizeof(struct driver_info),
     .open = open_callback,

@@ -42,6 +42,14 @@ struct fx8_driver_file {
  */
 herr_t fx8_driver_set(hid_t access_list, struct fx8_driver_file *file);
 
+/** Largest address in a file: off_t is signed. */
+#define FX8_DRIVER_MAX_ADDRESS ((haddr_t)INT64_MAX)
+
+/** Read all of [address, address + size), zeros beyond the end of the file as
+ *  HDF5's own drivers do; negative: the system's failure is in errno. */
+herr_t fx8_driver_read(int descriptor, haddr_t address, size_t size,
+                       void *buffer);
+
 /** Write what the driver holds back, after H5Fflush() has given it all; a
  *  failure is noted in `file`. */
 void fx8_driver_commit(struct fx8_driver_file *file);

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "config/read_files.h"
 #include "config/text.h"
 #include "io/digital_rf/reader.h"
 
@@ -228,6 +229,9 @@ static enum fx8_status list_folder(struct fx8_drf_list *list, size_t number,
     enum fx8_status status = open_folder(list->folders[number], &folder, error);
     if (status != FX8_OK)
         return status;
+    /* its files are opened when their samples are due, long after the result */
+    if (!fx8_read_files_add_folder(list->folders[number]))
+        status = fx8_text_no_memory("the name of a folder", error);
     const struct dirent *entry;
     while (status == FX8_OK && (entry = readdir(folder)) != NULL) {
         struct fx8_drf_name name = {0, number};

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "io/h5/h5.h"
+#include "io/h5/read_driver.h"
 
 /* HDF5 reads pieces of a row that are shorter than this together with what
  * lies between them: 64 KiB unless told, which costs a recording of many
@@ -99,13 +100,11 @@ enum fx8_status fx8_h5_open_file(const char *path, hid_t *file,
 {
     *file = FX8_H5_NONE;
     hid_t access_list = H5Pcreate(H5P_FILE_ACCESS);
-    if (access_list < 0)
+    if (access_list < 0 || fx8_h5_read_driver_set(access_list) < 0) {
+        fx8_h5_close(&access_list);
         return fx8_h5_fail(error, FX8_ERR_SYSTEM, path, "access properties");
-#if H5_VERSION_GE(1, 10, 7)
-    H5Pset_file_locking(access_list, false, true);
-#endif
+    }
     H5Pset_fclose_degree(access_list, H5F_CLOSE_STRONG);
-    H5Pset_fapl_sec2(access_list); /* storage.c asks it for a descriptor */
     H5Pset_sieve_buf_size(access_list, SIEVE_BYTES);
     const enum fx8_status result =
         fx8_h5_open_as(path, access_list, file, error);

@@ -71,7 +71,10 @@ enum fx8_status fx8_h5_open_file(const char *path, hid_t *file,
 enum fx8_status fx8_h5_open_as(const char *path, hid_t access_list, hid_t *file,
                                struct fx8_error *error);
 
-/** Whether `path` is an HDF5 file whose root attribute `format` says so. */
+/** Whether the root attribute `format` of an HDF5 file says so. */
+bool fx8_h5_has_format(hid_t file, const char *format);
+
+/** Whether `path` is such a file. */
 bool fx8_h5_is_format(const char *path, const char *format);
 
 /** Open a dataset; FX8_ERR_INPUT when it is missing or something else. */

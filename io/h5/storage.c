@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "config/read_files.h"
 #include "config/text.h"
 #include "io/h5/h5.h"
 #include "io/h5/storage.h"
@@ -107,7 +109,7 @@ static enum fx8_status add_file_of(const struct walk *walk, hid_t dataset,
         return fx8_h5_fail(walk->error, FX8_ERR_SYSTEM, walk->path,
                            "file descriptor");
     }
-    const int descriptor = *(const int *)handle; /* of the driver of h5.c */
+    const int descriptor = *(const int *)handle; /* of read_driver.c */
     char path[4096] = "";
     H5Fget_name(file, path, sizeof path);
     struct stat status;
@@ -237,6 +239,8 @@ static enum fx8_status check_raw(const struct walk *walk,
                           " bytes: expected %" PRIu64 " from offset %" PRIu64,
                           walk->path, spot->name, path, (int64_t)status.st_size,
                           needed, offset);
+    else if (!fx8_read_files_add(&status)) /* HDF5 opens it by itself */
+        result = fx8_text_no_memory("files of a recording", walk->error);
     else
         result = add_file(walk, FX8_H5_NONE, -1, path, &status, &index);
     free(path);
@@ -494,6 +498,34 @@ enum fx8_status fx8_h5_storage_open(const char *path, const char *name,
         status = fx8_h5_check_room(path, name, error);
     if (status != FX8_OK)
         fx8_h5_storage_close(storage);
+    return status;
+}
+
+/* Whether a dataset of this file has elements in other files. */
+static bool lies_elsewhere(hid_t dataset)
+{
+    hid_t creation = H5Dget_create_plist(dataset);
+    const bool lies =
+        creation >= 0 && (H5Pget_layout(creation) == H5D_VIRTUAL ||
+                          H5Pget_external_count(creation) > 0);
+    fx8_h5_close(&creation);
+    return lies;
+}
+
+enum fx8_status fx8_h5_open_whole_dataset(const char *path, hid_t group,
+                                          const char *name, hid_t *dataset,
+                                          struct fx8_error *error)
+{
+    struct fx8_h5_storage *storage = NULL;
+    enum fx8_status status =
+        fx8_h5_open_dataset(path, group, name, H5P_DEFAULT, dataset, error);
+    if (status != FX8_OK || !lies_elsewhere(*dataset))
+        return status;
+    status =
+        fx8_h5_storage_open(path, name, *dataset, UINT64_MAX, &storage, error);
+    fx8_h5_storage_close(&storage);
+    if (status != FX8_OK)
+        fx8_h5_close(dataset);
     return status;
 }
 

@@ -48,6 +48,14 @@ enum fx8_status fx8_h5_storage_open(const char *path, const char *name,
                                     struct fx8_h5_storage **storage,
                                     struct fx8_error *error);
 
+/**
+ * fx8_h5_open_whole_dataset -- fx8_h5_open_dataset() for all but samples: where
+ * elements lie in other files, fx8_h5_storage_open() must accept all of it.
+ */
+enum fx8_status fx8_h5_open_whole_dataset(const char *path, hid_t group,
+                                          const char *name, hid_t *dataset,
+                                          struct fx8_error *error);
+
 /** Close the files; NULL is legal. */
 void fx8_h5_storage_close(struct fx8_h5_storage **storage);
 

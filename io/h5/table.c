@@ -10,6 +10,7 @@
 
 #include "config/shape.h"
 #include "io/h5/h5.h"
+#include "io/h5/storage.h"
 
 /* Most rows: 64 bytes each would be 4 GiB, far above any antenna table and
  * above the missing samples of a recording that is worth reading. */
@@ -25,8 +26,8 @@ enum fx8_status fx8_h5_open_table(const struct fx8_h5_place *place,
                                    .type = FX8_H5_NONE};
     hid_t space = FX8_H5_NONE;
     hsize_t n_rows = 0;
-    enum fx8_status status = fx8_h5_open_dataset(
-        place->path, place->object, name, H5P_DEFAULT, &table->dataset, error);
+    enum fx8_status status = fx8_h5_open_whole_dataset(
+        place->path, place->object, name, &table->dataset, error);
     if (status != FX8_OK)
         return status;
     table->type = H5Dget_type(table->dataset);

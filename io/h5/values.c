@@ -12,6 +12,7 @@
 #include "config/observation.h"
 #include "config/shape.h"
 #include "io/h5/h5.h"
+#include "io/h5/storage.h"
 
 /* Deflate, the strongest filter in use, packs at most 1032 : 1. */
 #define MAX_PACKING 1032
@@ -54,8 +55,8 @@ static enum fx8_status open_item(const struct fx8_h5_place *place,
                           .type = FX8_H5_NONE,
                           .space = FX8_H5_NONE};
     if (!place->attributes) {
-        const enum fx8_status status = fx8_h5_open_dataset(
-            place->path, place->object, name, H5P_DEFAULT, &item->id, error);
+        const enum fx8_status status = fx8_h5_open_whole_dataset(
+            place->path, place->object, name, &item->id, error);
         if (status != FX8_OK)
             return status;
         item->type = H5Dget_type(item->id);
@@ -366,15 +367,20 @@ enum fx8_status fx8_h5_get_long_text(const struct fx8_h5_place *place,
     return status;
 }
 
+bool fx8_h5_has_format(hid_t file, const char *format)
+{
+    char found[FX8_TEXT_SIZE] = "";
+    const struct fx8_h5_place root = {"", file, true};
+    fx8_h5_get_texts(&root, "format", 1, sizeof found, found, NULL);
+    return strcmp(found, format) == 0;
+}
+
 bool fx8_h5_is_format(const char *path, const char *format)
 {
     fx8_h5_quiet();
     hid_t file = FX8_H5_NONE;
-    char found[FX8_TEXT_SIZE] = "";
-    if (fx8_h5_open_file(path, &file, NULL) == FX8_OK) {
-        const struct fx8_h5_place root = {path, file, true};
-        fx8_h5_get_texts(&root, "format", 1, sizeof found, found, NULL);
-    }
+    const bool is_one = fx8_h5_open_file(path, &file, NULL) == FX8_OK &&
+                        fx8_h5_has_format(file, format);
     fx8_h5_close(&file);
-    return strcmp(found, format) == 0;
+    return is_one;
 }

@@ -5,6 +5,7 @@
 
 #include "config/shape.h"
 #include "io/h5/lzf.h"
+#include "io/h5/storage.h"
 #include "io/uvh5/reader.h"
 
 /* Most values of a dataset below /fx8. */
@@ -44,8 +45,8 @@ static enum fx8_status open_cube(const struct fx8_uvh5_file *file, hid_t group,
                                  const char *expected, hid_t *dataset,
                                  struct fx8_error *error)
 {
-    enum fx8_status status = fx8_h5_open_dataset(file->path, group, name,
-                                                 H5P_DEFAULT, dataset, error);
+    enum fx8_status status =
+        fx8_h5_open_whole_dataset(file->path, group, name, dataset, error);
     if (status != FX8_OK)
         return status;
     hid_t type = H5Dget_type(*dataset);
@@ -223,8 +224,8 @@ enum fx8_status fx8_uvh5_get(struct fx8_uvh5_file *file, const char *name,
         return status;
     if (H5Lexists(group, name, H5P_DEFAULT) <= 0)
         goto done;
-    status = fx8_h5_open_dataset(file->path, group, name, H5P_DEFAULT, &dataset,
-                                 error);
+    status =
+        fx8_h5_open_whole_dataset(file->path, group, name, &dataset, error);
     if (status != FX8_OK)
         goto done;
     type = H5Dget_type(dataset);
