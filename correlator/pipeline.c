@@ -346,14 +346,10 @@ enum fx8_status fx8_pipeline_run(const struct fx8_run_request *request,
     if (run.source != NULL)
         report->read_s = fx8_source_seconds(run.source);
     fx8_source_close(&run.source);
-    struct fx8_error ending;
     const enum fx8_status closed = fx8_sink_close(
-        &run.sink, is_kept, &report->n_dumps, &report->write_s, &ending);
-    if (is_kept) {
+        &run.sink, is_kept, &report->n_dumps, &report->write_s, error);
+    if (is_kept)
         status = closed;
-        if (closed != FX8_OK)
-            *error = ending;
-    }
     for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
         fx8_uvh5_close(&run.files[kind], 0, NULL);
     fx8_quicklook_file_close(&run.quicklook, false, NULL);

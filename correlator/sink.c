@@ -309,6 +309,25 @@ static void free_sink(struct fx8_sink *s)
     free(s);
 }
 
+/* All results become whole files, or none; of a run that has failed the
+ * finished dumps stay as .part. */
+static enum fx8_status end_files(struct fx8_sink *s, enum fx8_status status,
+                                 bool keep, struct fx8_error *error)
+{
+    const size_t n_dumps = (size_t)s->n_dumps;
+    for (size_t f = 0; f < FX8_N_RESULTS; f++) {
+        if (status != FX8_OK || !keep)
+            fx8_uvh5_leave(&s->files[f], n_dumps, error);
+        else
+            status = fx8_uvh5_close(&s->files[f], n_dumps, error);
+    }
+    struct fx8_error ignored;
+    const bool is_kept = keep && status == FX8_OK && n_dumps > 0;
+    const enum fx8_status closed = fx8_quicklook_file_close(
+        &s->quicklook, is_kept, status == FX8_OK ? error : &ignored);
+    return status == FX8_OK ? closed : status;
+}
+
 enum fx8_status fx8_sink_close(struct fx8_sink **sink, bool keep,
                                int64_t *n_dumps, double *seconds,
                                struct fx8_error *error)
@@ -321,7 +340,7 @@ enum fx8_status fx8_sink_close(struct fx8_sink **sink, bool keep,
     if (s->has_thread)
         pthread_join(s->thread, NULL);
     enum fx8_status status = s->status;
-    if (status != FX8_OK && error != NULL)
+    if (status != FX8_OK && keep && error != NULL)
         *error = s->error;
     if (status == FX8_OK && keep && s->n_dumps > 0)
         status = put_extras(s, error);
@@ -331,20 +350,7 @@ enum fx8_status fx8_sink_close(struct fx8_sink **sink, bool keep,
             (size_t)s->n_dumps, s->extras.look, error);
     if (seconds != NULL)
         *seconds = s->seconds;
-    /* all files are finished, or none: a later one may still fail when it is
-     * closed, but not for want of anything that the first had */
-    for (size_t f = 0; f <= FX8_N_RESULTS; f++) {
-        const size_t kept = keep && status == FX8_OK ? (size_t)s->n_dumps : 0;
-        struct fx8_error ignored;
-        struct fx8_error *told =
-            status == FX8_OK && error != NULL ? error : &ignored;
-        const enum fx8_status closed =
-            f < FX8_N_RESULTS
-                ? fx8_uvh5_close(&s->files[f], kept, told)
-                : fx8_quicklook_file_close(&s->quicklook, kept > 0, told);
-        if (status == FX8_OK)
-            status = closed;
-    }
+    status = end_files(s, status, keep, error);
     if (n_dumps != NULL)
         *n_dumps = status == FX8_OK && keep ? s->n_dumps : 0;
     free_sink(s);

@@ -51,10 +51,13 @@ enum fx8_status fx8_sink_put(struct fx8_sink *sink, const struct fx8_dump *dump,
                              struct fx8_error *error);
 
 /**
- * fx8_sink_close -- wait for the writer, finish or abandon the files; nulls
- * the handle, a NULL handle is legal.
+ * fx8_sink_close -- wait for the writer and end the files; nulls the handle, a
+ * NULL handle is legal.
  *
- * Given:  keep  the dumps written so far are the result; else nothing is kept
+ * Given:  keep   the dumps written so far are the result; else the run has
+ *                failed, and finished dumps stay as .part
+ *         error  of the failed run: what stays is added to its message; may be
+ *                NULL
  * Returned: n_dumps  written (may be NULL), seconds  spent writing (may be
  *         NULL)
  */

@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <libgen.h>
+#include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +12,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "config/read_files.h"
 #include "io/driver.h"
 #include "io/h5/h5.h"
 #include "io/output.h"
@@ -28,15 +31,90 @@ static enum fx8_status system_fail(const char *path, const char *expected,
                     strerror(errno), expected);
 }
 
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Whether a name still leads to the file that is open. */
+static bool is_name_of(const char *name, int descriptor)
+{
+    struct stat opened, named;
+    return fstat(descriptor, &opened) == 0 && lstat(name, &named) == 0 &&
+           is_same_file(&opened, &named);
+}
+
+static bool is_ours(const struct fx8_output *output)
+{
+    return is_name_of(output->part, output->file.descriptor);
+}
+
+/* --- what a signal removes ------------------------------------------------ */
+
+/* The files that are open, for a signal handler: never freed, so that one on
+ * another thread finds at worst a record whose file is closed already. */
+static struct {
+    atomic_int descriptor; /* less 1: 0 is a free record */
+    char part[PATH_MAX];
+} open_files[8];
+
+#define N_OPEN_FILES (sizeof open_files / sizeof open_files[0])
+
+/* One more than there are records is written, but not removed by a signal. */
+static void remember(const struct fx8_output *output)
+{
+    for (size_t i = 0; i < N_OPEN_FILES; i++) {
+        if (open_files[i].descriptor != 0)
+            continue;
+        snprintf(open_files[i].part, sizeof open_files[i].part, "%s",
+                 output->part);
+        open_files[i].descriptor = output->file.descriptor + 1;
+        return;
+    }
+}
+
+static void forget(const struct fx8_output *output)
+{
+    for (size_t i = 0; i < N_OPEN_FILES; i++)
+        if (open_files[i].descriptor == output->file.descriptor + 1)
+            open_files[i].descriptor = 0;
+}
+
+size_t fx8_output_remove_all(void)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < N_OPEN_FILES; i++) {
+        const int descriptor = open_files[i].descriptor - 1;
+        if (descriptor < 0)
+            continue;
+        n++;
+        if (is_name_of(open_files[i].part, descriptor))
+            (void)unlink(open_files[i].part);
+    }
+    return n;
+}
+
+/* --- names ---------------------------------------------------------------- */
+
+static enum fx8_status fail_read_file(const char *path, struct fx8_error *error)
+{
+    return fx8_fail(error, FX8_ERR_USAGE,
+                    "%s: is a file that this run reads: expected another name "
+                    "for the result",
+                    path);
+}
+
 static enum fx8_status check_final_name(const char *path, bool force,
                                         struct fx8_error *error)
 {
-    struct stat status;
+    struct stat status, target;
     if (lstat(path, &status) != 0)
-        return FX8_OK; /* a missing directory is told by opening the .part */
+        return FX8_OK; /* opening the .part finds a missing directory */
     if (S_ISDIR(status.st_mode))
         return fx8_fail(error, FX8_ERR_USAGE,
                         "%s: a directory: expected the name of a file", path);
+    if (stat(path, &target) == 0 && fx8_read_files_has(&target))
+        return fail_read_file(path, error);
     if (!force)
         return fx8_fail(error, FX8_ERR_USAGE,
                         "%s: exists: expected a new name, or --force", path);
@@ -68,30 +146,76 @@ static enum fx8_status lock_part(const struct fx8_output *output,
     return FX8_OK;
 }
 
-/* Open and lock; again when the file was renamed or removed in between. */
+/* Whether an earlier run left nothing of worth: its file never became one of
+ * HDF5, which gets its first bytes last, or its kind says so. */
+static bool is_spare(struct fx8_output *output,
+                     bool (*is_spare_hdf5)(hid_t file))
+{
+    char start[8] = "";
+    bool is_begun = false;
+    if (pread(output->file.descriptor, start, sizeof start, 0) < 0)
+        return false;
+    for (size_t i = 0; i < sizeof start; i++)
+        is_begun = is_begun || start[i] != 0;
+    if (!is_begun || is_spare_hdf5 == NULL)
+        return !is_begun;
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS), file = FX8_H5_NONE;
+    if (access >= 0 && H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0 &&
+        fx8_driver_set(access, &output->file) >= 0)
+        file = H5Fopen(output->part, H5F_ACC_RDONLY, access);
+    const bool result = file >= 0 && is_spare_hdf5(file);
+    fx8_h5_close(&file);
+    fx8_h5_close(&access);
+    return result;
+}
+
+/* Open what is under the name, or a new file, and lock it. */
+static enum fx8_status open_and_lock(struct fx8_output *output,
+                                     struct stat *opened,
+                                     struct fx8_error *error)
+{
+    output->file.descriptor =
+        open(output->part,
+             O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0666);
+    if (output->file.descriptor < 0)
+        return system_fail(output->part, "to create it", error);
+    if (fstat(output->file.descriptor, opened) != 0)
+        return system_fail(output->part, "to inspect it", error);
+    if (!S_ISREG(opened->st_mode))
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "%s: not a regular file: expected a regular file",
+                        output->part);
+    if (opened->st_size > 0 && fx8_read_files_has(opened))
+        return fail_read_file(output->part, error);
+    const enum fx8_status status = lock_part(output, error);
+    if (status == FX8_OK && fstat(output->file.descriptor, opened) != 0)
+        return system_fail(output->part, "to inspect it", error);
+    return status;
+}
+
+/* Get an empty .part of our own.  What an earlier run left is never emptied,
+ * since it may have other names: it loses this one.  Again from the start when
+ * the file was renamed or removed before it was locked. */
 static enum fx8_status open_part(struct fx8_output *output,
+                                 bool (*is_spare_hdf5)(hid_t file),
                                  struct fx8_error *error)
 {
     for (;;) {
-        output->file.descriptor =
-            open(output->part,
-                 O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0666);
-        if (output->file.descriptor < 0)
-            return system_fail(output->part, "to create it", error);
         struct stat opened;
-        if (fstat(output->file.descriptor, &opened) != 0)
-            return system_fail(output->part, "to inspect it", error);
-        if (!S_ISREG(opened.st_mode))
-            return fx8_fail(error, FX8_ERR_USAGE,
-                            "%s: not a regular file: expected a regular file",
-                            output->part);
-        const enum fx8_status status = lock_part(output, error);
+        enum fx8_status status = open_and_lock(output, &opened, error);
         if (status != FX8_OK)
             return status;
-        struct stat named;
-        if (lstat(output->part, &named) == 0 && named.st_dev == opened.st_dev &&
-            named.st_ino == opened.st_ino)
+        const bool is_named = is_ours(output);
+        if (is_named && opened.st_size == 0)
             return FX8_OK;
+        if (is_named && !output->force && !is_spare(output, is_spare_hdf5))
+            return fx8_fail(error, FX8_ERR_USAGE,
+                            "%s: exists and holds data, perhaps of a run that "
+                            "did not end: expected another output name, or "
+                            "--force to replace it",
+                            output->part);
+        if (is_named && unlink(output->part) != 0)
+            return system_fail(output->part, "to replace it", error);
         close(output->file.descriptor);
         output->file.descriptor = -1;
     }
@@ -117,6 +241,7 @@ static enum fx8_status check_space(const struct fx8_output *output,
 /* Release memory and descriptor; the lock goes with the descriptor. */
 static void release(struct fx8_output *output)
 {
+    forget(output);
     if (output->file.descriptor >= 0)
         close(output->file.descriptor);
     free(output->part);
@@ -125,6 +250,7 @@ static void release(struct fx8_output *output)
 }
 
 enum fx8_status fx8_output_open(const char *path, bool force, uint64_t expected,
+                                bool (*is_spare_hdf5)(hid_t file),
                                 struct fx8_output **output,
                                 struct fx8_error *error)
 {
@@ -141,24 +267,22 @@ enum fx8_status fx8_output_open(const char *path, bool force, uint64_t expected,
     if (new->path == NULL || asprintf(&new->part, "%s.part", path) < 0) {
         new->part = NULL;
         status = system_fail(path, "memory for its name", error);
-        goto failed;
+        release(new);
+        return status;
     }
-    if ((status = open_part(new, error)) != FX8_OK)
-        goto failed;
-    /* from here on the .part is ours to empty and to remove */
-    if (ftruncate(new->file.descriptor, 0) != 0)
-        status = system_fail(new->part, "to empty it", error);
-    else
-        status = check_space(new, expected, error);
-    if (status != FX8_OK) {
-        unlink(new->part);
-        goto failed;
+    if ((status = open_part(new, is_spare_hdf5, error)) != FX8_OK) {
+        release(new);
+        return status;
+    }
+    remember(new);
+    /* a run that has just ended may have taken the name */
+    if ((status = check_final_name(path, force, error)) != FX8_OK ||
+        (status = check_space(new, expected, error)) != FX8_OK) {
+        fx8_output_abandon(&new);
+        return status;
     }
     *output = new;
     return FX8_OK;
-failed:
-    release(new);
-    return status;
 }
 
 /* Create where `meta_block_size` is given, else open what is there. */
@@ -296,8 +420,25 @@ static void sync_directory(const char *path)
     free(copy);
 }
 
-/* The file is whole but has not got its name: what hours have made stays, and
- * whoever reads the message renames it.  `reason` is an errno. */
+/* The file is whole, and its .part is not the name of it any more. */
+static enum fx8_status fail_lost(const struct fx8_output *output,
+                                 struct fx8_error *error)
+{
+    char link[64], place[PATH_MAX] = "";
+    struct stat status;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", output->file.descriptor);
+    if (fstat(output->file.descriptor, &status) == 0 && status.st_nlink == 0)
+        return fx8_fail(error, FX8_ERR_SYSTEM,
+                        "%s: removed during the run: the result is lost",
+                        output->part);
+    const ssize_t length = readlink(link, place, sizeof place - 1);
+    return fx8_fail(error, FX8_ERR_SYSTEM,
+                    "%s: moved during the run: the whole result is now %s",
+                    output->part, length > 0 ? place : "where it was moved to");
+}
+
+/* The file is whole but has not got its name: hours of work stay, and whoever
+ * reads the message renames it.  `reason` is an errno. */
 static enum fx8_status keep_part(const struct fx8_output *output, int reason,
                                  struct fx8_error *error)
 {
@@ -312,31 +453,71 @@ static enum fx8_status keep_part(const struct fx8_output *output, int reason,
                     output->path, strerror(reason), output->part);
 }
 
+/* The final name, for our own file alone.  Names cannot be checked and changed
+ * in one step: another file that was put under ours in between goes back. */
+static enum fx8_status name_file(const struct fx8_output *output,
+                                 struct fx8_error *error)
+{
+    struct stat target;
+    if (!is_ours(output))
+        return fail_lost(output, error);
+    if (stat(output->path, &target) == 0 && fx8_read_files_has(&target))
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "%s: is a file that this run has read: the result "
+                        "stays in %s",
+                        output->path, output->part);
+    if (rename_part(output) != 0)
+        return keep_part(output, errno, error);
+    if (is_name_of(output->path, output->file.descriptor))
+        return FX8_OK;
+    (void)renameat2(AT_FDCWD, output->path, AT_FDCWD, output->part,
+                    RENAME_NOREPLACE);
+    return fail_lost(output, error);
+}
+
 enum fx8_status fx8_output_commit(struct fx8_output **output,
                                   struct fx8_error *error)
 {
     struct fx8_output *done = *output;
     enum fx8_status status = fx8_output_check(done, error);
-    if (status == FX8_OK && fsync(done->file.descriptor) != 0)
-        status = system_fail(done->part, "to bring it to disk", error);
     if (status != FX8_OK) {
         fx8_output_abandon(output);
         return status;
     }
-    if (rename_part(done) != 0)
-        status = keep_part(done, errno, error);
-    else
+    if (fsync(done->file.descriptor) != 0) {
+        status = system_fail(done->part, "to bring it to disk", error);
+        fx8_output_leave(output, "what is there", error);
+        return status;
+    }
+    status = name_file(done, error);
+    if (status == FX8_OK)
         sync_directory(done->path);
     *output = NULL;
     release(done);
     return status;
 }
 
+void fx8_output_leave(struct fx8_output **output, const char *what,
+                      struct fx8_error *error)
+{
+    struct fx8_output *left = *output;
+    if (left == NULL)
+        return;
+    if (error != NULL && is_ours(left)) {
+        const struct fx8_error reason = *error;
+        fx8_fail(error, reason.status, "%s; %s keeps %s", reason.message,
+                 left->part, what);
+    }
+    *output = NULL;
+    release(left);
+}
+
 void fx8_output_abandon(struct fx8_output **output)
 {
     if (*output == NULL)
         return;
-    unlink((*output)->part);
+    if (is_ours(*output))
+        unlink((*output)->part);
     release(*output);
     *output = NULL;
 }

@@ -26,19 +26,26 @@ extern "C" {
 struct fx8_output;
 
 /**
- * fx8_output_open -- lock and empty PATH.part.
+ * fx8_output_open -- get an empty PATH.part of our own, and lock it.
  *
  * Given:  path      final name; the directory must exist
- *         force     replace an existing PATH at the end
+ *         force     replace an existing PATH at the end, and a PATH.part now
  *         expected  bytes that will be written, 0 when unknown: checked
  *                   against the free space
- * Status: FX8_ERR_USAGE: PATH exists and force is not set, PATH is not a
- *         regular file, another run holds PATH.part; FX8_ERR_SYSTEM: the
- *         system's reason, or not enough space with both figures
+ *         is_spare_hdf5  whether an HDF5 file that is there as PATH.part may
+ *                   be replaced without `force`; NULL: never.  Without `force`
+ *                   a file of another kind is kept unless it is empty or
+ *                   starts with zeros, as HDF5 leaves it before it is valid
+ * Status: FX8_ERR_USAGE: PATH exists and force is not set, PATH or PATH.part
+ *         is a file that this process reads (config/read_files.h), even with
+ *         force, or is not a regular file, PATH.part holds data, another run
+ *         holds it; FX8_ERR_SYSTEM: the system's reason, or not enough space
+ *         with both figures
  * Notes:  the lock is an open-file-description lock (fcntl): it does not keep
  *         readers that use flock, such as h5dump, away from the .part
  */
 enum fx8_status fx8_output_open(const char *path, bool force, uint64_t expected,
+                                bool (*is_spare_hdf5)(hid_t file),
                                 struct fx8_output **output,
                                 struct fx8_error *error);
 
@@ -80,15 +87,27 @@ enum fx8_status fx8_output_reserve(struct fx8_output *output,
 enum fx8_status fx8_output_fail(const struct fx8_output *output,
                                 const char *what, struct fx8_error *error);
 
-/** Bring to disk and rename to the final name; nulls the handle.  A file
- *  that did not get to the disk is removed; one that is whole and only cannot
- *  be renamed (another file has taken the final name, or may not be replaced)
- *  stays as .part, and the message says so. */
+/** Bring to disk and rename to the final name; nulls the handle.  After a
+ *  failed write the file is removed.  One that is whole and cannot be renamed
+ *  (another file has taken the final name, or may not be replaced) stays as
+ *  .part.  Where the .part was moved, removed or replaced, whatever is under
+ *  that name now is left alone.  The message says where the result is. */
 enum fx8_status fx8_output_commit(struct fx8_output **output,
                                   struct fx8_error *error);
 
-/** Remove the .part and forget it; a NULL handle is legal. */
+/** Close a file that will not become whole and leave its .part; nulls the
+ *  handle, a NULL handle is legal.  "; PATH.part keeps WHAT" is added to
+ *  `error` where that is so; NULL: nowhere. */
+void fx8_output_leave(struct fx8_output **output, const char *what,
+                      struct fx8_error *error);
+
+/** Remove the .part, unless it is another file by now, and forget it; a NULL
+ *  handle is legal. */
 void fx8_output_abandon(struct fx8_output **output);
+
+/** What a signal handler may call before it ends the process: remove the .part
+ *  of every open output; how many there were. */
+size_t fx8_output_remove_all(void);
 
 #ifdef __cplusplus
 }

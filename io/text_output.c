@@ -6,12 +6,7 @@ enum fx8_status fx8_text_output_open(const char *path, bool force,
                                      struct fx8_output **output,
                                      struct fx8_error *error)
 {
-    return fx8_output_open(path, force, 0, output, error);
-}
-
-const char *fx8_text_output_part(const struct fx8_output *output)
-{
-    return fx8_output_part(output);
+    return fx8_output_open(path, force, 0, NULL, output, error);
 }
 
 enum fx8_status fx8_text_output_finish(struct fx8_output **output,
@@ -28,4 +23,9 @@ enum fx8_status fx8_text_output_finish(struct fx8_output **output,
 void fx8_text_output_abandon(struct fx8_output **output)
 {
     fx8_output_abandon(output);
+}
+
+size_t fx8_text_output_remove_all(void)
+{
+    return fx8_output_remove_all();
 }

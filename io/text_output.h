@@ -16,13 +16,10 @@ extern "C" {
 
 struct fx8_output;
 
-/** Lock and empty PATH.part; status as fx8_output_open() has it. */
+/** Get an empty PATH.part and lock it; status as fx8_output_open() has it. */
 enum fx8_status fx8_text_output_open(const char *path, bool force,
                                      struct fx8_output **output,
                                      struct fx8_error *error);
-
-/** Name of the .part; valid as long as the output. */
-const char *fx8_text_output_part(const struct fx8_output *output);
 
 /** Write all of a text and give the file its name; nulls the handle.  After a
  *  failure as after fx8_output_commit(). */
@@ -32,6 +29,9 @@ enum fx8_status fx8_text_output_finish(struct fx8_output **output,
 
 /** Remove the .part and forget it; a NULL handle is legal. */
 void fx8_text_output_abandon(struct fx8_output **output);
+
+/** fx8_output_remove_all() for those who write no HDF5. */
+size_t fx8_text_output_remove_all(void);
 
 #ifdef __cplusplus
 }

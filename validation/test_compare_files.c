@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "config/read_files.h"
 #include "correlator/compare/compare.h"
 #include "correlator/describe.h"
 #include "validation/scratch.h"
@@ -93,6 +94,7 @@ static const char *write_file(const struct variant *variant)
     struct fx8_uvh5_writer *writer;
     struct fx8_error error = {.message = ""};
     const char *path = scratch_path(variant->name);
+    fx8_read_files_forget(); /* an earlier case may have read this name */
     if (fx8_settings_load(NULL, overrides, 3, true, &settings, &error) !=
             FX8_OK ||
         fx8_job_resolve(&settings, &observation, "x", &job, &error) != FX8_OK ||

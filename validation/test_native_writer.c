@@ -42,8 +42,8 @@ static void write_recording(const char *order, bool is_complex)
                                           {3, 1, -1, -1, -1}};
     struct fx8_native_writer *writer = NULL;
     struct fx8_error error;
-    must(fx8_native_create(scratch_path("written.h5"), &o, order, missing, 2,
-                           &writer, &error),
+    must(fx8_native_create(scratch_path("written.h5"), true, &o, order, missing,
+                           2, &writer, &error),
          error);
     const size_t parts = is_complex ? 2 : 1;
     static const int64_t steps[] = {1, 40, 60};
@@ -107,23 +107,23 @@ static void test_writer_wrong_use(void **state)
                                       "antenna,pol,time,time", "time"};
     fill_observation(&o, antennas, true);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        assert_int_equal(fx8_native_create(scratch_path("no.h5"), &o, bad[i],
-                                           NULL, 0, &writer, &error),
+        assert_int_equal(fx8_native_create(scratch_path("no.h5"), true, &o,
+                                           bad[i], NULL, 0, &writer, &error),
                          FX8_ERR_USAGE);
         assert_non_null(strstr(error.message, "axis order"));
         assert_null(writer);
     }
     o.n_samples = 0;
-    assert_int_equal(fx8_native_create(scratch_path("no.h5"), &o,
+    assert_int_equal(fx8_native_create(scratch_path("no.h5"), true, &o,
                                        "antenna,pol,time", NULL, 0, &writer,
                                        &error),
                      FX8_ERR_USAGE);
     o.n_samples = N_TIME;
-    assert_int_equal(fx8_native_create("/nonexistent/no.h5", &o,
+    assert_int_equal(fx8_native_create("/nonexistent/no.h5", true, &o,
                                        "antenna,pol,time", NULL, 0, &writer,
                                        &error),
                      FX8_ERR_SYSTEM);
-    assert_int_equal(fx8_native_create(scratch_path("no.h5"), &o,
+    assert_int_equal(fx8_native_create(scratch_path("no.h5"), true, &o,
                                        "antenna,pol,time", NULL, 0, &writer,
                                        &error),
                      FX8_OK);

@@ -12,6 +12,8 @@
 
 #include <hdf5.h>
 
+#include "config/read_files.h"
+#include "config/text.h"
 #include "io/driver.h"
 #include "io/output.h"
 #include "validation/disk_limit.h"
@@ -112,8 +114,8 @@ static void expect_open(const char *name, bool force, enum fx8_status expected,
     struct fx8_output *output = NULL;
     struct fx8_error error;
     must_fail_with(
-        fx8_output_open(scratch_path(name), force, 0, &output, &error), error,
-        expected, part);
+        fx8_output_open(scratch_path(name), force, 0, NULL, &output, &error),
+        error, expected, part);
     if (expected != FX8_OK)
         assert_null(output);
     fx8_output_abandon(&output);
@@ -146,10 +148,8 @@ static void test_lock(void **state)
     (void)state;
     struct fx8_output *first = NULL;
     struct fx8_error error = {FX8_OK, ""};
-    /* left by a killed run: no lock on it */
-    scratch_text("locked.part", "stale");
     assert_int_equal(
-        fx8_output_open(scratch_path("locked"), false, 0, &first, &error),
+        fx8_output_open(scratch_path("locked"), false, 0, NULL, &first, &error),
         FX8_OK);
     struct stat status;
     assert_int_equal(stat(scratch_path("locked.part"), &status), 0);
@@ -167,13 +167,171 @@ static void test_lock(void **state)
     assert_true(scratch_exists("locked"));
 }
 
+/* What an earlier run left is replaced where nothing of worth is in it, else by
+ * force alone, and never emptied: it may have another name. */
+static void test_left_over_part(void **state)
+{
+    (void)state;
+    static const char zeros[4096];
+    scratch_write("left.part", zeros, sizeof zeros);
+    expect_open("left", false, FX8_OK, "");
+    assert_false(scratch_exists("left.part"));
+    scratch_text("left.part", "precious");
+    assert_int_equal(
+        link(scratch_path("left.part"), scratch_path("other name")), 0);
+    expect_open("left", false, FX8_ERR_USAGE,
+                "left.part: exists and holds data");
+    check_text("left.part", "precious");
+    expect_open("left", true, FX8_OK, "");
+    assert_false(scratch_exists("left.part"));
+    check_text("other name", "precious");
+}
+
+/* --- files that are read ------------------------------------------------- */
+
+static void read_file(const char *name)
+{
+    char *text = NULL;
+    struct fx8_error error;
+    must(fx8_text_read(scratch_path(name), &text, &error), error);
+    free(text);
+}
+
+static void make_link(int (*make)(const char *, const char *), const char *from,
+                      const char *to)
+{
+    assert_int_equal(make(scratch_path(from), scratch_path(to)), 0);
+}
+
+static void test_no_file_that_is_read(void **state)
+{
+    (void)state;
+    scratch_text("read", "precious");
+    expect_open("read", false, FX8_ERR_USAGE, "exists: expected");
+    read_file("read");
+    make_link(link, "read", "hard");
+    make_link(symlink, "read", "soft");
+    make_link(link, "read", "new.part");
+    static const char *const names[] = {"read", "hard", "soft", "new"};
+    for (size_t i = 0; i < 4; i++)
+        for (int force = 0; force < 2; force++)
+            expect_open(names[i], force, FX8_ERR_USAGE,
+                        "is a file that this run reads: expected another name");
+    check_text("read", "precious");
+    unlink(scratch_path("new.part"));
+    /* read after the result was begun: the result keeps its first name */
+    struct fx8_output *output = NULL;
+    struct fx8_error error = {FX8_OK, ""};
+    scratch_text("late", "precious");
+    must(fx8_output_open(scratch_path("late"), true, 0, NULL, &output, &error),
+         error);
+    read_file("late");
+    must_fail_with(fx8_output_commit(&output, &error), error, FX8_ERR_USAGE,
+                   "late: is a file that this run has read: the result stays");
+    check_text("late", "precious");
+    assert_true(scratch_exists("late.part"));
+    fx8_read_files_forget();
+    expect_open("read", true, FX8_OK, "");
+}
+
+static void test_no_file_of_a_folder(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir(scratch_path("day"), 0700), 0);
+    scratch_text("day/rf@1.h5", "precious");
+    make_link(link, "day/rf@1.h5", "elsewhere.h5");
+    expect_open("elsewhere.h5", true, FX8_OK, "");
+    assert_true(fx8_read_files_add_folder(scratch_path("day")));
+    assert_true(fx8_read_files_add_folder(scratch_path("day")));
+    expect_open("elsewhere.h5", true, FX8_ERR_USAGE, "that this run reads");
+    expect_open("day/rf@1.h5", true, FX8_ERR_USAGE, "that this run reads");
+    expect_open("day/rf@2.h5", true, FX8_OK, "");
+    fx8_read_files_forget();
+}
+
+/* --- a .part that somebody else touches ----------------------------------- */
+
+enum touch { MOVED, REMOVED, REPLACED, N_TOUCHES };
+
+static struct fx8_output *open_touched(enum touch touch, bool force)
+{
+    struct fx8_output *output = NULL;
+    struct fx8_error error;
+    must(fx8_output_open(scratch_path("own"), force, 0, NULL, &output, &error),
+         error);
+    must(fx8_output_write(output, "ours", 4, &error), error);
+    if (touch == REMOVED)
+        unlink(scratch_path("own.part"));
+    else
+        rename(scratch_path("own.part"), scratch_path("moved"));
+    if (touch == REPLACED)
+        scratch_text("own.part", "theirs");
+    return output;
+}
+
+static void test_touched_part(void **state)
+{
+    (void)state;
+    char moved[SCRATCH_PATH_SIZE + 64];
+    snprintf(moved, sizeof moved,
+             "own.part: moved during the run: the whole result is now %s",
+             scratch_path("moved"));
+    const char *const expected[N_TOUCHES] = {
+        moved, "own.part: removed during the run: the result is lost", moved};
+    for (int touch = 0; touch < N_TOUCHES; touch++)
+        for (int how = 0; how < 3; how++) {
+            struct fx8_output *output = open_touched(touch, how == 1);
+            struct fx8_error error = {FX8_ERR_INPUT, "a reason"};
+            if (how < 2)
+                must_fail_with(fx8_output_commit(&output, &error), error,
+                               FX8_ERR_SYSTEM, expected[touch]);
+            else
+                fx8_output_leave(&output, "something", &error);
+            if (how == 2)
+                assert_string_equal(error.message, "a reason");
+            assert_null(output);
+            assert_false(scratch_exists("own"));
+            assert_int_equal(scratch_exists("own.part"), touch == REPLACED);
+            if (touch == REPLACED)
+                check_text("own.part", "theirs");
+            if (touch != REMOVED)
+                check_text("moved", "ours");
+            unlink(scratch_path("own.part"));
+            unlink(scratch_path("moved"));
+        }
+}
+
+static void test_abandon_and_signals_remove_our_own_alone(void **state)
+{
+    (void)state;
+    for (int by_signal = 0; by_signal < 2; by_signal++) {
+        struct fx8_output *output = open_touched(REPLACED, false);
+        if (by_signal)
+            assert_int_equal(fx8_output_remove_all(), 1);
+        fx8_output_abandon(&output);
+        check_text("own.part", "theirs");
+        unlink(scratch_path("own.part"));
+    }
+    struct fx8_output *outputs[2];
+    struct fx8_error error;
+    for (int i = 0; i < 2; i++)
+        must(fx8_output_open(scratch_path(i == 0 ? "one" : "two"), false, 0,
+                             NULL, &outputs[i], &error),
+             error);
+    assert_int_equal(fx8_output_remove_all(), 2);
+    assert_false(scratch_exists("one.part") || scratch_exists("two.part"));
+    for (int i = 0; i < 2; i++)
+        fx8_output_abandon(&outputs[i]);
+    assert_int_equal(fx8_output_remove_all(), 0);
+}
+
 static void test_name_taken_during_the_run(void **state)
 {
     (void)state;
     struct fx8_output *output = NULL;
     struct fx8_error error = {FX8_OK, ""};
     assert_int_equal(
-        fx8_output_open(scratch_path("race"), false, 0, &output, &error),
+        fx8_output_open(scratch_path("race"), false, 0, NULL, &output, &error),
         FX8_OK);
     scratch_text("race", "came first");
     assert_int_equal(fx8_output_commit(&output, &error), FX8_ERR_USAGE);
@@ -192,7 +350,7 @@ static void test_name_cannot_be_replaced(void **state)
     struct fx8_output *output = NULL;
     struct fx8_error error = {FX8_OK, ""};
     assert_int_equal(
-        fx8_output_open(scratch_path("stuck"), true, 0, &output, &error),
+        fx8_output_open(scratch_path("stuck"), true, 0, NULL, &output, &error),
         FX8_OK);
     assert_int_equal(mkdir(scratch_path("stuck"), 0700), 0);
     must_fail_with(fx8_output_commit(&output, &error), error, FX8_ERR_SYSTEM,
@@ -208,7 +366,7 @@ static void test_too_little_space(void **state)
     struct fx8_output *output = NULL;
     struct fx8_error error = {FX8_OK, ""};
     assert_int_equal(fx8_output_open(scratch_path("vast"), false,
-                                     (uint64_t)1 << 62, &output, &error),
+                                     (uint64_t)1 << 62, NULL, &output, &error),
                      FX8_ERR_SYSTEM);
     assert_non_null(strstr(error.message, "4611686018.427388 GB needed, "));
     assert_null(output);
@@ -225,6 +383,11 @@ int main(void)
         cmocka_unit_test(test_driver_on_closed_descriptor),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_lock),
+        cmocka_unit_test(test_left_over_part),
+        cmocka_unit_test(test_no_file_that_is_read),
+        cmocka_unit_test(test_no_file_of_a_folder),
+        cmocka_unit_test(test_touched_part),
+        cmocka_unit_test(test_abandon_and_signals_remove_our_own_alone),
         cmocka_unit_test(test_name_taken_during_the_run),
         cmocka_unit_test(test_name_cannot_be_replaced),
         cmocka_unit_test(test_too_little_space),

@@ -10,6 +10,7 @@
 
 #include "config/text.h"
 #include "correlator/commands/command.h"
+#include "io/text_output.h"
 
 const struct fx8_command *const fx8_commands[] = {
     &fx8_command_correlate, &fx8_command_compare, &fx8_command_info,
@@ -21,8 +22,7 @@ const size_t fx8_commands_count = sizeof fx8_commands / sizeof *fx8_commands;
  * lock-free, as a handler needs. */
 static atomic_int n_signals;
 static atomic_bool stops_at_once;
-#define MAX_PARTS 2
-static _Atomic(const char *) parts[MAX_PARTS]; /* removed by a stop; or NULL */
+static _Atomic(const char *) temporary; /* removed by a stop; or NULL */
 
 int fx8_exit_code(enum fx8_status status)
 {
@@ -78,22 +78,19 @@ char *fx8_command_join(const char *first, char *const *items, size_t n)
     return text;
 }
 
-/* Async-signal-safe: unlink(), write() and _exit() alone. */
+/* Async-signal-safe, as are all that it calls. */
 static void stop_now(void)
 {
     static const char message[] = "fx8: error: stopped by a signal\n";
     static const char removed[] =
         "fx8: error: stopped by a signal: nothing is written\n";
-    bool has_parts = false;
-    for (size_t i = 0; i < MAX_PARTS; i++) {
-        const char *part = parts[i];
-        has_parts = has_parts || part != NULL;
-        if (part != NULL)
-            (void)unlink(part);
-    }
-    if (write(STDERR_FILENO, has_parts ? removed : message,
-              (has_parts ? sizeof removed : sizeof message) - 1) < 0)
-        errno = 0; /* nobody is left to be told */
+    const char *file = temporary;
+    const bool is_removed = fx8_text_output_remove_all() > 0 || file != NULL;
+    if (file != NULL)
+        (void)unlink(file);
+    if (write(STDERR_FILENO, is_removed ? removed : message,
+              (is_removed ? sizeof removed : sizeof message) - 1) < 0)
+        errno = 0; /* nobody is left to read it */
     _exit(fx8_exit_code(FX8_ERR_CANCELLED));
 }
 
@@ -122,15 +119,12 @@ void fx8_command_watch_signals(bool stop_at_once)
 void fx8_command_count_signals(void)
 {
     stops_at_once = false;
-    for (size_t i = 0; i < MAX_PARTS; i++)
-        parts[i] = NULL;
+    temporary = NULL;
 }
 
-void fx8_command_stop_removes(const char *first, const char *second)
+void fx8_command_stop_at_once(const char *file)
 {
-    stops_at_once = false; /* no handler may see one name without the other */
-    parts[0] = first;
-    parts[1] = second;
+    temporary = file;
     stops_at_once = true;
     if (n_signals > 0)
         stop_now();

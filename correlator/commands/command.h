@@ -108,13 +108,14 @@ void fx8_command_watch_signals(bool stop_at_once);
 void fx8_command_count_signals(void);
 
 /**
- * fx8_command_stop_removes -- from now on a signal removes these files, says
- * so and ends the program with 130 at once; so does one counted before.
+ * fx8_command_stop_at_once -- from now on a signal ends the program with 130 at
+ * once; so does one counted before.  The .part of every open output goes, and
+ * the message then says that nothing is written.
  *
- * Given:  first, second  .part files that this run holds; NULL: none.  The
- *                        texts live until fx8_command_count_signals()
+ * Given:  file  of this run alone, to be removed too; NULL: none.  The text
+ *               lives until fx8_command_count_signals()
  */
-void fx8_command_stop_removes(const char *first, const char *second);
+void fx8_command_stop_at_once(const char *file);
 
 /** Counts signals; commands that run long look at it.  1: finish what is
  *  begun; 2 or more: stop now. */

@@ -12,6 +12,7 @@
 #include "correlator/compare/compare.h"
 #include "correlator/compare/rigorous.h"
 #include "io/text_output.h"
+#include "io/uvh5/uvh5.h"
 
 static int run(const struct fx8_command_line *line);
 
@@ -76,16 +77,20 @@ struct wish {
     const char *page; /* name, NULL: none */
 };
 
-/* Open the page, unless it would take the place of a file that is read. */
+/* Open the page before the minutes of reading, but behind the headers: which
+ * files it must spare is known once both inputs have been open. */
 static enum fx8_status open_page(const struct wish *wish, char *const paths[2],
                                  struct fx8_output **page,
                                  struct fx8_error *error)
 {
-    const struct fx8_settings none = {0};
     enum fx8_status status = FX8_OK;
-    for (size_t k = 0; k < 2 && status == FX8_OK; k++)
-        status = fx8_outputs_spare_inputs(&wish->page, 1, NULL, 0, paths[k],
-                                          &none, error);
+    for (size_t k = 0; k < 2 && status == FX8_OK; k++) {
+        struct fx8_uvh5_file *file = NULL;
+        struct fx8_uvh5_header header = {0};
+        status = fx8_uvh5_open(paths[k], &file, &header, error);
+        fx8_uvh5_header_clear(&header);
+        fx8_uvh5_file_close(&file);
+    }
     if (status == FX8_OK)
         status = fx8_text_output_open(wish->page, wish->force, page, error);
     return status;
@@ -134,16 +139,11 @@ static int compare(const struct wish *wish, char *const paths[2])
     enum fx8_status status = FX8_OK;
     if (wish->page != NULL)
         status = open_page(wish, paths, &page, &error);
-    /* a copy, which outlives the page: a signal may come at any time */
-    char *part = page != NULL ? strdup(fx8_text_output_part(page)) : NULL;
-    fx8_command_stop_removes(part, NULL);
     if (status == FX8_OK)
         status = fx8_compare_files(paths[0], paths[1], &comparison, &error);
     if (status == FX8_OK && wish->page != NULL)
         status = write_page(&comparison, &page, &error);
     fx8_text_output_abandon(&page);
-    fx8_command_stop_removes(NULL, NULL);
-    free(part);
     const int code = status == FX8_OK ? tell(&comparison, wish->is_json)
                                       : fx8_command_error(&error);
     fx8_compare_clear(&comparison);

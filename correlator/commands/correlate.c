@@ -207,22 +207,15 @@ static char *name_inputs(char *const *files, size_t n)
     return fx8_command_join("", words, n > 1 ? 2 : 1);
 }
 
-/* No result takes the place of an input or of another result. */
-static enum fx8_status check_outputs(const struct fx8_command_line *line,
-                                     const struct work *work,
-                                     char *const *files, size_t n_files,
+/* No result takes the place of another. */
+static enum fx8_status check_outputs(const struct work *work,
                                      struct fx8_error *error)
 {
     const char *outputs[FX8_N_RESULTS + 1];
     for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
         outputs[kind] = work->paths[kind];
     outputs[FX8_N_RESULTS] = quicklook_path(work);
-    const enum fx8_status status =
-        fx8_outputs_spare_inputs(outputs, FX8_N_RESULTS + 1, files, n_files,
-                                 line->files[0], &work->settings, error);
-    return status == FX8_OK
-               ? fx8_outputs_differ(outputs, FX8_N_RESULTS + 1, error)
-               : status;
+    return fx8_outputs_differ(outputs, FX8_N_RESULTS + 1, error);
 }
 
 static enum fx8_status prepare(const struct fx8_command_line *line,
@@ -237,7 +230,7 @@ static enum fx8_status prepare(const struct fx8_command_line *line,
     size_t n_files;
     if ((status = name_outputs(line, work, error)) != FX8_OK ||
         (status = find_files(line, work, &files, &n_files, error)) != FX8_OK ||
-        (status = check_outputs(line, work, files, n_files, error)) != FX8_OK)
+        (status = check_outputs(work, error)) != FX8_OK)
         return status;
     work->input = fx8_command_join("", files, n_files);
     work->input_brief = name_inputs(files, n_files);
@@ -257,7 +250,7 @@ static enum fx8_status compare(const struct work *work, bool quiet,
 {
     struct fx8_comparison comparison;
     /* the results are whole: there is nothing to finish */
-    fx8_command_stop_removes(NULL, NULL);
+    fx8_command_stop_at_once(NULL);
     const enum fx8_status status =
         fx8_compare_files(work->paths[FX8_RESULT_INT8],
                           work->paths[FX8_RESULT_FP32], &comparison, error);

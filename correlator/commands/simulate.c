@@ -13,7 +13,6 @@
 #include "config/shape.h"
 #include "config/text.h"
 #include "correlator/commands/command.h"
-#include "correlator/commands/outputs.h"
 #include "correlator/describe.h"
 #include "correlator/simulate/simulator.h"
 #include "correlator/simulate/observe.h"
@@ -97,7 +96,6 @@ struct work {
     struct fx8_uvh5_writer *visibilities;
     int8_t *samples;
     char *truth_path;
-    char *recording_part, *truth_part;
 };
 
 /* --- names ------------------------------------------------------- */
@@ -121,22 +119,6 @@ static char *name_truth(const char *output)
     memcpy(path, output, length);
     memcpy(path + length, ending, sizeof ending);
     return path;
-}
-
-/* The name under which a file is written; NULL when memory is short. */
-static char *name_part(const char *path)
-{
-    char *part = NULL;
-    return asprintf(&part, "%s.part", path) < 0 ? NULL : part;
-}
-
-static enum fx8_status check_absent(const char *path, bool force,
-                                    struct fx8_error *error)
-{
-    if (force || access(path, F_OK) != 0)
-        return FX8_OK;
-    return fx8_fail(error, FX8_ERR_USAGE,
-                    "%s: exists: expected a new name, or --force", path);
 }
 
 /* --- what is simulated ------------------------------------------- */
@@ -289,12 +271,11 @@ static enum fx8_status create_recording(const struct fx8_command_line *line,
     const struct fx8_missing *missing =
         fx8_simulator_missing(work->simulator, &n_missing);
     fx8_command_count_signals();
-    const enum fx8_status status =
-        fx8_native_create(line->given[OUTPUT], &work->observation,
-                          work->settings.simulate.axis_order, missing,
-                          n_missing, &work->recording, error);
-    if (status == FX8_OK)
-        fx8_command_stop_removes(work->recording_part, NULL);
+    const enum fx8_status status = fx8_native_create(
+        line->given[OUTPUT], line->given[FORCE] != NULL, &work->observation,
+        work->settings.simulate.axis_order, missing, n_missing,
+        &work->recording, error);
+    fx8_command_stop_at_once(NULL);
     return status;
 }
 
@@ -313,7 +294,6 @@ static enum fx8_status create_truth(const struct fx8_command_line *line,
                                           &provenance, &work->header, error);
     if (status != FX8_OK)
         return status;
-    fx8_command_stop_removes(work->recording_part, work->truth_part);
     return fx8_uvh5_create(work->truth_path, line->given[FORCE] != NULL,
                            &work->header, work->settings.output.compression,
                            &work->visibilities, error);
@@ -371,10 +351,10 @@ static enum fx8_status write_files(const struct fx8_command_line *line,
             fx8_truth_open(work->simulator, &work->job, &work->truth, error);
     if (status == FX8_OK)
         status = write_truth(work, error);
+    /* from the first rename on a signal is too late to leave nothing */
+    fx8_command_count_signals();
     if (status == FX8_OK)
         status = fx8_native_close(&work->recording, true, error);
-    /* one of the two stands under its name: a signal is late */
-    fx8_command_count_signals();
     if (status == FX8_OK)
         status = fx8_uvh5_close(&work->visibilities, (size_t)work->job.n_dumps,
                                 error);
@@ -437,31 +417,17 @@ static void clear(struct work *work)
     free(work->sources);
     free(work->samples);
     free(work->truth_path);
-    free(work->recording_part);
-    free(work->truth_part);
 }
 
 static enum fx8_status simulate(const struct fx8_command_line *line,
                                 struct work *work, struct fx8_error *error)
 {
-    if ((work->truth_path = name_truth(line->given[OUTPUT])) == NULL ||
-        (work->recording_part = name_part(line->given[OUTPUT])) == NULL ||
-        (work->truth_part = name_part(work->truth_path)) == NULL)
+    if ((work->truth_path = name_truth(line->given[OUTPUT])) == NULL)
         return fx8_fail(error, FX8_ERR_SYSTEM,
                         "memory for arguments: expected to be available");
     enum fx8_status status =
         fx8_settings_load(line->files[0], line->settings, line->n_settings,
                           true, &work->settings, error);
-    const char *const outputs[] = {line->given[OUTPUT], work->truth_path};
-    if (status == FX8_OK)
-        status = fx8_outputs_spare_inputs(outputs, 2, NULL, 0, line->files[0],
-                                          &work->settings, error);
-    if (status == FX8_OK)
-        status = check_absent(line->given[OUTPUT], line->given[FORCE] != NULL,
-                              error);
-    if (status == FX8_OK)
-        status =
-            check_absent(work->truth_path, line->given[FORCE] != NULL, error);
     if (status == FX8_OK)
         status =
             fx8_simulator_observe(&work->settings, &work->observation, error);

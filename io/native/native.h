@@ -32,21 +32,22 @@ struct fx8_native_storage {
 /**
  * fx8_native_create -- create PATH.part with all metadata.
  *
- * Given:  path         final name; an existing file is replaced at the end
+ * Given:  path         final name
+ *         force        as for fx8_output_open()
  *         observation  everything known; n_samples is the final length;
  *                      antennas in position order
  *         axis_order   "antenna,pol,time" or any permutation, slowest first
  *         missing      [n_missing] table, may be empty
  */
 enum fx8_status fx8_native_create(
-    const char *path, const struct fx8_observation *observation,
+    const char *path, bool force, const struct fx8_observation *observation,
     const char *axis_order, const struct fx8_missing *missing, size_t n_missing,
     struct fx8_native_writer **writer, struct fx8_error *error);
 
 /** The same with a storage of the caller's choice.  FX8_ERR_UNSUPPORTED: HDF5
  *  has not the plug-in that it needs. */
 enum fx8_status fx8_native_create_stored(
-    const char *path, const struct fx8_observation *observation,
+    const char *path, bool force, const struct fx8_observation *observation,
     const char *axis_order, const struct fx8_missing *missing, size_t n_missing,
     const struct fx8_native_storage *storage, struct fx8_native_writer **writer,
     struct fx8_error *error);

@@ -336,17 +336,18 @@ static enum fx8_status size_writer(struct fx8_native_writer *writer,
 }
 
 enum fx8_status fx8_native_create(
-    const char *path, const struct fx8_observation *observation,
+    const char *path, bool force, const struct fx8_observation *observation,
     const char *axis_order, const struct fx8_missing *missing, size_t n_missing,
     struct fx8_native_writer **result, struct fx8_error *error)
 {
     const struct fx8_native_storage storage = {.is_contiguous = false};
-    return fx8_native_create_stored(path, observation, axis_order, missing,
-                                    n_missing, &storage, result, error);
+    return fx8_native_create_stored(path, force, observation, axis_order,
+                                    missing, n_missing, &storage, result,
+                                    error);
 }
 
 enum fx8_status fx8_native_create_stored(
-    const char *path, const struct fx8_observation *observation,
+    const char *path, bool force, const struct fx8_observation *observation,
     const char *axis_order, const struct fx8_missing *missing, size_t n_missing,
     const struct fx8_native_storage *storage, struct fx8_native_writer **result,
     struct fx8_error *error)
@@ -376,10 +377,10 @@ enum fx8_status fx8_native_create_stored(
         status = size_writer(writer, observation, error);
     if (status == FX8_OK)
         status = fx8_output_open(
-            path, true,
+            path, force,
             fx8_product(observation->n_antennas, observation->n_polarizations,
                         (size_t)observation->n_samples, writer->sample_bytes),
-            &writer->output, error);
+            NULL, &writer->output, error);
     if (status == FX8_OK)
         /* HDF5's own size of a block of metadata */
         status =

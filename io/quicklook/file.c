@@ -411,6 +411,13 @@ static uint64_t file_bytes(const struct fx8_quicklook_file *file,
     return bytes;
 }
 
+/* Whether what an earlier run left is a quick-look: it is made again with the
+ * visibilities, whose own .part is the one to keep. */
+static bool is_quicklook(hid_t file)
+{
+    return fx8_h5_has_format(file, FX8_QUICKLOOK_FORMAT);
+}
+
 enum fx8_status fx8_quicklook_file_create(
     const char *path, bool force, const struct fx8_quicklook_header *header,
     struct fx8_quicklook_file **result, struct fx8_error *error)
@@ -430,7 +437,8 @@ enum fx8_status fx8_quicklook_file_create(
     enum fx8_status status = copy_header(file, header, error);
     const uint64_t bytes = file_bytes(file, &meta_bytes);
     if (status == FX8_OK)
-        status = fx8_output_open(path, force, bytes, &file->output, error);
+        status = fx8_output_open(path, force, bytes, is_quicklook,
+                                 &file->output, error);
     if (status == FX8_OK)
         status = fx8_output_create_hdf5(file->output, (size_t)meta_bytes,
                                         &file->file, error);

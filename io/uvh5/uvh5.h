@@ -88,13 +88,12 @@ struct fx8_uvh5_writer;
  * fx8_uvh5_create -- lock PATH.part and write the whole header.
  *
  * Given:  path         final name
- *         force        replace an existing PATH
+ *         force        replace an existing PATH or PATH.part
  *         header       see above; copied as far as it is needed later
  *         compression  of visdata; flags and nsamples are deflated when it is
  *                      not none
- * Status: FX8_ERR_USAGE: PATH exists and force is not set, or another run
- *         holds PATH.part; FX8_ERR_SYSTEM: directory missing, not writable,
- *         disk full
+ * Status: as fx8_output_open() has it; without `force` a PATH.part that holds
+ *         finished dumps is refused, one without any is replaced
  * Notes: 1) the header describes all n_times dumps at once; data of dumps not
  *           yet written are flagged with weight 0, so that the .part is a
  *           valid file whenever the program is killed
@@ -139,12 +138,25 @@ enum fx8_status fx8_uvh5_put_keyword(struct fx8_uvh5_writer *writer,
 /**
  * fx8_uvh5_close -- finish or abandon; nulls the handle.
  *
- * Given: n_dumps  dumps finished, ascending from 0: with fewer than n_times
- *                 the file is cut to them; with 0 the .part is removed and
- *                 nothing stands under the final name
+ * Given:  n_dumps  dumps finished, ascending from 0: with fewer than n_times
+ *                  the file is cut to them; with 0 the .part is removed and
+ *                  there is no file under the final name
+ * Status: of the first failed write, here or before: the .part then stays as
+ *         after fx8_uvh5_leave(); else as fx8_output_commit()
  */
 enum fx8_status fx8_uvh5_close(struct fx8_uvh5_writer **writer, size_t n_dumps,
                                struct fx8_error *error);
+
+/**
+ * fx8_uvh5_leave -- close the file of a run that has failed; nulls the handle.
+ *
+ * Given: n_dumps  dumps finished: where there are any, the .part stays, opens,
+ *                 and holds them; with 0 it is removed
+ *        error    of the run: what the .part keeps is added to its message; may
+ * be NULL
+ */
+void fx8_uvh5_leave(struct fx8_uvh5_writer **writer, size_t n_dumps,
+                    struct fx8_error *error);
 
 struct fx8_uvh5_file;
 

@@ -2,7 +2,9 @@
 /*
  * write.c -- a UVH5 file from its creation, dump by dump, to its end.
  */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "config/shape.h"
 #include "io/h5/h5.h"
@@ -88,6 +90,50 @@ static size_t meta_block_size(const struct fx8_uvh5_writer *writer,
     return wanted < most ? wanted : most;
 }
 
+/* Whether flags [n][channels][products] are all as they were created: TRUE. */
+static bool are_flagged(hid_t flags, hid_t space, const hsize_t start[3],
+                        const hsize_t count[3], uint8_t *values)
+{
+    const size_t n = (size_t)(count[0] * count[1] * count[2]);
+    hid_t memory = H5Screate_simple(3, count, NULL);
+    const bool is_read = memory >= 0 &&
+                         H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL,
+                                             count, NULL) >= 0 &&
+                         H5Dread(flags, H5T_NATIVE_UINT8, memory, space,
+                                 H5P_DEFAULT, values) >= 0;
+    fx8_h5_close(&memory);
+    return is_read && memchr(values, 0, n) == NULL;
+}
+
+/* Whether a .part that an earlier run left holds no dump. */
+static bool holds_no_dump(hid_t file)
+{
+    const size_t wanted = (size_t)4 << 20; /* bytes at a time */
+    hsize_t extent[3] = {0, 0, 0};
+    hid_t flags = FX8_H5_NONE;
+    if (fx8_h5_open_dataset("", file, "Data/flags", H5P_DEFAULT, &flags,
+                            NULL) != FX8_OK)
+        return false;
+    hid_t space = H5Dget_space(flags);
+    bool is_empty = H5Sget_simple_extent_ndims(space) == 3 &&
+                    H5Sget_simple_extent_dims(space, extent, NULL) == 3;
+    const size_t row = fx8_product((size_t)extent[1], (size_t)extent[2], 1, 1);
+    const hsize_t n_rows = row == 0 || row > wanted ? 1 : wanted / row;
+    uint8_t *values = is_empty && row > 0 ? malloc((size_t)n_rows * row) : NULL;
+    is_empty = is_empty && values != NULL;
+    for (hsize_t first = 0; first < extent[0] && is_empty; first += n_rows) {
+        const hsize_t left = extent[0] - first;
+        const hsize_t start[3] = {first, 0, 0};
+        const hsize_t count[3] = {left < n_rows ? left : n_rows, extent[1],
+                                  extent[2]};
+        is_empty = are_flagged(flags, space, start, count, values);
+    }
+    free(values);
+    fx8_h5_close(&space);
+    fx8_h5_close(&flags);
+    return is_empty;
+}
+
 enum fx8_status fx8_uvh5_create(const char *path, bool force,
                                 const struct fx8_uvh5_header *header,
                                 enum fx8_compression compression,
@@ -119,7 +165,8 @@ enum fx8_status fx8_uvh5_create(const char *path, bool force,
             ? 0
             : n_rows * (header->n_channels * header->n_products * CUBE_BYTES +
                         COLUMN_BYTES);
-    status = fx8_output_open(path, force, expected, &writer->output, error);
+    status = fx8_output_open(path, force, expected, holds_no_dump,
+                             &writer->output, error);
     if (status == FX8_OK)
         status = fx8_output_create_hdf5(
             writer->output, meta_block_size(writer, header->n_keywords),
@@ -179,6 +226,19 @@ enum fx8_status fx8_uvh5_write_dump(struct fx8_uvh5_writer *writer, size_t dump,
     return fx8_uvh5_noted(writer, status, error);
 }
 
+/* The run has failed, or the file: its finished dumps stay as .part. */
+static void leave(struct fx8_uvh5_writer *writer, size_t n_dumps,
+                  struct fx8_error *error)
+{
+    char what[64];
+    snprintf(what, sizeof what, "its first %zu dump%s", n_dumps,
+             n_dumps == 1 ? "" : "s");
+    if (n_dumps > 0)
+        fx8_output_leave(&writer->output, what, error);
+    else
+        fx8_output_abandon(&writer->output);
+}
+
 enum fx8_status fx8_uvh5_close(struct fx8_uvh5_writer **handle, size_t n_dumps,
                                struct fx8_error *error)
 {
@@ -192,13 +252,29 @@ enum fx8_status fx8_uvh5_close(struct fx8_uvh5_writer **handle, size_t n_dumps,
         fx8_fail(error, status, "%s", writer->failure.message);
     else if (n_dumps > 0 && n_dumps < writer->n_times)
         status = fx8_uvh5_cut(writer, n_dumps, error);
-    /* the first failure is the one to tell */
+    /* the first failure is the one to report */
     const enum fx8_status closed =
         fx8_uvh5_close_handles(writer, status == FX8_OK ? error : NULL);
     status = status == FX8_OK ? closed : status;
     if (status == FX8_OK && n_dumps > 0)
+        status = fx8_output_check(writer->output, error);
+    if (status == FX8_OK && n_dumps > 0)
         status = fx8_output_commit(&writer->output, error);
-    fx8_output_abandon(&writer->output);
+    else
+        leave(writer, n_dumps, error);
     free(writer);
     return status;
+}
+
+void fx8_uvh5_leave(struct fx8_uvh5_writer **handle, size_t n_dumps,
+                    struct fx8_error *error)
+{
+    struct fx8_uvh5_writer *writer = *handle;
+    *handle = NULL;
+    if (writer == NULL)
+        return;
+    fx8_h5_quiet();
+    (void)fx8_uvh5_close_handles(writer, NULL);
+    leave(writer, n_dumps, error);
+    free(writer);
 }

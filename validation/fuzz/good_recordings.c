@@ -54,7 +54,7 @@ void make_good_fx8(const char *folder)
     static const int8_t samples[ANTENNAS * 2 * SAMPLES * 2] = {1, -128, 127};
     struct fx8_native_writer *writer = NULL;
     struct fx8_error error = no_error();
-    claim(fx8_native_create(in(folder, "good.h5"), &o, "antenna,pol,time",
+    claim(fx8_native_create(in(folder, "good.h5"), true, &o, "antenna,pol,time",
                             missing, 2, &writer, &error) == FX8_OK &&
               fx8_native_write(writer, 0, SAMPLES, samples, &error) == FX8_OK &&
               fx8_native_close(&writer, true, &error) == FX8_OK,

@@ -2,6 +2,7 @@
 """What the scenarios share: a small recording, fx8 run on it, and what a
 refusal must look like."""
 import os
+import re
 import shutil
 
 import numpy as np
@@ -57,10 +58,34 @@ class Refusal(program.Case):
             self.assertIn(mention, lines[0])
         self.assertTrue(lines[0].isprintable(), repr(lines[0]))
 
+    def left_over(self):
+        """Every .part where the result would be."""
+        return [name for name in os.listdir(os.path.dirname(self.output))
+                if name.endswith(".part")]
+
     def assert_refused(self, done, code, *mentions):
         """The same, and nothing is left behind."""
         self.assert_one_line(done, code, *mentions)
         self.assertFalse(os.path.lexists(self.output))
-        left = [name for name in os.listdir(self.folder)
-                if name.endswith(".part")]
-        self.assertEqual(left, [])
+        if os.path.isdir(os.path.dirname(self.output)):
+            self.assertEqual(self.left_over(), [])
+
+    def assert_failed(self, done, want, *mentions):
+        """One line, exit code 1, and of OUT either nothing or a .part that
+        holds as many dumps of `want` as the line says; how many."""
+        self.assert_one_line(done, 1, *mentions)
+        self.assertFalse(os.path.lexists(self.output))
+        part = self.output + ".part"
+        says = re.search(re.escape(part) + r" keeps its first (\d+) dumps?$",
+                         done.stderr.strip())
+        if says is None:
+            self.assertEqual(self.left_over(), [])
+            return 0
+        self.assertEqual(self.left_over(), [os.path.basename(part)])
+        got, n_dumps = program.read(part), int(says[1])
+        self.assertGreater(n_dumps, 0)
+        for name in ("visibilities", "flags", "nsamples"):
+            np.testing.assert_array_equal(getattr(got, name)[:n_dumps],
+                                          getattr(want, name)[:n_dumps], name)
+        os.remove(part)
+        return n_dumps

@@ -38,7 +38,8 @@ class Faults(refusal.Refusal):
                               axes=("time", "antenna", "pol"))
 
     def judge(self, done, want, where):
-        """One line and nothing left, or the same result; whether refused."""
+        """One line and the dumps that were finished, or the same result;
+        whether it failed."""
         if done.returncode == 0:
             got = program.read(self.output)
             for name in ("visibilities", "flags", "nsamples"):
@@ -46,7 +47,7 @@ class Faults(refusal.Refusal):
                                               getattr(want, name), where)
             os.remove(self.output)
             return False
-        self.assert_refused(done, 1, *where)
+        self.assert_failed(done, want, *where)
         return True
 
     def moments(self, chunks):
@@ -135,6 +136,29 @@ class Faults(refusal.Refusal):
               "libhdf5")
         self.assertGreater(refused, 0)
         self.assertGreater(whole, 0)
+
+    def test_part_swapped_before_it_is_renamed(self):
+        """The one moment that no check of the name can see."""
+        recording = self.recording()
+        part = self.output + ".part"
+        ours = part + ".ours"
+        done = self.correlate(recording)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        want = program.read(self.output)
+        os.remove(self.output)
+        for force in ((), ("--force",)):
+            with self.subTest(force=force):
+                done = self.correlate(recording, *force, environment={
+                    "LD_PRELOAD": FAULTY, "FX8_FAULT": "swap",
+                    "FX8_FAULT_FILE": "out.uvh5.part"})
+                self.assert_one_line(done, 1, "out.uvh5.part: moved", ours)
+                self.assertFalse(os.path.exists(self.output))
+                with open(part, encoding="ascii") as file:
+                    self.assertEqual(file.read(), "theirs")
+                np.testing.assert_array_equal(program.read(ours).visibilities,
+                                              want.visibilities)
+                os.remove(part)
+                os.remove(ours)
 
 
 if __name__ == "__main__":

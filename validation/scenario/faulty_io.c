@@ -10,6 +10,8 @@
  *                    gone     the file is emptied, then read
  *                    unlink   the file loses its name, then is read
  *                    kill     the process is killed before a write
+ *                    swap     before it is renamed, FILE becomes FILE.ours, and
+ *                             another file takes its place
  *   FX8_FAULT_AT     the read (or write, for kill) from which on, from 0
  *   FX8_FAULT_COUNT  file that takes the number of reads or writes there were
  *   FX8_FAULT_TRACE  a crash shows its stack on stderr, a line per frame
@@ -25,10 +27,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 ssize_t pread(int descriptor, void *to, size_t size, off_t offset);
 ssize_t pwrite(int descriptor, const void *from, size_t size, off_t offset);
+int rename(const char *from, const char *to);
+int renameat2(int folder, const char *from, int to_folder, const char *to,
+              unsigned flags);
 
 #define SHOWN __attribute__((visibility("default")))
 
@@ -95,6 +101,37 @@ SHOWN ssize_t pwrite(int descriptor, const void *from, size_t size,
     if (is_fault("kill") && is_meant(descriptor, path) && next_call() == 0)
         raise(SIGKILL);
     return real(descriptor, from, size, offset);
+}
+
+/* Once, as the wrong moment comes. */
+static void swap(const char *path)
+{
+    static atomic_bool is_done;
+    const char *wanted = getenv("FX8_FAULT_FILE");
+    const size_t length = strlen(path);
+    char ours[PATH_MAX];
+    if (!is_fault("swap") || wanted == NULL || length < strlen(wanted) ||
+        strcmp(path + length - strlen(wanted), wanted) != 0 ||
+        atomic_exchange(&is_done, true))
+        return;
+    snprintf(ours, sizeof ours, "%s.ours", path);
+    FILE *theirs =
+        syscall(SYS_rename, path, ours) == 0 ? fopen(path, "w") : NULL;
+    if (theirs == NULL || fputs("theirs", theirs) < 0 || fclose(theirs) != 0)
+        abort();
+}
+
+SHOWN int rename(const char *from, const char *to)
+{
+    swap(from);
+    return (int)syscall(SYS_rename, from, to);
+}
+
+SHOWN int renameat2(int folder, const char *from, int to_folder, const char *to,
+                    unsigned flags)
+{
+    swap(from);
+    return (int)syscall(SYS_renameat2, folder, from, to_folder, to, flags);
 }
 
 static void show_stack(int number)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs that are killed: the .part opens, holds every dump that was finished,
-equal to those of a run left alone, and the next run takes its place."""
+equal to those of a run left alone, and another run takes its place by force."""
 import fcntl
 import os
 import random
@@ -76,7 +76,7 @@ class Kills(refusal.Refusal):
                     struct.pack("HHHH", 24, 120, 0, 0))
         process = subprocess.Popen(
             [program.FX8, "correlate", self.config, self.input, "-o",
-             self.output], stdout=subprocess.DEVNULL, stderr=screen)
+             self.output, "--force"], stdout=subprocess.DEVNULL, stderr=screen)
         os.close(screen)
         self.addCleanup(process.wait)
         return process, terminal

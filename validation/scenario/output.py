@@ -104,9 +104,8 @@ class Output(refusal.Refusal):
 
     def test_no_input_is_overwritten(self):
         recording, table, inputs = self.with_table()
-        words = {recording: "is the recording itself"}
         for path in inputs:
-            word = words.get(path, "is a file that this run reads")
+            word = "is a file that this run reads"
             for force in ((), ("--force",)):
                 with self.subTest(path=path, force=force):
                     self.output = path
@@ -140,41 +139,89 @@ class Output(refusal.Refusal):
                     self.assert_spared(done, inputs, name + ".part: is ")
                     os.remove(self.path(name) + ".part")
 
-    def test_left_over_part_is_replaced(self):
-        with open(self.output + ".part", "wb") as file:
-            file.write(b"left by a kill" * 1000)
-        done = self.correlate(self.recording())
+    def test_left_over_part(self):
+        """What a kill before the first dump leaves is replaced, anything else
+        by force alone."""
+        part = self.output + ".part"
+        recording = self.recording()
+        for content, force, code in (
+                (b"", (), 0), (bytes(5000), (), 0), (b"precious", (), 2),
+                (b"precious", ("--force",), 0)):
+            with self.subTest(content=content[:8], force=force):
+                with open(part, "wb") as file:
+                    file.write(content)
+                done = self.correlate(recording, *force)
+                self.assertEqual(done.returncode, code, done.stderr)
+                self.assertEqual(os.path.exists(part), code != 0)
+                if code == 0:
+                    program.read(self.output)
+                    os.remove(self.output)
+                else:
+                    self.assert_one_line(done, 2, "out.uvh5.part: exists",
+                                         "--force")
+                    with open(part, "rb") as file:
+                        self.assertEqual(file.read(), content)
+
+    def test_left_over_dumps(self):
+        """A .part without a finished dump is replaced, one with a dump is not:
+        neither a UVH5 file nor a quick-look beside it."""
+        part, look = self.output + ".part", self.path("look.h5")
+        recording = self.recording()
+        quick = ("--set", f"postprocess.quicklook={look}")
+        done = self.correlate(recording, *quick)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertFalse(os.path.exists(self.output + ".part"))
-        program.read(self.output)
+        for has_dump in (False, True):
+            with self.subTest(has_dump=has_dump):
+                os.rename(self.output, part)
+                os.rename(look, look + ".part")
+                with h5py.File(part, "a") as file:
+                    flags = file["Data/flags"]
+                    flags[...] = True
+                    flags[-1, -1, -1] = not has_dump
+                done = self.correlate(recording, *quick)
+                if has_dump:
+                    self.assert_one_line(done, 2, "out.uvh5.part: exists")
+                    done = self.correlate(recording, *quick, "--force")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(self.left_over(), [])
 
 
 class NoRoom(refusal.Refusal):
-    """A write that fails: one line, exit 1, no crash, nothing left."""
+    """A write that fails: one line, exit 1, no crash, and what was finished
+    stays."""
 
-    def big(self):
+    def big(self, compression="none"):
         """Antennas and channels enough for some megabytes of output."""
         generator = np.random.default_rng(171)
         samples = generator.integers(-60, 60, (12, 2, 40_000)) + 1j
-        self.write_config(program.ini_of(oracle.Setup(
-            64, 0.002, taps=4, precision="int8")))
+        self.write_config(program.ini_of(
+            oracle.Setup(64, 0.002, taps=4, precision="int8"),
+            {"output.compression": compression}))
         return self.write(program.Scene(samples), "big.h5")
 
     def test_limit_on_file_size(self):
-        recording = self.big()
-        done = self.correlate(recording)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        whole = os.path.getsize(self.output)
-        os.remove(self.output)
-        self.assertGreater(whole, 1_000_000)
-        # from no room for the header to none for the last dump
-        for size in (0, 2000, 20_000, whole // 4, whole // 2, whole - 5000):
-            def limit(size=size):
-                signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-                resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-            with self.subTest(size=size, whole=whole):
-                done = self.correlate(recording, "--quiet", preexec_fn=limit)
-                self.assert_refused(done, 1, "out.uvh5")
+        """Uncompressed results reserve their room before the first dump."""
+        for compression, keeps in (("none", False), ("gzip", True)):
+            recording = self.big(compression)
+            done = self.correlate(recording)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            whole = os.path.getsize(self.output)
+            want = program.read(self.output)
+            os.remove(self.output)
+            self.assertGreater(whole, 1_000_000)
+            kept = []
+            # from no room for the header to none for the last dump
+            for size in (0, 2000, 20_000, whole // 4, whole // 2, whole - 5000):
+                def limit(size=size):
+                    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+                    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+                with self.subTest(size=size, whole=whole):
+                    done = self.correlate(recording, "--quiet",
+                                          preexec_fn=limit)
+                    kept.append(self.assert_failed(done, want, "out.uvh5"))
+            self.assertEqual(any(kept[:-1]), keeps, kept)
+            self.assertGreater(kept[-1], 0)
+            self.assertEqual(kept, sorted(kept))
 
     def test_limit_with_the_signal_left_alone(self):
         recording = self.big()
@@ -185,7 +232,10 @@ class NoRoom(refusal.Refusal):
         self.assert_refused(done, 1, "out.uvh5")
 
     def test_full_disk(self):
-        recording = self.big()
+        recording = self.big("gzip")
+        self.correlate(recording)
+        want = program.read(self.output)
+        kept = 0
         disk = tempfile.mkdtemp(prefix="fx8-disk-")
         self.addCleanup(os.rmdir, disk)
         for size in (40, 400, 1000):
@@ -198,10 +248,12 @@ class NoRoom(refusal.Refusal):
                 try:
                     self.output = os.path.join(disk, "out.uvh5")
                     done = self.correlate(recording, "--quiet")
-                    self.assert_refused(done, 1, "out.uvh5")
+                    kept += self.assert_failed(done, want, "out.uvh5",
+                                               "No space left")
                     self.assertEqual(os.listdir(disk), [])
                 finally:
                     subprocess.run(["umount", disk], check=True)
+        self.assertGreater(kept, 0)
 
 
 class Interrupted(refusal.Refusal):
@@ -347,8 +399,10 @@ class Interrupted(refusal.Refusal):
             if (weight > 0).any():
                 break
         self.assertTrue((weight > 0).any())
-        # and the next run takes its place
+        # and the next run takes its place, by force
         done = self.correlate(self.recording())
+        self.assert_one_line(done, 2, "out.uvh5.part: exists")
+        done = self.correlate(self.recording(), "--force")
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_two_runs_on_one_output(self):

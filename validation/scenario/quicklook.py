@@ -407,7 +407,7 @@ class Refused(refusal.Refusal):
         size = os.stat(recording).st_size
         done = self.correlate(recording, "--force", "--set",
                               f"postprocess.quicklook={recording}")
-        self.assert_refused(done, 2, "is the recording itself")
+        self.assert_refused(done, 2, "is a file that this run reads")
         self.assertEqual(os.stat(recording).st_size, size)
 
     def test_bounds_alone(self):

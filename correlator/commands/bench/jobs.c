@@ -330,7 +330,7 @@ static enum fx8_status measure_case(const struct fx8_bench_run *run,
             keep_report(&report, &rounds, r);
     }
     /* what came meanwhile, between two jobs say, counts now */
-    fx8_command_stop_removes(NULL, NULL);
+    fx8_command_stop_at_once(NULL);
     if (status == FX8_OK)
         status = put_whole(run, &rounds,
                            (double)(JOB_SAMPLES / (int64_t)array->n_inputs) *

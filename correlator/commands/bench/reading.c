@@ -76,7 +76,7 @@ struct rounds {
 };
 
 struct names {
-    char path[FX8_BENCH_PATH_SIZE], part[FX8_BENCH_PATH_SIZE + 8];
+    char path[FX8_BENCH_PATH_SIZE];
 };
 
 static bool is_packed(const struct storage *storage)
@@ -115,9 +115,9 @@ static enum fx8_status write_recording(const struct storage *storage,
         fx8_allocate(32 * MIB, 1, "samples", &samples, error);
     if (status == FX8_OK) {
         fx8_bench_fill(samples, 32 * MIB);
-        status =
-            fx8_native_create_stored(names->path, &o, storage->axis_order, NULL,
-                                     0, &storage->storage, &writer, error);
+        status = fx8_native_create_stored(names->path, true, &o,
+                                          storage->axis_order, NULL, 0,
+                                          &storage->storage, &writer, error);
     }
     for (int64_t at = 0; status == FX8_OK && at < o.n_samples; at += block)
         status = fx8_native_write(writer, at, block, samples, error);
@@ -393,12 +393,10 @@ static enum fx8_status measure_case(const struct fx8_bench_run *run,
     enum fx8_status status = fx8_bench_file("h5", names.path, error);
     if (status != FX8_OK)
         return status;
-    snprintf(names.part, sizeof names.part, "%s.part", names.path);
-    fx8_command_stop_removes(names.part, names.path);
+    fx8_command_stop_at_once(names.path);
     status = measure_storage(run, &storages[index], &names, error);
-    unlink(names.part);
     unlink(names.path);
-    fx8_command_stop_removes(NULL, NULL);
+    fx8_command_stop_at_once(NULL);
     return status;
 }
 

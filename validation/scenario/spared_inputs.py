@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""No result is written over a file that the run reads, however it is read and
+whatever name it has: exit 2, and every byte as it was."""
+import glob
+import os
+import shutil
+
+import h5py
+import numpy as np
+
+import aavs_files
+import oracle
+import program
+import recorder
+import refusal
+import tap
+
+REFUSED = "is a file that this run reads: expected another name for the result"
+
+
+class SparedInputs(refusal.Refusal):
+    """Every file behind a recording, as a result and as a .part."""
+
+    def contents(self, *left_out):
+        """Every file below the folder."""
+        found = {}
+        for folder, _, names in os.walk(self.folder):
+            for name in names:
+                path = os.path.join(folder, name)
+                if path not in left_out:
+                    with open(path, "rb") as file:
+                        found[path] = file.read()
+        return found
+
+    def spare(self, recording, inputs, *options):
+        """`inputs` as OUT, through a hard link as OUT and as OUT.part, and
+        through a symbolic link, with --force."""
+        # the run is good without
+        done = self.correlate(recording, *options)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        os.remove(self.output)
+        before = self.contents()
+        for path in inputs:
+            for link, name in ((None, path), (os.link, "linked.uvh5"),
+                               (os.link, "begun.uvh5.part"),
+                               (os.symlink, "soft.uvh5")):
+                with self.subTest(path=path, name=name):
+                    if link is not None:
+                        link(path, self.path(name))
+                    self.output = self.path(name.removesuffix(".part"))
+                    done = self.correlate(recording, "--force", *options)
+                    if link is not None:
+                        os.remove(self.path(name))
+                    self.assert_one_line(done, 2, f"{name}: {REFUSED}")
+                    self.assertEqual(self.contents(), before)
+
+    def test_behind_an_external_link(self):
+        samples = self.recording("samples.h5")
+        night, chain = self.path("night.h5"), self.path("chain.h5")
+        with h5py.File(chain, "w") as file:
+            file["v"] = h5py.ExternalLink("samples.h5", "voltages")
+        with h5py.File(samples) as source, h5py.File(night, "w") as file:
+            file.attrs.update(source.attrs)
+            source.copy("antennas", file)
+            file["voltages"] = h5py.ExternalLink("chain.h5", "v")
+        self.spare(night, [night, chain, samples])
+
+    def test_sources_of_a_virtual_dataset(self):
+        whole = self.recording("whole.h5")
+        night = self.path("night.h5")
+        halves = [self.path("a.h5"), self.path("b.h5")]
+        with h5py.File(whole) as source, h5py.File(night, "w") as file:
+            file.attrs.update(source.attrs)
+            source.copy("antennas", file)
+            voltages = source["voltages"]
+            layout = h5py.VirtualLayout(voltages.shape, voltages.dtype)
+            for antenna, path in enumerate(halves):
+                with h5py.File(path, "w") as half:
+                    half["v"] = voltages[antenna]
+                layout[antenna] = h5py.VirtualSource(
+                    os.path.basename(path), "v", voltages.shape[1:])
+            file.create_virtual_dataset("voltages", layout)
+        os.remove(whole)
+        self.spare(night, [night, *halves])
+
+    def test_external_raw_files(self):
+        whole, night = self.recording("whole.h5"), self.path("night.h5")
+        raw, table = self.path("samples.raw"), self.path("missing.raw")
+        rows = np.zeros(3, [("antenna", "i4"), ("pol", "i4"),
+                            ("first_sample", "i8"), ("count", "i8")])
+        rows["count"] = 1
+        with h5py.File(whole) as source, h5py.File(night, "w") as file:
+            file.attrs.update(source.attrs)
+            source.copy("antennas", file)
+            for name, path, data in (("voltages", raw, source["voltages"][...]),
+                                     ("missing", table, rows)):
+                dataset = file.create_dataset(
+                    name, data.shape, data.dtype,
+                    external=[(path, 0, data.nbytes)])
+                dataset[...] = data
+        os.remove(whole)
+        self.spare(night, [night, raw, table])
+
+    def test_files_of_digital_rf(self):
+        top = self.path("tree")
+        random = np.random.default_rng(181)
+        for name in ("ch0", "ch1"):
+            recorder.record(top, name, recorder.Channel(
+                random.integers(-50, 50, (1, 9000)) + 0j,
+                1_600_000_000 * 200_000, bits=8))
+        files = sorted(glob.glob(os.path.join(top, "*", "*", "rf@*.h5")))
+        self.assertEqual(len(files), 18)
+        site = [f"--set=array.{key}={value}"
+                for key, value in program.SITE.items()]
+        self.spare(top, [files[0], files[4], files[-1],
+                         os.path.join(top, "ch1", "drf_properties.h5")],
+                   *site, "--set=array.positions=none",
+                   "--set=observation.dc_frequency_hz=150e6")
+
+    def test_tiles_of_a_station(self):
+        random = np.random.default_rng(191)
+        tiles = []
+        for tile in range(2):
+            samples = random.integers(-50, 50, (1, 16, 2, 8192)) + 0j
+            path, _ = aavs_files.write(
+                self.folder, samples, 1_600_000_000, tile=tile, part=0,
+                first=0, n=8192, block=2048)
+            tiles.append(path)
+        site = [f"--set=array.{key}={value}"
+                for key, value in program.SITE.items()]
+        self.spare(tiles[0], tiles, tiles[1], *site,
+                   "--set=array.positions=none")
+
+    def test_tables_of_the_configuration(self):
+        recording, table = self.recording(), self.path("antennas.csv")
+        with open(table, "w", encoding="ascii") as file:
+            file.write("east_m,north_m,up_m\n0,0,0\n10,0,0\n")
+        self.spare(recording, [recording, self.config, table],
+                   f"--set=array.positions={table}")
+
+    def test_json_found_beside_a_recording(self):
+        folder = os.path.join(os.environ.get("FX8_RECORDINGS", ""), "tart")
+        if not os.path.exists(os.path.join(folder, "mg-tana-raw.hdf")):
+            self.skipTest("no recording of TART")
+        for name in ("mg-tana-raw.hdf", "antenna_positions.json"):
+            shutil.copy(os.path.join(folder, name), self.path(name))
+        with open("config/tart.ini", encoding="utf-8") as file:
+            self.write_config(file.read())
+        self.spare(self.path("mg-tana-raw.hdf"),
+                   [self.path("antenna_positions.json")],
+                   "--set=array.antennas=2")
+
+    def test_recording_with_the_name_of_a_part(self):
+        os.rename(self.recording(), self.output + ".part")
+        before = self.contents()
+        for force in ((), ("--force",)):
+            done = self.correlate(self.output + ".part", *force)
+            self.assert_one_line(done, 2, f"out.uvh5.part: {REFUSED}")
+            self.assertEqual(self.contents(), before)
+
+    def test_quicklook_and_both_precisions(self):
+        recording = self.recording()
+        before = self.contents()
+        both = self.path("out.int8.uvh5")
+        os.link(recording, both)
+        done = self.correlate(recording, "--precision", "both", "--force")
+        self.assert_one_line(done, 2, f"out.int8.uvh5: {REFUSED}")
+        os.remove(both)
+        done = self.correlate(recording, "--force", "--set",
+                              f"postprocess.quicklook={recording}")
+        self.assert_one_line(done, 2, f"good.h5: {REFUSED}")
+        self.assertEqual(self.contents(), before)
+
+
+class SparedBeside(refusal.Refusal):
+    """The other commands that write."""
+
+    def test_page_of_a_comparison(self):
+        """Visibilities behind a link, and in a virtual dataset."""
+        self.write_config(program.ini_of(oracle.Setup(
+            16, 0.002, precision="int8")))
+        done = self.correlate(self.recording(), "--precision", "both")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        paths = [self.output.replace(".uvh5", f".{kind}.uvh5")
+                 for kind in ("int8", "fp32")]
+        shown = self.path("shown.uvh5")
+        away = self.path("visdata.h5")
+        shutil.copy(paths[1], shown)
+        with h5py.File(shown, "a") as file, h5py.File(away, "w") as other:
+            data = file["Data/visdata"]
+            layout = h5py.VirtualLayout(data.shape, data.dtype)
+            other["v"] = data[...]
+            layout[...] = h5py.VirtualSource("visdata.h5", "v", data.shape)
+            del file["Data/visdata"]
+            file.create_virtual_dataset("Data/visdata", layout)
+            file.move("Data/flags", "Data/moved")
+            other["flags"] = file["Data/moved"][...]
+            del file["Data/moved"]
+            file["Data/flags"] = h5py.ExternalLink("visdata.h5", "flags")
+        good = program.run("compare", paths[0], shown)
+        self.assertNotEqual(good.returncode, 1, good.stderr)
+        with open(away, "rb") as file:
+            before = file.read()
+        for page, link in ((away, None), (self.path("page.html"), os.link)):
+            if link is not None:
+                link(away, page + ".part")
+            done = program.run("compare", paths[0], shown, "--html", page,
+                               "--force")
+            self.assert_one_line(done, 2, REFUSED)
+            with open(away, "rb") as file:
+                self.assertTrue(file.read() == before)
+        # a source that is gone is not zeros
+        os.remove(self.path("page.html.part"))
+        os.remove(away)
+        done = program.run("compare", paths[0], shown)
+        self.assert_one_line(done, 1, "shown.uvh5: ")
+
+
+if __name__ == "__main__":
+    tap.main()
