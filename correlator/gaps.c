@@ -152,29 +152,82 @@ void fx8_gaps_clear(struct fx8_gaps *gaps)
 
 /* --- sums -------------------------------------------------------- */
 
-struct cover {
-    int64_t *end;     /* [n_inputs] behind the last missing sample */
-    int64_t *missing; /* [n_inputs] */
+/* A walk over all stretches in the order of time. */
+struct walk {
+    size_t n_inputs;
+    const struct fx8_missing **ends; /* [n_missing] ascending ends */
+    size_t *depth;                   /* [n_inputs] stretches that it is in */
+    size_t n_lacking;                /* inputs that are in any */
+    int64_t *missing;                /* [n_inputs] */
+    struct fx8_gap_count *count, *whole, *single; /* count: what is open */
+    int64_t since;                                /* when count last changed */
 };
 
-static bool add_cover(void *context, size_t input,
-                      const struct fx8_missing *gap)
+static int ascending_ends(const void *a, const void *b)
 {
-    const struct cover *cover = context;
-    const int64_t end = end_of(gap);
-    const int64_t covered = cover->end[input];
-    if (end > covered) {
-        cover->missing[input] +=
-            end - (gap->first_sample > covered ? gap->first_sample : covered);
-        cover->end[input] = end;
+    const int64_t x = end_of(*(const struct fx8_missing *const *)a);
+    const int64_t y = end_of(*(const struct fx8_missing *const *)b);
+    return (x > y) - (x < y);
+}
+
+static bool begin_input(void *context, size_t input,
+                        const struct fx8_missing *gap)
+{
+    struct walk *walk = context;
+    if (walk->depth[input]++ == 0) {
+        walk->n_lacking++;
+        walk->missing[input] -= gap->first_sample;
     }
     return true;
 }
 
-static void add_longest(struct fx8_gap_count *count, int64_t n_samples)
+static bool end_input(void *context, size_t input,
+                      const struct fx8_missing *gap)
 {
-    if (n_samples > count->longest_samples)
-        count->longest_samples = n_samples;
+    struct walk *walk = context;
+    if (--walk->depth[input] == 0) {
+        walk->n_lacking--;
+        walk->missing[input] += end_of(gap);
+    }
+    return true;
+}
+
+/* The stretches that begin or end at sample `at` have done so: close what was
+ * counted before it, and open what the inputs that lack now call for. */
+static void turn(struct walk *walk, int64_t at)
+{
+    struct fx8_gap_count *count = walk->single;
+    if (walk->n_lacking == 0)
+        count = NULL;
+    else if (walk->n_lacking == walk->n_inputs)
+        count = walk->whole;
+    if (count == walk->count)
+        return;
+    if (walk->count != NULL) {
+        const int64_t n = at - walk->since;
+        walk->count->n_stretches++;
+        walk->count->n_samples += n;
+        if (n > walk->count->longest_samples)
+            walk->count->longest_samples = n;
+    }
+    walk->count = count;
+    walk->since = at;
+}
+
+static void go_along(struct walk *walk, const struct fx8_reader *reader)
+{
+    const size_t n = reader->n_missing;
+    size_t begun = 0, ended = 0;
+    while (ended < n) {
+        int64_t at = end_of(walk->ends[ended]);
+        if (begun < n && reader->missing[begun].first_sample < at)
+            at = reader->missing[begun].first_sample;
+        for (; begun < n && reader->missing[begun].first_sample == at; begun++)
+            for_inputs(reader, &reader->missing[begun], begin_input, walk);
+        for (; ended < n && end_of(walk->ends[ended]) == at; ended++)
+            for_inputs(reader, walk->ends[ended], end_input, walk);
+        turn(walk, at);
+    }
 }
 
 enum fx8_status fx8_gaps_count(const struct fx8_reader *reader,
@@ -185,35 +238,26 @@ enum fx8_status fx8_gaps_count(const struct fx8_reader *reader,
     const struct fx8_observation *o = &reader->observation;
     const size_t n_inputs =
         fx8_product(o->n_bands, o->n_antennas, o->n_polarizations, 1);
-    void *memory;
-    const enum fx8_status status = fx8_allocate(
-        n_inputs, sizeof(int64_t), "missing stretches", &memory, error);
-    if (status != FX8_OK)
-        return status;
-    struct cover cover = {memory, missing};
-    for (size_t i = 0; i < n_inputs; i++)
-        missing[i] = 0;
-    *whole = *single = (struct fx8_gap_count){0};
-    int64_t first = 0, end = -1; /* of the stretch of all inputs that is open */
-    for (size_t i = 0; i < reader->n_missing; i++) {
-        const struct fx8_missing *gap = &reader->missing[i];
-        for_inputs(reader, gap, add_cover, &cover);
-        if (!is_of_all(gap)) {
-            single->n_stretches++;
-            single->n_samples += gap->n_samples;
-            add_longest(single, gap->n_samples);
-            continue;
-        }
-        if (gap->first_sample > end) {
-            whole->n_stretches++;
-            first = end = gap->first_sample;
-        }
-        if (end_of(gap) > end) {
-            whole->n_samples += end_of(gap) - end;
-            end = end_of(gap);
-        }
-        add_longest(whole, end - first);
+    struct walk walk = {.n_inputs = n_inputs,
+                        .missing = missing,
+                        .whole = whole,
+                        .single = single};
+    const struct fx8_array arrays[] = {
+        {&walk.ends, reader->n_missing, sizeof *walk.ends},
+        {&walk.depth, n_inputs, sizeof *walk.depth},
+    };
+    const enum fx8_status status = fx8_allocate_arrays(
+        arrays, sizeof arrays / sizeof *arrays, "missing stretches", error);
+    if (status == FX8_OK) {
+        for (size_t i = 0; i < reader->n_missing; i++)
+            walk.ends[i] = &reader->missing[i];
+        qsort(walk.ends, reader->n_missing, sizeof *walk.ends, ascending_ends);
+        for (size_t i = 0; i < n_inputs; i++)
+            missing[i] = 0;
+        *whole = *single = (struct fx8_gap_count){0};
+        go_along(&walk, reader);
     }
-    free(memory);
-    return FX8_OK;
+    free(walk.ends);
+    free(walk.depth);
+    return status;
 }

@@ -48,21 +48,20 @@ enum fx8_status fx8_gaps_list(struct fx8_gaps *gaps,
 /** Release; a zeroed one is legal. */
 void fx8_gaps_clear(struct fx8_gaps *gaps);
 
-/** Stretches of one kind. */
+/** Stretches of one kind; they neither overlap nor touch. */
 struct fx8_gap_count {
     int64_t n_stretches;
-    int64_t n_samples; /**< of a stretch: per input that it is of */
+    int64_t n_samples; /**< instants, whatever the number of inputs */
     int64_t longest_samples;
 };
 
 /**
- * fx8_gaps_count -- what all the stretches of a recording come to.
+ * fx8_gaps_count -- what all the stretches of a recording come to, however
+ * they overlap and repeat.
  *
- * Returned: whole    stretches of all inputs at once; those that overlap or
- *                    touch count as one
- *           single   stretches of some inputs, as listed
- *           missing  [n_inputs] samples of each input that are missing; what is
- *                    listed twice counts once
+ * Returned: whole    samples that every input lacks
+ *           single   samples that some inputs lack and others have
+ *           missing  [n_inputs] samples that each input lacks
  * Status:   FX8_ERR_SYSTEM when memory is short
  * Numerics: exact
  */

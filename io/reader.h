@@ -77,8 +77,8 @@ struct fx8_reader {
     const struct fx8_reader_format *format;
     const char *path; /**< first file, for messages; owned by the reader */
     struct fx8_observation observation;
-    /** [n_missing] ascending first_sample: what open() can tell without
-     *  looking at samples */
+    /** [n_missing] ascending first_sample, within the recording, may overlap
+     *  and repeat: what open() can tell without looking at samples */
     struct fx8_missing *missing;
     size_t n_missing;
     /** [n_found] any order, may overlap and repeat `missing`: what the last

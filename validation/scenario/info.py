@@ -164,18 +164,75 @@ class Recordings(refusal.Refusal):
     def test_gaps(self):
         path = self.write(self.scene)
         told = self.json("--no-levels", path)["missing"]
-        self.assertEqual(told["of_all_inputs"], {
-            "stretches": 1, "longest_samples": 600, "samples_per_input": 600})
+        # one input lacks all there is
         self.assertEqual(told["of_some_inputs"], {
-            "stretches": 2, "longest_samples": self.N,
-            "samples_per_input": self.N + 1000})
-        self.assertEqual(told["samples_of_inputs"],
-                         self.missing.sum(axis=2).ravel().tolist())
+            "stretches": 2, "longest_samples": self.N - 3600,
+            "samples_per_input": self.N - 600})
+        self.assert_gaps(told, self.missing)
         text = self.info("--no-levels", path)
         share = 100 * self.missing.mean()
         self.assertIn(f"{share:.4f} % of the samples are listed", text)
         self.assertIn("at most 100.0000 % of an input (ANT004 X)", text)
         self.assertIn("1, the longest of 600 samples (0.000648 s)", text)
+
+    def assert_gaps(self, told, missing):
+        """What is told of missing samples beside a mask of them."""
+        lacking = missing.reshape(-1, self.N)
+        all_lack = lacking.all(axis=0)
+        for name, marked in (("of_all_inputs", all_lack),
+                             ("of_some_inputs",
+                              lacking.any(axis=0) & ~all_lack)):
+            edges = np.flatnonzero(np.diff(
+                np.concatenate([[0], marked, [0]])))
+            lengths = edges[1::2] - edges[::2]
+            self.assertEqual(told[name], {
+                "stretches": len(lengths),
+                "longest_samples": max(lengths, default=0),
+                "samples_per_input": marked.sum()}, name)
+        self.assertEqual(told["samples_of_inputs"],
+                         lacking.sum(axis=1).tolist())
+
+    def test_rows_that_overlap_and_repeat(self):
+        """Rows of all inputs, of antennas and of single inputs over the same
+        samples, in any order: each missing sample counts once, in `info`, in
+        the levels and in the summary of a run."""
+        random = np.random.default_rng(12)
+        rows = [(-1, -1, 3000, 500), (2, -1, 3200, 900), (2, 1, 3200, 900),
+                (2, 1, 3200, 900), (-1, 0, 8000, 300), (-1, 1, 8000, 300),
+                (0, -1, 0, 1), (0, 0, 0, 1), (1, 1, self.N - 7, 7)]
+        for _ in range(60):
+            first = int(random.integers(0, self.N - 1))
+            row = (int(random.integers(-1, 6)), int(random.integers(-1, 2)),
+                   first, int(random.integers(1, min(400, self.N - first) + 1)))
+            rows += [row] * int(random.integers(1, 3))
+        random.shuffle(rows)
+        rows = [tuple(int(x) for x in row) for row in rows]
+        missing = np.zeros(self.samples.shape, bool)
+        for antenna, pol, first, count in rows:
+            missing[slice(None) if antenna < 0 else antenna,
+                    slice(None) if pol < 0 else pol, first:first + count] = True
+        self.scene.missing = rows
+        path = self.write(self.scene)
+        told = self.json(path)
+        self.assert_gaps(told["missing"], missing)
+        self.assertGreater(told["missing"]["of_all_inputs"]["stretches"], 1)
+        self.assert_levels(told, missing)
+        share = re.search(r"([0-9.]+) % of the samples are listed",
+                          self.info("--no-levels", path)).group(1)
+        # four digits are shown
+        self.assertAlmostEqual(float(share), 100 * missing.mean(),
+                               delta=0.51e-4)
+        # spectra of 16 samples, windows of as many: 1,250 in all
+        setup = oracle.Setup(16, "all", method="fft", precision="int8")
+        config = self.path("config.ini")
+        with open(config, "w", encoding="utf-8") as file:
+            file.write(program.ini_of(setup))
+        done = program.run("correlate", config, path, "-o",
+                           self.path("out.uvh5"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lost = missing.reshape(6, 2, -1, 16).any(axis=3).mean()
+        self.assertIn(f"samples    {100 * lost:.4g} % of spectra missing",
+                      done.stdout)
 
     def test_table_for_people(self):
         text = self.info(self.write(self.scene))
