@@ -67,6 +67,9 @@ extern "C" {
 /** Spectra from which the gains of an input are set. */
 #define FX8_LEVEL_SPECTRA 256
 
+/** Most antennas of a plan: pairs of inputs are counted in 32 bits. */
+#define FX8_MAX_ANTENNAS 32768
+
 /**
  * What to correlate.  Fill it from fx8_plan_default(); it is copied by
  * fx8_open(), arrays included.
@@ -81,7 +84,7 @@ extern "C" {
 struct fx8_plan {
     /* the samples */
     bool is_complex;             /**< int8 {re, im} pairs, else real int8 */
-    size_t n_antennas;           /**< at least 1 */
+    size_t n_antennas;           /**< 1 .. FX8_MAX_ANTENNAS */
     size_t n_polarizations;      /**< 1 (X) or 2 (X, Y) */
     struct fx8_rate sample_rate; /**< real or complex samples a second of one
                                       band, in lowest terms: see

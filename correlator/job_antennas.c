@@ -37,6 +37,11 @@ static enum fx8_status list_positions(const struct fx8_settings *settings,
         return fx8_settings_fail(settings, "array.antennas", error,
                                  "expected at most the %zu antennas of %s",
                                  limit, path);
+    if (*n > FX8_MAX_ANTENNAS)
+        return fx8_settings_fail(settings, "array.antennas", error,
+                                 "expected at most %d of the %zu antennas of "
+                                 "%s",
+                                 FX8_MAX_ANTENNAS, limit, path);
     void *memory;
     enum fx8_status status =
         fx8_allocate(*n, sizeof **positions, "antennas", &memory, error);

@@ -44,6 +44,31 @@ static void antennas_by_count_and_by_list(void **state)
            "antennas of rec.h5");
 }
 
+/* The limit is named by its key before anything of its size is allocated. */
+static void more_antennas_than_can_be_paired(void **state)
+{
+    (void)state;
+    struct fx8_observation o = recording();
+    struct fx8_settings settings;
+    o.n_antennas = 65536;
+    o.n_polarizations = 1;
+    refuse(&o, SETS("array.positions=none"),
+           "default: array.antennas: all: expected at most 32768 of the 65536 "
+           "antennas of rec.h5");
+    refuse(&o, SETS("array.positions=none", "array.antennas=32769"),
+           "--set: array.antennas: 32769: expected at most 32768 of the 65536 "
+           "antennas of rec.h5");
+    refuse(&o, SETS("array.positions=none", "array.antennas=0-32767,65535"),
+           "--set: array.antennas: 0-32767,65535: expected at most 32768 of "
+           "the 65536 antennas of rec.h5");
+    struct fx8_job job =
+        good(&o, SETS("array.positions=none", "array.antennas=32767-65534"),
+             &settings);
+    assert_int_equal(job.plan.n_antennas, 32768);
+    assert_int_equal(job.inputs[32767].antenna, 65534);
+    clear(&job, &settings);
+}
+
 /* Settings refuse a list that says a number twice; a job does so too. */
 static void a_position_stands_once(void **state)
 {
@@ -236,6 +261,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(antennas_by_count_and_by_list),
+        cmocka_unit_test(more_antennas_than_can_be_paired),
         cmocka_unit_test(a_position_stands_once),
         cmocka_unit_test(feeds_in_either_order),
         cmocka_unit_test(positions_from_a_table),

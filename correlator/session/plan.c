@@ -4,9 +4,8 @@
 
 #include "correlator/session/plan.h"
 
-/* Bounds that keep every index and product of sizes within 63 bits, and the
- * index of a pair of inputs within 32. */
-#define MOST_ANTENNAS ((size_t)1 << 15)
+/* Bounds that, with FX8_MAX_ANTENNAS, keep every index and product of sizes
+ * within 63 bits, and the index of a pair of inputs within 32. */
 #define MOST_CHANNELS ((size_t)1 << 24)
 #define MOST_BANDS    ((size_t)4096)
 #define MOST_THREADS  ((size_t)1024)
@@ -111,7 +110,7 @@ enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
     const bool has_rate =
         plan->sample_rate.numerator_hz > 0 && plan->sample_rate.denominator > 0;
     const bool has_antennas =
-        plan->n_antennas >= 1 && plan->n_antennas <= MOST_ANTENNAS;
+        plan->n_antennas >= 1 && plan->n_antennas <= FX8_MAX_ANTENNAS;
     const bool has_feeds =
         plan->n_polarizations == 1 || plan->n_polarizations == 2;
     const int64_t step =

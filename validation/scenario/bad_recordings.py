@@ -8,6 +8,7 @@ import struct
 import h5py
 import numpy as np
 
+import oracle
 import program
 import refusal
 import tap
@@ -332,6 +333,46 @@ class BadRecordings(refusal.Refusal):
                     extra=("--set", "array.antennas=99"))
         self.refuse(self.recording(), "antennas", code=2,
                     extra=("--set", "array.antennas=0-1,7"))
+
+    def test_more_antennas_than_can_be_paired(self):
+        """The limit, by its key, whether antennas are recorded or are to be
+        simulated, from a table too."""
+        path = self.path("many.h5")
+        with h5py.File(self.recording()) as good, \
+                h5py.File(path, "w") as file:
+            file.attrs.update(good.attrs)
+            data = file.create_dataset(
+                "voltages", (40_000, 1, 4), good["voltages"].dtype)
+            data[:] = 0
+        keys = {"array.positions": "none",
+                "observation.sample_rate_hz": 1000}
+        self.write_config(program.ini_of(
+            oracle.Setup(1, 0.002, method="fft"), keys))
+        self.assert_refused(
+            self.correlate(path), 2, "array.antennas: all: expected at most "
+            f"32768 of the 40000 antennas of {path}")
+        self.assert_refused(
+            self.correlate(path, "--set", "array.antennas=32769"), 2,
+            "--set: array.antennas: 32769: expected at most 32768")
+        table = self.path("antennas.csv")
+        with open(table, "w", encoding="ascii") as file:
+            file.write("number,east_m,north_m,up_m\n")
+            file.writelines(f"{k},{k},0,0\n" for k in range(40_000))
+        for antennas in ({"array.antennas": 40_000},
+                         {"array.positions": table}):
+            with self.subTest(antennas=antennas):
+                self.write_config(program.ini_of(
+                    oracle.Setup(1, 0.002, method="fft"),
+                    {**keys, "array.polarizations": 1, "array.latitude_deg": 0,
+                     "array.longitude_deg": 0, "array.altitude_m": 0,
+                     "observation.dc_frequency_hz": 150e6,
+                     "observation.start_time_utc": "2020-09-13T12:26:40",
+                     "simulate.duration_s": 0.004, **antennas}))
+                done = program.run("simulate", self.config, "-o",
+                                   self.path("made.h5"))
+                self.assert_one_line(done, 2, "array.antennas: ",
+                                     "expected at most 32768 of the 40000")
+                self.assertFalse(os.path.exists(self.path("made.h5.part")))
 
     def test_integration_longer_than_the_recording(self):
         done = self.correlate(self.recording(), "--set",
