@@ -219,7 +219,7 @@ static void print_look_counts(const struct fx8_quicklook_counts *n,
         {n->above_one, "with a coherence above 1: kept"},
         {n->beyond_half, "beyond half precision: infinity"},
         {n->fisher_few, "worth fewer than 16 products: not averaged"},
-        {n->fisher_real, "at baseband zero of real samples: not averaged"},
+        {n->fisher_real, "in the first channel of real samples: not averaged"},
         {n->fisher_loud, "of an input above 32 steps rms: not averaged"},
         {n->fisher_clamped, "above 1 - 1e-6: averaged as that, no interval"},
     };

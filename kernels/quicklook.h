@@ -39,8 +39,8 @@ struct fx8_quicklook_plan {
      *  averaged / fx8_filterbank_overlap(). */
     double products_per_cell;
     size_t band_channels; /**< of one band of the visibilities; 0: all */
-    /** The channel of a band whose spectra are real, baseband zero of real
-     *  samples: it is not averaged; n_channels: none. */
+    /** The channel of a band whose spectra are real, the first of real samples:
+     *  it is not averaged; n_channels: none. */
     size_t real_channel;
     size_t channel_average; /**< channels of the gains in one */
     enum fx8_functions_mode mode;

@@ -74,7 +74,7 @@ static inline size_t fx8_quicklook_cell(const struct fx8_quicklook_plan *plan,
     return (baseline * plan->n_channels + channel) * plan->n_products;
 }
 
-/** Whether a channel is baseband zero of real samples. */
+/** Whether the spectra of a channel are real. */
 static inline bool fx8_quicklook_is_real(const struct fx8_quicklook_plan *plan,
                                          size_t channel)
 {

@@ -46,7 +46,7 @@ struct fx8_quicklook_counts {
                                    counted besides above_one */
     int64_t fisher_few;       /**< unflagged, but fewer than 16 independent
                                    products: not averaged */
-    int64_t fisher_real;      /**< baseband zero of real samples, whose
+    int64_t fisher_real;      /**< the first channel of real samples, whose
                                    spectra are real: not averaged */
     int64_t fisher_loud;      /**< unflagged, but an input of INT8 above 32
                                    steps rms, which clips: not averaged */

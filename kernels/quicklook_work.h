@@ -24,8 +24,8 @@ extern "C" {
  * The cells of a dump, and what becomes of them; memory of the caller.
  *
  * Given:    products   [n_baselines][n_products]
- *           is_real    [n_channels] whether a channel is baseband zero of real
- *                      samples, which is not averaged
+ *           is_real    [n_channels] whether the spectra of a channel are real:
+ *                      it is not averaged
  *           power, weight, steps, scale  float [n_inputs][n_channels]: of every
  *                      auto P, its nsamples, struct fx8_fisher_cell's steps or
  *                      FX8_QUICKLOOK_LOUD, and rsqrt(P) in each mode, 0 where

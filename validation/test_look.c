@@ -54,11 +54,25 @@ static enum fx8_status keep_look(void *context, const struct fx8_dump *dump,
     return FX8_OK;
 }
 
+/* Real samples that have, in the lower sideband, the spectra that they had in
+ * the upper one. */
+static void turn_round(struct voltages *v)
+{
+    for (size_t input = 0; input < v->n_inputs; input++)
+        for (int64_t t = 1; t < v->n_samples; t += 2) {
+            int8_t *sample = voltages_at(v, input, t);
+            assert_true(*sample > -128);
+            *sample = (int8_t) - *sample;
+        }
+}
+
 static struct looked look(const struct fx8_plan *plan, const struct delivery *d,
                           bool is_fp32)
 {
     struct voltages v = make_voltages(N_ANTENNAS * plan->n_polarizations,
                                       plan->is_complex ? 2 : 1, 9000, 20, 71);
+    if (!plan->is_complex && plan->lower_sideband)
+        turn_round(&v);
     struct looked l = {.is_fp32 = is_fp32};
     struct collected unused = {.stop_at = SIZE_MAX};
     struct fx8_session *session;
@@ -213,6 +227,22 @@ static void blocks_and_threads_change_nothing(void **state)
     }
 }
 
+/* The same spectra give the same averages in either sideband: what is left out
+ * is the first channel, not the one next to baseband zero. */
+static void real_spectra_of_either_sideband(void **state)
+{
+    (void)state;
+    struct fx8_plan plan = look_plan(2, FX8_MATH_IEEE);
+    plan.is_complex = false;
+    struct looked upper = look(&plan, &whole, false);
+    plan.lower_sideband = true;
+    struct looked lower = look(&plan, &whole, false);
+    check_same_look(&upper, &lower);
+    assert_true(upper.counts.fisher_real > 0);
+    free_looked(&upper);
+    free_looked(&lower);
+}
+
 /* MiB for results, told where there is room for the engine alone. */
 static size_t result_mib(struct fx8_plan plan)
 {
@@ -241,6 +271,7 @@ int main(void)
         cmocka_unit_test(int8_before_fp32),
         cmocka_unit_test(what_a_cell_is_worth),
         cmocka_unit_test(blocks_and_threads_change_nothing),
+        cmocka_unit_test(real_spectra_of_either_sideband),
         cmocka_unit_test(the_memory_limit_counts_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

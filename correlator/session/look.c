@@ -19,17 +19,6 @@ struct fx8_look {
     double inflation;              /* of the variance of a mean over cells */
 };
 
-/* Where baseband zero of real samples ends up in its band; see struct
- * fx8_quicklook_plan. */
-static size_t real_channel(const struct fx8_plan *plan)
-{
-    if (plan->is_complex)
-        return fx8_channels(plan);
-    return plan->lower_sideband
-               ? fx8_plan_kept(plan) / fx8_plan_band_average(plan) - 1
-               : 0;
-}
-
 static struct fx8_quicklook_plan shape_of(const struct fx8_plan *plan)
 {
     static const enum fx8_functions_mode modes[] = {
@@ -42,7 +31,8 @@ static struct fx8_quicklook_plan shape_of(const struct fx8_plan *plan)
         .n_baselines = fx8_baseline_count(plan->n_antennas),
         .n_channels = fx8_channels(plan) / plan->channel_average,
         .band_channels = fx8_plan_kept(plan) / fx8_plan_band_average(plan),
-        .real_channel = real_channel(plan),
+        /* bin 0 of the transform, whatever the sideband */
+        .real_channel = plan->is_complex ? fx8_channels(plan) : 0,
         .channel_average = plan->channel_average,
         .mode = modes[plan->math],
         .n_threads = plan->n_threads,
