@@ -9,6 +9,7 @@
 #include "correlator/job.h"
 #include "correlator/job_antennas.h"
 #include "correlator/job_bands.h"
+#include "correlator/session/plan.h"
 
 /* Shortest dump: instants are written as Julian dates in double precision,
  * which resolve 40 microseconds; and no array needs shorter ones. */
@@ -297,6 +298,16 @@ static void warn_of_math(struct fx8_job *job,
                           "postprocess.quicklook");
 }
 
+/* Baseband zero is a bin of the transform that is not always written. */
+static void warn_of_flag_dc(struct fx8_job *job)
+{
+    const struct fx8_plan *plan = &job->plan;
+    if (plan->flag_dc && fx8_plan_zero_channel(plan) == fx8_plan_kept(plan))
+        fx8_job_warn(job,
+                     "channelizer.flag_dc: yes: flags nothing: real samples of "
+                     "the lower sideband have no channel at baseband zero");
+}
+
 static void plan_correlator(struct fx8_job *job,
                             const struct fx8_settings *settings)
 {
@@ -368,6 +379,7 @@ enum fx8_status fx8_job_resolve(const struct fx8_settings *settings,
         (status = fx8_job_choose_antennas(job, settings, path, error)) !=
             FX8_OK)
         goto fail;
+    warn_of_flag_dc(job);
     return FX8_OK;
 fail:
     fx8_job_clear(job);

@@ -112,6 +112,46 @@ static void math_without_a_quicklook_is_told(void **state)
     clear(&job, &settings);
 }
 
+/* Of real samples of the lower sideband the bin at baseband zero is dropped;
+ * of all others the channel is there, whatever is kept or averaged. */
+static void flag_dc_that_flags_nothing_is_told(void **state)
+{
+    (void)state;
+    static const struct {
+        bool is_complex;
+        const char *sideband, *more;
+        bool is_told;
+    } cases[] = {
+        {false, "input.sideband=lower", NULL, true},
+        {false, "input.sideband=lower", "channelizer.flag_edges=0", true},
+        {false, "input.sideband=lower", "output.channel_average=16", true},
+        {false, "input.sideband=upper", NULL, false},
+        {true, "input.sideband=lower", NULL, false},
+        {true, "input.sideband=upper", "channelizer.keep_fraction=1/16", false},
+        {true, "input.sideband=lower", "output.channel_average=16", false},
+    };
+    struct fx8_observation o = recording();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fx8_settings settings;
+        o.is_complex = cases[i].is_complex;
+        o.sideband = FX8_SIDEBAND_UNKNOWN;
+        for (int flags = 0; flags < 2; flags++) {
+            struct fx8_job job = good(&o,
+                                      SETS(flags ? "channelizer.flag_dc=yes"
+                                                 : "channelizer.flag_dc=no",
+                                           cases[i].sideband, cases[i].more),
+                                      &settings);
+            assert_int_equal(job.n_warnings, flags && cases[i].is_told);
+            if (job.n_warnings > 0)
+                assert_string_equal(
+                    job.warnings[0],
+                    "channelizer.flag_dc: yes: flags nothing: real samples of "
+                    "the lower sideband have no channel at baseband zero");
+            clear(&job, &settings);
+        }
+    }
+}
+
 static void what_is_lacking_is_supplied(void **state)
 {
     (void)state;
@@ -491,6 +531,7 @@ int main(void)
         cmocka_unit_test(contradictions_are_told),
         cmocka_unit_test(agreement_is_not_told),
         cmocka_unit_test(math_without_a_quicklook_is_told),
+        cmocka_unit_test(flag_dc_that_flags_nothing_is_told),
         cmocka_unit_test(what_is_lacking_is_supplied),
         cmocka_unit_test(sidebands_and_conjugation),
         cmocka_unit_test(a_stretch_of_the_recording),

@@ -252,6 +252,14 @@ void fx8_plan_weights(const struct fx8_plan *plan, double *weights)
                            fx8_samples_per_spectrum(plan), is_pfb, weights);
 }
 
+size_t fx8_plan_zero_channel(const struct fx8_plan *plan)
+{
+    const size_t n = fx8_plan_kept(plan);
+    if (plan->is_complex)
+        return n / 2; /* k = 0 is in the middle */
+    return plan->lower_sideband ? n : 0;
+}
+
 void fx8_plan_flag_channels(const struct fx8_plan *plan, uint8_t *flags)
 {
     const size_t n = fx8_plan_kept(plan);
@@ -260,14 +268,9 @@ void fx8_plan_flag_channels(const struct fx8_plan *plan, uint8_t *flags)
         flags[k] = 1;
         flags[n - 1 - k] = 1;
     }
-    if (!plan->flag_dc)
-        return;
-    /* complex: k = 0 is in the middle; real: DC is the first channel, or the
-     * last one beyond which the lower sideband's axis ends */
-    if (plan->is_complex)
-        flags[n / 2] = 1;
-    else if (!plan->lower_sideband)
-        flags[0] = 1;
+    const size_t zero = fx8_plan_zero_channel(plan);
+    if (plan->flag_dc && zero < n)
+        flags[zero] = 1;
 }
 
 bool fx8_plan_has_quantiser(const struct fx8_plan *plan)
@@ -303,11 +306,7 @@ void fx8_frequencies(const struct fx8_plan *plan, double *frequencies_hz,
     const size_t n_written = n / average;
     const long double step_hz = channel_hz(plan);
     /* offset of channel 0 from baseband zero, in channels: see CONVENTIONS */
-    long double first = 0.0L;
-    if (plan->is_complex)
-        first = -(long double)(n / 2);
-    else if (plan->lower_sideband)
-        first = -(long double)n;
+    const long double first = -(long double)fx8_plan_zero_channel(plan);
     for (size_t group = 0; group < plan->n_bands / n_bands; group++)
         for (size_t channel = 0; channel < n_written; channel++) {
             /* centre of a group: mean of its channels' centres */

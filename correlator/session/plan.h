@@ -44,6 +44,10 @@ struct fx8_filterbank fx8_plan_filterbank(const struct fx8_plan *plan);
 /** The prototype filter, double [samples per window]. */
 void fx8_plan_weights(const struct fx8_plan *plan, double *weights);
 
+/** The channel of a band that is baseband zero, fx8_plan_kept() where none is:
+ *  of real samples of the lower sideband it is the bin that is dropped. */
+size_t fx8_plan_zero_channel(const struct fx8_plan *plan);
+
 /** Channels of a band flagged by position, uint8 [K]: edges and DC. */
 void fx8_plan_flag_channels(const struct fx8_plan *plan, uint8_t *flags);
 
