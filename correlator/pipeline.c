@@ -252,6 +252,27 @@ static void note_kernels(struct run *run)
             sizeof report->fft_plan - 1);
 }
 
+/* What the library says of a member of the plan, said of the key that it came
+ * from. */
+static enum fx8_status name_key(const struct fx8_settings *settings,
+                                enum fx8_status status, struct fx8_error *error)
+{
+    static const struct {
+        const char *member, *key;
+    } keys[] = {
+        {"plan: memory_limit: ", "correlator.memory_limit_mib"},
+        {"plan: n_bands: ", "channelizer.channels"},
+    };
+    const struct fx8_error told = *error;
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+        const size_t length = strlen(keys[k].member);
+        if (strncmp(told.message, keys[k].member, length) == 0)
+            return fx8_settings_fail(settings, keys[k].key, error, "%s",
+                                     told.message + length);
+    }
+    return status;
+}
+
 static enum fx8_status set_stage(struct run *run, struct fx8_error *error)
 {
     const struct fx8_run_request *request = run->request;
@@ -271,9 +292,9 @@ static enum fx8_status set_stage(struct run *run, struct fx8_error *error)
     if (status != FX8_OK)
         return status;
     plan.input_gain = reader->input_gain;
-    if ((status = fx8_open(&plan, take_dump, run, &run->session, error)) !=
-        FX8_OK)
-        return status;
+    status = fx8_open(&plan, take_dump, run, &run->session, error);
+    if (status != FX8_OK)
+        return name_key(request->settings, status, error);
     note_kernels(run);
     for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
         if ((status = create_output(run, kind, error)) != FX8_OK)

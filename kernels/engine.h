@@ -53,10 +53,16 @@ struct fx8_engine_plan {
     bool fir_int16;      /**< the FIR is the operation fir_int16, with the
                               coefficients of fx8_filterbank_int16() */
     bool measure_fft;    /**< --fft-plan measure */
-    size_t memory_limit; /**< bytes, 0: no limit */
-    size_t n_engines;    /**< engines of this plan that share the machine and
-                              the limit, each taking as much; 0: 1 */
-    size_t n_opened;     /**< how many of them are open already */
+    size_t memory_limit; /**< bytes that engines on devices may take a part of
+                              for their batches; 0: no limit */
+    /** Asked by the CPU's, before it allocates, whether it may take so many
+     *  bytes: a failure becomes open()'s.  NULL: it may. */
+    enum fx8_status (*admit)(void *context, size_t bytes, size_t block_spectra,
+                             struct fx8_error *error);
+    void *admit_context;
+    size_t n_engines; /**< engines of this plan that share the machine and
+                           the limit, each taking as much; 0: 1 */
+    size_t n_opened;  /**< how many of them are open already */
     /** What process_dump() is to make: antennas, products of a baseline and
      *  channels that become one; no antennas: it is not called. */
     size_t n_result_antennas, n_result_products, channel_average;

@@ -52,6 +52,9 @@ size_t fx8_fft_stride_of(enum fx8_fft_kind kind, size_t length);
  *  that where the results are apart. */
 size_t fx8_fft_size(const struct fx8_fft *fft);
 
+/** The same of a batch that is not open; SIZE_MAX on overflow. */
+size_t fx8_fft_size_of(enum fx8_fft_kind kind, size_t length, size_t batch);
+
 /** Execute on data [batch][stride], 64-byte aligned, the beginning of
  *  fx8_fft_size() floats.  Returns where the results [batch][stride] are: at
  *  data itself or, apart, behind it; which depends on the kind alone. */

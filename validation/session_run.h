@@ -370,7 +370,7 @@ static inline size_t number_refused(const struct fx8_plan *plan,
     struct fx8_session *session;
     struct fx8_error error;
     assert_int_equal(fx8_open(plan, collect_dump, NULL, &session, &error),
-                     FX8_ERR_SYSTEM);
+                     FX8_ERR_USAGE);
     const char *at = strstr(error.message, words);
     assert_non_null(at);
     return strtoul(at + strlen(words), NULL, 10);

@@ -514,40 +514,46 @@ static void what_an_engine_refuses(void **state)
     clear_task(&task);
 }
 
-/* The limit's figure is the least that will do, and no more. */
-static void a_memory_limit_names_its_figures(void **state)
+/* What an engine asks for, and whether it may. */
+struct asking {
+    size_t n_asked, bytes, block_spectra;
+    bool may;
+};
+
+static enum fx8_status admit(void *context, size_t bytes, size_t block_spectra,
+                             struct fx8_error *error)
+{
+    struct asking *asking = context;
+    asking->n_asked++;
+    asking->bytes = bytes;
+    asking->block_spectra = block_spectra;
+    return asking->may ? FX8_OK : fx8_fail(error, FX8_ERR_USAGE, "too much");
+}
+
+/* An engine asks once, for what it then has; blocks are a matter of results,
+ * and know nothing of it, nor of threads. */
+static void an_engine_asks_for_its_memory(void **state)
 {
     (void)state;
     struct generator g = {20};
     struct task task = make_task(40, true, 33, 4, 3000, 0, false, &g);
     struct fx8_engine *engine;
     struct fx8_error error;
-    task.plan.memory_limit = (size_t)1 << 20;
-    assert_int_equal(cpu->open(&task.plan, &engine, &error), FX8_ERR_SYSTEM);
+    struct asking asking = {.may = false};
+    task.plan.admit = admit;
+    task.plan.admit_context = &asking;
+    must_fail(cpu->open(&task.plan, &engine, &error), error, FX8_ERR_USAGE,
+              "too much");
     assert_null(engine);
-    size_t least = 0;
-    char expected[FX8_ERROR_MESSAGE_SIZE];
-    assert_int_equal(sscanf(error.message,
-                            "correlator.memory_limit_mib: 1 MiB: expected at "
-                            "least %zu MiB",
-                            &least),
-                     1);
-    assert_true(least > 8 && least < 64);
-    task.plan.memory_limit = (least - 1) << 20;
-    snprintf(expected, sizeof expected,
-             "correlator.memory_limit_mib: %zu MiB: expected at least %zu MiB "
-             "for 40 inputs, 33 channels and blocks of 2048 spectra",
-             least - 1, least);
-    must_fail(cpu->open(&task.plan, &engine, &error), error, FX8_ERR_SYSTEM,
-              expected);
-    task.plan.memory_limit = least << 20;
+    assert_int_equal(asking.block_spectra, 2048);
+    asking.may = true;
+    task.plan.n_threads = 16;
     must(cpu->open(&task.plan, &engine, &error), error);
+    assert_int_equal(asking.n_asked, 2);
+    assert_int_equal(asking.bytes, cpu->memory(engine));
     assert_int_equal(cpu->block_spectra(engine), 2048);
-    cpu->close(&engine);
-    task.plan.n_threads = 16; /* block sizes are a matter of results */
-    task.plan.memory_limit = 0;
-    must(cpu->open(&task.plan, &engine, &error), error);
-    assert_int_equal(cpu->block_spectra(engine), 2048);
+    /* spectra of 2 bytes, rows of 40 inputs */
+    assert_true(asking.bytes > (size_t)33 * 40 * 2048 * 2);
     cpu->close(&engine);
     clear_task(&task);
 }
@@ -594,7 +600,7 @@ int main(void)
         cmocka_unit_test(filter_in_integers),
         cmocka_unit_test(power_of_single_spectra),
         cmocka_unit_test(what_an_engine_refuses),
-        cmocka_unit_test(a_memory_limit_names_its_figures),
+        cmocka_unit_test(an_engine_asks_for_its_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

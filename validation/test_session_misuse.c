@@ -290,55 +290,113 @@ static void plans_that_cannot_be_opened(void **state)
     must_fail(fx8_open(&plan, collect_dump, NULL, &session, &error), error,
               FX8_ERR_USAGE, "plan: n_antennas: expected 1 to 32768");
     assert_null(session);
-    plan.n_antennas = 200;
-    plan.memory_limit = (size_t)2 << 20;
-    assert_int_equal(fx8_open(&plan, collect_dump, NULL, &session, &error),
-                     FX8_ERR_SYSTEM);
-    assert_non_null(
-        strstr(error.message, "correlator.memory_limit_mib: 2 MiB"));
-    assert_null(session);
 }
 
-/* What a plan asks for: MiB of the engine alone; of spectra, levels and sums;
- * of samples.  Bytes of the samples of one stream. */
+/* --- the memory limit ------------------------------------------------ */
+
+/* What a plan asks for, in MiB. */
 struct asked {
-    size_t engine, spectra, samples, stream;
+    size_t all, spectra, samples, results;
 };
 
-static struct asked ask(struct fx8_plan plan)
+/* What is told of a limit that is too low: the parts add up. */
+static struct asked ask(struct fx8_plan plan, size_t limit)
 {
-    static const char least[] = "expected at least ";
+    struct fx8_session *session = (void *)&plan;
+    struct fx8_error error;
     struct asked asked;
-    char words[64];
-    plan.memory_limit = 1; /* which the engine refuses by itself */
-    asked.engine = number_refused(&plan, least);
-    asked.stream = (number_refused(&plan, "blocks of ") + plan.n_taps - 1) *
-                   plan.n_channels * plan.n_antennas * 2;
-    plan.memory_limit = asked.engine << 20;
-    snprintf(words, sizeof words, "%s%zu: ", least,
-             number_refused(&plan, least));
-    asked.spectra = number_refused(&plan, words);
-    asked.samples = number_refused(&plan, " levels and sums, ");
+    int end = 0;
+    plan.memory_limit = limit;
+    assert_int_equal(fx8_open(&plan, collect_dump, NULL, &session, &error),
+                     FX8_ERR_USAGE);
+    assert_null(session);
+    const int n = sscanf(
+        error.message,
+        "plan: memory_limit: expected at least %zu MiB: %zu for spectra, "
+        "levels and sums, %zu for samples, %zu for results%n",
+        &asked.all, &asked.spectra, &asked.samples, &asked.results, &end);
+    assert_int_equal(n, 4);
+    assert_int_equal(error.message[end], '\0');
+    assert_int_equal(asked.all, asked.spectra + asked.samples + asked.results);
     return asked;
 }
 
 /* A round keeps 256 spectra of all inputs in floats, 16 MiB of 64 inputs of 256
- * channels, and looks ahead on a second copy of the samples.  Numbers of MiB
- * are rounded, those of the engine upwards. */
+ * channels, and looks ahead on a second copy of the samples.  Beside it stand
+ * the spectra of a block, 1000 of 2 bytes or 512 of 8, and 2,080 sums a
+ * channel, which take 4 and 8 MiB; 5 MiB are for what is padded and small. */
 static void the_memory_limit_counts_the_levels(void **state)
 {
     (void)state;
     struct fx8_plan plan = small_plan(64, 1, true, 256, 1000);
+    const size_t cells = 64 * 256;
     plan.precision = FX8_PRECISION_INT8;
-    const struct asked int8 = ask(plan);
-    assert_in_range(int8.spectra - int8.engine, 15, 17);
-    assert_in_range(int8.samples, 2 * int8.stream >> 20,
-                    (2 * int8.stream >> 20) + 1);
+    const struct asked int8 = ask(plan, 1);
     plan.precision = FX8_PRECISION_FP32;
-    const struct asked fp32 = ask(plan);
-    assert_in_range(fp32.engine - fp32.spectra, 0, 1);
-    assert_in_range(fp32.samples, fp32.stream >> 20, (fp32.stream >> 20) + 1);
-    assert_true(fp32.stream > 2 << 20);
+    const struct asked fp32 = ask(plan, 1);
+    const size_t least8 = (cells * 1000 * 2 >> 20) + 16 + 4;
+    const size_t least32 = (cells * 512 * 8 >> 20) + 8;
+    assert_in_range(int8.spectra, least8, least8 + 5);
+    assert_in_range(fp32.spectra, least32, least32 + 5);
+    /* windows of 4 taps in bytes, rounded to MiB */
+    assert_in_range(int8.samples, 2 * 1003 * cells * 2 >> 20,
+                    (2 * 1003 * cells * 2 >> 20) + 2);
+    assert_in_range(fp32.samples, 515 * cells * 2 >> 20,
+                    (515 * cells * 2 >> 20) + 2);
+}
+
+static struct fx8_plan any_plan(struct generator *g)
+{
+    static const double offsets_hz[] = {0, 1e6, 2e6};
+    static const enum fx8_method methods[] = {FX8_METHOD_PFB, FX8_METHOD_FFT,
+                                              FX8_METHOD_NONE};
+    const enum fx8_method method = methods[random_below(g, 3)];
+    const bool is_none = method == FX8_METHOD_NONE;
+    struct fx8_plan plan = small_plan(
+        1 + random_below(g, 40), 1 + random_below(g, 2),
+        is_none || random_below(g, 2) == 0,
+        is_none ? 1 : 1 + random_below(g, 300), random_in(g, 1, 4000));
+    plan.method = method;
+    plan.n_bands = 1 + random_below(g, 3);
+    plan.band_offset_hz = offsets_hz;
+    plan.sample_rate.numerator_hz = plan.is_complex ? 1000000 : 2000000;
+    plan.precision = (enum fx8_precision)random_in(g, 1, 7);
+    plan.quicklook =
+        (plan.precision & FX8_PRECISION_BOTH) != 0 && random_below(g, 2) == 0;
+    plan.math = random_below(g, 2) == 0 ? FX8_MATH_FAST : FX8_MATH_IEEE;
+    plan.has_marker = random_below(g, 3) == 0;
+    plan.marker_run = random_in(g, 1, 100000);
+    plan.n_threads = 1 + random_below(g, 4);
+    plan.fir = random_below(g, 2) == 0 ? FX8_FIR_FP32 : FX8_FIR_DP2A;
+    return plan;
+}
+
+/* The figure is told at once, whatever the limit; it suffices, a MiB less does
+ * not. */
+static void the_memory_limit_asked_for_suffices(void **state)
+{
+    (void)state;
+    struct generator g = {121};
+    for (int round = 0; round < 60; round++) {
+        struct fx8_plan plan = any_plan(&g);
+        struct fx8_session *session;
+        struct fx8_error error;
+        const size_t least = ask(plan, 1).all;
+        for (size_t less = 1; less < least; less *= 2)
+            assert_int_equal(ask(plan, (least - less) << 20).all, least);
+        plan.memory_limit = least << 20;
+        must(fx8_open(&plan, collect_dump, NULL, &session, &error), error);
+        fx8_close(&session);
+    }
+}
+
+/* What no machine has is refused by the limit before anything is allocated:
+ * 65,536 inputs of 16 channels make 2^31 pairs, 256 GiB of their sums. */
+static void the_memory_limit_comes_before_memory(void **state)
+{
+    (void)state;
+    struct fx8_plan plan = small_plan(32768, 2, true, 16, 1000000);
+    assert_true(ask(plan, (size_t)1 << 30).all > 256 << 10);
 }
 
 int main(void)
@@ -352,6 +410,8 @@ int main(void)
         cmocka_unit_test(stretches_that_are_none),
         cmocka_unit_test(plans_that_cannot_be_opened),
         cmocka_unit_test(the_memory_limit_counts_the_levels),
+        cmocka_unit_test(the_memory_limit_asked_for_suffices),
+        cmocka_unit_test(the_memory_limit_comes_before_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,9 @@
 #include "kernels/engine_find.h"
 #include "kernels/parallel.h"
 
-static struct fx8_stream_shape stream_shape(const struct fx8_session *s)
+/* For blocks of so many spectra; the operations are still to be filled in. */
+static struct fx8_stream_shape stream_shape(const struct fx8_session *s,
+                                            size_t block_spectra)
 {
     const struct fx8_plan *plan = &s->plan;
     return (struct fx8_stream_shape){
@@ -23,13 +25,12 @@ static struct fx8_stream_shape stream_shape(const struct fx8_session *s)
         .sample_size = plan->is_complex ? 2 : 1,
         .step = (int64_t)fx8_samples_per_spectrum(plan),
         .window = (int64_t)fx8_samples_per_window(plan),
-        .most_spectra = s->operations->block_spectra(s->engines[0]),
+        .most_spectra = block_spectra,
         .has_marker = plan->has_marker,
         .marker_value = plan->marker_value,
         .marker_run = plan->marker_run,
         .n_threads = plan->n_threads,
         .pin_threads = plan->pin_threads,
-        .operations = s->operations->operations(s->engines[0]),
     };
 }
 
@@ -50,44 +51,18 @@ static struct fx8_levels_shape levels_shape(const struct fx8_session *s)
     };
 }
 
-/* Whether engine, samples and results keep the limit.  The levels look ahead
- * on a copy of the samples. */
-static enum fx8_status check_memory(const struct fx8_session *s, size_t results,
-                                    struct fx8_error *error)
-{
-    const struct fx8_stream_shape shape = stream_shape(s);
-    const struct fx8_levels_shape levels = levels_shape(s);
-    const bool has_levels = s->power != NULL;
-    const size_t samples =
-        fx8_product(fx8_stream_size(&shape), has_levels ? 2 : 1, 1, 1);
-    const size_t level = has_levels ? fx8_levels_size(&levels) : 0;
-    size_t engine = has_levels ? fx8_power_memory(s->power) : 0;
-    for (size_t band = 0; band < s->plan.n_bands; band++)
-        engine += s->operations->memory(s->engines[band]);
-    const size_t limit = s->plan.memory_limit;
-    if (limit == 0 || (samples <= limit && results <= limit - samples &&
-                       level <= limit - samples - results &&
-                       engine <= limit - samples - results - level))
-        return FX8_OK;
-    const double mib = 1048576.0;
-    const double spectra = (double)engine + (double)level;
-    return fx8_fail(
-        error, FX8_ERR_SYSTEM,
-        "correlator.memory_limit_mib: %.0f: expected at least "
-        "%.0f: %.0f MiB for spectra, levels and sums, %.0f for samples, "
-        "%.0f for results",
-        (double)limit / mib,
-        ceil((spectra + (double)samples + (double)results) / mib),
-        spectra / mib, (double)samples / mib, (double)results / mib);
-}
+/* --- memory ---------------------------------------------------------------
+ */
 
-/* Most arrays that list_results() lists. */
-enum { N_RESULT_ARRAYS = 16 };
+/* Most arrays that list_arrays() lists. */
+enum { N_ARRAYS = 27 };
 
 /* Sums and results of every precision, [n_sums] and [n_cells], nothing for
  * those that are not planned, nor for sums that stay with an engine.  Returns
  * how many arrays. */
-static size_t list_results(struct fx8_session *s, size_t n_sums, size_t n_cells,
+static size_t list_results(struct fx8_session *s,
+                           const struct fx8_engine_operations *operations,
+                           size_t n_sums, size_t n_cells,
                            struct fx8_array *arrays)
 {
     const struct {
@@ -105,7 +80,7 @@ static size_t list_results(struct fx8_session *s, size_t n_sums, size_t n_cells,
         struct fx8_session_buffers *buffers = kinds[k].buffers;
         const size_t is_planned = (s->plan.precision & kinds[k].precision) != 0;
         const size_t has_sums =
-            is_planned && (s->operations->process_dump == NULL ||
+            is_planned && (operations->process_dump == NULL ||
                            kinds[k].precision == FX8_PRECISION_INTERVAL);
         arrays[n++] = (struct fx8_array){kinds[k].sums, n_sums,
                                          has_sums * sizeof(double)};
@@ -118,8 +93,11 @@ static size_t list_results(struct fx8_session *s, size_t n_sums, size_t n_cells,
     return n;
 }
 
-static enum fx8_status allocate(struct fx8_session *s, size_t block_spectra,
-                                struct fx8_error *error)
+/* The session's own arrays, beside engines of these operations; how many. */
+static size_t list_arrays(struct fx8_session *s,
+                          const struct fx8_engine_operations *operations,
+                          size_t block_spectra,
+                          struct fx8_array arrays[N_ARRAYS])
 {
     const struct fx8_plan *plan = &s->plan;
     const size_t inputs = s->n_inputs, rows = s->n_rows, kept = s->n_kept;
@@ -143,20 +121,97 @@ static enum fx8_status allocate(struct fx8_session *s, size_t block_spectra,
         {&s->clips, fx8_product(rows, kept, 1, 1), sizeof(int64_t)},
         {&s->valid_spectra, rows, sizeof(int64_t)},
     };
-    const size_t n_fixed = sizeof fixed / sizeof *fixed;
-    struct fx8_array arrays[sizeof fixed / sizeof *fixed + N_RESULT_ARRAYS];
+    const size_t n = sizeof fixed / sizeof *fixed;
     memcpy(arrays, fixed, sizeof fixed);
-    const size_t n_arrays =
-        n_fixed +
-        list_results(s, fx8_product(kept, pairs, 2, 1), out, arrays + n_fixed);
-    const size_t results = fx8_arrays_size(arrays, n_arrays);
-    const size_t look = plan->quicklook ? fx8_look_size(plan) : 0;
-    const enum fx8_status status = check_memory(
-        s, look > SIZE_MAX - results ? SIZE_MAX : results + look, error);
-    if (status != FX8_OK)
-        return status;
-    return fx8_allocate_arrays(arrays, n_arrays, "results", error);
+    return n + list_results(s, operations, fx8_product(kept, pairs, 2, 1), out,
+                            arrays + n);
 }
+
+/* The sum of two sizes; SIZE_MAX on overflow. */
+static size_t plus(size_t a, size_t b)
+{
+    return a > SIZE_MAX - b ? SIZE_MAX : a + b;
+}
+
+/* Bytes that a session takes, all of them. */
+struct need {
+    size_t spectra; /* engines and levels */
+    size_t samples;
+    size_t results;
+};
+
+static size_t sum_of(const struct need *need)
+{
+    return plus(plus(need->spectra, need->samples), need->results);
+}
+
+/* With engines of these operations that take `engines` bytes.  The levels look
+ * ahead on a copy of the samples. */
+static struct need find_need(struct fx8_session *s,
+                             const struct fx8_engine_operations *operations,
+                             size_t engines, size_t block_spectra)
+{
+    const struct fx8_plan *plan = &s->plan;
+    const struct fx8_stream_shape stream = stream_shape(s, block_spectra);
+    const struct fx8_levels_shape levels = levels_shape(s);
+    const bool has_levels = fx8_plan_has_quantiser(plan);
+    struct fx8_array arrays[N_ARRAYS];
+    const size_t n = list_arrays(s, operations, block_spectra, arrays);
+    struct need need = {
+        .spectra = engines,
+        .samples =
+            fx8_product(fx8_stream_size(&stream), has_levels ? 2 : 1, 1, 1),
+        .results = plus(fx8_arrays_size(arrays, n),
+                        plan->quicklook ? fx8_look_size(plan) : 0),
+    };
+    if (has_levels)
+        need.spectra = plus(plus(engines, fx8_levels_size(&levels)),
+                            fx8_power_size(&levels.bank, plan->n_threads));
+    return need;
+}
+
+static size_t whole_mib(size_t bytes)
+{
+    return (bytes >> 20) + (bytes % ((size_t)1 << 20) != 0);
+}
+
+/* The least limit that will do, and what it is for: in whole MiB that add up.
+ */
+static enum fx8_status refuse(const struct need *need, struct fx8_error *error)
+{
+    const size_t spectra = whole_mib(need->spectra);
+    const size_t with_samples = whole_mib(plus(need->spectra, need->samples));
+    const size_t all = whole_mib(sum_of(need));
+    return fx8_fail(error, FX8_ERR_USAGE,
+                    "plan: memory_limit: expected at least %zu MiB: %zu for "
+                    "spectra, levels and sums, %zu for samples, %zu for "
+                    "results",
+                    all, spectra, with_samples - spectra, all - with_samples);
+}
+
+/* Whether there is room for engines of the CPU, and all else beside them. */
+static enum fx8_status admit(void *context, size_t bytes, size_t block_spectra,
+                             struct fx8_error *error)
+{
+    struct fx8_session *s = context;
+    const struct need need =
+        find_need(s, &fx8_engine_cpu, fx8_product(bytes, s->plan.n_bands, 1, 1),
+                  block_spectra);
+    return s->plan.memory_limit == 0 || sum_of(&need) <= s->plan.memory_limit
+               ? FX8_OK
+               : refuse(&need, error);
+}
+
+static enum fx8_status allocate(struct fx8_session *s, struct fx8_error *error)
+{
+    struct fx8_array arrays[N_ARRAYS];
+    const size_t n = list_arrays(
+        s, s->operations, s->operations->block_spectra(s->engines[0]), arrays);
+    return fx8_allocate_arrays(arrays, n, "results", error);
+}
+
+/* --- engines --------------------------------------------------------------
+ */
 
 static void close_engines(struct fx8_session *s)
 {
@@ -216,6 +271,33 @@ static enum fx8_status open_engines(struct fx8_session *s,
     return on_cpu;
 }
 
+/* Engines that, with all else, keep the limit.  One on a device takes the more
+ * for its batches the more it may: what a limit that is too low should be shows
+ * when engines are opened with it. */
+static enum fx8_status open_within_limit(struct fx8_session *s,
+                                         struct fx8_engine_plan *plan,
+                                         struct fx8_error *error)
+{
+    const size_t limit = s->plan.memory_limit;
+    for (;;) {
+        const enum fx8_status status = open_engines(s, plan, error);
+        if (status != FX8_OK || limit == 0)
+            return status;
+        size_t engines = 0;
+        for (size_t band = 0; band < s->plan.n_bands; band++)
+            engines = plus(engines, s->operations->memory(s->engines[band]));
+        const struct need need =
+            find_need(s, s->operations, engines,
+                      s->operations->block_spectra(s->engines[0]));
+        if (sum_of(&need) <= limit)
+            return FX8_OK;
+        close_engines(s);
+        if (sum_of(&need) <= plan->memory_limit)
+            return refuse(&need, error);
+        plan->memory_limit = whole_mib(sum_of(&need)) << 20;
+    }
+}
+
 static enum fx8_status plan_engines(struct fx8_session *s,
                                     struct fx8_error *error)
 {
@@ -258,13 +340,15 @@ static enum fx8_status plan_engines(struct fx8_session *s,
         .fir_int16 = plan->fir == FX8_FIR_DP2A,
         .measure_fft = plan->measure_fft,
         .memory_limit = plan->memory_limit,
+        .admit = admit,
+        .admit_context = s,
         .n_result_antennas = plan->n_antennas,
         .n_result_products = fx8_baseline_products(plan->n_polarizations),
         .channel_average = fx8_plan_band_average(plan),
         .look_channels =
             plan->quicklook ? fx8_channels(plan) / plan->channel_average : 0,
     };
-    status = open_engines(s, &engine_plan, error);
+    status = open_within_limit(s, &engine_plan, error);
     if (status == FX8_OK && fx8_plan_has_quantiser(plan))
         status = fx8_power_open(&bank, coefficients,
                                 s->operations->operations(s->engines[0]),
@@ -302,7 +386,9 @@ static void set_up_results(struct fx8_session *s)
 static enum fx8_status open_stream(struct fx8_session *s,
                                    struct fx8_error *error)
 {
-    const struct fx8_stream_shape shape = stream_shape(s);
+    struct fx8_stream_shape shape =
+        stream_shape(s, s->operations->block_spectra(s->engines[0]));
+    shape.operations = s->operations->operations(s->engines[0]);
     return fx8_stream_open(&shape, s->plan.first_sample, &s->stream, error);
 }
 
@@ -368,8 +454,7 @@ enum fx8_status fx8_open(const struct fx8_plan *plan,
     s->context = context;
     if ((status = copy_plan(s, plan, error)) != FX8_OK ||
         (status = plan_engines(s, error)) != FX8_OK ||
-        (status = allocate(s, s->operations->block_spectra(s->engines[0]),
-                           error)) != FX8_OK ||
+        (status = allocate(s, error)) != FX8_OK ||
         (status = open_stream(s, error)) != FX8_OK)
         goto fail;
     set_up_results(s);

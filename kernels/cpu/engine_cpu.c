@@ -118,16 +118,13 @@ static enum fx8_status allocate(struct fx8_engine *engine,
          sizeof(uint32_t)},
     };
     const size_t n_arrays = sizeof arrays / sizeof arrays[0];
-    const size_t n_engines = plan->n_engines == 0 ? 1 : plan->n_engines;
     engine->memory = fx8_arrays_size(arrays, n_arrays);
-    const size_t total = fx8_product(engine->memory, n_engines, 1, 1);
-    if (plan->memory_limit != 0 && total > plan->memory_limit)
-        return fx8_fail(error, FX8_ERR_SYSTEM,
-                        "correlator.memory_limit_mib: %zu MiB: expected at "
-                        "least %zu MiB for %zu inputs, %zu channels and blocks "
-                        "of %zu spectra",
-                        plan->memory_limit >> 20, (total >> 20) + 1, inputs,
-                        channels, engine->block_spectra);
+    const enum fx8_status status =
+        plan->admit == NULL ? FX8_OK
+                            : plan->admit(plan->admit_context, engine->memory,
+                                          engine->block_spectra, error);
+    if (status != FX8_OK)
+        return status;
     return fx8_allocate_arrays(arrays, n_arrays, "the engine", error);
 }
 

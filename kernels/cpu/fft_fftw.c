@@ -164,6 +164,11 @@ size_t fx8_fft_size(const struct fx8_fft *fft)
     return size_of(fft->kind, fft->batch, fft->stride);
 }
 
+size_t fx8_fft_size_of(enum fx8_fft_kind kind, size_t length, size_t batch)
+{
+    return size_of(kind, batch, fx8_fft_stride_of(kind, length));
+}
+
 float *fx8_fft_execute(const struct fx8_fft *fft, float *data)
 {
     float *out = results(fft->kind, fft->batch, fft->stride, data);

@@ -13,8 +13,34 @@ struct fx8_power {
     struct fx8_fft *fft;
     float *coefficients; /* [n_taps][row] */
     float *scratch;      /* [n_threads][stride of the FFT] */
-    size_t memory;
 };
+
+static enum fx8_fft_kind kind_of(const struct fx8_filterbank *bank)
+{
+    return bank->is_complex ? FX8_FFT_COMPLEX : FX8_FFT_REAL;
+}
+
+#define N_ARRAYS 2
+
+static void list_arrays(const struct fx8_filterbank *bank, size_t n_threads,
+                        struct fx8_power *p, struct fx8_array arrays[N_ARRAYS])
+{
+    const size_t scratch = fx8_fft_size_of(kind_of(bank), bank->fft_length, 1);
+    arrays[0] = (struct fx8_array){
+        &p->coefficients,
+        fx8_product(bank->n_taps, fx8_filterbank_row(bank), 1, 1),
+        sizeof *p->coefficients};
+    arrays[1] = (struct fx8_array){
+        &p->scratch, fx8_product(n_threads, scratch, 1, 1), sizeof *p->scratch};
+}
+
+size_t fx8_power_size(const struct fx8_filterbank *bank, size_t n_threads)
+{
+    struct fx8_power unused;
+    struct fx8_array arrays[N_ARRAYS];
+    list_arrays(bank, n_threads, &unused, arrays);
+    return fx8_arrays_size(arrays, N_ARRAYS);
+}
 
 enum fx8_status fx8_power_open(const struct fx8_filterbank *bank,
                                const float *coefficients,
@@ -31,22 +57,17 @@ enum fx8_status fx8_power_open(const struct fx8_filterbank *bank,
     struct fx8_power *p = memory;
     p->bank = *bank;
     p->operations = operations;
-    const size_t n_weights = bank->n_taps * fx8_filterbank_row(bank);
-    status = fx8_fft_open(bank->is_complex ? FX8_FFT_COMPLEX : FX8_FFT_REAL,
-                          bank->fft_length, 1, false, &p->fft, error);
+    status =
+        fx8_fft_open(kind_of(bank), bank->fft_length, 1, false, &p->fft, error);
     if (status != FX8_OK)
         goto fail;
-    const struct fx8_array arrays[] = {
-        {&p->coefficients, n_weights, sizeof *p->coefficients},
-        {&p->scratch, fx8_product(n_threads, fx8_fft_size(p->fft), 1, 1),
-         sizeof *p->scratch},
-    };
-    const size_t n_arrays = sizeof arrays / sizeof arrays[0];
-    p->memory = fx8_arrays_size(arrays, n_arrays);
-    status = fx8_allocate_arrays(arrays, n_arrays, "levels", error);
+    struct fx8_array arrays[N_ARRAYS];
+    list_arrays(bank, n_threads, p, arrays);
+    status = fx8_allocate_arrays(arrays, N_ARRAYS, "levels", error);
     if (status != FX8_OK)
         goto fail;
-    memcpy(p->coefficients, coefficients, n_weights * sizeof *coefficients);
+    memcpy(p->coefficients, coefficients,
+           arrays[0].n_items * sizeof *coefficients);
     *power = p;
     return FX8_OK;
 fail:
@@ -68,11 +89,6 @@ void fx8_power_measure(const struct fx8_power *power, const int8_t *samples,
         const struct fx8_cf32 x = bins[fx8_filterbank_bin(bank, channel)];
         out[channel] = fmaf(x.re, x.re, x.im * x.im);
     }
-}
-
-size_t fx8_power_memory(const struct fx8_power *power)
-{
-    return power->memory;
 }
 
 void fx8_power_close(struct fx8_power **power)

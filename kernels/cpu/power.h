@@ -44,8 +44,8 @@ enum fx8_status fx8_power_open(const struct fx8_filterbank *bank,
 void fx8_power_measure(const struct fx8_power *power, const int8_t *samples,
                        size_t thread, float *out);
 
-/** Bytes that it has allocated for its arrays. */
-size_t fx8_power_memory(const struct fx8_power *power);
+/** Bytes that fx8_power_open() allocates for arrays; SIZE_MAX on overflow. */
+size_t fx8_power_size(const struct fx8_filterbank *bank, size_t n_threads);
 
 /** Release and null the handle; a NULL handle is legal. */
 void fx8_power_close(struct fx8_power **power);

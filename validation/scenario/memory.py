@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Memory: a recording is streamed, so a long one takes no more than a short
-one."""
+one; what a limit should be is told at once."""
 import re
 
 import h5py
 import numpy as np
 
 import oracle
+import pretend
 import program
+import refusal
 import tap
 
 # Samples per input: 16 and 256 MiB of recording.
@@ -115,6 +117,59 @@ class Simulated(program.Case):
 
     def test_simulated_time_slowest(self):
         self.compare(("time", "antenna", "pol"))
+
+
+class Limit(refusal.Refusal):
+    """correlator.memory_limit_mib that is too low: one line with its key, exit
+    2, and the least figure that will do."""
+
+    TOLD = re.compile(r": expected at least (\d+) MiB: (\d+) for spectra, "
+                      r"levels and sums, (\d+) for samples, (\d+) for "
+                      r"results$", re.MULTILINE)
+
+    def limited(self, limit, keys, environment):
+        """A run with this limit, from the INI file."""
+        self.write_config(program.ini_of(
+            oracle.Setup(keys.pop("channels"), "all"),
+            {"correlator.memory_limit_mib": limit, "correlator.threads": 2,
+             **keys}))
+        return self.correlate(self.small, "--force", "--quiet",
+                              environment=environment)
+
+    def told(self, limit, keys, environment):
+        done = self.limited(limit, dict(keys), environment)
+        self.assert_one_line(
+            done, 2, "config.ini:",
+            f": correlator.memory_limit_mib: {limit}: expected at least ")
+        least, *parts = map(int, self.TOLD.search(done.stderr).groups())
+        self.assertEqual(sum(parts), least)
+        return least
+
+    def test_figure_suffices(self):
+        generator = np.random.default_rng(6)
+        self.small = self.write(program.Scene(program.to_int8(20 * (
+            generator.normal(size=(16, 2, 40_000))
+            + 1j * generator.normal(size=(16, 2, 40_000))))))
+        int8 = {"channels": 256, "correlator.precision": "int8"}
+        fp32 = {"channels": 128, "correlator.precision": "fp32",
+                "postprocess.quicklook": self.path("quick.h5")}
+        both = {"channels": 512, "channelizer.method": "fft",
+                "correlator.precision": "both"}
+        for n_devices, keys in ((0, int8), (0, fp32), (0, both),
+                                (1, int8), (1, fp32), (2, both)):
+            # little for sums, so that batches of samples count
+            environment = {**pretend.devices(n_devices, memory_mib=500),
+                           "FX8_CUDA_CHUNK_KIB": "16"}
+            keys = {**keys, "correlator.backend":
+                    "cuda" if n_devices > 0 else "cpu",
+                    "correlator.device": "0,1" if n_devices > 1 else "auto"}
+            with self.subTest(n_devices=n_devices, **keys):
+                least = self.told(1, keys, environment)
+                self.assertGreater(least, 3)
+                self.assertEqual(self.told(least - 1, keys, environment),
+                                 least)
+                done = self.limited(least, dict(keys), environment)
+                self.assertEqual(done.returncode, 0, done.stderr)
 
 
 if __name__ == "__main__":
