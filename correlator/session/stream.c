@@ -3,20 +3,13 @@
 #include <string.h>
 
 #include "config/shape.h"
+#include "correlator/session/spans.h"
 #include "correlator/session/stream.h"
 #include "kernels/parallel.h"
 
 /* Samples that one item of work brings in: small enough to share out, large
  * enough for the corner turn to run at speed. */
 #define ALIGN_CHUNK ((size_t)8192)
-
-/* Missing samples of one input, absolute, in the order of their ends. */
-struct run_list {
-    struct span {
-        int64_t first, end;
-    } * items;
-    size_t n, capacity;
-};
 
 struct fx8_stream {
     struct fx8_stream_shape shape;
@@ -26,46 +19,13 @@ struct fx8_stream {
     int64_t window_first; /* absolute index of column 0 */
     int64_t window_end;   /* absolute index behind the last sample held */
     bool has_ended;
-    struct run_list *runs; /* [n_inputs + 1]; the last: all inputs */
-    int64_t *marker_start; /* [n_inputs] start of the run of markers that the
-                              samples held end with; window_end: none */
-    bool has_begun;        /* a sample has been taken */
-    int64_t seen_before;   /* end of the samples before the first that were
-                              looked at for markers; -1: none */
+    struct fx8_spans *runs; /* [n_inputs + 1]; the last: all inputs */
+    int64_t *marker_start;  /* [n_inputs] start of the run of markers that the
+                               samples held end with; window_end: none */
+    bool has_begun;         /* a sample has been taken */
+    int64_t seen_before;    /* end of the samples before the first that were
+                               looked at for markers; -1: none */
 };
-
-static enum fx8_status add_run(struct run_list *list, int64_t first,
-                               int64_t end, struct fx8_error *error)
-{
-    if (list->n > 0 && list->items[list->n - 1].end == first) {
-        list->items[list->n - 1].end = end;
-        return FX8_OK;
-    }
-    if (list->n == list->capacity) {
-        const size_t capacity = list->capacity == 0 ? 16 : 2 * list->capacity;
-        struct span *items =
-            realloc(list->items, capacity * sizeof *list->items);
-        if (items == NULL)
-            return fx8_fail(error, FX8_ERR_SYSTEM,
-                            "memory for %zu missing stretches: expected to be "
-                            "available",
-                            capacity);
-        list->items = items;
-        list->capacity = capacity;
-    }
-    list->items[list->n++] = (struct span){first, end};
-    return FX8_OK;
-}
-
-/* Forget what lies before `sample`. */
-static void drop_runs(struct run_list *list, int64_t sample)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < list->n; i++)
-        if (list->items[i].end > sample)
-            list->items[kept++] = list->items[i];
-    list->n = kept;
-}
 
 /* Samples in a row: room for the spectra asked for even when the last samples
  * are held back as a possible run of markers.  SIZE_MAX on overflow. */
@@ -154,8 +114,9 @@ enum fx8_status fx8_stream_copy(const struct fx8_stream *other,
            n_inputs * sizeof *s->marker_start);
     for (size_t list = 0; list <= n_inputs; list++)
         for (size_t i = 0; i < other->runs[list].n; i++) {
-            const struct span *span = &other->runs[list].items[i];
-            status = add_run(&s->runs[list], span->first, span->end, error);
+            const struct fx8_span *span = &other->runs[list].items[i];
+            status =
+                fx8_spans_add(&s->runs[list], span->first, span->end, error);
             if (status != FX8_OK) {
                 fx8_stream_close(stream);
                 return status;
@@ -300,7 +261,8 @@ static enum fx8_status note_missing(struct fx8_stream *s,
             continue;
         const size_t list =
             run->input < 0 ? s->shape.n_inputs : (size_t)run->input;
-        const enum fx8_status status = add_run(&s->runs[list], from, to, error);
+        const enum fx8_status status =
+            fx8_spans_add(&s->runs[list], from, to, error);
         if (status != FX8_OK)
             return status;
     }
@@ -358,8 +320,8 @@ static enum fx8_status find_markers(struct fx8_stream *s, size_t input,
     int64_t at = markers_end(&row, first, end); /* of the run that is open */
     if (at - start >= least && at > first)
         /* a long run is noted up to `first` already */
-        status = add_run(&s->runs[input], first - start < least ? start : first,
-                         at, error);
+        status = fx8_spans_add(
+            &s->runs[input], first - start < least ? start : first, at, error);
     while (at < end && status == FX8_OK) {
         /* sample `at` is no marker */
         const int64_t probe = at + least < end ? at + least : end;
@@ -370,7 +332,7 @@ static enum fx8_status find_markers(struct fx8_stream *s, size_t input,
         start = markers_begin(&row, at + 1, probe);
         at = markers_end(&row, probe, end);
         if (at - start >= least)
-            status = add_run(&s->runs[input], start, at, error);
+            status = fx8_spans_add(&s->runs[input], start, at, error);
     }
     s->marker_start[input] = start;
     return status;
@@ -401,8 +363,8 @@ static enum fx8_status append_gap(struct fx8_stream *s, int64_t n_samples,
                                   struct fx8_error *error)
 {
     const enum fx8_status status =
-        add_run(&s->runs[s->shape.n_inputs], s->window_end,
-                s->window_end + n_samples, error);
+        fx8_spans_add(&s->runs[s->shape.n_inputs], s->window_end,
+                      s->window_end + n_samples, error);
     if (status != FX8_OK)
         return status;
     const size_t size = s->shape.sample_size;
@@ -508,7 +470,7 @@ size_t fx8_stream_ready(const struct fx8_stream *stream)
 }
 
 /* Clear the bits of the spectra whose windows touch [span.first, span.end). */
-static void clear_span(const struct fx8_stream *s, const struct span *span,
+static void clear_span(const struct fx8_stream *s, const struct fx8_span *span,
                        size_t n_spectra, uint64_t *valid)
 {
     const int64_t first = span->first - s->window_first;
@@ -521,7 +483,7 @@ static void clear_span(const struct fx8_stream *s, const struct span *span,
         fx8_bit_clear(valid, (size_t)t);
 }
 
-static void clear_runs(const struct fx8_stream *s, const struct run_list *list,
+static void clear_runs(const struct fx8_stream *s, const struct fx8_spans *list,
                        size_t n_spectra, uint64_t *valid)
 {
     for (size_t i = 0; i < list->n; i++)
@@ -595,5 +557,5 @@ void fx8_stream_take(struct fx8_stream *stream, size_t n_spectra)
     }
     s->window_first += shift;
     for (size_t list = 0; list <= s->shape.n_inputs; list++)
-        drop_runs(&s->runs[list], s->window_first);
+        fx8_spans_drop(&s->runs[list], s->window_first);
 }

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdlib.h>
+
+#include "correlator/session/spans.h"
+
+enum fx8_status fx8_spans_add(struct fx8_spans *spans, int64_t first,
+                              int64_t end, struct fx8_error *error)
+{
+    if (spans->n > 0 && spans->items[spans->n - 1].end == first) {
+        spans->items[spans->n - 1].end = end;
+        return FX8_OK;
+    }
+    if (spans->n == spans->capacity) {
+        const size_t capacity = spans->capacity == 0 ? 16 : 2 * spans->capacity;
+        struct fx8_span *items =
+            realloc(spans->items, capacity * sizeof *spans->items);
+        if (items == NULL)
+            return fx8_fail(error, FX8_ERR_SYSTEM,
+                            "memory for %zu missing stretches: expected to be "
+                            "available",
+                            capacity);
+        spans->items = items;
+        spans->capacity = capacity;
+    }
+    spans->items[spans->n++] = (struct fx8_span){first, end};
+    return FX8_OK;
+}
+
+void fx8_spans_drop(struct fx8_spans *spans, int64_t sample)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < spans->n; i++)
+        if (spans->items[i].end > sample)
+            spans->items[kept++] = spans->items[i];
+    spans->n = kept;
+}
