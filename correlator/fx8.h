@@ -67,6 +67,10 @@ extern "C" {
 /** Spectra from which the gains of an input are set. */
 #define FX8_LEVEL_SPECTRA 256
 
+/** Most whole dumps that may be missing between two blocks, or before the
+ * first: 12 days of dumps of 1 s. */
+#define FX8_MAX_MISSING_DUMPS 1048576
+
 /** Most antennas of a plan: pairs of inputs are counted in 32 bits. */
 #define FX8_MAX_ANTENNAS 32768
 
@@ -268,12 +272,14 @@ FX8_API enum fx8_status fx8_open(const struct fx8_plan *plan,
  *         to deliver: look ahead with fx8_level(), then push the same block
  *         again (what of it was consumed before is skipped);
  *         FX8_ERR_USAGE: a range that is none, a missing stretch of a row
- *         that is none, a session that is finished;
+ *         that is none, more than FX8_MAX_MISSING_DUMPS before the block, a
+ *         session that is finished;
  *         FX8_ERR_CANCELLED: fx8_cancel(); FX8_ERR_SYSTEM: memory, device;
  *         what the callback returned
- * Notes:  1) blocks ascend in time; samples between two blocks are missing;
- *            samples that were consumed already are skipped
- *         2) block sizes never change a result
+ * Notes:  1) blocks ascend in time; samples between two blocks, and between
+ *            the plan's first_sample and the first block, are missing: dumps
+ *            of nothing else are delivered too, flagged; samples that were
+ * consumed already are skipped 2) block sizes never change a result
  */
 FX8_API enum fx8_status fx8_push(struct fx8_session *session,
                                  const struct fx8_block *block,

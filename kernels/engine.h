@@ -175,7 +175,8 @@ struct fx8_engine_operations {
      * push -- channelise and correlate one block.
      *
      * Notes: blocks of a dump come in ascending order, each but the last of
-     *        block_spectra() spectra, the first at first_spectrum 0
+     *        block_spectra() spectra, the first at first_spectrum 0; those
+     *        without a valid spectrum may be left out, be it all of a dump
      */
     enum fx8_status (*push)(struct fx8_engine *engine,
                             const struct fx8_engine_block *block,

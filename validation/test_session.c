@@ -267,32 +267,42 @@ static void blocks_layouts_and_threads(void **state)
     }
 }
 
-/* Samples that never come are as missing as a stretch that says so. */
+/* Samples that never come are as missing as a stretch that says so: parts of a
+ * dump, dumps, and parts of several engine blocks, of 2048 spectra. */
 static void a_gap_is_a_missing_stretch(void **state)
 {
     (void)state;
-    struct fx8_plan plan = small_plan(2, 2, true, 4, 60);
-    struct voltages v = make_voltages(4, 2, 3000, 15, 1400);
-    for (int64_t length = 1; length < 1000; length += 333) {
-        static const int64_t starts[] = {0, 1, 777, 2500};
-        for (size_t i = 0; i < 4; i++) {
-            const int64_t end =
-                starts[i] + length < 3000 ? starts[i] + length : 2999;
-            v.n_missing = 1;
-            v.missing[0] = (struct fx8_run){starts[i], end - starts[i], -1};
-            struct collected stretch = collect(&plan, &v, &whole);
-            v.n_missing = 0;
-            const struct delivery delivery = {100, TIME_MAJOR, 0, starts[i],
-                                              end};
-            struct collected gap = collect(&plan, &v, &delivery);
-            check_same(&stretch, &gap);
-            assert_true(stretch.statistics.n_valid_spectra <
-                        4 * stretch.statistics.n_spectra);
-            free_collected(&stretch);
-            free_collected(&gap);
-        }
+    static const struct {
+        int64_t n_samples, spectra_per_dump, block_samples;
+        int64_t starts[4], lengths[4];
+    } cases[] = {
+        {3000, 60, 100, {0, 1, 777, 2500}, {1, 334, 667, 1000}},
+        {50000, 5000, 999, {0, 7, 8192, 19999}, {8200, 19990, 29000, 31234}},
+    };
+    for (size_t k = 0; k < 2 * 4 * 4; k++) {
+        const size_t c = k / 16;
+        const int64_t n = cases[c].n_samples;
+        const int64_t start = cases[c].starts[k % 4];
+        const int64_t behind = start + cases[c].lengths[k / 4 % 4];
+        const int64_t end = behind < n ? behind : n - 1;
+        struct fx8_plan plan =
+            small_plan(2, 2, true, 4, cases[c].spectra_per_dump);
+        plan.precision = FX8_PRECISION_BOTH | FX8_PRECISION_INTERVAL;
+        struct voltages v = make_voltages(4, 2, n, 15, 1400);
+        v.n_missing = 1;
+        v.missing[0] = (struct fx8_run){start, end - start, -1};
+        struct collected stretch = collect(&plan, &v, &whole);
+        v.n_missing = 0;
+        const struct delivery delivery = {cases[c].block_samples, TIME_MAJOR, 0,
+                                          start, end};
+        struct collected gap = collect(&plan, &v, &delivery);
+        check_same(&stretch, &gap);
+        assert_true(stretch.statistics.n_valid_spectra <
+                    4 * stretch.statistics.n_spectra);
+        free_collected(&stretch);
+        free_collected(&gap);
+        free(v.data);
     }
-    free(v.data);
 }
 
 /* A dump is a function of its own samples: a plan that starts there gives the

@@ -4,6 +4,7 @@
  * pointers, blocks, stretches and plans that are none, calls out of order.
  */
 #include <stdio.h>
+#include <unistd.h>
 
 #include "validation/session_run.h"
 
@@ -292,6 +293,123 @@ static void plans_that_cannot_be_opened(void **state)
     assert_null(session);
 }
 
+/* --- gaps ------------------------------------------------------------ */
+
+/* Seconds until a call in a gap counts as one that does not return. */
+enum { PATIENCE_S = 60 };
+
+/* Dumps that came, those with data, and the one to cancel at. */
+struct flagged {
+    int64_t n_dumps, n_good, cancel_at;
+    struct fx8_session *session;
+};
+
+static enum fx8_status count_flagged(void *context, const struct fx8_dump *dump,
+                                     struct fx8_error *error)
+{
+    (void)error;
+    struct flagged *f = context;
+    assert_int_equal(dump->index, f->n_dumps++);
+    f->n_good += dump->fp32.flags[0] == 0;
+    if (dump->index == f->cancel_at)
+        fx8_cancel(f->session);
+    return FX8_OK;
+}
+
+/* Open a session of such dumps, and push a block of 100 samples from `first`
+ * on, after one from 0 where there is one. */
+static enum fx8_status push_at(const struct fx8_plan *plan, struct flagged *f,
+                               int64_t first, struct fx8_error *error)
+{
+    struct voltages v = make_voltages(2, 2, 100, 15, 19);
+    struct packed all = pack(&v, TIME_MAJOR, 0, 100);
+    alarm(PATIENCE_S);
+    must(fx8_open(plan, count_flagged, f, &f->session, error), *error);
+    all.block.first_sample = first;
+    const enum fx8_status status = fx8_push(f->session, &all.block, error);
+    alarm(0);
+    free_packed(&all);
+    free(v.data);
+    return status;
+}
+
+/* Too many missing dumps are refused at once, and the session goes on; as many
+ * as may be are delivered, and fx8_cancel() is heard among them. */
+static void gaps_that_are_too_long(void **state)
+{
+    (void)state;
+    const int64_t most = FX8_MAX_MISSING_DUMPS;
+    struct fx8_plan plan = small_plan(2, 1, true, 4, 20);
+    plan.precision = FX8_PRECISION_FP32;
+    plan.backend =
+        FX8_BACKEND_CPU; /* a device has a moment more to each dump */
+    struct fx8_error error;
+    struct flagged f = {.cancel_at = -1};
+    must_fail(push_at(&plan, &f, (INT64_C(1) << 61) - 1, &error), error,
+              FX8_ERR_USAGE,
+              "block: 100 samples from 2305843009213693951: 28823037615171174 "
+              "dumps are missing since sample 0: expected at most 1048576");
+    assert_int_equal(f.n_dumps, 0);
+    struct voltages v = make_voltages(2, 2, 100, 15, 19);
+    struct packed all = pack(&v, TIME_MAJOR, 0, 100);
+    all.block.first_sample = 80 * 3;
+    must(fx8_push(f.session, &all.block, &error), error);
+    assert_int_equal(f.n_dumps, 4);
+    assert_int_equal(f.n_good, 1);
+    all.block.first_sample = 80 * 3 + 100 + 80 * (most + 1);
+    must_fail(fx8_push(f.session, &all.block, &error), error, FX8_ERR_USAGE,
+              "block: 100 samples from 83886500: 1048577 dumps are missing "
+              "since sample 340: expected at most 1048576");
+    free_packed(&all);
+    free(v.data);
+    fx8_close(&f.session);
+
+    f = (struct flagged){.cancel_at = -1};
+    must(push_at(&plan, &f, 80 * most + 79, &error), error);
+    /* a dump with the end of the gap, and one in the block */
+    assert_int_equal(f.n_dumps, most + 2);
+    assert_int_equal(f.n_good, 1);
+    fx8_close(&f.session);
+    f = (struct flagged){.cancel_at = 4};
+    must_fail(push_at(&plan, &f, 80 * most, &error), error, FX8_ERR_CANCELLED,
+              "cancelled");
+    assert_int_equal(f.n_dumps, 5);
+    fx8_close(&f.session);
+}
+
+/* Samples of a gap are not gone through one by one, neither for the results nor
+ * for the levels. */
+static void gaps_within_long_dumps(void **state)
+{
+    (void)state;
+    struct fx8_plan plan = small_plan(2, 1, true, 4, INT64_C(1) << 56);
+    const int64_t far = (INT64_C(1) << 61) - 200;
+    struct fx8_error error;
+    struct flagged f = {.cancel_at = -1};
+    bool done = true;
+    must(push_at(&plan, &f, far / 2 + 4321, &error), error);
+    assert_int_equal(f.n_dumps, 4);
+    assert_int_equal(f.n_good, 0);
+    struct voltages v = make_voltages(2, 2, 100, 15, 19);
+    struct packed all = pack(&v, TIME_MAJOR, 0, 100);
+    all.block.first_sample = far;
+    alarm(PATIENCE_S);
+    assert_int_equal(fx8_push(f.session, &all.block, &error), FX8_LEVEL_NEEDED);
+    must(fx8_level(f.session, &all.block, &done, &error), error);
+    assert_false(done);
+    must(fx8_level_end(f.session, &error), error);
+    must(fx8_push(f.session, &all.block, &error), error);
+    assert_int_equal(f.n_dumps, 7);
+    assert_int_equal(f.n_good, 1);
+    must(fx8_finish(f.session, NULL, &error), error);
+    alarm(0);
+    /* of the first block: from its fourth sample on, windows of 16 */
+    assert_int_equal(fx8_valid_spectra(f.session)[0], (97 - 16) / 4 + 1);
+    free_packed(&all);
+    free(v.data);
+    fx8_close(&f.session);
+}
+
 /* --- the memory limit ------------------------------------------------ */
 
 /* What a plan asks for, in MiB. */
@@ -306,6 +424,7 @@ static struct asked ask(struct fx8_plan plan, size_t limit)
     struct fx8_error error;
     struct asked asked;
     int end = 0;
+    plan.backend = FX8_BACKEND_CPU;
     plan.memory_limit = limit;
     assert_int_equal(fx8_open(&plan, collect_dump, NULL, &session, &error),
                      FX8_ERR_USAGE);
@@ -384,6 +503,7 @@ static void the_memory_limit_asked_for_suffices(void **state)
         const size_t least = ask(plan, 1).all;
         for (size_t less = 1; less < least; less *= 2)
             assert_int_equal(ask(plan, (least - less) << 20).all, least);
+        plan.backend = FX8_BACKEND_CPU;
         plan.memory_limit = least << 20;
         must(fx8_open(&plan, collect_dump, NULL, &session, &error), error);
         fx8_close(&session);
@@ -409,6 +529,8 @@ int main(void)
         cmocka_unit_test(nothing_after_the_end),
         cmocka_unit_test(stretches_that_are_none),
         cmocka_unit_test(plans_that_cannot_be_opened),
+        cmocka_unit_test(gaps_that_are_too_long),
+        cmocka_unit_test(gaps_within_long_dumps),
         cmocka_unit_test(the_memory_limit_counts_the_levels),
         cmocka_unit_test(the_memory_limit_asked_for_suffices),
         cmocka_unit_test(the_memory_limit_comes_before_memory),

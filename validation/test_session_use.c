@@ -352,20 +352,25 @@ static void *cancel_soon(void *session)
     return NULL;
 }
 
-/* A round of level setting looks across a gap of 19 h: nobody waits for it. */
+/* A round of level setting looks through 19 h of zeros, one sample again and
+ * again: nobody waits for it. */
 static void cancelled_while_levels_are_sought(void **state)
 {
     (void)state;
+    static const int8_t zero[2];
+    static const ptrdiff_t offsets[2];
+    const struct fx8_block silence = {.samples = zero,
+                                      .input_offset = offsets,
+                                      .first_sample = 100,
+                                      .n_samples = (int64_t)1 << 36};
     struct held_session h;
     hold(&h, FX8_PRECISION_BOTH, 20, 100);
     assert_int_equal(fx8_push(h.session, &h.all.block, &h.error),
                      FX8_LEVEL_NEEDED);
-    struct fx8_block late = h.all.block;
-    late.first_sample = (int64_t)1 << 36;
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, cancel_soon, h.session), 0);
     bool done = true;
-    must_fail(fx8_level(h.session, &late, &done, &h.error), h.error,
+    must_fail(fx8_level(h.session, &silence, &done, &h.error), h.error,
               FX8_ERR_CANCELLED, "cancelled");
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_false(done);

@@ -332,6 +332,7 @@ enum fx8_status fx8_levels_push(struct fx8_levels *levels,
 {
     struct fx8_levels *l = levels;
     *done = false;
+    (void)fx8_stream_skip(l->stream, block->first_sample, INT64_MAX, 1);
     /* nothing is taken where what is held already fills the stream */
     const enum fx8_status status = fx8_stream_append(l->stream, block, error);
     if (status != FX8_OK)

@@ -331,6 +331,44 @@ static enum fx8_status drain(struct fx8_session *s, struct fx8_error *error)
     }
 }
 
+/* Leave out what a gap before sample `first` makes of the dump at hand and of
+ * those behind it: whole engine blocks, or all that a dump still lacks. */
+static enum fx8_status skip_gap(struct fx8_session *s, int64_t first,
+                                struct fx8_error *error)
+{
+    const int64_t block = (int64_t)s->operations->block_spectra(s->engines[0]);
+    for (;;) {
+        const int64_t n = fx8_stream_skip(
+            s->stream, first, s->plan.spectra_per_dump - s->position, block);
+        s->position += n;
+        if (s->position < s->plan.spectra_per_dump)
+            return FX8_OK;
+        if (atomic_load(&s->is_cancelled))
+            return fx8_fail(error, FX8_ERR_CANCELLED, "cancelled");
+        const enum fx8_status status = finish_dump(s, error);
+        if (status != FX8_OK)
+            return status;
+    }
+}
+
+/* A gap becomes dumps, one by one: one that is too long is a wrong index. */
+static enum fx8_status check_gap(const struct fx8_session *s,
+                                 const struct fx8_block *block,
+                                 struct fx8_error *error)
+{
+    const int64_t next = fx8_stream_next_sample(s->stream);
+    const int64_t n = (block->first_sample - next) /
+                      (int64_t)fx8_samples_per_spectrum(&s->plan) /
+                      s->plan.spectra_per_dump;
+    if (n <= FX8_MAX_MISSING_DUMPS)
+        return FX8_OK;
+    return fx8_fail(error, FX8_ERR_USAGE,
+                    "block: %lld samples from %lld: %lld dumps are missing "
+                    "since sample %lld: expected at most %d",
+                    (long long)block->n_samples, (long long)block->first_sample,
+                    (long long)n, (long long)next, FX8_MAX_MISSING_DUMPS);
+}
+
 /* --- calls ------------------------------------------------------- */
 
 /* Whether the session takes calls that change it. */
@@ -382,10 +420,16 @@ enum fx8_status fx8_push(struct fx8_session *session,
     enum fx8_status status = enter_with(s, block, error);
     if (status != FX8_OK)
         return status;
+    status = check_gap(s, block, error);
+    if (status != FX8_OK)
+        return status;
     if (s->levels != NULL && fx8_levels_active(s->levels))
         return FX8_LEVEL_NEEDED;
     const int64_t end = block->first_sample + block->n_samples;
     do {
+        status = skip_gap(s, block->first_sample, error);
+        if (status != FX8_OK)
+            break;
         /* a block that ends before the first sample counts too: a run of
          * markers may begin in it */
         const double start = fx8_clock_seconds();

@@ -375,6 +375,36 @@ static enum fx8_status append_gap(struct fx8_stream *s, int64_t n_samples,
     return accept(s, n_samples, true, error);
 }
 
+/* Whether every sample held is missing of all inputs. */
+static bool holds_nothing(const struct fx8_stream *s)
+{
+    const struct fx8_spans *list = &s->runs[s->shape.n_inputs];
+    if (s->window_end == s->window_first)
+        return true;
+    return list->n > 0 && list->items[list->n - 1].first <= s->window_first &&
+           list->items[list->n - 1].end == s->window_end;
+}
+
+int64_t fx8_stream_skip(struct fx8_stream *stream, int64_t sample, int64_t most,
+                        int64_t unit)
+{
+    struct fx8_stream *s = stream;
+    const int64_t step = s->shape.step;
+    if (sample <= s->window_end || !holds_nothing(s))
+        return 0;
+    int64_t n = (sample - s->window_first) / step;
+    n = n < most ? n - n % unit : most;
+    if (n * step < s->window_end - s->window_first || n == 0)
+        return 0;
+    s->window_first += n * step;
+    s->window_end = s->window_first;
+    for (size_t list = 0; list <= s->shape.n_inputs; list++)
+        s->runs[list].n = 0;
+    for (size_t input = 0; input < s->shape.n_inputs; input++)
+        s->marker_start[input] = s->window_end;
+    return n;
+}
+
 /* A run of markers may begin before the first sample of the stream: follow it
  * through the samples of the block that come before and were not seen yet. */
 static void look_before(struct fx8_stream *s, const struct fx8_block *block)

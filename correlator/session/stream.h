@@ -82,6 +82,18 @@ enum fx8_status fx8_stream_append(struct fx8_stream *stream,
                                   const struct fx8_block *block,
                                   struct fx8_error *error);
 
+/**
+ * fx8_stream_skip -- drop spectra in a gap without taking its samples.
+ *
+ * Given:    sample  the next that is not missing: that of a block to come
+ *           most    spectra, at least 1
+ *           unit    spectra: drop a multiple of it, or `most`
+ * Returned: how many spectra were dropped; none unless all that is held is of
+ *           the gap, which fx8_stream_append() and fx8_stream_take() lead to
+ */
+int64_t fx8_stream_skip(struct fx8_stream *stream, int64_t sample, int64_t most,
+                        int64_t unit);
+
 /** No more samples: what looked like the start of a marker run is data. */
 void fx8_stream_end(struct fx8_stream *stream);
 
