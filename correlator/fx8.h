@@ -279,7 +279,8 @@ FX8_API enum fx8_status fx8_open(const struct fx8_plan *plan,
  * Notes:  1) blocks ascend in time; samples between two blocks, and between
  *            the plan's first_sample and the first block, are missing: dumps
  *            of nothing else are delivered too, flagged; samples that were
- * consumed already are skipped 2) block sizes never change a result
+ *            consumed already are skipped
+ *         2) block sizes never change a result
  */
 FX8_API enum fx8_status fx8_push(struct fx8_session *session,
                                  const struct fx8_block *block,
