@@ -3,25 +3,73 @@
  * fuzz_recordings.c -- good files of every format, spoilt as the bytes of the
  * fuzzer say but valid HDF5, opened and read.  A refusal is one line; what is
  * opened tells of itself only what can be, and is read within its buffers;
- * no handle of HDF5 stays open.  FX8_FUZZ_TARGET names the format; with
- * FX8_FUZZ_GOOD=FOLDER the good files are left in that new folder, no more.
+ * no handle of HDF5 stays open, and no result may take the file's place.
+ * FX8_FUZZ_TARGET names the format; with FX8_FUZZ_GOOD=FOLDER the good files
+ * are left in that new folder, no more.
  */
 #include <inttypes.h>
 #include <math.h>
 
+#include "config/read_files.h"
 #include "io/h5/h5.h"
+#include "io/output.h"
 #include "io/reader.h"
 #include "io/uvh5/uvh5.h"
 #include "validation/fuzz/claims.h"
 #include "validation/fuzz/good_recordings.h"
 #include "validation/fuzz/spoil.h"
 #include "validation/scratch.h"
+#include "validation/uvh5_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 int LLVMFuzzerInitialize(int *n_arguments, char ***arguments);
 
 /* What a run may ask memory for: beyond it a recording is not read. */
 enum { MOST_INPUTS = 1 << 12, MOST_BUFFER = 1 << 22, MOST_CHANGES = 6 };
+
+/* --- results beside it ------------------------------------------------- */
+
+/* What has been read is no place for a result. */
+static void check_spared(const char *path)
+{
+    struct stat status;
+    struct fx8_output *output = NULL;
+    struct fx8_error error = no_error();
+    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode))
+        return;
+    claim(fx8_output_open(path, true, 0, NULL, &output, &error) ==
+              FX8_ERR_USAGE,
+          "%s may be written: %s", path, error.message);
+    claim_one_line(FX8_ERR_USAGE, &error);
+}
+
+/* As what an earlier run left: refused or replaced, and never changed. */
+static void begin_over(const char *path)
+{
+    static struct fixture f;
+    struct fx8_uvh5_writer *writer = NULL;
+    struct fx8_error error = no_error();
+    struct stat before, after;
+    char part[SCRATCH_PATH_SIZE], next[SCRATCH_PATH_SIZE];
+    snprintf(part, sizeof part, "%s", scratch_path("next.uvh5.part"));
+    snprintf(next, sizeof next, "%s", scratch_path("next.uvh5"));
+    claim(stat(path, &before) == 0 && link(path, part) == 0, "%s", part);
+    fx8_read_files_forget();
+    fill(&f, 1, 4, 4);
+    const enum fx8_status status = fx8_uvh5_create(
+        next, false, &f.header, FX8_COMPRESSION_NONE, &writer, &error);
+    if (status != FX8_OK) {
+        claim_one_line(status, &error);
+        claim(unlink(part) == 0, "%s is gone", part);
+    }
+    fx8_uvh5_close(&writer, 0, NULL);
+    claim(stat(path, &after) == 0 && after.st_size == before.st_size &&
+              after.st_mtim.tv_sec == before.st_mtim.tv_sec &&
+              after.st_mtim.tv_nsec == before.st_mtim.tv_nsec,
+          "%s is not as it was", path);
+    claim(access(part, F_OK) != 0 && access(next, F_OK) != 0,
+          "something is left");
+}
 
 /* --- recordings -------------------------------------------------------- */
 
@@ -178,6 +226,8 @@ static void read_recording(const char *const *paths, size_t n_paths,
     check_observation(reader);
     select_inputs(reader, choices);
     fx8_reader_close(&reader);
+    for (size_t i = 0; i < n_paths; i++)
+        check_spared(paths[i]);
 }
 
 /* --- visibilities ---------------------------------------------------- */
@@ -216,6 +266,7 @@ static void read_visibilities(const char *const *paths, size_t n_paths,
     (void)n_paths;
     (void)format;
     (void)choices;
+    begin_over(paths[0]);
     struct fx8_uvh5_file *file = NULL;
     struct fx8_uvh5_header h;
     struct fx8_error error = no_error();
@@ -244,6 +295,7 @@ static void read_visibilities(const char *const *paths, size_t n_paths,
     free(values);
     fx8_uvh5_header_clear(&h);
     fx8_uvh5_file_close(&file);
+    check_spared(paths[0]);
 }
 
 /* --- targets --------------------------------------------------------- */
@@ -373,6 +425,7 @@ static void read_target(struct choices *choices)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     struct choices choices = {bytes, size};
+    fx8_read_files_forget();
     for (size_t i = 0; i < n_files; i++)
         if (files[i].is_spoilt)
             scratch_write(files[i].name, files[i].bytes, files[i].size);
