@@ -43,7 +43,10 @@ static enum fx8_status count_antennas(const struct fx8_uvh5_header *header,
     return FX8_OK;
 }
 
-/* Whether rows of a dump ascend, as blt_order "time, baseline" promises. */
+/* Whether rows of a dump ascend, as blt_order "time, baseline" promises.  Where
+ * they do not there is no blt_order: pyuvdata takes "time" alone to be an order
+ * of one part, and then neither adds such files nor reads its own UVFITS of
+ * them. */
 static bool baselines_ascend(const struct fx8_uvh5_header *header)
 {
     for (size_t i = 1; i < header->n_baselines; i++)
@@ -68,7 +71,7 @@ static enum fx8_status put_texts(const struct fx8_h5_target *target,
         {"history", header->history != NULL ? header->history : ""},
         {"telescope_frame", "itrs"},
         {"vis_units", "uncalib"},
-        {"blt_order", baselines_ascend(header) ? "time, baseline" : "time"},
+        {"blt_order", baselines_ascend(header) ? "time, baseline" : NULL},
         /* the next two are for readers before pyuvdata 2.2, which want them;
          * later ones look into the catalogue instead */
         {"object_name",
@@ -76,6 +79,8 @@ static enum fx8_status put_texts(const struct fx8_h5_target *target,
         {"phase_type", "drift"},
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        if (texts[i].text == NULL)
+            continue;
         const enum fx8_status status =
             fx8_h5_put_text(target, texts[i].name, texts[i].text, error);
         if (status != FX8_OK)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The files as others read them: pyuvdata, every warning of its own being a
 failure; uvw and tones recomputed.  Nothing is downloaded."""
-import unittest
+import functools
+import operator
 import warnings
 from fractions import Fraction
 
@@ -115,6 +116,65 @@ class Reading(program.Case):
         np.testing.assert_allclose(
             data.phase_center_app_dec,
             np.radians(program.SITE["latitude_deg"]), atol=1e-9)
+
+
+class Joining(program.Case):
+    """Results of consecutive stretches make the result of all of it."""
+
+    NUMBERS = {"ascending": ([1, 2, 3, 4], {}),
+               "picked out of order": ([1, 2, 3, 4], {"array.antennas": "3,1"}),
+               "labelled out of order": ([4, 9, 11, 3], {})}
+
+    def stretches(self, numbers, extra):
+        """Files of two stretches, and of both in one run."""
+        recording = self.write(make_scene(numbers=numbers))
+        return [self.fx8(recording,
+                         oracle.Setup(16, 0.004, method="fft", start_s=start,
+                                      duration_s=length), extra=extra).path
+                for start, length in ((0, 0.008), (0.008, 0.008), (0, 0.016))]
+
+    def assert_joined(self, join):
+        """join(paths) gives what the whole run holds; pyuvdata sorts the rows
+        of what it joins."""
+        for name, case in self.NUMBERS.items():
+            with self.subTest(numbers=name):
+                *parts, whole = self.stretches(*case)
+                got, want = join(parts), join([whole])
+                want.reorder_blts(order="time", minor_order="baseline")
+                for array in ("data_array", "flag_array", "nsample_array",
+                              "ant_1_array", "ant_2_array"):
+                    np.testing.assert_array_equal(getattr(got, array),
+                                                  getattr(want, array))
+                # one rounding of a Julian date, 40 us: UVFITS keeps two parts
+                np.testing.assert_allclose(got.time_array, want.time_array,
+                                           rtol=0, atol=2.0**-31)
+
+    def test_by_a_list_of_files(self):
+        self.assert_joined(UVData.from_file)
+
+    def test_by_addition(self):
+        self.assert_joined(lambda paths: functools.reduce(
+            operator.add, (load(path)[0] for path in paths)))
+
+    def test_through_uvfits(self):
+        """UVFITS holds phased data: all to one point, by pyuvdata itself."""
+        def written(path):
+            data = load(path)[0]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                data.phase(lon=1.0, lat=-0.5, phase_frame="icrs",
+                           cat_name="field")
+            data.write_uvfits(path + ".uvfits")
+            return path + ".uvfits"
+        self.assert_joined(lambda paths: UVData.from_file(
+            [written(path) for path in paths]))
+
+    def test_information_on_antennas_out_of_order(self):
+        recording = self.write(make_scene(numbers=[4, 9, 11, 3]))
+        got = self.fx8(recording, oracle.Setup(16, 0.004))
+        self.assertNotIn("blt_order", got.header)
+        done = program.run("info", got.path)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
 
 
 class Tones(program.Case):
