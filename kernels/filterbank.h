@@ -64,6 +64,14 @@ static inline size_t fx8_filterbank_bin(const struct fx8_filterbank *bank,
     return channel >= half ? channel - half : bank->fft_length + channel - half;
 }
 
+/** Whether the spectra of an output channel are real numbers: those of k = 0 of
+ *  real samples, in either sideband. */
+static inline bool fx8_filterbank_is_real(const struct fx8_filterbank *bank,
+                                          size_t channel)
+{
+    return !bank->is_complex && channel == 0;
+}
+
 /**
  * fx8_filterbank_weights -- the prototype filter w_n in double precision.
  *

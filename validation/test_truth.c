@@ -297,9 +297,9 @@ static bool is_valid(const struct fixture *fixture, size_t input, int64_t first,
     return true;
 }
 
-/* |H|^2 of the tone, 8-tap Hamming PFB or rectangular FFT of N samples, at an
+/* H of the tone, 8-tap Hamming PFB or rectangular FFT of N samples, at an
  * offset in channels: the sums of DESIGN. */
-static double response(size_t n_taps, size_t length, double offset)
+static void transfer(size_t n_taps, size_t length, double offset, double h[2])
 {
     double re = 0, im = 0, power = 0;
     const size_t n_weights = n_taps * length;
@@ -315,7 +315,36 @@ static double response(size_t n_taps, size_t length, double offset)
         im += weight * sin(two_pi * offset * (double)n / (double)length);
         power += weight * weight;
     }
-    return (re * re + im * im) / power;
+    h[0] = re / sqrt(power);
+    h[1] = im / sqrt(power);
+}
+
+static double response(size_t n_taps, size_t length, double offset)
+{
+    double h[2];
+    transfer(n_taps, length, offset, h);
+    return h[0] * h[0] + h[1] * h[1];
+}
+
+/* What a tone is to an input in channel 0 of real samples, in any spectrum: the
+ * same in all where its offset is a multiple of half a channel, but for a sign
+ * that is the same for all inputs. */
+static double real_spectrum(const struct fixture *fixture, size_t input,
+                            const struct fx8_source *tone, size_t n_taps)
+{
+    const double offset = (tone->tone_hz - 100e6) / (1e6 / 128);
+    double cycles = fx8_simulator_gain_turns(fixture->simulator, input) -
+                    tone->tone_hz * cables[input];
+    for (size_t k = 0; k < 3; k++)
+        cycles += tone->tone_hz * positions[input / 2][k] *
+                  tone->direction_enu[k] / 299792458.0;
+    cycles += offset * (double)fixture->job.plan.first_sample / 128;
+    double h[2];
+    transfer(n_taps, 128, offset, h);
+    /* of amplitude A, A^2 / 2 the power */
+    return sqrt(2 * tone->stokes[0] * 100) *
+           fx8_simulator_gain(fixture->simulator, input) *
+           (h[0] * cos(two_pi * cycles) - h[1] * sin(two_pi * cycles));
 }
 
 /* V of recorded inputs i, j in a channel centred at f, k channels from DC. */
@@ -323,6 +352,7 @@ static void expect(const struct fixture *fixture, size_t i, size_t j, double f,
                    double channel, size_t n_taps, double value[2])
 {
     const bool is_complex = fixture->plan.is_complex;
+    const bool is_real = !is_complex && channel == 0;
     const double unit = is_complex ? 200 : 100;
     const double gains = fx8_simulator_gain(fixture->simulator, i) *
                          fx8_simulator_gain(fixture->simulator, j);
@@ -330,6 +360,9 @@ static void expect(const struct fixture *fixture, size_t i, size_t j, double f,
                          fx8_simulator_gain_turns(fixture->simulator, i);
     value[0] = i == j ? gains * unit + (is_complex ? 1.0 / 6 : 1.0 / 12) : 0;
     value[1] = 0;
+    /* the centre of the half channel that lies in the band */
+    if (is_real)
+        f += 1e6 / 128 / 4;
     for (size_t s = 0; s < 2; s++) {
         double delay = cables[i] - cables[j];
         for (size_t k = 0; k < 3; k++)
@@ -349,8 +382,14 @@ static void expect(const struct fixture *fixture, size_t i, size_t j, double f,
         }
         const double phase =
             two_pi * ((s == 1 ? sky[1].tone_hz : f) * delay + turns);
+        if (is_real && s == 1) {
+            value[0] += real_spectrum(fixture, i, &sky[1], n_taps) *
+                        real_spectrum(fixture, j, &sky[1], n_taps);
+            continue;
+        }
         value[0] += gains * unit * (re * cos(phase) - im * sin(phase));
-        value[1] += gains * unit * (re * sin(phase) + im * cos(phase));
+        if (!is_real)
+            value[1] += gains * unit * (re * sin(phase) + im * cos(phase));
     }
 }
 

@@ -13,8 +13,7 @@
  * half, and as the windows squared add up to 1 the power is constant.  Errors:
  * a delay of d samples between two inputs loses the share
  * 1 - cos(pi d / L) < 5 (d / L)^2 of the coherence; L is chosen so that this
- * stays below 2e-5 for the longest delay.  Real samples have no power in bins
- * 0 and L/2.
+ * stays below 2e-5 for the longest delay.
  *
  * A celestial source moves.  Its direction is that of ERFA once a second of
  * the recording, on straight lines between: within (w 1 s)^2 / 8 < 7e-10 of

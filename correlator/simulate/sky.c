@@ -60,7 +60,7 @@ static void rotor(double cycles, double value[2])
  * Add a source to the spectrum of an input: bin v of the sky spectrum stands
  * at dc + v fs / L, or at dc - v fs / L in a real lower sideband, where the
  * recorded spectrum is its conjugate.  Complex: v = -L/2 ... L/2 - 1, negative
- * ones wrapped to the upper half; real: v = 1 ... L/2 - 1.
+ * ones wrapped to the upper half; real: v = 0 ... L/2.
  */
 static void add_source(const struct fx8_simulator *simulator, size_t source,
                        size_t input, float *bins)
@@ -80,8 +80,9 @@ static void add_source(const struct fx8_simulator *simulator, size_t source,
     fx8_simulator_mix(&simulator->sources[source],
                       fx8_simulator_is_y(simulator, input), mix);
     rotor(step, turn);
-    const int64_t first = plan->is_complex ? -length / 2 : 1;
-    for (int64_t v = first; v < length / 2; v++) {
+    const int64_t first = plan->is_complex ? -length / 2 : 0;
+    const int64_t end = plan->is_complex ? length / 2 : length / 2 + 1;
+    for (int64_t v = first; v < end; v++) {
         if ((v - first) % ANCHOR == 0)
             rotor(base + (double)v * step, now);
         const size_t bin = (size_t)(v < 0 ? v + length : v);
@@ -100,6 +101,14 @@ static void add_source(const struct fx8_simulator *simulator, size_t source,
     }
 }
 
+/* The ends of the spectrum of real samples: their real parts, with the power of
+ * both parts, as there is no mirror image that has the other half of it. */
+static void make_real(float *end)
+{
+    end[0] *= (float)M_SQRT2;
+    end[1] = 0.0f;
+}
+
 /* The broad-band sky of an input over the whole block, windowed. */
 static void synthesise(const struct fx8_simulator *simulator, size_t input,
                        float *data)
@@ -114,6 +123,10 @@ static void synthesise(const struct fx8_simulator *simulator, size_t input,
         }
     if (is_silent)
         return;
+    if (!simulator->plan.is_complex) {
+        make_real(data);
+        make_real(data + simulator->length);
+    }
     fx8_fft_execute(simulator->fft, data);
     for (size_t n = 0; n < simulator->length; n++)
         for (size_t part = 0; part < n_parts; part++)

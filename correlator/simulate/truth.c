@@ -6,12 +6,10 @@
 #include "config/shape.h"
 #include "correlator/session/baseline.h"
 #include "correlator/session/plan.h"
+#include "correlator/simulate/tones.h"
 #include "correlator/simulate/truth.h"
 #include "kernels/operations.h"
 #include "kernels/parallel.h"
-
-/* Channels on either side of a tone in which it is looked for. */
-#define TONE_REACH 256.0
 
 /* Segments of a dump: longest in spectra, and in seconds and turn of a fringe
  * where sources move (see truth.h). */
@@ -41,18 +39,20 @@ struct fx8_truth {
     const struct fx8_job *job;
     size_t n_channels; /* of the plan, before averaging */
     size_t n_pairs;
-    bool is_moving;          /* whether there is a celestial source */
-    int64_t segment;         /* spectra at a time */
-    int64_t length;          /* spectra now: fewer at the end of a dump */
-    size_t slab;             /* channels at a time, a multiple of the average */
-    size_t *recorded;        /* [n_inputs] input as the simulator counts */
-    size_t *input_of;        /* [inputs recorded], n_inputs: not correlated */
-    double *frequencies_hz;  /* [n_channels] */
-    double *weights;         /* [samples per window] of the filter */
-    double *power;           /* [n_sources][n_channels], LSB^2 */
-    double (*directions)[3]; /* [n_sources] in the middle of a segment */
-    double (*beginnings)[3]; /* [n_sources] at its beginning */
-    double (*ends)[3];       /* [n_sources] at its end */
+    bool is_moving;   /* whether there is a celestial source */
+    int64_t segment;  /* spectra at a time */
+    int64_t length;   /* spectra now: fewer at the end of a dump */
+    size_t slab;      /* channels at a time, a multiple of the average */
+    size_t *recorded; /* [n_inputs] input as the simulator counts */
+    size_t *input_of; /* [inputs recorded], n_inputs: not correlated */
+    struct fx8_filterbank bank;
+    double width_hz;            /* of a channel */
+    double *frequencies_hz;     /* [n_channels] */
+    double *weights;            /* [samples per window] of the filter */
+    double *power;              /* [n_sources][n_channels], LSB^2 */
+    double (*directions)[3];    /* [n_sources] in the middle of a segment */
+    double (*beginnings)[3];    /* [n_sources] at its beginning */
+    double (*ends)[3];          /* [n_sources] at its end */
     struct reception *received; /* [n_threads][n_inputs] */
     double *means;              /* [n_channels][pair][re, im] of what stands */
     double *sums;               /* the same of a dump: of all channels where
@@ -70,21 +70,35 @@ struct fx8_truth {
 
 /* --- expected products ------------------------------------------- */
 
-/* Power response of channel `channel` to a tone, 0 beyond its reach. */
-static double tone_response(const struct fx8_truth *truth, size_t channel,
-                            double tone_hz)
+/* Whether the spectra of a channel are real: sums of those of the sky and of
+ * their mirror image.  Half of such a channel lies beyond the end of the band.
+ */
+static bool is_real(const struct fx8_truth *truth, size_t channel)
 {
-    const struct fx8_plan *plan = &truth->job->plan;
-    const double length = (double)fx8_samples_per_spectrum(plan);
-    const double width_hz = fx8_rate_hz(plan->sample_rate) / length;
-    double offset = (tone_hz - truth->frequencies_hz[channel]) / width_hz;
-    offset -= length * rint(offset / length); /* the response is periodic */
-    if (fabs(offset) > TONE_REACH)
-        return 0.0;
-    double response[2];
-    fx8_filterbank_response(truth->weights, fx8_samples_per_window(plan),
-                            fx8_samples_per_spectrum(plan), offset, response);
-    return response[0] * response[0] + response[1] * response[1];
+    return fx8_filterbank_is_real(&truth->bank, channel);
+}
+
+static struct fx8_tone find_tone(const struct fx8_truth *truth,
+                                 const struct fx8_source *source,
+                                 size_t channel)
+{
+    return fx8_tone_find(&truth->bank, truth->weights,
+                         (source->tone_hz - truth->frequencies_hz[channel]) /
+                             truth->width_hz);
+}
+
+/* Power of a source in a channel, I being 1.  Where spectra are real the mirror
+ * image of a tone has as much again. */
+static double power_of(const struct fx8_truth *truth,
+                       const struct fx8_source *source, size_t channel)
+{
+    const double unit = fx8_simulator_unit(truth->simulator);
+    if (!source->is_tone)
+        return unit;
+    const struct fx8_tone tone = find_tone(truth, source, channel);
+    return unit * (is_real(truth, channel) ? 2.0 : 1.0) *
+           (tone.response[0] * tone.response[0] +
+            tone.response[1] * tone.response[1]);
 }
 
 static void find_powers(void *context, size_t channel, size_t thread)
@@ -92,13 +106,9 @@ static void find_powers(void *context, size_t channel, size_t thread)
     struct fx8_truth *truth = context;
     const struct fx8_simulation *plan = fx8_simulator_plan(truth->simulator);
     (void)thread;
-    for (size_t s = 0; s < plan->n_sources; s++) {
-        const struct fx8_source *source = &plan->sources[s];
+    for (size_t s = 0; s < plan->n_sources; s++)
         truth->power[s * truth->n_channels + channel] =
-            fx8_simulator_unit(truth->simulator) *
-            (source->is_tone ? tone_response(truth, channel, source->tone_hz)
-                             : 1.0);
-    }
+            power_of(truth, &plan->sources[s], channel);
 }
 
 /* What the inputs receive of a source in a channel, or NULL for nothing. */
@@ -108,8 +118,11 @@ static const struct reception *receive(const struct fx8_truth *truth,
 {
     const struct fx8_source *of =
         &fx8_simulator_plan(truth->simulator)->sources[source];
-    const double frequency_hz =
-        of->is_tone ? of->tone_hz : truth->frequencies_hz[channel];
+    double frequency_hz = truth->frequencies_hz[channel];
+    if (of->is_tone)
+        frequency_hz = of->tone_hz;
+    else if (is_real(truth, channel))
+        frequency_hz += 0.25 * truth->width_hz;
     const size_t n_inputs = truth->job->n_inputs;
     struct reception *received = truth->received + thread * n_inputs;
     double motion[3]; /* in a segment */
@@ -313,8 +326,36 @@ static void find_directions(struct fx8_truth *truth, int64_t first, int64_t n)
                              truth->ends);
 }
 
-/* Channels first ... first + n - 1 into results. */
-static void finish_slab(struct fx8_truth *truth, size_t first, size_t n)
+/* Add to the sums of channel 0, whose spectra are z + conj(z), what z_i z_j has
+ * of tones that stand still. */
+static void add_beats(const struct fx8_truth *truth, int64_t dump, double *sums)
+{
+    const struct fx8_plan *plan = &truth->job->plan;
+    const struct fx8_simulation *of = fx8_simulator_plan(truth->simulator);
+    const double unit = 2.0 * fx8_simulator_unit(truth->simulator);
+    for (size_t s = 0; s < of->n_sources; s++) {
+        if (!of->sources[s].is_tone || of->sources[s].is_celestial)
+            continue;
+        const struct fx8_tone tone = find_tone(truth, &of->sources[s], 0);
+        const struct reception *received = receive(truth, s, 0, 0);
+        double b[2];
+        fx8_tone_beat(&tone, &truth->bank, plan->first_sample, dump,
+                      plan->spectra_per_dump, b);
+        double *sum = sums;
+        for (size_t j = 0; j < truth->job->n_inputs && received != NULL; j++)
+            for (size_t i = 0; i <= j; i++, sum += 2) {
+                const double *x = received[i].voltage[0];
+                const double *y = received[j].voltage[0];
+                *sum += unit * (double)truth->counts[fx8_pair_index(i, j)] *
+                        (b[0] * (x[0] * y[0] - x[1] * y[1]) -
+                         b[1] * (x[0] * y[1] + x[1] * y[0]));
+            }
+    }
+}
+
+/* Channels first ... first + n - 1 of a dump into results. */
+static void finish_slab(struct fx8_truth *truth, int64_t dump, size_t first,
+                        size_t n)
 {
     const size_t n_pairs = truth->n_pairs;
     const double *means = truth->means + 2 * first * n_pairs;
@@ -326,7 +367,11 @@ static void finish_slab(struct fx8_truth *truth, size_t first, size_t n)
             for (size_t part = 0; part < 2; part++)
                 sums[at + part] = (truth->is_moving ? sums[at + part] : 0.0) +
                                   means[at + part] * count;
+            if (is_real(truth, first + c))
+                sums[at + 1] = 0.0;
         }
+    if (is_real(truth, first))
+        add_beats(truth, dump, sums);
     struct fx8_postprocess slab = truth->postprocess;
     slab.n_channels = n;
     slab.flag_channel += first;
@@ -362,7 +407,8 @@ void fx8_truth_dump(struct fx8_truth *truth, int64_t dump,
     }
     for (size_t first = 0; first < truth->n_channels; first += truth->slab) {
         const size_t left = truth->n_channels - first;
-        finish_slab(truth, first, left < truth->slab ? left : truth->slab);
+        finish_slab(truth, dump, first,
+                    left < truth->slab ? left : truth->slab);
     }
     *results = truth->results;
 }
@@ -501,6 +547,7 @@ enum fx8_status fx8_truth_open(struct fx8_simulator *simulator,
         .job = job,
         .n_channels = fx8_channels(&job->plan),
         .n_pairs = fx8_pair_count(job->n_inputs),
+        .bank = fx8_plan_filterbank(&job->plan),
     };
     choose_sizes(made);
     status = allocate_all(made, error);
@@ -511,8 +558,7 @@ enum fx8_status fx8_truth_open(struct fx8_simulator *simulator,
     map_inputs(made);
     struct fx8_plan unaveraged = job->plan;
     unaveraged.channel_average = 1;
-    double width_hz;
-    fx8_frequencies(&unaveraged, made->frequencies_hz, &width_hz);
+    fx8_frequencies(&unaveraged, made->frequencies_hz, &made->width_hz);
     fx8_plan_weights(&job->plan, made->weights);
     plan_postprocess(made);
     const size_t n_threads = made->postprocess.n_threads;

@@ -24,7 +24,11 @@ struct fx8_truth;
  *
  * Per plan channel with centre f: the broad-band sources at f, the tones
  * through the filter's power response, receiver noise and rounding to int8 in
- * the autos; all with the gains of the inputs.  Celestial sources: the mean
+ * the autos; all with the gains of the inputs.  The spectra of channel 0
+ * of real samples are real: a product there is the real part of the formula, of
+ * tones twice that.  Half of the channel lies in the band, with its middle at
+ * f + width / 4.
+ Celestial sources: the mean
  * over the spectra that are valid in both inputs, each taken where the source
  * stands in the middle of its window.
  *
@@ -40,11 +44,17 @@ struct fx8_truth;
  * Notes:     1) what the filter bank itself loses is left out: a delay of d
  *               samples between two inputs lowers the coherence of a broad
  *               band by sum w_n w_(n+d), a fringe of p rad a sample by
- *               sum w_n^2 exp(ipn)
+ *               sum w_n^2 exp(ipn).  In channel 0 of real samples it also turns
+ *               a product by 2 pi e d / N, e channels from f + width / 4 to the
+ *               mean of what the filter passes: 0.02 with 8 taps, 0.4 and more
+ *               with method fft
  *            2) a tone is looked for within 256 channels of its own: beyond,
  *               a filter passes less than -58 dB of it
  *            3) the mean over a dump of products of different tones is taken
- *               to be zero
+ *               to be zero, and in channel 0 of real samples that of a
+ celestial
+ *               tone and its mirror image; of other tones it is that over all
+ *               spectra of the dump, missing ones too
  */
 enum fx8_status fx8_truth_open(struct fx8_simulator *simulator,
                                const struct fx8_job *job,

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * tones.h -- what a filter bank makes of a tone.
+ */
+#ifndef FX8_CORRELATOR_SIMULATE_TONES_H
+#define FX8_CORRELATOR_SIMULATE_TONES_H
+
+#include <stdint.h>
+
+#include "kernels/filterbank.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A tone in a channel. */
+struct fx8_tone {
+    double offset;      /**< from the centre, in channels, aliased */
+    double response[2]; /**< re, im; 0 beyond 256 channels */
+};
+
+/**
+ * fx8_tone_find -- a tone in a channel.
+ *
+ * Given:    bank, weights  [n_taps * fft_length]
+ *           offset         in channels, any alias of it
+ */
+struct fx8_tone fx8_tone_find(const struct fx8_filterbank *bank,
+                              const double *weights, double offset);
+
+/**
+ * fx8_tone_beat -- how a tone beats with its mirror image in a channel of real
+ * spectra, z + conj(z): what z_i z_j has where conj(z_i) z_j has |response|^2.
+ *
+ * Given:    first_sample  of spectrum 0 in the recording, at whose sample 0 the
+ *                         phase is that of the voltages
+ *           dump, n       spectra [dump * n, (dump + 1) * n)
+ * Returned: beat  re, im  the mean over these spectra
+ */
+void fx8_tone_beat(const struct fx8_tone *tone,
+                   const struct fx8_filterbank *bank, int64_t first_sample,
+                   int64_t dump, int64_t n, double beat[2]);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
