@@ -87,10 +87,13 @@ static void plain_power(const struct fx8_plan *plan, const double *weights,
         const size_t k = plan->is_complex ? c + n - plan->n_channels / 2 : c;
         double complex x = 0.0;
         for (size_t i = 0; i < window; i++) {
-            const int8_t *s = voltages_at(v, input, first + (int64_t)i);
+            const int64_t t = first + (int64_t)i;
+            const int8_t *s = voltages_at(v, input, t);
+            const int sign = plan->lower_sideband ? -1 : 1;
             const double angle = -2 * M_PI * (double)(k * i % n) / (double)n;
-            x += weights[i] * CMPLX(s[0], plan->is_complex ? s[1] : 0) *
-                 cexp(CMPLX(0, angle));
+            x += weights[i] * cexp(CMPLX(0, angle)) *
+                 (plan->is_complex ? CMPLX(s[0], sign * s[1])
+                                   : CMPLX(t % 2 == 0 ? s[0] : sign * s[0], 0));
         }
         power[c] = (float)(creal(x) * creal(x) + cimag(x) * cimag(x));
     }
@@ -111,7 +114,15 @@ static bool counts_for_levels(const struct fx8_plan *plan,
     return !is_zero;
 }
 
-/* Gains of one input by the formula, [n_channels]. */
+/* sigma^2 of a median of |X|^2: of complex noise, whose |X|^2 is exponential,
+ * or of real, chi-squared of one degree of freedom (tables of it: 0.454936). */
+static double variance_of(double median, bool is_real)
+{
+    return median / (is_real ? 0.454936423119572 : 2 * log(2));
+}
+
+/* Gains of one input by the formula, [n_channels].  The first channel of real
+ * samples has real spectra. */
 static void plain_gains(const struct fx8_plan *plan, const struct voltages *v,
                         size_t input, double *gains)
 {
@@ -133,10 +144,21 @@ static void plain_gains(const struct fx8_plan *plan, const struct voltages *v,
         float column[FX8_LEVEL_SPECTRA];
         for (size_t s = 0; s < seen; s++)
             column[s] = power[s * channels + c];
-        const double median = plan->level == FX8_LEVEL_INPUT
-                                  ? sorted_median(power, seen * channels)
-                                  : sorted_median(column, seen);
-        gains[c] = plan->target_rms / sqrt(median / (2 * log(2)));
+        gains[c] =
+            plan->target_rms / sqrt(variance_of(sorted_median(column, seen),
+                                                !plan->is_complex && c == 0));
+    }
+    if (plan->level == FX8_LEVEL_INPUT) {
+        /* one for all, from all that are not real, or from the only one */
+        const size_t first = !plan->is_complex && channels > 1;
+        size_t n = 0;
+        for (size_t k = 0; k < seen * channels; k++)
+            if (k % channels >= first)
+                power[n++] = power[k];
+        const double variance = variance_of(sorted_median(power, n),
+                                            !plan->is_complex && channels == 1);
+        for (size_t c = 0; c < channels; c++)
+            gains[c] = plan->target_rms / sqrt(variance);
     }
     free(power);
     free(weights);
@@ -166,12 +188,14 @@ static void gains_by_the_formula(void **state)
 {
     (void)state;
     const struct delivery whole = {0};
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 16; i++) {
         const bool is_complex = i % 2;
-        struct fx8_plan plan = small_plan(3, 1, is_complex, 5, 100);
+        const size_t channels = i < 8 ? 5 : i < 12 ? 1 : 2;
+        struct fx8_plan plan = small_plan(3, 1, is_complex, channels, 100);
+        plan.lower_sideband = i / 4 % 2;
         plan.level = i / 2 % 2 ? FX8_LEVEL_INPUT : FX8_LEVEL_CHANNEL;
-        plan.target_rms = i < 4 ? 20.0 : 33.5;
-        plan.first_sample = i < 4 ? 0 : 37;
+        plan.target_rms = i / 4 % 2 ? 33.5 : 20.0;
+        plan.first_sample = i / 4 % 2 ? 37 : 0;
         struct voltages v =
             make_voltages(3, 1 + is_complex, 4000, 15, (uint64_t)(100 + i));
         struct collected c = collect(&plan, &v, &whole);

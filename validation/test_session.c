@@ -70,9 +70,7 @@ static void plain_dump(const struct fx8_plan *plan, const struct voltages *v,
 /* FP32 within the roundings of floats: 16 of them per spectrum of rms about
  * 17, then 30 products summed.  INT8 within what quantising to 8 steps does:
  * its noise of sqrt(1/6) in 8 sqrt(2) is 4 % of a spectrum, 1 % of the mean of
- * 30 products; a tenth is six sigma and more.  (At 20 steps channel 0 of real
- * samples would clip: its spectra are real, and their median is a smaller part
- * of their mean than the formula takes.) */
+ * 30 products; a tenth is six sigma and more. */
 static void visibilities_by_the_definition(void **state)
 {
     (void)state;

@@ -210,14 +210,23 @@ double fx8_levels_median(float *values, size_t n)
     return ((double)lower + upper) / 2.0;
 }
 
+/* Level per real component of noise with that median of |X|^2 in a channel. */
+static double level_of(const struct fx8_levels *l, size_t channel,
+                       double median)
+{
+    /* |X|^2 of complex noise is exponential: its median is ln 2 times its
+     * mean, which is 2 sigma^2.  That of real noise is the square of a normal
+     * variable: half of its values are within 0.6745 sigma */
+    const double quartile = 0.67448975019608174;
+    const bool is_real = fx8_filterbank_is_real(&l->shape.bank, channel);
+    return sqrt(median / (is_real ? quartile * quartile : 2.0 * M_LN2));
+}
+
 static void set_gain(struct fx8_levels *l, size_t row, size_t channel,
-                     double median)
+                     double sigma)
 {
     const size_t at = first_cell(l, row) + channel;
-    /* |X|^2 of complex noise is exponential: its median is ln 2 times its
-     * mean, which is 2 sigma^2 */
-    const double sigma = sqrt(median / (2.0 * M_LN2));
-    l->zero[at] = median == 0.0;
+    l->zero[at] = sigma == 0.0;
     /* a power of two: the engine gets back the same gain without it */
     l->gain[at] = (l->zero[at] ? 1.0f : (float)(l->shape.target_rms / sigma)) *
                   input_gain(l, row);
@@ -232,7 +241,26 @@ static void set_tile(struct fx8_levels *l, size_t row, const float *power,
         for (size_t c = 0; c < n; c++)
             column[c][s] = power[s * l->n_channels + first + c];
     for (size_t c = 0; c < n; c++)
-        set_gain(l, row, first + c, fx8_levels_median(column[c], n_spectra));
+        set_gain(
+            l, row, first + c,
+            level_of(l, first + c, fx8_levels_median(column[c], n_spectra)));
+}
+
+/* One gain for all channels, from the powers of all: but for a channel of real
+ * spectra, which are spread otherwise, unless there is no other. */
+static void set_row(struct fx8_levels *l, size_t row, float *power,
+                    size_t n_spectra)
+{
+    const size_t n = l->n_channels;
+    const size_t first = n > 1 && fx8_filterbank_is_real(&l->shape.bank, 0);
+    const size_t n_used = n - first;
+    for (size_t s = 0; s < n_spectra && first > 0; s++)
+        memmove(power + s * n_used, power + s * n + first,
+                n_used * sizeof *power);
+    const double sigma =
+        level_of(l, first, fx8_levels_median(power, n_spectra * n_used));
+    for (size_t channel = 0; channel < n; channel++)
+        set_gain(l, row, channel, sigma);
 }
 
 static void set_gains_item(void *context, size_t item, size_t thread)
@@ -242,19 +270,16 @@ static void set_gains_item(void *context, size_t item, size_t thread)
     const size_t row = l->round_row[item];
     const size_t n_spectra = l->round_spectra[item];
     float *power = l->power + item * FX8_LEVEL_SPECTRA * l->n_channels;
-    if (l->shape.level == FX8_LEVEL_INPUT) {
-        const double median =
-            fx8_levels_median(power, n_spectra * l->n_channels);
-        for (size_t channel = 0; channel < l->n_channels; channel++)
-            set_gain(l, row, channel, median);
-    } else {
-        for (size_t c = 0; c < l->n_channels; c += CHANNEL_TILE) {
-            const size_t rest = l->n_channels - c;
-            set_tile(l, row, power, n_spectra, c,
-                     rest < CHANNEL_TILE ? rest : CHANNEL_TILE);
-        }
-    }
     l->is_set[row] = true;
+    if (l->shape.level == FX8_LEVEL_INPUT) {
+        set_row(l, row, power, n_spectra);
+        return;
+    }
+    for (size_t c = 0; c < l->n_channels; c += CHANNEL_TILE) {
+        const size_t rest = l->n_channels - c;
+        set_tile(l, row, power, n_spectra, c,
+                 rest < CHANNEL_TILE ? rest : CHANNEL_TILE);
+    }
 }
 
 static enum fx8_status finish_round(

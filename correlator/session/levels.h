@@ -32,7 +32,8 @@ struct fx8_levels_shape {
     size_t n_channels;        /**< of one band */
     const double *input_gain; /**< [n_bands][n_inputs] that samples were
                                    multiplied by, kept by the caller; NULL: 1 */
-    double target_rms;        /**< LSB per real component */
+    double target_rms;        /**< LSB per real component; channels of real
+                                   spectra have one */
     enum fx8_level level;
     size_t n_threads;
     bool pin_threads;

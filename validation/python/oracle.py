@@ -21,6 +21,8 @@ import h5py
 import numpy as np
 
 LEVEL_SPECTRA = 256
+# of one degree of freedom: statistics.NormalDist().inv_cdf(0.75)**2
+CHI_SQUARED_MEDIAN = 0.45493642311957283
 PRODUCTS = {1: [(0, 0)], 2: [(0, 0), (1, 1), (0, 1), (1, 0)]}
 
 
@@ -199,19 +201,27 @@ def rounded(value):
     return math.floor(value + Fraction(1, 2))
 
 
-def set_gains(spectra, usable, setup):
-    """Quantiser gains [input][channel] and where the level was zero."""
+def set_gains(spectra, usable, setup, is_complex):
+    """Quantiser gains [input][channel] and where the level was zero.
+
+    sigma of a real component: |X|^2 of complex noise is exponential; X^2 of
+    real noise, in the first channel of real samples, chi-squared."""
     gains = np.ones((spectra.shape[0], spectra.shape[2]))
     zero = np.zeros(gains.shape, bool)
     for index, (rows, good) in enumerate(zip(spectra, usable)):
         power = np.abs(rows[np.flatnonzero(good)[:LEVEL_SPECTRA]])**2
         if power.shape[0] == 0:
             continue
+        units = np.full(power.shape[1], 2 * math.log(2))
+        if not is_complex:
+            units[0] = CHI_SQUARED_MEDIAN
         if setup.level == "input":
-            power = power.reshape(-1, 1)
+            skip = int(not is_complex and power.shape[1] > 1)
+            power = power[:, skip:].reshape(-1, 1)
+            units = units[skip]
         median = np.broadcast_to(np.median(power, axis=0), gains[index].shape)
         zero[index] = median == 0
-        sigma = np.sqrt(median / (2 * math.log(2)))
+        sigma = np.sqrt(median / units)
         gains[index] = np.where(
             zero[index], 1.0,
             setup.target_rms / np.where(zero[index], 1.0, sigma))
@@ -281,7 +291,8 @@ def correlate(recording, setup, gains=None):
     through_quantiser = is_int8 and setup.method != "none"
     own_gains = None
     if through_quantiser:
-        own_gains, zero = set_gains(spectra, valid & busy, setup)
+        own_gains, zero = set_gains(spectra, valid & busy, setup,
+                                     is_complex)
         used = own_gains if gains is None else gains
         spectra, near = quantise(spectra, used)
     spectra = spectra * valid[:, :, None]
