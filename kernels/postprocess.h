@@ -48,6 +48,7 @@ struct fx8_postprocess {
     const uint8_t *flag_input;   /**< [n_inputs] */
     const uint8_t *flag_cell;    /**< [n_inputs][row_channels], or NULL: none */
     bool remove_bias;      /**< rounding noise of the quantiser in autos */
+    bool first_is_real;    /**< the spectra of channel 0 are real */
     bool negate_imaginary; /**< the samples should have been conjugated */
     size_t n_threads;
     bool pin_threads;
@@ -70,10 +71,11 @@ struct fx8_visibilities {
  *           operation, none by an input_gain; autos have an imaginary part of
  *           exactly 0
  * Notes:    1) no valid product: value 0, weight 0, flagged
- *           2) bias: 1/6 per complex product in quantiser steps squared (1/12
- *              per real component), taken off parallel-hand autos where the
- *              level, sqrt(mean / 2) without the bias, is at least 1 step; the
- *              uniform model of rounding fails below; not clamped at 0
+ *           2) bias: 1/12 per real component in quantiser steps squared, 1/6
+ *              per product of complex spectra, taken off parallel-hand autos
+ *              where the level of a component without it, sqrt(mean / 2) or,
+ *              of real spectra, sqrt(mean), is at least 1 step; the uniform
+ *              model of rounding fails below; not clamped at 0
  *           3) average: mean of the unflagged channels of a group, of equal
  *              weight as nsamples is the same for all channels of a pair;
  *              nsamples is the sum over them divided by n; a group that is

@@ -162,9 +162,11 @@ static struct cell plain_cell(const struct task *task, size_t i, size_t j,
     const size_t cell_i = i * task->n_row + task->first + channel;
     const size_t cell_j = j * task->n_row + task->first + channel;
     if (is_int8 && plan->gain != NULL) {
-        /* a level of one step is 1^2 + 1^2 */
-        if (i == j && plan->remove_bias && re - 1.0 / 6 >= 2)
-            re -= 1.0 / 6;
+        /* a level of one step is 1^2 + 1^2, of real spectra 1^2 */
+        const bool is_real = plan->first_is_real && channel == 0;
+        const double noise = is_real ? 1.0 / 12 : 1.0 / 6;
+        if (i == j && plan->remove_bias && re - noise >= (is_real ? 1 : 2))
+            re -= noise;
         re /= (double)task->gain[cell_i] * task->gain[cell_j];
         im /= (double)task->gain[cell_i] * task->gain[cell_j];
     } else if (plan->input_gain != NULL) {
@@ -263,6 +265,7 @@ static void random_tasks_by_the_rules(void **state)
                       average * (1 + random_below(&g, 20)), average, &g);
         task.plan.negate_imaginary = random_below(&g, 2);
         task.plan.remove_bias = random_below(&g, 4) > 0;
+        task.plan.first_is_real = random_below(&g, 2);
         if (random_below(&g, 3) == 0)
             widen_task(&task, 2 + random_below(&g, 3), &g);
         if (random_below(&g, 4) == 0)
@@ -284,11 +287,12 @@ static void random_tasks_by_the_rules(void **state)
  */
 
 /* One antenna, one channel, no flags, gain 2: a sum and its result. */
-static float auto_of(int64_t sum, bool remove_bias)
+static float auto_of(int64_t sum, bool remove_bias, bool is_real)
 {
     struct generator g = {32};
     struct task task = make_task(1, 1, 1, 1, &g);
     task.plan.remove_bias = remove_bias;
+    task.plan.first_is_real = is_real;
     task.sums8[0] = sum;
     task.sums8[1] = 77; /* must not show */
     task.counts[0] = 60;
@@ -307,11 +311,16 @@ static float auto_of(int64_t sum, bool remove_bias)
 static void bias_at_its_threshold(void **state)
 {
     (void)state;
-    assert_true(auto_of(131, true) == (float)((131.0 / 60 - 1.0 / 6) / 4));
-    assert_true(auto_of(131, false) == (float)(131.0 / 60 / 4));
-    assert_true(auto_of(129, true) == (float)(129.0 / 60 / 4));
-    assert_true(auto_of(6000, true) == (float)((100 - 1.0 / 6) / 4));
-    assert_true(auto_of(0, true) == 0.0f);
+    assert_true(auto_of(131, true, false) ==
+                (float)((131.0 / 60 - 1.0 / 6) / 4));
+    assert_true(auto_of(131, false, false) == (float)(131.0 / 60 / 4));
+    assert_true(auto_of(129, true, false) == (float)(129.0 / 60 / 4));
+    assert_true(auto_of(6000, true, false) == (float)((100 - 1.0 / 6) / 4));
+    assert_true(auto_of(0, true, false) == 0.0f);
+    /* 65/60 is 1 + 1/12 */
+    assert_true(auto_of(66, true, true) == (float)((66.0 / 60 - 1.0 / 12) / 4));
+    assert_true(auto_of(64, true, true) == (float)(64.0 / 60 / 4));
+    assert_true(auto_of(66, false, true) == (float)(66.0 / 60 / 4));
 }
 
 /* XY of an auto is conj(X) Y, YX its conjugate; on a cross, X of the second

@@ -362,6 +362,7 @@ done:
 static void set_up_results(struct fx8_session *s)
 {
     const struct fx8_plan *plan = &s->plan;
+    const struct fx8_filterbank bank = fx8_plan_filterbank(plan);
     fx8_baseline_table(plan->n_antennas, plan->n_polarizations, s->products);
     fx8_plan_flag_channels(plan, s->flag_channel);
     s->results = (struct fx8_postprocess){
@@ -375,6 +376,7 @@ static void set_up_results(struct fx8_session *s)
         .spectra_per_dump = plan->spectra_per_dump,
         .flag_channel = s->flag_channel,
         .remove_bias = plan->remove_quantization_bias,
+        .first_is_real = fx8_filterbank_is_real(&bank, 0),
         /* without a filter bank nothing conjugated the samples */
         .negate_imaginary =
             plan->method == FX8_METHOD_NONE && plan->lower_sideband,

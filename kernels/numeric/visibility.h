@@ -17,13 +17,10 @@
 #include "kernels/operations.h"
 #include "kernels/postprocess.h"
 
-/** Rounding noise of a complex product with itself, in quantiser steps
- *  squared: 1/12 for each of two components. */
-#define FX8_ROUNDING_NOISE (1.0 / 6.0)
-
-/** Smallest power without that noise at which it is uniform and independent
- *  enough to be removed: a level of one step per real component. */
-#define FX8_LEAST_POWER_OF_STEPS 2.0
+/** Rounding noise of a component, in quantiser steps squared.  It is uniform
+ *  and independent enough to be removed where the power without it is at least
+ *  1, a level of one step. */
+#define FX8_ROUNDING_NOISE (1.0 / 12.0)
 
 /** Channels from an input or a baseline to the next, before averaging. */
 FX8_NUMERIC size_t fx8_postprocess_row(const struct fx8_postprocess *plan)
@@ -137,6 +134,7 @@ struct fx8_series_sums {
     const double *fp32;
     const float *gain_1, *gain_2; /**< [n_channels] or NULL */
     bool removes_bias;
+    bool first_is_real; /**< channel 0 has one component, not two */
 };
 
 /** The series of a product and its sums, those of one precision, the others
@@ -157,6 +155,7 @@ FX8_NUMERIC struct fx8_series_sums fx8_series_sums_open(
     sums.gain_1 = has_gain ? plan->gain + row_1 : NULL;
     sums.gain_2 = has_gain ? plan->gain + row_2 : NULL;
     sums.removes_bias = has_gain && sums.series.is_auto && plan->remove_bias;
+    sums.first_is_real = plan->first_is_real;
     return sums;
 }
 
@@ -176,9 +175,10 @@ FX8_NUMERIC struct fx8_visibility fx8_visibility_of(
     double im = is_int8 ? (double)sums->int8[at + 1] : sums->fp32[at + 1];
     re /= series->count;
     im /= series->count;
-    if (sums->removes_bias &&
-        re - FX8_ROUNDING_NOISE >= FX8_LEAST_POWER_OF_STEPS)
-        re -= FX8_ROUNDING_NOISE;
+    const double n_parts = sums->first_is_real && channel == 0 ? 1.0 : 2.0;
+    const double noise = n_parts * FX8_ROUNDING_NOISE; /* exact */
+    if (sums->removes_bias && re - noise >= n_parts)
+        re -= noise;
     if (sums->gain_1 != NULL) {
         const double scale =
             (double)sums->gain_1[channel] * (double)sums->gain_2[channel];

@@ -34,7 +34,7 @@ struct Shape {
 
 /** What may be left out. */
 struct Extras {
-    bool gain, flag_cell, input_gain, remove_bias, negate;
+    bool gain, flag_cell, input_gain, remove_bias, first_is_real, negate;
 };
 
 /** Random sums and everything that decides what becomes of them. */
@@ -77,6 +77,7 @@ struct Task {
         plan.flag_input = flag_input.data();
         plan.flag_cell = extras.flag_cell ? flag_cell.data() : nullptr;
         plan.remove_bias = extras.remove_bias;
+        plan.first_is_real = extras.first_is_real;
         plan.negate_imaginary = extras.negate;
         plan.n_threads = 1;
     }
@@ -269,16 +270,16 @@ CASE(results_of_any_size_equal_the_hosts)
     size_t n = 0;
     for (const Shape &shape : shapes)
         if (!is_short || n++ % 3 == 2)
-            check_task(shape, {true, true, false, true, false});
+            check_task(shape, {true, true, false, true, true, false});
 }
 
 /* Everything that may be left out, left out or not. */
 CASE(every_rule_holds_on_the_device)
 {
-    for (unsigned bits = 0; bits < 32; ++bits) {
+    for (unsigned bits = 0; bits < 64; ++bits) {
         const Extras extras = {(bits & 1) != 0, (bits & 2) != 0,
                                (bits & 4) != 0, (bits & 8) != 0,
-                               (bits & 16) != 0};
+                               (bits & 16) != 0, (bits & 32) != 0};
         if (!is_short || bits % 5 == 0)
             check_task({4, 2, 4, 12, bits % 3 + 1}, extras);
     }
@@ -288,14 +289,14 @@ CASE(every_rule_holds_on_the_device)
 CASE(no_thread_waits_in_vain)
 {
     in_every_order([] {
-        check_task({10, 2, 4, 40, 1}, {true, true, true, true, true});
+        check_task({10, 2, 4, 40, 1}, {true, true, true, true, true, true});
     });
 }
 
 /* Slabs of antennas are parts of the whole. */
 CASE(baselines_of_some_antennas)
 {
-    const Task task({37, 1, 1, 40, 2}, {true, true, false, true, false});
+    const Task task({37, 1, 1, 40, 2}, {true, true, false, true, true, false});
     DeviceTask device(task);
     const Results whole = of_the_host(task, true);
     static const size_t ranges[][2] = {{0, 1},   {1, 2},   {0, 33}, {5, 37},

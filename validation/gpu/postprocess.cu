@@ -108,6 +108,7 @@ struct Dump {
         plan.flag_channel = plan.flag_input = plan.flag_cell =
             host_flags.data();
         plan.remove_bias = true;
+        plan.first_is_real = true;
         plan.n_threads = 1;
         return plan;
     }

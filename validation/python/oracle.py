@@ -299,6 +299,10 @@ def correlate(recording, setup, gains=None):
     near = near * valid[:, :, None]
 
     # --- correlate, dump by dump
+    # real numbers in a value of a spectrum
+    components = np.full(channels, 2)
+    if not is_complex:
+        components[0] = 1
     products = PRODUCTS[n_pols]
     pairs = [[(a * n_pols + p, b * n_pols + q) for p, q in products]
              for a in range(len(antennas)) for b in range(a, len(antennas))]
@@ -329,8 +333,10 @@ def correlate(recording, setup, gains=None):
                 if through_quantiser:
                     unit = used[i] * used[j]
                     if (i == j and setup.quantization_bias):
-                        level = np.sqrt(np.maximum(power[0] - 1 / 6, 0) / 2)
-                        value = value - np.where(level >= 1, 1 / 6, 0)
+                        level = np.sqrt(np.maximum(
+                            power[0] - components / 12, 0) / components)
+                        value = value - np.where(level >= 1,
+                                                 components / 12, 0)
                 values[dump, row, :, product] = (
                     value.real if i == j else value) / unit
                 scale[dump, row, :, product] = np.sqrt(
