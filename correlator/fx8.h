@@ -301,7 +301,8 @@ FX8_API enum fx8_status fx8_push(struct fx8_session *session,
  *           target_rms / sigma, sigma^2 = median(|X|^2) / (2 ln 2), / 0.45494
  *           in channel 0 of real samples, over the first FX8_LEVEL_SPECTRA
  *           spectra that are valid and not all zero on that row; 1 where the
- * median is 0, and that input and channel is flagged
+ *           median is at most 2^-40 of the power of all bins, zero but for
+ *           rounding, and that input and channel is flagged
  */
 FX8_API enum fx8_status fx8_level(struct fx8_session *session,
                                   const struct fx8_block *block, bool *done,

@@ -288,6 +288,87 @@ static void levels_of_zero(void **state)
     free(v.data);
 }
 
+/* A sample of a line that is in one channel alone, exactly: a constant, a turn
+ * in four samples, or, of real ones, alternating signs. */
+static void set_line(const struct voltages *v, size_t input, int64_t t,
+                     int64_t period)
+{
+    static const int8_t turn[4][2] = {{127, 0}, {0, 127}, {-127, 0}, {0, -127}};
+    int8_t *sample = voltages_at(v, input, t);
+    memcpy(sample, turn[t * 4 / period % 4], v->size);
+}
+
+/* What is beside a line is rounding of floats, some 1e-7 of the line: its level
+ * is zero, wherever the line is.  A spectrum of 60 is no power of two, whose
+ * sums may cancel exactly. */
+static void levels_of_rounding(void **state)
+{
+    (void)state;
+    static const struct {
+        bool is_complex;
+        int64_t period;
+        size_t n_channels, n_kept, line; /* channel of the line */
+    } cases[] = {
+        {true, INT64_MAX / 8, 60, 0, 30}, /* constant */
+        {true, 4, 60, 0, 45},
+        {true, 4, 60, 20, SIZE_MAX}, /* not among those kept */
+        {false, INT64_MAX / 8, 30, 0, 0},
+        {false, 2, 30, 0, SIZE_MAX}, /* Nyquist */
+    };
+    const struct delivery whole = {0};
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
+        const size_t k = i / 2, n_channels = cases[k].n_channels;
+        struct fx8_plan plan =
+            small_plan(1, 1, cases[k].is_complex, n_channels, 50);
+        plan.method = FX8_METHOD_FFT;
+        plan.n_kept = cases[k].n_kept;
+        plan.level = i % 2 ? FX8_LEVEL_INPUT : FX8_LEVEL_CHANNEL;
+        struct voltages v =
+            make_voltages(1, 1 + cases[k].is_complex, 6000, 15, 600);
+        for (int64_t t = 0; t < v.n_samples; t++)
+            set_line(&v, 0, t, cases[k].period);
+        struct collected c = collect(&plan, &v, &whole);
+        for (size_t channel = 0; channel < fx8_channels(&plan); channel++) {
+            const bool is_zero = i % 2 || channel != cases[k].line;
+            assert_int_equal(c.zero[channel], is_zero);
+            assert_int_equal(c.flags[0][channel], is_zero);
+            if (is_zero)
+                assert_true(c.gains[channel] == 1.0f);
+            if (channel != cases[k].line)
+                assert_true(c.visibilities[0][2 * channel] == 0.0f);
+        }
+        free_collected(&c);
+        free(v.data);
+    }
+}
+
+/* As strong a line as 8 bits hold, noise of half a step, and what rounding
+ * adds: in 65,536 channels a channel has 3e-10 of the power of the line, 300
+ * times the limit. */
+static void levels_of_noise_beside_a_line(void **state)
+{
+    (void)state;
+    const struct delivery whole = {0};
+    for (int is_complex = 0; is_complex < 2; is_complex++) {
+        struct fx8_plan plan = small_plan(1, 1, is_complex, 65536, 4);
+        plan.method = FX8_METHOD_FFT;
+        struct voltages v =
+            make_voltages(1, 1 + (size_t)is_complex, 16 * 65536, 0.3, 700);
+        struct generator g = {701};
+        for (int64_t t = 0; t < v.n_samples; t++)
+            for (size_t part = 0; part < v.size; part++) {
+                const double angle = 0.3 * (double)t + (part ? -M_PI / 2 : 0);
+                const double x = 126 * cos(angle) + random_noise(&g, 0.5);
+                voltages_at(&v, 0, t)[part] = (int8_t)lrint(x);
+            }
+        struct collected c = collect(&plan, &v, &whole);
+        for (size_t channel = 0; channel < 65536; channel++)
+            assert_int_equal(c.zero[channel], 0);
+        free_collected(&c);
+        free(v.data);
+    }
+}
+
 /* With so many channels a round keeps the powers of two inputs only. */
 static void rounds_of_limited_capacity(void **state)
 {
@@ -325,6 +406,8 @@ int main(void)
         cmocka_unit_test(gains_of_inputs_that_begin_late),
         cmocka_unit_test(gains_from_fewer_spectra),
         cmocka_unit_test(levels_of_zero),
+        cmocka_unit_test(levels_of_rounding),
+        cmocka_unit_test(levels_of_noise_beside_a_line),
         cmocka_unit_test(rounds_of_limited_capacity),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

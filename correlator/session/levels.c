@@ -13,6 +13,11 @@
 /* Spectra looked at in one go: what is left is moved after each. */
 #define LOOK_AHEAD_SPECTRA ((size_t)1024)
 
+/* A channel's share of the power of its spectrum that may be rounding of floats
+ * alone, (16 2^-24)^2: see fx8_power_measure().  The rounding to 8 bits of a
+ * line that fills them is 7e-6 / N. */
+#define ROUNDING_SHARE 0x1p-40
+
 /* Channels whose powers are brought together at a time: one cache line. */
 #define CHANNEL_TILE ((size_t)16)
 
@@ -31,6 +36,7 @@ struct fx8_levels {
     size_t *round_row;     /* [round_capacity] */
     size_t *round_spectra; /* [round_capacity] seen so far */
     float *power;          /* [round_capacity][FX8_LEVEL_SPECTRA][n_channels] */
+    float *whole;          /* [round_capacity][FX8_LEVEL_SPECTRA] of all bins */
 };
 
 /* Where a row stands among the gains: bands of an input side by side. */
@@ -47,7 +53,7 @@ static float input_gain(const struct fx8_levels *l, size_t row)
     return l->shape.input_gain == NULL ? 1.0f : (float)l->shape.input_gain[row];
 }
 
-#define N_ARRAYS 8
+#define N_ARRAYS 9
 
 /* Sizes that follow from the shape, and the arrays of them. */
 static void list_arrays(struct fx8_levels *l, struct fx8_array arrays[N_ARRAYS])
@@ -73,6 +79,8 @@ static void list_arrays(struct fx8_levels *l, struct fx8_array arrays[N_ARRAYS])
         {&l->round_row, l->round_capacity, sizeof *l->round_row},
         {&l->round_spectra, l->round_capacity, sizeof *l->round_spectra},
         {&l->power, powers, sizeof *l->power},
+        {&l->whole, fx8_product(l->round_capacity, FX8_LEVEL_SPECTRA, 1, 1),
+         sizeof *l->whole},
     };
     memcpy(arrays, list, sizeof list);
 }
@@ -125,6 +133,7 @@ void fx8_levels_close(struct fx8_levels **levels)
     free(l->round_row);
     free(l->round_spectra);
     free(l->power);
+    free(l->whole);
     free(l);
     *levels = NULL;
 }
@@ -210,10 +219,13 @@ double fx8_levels_median(float *values, size_t n)
     return ((double)lower + upper) / 2.0;
 }
 
-/* Level per real component of noise with that median of |X|^2 in a channel. */
+/* Level per real component of noise with that median of |X|^2 in a channel, 0
+ * where it is no more than rounding; `whole` is the median over all bins. */
 static double level_of(const struct fx8_levels *l, size_t channel,
-                       double median)
+                       double median, double whole)
 {
+    if (median <= ROUNDING_SHARE * whole)
+        return 0.0;
     /* |X|^2 of complex noise is exponential: its median is ln 2 times its
      * mean, which is 2 sigma^2.  That of real noise is the square of a normal
      * variable: half of its values are within 0.6745 sigma */
@@ -234,22 +246,22 @@ static void set_gain(struct fx8_levels *l, size_t row, size_t channel,
 
 /* Gains of CHANNEL_TILE channels from powers [n_spectra][n_channels]. */
 static void set_tile(struct fx8_levels *l, size_t row, const float *power,
-                     size_t n_spectra, size_t first, size_t n)
+                     double whole, size_t n_spectra, size_t first, size_t n)
 {
     float column[CHANNEL_TILE][FX8_LEVEL_SPECTRA];
     for (size_t s = 0; s < n_spectra; s++)
         for (size_t c = 0; c < n; c++)
             column[c][s] = power[s * l->n_channels + first + c];
     for (size_t c = 0; c < n; c++)
-        set_gain(
-            l, row, first + c,
-            level_of(l, first + c, fx8_levels_median(column[c], n_spectra)));
+        set_gain(l, row, first + c,
+                 level_of(l, first + c, fx8_levels_median(column[c], n_spectra),
+                          whole));
 }
 
 /* One gain for all channels, from the powers of all: but for a channel of real
  * spectra, which are spread otherwise, unless there is no other. */
 static void set_row(struct fx8_levels *l, size_t row, float *power,
-                    size_t n_spectra)
+                    double whole, size_t n_spectra)
 {
     const size_t n = l->n_channels;
     const size_t first = n > 1 && fx8_filterbank_is_real(&l->shape.bank, 0);
@@ -258,7 +270,7 @@ static void set_row(struct fx8_levels *l, size_t row, float *power,
         memmove(power + s * n_used, power + s * n + first,
                 n_used * sizeof *power);
     const double sigma =
-        level_of(l, first, fx8_levels_median(power, n_spectra * n_used));
+        level_of(l, first, fx8_levels_median(power, n_spectra * n_used), whole);
     for (size_t channel = 0; channel < n; channel++)
         set_gain(l, row, channel, sigma);
 }
@@ -270,14 +282,16 @@ static void set_gains_item(void *context, size_t item, size_t thread)
     const size_t row = l->round_row[item];
     const size_t n_spectra = l->round_spectra[item];
     float *power = l->power + item * FX8_LEVEL_SPECTRA * l->n_channels;
+    const double whole =
+        fx8_levels_median(l->whole + item * FX8_LEVEL_SPECTRA, n_spectra);
     l->is_set[row] = true;
     if (l->shape.level == FX8_LEVEL_INPUT) {
-        set_row(l, row, power, n_spectra);
+        set_row(l, row, power, whole, n_spectra);
         return;
     }
     for (size_t c = 0; c < l->n_channels; c += CHANNEL_TILE) {
         const size_t rest = l->n_channels - c;
-        set_tile(l, row, power, n_spectra, c,
+        set_tile(l, row, power, whole, n_spectra, c,
                  rest < CHANNEL_TILE ? rest : CHANNEL_TILE);
     }
 }
@@ -322,9 +336,9 @@ static void measure_item(void *context, size_t k, size_t thread)
         s = fx8_stream_first_signal(l->stream, row, valid, s, n);
         if (s >= n)
             break;
-        fx8_power_measure(l->shape.power, samples + s * step, thread,
-                          l->power +
-                              (k * FX8_LEVEL_SPECTRA + *seen) * l->n_channels);
+        const size_t at = k * FX8_LEVEL_SPECTRA + *seen;
+        l->whole[at] = fx8_power_measure(l->shape.power, samples + s * step,
+                                         thread, l->power + at * l->n_channels);
         (*seen)++;
     }
 }

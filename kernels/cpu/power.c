@@ -75,20 +75,36 @@ fail:
     return status;
 }
 
-void fx8_power_measure(const struct fx8_power *power, const int8_t *samples,
-                       size_t thread, float *out)
+/* Sum of squares; eight sums side by side do not wait for each other. */
+static double sum_squares(const float *values, size_t n)
+{
+    double sums[8] = {0};
+    for (size_t i = 0; i < n; i++)
+        sums[i % 8] += (double)values[i] * (double)values[i];
+    double sum = 0.0;
+    for (size_t k = 0; k < 8; k++)
+        sum += sums[k];
+    return sum;
+}
+
+float fx8_power_measure(const struct fx8_power *power, const int8_t *samples,
+                        size_t thread, float *out)
 {
     const struct fx8_filterbank *bank = &power->bank;
     float *data = power->scratch + thread * fx8_fft_size(power->fft);
     power->operations->fir(1, bank->n_taps, fx8_filterbank_row(bank), samples,
                            power->coefficients, data,
                            fx8_fft_stride(power->fft));
+    /* by Parseval, before an FFT in place */
+    const double all =
+        (double)bank->fft_length * sum_squares(data, fx8_filterbank_row(bank));
     const struct fx8_cf32 *bins =
         (const struct fx8_cf32 *)(void *)fx8_fft_execute(power->fft, data);
     for (size_t channel = 0; channel < bank->n_channels; channel++) {
         const struct fx8_cf32 x = bins[fx8_filterbank_bin(bank, channel)];
         out[channel] = fmaf(x.re, x.re, x.im * x.im);
     }
+    return (float)all;
 }
 
 void fx8_power_close(struct fx8_power **power)

@@ -40,9 +40,12 @@ enum fx8_status fx8_power_open(const struct fx8_filterbank *bank,
  * Given:    samples  int8 [n_taps][row], the window of the spectrum
  *           thread   below n_threads; calls that differ in it may overlap
  * Returned: out      float [n_channels]
+ *           the sum over all N bins, those that are no channel too
+ * Numerics: a spectrum's rounding is at most 16 times 2^-24 of its norm, the
+ *           root of that sum
  */
-void fx8_power_measure(const struct fx8_power *power, const int8_t *samples,
-                       size_t thread, float *out);
+float fx8_power_measure(const struct fx8_power *power, const int8_t *samples,
+                        size_t thread, float *out);
 
 /** Bytes that fx8_power_open() allocates for arrays; SIZE_MAX on overflow. */
 size_t fx8_power_size(const struct fx8_filterbank *bank, size_t n_threads);

@@ -201,15 +201,18 @@ def rounded(value):
     return math.floor(value + Fraction(1, 2))
 
 
-def set_gains(spectra, usable, setup, is_complex):
-    """Quantiser gains [input][channel] and where the level was zero.
+def set_gains(spectra, whole, usable, setup, is_complex):
+    """Quantiser gains [input][channel] and where the level was zero: no more
+    than what single precision rounds, 16 times 2^-24 of the norm of a spectrum,
+    `whole` [input][spectrum] being its square, over all bins.
 
     sigma of a real component: |X|^2 of complex noise is exponential; X^2 of
     real noise, in the first channel of real samples, chi-squared."""
     gains = np.ones((spectra.shape[0], spectra.shape[2]))
     zero = np.zeros(gains.shape, bool)
     for index, (rows, good) in enumerate(zip(spectra, usable)):
-        power = np.abs(rows[np.flatnonzero(good)[:LEVEL_SPECTRA]])**2
+        first = np.flatnonzero(good)[:LEVEL_SPECTRA]
+        power = np.abs(rows[first])**2
         if power.shape[0] == 0:
             continue
         units = np.full(power.shape[1], 2 * math.log(2))
@@ -220,7 +223,8 @@ def set_gains(spectra, usable, setup, is_complex):
             power = power[:, skip:].reshape(-1, 1)
             units = units[skip]
         median = np.broadcast_to(np.median(power, axis=0), gains[index].shape)
-        zero[index] = median == 0
+        zero[index] = median <= (16 * 2.0**-24)**2 * np.median(
+            whole[index][first])
         sigma = np.sqrt(median / units)
         gains[index] = np.where(
             zero[index], 1.0,
@@ -274,7 +278,9 @@ def correlate(recording, setup, gains=None):
             else np.arange(channels))
     weights = prototype(setup, length)
     total = len(weights)
-    spectra = spectra_of(samples, weights, length, bins)
+    spectra = spectra_of(samples, weights, length, np.arange(length))
+    whole = np.sum(np.abs(spectra)**2, axis=2)
+    spectra = spectra[..., bins % length]
     n_spectra = spectra.shape[1]
     per_dump = (n_spectra if setup.integration_time_s == "all" else
                 rounded(Fraction(setup.integration_time_s) * recording.rate
@@ -291,7 +297,7 @@ def correlate(recording, setup, gains=None):
     through_quantiser = is_int8 and setup.method != "none"
     own_gains = None
     if through_quantiser:
-        own_gains, zero = set_gains(spectra, valid & busy, setup,
+        own_gains, zero = set_gains(spectra, whole, valid & busy, setup,
                                      is_complex)
         used = own_gains if gains is None else gains
         spectra, near = quantise(spectra, used)
