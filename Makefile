@@ -64,7 +64,7 @@ LINK_FLAGS := -pthread $(if $(SAN),-fsanitize=$(SAN))
 IO_ROOMS := io io/aavs io/digital_rf io/h5 io/native io/quicklook io/tart io/uvh5
 CORRELATOR_ROOMS := correlator correlator/commands correlator/commands/bench \
 	correlator/compare correlator/session correlator/simulate
-LIBRARY_SOURCES := config/status.c config/shape.c config/timebase.c \
+LIBRARY_SOURCES := config/median.c config/shape.c config/status.c config/timebase.c \
 	$(sort $(wildcard kernels/*.c kernels/cpu/*.c)) \
 	$(sort $(wildcard correlator/session/*.c))
 PROGRAM_SOURCES := \

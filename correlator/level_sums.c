@@ -2,8 +2,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "config/median.h"
 #include "config/shape.h"
-#include "correlator/session/levels.h"
 #include "correlator/level_sums.h"
 
 /* Components summed in 32 bits: 2^16 squares of 2^14 stay below 2^31. */
@@ -132,16 +132,16 @@ static unsigned judge_alone(const struct fx8_level_sums *sums,
  * all of them. */
 static void compare_levels(const struct fx8_level_sums *sums,
                            const double *gain, size_t n_inputs,
-                           size_t components, float *levels, unsigned *remarks)
+                           size_t components, double *levels, unsigned *remarks)
 {
     size_t n_live = 0;
     for (size_t i = 0; i < n_inputs; i++)
         if (is_live(&sums[i]))
-            levels[n_live++] = (float)recorded_rms(
-                &sums[i], components, gain == NULL ? 1.0 : gain[i]);
+            levels[n_live++] = recorded_rms(&sums[i], components,
+                                            gain == NULL ? 1.0 : gain[i]);
     if (n_live == 0)
         return;
-    const double median = fx8_levels_median(levels, n_live);
+    const double median = fx8_median(levels, n_live);
     for (size_t i = 0; i < n_inputs; i++) {
         if (!is_live(&sums[i]))
             continue;
@@ -162,7 +162,7 @@ enum fx8_status fx8_level_sums_judge(const struct fx8_level_sums *sums,
     const size_t n = n_inputs / n_bands;
     void *levels;
     const enum fx8_status status =
-        fx8_allocate(n, sizeof(float), "levels", &levels, error);
+        fx8_allocate(n, sizeof(double), "levels", &levels, error);
     if (status != FX8_OK)
         return status;
     for (size_t i = 0; i < n_inputs; i++)

@@ -23,7 +23,8 @@ static inline int plain_shift(int16_t *values, size_t n)
     if (n == 0)
         return 0;
     qsort(values, n, sizeof *values, compare_levels);
-    const double rms = abs(values[(n - 1) / 2]) / 0.6745;
+    const double rms =
+        (abs(values[(n - 1) / 2]) + abs(values[n / 2])) / 2.0 / 0.6745;
     int shift = 0;
     while (rms / (1 << shift) > 32 && shift < FX8_DRF_MAX_SHIFT)
         shift++;

@@ -81,6 +81,22 @@ static void test_levels(void **state)
     free(histogram);
 }
 
+/* 32 counts rms are 21.584 at the median. */
+static void test_median_between_two_values(void **state)
+{
+    (void)state;
+    uint32_t *histogram = exact(32769 * sizeof *histogram);
+    static const int cases[][3] = {
+        {21, 21, 0}, {21, 22, 0}, {21, 23, 1}, {0, 43, 0}, {0, 44, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        memset(histogram, 0, 32769 * sizeof *histogram);
+        histogram[cases[i][0]] += 1000;
+        histogram[cases[i][1]] += 1000;
+        assert_int_equal(fx8_drf_choose_shift(histogram), cases[i][2]);
+    }
+    free(histogram);
+}
+
 static void test_fill(void **state)
 {
     (void)state;
@@ -133,6 +149,7 @@ int main(void)
         cmocka_unit_test(test_first_index),
         cmocka_unit_test(test_convert),
         cmocka_unit_test(test_levels),
+        cmocka_unit_test(test_median_between_two_values),
         cmocka_unit_test(test_fill),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/median.h"
 #include "config/shape.h"
 #include "correlator/session/levels.h"
 #include "kernels/parallel.h"
@@ -174,51 +175,6 @@ enum fx8_status fx8_levels_begin(struct fx8_levels *levels,
     return *needed ? fx8_stream_copy(stream, &l->stream, error) : FX8_OK;
 }
 
-/* Split values[first .. last] around one of them: afterwards everything up to
- * the position returned is not above what follows it (Hoare). */
-static size_t partition(float *values, size_t first, size_t last)
-{
-    const float pivot = values[first + (last - first) / 2];
-    size_t low = first, high = last;
-    for (;;) {
-        while (values[low] < pivot)
-            low++;
-        while (values[high] > pivot)
-            high--;
-        if (low >= high)
-            return high;
-        const float swapped = values[low];
-        values[low++] = values[high];
-        values[high--] = swapped;
-    }
-}
-
-/* The value of rank k; smaller ones stand before it, larger ones behind. */
-static float select_rank(float *values, size_t n, size_t k)
-{
-    size_t first = 0, last = n - 1;
-    while (first < last) {
-        const size_t border = partition(values, first, last);
-        if (k <= border)
-            last = border;
-        else
-            first = border + 1;
-    }
-    return values[k];
-}
-
-double fx8_levels_median(float *values, size_t n)
-{
-    const double upper = (double)select_rank(values, n, n / 2);
-    if (n % 2 == 1)
-        return upper;
-    float lower = values[0];
-    for (size_t i = 1; i < n / 2; i++)
-        if (values[i] > lower)
-            lower = values[i];
-    return ((double)lower + upper) / 2.0;
-}
-
 /* Level per real component of noise with that median of |X|^2 in a channel, 0
  * where it is no more than rounding; `whole` is the median over all bins. */
 static double level_of(const struct fx8_levels *l, size_t channel,
@@ -254,7 +210,7 @@ static void set_tile(struct fx8_levels *l, size_t row, const float *power,
             column[c][s] = power[s * l->n_channels + first + c];
     for (size_t c = 0; c < n; c++)
         set_gain(l, row, first + c,
-                 level_of(l, first + c, fx8_levels_median(column[c], n_spectra),
+                 level_of(l, first + c, fx8_median_float(column[c], n_spectra),
                           whole));
 }
 
@@ -270,7 +226,7 @@ static void set_row(struct fx8_levels *l, size_t row, float *power,
         memmove(power + s * n_used, power + s * n + first,
                 n_used * sizeof *power);
     const double sigma =
-        level_of(l, first, fx8_levels_median(power, n_spectra * n_used), whole);
+        level_of(l, first, fx8_median_float(power, n_spectra * n_used), whole);
     for (size_t channel = 0; channel < n; channel++)
         set_gain(l, row, channel, sigma);
 }
@@ -283,7 +239,7 @@ static void set_gains_item(void *context, size_t item, size_t thread)
     const size_t n_spectra = l->round_spectra[item];
     float *power = l->power + item * FX8_LEVEL_SPECTRA * l->n_channels;
     const double whole =
-        fx8_levels_median(l->whole + item * FX8_LEVEL_SPECTRA, n_spectra);
+        fx8_median_float(l->whole + item * FX8_LEVEL_SPECTRA, n_spectra);
     l->is_set[row] = true;
     if (l->shape.level == FX8_LEVEL_INPUT) {
         set_row(l, row, power, whole, n_spectra);

@@ -99,13 +99,6 @@ const float *fx8_levels_gains(const struct fx8_levels *levels);
  *  engine's gain is 1. */
 const uint8_t *fx8_levels_zero(const struct fx8_levels *levels);
 
-/**
- * fx8_levels_median -- median of n values, which are reordered; n >= 1.
- *
- * Notes: the mean of the two middle values when n is even
- */
-double fx8_levels_median(float *values, size_t n);
-
 #ifdef __cplusplus
 }
 #endif

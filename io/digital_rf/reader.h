@@ -268,8 +268,7 @@ void fx8_drf_count_levels(const int16_t *rows, size_t n_rows, size_t stride,
                           size_t offset, size_t n_parts, uint32_t *histogram);
 
 /** Largest gain 2^-shift with which the robust rms, median(|x|) / 0.6745, is
- *  at most 32 counts; 0 for an empty histogram.  The median of an even count is
- *  its lower one. */
+ *  at most 32 counts; 0 for an empty histogram. */
 int fx8_drf_choose_shift(const uint32_t histogram[32769]);
 
 #ifdef __cplusplus

@@ -143,17 +143,29 @@ void fx8_drf_count_levels(const int16_t *rows, size_t n_rows, size_t stride,
         }
 }
 
+/* The value that `rank` others stand before, rank below their number. */
+static size_t value_of_rank(const uint32_t histogram[32769], uint64_t rank)
+{
+    size_t value = 0;
+    for (uint64_t n = histogram[0]; n <= rank;)
+        n += histogram[++value];
+    return value;
+}
+
 int fx8_drf_choose_shift(const uint32_t histogram[32769])
 {
     uint64_t n = 0;
     for (size_t i = 0; i < 32769; i++)
         n += histogram[i];
-    size_t median = 0;
-    for (uint64_t below = histogram[0]; n > 0 && below < (n + 1) / 2;)
-        below += histogram[++median];
+    if (n == 0)
+        return 0;
+    /* as fx8_median() has it */
+    const double median = (double)(value_of_rank(histogram, (n - 1) / 2) +
+                                   value_of_rank(histogram, n / 2)) /
+                          2.0;
     int shift = 0;
-    for (double rms = (double)median / 0.6745;
-         rms > 32 && shift < FX8_DRF_MAX_SHIFT; rms /= 2)
+    for (double rms = median / 0.6745; rms > 32 && shift < FX8_DRF_MAX_SHIFT;
+         rms /= 2)
         shift++;
     return shift;
 }

@@ -6,25 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/median.h"
 #include "correlator/commands/bench/machine.h"
 #include "correlator/fx8.h"
 #include "correlator/json.h"
 
 /* --- arithmetic -------------------------------------------------- */
 
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 double fx8_bench_median(const double *values, size_t n)
 {
     double sorted[FX8_BENCH_ROUNDS];
     memcpy(sorted, values, n * sizeof *values);
-    qsort(sorted, n, sizeof *sorted, compare_doubles);
-    return n % 2 == 1 ? sorted[n / 2]
-                      : (sorted[n / 2 - 1] + sorted[n / 2]) / 2.0;
+    return fx8_median(sorted, n);
 }
 
 double fx8_bench_harmonic(const double *rates, size_t n)
