@@ -296,12 +296,13 @@ void fx8_number_format_time(struct fx8_time time,
     int64_t month = 1;
     while (month < 12 && days >= days_from_civil(year, month + 1, 1))
         month++;
-    int length =
-        snprintf(text, FX8_NUMBER_TEXT_SIZE,
-                 "%04" PRId64 "-%02" PRId64 "-%02" PRId64 "T%02" PRId64
-                 ":%02" PRId64 ":%02" PRId64 ".%012" PRId64,
-                 year, month, days - days_from_civil(year, month, 1) + 1,
-                 second / 3600, second / 60 % 60, second % 60, time.picosecond);
+    int length = snprintf(
+        text, FX8_NUMBER_TEXT_SIZE,
+        "%04" PRId64 "-%02" PRId64 "-%02" PRId64 "T%02" PRId64 ":%02" PRId64
+        ":%02" PRId64 ".%012" PRId64,
+        year, month, days - days_from_civil(year, month, 1) + 1, second / 3600,
+        second / 60 % 60, second % 60 + time.picosecond / FX8_PICOSECONDS,
+        time.picosecond % FX8_PICOSECONDS);
     if (length >= FX8_NUMBER_TEXT_SIZE)
         return; /* no instant of a calendar: cut, but terminated */
     while (text[length - 1] == '0')

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <stddef.h>
+
 #include "config/divisor.h"
 #include "config/timebase.h"
 
@@ -44,12 +46,57 @@ struct fx8_time fx8_time_add_half_samples(struct fx8_time start,
     };
 }
 
+/* JD of 1970-01-01T00:00, and ticks of what a Julian date in a double holds,
+ * 40 microseconds in this century. */
+#define EPOCH_JD         2440587.5
+#define DAY_SECONDS      86400
+#define TICKS            INT64_C(10000)
+#define TICK_PICOSECONDS (FX8_PICOSECONDS / TICKS)
+
+/* Seconds of a day, counted from 1970-01-01: one more on days that end in a
+ * leap second, 1972-06-30 to 2016-12-31. */
+static int64_t day_seconds(int64_t day)
+{
+    static const int64_t leap_days[] = {
+        911,  1095, 1460,  1825,  2190,  2556,  2921,  3286,  3651,
+        4198, 4563, 4928,  5659,  6573,  7304,  7669,  8216,  8581,
+        8946, 9495, 10042, 10591, 13148, 14244, 15521, 16616, 17166};
+    int64_t seconds = DAY_SECONDS;
+    for (size_t i = 0; i < sizeof leap_days / sizeof leap_days[0]; i++)
+        seconds += leap_days[i] == day;
+    return seconds;
+}
+
 double fx8_time_julian_date(struct fx8_time time)
 {
-    /* 1970-01-01T00:00 is JD 2440587.5; long double keeps one rounding */
-    const long double day_s = 86400.0L;
+    const int64_t day = (int64_t)floor_divide(time.unix_s, DAY_SECONDS);
+    /* long double keeps one rounding */
     const long double second =
-        (long double)time.unix_s +
+        (long double)(time.unix_s - day * DAY_SECONDS) +
         (long double)time.picosecond / (long double)FX8_PICOSECONDS;
-    return (double)(2440587.5L + second / day_s);
+    return (double)((long double)EPOCH_JD + (long double)day +
+                    second / (long double)day_seconds(day));
+}
+
+struct fx8_time fx8_time_from_julian_date(double julian_date)
+{
+    struct fx8_time time = {0, 0};
+    const double days = julian_date - EPOCH_JD;
+    if (!(days > -1e12 && days < 1e12))
+        return time;
+    int64_t day = (int64_t)days;
+    day -= (double)day > days;
+    const int64_t ticks_of_day = day_seconds(day) * TICKS;
+    int64_t ticks =
+        (int64_t)((days - (double)day) * (double)ticks_of_day + 0.5);
+    if (ticks == ticks_of_day) {
+        day++;
+        ticks = 0;
+    }
+    /* Unix time has no number for a leap second */
+    const int64_t last = DAY_SECONDS - 1;
+    const int64_t second = ticks / TICKS < last ? ticks / TICKS : last;
+    time.unix_s = day * DAY_SECONDS + second;
+    time.picosecond = (ticks - second * TICKS) * TICK_PICOSECONDS;
+    return time;
 }

@@ -56,11 +56,18 @@ FX8_API struct fx8_time fx8_time_add_half_samples(struct fx8_time start,
                                                   struct fx8_rate rate);
 
 /**
- * fx8_time_julian_date -- Julian date (UTC) of an instant, in days.
+ * fx8_time_julian_date -- Julian date (UTC) of an instant, in days, as ERFA,
+ * astropy and pyuvdata read it: a day that ends in a leap second (since 1972,
+ * the last 2016-12-31) has 86,401 s.
  *
  * Numerics: one rounding to double (40 microseconds in this century)
  */
 FX8_API double fx8_time_julian_date(struct fx8_time time);
+
+/** The instant of a Julian date (UTC), to the nearest 0.1 ms.  In a leap second
+ *  it is 23:59:59 with one second and more in `picosecond`.  1970-01-01 where
+ *  the date is NaN or beyond 10^12 days. */
+FX8_API struct fx8_time fx8_time_from_julian_date(double julian_date);
 
 #ifdef __cplusplus
 }

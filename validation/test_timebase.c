@@ -6,9 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
+#include <math.h>
 #include <time.h>
 
 #include <cmocka.h>
+#include <erfa.h>
 
 #include "config/number.h"
 #include "config/timebase.h"
@@ -124,6 +126,56 @@ static void julian_dates(void **state)
     assert_true(step < 5e-10 && step > -5e-10);
 }
 
+/* ERFA has the leap seconds: every day from 1972, when UTC began to have whole
+ * ones, to years to come, half a second before its last Unix second ends. */
+static void julian_dates_as_erfa_has_them(void **state)
+{
+    (void)state;
+    for (int64_t day = 730; day < 25000; day++) {
+        const struct fx8_time time = {day * 86400 + 86399, 500000000000};
+        int year, month, day_of_month;
+        double rest, date, fraction;
+        assert_int_equal(eraJd2cal(2440587.5, (double)day, &year, &month,
+                                   &day_of_month, &rest),
+                         0);
+        assert_true(eraDtf2d("UTC", year, month, day_of_month, 23, 59, 59.5,
+                             &date, &fraction) >= 0);
+        /* doubles there are 4.66e-10 apart, and each side rounds once */
+        const double got = fx8_time_julian_date(time);
+        assert_true(fabs(got - date - fraction) < 5e-10);
+        const struct fx8_time again = fx8_time_from_julian_date(got);
+        assert_time(again, time.unix_s, time.picosecond);
+    }
+}
+
+/* Dates of other writers, in and beside the leap second of 2016. */
+static void instants_of_julian_dates(void **state)
+{
+    (void)state;
+    static const struct {
+        double second; /* of 2016-12-31 */
+        const char *text;
+    } cases[] = {
+        {0, "2016-12-31T00:00:00Z"},
+        {43200.5, "2016-12-31T12:00:00.5Z"},
+        {86399.9, "2016-12-31T23:59:59.9Z"},
+        {86400, "2016-12-31T23:59:60Z"},
+        {86400.75, "2016-12-31T23:59:60.75Z"},
+        {86400.99999, "2017-01-01T00:00:00Z"},
+        {86401, "2017-01-01T00:00:00Z"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[FX8_NUMBER_TEXT_SIZE];
+        fx8_number_format_time(
+            fx8_time_from_julian_date(2457753.5 + cases[i].second / 86401),
+            text);
+        assert_string_equal(text, cases[i].text);
+    }
+    assert_time(fx8_time_from_julian_date(2440587.5 - 1.5), -129600, 0);
+    assert_time(fx8_time_from_julian_date((double)NAN), 0, 0);
+    assert_time(fx8_time_from_julian_date(1e300), 0, 0);
+}
+
 static void instants_from_text(void **state)
 {
     (void)state;
@@ -222,6 +274,8 @@ int main(void)
         cmocka_unit_test(years_of_samples_do_not_drift),
         cmocka_unit_test(rates_are_reduced),
         cmocka_unit_test(julian_dates),
+        cmocka_unit_test(julian_dates_as_erfa_has_them),
+        cmocka_unit_test(instants_of_julian_dates),
         cmocka_unit_test(instants_from_text),
         cmocka_unit_test(instants_that_are_none),
         cmocka_unit_test(every_day_of_five_centuries),

@@ -67,16 +67,7 @@ void fx8_info_site_json(struct fx8_json *json, const struct fx8_site *site)
 
 void fx8_info_julian_date(double julian_date, char text[FX8_NUMBER_TEXT_SIZE])
 {
-    const double second = (julian_date - 2440587.5) * 86400.0;
-    const double tenths_of_ms = floor(second * 1e4 + 0.5);
-    struct fx8_time time = {0};
-    if (fabs(tenths_of_ms) < 1e18) {
-        const int64_t ticks = (int64_t)tenths_of_ms;
-        time.unix_s = ticks / 10000 - (ticks % 10000 < 0);
-        time.picosecond =
-            (ticks - time.unix_s * 10000) * (FX8_PICOSECONDS / 10000);
-    }
-    fx8_number_format_time(time, text);
+    fx8_number_format_time(fx8_time_from_julian_date(julian_date), text);
 }
 
 void fx8_info_products(const int *products, size_t n_products, char *text,

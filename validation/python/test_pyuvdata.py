@@ -69,6 +69,35 @@ class Reading(program.Case):
         self.assertIn("lst_array", got.header)
         self.assert_clean(got.path)
 
+    def test_day_that_ends_in_a_leap_second(self):
+        """Dates and sidereal times beside the leap second of 2016, as astropy
+        and pyuvdata have them; and what fx8 itself reads of them."""
+        for date, unix_s in (("2016-12-31T00:00:00", 1_483_142_400),
+                             ("2016-12-31T18:00:00", 1_483_207_200),
+                             ("2016-12-31T23:59:59", 1_483_228_799),
+                             ("2017-01-01T00:00:00", 1_483_228_800)):
+            with self.subTest(date=date):
+                start = Time(date, scale="utc", format="isot")
+                dut1 = float(start.delta_ut1_utc)
+                got = self.correlate(
+                    make_scene(start_s=unix_s, start_ns=500_000_000),
+                    oracle.Setup(16, 0.004),
+                    extra={"delay.dut1_s": repr(dut1)})
+                data = self.assert_clean(got.path)
+                first = Time(data.time_array[0], format="jd", scale="utc")
+                # M = 250 spectra of 16 samples, windows of 8 times 16
+                want = start + (0.5 + (249 * 16 + 8 * 16) / 2e6) * u.s
+                # a Julian date is rounded to 40 us
+                self.assertLess(abs((first - want).to_value(u.s)), 41e-6)
+                self.assertLess(
+                    abs(first.delta_ut1_utc - dut1), 1e-3)
+                sidereal = Time(want, location=data.telescope.location
+                                ).sidereal_time("apparent").rad
+                # the table is interpolated over the day: 1 ms of time
+                self.assertLess(abs(np.angle(np.exp(1j * (
+                    data.lst_array[0] - sidereal)))), 1.5e-7)
+                self.assertIn(date[:-3], program.run("info", got.path).stdout)
+
     def test_compressed_flagged_averaged(self):
         scene = make_scene(numbers=[4, 9, 11, 3], missing=[(2, -1, 0, 20_000)])
         setup = oracle.Setup(16, 0.004, flag_dc=True, channel_average=4,
