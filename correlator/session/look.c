@@ -25,14 +25,15 @@ static struct fx8_quicklook_plan shape_of(const struct fx8_plan *plan)
         [FX8_MATH_IEEE] = FX8_FUNCTIONS_IEEE,
         [FX8_MATH_FAST] = FX8_FUNCTIONS_FAST,
     };
+    const struct fx8_filterbank bank = fx8_plan_filterbank(plan);
     return (struct fx8_quicklook_plan){
         .n_products = fx8_baseline_products(plan->n_polarizations),
         .n_inputs = fx8_plan_inputs(plan),
         .n_baselines = fx8_baseline_count(plan->n_antennas),
         .n_channels = fx8_channels(plan) / plan->channel_average,
         .band_channels = fx8_plan_kept(plan) / fx8_plan_band_average(plan),
-        /* bin 0 of the transform, whatever the sideband */
-        .real_channel = plan->is_complex ? fx8_channels(plan) : 0,
+        .real_channel =
+            fx8_filterbank_is_real(&bank, 0) ? 0 : fx8_channels(plan),
         .channel_average = plan->channel_average,
         .mode = modes[plan->math],
         .n_threads = plan->n_threads,
