@@ -57,6 +57,7 @@ WARNINGS := -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wvla \
 # STRICT=1: a warning is an error; no reason to build anything again.  Not with
 # the address checker: what gcc puts in for it, gcc then warns of.
 STRICTLY := $(if $(filter 1,$(STRICT)),$(if $(findstring address,$(SAN)),,-Werror))
+NVCC_STRICTLY := $(if $(filter 1,$(STRICT)),-Werror all-warnings)
 LINK_FLAGS := -pthread $(if $(SAN),-fsanitize=$(SAN))
 
 # --- sources: a room is a list; a kernel variant is a file with a suffix ----
@@ -133,9 +134,8 @@ PTX_SM ?= 80
 GENCODE = $(foreach sm,$(SMS),-gencode arch=compute_$(sm),code=sm_$(sm)) \
 	-gencode arch=compute_$(PTX_SM),code=compute_$(PTX_SM)
 NVCC_REQUIRED := -std=c++17 -I. -DFX8_VERSION='"$(VERSION)"' --fmad=false \
-	-Wno-deprecated-gpu-targets $(NVCC_WERROR) \
+	-Wno-deprecated-gpu-targets \
 	-Xcompiler -ffp-contract=off,-fPIC,-pthread,-fvisibility=hidden,-Wall,-Wextra
-NVCC_WERROR ?= -Werror all-warnings
 NVCC_FLAGS ?= -O3
 
 # --- CUDA on the CPU: kernels and their host code as C++, without nvcc ----------
@@ -217,7 +217,7 @@ $(BUILD)/nvcc-flags: FORCE
 $(BUILD)/%.cu.o: %.cu $(BUILD)/nvcc-flags
 	@mkdir -p $(@D)
 	$(call say,NVCC,$<)$(NVCC) $(NVCC_REQUIRED) $(GENCODE) $(NVCC_FLAGS) \
-		-MMD -MP -MF $(@:.o=.d) -c $< -o $@
+		$(NVCC_STRICTLY) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
 
 $(BUILD)/%.o: %.cc $(BUILD)/flags
 	@mkdir -p $(@D)

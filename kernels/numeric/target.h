@@ -26,8 +26,8 @@
 #endif
 
 /** Before a loop whose body is long and which nothing gains by unrolling: nvcc
- *  would take registers for it. */
-#if defined(__CUDACC__)
+ *  would take registers for it.  The host's compiler does not know the word. */
+#if defined(__CUDA_ARCH__)
 #define FX8_ROLLED _Pragma("unroll 1")
 #else
 #define FX8_ROLLED

@@ -252,15 +252,16 @@ class Build:
             (LONG or path not in self.kernel_sources)}
 
     def compile_headers(self):
-        """Every header alone; in the short form all of them in one, which the
-        compiler of the host has tried alone."""
+        """Every header alone, for device and host; in the short form all of
+        them in one, which the compiler of the host has tried alone."""
+        # fx8_product() before the structure of that name: g++ calls it shadowed
         units = {path: [path] for path in self.headers} if LONG else {
-            "all": self.headers}
+            "all": ["config/shape.h", *self.headers]}
         return {name: self.pool.submit(
-            self.kit.cubin, write_unit(
+            self.kit.object, write_unit(
                 name.replace("/", "-") + ".cu",
                 "".join(f'#include "{path}"\n' for path in paths)),
-            TABLE[0], target_of(name, ".cubin"))
+            [TABLE[0]], target_of(name, ".o"))
             for name, paths in units.items()}
 
     def architectures(self):

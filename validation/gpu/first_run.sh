@@ -92,8 +92,8 @@ build() {
     step "build$1" 200 log.txt make -k -j"$jobs" BUILD="$build" NVCC="$nvcc" \
         ${sms:+SMS="$sms"} $2 gpu-programs
 }
-build '' ''
-[ "$status" -eq 0 ] || build ', warnings allowed' NVCC_WERROR=
+build '' STRICT=1
+[ "$status" -eq 0 ] || build ', warnings allowed' ''
 
 for test in fir spectra postprocess; do
     step "kernels, $test" 60 kernels.txt "$build/gpu_$test"

@@ -292,7 +292,20 @@ class Figures(program.Case):
 
 
 class Make(unittest.TestCase):
-    """CUDA=1 without a compiler, and values that are none, are errors."""
+    """CUDA=1 without a compiler, and values that are none, are errors; so are
+    warnings of nvcc with STRICT=1."""
+
+    def test_strict(self):
+        for strict in "", "1":
+            with self.subTest(STRICT=strict):
+                done = subprocess.run(
+                    ["make", "-n", "CUDA=1", "NVCC=true", f"STRICT={strict}",
+                     "BUILD=/there/is/none",
+                     "/there/is/none/kernels/cuda/fir.cu.o"],
+                    capture_output=True, text=True)
+                self.assertIn(" -c kernels/cuda/fir.cu ", done.stdout)
+                self.assertEqual("-Werror all-warnings" in done.stdout,
+                                 strict == "1", done.stdout)
 
     def test_cuda(self):
         for choice, words in (
