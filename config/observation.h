@@ -80,6 +80,26 @@ struct fx8_observation {
 /** An observation about which nothing is known yet. */
 struct fx8_observation fx8_observation_unknown(void);
 
+/** Sky frequency of baseband zero of a band; NaN: not recorded. */
+double fx8_observation_band_hz(const struct fx8_observation *observation,
+                               size_t band);
+
+/** Edges of all bands together, sky frequencies ascending; NaN where rate or
+ *  frequency is not recorded. */
+void fx8_observation_edges(const struct fx8_observation *observation,
+                           double edges_hz[2]);
+
+/**
+ * fx8_observation_doubt -- whether the frequency may be in other units than Hz.
+ *
+ * Given:    observation  as amended by the configuration
+ * Returned: text         what is odd about it, and the question; untouched
+ *                        where nothing is
+ * Notes:    0 Hz is never in doubt: bench recordings have it
+ */
+bool fx8_observation_doubt(const struct fx8_observation *observation,
+                           char text[FX8_TEXT_SIZE]);
+
 /** Release the tables; a zeroed or unknown observation is legal. */
 void fx8_observation_clear(struct fx8_observation *observation);
 

@@ -288,6 +288,13 @@ static enum fx8_status plan_dumps(struct fx8_job *job,
     return FX8_OK;
 }
 
+static void warn_of_frequency(struct fx8_job *job)
+{
+    char text[FX8_TEXT_SIZE];
+    if (fx8_observation_doubt(&job->observation, text))
+        fx8_job_warn(job, "%s", text);
+}
+
 /* The quick-look's functions are chosen for nothing where there is none. */
 static void warn_of_math(struct fx8_job *job,
                          const struct fx8_settings *settings)
@@ -372,6 +379,7 @@ enum fx8_status fx8_job_resolve(const struct fx8_settings *settings,
         (status = choose_polarizations(job, settings, path, error)) != FX8_OK)
         goto fail;
     plan_correlator(job, settings);
+    warn_of_frequency(job);
     warn_of_math(job, settings);
     if ((status = plan_channels(job, settings, path, error)) != FX8_OK ||
         (status = choose_samples(job, settings, path, error)) != FX8_OK ||

@@ -3,6 +3,8 @@
  * test_job.c -- settings over a recording: what wins, what is warned of, how
  * much is processed in which pieces, what is refused and in which words.
  */
+#include <string.h>
+
 #include "validation/job_case.h"
 #include "validation/scratch.h"
 
@@ -150,6 +152,93 @@ static void flag_dc_that_flags_nothing_is_told(void **state)
             clear(&job, &settings);
         }
     }
+}
+
+/* Whether a recording at 1 MS/s is asked about, and of nothing else. */
+static bool asks_for_mhz(bool is_complex, bool is_lower, double dc_hz)
+{
+    struct fx8_observation o = recording();
+    o.is_complex = is_complex;
+    o.sideband = is_lower ? FX8_SIDEBAND_LOWER : FX8_SIDEBAND_UPPER;
+    o.dc_frequency_hz = dc_hz;
+    struct fx8_settings settings;
+    struct fx8_job job = good(&o, NULL, &settings);
+    const bool asks = job.n_warnings > 0;
+    assert_true(job.n_warnings ==
+                (asks && strstr(job.warnings[0], ": is it in MHz?") != NULL));
+    clear(&job, &settings);
+    return asks;
+}
+
+static void a_frequency_in_mhz_is_asked_about(void **state)
+{
+    (void)state;
+    static const struct {
+        bool is_complex, is_lower;
+        double dc_hz;
+        bool is_odd;
+    } cases[] = {
+        /* on the bench; then below half the rate, the rate, above it */
+        {true, false, 0, false},
+        {true, false, 150, true},
+        {true, false, 5e5, true},
+        {true, false, 1e6, true},
+        {true, false, 1.0001e6, false},
+        {true, true, 0, false},
+        {true, true, 150, true},
+        {true, true, 1.0001e6, false},
+        /* direct sampling; a hundredth of the rate; any zone of Nyquist */
+        {false, false, 0, false},
+        {false, false, 150, true},
+        {false, false, 1e4, true},
+        {false, false, 1.0001e4, false},
+        {false, false, 5e5, false},
+        /* the upper edge: the lower one is 0.5 MHz below */
+        {false, true, 0, false},
+        {false, true, 150, true},
+        {false, true, 4.9999e5, true},
+        {false, true, 5e5, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (asks_for_mhz(cases[i].is_complex, cases[i].is_lower,
+                         cases[i].dc_hz) != cases[i].is_odd)
+            fail_msg("%s, %s, %g Hz: %sexpected to be asked about",
+                     cases[i].is_complex ? "complex" : "real",
+                     cases[i].is_lower ? "lower" : "upper", cases[i].dc_hz,
+                     cases[i].is_odd ? "" : "not ");
+    struct fx8_observation o = recording();
+    o.dc_frequency_hz = 150;
+    struct fx8_settings settings;
+    struct fx8_job job = good(&o, NULL, &settings);
+    assert_int_equal(job.n_warnings, 1);
+    assert_string_equal(job.warnings[0],
+                        "observation.dc_frequency_hz: 150: puts the band at "
+                        "-499850 to 500150 Hz: is it in MHz?");
+    clear(&job, &settings);
+}
+
+/* Coarse channels 1 and 2 of a station lie where they say, low as that is. */
+static void numbered_bands_are_not_asked_about(void **state)
+{
+    (void)state;
+    double offsets[] = {0, 781250};
+    struct fx8_observation o = recording();
+    o.sample_rate = (struct fx8_rate){25000000, 27};
+    o.n_bands = 2;
+    o.band_offset_hz = offsets;
+    o.dc_frequency_hz = 781250;
+    struct fx8_settings settings;
+    struct fx8_job job =
+        good(&o, SETS("channelizer.keep_fraction=1/2"), &settings);
+    assert_int_equal(job.n_warnings, 0);
+    clear(&job, &settings);
+    job = good(&o,
+               SETS("channelizer.keep_fraction=1/2",
+                    "observation.dc_frequency_hz=150"),
+               &settings);
+    assert_int_equal(job.n_warnings, 2);
+    assert_non_null(strstr(job.warnings[1], ": is it in MHz?"));
+    clear(&job, &settings);
 }
 
 static void what_is_lacking_is_supplied(void **state)
@@ -532,6 +621,9 @@ int main(void)
         cmocka_unit_test(agreement_is_not_told),
         cmocka_unit_test(math_without_a_quicklook_is_told),
         cmocka_unit_test(flag_dc_that_flags_nothing_is_told),
+=======
+        cmocka_unit_test(a_frequency_in_mhz_is_asked_about),
+        cmocka_unit_test(numbered_bands_are_not_asked_about),
         cmocka_unit_test(what_is_lacking_is_supplied),
         cmocka_unit_test(sidebands_and_conjugation),
         cmocka_unit_test(a_stretch_of_the_recording),

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "config/shape.h"
+#include "correlator/commands/command.h"
 #include "correlator/commands/info.h"
 #include "correlator/gaps.h"
 #include "correlator/progress.h"
@@ -125,13 +126,6 @@ static const char *sideband_name(enum fx8_sideband sideband)
                                             : "upper";
 }
 
-/* dc_frequency_hz of a band. */
-static double band_dc_hz(const struct fx8_observation *o, size_t band)
-{
-    return o->dc_frequency_hz +
-           (o->band_offset_hz == NULL ? 0.0 : o->band_offset_hz[band]);
-}
-
 /* NaN where the rate is unknown. */
 static double duration_s(const struct fx8_observation *o)
 {
@@ -140,19 +134,6 @@ static double duration_s(const struct fx8_observation *o)
     return (double)((long double)o->n_samples *
                     (long double)o->sample_rate.denominator /
                     (long double)o->sample_rate.numerator_hz);
-}
-
-/* Edges of all bands together; NaN where rate or frequency is unknown. */
-static void band_edges(const struct fx8_observation *o, double edges_hz[2])
-{
-    const double rate_hz =
-        o->sample_rate.numerator_hz > 0 ? fx8_rate_hz(o->sample_rate) : NAN;
-    const bool is_lower = o->sideband == FX8_SIDEBAND_LOWER;
-    /* dc is the middle of a complex band, an edge of a real one */
-    edges_hz[0] = band_dc_hz(o, 0) -
-                  (o->is_complex || is_lower ? 0.5 * rate_hz : 0.0 * rate_hz);
-    edges_hz[1] = band_dc_hz(o, o->n_bands - 1) +
-                  (o->is_complex || !is_lower ? 0.5 * rate_hz : 0.0 * rate_hz);
 }
 
 /* --- for people --------------------------------------------------- */
@@ -164,7 +145,7 @@ static void print_frequencies(const struct fx8_observation *o)
                            : name[0] == 'l' ? "lower sideband"
                                             : "upper sideband";
     double edges_hz[2];
-    band_edges(o, edges_hz);
+    fx8_observation_edges(o, edges_hz);
     if (isnan(o->dc_frequency_hz))
         fx8_info_field("frequencies", "not recorded (%s)", sideband);
     else if (isnan(edges_hz[0]))
@@ -178,7 +159,8 @@ static void print_frequencies(const struct fx8_observation *o)
     if (o->n_bands == 1)
         return;
     fx8_info_field("bands", "%zu, the last with baseband zero at %.6f MHz",
-                   o->n_bands, band_dc_hz(o, o->n_bands - 1) * 1e-6);
+                   o->n_bands,
+                   fx8_observation_band_hz(o, o->n_bands - 1) * 1e-6);
 }
 
 static void print_times(const struct fx8_observation *o)
@@ -332,13 +314,13 @@ static void write_frequencies(struct fx8_json *json,
                               const struct fx8_observation *o)
 {
     double edges_hz[2];
-    band_edges(o, edges_hz);
+    fx8_observation_edges(o, edges_hz);
     fx8_json_text(json, "sideband", sideband_name(o->sideband));
     fx8_json_real(json, "lowest_frequency_hz", edges_hz[0]);
     fx8_json_real(json, "highest_frequency_hz", edges_hz[1]);
     fx8_json_array(json, "dc_frequencies_hz");
     for (size_t band = 0; band < o->n_bands; band++)
-        fx8_json_real(json, NULL, band_dc_hz(o, band));
+        fx8_json_real(json, NULL, fx8_observation_band_hz(o, band));
     fx8_json_end(json);
 }
 
@@ -456,7 +438,10 @@ static enum fx8_status tell(struct work *work, struct fx8_error *error)
     const struct fx8_info_request *request = work->request;
     const bool y_first = request->settings->input.y_first;
     struct fx8_survey_range range;
+    char doubt[FX8_TEXT_SIZE];
     supply(request->settings, &work->reader->observation);
+    if (fx8_observation_doubt(&work->reader->observation, doubt))
+        fx8_command_warning(doubt);
     enum fx8_status status =
         choose_range(request, &work->reader->observation, &range, error);
     if (status == FX8_OK)

@@ -335,6 +335,29 @@ class Recordings(refusal.Refusal):
                 self.assertAlmostEqual(told["highest_frequency_hz"],
                                        150e6 + high, 6)
 
+    def test_a_frequency_in_mhz_is_asked_about(self):
+        """By every command in the same words, wherever it was given; 0 Hz on a
+        bench is not."""
+        line = ("fx8: warning: observation.dc_frequency_hz: 150: puts the band "
+                "at -499850 to 500150 Hz: is it in MHz?\n")
+        good = self.recording()
+        for path, given in (
+                (self.write(program.Scene(np.ones((2, 1, 9000), complex),
+                                          dc_hz=150), "mhz.h5"), ()),
+                (good, ("--set", "observation.dc_frequency_hz=150"))):
+            with self.subTest(given=given):
+                told = program.run("info", "--json", path, *given)
+                self.assertEqual((told.returncode, told.stderr), (0, line))
+                done = self.correlate(path, "--quiet", "--force", *given)
+                self.assertEqual(done.returncode, 0)
+                self.assertTrue(done.stderr.endswith(line), done.stderr)
+                self.assertEqual(done.stderr.count("MHz"), 1)
+        bench = ("--set", "observation.dc_frequency_hz=0")
+        self.assertEqual(program.run("info", good, *bench).stderr, "")
+        done = self.correlate(good, "--quiet", "--force", *bench)
+        self.assertEqual(done.returncode, 0)
+        self.assertNotIn("MHz", done.stderr)
+
     def test_blocks_of_a_long_recording(self):
         """80 MiB: what is read is whole blocks, first and last among them."""
         n = 20 << 20
