@@ -13,8 +13,9 @@
 /* Largest label: UVH5 readers take 32-bit integers for granted. */
 #define NUMBER_MAX INT32_MAX
 
-/* Largest coordinate in metres: the diameter of the Earth. */
-#define COORDINATE_MAX_M 12.8e6
+/* Longest way from the site in metres: no array is larger, and no place on
+ * Earth is so near to its centre. */
+#define DISTANCE_MAX_M 1e6
 
 /* Least distance in metres: UVH5 readers refuse shorter baselines. */
 #define DISTANCE_MIN_M 1e-3
@@ -92,8 +93,7 @@ static bool store_name(struct fx8_antenna *antenna, size_t axis,
 static bool store_coordinate(struct fx8_antenna *antenna, size_t axis,
                              const char *text)
 {
-    return fx8_number_real(text, &antenna->enu_m[axis]) &&
-           fabs(antenna->enu_m[axis]) <= COORDINATE_MAX_M;
+    return fx8_number_real(text, &antenna->enu_m[axis]);
 }
 
 static bool store_delay(struct fx8_antenna *antenna, size_t polarization,
@@ -136,12 +136,10 @@ static const struct {
     [COLUMN_NUMBER] = {"number", store_number, 0, false,
                        "an integer from 0 to 2147483647"},
     [COLUMN_NAME] = {"name", store_name, 0, false, "1 to 63 ASCII characters"},
-    [COLUMN_EAST] = {"east_m", store_coordinate, 0, true,
-                     "a number of metres, at most 12800000"},
+    [COLUMN_EAST] = {"east_m", store_coordinate, 0, true, "a number of metres"},
     [COLUMN_NORTH] = {"north_m", store_coordinate, 1, true,
-                      "a number of metres, at most 12800000"},
-    [COLUMN_UP] = {"up_m", store_coordinate, 2, true,
-                   "a number of metres, at most 12800000"},
+                      "a number of metres"},
+    [COLUMN_UP] = {"up_m", store_coordinate, 2, true, "a number of metres"},
     [COLUMN_DELAY] = {"cable_delay_ns", store_delays, 0, false,
                       "a number of nanoseconds, at most 1e9"},
     [COLUMN_DELAY_X] = {"cable_delay_x_ns", store_delay, 0, false,
@@ -244,15 +242,8 @@ static enum fx8_status read_json(struct table *table, const char *text)
     for (size_t row = 0; row < n && status == FX8_OK; row++) {
         table->lines[row] = lines[row];
         table->antennas[row] = nameless(row);
-        for (size_t axis = 0; axis < 3; axis++) {
-            const double value = positions[row][axis];
-            char text_m[FX8_NUMBER_TEXT_SIZE];
-            fx8_number_format_real(value, text_m);
-            if (fabs(value) > COORDINATE_MAX_M)
-                status = fail_row(table, row, columns[COLUMN_EAST + axis].name,
-                                  text_m, columns[COLUMN_EAST + axis].expected);
-            table->antennas[row].enu_m[axis] = value;
-        }
+        memcpy(table->antennas[row].enu_m, positions[row],
+               sizeof positions[row]);
     }
     free(positions);
     free(lines);
@@ -341,6 +332,30 @@ static enum fx8_status check_apart(const struct table *table,
     return FX8_OK;
 }
 
+enum fx8_status fx8_antennas_check_distance(const char *where,
+                                            const double enu_m[3],
+                                            struct fx8_error *error)
+{
+    if (!(hypot(hypot(enu_m[0], enu_m[1]), enu_m[2]) > DISTANCE_MAX_M))
+        return FX8_OK;
+    return fx8_fail(error, FX8_ERR_USAGE,
+                    "%s: position: %.10g, %.10g, %.10g: expected metres east, "
+                    "north and up of the site, at most 1000 km (ECEF?)",
+                    where, enu_m[0], enu_m[1], enu_m[2]);
+}
+
+static enum fx8_status check_distances(const struct table *table)
+{
+    enum fx8_status status = FX8_OK;
+    for (size_t row = 0; row < table->n && status == FX8_OK; row++) {
+        char where[FX8_ERROR_MESSAGE_SIZE];
+        snprintf(where, sizeof where, "%s:%zu", table->path, table->lines[row]);
+        status = fx8_antennas_check_distance(where, table->antennas[row].enu_m,
+                                             table->error);
+    }
+    return status;
+}
+
 static enum fx8_status check_table(const struct table *table)
 {
     struct ranked *ranked = calloc(table->n, sizeof *ranked);
@@ -378,6 +393,8 @@ enum fx8_status fx8_antennas_load(const char *path,
     } else {
         status = read_csv(&table, text);
     }
+    if (status == FX8_OK)
+        status = check_distances(&table);
     if (status == FX8_OK)
         status = check_table(&table);
     free(table.lines);

@@ -22,8 +22,9 @@ extern "C" {
  * Returned:  antennas    [n_antennas] in file order
  * Status:    FX8_ERR_USAGE with FILE:LINE for an unreadable file, unknown,
  *            missing or duplicate column, wrong number of fields, a value that
- *            is not a finite number, duplicate numbers or inputs, two antennas
- *            less than 1 mm apart (UVH5 readers refuse them), no rows
+ *            is not a finite number, a position too far from the site,
+ *            duplicate numbers or inputs, two antennas less than 1 mm apart
+ *            (UVH5 readers refuse them), no rows
  * Ownership: the caller releases `antennas` with free(); NULL after failure
  * Notes: 1) CSV: header line; columns number, name, east_m, north_m, up_m,
  *           cable_delay_ns (or cable_delay_x_ns and cable_delay_y_ns),
@@ -36,6 +37,18 @@ extern "C" {
 enum fx8_status fx8_antennas_load(const char *path,
                                   struct fx8_antenna **antennas,
                                   size_t *n_antennas, struct fx8_error *error);
+
+/**
+ * fx8_antennas_check_distance -- whether a position can be east, north and up
+ * of the site.
+ *
+ * Given:  where  file, and line or row, for the message
+ * Status: FX8_ERR_USAGE: more than 1000 km away: geocentric, perhaps; a
+ *         position that is not known (NaN) passes
+ */
+enum fx8_status fx8_antennas_check_distance(const char *where,
+                                            const double enu_m[3],
+                                            struct fx8_error *error);
 
 #ifdef __cplusplus
 }

@@ -112,7 +112,10 @@ static enum fx8_status place_antenna(const struct table *table, size_t position,
                             "array.positions",
                             table->source, (long long)row->number,
                             row->enu_m[axis]);
-    return FX8_OK;
+    char where[FX8_ERROR_MESSAGE_SIZE];
+    snprintf(where, sizeof where, "%s: antennas: row %zu", table->source,
+             (size_t)(row - table->rows));
+    return fx8_antennas_check_distance(where, row->enu_m, error);
 }
 
 /* Numbers differ, and no two antennas stand on one spot. */

@@ -199,6 +199,10 @@ static void positions_of_a_recording(void **state)
     refuse(&o, NULL,
            "rec.h5: antenna 14: position nan m: expected a finite number, or "
            "another table or none as array.positions");
+    antennas[3].enu_m[2] = -5.1e6;
+    refuse(&o, NULL,
+           "rec.h5: antennas: row 3: position: 0, 0, -5100000: expected metres "
+           "east, north and up of the site, at most 1000 km (ECEF?)");
     struct fx8_settings settings; /* not asked for, not in the way */
     struct fx8_job job = good(&o, SETS("array.antennas=3"), &settings);
     clear(&job, &settings);

@@ -128,6 +128,13 @@ static void test_tart_positions(void **state)
     assert_int_equal(fx8_reader_open(&one, 1, &settings, &reader, &error),
                      FX8_ERR_INPUT);
     assert_non_null(strstr(error.message, "2 antennas: expected 3"));
+    scratch_text("antenna_positions.json",
+                 "[[0, 1, 2],\n[-2559454, 5095372, -2849057], [0, 0, 0]]");
+    assert_int_equal(fx8_reader_open(&one, 1, &settings, &reader, &error),
+                     FX8_ERR_USAGE);
+    assert_non_null(strstr(error.message,
+                           "antenna_positions.json:2: position: -2559454, "
+                           "5095372, -2849057: expected metres east"));
     /* the user's own table comes instead of it */
     char positions[] = "none";
     settings.array.positions = positions;

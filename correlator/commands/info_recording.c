@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "config/antennas.h"
 #include "config/shape.h"
 #include "correlator/commands/command.h"
 #include "correlator/commands/info.h"
@@ -134,6 +135,23 @@ static double duration_s(const struct fx8_observation *o)
     return (double)((long double)o->n_samples *
                     (long double)o->sample_rate.denominator /
                     (long double)o->sample_rate.numerator_hz);
+}
+
+/* What correlate would ask about, or refuse in the table that is recorded. */
+static void warn(const char *path, const struct fx8_observation *o)
+{
+    char text[FX8_TEXT_SIZE];
+    struct fx8_error error;
+    enum fx8_status status = FX8_OK;
+    if (fx8_observation_doubt(o, text))
+        fx8_command_warning(text);
+    for (size_t a = 0; a < o->n_table && status == FX8_OK; a++) {
+        snprintf(text, sizeof text, "%.200s: antennas: row %zu", path, a);
+        status =
+            fx8_antennas_check_distance(text, o->antennas[a].enu_m, &error);
+    }
+    if (status != FX8_OK)
+        fx8_command_warning(error.message);
 }
 
 /* --- for people --------------------------------------------------- */
@@ -438,10 +456,8 @@ static enum fx8_status tell(struct work *work, struct fx8_error *error)
     const struct fx8_info_request *request = work->request;
     const bool y_first = request->settings->input.y_first;
     struct fx8_survey_range range;
-    char doubt[FX8_TEXT_SIZE];
     supply(request->settings, &work->reader->observation);
-    if (fx8_observation_doubt(&work->reader->observation, doubt))
-        fx8_command_warning(doubt);
+    warn(request->paths[0], &work->reader->observation);
     enum fx8_status status =
         choose_range(request, &work->reader->observation, &range, error);
     if (status == FX8_OK)

@@ -358,6 +358,21 @@ class Recordings(refusal.Refusal):
         self.assertEqual(done.returncode, 0)
         self.assertNotIn("MHz", done.stderr)
 
+    def test_geocentric_positions(self):
+        """Told, and refused in the same words by what would use them."""
+        path = self.write(program.Scene(
+            np.ones((2, 1, 9000), complex), positions=np.array(
+                [[1, 2, 3], [-2559454, 5095372, -2849057]])))
+        words = (f"{path}: antennas: row 1: position: -2559454, 5095372, "
+                 "-2849057: expected metres east, north and up of the site, at "
+                 "most 1000 km (ECEF?)")
+        told = program.run("info", "--json", path)
+        self.assertEqual((told.returncode, told.stderr),
+                         (0, f"fx8: warning: {words}\n"))
+        self.assert_refused(self.correlate(path), 2, words)
+        done = self.correlate(path, "--set=array.positions=none")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_blocks_of_a_long_recording(self):
         """80 MiB: what is read is whole blocks, first and last among them."""
         n = 20 << 20
