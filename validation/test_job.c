@@ -621,7 +621,6 @@ int main(void)
         cmocka_unit_test(agreement_is_not_told),
         cmocka_unit_test(math_without_a_quicklook_is_told),
         cmocka_unit_test(flag_dc_that_flags_nothing_is_told),
-=======
         cmocka_unit_test(a_frequency_in_mhz_is_asked_about),
         cmocka_unit_test(numbered_bands_are_not_asked_about),
         cmocka_unit_test(what_is_lacking_is_supplied),

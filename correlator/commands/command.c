@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "config/text.h"
@@ -44,6 +45,35 @@ void fx8_command_warning(const char *message)
     fprintf(stderr, "fx8: warning: ");
     fx8_text_print(message, stderr);
     fprintf(stderr, "\n");
+}
+
+void fx8_command_warn_of_name(const char *path, const char *written,
+                              bool is_uvh5)
+{
+    static const struct {
+        const char *ending, *method;
+    } formats[] = {
+        {".ms", "write_ms"},
+        {".uvfits", "write_uvfits"},
+        {".fits", "write_uvfits"},
+    };
+    const size_t length = strlen(path);
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        const size_t tail = strlen(formats[i].ending);
+        if (length <= tail ||
+            strcasecmp(path + length - tail, formats[i].ending) != 0)
+            continue;
+        const int stem = (int)(length - tail);
+        char text[FX8_ERROR_MESSAGE_SIZE], how[FX8_ERROR_MESSAGE_SIZE] = "";
+        if (is_uvh5)
+            snprintf(how, sizeof how,
+                     ": expected %.*s.uvh5; in Python, UVData.from_file("
+                     "\"%.*s.uvh5\").%s(\"%s\", force_phase=True) converts it",
+                     stem, path, stem, path, formats[i].method, path);
+        snprintf(text, sizeof text, "%s: %s is written, whatever the name%s",
+                 path, written, how);
+        fx8_command_warning(text);
+    }
 }
 
 int fx8_command_misuse(const struct fx8_command *command, const char *format,

@@ -86,6 +86,12 @@ int fx8_command_error(const struct fx8_error *error);
 /** Print "fx8: warning: MESSAGE" on stderr. */
 void fx8_command_warning(const char *message);
 
+/** Warn where an output is called like a file of a format that fx8 does not
+ *  write (.ms, .fits, .uvfits): `written` is what it will be; of UVH5, how
+ *  pyuvdata converts it. */
+void fx8_command_warn_of_name(const char *path, const char *written,
+                              bool is_uvh5);
+
 /** Take a command line apart, argv[0] of which is the command's name, and run
  *  the command, or print its help; returns the exit code. */
 int fx8_command_run(const struct fx8_command *command, int argc, char **argv);

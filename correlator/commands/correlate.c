@@ -207,6 +207,15 @@ static char *name_inputs(char *const *files, size_t n)
     return fx8_command_join("", words, n > 1 ? 2 : 1);
 }
 
+static void warn_of_names(const struct work *work)
+{
+    for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
+        if (work->paths[kind] != NULL)
+            fx8_command_warn_of_name(work->paths[kind], "UVH5", true);
+    if (quicklook_path(work) != NULL)
+        fx8_command_warn_of_name(quicklook_path(work), "HDF5", false);
+}
+
 /* No result takes the place of another. */
 static enum fx8_status check_outputs(const struct work *work,
                                      struct fx8_error *error)
@@ -284,6 +293,7 @@ static int run(const struct fx8_command_line *line)
         goto done;
     for (size_t i = 0; i < work.job.n_warnings; i++)
         fx8_command_warning(work.job.warnings[i]);
+    warn_of_names(&work);
     request.reader = work.reader;
     for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
         request.paths[kind] = work.paths[kind];

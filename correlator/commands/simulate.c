@@ -437,6 +437,8 @@ static enum fx8_status simulate(const struct fx8_command_line *line,
     for (size_t w = 0; w < work->job.n_warnings && status == FX8_OK; w++)
         fx8_command_warning(work->job.warnings[w]);
     if (status == FX8_OK)
+        fx8_command_warn_of_name(line->given[OUTPUT], "HDF5", false);
+    if (status == FX8_OK)
         status = open_simulator(work, error);
     if (status == FX8_OK)
         status = write_files(line, work, error);

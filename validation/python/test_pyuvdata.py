@@ -3,6 +3,9 @@
 failure; uvw and tones recomputed.  Nothing is downloaded."""
 import functools
 import operator
+import os
+import re
+import unittest
 import warnings
 from fractions import Fraction
 
@@ -134,6 +137,29 @@ class Reading(program.Case):
         again = np.array([at[two] - at[one] for one, two in
                           zip(data.ant_1_array, data.ant_2_array)])
         np.testing.assert_allclose(data.uvw_array, again, atol=0.01)
+
+    def test_conversion_that_a_warning_advises(self):
+        """Where the result is called like another format, what is said makes
+        that of it; what casacore and FITS warn of is theirs."""
+        config = self.path("c.ini")
+        with open(config, "w", encoding="ascii") as file:
+            file.write(program.ini_of(oracle.Setup(16, 0.004)))
+        recording = self.write(make_scene())
+        for ending in ".uvfits", ".fits", ".ms":
+            with self.subTest(ending=ending):
+                wrong = self.path("c" + ending)
+                done = program.run("correlate", config, recording, "-o", wrong)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                told = re.search("expected (.*); in Python, (.*) converts it",
+                                 done.stderr)
+                os.rename(wrong, told[1])
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    exec(told[2])
+                    data = UVData.from_file(wrong, file_type=(
+                        "ms" if ending == ".ms" else "uvfits"))
+                self.assertEqual(data.Nfreqs, 16)
+                self.assertEqual(data.Ntimes, 4)
 
     def test_apparent_sidereal_time_of_the_phase_centre(self):
         got = self.correlate(make_scene(), oracle.Setup(16, 0.004))

@@ -65,6 +65,38 @@ class Output(refusal.Refusal):
         self.assertTrue(os.path.isdir(self.output))
         self.assertFalse(os.path.exists(self.output + ".part"))
 
+    def test_names_of_other_formats_are_warned_of(self):
+        recording = self.recording()
+        for name, method in (("a.ms", "write_ms"), ("b.MS", "write_ms"),
+                             ("c.fits", "write_uvfits"),
+                             ("d.UVFits", "write_uvfits"),
+                             ("e.ms.uvh5", None), ("f.msx", None)):
+            with self.subTest(name=name):
+                self.output = self.path(name)
+                done = self.correlate(recording, "--quiet", "--set",
+                                      f"postprocess.quicklook={self.output}.h5")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(program.read(self.output).header["Nfreqs"], 16)
+                said = [line for line in done.stderr.splitlines()
+                        if "written" in line]
+                self.assertEqual(len(said), method is not None, said)
+                if method is not None:
+                    self.assertIn(f"warning: {self.output}: UVH5 is written, "
+                                  f"whatever the name: expected "
+                                  f"{self.output.rpartition('.')[0]}.uvh5",
+                                  said[0])
+                    self.assertIn(f'.{method}("{self.output}",', said[0])
+        self.output = self.path("g.ms")
+        look = self.path("h.fits")
+        done = self.correlate(recording, "--quiet", "--precision=both", "--set",
+                              f"postprocess.quicklook={look}")
+        self.assertIn(done.returncode, (0, 3), done.stderr)
+        # g.ms.int8.uvh5 says itself what it is
+        self.assertEqual([line for line in done.stderr.splitlines()
+                          if "written" in line],
+                         [f"fx8: warning: {look}: HDF5 is written, whatever "
+                          "the name"])
+
     def test_unwritable_directory(self):
         recording = self.recording()
         folder = self.path("closed")
@@ -492,6 +524,9 @@ sources = {self.sources}
                              "simulate.noise_rms=0.1")
         self.assertRegex(done.stderr, r"noise_rms: \d+ of \d+ inputs are "
                          r"fainter than 0.7 LSB rms, down to 0\.\d+: ")
+        self.assertNotIn("HDF5", done.stderr)
+        done = self.simulate(self.path("v.Fits"))
+        self.assertIn("v.Fits: HDF5 is written, whatever the name", done.stderr)
 
     def test_no_input_is_overwritten(self):
         inputs = {}
