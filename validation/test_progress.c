@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_progress.c -- what a run tells while it works: on terminals of every
+ * width, and in a log.
+ */
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "correlator/progress.h"
+#include "kernels/clock.h"
+#include "validation/testing.h"
+
+/* Both ends of a terminal: we read what is written to `stream`. */
+struct terminal {
+    int reader;
+    FILE *stream;
+};
+
+static struct terminal open_terminal(void)
+{
+    struct terminal terminal = {.reader = posix_openpt(O_RDWR | O_NOCTTY)};
+    assert_true(terminal.reader >= 0);
+    assert_int_equal(grantpt(terminal.reader), 0);
+    assert_int_equal(unlockpt(terminal.reader), 0);
+    const int writer = open(ptsname(terminal.reader), O_RDWR | O_NOCTTY);
+    assert_true(writer >= 0);
+    terminal.stream = fdopen(writer, "w");
+    assert_non_null(terminal.stream);
+    return terminal;
+}
+
+static void close_terminal(struct terminal *terminal)
+{
+    fclose(terminal->stream);
+    close(terminal->reader);
+}
+
+/* The line shown on a terminal of so many columns, without what moves the
+ * cursor; `passed_s` seconds after the start. */
+static void show(const struct terminal *terminal, unsigned short columns,
+                 const struct fx8_progress *progress, double passed_s,
+                 char line[512])
+{
+    const struct winsize size = {.ws_row = 24, .ws_col = columns};
+    assert_int_equal(ioctl(terminal->reader, TIOCSWINSZ, &size), 0);
+    struct fx8_progress_display display;
+    fx8_progress_start(&display, terminal->stream);
+    assert_true(display.is_terminal);
+    display.start_s = fx8_clock_seconds() - passed_s;
+    display.last_s = 0;
+    fx8_progress_show(&display, progress);
+    static const char home[] = "\r\033[K";
+    char text[512];
+    const ssize_t n = read(terminal->reader, text, sizeof text - 1);
+    assert_true(n >= (ssize_t)strlen(home));
+    text[n] = '\0';
+    assert_memory_equal(text, home, strlen(home));
+    strcpy(line, text + strlen(home));
+}
+
+/* A long run at its start: every part as long as it gets. */
+static const struct fx8_progress long_run = {
+    .n_samples = 1000000000,
+    .total_samples = 80000000000,
+    .n_dumps = 1234,
+    .total_dumps = 86400,
+    .n_inputs = 512,
+    .rate_hz = 925926,
+};
+/* an eightieth done in 1,000 s: 79,000 s are left */
+#define PASSED_S  1000.0
+#define LONG_LEFT "21:56:40 left"
+
+static void time_left_is_cut_last(void **state)
+{
+    (void)state;
+    struct terminal terminal = open_terminal();
+    size_t most = 0;
+    for (unsigned short columns = 1; columns <= 200; columns++) {
+        char line[512];
+        show(&terminal, columns, &long_run, PASSED_S, line);
+        const size_t length = strlen(line), tail = strlen(LONG_LEFT);
+        if (length >= columns)
+            fail_msg("%d columns: %zu letters", columns, length);
+        /* a second may pass between this clock and that */
+        if (length < tail)
+            assert_true(length == (size_t)columns - 1 &&
+                        memcmp(line, LONG_LEFT, length < 3 ? length : 3) == 0);
+        else if (strstr(line, "21:5") == NULL ||
+                 strcmp(line + length - 5, " left") != 0)
+            fail_msg("%d columns: no time left: %s", columns, line);
+        /* wider never shows less */
+        assert_true(length >= most);
+        most = length;
+    }
+    close_terminal(&terminal);
+}
+
+/* The parts that each width has room for: the letter of each that is there. */
+static void parts_go_one_by_one(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned short columns;
+        bool percent, bar, dumps, speed, samples;
+    } cases[] = {
+        {20, false, false, false, false, false},
+        {21, true, false, false, false, false},
+        {33, true, true, false, false, false},
+        {51, true, true, true, false, false},
+        {80, true, true, true, true, false},
+        {88, true, true, true, true, true},
+        {200, true, true, true, true, true},
+    };
+    struct terminal terminal = open_terminal();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char line[512];
+        show(&terminal, cases[i].columns, &long_run, PASSED_S, line);
+        const bool as_wanted =
+            (strstr(line, "  1 %") != NULL) == cases[i].percent &&
+            (strstr(line, "[.") != NULL) == cases[i].bar &&
+            (strstr(line, "dump 1234/86400") != NULL) == cases[i].dumps &&
+            (strstr(line, "1.1 x real time") != NULL) == cases[i].speed &&
+            (strstr(line, "512.0 Msamples/s") != NULL) == cases[i].samples;
+        if (!as_wanted)
+            fail_msg("%d columns: %s", cases[i].columns, line);
+    }
+    close_terminal(&terminal);
+}
+
+static void the_bar_is_as_full_as_the_run(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t n_samples;
+        const char *line;
+    } cases[] = {
+        {0, "[........................]    0 %  0.0 Msamples/s  -- left"},
+        {240, "[######..................]   25 %  0.0 Msamples/s  0:30 left"},
+        {960, "[########################]  100 %  0.0 Msamples/s  0:00 left"},
+    };
+    struct terminal terminal = open_terminal();
+    for (size_t i = 0; i < 3; i++) {
+        const struct fx8_progress progress = {
+            .n_samples = cases[i].n_samples,
+            .total_samples = 960,
+            .n_inputs = 2,
+        };
+        char line[512];
+        show(&terminal, 80, &progress, 10.0, line);
+        assert_string_equal(line, cases[i].line);
+    }
+    close_terminal(&terminal);
+}
+
+static void a_log_has_every_part(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *log = tmpfile();
+    assert_non_null(log);
+    struct fx8_progress_display display;
+    fx8_progress_start(&display, log);
+    assert_false(display.is_terminal);
+    fx8_progress_show(&display, &long_run); /* too soon */
+    assert_int_equal(ftell(log), 0);
+    display.start_s = fx8_clock_seconds() - PASSED_S;
+    display.last_s = 0;
+    fx8_progress_show(&display, &long_run);
+    rewind(log);
+    assert_true(getline(&text, &size, log) > 0);
+    text[strcspn(text, "\n")] = '\0';
+    /* the seconds may be one later */
+    assert_memory_equal(text,
+                        "fx8:   1 %  dump 1234/86400  512.0 Msamples/s  "
+                        "1.1 x real time  21:56:",
+                        69);
+    free(text);
+    fclose(log);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(time_left_is_cut_last),
+        cmocka_unit_test(parts_go_one_by_one),
+        cmocka_unit_test(the_bar_is_as_full_as_the_run),
+        cmocka_unit_test(a_log_has_every_part),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
