@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "config/shape.h"
 #include "correlator/commands/info.h"
@@ -12,10 +13,16 @@
 /* Bytes of flags read at a time. */
 #define READ_SIZE ((size_t)4 << 20)
 
-/* Share of the values that are flagged; NaN where there are none. */
+/* What the flags tell. */
+struct flagged {
+    double share;      /* of all values; NaN where there are none */
+    size_t n_finished; /* dumps up to the last with a value that counts */
+};
+
 static enum fx8_status measure_flagged(struct fx8_uvh5_file *file,
                                        const struct fx8_uvh5_header *header,
-                                       double *share, struct fx8_error *error)
+                                       struct flagged *flagged,
+                                       struct fx8_error *error)
 {
     const size_t row = header->n_channels * header->n_products;
     const size_t n_rows = header->n_times * header->n_baselines;
@@ -27,15 +34,22 @@ static enum fx8_status measure_flagged(struct fx8_uvh5_file *file,
         return status;
     uint8_t *flags = memory;
     double n_flagged = 0.0;
+    flagged->n_finished = 0;
     for (size_t first = 0; first < n_rows && status == FX8_OK;
          first += at_once) {
         const size_t n = n_rows - first < at_once ? n_rows - first : at_once;
         status = fx8_uvh5_read_rows(file, first, n, NULL, flags, NULL, error);
-        for (size_t i = 0; i < n * row && status == FX8_OK; i++)
-            n_flagged += flags[i] != 0;
+        for (size_t r = 0; r < n && status == FX8_OK; r++) {
+            size_t n_set = 0;
+            for (size_t i = 0; i < row; i++)
+                n_set += flags[r * row + i];
+            n_flagged += (double)n_set;
+            if (n_set < row)
+                flagged->n_finished = (first + r) / header->n_baselines + 1;
+        }
     }
     free(memory);
-    *share = n_flagged / ((double)n_rows * (double)row);
+    flagged->share = n_flagged / ((double)n_rows * (double)row);
     return status;
 }
 
@@ -80,8 +94,17 @@ static void print_keywords(const struct fx8_uvh5_header *header)
     }
 }
 
+/* The name that a run gives its file until it is whole; what is to come is
+ * flagged in it. */
+static bool is_part(const char *path)
+{
+    static const char ending[] = ".part";
+    const size_t length = strlen(path), tail = strlen(ending);
+    return length >= tail && strcmp(path + length - tail, ending) == 0;
+}
+
 static void print(const char *path, const struct fx8_uvh5_header *header,
-                  double flagged)
+                  const struct flagged *flagged)
 {
     fx8_info_head(path, ": visibilities (UVH5)");
     fx8_info_text("telescope", header->telescope);
@@ -89,7 +112,12 @@ static void print(const char *path, const struct fx8_uvh5_header *header,
     fx8_info_text("object", header->object);
     fx8_info_site(&header->site);
     print_axes(header);
-    fx8_info_field("flagged", "%.4f %%", 100.0 * flagged);
+    if (is_part(path))
+        fx8_info_field("finished",
+                       "%zu of %zu dumps: a run has not come to "
+                       "its end",
+                       flagged->n_finished, header->n_times);
+    fx8_info_field("flagged", "%.4f %%", 100.0 * flagged->share);
     print_keywords(header);
 }
 
@@ -140,7 +168,7 @@ static void write_keywords(struct fx8_json *json,
 }
 
 static void write(const char *path, const struct fx8_uvh5_header *header,
-                  double flagged)
+                  const struct flagged *flagged)
 {
     struct fx8_json json = {.stream = stdout};
     fx8_json_object(&json, NULL);
@@ -151,7 +179,10 @@ static void write(const char *path, const struct fx8_uvh5_header *header,
     fx8_json_text(&json, "object", header->object);
     fx8_info_site_json(&json, &header->site);
     write_axes(&json, header);
-    fx8_json_real(&json, "flagged_share", flagged);
+    if (is_part(path))
+        fx8_json_integer(&json, "n_finished_times",
+                         (int64_t)flagged->n_finished);
+    fx8_json_real(&json, "flagged_share", flagged->share);
     write_keywords(&json, header);
     fx8_json_end(&json);
 }
@@ -161,14 +192,14 @@ enum fx8_status fx8_info_visibilities(const struct fx8_info_request *request,
                                       const struct fx8_uvh5_header *header,
                                       struct fx8_error *error)
 {
-    double flagged;
+    struct flagged flagged;
     const enum fx8_status status =
         measure_flagged(file, header, &flagged, error);
     if (status != FX8_OK)
         return status;
     if (request->is_json)
-        write(request->paths[0], header, flagged);
+        write(request->paths[0], header, &flagged);
     else
-        print(request->paths[0], header, flagged);
+        print(request->paths[0], header, &flagged);
     return FX8_OK;
 }

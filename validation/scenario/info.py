@@ -543,6 +543,27 @@ class Results(refusal.Refusal):
         self.assertEqual(told["keywords"]["PRECISN"],
                          result.keywords["PRECISN"].decode())
 
+    def test_unfinished(self):
+        """A .part: the dumps up to the last one with data are finished."""
+        self.assertNotIn("finished",
+                         program.run("info", self.output).stdout)
+        part = self.output + ".part"
+        shutil.copy(self.output, part)
+        with h5py.File(part, "r+") as file:
+            n_times = int(file["Header/Ntimes"][()])
+            self.assertGreater(n_times, 2)
+            for n in n_times, n_times - 1, 1, 0:
+                file["Data/flags"][3 * n:] = True       # 3 baselines
+                file.flush()
+                copy = self.path("copy.uvh5.part")
+                shutil.copy(part, copy)
+                done = program.run("info", copy)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn(f"\n  finished       {n} of {n_times} dumps: a "
+                              "run has not come to its end\n", done.stdout)
+                told = json.loads(program.run("info", "--json", copy).stdout)
+                self.assertEqual(told["n_finished_times"], n)
+
     def test_quick_look(self):
         done = program.run("info", self.look)
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -63,6 +63,9 @@ class Kills(refusal.Refusal):
         for one in ("visibilities", "flags", "nsamples"):
             np.testing.assert_array_equal(getattr(got, one)[:n],
                                           getattr(self.want, one)[:n], one)
+        told = program.run("info", self.part).stdout
+        self.assertIn(f"\n  finished       {n} of {self.n_dumps} dumps: a run "
+                      "has not come to its end\n", told)
         # values of the dump at hand may be there, its flags are not
         self.assertFalse(got.nsamples[n + 1:].any())
         if n > 0:

@@ -443,6 +443,12 @@ class Interrupted(refusal.Refusal):
         self.wait_for_part(first)
         second = self.correlate(self.recording(), "--quiet")
         self.assert_one_line(second, 2, "out.uvh5")
+        # how far the first one is; sooner or later the header is down
+        told = program.run("info", self.output + ".part")
+        while told.returncode != 0 and first.poll() is None:
+            told = program.run("info", self.output + ".part")
+        self.assertRegex(told.stdout, r"\n  finished +\d+ of \d\d+ dumps: a run "
+                         "has not come to its end\n")
         first.send_signal(signal.SIGTERM)
         first.communicate(timeout=60)
         self.assertEqual(first.returncode, 130)
