@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "config/text.h"
 #include "correlator/session/plan.h"
@@ -44,6 +46,17 @@ static void print_input(const struct fx8_run_request *request, FILE *stream)
         print_bands(plan, stream);
 }
 
+/* Why it is this engine.  Nobody who has no GPU, and asks for none, wants to
+ * hear of one. */
+static bool tells_choice(const struct fx8_run_request *request,
+                         const struct fx8_run_report *report)
+{
+    return request->job->plan.backend == FX8_BACKEND_AUTO &&
+           (strcmp(report->backend, "cpu") != 0 ||
+            fx8_settings_given(request->settings, "correlator.backend") ||
+            fx8_settings_given(request->settings, "correlator.device"));
+}
+
 static void print_plan(const struct fx8_run_request *request,
                        const struct fx8_run_report *report, FILE *stream)
 {
@@ -77,7 +90,7 @@ static void print_plan(const struct fx8_run_request *request,
                 (double)job->dropped_samples / rate_hz);
     fprintf(stream, "kernels    %s, %s, FFT %s\n", report->backend,
             report->kernel, report->fft_plan);
-    if (plan->backend == FX8_BACKEND_AUTO)
+    if (tells_choice(request, report))
         fprintf(stream, "           backend auto: %s\n", report->reason);
 }
 

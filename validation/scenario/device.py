@@ -360,6 +360,28 @@ class Device(program.Case):
                 self.assertIn(reason, done.stderr)
                 self.assertFalse(os.path.exists(output))
 
+    def test_what_is_not_asked_for_is_not_told(self):
+        """Backend auto by default: of a device where it is used, and of none
+        where there is none."""
+        config = self.path("default.ini")
+        with open(config, "w", encoding="ascii") as file:
+            file.write("[channelizer]\nchannels = 16\n[correlator]\n"
+                       "integration_time_s = 0.003\n")
+        recording = self.write(self.scene(True))
+        for n_devices, words, arguments in (
+                (-1, 0, ()), (1, 1, ()), (-1, 1, ("--backend=auto",)),
+                (-1, 0, ("--backend=cpu",)),
+                (-1, 1, ("--set=correlator.device=0",))):
+            with self.subTest(n_devices=n_devices, arguments=arguments):
+                done = program.run(
+                    "correlate", config, recording, "--force", "-o",
+                    self.path("default.uvh5"), *arguments,
+                    environment=pretend.devices(n_devices))
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(done.stdout.count("backend auto: "), words)
+                if not words:
+                    self.assertNotRegex(done.stdout.lower(), "cuda|device")
+
     def test_auto_and_kernels(self):
         for kernel, backend in (("reference", b"cpu"), ("mma", b"cuda"),
                                 ("dp4a-16", b"cuda")):
