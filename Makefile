@@ -452,6 +452,9 @@ proof: ## write the table of validation/README.md
 
 INSTALL ?= install
 INSTALLED_HEADERS := config/choices.h config/status.h config/timebase.h
+# Pages, in the folders by which they name one another.
+INSTALLED_PAGES := README.md correlator/CONVENTIONS.md data/README.md \
+	$(wildcard correlator/examples/*.c .github/*.md .github/*.cff)
 
 define PKG_CONFIG_FILE
 prefix=$(prefix)
@@ -472,8 +475,7 @@ install: all $(BUILD)/fx8.1 $(BUILD)/fx8.bash ## install program, library, heade
 	$(Q)$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(libdir)/pkgconfig \
 		$(DESTDIR)$(includedir)/fx8/config \
 		$(DESTDIR)$(includedir)/fx8/kernels $(DESTDIR)$(datadir)/fx8 \
-		$(DESTDIR)$(mandir)/man1 $(DESTDIR)$(completiondir) \
-		$(DESTDIR)$(docdir)/examples
+		$(DESTDIR)$(mandir)/man1 $(DESTDIR)$(completiondir)
 	$(Q)$(INSTALL) $(BUILD)/fx8 $(DESTDIR)$(bindir)/fx8
 	$(Q)$(INSTALL) -m 644 $(BUILD)/libfx8.so.$(SOVERSION) $(DESTDIR)$(libdir)
 	$(Q)ln -sf libfx8.so.$(SOVERSION) $(DESTDIR)$(libdir)/libfx8.so
@@ -483,8 +485,8 @@ install: all $(BUILD)/fx8.1 $(BUILD)/fx8.bash ## install program, library, heade
 	$(Q)$(INSTALL) -m 644 $(INSTALLED_HEADERS) $(DESTDIR)$(includedir)/fx8/config
 	$(Q)$(INSTALL) -m 644 kernels/quicklook_results.h $(DESTDIR)$(includedir)/fx8/kernels
 	$(Q)$(INSTALL) -m 644 $(wildcard config/*.ini config/*.csv) $(DESTDIR)$(datadir)/fx8
-	$(Q)$(INSTALL) -m 644 README.md correlator/CONVENTIONS.md $(DESTDIR)$(docdir)
-	$(Q)$(INSTALL) -m 644 $(wildcard correlator/examples/*.c) $(DESTDIR)$(docdir)/examples
+	$(Q)for page in $(INSTALLED_PAGES); do \
+		$(INSTALL) -D -m 644 $$page $(DESTDIR)$(docdir)/$$page || exit 1; done
 	$(Q)$(INSTALL) -m 644 $(BUILD)/fx8.1 $(DESTDIR)$(mandir)/man1
 	$(Q)$(INSTALL) -m 644 $(BUILD)/fx8.bash $(DESTDIR)$(completiondir)/fx8
 	$(Q)printf '%s\n' "$$PKG_CONFIG_FILE" > $(DESTDIR)$(libdir)/pkgconfig/fx8.pc

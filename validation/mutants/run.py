@@ -115,7 +115,7 @@ class Tree:
         os.makedirs(os.path.join(folder, "build"))
         for name in ("Makefile", "README.md"):
             shutil.copy2(name, folder)
-        for room in ROOMS:
+        for room in ROOMS + (".github",):
             if os.path.isdir(room):
                 shutil.copytree(room, self.path(room),
                                 ignore=shutil.ignore_patterns("__pycache__"))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """make install, a program built against what it installed, make uninstall."""
 import os
+import re
 import subprocess
 
 import program
@@ -19,6 +20,11 @@ int main(void)
     return 0;
 }
 """
+
+
+# Where the rooms go of which pages speak, below the prefix.
+PLACES = {"config": "share/fx8", "correlator": "share/doc/fx8/correlator",
+          "data": "share/doc/fx8/data", ".github": "share/doc/fx8/.github"}
 
 
 class Install(program.Case):
@@ -62,6 +68,34 @@ class Install(program.Case):
         os.remove(user)
         self.make("uninstall")
         self.assertEqual(self.installed(), [])
+
+    def texts(self):
+        """Path and content of everything installed that people read."""
+        for name in self.installed():
+            if name.endswith((".md", ".h", ".c", ".ini", ".csv", "/fx8.1")):
+                with open(self.folder + name, encoding="utf-8") as file:
+                    yield self.folder + name, file.read()
+
+    def test_what_pages_point_to(self):
+        """It is installed where they point, but for what they say of tests
+        and kernels: that is for readers of the sources."""
+        self.make("install")
+        found = set()
+        for path, text in self.texts():
+            for link in re.findall(r"\]\(([^)#\s:]+)[^)\s:]*\)", text):
+                with self.subTest(path=path, link=link):
+                    self.assertTrue(os.path.exists(os.path.join(
+                        os.path.dirname(path), link)))
+            for room, name in re.findall(
+                    rf"(?<![\w./-])({'|'.join(map(re.escape, PLACES))})/"
+                    r"([\w./-]*\w\.(?:md|ini|csv|cff))\b", text):
+                with self.subTest(path=path, room=room, name=name):
+                    found.add(f"{room}/{name}")
+                    self.assertTrue(os.path.exists(
+                        f"{self.folder}/usr/{PLACES[room]}/{name}"))
+        self.assertLessEqual({"data/README.md", "correlator/CONVENTIONS.md",
+                              "config/station.ini", ".github/SECURITY.md"},
+                             found)
 
 
 if __name__ == "__main__":

@@ -191,7 +191,7 @@ class Library(Installed):
         shutil.copy(f"{self.prefix}/lib/libfx8.a", alone)
         flags = self.pkg_config("--static", "--cflags", "--libs",
                                 f"--define-variable=libdir={alone}")
-        source = self.document("examples/memory.c")
+        source = self.document("correlator/examples/memory.c")
         user = self.build(source, "-std=c17", *flags)
         self.assertNotIn("libfx8", run("ldd", user))
         shared = self.build(source, "-std=c17",
@@ -203,7 +203,7 @@ class Examples(Installed):
     """Programs of users, under the address checker."""
 
     def example(self, name):
-        source = self.document(f"examples/{name}.c")
+        source = self.document(f"correlator/examples/{name}.c")
         flags = self.pkg_config("--cflags", "--libs")
         run("clang", "-std=c17", "-D_POSIX_C_SOURCE=200809L", "-fsyntax-only",
             "-Wconversion", "-Wshadow", "-Wvla", *STRICT, source,
@@ -211,7 +211,7 @@ class Examples(Installed):
         return self.build(source, *STRICT, *CHECKED, *flags, "-lm")
 
     def test_memory(self):
-        self.assertLess(len(read(self.document("examples/memory.c"))
+        self.assertLess(len(read(self.document("correlator/examples/memory.c"))
                             .splitlines()), 100)
         rows = np.array([line.split() for line in run(
             self.example("memory"),
