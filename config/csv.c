@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "config/csv.h"
+#include "config/line.h"
 #include "config/text.h"
 
 /* Most columns: no table of ours has more than a dozen. */
@@ -112,9 +113,11 @@ static enum fx8_status read_rows(const char *path, struct cursor *cursor,
         const size_t n_fields = count_fields(line);
         if (n_fields != csv->n_columns)
             return fx8_fail(error, FX8_ERR_USAGE,
-                            "%s:%zu: %zu fields: expected %zu, as the header "
+                            "%s:%zu: %zu %s: expected %zu, as the header "
                             "has",
-                            path, cursor->line, n_fields, csv->n_columns);
+                            path, cursor->line, n_fields,
+                            FX8_NOUN(n_fields, "field", "fields"),
+                            csv->n_columns);
         const enum fx8_status status = grow(path, csv, &room, error);
         if (status != FX8_OK)
             return status;

@@ -12,4 +12,8 @@ static inline char fx8_line_letter(char c)
     return (char)((unsigned char)c < 0x20 || c == 0x7f ? '?' : c);
 }
 
+/** What a number is of, for a line: `one` of exactly one, else `many`.  A
+ * macro: numbers of things have many types. */
+#define FX8_NOUN(n, one, many) ((n) == 1 ? (one) : (many))
+
 #endif

@@ -10,6 +10,7 @@
 
 #include "config/ini.h"
 #include "config/keys.h"
+#include "config/line.h"
 #include "config/settings.h"
 #include "config/text.h"
 
@@ -344,13 +345,15 @@ static enum fx8_status check_together(struct fx8_settings *settings,
     if (kept == 0)
         return fx8_settings_fail(settings, "channelizer.keep_fraction", error,
                                  "expected a fraction that is a whole number "
-                                 "of the %lld channels",
-                                 (long long)channels);
+                                 "of the %lld %s",
+                                 (long long)channels,
+                                 FX8_NOUN(channels, "channel", "channels"));
     const int64_t edges = settings->channelizer.flag_edges;
     if (edges > 0 && 2 * edges >= kept)
         return fx8_settings_fail(settings, "channelizer.flag_edges", error,
-                                 "expected less than half of the %lld channels",
-                                 (long long)kept);
+                                 "expected less than half of the %lld %s",
+                                 (long long)kept,
+                                 FX8_NOUN(kept, "channel", "channels"));
     /* bands of one channel may be averaged with each other: a job knows them */
     if (kept > 1 && kept % settings->output.channel_average != 0)
         return fx8_settings_fail(settings, "output.channel_average", error,

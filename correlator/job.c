@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/line.h"
 #include "config/number.h"
 #include "config/shape.h"
 #include "correlator/job.h"
@@ -223,9 +224,10 @@ static enum fx8_status plan_channels(struct fx8_job *job,
     const size_t averaged = kept == 1 ? plan->n_bands : kept;
     if (averaged % plan->channel_average != 0)
         return fx8_settings_fail(settings, "output.channel_average", error,
-                                 "expected a divisor of the %zu channels "
-                                 "written%s",
-                                 averaged, kept == 1 ? "" : " of a band");
+                                 "expected a divisor of the %zu %s written%s",
+                                 averaged,
+                                 FX8_NOUN(averaged, "channel", "channels"),
+                                 kept == 1 ? "" : " of a band");
     if (settings->channelizer.flag_edges >= 0) {
         plan->flag_edges = (size_t)settings->channelizer.flag_edges;
     } else {
@@ -278,9 +280,9 @@ static enum fx8_status plan_dumps(struct fx8_job *job,
     if (dump_s < LEAST_DUMP_S)
         return fx8_settings_fail(
             settings, key, error,
-            "a dump of %lld spectra takes %.6g s: expected "
-            "at least 0.001 s",
-            (long long)plan->spectra_per_dump, dump_s);
+            "a dump of %lld %s takes %.6g s: expected at least 0.001 s",
+            (long long)plan->spectra_per_dump,
+            FX8_NOUN(plan->spectra_per_dump, "spectrum", "spectra"), dump_s);
     job->n_dumps = fx8_count_dumps(plan, job->n_samples);
     const int64_t used = job->n_dumps * plan->spectra_per_dump * (int64_t)step +
                          (int64_t)fx8_samples_per_window(plan) - (int64_t)step;

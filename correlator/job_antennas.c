@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "config/antennas.h"
+#include "config/line.h"
 #include "config/shape.h"
 #include "correlator/job_antennas.h"
 
@@ -35,8 +36,8 @@ static enum fx8_status list_positions(const struct fx8_settings *settings,
     *n = list->is_all ? limit : list->count;
     if (list->is_count && *n > limit)
         return fx8_settings_fail(settings, "array.antennas", error,
-                                 "expected at most the %zu antennas of %s",
-                                 limit, path);
+                                 "expected at most the %zu %s of %s", limit,
+                                 FX8_NOUN(limit, "antenna", "antennas"), path);
     if (*n > FX8_MAX_ANTENNAS)
         return fx8_settings_fail(settings, "array.antennas", error,
                                  "expected at most %d of the %zu antennas of "
@@ -100,9 +101,10 @@ static enum fx8_status place_antenna(const struct table *table, size_t position,
     const struct fx8_antenna *row = find_row(table, position);
     if (row == NULL)
         return fx8_fail(error, FX8_ERR_USAGE,
-                        "%s: %zu rows: expected one for the antenna at "
+                        "%s: %zu %s: expected one for the antenna at "
                         "position %zu of the recording",
-                        table->source, table->n_rows, position);
+                        table->source, table->n_rows,
+                        FX8_NOUN(table->n_rows, "row", "rows"), position);
     *antenna = *row;
     for (size_t axis = 0; axis < 3; axis++)
         if (!isfinite(row->enu_m[axis]))
@@ -227,9 +229,10 @@ static void compare_tables(struct fx8_job *job, const struct table *given,
         n_surplus += given->rows[i].position >= n_positions;
     if (n_surplus > 0)
         fx8_job_warn(job,
-                     "array.positions: %zu of %zu rows stand for no antenna of "
+                     "array.positions: %zu of %zu rows %s for no antenna of "
                      "the recording, which has %zu",
-                     n_surplus, given->n_rows, n_positions);
+                     n_surplus, given->n_rows,
+                     FX8_NOUN(n_surplus, "stands", "stand"), n_positions);
 }
 
 static enum fx8_status place_antennas(struct fx8_job *job,

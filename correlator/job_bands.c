@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "config/divisor.h"
+#include "config/line.h"
 #include "config/number.h"
 #include "correlator/job_bands.h"
 
@@ -67,8 +68,9 @@ enum fx8_status fx8_job_check_bands(const struct fx8_job *job,
     if (part.numerator == 0)
         return fx8_fail(error, FX8_ERR_INPUT,
                         "%s: bands %.9g Hz apart: expected at least one of %zu "
-                        "channels of %.9g Hz",
+                        "%s of %.9g Hz",
                         path, distance_hz, plan->n_channels,
+                        FX8_NOUN(plan->n_channels, "channel", "channels"),
                         fx8_rate_hz(plan->sample_rate));
     char expected[FX8_NUMBER_TEXT_SIZE];
     fx8_number_format_fraction(part.numerator, part.denominator, expected);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/line.h"
 #include "config/text.h"
 #include "correlator/session/plan.h"
 #include "correlator/summary.h"
@@ -36,9 +37,11 @@ static void print_input(const struct fx8_run_request *request, FILE *stream)
     fprintf(stream, "input      ");
     fx8_text_print(request->input_brief, stream);
     fprintf(stream,
-            "\n           %zu antennas x %zu polarisations, %s samples at "
+            "\n           %zu %s x %zu %s, %s samples at "
             "%.9g MS/s, %.6g s of %.6g s\n",
-            plan->n_antennas, plan->n_polarizations,
+            plan->n_antennas, FX8_NOUN(plan->n_antennas, "antenna", "antennas"),
+            plan->n_polarizations,
+            FX8_NOUN(plan->n_polarizations, "polarisation", "polarisations"),
             plan->is_complex ? "complex" : "real", rate_hz * 1e-6,
             (double)job->n_samples / rate_hz,
             (double)job->observation.n_samples / rate_hz);
@@ -73,16 +76,18 @@ static void print_plan(const struct fx8_run_request *request,
     if (plan->n_kept != 0)
         snprintf(kept, sizeof kept, ", %zu of them kept", plan->n_kept);
     fprintf(stream,
-            "plan       %s, %zu channels of %.6g kHz%s%s, %lld dumps of %.6g s "
-            "(%lld spectra each)\n",
+            "plan       %s, %zu %s of %.6g kHz%s%s, %lld %s of %.6g s "
+            "(%lld %s each)\n",
             methods[plan->method], plan->n_channels,
+            FX8_NOUN(plan->n_channels, "channel", "channels"),
             rate_hz * 1e-3 /
                 (double)(plan->is_complex ? plan->n_channels
                                           : 2 * plan->n_channels),
             plan->n_bands > 1 ? " in each band" : "", kept,
-            (long long)job->n_dumps,
+            (long long)job->n_dumps, FX8_NOUN(job->n_dumps, "dump", "dumps"),
             (double)plan->spectra_per_dump * step / rate_hz,
-            (long long)plan->spectra_per_dump);
+            (long long)plan->spectra_per_dump,
+            FX8_NOUN(plan->spectra_per_dump, "spectrum", "spectra"));
     if (job->dropped_samples > 0)
         fprintf(stream,
                 "           %.6g s at the end make no whole dump and are left "
@@ -109,8 +114,8 @@ static void print_scaling(const struct fx8_run_request *request,
     fprintf(stream, "scaling    to 8 bits: gains 1/%.0f", 1.0 / least);
     if (most > least)
         fprintf(stream, " to 1/%.0f", 1.0 / most);
-    fprintf(stream, ", %lld real numbers clamped\n",
-            (long long)report->n_clamped);
+    fprintf(stream, ", %lld real %s clamped\n", (long long)report->n_clamped,
+            FX8_NOUN(report->n_clamped, "number", "numbers"));
 }
 
 static void print_times(const struct fx8_run_request *request,
@@ -179,9 +184,10 @@ static void print_flagged(const struct fx8_run_request *request,
                     (long long)a->number, a->name);
     }
     if (report->n_zero_level > 0)
-        fprintf(stream,
-                "flagged    %zu inputs x channels without power (gain 1)\n",
-                report->n_zero_level);
+        fprintf(stream, "flagged    %zu %s without power (gain 1)\n",
+                report->n_zero_level,
+                FX8_NOUN(report->n_zero_level, "input x channel",
+                         "inputs x channels"));
 }
 
 /* Not getrusage(): its figure includes what the process was before it became
@@ -241,10 +247,12 @@ static void print_look_counts(const struct fx8_quicklook_counts *n,
         {n->spectra_infinite, "NaN or infinite: NaN dB"},
         {n->spectra_no_power, "without power: -400 dB"},
     };
-    print_kinds(cells, sizeof cells / sizeof *cells, n->n_cells, "cells",
-                stream);
-    print_kinds(spectra, sizeof spectra / sizeof *spectra, n->n_spectra,
-                "channels of spectra", stream);
+    print_kinds(cells, sizeof cells / sizeof *cells, n->n_cells,
+                FX8_NOUN(n->n_cells, "cell", "cells"), stream);
+    print_kinds(
+        spectra, sizeof spectra / sizeof *spectra, n->n_spectra,
+        FX8_NOUN(n->n_spectra, "channel of spectra", "channels of spectra"),
+        stream);
 }
 
 static void print_difference(const char *name,
@@ -264,8 +272,8 @@ static void print_differences(const struct fx8_quicklook_differences *d,
     if (d->n_dumps == 0)
         return;
     fprintf(stream,
-            "           fast beside ieee, largest difference in %lld dump%s:\n",
-            (long long)d->n_dumps, d->n_dumps == 1 ? "" : "s");
+            "           fast beside ieee, largest difference in %lld %s:\n",
+            (long long)d->n_dumps, FX8_NOUN(d->n_dumps, "dump", "dumps"));
     print_difference("coherence", &d->coherence, " of it", stream);
     print_difference("amplitude", &d->amplitude, " of it", stream);
     print_difference("phase", &d->phase, " rad", stream);
@@ -279,12 +287,14 @@ static void print_look(const struct fx8_run_request *request,
     const struct fx8_look_report *look = &report->look;
     if (request->path_quicklook == NULL)
         return;
-    fprintf(stream, "quick-look %lld products of baselines coherent",
-            (long long)look->n_intervals);
+    fprintf(stream, "quick-look %lld %s of baselines coherent",
+            (long long)look->n_intervals,
+            FX8_NOUN(look->n_intervals, "product", "products"));
     if (look->n_intervals > 0)
         fprintf(stream, " (highest %.4f)", look->highest);
-    fprintf(stream, ", %lld upper limits (below 5 sigma in a cell)",
-            (long long)look->n_limits);
+    fprintf(stream, ", %lld upper %s (below 5 sigma in a cell)",
+            (long long)look->n_limits,
+            FX8_NOUN(look->n_limits, "limit", "limits"));
     if (look->n_without > 0)
         fprintf(stream, ", %lld near 1 without an interval",
                 (long long)look->n_without);
@@ -316,7 +326,8 @@ void fx8_summary_print(const struct fx8_run_request *request,
     for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
         if (request->paths[kind] != NULL) {
             print_result(request->paths[kind], stream);
-            fprintf(stream, " (%lld dumps, %s)\n", (long long)report->n_dumps,
+            fprintf(stream, " (%lld %s, %s)\n", (long long)report->n_dumps,
+                    FX8_NOUN(report->n_dumps, "dump", "dumps"),
                     fx8_result_names[kind].keyword);
         }
     if (request->path_quicklook != NULL) {

@@ -474,7 +474,7 @@ static void method_none_has_one_channel(void **state)
     refuse("[channelizer]\nmethod = none\nflag_edges = 1\n"
            "[correlator]\nintegration_time_s = all\n",
            ":3: channelizer.flag_edges: 1: expected less than half of the 1 "
-           "channels");
+           "channel");
 }
 
 static void numbers_that_must_fit_the_channels(void **state)

@@ -473,7 +473,7 @@ static void test_damaged_chunks(void **state)
     expect_damaged("s", bytes, 10, 0, "10 bytes of a chunk: expected 4096");
     expect_damaged("f", bytes, 3, 0, "fletcher32: 3 bytes: expected at least");
     expect_damaged("f", bytes, 4100, 0, "fletcher32: checksum ");
-    expect_damaged("f", bytes, 1, 1, "1 bytes of a chunk: expected 4096");
+    expect_damaged("f", bytes, 1, 1, "1 byte of a chunk: expected 4096");
     /* one wrong bit under a right checksum of something else */
     memset(bytes, 0, 4100);
     bytes[1234] = 1;
@@ -541,7 +541,7 @@ static void test_wrong_calls(void **state)
     const struct fx8_h5_samples samples = {"chunks.h5", "samples", f.dataset,
                                            H5T_NATIVE_INT8, 1};
     must_fail_with(fx8_h5_chunks_open(&samples, &chunks, &error), error,
-                   FX8_ERR_INPUT, "chunks.h5: samples: 1 axes: expected");
+                   FX8_ERR_INPUT, "chunks.h5: samples: 1 axis: expected");
     assert_null(chunks);
     fx8_h5_chunks_close(&chunks);
     destroy(&f);

@@ -73,7 +73,7 @@ static void test_external_storage_that_is_short(void **state)
     assert_null(memmem(bytes, n, &size, sizeof size));
     scratch_write("main.h5", bytes, n);
     expect_refused("main.h5", FX8_ERR_INPUT,
-                   "v: external storage: 1 bytes short");
+                   "v: external storage: 1 byte short");
 }
 
 static void test_raw_file_that_shrinks(void **state)

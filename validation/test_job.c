@@ -403,7 +403,7 @@ static void half_a_spectrum_too_many(void **state)
            "0.0078125 s, one spectrum");
     o.sample_rate.numerator_hz = 1024000;
     refuse(&o, SETS("correlator.integration_time_s=all", "channelizer.taps=1"),
-           "--set: correlator.integration_time_s: all: a dump of 1 spectra "
+           "--set: correlator.integration_time_s: all: a dump of 1 spectrum "
            "takes 1.5625e-05 s: expected at least 0.001 s");
 }
 

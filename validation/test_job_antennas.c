@@ -175,7 +175,7 @@ static void positions_from_a_table(void **state)
     job = good(&o, SETS(set), &settings);
     assert_int_equal(job.n_warnings, 1);
     assert_string_equal(job.warnings[0],
-                        "array.positions: 1 of 5 rows stand for no antenna of "
+                        "array.positions: 1 of 5 rows stands for no antenna of "
                         "the recording, which has 4");
     clear(&job, &settings);
 }

@@ -167,7 +167,7 @@ static void test_hostile(void **state)
         {"chan_/data", pair16, 2, {600, 4}, "int16}: expected compound {real"},
         {"chan_/data", other, 2, {600, 4}, "{re: int8, im: int8}: expected"},
         {"chan_/data", H5T_STD_U16LE, 2, {600, 4}, "uint16: expected compound"},
-        {"chan_/data", pair8, 1, {600}, "1 axes: expected 2"},
+        {"chan_/data", pair8, 1, {600}, "1 axis: expected 2"},
         {"chan_/data", pair8, 3, {600, 2, 2}, "3 axes: expected 2"},
         {"chan_/data", pair8, 2, {600, 4}, "never written"},
         {"sample_timestamps/data",

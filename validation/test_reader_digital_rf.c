@@ -411,7 +411,7 @@ static void test_bad_files(void **state)
     make_one(&other, H5T_NATIVE_INT8, FILE_ROWS, 1, index);
     drf_put_properties("bad", &drf_usual);
     refuse_tree("bad", &settings, FX8_ERR_INPUT,
-                "rf_data: 2 axes, 500 x 2: expected rows of 1 sub-channels");
+                "rf_data: 2 axes, 500 x 2: expected rows of 1 sub-channel");
     /* a gain for what needs none, two polarisations of one input */
     make_one(&drf_usual, H5T_NATIVE_INT8, FILE_ROWS, 1, index);
     const struct fx8_settings scaled = {.input.scale_to_8bit = 0.5};

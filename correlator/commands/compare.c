@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/line.h"
 #include "correlator/commands/command.h"
 #include "correlator/commands/outputs.h"
 #include "correlator/compare/compare.h"
@@ -182,7 +183,8 @@ static int misuse(const struct wish *wish, size_t n_files)
     if (wish->force && wish->page == NULL)
         return fx8_command_misuse(command, "--force: expected --html FILE");
     if (n_files != (wish->is_rigorous ? 3 : 2))
-        return fx8_command_misuse(command, "%zu files: expected %s", n_files,
+        return fx8_command_misuse(command, "%zu %s: expected %s", n_files,
+                                  FX8_NOUN(n_files, "file", "files"),
                                   wish->is_rigorous ? "X, DOWN and UP" : "two");
     return 0;
 }

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "config/line.h"
 #include "correlator/commands/info.h"
 #include "io/quicklook/read.h"
 
@@ -29,12 +30,16 @@ static void print(const char *path, const struct fx8_quicklook_description *d)
     fx8_info_text("telescope", d->telescope);
     fx8_info_text("instrument", d->instrument);
     fx8_info_text("object", d->object);
-    fx8_info_field("antennas", "%zu, %zu inputs", d->n_antennas, d->n_inputs);
-    fx8_info_field("baselines", "%zu, %zu products each", d->n_baselines,
-                   d->n_products);
-    fx8_info_field(
-        "times", "%zu of %zu dumps, %.6f s and %" PRId64 " spectra each",
-        d->n_written, d->n_dumps, d->integration_time_s, d->spectra_per_dump);
+    fx8_info_field("antennas", "%zu, %zu %s", d->n_antennas, d->n_inputs,
+                   FX8_NOUN(d->n_inputs, "input", "inputs"));
+    fx8_info_field("baselines", "%zu, %zu %s each", d->n_baselines,
+                   d->n_products,
+                   FX8_NOUN(d->n_products, "product", "products"));
+    fx8_info_field("times", "%zu of %zu %s, %.6f s and %" PRId64 " %s each",
+                   d->n_written, d->n_dumps,
+                   FX8_NOUN(d->n_dumps, "dump", "dumps"), d->integration_time_s,
+                   d->spectra_per_dump,
+                   FX8_NOUN(d->spectra_per_dump, "spectrum", "spectra"));
     if (d->n_written > 0) {
         char first[FX8_NUMBER_TEXT_SIZE], last[FX8_NUMBER_TEXT_SIZE];
         fx8_info_julian_date(d->first_julian_date, first);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "config/antennas.h"
+#include "config/line.h"
 #include "config/shape.h"
 #include "correlator/commands/command.h"
 #include "correlator/commands/info.h"
@@ -190,7 +191,8 @@ static void print_times(const struct fx8_observation *o)
     fx8_info_field("start", "%s", text);
     if (!has_rate) {
         fx8_info_field("sample rate", "not recorded");
-        fx8_info_field("duration", "%" PRId64 " samples", o->n_samples);
+        fx8_info_field("duration", "%" PRId64 " %s", o->n_samples,
+                       FX8_NOUN(o->n_samples, "sample", "samples"));
         return;
     }
     if (o->has_start_time) {
@@ -204,8 +206,8 @@ static void print_times(const struct fx8_observation *o)
     fx8_number_format_fraction(o->sample_rate.numerator_hz,
                                o->sample_rate.denominator, text);
     fx8_info_field("sample rate", "%.6f MHz (%s Hz)", rate_hz * 1e-6, text);
-    fx8_info_field("duration", "%.6f s (%" PRId64 " samples)", duration_s(o),
-                   o->n_samples);
+    fx8_info_field("duration", "%.6f s (%" PRId64 " %s)", duration_s(o),
+                   o->n_samples, FX8_NOUN(o->n_samples, "sample", "samples"));
 }
 
 static void print_gap_count(const char *label,
@@ -218,8 +220,10 @@ static void print_gap_count(const char *label,
     if (rate.numerator_hz > 0)
         snprintf(longest, sizeof longest, " (%.6f s)",
                  (double)count->longest_samples / fx8_rate_hz(rate));
-    fx8_info_field(label, "%" PRId64 ", the longest of %" PRId64 " samples%s",
-                   count->n_stretches, count->longest_samples, longest);
+    fx8_info_field(label, "%" PRId64 ", the longest of %" PRId64 " %s%s",
+                   count->n_stretches, count->longest_samples,
+                   FX8_NOUN(count->longest_samples, "sample", "samples"),
+                   longest);
 }
 
 static void print_missing(const struct work *work)
@@ -279,6 +283,7 @@ static void print_head(const struct work *work)
 {
     const struct fx8_observation *o = &work->reader->observation;
     const struct fx8_info_request *request = work->request;
+    const int64_t at_once = work->reader->read_samples(work->reader);
     char what[64] = ": recording";
     if (request->n_paths > 1)
         snprintf(what, sizeof what, " and %zu more: recording",
@@ -293,8 +298,8 @@ static void print_head(const struct work *work)
     fx8_info_field("polarisations", "%zu", o->n_polarizations);
     fx8_info_field("samples", "%s, %s", o->is_complex ? "complex" : "real",
                    work->reader->is_16bit ? "16 bits, read as 8" : "8 bits");
-    fx8_info_field("read at a time", "%" PRId64 " samples",
-                   work->reader->read_samples(work->reader));
+    fx8_info_field("read at a time", "%" PRId64 " %s", at_once,
+                   FX8_NOUN(at_once, "sample", "samples"));
     print_times(o);
     print_frequencies(o);
     print_given(request->settings);

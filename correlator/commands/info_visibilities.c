@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/line.h"
 #include "config/shape.h"
 #include "correlator/commands/info.h"
 
@@ -114,9 +115,9 @@ static void print(const char *path, const struct fx8_uvh5_header *header,
     print_axes(header);
     if (is_part(path))
         fx8_info_field("finished",
-                       "%zu of %zu dumps: a run has not come to "
-                       "its end",
-                       flagged->n_finished, header->n_times);
+                       "%zu of %zu %s: a run has not come to its end",
+                       flagged->n_finished, header->n_times,
+                       FX8_NOUN(header->n_times, "dump", "dumps"));
     fx8_info_field("flagged", "%.4f %%", 100.0 * flagged->share);
     print_keywords(header);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "config/line.h"
 #include "config/shape.h"
 #include "config/text.h"
 #include "correlator/commands/command.h"
@@ -184,9 +185,10 @@ static enum fx8_status warn_of_set_sources(const struct work *work,
         return FX8_OK;
     char text[FX8_TEXT_SIZE];
     snprintf(text, sizeof text,
-             "simulate.sources: %zu of %zu sources lie below the horizon when "
-             "the recording begins or ends: they are received all the same",
-             n_below, n_sources);
+             "simulate.sources: %zu of %zu %s %s below the horizon when the "
+             "recording begins or ends: they are received all the same",
+             n_below, n_sources, FX8_NOUN(n_sources, "source", "sources"),
+             FX8_NOUN(n_below, "lies", "lie"));
     fx8_command_warning(text);
     return FX8_OK;
 }
@@ -206,10 +208,11 @@ static void warn_of_faint_inputs(const struct work *work)
         return;
     char text[FX8_TEXT_SIZE];
     snprintf(text, sizeof text,
-             "simulate.noise_rms: %zu of %zu inputs are fainter than %g LSB "
-             "rms, down to %.3g: rounding to whole numbers takes of them what "
-             "the truth has",
-             n_faint, n_inputs, FAINT_RMS, faintest);
+             "simulate.noise_rms: %zu of %zu %s %s fainter than %g LSB "
+             "rms, down to %.3g: rounding to whole numbers takes of them "
+             "what the truth has",
+             n_faint, n_inputs, FX8_NOUN(n_inputs, "input", "inputs"),
+             FX8_NOUN(n_faint, "is", "are"), FAINT_RMS, faintest);
     fx8_command_warning(text);
 }
 
@@ -374,18 +377,27 @@ static void print_summary(const char *output, const struct work *work)
         (double)fx8_simulator_clipped(work->simulator) / n_numbers;
     printf("recording     ");
     fx8_text_print(output, stdout);
-    printf("\n              %zu antennas, %zu polarisations, %s samples\n",
-           observation->n_antennas, observation->n_polarizations,
-           work->plan.is_complex ? "complex" : "real");
-    printf("              %.6f s at %.6f MHz, %zu sources, seed %lld\n",
+    printf(
+        "\n              %zu %s, %zu %s, %s samples\n", observation->n_antennas,
+        FX8_NOUN(observation->n_antennas, "antenna", "antennas"),
+        observation->n_polarizations,
+        FX8_NOUN(observation->n_polarizations, "polarisation", "polarisations"),
+        work->plan.is_complex ? "complex" : "real");
+    printf("              %.6f s at %.6f MHz, %zu %s, seed %lld\n",
            (double)observation->n_samples / rate_hz, rate_hz * 1e-6,
-           work->plan.n_sources, (long long)work->settings.simulate.seed);
+           work->plan.n_sources,
+           FX8_NOUN(work->plan.n_sources, "source", "sources"),
+           (long long)work->settings.simulate.seed);
     printf("clamped       %.3g %% of the numbers\n", 100.0 * clipped);
     printf("truth         ");
     fx8_text_print(work->truth_path, stdout);
-    printf("\n              %zu baselines, %zu channels, %lld dumps\n",
-           work->header.n_baselines, work->header.n_channels,
-           (long long)work->job.n_dumps);
+    printf("\n              %zu %s, %zu %s, %lld %s\n",
+           work->header.n_baselines,
+           FX8_NOUN(work->header.n_baselines, "baseline", "baselines"),
+           work->header.n_channels,
+           FX8_NOUN(work->header.n_channels, "channel", "channels"),
+           (long long)work->job.n_dumps,
+           FX8_NOUN(work->job.n_dumps, "dump", "dumps"));
     const double peak_mib = fx8_summary_peak_mib();
     if (peak_mib > 0.0)
         printf("memory        %.1f MiB at most\n", peak_mib);

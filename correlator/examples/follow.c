@@ -137,7 +137,7 @@ int main(int argc, char **argv)
     if (status != FX8_OK)
         fprintf(stderr, "follow: %s\n", error.message);
     fprintf(stderr,
-            "follow: %lld samples, %lld spectra of an unfinished dump\n",
+            "follow: samples: %lld, spectra of an unfinished dump: %lld\n",
             (long long)first, (long long)dropped);
     fx8_close(&session);
     return status == FX8_OK ? 0 : 1;

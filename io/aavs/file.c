@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/line.h"
 #include "io/aavs/reader.h"
 #include "io/h5/h5.h"
 #include "io/h5/storage.h"
@@ -219,8 +220,9 @@ static enum fx8_status check_extent(struct fx8_aavs_file *file,
     const int rank = H5Sget_simple_extent_ndims(file->space);
     if (rank != 2)
         return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s: %s: %d axes: expected 2, samples and columns",
-                        file->path, FX8_AAVS_SAMPLES, rank);
+                        "%s: %s: %d %s: expected 2, samples and columns",
+                        file->path, FX8_AAVS_SAMPLES, rank,
+                        FX8_NOUN(rank, "axis", "axes"));
     hsize_t extent[2];
     H5Sget_simple_extent_dims(file->space, extent, NULL);
     if (extent[0] < (hsize_t)file->n_rows || extent[0] > INT64_MAX)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/line.h"
 #include "config/shape.h"
 #include "io/aavs/reader.h"
 
@@ -387,14 +388,16 @@ static enum fx8_status sort_stretches(struct fx8_aavs_reader *reader,
                             "once",
                             path);
         if (items[i].first_sample < end)
-            return fx8_fail(error, FX8_ERR_INPUT,
-                            "%s: %s: row %" PRId64 ": %" PRId64
-                            " samples before the end of %s, also tile %" PRId64
-                            ": expected each tile number once, its parts one "
-                            "after the other",
-                            path, FX8_AAVS_STAMPS, items[i].first_row,
-                            end - items[i].first_sample,
-                            path_of(reader, items[i - 1].file), group->tile);
+            return fx8_fail(
+                error, FX8_ERR_INPUT,
+                "%s: %s: row %" PRId64 ": %" PRId64
+                " %s before the end of %s, also tile %" PRId64
+                ": expected each tile number once, its parts one "
+                "after the other",
+                path, FX8_AAVS_STAMPS, items[i].first_row,
+                end - items[i].first_sample,
+                FX8_NOUN(end - items[i].first_sample, "sample", "samples"),
+                path_of(reader, items[i - 1].file), group->tile);
     }
     return FX8_OK;
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "config/line.h"
 #include "io/aavs/reader.h"
 #include "io/h5/h5.h"
 #include "io/h5/storage.h"
@@ -248,10 +249,11 @@ static enum fx8_status check_stamps(const struct fx8_aavs_file *file,
     if (rank < 1 || rank > 2 || extent[1] != 1 ||
         extent[0] < (hsize_t)file->n_rows)
         return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s: %s: %d axes, %" PRIu64 " x %" PRIu64
+                        "%s: %s: %d %s, %" PRIu64 " x %" PRIu64
                         ": expected one column of at least %" PRId64
                         " rows, n_blocks x n_samples",
-                        file->path, FX8_AAVS_STAMPS, rank, (uint64_t)extent[0],
+                        file->path, FX8_AAVS_STAMPS, rank,
+                        FX8_NOUN(rank, "axis", "axes"), (uint64_t)extent[0],
                         (uint64_t)extent[1], file->n_rows);
     struct fx8_h5_storage *storage = NULL;
     const enum fx8_status status =

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "config/line.h"
 #include "config/shape.h"
 #include "config/text.h"
 #include "io/digital_rf/reader.h"
@@ -101,12 +102,13 @@ static enum fx8_status check_shape(struct fx8_drf_channel *channel,
         H5Sget_simple_extent_dims(channel->space, extent, NULL);
     if (extent[0] == 0 || extent[0] > FX8_DRF_MAX_INDEX ||
         extent[1] != channel->n_subchannels)
-        return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s: %s: %d axes, %" PRIu64 " x %" PRIu64
-                        ": expected rows of %zu sub-channels",
-                        channel->file_path, FX8_DRF_DATA, rank,
-                        (uint64_t)extent[0], (uint64_t)extent[1],
-                        channel->n_subchannels);
+        return fx8_fail(
+            error, FX8_ERR_INPUT,
+            "%s: %s: %d %s, %" PRIu64 " x %" PRIu64 ": expected rows of %zu %s",
+            channel->file_path, FX8_DRF_DATA, rank,
+            FX8_NOUN(rank, "axis", "axes"), (uint64_t)extent[0],
+            (uint64_t)extent[1], channel->n_subchannels,
+            FX8_NOUN(channel->n_subchannels, "sub-channel", "sub-channels"));
     channel->n_rows = (int64_t)extent[0];
     return FX8_OK;
 }
@@ -162,9 +164,10 @@ static enum fx8_status check_index(const struct fx8_drf_channel *channel,
                 error, FX8_ERR_INPUT,
                 "%s: %s: row %zu: sample %" PRId64 " at row %" PRId64
                 ": expected ascending samples from %" PRId64 " to %" PRId64
-                " in %" PRId64 " rows, as the name of the file says",
+                " in %" PRId64 " %s, as the name of the file says",
                 channel->file_path, FX8_DRF_INDEX, i, at.index, at.row, first,
-                end - 1, channel->n_rows);
+                end - 1, channel->n_rows,
+                FX8_NOUN(channel->n_rows, "row", "rows"));
         next_index = at.index + (rows_end - at.row);
         next_row = rows_end;
     }
@@ -192,10 +195,11 @@ static enum fx8_status count_stretches(struct fx8_drf_channel *channel,
     if (rank == 2 && extent[0] > 0 && extent[0] <= (hsize_t)channel->n_rows)
         return FX8_OK;
     return fx8_fail(error, FX8_ERR_INPUT,
-                    "%s: %s: %d axes, %" PRIu64 " rows: expected sample and "
+                    "%s: %s: %d %s, %" PRIu64 " %s: expected sample and "
                     "row of every gap-free stretch",
                     channel->file_path, FX8_DRF_INDEX, rank,
-                    (uint64_t)extent[0]);
+                    FX8_NOUN(rank, "axis", "axes"), (uint64_t)extent[0],
+                    FX8_NOUN(extent[0], "row", "rows"));
 }
 
 static enum fx8_status read_index(struct fx8_drf_channel *channel,

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "config/line.h"
 #include "config/shape.h"
 #include "config/text.h"
 #include "io/digital_rf/load.h"
@@ -78,8 +79,8 @@ static enum fx8_status set_shape(struct fx8_drf_reader *reader,
     if (n_inputs % n_polarizations != 0)
         return fx8_settings_fail(
             settings, "array.polarizations", error,
-            "expected 1, since %s has %zu sub-channels in all", reader->path,
-            n_inputs);
+            "expected 1, since %s has %zu %s in all", reader->path, n_inputs,
+            FX8_NOUN(n_inputs, "sub-channel", "sub-channels"));
     if (n_inputs / n_polarizations > FX8_READER_MAX_ANTENNAS)
         return fx8_fail(error, FX8_ERR_INPUT,
                         "%s: num_subchannels: %zu in all: expected at most %d "

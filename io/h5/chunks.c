@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/line.h"
 #include "config/shape.h"
 #include "io/h5/chunks.h"
 #include "io/h5/filters.h"
@@ -147,9 +148,9 @@ static enum fx8_status examine(struct fx8_h5_chunks *chunks, hid_t space,
     chunks->element_bytes = H5Tget_size(samples->memory_type);
     if (chunks->rank < 1 || chunks->rank > MAX_RANK || samples->time_axis < 0 ||
         samples->time_axis >= chunks->rank || chunks->element_bytes == 0)
-        return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s: %s: %d axes: expected 1 to %d", samples->path,
-                        samples->name, chunks->rank, MAX_RANK);
+        return fx8_fail(error, FX8_ERR_INPUT, "%s: %s: %d %s: expected 1 to %d",
+                        samples->path, samples->name, chunks->rank,
+                        FX8_NOUN(chunks->rank, "axis", "axes"), MAX_RANK);
     const int absent = MAX_RANK - chunks->rank;
     chunks->time = samples->time_axis + absent;
     for (int axis = 0; axis < MAX_RANK; axis++)

@@ -9,6 +9,7 @@
 #include <H5PLextern.h>
 #include <zlib.h>
 
+#include "config/line.h"
 #include "io/h5/filters.h"
 
 /** What undoing a filter takes: `in` into `in`, `expected` bytes where the
@@ -74,9 +75,9 @@ static bool undo_deflate(const struct fx8_h5_filter *filter, size_t expected,
         uncompress(scratch->out.bytes, &n, scratch->in.bytes, scratch->in.n);
     if (result != Z_OK || n != expected) {
         snprintf(fault, FX8_H5_FAULT_SIZE,
-                 "deflate: %zu packed bytes, %s: expected %zu bytes from them",
-                 scratch->in.n, result == Z_OK ? "too few" : zError(result),
-                 expected);
+                 "deflate: %zu packed %s, %s: expected %zu bytes from them",
+                 scratch->in.n, FX8_NOUN(scratch->in.n, "byte", "bytes"),
+                 result == Z_OK ? "too few" : zError(result), expected);
         return false;
     }
     swap(scratch);
@@ -148,7 +149,8 @@ static bool undo_fletcher32(const struct fx8_h5_filter *filter, size_t expected,
     (void)filter, (void)expected;
     if (scratch->in.n < 4) {
         snprintf(fault, FX8_H5_FAULT_SIZE,
-                 "fletcher32: %zu bytes: expected at least 4", scratch->in.n);
+                 "fletcher32: %zu %s: expected at least 4", scratch->in.n,
+                 FX8_NOUN(scratch->in.n, "byte", "bytes"));
         return false;
     }
     const size_t n = scratch->in.n - 4;
@@ -372,7 +374,8 @@ bool fx8_h5_pipeline_undo(const struct fx8_h5_pipeline *pipeline,
     }
     if (scratch->in.n == pipeline->chunk_bytes)
         return true;
-    snprintf(fault, FX8_H5_FAULT_SIZE, "%zu bytes of a chunk: expected %zu",
-             scratch->in.n, pipeline->chunk_bytes);
+    snprintf(fault, FX8_H5_FAULT_SIZE, "%zu %s of a chunk: expected %zu",
+             scratch->in.n, FX8_NOUN(scratch->in.n, "byte", "bytes"),
+             pipeline->chunk_bytes);
     return false;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "config/line.h"
 #include "config/read_files.h"
 #include "config/text.h"
 #include "io/h5/h5.h"
@@ -165,9 +166,10 @@ static enum fx8_status check_chunks(const struct walk *walk,
         return FX8_OK;
     return fx8_fail(walk->error, FX8_ERR_INPUT,
                     "%s: %s: %" PRIu64 " of %" PRIu64
-                    " chunks were never written: expected a whole recording",
+                    " %s %s never written: expected a whole recording",
                     walk->path, spot->name, (uint64_t)(n_chunks - n_written),
-                    (uint64_t)n_chunks);
+                    (uint64_t)n_chunks, FX8_NOUN(n_chunks, "chunk", "chunks"),
+                    FX8_NOUN(n_chunks - n_written, "was", "were"));
 }
 
 /* HDF5 takes space for a contiguous dataset at the first write into it. */
@@ -271,8 +273,9 @@ static enum fx8_status check_external(const struct walk *walk,
     if (status == FX8_OK && left > 0)
         status = fx8_fail(walk->error, FX8_ERR_INPUT,
                           "%s: %s: external storage: %" PRIu64
-                          " bytes short: expected files for all of it",
-                          walk->path, spot->name, left);
+                          " %s short: expected files for all of it",
+                          walk->path, spot->name, left,
+                          FX8_NOUN(left, "byte", "bytes"));
     return status;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "config/line.h"
 #include "config/shape.h"
 #include "config/text.h"
 #include "io/h5/h5.h"
@@ -100,11 +101,12 @@ static enum fx8_status add_hyperslabs(struct cover *cover, hid_t space)
 static enum fx8_status add_mapping(struct cover *cover, hid_t space)
 {
     static const hsize_t origin[MOST_AXES];
-    if (H5Sget_simple_extent_ndims(space) != cover->rank)
+    const int rank = H5Sget_simple_extent_ndims(space);
+    if (rank != cover->rank)
         return fx8_fail(cover->error, FX8_ERR_INPUT,
-                        "%s: %s: a mapping of %d axes: expected %d",
-                        cover->path, cover->name,
-                        H5Sget_simple_extent_ndims(space), cover->rank);
+                        "%s: %s: a mapping of %d %s: expected %d", cover->path,
+                        cover->name, rank, FX8_NOUN(rank, "axis", "axes"),
+                        cover->rank);
     if ((hsize_t)H5Sget_select_npoints(space) == H5S_UNLIMITED)
         return fx8_fail(cover->error, FX8_ERR_INPUT,
                         "%s: %s: a mapping without an end: expected a virtual "

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/line.h"
 #include "config/shape.h"
 #include "io/native/format.h"
 
@@ -314,9 +315,10 @@ enum fx8_status fx8_native_read_antennas(const char *path, hid_t file,
         return status;
     if (table.n_rows != observation->n_antennas) {
         status = fx8_fail(error, FX8_ERR_INPUT,
-                          "%s: %s: %zu rows: expected %zu, as the antenna axis "
+                          "%s: %s: %zu %s: expected %zu, as the antenna axis "
                           "of %s",
                           path, table.name, table.n_rows,
+                          FX8_NOUN(table.n_rows, "row", "rows"),
                           observation->n_antennas, FX8_NATIVE_VOLTAGES);
         goto done;
     }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/line.h"
 #include "config/shape.h"
 #include "io/h5/chunks.h"
 #include "io/h5/storage.h"
@@ -123,8 +124,9 @@ static enum fx8_status read_shape(struct native_reader *reader,
 {
     const int rank = H5Sget_simple_extent_ndims(reader->space);
     if (rank != 3)
-        return fx8_fail(error, FX8_ERR_INPUT, "%s: %s: %d axes: expected 3",
-                        reader->path, FX8_NATIVE_VOLTAGES, rank);
+        return fx8_fail(error, FX8_ERR_INPUT, "%s: %s: %d %s: expected 3",
+                        reader->path, FX8_NATIVE_VOLTAGES, rank,
+                        FX8_NOUN(rank, "axis", "axes"));
     enum fx8_status status = read_order(reader, error);
     if (status != FX8_OK)
         return status;

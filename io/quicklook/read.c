@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/line.h"
 #include "config/shape.h"
 #include "io/h5/h5.h"
 #include "io/quicklook/file.h"
@@ -44,11 +45,12 @@ static enum fx8_status get_length(const struct fx8_h5_place *place,
     if (rank == 1)
         H5Sget_simple_extent_dims(space, extent, NULL);
     if (extent[0] == 0 || extent[0] > MOST_VALUES)
-        status =
-            fx8_fail(error, FX8_ERR_INPUT,
-                     "%s: %s: %d axes, %" PRIu64
-                     " values: expected one axis of 1 to %zu values",
-                     place->path, name, rank, (uint64_t)extent[0], MOST_VALUES);
+        status = fx8_fail(error, FX8_ERR_INPUT,
+                          "%s: %s: %d %s, %" PRIu64
+                          " %s: expected one axis of 1 to %zu values",
+                          place->path, name, rank,
+                          FX8_NOUN(rank, "axis", "axes"), (uint64_t)extent[0],
+                          FX8_NOUN(extent[0], "value", "values"), MOST_VALUES);
     *length = (size_t)extent[0];
     fx8_h5_close(&space);
     fx8_h5_close(&dataset);

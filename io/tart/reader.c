@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "config/antennas.h"
+#include "config/line.h"
 #include "config/number.h"
 #include "config/shape.h"
 #include "config/text.h"
@@ -82,8 +83,9 @@ static enum fx8_status read_shape(struct tart_reader *reader,
                         reader->path, DATASET, name);
     const int rank = H5Sget_simple_extent_ndims(reader->space);
     if (rank != 2)
-        return fx8_fail(error, FX8_ERR_INPUT, "%s: %s: %d axes: expected 2",
-                        reader->path, DATASET, rank);
+        return fx8_fail(error, FX8_ERR_INPUT, "%s: %s: %d %s: expected 2",
+                        reader->path, DATASET, rank,
+                        FX8_NOUN(rank, "axis", "axes"));
     hsize_t extent[2];
     H5Sget_simple_extent_dims(reader->space, extent, NULL);
     if (extent[0] == 0 || extent[0] > FX8_READER_MAX_ANTENNAS ||
@@ -158,10 +160,11 @@ static enum fx8_status read_positions(struct tart_reader *reader,
     if (status == FX8_OK && observation->antennas != NULL &&
         observation->n_table != observation->n_antennas)
         status = fx8_fail(error, FX8_ERR_INPUT,
-                          "%s: %zu antennas: expected %zu, the rows of %s in "
+                          "%s: %zu %s: expected %zu, the rows of %s in "
                           "%s",
-                          path, observation->n_table, observation->n_antennas,
-                          DATASET, reader->path);
+                          path, observation->n_table,
+                          FX8_NOUN(observation->n_table, "antenna", "antennas"),
+                          observation->n_antennas, DATASET, reader->path);
     free(path);
     free(folder);
     return status;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/line.h"
 #include "config/shape.h"
 #include "io/h5/lzf.h"
 #include "io/h5/storage.h"
@@ -63,9 +64,10 @@ static enum fx8_status open_cube(const struct fx8_uvh5_file *file, hid_t group,
     } else if (rank != 3 || extent[0] != file->n_rows ||
                extent[1] != file->n_channels || extent[2] != file->n_products) {
         status = fx8_fail(error, FX8_ERR_INPUT,
-                          "%s: %s: %d axes, %" PRIu64 " x %" PRIu64
-                          " x %" PRIu64 ": expected %zu x %zu x %zu",
-                          file->path, name, rank, (uint64_t)extent[0],
+                          "%s: %s: %d %s, %" PRIu64 " x %" PRIu64 " x %" PRIu64
+                          ": expected %zu x %zu x %zu",
+                          file->path, name, rank,
+                          FX8_NOUN(rank, "axis", "axes"), (uint64_t)extent[0],
                           (uint64_t)extent[1], (uint64_t)extent[2],
                           file->n_rows, file->n_channels, file->n_products);
     }
@@ -232,10 +234,11 @@ enum fx8_status fx8_uvh5_get(struct fx8_uvh5_file *file, const char *name,
     space = H5Dget_space(dataset);
     const int rank = H5Sget_simple_extent_ndims(space);
     if (!is_real(type) || rank < 0 || rank > 3) {
-        status = fx8_fail(error, FX8_ERR_INPUT,
-                          "%s: fx8/%s: %d axes: expected at most 3 axes of "
-                          "real numbers",
-                          file->path, name, rank);
+        status =
+            fx8_fail(error, FX8_ERR_INPUT,
+                     "%s: fx8/%s: %d %s: expected at most 3 axes of "
+                     "real numbers",
+                     file->path, name, rank, FX8_NOUN(rank, "axis", "axes"));
         goto done;
     }
     H5Sget_simple_extent_dims(space, extent, NULL);

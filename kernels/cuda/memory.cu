@@ -6,6 +6,7 @@
 
 #include <initializer_list>
 
+#include "config/line.h"
 #include "config/shape.h"
 #include "kernels/cuda/engine_cuda.h"
 
@@ -188,10 +189,14 @@ static enum fx8_status choose_batch(const struct fx8_engine *engine,
         return fx8_fail(
             error, FX8_ERR_SYSTEM,
             "cuda: device %d (%s): %s of memory free: expected %s for %zu "
-            "inputs, %zu channels and blocks of %zu spectra",
+            "%s, %zu %s and blocks of %zu %s",
             device->ordinal, device->name, fx8_cuda_bytes(usable),
             fx8_cuda_bytes(wanted), engine->plan.n_inputs,
-            engine->plan.bank.n_channels, engine->shape.block_spectra);
+            FX8_NOUN(engine->plan.n_inputs, "input", "inputs"),
+            engine->plan.bank.n_channels,
+            FX8_NOUN(engine->plan.bank.n_channels, "channel", "channels"),
+            engine->shape.block_spectra,
+            FX8_NOUN(engine->shape.block_spectra, "spectrum", "spectra"));
     device->batch_inputs = batch;
     return FX8_OK;
 }

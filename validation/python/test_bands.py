@@ -200,7 +200,7 @@ class Bands(program.Case):
             self.assertTrue(got.flags[0, 5, band, 0])
         for words in (
                 "3 bands at 109.375, 110.15625, 110.9375 MHz",
-                "plan       none, 1 channels of 925.926 kHz in each band, ",
+                "plan       none, 1 channel of 925.926 kHz in each band, ",
                 " Y: dead at 110.15625 MHz\n", " X: dead\n"):
             self.assertIn(words, done.stdout)
 

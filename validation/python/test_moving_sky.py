@@ -203,7 +203,7 @@ class Sky(program.Case):
     def test_a_source_that_is_never_up_is_told(self):
         self.simulate("ra_deg,dec_deg,I\n0,85,1\n250,-35,1\n",
                       simulate__duration_s=0.5)
-        self.assertIn("1 of 2 sources lie below the horizon",
+        self.assertIn("1 of 2 sources lies below the horizon",
                       self.said.stderr)
 
     def test_every_order_of_axes(self):

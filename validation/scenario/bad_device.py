@@ -113,7 +113,7 @@ class BadDevice(refusal.Refusal):
             environment=pretend.devices(memory_mib=1))
         self.assert_refused(done, 1, "cuda: device 0 (pretend device 0): ",
                             " of memory free: expected ",
-                            "blocks of 1 spectra")
+                            "blocks of 1 spectrum")
 
 
 if __name__ == "__main__":

@@ -198,7 +198,7 @@ class BadDigitalRf(refusal.Refusal):
         done = self.correlate(os.path.join(self.tree(), "ch1"), *KEYS, "--set",
                               "array.polarizations=2")
         self.assert_refused(done, 2, "array.polarizations: 2", "expected 1",
-                            "1 sub-channels")
+                            "1 sub-channel")
 
     def test_gain_of_eight_bits(self):
         done = self.correlate(self.tree(), *KEYS, "--set",

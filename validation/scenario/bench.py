@@ -265,7 +265,7 @@ class Gates(Bench):
         self.assertRegex(lines[-2], re.escape(
             f"{path}:2: [FFT 64] rate: share ") + r"[01]\.\d{3} \(\S+ of \S+ "
             r"[GM]sample/s, best plan of FFTW\): expected at least 1\.01")
-        self.assertEqual(lines[-1], f"{path}: 1 shares kept, 1 below")
+        self.assertEqual(lines[-1], f"{path}: 1 share kept, 1 below")
         done = program.run("bench", "--gate", path, "--rounds", "1", "--json")
         self.assert_one_line(done, 1, path, "1 of 2 shares below")
         shares = json.loads(done.stdout)["gate"]["shares"]
@@ -307,7 +307,7 @@ class Gates(Bench):
         path = self.gate("[rsqrt]\nreference fast = 0\n")
         text = self.bench("--gate", path, "--rounds", "1", "--kernel",
                           "reference")
-        self.assertEqual(text.splitlines()[-1], f"{path}: 1 shares kept")
+        self.assertEqual(text.splitlines()[-1], f"{path}: 1 share kept")
 
     def test_refused(self):
         for text, *mentions in (

@@ -524,7 +524,7 @@ sources = {self.sources}
                              "simulate.noise_rms=127")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stderr, r"noise_rms: [0-9.]+ % of the numbers")
-        self.assertIn("1 of 2 sources lie below the horizon", done.stderr)
+        self.assertIn("1 of 2 sources lies below the horizon", done.stderr)
         self.assertNotIn("fainter", done.stderr)
         done = self.simulate(self.path("v.h5"), "--force", "--set",
                              "simulate.noise_rms=0.1")

@@ -335,8 +335,8 @@ class Examples(Installed):
                                               **self.environment})
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stdout, "".join(lines))
-        self.assertIn(f"{len(samples)} samples, 301 spectra of an unfinished "
-                      "dump", done.stderr)
+        self.assertIn(f"samples: {len(samples)}, spectra of an unfinished "
+                      "dump: 301\n", done.stderr)
 
 
 @functools.cache

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "config/line.h"
 #include "correlator/commands/bench/gate.h"
 
 #include <math.h>
@@ -237,8 +238,9 @@ enum fx8_status fx8_bench_gate_judge(struct fx8_bench_gate *gate,
     const size_t n_broken = count_verdicts(gate, FX8_BENCH_BROKEN);
     if (n_broken > 0)
         return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s: %zu of %zu shares below: expected all kept",
-                        gate->path, n_broken, gate->n_limits);
+                        "%s: %zu of %zu %s below: expected all kept",
+                        gate->path, n_broken, gate->n_limits,
+                        FX8_NOUN(gate->n_limits, "share", "shares"));
     if (count_verdicts(gate, FX8_BENCH_KEPT) == 0)
         return fx8_fail(error, FX8_ERR_INPUT,
                         "%s: nothing was measured that it names: expected a "
@@ -251,6 +253,7 @@ void fx8_bench_gate_print(const struct fx8_bench_gate *gate)
 {
     const size_t n_broken = count_verdicts(gate, FX8_BENCH_BROKEN);
     const size_t n_left_out = count_verdicts(gate, FX8_BENCH_LEFT_OUT);
+    const size_t n_kept = count_verdicts(gate, FX8_BENCH_KEPT);
     printf("\n");
     for (size_t k = 0; k < gate->n_limits; k++) {
         const struct fx8_bench_limit *limit = &gate->limits[k];
@@ -265,8 +268,8 @@ void fx8_bench_gate_print(const struct fx8_bench_gate *gate)
                figure->variant != NULL ? " " : "", limit->quantity,
                fx8_bench_share(figure), rates, limit->least);
     }
-    printf("%s: %zu shares kept", gate->path,
-           count_verdicts(gate, FX8_BENCH_KEPT));
+    printf("%s: %zu %s kept", gate->path, n_kept,
+           FX8_NOUN(n_kept, "share", "shares"));
     if (n_broken > 0)
         printf(", %zu below", n_broken);
     if (n_left_out > 0)

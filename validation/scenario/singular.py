@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What commands say where there is one of everything."""
+import program
+import refusal
+import tap
+
+
+class One(refusal.Refusal):
+    """One antenna, channel, dump and so on, in the words of every command."""
+
+    def assert_singular(self, text):
+        for line in text.splitlines():
+            self.assertNotRegex(line, r"(?<![\d.])\b1 [a-z-]+(s|tra|xes)\b")
+
+    def test_one_of_everything(self):
+        keys = {"channelizer.method": "none", "channelizer.channels": 1,
+                "correlator.integration_time_s": "all",
+                "observation.sample_rate_hz": 1_000_000,
+                "observation.dc_frequency_hz": 150_000_000,
+                "observation.start_time_utc": "2024-01-01T00:00:00Z",
+                "array.positions": "none", "array.antennas": 1,
+                "array.polarizations": 1, "simulate.duration_s": 0.01,
+                "postprocess.quicklook": self.path("look.h5"),
+                "postprocess.math": "fast"}
+        sections = {}
+        for key, value in keys.items():
+            section, name = key.split(".")
+            sections.setdefault(section, []).append(f"{name} = {value}\n")
+        self.write_config("".join(f"[{section}]\n{''.join(lines)}" for
+                                  section, lines in sections.items()))
+        recording = self.path("one.h5")
+        said = []
+        for words in (
+                ("simulate", self.config, "-o", recording),
+                ("correlate", self.config, recording, "--precision=both", "-o",
+                 self.output),
+                ("info", recording), ("info", self.path("look.h5")),
+                ("info", self.path("out.int8.uvh5"))):
+            done = program.run(*words)
+            self.assertIn(done.returncode, (0, 3), done.stderr)
+            said.append(done.stdout)
+            self.assert_singular(done.stdout + done.stderr)
+        for text, words in zip(said, (
+                "1 antenna, 1 polarisation, ",
+                "1 antenna x 1 polarisation, ",
+                "no input looks wrong",
+                "1 of 1 dump, ", "baselines      1")):
+            self.assertIn(words, text)
+        self.assertIn("1 channel of 1000 kHz, 1 dump of 0.01 s (10000 spectra "
+                      "each)", said[1])
+        self.assertIn("(1 dump, INT8)", said[1])
+
+
+if __name__ == "__main__":
+    tap.main()
