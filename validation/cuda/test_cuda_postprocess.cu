@@ -277,8 +277,8 @@ CASE(results_of_any_size_equal_the_hosts)
 CASE(every_rule_holds_on_the_device)
 {
     for (unsigned bits = 0; bits < 64; ++bits) {
-        const Extras extras = {(bits & 1) != 0, (bits & 2) != 0,
-                               (bits & 4) != 0, (bits & 8) != 0,
+        const Extras extras = {(bits & 1) != 0,  (bits & 2) != 0,
+                               (bits & 4) != 0,  (bits & 8) != 0,
                                (bits & 16) != 0, (bits & 32) != 0};
         if (!is_short || bits % 5 == 0)
             check_task({4, 2, 4, 12, bits % 3 + 1}, extras);
