@@ -22,6 +22,7 @@ struct fx8_output {
     char *part;
     bool force;
     struct fx8_driver_file file;
+    size_t record; /* in open_files; N_OPEN_FILES: none was free */
 };
 
 static enum fx8_status system_fail(const char *path, const char *expected,
@@ -51,45 +52,74 @@ static bool is_ours(const struct fx8_output *output)
 
 /* --- what a signal removes ------------------------------------------------ */
 
+enum state { FREE, BEGUN, OURS };
+
 /* The files that are open, for a signal handler: never freed, so that one on
- * another thread finds at worst a record whose file is closed already. */
+ * another thread finds at worst a record whose file is closed already.  BEGUN
+ * is stored before the name comes into being, so that no signal falls between.
+ */
 static struct {
-    atomic_int descriptor; /* less 1: 0 is a free record */
+    atomic_int state;
+    atomic_int descriptor; /* -1: not open yet */
     char part[PATH_MAX];
 } open_files[8];
 
 #define N_OPEN_FILES (sizeof open_files / sizeof open_files[0])
 
 /* One more than there are records is written, but not removed by a signal. */
-static void remember(const struct fx8_output *output)
+static void remember(struct fx8_output *output)
 {
-    for (size_t i = 0; i < N_OPEN_FILES; i++) {
-        if (open_files[i].descriptor != 0)
+    for (output->record = 0; output->record < N_OPEN_FILES; output->record++) {
+        const size_t i = output->record;
+        if (open_files[i].state != FREE)
             continue;
         snprintf(open_files[i].part, sizeof open_files[i].part, "%s",
                  output->part);
-        open_files[i].descriptor = output->file.descriptor + 1;
+        open_files[i].descriptor = -1;
+        open_files[i].state = BEGUN;
         return;
     }
 }
 
-static void forget(const struct fx8_output *output)
+static void update(const struct fx8_output *output, enum state state)
 {
-    for (size_t i = 0; i < N_OPEN_FILES; i++)
-        if (open_files[i].descriptor == output->file.descriptor + 1)
-            open_files[i].descriptor = 0;
+    if (output->record == N_OPEN_FILES)
+        return;
+    open_files[output->record].descriptor = output->file.descriptor;
+    open_files[output->record].state = (int)state;
+}
+
+/* Lock all of it: 0, or -1 with errno. */
+static int lock_file(int descriptor)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    return fcntl(descriptor, F_OFD_SETLK, &lock);
+}
+
+/* Whether a file was just created and is nobody else's. */
+static bool is_new(int descriptor)
+{
+    struct stat status;
+    return fstat(descriptor, &status) == 0 && status.st_size == 0 &&
+           lock_file(descriptor) == 0;
 }
 
 size_t fx8_output_remove_all(void)
 {
     size_t n = 0;
     for (size_t i = 0; i < N_OPEN_FILES; i++) {
-        const int descriptor = open_files[i].descriptor - 1;
-        if (descriptor < 0)
+        const char *part = open_files[i].part;
+        const int state = open_files[i].state;
+        int descriptor = open_files[i].descriptor;
+        if (state == FREE)
             continue;
         n++;
-        if (is_name_of(open_files[i].part, descriptor))
-            (void)unlink(open_files[i].part);
+        if (descriptor < 0)
+            descriptor =
+                open(part, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+        if (is_name_of(part, descriptor) &&
+            (state == OURS || is_new(descriptor)))
+            (void)unlink(part);
     }
     return n;
 }
@@ -129,8 +159,7 @@ static enum fx8_status check_final_name(const char *path, bool force,
 static enum fx8_status lock_part(const struct fx8_output *output,
                                  struct fx8_error *error)
 {
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    while (fcntl(output->file.descriptor, F_OFD_SETLK, &lock) != 0) {
+    while (lock_file(output->file.descriptor) != 0) {
         if (errno == EINTR)
             continue;
         if (errno == EAGAIN || errno == EACCES)
@@ -179,6 +208,7 @@ static enum fx8_status open_and_lock(struct fx8_output *output,
              O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0666);
     if (output->file.descriptor < 0)
         return system_fail(output->part, "to create it", error);
+    update(output, BEGUN);
     if (fstat(output->file.descriptor, opened) != 0)
         return system_fail(output->part, "to inspect it", error);
     if (!S_ISREG(opened->st_mode))
@@ -206,8 +236,10 @@ static enum fx8_status open_part(struct fx8_output *output,
         if (status != FX8_OK)
             return status;
         const bool is_named = is_ours(output);
-        if (is_named && opened.st_size == 0)
+        if (is_named && opened.st_size == 0) {
+            update(output, OURS);
             return FX8_OK;
+        }
         if (is_named && !output->force && !is_spare(output, is_spare_hdf5))
             return fx8_fail(error, FX8_ERR_USAGE,
                             "%s: exists and holds data, perhaps of a run that "
@@ -216,8 +248,10 @@ static enum fx8_status open_part(struct fx8_output *output,
                             output->part);
         if (is_named && unlink(output->part) != 0)
             return system_fail(output->part, "to replace it", error);
-        close(output->file.descriptor);
+        const int passed_over = output->file.descriptor;
         output->file.descriptor = -1;
+        update(output, BEGUN);
+        close(passed_over);
     }
 }
 
@@ -241,7 +275,7 @@ static enum fx8_status check_space(const struct fx8_output *output,
 /* Release memory and descriptor; the lock goes with the descriptor. */
 static void release(struct fx8_output *output)
 {
-    forget(output);
+    update(output, FREE);
     if (output->file.descriptor >= 0)
         close(output->file.descriptor);
     free(output->part);
@@ -262,6 +296,7 @@ enum fx8_status fx8_output_open(const char *path, bool force, uint64_t expected,
     if (new == NULL)
         return system_fail(path, "memory for its record", error);
     new->force = force;
+    new->record = N_OPEN_FILES;
     new->file.descriptor = -1;
     new->path = strdup(path);
     if (new->path == NULL || asprintf(&new->part, "%s.part", path) < 0) {
@@ -270,11 +305,11 @@ enum fx8_status fx8_output_open(const char *path, bool force, uint64_t expected,
         release(new);
         return status;
     }
+    remember(new);
     if ((status = open_part(new, is_spare_hdf5, error)) != FX8_OK) {
         release(new);
         return status;
     }
-    remember(new);
     /* a run that has just ended may have taken the name */
     if ((status = check_final_name(path, force, error)) != FX8_OK ||
         (status = check_space(new, expected, error)) != FX8_OK) {

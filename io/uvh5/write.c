@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/line.h"
 #include "config/shape.h"
 #include "io/h5/h5.h"
 #include "io/uvh5/writer.h"
@@ -232,10 +231,10 @@ static void leave(struct fx8_uvh5_writer *writer, size_t n_dumps,
                   struct fx8_error *error)
 {
     char what[64];
-    snprintf(what, sizeof what, "its first %zu %s", n_dumps,
-             FX8_NOUN(n_dumps, "dump", "dumps"));
+    snprintf(what, sizeof what, "its first %zu dumps", n_dumps);
     if (n_dumps > 0)
-        fx8_output_leave(&writer->output, what, error);
+        fx8_output_leave(&writer->output,
+                         n_dumps == 1 ? "its first dump" : what, error);
     else
         fx8_output_abandon(&writer->output);
 }
