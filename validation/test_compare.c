@@ -169,16 +169,21 @@ static void compare(struct data *data, const struct scene *scene,
         fx8_compare_open(&shape, scene ? &theory : NULL, comparison, &error),
         FX8_OK);
     for (size_t d = 0; d < DUMPS; d++) {
-        double power[INPUTS][CHANNELS];
+        double reference[INPUTS][CHANNELS], subject[INPUTS][CHANNELS];
+        double weight[INPUTS][CHANNELS];
         for (size_t i = 0; i < INPUTS; i++)
             for (size_t c = 0; c < CHANNELS; c++) {
                 size_t b = 0;
                 for (size_t a = 0; a < i / POLARIZATIONS; a++)
                     b += ANTENNAS - a;
-                power[i][c] =
-                    data->fp32[d][b][c * PRODUCTS + i % POLARIZATIONS][0];
+                const size_t at = c * PRODUCTS + i % POLARIZATIONS;
+                reference[i][c] = data->fp32[d][b][at][0];
+                subject[i][c] = data->int8[d][b][at][0];
+                weight[i][c] = (double)data->nsamples[d][b][at];
             }
-        fx8_compare_begin_dump(comparison, &power[0][0]);
+        fx8_compare_begin_dump(
+            comparison, &(struct fx8_compare_autos){
+                            &reference[0][0], &subject[0][0], &weight[0][0]});
         for (size_t b = 0; b < BASELINES; b++) {
             size_t a1, a2;
             fx8_baseline_antennas(ANTENNAS, b, &a1, &a2);
@@ -191,7 +196,7 @@ static void compare(struct data *data, const struct scene *scene,
             fx8_compare_add(comparison, b, a1, a2, &int8, &fp32);
         }
     }
-    assert_int_equal(fx8_compare_finish(comparison, &error), FX8_OK);
+    fx8_compare_finish(comparison);
 }
 
 static bool is_inside(const struct fx8_comparison *comparison)
@@ -409,7 +414,7 @@ static void cells_are_left_out(void **state)
     const size_t cell = COHERENT * PRODUCTS;
     data->fp32[0][1][cell][0] =
         sqrt(data->fp32[0][0][cell][0] * data->fp32[0][5][cell][0]);
-    data->int8[0][1][cell][0] = 2 * data->fp32[0][1][cell][0];
+    data->int8[0][1][cell][0] = 1.001 * data->fp32[0][1][cell][0];
     struct fx8_comparison comparison;
     compare(data, &plain, &comparison);
     assert_true(is_inside(&comparison));

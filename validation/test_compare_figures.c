@@ -125,7 +125,9 @@ static void compare_turned(double factor, double turn,
         for (size_t i = 0; i < ANTENNAS; i++)
             power[i][c] = 400.0 * (double)(i + 1);
     }
-    fx8_compare_begin_dump(comparison, &power[0][0]);
+    fx8_compare_begin_dump(
+        comparison,
+        &(struct fx8_compare_autos){&power[0][0], &power[0][0], &power[0][0]});
     for (size_t k = 0; k < BASELINES; k++) {
         const bool is_auto = antennas[k][0] == antennas[k][1];
         for (size_t c = 0; c < CHANNELS; c++) {
@@ -138,7 +140,7 @@ static void compare_turned(double factor, double turn,
                         &(struct fx8_compare_row){&a[0][0], flags, nsamples},
                         &(struct fx8_compare_row){&b[0][0], flags, nsamples});
     }
-    assert_int_equal(fx8_compare_finish(comparison, &error), FX8_OK);
+    fx8_compare_finish(comparison);
 }
 
 static void a_turn_and_a_scale_are_found(void **state)
@@ -201,7 +203,8 @@ static void make_array(size_t n_antennas, size_t n_channels,
     assert_true(gain != NULL && clips != NULL);
     for (size_t k = 0; k < n_levels; k++)
         gain[k] = 0.5 + uniform();
-    const struct fx8_compare_theory theory = {n_channels, gain, clips, 1000};
+    const struct fx8_compare_theory theory = {n_channels, gain, clips, 1000,
+                                              false};
     struct fx8_error error;
     assert_int_equal(fx8_compare_open(&shape, &theory, comparison, &error),
                      FX8_OK);
@@ -213,8 +216,8 @@ static void make_array(size_t n_antennas, size_t n_channels,
             comparison->baseline_antennas[b][1] = other;
             const double ratio = b == 5 ? 2.0 : b == 7 ? 0.4 : 1.0;
             comparison->baselines[b] = (struct fx8_compare_sums){
-                100, ratio * 1e-4, 1e-4, 100 * (ratio + 0.001 * uniform()),
-                1.0, {1.0, 0.01}};
+                100, ratio * 1e-4, 1e-4,     100 * (ratio + 0.001 * uniform()),
+                1.0, {1.0, 0.01},  {0, 0, 0}};
         }
     }
     for (size_t c = 0; c < n_channels; c++) {
@@ -225,7 +228,7 @@ static void make_array(size_t n_antennas, size_t n_channels,
     comparison->left_out[0] = 1;
     free(gain);
     free(clips);
-    assert_int_equal(fx8_compare_finish(comparison, &error), FX8_OK);
+    fx8_compare_finish(comparison);
 }
 
 static void the_worst_come_first(void **state)

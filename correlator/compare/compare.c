@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * compare.c -- the sums; reading is files.c, what is made of the sums
- * figures.c, showing it print.c, json.c, html.c.
+ * compare.c -- the sums; reading is files.c, what a cell may differ by judge.c,
+ * what is made of the sums figures.c and verdict.c, showing it print.c, json.c,
+ * html.c.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "config/shape.h"
-#include "correlator/compare/compare.h"
+#include "correlator/compare/judge.h"
 
 static size_t n_inputs(const struct fx8_comparison *comparison)
 {
@@ -24,7 +25,11 @@ static enum fx8_status allocate_all(struct fx8_comparison *comparison,
     const struct fx8_array arrays[] = {
         {&comparison->inverse_gain_2, n_levels, sizeof(double)},
         {&comparison->clip_fraction, n_levels, sizeof(double)},
-        {&comparison->reference_power, n_levels, sizeof(double)},
+        {&comparison->coarsest_2, n_levels, sizeof(double)},
+        {&comparison->finest_2, n_levels, sizeof(double)},
+        {&comparison->has_unit_gain, n_levels, sizeof(bool)},
+        {&comparison->levels, n_levels, sizeof *comparison->levels},
+        {&comparison->scratch, n_channels, sizeof(double)},
         {&comparison->power_sum, n_levels, sizeof(double)},
         {&comparison->power_count, n_levels, sizeof(int64_t)},
         {&comparison->inputs, n_inputs(comparison), sizeof *comparison->inputs},
@@ -60,18 +65,26 @@ static void combine_levels(const struct fx8_compare_theory *theory,
     for (size_t cell = 0; cell < n_inputs(comparison) * n_channels; cell++) {
         const double *gain = theory->gain + cell * n_average;
         const double *clips = theory->clip_fraction + cell * n_average;
-        double sum = 0.0, worst = 0.0;
-        bool is_levelled = true;
+        double sum = 0.0, worst = 0.0, most = 0.0, least = INFINITY;
         for (size_t c = 0; c < n_average; c++) {
-            is_levelled = is_levelled && gain[c] > 0.0;
-            if (is_levelled)
-                sum += 1.0 / (gain[c] * gain[c]);
+            int exponent;
+            const double step_2 =
+                gain[c] > 0.0 ? 1.0 / (gain[c] * gain[c]) : 0.0;
+            sum += step_2;
+            most = fmax(most, step_2);
+            least = fmin(least, step_2);
             worst = fmax(worst, clips[c]);
+            comparison->has_unit_gain[cell] = comparison->has_unit_gain[cell] ||
+                                              gain[c] == 0.0 ||
+                                              frexp(gain[c], &exponent) == 0.5;
         }
         comparison->inverse_gain_2[cell] =
-            is_levelled ? sum / (double)n_average : 0.0;
+            least > 0.0 ? sum / (double)n_average : 0.0;
+        comparison->coarsest_2[cell] = most;
+        comparison->finest_2[cell] = least;
         comparison->clip_fraction[cell] = worst;
     }
+    comparison->has_bias = theory->has_bias;
     comparison->spectra_per_mean = theory->spectra_per_dump * (double)n_average;
 }
 
@@ -98,93 +111,53 @@ enum fx8_status fx8_compare_open(const struct fx8_compare_shape *shape,
 }
 
 void fx8_compare_begin_dump(struct fx8_comparison *comparison,
-                            const double *power)
+                            const struct fx8_compare_autos *autos)
 {
-    const size_t n = n_inputs(comparison) * comparison->shape.n_channels;
-    memcpy(comparison->reference_power, power, n * sizeof *power);
-    for (size_t at = 0; at < n; at++)
-        if (power[at] > 0.0) {
-            comparison->power_sum[at] += power[at];
+    if (comparison->n_dumps > 0)
+        fx8_compare_judge_dump(comparison);
+    comparison->dump = *autos;
+    comparison->n_dumps++;
+    for (size_t at = 0;
+         at < n_inputs(comparison) * comparison->shape.n_channels; at++)
+        if (autos->reference[at] > 0.0) {
+            comparison->power_sum[at] += autos->reference[at];
             comparison->power_count[at]++;
         }
-    comparison->n_dumps++;
-}
-
-/* One cell on its way into the sums. */
-struct cell {
-    size_t channel;
-    size_t inputs[2];
-    const double *subject, *reference; /* re, im */
-    double nsamples;
-    bool is_flagged;
-};
-
-/* Share of rounding noise in the power of an input. */
-static double noise_share(const struct fx8_comparison *comparison, size_t input,
-                          size_t channel)
-{
-    const size_t at = input * comparison->shape.n_channels + channel;
-    /* sigma^2 = g^2 P / 2 per real component, eps = 1 / (12 sigma^2) */
-    return comparison->inverse_gain_2[at] /
-           (6.0 * comparison->reference_power[at]);
-}
-
-/* Why input `input` cannot be judged in `channel`, or N_REASONS. */
-static enum fx8_compare_reason input_reason(
-    const struct fx8_comparison *comparison, size_t input, size_t channel)
-{
-    const size_t at = input * comparison->shape.n_channels + channel;
-    if (!(comparison->reference_power[at] > 0.0))
-        return FX8_COMPARE_NO_POWER;
-    if (!comparison->has_theory)
-        return FX8_COMPARE_N_REASONS;
-    if (comparison->inverse_gain_2[at] == 0.0)
-        return FX8_COMPARE_NO_GAIN;
-    if (comparison->clip_fraction[at] > FX8_COMPARE_CLIPS)
-        return FX8_COMPARE_CLIPPED;
-    if (noise_share(comparison, input, channel) >
-        1.0 / (12.0 * FX8_COMPARE_LEVEL * FX8_COMPARE_LEVEL))
-        return FX8_COMPARE_LOW_LEVEL;
-    return FX8_COMPARE_N_REASONS;
+    for (size_t input = 0; input < n_inputs(comparison); input++)
+        fx8_compare_level_input(comparison, input);
 }
 
 /* Count a cell as left out; a fault of one input is counted for it alone. */
 static void leave_out(struct fx8_comparison *comparison,
-                      const struct cell *cell, enum fx8_compare_reason reason,
-                      bool first_input, bool second_input)
+                      const struct fx8_compare_cell *cell,
+                      enum fx8_compare_reason reason, bool first_input,
+                      bool second_input)
 {
     const size_t n_channels = comparison->shape.n_channels;
     comparison->left_out[reason]++;
-    comparison->channels_left_out[reason * n_channels + cell->channel]++;
+    comparison->channels_left_out[reason * n_channels + cell->place.channel]++;
     int64_t *inputs =
         comparison->inputs_left_out + reason * n_inputs(comparison);
     inputs[cell->inputs[0]] += first_input;
     inputs[cell->inputs[1]] += second_input;
 }
 
-/* Whether the cell is left out, and counted so. */
-static bool is_left_out(struct fx8_comparison *comparison,
-                        const struct cell *cell, double coherence_2)
+/* Why the cell is left out, and counted so, or N_REASONS. */
+static enum fx8_compare_reason reason_of(struct fx8_comparison *comparison,
+                                         const struct fx8_compare_cell *cell)
 {
-    if (cell->is_flagged || !(cell->nsamples > 0.0)) {
-        leave_out(comparison, cell, FX8_COMPARE_FLAGGED, true, true);
-        return true;
-    }
-    const enum fx8_compare_reason first =
-        input_reason(comparison, cell->inputs[0], cell->channel);
-    const enum fx8_compare_reason second =
-        input_reason(comparison, cell->inputs[1], cell->channel);
-    const enum fx8_compare_reason reason = first < second ? first : second;
-    if (reason != FX8_COMPARE_N_REASONS) {
+    enum fx8_compare_reason
+        first = (enum fx8_compare_reason)cell->levels[0]->reason,
+        second = (enum fx8_compare_reason)cell->levels[1]->reason;
+    if (cell->is_flagged || !(cell->nsamples > 0.0))
+        first = second = FX8_COMPARE_FLAGGED;
+    enum fx8_compare_reason reason = first < second ? first : second;
+    if (reason == FX8_COMPARE_N_REASONS && comparison->has_theory &&
+        cell->coherence > FX8_COMPARE_COHERENCE * FX8_COMPARE_COHERENCE)
+        reason = first = second = FX8_COMPARE_COHERENT;
+    if (reason != FX8_COMPARE_N_REASONS)
         leave_out(comparison, cell, reason, first == reason, second == reason);
-        return true;
-    }
-    if (comparison->has_theory &&
-        coherence_2 > FX8_COMPARE_COHERENCE * FX8_COMPARE_COHERENCE) {
-        leave_out(comparison, cell, FX8_COMPARE_COHERENT, true, true);
-        return true;
-    }
-    return false;
+    return reason;
 }
 
 static void add_to(struct fx8_compare_sums *sums, double difference,
@@ -200,11 +173,13 @@ static void add_to(struct fx8_compare_sums *sums, double difference,
     sums->product[1] += product[1];
 }
 
-static void add_auto(struct fx8_comparison *comparison, const struct cell *cell)
+static void add_auto(struct fx8_comparison *comparison,
+                     const struct fx8_compare_cell *cell)
 {
-    const size_t input = cell->inputs[0];
-    if (cell->is_flagged || !(cell->nsamples > 0.0) ||
-        input_reason(comparison, input, cell->channel) != FX8_COMPARE_N_REASONS)
+    if (cell->is_flagged || !(cell->nsamples > 0.0))
+        return;
+    fx8_compare_judge_auto(comparison, cell);
+    if (cell->levels[0]->reason != FX8_COMPARE_N_REASONS)
         return;
     const double power = cell->reference[0];
     const double product[2] = {cell->subject[0] / power, 0.0};
@@ -224,35 +199,48 @@ static void add_to_spreads(struct fx8_comparison *comparison,
                            log(magnitude / coherence));
 }
 
-static void add_pair(struct fx8_comparison *comparison, size_t baseline,
-                     const struct cell *cell)
+static void add_pair(struct fx8_comparison *comparison,
+                     struct fx8_compare_cell *cell)
 {
-    const size_t n_channels = comparison->shape.n_channels;
-    const size_t i = cell->inputs[0], j = cell->inputs[1];
     const double *a = cell->subject, *b = cell->reference;
-    const double power =
-        comparison->reference_power[i * n_channels + cell->channel] *
-        comparison->reference_power[j * n_channels + cell->channel];
-    const double coherence = (b[0] * b[0] + b[1] * b[1]) / power;
-    if (is_left_out(comparison, cell, coherence))
+    const double power = cell->power;
+    const double re = a[0] - b[0], im = a[1] - b[1];
+    cell->coherence = (b[0] * b[0] + b[1] * b[1]) / power;
+    cell->difference = (re * re + im * im) / power;
+    const double of_i = cell->levels[0]->noise, of_j = cell->levels[1]->noise;
+    cell->expected = (of_i + of_j + of_i * of_j) /
+                     (comparison->spectra_per_mean * cell->nsamples);
+    const enum fx8_compare_reason reason = reason_of(comparison, cell);
+    if (comparison->has_theory && reason != FX8_COMPARE_FLAGGED)
+        fx8_compare_judge_pair(comparison, cell, reason);
+    if (reason != FX8_COMPARE_N_REASONS)
         return;
     const double product[2] = {(b[0] * a[0] + b[1] * a[1]) / power,
                                (b[0] * a[1] - b[1] * a[0]) / power};
-    const double re = a[0] - b[0], im = a[1] - b[1];
-    const double difference = (re * re + im * im) / power;
-    double expected = 0.0;
-    if (comparison->has_theory) {
-        const double of_i = noise_share(comparison, i, cell->channel);
-        const double of_j = noise_share(comparison, j, cell->channel);
-        expected = (of_i + of_j + of_i * of_j) /
-                   (comparison->spectra_per_mean * cell->nsamples);
-    }
-    add_to_spreads(comparison, product, coherence);
-    add_to(&comparison->overall, difference, expected, coherence, product);
-    add_to(&comparison->channels[cell->channel], difference, expected,
-           coherence, product);
-    add_to(&comparison->baselines[baseline], difference, expected, coherence,
+    const double expected = comparison->has_theory ? cell->expected : 0.0;
+    add_to_spreads(comparison, product, cell->coherence);
+    add_to(&comparison->overall, cell->difference, expected, cell->coherence,
            product);
+    add_to(&comparison->channels[cell->place.channel], cell->difference,
+           expected, cell->coherence, product);
+    add_to(&comparison->baselines[cell->place.baseline], cell->difference,
+           expected, cell->coherence, product);
+}
+
+/* Powers and levels of the inputs of a cell. */
+static void look_up(const struct fx8_comparison *comparison,
+                    struct fx8_compare_cell *cell)
+{
+    cell->power = 1.0;
+    for (size_t end = 0; end < 2; end++) {
+        const size_t at = cell->inputs[end] * comparison->shape.n_channels +
+                          cell->place.channel;
+        cell->power *= comparison->dump.reference[at];
+        cell->weights[end] = comparison->dump.weight[at];
+        cell->levels[end] = &comparison->levels[at];
+        cell->has_unit_gain =
+            cell->has_unit_gain || comparison->has_unit_gain[at];
+    }
 }
 
 void fx8_compare_add(struct fx8_comparison *comparison, size_t baseline,
@@ -275,8 +263,9 @@ void fx8_compare_add(struct fx8_comparison *comparison, size_t baseline,
         const int *feeds = shape->feeds[at % shape->n_products];
         if (antenna_1 == antenna_2 && feeds[0] > feeds[1])
             continue; /* YX of one antenna is XY again */
-        const struct cell cell = {
-            .channel = at / shape->n_products,
+        struct fx8_compare_cell cell = {
+            .place = {baseline, at % shape->n_products, at / shape->n_products,
+                      (size_t)comparison->n_dumps - 1},
             .inputs = {antenna_1 * shape->n_polarizations + (size_t)feeds[0],
                        antenna_2 * shape->n_polarizations + (size_t)feeds[1]},
             .subject = subject->visibilities + 2 * at,
@@ -284,10 +273,13 @@ void fx8_compare_add(struct fx8_comparison *comparison, size_t baseline,
             .nsamples = fmin(subject->nsamples[at], reference->nsamples[at]),
             .is_flagged = subject->flags[at] != 0 || reference->flags[at] != 0,
         };
+        look_up(comparison, &cell);
+        if (comparison->has_theory)
+            fx8_compare_judge_mask(comparison, &cell, subject, reference, at);
         if (cell.inputs[0] == cell.inputs[1])
             add_auto(comparison, &cell);
         else
-            add_pair(comparison, baseline, &cell);
+            add_pair(comparison, &cell);
     }
 }
 
@@ -295,7 +287,11 @@ void fx8_compare_clear(struct fx8_comparison *comparison)
 {
     free(comparison->inverse_gain_2);
     free(comparison->clip_fraction);
-    free(comparison->reference_power);
+    free(comparison->coarsest_2);
+    free(comparison->finest_2);
+    free(comparison->has_unit_gain);
+    free(comparison->levels);
+    free(comparison->scratch);
     free(comparison->channels);
     free(comparison->baselines);
     free(comparison->channels_left_out);

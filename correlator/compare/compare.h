@@ -40,6 +40,9 @@ extern "C" {
 #define FX8_COMPARE_LEVEL      1.0
 #define FX8_COMPARE_COHERENCE  0.9
 
+/** How often good data may fail one check, over all that it looks at. */
+#define FX8_COMPARE_CHANCE 1e-5
+
 /** Why a cell is left out; the first that holds counts. */
 enum fx8_compare_reason {
     FX8_COMPARE_FLAGGED = 0, /**< flagged, or weight 0, in either file */
@@ -51,6 +54,15 @@ enum fx8_compare_reason {
     FX8_COMPARE_N_REASONS
 };
 
+/** What a group of cells scores where chance is all that is at work: each
+ *  |delta|^2 over a variance, of which 1 is expected. */
+struct fx8_compare_scores {
+    int64_t n;
+    double high; /**< sum, over the largest variance that the file allows and
+                      less what clips may have done */
+    double low;  /**< sum, over the predicted variance */
+};
+
 /** Sums over cells; rho = V / sqrt(P_i P_j), delta = rho_A - rho_B, and
  *  expected variance as above. */
 struct fx8_compare_sums {
@@ -60,6 +72,52 @@ struct fx8_compare_sums {
     double ratio;      /**< sum |delta|^2 / expected */
     double coherence;  /**< sum |rho_B|^2 */
     double product[2]; /**< sum conj(rho_B) rho_A: re, im */
+    struct fx8_compare_scores scores;
+};
+
+/** What the verdict looks at besides the median. */
+enum fx8_compare_check {
+    FX8_COMPARE_CHECK_MASKS = 0, /**< flags and weights are the same */
+    FX8_COMPARE_CHECK_ALL,       /**< all pairs together */
+    FX8_COMPARE_CHECK_CHANNELS,  /**< the worst channel ... */
+    FX8_COMPARE_CHECK_BASELINES,
+    FX8_COMPARE_CHECK_DUMPS,
+    FX8_COMPARE_CHECK_CELLS,
+    FX8_COMPARE_CHECK_AUTOS,  /**< the worst cell of auto-correlations */
+    FX8_COMPARE_CHECK_BOUNDS, /**< cells that chance does not rule, beside what
+                                   rounding and clamping can do at most */
+    FX8_COMPARE_N_CHECKS
+};
+
+/** Where something is; a check of a group sets what names the group. */
+struct fx8_compare_place {
+    size_t baseline, product, channel, dump;
+};
+
+/** The worst that a check has seen. */
+struct fx8_compare_worst_of {
+    int64_t n_judged;  /**< groups or cells looked at */
+    int64_t n_outside; /**< CHECK_MASKS and CHECK_BOUNDS: cells */
+    struct fx8_compare_place place;
+    double n_independent; /**< cells that count as such in the group */
+    double high, low;     /**< mean scores */
+    double evidence;      /**< against chance, natural logarithm */
+    double ratio;         /**< measured over the most predicted; over the
+                               bound; of CHECK_MASKS n_outside */
+    double plain;         /**< of a group, measured over predicted */
+    double limits[2];     /**< least of plain, most of ratio */
+};
+
+/** An input in a channel of the dump, worked out once for all its pairs. */
+struct fx8_compare_level {
+    int reason;        /**< enum fx8_compare_reason, or N_REASONS */
+    double noise;      /**< eps */
+    double noise_most; /**< eps of the coarsest step of the averaged channels */
+    double level_2;    /**< sigma^2 in that step */
+    double finest_2;   /**< sigma^2 in the finest of them */
+    bool is_dithered;  /**< rounding does not follow the signal */
+    double gain_error; /**< most that rounding on a lattice scales it by */
+    double clip_loss;  /**< most that clips took off the power, as a share */
 };
 
 /** The levels of the quantiser, or what stands in for them. */
@@ -68,6 +126,7 @@ struct fx8_compare_theory {
     const double *gain;          /**< [n_inputs][n_plan_channels], 0: none */
     const double *clip_fraction; /**< the same shape */
     double spectra_per_dump;     /**< M */
+    bool has_bias;               /**< autos have the quantiser's noise */
 };
 
 /** Sizes of both sets of visibilities.  `feeds` holds 0 (X or R) or 1 (Y or L)
@@ -87,6 +146,12 @@ struct fx8_compare_row {
     const double *visibilities; /**< [n_channels][n_products][re, im] */
     const uint8_t *flags;       /**< [n_channels][n_products] */
     const float *nsamples;      /**< [n_channels][n_products] */
+};
+
+/** Auto-correlations of a dump, [n_inputs][n_channels] each. */
+struct fx8_compare_autos {
+    const double *reference, *subject; /**< powers */
+    const double *weight;              /**< nsamples of both */
 };
 
 /** The quantiser of an input; of its channels, as written.  NaN: no channel
@@ -120,12 +185,20 @@ struct fx8_comparison {
     char units[FX8_TEXT_SIZE]; /**< vis_units, "" where not told */
     char precision[2][FX8_TEXT_SIZE]; /**< PRECISN of subject and reference */
     double spectra_per_mean;          /**< M times channel_average */
-    double *inverse_gain_2;  /**< [n_inputs][n_channels] mean 1/g^2; 0: none */
-    double *clip_fraction;   /**< [n_inputs][n_channels] */
-    double *reference_power; /**< [n_inputs][n_channels] of this dump */
-    double *power_sum;       /**< [n_inputs][n_channels] over dumps with any */
-    int64_t *power_count;    /**< [n_inputs][n_channels] such dumps */
+    bool has_bias;                    /**< as the theory says */
+    double *inverse_gain_2; /**< [n_inputs][n_channels] mean 1/g^2; 0: none */
+    double *coarsest_2;     /**< likewise: largest 1/g^2 of a group */
+    double *finest_2;       /**< likewise: smallest */
+    bool *has_unit_gain;    /**< likewise: one that a level of zero is given */
+    double *clip_fraction;  /**< [n_inputs][n_channels] */
+    double *power_sum;      /**< [n_inputs][n_channels] over dumps with any */
+    int64_t *power_count;   /**< [n_inputs][n_channels] such dumps */
     int64_t n_dumps;
+    struct fx8_compare_autos dump; /**< the powers of this dump */
+    struct fx8_compare_level
+        *levels;     /**< [n_inputs][n_channels] of this dump */
+    double *scratch; /**< [n_channels] */
+    struct fx8_compare_scores dump_scores;
 
     struct fx8_compare_sums overall;
     struct fx8_compare_sums *channels;  /**< [n_channels] */
@@ -135,6 +208,7 @@ struct fx8_comparison {
     struct fx8_compare_spread log_amplitude; /**< ln |A / B|, where both have
                                                   an amplitude */
     struct fx8_compare_input *inputs;        /**< [n_inputs] */
+    struct fx8_compare_worst_of worst[FX8_COMPARE_N_CHECKS];
     int64_t left_out[FX8_COMPARE_N_REASONS];
     int64_t *channels_left_out; /**< [N_REASONS][n_channels] cells */
     int64_t *inputs_left_out;   /**< [N_REASONS][n_inputs] cells */
@@ -162,9 +236,9 @@ enum fx8_status fx8_compare_open(const struct fx8_compare_shape *shape,
                                  struct fx8_comparison *comparison,
                                  struct fx8_error *error);
 
-/** Start a dump: powers of the reference, double [n_inputs][n_channels]. */
+/** Start a dump; its powers are used until the next one or the end. */
 void fx8_compare_begin_dump(struct fx8_comparison *comparison,
-                            const double *power);
+                            const struct fx8_compare_autos *autos);
 
 /**
  * fx8_compare_add -- one baseline of the dump.
@@ -178,9 +252,8 @@ void fx8_compare_add(struct fx8_comparison *comparison, size_t baseline,
                      const struct fx8_compare_row *subject,
                      const struct fx8_compare_row *reference);
 
-/** Form median_ratio, standard_error and the limits. */
-enum fx8_status fx8_compare_finish(struct fx8_comparison *comparison,
-                                   struct fx8_error *error);
+/** Form median_ratio, standard_error and all limits. */
+void fx8_compare_finish(struct fx8_comparison *comparison);
 
 /**
  * fx8_compare_files -- compare two UVH5 files, in either order.
@@ -222,8 +295,8 @@ void fx8_compare_print_html(const struct fx8_comparison *comparison,
 /**
  * fx8_compare_verdict -- whether the difference is what theory predicts.
  *
- * Returned: reason  one line, also when inside
- * Status:   true: identical, inside the limits, or nothing is predicted
+ * Returned: reason  one line, also when inside: what failed, and where
+ * Status:   true: identical, inside all limits, or nothing is predicted
  */
 bool fx8_compare_verdict(const struct fx8_comparison *comparison,
                          char reason[FX8_TEXT_SIZE]);

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/shape.h"
 #include "correlator/compare/figures.h"
+#include "correlator/compare/judge.h"
 
 static const double degree = 180.0 / 3.14159265358979323846;
 
@@ -266,7 +266,7 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double median_of(double *values, size_t n)
+double fx8_compare_median(double *values, size_t n)
 {
     if (n == 0)
         return NAN;
@@ -292,7 +292,7 @@ static void finish_input(struct fx8_comparison *comparison, size_t input,
             scratch[n++] = 1.0 / sqrt(inverse[c]);
     }
     figures->n_levelled = n;
-    figures->gain_median = median_of(scratch, n);
+    figures->gain_median = fx8_compare_median(scratch, n);
     if (n > 0) {
         figures->gain_lowest = scratch[0];
         figures->gain_highest = scratch[n - 1];
@@ -304,21 +304,15 @@ static void finish_input(struct fx8_comparison *comparison, size_t input,
             scratch[n_levels++] = sqrt(comparison->power_sum[first + c] /
                                        (double)n_dumps / (2.0 * inverse[c]));
     }
-    figures->level_median = median_of(scratch, n_levels);
+    figures->level_median = fx8_compare_median(scratch, n_levels);
 }
 
-enum fx8_status fx8_compare_finish(struct fx8_comparison *comparison,
-                                   struct fx8_error *error)
+void fx8_compare_finish(struct fx8_comparison *comparison)
 {
     comparison->median_ratio = comparison->standard_error = NAN;
     comparison->low = comparison->high = NAN;
     const size_t n_channels = comparison->shape.n_channels;
-    void *memory;
-    const enum fx8_status status = fx8_allocate(
-        n_channels, sizeof(double), "ratios of channels", &memory, error);
-    if (status != FX8_OK)
-        return status;
-    double *ratios = memory;
+    double *ratios = comparison->scratch;
     double variance = 0.0;
     size_t n = 0;
     for (size_t c = 0; c < n_channels; c++)
@@ -330,7 +324,7 @@ enum fx8_status fx8_compare_finish(struct fx8_comparison *comparison,
         }
     comparison->n_channels_used = n;
     if (n > 0 && comparison->has_theory) {
-        comparison->median_ratio = median_of(ratios, n);
+        comparison->median_ratio = fx8_compare_median(ratios, n);
         /* sqrt(pi / 2): the median of Gaussian values is that much wider than
          * their mean */
         comparison->standard_error =
@@ -339,8 +333,7 @@ enum fx8_status fx8_compare_finish(struct fx8_comparison *comparison,
         comparison->low = FX8_COMPARE_RATIO_LOW - margin;
         comparison->high = FX8_COMPARE_RATIO_HIGH + margin;
     }
+    fx8_compare_judge_all(comparison);
     for (size_t input = 0; input < count_inputs(comparison); input++)
         finish_input(comparison, input, ratios);
-    free(memory);
-    return FX8_OK;
 }

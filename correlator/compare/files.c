@@ -52,6 +52,14 @@ static bool has_autos(const struct fx8_uvh5_header *header)
     return false;
 }
 
+/* Whether the rounding noise was left in the autos. */
+static bool has_bias(const struct fx8_uvh5_header *header)
+{
+    const struct fx8_keyword *keyword = fx8_uvh5_keyword(header, "AUTOCORR");
+    return keyword == NULL || keyword->type != FX8_KEYWORD_TEXT ||
+           strcmp(keyword->text, "QUANTISER NOISE REMOVED") != 0;
+}
+
 /* Open the comparison; `levels` is the INT8 file, or NULL for no theory. */
 static enum fx8_status open_comparison(struct fx8_compare_side *levels,
                                        const struct fx8_compare_shape *shape,
@@ -94,6 +102,7 @@ static enum fx8_status open_comparison(struct fx8_compare_side *levels,
                                       .gain = gain,
                                       .clip_fraction = clips,
                                       .spectra_per_dump = spectra[0],
+                                      .has_bias = has_bias(&levels->header),
                                   },
                                   comparison, error);
     free(gain);
@@ -104,43 +113,71 @@ static enum fx8_status open_comparison(struct fx8_compare_side *levels,
 
 /* --- the walk ---------------------------------------------------- */
 
+/* Autos of a dump; where there are none, all is 1. */
+static enum fx8_status begin_dump(struct fx8_compare_side *subject,
+                                  struct fx8_compare_side *reference,
+                                  size_t dump, double *autos,
+                                  struct fx8_comparison *comparison,
+                                  struct fx8_error *error)
+{
+    const struct fx8_compare_shape *shape = &comparison->shape;
+    const size_t n =
+        shape->n_antennas * shape->n_polarizations * shape->n_channels;
+    const size_t(*antennas)[2] =
+        (const size_t(*)[2])comparison->baseline_antennas;
+    enum fx8_status status = fx8_compare_side_powers(
+        reference, dump, shape, antennas, autos, autos + 2 * n, error);
+    if (status == FX8_OK)
+        status = fx8_compare_side_powers(subject, dump, shape, antennas,
+                                         autos + n, NULL, error);
+    if (status == FX8_OK)
+        fx8_compare_begin_dump(
+            comparison,
+            &(struct fx8_compare_autos){autos, autos + n, autos + 2 * n});
+    return status;
+}
+
+static enum fx8_status add_rows(struct fx8_compare_side *subject,
+                                struct fx8_compare_side *reference, size_t dump,
+                                size_t first, size_t n,
+                                struct fx8_comparison *comparison,
+                                struct fx8_error *error)
+{
+    const size_t at = dump * comparison->shape.n_baselines + first;
+    enum fx8_status status = fx8_compare_side_read(subject, at, n, error);
+    if (status == FX8_OK)
+        status = fx8_compare_side_read(reference, at, n, error);
+    for (size_t row = 0; row < n && status == FX8_OK; row++) {
+        const struct fx8_compare_row a = fx8_compare_side_row(subject, row);
+        const struct fx8_compare_row r = fx8_compare_side_row(reference, row);
+        const size_t *antennas = comparison->baseline_antennas[first + row];
+        fx8_compare_add(comparison, first + row, antennas[0], antennas[1], &a,
+                        &r);
+    }
+    return status;
+}
+
 static enum fx8_status walk(struct fx8_compare_side *subject,
                             struct fx8_compare_side *reference,
-                            size_t rows_per_read, double *power,
+                            size_t rows_per_read, double *autos,
                             struct fx8_comparison *comparison,
                             struct fx8_error *error)
 {
     const size_t n_baselines = comparison->shape.n_baselines;
-    for (size_t dump = 0; dump < subject->header.n_times; dump++) {
-        enum fx8_status status = fx8_compare_side_powers(
-            reference, dump, &comparison->shape,
-            (const size_t(*)[2])comparison->baseline_antennas, power, error);
-        if (status != FX8_OK)
-            return status;
-        fx8_compare_begin_dump(comparison, power);
-        for (size_t b = 0; b < n_baselines; b += rows_per_read) {
-            const size_t n = n_baselines - b < rows_per_read ? n_baselines - b
-                                                             : rows_per_read;
-            status = fx8_compare_side_read(subject, dump * n_baselines + b, n,
-                                           error);
-            if (status == FX8_OK)
-                status = fx8_compare_side_read(
-                    reference, dump * n_baselines + b, n, error);
-            if (status != FX8_OK)
-                return status;
-            for (size_t row = 0; row < n; row++) {
-                const struct fx8_compare_row a =
-                    fx8_compare_side_row(subject, row);
-                const struct fx8_compare_row r =
-                    fx8_compare_side_row(reference, row);
-                fx8_compare_add(comparison, b + row,
-                                comparison->baseline_antennas[b + row][0],
-                                comparison->baseline_antennas[b + row][1], &a,
-                                &r);
-            }
-        }
+    enum fx8_status status = FX8_OK;
+    for (size_t dump = 0; dump < subject->header.n_times && status == FX8_OK;
+         dump++) {
+        status = begin_dump(subject, reference, dump, autos, comparison, error);
+        for (size_t b = 0; b < n_baselines && status == FX8_OK;
+             b += rows_per_read)
+            status = add_rows(subject, reference, dump, b,
+                              n_baselines - b < rows_per_read ? n_baselines - b
+                                                              : rows_per_read,
+                              comparison, error);
     }
-    return fx8_compare_finish(comparison, error);
+    if (status == FX8_OK)
+        fx8_compare_finish(comparison);
+    return status;
 }
 
 /* Positions of the antennas of each baseline, names for the tables. */
@@ -178,20 +215,17 @@ static enum fx8_status compare_sides(struct fx8_compare_side *subject,
     if (status == FX8_OK)
         status = fx8_compare_side_allocate(reference, rows, error);
     void *memory = NULL;
+    const size_t n = fx8_product(shape.n_antennas, shape.n_polarizations,
+                                 shape.n_channels, 3);
     if (status == FX8_OK)
-        status =
-            fx8_allocate(fx8_product(shape.n_antennas, shape.n_polarizations,
-                                     shape.n_channels, 1),
-                         sizeof(double), "powers", &memory, error);
-    double *power = memory;
-    if (status == FX8_OK && comparison->is_absolute)
-        for (size_t at = 0;
-             at < shape.n_antennas * shape.n_polarizations * shape.n_channels;
-             at++)
-            power[at] = 1.0;
+        status = fx8_allocate(n, sizeof(double), "powers", &memory, error);
+    double *autos = memory;
+    for (size_t at = 0; status == FX8_OK && comparison->is_absolute && at < n;
+         at++)
+        autos[at] = 1.0;
     if (status == FX8_OK)
-        status = walk(subject, reference, rows, power, comparison, error);
-    free(power);
+        status = walk(subject, reference, rows, autos, comparison, error);
+    free(autos);
     return status;
 }
 

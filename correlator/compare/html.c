@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "correlator/compare/judge.h"
 #include "correlator/compare/page.h"
 #include "correlator/fx8.h"
 
@@ -155,6 +156,33 @@ static void put_figures(const struct fx8_comparison *comparison, FILE *stream)
             amplitudes.median, amplitudes.low, amplitudes.high);
 }
 
+/* --- what is judged --------------------------------------------- */
+
+static void put_checks(const struct fx8_comparison *comparison, FILE *stream)
+{
+    if (!comparison->has_theory)
+        return;
+    fputs("<h2>Judged</h2>\n<p>Besides the median over channels: the worst "
+          "of each kind beside the most that chance leaves to the worst of "
+          "so many; of bounds, beside the most that rounding and clamping "
+          "can do where chance does not rule.</p>\n<table class=\"text\" "
+          "id=\"judged\">\n<tr><th></th><th>looked at</th><th>measured / "
+          "predicted</th><th>at most</th><th>where</th></tr>\n",
+          stream);
+    for (enum fx8_compare_check check = 0; check < FX8_COMPARE_N_CHECKS;
+         check++) {
+        const struct fx8_compare_worst_of *worst = &comparison->worst[check];
+        char place[FX8_COMPARE_PLACE_SIZE];
+        fx8_compare_place_name(comparison, check, place);
+        fprintf(stream, "<tr><td>%s</td><td>%" PRId64 "</td>",
+                fx8_compare_check_names[check], worst->n_judged);
+        put_cell("%.6g", worst->ratio, stream);
+        put_cell("%.6g", worst->limits[1], stream);
+        fprintf(stream, "<td>%s</td></tr>\n", place);
+    }
+    fputs("</table>\n", stream);
+}
+
 /* --- what is left out -------------------------------------------- */
 
 static void put_channels(const int64_t *counts, size_t n, FILE *stream)
@@ -219,6 +247,7 @@ void fx8_compare_print_html(const struct fx8_comparison *comparison,
     put_verdict(comparison, stream);
     put_meaning(comparison, stream);
     put_figures(comparison, stream);
+    put_checks(comparison, stream);
     fx8_compare_draw_baselines(comparison, stream);
     fx8_compare_draw_channels(comparison, stream);
     fx8_compare_draw_phases(comparison, stream);

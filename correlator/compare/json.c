@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "correlator/compare/figures.h"
+#include "correlator/compare/judge.h"
 #include "correlator/json.h"
 
 static void put_file(struct fx8_json *json, const char *key, const char *path,
@@ -40,6 +41,52 @@ static void put_limits(struct fx8_json *json,
     fx8_json_real(json, "low", comparison->low);
     fx8_json_real(json, "high", comparison->high);
     fx8_json_integer(json, "n_channels", (int64_t)comparison->n_channels_used);
+    fx8_json_end(json);
+}
+
+/* Where the worst of a check is, as far as the check is of such places. */
+static void put_place(struct fx8_json *json,
+                      const struct fx8_comparison *comparison,
+                      enum fx8_compare_check check)
+{
+    const struct fx8_compare_place *place = &comparison->worst[check].place;
+    const bool is_cell =
+        check == FX8_COMPARE_CHECK_MASKS || check >= FX8_COMPARE_CHECK_CELLS;
+    if (is_cell || check == FX8_COMPARE_CHECK_BASELINES)
+        fx8_json_integer(json, "baseline", (int64_t)place->baseline);
+    if (is_cell)
+        fx8_json_integer(json, "product", (int64_t)place->product);
+    if (is_cell || check == FX8_COMPARE_CHECK_CHANNELS)
+        fx8_json_integer(json, "channel", (int64_t)place->channel);
+    if (is_cell || check == FX8_COMPARE_CHECK_DUMPS)
+        fx8_json_integer(json, "dump", (int64_t)place->dump);
+}
+
+static void put_checks(struct fx8_json *json,
+                       const struct fx8_comparison *comparison)
+{
+    fx8_json_array(json, "checks");
+    for (enum fx8_compare_check check = 0;
+         comparison->has_theory && check < FX8_COMPARE_N_CHECKS; check++) {
+        const struct fx8_compare_worst_of *worst = &comparison->worst[check];
+        char place[FX8_COMPARE_PLACE_SIZE];
+        fx8_compare_place_name(comparison, check, place);
+        fx8_json_object(json, NULL);
+        fx8_json_text(json, "name", fx8_compare_check_names[check]);
+        fx8_json_bool(json, "is_inside", fx8_compare_is_within(worst));
+        fx8_json_integer(json, "n_judged", worst->n_judged);
+        fx8_json_real(json, "value", worst->ratio);
+        fx8_json_real(json, "most", worst->limits[1]);
+        if (check >= FX8_COMPARE_CHECK_ALL &&
+            check <= FX8_COMPARE_CHECK_DUMPS) {
+            fx8_json_real(json, "plain_value", worst->plain);
+            fx8_json_real(json, "least", worst->limits[0]);
+        }
+        fx8_json_text(json, "worst", place);
+        if (place[0] != '\0')
+            put_place(json, comparison, check);
+        fx8_json_end(json);
+    }
     fx8_json_end(json);
 }
 
@@ -206,6 +253,7 @@ void fx8_compare_print_json(const struct fx8_comparison *comparison,
              comparison->precision[1]);
     put_sizes(&json, comparison);
     put_limits(&json, comparison);
+    put_checks(&json, comparison);
     fx8_json_object(&json, "overall");
     put_figures(&json, comparison, &comparison->overall, FX8_COMPARE_CHANNEL);
     fx8_json_end(&json);

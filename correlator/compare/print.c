@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * print.c -- a comparison as a table, and its verdict.
+ * print.c -- a comparison as a table.
  */
 #include <inttypes.h>
 #include <math.h>
 
 #include "config/text.h"
 #include "correlator/compare/figures.h"
+#include "correlator/compare/judge.h"
 
 /* Lines of the tables of the worst channels and baselines, at most
  * FX8_COMPARE_WORST. */
@@ -183,6 +184,31 @@ static void print_lost(const struct fx8_comparison *comparison, FILE *stream)
                 n_lost, n_channels);
 }
 
+/* Every check, with the worst that it found. */
+static void print_checks(const struct fx8_comparison *comparison, FILE *stream)
+{
+    if (!comparison->has_theory)
+        return;
+    fprintf(stream, "\n%-18s %10s %10s %10s\n", "judged", "of", "worst",
+            "at most");
+    for (enum fx8_compare_check check = 0; check < FX8_COMPARE_N_CHECKS;
+         check++) {
+        const struct fx8_compare_worst_of *worst = &comparison->worst[check];
+        char place[FX8_COMPARE_PLACE_SIZE];
+        fx8_compare_place_name(comparison, check, place);
+        if (worst->n_judged == 0)
+            continue;
+        fprintf(stream, "%-18s %10" PRId64, fx8_compare_check_names[check],
+                worst->n_judged);
+        /* infinite: not zero where it must be */
+        if (isinf(worst->ratio))
+            fprintf(stream, " %10s %10s", "not zero", "zero");
+        else
+            fprintf(stream, " %10.4g %10.4g", worst->ratio, worst->limits[1]);
+        fprintf(stream, "%s%s\n", place[0] == '\0' ? "" : "  ", place);
+    }
+}
+
 static void print_verdict(const struct fx8_comparison *comparison, FILE *stream)
 {
     char reason[FX8_TEXT_SIZE];
@@ -235,64 +261,7 @@ void fx8_compare_print(const struct fx8_comparison *comparison, bool brief,
         print_worst(comparison, stream);
     print_cells(comparison, stream);
     print_levels(comparison, stream);
+    print_checks(comparison, stream);
     print_left_out(comparison, stream);
     print_lost(comparison, stream);
-}
-
-const char *fx8_compare_verdict_word(const struct fx8_comparison *comparison)
-{
-    char reason[FX8_TEXT_SIZE];
-    const bool is_inside = fx8_compare_verdict(comparison, reason);
-    if (!comparison->is_identical &&
-        (!comparison->has_theory || comparison->n_channels_used == 0))
-        return "none";
-    return is_inside ? "good" : "outside";
-}
-
-/* Which reason took every cell, if it was one. */
-static const char *why_nothing_is_left(const struct fx8_comparison *comparison)
-{
-    int64_t total = 0;
-    for (size_t reason = 0; reason < FX8_COMPARE_N_REASONS; reason++)
-        total += comparison->left_out[reason];
-    if (total == 0)
-        return "there are no pairs of inputs";
-    if (comparison->left_out[FX8_COMPARE_FLAGGED] == total)
-        return "every cell is flagged or without data";
-    return "every cell is left out";
-}
-
-bool fx8_compare_verdict(const struct fx8_comparison *comparison,
-                         char reason[FX8_TEXT_SIZE])
-{
-    if (comparison->is_identical) {
-        snprintf(reason, FX8_TEXT_SIZE, "identical to the last bit");
-        return true;
-    }
-    if (comparison->lacks_levels) {
-        snprintf(reason, FX8_TEXT_SIZE,
-                 "different, and without %s nothing can be predicted",
-                 comparison->is_absolute ? "auto-correlations" : "/fx8/gain");
-        return false;
-    }
-    if (!comparison->has_theory && comparison->n_channels_used > 0) {
-        snprintf(reason, FX8_TEXT_SIZE,
-                 "different; no prediction to hold it against");
-        return true;
-    }
-    if (comparison->n_channels_used == 0) {
-        snprintf(reason, FX8_TEXT_SIZE, "%s: nothing to judge by",
-                 why_nothing_is_left(comparison));
-        return false;
-    }
-    const double ratio = comparison->median_ratio;
-    const bool is_inside =
-        ratio >= comparison->low && ratio <= comparison->high;
-    snprintf(reason, FX8_TEXT_SIZE,
-             "median over %zu channels of measured / predicted %.4f, expected "
-             "%.4f to %.4f (%.1f to %.1f and %.0f standard errors of %.4f)",
-             comparison->n_channels_used, ratio, comparison->low,
-             comparison->high, FX8_COMPARE_RATIO_LOW, FX8_COMPARE_RATIO_HIGH,
-             FX8_COMPARE_SIGMAS, comparison->standard_error);
-    return is_inside;
 }

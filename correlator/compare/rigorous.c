@@ -124,7 +124,7 @@ static enum fx8_status test_dump(struct walk *walk, size_t rows_per_read,
     const struct fx8_compare_shape *shape = &walk->enclosure->shape;
     enum fx8_status status = fx8_compare_side_powers(
         &walk->sides[X], walk->dump, shape, (const size_t(*)[2])walk->antennas,
-        walk->power, error);
+        walk->power, NULL, error);
     for (size_t b = 0; b < shape->n_baselines && status == FX8_OK;
          b += rows_per_read) {
         const size_t left = shape->n_baselines - b;

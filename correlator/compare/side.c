@@ -173,7 +173,8 @@ enum fx8_status fx8_compare_side_powers(struct fx8_compare_side *side,
                                         size_t dump,
                                         const struct fx8_compare_shape *shape,
                                         const size_t (*antennas)[2],
-                                        double *power, struct fx8_error *error)
+                                        double *power, double *weight,
+                                        struct fx8_error *error)
 {
     for (size_t b = 0; b < shape->n_baselines; b++) {
         const size_t antenna = antennas[b][0];
@@ -188,9 +189,13 @@ enum fx8_status fx8_compare_side_powers(struct fx8_compare_side *side,
                 continue;
             const size_t input =
                 antenna * shape->n_polarizations + (size_t)shape->feeds[p][0];
-            for (size_t c = 0; c < shape->n_channels; c++)
-                power[input * shape->n_channels + c] =
-                    side->visibilities[2 * (c * shape->n_products + p)];
+            for (size_t c = 0; c < shape->n_channels; c++) {
+                const size_t to = input * shape->n_channels + c;
+                const size_t from = c * shape->n_products + p;
+                power[to] = side->visibilities[2 * from];
+                if (weight != NULL)
+                    weight[to] = (double)side->nsamples[from];
+            }
         }
     }
     return FX8_OK;

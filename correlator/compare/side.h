@@ -65,13 +65,14 @@ enum fx8_status fx8_compare_side_antennas(const struct fx8_compare_side *side,
                                           size_t (*antennas)[2],
                                           struct fx8_error *error);
 
-/** Powers of the inputs in a dump, from its autos: double [n_inputs]
- *  [n_channels].  Reads rows one by one. */
+/** Powers of the inputs in a dump, from its autos, and their weights (or
+ *  NULL): double [n_inputs][n_channels].  Reads rows one by one. */
 enum fx8_status fx8_compare_side_powers(struct fx8_compare_side *side,
                                         size_t dump,
                                         const struct fx8_compare_shape *shape,
                                         const size_t (*antennas)[2],
-                                        double *power, struct fx8_error *error);
+                                        double *power, double *weight,
+                                        struct fx8_error *error);
 
 #ifdef __cplusplus
 }

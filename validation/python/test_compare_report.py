@@ -184,6 +184,15 @@ class Report(program.Case):
         root = ElementTree.fromstring(text)
         verdict = root.find(".//p[@class='verdict %s']" % told["verdict"])
         self.assertIn(told["reason"], "".join(verdict.itertext()))
+        judged = {row[0].text: row for row in root.findall(
+            ".//table[@id='judged']/tr")}
+        for check in told["checks"]:
+            row = judged[check["name"]]
+            self.assertEqual(int(row[1].text), check["n_judged"])
+            if check["value"] is not None:
+                self.assertAlmostEqual(float(row[2].text), check["value"],
+                                       delta=1e-5 * check["value"])
+            self.assertEqual(row[4].text, check["worst"])
         marks = {}
         for figure in root.iter("figure"):
             svg = figure.find("{http://www.w3.org/2000/svg}svg")

@@ -236,7 +236,9 @@ class Figures(program.Case):
         self.assertEqual(done.returncode, 0, done.stderr)
         for pattern in (r"median over (\d+) channels of measured / predicted "
                         r"([0-9.]+)", r"(?m)^all pairs +(.*)$",
-                        r"(?m)^baseline 8-13 +(.*)$"):
+                        r"(?m)^baseline 8-13 +(.*)$",
+                        r"(?m)^channels +(.*)  channel 761 \(1577",
+                        r"(?m)^cells +(.*)  baseline 6-13 XX, channel 515"):
             want, got = (
                 [float(word) for word in " ".join(
                     re.search(pattern, text).groups()).split()]

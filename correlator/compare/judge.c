@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * judge.c -- the scores of cells and their bounds.
+ *
+ * Chance.  Given the spectra, the difference of a cell is a sum of rounding
+ * errors with known weights.  Where rounding does not follow the signal they
+ * are independent between inputs, spectra and channels, even between channels
+ * whose spectra overlap, and uniform: the tails of such a sum are within those
+ * of a Gaussian of the same variance, however few spectra there are (it is
+ * strictly sub-Gaussian), so that |delta|^2 over the variance falls off like
+ * exp(-x).  Only pairs with a common input are correlated; verdict.c allows for
+ * that.
+ *
+ * The variance can be larger than compare.h predicts, by
+ *  - a mean over channels of different steps: the coarsest is taken;
+ *  - missing data: the power of an input in the spectra it has in common with
+ *    another is at most the whole, w_i / w_ij times its mean.
+ *
+ * Rounding follows the signal where what dithers it is below one step: where
+ * the level is, where a tone or pulses of one channel stand so far above the
+ * other channels that noise as in those is, or where two inputs are so alike
+ * that their difference is.  From one step up the correlation is at most
+ * exp(-2 pi^2) = 3e-9 (Widrow and Kollar, Quantization Noise, 2008, ch. 5, 9).
+ * All this is told by the gains and the powers of the reference, not by the
+ * visibilities that are judged.
+ *
+ * A lattice.  Without a window the transform of whole numbers at multiples of
+ * a quarter of the sample rate is whole numbers again, times a step s.  If a
+ * multiple of 1 / s is close to a whole number k, rounding of these few values
+ * repeats itself and scales the signal: by at most 0.2 / sigma, the largest
+ * sum over the harmonics m k of 2 delta / k exp(-2 pi^2 m^2 sigma^2 delta^2)
+ * with the signs that they have, delta being how close.  Which channels these
+ * are no file says; by how much they are scaled their autos do, twice.
+ *
+ * Bounds.  A rounding error is at most half a step per component, |e|^2 <=
+ * 1/2: three times its mean.  By Cauchy and Schwarz
+ *     |delta| <= sqrt(3) (sqrt(eps_i) + sqrt(eps_j) + sqrt(3 eps_i eps_j)).
+ *
+ * Clips.  A component clamped from x to 127 takes x^2 - 127^2 >= 254 u off the
+ * power, u = |x| - 127 being lost.  If L is the share that an auto has lost, a
+ * sum of u |Y| with |Y| <= 127 sqrt(2) is at most L_i sigma_i / (sqrt(2)
+ * sigma_j) of sqrt(P_i P_j), and one of u_i u_j at most sqrt(L_i L_j).
+ */
+#include <math.h>
+
+#include "correlator/compare/figures.h"
+#include "correlator/compare/judge.h"
+
+/* Standard deviations that an auto may lie off: 2e-9. */
+#define AUTO_SIGMAS 6.0
+
+/* FP32 is good to a few 1e-7 of sqrt(P_i P_j), and visibilities are stored as
+ * floats. */
+#define FLOAT_ERROR 1e-6
+
+/* Most of a change of scale, over sigma; it is looked for where the auto is
+ * this far off: one that is less adds no more to a cell than chance does. */
+#define LATTICE_ERROR  0.2
+#define LATTICE_SIGMAS 3.0
+
+/* Weights are floats. */
+#define WEIGHT_ERROR 1e-6
+
+static double squared(double value)
+{
+    return value * value;
+}
+
+/* --- levels ------------------------------------------------------ */
+
+/* Most that rounding can change a coherence by. */
+static double rounding_bound(double noise_1, double noise_2)
+{
+    return sqrt(3.0 * noise_1) + sqrt(3.0 * noise_2) +
+           3.0 * sqrt(noise_1 * noise_2);
+}
+
+/* What the auto says of a change of scale and of the power that clips took,
+ * beside chance and a bias of eps, removed or not. */
+static void read_auto(const struct fx8_comparison *comparison, size_t at,
+                      struct fx8_compare_level *level)
+{
+    const double n = comparison->spectra_per_mean * comparison->dump.weight[at];
+    const double noise = level->noise_most;
+    const double change =
+        comparison->dump.subject[at] / comparison->dump.reference[at] - 1.0;
+    const double beside =
+        noise + (level->is_dithered ? AUTO_SIGMAS * sqrt(2.0 * noise / n)
+                                    : rounding_bound(noise, noise));
+    /* the bias is left in where the level is too low to tell */
+    const double left =
+        comparison->dump.subject[at] / (2.0 * comparison->finest_2[at]);
+    const bool is_biased = comparison->has_bias || left < 1.0;
+    const double off = fabs(change - (is_biased ? level->noise : 0.0));
+    level->gain_error = off > LATTICE_SIGMAS * sqrt(2.0 * noise / n)
+                            ? fmin(LATTICE_ERROR / sqrt(level->level_2),
+                                   0.5 * (fabs(change) + beside))
+                            : 0.0;
+    level->clip_loss = comparison->clip_fraction[at] > 0.0
+                           ? fmin(1.0, fmax(0.0, -change) + beside)
+                           : 0.0;
+}
+
+static enum fx8_compare_reason reason_of(
+    const struct fx8_comparison *comparison, size_t at, double noise)
+{
+    if (!(comparison->dump.reference[at] > 0.0))
+        return FX8_COMPARE_NO_POWER;
+    if (!comparison->has_theory)
+        return FX8_COMPARE_N_REASONS;
+    if (comparison->inverse_gain_2[at] == 0.0)
+        return FX8_COMPARE_NO_GAIN;
+    if (comparison->clip_fraction[at] > FX8_COMPARE_CLIPS)
+        return FX8_COMPARE_CLIPPED;
+    return noise > 1.0 / (12.0 * squared(FX8_COMPARE_LEVEL))
+               ? FX8_COMPARE_LOW_LEVEL
+               : FX8_COMPARE_N_REASONS;
+}
+
+void fx8_compare_level_input(struct fx8_comparison *comparison, size_t input)
+{
+    const size_t n_channels = comparison->shape.n_channels;
+    const size_t first = input * n_channels;
+    const double *power = comparison->dump.reference + first;
+    size_t n = 0;
+    for (size_t c = 0; c < n_channels && comparison->has_theory; c++)
+        if (power[c] > 0.0)
+            comparison->scratch[n++] = power[c];
+    /* sorted by it; the lower one of two, which may be interference */
+    fx8_compare_median(comparison->scratch, n);
+    const double usual = n > 0 ? comparison->scratch[(n - 1) / 2] : 0.0;
+    for (size_t at = first; at < first + n_channels; at++) {
+        struct fx8_compare_level *level = &comparison->levels[at];
+        /* sigma^2 = g^2 P / 2 per real component, eps = 1 / (12 sigma^2) */
+        const double twice = 2.0 * comparison->coarsest_2[at];
+        const double p = comparison->dump.reference[at];
+        level->noise = comparison->inverse_gain_2[at] / (6.0 * p);
+        level->noise_most = comparison->coarsest_2[at] / (6.0 * p);
+        level->level_2 = p / twice;
+        level->finest_2 = p / (2.0 * comparison->finest_2[at]);
+        level->is_dithered =
+            fmin(p, usual) / twice >= squared(FX8_COMPARE_LEVEL);
+        level->reason = (int)reason_of(comparison, at, level->noise);
+        read_auto(comparison, at, level);
+    }
+}
+
+/* --- cells ------------------------------------------------------- */
+
+static void take_bound(struct fx8_comparison *comparison,
+                       const struct fx8_compare_cell *cell, double ratio)
+{
+    struct fx8_compare_worst_of *worst =
+        &comparison->worst[FX8_COMPARE_CHECK_BOUNDS];
+    worst->n_judged++;
+    worst->n_outside += ratio > 1.0;
+    if (worst->n_judged == 1 || ratio > worst->ratio) {
+        worst->ratio = ratio;
+        worst->place = cell->place;
+    }
+}
+
+static void take_cell(struct fx8_comparison *comparison,
+                      enum fx8_compare_check check,
+                      const struct fx8_compare_cell *cell, double score)
+{
+    struct fx8_compare_worst_of *worst = &comparison->worst[check];
+    if (worst->n_judged++ > 0 && score <= worst->high)
+        return;
+    worst->high = score;
+    worst->low = 1.0; /* a cell may be as good as it likes */
+    worst->n_independent = 1.0;
+    worst->place = cell->place;
+}
+
+static void add_score(struct fx8_compare_scores *scores, double high,
+                      double low)
+{
+    scores->n++;
+    scores->high += high;
+    scores->low += low;
+}
+
+void fx8_compare_judge_mask(struct fx8_comparison *comparison,
+                            struct fx8_compare_cell *cell,
+                            const struct fx8_compare_row *subject,
+                            const struct fx8_compare_row *reference, size_t at)
+{
+    const bool flags[2] = {subject->flags[at] != 0, reference->flags[at] != 0};
+    const double one = (double)subject->nsamples[at];
+    const double other = (double)reference->nsamples[at];
+    struct fx8_compare_worst_of *worst =
+        &comparison->worst[FX8_COMPARE_CHECK_MASKS];
+    worst->n_judged++;
+    if (flags[0] == flags[1] &&
+        (flags[0] || fabs(one - other) <= WEIGHT_ERROR * fmax(one, other)))
+        return;
+    if (cell->has_unit_gain) {
+        /* INT8 alone flags a level of zero, or averages without it */
+        cell->is_flagged = true;
+        return;
+    }
+    if (worst->n_outside++ == 0)
+        worst->place = cell->place;
+}
+
+/* Whether rounding of both inputs is independent of them and of each other. */
+static bool is_dithered(const struct fx8_compare_cell *cell)
+{
+    const struct fx8_compare_level *i = cell->levels[0], *j = cell->levels[1];
+    return i->is_dithered && j->is_dithered &&
+           i->level_2 + j->level_2 -
+                   2.0 * sqrt(cell->coherence * i->level_2 * j->level_2) >=
+               squared(FX8_COMPARE_LEVEL);
+}
+
+/* Most that clips can change a coherence by. */
+static double clip_bound(const struct fx8_compare_cell *cell)
+{
+    const struct fx8_compare_level *i = cell->levels[0], *j = cell->levels[1];
+    if (i->clip_loss == 0.0 && j->clip_loss == 0.0)
+        return 0.0;
+    return sqrt(0.5) * (i->clip_loss * sqrt(i->finest_2 / j->level_2) +
+                        j->clip_loss * sqrt(j->finest_2 / i->level_2)) +
+           sqrt(i->clip_loss * j->clip_loss);
+}
+
+void fx8_compare_judge_pair(struct fx8_comparison *comparison,
+                            const struct fx8_compare_cell *cell,
+                            enum fx8_compare_reason reason)
+{
+    if (reason == FX8_COMPARE_NO_POWER) {
+        /* nothing but zeros: they stay zeros */
+        const bool is_zero =
+            cell->subject[0] == 0.0 && cell->subject[1] == 0.0 &&
+            cell->reference[0] == 0.0 && cell->reference[1] == 0.0;
+        take_bound(comparison, cell, is_zero ? 0.0 : INFINITY);
+        return;
+    }
+    const double w = cell->nsamples;
+    const double of_i = fmax(1.0, cell->weights[0] / w);
+    const double of_j = fmax(1.0, cell->weights[1] / w);
+    const double difference = sqrt(cell->difference);
+    if (reason == FX8_COMPARE_NO_GAIN) {
+        /* of two coherences no more is known than that they are */
+        take_bound(comparison, cell, 0.5 * difference / sqrt(of_i * of_j));
+        return;
+    }
+    const double noise_i = cell->levels[0]->noise_most;
+    const double noise_j = cell->levels[1]->noise_most;
+    const double larger = sqrt(fmax(of_i, of_j));
+    const double clips = larger * larger * clip_bound(cell) + FLOAT_ERROR;
+    const double scaled = sqrt(cell->coherence) * (cell->levels[0]->gain_error +
+                                                   cell->levels[1]->gain_error);
+    if ((reason != FX8_COMPARE_N_REASONS && reason != FX8_COMPARE_CLIPPED) ||
+        !is_dithered(cell)) {
+        take_bound(comparison, cell,
+                   difference /
+                       (larger * rounding_bound(noise_i, noise_j) + clips));
+        return;
+    }
+    const double most = (noise_i * of_j + noise_j * of_i + noise_i * noise_j) /
+                        (comparison->spectra_per_mean * w);
+    const double high = squared(fmax(0.0, difference - clips - scaled)) / most;
+    const double low = cell->difference / cell->expected;
+    add_score(&comparison->overall.scores, high, low);
+    add_score(&comparison->channels[cell->place.channel].scores, high, low);
+    add_score(&comparison->baselines[cell->place.baseline].scores, high, low);
+    add_score(&comparison->dump_scores, high, low);
+    take_cell(comparison, FX8_COMPARE_CHECK_CELLS, cell, high);
+}
+
+/*
+ * An auto changes by 2 Re<x* e> + <|e|^2>: a standard deviation of
+ * sqrt(2 eps / M), a bias of up to eps, removed or not, and twice what a
+ * lattice scales by.  The square of one
+ * real Gaussian exceeds 2 x its variance as rarely as that of a complex one
+ * exceeds x.
+ */
+void fx8_compare_judge_auto(struct fx8_comparison *comparison,
+                            const struct fx8_compare_cell *cell)
+{
+    const struct fx8_compare_level *level = cell->levels[0];
+    const double one = cell->subject[0], other = cell->reference[0];
+    const enum fx8_compare_reason reason =
+        (enum fx8_compare_reason)level->reason;
+    if (!comparison->has_theory || reason == FX8_COMPARE_NO_GAIN)
+        return;
+    if (reason == FX8_COMPARE_NO_POWER) {
+        take_bound(comparison, cell,
+                   one == 0.0 && other == 0.0 ? 0.0 : INFINITY);
+        return;
+    }
+    const bool is_clipped = level->clip_loss > 0.0;
+    double change = one / other - 1.0;
+    if (is_clipped && change < 0.0 && one > 0.0)
+        change = 0.0;
+    const double scaled = 2.0 * LATTICE_ERROR / sqrt(level->level_2);
+    const double beyond =
+        fmax(0.0, fabs(change) - scaled - level->noise_most - FLOAT_ERROR);
+    if (!level->is_dithered || reason == FX8_COMPARE_LOW_LEVEL)
+        take_bound(comparison, cell,
+                   beyond /
+                       rounding_bound(level->noise_most, level->noise_most));
+    else
+        take_cell(comparison, FX8_COMPARE_CHECK_AUTOS, cell,
+                  squared(beyond) * comparison->spectra_per_mean *
+                      cell->nsamples / (4.0 * level->noise_most));
+}

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""fx8 compare calls nothing good that is not: one part of a file spoiled, the
+rest as it was made.  The reason names the part."""
+import json
+import shutil
+
+import h5py
+import numpy as np
+
+import oracle
+import program
+import tap
+
+
+def channels(first, last, change):
+    """Channels first to last of every row, changed."""
+    def spoil(values):
+        values[:, :, first:last] = change(values[:, :, first:last])
+    return spoil
+
+
+def one(index, change):
+    """What values[index] selects, changed; [dump, baseline, channel, product]
+    """
+    def spoil(values):
+        values[index] = change(values[index])
+    return spoil
+
+
+def copied(values):
+    values[:, :, 20] = values[:, :, 21]
+
+
+def swapped_dumps(values):
+    values[[1, 2]] = values[[2, 1]]
+
+
+def autos_of(antenna, factor):
+    def spoil(values):
+        values[:, AUTOS[antenna]] *= factor
+    return spoil
+
+
+def turned(values):
+    """Antenna 3 by half a radian."""
+    for baseline, (i, j) in enumerate(PAIRS):
+        if i != j and 3 in (i, j):
+            values[:, baseline] *= np.exp(0.5j if i == 3 else -0.5j)
+
+
+PAIRS = [(i, j) for i in range(5) for j in range(i, 5)]
+AUTOS = [PAIRS.index((i, i)) for i in range(5)]
+CROSS = PAIRS.index((1, 3))
+
+CELL = "baseline 1-3 XX, channel 20 (149.812500 MHz), dump 2: "
+CHANNEL = "channel 20 (149.812500 MHz): "
+
+# name, what is done to the INT8 file, how the reason begins
+FAULTS = (
+    ("29 of 60 channels are zero", channels(2, 31, np.zeros_like),
+     "all pairs: "),
+    ("28 are conjugated and 7 times too large",
+     channels(2, 30, lambda v: 7 * v.conj()), "all pairs: "),
+    ("a channel is 1e5 times too large",
+     channels(20, 21, lambda v: 1e5 * v), CHANNEL),
+    ("a channel is 1e5", channels(20, 21, lambda v: 0 * v + 1e5), ""),
+    ("a channel is its neighbour", copied, CHANNEL),
+    ("a channel is 6 % too small", channels(20, 21, lambda v: 0.94 * v),
+     CHANNEL),
+    ("a cell is 1e6", one((2, CROSS, 20, 0), lambda v: 1e6), CELL),
+    ("a cell is zero", one((2, CROSS, 20, 0), np.zeros_like), CELL),
+    ("a baseline is conjugated", one((slice(None), CROSS), np.conj),
+     "baseline 1-3: "),
+    ("a dump is zero", one(2, np.zeros_like), "dump 2: "),
+    ("a dump is 5 % too large", one(2, lambda v: 1.05 * v), "dump 2: "),
+    ("two dumps are exchanged", swapped_dumps, "all pairs: "),
+    ("autos are 10 % too large", autos_of(3, 1.1), "baseline 3-3 XX, "),
+    ("autos are 10 % too small", autos_of(3, 0.9), "baseline 3-3 XX, "),
+    ("an antenna is turned", turned, ""),
+)
+
+
+class Faults(program.Case):
+    """Files of both precisions, made once."""
+
+    @classmethod
+    def setUpClass(cls):
+        maker = cls("setUpClass")
+        program.Case.setUp(maker)
+        cls.maker = maker
+        cls.rough, cls.exact = maker.make(5, 500, 20)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.maker.doCleanups()
+
+    def make(self, n_antennas, n_spectra, target_rms, n_dumps=4, extra=()):
+        """Common and own noise at five levels, 64 channels of which 2 are
+        flagged at each end."""
+        generator = np.random.default_rng(77)
+        count = 64 * (n_spectra * n_dumps + 8)
+
+        def draw(n):
+            return (generator.normal(size=(n, count))
+                    + 1j * generator.normal(size=(n, count)))
+        level = np.array([6, 12, 20, 25, 30])[np.arange(n_antennas) % 5]
+        samples = program.to_int8(
+            level[:, None] * (0.5 * draw(1) + 0.85 * draw(n_antennas)))
+        recording = self.write(program.Scene(samples[:, None, :]))
+        config = self.path("both.ini")
+        with open(config, "w", encoding="ascii") as file:
+            file.write(program.ini_of(
+                oracle.Setup(64, 64 * n_spectra * 1e-6, taps=4,
+                             target_rms=target_rms, precision="int8"),
+                {"correlator.precision": "both", **dict(extra)}))
+        self.both = program.run("correlate", config, recording, "-o",
+                                self.path("out.uvh5"), "--force")
+        self.assertEqual(self.both.returncode, 0, self.both.stderr)
+        return self.path("out.int8.uvh5"), self.path("out.fp32.uvh5")
+
+    def spoiled(self, path, change, n_baselines=15):
+        """A copy with [dump, baseline, channel, product] changed in place."""
+        copy = self.path("spoiled.uvh5")
+        shutil.copy(path, copy)
+        with h5py.File(copy, "r+") as file:
+            dataset = file["Data/visdata"]
+            values = dataset[...].astype(complex)
+            change(values.reshape(-1, n_baselines, *values.shape[1:]))
+            dataset[...] = values.astype(dataset.dtype)
+        return copy
+
+    def told(self, rough, exact, code):
+        done = program.run("compare", "--json", rough, exact)
+        self.assertEqual(done.returncode, code,
+                         done.stdout[:400] + done.stderr)
+        told = json.loads(done.stdout)
+        self.assertEqual(told["verdict"], "outside" if code else "good")
+        return told
+
+    def test_as_made(self):
+        told = self.told(self.rough, self.exact, 0)
+        self.assertEqual([check["name"] for check in told["checks"]],
+                         ["weights and flags", "all pairs", "channels",
+                          "baselines", "dumps", "cells", "autos", "bounds"])
+        for check in told["checks"]:
+            self.assertTrue(check["is_inside"])
+        n_cells = {check["name"]: check["n_judged"]
+                   for check in told["checks"]}
+        self.assertEqual(n_cells["channels"], 60)
+        self.assertEqual(n_cells["baselines"], 10)
+        self.assertEqual(n_cells["dumps"], 4)
+        self.assertEqual(n_cells["cells"], 60 * 10 * 4)
+        self.assertEqual(n_cells["autos"], 60 * 5 * 4)
+
+    def test_faults(self):
+        for name, change, place in FAULTS:
+            with self.subTest(name):
+                told = self.told(self.spoiled(self.rough, change), self.exact,
+                                 3)
+                self.assertTrue(told["reason"].startswith(place),
+                                told["reason"])
+
+    def test_faults_of_the_reference(self):
+        """The file that levels are worked out from can be the spoiled one."""
+        for name, change, _ in FAULTS:
+            with self.subTest(name):
+                self.told(self.rough, self.spoiled(self.exact, change), 3)
+
+    def test_a_baseline_of_many(self):
+        """192 times the expected variance in one of 1,128 pairs is 17 % in
+        all of them, and the median over channels of its root within 1.1."""
+        rough, exact = self.make(48, 200, 4, n_dumps=2)
+        self.told(rough, exact, 0)
+        spoiled = self.spoiled(rough, one((slice(None), 100), np.conj), 1176)
+        told = self.told(spoiled, exact, 3)
+        self.assertLess(told["median_ratio"]["value"], 1.1)
+        self.assertIn("baseline 2-7: ", told["reason"])
+
+    def test_flags_and_weights(self):
+        def change(name, index, value):
+            copy = self.path("spoiled.uvh5")
+            shutil.copy(self.rough, copy)
+            with h5py.File(copy, "r+") as file:
+                file[f"Data/{name}"][index] = value
+            return copy
+        row = 2 * 15 + CROSS
+        for name, value in (("flags", True), ("nsamples", 0.5),
+                            ("nsamples", 0)):
+            with self.subTest(name=name, value=value):
+                told = self.told(change(name, (row, 20, 0), value), self.exact,
+                                 3)
+                self.assertEqual("flags or weights differ in 1 cells, first "
+                                 + CELL[:-2], told["reason"])
+
+    def test_nothing_hides_where_cells_are_left_out(self):
+        """A fault in a channel that clips or is below a step.  Where the INT8
+        file tells of clips, more power in the other one is taken for what
+        they lost, so that there only a channel of zeros is known for wrong.
+        """
+        for clips, gain, factors, of_exact in (
+                (5e-5, 1, (0, 7, 1e5), (0,)), (0.5, 1, (0, 7, 1e5), (0,)),
+                (0, 1 / 25, (7, 1e5), (0, 7, 1e5))):
+            rough = self.path("levels.uvh5")
+            shutil.copy(self.rough, rough)
+            with h5py.File(rough, "r+") as file:
+                file["fx8/clip_fraction"][:, 20] = clips
+                file["fx8/gain"][:, 20] *= gain
+            self.told(rough, self.exact, 0)
+            for factor in factors:
+                with self.subTest(clips=clips, gain=gain, factor=factor):
+                    self.told(self.spoiled(rough, channels(
+                        20, 21, lambda v, f=factor: f * v)), self.exact, 3)
+            for factor in of_exact:
+                with self.subTest(clips=clips, gain=gain, of_exact=factor):
+                    self.told(rough, self.spoiled(self.exact, channels(
+                        20, 21, lambda v, f=factor: f * v)), 3)
+
+    def test_precision_both_says_the_same(self):
+        for target in (4, 20):
+            rough, exact = self.make(5, 500, target)
+            told = self.told(rough, exact, 0)
+            self.assertIn(f"verdict: good: {told['reason']}\n",
+                          self.both.stdout)
+
+
+if __name__ == "__main__":
+    tap.main()
