@@ -72,6 +72,26 @@ static void quantiles_are_those_of_a_sorted_list(void **state)
     assert_true(fx8_compare_spread_quantile(&spread, 0.5) == 0.0);
 }
 
+static void a_median_between_two_values_is_their_mean(void **state)
+{
+    (void)state;
+    struct fx8_compare_spread spread;
+    struct fx8_error error;
+    must(fx8_compare_spread_open(&spread, "values", &error), error);
+    static const double values[] = {-4, -1, 3, 5};
+    for (size_t k = 0; k < 4; k++)
+        fx8_compare_spread_add(&spread, values[k]);
+    /* each within 1/128 */
+    assert_true(fabs(fx8_compare_spread_quantile(&spread, 0.5) - 1) <=
+                0.5 * (1 + 3) / 128);
+    fx8_compare_spread_add(&spread, 7);
+    assert_true(fabs(fx8_compare_spread_quantile(&spread, 0.5) - 3) <=
+                3.0 / 128);
+    assert_true(fabs(fx8_compare_spread_quantile(&spread, 1.0) - 7) <=
+                7.0 / 128);
+    fx8_compare_spread_clear(&spread);
+}
+
 /* Bins of the spread that an edge cuts are shared out: what that gets wrong is
  * less than the scatter of a count, of which 5 sigma are allowed. */
 static void even_steps_hold_what_they_span(void **state)
@@ -307,6 +327,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(quantiles_are_those_of_a_sorted_list),
+        cmocka_unit_test(a_median_between_two_values_is_their_mean),
         cmocka_unit_test(even_steps_hold_what_they_span),
         cmocka_unit_test(a_turn_and_a_scale_are_found),
         cmocka_unit_test(the_worst_come_first),

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/median.h"
 #include "correlator/compare/figures.h"
 #include "correlator/compare/judge.h"
 
@@ -260,20 +261,6 @@ const char *fx8_compare_unit(const struct fx8_comparison *comparison)
 
 /* --- the end of a comparison ------------------------------------- */
 
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-double fx8_compare_median(double *values, size_t n)
-{
-    if (n == 0)
-        return NAN;
-    qsort(values, n, sizeof *values, compare_doubles);
-    return 0.5 * (values[(n - 1) / 2] + values[n / 2]);
-}
-
 /* `scratch` [n_channels]. */
 static void finish_input(struct fx8_comparison *comparison, size_t input,
                          double *scratch)
@@ -292,7 +279,7 @@ static void finish_input(struct fx8_comparison *comparison, size_t input,
             scratch[n++] = 1.0 / sqrt(inverse[c]);
     }
     figures->n_levelled = n;
-    figures->gain_median = fx8_compare_median(scratch, n);
+    figures->gain_median = fx8_median(scratch, n);
     if (n > 0) {
         figures->gain_lowest = scratch[0];
         figures->gain_highest = scratch[n - 1];
@@ -304,7 +291,7 @@ static void finish_input(struct fx8_comparison *comparison, size_t input,
             scratch[n_levels++] = sqrt(comparison->power_sum[first + c] /
                                        (double)n_dumps / (2.0 * inverse[c]));
     }
-    figures->level_median = fx8_compare_median(scratch, n_levels);
+    figures->level_median = fx8_median(scratch, n_levels);
 }
 
 void fx8_compare_finish(struct fx8_comparison *comparison)
@@ -324,7 +311,7 @@ void fx8_compare_finish(struct fx8_comparison *comparison)
         }
     comparison->n_channels_used = n;
     if (n > 0 && comparison->has_theory) {
-        comparison->median_ratio = fx8_compare_median(ratios, n);
+        comparison->median_ratio = fx8_median(ratios, n);
         /* sqrt(pi / 2): the median of Gaussian values is that much wider than
          * their mean */
         comparison->standard_error =

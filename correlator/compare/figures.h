@@ -95,9 +95,6 @@ extern const char *const fx8_compare_reason_names[FX8_COMPARE_N_REASONS];
 bool fx8_compare_is_channel_lost(const struct fx8_comparison *comparison,
                                  size_t channel);
 
-/** Median; sorts the values.  NaN: none. */
-double fx8_compare_median(double *values, size_t n);
-
 /** What differences are measured in: "coherence", or a unit. */
 const char *fx8_compare_unit(const struct fx8_comparison *comparison);
 

@@ -9,6 +9,7 @@
 
 #include "correlator/compare/judge.h"
 #include "correlator/compare/page.h"
+#include "correlator/compare/side.h"
 #include "correlator/fx8.h"
 
 /* Items of a list before it is cut short. */
@@ -71,11 +72,9 @@ static void put_verdict(const struct fx8_comparison *comparison, FILE *stream)
              stream);
     put_file("with", comparison->reference_name, comparison->precision[1],
              stream);
-    fprintf(stream,
-            "<tr><td>size</td><td>%" PRId64 " dumps, %zu antennas, %zu "
-            "baselines, %zu products, %zu channels</td></tr>\n</table>\n",
-            comparison->n_dumps, shape->n_antennas, shape->n_baselines,
-            shape->n_products, shape->n_channels);
+    fputs("<tr><td>size</td><td>", stream);
+    fx8_compare_side_print(comparison->n_dumps, shape, stream);
+    fputs("</td></tr>\n</table>\n", stream);
 }
 
 static void put_meaning(const struct fx8_comparison *comparison, FILE *stream)

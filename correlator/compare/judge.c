@@ -43,6 +43,7 @@
  */
 #include <math.h>
 
+#include "config/median.h"
 #include "correlator/compare/figures.h"
 #include "correlator/compare/judge.h"
 
@@ -127,7 +128,7 @@ void fx8_compare_level_input(struct fx8_comparison *comparison, size_t input)
         if (power[c] > 0.0)
             comparison->scratch[n++] = power[c];
     /* sorted by it; the lower one of two, which may be interference */
-    fx8_compare_median(comparison->scratch, n);
+    fx8_median(comparison->scratch, n);
     const double usual = n > 0 ? comparison->scratch[(n - 1) / 2] : 0.0;
     for (size_t at = first; at < first + n_channels; at++) {
         struct fx8_compare_level *level = &comparison->levels[at];

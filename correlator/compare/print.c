@@ -5,9 +5,11 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "config/line.h"
 #include "config/text.h"
 #include "correlator/compare/figures.h"
 #include "correlator/compare/judge.h"
+#include "correlator/compare/side.h"
 
 /* Lines of the tables of the worst channels and baselines, at most
  * FX8_COMPARE_WORST. */
@@ -157,8 +159,9 @@ static void print_left_out(const struct fx8_comparison *comparison,
     for (size_t reason = 0; reason < FX8_COMPARE_N_REASONS; reason++) {
         if (comparison->left_out[reason] == 0)
             continue;
-        fprintf(stream, "left out: %s: %" PRId64 " cells, channels ",
-                fx8_compare_reason_names[reason], comparison->left_out[reason]);
+        fprintf(stream, "left out: %s: %" PRId64 " %s, channels ",
+                fx8_compare_reason_names[reason], comparison->left_out[reason],
+                FX8_NOUN(comparison->left_out[reason], "cell", "cells"));
         print_channels(comparison->channels_left_out + reason * n_channels,
                        n_channels, stream);
         fprintf(stream, ", inputs ");
@@ -179,9 +182,9 @@ static void print_lost(const struct fx8_comparison *comparison, FILE *stream)
         fprintf(stream, "every channel is left out as a whole\n");
     else if (n_lost > 0)
         fprintf(stream,
-                "%zu of %zu channels are left out as a whole, the others have "
+                "%zu of %zu channels %s left out as a whole, the others have "
                 "cells that count\n",
-                n_lost, n_channels);
+                n_lost, n_channels, FX8_NOUN(n_lost, "is", "are"));
 }
 
 /* Every check, with the worst that it found. */
@@ -230,11 +233,10 @@ static void print_files(const struct fx8_comparison *comparison, FILE *stream)
         fprintf(stream, "%s%s%s", is_told ? " (" : "", precision,
                 is_told ? ")" : "");
     }
-    fprintf(stream,
-            "\n%" PRId64 " dumps, %zu antennas, %zu baselines, %zu products, "
-            "%zu channels; rms diff in units of %s\n",
-            comparison->n_dumps, shape->n_antennas, shape->n_baselines,
-            shape->n_products, shape->n_channels, fx8_compare_unit(comparison));
+    fputc('\n', stream);
+    fx8_compare_side_print(comparison->n_dumps, shape, stream);
+    fprintf(stream, "; rms diff in units of %s\n",
+            fx8_compare_unit(comparison));
     if (!comparison->has_theory)
         fprintf(stream, "nothing is predicted: that takes one INT8 and one "
                         "FP32 file with the quantiser's levels\n");

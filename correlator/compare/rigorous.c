@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/line.h"
 #include "config/shape.h"
 #include "correlator/compare/match.h"
 #include "correlator/compare/rigorous.h"
@@ -274,16 +275,13 @@ void fx8_enclosure_print(const struct fx8_enclosure *enclosure, FILE *stream)
             enclosure->precision[0] == '\0' ? "" : " (", enclosure->precision,
             enclosure->precision[0] == '\0' ? "" : ")", enclosure->name[DOWN],
             enclosure->name[UP]);
+    fx8_compare_side_print(enclosure->n_dumps, shape, stream);
     fprintf(stream,
-            "%" PRId64 " dumps, %zu antennas, %zu baselines, %zu products, "
-            "%zu channels\n\n",
-            enclosure->n_dumps, shape->n_antennas, shape->n_baselines,
-            shape->n_products, shape->n_channels);
-    fprintf(stream,
-            "tested     %" PRId64 " cells, real and imaginary part; %" PRId64
+            "\n\ntested     %" PRId64 " %s, real and imaginary part; %" PRId64
             " without data\n"
             "outside    %" PRId64 " of %" PRId64 " numbers\n",
-            enclosure->n_cells, enclosure->n_without_data, enclosure->n_outside,
+            enclosure->n_cells, FX8_NOUN(enclosure->n_cells, "cell", "cells"),
+            enclosure->n_without_data, enclosure->n_outside,
             2 * enclosure->n_cells);
     if (enclosure->n_outside > 0)
         print_worst(enclosure, stream);

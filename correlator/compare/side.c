@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/line.h"
 #include "config/shape.h"
 #include "correlator/compare/side.h"
 #include "io/quicklook/read.h"
@@ -68,6 +70,18 @@ enum fx8_status fx8_compare_side_shape(const struct fx8_compare_side *side,
             shape->n_polarizations = 2;
     }
     return FX8_OK;
+}
+
+void fx8_compare_side_print(int64_t n_dumps,
+                            const struct fx8_compare_shape *shape, FILE *stream)
+{
+    fprintf(
+        stream, "%" PRId64 " %s, %zu %s, %zu %s, %zu %s, %zu %s", n_dumps,
+        FX8_NOUN(n_dumps, "dump", "dumps"), shape->n_antennas,
+        FX8_NOUN(shape->n_antennas, "antenna", "antennas"), shape->n_baselines,
+        FX8_NOUN(shape->n_baselines, "baseline", "baselines"),
+        shape->n_products, FX8_NOUN(shape->n_products, "product", "products"),
+        shape->n_channels, FX8_NOUN(shape->n_channels, "channel", "channels"));
 }
 
 size_t fx8_compare_side_rows(const struct fx8_compare_shape *shape)

@@ -5,6 +5,8 @@
 #ifndef FX8_CORRELATOR_COMPARE_SIDE_H
 #define FX8_CORRELATOR_COMPARE_SIDE_H
 
+#include <stdio.h>
+
 #include "config/status.h"
 #include "correlator/compare/compare.h"
 #include "io/uvh5/uvh5.h"
@@ -41,6 +43,11 @@ const char *fx8_compare_side_precision(const struct fx8_compare_side *side);
 enum fx8_status fx8_compare_side_shape(const struct fx8_compare_side *side,
                                        struct fx8_compare_shape *shape,
                                        struct fx8_error *error);
+
+/** Print "5 dumps, 8 antennas, 36 baselines, 4 products, 64 channels". */
+void fx8_compare_side_print(int64_t n_dumps,
+                            const struct fx8_compare_shape *shape,
+                            FILE *stream);
 
 /** Rows to be read at a time: a few MiB, at least one row. */
 size_t fx8_compare_side_rows(const struct fx8_compare_shape *shape);

@@ -67,19 +67,39 @@ static void edges_of(size_t bin, double *low, double *high)
     }
 }
 
+/* The first bin with values from `bin` on, N_BINS: none. */
+static size_t next_bin(const struct fx8_compare_spread *spread, size_t bin)
+{
+    while (bin < N_BINS && spread->bins[bin] == 0)
+        bin++;
+    return bin;
+}
+
+static double middle_of(size_t bin)
+{
+    double low, high;
+    edges_of(bin, &low, &high);
+    return 0.5 * (low + high);
+}
+
 double fx8_compare_spread_quantile(const struct fx8_compare_spread *spread,
                                    double share)
 {
-    int64_t below = 0;
-    for (size_t bin = 0; bin < N_BINS && spread->n > 0; bin++) {
-        below += spread->bins[bin];
-        if (spread->bins[bin] == 0 || (double)below < share * (double)spread->n)
-            continue;
-        double low, high;
-        edges_of(bin, &low, &high);
-        return 0.5 * (low + high);
+    const double wanted = share * (double)spread->n;
+    if (spread->n == 0)
+        return 0.0;
+    size_t bin = next_bin(spread, 0);
+    int64_t below = spread->bins[bin];
+    for (size_t next; (double)below < wanted; below += spread->bins[bin]) {
+        if ((next = next_bin(spread, bin + 1)) == N_BINS)
+            break;
+        bin = next;
     }
-    return 0.0;
+    /* as many on either side: half way to the next */
+    const size_t next = next_bin(spread, bin + 1);
+    return (double)below == wanted && next < N_BINS
+               ? 0.5 * (middle_of(bin) + middle_of(next))
+               : middle_of(bin);
 }
 
 void fx8_compare_spread_fill(const struct fx8_compare_spread *spread,

@@ -36,7 +36,8 @@ void fx8_compare_spread_clear(struct fx8_compare_spread *spread);
 void fx8_compare_spread_add(struct fx8_compare_spread *spread, double value);
 
 /** The value that a share of all, 0 to 1, does not exceed, to 1 % of itself:
- *  the middle of its bin; 0 without any. */
+ *  the middle of its bin, or half way between two where the share ends exactly
+ *  between them; 0 without any. */
 double fx8_compare_spread_quantile(const struct fx8_compare_spread *spread,
                                    double share);
 

@@ -23,6 +23,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "config/line.h"
 #include "correlator/compare/figures.h"
 #include "correlator/compare/judge.h"
 
@@ -234,17 +235,18 @@ static void explain(const struct fx8_comparison *comparison,
     fx8_compare_place_name(comparison, check, place);
     if (check == FX8_COMPARE_CHECK_MASKS)
         snprintf(reason, FX8_TEXT_SIZE,
-                 "flags or weights differ in %" PRId64 " cells, first %s",
-                 worst->n_outside, place);
+                 "flags or weights differ in %" PRId64 " %s, first %s",
+                 worst->n_outside, FX8_NOUN(worst->n_outside, "cell", "cells"),
+                 place);
     else if (isinf(worst->ratio))
         snprintf(reason, FX8_TEXT_SIZE,
                  "%s: not zero, though an input has no power; %" PRId64
-                 " cells are beyond their bounds",
+                 " in all",
                  place, worst->n_outside);
     else if (check == FX8_COMPARE_CHECK_BOUNDS)
         snprintf(reason, FX8_TEXT_SIZE,
                  "%s: %.4g times the most that rounding and clips can change "
-                 "it by; %" PRId64 " cells are beyond",
+                 "it by; %" PRId64 " in all",
                  place, worst->ratio, worst->n_outside);
     else {
         const bool is_above = worst->ratio > worst->limits[1];
@@ -301,11 +303,13 @@ bool fx8_compare_verdict(const struct fx8_comparison *comparison,
     }
     const double ratio = comparison->median_ratio;
     snprintf(reason, FX8_TEXT_SIZE,
-             "median over %zu channels of measured / predicted %.4f, expected "
+             "median over %zu %s of measured / predicted %.4f, expected "
              "%.4f to %.4f (%.1f to %.1f and %.0f standard errors of %.4f)",
-             comparison->n_channels_used, ratio, comparison->low,
-             comparison->high, FX8_COMPARE_RATIO_LOW, FX8_COMPARE_RATIO_HIGH,
-             FX8_COMPARE_SIGMAS, comparison->standard_error);
+             comparison->n_channels_used,
+             FX8_NOUN(comparison->n_channels_used, "channel", "channels"),
+             ratio, comparison->low, comparison->high, FX8_COMPARE_RATIO_LOW,
+             FX8_COMPARE_RATIO_HIGH, FX8_COMPARE_SIGMAS,
+             comparison->standard_error);
     return ratio >= comparison->low && ratio <= comparison->high;
 }
 

@@ -189,7 +189,7 @@ class Faults(program.Case):
             with self.subTest(name=name, value=value):
                 told = self.told(change(name, (row, 20, 0), value), self.exact,
                                  3)
-                self.assertEqual("flags or weights differ in 1 cells, first "
+                self.assertEqual("flags or weights differ in 1 cell, first "
                                  + CELL[:-2], told["reason"])
 
     def test_nothing_hides_where_cells_are_left_out(self):

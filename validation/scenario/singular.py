@@ -34,6 +34,8 @@ class One(refusal.Refusal):
                 ("simulate", self.config, "-o", recording),
                 ("correlate", self.config, recording, "--precision=both", "-o",
                  self.output),
+                ("compare", self.path("out.int8.uvh5"),
+                 self.path("out.fp32.uvh5")),
                 ("info", recording), ("info", self.path("look.h5")),
                 ("info", self.path("out.int8.uvh5"))):
             done = program.run(*words)
@@ -43,6 +45,7 @@ class One(refusal.Refusal):
         for text, words in zip(said, (
                 "1 antenna, 1 polarisation, ",
                 "1 antenna x 1 polarisation, ",
+                "1 dump, 1 antenna, 1 baseline, 1 product, 1 channel",
                 "no input looks wrong",
                 "1 of 1 dump, ", "baselines      1")):
             self.assertIn(words, text)
