@@ -202,6 +202,24 @@ static void a_turn_and_a_scale_are_found(void **state)
     }
 }
 
+static void a_median_phase_between_two_is_their_mean(void **state)
+{
+    (void)state;
+    static const double phases_deg[] = {1, -1, 1, 3, -3, 3};
+    const double degree = 180 / 3.14159265358979323846;
+    struct fx8_comparison comparison = {.n_dumps = 0};
+    struct fx8_error error;
+    must(fx8_compare_spread_open(&comparison.phase, "phases", &error), error);
+    for (size_t k = 0; k < 6; k++)
+        fx8_compare_spread_add(&comparison.phase, phases_deg[k] / degree);
+    struct fx8_compare_phases phases;
+    fx8_compare_phases_of(&comparison, &phases);
+    /* each within its bin, 1/64 */
+    assert_true(fabs(phases.median_absolute_deg - 2) <= 0.5 * (1 + 3) / 64);
+    assert_true(fabs(phases.median_deg - 1) <= 1.0 / 128);
+    fx8_compare_spread_clear(&comparison.phase);
+}
+
 /* --- the worst, names, the page ---------------------------------- */
 
 /* Sums as of an array of so many antennas, fair but for two baselines. */
@@ -330,6 +348,7 @@ int main(void)
         cmocka_unit_test(a_median_between_two_values_is_their_mean),
         cmocka_unit_test(even_steps_hold_what_they_span),
         cmocka_unit_test(a_turn_and_a_scale_are_found),
+        cmocka_unit_test(a_median_phase_between_two_is_their_mean),
         cmocka_unit_test(the_worst_come_first),
         cmocka_unit_test(a_page_of_any_array_is_small),
         cmocka_unit_test(names_cannot_spoil_a_page),

@@ -156,19 +156,26 @@ static double round_up(double value)
     return 10.0 * decade;
 }
 
-/* Half of the values are within so much of 0, by bisection. */
-static double median_magnitude(const struct fx8_compare_spread *spread)
+/* What half of the values are within, or more than half, by bisection. */
+static double half_within(const struct fx8_compare_spread *spread, bool is_more)
 {
+    const double half = 0.5 * (double)spread->n;
     double low = 0.0, high = spread->largest, inside = 0.0;
     for (int k = 0; k < 40 && high > 0.0; k++) {
         const double middle = 0.5 * (low + high);
         fx8_compare_spread_fill(spread, -middle, 2.0 * middle, 1, &inside);
-        if (inside < 0.5 * (double)spread->n)
+        if (is_more ? inside <= half : inside < half)
             low = middle;
         else
             high = middle;
     }
     return high;
+}
+
+/* Between the two middle ones of an even number there may be none. */
+static double median_magnitude(const struct fx8_compare_spread *spread)
+{
+    return 0.5 * (half_within(spread, false) + half_within(spread, true));
 }
 
 void fx8_compare_phases_of(const struct fx8_comparison *comparison,
