@@ -175,10 +175,10 @@ static enum fx8_status lock_part(const struct fx8_output *output,
     return FX8_OK;
 }
 
-/* Whether an earlier run left nothing of worth: its file never became one of
- * HDF5, which gets its first bytes last, or its kind says so. */
-static bool is_spare(struct fx8_output *output,
-                     bool (*is_spare_hdf5)(hid_t file))
+/* Whether what is there may go: HDF5 writes the first bytes of a file last, so
+ * that zeros were never a valid one; of a valid one its writer decides. */
+static bool is_replaceable(struct fx8_output *output,
+                           bool (*may_replace)(hid_t file))
 {
     char start[8] = "";
     bool is_begun = false;
@@ -186,13 +186,13 @@ static bool is_spare(struct fx8_output *output,
         return false;
     for (size_t i = 0; i < sizeof start; i++)
         is_begun = is_begun || start[i] != 0;
-    if (!is_begun || is_spare_hdf5 == NULL)
+    if (!is_begun || may_replace == NULL)
         return !is_begun;
     hid_t access = H5Pcreate(H5P_FILE_ACCESS), file = FX8_H5_NONE;
     if (access >= 0 && H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0 &&
         fx8_driver_set(access, &output->file) >= 0)
         file = H5Fopen(output->part, H5F_ACC_RDONLY, access);
-    const bool result = file >= 0 && is_spare_hdf5(file);
+    const bool result = file >= 0 && may_replace(file);
     fx8_h5_close(&file);
     fx8_h5_close(&access);
     return result;
@@ -206,8 +206,14 @@ static enum fx8_status open_and_lock(struct fx8_output *output,
     output->file.descriptor =
         open(output->part,
              O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0666);
-    if (output->file.descriptor < 0)
+    if (output->file.descriptor < 0) {
+        /* a recording may be there that nobody can write to */
+        const int reason = errno;
+        if (stat(output->part, opened) == 0 && fx8_read_files_has(opened))
+            return fail_read_file(output->part, error);
+        errno = reason;
         return system_fail(output->part, "to create it", error);
+    }
     update(output, BEGUN);
     if (fstat(output->file.descriptor, opened) != 0)
         return system_fail(output->part, "to inspect it", error);
@@ -227,7 +233,7 @@ static enum fx8_status open_and_lock(struct fx8_output *output,
  * since it may have other names: it loses this one.  Again from the start when
  * the file was renamed or removed before it was locked. */
 static enum fx8_status open_part(struct fx8_output *output,
-                                 bool (*is_spare_hdf5)(hid_t file),
+                                 bool (*may_replace)(hid_t file),
                                  struct fx8_error *error)
 {
     for (;;) {
@@ -240,7 +246,7 @@ static enum fx8_status open_part(struct fx8_output *output,
             update(output, OURS);
             return FX8_OK;
         }
-        if (is_named && !output->force && !is_spare(output, is_spare_hdf5))
+        if (is_named && !output->force && !is_replaceable(output, may_replace))
             return fx8_fail(error, FX8_ERR_USAGE,
                             "%s: exists and holds data, perhaps of a run that "
                             "did not end: expected another output name, or "
@@ -284,7 +290,7 @@ static void release(struct fx8_output *output)
 }
 
 enum fx8_status fx8_output_open(const char *path, bool force, uint64_t expected,
-                                bool (*is_spare_hdf5)(hid_t file),
+                                bool (*may_replace)(hid_t file),
                                 struct fx8_output **output,
                                 struct fx8_error *error)
 {
@@ -306,7 +312,7 @@ enum fx8_status fx8_output_open(const char *path, bool force, uint64_t expected,
         return status;
     }
     remember(new);
-    if ((status = open_part(new, is_spare_hdf5, error)) != FX8_OK) {
+    if ((status = open_part(new, may_replace, error)) != FX8_OK) {
         release(new);
         return status;
     }

@@ -32,10 +32,10 @@ struct fx8_output;
  *         force     replace an existing PATH at the end, and a PATH.part now
  *         expected  bytes that will be written, 0 when unknown: checked
  *                   against the free space
- *         is_spare_hdf5  whether an HDF5 file that is there as PATH.part may
- *                   be replaced without `force`; NULL: never.  Without `force`
- *                   a file of another kind is kept unless it is empty or
- *                   starts with zeros, as HDF5 leaves it before it is valid
+ *         may_replace  whether an HDF5 file that is there as PATH.part may be
+ *                   replaced without `force`; NULL: never.  Without `force` any
+ *                   other file there stays, unless it is empty or begins with
+ *                   zeros: what a kill leaves before the file is valid
  * Status: FX8_ERR_USAGE: PATH exists and force is not set, PATH or PATH.part
  *         is a file that this process reads (config/read_files.h), even with
  *         force, or is not a regular file, PATH.part holds data, another run
@@ -45,7 +45,7 @@ struct fx8_output;
  *         readers that use flock, such as h5dump, away from the .part
  */
 enum fx8_status fx8_output_open(const char *path, bool force, uint64_t expected,
-                                bool (*is_spare_hdf5)(hid_t file),
+                                bool (*may_replace)(hid_t file),
                                 struct fx8_output **output,
                                 struct fx8_error *error);
 

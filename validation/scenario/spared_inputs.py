@@ -152,11 +152,14 @@ class SparedInputs(refusal.Refusal):
 
     def test_recording_with_the_name_of_a_part(self):
         os.rename(self.recording(), self.output + ".part")
+        os.chmod(self.output + ".part", 0o444)
         before = self.contents()
         for force in ((), ("--force",)):
-            done = self.correlate(self.output + ".part", *force)
-            self.assert_one_line(done, 2, f"out.uvh5.part: {REFUSED}")
-            self.assertEqual(self.contents(), before)
+            for as_nobody in (False, True):
+                done = self.correlate(self.output + ".part", *force,
+                                      as_nobody=as_nobody)
+                self.assert_one_line(done, 2, f"out.uvh5.part: {REFUSED}")
+                self.assertEqual(self.contents(self.path("fx8")), before)
 
     def test_quicklook_and_both_precisions(self):
         recording = self.recording()
