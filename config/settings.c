@@ -7,10 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "config/ini.h"
 #include "config/keys.h"
 #include "config/line.h"
+#include "config/read_files.h"
 #include "config/settings.h"
 #include "config/text.h"
 
@@ -365,6 +367,22 @@ static enum fx8_status check_together(struct fx8_settings *settings,
 
 /* --- all of it ------------------------------------------------------------ */
 
+/* No result replaces a table that is named, whether this command reads it or
+ * not. */
+static enum fx8_status spare_tables(const struct fx8_settings *settings,
+                                    struct fx8_error *error)
+{
+    const char *const tables[] = {settings->array.positions,
+                                  settings->simulate.sources};
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        struct stat status;
+        if (stat(tables[i], &status) == 0 && S_ISREG(status.st_mode) &&
+            !fx8_read_files_add(&status))
+            return fx8_text_no_memory("the configuration", error);
+    }
+    return FX8_OK;
+}
+
 enum fx8_status fx8_settings_load(const char *ini_path,
                                   const char *const *overrides,
                                   size_t n_overrides, bool check_required,
@@ -385,6 +403,8 @@ enum fx8_status fx8_settings_load(const char *ini_path,
         status = check_required_keys(settings, ini_path, error);
     if (status == FX8_OK)
         status = check_together(settings, error);
+    if (status == FX8_OK)
+        status = spare_tables(settings, error);
     if (status != FX8_OK)
         fx8_settings_clear(settings);
     return status;

@@ -348,6 +348,17 @@ static void count_spectra(struct run *run)
                                    (valid * (double)fx8_channels(&job->plan));
 }
 
+/* The result has no name, and is not of the whole recording either. */
+static void note_interruption(const struct run *run, int64_t n_dumps,
+                              struct fx8_error *error)
+{
+    const struct fx8_error reason = *error;
+    fx8_fail(error, reason.status,
+             "%s; the run was interrupted after %lld of %lld dumps",
+             reason.message, (long long)n_dumps,
+             (long long)run->request->job->n_dumps);
+}
+
 enum fx8_status fx8_pipeline_run(const struct fx8_run_request *request,
                                  struct fx8_run_report *report,
                                  struct fx8_error *error)
@@ -367,10 +378,13 @@ enum fx8_status fx8_pipeline_run(const struct fx8_run_request *request,
     if (run.source != NULL)
         report->read_s = fx8_source_seconds(run.source);
     fx8_source_close(&run.source);
+    const int64_t n_dumps = report->n_dumps;
     const enum fx8_status closed = fx8_sink_close(
         &run.sink, is_kept, &report->n_dumps, &report->write_s, error);
     if (is_kept)
         status = closed;
+    if (report->was_interrupted && is_kept && closed != FX8_OK)
+        note_interruption(&run, n_dumps, error);
     for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
         fx8_uvh5_close(&run.files[kind], 0, NULL);
     fx8_quicklook_file_close(&run.quicklook, false, NULL);

@@ -77,7 +77,7 @@ static void print_plan(const struct fx8_run_request *request,
         snprintf(kept, sizeof kept, ", %zu of them kept", plan->n_kept);
     fprintf(stream,
             "plan       %s, %zu %s of %.6g kHz%s%s, %lld %s of %.6g s "
-            "(%lld %s each)\n",
+            "(%lld %s%s)\n",
             methods[plan->method], plan->n_channels,
             FX8_NOUN(plan->n_channels, "channel", "channels"),
             rate_hz * 1e-3 /
@@ -87,7 +87,8 @@ static void print_plan(const struct fx8_run_request *request,
             (long long)job->n_dumps, FX8_NOUN(job->n_dumps, "dump", "dumps"),
             (double)plan->spectra_per_dump * step / rate_hz,
             (long long)plan->spectra_per_dump,
-            FX8_NOUN(plan->spectra_per_dump, "spectrum", "spectra"));
+            FX8_NOUN(plan->spectra_per_dump, "spectrum", "spectra"),
+            FX8_NOUN(job->n_dumps, "", " each"));
     if (job->dropped_samples > 0)
         fprintf(stream,
                 "           %.6g s at the end make no whole dump and are left "

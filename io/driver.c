@@ -30,6 +30,7 @@ struct open_file {
     struct fx8_driver_file *file;
     haddr_t allocated_end; /* end of what HDF5 has given out */
     haddr_t file_end;      /* end of what has been written, or was meant to */
+    haddr_t disk_end;      /* end of what lies on disk */
     struct piece *held;    /* [MOST_PIECES], n_held of them, oldest first */
     size_t n_held;
     size_t held_bytes;
@@ -77,9 +78,19 @@ herr_t fx8_driver_read(int descriptor, haddr_t address, size_t size,
     return 0;
 }
 
-static void write_file(const struct open_file *opened, haddr_t address,
-                       size_t size, const char *from)
+/* A hole that somebody else has cut would otherwise be read as zeros. */
+static void check_uncut(const struct open_file *opened)
 {
+    struct stat status;
+    if (fstat(opened->file->descriptor, &status) == 0 &&
+        (haddr_t)status.st_size < opened->disk_end)
+        remember_failure(opened->file, FX8_DRIVER_CUT, opened->disk_end, 0);
+}
+
+static void write_file(struct open_file *opened, haddr_t address, size_t size,
+                       const char *from)
+{
+    check_uncut(opened);
     while (size > 0 && opened->file->failure == 0) {
         const ssize_t n =
             pwrite(opened->file->descriptor, from, size, (off_t)address);
@@ -93,6 +104,8 @@ static void write_file(const struct open_file *opened, haddr_t address,
         from += n;
         address += (haddr_t)n;
         size -= (size_t)n;
+        if (address > opened->disk_end)
+            opened->disk_end = address;
     }
 }
 
@@ -213,7 +226,7 @@ static H5FD_t *open_callback(const char *name, unsigned flags, hid_t access,
         return NULL;
     opened->file = info->file;
     info->file->opened = opened;
-    opened->file_end = (haddr_t)status.st_size;
+    opened->file_end = opened->disk_end = (haddr_t)status.st_size;
     opened->has_superblock = status.st_size > 0;
     return &opened->public_part;
 }
@@ -222,6 +235,7 @@ static herr_t close_callback(H5FD_t *handle)
 {
     struct open_file *opened = (struct open_file *)handle;
     write_held(opened);
+    check_uncut(opened);
     opened->file->opened = NULL;
     free(opened->held);
     free(opened);
@@ -304,6 +318,7 @@ static herr_t truncate_callback(H5FD_t *handle, hid_t transfer, hbool_t closing)
     (void)transfer;
     (void)closing;
     struct open_file *opened = (struct open_file *)handle;
+    check_uncut(opened);
     if (opened->allocated_end == opened->file_end)
         return 0;
     if (opened->allocated_end < opened->file_end)
@@ -311,7 +326,7 @@ static herr_t truncate_callback(H5FD_t *handle, hid_t transfer, hbool_t closing)
     if (opened->file->failure == 0 &&
         ftruncate(opened->file->descriptor, (off_t)opened->allocated_end) != 0)
         remember_failure(opened->file, errno, opened->allocated_end, 0);
-    opened->file_end = opened->allocated_end;
+    opened->file_end = opened->disk_end = opened->allocated_end;
     return 0;
 }
 

@@ -16,12 +16,16 @@ extern "C" {
 
 struct open_file;
 
+/** Stands for an errno: somebody else has made the file shorter. */
+#define FX8_DRIVER_CUT (-1)
+
 /** The file below an HDF5 file; owned by the caller, who keeps it until the
  *  HDF5 file is closed, and closes the descriptor. */
 struct fx8_driver_file {
     int descriptor;           /**< open for reading and writing */
-    int failure;              /**< errno of the first failed write; 0: none */
-    uint64_t failed_offset;   /**< where that was */
+    int failure;              /**< errno of the first failed write, or
+                                   FX8_DRIVER_CUT; 0: none */
+    uint64_t failed_offset;   /**< where that was; what was there, if cut */
     uint64_t failed_size;     /**< bytes that could not be written */
     struct open_file *opened; /**< the driver's; NULL: no HDF5 file is open */
 };

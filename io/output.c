@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <libgen.h>
 #include <limits.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,13 +15,14 @@
 #include "io/driver.h"
 #include "io/h5/h5.h"
 #include "io/output.h"
+#include "io/parts.h"
 
 struct fx8_output {
     char *path;
     char *part;
     bool force;
     struct fx8_driver_file file;
-    size_t record; /* in open_files; N_OPEN_FILES: none was free */
+    size_t number; /* of the .part in parts.h */
 };
 
 static enum fx8_status system_fail(const char *path, const char *expected,
@@ -32,96 +32,14 @@ static enum fx8_status system_fail(const char *path, const char *expected,
                     strerror(errno), expected);
 }
 
-static bool is_same_file(const struct stat *a, const struct stat *b)
-{
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
-/* Whether a name still leads to the file that is open. */
-static bool is_name_of(const char *name, int descriptor)
-{
-    struct stat opened, named;
-    return fstat(descriptor, &opened) == 0 && lstat(name, &named) == 0 &&
-           is_same_file(&opened, &named);
-}
-
 static bool is_ours(const struct fx8_output *output)
 {
-    return is_name_of(output->part, output->file.descriptor);
+    return fx8_part_is_name_of(output->part, output->file.descriptor);
 }
 
-/* --- what a signal removes ------------------------------------------------ */
-
-enum state { FREE, BEGUN, OURS };
-
-/* The files that are open, for a signal handler: never freed, so that one on
- * another thread finds at worst a record whose file is closed already.  BEGUN
- * is stored before the name comes into being, so that no signal falls between.
- */
-static struct {
-    atomic_int state;
-    atomic_int descriptor; /* -1: not open yet */
-    char part[PATH_MAX];
-} open_files[8];
-
-#define N_OPEN_FILES (sizeof open_files / sizeof open_files[0])
-
-/* One more than there are records is written, but not removed by a signal. */
-static void remember(struct fx8_output *output)
+static void note(const struct fx8_output *output, enum fx8_part_state state)
 {
-    for (output->record = 0; output->record < N_OPEN_FILES; output->record++) {
-        const size_t i = output->record;
-        if (open_files[i].state != FREE)
-            continue;
-        snprintf(open_files[i].part, sizeof open_files[i].part, "%s",
-                 output->part);
-        open_files[i].descriptor = -1;
-        open_files[i].state = BEGUN;
-        return;
-    }
-}
-
-static void update(const struct fx8_output *output, enum state state)
-{
-    if (output->record == N_OPEN_FILES)
-        return;
-    open_files[output->record].descriptor = output->file.descriptor;
-    open_files[output->record].state = (int)state;
-}
-
-/* Lock all of it: 0, or -1 with errno. */
-static int lock_file(int descriptor)
-{
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    return fcntl(descriptor, F_OFD_SETLK, &lock);
-}
-
-/* Whether a file was just created and is nobody else's. */
-static bool is_new(int descriptor)
-{
-    struct stat status;
-    return fstat(descriptor, &status) == 0 && status.st_size == 0 &&
-           lock_file(descriptor) == 0;
-}
-
-size_t fx8_output_remove_all(void)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < N_OPEN_FILES; i++) {
-        const char *part = open_files[i].part;
-        const int state = open_files[i].state;
-        int descriptor = open_files[i].descriptor;
-        if (state == FREE)
-            continue;
-        n++;
-        if (descriptor < 0)
-            descriptor =
-                open(part, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-        if (is_name_of(part, descriptor) &&
-            (state == OURS || is_new(descriptor)))
-            (void)unlink(part);
-    }
-    return n;
+    fx8_part_update(output->number, output->file.descriptor, state);
 }
 
 /* --- names ---------------------------------------------------------------- */
@@ -134,6 +52,14 @@ static enum fx8_status fail_read_file(const char *path, struct fx8_error *error)
                     path);
 }
 
+static enum fx8_status fail_locked(const char *path, struct fx8_error *error)
+{
+    return fx8_fail(error, FX8_ERR_USAGE,
+                    "%s: locked: another run is writing it; expected another "
+                    "output name, or wait for that run",
+                    path);
+}
+
 static enum fx8_status check_final_name(const char *path, bool force,
                                         struct fx8_error *error)
 {
@@ -143,30 +69,29 @@ static enum fx8_status check_final_name(const char *path, bool force,
     if (S_ISDIR(status.st_mode))
         return fx8_fail(error, FX8_ERR_USAGE,
                         "%s: a directory: expected the name of a file", path);
-    if (stat(path, &target) == 0 && fx8_read_files_has(&target))
+    const bool is_there = stat(path, &target) == 0; /* or a link to nowhere */
+    if (is_there && fx8_read_files_has(&target))
         return fail_read_file(path, error);
     if (!force)
         return fx8_fail(error, FX8_ERR_USAGE,
                         "%s: exists: expected a new name, or --force", path);
-    if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode))
+    if (is_there && !S_ISREG(target.st_mode))
         return fx8_fail(error, FX8_ERR_USAGE,
                         "%s: not a regular file: expected a regular file",
                         path);
-    return FX8_OK;
+    return is_there && fx8_part_is_locked(path) ? fail_locked(path, error)
+                                                : FX8_OK;
 }
 
 /* Take the lock.  File systems without locks are written without one. */
 static enum fx8_status lock_part(const struct fx8_output *output,
                                  struct fx8_error *error)
 {
-    while (lock_file(output->file.descriptor) != 0) {
+    while (fx8_part_lock(output->file.descriptor) != 0) {
         if (errno == EINTR)
             continue;
         if (errno == EAGAIN || errno == EACCES)
-            return fx8_fail(error, FX8_ERR_USAGE,
-                            "%s: locked: another run is writing it; expected "
-                            "another output name, or wait for that run",
-                            output->part);
+            return fail_locked(output->part, error);
         if (errno == ENOLCK || errno == ENOSYS || errno == EOPNOTSUPP ||
             errno == EINVAL)
             return FX8_OK;
@@ -214,7 +139,7 @@ static enum fx8_status open_and_lock(struct fx8_output *output,
         errno = reason;
         return system_fail(output->part, "to create it", error);
     }
-    update(output, BEGUN);
+    note(output, FX8_PART_BEGUN);
     if (fstat(output->file.descriptor, opened) != 0)
         return system_fail(output->part, "to inspect it", error);
     if (!S_ISREG(opened->st_mode))
@@ -243,7 +168,7 @@ static enum fx8_status open_part(struct fx8_output *output,
             return status;
         const bool is_named = is_ours(output);
         if (is_named && opened.st_size == 0) {
-            update(output, OURS);
+            note(output, FX8_PART_OURS);
             return FX8_OK;
         }
         if (is_named && !output->force && !is_replaceable(output, may_replace))
@@ -256,7 +181,7 @@ static enum fx8_status open_part(struct fx8_output *output,
             return system_fail(output->part, "to replace it", error);
         const int passed_over = output->file.descriptor;
         output->file.descriptor = -1;
-        update(output, BEGUN);
+        note(output, FX8_PART_BEGUN);
         close(passed_over);
     }
 }
@@ -281,7 +206,7 @@ static enum fx8_status check_space(const struct fx8_output *output,
 /* Release memory and descriptor; the lock goes with the descriptor. */
 static void release(struct fx8_output *output)
 {
-    update(output, FREE);
+    note(output, FX8_PART_NONE);
     if (output->file.descriptor >= 0)
         close(output->file.descriptor);
     free(output->part);
@@ -302,7 +227,7 @@ enum fx8_status fx8_output_open(const char *path, bool force, uint64_t expected,
     if (new == NULL)
         return system_fail(path, "memory for its record", error);
     new->force = force;
-    new->record = N_OPEN_FILES;
+    new->number = SIZE_MAX;
     new->file.descriptor = -1;
     new->path = strdup(path);
     if (new->path == NULL || asprintf(&new->part, "%s.part", path) < 0) {
@@ -311,7 +236,7 @@ enum fx8_status fx8_output_open(const char *path, bool force, uint64_t expected,
         release(new);
         return status;
     }
-    remember(new);
+    new->number = fx8_part_remember(new->part);
     if ((status = open_part(new, may_replace, error)) != FX8_OK) {
         release(new);
         return status;
@@ -380,6 +305,11 @@ enum fx8_status fx8_output_check(const struct fx8_output *output,
     const struct fx8_driver_file *file = &output->file;
     if (file->failure == 0)
         return FX8_OK;
+    if (file->failure == FX8_DRIVER_CUT)
+        return fx8_fail(error, FX8_ERR_SYSTEM,
+                        "%s: was cut during the run: expected at least %" PRIu64
+                        " bytes, as were written",
+                        output->part, file->failed_offset);
     return fx8_fail(error, FX8_ERR_SYSTEM,
                     "%s: %s: expected to write %" PRIu64
                     " bytes at offset %" PRIu64,
@@ -474,7 +404,7 @@ static enum fx8_status fail_lost(const struct fx8_output *output,
                         output->part);
     const ssize_t length = readlink(link, place, sizeof place - 1);
     return fx8_fail(error, FX8_ERR_SYSTEM,
-                    "%s: moved during the run: the whole result is now %s",
+                    "%s: moved during the run: the result is now %s",
                     output->part, length > 0 ? place : "where it was moved to");
 }
 
@@ -489,7 +419,7 @@ static enum fx8_status keep_part(const struct fx8_output *output, int reason,
                         "expected no file of that name",
                         output->path, output->part);
     return fx8_fail(error, FX8_ERR_SYSTEM,
-                    "%s: %s: the result, whole, stays in %s; expected to "
+                    "%s: %s: the result stays in %s; expected to "
                     "rename it",
                     output->path, strerror(reason), output->part);
 }
@@ -507,9 +437,17 @@ static enum fx8_status name_file(const struct fx8_output *output,
                         "%s: is a file that this run has read: the result "
                         "stays in %s",
                         output->path, output->part);
-    if (rename_part(output) != 0)
-        return keep_part(output, errno, error);
-    if (is_name_of(output->path, output->file.descriptor))
+    if (fx8_part_is_locked(output->path))
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "%s: locked: another run is writing it: the result "
+                        "stays in %s",
+                        output->path, output->part);
+    if (rename_part(output) != 0) {
+        const int reason = errno;
+        return is_ours(output) ? keep_part(output, reason, error)
+                               : fail_lost(output, error);
+    }
+    if (fx8_part_is_name_of(output->path, output->file.descriptor))
         return FX8_OK;
     (void)renameat2(AT_FDCWD, output->path, AT_FDCWD, output->part,
                     RENAME_NOREPLACE);
@@ -544,7 +482,8 @@ void fx8_output_leave(struct fx8_output **output, const char *what,
     struct fx8_output *left = *output;
     if (left == NULL)
         return;
-    if (error != NULL && is_ours(left)) {
+    const bool is_sound = left->file.failure != FX8_DRIVER_CUT;
+    if (error != NULL && is_sound && is_ours(left)) {
         const struct fx8_error reason = *error;
         fx8_fail(error, reason.status, "%s; %s keeps %s", reason.message,
                  left->part, what);

@@ -105,10 +105,6 @@ void fx8_output_leave(struct fx8_output **output, const char *what,
  *  handle is legal. */
 void fx8_output_abandon(struct fx8_output **output);
 
-/** What a signal handler may call before it ends the process: remove the .part
- *  of every open output; how many there were. */
-size_t fx8_output_remove_all(void);
-
 #ifdef __cplusplus
 }
 #endif

@@ -24,8 +24,3 @@ void fx8_text_output_abandon(struct fx8_output **output)
 {
     fx8_output_abandon(output);
 }
-
-size_t fx8_text_output_remove_all(void)
-{
-    return fx8_output_remove_all();
-}

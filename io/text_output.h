@@ -30,9 +30,6 @@ enum fx8_status fx8_text_output_finish(struct fx8_output **output,
 /** Remove the .part and forget it; a NULL handle is legal. */
 void fx8_text_output_abandon(struct fx8_output **output);
 
-/** fx8_output_remove_all() for those who write no HDF5. */
-size_t fx8_text_output_remove_all(void);
-
 #ifdef __cplusplus
 }
 #endif

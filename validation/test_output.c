@@ -16,6 +16,7 @@
 #include "config/text.h"
 #include "io/driver.h"
 #include "io/output.h"
+#include "io/parts.h"
 #include "validation/disk_limit.h"
 #include "validation/scratch.h"
 
@@ -249,6 +250,30 @@ static void test_no_file_of_a_folder(void **state)
     fx8_read_files_forget();
 }
 
+/* Another run's .part is no place for a result, even by force, nor one that
+ * came after this run began; nor is a link to what is no regular file. */
+static void test_name_that_another_run_writes(void **state)
+{
+    (void)state;
+    struct fx8_output *other = NULL, *late = NULL;
+    struct fx8_error error = {FX8_OK, ""};
+    must(fx8_output_open(scratch_path("live.part"), true, 0, NULL, &late,
+                         &error),
+         error);
+    must(fx8_output_open(scratch_path("live"), false, 0, NULL, &other, &error),
+         error);
+    expect_open("live.part", true, FX8_ERR_USAGE,
+                "live.part: locked: another run is writing it");
+    must_fail_with(fx8_output_commit(&late, &error), error, FX8_ERR_USAGE,
+                   "live.part: locked: another run is writing it: the result "
+                   "stays in ");
+    must(fx8_output_commit(&other, &error), error);
+    assert_true(scratch_exists("live") && !scratch_exists("live.part"));
+    assert_int_equal(mkfifo(scratch_path("fifo"), 0600), 0);
+    make_link(symlink, "fifo", "leads to a fifo");
+    expect_open("leads to a fifo", true, FX8_ERR_USAGE, "not a regular file");
+}
+
 /* --- a .part that somebody else touches ----------------------------------- */
 
 enum touch { MOVED, REMOVED, REPLACED, N_TOUCHES };
@@ -257,6 +282,8 @@ static struct fx8_output *open_touched(enum touch touch, bool force)
 {
     struct fx8_output *output = NULL;
     struct fx8_error error;
+    if (force) /* to be replaced by ours, and by nothing else */
+        scratch_text("own", "old");
     must(fx8_output_open(scratch_path("own"), force, 0, NULL, &output, &error),
          error);
     must(fx8_output_write(output, "ours", 4, &error), error);
@@ -274,11 +301,11 @@ static void test_touched_part(void **state)
     (void)state;
     char moved[SCRATCH_PATH_SIZE + 64];
     snprintf(moved, sizeof moved,
-             "own.part: moved during the run: the whole result is now %s",
+             "own.part: moved during the run: the result is now %s",
              scratch_path("moved"));
     const char *const expected[N_TOUCHES] = {
         moved, "own.part: removed during the run: the result is lost", moved};
-    for (int touch = 0; touch < N_TOUCHES; touch++)
+    for (enum touch touch = 0; touch < N_TOUCHES; touch++)
         for (int how = 0; how < 3; how++) {
             struct fx8_output *output = open_touched(touch, how == 1);
             struct fx8_error error = {FX8_ERR_INPUT, "a reason"};
@@ -290,7 +317,10 @@ static void test_touched_part(void **state)
             if (how == 2)
                 assert_string_equal(error.message, "a reason");
             assert_null(output);
-            assert_false(scratch_exists("own"));
+            assert_int_equal(scratch_exists("own"), how == 1);
+            if (how == 1)
+                check_text("own", "old");
+            unlink(scratch_path("own"));
             assert_int_equal(scratch_exists("own.part"), touch == REPLACED);
             if (touch == REPLACED)
                 check_text("own.part", "theirs");
@@ -307,7 +337,7 @@ static void test_abandon_and_signals_remove_our_own_alone(void **state)
     for (int by_signal = 0; by_signal < 2; by_signal++) {
         struct fx8_output *output = open_touched(REPLACED, false);
         if (by_signal)
-            assert_int_equal(fx8_output_remove_all(), 1);
+            assert_int_equal(fx8_part_remove_all(), 1);
         fx8_output_abandon(&output);
         check_text("own.part", "theirs");
         unlink(scratch_path("own.part"));
@@ -318,11 +348,11 @@ static void test_abandon_and_signals_remove_our_own_alone(void **state)
         must(fx8_output_open(scratch_path(i == 0 ? "one" : "two"), false, 0,
                              NULL, &outputs[i], &error),
              error);
-    assert_int_equal(fx8_output_remove_all(), 2);
+    assert_int_equal(fx8_part_remove_all(), 2);
     assert_false(scratch_exists("one.part") || scratch_exists("two.part"));
     for (int i = 0; i < 2; i++)
         fx8_output_abandon(&outputs[i]);
-    assert_int_equal(fx8_output_remove_all(), 0);
+    assert_int_equal(fx8_part_remove_all(), 0);
 }
 
 static void test_name_taken_during_the_run(void **state)
@@ -354,7 +384,7 @@ static void test_name_cannot_be_replaced(void **state)
         FX8_OK);
     assert_int_equal(mkdir(scratch_path("stuck"), 0700), 0);
     must_fail_with(fx8_output_commit(&output, &error), error, FX8_ERR_SYSTEM,
-                   "stuck: Is a directory: the result, whole, stays in ");
+                   "stuck: Is a directory: the result stays in ");
     assert_non_null(strstr(error.message, "stuck.part; expected"));
     assert_null(output);
     assert_true(scratch_exists("stuck.part"));
@@ -386,6 +416,7 @@ int main(void)
         cmocka_unit_test(test_left_over_part),
         cmocka_unit_test(test_no_file_that_is_read),
         cmocka_unit_test(test_no_file_of_a_folder),
+        cmocka_unit_test(test_name_that_another_run_writes),
         cmocka_unit_test(test_touched_part),
         cmocka_unit_test(test_abandon_and_signals_remove_our_own_alone),
         cmocka_unit_test(test_name_taken_during_the_run),

@@ -11,7 +11,7 @@
 
 #include "config/text.h"
 #include "correlator/commands/command.h"
-#include "io/text_output.h"
+#include "io/parts.h"
 
 const struct fx8_command *const fx8_commands[] = {
     &fx8_command_correlate, &fx8_command_compare, &fx8_command_info,
@@ -115,7 +115,7 @@ static void stop_now(void)
     static const char removed[] =
         "fx8: error: stopped by a signal: nothing is written\n";
     const char *file = temporary;
-    const bool is_removed = fx8_text_output_remove_all() > 0 || file != NULL;
+    const bool is_removed = fx8_part_remove_all() > 0 || file != NULL;
     if (file != NULL)
         (void)unlink(file);
     if (write(STDERR_FILENO, is_removed ? removed : message,

@@ -2,6 +2,7 @@
 /*
  * files.c -- two UVH5 files into a comparison, row by row.
  */
+#include <float.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +15,10 @@
 
 /* --- shape and levels -------------------------------------------- */
 
-/* One dataset of /fx8 with the levels, [n_inputs][plan channels]. */
+/* One dataset of /fx8 with the levels, [n_inputs][plan channels], 0 to `most`
+ * each. */
 static enum fx8_status get_levels(struct fx8_compare_side *side,
-                                  const char *name,
+                                  const char *name, double most,
                                   const struct fx8_compare_shape *shape,
                                   double **values, size_t *n_plan_channels,
                                   struct fx8_error *error)
@@ -41,6 +43,11 @@ static enum fx8_status get_levels(struct fx8_compare_side *side,
                         side->path, name, extent[0], extent[1], n_inputs,
                         shape->n_channels);
     *n_plan_channels = extent[1];
+    for (size_t i = 0; i < extent[0] * extent[1]; i++)
+        if (!((*values)[i] >= 0.0 && (*values)[i] <= most))
+            return fx8_fail(error, FX8_ERR_INPUT,
+                            "%s: /fx8/%s: %g: expected 0 to %g", side->path,
+                            name, (*values)[i], most);
     return FX8_OK;
 }
 
@@ -82,10 +89,10 @@ static enum fx8_status open_comparison(struct fx8_compare_side *levels,
     free(gain);
     gain = NULL;
     if (status == FX8_OK)
-        status =
-            get_levels(levels, "gain", shape, &gain, &n_plan_channels, error);
+        status = get_levels(levels, "gain", (double)FLT_MAX, shape, &gain,
+                            &n_plan_channels, error);
     if (status == FX8_OK)
-        status = get_levels(levels, "clip_fraction", shape, &clips,
+        status = get_levels(levels, "clip_fraction", 1.0, shape, &clips,
                             &n_plan_channels, error);
     if (status == FX8_OK)
         status = fx8_uvh5_get(levels->file, "spectra_per_dump", extent,

@@ -152,6 +152,29 @@ class Faults(program.Case):
         self.assertEqual(n_cells["cells"], 60 * 10 * 4)
         self.assertEqual(n_cells["autos"], 60 * 5 * 4)
 
+    def test_exact_data_are_not_int8(self):
+        """Without any rounding at all, in a file that has levels."""
+        copy = self.path("exact.uvh5")
+        shutil.copy(self.rough, copy)
+        with h5py.File(copy, "r+") as file, h5py.File(self.exact) as exact:
+            file["Data/visdata"][...] = exact["Data/visdata"][...]
+        told = self.told(copy, self.exact, 3)
+        self.assertIn("at least", told["reason"])
+
+    def test_levels_that_are_none(self):
+        for name, value in (("clip_fraction", np.nan), ("clip_fraction", -1),
+                            ("clip_fraction", 1.5), ("gain", np.inf),
+                            ("gain", -2)):
+            with self.subTest(name=name, value=value):
+                copy = self.path("levels.uvh5")
+                shutil.copy(self.rough, copy)
+                with h5py.File(copy, "r+") as file:
+                    file[f"fx8/{name}"][1, 7] = value
+                done = program.run("compare", copy, self.exact)
+                self.assertEqual(done.returncode, 1, done.stdout)
+                self.assertIn(f"/fx8/{name}: {value:g}: expected 0 to ",
+                              done.stderr)
+
     def test_faults(self):
         for name, change, place in FAULTS:
             with self.subTest(name):

@@ -397,6 +397,49 @@ class Interrupted(refusal.Refusal):
         _, err = process.communicate(timeout=60)
         self.assertEqual((process.returncode, err), (0, ""))
 
+    def freeze(self, recording, *extra):
+        """A run that has finished some dumps, stopped where it is."""
+        process = self.start(recording, *extra)
+        self.wait_for_part(process, 0)
+        for _ in range(6000):   # its first bytes come last
+            with open(self.output + ".part", "rb") as file:
+                if file.read(4) == b"\x89HDF":
+                    break
+            time.sleep(0.01)
+        time.sleep(0.2)
+        process.send_signal(signal.SIGSTOP)
+        return process
+
+    def test_part_cut_during_the_run(self):
+        """Holes that somebody else cuts do not end under the final name."""
+        recording = self.slow()
+        for size in (0, 5000):
+            for compression in ("none", "gzip"):
+                with self.subTest(size=size, compression=compression):
+                    process = self.freeze(recording, "--set",
+                                          f"output.compression={compression}")
+                    os.truncate(self.output + ".part", size)
+                    process.send_signal(signal.SIGCONT)
+                    process.send_signal(signal.SIGTERM)
+                    _, err = process.communicate(timeout=60)
+                    self.assertEqual(process.returncode, 1, err)
+                    self.assertIn("out.uvh5.part: was cut during the run", err)
+                    self.assertNotIn("keeps", err)
+                    self.assertFalse(os.path.exists(self.output))
+                    os.remove(self.output + ".part")
+
+    def test_interrupted_and_moved(self):
+        """What is left is not called whole."""
+        process = self.freeze(self.slow())
+        process.send_signal(signal.SIGINT)
+        os.rename(self.output + ".part", self.path("moved.uvh5"))
+        process.send_signal(signal.SIGCONT)
+        _, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 1, err)
+        n_dumps = program.read(self.path("moved.uvh5")).visibilities.shape[0]
+        self.assertRegex(err, rf"moved\.uvh5; the run was interrupted after "
+                         rf"{n_dumps} of \d+ dumps$")
+
     def test_second_signal_leaves_nothing_without_a_dump(self):
         recording = self.slow()
         process = self.start(recording, "--set",

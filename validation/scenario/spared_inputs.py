@@ -135,8 +135,13 @@ class SparedInputs(refusal.Refusal):
         recording, table = self.recording(), self.path("antennas.csv")
         with open(table, "w", encoding="ascii") as file:
             file.write("east_m,north_m,up_m\n0,0,0\n10,0,0\n")
-        self.spare(recording, [recording, self.config, table],
-                   f"--set=array.positions={table}")
+        # sources are named, though correlate has no use for them
+        sources = self.path("sources.csv")
+        with open(sources, "w", encoding="ascii") as file:
+            file.write("az_deg,el_deg,I\n10,60,1\n")
+        self.spare(recording, [recording, self.config, table, sources],
+                   f"--set=array.positions={table}",
+                   f"--set=simulate.sources={sources}")
 
     def test_json_found_beside_a_recording(self):
         folder = os.path.join(os.environ.get("FX8_RECORDINGS", ""), "tart")

@@ -87,7 +87,7 @@ class TwoRuns(refusal.Refusal):
             with open(self.part, "rb") as file:
                 self.assertEqual(file.read(), THEIRS)
         for code, err in ended:
-            if code != 0 and "the whole result is now " in err:
+            if code != 0 and "the result is now " in err:
                 self.assertIn(self.content(self.moved), self.want)
             if code != 0 and "stays in" in err:
                 self.assertIn(self.content(self.part), self.want)
