@@ -478,10 +478,15 @@ static void identical_and_unpredicted(void **state)
     assert_false(comparison.is_identical);
     fx8_compare_clear(&comparison);
     memcpy(data->int8, data->fp32, sizeof data->int8);
-    compare(data, &plain, &comparison);
+    compare(data, NULL, &comparison);
     char reason[FX8_TEXT_SIZE];
     assert_true(fx8_compare_verdict(&comparison, reason));
     assert_string_equal(reason, "identical to the last bit");
+    fx8_compare_clear(&comparison);
+    /* where there should be rounding, none is no good sign */
+    compare(data, &plain, &comparison);
+    assert_true(comparison.is_identical);
+    assert_false(is_inside(&comparison));
     fx8_compare_clear(&comparison);
     free(data);
 }
