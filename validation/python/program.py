@@ -4,6 +4,7 @@ its UVH5 files read back item by item."""
 import dataclasses
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import unittest
@@ -205,6 +206,11 @@ def run(*arguments, environment=None, timeout=120, program=(FX8,), **options):
                           text=True, stdin=subprocess.DEVNULL,
                           timeout=timeout,
                           env={**os.environ, **(environment or {})}, **options)
+
+
+def hang_up():
+    """SIGHUP as a terminal leaves it, whatever nohup made of it for us."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 class Case(unittest.TestCase):

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The output file: existing, locked, unwritable, no room, cut short by a
-signal.  Whatever stands under the final name is whole."""
-import fcntl
+"""The output file: existing, unwritable, no room; results of simulate.
+Whatever stands under the final name is whole."""
 import os
 import resource
 import signal
@@ -16,11 +15,6 @@ import oracle
 import program
 import refusal
 import tap
-
-
-def hang_up():
-    """SIGHUP as a terminal leaves it, whatever nohup made of it for us."""
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 class Output(refusal.Refusal):
@@ -288,225 +282,6 @@ class NoRoom(refusal.Refusal):
         self.assertGreater(kept, 0)
 
 
-class Interrupted(refusal.Refusal):
-    """SIGINT, SIGTERM, SIGHUP finish the dump at hand and leave a valid
-    file."""
-
-    def slow(self):
-        """A recording that takes a while: many small dumps, one thread."""
-        generator = np.random.default_rng(181)
-        samples = (generator.integers(-60, 60, (32, 2, 400_000))
-                   + 1j * generator.integers(-60, 60, (32, 2, 400_000)))
-        self.write_config(program.ini_of(
-            oracle.Setup(64, 0.002, taps=8, precision="int8"),
-            {"correlator.threads": 1, "correlator.kernel": "reference"}))
-        return self.write(program.Scene(samples), "slow.h5",
-                          axes=("time", "antenna", "pol"))
-
-    def start(self, recording, *extra, talk=("--quiet",)):
-        process = subprocess.Popen(
-            [program.FX8, "correlate", self.config, recording, "-o",
-             self.output, *talk, *extra], stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True, preexec_fn=hang_up)
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
-        return process
-
-    def wait_for(self, process, path):
-        for _ in range(6000):
-            if os.path.exists(path):
-                return
-            if process.poll() is not None:
-                break
-            time.sleep(0.01)
-        self.fail(f"no {path} appeared: {process.communicate()[1]}")
-
-    def wait_for_part(self, process, dumps=0.3, output=None):
-        """Wait until the run is at work on its .part file."""
-        self.wait_for(process, (output or self.output) + ".part")
-        time.sleep(dumps)
-
-    def test_signals_leave_the_finished_dumps(self):
-        recording = self.slow()
-        want = None
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            with self.subTest(signal=number.name):
-                process = self.start(recording)
-                self.wait_for_part(process)
-                process.send_signal(number)
-                out, err = process.communicate(timeout=60)
-                self.assertEqual(process.returncode, 130, err)
-                self.assertEqual(len(err.splitlines()), 1, err)
-                self.assertFalse(os.path.exists(self.output + ".part"))
-                got = program.read(self.output)
-                n_dumps = got.visibilities.shape[0]
-                self.assertGreater(n_dumps, 0)
-                self.assertIn(str(n_dumps), err)
-                if want is None:
-                    os.rename(self.output, self.path("short.uvh5"))
-                    self.correlate(recording, "--set",
-                                   "correlator.threads=2")
-                    want = program.read(self.output)
-                self.assertLess(n_dumps, want.visibilities.shape[0])
-                np.testing.assert_array_equal(
-                    got.visibilities, want.visibilities[:n_dumps])
-                np.testing.assert_array_equal(got.nsamples,
-                                              want.nsamples[:n_dumps])
-                self.assertEqual(got.header["Nblts"], got.header["Nbls"]
-                                 * n_dumps)
-                os.remove(self.output)
-
-    def pair(self):
-        return [self.output.replace(".uvh5", f".{kind}.uvh5")
-                for kind in ("int8", "fp32")]
-
-    def test_what_was_interrupted_is_not_compared(self):
-        process = self.start(self.slow(), "--precision", "both", talk=())
-        self.wait_for_part(process, output=self.pair()[1])
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, 130, err)
-        self.assertNotIn("verdict", out)
-        for path in self.pair():
-            n_dumps = program.read(path).visibilities.shape[0]
-            self.assertRegex(err, rf"\b{n_dumps} of \d+ dumps")
-
-    def test_comparison_stops_at_once(self):
-        process = self.start(self.slow(), "--precision", "both", "--set",
-                             "correlator.kernel=auto", talk=())
-        for path in self.pair():
-            self.wait_for(process, path)
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, 130, err)
-        self.assertTrue(err.endswith("fx8: error: stopped by a signal\n"), err)
-        self.assertNotIn("verdict", out)
-        whole = [program.read(path).visibilities.shape for path in self.pair()]
-        self.assertEqual(*whole)
-
-    def test_nohup_is_heeded(self):
-        recording = self.slow()
-        process = subprocess.Popen(
-            [program.FX8, "correlate", self.config, recording, "-o",
-             self.output, "--quiet"], stderr=subprocess.PIPE, text=True,
-            preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
-        self.wait_for_part(process, 0.1)
-        process.send_signal(signal.SIGHUP)
-        _, err = process.communicate(timeout=60)
-        self.assertEqual((process.returncode, err), (0, ""))
-
-    def freeze(self, recording, *extra):
-        """A run that has finished some dumps, stopped where it is."""
-        process = self.start(recording, *extra)
-        self.wait_for_part(process, 0)
-        for _ in range(6000):   # its first bytes come last
-            with open(self.output + ".part", "rb") as file:
-                if file.read(4) == b"\x89HDF":
-                    break
-            time.sleep(0.01)
-        time.sleep(0.2)
-        process.send_signal(signal.SIGSTOP)
-        return process
-
-    def test_part_cut_during_the_run(self):
-        """Holes that somebody else cuts do not end under the final name."""
-        recording = self.slow()
-        for size in (0, 5000):
-            for compression in ("none", "gzip"):
-                with self.subTest(size=size, compression=compression):
-                    process = self.freeze(recording, "--set",
-                                          f"output.compression={compression}")
-                    os.truncate(self.output + ".part", size)
-                    process.send_signal(signal.SIGCONT)
-                    process.send_signal(signal.SIGTERM)
-                    _, err = process.communicate(timeout=60)
-                    self.assertEqual(process.returncode, 1, err)
-                    self.assertIn("out.uvh5.part: was cut during the run", err)
-                    self.assertNotIn("keeps", err)
-                    self.assertFalse(os.path.exists(self.output))
-                    # without a finished dump there is nothing to leave
-                    for name in self.left_over():
-                        os.remove(self.path(name))
-
-    def test_interrupted_and_moved(self):
-        """What is left is not called whole."""
-        process = self.freeze(self.slow())
-        process.send_signal(signal.SIGINT)
-        os.rename(self.output + ".part", self.path("moved.uvh5"))
-        process.send_signal(signal.SIGCONT)
-        _, err = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, 1, err)
-        n_dumps = program.read(self.path("moved.uvh5")).visibilities.shape[0]
-        self.assertRegex(err, rf"moved\.uvh5; the run was interrupted after "
-                         rf"{n_dumps} of \d+ dumps$")
-
-    def test_second_signal_leaves_nothing_without_a_dump(self):
-        recording = self.slow()
-        process = self.start(recording, "--set",
-                             "correlator.integration_time_s=all")
-        self.wait_for_part(process, 0.1)
-        process.send_signal(signal.SIGINT)
-        time.sleep(0.1)
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, 130, err)
-        self.assertFalse(os.path.exists(self.output))
-        self.assertFalse(os.path.exists(self.output + ".part"))
-
-    def test_kill_leaves_a_part_that_opens(self):
-        recording = self.slow()
-        for seconds in (0.5, 2, 8):     # a build with checkers takes longer
-            process = self.start(recording)
-            self.wait_for_part(process, seconds)
-            process.kill()
-            process.wait()
-            self.assertFalse(os.path.exists(self.output))
-            weight = flags = np.zeros(0)
-            try:
-                with h5py.File(self.output + ".part", "r") as file:
-                    weight = file["Data/nsamples"][...]
-                    flags = file["Data/flags"][...]
-            except OSError:
-                # half a second may be too short for the file to be laid out
-                # on a busy machine; no dump is finished then
-                self.assertEqual(seconds, 0.5)
-            self.assertTrue(flags[weight == 0].all())
-            if (weight > 0).any():
-                break
-        self.assertTrue((weight > 0).any())
-        # and the next run takes its place, by force
-        done = self.correlate(self.recording())
-        self.assert_one_line(done, 2, "out.uvh5.part: exists")
-        done = self.correlate(self.recording(), "--force")
-        self.assertEqual(done.returncode, 0, done.stderr)
-
-    def test_two_runs_on_one_output(self):
-        recording = self.slow()
-        first = self.start(recording)
-        self.wait_for_part(first)
-        second = self.correlate(self.recording(), "--quiet")
-        self.assert_one_line(second, 2, "out.uvh5")
-        # how far the first one is; sooner or later the header is down
-        told = program.run("info", self.output + ".part")
-        while told.returncode != 0 and first.poll() is None:
-            told = program.run("info", self.output + ".part")
-        self.assertRegex(told.stdout, r"\n  finished +\d+ of \d\d+ dumps: a run "
-                         "has not come to its end\n")
-        first.send_signal(signal.SIGTERM)
-        first.communicate(timeout=60)
-        self.assertEqual(first.returncode, 130)
-        self.assertEqual(program.read(self.output).header["Nants_data"], 32)
-
-    def test_part_locked_by_someone_else(self):
-        with open(self.output + ".part", "w", encoding="ascii") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            fcntl.lockf(file, fcntl.LOCK_EX)
-            done = self.correlate(self.recording())
-            self.assert_one_line(done, 2, "out.uvh5")
-
-
 class StandardOutput(refusal.Refusal):
     """A reader that leaves is no failure; a disk that is full is one."""
 
@@ -605,7 +380,7 @@ sources = {self.sources}
             [program.FX8, "simulate", self.config, "-o", self.path("v.h5")]
             + [word for setting in settings for word in ("--set", setting)],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            preexec_fn=hang_up)
+            preexec_fn=program.hang_up)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         time.sleep(seconds)

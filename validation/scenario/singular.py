@@ -49,8 +49,8 @@ class One(refusal.Refusal):
                 "no input looks wrong",
                 "1 of 1 dump, ", "baselines      1")):
             self.assertIn(words, text)
-        self.assertIn("1 channel of 1000 kHz, 1 dump of 0.01 s (10000 spectra "
-                      "each)", said[1])
+        self.assertIn("1 channel of 1000 kHz, 1 dump of 0.01 s (10000 "
+                      "spectra)", said[1])
         self.assertIn("(1 dump, INT8)", said[1])
 
 

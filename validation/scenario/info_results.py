@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""fx8 info of results: UVH5 and quick-look files, whole, unfinished, damaged."""
+import json
+import os
+import re
+import shutil
+
+import h5py
+import numpy as np
+
+import program
+import refusal
+import tap
+
+
+class Results(refusal.Refusal):
+    """UVH5 and quick-look files."""
+
+    def setUp(self):
+        super().setUp()
+        self.look = self.path("look.h5")
+        done = self.correlate(self.recording(), "--quiet", "--set",
+                              f"postprocess.quicklook={self.look}")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_visibilities(self):
+        done = program.run("info", self.output)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("visibilities (UVH5)", done.stdout)
+        self.assertIn("  products       XX\n", done.stdout)
+        told = json.loads(program.run("info", "--json", self.output).stdout)
+        result = program.read(self.output)
+        self.assertEqual(told["kind"], "visibilities")
+        np.testing.assert_array_equal(told["frequencies_hz"],
+                                      result.header["freq_array"])
+        self.assertEqual(told["n_times"], result.visibilities.shape[0])
+        self.assertEqual(told["n_baselines"], 3)
+        self.assertEqual(told["products"], ["XX"])
+        self.assertAlmostEqual(told["flagged_share"], result.flags.mean(), 15)
+        self.assertEqual(told["keywords"]["PRECISN"],
+                         result.keywords["PRECISN"].decode())
+
+    def test_unfinished(self):
+        """A .part: the dumps up to the last one with data are finished."""
+        self.assertNotIn("finished",
+                         program.run("info", self.output).stdout)
+        part = self.output + ".part"
+        shutil.copy(self.output, part)
+        with h5py.File(part, "r+") as file:
+            n_times = int(file["Header/Ntimes"][()])
+            self.assertGreater(n_times, 2)
+            for n in n_times, n_times - 1, 1, 0:
+                file["Data/flags"][3 * n:] = True       # 3 baselines
+                file.flush()
+                copy = self.path("copy.uvh5.part")
+                shutil.copy(part, copy)
+                done = program.run("info", copy)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn(f"\n  finished       {n} of {n_times} dumps: a "
+                              "run has not come to its end\n", done.stdout)
+                told = json.loads(program.run("info", "--json", copy).stdout)
+                self.assertEqual(told["n_finished_times"], n)
+
+    def test_quick_look(self):
+        done = program.run("info", self.look)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("look.h5: quick-look\n", done.stdout)
+        self.assertIn("INT8 results, functions ieee", done.stdout)
+        told = json.loads(program.run("info", "--json", self.look).stdout)
+        with h5py.File(self.look, "r") as file:
+            shape = file["coherence"].shape
+            self.assertEqual(
+                (told["n_dumps"], told["n_baselines"], told["n_channels"],
+                 told["n_products"], 2), shape)
+            self.assertEqual(told["n_dumps_written"], shape[0])
+            self.assertEqual(told["first_julian_date"],
+                             file["time_julian_date"][0])
+            self.assertEqual(told["last_frequency_hz"],
+                             file["frequency_hz"][-1])
+            self.assertEqual(told["counts"], {
+                name: int(item[()]) for name, item in file["counts"].items()})
+
+    def test_quick_look_of_a_killed_run(self):
+        with h5py.File(self.look, "r+") as file:
+            del file["counts"]
+            file["time_julian_date"][1:] = np.nan
+            n_dumps = len(file["time_julian_date"])
+        done = program.run("info", self.look)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(f"1 of {n_dumps} dumps", done.stdout)
+        self.assertIn("has not come to its end", done.stdout)
+        told = json.loads(program.run("info", "--json", self.look).stdout)
+        self.assertIsNone(told["counts"])
+
+    def test_damaged_quick_look(self):
+        for name in ("frequency_hz", "product", "time_julian_date"):
+            path = self.path("spoilt.h5")
+            shutil.copy(self.look, path)
+            with h5py.File(path, "r+") as file:
+                del file[name]
+            self.assert_one_line(program.run("info", path), 1, "spoilt.h5",
+                                 name)
+            with h5py.File(path, "r+") as file:
+                file.create_dataset(name, (1 << 40,), chunks=(64,), dtype="f8")
+            self.assert_one_line(program.run("info", path), 1, name,
+                                 "expected one axis of 1 to")
+
+    def test_control_characters_in_names(self):
+        """A newline and an escape in the name of a file: '?' wherever a line
+        names it, \\u00.. in JSON, where other bytes are no UTF-8."""
+        def odd(name):
+            return self.path(f"a\n\x1b[2J{name}")
+
+        look = self.path("named_later.h5")
+        ini = self.path("demo.ini")
+        with open("config/demo.ini", encoding="ascii") as file:
+            text = file.read().replace("demo_", os.path.abspath(
+                "config/demo_")).replace("0.5005", "0.2005")
+        with open(ini, "w", encoding="ascii") as file:
+            file.write(text)
+        commands = (
+            (2, "simulate", ini, "-o", odd("in.h5")),
+            (3, "correlate", ini, odd("in.h5"), "-o", odd("out.uvh5"),
+             "--set", f"postprocess.quicklook={look}", "--precision", "both"),
+            (1, "info", odd("in.h5"), "--no-levels"),
+            (1, "info", odd("in.h5"), odd("in.h5"), "--no-levels"),
+            (1, "info", odd("out.int8.uvh5")),
+            (2, "compare", odd("out.int8.uvh5"), odd("out.fp32.uvh5")),
+            (1, "compare", odd("out.int8.uvh5"), odd("in.h5")))
+        for n_names, *arguments in commands:
+            with self.subTest(arguments=arguments):
+                done = program.run(*arguments)
+                told = done.stdout + done.stderr
+                self.assertGreaterEqual(
+                    len(re.findall(r"a\?\?\[2J", told)), n_names, told)
+                self.assertTrue(told.replace("\n", "").isprintable(), told)
+                self.assertNotIn("/a\n", told)
+        # a key takes no control character, so it gets its name later
+        os.rename(look, odd("look.h5"))
+        self.assertIn("a??[2Jlook.h5: quick-look\n",
+                      program.run("info", odd("look.h5")).stdout)
+        done = program.run("info", odd("look.h5"), "--json")
+        self.assertEqual(json.loads(done.stdout)["file"], odd("look.h5"))
+
+
+if __name__ == "__main__":
+    tap.main()

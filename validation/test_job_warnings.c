@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_job_warnings.c -- what a job warns of, and what it does not.
+ */
+#include <string.h>
+#include "validation/job_case.h"
+
+static void contradictions_are_told(void **state)
+{
+    (void)state;
+    const struct fx8_observation o = recording();
+    struct fx8_settings settings;
+    struct fx8_job job =
+        good(&o,
+             SETS("observation.sample_rate_hz=2000000",
+                  "observation.dc_frequency_hz=140e6",
+                  "observation.start_time_utc=2021-01-01T00:00:00Z",
+                  "observation.telescope=Other", "observation.object=Sun",
+                  "input.sideband=lower", "array.altitude_m=500"),
+             &settings);
+    static const char *const warnings[] = {
+        "observation.sample_rate_hz: 2000000 wins over 1000000 recorded",
+        "observation.dc_frequency_hz: 140000000 wins over 150000000 recorded",
+        ("observation.start_time_utc: 2021-01-01T00:00:00Z wins over "
+         "2020-09-13T12:26:40.000000000005Z recorded"),
+        "observation.telescope: Other wins over Bench recorded",
+        "input.sideband: lower wins over upper recorded",
+        "array.altitude_m: 500 wins over 400 recorded",
+    };
+    assert_int_equal(job.n_warnings, 6);
+    for (size_t i = 0; i < 6; i++)
+        assert_string_equal(job.warnings[i], warnings[i]);
+    assert_int_equal(job.plan.sample_rate.numerator_hz, 2000000);
+    assert_int_equal(job.observation.start_time.unix_s, 1609459200);
+    assert_string_equal(job.observation.object, "Sun");
+    assert_true(job.plan.lower_sideband);
+    assert_true(job.observation.site.altitude_m == 500);
+    clear(&job, &settings);
+}
+
+/* The same value again is no contradiction, in lowest terms or not. */
+static void agreement_is_not_told(void **state)
+{
+    (void)state;
+    struct fx8_observation o = recording();
+    o.sample_rate = (struct fx8_rate){25000000, 27};
+    struct fx8_settings settings;
+    struct fx8_job job = good(
+        &o,
+        SETS("observation.sample_rate_hz=50000000/54",
+             "observation.dc_frequency_hz=150e6", "observation.telescope=Bench",
+             "input.sideband=upper", "array.latitude_deg=50"),
+        &settings);
+    assert_int_equal(job.n_warnings, 0);
+    assert_int_equal(job.plan.sample_rate.numerator_hz, 25000000);
+    assert_int_equal(job.plan.sample_rate.denominator, 27);
+    clear(&job, &settings);
+}
+
+static void math_without_a_quicklook_is_told(void **state)
+{
+    (void)state;
+    const struct fx8_observation o = recording();
+    struct fx8_settings settings;
+    struct fx8_job job = good(&o, SETS("postprocess.math=fast"), &settings);
+    assert_int_equal(job.n_warnings, 1);
+    assert_string_equal(job.warnings[0],
+                        "postprocess.math: fast: changes nothing without "
+                        "postprocess.quicklook");
+    clear(&job, &settings);
+    job =
+        good(&o, SETS("postprocess.math=fast", "postprocess.quicklook=look.h5"),
+             &settings);
+    assert_int_equal(job.n_warnings, 0);
+    clear(&job, &settings);
+}
+
+/* Of real samples of the lower sideband the bin at baseband zero is dropped;
+ * of all others the channel is there, whatever is kept or averaged. */
+static void flag_dc_that_flags_nothing_is_told(void **state)
+{
+    (void)state;
+    static const struct {
+        bool is_complex;
+        const char *sideband, *more;
+        bool is_told;
+    } cases[] = {
+        {false, "input.sideband=lower", NULL, true},
+        {false, "input.sideband=lower", "channelizer.flag_edges=0", true},
+        {false, "input.sideband=lower", "output.channel_average=16", true},
+        {false, "input.sideband=upper", NULL, false},
+        {true, "input.sideband=lower", NULL, false},
+        {true, "input.sideband=upper", "channelizer.keep_fraction=1/16", false},
+        {true, "input.sideband=lower", "output.channel_average=16", false},
+    };
+    struct fx8_observation o = recording();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fx8_settings settings;
+        o.is_complex = cases[i].is_complex;
+        o.sideband = FX8_SIDEBAND_UNKNOWN;
+        for (int flags = 0; flags < 2; flags++) {
+            struct fx8_job job = good(&o,
+                                      SETS(flags ? "channelizer.flag_dc=yes"
+                                                 : "channelizer.flag_dc=no",
+                                           cases[i].sideband, cases[i].more),
+                                      &settings);
+            assert_int_equal(job.n_warnings, flags && cases[i].is_told);
+            if (job.n_warnings > 0)
+                assert_string_equal(
+                    job.warnings[0],
+                    "channelizer.flag_dc: yes: flags nothing: real samples of "
+                    "the lower sideband have no channel at baseband zero");
+            clear(&job, &settings);
+        }
+    }
+}
+
+/* Whether a recording at 1 MS/s is asked about, and of nothing else. */
+static bool asks_for_mhz(bool is_complex, bool is_lower, double dc_hz)
+{
+    struct fx8_observation o = recording();
+    o.is_complex = is_complex;
+    o.sideband = is_lower ? FX8_SIDEBAND_LOWER : FX8_SIDEBAND_UPPER;
+    o.dc_frequency_hz = dc_hz;
+    struct fx8_settings settings;
+    struct fx8_job job = good(&o, NULL, &settings);
+    const bool asks = job.n_warnings > 0;
+    assert_true(job.n_warnings ==
+                (asks && strstr(job.warnings[0], ": is it in MHz?") != NULL));
+    clear(&job, &settings);
+    return asks;
+}
+
+static void a_frequency_in_mhz_is_asked_about(void **state)
+{
+    (void)state;
+    static const struct {
+        bool is_complex, is_lower;
+        double dc_hz;
+        bool is_odd;
+    } cases[] = {
+        /* on the bench; then below half the rate, the rate, above it */
+        {true, false, 0, false},
+        {true, false, 150, true},
+        {true, false, 5e5, true},
+        {true, false, 1e6, true},
+        {true, false, 1.0001e6, false},
+        {true, true, 0, false},
+        {true, true, 150, true},
+        {true, true, 1.0001e6, false},
+        /* direct sampling; a hundredth of the rate; any zone of Nyquist */
+        {false, false, 0, false},
+        {false, false, 150, true},
+        {false, false, 1e4, true},
+        {false, false, 1.0001e4, false},
+        {false, false, 5e5, false},
+        /* the upper edge: the lower one is 0.5 MHz below */
+        {false, true, 0, false},
+        {false, true, 150, true},
+        {false, true, 4.9999e5, true},
+        {false, true, 5e5, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (asks_for_mhz(cases[i].is_complex, cases[i].is_lower,
+                         cases[i].dc_hz) != cases[i].is_odd)
+            fail_msg("%s, %s, %g Hz: %sexpected to be asked about",
+                     cases[i].is_complex ? "complex" : "real",
+                     cases[i].is_lower ? "lower" : "upper", cases[i].dc_hz,
+                     cases[i].is_odd ? "" : "not ");
+    struct fx8_observation o = recording();
+    o.dc_frequency_hz = 150;
+    struct fx8_settings settings;
+    struct fx8_job job = good(&o, NULL, &settings);
+    assert_int_equal(job.n_warnings, 1);
+    assert_string_equal(job.warnings[0],
+                        "observation.dc_frequency_hz: 150: puts the band at "
+                        "-499850 to 500150 Hz: is it in MHz?");
+    clear(&job, &settings);
+}
+
+/* Coarse channels 1 and 2 of a station lie where they say, low as that is. */
+static void numbered_bands_are_not_asked_about(void **state)
+{
+    (void)state;
+    double offsets[] = {0, 781250};
+    struct fx8_observation o = recording();
+    o.sample_rate = (struct fx8_rate){25000000, 27};
+    o.n_bands = 2;
+    o.band_offset_hz = offsets;
+    o.dc_frequency_hz = 781250;
+    struct fx8_settings settings;
+    struct fx8_job job =
+        good(&o, SETS("channelizer.keep_fraction=1/2"), &settings);
+    assert_int_equal(job.n_warnings, 0);
+    clear(&job, &settings);
+    job = good(&o,
+               SETS("channelizer.keep_fraction=1/2",
+                    "observation.dc_frequency_hz=150"),
+               &settings);
+    assert_int_equal(job.n_warnings, 2);
+    assert_non_null(strstr(job.warnings[1], ": is it in MHz?"));
+    clear(&job, &settings);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(contradictions_are_told),
+        cmocka_unit_test(agreement_is_not_told),
+        cmocka_unit_test(math_without_a_quicklook_is_told),
+        cmocka_unit_test(flag_dc_that_flags_nothing_is_told),
+        cmocka_unit_test(a_frequency_in_mhz_is_asked_about),
+        cmocka_unit_test(numbered_bands_are_not_asked_about),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
