@@ -135,8 +135,8 @@ struct fx8_plan {
     bool measure_fft;         /**< time FFT algorithms instead of estimating:
                                    the last bits may differ from run to run */
     size_t memory_limit;      /**< bytes of engine, levels, samples and results;
-                                   what needs more does not open, and is told
-                                   the least that will do.  0: none */
+                                   what needs more does not open, and the
+                                   message names the least that will do.  0: none */
 
     /* the results */
     bool remove_quantization_bias; /**< the quantiser's noise, from the

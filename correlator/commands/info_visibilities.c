@@ -16,7 +16,7 @@
 
 /* What the flags tell. */
 struct flagged {
-    double share;      /* of all values; NaN where there are none */
+    double share;      /* of all values; NaN without any */
     size_t n_finished; /* dumps up to the last with a value that counts */
 };
 

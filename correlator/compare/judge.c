@@ -21,7 +21,7 @@
  * other channels that noise as in those is, or where two inputs are so alike
  * that their difference is.  From one step up the correlation is at most
  * exp(-2 pi^2) = 3e-9 (Widrow and Kollar, Quantization Noise, 2008, ch. 5, 9).
- * All this is told by the gains and the powers of the reference, not by the
+ * All this follows from the gains and the powers of the reference, not from the
  * visibilities that are judged.
  *
  * A lattice.  Without a window the transform of whole numbers at multiples of

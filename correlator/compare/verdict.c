@@ -27,8 +27,8 @@
 #include "correlator/compare/figures.h"
 #include "correlator/compare/judge.h"
 
-/* Less than a hundredth of the predicted rms is no rounding at all: a channel
- * of the other file, in the place of its own. */
+/* Less than a hundredth of the predicted rms means no rounding at all: a
+ * channel of the other file, in the place of its own. */
 #define LEAST_SCORE 1e-4
 
 /* Fewer cells are not asked for the least: the few values of a lattice may
