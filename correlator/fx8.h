@@ -271,8 +271,8 @@ FX8_API enum fx8_status fx8_open(const struct fx8_plan *plan,
  * Status: FX8_OK: consumed; FX8_LEVEL_NEEDED: rows without gains have begun
  *         to deliver: look ahead with fx8_level(), then push the same block
  *         again (what of it was consumed before is skipped);
- *         FX8_ERR_USAGE: a range that is none, a missing stretch of a row
- *         that is none, more than FX8_MAX_MISSING_DUMPS before the block, a
+ *         FX8_ERR_USAGE: a range below 0 or too far out, a missing stretch of
+ *         an unknown row, more than FX8_MAX_MISSING_DUMPS before the block, a
  *         session that is finished;
  *         FX8_ERR_CANCELLED: fx8_cancel(); FX8_ERR_SYSTEM: memory, device;
  *         what the callback returned

@@ -120,7 +120,7 @@ static enum fx8_status open_comparison(struct fx8_compare_side *levels,
 
 /* --- the walk ---------------------------------------------------- */
 
-/* Autos of a dump; where there are none, all is 1. */
+/* Autos of a dump; 1 in files without autos. */
 static enum fx8_status begin_dump(struct fx8_compare_side *subject,
                                   struct fx8_compare_side *reference,
                                   size_t dump, double *autos,

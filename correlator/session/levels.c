@@ -176,7 +176,7 @@ enum fx8_status fx8_levels_begin(struct fx8_levels *levels,
 }
 
 /* Level per real component of noise with that median of |X|^2 in a channel, 0
- * where it is no more than rounding; `whole` is the median over all bins. */
+ * where only rounding is in it; `whole` is the median over all bins. */
 static double level_of(const struct fx8_levels *l, size_t channel,
                        double median, double whole)
 {
@@ -214,8 +214,8 @@ static void set_tile(struct fx8_levels *l, size_t row, const float *power,
                           whole));
 }
 
-/* One gain for all channels, from the powers of all: but for a channel of real
- * spectra, which are spread otherwise, unless there is no other. */
+/* One gain for all channels, from the powers of all.  Those of a channel of
+ * real spectra have another distribution: they count only where it is alone. */
 static void set_row(struct fx8_levels *l, size_t row, float *power,
                     double whole, size_t n_spectra)
 {
