@@ -50,18 +50,16 @@ struct fx8_engine_plan {
     const struct fx8_operations *host_operations;
     size_t n_threads; /**< at least 1 */
     bool pin_threads;
-    bool fir_int16;      /**< the FIR is the operation fir_int16, with the
-                              coefficients of fx8_filterbank_int16() */
-    bool measure_fft;    /**< --fft-plan measure */
-    size_t memory_limit; /**< bytes that engines on devices may take a part of
-                              for their batches; 0: no limit */
+    bool fir_int16;   /**< the FIR is the operation fir_int16, with the
+                           coefficients of fx8_filterbank_int16() */
+    bool measure_fft; /**< --fft-plan measure */
     /** Asked by the CPU's, before it allocates, whether it may take so many
      *  bytes: a failure becomes open()'s.  NULL: it may. */
     enum fx8_status (*admit)(void *context, size_t bytes, size_t block_spectra,
                              struct fx8_error *error);
     void *admit_context;
-    size_t n_engines; /**< engines of this plan that share the machine and
-                           the limit, each taking as much; 0: 1 */
+    size_t n_engines; /**< engines of this plan that share the machine, each
+                           taking as much; 0: 1 */
     size_t n_opened;  /**< how many of them are open already */
     /** What process_dump() is to make: antennas, products of a baseline and
      *  channels that become one; no antennas: it is not called. */
@@ -153,8 +151,18 @@ struct fx8_engine_operations {
      *  threads and memory limit: FP32 sums depend on it. */
     size_t (*block_spectra)(const struct fx8_engine *engine);
 
-    /** Bytes that the engine has allocated for its arrays. */
+    /** Bytes of the host's memory that the engine has allocated. */
     size_t (*memory)(const struct fx8_engine *engine);
+
+    /**
+     * pin -- memory of the caller that samples are pushed from or results go
+     * to, so that they are copied beside all else; NULL: it makes no
+     * difference.
+     *
+     * Notes: it must stay until the engine is closed; where the machine refuses
+     *        to pin it, copies from there wait, and nothing is said
+     */
+    void (*pin)(struct fx8_engine *engine, void *memory, size_t bytes);
 
     /** The operations in use: the caller aligns samples with them. */
     const struct fx8_operations *(*operations)(const struct fx8_engine *engine);
@@ -174,9 +182,12 @@ struct fx8_engine_operations {
     /**
      * push -- channelise and correlate one block.
      *
-     * Notes: blocks of a dump come in ascending order, each but the last of
-     *        block_spectra() spectra, the first at first_spectrum 0; those
-     *        without a valid spectrum may be left out, be it all of a dump
+     * Notes: 1) blocks of a dump come in ascending order, each but the last
+     *           of block_spectra() spectra, the first at first_spectrum 0;
+     *           those without a valid spectrum may be left out, be it all of a
+     *           dump
+     *        2) samples in memory that pin() was told of must stay as they are
+     *           until the next push() or the end of the dump has returned
      */
     enum fx8_status (*push)(struct fx8_engine *engine,
                             const struct fx8_engine_block *block,

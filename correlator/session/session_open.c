@@ -271,31 +271,24 @@ static enum fx8_status open_engines(struct fx8_session *s,
     return on_cpu;
 }
 
-/* Engines that, with all else, keep the limit.  One on a device takes the more
- * for its batches the more it may: what a limit that is too low should be shows
- * when engines are opened with it. */
+/* Engines that, with all else, keep the limit. */
 static enum fx8_status open_within_limit(struct fx8_session *s,
                                          struct fx8_engine_plan *plan,
                                          struct fx8_error *error)
 {
     const size_t limit = s->plan.memory_limit;
-    for (;;) {
-        const enum fx8_status status = open_engines(s, plan, error);
-        if (status != FX8_OK || limit == 0)
-            return status;
-        size_t engines = 0;
-        for (size_t band = 0; band < s->plan.n_bands; band++)
-            engines = plus(engines, s->operations->memory(s->engines[band]));
-        const struct need need =
-            find_need(s, s->operations, engines,
-                      s->operations->block_spectra(s->engines[0]));
-        if (sum_of(&need) <= limit)
-            return FX8_OK;
-        close_engines(s);
-        if (sum_of(&need) <= plan->memory_limit)
-            return refuse(&need, error);
-        plan->memory_limit = whole_mib(sum_of(&need)) << 20;
-    }
+    const enum fx8_status status = open_engines(s, plan, error);
+    if (status != FX8_OK || limit == 0)
+        return status;
+    size_t engines = 0;
+    for (size_t band = 0; band < s->plan.n_bands; band++)
+        engines = plus(engines, s->operations->memory(s->engines[band]));
+    const struct need need = find_need(
+        s, s->operations, engines, s->operations->block_spectra(s->engines[0]));
+    if (sum_of(&need) <= limit)
+        return FX8_OK;
+    close_engines(s);
+    return refuse(&need, error);
 }
 
 static enum fx8_status plan_engines(struct fx8_session *s,
@@ -339,7 +332,6 @@ static enum fx8_status plan_engines(struct fx8_session *s,
         .pin_threads = plan->pin_threads,
         .fir_int16 = plan->fir == FX8_FIR_DP2A,
         .measure_fft = plan->measure_fft,
-        .memory_limit = plan->memory_limit,
         .admit = admit,
         .admit_context = s,
         .n_result_antennas = plan->n_antennas,

@@ -4,47 +4,51 @@
 
 #include "config/shape.h"
 #include "kernels/cuda/engine_cuda.h"
-#include "kernels/parallel.h"
 
-/* --- waiting ---------------------------------------------------------------
+/* --- time ------------------------------------------------------------------
  */
 
-/* Wait for what lies between two events and add how long it took. */
-static enum fx8_status wait_for(const struct fx8_cuda_device *device,
-                                cudaEvent_t begin, cudaEvent_t end,
-                                double *seconds, struct fx8_error *error)
+/* Add up what a timer measured, when that is over. */
+static enum fx8_status read_timer(const struct fx8_cuda_device *device,
+                                  struct fx8_cuda_timer *timer,
+                                  struct fx8_error *error)
 {
-    enum fx8_status status = fx8_cuda_check(cudaEventSynchronize(end), device,
-                                            error, "cudaEventSynchronize");
-    if (status != FX8_OK)
-        return status;
+    if (timer->seconds == nullptr)
+        return FX8_OK;
+    enum fx8_status status =
+        fx8_cuda_check(cudaEventSynchronize(timer->end), device, error,
+                       "cudaEventSynchronize");
     float milliseconds = 0.0F;
-    status = fx8_cuda_check(cudaEventElapsedTime(&milliseconds, begin, end),
-                            device, error, "cudaEventElapsedTime");
-    *seconds += 1e-3 * static_cast<double>(milliseconds);
+    if (status == FX8_OK)
+        status = fx8_cuda_check(
+            cudaEventElapsedTime(&milliseconds, timer->begin, timer->end),
+            device, error, "cudaEventElapsedTime");
+    *timer->seconds += 1e-3 * static_cast<double>(milliseconds);
+    timer->seconds = nullptr;
     return status;
 }
 
-static enum fx8_status wait_for_slot(struct fx8_cuda_device *device,
-                                     struct fx8_cuda_slot *slot,
-                                     struct fx8_error *error)
+/* The next piece of work of the compute stream begins; its time is added to
+ * `seconds`. */
+static enum fx8_status start_timer(struct fx8_cuda_device *device,
+                                   double *seconds, struct fx8_error *error)
 {
-    if (!slot->is_used)
-        return FX8_OK;
-    slot->is_used = false;
-    return wait_for(device, slot->begin, slot->end, &device->times.channelize_s,
-                    error);
+    struct fx8_cuda_timer *timer =
+        &device->timers[device->n_timers % FX8_CUDA_TIMERS];
+    enum fx8_status status = read_timer(device, timer, error);
+    if (status == FX8_OK)
+        status = fx8_cuda_record(device, timer->begin, device->compute, error);
+    if (status == FX8_OK)
+        timer->seconds = seconds;
+    return status;
 }
 
-static enum fx8_status wait_for_notes(struct fx8_cuda_device *device,
-                                      struct fx8_cuda_notes *notes,
-                                      struct fx8_error *error)
+static enum fx8_status stop_timer(struct fx8_cuda_device *device,
+                                  struct fx8_error *error)
 {
-    if (!notes->is_used)
-        return FX8_OK;
-    notes->is_used = false;
-    return wait_for(device, notes->begin, notes->end,
-                    &device->times.correlate_s, error);
+    struct fx8_cuda_timer *timer =
+        &device->timers[device->n_timers++ % FX8_CUDA_TIMERS];
+    return fx8_cuda_record(device, timer->end, device->compute, error);
 }
 
 enum fx8_status fx8_cuda_wait(struct fx8_cuda_device *device,
@@ -53,30 +57,100 @@ enum fx8_status fx8_cuda_wait(struct fx8_cuda_device *device,
     enum fx8_status status =
         fx8_cuda_check(cudaStreamSynchronize(device->compute), device, error,
                        "cudaStreamSynchronize");
-    for (struct fx8_cuda_slot &slot : device->slots)
+    for (struct fx8_cuda_timer &timer : device->timers)
         if (status == FX8_OK)
-            status = wait_for_slot(device, &slot, error);
-    for (struct fx8_cuda_notes &notes : device->notes)
+            status = read_timer(device, &timer, error);
+    return status;
+}
+
+/* --- a call ----------------------------------------------------------------
+ */
+
+/* 16-byte vectors from time 0 of a call to a later one, a multiple of those in
+ * a vector. */
+static size_t vectors_before(const struct fx8_engine *engine, size_t time,
+                             size_t times_per_vector)
+{
+    return time / times_per_vector * fx8_cuda_pitch(engine->plan.n_inputs);
+}
+
+struct fx8_cuda_spectra fx8_cuda_last_block(
+    const struct fx8_engine *engine, const struct fx8_cuda_device *device)
+{
+    const struct fx8_cuda_call *call = &device->call;
+    const size_t first = call->last_block;
+    struct fx8_cuda_spectra spectra = {};
+    if (call->x8 != nullptr)
+        spectra.int8 =
+            call->x8 + vectors_before(engine, first, FX8_CUDA_TIMES_INT8) *
+                           FX8_CUDA_TIMES_INT8;
+    if (call->x32 != nullptr)
+        spectra.fp32 =
+            call->x32 + vectors_before(engine, first, FX8_CUDA_TIMES_FP32) *
+                            FX8_CUDA_TIMES_FP32;
+    spectra.n_inputs = engine->plan.n_inputs;
+    spectra.n_channels = engine->plan.bank.n_channels;
+    spectra.n_times = fx8_cuda_times(call->most_spectra);
+    return spectra;
+}
+
+/* The spectra of a call to the sums of every precision; a correlator that is
+ * not planned is NULL. */
+static enum fx8_status correlate(const struct fx8_engine *engine,
+                                 const struct fx8_cuda_device *device,
+                                 struct fx8_error *error)
+{
+    const struct fx8_cuda_call *call = &device->call;
+    const struct {
+        const struct fx8_cuda_correlator *correlator;
+        const void *x;
+        size_t times_per_vector;
+        void *sums;
+    } each[] = {
+        {device->int8, call->x8, FX8_CUDA_TIMES_INT8, device->sums8},
+        {device->fp32, call->x32, FX8_CUDA_TIMES_FP32, device->sums32},
+        {device->down, call->x32, FX8_CUDA_TIMES_FP32, device->sums_down},
+        {device->up, call->x32, FX8_CUDA_TIMES_FP32, device->sums_up},
+    };
+    struct fx8_cuda_correlation job = {};
+    job.n_inputs = engine->plan.n_inputs;
+    job.n_channels = engine->plan.bank.n_channels;
+    job.n_times = call->n_spectra;
+    job.stream = device->compute;
+    enum fx8_status status = FX8_OK;
+    for (const auto &one : each) {
+        if (status != FX8_OK || one.correlator == nullptr)
+            continue;
+        job.x = one.x;
+        job.channel_stride =
+            fx8_cuda_stride(engine, call->most_spectra, one.times_per_vector);
+        job.sums = one.sums;
+        status = fx8_cuda_check(one.correlator->accumulate(&job), device, error,
+                                "correlating by %s", one.correlator->name);
+    }
+    return status;
+}
+
+enum fx8_status fx8_cuda_end_call(struct fx8_engine *engine,
+                                  struct fx8_cuda_device *device,
+                                  struct fx8_error *error)
+{
+    struct fx8_cuda_call *call = &device->call;
+    enum fx8_status status = FX8_OK;
+    if (call->has_valid) {
+        status = start_timer(device, &device->times.correlate_s, error);
         if (status == FX8_OK)
-            status = wait_for_notes(device, &notes, error);
+            status = correlate(engine, device, error);
+        if (status == FX8_OK)
+            status = stop_timer(device, error);
+    }
+    call->n_spectra = 0;
+    call->has_valid = false;
     return status;
 }
 
 /* --- a block ---------------------------------------------------------------
  */
-
-struct fx8_cuda_spectra fx8_cuda_block_spectra(
-    const struct fx8_engine *engine, const struct fx8_cuda_device *device,
-    size_t n_spectra)
-{
-    struct fx8_cuda_spectra spectra = {};
-    spectra.int8 = device->x8;
-    spectra.fp32 = device->x32;
-    spectra.n_inputs = engine->plan.n_inputs;
-    spectra.n_channels = engine->plan.bank.n_channels;
-    spectra.n_times = fx8_cuda_times(n_spectra);
-    return spectra;
-}
 
 static enum fx8_status copy_to_device(const struct fx8_cuda_device *device,
                                       void *to, const void *from, size_t bytes,
@@ -88,24 +162,18 @@ static enum fx8_status copy_to_device(const struct fx8_cuda_device *device,
         fx8_cuda_bytes(bytes));
 }
 
-enum fx8_status fx8_cuda_begin_block(struct fx8_engine *engine,
-                                     struct fx8_cuda_device *device,
-                                     const struct fx8_engine_block *block,
-                                     enum fx8_block_validity validity,
-                                     struct fx8_cuda_part *part,
-                                     struct fx8_error *error)
+/* Masks and rotation to the device. */
+static enum fx8_status copy_notes(const struct fx8_engine *engine,
+                                  const struct fx8_cuda_device *device,
+                                  const struct fx8_engine_block *block,
+                                  enum fx8_block_validity validity,
+                                  struct fx8_cuda_notes *notes,
+                                  struct fx8_cuda_part *part,
+                                  struct fx8_error *error)
 {
     const size_t n_inputs = engine->plan.n_inputs;
-    struct fx8_cuda_notes *notes =
-        &device->notes[device->n_blocks % FX8_CUDA_SLOTS];
-    *part = fx8_cuda_part();
-    part->n_inputs = n_inputs;
-    part->n_spectra = block->n_spectra;
-    part->end_time = fx8_cuda_times(block->n_spectra);
-    part->valid_words = fx8_bit_words(block->n_spectra);
-    engine->last = device;
-    engine->n_spectra = block->n_spectra;
-    enum fx8_status status = wait_for_notes(device, notes, error);
+    enum fx8_status status =
+        fx8_cuda_hold(device, device->copy, notes->done, error);
     if (status == FX8_OK && validity != FX8_BLOCK_WHOLE) {
         const size_t bytes = n_inputs * part->valid_words * sizeof(uint64_t);
         memcpy(notes->pinned_valid, block->valid, bytes);
@@ -123,59 +191,66 @@ enum fx8_status fx8_cuda_begin_block(struct fx8_engine *engine,
     return status;
 }
 
-/* The spectra of a block to the sums of every precision; a correlator that is
- * not planned is NULL. */
-static enum fx8_status correlate(const struct fx8_engine *engine,
-                                 const struct fx8_cuda_device *device,
-                                 size_t n_spectra, struct fx8_error *error)
+enum fx8_status fx8_cuda_begin_block(struct fx8_engine *engine,
+                                     struct fx8_cuda_device *device,
+                                     const struct fx8_engine_block *block,
+                                     enum fx8_block_validity validity,
+                                     struct fx8_cuda_part *part,
+                                     struct fx8_error *error)
 {
-    const struct {
-        const struct fx8_cuda_correlator *correlator;
-        const void *x;
-        size_t times_per_vector;
-        void *sums;
-    } each[] = {
-        {device->int8, device->x8, FX8_CUDA_TIMES_INT8, device->sums8},
-        {device->fp32, device->x32, FX8_CUDA_TIMES_FP32, device->sums32},
-        {device->down, device->x32, FX8_CUDA_TIMES_FP32, device->sums_down},
-        {device->up, device->x32, FX8_CUDA_TIMES_FP32, device->sums_up},
-    };
-    const size_t n_times = fx8_cuda_times(n_spectra);
-    struct fx8_cuda_correlation job = {};
-    job.n_inputs = engine->plan.n_inputs;
-    job.n_channels = engine->plan.bank.n_channels;
-    job.n_times = n_spectra;
-    job.stream = device->compute;
+    struct fx8_cuda_call *call = &device->call;
     enum fx8_status status = FX8_OK;
-    for (const auto &one : each) {
-        if (status != FX8_OK || one.correlator == nullptr)
-            continue;
-        job.x = one.x;
-        job.channel_stride =
-            fx8_cuda_stride(engine, n_times, one.times_per_vector);
-        job.sums = one.sums;
-        status = fx8_cuda_check(one.correlator->accumulate(&job), device, error,
-                                "correlating by %s", one.correlator->name);
-    }
-    return status;
+    *part = fx8_cuda_part();
+    part->n_inputs = engine->plan.n_inputs;
+    part->n_spectra = block->n_spectra;
+    part->end_time = fx8_cuda_times(block->n_spectra);
+    part->valid_words = fx8_bit_words(block->n_spectra);
+    if (call->n_spectra + block->n_spectra > call->most_spectra)
+        status = fx8_cuda_end_call(engine, device, error);
+    call->last_block = call->n_spectra;
+    call->n_spectra += block->n_spectra;
+    call->has_valid = call->has_valid || validity != FX8_BLOCK_EMPTY;
+    engine->last = device;
+    engine->n_spectra = block->n_spectra;
+    if (status != FX8_OK)
+        return status;
+    return copy_notes(engine, device, block, validity,
+                      &device->notes[device->n_blocks % FX8_CUDA_SLOTS], part,
+                      error);
+}
+
+/* Wait until the host's memory of the block before is free. */
+static enum fx8_status await_taken(struct fx8_engine *engine,
+                                   const struct fx8_cuda_device *device,
+                                   struct fx8_error *error)
+{
+    const struct fx8_cuda_notes *taking = engine->taking;
+    engine->taking = nullptr;
+    if (taking == nullptr)
+        return FX8_OK;
+    return fx8_cuda_check(cudaEventSynchronize(taking->copied), device, error,
+                          "cudaEventSynchronize");
 }
 
 enum fx8_status fx8_cuda_end_block(struct fx8_engine *engine,
                                    struct fx8_cuda_device *device,
-                                   size_t n_spectra,
-                                   enum fx8_block_validity validity,
                                    struct fx8_error *error)
 {
+    const struct fx8_cuda_call *call = &device->call;
     struct fx8_cuda_notes *notes =
         &device->notes[device->n_blocks++ % FX8_CUDA_SLOTS];
     enum fx8_status status =
-        fx8_cuda_record(device, notes->begin, device->compute, error);
-    if (status == FX8_OK && validity != FX8_BLOCK_EMPTY)
-        status = correlate(engine, device, n_spectra, error);
+        fx8_cuda_record(device, notes->copied, device->copy, error);
     if (status == FX8_OK)
-        status = fx8_cuda_record(device, notes->end, device->compute, error);
-    notes->is_used = status == FX8_OK;
+        status = fx8_cuda_record(device, notes->done, device->compute, error);
     device->has_sums = true;
+    /* the next one begins behind whole folds alone */
+    if (status == FX8_OK && (call->n_spectra == call->most_spectra ||
+                             call->n_spectra % FX8_CUDA_CALL_UNIT != 0))
+        status = fx8_cuda_end_call(engine, device, error);
+    if (status == FX8_OK)
+        status = await_taken(engine, device, error);
+    engine->taking = notes;
     return status;
 }
 
@@ -238,8 +313,7 @@ static enum fx8_status channelize_batch(const struct fx8_engine *engine,
                                         struct fx8_error *error)
 {
     const struct fx8_cuda_shape *shape = &engine->shape;
-    const struct fx8_cuda_spectra spectra =
-        fx8_cuda_block_spectra(engine, device, whole->n_spectra);
+    const struct fx8_cuda_spectra spectra = fx8_cuda_last_block(engine, device);
     if (!engine->has_filterbank)
         return fx8_cuda_check(fx8_cuda_gather(whole, samples,
                                               shape->samples_bytes, &spectra,
@@ -275,25 +349,37 @@ static enum fx8_status channelize_batch(const struct fx8_engine *engine,
 /* --- host to device --------------------------------------------------------
  */
 
-/* Fewer bytes than this are copied by one thread. */
-static const size_t SHARED_BYTES = size_t(1) << 20;
-
-struct gather {
-    const int8_t *from;
-    size_t from_stride;
-    int8_t *to;
-    size_t to_stride;
-    size_t bytes;
-};
-
-static void gather_row(void *context, size_t row, size_t)
+/* Samples of some inputs to a slot, once it is free; from pinned memory while
+ * the host goes on. */
+static enum fx8_status copy_samples(const struct fx8_engine *engine,
+                                    const struct fx8_cuda_device *device,
+                                    const struct fx8_engine_block *block,
+                                    const struct fx8_cuda_part *part,
+                                    const struct fx8_cuda_slot *slot,
+                                    struct fx8_error *error)
 {
-    const struct gather *job = static_cast<const struct gather *>(context);
-    memcpy(job->to + row * job->to_stride, job->from + row * job->from_stride,
-           job->bytes);
+    const struct fx8_cuda_shape *shape = &engine->shape;
+    const size_t bytes =
+        (part->n_spectra + engine->plan.bank.n_taps - 1) * shape->row;
+    enum fx8_status status =
+        fx8_cuda_hold(device, device->copy, slot->done, error);
+    if (status == FX8_OK)
+        status = fx8_cuda_check(
+            cudaMemcpy2DAsync(slot->samples, shape->samples_bytes,
+                              block->samples +
+                                  part->first_input * block->row_stride,
+                              block->row_stride, bytes, part->n_inputs,
+                              cudaMemcpyHostToDevice, device->copy),
+            device, error, "cudaMemcpy2DAsync of %s of samples",
+            fx8_cuda_bytes(part->n_inputs * bytes));
+    if (status == FX8_OK)
+        status = fx8_cuda_record(device, slot->copied, device->copy, error);
+    if (status == FX8_OK)
+        status = fx8_cuda_hold(device, device->compute, slot->copied, error);
+    return status;
 }
 
-/* Inputs of one batch: to pinned memory, to the device, to spectra. */
+/* Inputs of one batch: to the device, to spectra. */
 static enum fx8_status push_batch(struct fx8_engine *engine,
                                   struct fx8_cuda_device *device,
                                   const struct fx8_engine_block *block,
@@ -301,33 +387,19 @@ static enum fx8_status push_batch(struct fx8_engine *engine,
                                   const struct fx8_rotation *rotation,
                                   struct fx8_error *error)
 {
-    const struct fx8_engine_plan *plan = &engine->plan;
-    const struct fx8_cuda_shape *shape = &engine->shape;
-    struct fx8_cuda_slot *slot =
-        &device->slots[device->n_batches++ % FX8_CUDA_SLOTS];
-    enum fx8_status status = wait_for_slot(device, slot, error);
-    if (status != FX8_OK)
-        return status;
-    struct gather job = {block->samples + part->first_input * block->row_stride,
-                         block->row_stride, slot->pinned, shape->samples_bytes,
-                         (part->n_spectra + plan->bank.n_taps - 1) *
-                             shape->row};
-    const size_t bytes = part->n_inputs * shape->samples_bytes;
-    fx8_parallel_for(part->n_inputs, bytes < SHARED_BYTES ? 1 : plan->n_threads,
-                     plan->pin_threads, gather_row, &job);
-    status = copy_to_device(device, slot->samples, slot->pinned, bytes, error);
+    const struct fx8_cuda_slot *slot =
+        &device->slots[device->n_batches++ % device->n_slots];
+    enum fx8_status status =
+        copy_samples(engine, device, block, part, slot, error);
     if (status == FX8_OK)
-        status = fx8_cuda_record(device, slot->copied, device->copy, error);
-    if (status == FX8_OK)
-        status = fx8_cuda_hold(device, device->compute, slot->copied, error);
-    if (status == FX8_OK)
-        status = fx8_cuda_record(device, slot->begin, device->compute, error);
+        status = start_timer(device, &device->times.channelize_s, error);
     if (status == FX8_OK)
         status = channelize_batch(engine, device, slot->samples, part, rotation,
                                   error);
     if (status == FX8_OK)
-        status = fx8_cuda_record(device, slot->end, device->compute, error);
-    slot->is_used = status == FX8_OK;
+        status = stop_timer(device, error);
+    if (status == FX8_OK)
+        status = fx8_cuda_record(device, slot->done, device->compute, error);
     return status;
 }
 
@@ -354,7 +426,6 @@ enum fx8_status fx8_cuda_push_block(struct fx8_engine *engine,
         status = push_batch(engine, device, block, &part, rotation, error);
     }
     if (status == FX8_OK)
-        status = fx8_cuda_end_block(engine, device, block->n_spectra, validity,
-                                    error);
+        status = fx8_cuda_end_block(engine, device, error);
     return status;
 }

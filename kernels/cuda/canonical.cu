@@ -28,6 +28,7 @@ template <class Complex> struct fx8_canonical_launch {
     const Complex *in; /**< of import; NULL: zero */
     Complex *out;      /**< of export */
     size_t n_channels, n_vectors, n_inputs, n_spectra, pitch;
+    size_t channel_vectors; /* from channel to channel */
 };
 
 /** What one thread does. */
@@ -46,7 +47,7 @@ static __device__ __forceinline__ fx8_canonical_place<Complex> find_place(
     constexpr int TIMES = fx8_canonical_item<Complex>::TIMES;
     const size_t channel = blockIdx.x;
     const size_t vector = blockIdx.y * blockDim.y + threadIdx.y;
-    const size_t column = channel * launch.n_vectors + vector;
+    const size_t column = channel * launch.channel_vectors + vector;
     fx8_canonical_place<Complex> place;
     place.input = blockIdx.z * blockDim.x + threadIdx.x;
     place.time = vector * TIMES;
@@ -115,16 +116,19 @@ namespace
 
 template <class Complex> using Kernel = void (*)(fx8_canonical_launch<Complex>);
 
-/** A launch with what follows from the shape. */
+/** A launch for the times before end_time, with what follows from the shape. */
 template <class Complex>
 fx8_canonical_launch<Complex> launch_of(
     const fx8_cuda_spectra *spectra,
-    typename fx8_canonical_item<Complex>::Part *array, size_t n_spectra)
+    typename fx8_canonical_item<Complex>::Part *array, size_t n_spectra,
+    size_t end_time)
 {
+    constexpr size_t TIMES = fx8_canonical_item<Complex>::TIMES;
     fx8_canonical_launch<Complex> launch = {};
     launch.spectra = array;
     launch.n_channels = spectra->n_channels;
-    launch.n_vectors = spectra->n_times / fx8_canonical_item<Complex>::TIMES;
+    launch.n_vectors = (end_time + TIMES - 1) / TIMES;
+    launch.channel_vectors = spectra->n_times / TIMES;
     launch.n_inputs = spectra->n_inputs;
     launch.n_spectra = n_spectra;
     launch.pitch = fx8_cuda_pitch(spectra->n_inputs);
@@ -160,7 +164,7 @@ cudaError_t import_array(Kernel<Complex> kernel, const fx8_cuda_part *part,
     if (array == nullptr)
         return cudaSuccess;
     fx8_canonical_launch<Complex> launch =
-        launch_of<Complex>(spectra, array, part->n_spectra);
+        launch_of<Complex>(spectra, array, part->n_spectra, part->end_time);
     launch.part = *part;
     launch.in = in;
     return run(kernel, launch, stream);
@@ -178,7 +182,7 @@ cudaError_t export_array(Kernel<Complex> kernel,
     if (array == nullptr)
         return cudaErrorInvalidValue;
     fx8_canonical_launch<Complex> launch =
-        launch_of<Complex>(spectra, array, n_spectra);
+        launch_of<Complex>(spectra, array, n_spectra, n_spectra);
     launch.out = out;
     return run(kernel, launch, stream);
 }

@@ -67,7 +67,8 @@ cudaError_t fx8_cuda_fir_int16(const struct fx8_cuda_fir_job *job,
                                cudaStream_t stream);
 
 /**
- * The spectra of a block in the layout of layout.h.
+ * The spectra of a block in the layout of layout.h, or of a call, from where
+ * one of its blocks begins.
  *
  * int8, fp32: the arrays, each may be NULL; aligned to 16 bytes
  */
@@ -76,7 +77,7 @@ struct fx8_cuda_spectra {
     float *fp32;
     size_t n_inputs;   /**< of the block */
     size_t n_channels; /**< of the block */
-    size_t n_times;    /**< of the block, from fx8_cuda_times() */
+    size_t n_times;    /**< of the whole array, from fx8_cuda_times() */
 };
 
 /**
@@ -157,7 +158,7 @@ cudaError_t fx8_cuda_gather(const struct fx8_cuda_part *part,
  * Given:    part   first_input, first_time 0, n_inputs those of the block
  *           int8   ci8  [n_channels][n_spectra][n_inputs]; NULL: zero
  *           fp32   cf32 [n_channels][n_spectra][n_inputs]; NULL: zero
- * Returned: spectra  each array that is not NULL
+ * Returned: spectra  the times before end_time of each array that is not NULL
  */
 cudaError_t fx8_cuda_import(const struct fx8_cuda_part *part,
                             const struct fx8_ci8 *int8,

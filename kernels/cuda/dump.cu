@@ -223,11 +223,25 @@ static enum fx8_status pass_on(struct fx8_engine *engine,
     return status;
 }
 
+/* What was gathered on any device becomes sums. */
+static enum fx8_status end_calls(struct fx8_engine *engine,
+                                 struct fx8_error *error)
+{
+    enum fx8_status status = FX8_OK;
+    for (size_t k = 0; k < engine->n_devices && status == FX8_OK; ++k) {
+        struct fx8_cuda_device *device = &engine->devices[k];
+        status = fx8_cuda_enter(device, error);
+        if (status == FX8_OK)
+            status = fx8_cuda_end_call(engine, device, error);
+    }
+    return status;
+}
+
 enum fx8_status fx8_cuda_finish_dump(struct fx8_engine *engine,
                                      struct fx8_engine_dump *dump,
                                      struct fx8_error *error)
 {
-    enum fx8_status status = FX8_OK;
+    enum fx8_status status = end_calls(engine, error);
     for (size_t k = 0; k < engine->n_devices && status == FX8_OK; ++k)
         if (k == 0 || engine->devices[k].has_sums)
             status =
@@ -244,8 +258,8 @@ enum fx8_status fx8_cuda_process_dump(struct fx8_engine *engine,
                                       struct fx8_error *error)
 {
     const struct fx8_cuda_device *first = &engine->devices[0];
-    enum fx8_status status = FX8_OK;
-    if (first->sums32 != nullptr)
+    enum fx8_status status = end_calls(engine, error);
+    if (status == FX8_OK && first->sums32 != nullptr)
         status = fx8_cuda_check_results(engine, fp32, error);
     if (status == FX8_OK && first->sums8 != nullptr)
         status = fx8_cuda_check_results(engine, int8, error);

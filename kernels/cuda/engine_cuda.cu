@@ -109,7 +109,7 @@ static enum fx8_status choose(struct fx8_engine *engine,
     use.rounding = correlation->rounding;
     use.n_inputs = plan->n_inputs;
     use.n_channels = plan->bank.n_channels;
-    use.n_times = engine->shape.block_spectra;
+    use.n_times = device->call.most_spectra;
     struct fx8_cuda_choice choice;
     const cudaError_t code =
         fx8_cuda_correlator_choose(name, &use, device->compute, &choice);
@@ -192,6 +192,7 @@ static void cuda_close(struct fx8_engine **engine)
         return;
     for (size_t k = 0; k < e->n_devices; ++k)
         fx8_cuda_quiesce(&e->devices[k]);
+    fx8_cuda_unpin(e);
     for (size_t k = 0; k < e->n_devices; ++k)
         fx8_cuda_release(e, &e->devices[k]);
     free(e->devices);
@@ -412,7 +413,8 @@ static enum fx8_status check_planned(const struct fx8_engine *engine, bool int8,
                                      bool fp32, struct fx8_error *error)
 {
     const struct fx8_cuda_device *first = &engine->devices[0];
-    if ((int8 && first->x8 == nullptr) || (fp32 && first->x32 == nullptr))
+    if ((int8 && first->call.x8 == nullptr) ||
+        (fp32 && first->call.x32 == nullptr))
         return fx8_fail(error, FX8_ERR_USAGE,
                         "engine: spectra of a precision that was not planned");
     return check_going(engine, error);
@@ -454,12 +456,24 @@ static enum fx8_status cuda_import_spectra(struct fx8_engine *engine,
 
 /* In the order of the members: C++17 knows no designated initialisers. */
 static const struct fx8_engine_operations cuda = {
-    "cuda",           cuda_open,           cuda_block_spectra,
-    cuda_memory,      cuda_operations,     cuda_device_name,
-    cuda_kernel_name, cuda_fft_plan_name,  cuda_set_gain,
-    cuda_push,        cuda_finish_dump,    cuda_process_dump,
-    cuda_look,        cuda_export_spectra, cuda_import_spectra,
-    cuda_times,       cuda_close,
+    "cuda",
+    cuda_open,
+    cuda_block_spectra,
+    cuda_memory,
+    fx8_cuda_pin,
+    cuda_operations,
+    cuda_device_name,
+    cuda_kernel_name,
+    cuda_fft_plan_name,
+    cuda_set_gain,
+    cuda_push,
+    cuda_finish_dump,
+    cuda_process_dump,
+    cuda_look,
+    cuda_export_spectra,
+    cuda_import_spectra,
+    cuda_times,
+    cuda_close,
 };
 
 extern "C" {

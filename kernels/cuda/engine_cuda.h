@@ -11,22 +11,25 @@
  * host or, where they become results, on the first device, from one to the
  * other.  On a device a block is done in batches of inputs:
  *
- *     host     samples -> pinned memory of a slot
- *     copy     pinned memory -> samples of the slot
- *     compute  samples -> FIR, FFT -> spectra of the block, chunk by chunk;
- *              after the last batch: spectra -> sums
+ *     copy     samples of the host -> a slot of the device
+ *     compute  samples -> FIR, FFT -> spectra of the block, chunk by chunk
  *
- * Two slots let the three overlap, and two others what comes back: sums, some
- * channels at a time, or what the first device makes of a dump, results and
- * then a quick-look, some baselines at a time:
+ * The spectra of several blocks are gathered and correlated in one call, since
+ * a call reads and writes all sums.  There are as many slots as a call has
+ * batches, so that copying goes on while it is correlated.  The host waits for
+ * the samples of the block before last, and for nothing else.
+ *
+ * How many inputs a batch, and how many blocks a call has depends on the memory
+ * that is free, and changes no result; a chunk is a function of the plan, so
+ * that there is one FFT plan for everything.
+ *
+ * What comes back goes through two slots of pinned memory: sums, some channels
+ * at a time, or what the first device makes of a dump, results and then a
+ * quick-look, some baselines at a time:
  *
  *     compute  sums -> results
  *     copy     results -> pinned memory of a slot
  *     host     pinned memory -> memory of the caller
- *
- * How many inputs a batch has depends on the memory that is free, and changes
- * no result; a chunk is a function of the plan, so that there is one FFT plan
- * for everything.
  */
 #ifndef FX8_KERNELS_CUDA_ENGINE_CUDA_H
 #define FX8_KERNELS_CUDA_ENGINE_CUDA_H
@@ -40,18 +43,33 @@
 #include "kernels/cuda/quicklook.h"
 #include "kernels/engine.h"
 
-/** Batches, and blocks, that are under way at a time. */
+/** Slabs, and blocks, that are under way at a time. */
 #define FX8_CUDA_SLOTS 2
+
+/** Blocks share a call where they end on a fold of the FP32 correlator: its
+ *  sums are then those of one call for each. */
+#define FX8_CUDA_CALL_UNIT (FX8_MAX_FP32_PRODUCTS / 2)
+
+/** Most batches whose samples a device has at a time. */
+#define FX8_CUDA_MOST_BATCHES 64
+
+/** Pieces of work that are timed at a time: of every batch the F stage, of
+ *  every call the correlation. */
+#define FX8_CUDA_TIMERS (2 * FX8_CUDA_MOST_BATCHES)
 
 /** When set: the size of a chunk in KiB, smaller than the usual one: for tests
  *  of what happens between chunks, and between slabs of results, which are no
  *  larger. */
 #define FX8_CUDA_CHUNK_VARIABLE "FX8_CUDA_CHUNK_KIB"
 
+/** When set: KiB of a device's memory that an engine may take, where less is
+ *  free: for tests of what depends on it. */
+#define FX8_CUDA_MEMORY_VARIABLE "FX8_CUDA_MEMORY_KIB"
+
 /** Sizes that depend on the plan alone. */
 struct fx8_cuda_shape {
     size_t block_spectra;
-    size_t n_times;       /**< of the spectra in memory, of a whole block */
+    size_t most_blocks;   /**< in a call, however much memory is free */
     size_t row;           /**< bytes of a spectrum's samples */
     size_t samples_bytes; /**< from input to input in a slot */
     size_t valid_words;   /**< of an input, of a whole block */
@@ -70,19 +88,34 @@ struct fx8_cuda_shape {
 
 /** A batch under way: samples of some inputs. */
 struct fx8_cuda_slot {
-    int8_t *pinned;  /**< [batch_inputs][samples_bytes] */
-    int8_t *samples; /**< the same on the device */
-    cudaEvent_t copied;
-    cudaEvent_t begin, end; /**< of FIR to corner turn */
-    bool is_used;           /**< the events tell of work */
+    int8_t *samples;    /**< [batch_inputs][samples_bytes] */
+    cudaEvent_t copied; /**< the samples are there */
+    cudaEvent_t done;   /**< they became spectra: the slot is free */
 };
 
 /** A block under way: what goes with its samples. */
 struct fx8_cuda_notes {
     uint64_t *pinned_valid, *valid; /**< [n_inputs][valid_words] */
     struct fx8_rotation *pinned_rotation, *rotation;
-    cudaEvent_t begin, end; /**< of the correlation */
-    bool is_used;
+    cudaEvent_t copied; /**< these, and the samples, have left the host */
+    cudaEvent_t done;   /**< nobody looks at them any more */
+};
+
+/** The spectra that the next correlation is of: blocks, one behind the other.
+ */
+struct fx8_cuda_call {
+    int8_t *x8; /**< layout.h; NULL: not planned */
+    float *x32; /**< likewise */
+    size_t most_spectra;
+    size_t n_spectra;
+    size_t last_block; /**< where the last one begins: for export */
+    bool has_valid;    /**< there is something to correlate */
+};
+
+/** How long a piece of work took. */
+struct fx8_cuda_timer {
+    cudaEvent_t begin, end;
+    double *seconds; /**< what it is added to; NULL: nothing to be added */
 };
 
 /** Arrays of which a slab is made: values, two to a cell or one, and marks. */
@@ -144,6 +177,12 @@ struct fx8_cuda_looks {
     struct fx8_look_notes *notes; /**< of the dump */
 };
 
+/** Memory of the caller that was pinned; freed with the engine. */
+struct fx8_cuda_pinned {
+    void *memory;
+    struct fx8_cuda_pinned *next;
+};
+
 /** An array of the device, or of the host, pinned. */
 struct fx8_cuda_array {
     void *pointer;             /**< address of a pointer to objects */
@@ -157,11 +196,12 @@ struct fx8_cuda_device {
     int ordinal;
     char name[64];
     cudaStream_t copy, compute;
-    struct fx8_cuda_slot slots[FX8_CUDA_SLOTS];
+    struct fx8_cuda_slot slots[FX8_CUDA_MOST_BATCHES];
     struct fx8_cuda_notes notes[FX8_CUDA_SLOTS];
     struct fx8_cuda_staging staging[FX8_CUDA_SLOTS];
-    size_t n_batches, n_blocks; /**< so far: which slot is next */
-    size_t batch_inputs;
+    struct fx8_cuda_timer timers[FX8_CUDA_TIMERS];
+    size_t n_batches, n_blocks, n_timers; /**< so far: which one is next */
+    size_t batch_inputs, n_slots;
     bool has_fft;
     cufftHandle fft;
     size_t fft_bytes;
@@ -172,9 +212,8 @@ struct fx8_cuda_device {
     float *gain;             /**< [n_inputs][n_channels] */
     unsigned long long *clips;
     float *folded; /**< [chunk][folded_stride], FIR and FFT in place */
-    int8_t *x8;    /**< layout.h; NULL: not planned, as what follows */
-    float *x32;
-    int64_t *sums8;
+    struct fx8_cuda_call call;
+    int64_t *sums8; /**< NULL: not planned, as what follows */
     double *sums32;
     double *sums_down, *sums_up;
     const struct fx8_cuda_correlator *int8, *fp32, *down, *up;
@@ -190,9 +229,11 @@ struct fx8_engine {
     bool has_filterbank; /**< false: method none */
     struct fx8_cuda_device *devices;
     size_t n_devices;
-    struct fx8_cuda_device *last; /**< which had the last block */
-    size_t n_spectra;             /**< of that block, for export */
+    struct fx8_cuda_device *last;  /**< which had the last block */
+    size_t n_spectra;              /**< of that block, for export */
+    struct fx8_cuda_notes *taking; /**< whose samples leave; NULL: nobody's */
     struct fx8_product_counts counts;
+    struct fx8_cuda_pinned *pinned;
     size_t memory; /**< bytes on the host */
     bool has_failed;
     char left_out[256]; /**< kernels that failed their trial, and why */
@@ -253,8 +294,8 @@ enum fx8_status fx8_cuda_hold(const struct fx8_cuda_device *device,
 void fx8_cuda_lay_out(struct fx8_engine *engine);
 
 /** 16-byte vectors from channel to channel of spectra of `times_per_vector`
- *  times each, of a block with n_times. */
-size_t fx8_cuda_stride(const struct fx8_engine *engine, size_t n_times,
+ *  times each, of a call with room for most_spectra. */
+size_t fx8_cuda_stride(const struct fx8_engine *engine, size_t most_spectra,
                        size_t times_per_vector);
 
 /* --- memory.cu ------------------------------------------------------------ */
@@ -284,13 +325,20 @@ void fx8_cuda_quiesce(const struct fx8_cuda_device *device);
 void fx8_cuda_release(const struct fx8_engine *engine,
                       struct fx8_cuda_device *device);
 
+/** As pin() of the table. */
+void fx8_cuda_pin(struct fx8_engine *engine, void *memory, size_t bytes);
+
+/** Give back what was pinned. */
+void fx8_cuda_unpin(struct fx8_engine *engine);
+
 /** "1.2 GiB" of a number of bytes; a text of its own for each call but eight.
  */
 const char *fx8_cuda_bytes(size_t bytes);
 
 /* --- batch.cu ------------------------------------------------------------- */
 
-/** Channelise and correlate a block; returns when its samples were taken. */
+/** Channelise a block, and correlate when a call is full; returns when the
+ *  samples of the block before were taken. */
 enum fx8_status fx8_cuda_push_block(struct fx8_engine *engine,
                                     struct fx8_cuda_device *device,
                                     const struct fx8_engine_block *block,
@@ -298,8 +346,9 @@ enum fx8_status fx8_cuda_push_block(struct fx8_engine *engine,
                                     struct fx8_error *error);
 
 /**
- * What is known of a block on the device, before and after its batches: masks
- * and rotation are copied; spectra are correlated.
+ * What is known of a block on the device, before and after its batches: it gets
+ * its place in a call, masks and rotation are copied; a full call is
+ * correlated.
  */
 enum fx8_status fx8_cuda_begin_block(struct fx8_engine *engine,
                                      struct fx8_cuda_device *device,
@@ -309,14 +358,16 @@ enum fx8_status fx8_cuda_begin_block(struct fx8_engine *engine,
                                      struct fx8_error *error);
 enum fx8_status fx8_cuda_end_block(struct fx8_engine *engine,
                                    struct fx8_cuda_device *device,
-                                   size_t n_spectra,
-                                   enum fx8_block_validity validity,
                                    struct fx8_error *error);
 
-/** The arrays of spectra, for a block of n_spectra. */
-struct fx8_cuda_spectra fx8_cuda_block_spectra(
-    const struct fx8_engine *engine, const struct fx8_cuda_device *device,
-    size_t n_spectra);
+/** Correlate what was gathered. */
+enum fx8_status fx8_cuda_end_call(struct fx8_engine *engine,
+                                  struct fx8_cuda_device *device,
+                                  struct fx8_error *error);
+
+/** The arrays of spectra, from the beginning of the last block on. */
+struct fx8_cuda_spectra fx8_cuda_last_block(
+    const struct fx8_engine *engine, const struct fx8_cuda_device *device);
 
 /** Wait for all work of a device and add up its times. */
 enum fx8_status fx8_cuda_wait(struct fx8_cuda_device *device,

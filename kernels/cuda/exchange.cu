@@ -76,8 +76,7 @@ enum fx8_status fx8_cuda_export_block(struct fx8_engine *engine,
                                       struct fx8_error *error)
 {
     struct fx8_cuda_device *device = engine->last;
-    const struct fx8_cuda_spectra spectra =
-        fx8_cuda_block_spectra(engine, device, engine->n_spectra);
+    const struct fx8_cuda_spectra spectra = fx8_cuda_last_block(engine, device);
     struct canonical all;
     enum fx8_status status = fx8_cuda_enter(device, error);
     if (status != FX8_OK)
@@ -115,8 +114,7 @@ enum fx8_status fx8_cuda_import_block(struct fx8_engine *engine,
         fx8_cuda_begin_block(engine, device, &notes, validity, &part, error);
     if (status != FX8_OK)
         return status;
-    const struct fx8_cuda_spectra spectra =
-        fx8_cuda_block_spectra(engine, device, block->n_spectra);
+    const struct fx8_cuda_spectra spectra = fx8_cuda_last_block(engine, device);
     struct canonical all;
     status = open_canonical(engine, device, int8 != nullptr, fp32 != nullptr,
                             &all, error);
@@ -135,8 +133,7 @@ enum fx8_status fx8_cuda_import_block(struct fx8_engine *engine,
                                                 &spectra, device->compute),
                                 device, error, "importing spectra");
     if (status == FX8_OK)
-        status = fx8_cuda_end_block(engine, device, block->n_spectra, validity,
-                                    error);
+        status = fx8_cuda_end_block(engine, device, error);
     if (status == FX8_OK)
         status = fx8_cuda_wait(device, error);
     return close_canonical(device, &all, status, error);

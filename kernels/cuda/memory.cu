@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <algorithm>
 #include <initializer_list>
 
 #include "config/line.h"
@@ -30,7 +31,7 @@ const char *fx8_cuda_bytes(size_t bytes)
 /* --- a device --------------------------------------------------------------
  */
 
-static const size_t MOST_ARRAYS = 64;
+static const size_t MOST_ARRAYS = 64 + FX8_CUDA_MOST_BATCHES;
 
 /* Those that results are made with; how many. */
 static size_t list_results(const struct fx8_engine *engine,
@@ -68,9 +69,9 @@ static size_t list_results(const struct fx8_engine *engine,
     return sizeof list / sizeof *list;
 }
 
-/* All arrays of a device for batches of `batch` inputs; how many. */
+/* All arrays of a device with the sizes that it has now; how many. */
 static size_t list_arrays(const struct fx8_engine *engine,
-                          struct fx8_cuda_device *device, size_t batch,
+                          struct fx8_cuda_device *device,
                           struct fx8_cuda_array arrays[MOST_ARRAYS])
 {
     const struct fx8_engine_plan *plan = &engine->plan;
@@ -83,14 +84,16 @@ static size_t list_arrays(const struct fx8_engine *engine,
     const size_t cells = fx8_product(inputs, channels, 1, 1);
     const size_t words = fx8_product(inputs, shape->valid_words, 1, 1);
     const size_t turns = fx8_product(inputs, shape->block_spectra, 1, 1);
+    struct fx8_cuda_call *call = &device->call;
     const size_t stride8 =
-        fx8_cuda_stride(engine, shape->n_times, FX8_CUDA_TIMES_INT8);
+        fx8_cuda_stride(engine, call->most_spectra, FX8_CUDA_TIMES_INT8);
     const size_t stride32 =
-        fx8_cuda_stride(engine, shape->n_times, FX8_CUDA_TIMES_FP32);
+        fx8_cuda_stride(engine, call->most_spectra, FX8_CUDA_TIMES_FP32);
     const size_t weights = plan->bank.n_taps * shape->row;
     const size_t chunk = fx8_product(shape->chunk_inputs, shape->chunk_spectra,
                                      shape->folded_stride, 1);
-    const size_t samples = fx8_product(batch, shape->samples_bytes, 1, 1);
+    const size_t samples =
+        fx8_product(device->batch_inputs, shape->samples_bytes, 1, 1);
     const size_t tail = FX8_CUDA_TAIL_ROWS;
     const struct fx8_cuda_array fixed[] = {
         {&device->coefficients, weights,
@@ -101,9 +104,9 @@ static size_t list_arrays(const struct fx8_engine *engine,
         {&device->clips, cells, sizeof(unsigned long long), false, true},
         {&device->folded, chunk, bank * sizeof(float), false, true},
         {&device->fft_area, device->fft_bytes, device->has_fft, false, false},
-        {&device->x8, fx8_product(channels, stride8, 1, 1) + tail,
+        {&call->x8, fx8_product(channels, stride8, 1, 1) + tail,
          int8 * size_t(16), false, true},
-        {&device->x32, fx8_product(channels, stride32, 1, 1) + tail,
+        {&call->x32, fx8_product(channels, stride32, 1, 1) + tail,
          (fp32 || interval) * size_t(16), false, true},
         {&device->sums8, shape->n_sums, int8 * sizeof(int64_t), false, true},
         {&device->sums32, shape->n_sums, fp32 * sizeof(double), false, true},
@@ -114,10 +117,8 @@ static size_t list_arrays(const struct fx8_engine *engine,
     };
     size_t n = sizeof fixed / sizeof *fixed;
     memcpy(arrays, fixed, sizeof fixed);
-    for (struct fx8_cuda_slot &slot : device->slots) {
-        arrays[n++] = {&slot.samples, samples, 1, false, false};
-        arrays[n++] = {&slot.pinned, samples, 1, true, false};
-    }
+    for (size_t k = 0; k < device->n_slots; ++k)
+        arrays[n++] = {&device->slots[k].samples, samples, 1, false, false};
     const size_t rotation = bank * sizeof(struct fx8_rotation);
     for (struct fx8_cuda_notes &notes : device->notes) {
         arrays[n++] = {&notes.valid, words, sizeof(uint64_t), false, false};
@@ -138,12 +139,11 @@ static size_t list_arrays(const struct fx8_engine *engine,
 /* Bytes that the arrays take, on the device or of the host; each allocation
  * of a device begins at a multiple of UNIT. */
 static size_t count_bytes(const struct fx8_engine *engine,
-                          struct fx8_cuda_device *device, size_t batch,
-                          bool is_pinned)
+                          struct fx8_cuda_device *device, bool is_pinned)
 {
     static const size_t UNIT = 512;
     struct fx8_cuda_array arrays[MOST_ARRAYS];
-    const size_t n = list_arrays(engine, device, batch, arrays);
+    const size_t n = list_arrays(engine, device, arrays);
     size_t total = 0;
     for (size_t k = 0; k < n; ++k) {
         const size_t bytes =
@@ -157,9 +157,35 @@ static size_t count_bytes(const struct fx8_engine *engine,
     return total;
 }
 
-/* The most inputs a batch may have: the plan's, halved until the device has
- * the memory, and until the host's is a quarter of its limit at most. */
-static enum fx8_status choose_batch(const struct fx8_engine *engine,
+/* Calls of n blocks, and slots for the samples of another one meanwhile. */
+static void plan_call(const struct fx8_engine *engine,
+                      struct fx8_cuda_device *device, size_t n_blocks)
+{
+    const size_t batches = (engine->plan.n_inputs + device->batch_inputs - 1) /
+                           device->batch_inputs;
+    const size_t wanted = fx8_product(n_blocks, batches, 1, 1);
+    device->call.most_spectra = n_blocks * engine->shape.block_spectra;
+    device->n_slots = std::min<size_t>(
+        FX8_CUDA_MOST_BATCHES, std::max<size_t>(FX8_CUDA_SLOTS, wanted));
+}
+
+/* Calls as long as they may be in half of the memory: others may want some. */
+static void choose_call(const struct fx8_engine *engine,
+                        struct fx8_cuda_device *device, size_t usable)
+{
+    for (size_t n_blocks = engine->shape.most_blocks; n_blocks > 0;
+         n_blocks /= 2) {
+        plan_call(engine, device, n_blocks);
+        if (count_bytes(engine, device, false) <= usable / 2)
+            return;
+    }
+    plan_call(engine, device, 1);
+    device->n_slots = FX8_CUDA_SLOTS;
+}
+
+/* What fits into the device's memory: the most inputs a batch may have, the
+ * plan's or half of them, and so on; then calls. */
+static enum fx8_status choose_sizes(const struct fx8_engine *engine,
                                     struct fx8_cuda_device *device,
                                     struct fx8_error *error)
 {
@@ -171,20 +197,22 @@ static enum fx8_status choose_batch(const struct fx8_engine *engine,
         return status;
     const size_t n_engines =
         engine->plan.n_engines == 0 ? 1 : engine->plan.n_engines;
+    const char *text = getenv(FX8_CUDA_MEMORY_VARIABLE);
+    const size_t allowed =
+        text == nullptr ? SIZE_MAX : strtoul(text, nullptr, 10) << 10;
     /* the rest is what the runtime takes for itself while kernels are loaded */
-    const size_t usable =
-        (free_bytes - free_bytes / 32) / (n_engines - engine->plan.n_opened);
-    const size_t limit =
-        engine->plan.memory_limit / 4 / engine->n_devices / n_engines;
-    size_t batch = engine->shape.most_inputs;
+    const size_t usable = std::min(allowed, free_bytes - free_bytes / 32) /
+                          (n_engines - engine->plan.n_opened);
+    device->batch_inputs = engine->shape.most_inputs;
+    device->call.most_spectra = engine->shape.block_spectra;
+    device->n_slots = FX8_CUDA_SLOTS;
     device->results.keeps = engine->shape.may_keep && device == engine->devices;
-    if (count_bytes(engine, device, batch, false) > usable)
+    if (count_bytes(engine, device, false) > usable)
         device->results.keeps = false;
-    while (batch > 1 &&
-           (count_bytes(engine, device, batch, false) > usable ||
-            (limit != 0 && count_bytes(engine, device, batch, true) > limit)))
-        batch /= 2;
-    const size_t wanted = count_bytes(engine, device, batch, false);
+    while (device->batch_inputs > 1 &&
+           count_bytes(engine, device, false) > usable)
+        device->batch_inputs /= 2;
+    const size_t wanted = count_bytes(engine, device, false);
     if (wanted > usable)
         return fx8_fail(
             error, FX8_ERR_SYSTEM,
@@ -197,7 +225,7 @@ static enum fx8_status choose_batch(const struct fx8_engine *engine,
             FX8_NOUN(engine->plan.bank.n_channels, "channel", "channels"),
             engine->shape.block_spectra,
             FX8_NOUN(engine->shape.block_spectra, "spectrum", "spectra"));
-    device->batch_inputs = batch;
+    choose_call(engine, device, usable);
     return FX8_OK;
 }
 
@@ -276,16 +304,19 @@ static enum fx8_status create_events(struct fx8_cuda_device *device,
             if (status == FX8_OK)
                 status =
                     create_event(device, cudaEventDisableTiming, event, error);
-    for (struct fx8_cuda_slot &slot : device->slots) {
-        if (status == FX8_OK)
-            status = create_event(device, cudaEventDisableTiming, &slot.copied,
-                                  error);
-        for (cudaEvent_t *event : {&slot.begin, &slot.end})
+    for (size_t k = 0; k < device->n_slots; ++k)
+        for (cudaEvent_t *event :
+             {&device->slots[k].copied, &device->slots[k].done})
             if (status == FX8_OK)
-                status = create_event(device, cudaEventDefault, event, error);
-    }
+                status =
+                    create_event(device, cudaEventDisableTiming, event, error);
     for (struct fx8_cuda_notes &notes : device->notes)
-        for (cudaEvent_t *event : {&notes.begin, &notes.end})
+        for (cudaEvent_t *event : {&notes.copied, &notes.done})
+            if (status == FX8_OK)
+                status =
+                    create_event(device, cudaEventDisableTiming, event, error);
+    for (struct fx8_cuda_timer &timer : device->timers)
+        for (cudaEvent_t *event : {&timer.begin, &timer.end})
             if (status == FX8_OK)
                 status = create_event(device, cudaEventDefault, event, error);
     return status;
@@ -355,9 +386,9 @@ enum fx8_status fx8_cuda_prepare(struct fx8_engine *engine,
         engine->plan.bank.fft_length > 1)
         status = plan_fft(engine, device, error);
     if (status == FX8_OK)
-        status = create_events(device, error);
+        status = choose_sizes(engine, device, error);
     if (status == FX8_OK)
-        status = choose_batch(engine, device, error);
+        status = create_events(device, error);
     return status;
 }
 
@@ -367,10 +398,10 @@ enum fx8_status fx8_cuda_allocate(struct fx8_engine *engine,
 {
     enum fx8_status status = FX8_OK;
     struct fx8_cuda_array arrays[MOST_ARRAYS];
-    const size_t n = list_arrays(engine, device, device->batch_inputs, arrays);
+    const size_t n = list_arrays(engine, device, arrays);
     for (size_t k = 0; k < n && status == FX8_OK; ++k)
         status = allocate_array(&arrays[k], device, error);
-    engine->memory += count_bytes(engine, device, device->batch_inputs, true);
+    engine->memory += count_bytes(engine, device, true);
     if (status == FX8_OK && device->has_fft)
         status =
             fx8_cuda_check_fft(cufftSetWorkArea(device->fft, device->fft_area),
@@ -407,16 +438,18 @@ void fx8_cuda_release(const struct fx8_engine *engine,
     if (device->has_fft)
         (void)cufftDestroy(device->fft);
     struct fx8_cuda_array arrays[MOST_ARRAYS];
-    const size_t n = list_arrays(engine, device, device->batch_inputs, arrays);
+    const size_t n = list_arrays(engine, device, arrays);
     for (size_t k = 0; k < n; ++k) {
         void *memory;
         memcpy(&memory, arrays[k].pointer, sizeof memory);
         (void)(arrays[k].is_pinned ? cudaFreeHost(memory) : cudaFree(memory));
     }
     for (const struct fx8_cuda_slot &slot : device->slots)
-        destroy_events({slot.copied, slot.begin, slot.end});
+        destroy_events({slot.copied, slot.done});
     for (const struct fx8_cuda_notes &notes : device->notes)
-        destroy_events({notes.begin, notes.end});
+        destroy_events({notes.copied, notes.done});
+    for (const struct fx8_cuda_timer &timer : device->timers)
+        destroy_events({timer.begin, timer.end});
     for (const struct fx8_cuda_staging &slot : device->staging)
         destroy_events({slot.made, slot.copied});
     for (cudaStream_t stream : {device->copy, device->compute})
@@ -424,4 +457,36 @@ void fx8_cuda_release(const struct fx8_engine *engine,
             (void)cudaStreamDestroy(stream);
     (void)cudaGetLastError();
     *device = fx8_cuda_device();
+}
+
+/* --- memory of the caller --------------------------------------------------
+ */
+
+void fx8_cuda_pin(struct fx8_engine *engine, void *memory, size_t bytes)
+{
+    /* what is smaller may share its pages, which are pinned whole */
+    static const size_t LEAST_BYTES = size_t(1) << 20;
+    if (bytes < LEAST_BYTES)
+        return;
+    auto *pinned = static_cast<struct fx8_cuda_pinned *>(
+        malloc(sizeof(struct fx8_cuda_pinned)));
+    if (pinned == nullptr ||
+        cudaHostRegister(memory, bytes, cudaHostRegisterPortable) !=
+            cudaSuccess) {
+        (void)cudaGetLastError();
+        free(pinned);
+        return;
+    }
+    *pinned = {memory, engine->pinned};
+    engine->pinned = pinned;
+}
+
+void fx8_cuda_unpin(struct fx8_engine *engine)
+{
+    while (engine->pinned != nullptr) {
+        struct fx8_cuda_pinned *first = engine->pinned;
+        (void)cudaHostUnregister(first->memory);
+        engine->pinned = first->next;
+        free(first);
+    }
 }

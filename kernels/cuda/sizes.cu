@@ -6,20 +6,20 @@
 #include "kernels/cuda/engine_cuda.h"
 #include "kernels/cuda/postprocess.h"
 
-/* Samples of a block.  A correlation reads and writes its sums once, so that
- * blocks should be long; they stand in the host's memory several times. */
+/* Samples of a block, of which the host has two.  FP32 sums depend on how long
+ * it is, so that it is a function of the plan. */
 static const size_t BLOCK_BYTES = size_t(256) << 20;
 
 /* Blocks of very wide spectra: memory counts for more than speed. */
 static const size_t MOST_BLOCK_BYTES = size_t(1) << 30;
 
-/* More spectra than this gain nothing; fewer than the second figure make the
- * sums cost more than the products.  Both are multiples of what an FP32
- * correlator folds, so that blocks and dumps end on a fold. */
+/* More spectra than this gain nothing; fewer than the second figure are many
+ * small copies.  Both are multiples of what an FP32 correlator folds, so that
+ * blocks and dumps end on a fold, and blocks share a call. */
 static const size_t MOST_SPECTRA = 8192;
 static const size_t LEAST_SPECTRA = 512;
 
-/* Samples of a batch, each of whose slots is as large. */
+/* Samples of a batch, which a slot holds. */
 static const size_t BATCH_BYTES = size_t(64) << 20;
 
 /* Floats that go through FIR and FFT at a time: enough to fill a device, few
@@ -52,6 +52,23 @@ static size_t choose_block_spectra(const struct fx8_engine *engine)
     return static_cast<int64_t>(spectra) < per_dump
                ? spectra
                : static_cast<size_t>(per_dump);
+}
+
+/* Of a dump that goes round the devices each has a part. */
+static size_t choose_most_blocks(const struct fx8_engine *engine)
+{
+    const size_t block = engine->shape.block_spectra;
+    if (block % FX8_CUDA_CALL_UNIT != 0)
+        return 1;
+    const int64_t per_dump = engine->plan.spectra_per_dump;
+    const size_t of_call = FX8_MAX_INT32_SPECTRA / block;
+    const int64_t of_dump = (per_dump - 1) / static_cast<int64_t>(block) + 1;
+    const int64_t devices = static_cast<int64_t>(
+        engine->plan.n_devices == 0 ? 1 : engine->plan.n_devices);
+    const int64_t of_device = (of_dump - 1) / devices + 1;
+    return of_device < static_cast<int64_t>(of_call)
+               ? static_cast<size_t>(of_device)
+               : of_call;
 }
 
 static size_t chunk_bytes(void)
@@ -146,7 +163,7 @@ void fx8_cuda_lay_out(struct fx8_engine *engine)
     const size_t n_inputs = engine->plan.n_inputs;
     shape->row = fx8_filterbank_row(bank);
     shape->block_spectra = choose_block_spectra(engine);
-    shape->n_times = fx8_cuda_times(shape->block_spectra);
+    shape->most_blocks = choose_most_blocks(engine);
     shape->samples_bytes =
         fx8_round_up((shape->block_spectra + bank->n_taps - 1) * shape->row,
                      SAMPLES_ALIGNMENT);
@@ -165,9 +182,9 @@ void fx8_cuda_lay_out(struct fx8_engine *engine)
     choose_staging(&engine->plan, shape);
 }
 
-size_t fx8_cuda_stride(const struct fx8_engine *engine, size_t n_times,
+size_t fx8_cuda_stride(const struct fx8_engine *engine, size_t most_spectra,
                        size_t times_per_vector)
 {
-    return fx8_cuda_channel_vectors(engine->plan.n_inputs, n_times,
-                                    times_per_vector);
+    return fx8_cuda_channel_vectors(
+        engine->plan.n_inputs, fx8_cuda_times(most_spectra), times_per_vector);
 }
