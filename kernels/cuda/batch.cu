@@ -16,8 +16,7 @@ static enum fx8_status read_timer(const struct fx8_cuda_device *device,
     if (timer->seconds == nullptr)
         return FX8_OK;
     enum fx8_status status =
-        fx8_cuda_check(cudaEventSynchronize(timer->end), device, error,
-                       "cudaEventSynchronize");
+        fx8_cuda_await(device, timer->end, "spectra or sums", error);
     float milliseconds = 0.0F;
     if (status == FX8_OK)
         status = fx8_cuda_check(
@@ -55,8 +54,7 @@ enum fx8_status fx8_cuda_wait(struct fx8_cuda_device *device,
                               struct fx8_error *error)
 {
     enum fx8_status status =
-        fx8_cuda_check(cudaStreamSynchronize(device->compute), device, error,
-                       "cudaStreamSynchronize");
+        fx8_cuda_drain(device, device->compute, "spectra and sums", error);
     for (struct fx8_cuda_timer &timer : device->timers)
         if (status == FX8_OK)
             status = read_timer(device, &timer, error);
@@ -228,8 +226,7 @@ static enum fx8_status await_taken(struct fx8_engine *engine,
     engine->taking = nullptr;
     if (taking == nullptr)
         return FX8_OK;
-    return fx8_cuda_check(cudaEventSynchronize(taking->copied), device, error,
-                          "cudaEventSynchronize");
+    return fx8_cuda_await(device, taking->copied, "samples", error);
 }
 
 enum fx8_status fx8_cuda_end_block(struct fx8_engine *engine,

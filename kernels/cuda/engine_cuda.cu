@@ -133,6 +133,7 @@ static enum fx8_status open_device(struct fx8_engine *engine,
                                    struct fx8_cuda_device *device,
                                    struct fx8_error *error)
 {
+    device->deadline_s = engine->plan.deadline_s;
     enum fx8_status status = fx8_cuda_enter(device, error);
     if (status == FX8_OK)
         status = fx8_cuda_prepare(engine, device, error);
@@ -190,10 +191,15 @@ static void cuda_close(struct fx8_engine **engine)
     struct fx8_engine *e = *engine;
     if (e == nullptr)
         return;
+    /* devices wait for each other: one that is stuck holds up all */
+    bool is_stuck = false;
     for (size_t k = 0; k < e->n_devices; ++k)
+        is_stuck = is_stuck || fx8_cuda_is_stuck(e->devices[k].ordinal);
+    for (size_t k = 0; k < e->n_devices && !is_stuck; ++k)
         fx8_cuda_quiesce(&e->devices[k]);
-    fx8_cuda_unpin(e);
-    for (size_t k = 0; k < e->n_devices; ++k)
+    if (!is_stuck)
+        fx8_cuda_unpin(e);
+    for (size_t k = 0; k < e->n_devices && !is_stuck; ++k)
         fx8_cuda_release(e, &e->devices[k]);
     free(e->devices);
     free(e->counts.pairs);
@@ -324,8 +330,7 @@ static enum fx8_status set_gain(struct fx8_engine *engine,
                             device->compute),
             device, error, "cudaMemcpyAsync of gains");
     if (status == FX8_OK)
-        status = fx8_cuda_check(cudaStreamSynchronize(device->compute), device,
-                                error, "cudaStreamSynchronize");
+        status = fx8_cuda_drain(device, device->compute, "gains", error);
     return status;
 }
 

@@ -196,6 +196,8 @@ struct fx8_cuda_device {
     int ordinal;
     char name[64];
     cudaStream_t copy, compute;
+    cudaEvent_t drained; /**< of fx8_cuda_drain() */
+    double deadline_s;   /**< of the plan; 0: none */
     struct fx8_cuda_slot slots[FX8_CUDA_MOST_BATCHES];
     struct fx8_cuda_notes notes[FX8_CUDA_SLOTS];
     struct fx8_cuda_staging staging[FX8_CUDA_SLOTS];
@@ -287,6 +289,29 @@ enum fx8_status fx8_cuda_record(const struct fx8_cuda_device *device,
 enum fx8_status fx8_cuda_hold(const struct fx8_cuda_device *device,
                               cudaStream_t stream, cudaEvent_t event,
                               struct fx8_error *error);
+
+/**
+ * fx8_cuda_await -- wait for an event of the device: every wait of the engine.
+ *
+ * Given:  what  is waited for, "correlating", for the message
+ * Status: FX8_ERR_SYSTEM: what the runtime says, or the deadline has passed:
+ *         the device is stuck from then on
+ */
+enum fx8_status fx8_cuda_await(const struct fx8_cuda_device *device,
+                               cudaEvent_t event, const char *what,
+                               struct fx8_error *error);
+
+/** The same for all that is queued in a stream of the device. */
+enum fx8_status fx8_cuda_drain(const struct fx8_cuda_device *device,
+                               cudaStream_t stream, const char *what,
+                               struct fx8_error *error);
+
+/** Whether work that does not end is on the device of this ordinal, as far as
+ *  this process knows.  Calls that wait for it would never return: cudaFree(),
+ *  cudaStreamDestroy() and the like.  What is there stays allocated until the
+ *  process ends. */
+bool fx8_cuda_is_stuck(int ordinal);
+void fx8_cuda_note_stuck(int ordinal);
 
 /* --- sizes.cu ------------------------------------------------------------- */
 

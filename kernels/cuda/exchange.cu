@@ -43,12 +43,15 @@ static enum fx8_status open_canonical(const struct fx8_engine *engine,
     return status;
 }
 
-/* Give the memory back, whatever happened before. */
+/* Give the memory back, whatever happened before; but from a device that is
+ * stuck none can be had. */
 static enum fx8_status close_canonical(const struct fx8_cuda_device *device,
                                        const struct canonical *spectra,
                                        enum fx8_status before,
                                        struct fx8_error *error)
 {
+    if (fx8_cuda_is_stuck(device->ordinal))
+        return before;
     const cudaError_t freed8 = cudaFree(spectra->int8);
     const cudaError_t freed32 = cudaFree(spectra->fp32);
     if (before != FX8_OK)
@@ -88,6 +91,9 @@ enum fx8_status fx8_cuda_export_block(struct fx8_engine *engine,
             fx8_cuda_check(fx8_cuda_export(&spectra, engine->n_spectra,
                                            all.int8, all.fp32, device->compute),
                            device, error, "exporting spectra");
+    /* a copy to memory that is not pinned would wait without a deadline */
+    if (status == FX8_OK)
+        status = fx8_cuda_drain(device, device->compute, "spectra", error);
     if (status == FX8_OK)
         status = copy(device, int8, all.int8, all.bytes8,
                       cudaMemcpyDeviceToHost, error);
@@ -126,8 +132,7 @@ enum fx8_status fx8_cuda_import_block(struct fx8_engine *engine,
                       cudaMemcpyHostToDevice, error);
     /* the masks are on their way */
     if (status == FX8_OK)
-        status = fx8_cuda_check(cudaStreamSynchronize(device->copy), device,
-                                error, "cudaStreamSynchronize");
+        status = fx8_cuda_drain(device, device->copy, "masks", error);
     if (status == FX8_OK)
         status = fx8_cuda_check(fx8_cuda_import(&part, all.int8, all.fp32,
                                                 &spectra, device->compute),

@@ -335,8 +335,7 @@ static enum fx8_status look(struct fx8_engine *engine,
     if (status == FX8_OK)
         status = fetch_sums(device, work, notes, error);
     if (status == FX8_OK)
-        status = fx8_cuda_check(cudaStreamSynchronize(device->compute), device,
-                                error, "cudaStreamSynchronize");
+        status = fx8_cuda_drain(device, device->compute, "a quick-look", error);
     return status;
 }
 

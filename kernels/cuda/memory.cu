@@ -298,7 +298,8 @@ static enum fx8_status create_event(const struct fx8_cuda_device *device,
 static enum fx8_status create_events(struct fx8_cuda_device *device,
                                      struct fx8_error *error)
 {
-    enum fx8_status status = FX8_OK;
+    enum fx8_status status =
+        create_event(device, cudaEventDisableTiming, &device->drained, error);
     for (struct fx8_cuda_staging &slot : device->staging)
         for (cudaEvent_t *event : {&slot.made, &slot.copied})
             if (status == FX8_OK)
@@ -363,12 +364,13 @@ static enum fx8_status fill(const struct fx8_engine *engine,
                          weights * sizeof *plan->coefficients, "coefficients",
                          error);
     }
-    const cudaError_t waited = cudaStreamSynchronize(device->compute);
+    /* the failure that is told is the first */
+    const enum fx8_status waited =
+        fx8_cuda_drain(device, device->compute, "gains and coefficients",
+                       status == FX8_OK ? error : nullptr);
     free(ones);
     free(rounded);
-    if (status != FX8_OK)
-        return status;
-    return fx8_cuda_check(waited, device, error, "cudaStreamSynchronize");
+    return status == FX8_OK ? waited : status;
 }
 
 enum fx8_status fx8_cuda_prepare(struct fx8_engine *engine,
@@ -409,8 +411,7 @@ enum fx8_status fx8_cuda_allocate(struct fx8_engine *engine,
     if (status == FX8_OK && engine->has_filterbank)
         status = fill(engine, device, error);
     if (status == FX8_OK)
-        status = fx8_cuda_check(cudaStreamSynchronize(device->compute), device,
-                                error, "cudaStreamSynchronize");
+        status = fx8_cuda_drain(device, device->compute, "zeros", error);
     return status;
 }
 
@@ -452,6 +453,7 @@ void fx8_cuda_release(const struct fx8_engine *engine,
         destroy_events({timer.begin, timer.end});
     for (const struct fx8_cuda_staging &slot : device->staging)
         destroy_events({slot.made, slot.copied});
+    destroy_events({device->drained});
     for (cudaStream_t stream : {device->copy, device->compute})
         if (stream != nullptr)
             (void)cudaStreamDestroy(stream);

@@ -187,8 +187,7 @@ enum fx8_status fx8_cuda_make_results(struct fx8_engine *engine, bool is_int8,
                             device->compute),
             device, error, "cudaMemsetAsync");
     if (status == FX8_OK)
-        status = fx8_cuda_check(cudaStreamSynchronize(device->compute), device,
-                                error, "cudaStreamSynchronize");
+        status = fx8_cuda_drain(device, device->compute, "results", error);
     if (status == FX8_OK && device->results.keeps &&
         fx8_postprocess_row(wanted->plan) == wanted->plan->n_channels)
         device->results.kept = wanted->results;

@@ -37,8 +37,7 @@ enum fx8_status fx8_cuda_receive(const struct fx8_engine *engine,
         return FX8_OK;
     slot->is_used = false;
     const enum fx8_status status =
-        fx8_cuda_check(cudaEventSynchronize(slot->copied), device, error,
-                       "cudaEventSynchronize");
+        fx8_cuda_await(device, slot->copied, "results", error);
     if (status != FX8_OK)
         return status;
     size_t row_bytes = 0;
