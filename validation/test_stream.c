@@ -130,7 +130,27 @@ struct run {
     struct fx8_stream *stream;
     int64_t first; /* of the first spectrum not taken */
     bool has_ended;
+    const int8_t *taken; /* the last input's samples of what was taken last */
+    size_t taken_bytes;
+    int8_t taken_then[2 * MOST_SAMPLES]; /* as they were */
 };
+
+/* What two sets of rows are for. */
+static void take(struct run *run, size_t n)
+{
+    const struct fx8_stream_shape *shape = &run->recording->shape;
+    if (run->taken != NULL)
+        assert_memory_equal(run->taken, run->taken_then, run->taken_bytes);
+    if (shape->has_two) {
+        run->taken = fx8_stream_row(run->stream, shape->n_inputs - 1);
+        run->taken_bytes =
+            ((n - 1) * (size_t)shape->step + (size_t)shape->window) *
+            shape->sample_size;
+        memcpy(run->taken_then, run->taken, run->taken_bytes);
+    }
+    fx8_stream_take(run->stream, n);
+    run->first += (int64_t)n * shape->step;
+}
 
 /* Everything that the stream says of its first `n` spectra. */
 static void check_spectra(const struct run *run, size_t n)
@@ -182,8 +202,7 @@ static void take_some(struct run *run, bool all)
             return;
         const size_t n = 1 + random_below(run->generator, ready);
         check_spectra(run, n);
-        fx8_stream_take(run->stream, n);
-        run->first += (int64_t)n * r->shape.step;
+        take(run, n);
         if (!all)
             return;
     }
@@ -195,7 +214,8 @@ static void copy_stream(struct run *run)
     struct fx8_stream *copy = (void *)run;
     struct fx8_error error;
     must(fx8_stream_copy(run->stream, &copy, &error), error);
-    if (random_below(run->generator, 2) == 0) {
+    if (!run->recording->shape.has_two &&
+        random_below(run->generator, 2) == 0) {
         struct fx8_stream *swapped = run->stream;
         run->stream = copy;
         copy = swapped;
@@ -266,7 +286,8 @@ static void check_recording(struct recording *r, struct generator *generator)
 {
     derive(r);
     struct fx8_error error;
-    struct run run = {r, generator, NULL, r->first_sample, false};
+    struct run run = {
+        .recording = r, .generator = generator, .first = r->first_sample};
     r->shape.operations = fx8_operations_level(0);
     must(fx8_stream_open(&r->shape, r->first_sample, &run.stream, &error),
          error);
@@ -340,6 +361,7 @@ static void random_recordings(void **state)
             .step = step,
             .window = step * random_in(&g, 1, 4),
             .most_spectra = 1 + random_below(&g, i % 2 == 0 ? 6 : 150),
+            .has_two = random_below(&g, 2) != 0,
             .has_marker = random_below(&g, 4) != 0,
             .marker_value = markers[random_below(&g, 4)],
             .marker_run = random_in(&g, 1, 24),

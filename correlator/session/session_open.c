@@ -15,9 +15,12 @@
 #include "kernels/engine_find.h"
 #include "kernels/parallel.h"
 
-/* For blocks of so many spectra; the operations are still to be filled in. */
-static struct fx8_stream_shape stream_shape(const struct fx8_session *s,
-                                            size_t block_spectra)
+/* For blocks of so many spectra, of which engines of these operations may still
+ * copy one while the next is gathered; those of the stream are still to be
+ * filled in. */
+static struct fx8_stream_shape stream_shape(
+    const struct fx8_session *s, const struct fx8_engine_operations *operations,
+    size_t block_spectra)
 {
     const struct fx8_plan *plan = &s->plan;
     return (struct fx8_stream_shape){
@@ -26,6 +29,7 @@ static struct fx8_stream_shape stream_shape(const struct fx8_session *s,
         .step = (int64_t)fx8_samples_per_spectrum(plan),
         .window = (int64_t)fx8_samples_per_window(plan),
         .most_spectra = block_spectra,
+        .has_two = operations->pin != NULL,
         .has_marker = plan->has_marker,
         .marker_value = plan->marker_value,
         .marker_run = plan->marker_run,
@@ -152,15 +156,18 @@ static struct need find_need(struct fx8_session *s,
                              size_t engines, size_t block_spectra)
 {
     const struct fx8_plan *plan = &s->plan;
-    const struct fx8_stream_shape stream = stream_shape(s, block_spectra);
+    const struct fx8_stream_shape stream =
+        stream_shape(s, operations, block_spectra);
+    struct fx8_stream_shape ahead = stream;
+    ahead.has_two = false;
     const struct fx8_levels_shape levels = levels_shape(s);
     const bool has_levels = fx8_plan_has_quantiser(plan);
     struct fx8_array arrays[N_ARRAYS];
     const size_t n = list_arrays(s, operations, block_spectra, arrays);
     struct need need = {
         .spectra = engines,
-        .samples =
-            fx8_product(fx8_stream_size(&stream), has_levels ? 2 : 1, 1, 1),
+        .samples = plus(fx8_stream_size(&stream),
+                        has_levels ? fx8_stream_size(&ahead) : 0),
         .results = plus(fx8_arrays_size(arrays, n),
                         plan->quicklook ? fx8_look_size(plan) : 0),
     };
@@ -215,9 +222,10 @@ static enum fx8_status allocate(struct fx8_session *s, struct fx8_error *error)
 
 static void close_engines(struct fx8_session *s)
 {
-    for (size_t band = 0; s->engines != NULL && band < s->plan.n_bands; band++)
-        if (s->engines[band] != NULL)
-            s->operations->close(&s->engines[band]);
+    /* the first is the last: it has pinned what they all copy from */
+    for (size_t band = s->plan.n_bands; s->engines != NULL && band > 0; band--)
+        if (s->engines[band - 1] != NULL)
+            s->operations->close(&s->engines[band - 1]);
 }
 
 /* An engine per band, all of them alike. */
@@ -380,10 +388,21 @@ static void set_up_results(struct fx8_session *s)
 static enum fx8_status open_stream(struct fx8_session *s,
                                    struct fx8_error *error)
 {
-    struct fx8_stream_shape shape =
-        stream_shape(s, s->operations->block_spectra(s->engines[0]));
+    struct fx8_stream_shape shape = stream_shape(
+        s, s->operations, s->operations->block_spectra(s->engines[0]));
     shape.operations = s->operations->operations(s->engines[0]);
     return fx8_stream_open(&shape, s->plan.first_sample, &s->stream, error);
+}
+
+/* What the engines copy from and to. */
+static void pin_memory(struct fx8_session *s)
+{
+    if (s->operations->pin == NULL)
+        return;
+    const struct fx8_stream_shape stream = stream_shape(
+        s, s->operations, s->operations->block_spectra(s->engines[0]));
+    s->operations->pin(s->engines[0], fx8_stream_memory(s->stream),
+                       fx8_stream_size(&stream));
 }
 
 /* The plan with copies of the arrays that are looked at after the opening. */
@@ -451,6 +470,7 @@ enum fx8_status fx8_open(const struct fx8_plan *plan,
         (status = allocate(s, error)) != FX8_OK ||
         (status = open_stream(s, error)) != FX8_OK)
         goto fail;
+    pin_memory(s);
     set_up_results(s);
     if (fx8_plan_has_quantiser(plan)) {
         const struct fx8_levels_shape shape = levels_shape(s);

@@ -13,7 +13,8 @@
 
 struct fx8_stream {
     struct fx8_stream_shape shape;
-    int8_t *samples;      /* [n_inputs][row_stride] */
+    int8_t *memory;       /* [1 or 2 sets][n_inputs][row_stride] */
+    int8_t *samples;      /* the set in use */
     size_t row_stride;    /* bytes */
     int64_t capacity;     /* samples per row */
     int64_t window_first; /* absolute index of column 0 */
@@ -51,7 +52,8 @@ static size_t row_bytes(const struct fx8_stream_shape *shape)
 
 size_t fx8_stream_size(const struct fx8_stream_shape *shape)
 {
-    return fx8_product(shape->n_inputs, row_bytes(shape), 1, 1);
+    return fx8_product(shape->has_two ? 2 : 1, shape->n_inputs,
+                       row_bytes(shape), 1);
 }
 
 enum fx8_status fx8_stream_open(const struct fx8_stream_shape *shape,
@@ -71,36 +73,33 @@ enum fx8_status fx8_stream_open(const struct fx8_stream_shape *shape,
     s->seen_before = -1;
     s->capacity = (int64_t)row_samples(shape);
     s->row_stride = row_bytes(shape);
-    status =
-        fx8_allocate(shape->n_inputs, s->row_stride, "samples", &memory, error);
-    if (status != FX8_OK)
-        goto fail;
-    s->samples = memory;
-    status = fx8_allocate(shape->n_inputs + 1, sizeof *s->runs,
-                          "missing stretches", &memory, error);
-    if (status != FX8_OK)
-        goto fail;
-    s->runs = memory;
-    status = fx8_allocate(shape->n_inputs, sizeof *s->marker_start, "markers",
-                          &memory, error);
-    if (status != FX8_OK)
-        goto fail;
-    s->marker_start = memory;
+    const size_t n = shape->n_inputs;
+    const struct fx8_array arrays[] = {
+        {&s->memory, fx8_stream_size(shape), 1},
+        {&s->runs, n + 1, sizeof *s->runs},
+        {&s->marker_start, n, sizeof *s->marker_start},
+    };
+    status = fx8_allocate_arrays(arrays, sizeof arrays / sizeof *arrays,
+                                 "samples", error);
+    if (status != FX8_OK) {
+        fx8_stream_close(&s);
+        return status;
+    }
+    s->samples = s->memory;
     for (size_t input = 0; input < shape->n_inputs; input++)
         s->marker_start[input] = first_sample;
     *stream = s;
     return FX8_OK;
-fail:
-    fx8_stream_close(&s);
-    return status;
 }
 
 enum fx8_status fx8_stream_copy(const struct fx8_stream *other,
                                 struct fx8_stream **stream,
                                 struct fx8_error *error)
 {
+    struct fx8_stream_shape shape = other->shape;
+    shape.has_two = false; /* nobody is looking at what it hands out */
     enum fx8_status status =
-        fx8_stream_open(&other->shape, other->window_first, stream, error);
+        fx8_stream_open(&shape, other->window_first, stream, error);
     if (status != FX8_OK)
         return status;
     struct fx8_stream *s = *stream;
@@ -135,7 +134,7 @@ void fx8_stream_close(struct fx8_stream **stream)
             free(s->runs[list].items);
     free(s->runs);
     free(s->marker_start);
-    free(s->samples);
+    free(s->memory);
     free(s);
     *stream = NULL;
 }
@@ -153,6 +152,11 @@ const int8_t *fx8_stream_row(const struct fx8_stream *stream, size_t input)
 size_t fx8_stream_row_stride(const struct fx8_stream *stream)
 {
     return stream->row_stride;
+}
+
+void *fx8_stream_memory(const struct fx8_stream *stream)
+{
+    return stream->memory;
 }
 
 /* --- taking samples ------------------------------------------------------- */
@@ -581,10 +585,14 @@ void fx8_stream_take(struct fx8_stream *stream, size_t n_spectra)
     const size_t size = s->shape.sample_size;
     const size_t rest =
         (size_t)(s->window_end - s->window_first - shift) * size;
-    for (size_t input = 0; input < s->shape.n_inputs; input++) {
-        int8_t *row = s->samples + input * s->row_stride;
-        memmove(row, row + (size_t)shift * size, rest);
-    }
+    const int8_t *from = s->samples + (size_t)shift * size;
+    if (s->shape.has_two)
+        s->samples = s->samples == s->memory
+                         ? s->memory + s->shape.n_inputs * s->row_stride
+                         : s->memory;
+    for (size_t input = 0; input < s->shape.n_inputs; input++)
+        memmove(s->samples + input * s->row_stride,
+                from + input * s->row_stride, rest);
     s->window_first += shift;
     for (size_t list = 0; list <= s->shape.n_inputs; list++)
         fx8_spans_drop(&s->runs[list], s->window_first);

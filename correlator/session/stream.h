@@ -29,6 +29,8 @@ struct fx8_stream_shape {
     int64_t step;        /**< N, samples from spectrum to spectrum */
     int64_t window;      /**< P N, samples under one spectrum */
     size_t most_spectra; /**< spectra taken at a time */
+    bool has_two; /**< sets of rows, in turn: what is taken is not touched
+                       before more is taken */
     bool has_marker;
     int marker_value;
     int64_t marker_run;
@@ -105,6 +107,9 @@ const int8_t *fx8_stream_row(const struct fx8_stream *stream, size_t input);
 
 /** Bytes between the rows of two inputs. */
 size_t fx8_stream_row_stride(const struct fx8_stream *stream);
+
+/** The memory that all rows are in, fx8_stream_size() bytes. */
+void *fx8_stream_memory(const struct fx8_stream *stream);
 
 /**
  * fx8_stream_validity -- which of the first n_spectra spectra are valid.

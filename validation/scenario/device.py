@@ -108,6 +108,20 @@ class Device(program.Case):
     def test_three_devices(self):
         self.check(3, "both", "0,1,2")
 
+    def test_memory_that_is_pinned(self):
+        """Two dumps of three blocks; a mebibyte of samples and more is pinned,
+        and gathered while the block before it is copied."""
+        generator = np.random.default_rng(403)
+        samples = generator.integers(-128, 128, (36, 2, 48_200, 2))
+        scene = program.Scene(samples[..., 0] + 1j * samples[..., 1],
+                              missing=[(7, 1, 9000, 12_000)])
+        path = self.write(scene, "in.h5")
+        setup = oracle.Setup(1, 0.024, method="none", precision="int8")
+        for cpu, cuda in self.run_both(
+                path, setup, "int8", pretend.devices(),
+                extra={"correlator.kernel": "auto"}):
+            self.compare(cpu, cuda, True)
+
     def test_bands(self):
         """Coarse channels, each with an engine of its own on the devices; the
         central part of them, and averages."""
