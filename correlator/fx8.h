@@ -215,17 +215,19 @@ struct fx8_dump {
 };
 
 /**
- * fx8_dump_callback -- receives each dump, in order, on the thread that pushes
- * or finishes.
+ * fx8_dump_callback -- receives each dump, in order, on the thread that pushes,
+ * flushes or finishes.
  *
  * Given:    context  as fx8_open() got it
  *           dump     what points anywhere in it is valid until the return
  * Returned: error    never NULL; for a failure, filled by fx8_fail()
  * Status:   negative: the session is stopped, and fx8_push() or fx8_finish()
  *           returns this status and the record; anything else: it goes on
- * Notes:    of its session it may ask for answers, and fx8_cancel() it.  Other
- *           calls are FX8_ERR_USAGE, and fx8_close() does nothing.  It must
- *           return: no longjmp() nor exception may leave it
+ * Notes:    1) of its session it may ask for answers, and fx8_cancel() it.
+ *              Other calls are FX8_ERR_USAGE, and fx8_close() does nothing.  It
+ *              must return: no longjmp() nor exception may leave it
+ *           2) it may be called some blocks after the last one of the dump, at
+ *              the latest by fx8_flush() or fx8_finish()
  */
 typedef enum fx8_status fx8_dump_callback(void *context,
                                           const struct fx8_dump *dump,
@@ -319,6 +321,12 @@ FX8_API enum fx8_status fx8_level_end(struct fx8_session *session,
 FX8_API enum fx8_status fx8_finish(struct fx8_session *session,
                                    int64_t *dropped_spectra,
                                    struct fx8_error *error);
+
+/** Deliver the dump that has ended, if it was not yet, after a wait: with
+ *  CUDA the next one begins while its results return, and a later call delivers
+ *  it.  Status as fx8_push(). */
+FX8_API enum fx8_status fx8_flush(struct fx8_session *session,
+                                  struct fx8_error *error);
 
 /** Make the running or next fx8_push(), fx8_level(), fx8_level_end() or
  *  fx8_finish(), and all after it, return FX8_ERR_CANCELLED; callable from any

@@ -134,8 +134,11 @@ static enum fx8_status push_all(struct run *run, struct fx8_error *error)
         tell_progress(run, end);
     }
     const enum fx8_status status = fx8_source_status(run->source, error);
-    if (status != FX8_OK)
+    if (status != FX8_OK) {
+        /* the dump that has ended is kept; what failed first is told */
+        (void)fx8_flush(run->session, NULL);
         return status;
+    }
     return fx8_finish(run->session, NULL, error);
 }
 

@@ -61,7 +61,7 @@ struct fx8_engine_plan {
     size_t n_engines; /**< engines of this plan that share the machine, each
                            taking as much; 0: 1 */
     size_t n_opened;  /**< how many of them are open already */
-    /** What process_dump() is to make: antennas, products of a baseline and
+    /** What end_dump() is to make: antennas, products of a baseline and
      *  channels that become one; no antennas: it is not called. */
     size_t n_result_antennas, n_result_products, channel_average;
     /** Channels that look() is to look at, those of all bands; 0, or of an
@@ -130,7 +130,7 @@ struct fx8_engine_results {
 struct fx8_engine_times {
     double channelize_s; /**< FIR, FFT, quantise, corner turn */
     double correlate_s;  /**< correlate and fold */
-    double process_s;    /**< sums to results, by process_dump() */
+    double process_s;    /**< spent in end_dump() and take_dump() */
 };
 
 struct fx8_engine;
@@ -202,20 +202,33 @@ struct fx8_engine_operations {
                                    struct fx8_error *error);
 
     /**
-     * process_dump -- finish_dump() of an engine that makes results itself;
-     * NULL: it leaves that to the caller.
+     * end_dump -- finish_dump() of an engine that makes results itself, as far
+     * as nothing is waited for: the next dump may begin.  NULL: it leaves
+     * results to the caller.
      *
      * Given:    int8, fp32  results wanted, as planned: of antennas, products
-     *                       and channel_average of the engine's plan
-     * Returned: their results, bit for bit those of fx8_postprocess_int8()
-     *           and fx8_postprocess_fp32(); dump as finish_dump() leaves it,
-     *           without sums_int8 and sums_fp32, which may be NULL
+     *                       and channel_average of the engine's plan; their
+     *                       memory stays until take_dump()
+     * Notes:    what the last dump ended with was taken before
      */
-    enum fx8_status (*process_dump)(struct fx8_engine *engine,
-                                    const struct fx8_engine_results *int8,
-                                    const struct fx8_engine_results *fp32,
-                                    struct fx8_engine_dump *dump,
-                                    struct fx8_error *error);
+    enum fx8_status (*end_dump)(struct fx8_engine *engine,
+                                const struct fx8_engine_results *int8,
+                                const struct fx8_engine_results *fp32,
+                                struct fx8_error *error);
+
+    /**
+     * take_dump -- what end_dump() has begun.
+     *
+     * Returned: results in their places, bit for bit those of
+     *           fx8_postprocess_int8() and fx8_postprocess_fp32(); dump as
+     *           finish_dump() leaves it, without sums_int8 and sums_fp32, which
+     *           may be NULL
+     *           is_taken  whether it was all there; NULL: wait until it is
+     * Notes:    where INTERVAL is planned, before the next push()
+     */
+    enum fx8_status (*take_dump)(struct fx8_engine *engine,
+                                 struct fx8_engine_dump *dump, bool *is_taken,
+                                 struct fx8_error *error);
 
     /**
      * look -- the cells of a quick-look, see fx8_quicklook_process_on(); NULL:
@@ -223,7 +236,7 @@ struct fx8_engine_operations {
      *
      * Status: FX8_ERR_USAGE: of another shape than was planned
      * Notes:  results may be of several engines, and averages of theirs; those
-     *         of the last process_dump(), in the same arrays, are as it left
+     *         of the last take_dump(), in the same arrays, are as it left
      *         them: an engine may have kept them
      */
     fx8_quicklook_look *look;

@@ -110,57 +110,134 @@ static void push_dump(const struct task *task, struct fx8_engine *engine)
     }
 }
 
-/* Twice the same dump: the second is not added to the first.  The sums of the
- * other way, finish_dump(), are what the host makes results of. */
-static void check_process(const struct task *task, const struct wanted *w,
-                          size_t n_devices)
+/* Two kinds of results in memory of its own. */
+struct place {
+    struct fx8_visibilities results8, results32;
+    char *memory; /* of both; NULL: each array has its own */
+};
+
+/* Memory that is worth pinning. */
+#define PINNED_BYTES ((size_t)1 << 20)
+
+static struct place make_place(struct fx8_engine *engine, size_t n_cells,
+                               bool is_pinned)
 {
-    struct task other = on_cuda(task, "dp4a", n_devices);
-    other.plan.n_result_antennas = w->plan.n_antennas;
-    other.plan.n_result_products = w->plan.n_products;
-    other.plan.channel_average = w->plan.channel_average;
-    struct outcome o = run_task(&other, NULL);
-    struct fx8_visibilities wanted8 = make_results(w->n_cells);
-    struct fx8_visibilities wanted32 = make_results(w->n_cells);
-    fx8_postprocess_int8(&w->plan, o.sums8, o.counts, &wanted8);
-    fx8_postprocess_fp32(&w->plan, o.sums32, o.counts, &wanted32);
-    const struct outcome sums = o;
+    struct place p = {.memory = NULL};
+    if (!is_pinned) {
+        p.results8 = make_results(n_cells);
+        p.results32 = make_results(n_cells);
+        return p;
+    }
+    assert_true(26 * n_cells <= PINNED_BYTES);
+    p.memory = exact(PINNED_BYTES);
+    memset(p.memory, 0x55, PINNED_BYTES);
+    char *at = p.memory;
+    struct fx8_visibilities *const both[] = {&p.results8, &p.results32};
+    for (size_t k = 0; k < 2; k++) {
+        both[k]->visibilities = (void *)at;
+        both[k]->nsamples = (void *)(at + 8 * n_cells);
+        at += 12 * n_cells;
+    }
+    p.results8.flags = (void *)at;
+    p.results32.flags = (void *)(at + n_cells);
+    cuda->pin(engine, p.memory, PINNED_BYTES);
+    return p;
+}
+
+static void clear_place(struct place *p)
+{
+    free(p->memory);
+    if (p->memory == NULL) {
+        clear_results(&p->results8);
+        clear_results(&p->results32);
+    }
+}
+
+/* What the host makes of the sums of a dump, and how results are asked for. */
+struct process {
+    struct task task;
+    const struct wanted *w;
+    struct outcome o;
+    struct fx8_visibilities wanted8, wanted32;
+};
+
+/* The same dump again and again: none is added to another.  The next one is
+ * pushed before this one is taken, where bounds allow it. */
+static void check_dumps(const struct process *p, bool is_pinned)
+{
+    enum { N_DUMPS = 4 };
+    const struct task *task = &p->task;
+    const struct wanted *w = p->w;
+    const bool has_bounds = (task->plan.precisions & FX8_ENGINE_INTERVAL) != 0;
+    const size_t n_clips = task->plan.n_inputs * task->plan.bank.n_channels;
+    int64_t *clips = exact(n_clips * sizeof *clips);
+    const size_t n_pairs = fx8_pair_count(task->plan.n_inputs);
+    int64_t *counts = exact(n_pairs * sizeof *counts);
+    struct fx8_engine_dump dump = {.sums_down = p->o.down,
+                                   .sums_up = p->o.up,
+                                   .counts = counts,
+                                   .clips = clips};
+    struct place places[N_DUMPS];
     struct fx8_engine *engine;
     struct fx8_error error;
-    must(cuda->open(&other.plan, &engine, &error), error);
+    must(cuda->open(&task->plan, &engine, &error), error);
     for (size_t input = 0; input < task->plan.n_inputs; input++)
         must(cuda->set_gain(engine, input,
                             task->gains + input * task->plan.bank.n_channels,
                             &error),
              error);
-    struct fx8_engine_dump dump = {.sums_down = o.down,
-                                   .sums_up = o.up,
-                                   .counts = o.counts,
-                                   .clips = o.clips};
-    const size_t n_clips = task->plan.n_inputs * task->plan.bank.n_channels;
-    struct outcome first = {.clips = exact(n_clips * sizeof *first.clips)};
-    memcpy(first.clips, o.clips, n_clips * sizeof *first.clips);
-    for (int turn = 0; turn < 2; turn++) {
-        const struct fx8_engine_results int8 = {&w->plan,
-                                                make_results(w->n_cells)};
-        const struct fx8_engine_results fp32 = {&w->plan,
-                                                make_results(w->n_cells)};
-        memset(o.counts, 0x55, sizeof *o.counts);
-        push_dump(&other, engine);
-        must(cuda->process_dump(engine, &int8, &fp32, &dump, &error), error);
-        check_results(&wanted8, &int8.results, w->n_cells);
-        check_results(&wanted32, &fp32.results, w->n_cells);
-        check_bytes(first.clips, o.clips, n_clips * sizeof *first.clips);
-        struct fx8_visibilities made8 = int8.results, made32 = fp32.results;
-        clear_results(&made8);
-        clear_results(&made32);
+    push_dump(task, engine);
+    for (size_t k = 0; k < N_DUMPS; k++) {
+        places[k] = make_place(engine, w->n_cells, is_pinned);
+        const struct fx8_engine_results int8 = {&w->plan, places[k].results8};
+        const struct fx8_engine_results fp32 = {&w->plan, places[k].results32};
+        must(cuda->end_dump(engine, &int8, &fp32, &error), error);
+        /* waits for what is computed, and for no copy */
+        must(cuda->set_gain(engine, 0, task->gains, &error), error);
+        if (!has_bounds)
+            push_dump(task, engine);
+        bool is_taken = k % 2 == 0;
+        do
+            must(cuda->take_dump(engine, &dump, k % 2 == 0 ? NULL : &is_taken,
+                                 &error),
+                 error);
+        while (!is_taken);
+        check_results(&p->wanted8, &int8.results, w->n_cells);
+        check_results(&p->wanted32, &fp32.results, w->n_cells);
+        check_bytes(p->o.clips, clips, n_clips * sizeof *clips);
+        check_bytes(p->o.counts, counts, n_pairs * sizeof *counts);
+        if (has_bounds)
+            push_dump(task, engine);
     }
     cuda->close(&engine);
-    clear_outcome(&first);
-    o = sums;
-    clear_outcome(&o);
-    clear_results(&wanted8);
-    clear_results(&wanted32);
+    for (size_t k = 0; k < N_DUMPS; k++)
+        clear_place(&places[k]);
+    free(clips);
+    free(counts);
+}
+
+/* The sums of the other way, finish_dump(), are what the host makes results
+ * of. */
+static void check_process(const struct task *task, const struct wanted *w,
+                          size_t n_devices)
+{
+    struct process p = {.task = on_cuda(task, "dp4a", n_devices), .w = w};
+    p.task.plan.n_result_antennas = w->plan.n_antennas;
+    p.task.plan.n_result_products = w->plan.n_products;
+    p.task.plan.channel_average = w->plan.channel_average;
+    p.o = run_task(&p.task, NULL);
+    p.wanted8 = make_results(w->n_cells);
+    p.wanted32 = make_results(w->n_cells);
+    fx8_postprocess_int8(&w->plan, p.o.sums8, p.o.counts, &p.wanted8);
+    fx8_postprocess_fp32(&w->plan, p.o.sums32, p.o.counts, &p.wanted32);
+    check_dumps(&p, false);
+    check_dumps(&p, true);
+    /* for a look, for which all of them stay on the device */
+    p.task.plan.look_channels = w->plan.n_channels / w->plan.channel_average;
+    check_dumps(&p, true);
+    clear_outcome(&p.o);
+    clear_results(&p.wanted8);
+    clear_results(&p.wanted32);
 }
 
 /* Both precisions, averages, whole and in slabs of one antenna; recordings of
@@ -177,7 +254,7 @@ static void results_of_the_device_equal_the_hosts(void **state)
             w.plan.input_gain = w.input_gain;
         if (k > 1)
             w.plan.gain = NULL;
-        if (k == 3)
+        if (k % 3 == 0)
             setenv("FX8_CUDA_CHUNK_KIB", "1", 1);
         check_process(&task, &w, 1);
         unsetenv("FX8_CUDA_CHUNK_KIB");
@@ -245,6 +322,53 @@ static void gains_of_bands_equal_the_hosts(void **state)
     free(v.data);
 }
 
+static enum fx8_status count_dump(void *context, const struct fx8_dump *dump,
+                                  struct fx8_error *error)
+{
+    (void)dump;
+    (void)error;
+    ++*(size_t *)context;
+    return FX8_OK;
+}
+
+/* The next dump begins before the last one is back, which a flush waits for. */
+static void a_dump_comes_while_the_next_is_pushed(void **state)
+{
+    (void)state;
+    struct voltages v = make_voltages(4, 2, 1000, 4, 111);
+    struct fx8_plan plan = small_plan(2, 2, true, 1, 300);
+    plan.method = FX8_METHOD_NONE;
+    plan.backend = FX8_BACKEND_CUDA;
+    ptrdiff_t offset[4];
+    for (ptrdiff_t input = 0; input < 4; input++)
+        offset[input] = input * 2000;
+    struct fx8_block block = {.samples = v.data,
+                              .n_samples = 350,
+                              .time_stride = 2,
+                              .input_offset = offset};
+    struct fx8_session *session;
+    struct fx8_error error;
+    size_t n_dumps = 0;
+    must(fx8_open(&plan, count_dump, &n_dumps, &session, &error), error);
+    must(fx8_push(session, &block, &error), error);
+    if (!is_card) /* pretend devices do nothing before they must */
+        assert_int_equal(n_dumps, 0);
+    must(fx8_flush(session, &error), error);
+    assert_int_equal(n_dumps, 1);
+    must(fx8_flush(session, &error), error);
+    assert_int_equal(n_dumps, 1);
+    block.samples += 350 * 2;
+    block.first_sample = 350;
+    block.n_samples = 650;
+    must(fx8_push(session, &block, &error), error);
+    must(fx8_finish(session, NULL, &error), error);
+    assert_int_equal(n_dumps, 3);
+    must_fail(fx8_flush(NULL, &error), error, FX8_ERR_USAGE,
+              "session: NULL: expected one that is open");
+    fx8_close(&session);
+    free(v.data);
+}
+
 /* Of another shape than it was opened for, or of none; sums on two devices. */
 static void results_that_were_not_planned(void **state)
 {
@@ -256,8 +380,6 @@ static void results_that_were_not_planned(void **state)
     const struct fx8_engine_results wanted = {&w.plan, results};
     const struct task other = on_cuda(&task, "auto", 2);
     struct fx8_engine_plan plan = other.plan;
-    int64_t counts[3], clips[2];
-    struct fx8_engine_dump dump = {.counts = counts, .clips = clips};
     plan.n_result_products = 1;
     plan.channel_average = 1;
     for (size_t antennas = 0; antennas < 4; antennas += 3) {
@@ -266,8 +388,8 @@ static void results_that_were_not_planned(void **state)
         plan.n_result_antennas = antennas;
         must(cuda->open(&plan, &engine, &error), error);
         push_dump(&other, engine);
-        must_fail(cuda->process_dump(engine, &wanted, &wanted, &dump, &error),
-                  error, FX8_ERR_USAGE,
+        must_fail(cuda->end_dump(engine, &wanted, &wanted, &error), error,
+                  FX8_ERR_USAGE,
                   "engine: results of a shape that was not planned");
         cuda->close(&engine);
     }
@@ -283,6 +405,7 @@ int main(void)
         cmocka_unit_test(results_of_several_devices_equal_the_hosts),
         cmocka_unit_test(sums_in_pieces_equal_the_hosts),
         cmocka_unit_test(gains_of_bands_equal_the_hosts),
+        cmocka_unit_test(a_dump_comes_while_the_next_is_pushed),
         cmocka_unit_test(results_that_were_not_planned),
     };
     return cmocka_run_group_tests(tests, find_cuda, NULL);

@@ -278,7 +278,8 @@ static void correlate(struct task *task, struct fx8_engine *engine,
     struct fx8_engine_dump dump = {.counts = counts, .clips = clips};
     struct fx8_error error;
     must(cuda->push(engine, &block, &error), error);
-    must(cuda->process_dump(engine, &results, &results, &dump, &error), error);
+    must(cuda->end_dump(engine, &results, &results, &error), error);
+    must(cuda->take_dump(engine, &dump, NULL, &error), error);
     free(samples);
     free(valid);
     free(unflagged);

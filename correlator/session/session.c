@@ -88,19 +88,6 @@ static struct band_results plan_results(const struct fx8_session *s,
     return results;
 }
 
-/* The sums of a band; of an engine that makes them itself, the results. */
-static enum fx8_status take_sums(struct fx8_session *s, size_t band,
-                                 const struct band_results *results,
-                                 struct fx8_error *error)
-{
-    const struct fx8_engine_results int8 = {&results->int8, results->to_int8};
-    const struct fx8_engine_results fp32 = {&results->fp32, results->to_fp32};
-    struct fx8_engine *engine = s->engines[band];
-    if (s->operations->process_dump == NULL)
-        return s->operations->finish_dump(engine, &s->sums, error);
-    return s->operations->process_dump(engine, &int8, &fp32, &s->sums, error);
-}
-
 /* Sums of a band to visibilities, in every precision whose sums are here. */
 static void process_band(const struct fx8_session *s, size_t band,
                          const struct band_results *results)
@@ -185,14 +172,32 @@ static void count_clips(struct fx8_session *s, size_t band)
         }
 }
 
-static enum fx8_status finish_band(struct fx8_session *s, size_t band,
-                                   struct fx8_error *error)
+/* An engine that makes results itself begins with those of the dump. */
+static enum fx8_status end_band(struct fx8_session *s, size_t band,
+                                struct fx8_error *error)
 {
     const struct band_results results = plan_results(s, band);
-    const enum fx8_status status = take_sums(s, band, &results, error);
-    if (status != FX8_OK)
+    const struct fx8_engine_results int8 = {&results.int8, results.to_int8};
+    const struct fx8_engine_results fp32 = {&results.fp32, results.to_fp32};
+    if (s->operations->end_dump == NULL)
+        return FX8_OK;
+    return s->operations->end_dump(s->engines[band], &int8, &fp32, error);
+}
+
+/* What the engine of a band made of the dump that ended; is_taken as for
+ * take_dump(). */
+static enum fx8_status take_band(struct fx8_session *s, size_t band,
+                                 bool *is_taken, struct fx8_error *error)
+{
+    struct fx8_engine *engine = s->engines[band];
+    const enum fx8_status status =
+        s->operations->end_dump == NULL
+            ? s->operations->finish_dump(engine, &s->sums, error)
+            : s->operations->take_dump(engine, &s->sums, is_taken, error);
+    if (status != FX8_OK || (is_taken != NULL && !*is_taken))
         return status;
     const double start = fx8_clock_seconds();
+    const struct band_results results = plan_results(s, band);
     process_band(s, band, &results);
     count_clips(s, band);
     s->statistics.postprocess_s += fx8_clock_seconds() - start;
@@ -218,18 +223,12 @@ static enum fx8_status deliver(struct fx8_session *s,
     return fx8_fail(error, status, "%s", why.message);
 }
 
-static enum fx8_status finish_dump(struct fx8_session *s,
-                                   struct fx8_error *error)
+/* Hand over the dump whose bands were taken. */
+static enum fx8_status hand_over(struct fx8_session *s, struct fx8_error *error)
 {
-    flag_inputs(s);
-    for (size_t band = 0; band < s->plan.n_bands; band++) {
-        const enum fx8_status status = finish_band(s, band, error);
-        if (status != FX8_OK)
-            return status;
-    }
     average_bands(s);
     struct fx8_dump dump = {
-        .index = s->dump,
+        .index = s->dump - 1,
         .n_baselines = fx8_baseline_count(s->plan.n_antennas),
         .n_channels = fx8_channels(&s->plan) / s->plan.channel_average,
         .n_products = s->results.n_products,
@@ -239,13 +238,51 @@ static enum fx8_status finish_dump(struct fx8_session *s,
         .up = result_of(&s->up),
         .dead = s->dead,
     };
-    count_dump(s);
     const enum fx8_status status = look_at_results(s, &dump, error);
     if (status != FX8_OK)
         return status;
+    return deliver(s, &dump, error);
+}
+
+/* The dump that ended, if there is one: when all of its bands are there, or,
+ * where it must be, after a wait. */
+static enum fx8_status take_dump(struct fx8_session *s, bool must_be,
+                                 struct fx8_error *error)
+{
+    for (bool is_taken = true; s->has_ended; s->n_taken++) {
+        if (s->n_taken == s->plan.n_bands) {
+            s->has_ended = false;
+            return hand_over(s, error);
+        }
+        const enum fx8_status status =
+            take_band(s, s->n_taken, must_be ? NULL : &is_taken, error);
+        if (status != FX8_OK || !is_taken)
+            return status;
+    }
+    return FX8_OK;
+}
+
+/* The next dump may begin while results of this one return; sums that are left
+ * to the session, and bounds, must be taken before. */
+static enum fx8_status end_dump(struct fx8_session *s, struct fx8_error *error)
+{
+    enum fx8_status status = take_dump(s, true, error);
+    if (status != FX8_OK)
+        return status;
+    flag_inputs(s);
+    for (size_t band = 0; band < s->plan.n_bands && status == FX8_OK; band++)
+        status = end_band(s, band, error);
+    if (status != FX8_OK)
+        return status;
+    count_dump(s);
     s->dump++;
     s->position = 0;
-    return deliver(s, &dump, error);
+    s->has_ended = true;
+    s->n_taken = 0;
+    if (s->operations->end_dump == NULL ||
+        (s->plan.precision & FX8_PRECISION_INTERVAL) != 0)
+        return take_dump(s, true, error);
+    return FX8_OK;
 }
 
 /* --- spectra ----------------------------------------------------- */
@@ -310,7 +347,7 @@ static enum fx8_status correlate_block(struct fx8_session *s, size_t n_spectra,
     s->statistics.align_s += fx8_clock_seconds() - start;
     s->position += (int64_t)n_spectra;
     if (s->position == s->plan.spectra_per_dump)
-        return finish_dump(s, error);
+        return end_dump(s, error);
     return FX8_OK;
 }
 
@@ -325,7 +362,9 @@ static enum fx8_status drain(struct fx8_session *s, struct fx8_error *error)
         const size_t wanted = rest < (int64_t)most ? (size_t)rest : most;
         if (fx8_stream_ready(s->stream) < wanted)
             return FX8_OK;
-        const enum fx8_status status = correlate_block(s, wanted, error);
+        enum fx8_status status = correlate_block(s, wanted, error);
+        if (status == FX8_OK)
+            status = take_dump(s, false, error);
         if (status != FX8_OK)
             return status;
     }
@@ -345,7 +384,7 @@ static enum fx8_status skip_gap(struct fx8_session *s, int64_t first,
             return FX8_OK;
         if (atomic_load(&s->is_cancelled))
             return fx8_fail(error, FX8_ERR_CANCELLED, "cancelled");
-        const enum fx8_status status = finish_dump(s, error);
+        const enum fx8_status status = end_dump(s, error);
         if (status != FX8_OK)
             return status;
     }
@@ -479,6 +518,13 @@ enum fx8_status fx8_level_end(struct fx8_session *session,
                  fx8_levels_end(s->levels, s->operations, s->engines, error));
 }
 
+enum fx8_status fx8_flush(struct fx8_session *session, struct fx8_error *error)
+{
+    const enum fx8_status status = enter(session, error);
+    return status != FX8_OK ? status
+                            : leave(session, take_dump(session, true, error));
+}
+
 enum fx8_status fx8_finish(struct fx8_session *session,
                            int64_t *dropped_spectra, struct fx8_error *error)
 {
@@ -493,6 +539,8 @@ enum fx8_status fx8_finish(struct fx8_session *session,
         if (status != FX8_OK)
             return status;
     }
+    if (status == FX8_OK)
+        status = take_dump(s, true, error);
     if (dropped_spectra != NULL)
         *dropped_spectra = s->position + (int64_t)fx8_stream_ready(s->stream);
     return leave(s, status);

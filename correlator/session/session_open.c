@@ -84,7 +84,7 @@ static size_t list_results(struct fx8_session *s,
         struct fx8_session_buffers *buffers = kinds[k].buffers;
         const size_t is_planned = (s->plan.precision & kinds[k].precision) != 0;
         const size_t has_sums =
-            is_planned && (operations->process_dump == NULL ||
+            is_planned && (operations->end_dump == NULL ||
                            kinds[k].precision == FX8_PRECISION_INTERVAL);
         arrays[n++] = (struct fx8_array){kinds[k].sums, n_sums,
                                          has_sums * sizeof(double)};
@@ -95,6 +95,14 @@ static size_t list_results(struct fx8_session *s,
                                          is_planned * sizeof(float)};
     }
     return n;
+}
+
+/* Of the results of a dump, before bands are averaged. */
+static size_t count_cells(const struct fx8_plan *plan)
+{
+    return fx8_product(fx8_baseline_count(plan->n_antennas),
+                       fx8_baseline_products(plan->n_polarizations),
+                       fx8_channels(plan) / fx8_plan_band_average(plan), 1);
 }
 
 /* The session's own arrays, beside engines of these operations; how many. */
@@ -108,9 +116,6 @@ static size_t list_arrays(struct fx8_session *s,
     const size_t pairs = fx8_pair_count(inputs);
     const size_t baselines = fx8_baseline_count(plan->n_antennas);
     const size_t products = fx8_baseline_products(plan->n_polarizations);
-    const size_t out =
-        fx8_product(baselines, products,
-                    fx8_channels(plan) / fx8_plan_band_average(plan), 1);
     const struct fx8_array fixed[] = {
         {&s->products, baselines * products, sizeof *s->products},
         {&s->flag_channel, kept, 1},
@@ -127,8 +132,8 @@ static size_t list_arrays(struct fx8_session *s,
     };
     const size_t n = sizeof fixed / sizeof *fixed;
     memcpy(arrays, fixed, sizeof fixed);
-    return n + list_results(s, operations, fx8_product(kept, pairs, 2, 1), out,
-                            arrays + n);
+    return n + list_results(s, operations, fx8_product(kept, pairs, 2, 1),
+                            count_cells(plan), arrays + n);
 }
 
 /* The sum of two sizes; SIZE_MAX on overflow. */
@@ -401,8 +406,18 @@ static void pin_memory(struct fx8_session *s)
         return;
     const struct fx8_stream_shape stream = stream_shape(
         s, s->operations, s->operations->block_spectra(s->engines[0]));
+    const size_t n_cells = count_cells(&s->plan);
     s->operations->pin(s->engines[0], fx8_stream_memory(s->stream),
                        fx8_stream_size(&stream));
+    const struct fx8_session_buffers *const buffers[] = {&s->int8, &s->fp32};
+    for (size_t k = 0; k < sizeof buffers / sizeof *buffers; k++)
+        if (buffers[k]->visibilities != NULL) {
+            s->operations->pin(s->engines[0], buffers[k]->visibilities,
+                               n_cells * 2 * sizeof(float));
+            s->operations->pin(s->engines[0], buffers[k]->nsamples,
+                               n_cells * sizeof(float));
+            s->operations->pin(s->engines[0], buffers[k]->flags, n_cells);
+        }
 }
 
 /* The plan with copies of the arrays that are looked at after the opening. */

@@ -56,6 +56,8 @@ struct fx8_session {
     int64_t *valid_spectra; /* [n_rows] */
     int64_t dump;           /* index of the current dump */
     int64_t position;       /* spectra of it that are done */
+    bool has_ended;         /* the dump before, which was not handed over */
+    size_t n_taken;         /* bands of that dump */
     struct fx8_statistics statistics;
     enum fx8_status stopped; /* why no more samples are taken, or FX8_OK */
     bool has_finished;       /* by fx8_finish() */

@@ -50,6 +50,18 @@ static enum fx8_status stop_timer(struct fx8_cuda_device *device,
     return fx8_cuda_record(device, timer->end, device->compute, error);
 }
 
+enum fx8_status fx8_cuda_read_timers(struct fx8_cuda_device *device,
+                                     struct fx8_error *error)
+{
+    enum fx8_status status = FX8_OK;
+    for (struct fx8_cuda_timer &timer : device->timers)
+        if (status == FX8_OK && timer.seconds != nullptr &&
+            cudaEventQuery(timer.end) == cudaSuccess)
+            status = read_timer(device, &timer, error);
+    (void)cudaGetLastError(); /* of those that are not done */
+    return status;
+}
+
 enum fx8_status fx8_cuda_wait(struct fx8_cuda_device *device,
                               struct fx8_error *error)
 {

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* dump.cu -- see engine_cuda.h: the end of a dump. */
 #include <math.h>
+#include <string.h>
+
+#include <chrono>
 
 #include "kernels/cuda/engine_cuda.h"
 #include "kernels/cuda/postprocess.h"
@@ -103,6 +106,24 @@ static enum fx8_status collect(const struct fx8_engine *engine,
     return fetch(engine, device, &rows, n, on_device, error);
 }
 
+/* The bounds of a device, which are never made results here. */
+static enum fx8_status collect_bounds(struct fx8_engine *engine,
+                                      struct fx8_cuda_device *device,
+                                      bool is_first,
+                                      struct fx8_engine_dump *dump,
+                                      struct fx8_error *error)
+{
+    const size_t n_channels = engine->plan.bank.n_channels;
+    const size_t row = engine->shape.n_sums / n_channels;
+    const enum fx8_status status =
+        collect<addition_downwards>(engine, device, is_first, dump->sums_down,
+                                    device->sums_down, n_channels, row, error);
+    if (status != FX8_OK)
+        return status;
+    return collect<addition_upwards>(engine, device, is_first, dump->sums_up,
+                                     device->sums_up, n_channels, row, error);
+}
+
 static enum fx8_status finish_device(struct fx8_engine *engine,
                                      struct fx8_cuda_device *device,
                                      bool is_first,
@@ -119,13 +140,7 @@ static enum fx8_status finish_device(struct fx8_engine *engine,
         status = collect(engine, device, is_first, dump->sums_fp32,
                          device->sums32, n_channels, row, error);
     if (status == FX8_OK)
-        status = collect<addition_downwards>(engine, device, is_first,
-                                             dump->sums_down, device->sums_down,
-                                             n_channels, row, error);
-    if (status == FX8_OK)
-        status =
-            collect<addition_upwards>(engine, device, is_first, dump->sums_up,
-                                      device->sums_up, n_channels, row, error);
+        status = collect_bounds(engine, device, is_first, dump, error);
     if (status == FX8_OK)
         status = collect(engine, device, is_first, dump->clips,
                          reinterpret_cast<int64_t *>(device->clips),
@@ -251,18 +266,12 @@ enum fx8_status fx8_cuda_finish_dump(struct fx8_engine *engine,
     return status;
 }
 
-enum fx8_status fx8_cuda_process_dump(struct fx8_engine *engine,
-                                      const struct fx8_engine_results *int8,
-                                      const struct fx8_engine_results *fp32,
-                                      struct fx8_engine_dump *dump,
-                                      struct fx8_error *error)
+/* The sums of all devices are those of the first. */
+static enum fx8_status pass_all_on(struct fx8_engine *engine,
+                                   struct fx8_error *error)
 {
     const struct fx8_cuda_device *first = &engine->devices[0];
-    enum fx8_status status = end_calls(engine, error);
-    if (status == FX8_OK && first->sums32 != nullptr)
-        status = fx8_cuda_check_results(engine, fp32, error);
-    if (status == FX8_OK && first->sums8 != nullptr)
-        status = fx8_cuda_check_results(engine, int8, error);
+    enum fx8_status status = FX8_OK;
     for (size_t k = 1; k < engine->n_devices && status == FX8_OK; ++k) {
         struct fx8_cuda_device *device = &engine->devices[k];
         if (!device->has_sums)
@@ -272,17 +281,137 @@ enum fx8_status fx8_cuda_process_dump(struct fx8_engine *engine,
             status =
                 pass_on(engine, device, device->sums32, first->sums32, error);
     }
-    /* bounds and clips, and all work is done */
-    struct fx8_engine_dump rest = *dump;
-    rest.sums_int8 = nullptr;
-    rest.sums_fp32 = nullptr;
+    return status;
+}
+
+/* Clips on their way to the host; the next dump's begin. */
+static enum fx8_status end_clips(const struct fx8_engine *engine,
+                                 struct fx8_cuda_device *device,
+                                 struct fx8_error *error)
+{
+    const size_t bytes = engine->plan.n_inputs * engine->plan.bank.n_channels *
+                         sizeof *device->clips;
+    device->has_ended = true;
+    device->has_sums = false;
+    enum fx8_status status = fx8_cuda_enter(device, error);
     if (status == FX8_OK)
-        status = fx8_cuda_finish_dump(engine, &rest, error);
+        status = fx8_cuda_check(
+            cudaMemcpyAsync(device->ended_clips, device->clips, bytes,
+                            cudaMemcpyDeviceToHost, device->compute),
+            device, error, "cudaMemcpyAsync of clips");
+    if (status == FX8_OK)
+        status = clear(device, device->clips, bytes, error);
+    if (status == FX8_OK)
+        status = fx8_cuda_record(device, device->ended, device->compute, error);
+    return status;
+}
+
+static enum fx8_status end_dump(struct fx8_engine *engine,
+                                const struct fx8_engine_results *int8,
+                                const struct fx8_engine_results *fp32,
+                                struct fx8_error *error)
+{
+    struct fx8_cuda_device *first = &engine->devices[0];
+    enum fx8_status status = FX8_OK;
+    if (first->sums32 != nullptr)
+        status = fx8_cuda_check_results(engine, fp32, error);
+    if (status == FX8_OK && first->sums8 != nullptr)
+        status = fx8_cuda_check_results(engine, int8, error);
+    if (status == FX8_OK)
+        status = end_calls(engine, error);
+    if (status == FX8_OK)
+        status = pass_all_on(engine, error);
+    fx8_take_counts(engine->shape.n_pairs, &engine->counts,
+                    engine->ended_counts);
+    for (size_t k = 0; k < engine->n_devices && status == FX8_OK; ++k)
+        if (k == 0 || engine->devices[k].has_sums)
+            status = end_clips(engine, &engine->devices[k], error);
+    first->n_slabs = 0;
     /* INT8 last: what is kept is looked at */
     if (status == FX8_OK && first->sums32 != nullptr)
-        status =
-            fx8_cuda_make_results(engine, false, fp32, dump->counts, error);
+        status = fx8_cuda_make_results(engine, false, fp32,
+                                       engine->ended_counts, error);
     if (status == FX8_OK && first->sums8 != nullptr)
-        status = fx8_cuda_make_results(engine, true, int8, dump->counts, error);
+        status = fx8_cuda_make_results(engine, true, int8, engine->ended_counts,
+                                       error);
+    if (status == FX8_OK)
+        status = fx8_cuda_hold(first, first->back, first->ended, error);
+    if (status == FX8_OK)
+        status = fx8_cuda_record(first, first->ended, first->back, error);
     return status;
+}
+
+/* Whether all that the dump ended with has left the devices. */
+static bool has_come_back(const struct fx8_engine *engine)
+{
+    bool has = true;
+    for (size_t k = 0; k < engine->n_devices; ++k) {
+        const struct fx8_cuda_device *device = &engine->devices[k];
+        /* an error is for the wait to tell */
+        has = has && (!device->has_ended ||
+                      cudaEventQuery(device->ended) != cudaErrorNotReady);
+    }
+    (void)cudaGetLastError();
+    return has;
+}
+
+static enum fx8_status take_from_device(struct fx8_engine *engine,
+                                        struct fx8_cuda_device *device,
+                                        bool is_first,
+                                        struct fx8_engine_dump *dump,
+                                        struct fx8_error *error)
+{
+    const size_t n = engine->plan.n_inputs * engine->plan.bank.n_channels;
+    enum fx8_status status = fx8_cuda_enter(device, error);
+    if (status == FX8_OK)
+        status = fx8_cuda_await(device, device->ended, "results", error);
+    if (status == FX8_OK)
+        status = fx8_cuda_read_timers(device, error);
+    if (status == FX8_OK && is_first)
+        status = fx8_cuda_receive_all(engine, device, device->n_slabs, error);
+    if (status == FX8_OK)
+        status = collect_bounds(engine, device, is_first, dump, error);
+    device->has_ended = false;
+    for (size_t k = 0; k < n && status == FX8_OK; ++k)
+        dump->clips[k] = static_cast<int64_t>(device->ended_clips[k]) +
+                         (is_first ? 0 : dump->clips[k]);
+    return status;
+}
+
+/* The time spent in a call belongs to the first device. */
+template <class Call>
+static enum fx8_status timed(struct fx8_engine *engine, Call call)
+{
+    const auto begin = std::chrono::steady_clock::now();
+    const enum fx8_status status = call();
+    const std::chrono::duration<double> spent =
+        std::chrono::steady_clock::now() - begin;
+    engine->devices[0].times.process_s += spent.count();
+    return status;
+}
+
+enum fx8_status fx8_cuda_end_dump(struct fx8_engine *engine,
+                                  const struct fx8_engine_results *int8,
+                                  const struct fx8_engine_results *fp32,
+                                  struct fx8_error *error)
+{
+    return timed(engine, [&] { return end_dump(engine, int8, fp32, error); });
+}
+
+enum fx8_status fx8_cuda_take_dump(struct fx8_engine *engine,
+                                   struct fx8_engine_dump *dump, bool *is_taken,
+                                   struct fx8_error *error)
+{
+    if (is_taken != nullptr && !(*is_taken = has_come_back(engine)))
+        return FX8_OK;
+    memcpy(dump->counts, engine->ended_counts,
+           engine->shape.n_pairs * sizeof *dump->counts);
+    return timed(engine, [&] {
+        enum fx8_status status = FX8_OK;
+        for (size_t k = 0; k < engine->n_devices && status == FX8_OK; ++k)
+            if (engine->devices[k].has_ended)
+                status = take_from_device(engine, &engine->devices[k], k == 0,
+                                          dump, error);
+        return status;
+    });
 }

@@ -148,10 +148,13 @@ static enum fx8_status open_device(struct fx8_engine *engine,
 static enum fx8_status allocate_host(struct fx8_engine *engine,
                                      struct fx8_error *error)
 {
-    const struct fx8_array counts = {&engine->counts.pairs,
-                                     engine->shape.n_pairs, sizeof(int64_t)};
-    engine->memory += fx8_arrays_size(&counts, 1);
-    return fx8_allocate_arrays(&counts, 1, "the engine", error);
+    const size_t n_pairs = engine->shape.n_pairs;
+    const struct fx8_array counts[] = {
+        {&engine->counts.pairs, n_pairs, sizeof(int64_t)},
+        {&engine->ended_counts, n_pairs, sizeof(int64_t)}};
+    const size_t n = sizeof counts / sizeof *counts;
+    engine->memory += fx8_arrays_size(counts, n);
+    return fx8_allocate_arrays(counts, n, "the engine", error);
 }
 
 static enum fx8_status note_names(struct fx8_engine *e, struct fx8_error *error)
@@ -203,6 +206,7 @@ static void cuda_close(struct fx8_engine **engine)
         fx8_cuda_release(e, &e->devices[k]);
     free(e->devices);
     free(e->counts.pairs);
+    free(e->ended_counts);
     free(e);
     *engine = nullptr;
 }
@@ -389,15 +393,24 @@ static enum fx8_status cuda_finish_dump(struct fx8_engine *engine,
     return note_failure(engine, status);
 }
 
-static enum fx8_status cuda_process_dump(struct fx8_engine *engine,
-                                         const struct fx8_engine_results *int8,
-                                         const struct fx8_engine_results *fp32,
-                                         struct fx8_engine_dump *dump,
-                                         struct fx8_error *error)
+static enum fx8_status cuda_end_dump(struct fx8_engine *engine,
+                                     const struct fx8_engine_results *int8,
+                                     const struct fx8_engine_results *fp32,
+                                     struct fx8_error *error)
 {
     enum fx8_status status = check_going(engine, error);
     if (status == FX8_OK)
-        status = fx8_cuda_process_dump(engine, int8, fp32, dump, error);
+        status = fx8_cuda_end_dump(engine, int8, fp32, error);
+    return note_failure(engine, status);
+}
+
+static enum fx8_status cuda_take_dump(struct fx8_engine *engine,
+                                      struct fx8_engine_dump *dump,
+                                      bool *is_taken, struct fx8_error *error)
+{
+    enum fx8_status status = check_going(engine, error);
+    if (status == FX8_OK)
+        status = fx8_cuda_take_dump(engine, dump, is_taken, error);
     return note_failure(engine, status);
 }
 
@@ -473,7 +486,8 @@ static const struct fx8_engine_operations cuda = {
     cuda_set_gain,
     cuda_push,
     cuda_finish_dump,
-    cuda_process_dump,
+    cuda_end_dump,
+    cuda_take_dump,
     cuda_look,
     cuda_export_spectra,
     cuda_import_spectra,

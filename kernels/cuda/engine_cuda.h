@@ -23,13 +23,17 @@
  * that is free, and changes no result; a chunk is a function of the plan, so
  * that there is one FFT plan for everything.
  *
- * What comes back goes through two slots of pinned memory: sums, some channels
- * at a time, or what the first device makes of a dump, results and then a
- * quick-look, some baselines at a time:
+ * What comes back does so some of it at a time, a slab: sums, some channels of
+ * them; or what the first device makes of a dump, results and then a
+ * quick-look, some baselines of them:
  *
  *     compute  sums -> results
- *     copy     results -> pinned memory of a slot
- *     host     pinned memory -> memory of the caller
+ *     back     results -> memory of the caller where that is pinned; else
+ *              -> pinned memory of one of two slots
+ *     host     pinned memory of a slot -> memory of the caller
+ *
+ * The next dump begins meanwhile, where these slots, or the caller's memory,
+ * have room for all of it.
  */
 #ifndef FX8_KERNELS_CUDA_ENGINE_CUDA_H
 #define FX8_KERNELS_CUDA_ENGINE_CUDA_H
@@ -135,7 +139,7 @@ struct fx8_cuda_rows {
     fx8_cuda_place *place = nullptr; /**< null: they replace */
 };
 
-/** A slab on its way to the host: it is of the copy stream from `made` on, of
+/** A slab on its way to the host: it is of the stream `back` from `made` on, of
  *  the host from `copied` on. */
 struct fx8_cuda_staging {
     char *pinned; /**< [staging_bytes], one array after the other */
@@ -179,7 +183,8 @@ struct fx8_cuda_looks {
 
 /** Memory of the caller that was pinned; freed with the engine. */
 struct fx8_cuda_pinned {
-    void *memory;
+    char *memory;
+    size_t bytes;
     struct fx8_cuda_pinned *next;
 };
 
@@ -195,8 +200,9 @@ struct fx8_cuda_array {
 struct fx8_cuda_device {
     int ordinal;
     char name[64];
-    cudaStream_t copy, compute;
+    cudaStream_t copy, compute, back;
     cudaEvent_t drained; /**< of fx8_cuda_drain() */
+    cudaEvent_t ended;   /**< what a dump ended with has left the device */
     double deadline_s;   /**< of the plan; 0: none */
     struct fx8_cuda_slot slots[FX8_CUDA_MOST_BATCHES];
     struct fx8_cuda_notes notes[FX8_CUDA_SLOTS];
@@ -208,18 +214,20 @@ struct fx8_cuda_device {
     cufftHandle fft;
     size_t fft_bytes;
     void *fft_area;
-    float *coefficients;     /**< [n_taps][row] */
-    int16_t *coefficients16; /**< likewise, in place of them */
-    float scale16;           /**< of a unit of coefficients16 */
-    float *gain;             /**< [n_inputs][n_channels] */
-    unsigned long long *clips;
+    float *coefficients;                     /**< [n_taps][row] */
+    int16_t *coefficients16;                 /**< likewise, in place of them */
+    float scale16;                           /**< of a unit of coefficients16 */
+    float *gain;                             /**< [n_inputs][n_channels] */
+    unsigned long long *clips, *ended_clips; /**< the latter pinned */
     float *folded; /**< [chunk][folded_stride], FIR and FFT in place */
     struct fx8_cuda_call call;
     int64_t *sums8; /**< NULL: not planned, as what follows */
     double *sums32;
     double *sums_down, *sums_up;
     const struct fx8_cuda_correlator *int8, *fp32, *down, *up;
-    bool has_sums; /**< something was correlated in this dump */
+    bool has_sums;  /**< something was correlated in this dump */
+    bool has_ended; /**< of the dump that ended there are clips */
+    size_t n_slabs; /**< that are under way of what it ended with */
     struct fx8_cuda_results results;
     struct fx8_cuda_looks looks;
     struct fx8_engine_times times;
@@ -235,6 +243,7 @@ struct fx8_engine {
     size_t n_spectra;              /**< of that block, for export */
     struct fx8_cuda_notes *taking; /**< whose samples leave; NULL: nobody's */
     struct fx8_product_counts counts;
+    int64_t *ended_counts; /**< of the dump that ended */
     struct fx8_cuda_pinned *pinned;
     size_t memory; /**< bytes on the host */
     bool has_failed;
@@ -353,6 +362,10 @@ void fx8_cuda_release(const struct fx8_engine *engine,
 /** As pin() of the table. */
 void fx8_cuda_pin(struct fx8_engine *engine, void *memory, size_t bytes);
 
+/** Whether all of it is pinned. */
+bool fx8_cuda_is_pinned(const struct fx8_engine *engine, const void *memory,
+                        size_t bytes);
+
 /** Give back what was pinned. */
 void fx8_cuda_unpin(struct fx8_engine *engine);
 
@@ -394,6 +407,10 @@ enum fx8_status fx8_cuda_end_call(struct fx8_engine *engine,
 struct fx8_cuda_spectra fx8_cuda_last_block(
     const struct fx8_engine *engine, const struct fx8_cuda_device *device);
 
+/** Add up the times of what is done. */
+enum fx8_status fx8_cuda_read_timers(struct fx8_cuda_device *device,
+                                     struct fx8_error *error);
+
 /** Wait for all work of a device and add up its times. */
 enum fx8_status fx8_cuda_wait(struct fx8_cuda_device *device,
                               struct fx8_error *error);
@@ -405,12 +422,15 @@ enum fx8_status fx8_cuda_finish_dump(struct fx8_engine *engine,
                                      struct fx8_engine_dump *dump,
                                      struct fx8_error *error);
 
-/** Its results, made by the first device, as process_dump() of the table. */
-enum fx8_status fx8_cuda_process_dump(struct fx8_engine *engine,
-                                      const struct fx8_engine_results *int8,
-                                      const struct fx8_engine_results *fp32,
-                                      struct fx8_engine_dump *dump,
-                                      struct fx8_error *error);
+/** Its results, made by the first device, as end_dump() and take_dump() of the
+ *  table. */
+enum fx8_status fx8_cuda_end_dump(struct fx8_engine *engine,
+                                  const struct fx8_engine_results *int8,
+                                  const struct fx8_engine_results *fp32,
+                                  struct fx8_error *error);
+enum fx8_status fx8_cuda_take_dump(struct fx8_engine *engine,
+                                   struct fx8_engine_dump *dump, bool *is_taken,
+                                   struct fx8_error *error);
 
 /* --- staging.cu ----------------------------------------------------------- */
 
@@ -450,8 +470,9 @@ enum fx8_status fx8_cuda_check_results(const struct fx8_engine *engine,
  *
  * Given: wanted  plan and place of the results
  *        counts  int64 [n_pairs] valid products, of the host
- * Notes: returns when the results are there; they stay on the device too where
- *        it keeps them
+ * Notes: 1) the results are on their way, device->n_slabs of them in slots:
+ *           fx8_cuda_receive_all()
+ *        2) they stay on the device too where it keeps them
  */
 enum fx8_status fx8_cuda_make_results(struct fx8_engine *engine, bool is_int8,
                                       const struct fx8_engine_results *wanted,

@@ -102,6 +102,7 @@ static size_t list_arrays(const struct fx8_engine *engine,
          (bank && plan->fir_int16) * sizeof(int16_t), false, false},
         {&device->gain, cells, bank * sizeof(float), false, false},
         {&device->clips, cells, sizeof(unsigned long long), false, true},
+        {&device->ended_clips, cells, sizeof(unsigned long long), true, false},
         {&device->folded, chunk, bank * sizeof(float), false, true},
         {&device->fft_area, device->fft_bytes, device->has_fft, false, false},
         {&call->x8, fx8_product(channels, stride8, 1, 1) + tail,
@@ -298,8 +299,10 @@ static enum fx8_status create_event(const struct fx8_cuda_device *device,
 static enum fx8_status create_events(struct fx8_cuda_device *device,
                                      struct fx8_error *error)
 {
-    enum fx8_status status =
-        create_event(device, cudaEventDisableTiming, &device->drained, error);
+    enum fx8_status status = FX8_OK;
+    for (cudaEvent_t *event : {&device->drained, &device->ended})
+        if (status == FX8_OK)
+            status = create_event(device, cudaEventDisableTiming, event, error);
     for (struct fx8_cuda_staging &slot : device->staging)
         for (cudaEvent_t *event : {&slot.made, &slot.copied})
             if (status == FX8_OK)
@@ -377,13 +380,13 @@ enum fx8_status fx8_cuda_prepare(struct fx8_engine *engine,
                                  struct fx8_cuda_device *device,
                                  struct fx8_error *error)
 {
-    enum fx8_status status = fx8_cuda_check(
-        cudaStreamCreateWithFlags(&device->compute, cudaStreamNonBlocking),
-        device, error, "cudaStreamCreate");
-    if (status == FX8_OK)
-        status = fx8_cuda_check(
-            cudaStreamCreateWithFlags(&device->copy, cudaStreamNonBlocking),
-            device, error, "cudaStreamCreate");
+    enum fx8_status status = FX8_OK;
+    for (cudaStream_t *stream :
+         {&device->compute, &device->copy, &device->back})
+        if (status == FX8_OK)
+            status = fx8_cuda_check(
+                cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking),
+                device, error, "cudaStreamCreate");
     if (status == FX8_OK && engine->has_filterbank &&
         engine->plan.bank.fft_length > 1)
         status = plan_fft(engine, device, error);
@@ -420,7 +423,7 @@ enum fx8_status fx8_cuda_allocate(struct fx8_engine *engine,
 void fx8_cuda_quiesce(const struct fx8_cuda_device *device)
 {
     (void)cudaSetDevice(device->ordinal);
-    for (cudaStream_t stream : {device->compute, device->copy})
+    for (cudaStream_t stream : {device->compute, device->copy, device->back})
         if (stream != nullptr)
             (void)cudaStreamSynchronize(stream);
 }
@@ -453,8 +456,8 @@ void fx8_cuda_release(const struct fx8_engine *engine,
         destroy_events({timer.begin, timer.end});
     for (const struct fx8_cuda_staging &slot : device->staging)
         destroy_events({slot.made, slot.copied});
-    destroy_events({device->drained});
-    for (cudaStream_t stream : {device->copy, device->compute})
+    destroy_events({device->drained, device->ended});
+    for (cudaStream_t stream : {device->copy, device->compute, device->back})
         if (stream != nullptr)
             (void)cudaStreamDestroy(stream);
     (void)cudaGetLastError();
@@ -479,8 +482,19 @@ void fx8_cuda_pin(struct fx8_engine *engine, void *memory, size_t bytes)
         free(pinned);
         return;
     }
-    *pinned = {memory, engine->pinned};
+    *pinned = {static_cast<char *>(memory), bytes, engine->pinned};
     engine->pinned = pinned;
+}
+
+bool fx8_cuda_is_pinned(const struct fx8_engine *engine, const void *memory,
+                        size_t bytes)
+{
+    const char *first = static_cast<const char *>(memory);
+    for (const auto *each = engine->pinned; each != nullptr; each = each->next)
+        if (first >= each->memory &&
+            first + bytes <= each->memory + each->bytes)
+            return true;
+    return false;
 }
 
 void fx8_cuda_unpin(struct fx8_engine *engine)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* results.cu -- see engine_cuda.h: sums to results on the device, some antennas
  * at a time, so that they take little memory there. */
-#include <chrono>
-
 #include "kernels/cuda/engine_cuda.h"
 #include "kernels/cuda/postprocess.h"
 #include "kernels/numeric/visibility.h"
@@ -88,30 +86,94 @@ static struct fx8_visibilities slab_of(const struct fx8_engine *engine,
     return {all->visibilities + 2 * at, all->flags + at, all->nsamples + at};
 }
 
-/* The slab that a job makes, to its baselines of the results. */
-static enum fx8_status send_slab(struct fx8_cuda_device *device, size_t number,
-                                 const struct fx8_cuda_postprocess *job,
-                                 const struct fx8_engine_results *wanted,
-                                 struct fx8_error *error)
+/* The rows that a job makes, and where in the results they belong. */
+struct slab_rows {
+    size_t n;
+    struct fx8_cuda_rows arrays[FX8_CUDA_STAGED];
+};
+
+static struct slab_rows rows_of(const struct fx8_cuda_postprocess *job,
+                                const struct fx8_engine_results *wanted)
 {
     const struct fx8_postprocess *plan = &job->plan;
     const size_t n = plan->n_antennas;
     const size_t first = fx8_cuda_first_baseline(job->first_antenna, n);
-    const size_t n_rows = fx8_cuda_first_baseline(job->end_antenna, n) - first;
     const size_t cells = row_cells(plan);
     const size_t pitch = fx8_postprocess_row(wanted->plan) /
                          plan->channel_average * plan->n_products;
     const struct fx8_visibilities *to = &wanted->results;
-    const struct fx8_cuda_rows rows[FX8_CUDA_STAGED] = {
-        {reinterpret_cast<char *>(to->visibilities + 2 * first * pitch),
-         2 * pitch * sizeof(float), job->results.visibilities,
-         2 * cells * sizeof(float)},
-        {reinterpret_cast<char *>(to->nsamples + first * pitch),
-         pitch * sizeof(float), job->results.nsamples, cells * sizeof(float)},
-        {reinterpret_cast<char *>(to->flags + first * pitch), pitch,
-         job->results.flags, cells},
-    };
-    return fx8_cuda_send(device, number, n_rows, rows, error);
+    return {fx8_cuda_first_baseline(job->end_antenna, n) - first,
+            {
+                {reinterpret_cast<char *>(to->visibilities + 2 * first * pitch),
+                 2 * pitch * sizeof(float), job->results.visibilities,
+                 2 * cells * sizeof(float)},
+                {reinterpret_cast<char *>(to->nsamples + first * pitch),
+                 pitch * sizeof(float), job->results.nsamples,
+                 cells * sizeof(float)},
+                {reinterpret_cast<char *>(to->flags + first * pitch), pitch,
+                 job->results.flags, cells},
+            }};
+}
+
+static bool are_pinned(const struct fx8_engine *engine,
+                       const struct slab_rows *rows)
+{
+    bool are = true;
+    for (const struct fx8_cuda_rows &each : rows->arrays)
+        are = are &&
+              fx8_cuda_is_pinned(engine, each.to,
+                                 (rows->n - 1) * each.to_pitch + each.bytes);
+    return are;
+}
+
+/* Straight to their places, which are pinned. */
+static enum fx8_status send_home(const struct fx8_cuda_device *device,
+                                 size_t number, const struct slab_rows *rows,
+                                 struct fx8_error *error)
+{
+    const struct fx8_cuda_staging *slot =
+        &device->staging[number % FX8_CUDA_SLOTS];
+    enum fx8_status status =
+        fx8_cuda_record(device, slot->made, device->compute, error);
+    if (status == FX8_OK)
+        status = fx8_cuda_hold(device, device->back, slot->made, error);
+    for (const struct fx8_cuda_rows &each : rows->arrays)
+        if (status == FX8_OK)
+            status = fx8_cuda_check(
+                cudaMemcpy2DAsync(each.to, each.to_pitch, each.from, each.bytes,
+                                  each.bytes, rows->n, cudaMemcpyDeviceToHost,
+                                  device->back),
+                device, error, "cudaMemcpy2DAsync of %s of results",
+                fx8_cuda_bytes(rows->n * each.bytes));
+    if (status == FX8_OK)
+        status = fx8_cuda_record(device, slot->copied, device->back, error);
+    return status;
+}
+
+/* The slab that a job makes, once its slot and its place on the device are
+ * free. */
+static enum fx8_status make_slab(const struct fx8_engine *engine,
+                                 struct fx8_cuda_device *device,
+                                 const struct fx8_cuda_postprocess *job,
+                                 const struct fx8_engine_results *wanted,
+                                 struct fx8_error *error)
+{
+    const size_t number = device->n_slabs++;
+    const struct slab_rows rows = rows_of(job, wanted);
+    const bool are_home = are_pinned(engine, &rows);
+    enum fx8_status status =
+        are_home ? FX8_OK : fx8_cuda_receive(engine, device, number, error);
+    if (status == FX8_OK && !device->results.keeps)
+        status = fx8_cuda_hold(device, device->compute,
+                               device->staging[number % FX8_CUDA_SLOTS].copied,
+                               error);
+    if (status == FX8_OK)
+        status = fx8_cuda_check(fx8_cuda_postprocess_sums(job, device->compute),
+                                device, error, "post-processing");
+    if (status != FX8_OK)
+        return status;
+    return are_home ? send_home(device, number, &rows, error)
+                    : fx8_cuda_send(device, number, rows.n, rows.arrays, error);
 }
 
 enum fx8_status fx8_cuda_check_results(const struct fx8_engine *engine,
@@ -132,7 +194,7 @@ enum fx8_status fx8_cuda_check_results(const struct fx8_engine *engine,
 }
 
 /* While a slab is made the one before it is copied, and the one before that
- * brought to its places. */
+ * brought to its places, if it is not there. */
 static enum fx8_status make(const struct fx8_engine *engine,
                             struct fx8_cuda_device *device, bool is_int8,
                             const struct fx8_engine_results *wanted,
@@ -145,26 +207,17 @@ static enum fx8_status make(const struct fx8_engine *engine,
     job.counts = device->results.counts;
     const size_t n_antennas = job.plan.n_antennas;
     const size_t step = engine->shape.slab_antennas;
-    size_t number = 0;
     enum fx8_status status =
         upload_plan(engine, device, counts, &job.plan, error);
     for (size_t first = 0; first < n_antennas && status == FX8_OK;
-         first += step, ++number) {
+         first += step) {
         job.first_antenna = first;
         job.end_antenna = n_antennas - first < step ? n_antennas : first + step;
-        job.results = slab_of(engine, &device->results, number,
+        job.results = slab_of(engine, &device->results, device->n_slabs,
                               fx8_cuda_first_baseline(first, n_antennas) *
                                   row_cells(&job.plan));
-        status = fx8_cuda_receive(engine, device, number, error);
-        if (status == FX8_OK)
-            status =
-                fx8_cuda_check(fx8_cuda_postprocess_sums(&job, device->compute),
-                               device, error, "post-processing");
-        if (status == FX8_OK)
-            status = send_slab(device, number, &job, wanted, error);
+        status = make_slab(engine, device, &job, wanted, error);
     }
-    if (status == FX8_OK)
-        status = fx8_cuda_receive_all(engine, device, number, error);
     return status;
 }
 
@@ -176,9 +229,12 @@ enum fx8_status fx8_cuda_make_results(struct fx8_engine *engine, bool is_int8,
     struct fx8_cuda_device *device = &engine->devices[0];
     void *const sums = is_int8 ? static_cast<void *>(device->sums8)
                                : static_cast<void *>(device->sums32);
-    const auto begin = std::chrono::steady_clock::now();
     device->results.kept = fx8_visibilities();
     enum fx8_status status = fx8_cuda_enter(device, error);
+    /* kept ones of the other precision are in the same place */
+    for (const struct fx8_cuda_staging &slot : device->staging)
+        if (status == FX8_OK)
+            status = fx8_cuda_hold(device, device->compute, slot.copied, error);
     if (status == FX8_OK)
         status = make(engine, device, is_int8, wanted, counts, error);
     if (status == FX8_OK)
@@ -186,13 +242,8 @@ enum fx8_status fx8_cuda_make_results(struct fx8_engine *engine, bool is_int8,
             cudaMemsetAsync(sums, 0, engine->shape.n_sums * sizeof(int64_t),
                             device->compute),
             device, error, "cudaMemsetAsync");
-    if (status == FX8_OK)
-        status = fx8_cuda_drain(device, device->compute, "results", error);
     if (status == FX8_OK && device->results.keeps &&
         fx8_postprocess_row(wanted->plan) == wanted->plan->n_channels)
         device->results.kept = wanted->results;
-    const std::chrono::duration<double> spent =
-        std::chrono::steady_clock::now() - begin;
-    device->times.process_s += spent.count();
     return status;
 }

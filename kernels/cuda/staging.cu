@@ -62,20 +62,20 @@ enum fx8_status fx8_cuda_send(
     enum fx8_status status =
         fx8_cuda_record(device, slot->made, device->compute, error);
     if (status == FX8_OK)
-        status = fx8_cuda_hold(device, device->copy, slot->made, error);
+        status = fx8_cuda_hold(device, device->back, slot->made, error);
     char *to = slot->pinned;
     for (const struct fx8_cuda_rows &each : rows) {
         const size_t bytes = n_rows * each.bytes;
         if (status == FX8_OK && bytes > 0)
             status = fx8_cuda_check(
                 cudaMemcpyAsync(to, each.from, bytes, cudaMemcpyDeviceToHost,
-                                device->copy),
+                                device->back),
                 device, error, "cudaMemcpyAsync of %s to the host",
                 fx8_cuda_bytes(bytes));
         to += bytes;
     }
     if (status == FX8_OK)
-        status = fx8_cuda_record(device, slot->copied, device->copy, error);
+        status = fx8_cuda_record(device, slot->copied, device->back, error);
     slot->is_used = status == FX8_OK;
     return status;
 }

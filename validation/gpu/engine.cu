@@ -177,9 +177,10 @@ class Engine
         dump.clips = clips_.data();
         const fx8_postprocess plan = results_.plan();
         const fx8_engine_results wanted = {&plan, results_.place()};
-        must_engine(
-            operations_.process_dump(engine_, &wanted, &wanted, &dump, &error),
-            error);
+        must_engine(operations_.end_dump(engine_, &wanted, &wanted, &error),
+                    error);
+        must_engine(operations_.take_dump(engine_, &dump, nullptr, &error),
+                    error);
     }
     void look()
     {
