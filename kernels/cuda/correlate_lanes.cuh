@@ -32,6 +32,7 @@ template <class Vector> struct fx8_lane_input {
 /** The shape of a tile: TILE inputs either way, REACH of each per thread,
  *  DEPTH vectors of time a stage. */
 template <unsigned TILE, unsigned REACH, unsigned DEPTH> struct fx8_lane_shape {
+    static constexpr unsigned EACH = REACH;
     static constexpr unsigned SIDE = TILE / REACH;
     static constexpr unsigned THREADS = SIDE * SIDE;
     static constexpr unsigned ACROSS = SIDE / 8; /* warps */
@@ -119,19 +120,42 @@ static __device__ __forceinline__ void fx8_lane_multiply(
     }
 }
 
-/** Add the sums of a thread to those in global memory, and clear them. */
-template <class Rounding, unsigned REACH, class Vector, class Sum, class Sums>
+/** The part of a tile that a warp makes: its first row and column. */
+struct fx8_lane_part {
+    unsigned row, column;
+
+    template <class Shape>
+    static __device__ __forceinline__ fx8_lane_part of_warp()
+    {
+        const unsigned warp = fx8_warp_of_block();
+        return {warp / Shape::ACROSS * 4 * Shape::EACH,
+                warp % Shape::ACROSS * 8 * Shape::EACH};
+    }
+};
+
+/** Add the sums of a thread to those in global memory, two rows at a time, and
+ *  clear them.  Where they go is found anew: kept through the loop, it would
+ *  take registers from the products. */
+template <class Rounding, class Shape, class Vector, class Sum, class Sums>
 static __device__ __forceinline__ void fx8_lane_fold(
-    const fx8_tile_task<Vector, Sum> &task, unsigned row, unsigned column,
-    Sums &sums)
+    const fx8_tile_task<Vector, Sum> &task, Sums &sums)
 {
+    constexpr unsigned REACH = Shape::EACH;
+    static_assert(REACH % 2 == 0, "pairs of rows");
+    using Part = fx8_tile_part<decltype(sums.re(0, 0))>;
+    const auto part = fx8_lane_part::of_warp<Shape>();
+    const unsigned lane = threadIdx.x % FX8_LANES;
+    const unsigned i = task.first_column + part.column + lane % 8;
+    const unsigned j = task.first_row + part.row + lane / 8;
 #pragma unroll
-    for (unsigned a = 0; a < REACH; ++a)
-#pragma unroll
-        for (unsigned b = 0; b < REACH; ++b)
-            fx8_tile_add<Rounding>(
-                task.sums, task.n_inputs, task.first_column + column + 8 * b,
-                task.first_row + row + 4 * a, sums.re(a, b), sums.im(a, b));
+    for (unsigned a = 0; a < REACH; a += 2) {
+        const fx8_tile_row<Sum> rows[2] = {task.row(i, j + 4 * a),
+                                           task.row(i, j + 4 * a + 4)};
+        fx8_tile_add<8, REACH, Rounding>(
+            rows, 0, [&](unsigned which, unsigned b) {
+                return Part{sums.re(a + which, b), sums.im(a + which, b)};
+            });
+    }
     sums.clear();
 }
 
@@ -146,16 +170,14 @@ static __device__ __forceinline__ void fx8_correlate_lanes(
     static_assert(Arithmetic::FOLD % DEPTH == 0, "folds end with a stage");
     __shared__ fx8_lane_stage<Vector, TILE, DEPTH> stages[2];
 
-    const unsigned warp = fx8_warp_of_block();
+    const auto part = fx8_lane_part::of_warp<Shape>();
     const unsigned lane = threadIdx.x % FX8_LANES;
     const bool is_diagonal = task.is_diagonal();
-    const unsigned first_row = warp / Shape::ACROSS * 4 * REACH;
-    const unsigned first_column = warp % Shape::ACROSS * 8 * REACH;
-    const unsigned row = first_row + lane / 8;
-    const unsigned column = first_column + lane % 8;
-    const bool rests = task.first_row + first_row >= task.n_inputs ||
-                       task.first_column + first_column >= task.n_inputs ||
-                       (is_diagonal && first_column >= first_row + 4 * REACH);
+    const unsigned row = part.row + lane / 8;
+    const unsigned column = part.column + lane % 8;
+    const bool rests = task.first_row + part.row >= task.n_inputs ||
+                       task.first_column + part.column >= task.n_inputs ||
+                       (is_diagonal && part.column >= part.row + 4 * REACH);
 
     typename Arithmetic::template Sums<REACH> sums;
     sums.clear();
@@ -163,29 +185,28 @@ static __device__ __forceinline__ void fx8_correlate_lanes(
     fx8_lane_load<Shape, TILE>(task, task.first_row, 0, taken[0]);
     if (!is_diagonal)
         fx8_lane_load<Shape, TILE>(task, task.first_column, 0, taken[1]);
-    unsigned buffer = 0;
-    for (unsigned begin = 0; begin < task.n_columns; begin += DEPTH) {
+    unsigned buffer = 0, begin = 0;
+    do {
         auto &stage = stages[buffer].vectors;
         buffer ^= 1;
         fx8_lane_store<Shape>(stage[0], taken[0]);
         if (!is_diagonal)
             fx8_lane_store<Shape>(stage[1], taken[1]);
         __syncthreads();
-        const unsigned end = begin + DEPTH;
-        if (end < task.n_columns) {
-            fx8_lane_load<Shape, TILE>(task, task.first_row, end, taken[0]);
+        begin += DEPTH;
+        if (begin < task.n_columns) {
+            fx8_lane_load<Shape, TILE>(task, task.first_row, begin, taken[0]);
             if (!is_diagonal)
-                fx8_lane_load<Shape, TILE>(task, task.first_column, end,
+                fx8_lane_load<Shape, TILE>(task, task.first_column, begin,
                                            taken[1]);
         }
         if (rests)
             continue;
         fx8_lane_multiply<TILE, REACH>(stage[0], stage[is_diagonal ? 0 : 1],
                                        row, column, sums);
-        if (end % Arithmetic::FOLD == 0 || end >= task.n_columns)
-            fx8_lane_fold<typename Arithmetic::Rounding, REACH>(task, row,
-                                                                column, sums);
-    }
+        if (begin % Arithmetic::FOLD == 0 || begin >= task.n_columns)
+            fx8_lane_fold<typename Arithmetic::Rounding, Shape>(task, sums);
+    } while (begin < task.n_columns);
 }
 
 #endif

@@ -138,8 +138,8 @@ static __device__ __forceinline__ void mma_multiply(
         /* Both halves of k of the real, then of the imaginary parts. */
         int words[4];
         fx8_ptx_ldmatrix_x4(
-            words,
-            &column_side[lane / 8 % 2][lane / 16][column + 8 * b + lane % 8]);
+            words, &column_side[lane / 8 % 2][lane / 16]
+                               [column + 8 * b + fx8_tile_input_at(lane % 8)]);
         const int re[2] = {words[0], words[1]}, im[2] = {words[2], words[3]};
 #pragma unroll
         for (unsigned a = 0; a < ROWS; ++a) {
@@ -156,11 +156,10 @@ static __device__ __forceinline__ void mma_multiply(
     }
 }
 
-/** Add the sums of a warp to those in global memory. */
+/** Add to every imaginary sum that of its column. */
 template <unsigned ROWS, unsigned COLUMNS>
-static __device__ __forceinline__ void mma_fold(
-    const mma_task &task, unsigned row, unsigned column,
-    const mma_sums<ROWS, COLUMNS> &sums)
+static __device__ __forceinline__ void mma_complete(
+    mma_sums<ROWS, COLUMNS> &sums)
 {
     const unsigned lane = threadIdx.x % FX8_LANES;
 #pragma unroll
@@ -170,22 +169,42 @@ static __device__ __forceinline__ void mma_fold(
         whole += __shfl_xor_sync(~0u, whole, 1);
         whole += __shfl_xor_sync(~0u, whole, 2);
 #pragma unroll
-        for (unsigned k = 0; k < 2; ++k) {
-            const unsigned own = lane % 4 * 2 + k;
+        for (unsigned k = 0; k < 4; ++k) {
+            const unsigned own = lane % 4 * 2 + k % 2;
             const int rest = __shfl_sync(~0u, whole, static_cast<int>(4 * own));
-            const unsigned i = task.first_column + column + 8 * b + own;
 #pragma unroll
             for (unsigned a = 0; a < ROWS; ++a)
-#pragma unroll
-                for (unsigned h = 0; h < 2; ++h)
-                    fx8_tile_add(
-                        task.sums, task.n_inputs, i,
-                        task.first_row + row + 16 * a + 8 * h + lane / 4,
-                        sums.re[a][b][2 * h + k],
-                        static_cast<int>(
-                            static_cast<unsigned>(sums.im[a][b][2 * h + k]) +
-                            static_cast<unsigned>(rest)));
+                sums.im[a][b][k] =
+                    static_cast<int>(static_cast<unsigned>(sums.im[a][b][k]) +
+                                     static_cast<unsigned>(rest));
         }
+    }
+}
+
+/** Add the sums of a warp to those in global memory, of 16 rows and half of
+ *  the columns at a time. */
+template <unsigned ROWS, unsigned COLUMNS>
+static __device__ __forceinline__ void mma_fold(
+    const mma_task &task, unsigned row, unsigned column,
+    const mma_sums<ROWS, COLUMNS> &sums)
+{
+    constexpr unsigned GROUP = COLUMNS / 2;
+    static_assert(COLUMNS % 2 == 0, "halves of columns");
+    const unsigned lane = threadIdx.x % FX8_LANES;
+    const unsigned i = task.first_column + column + lane % 4;
+    const unsigned j = task.first_row + row + lane / 4;
+#pragma unroll
+    for (unsigned a = 0; a < ROWS; ++a) {
+        const fx8_tile_row<longlong2> rows[2] = {task.row(i, j + 16 * a),
+                                                 task.row(i, j + 16 * a + 8)};
+#pragma unroll
+        for (unsigned b = 0; b < COLUMNS; b += GROUP)
+            fx8_tile_add<4, 2 * GROUP>(
+                rows, 8 * b, [&](unsigned h, unsigned c) {
+                    const unsigned at = 2 * h + c % 2;
+                    return fx8_tile_part<int>{sums.re[a][b + c / 2][at],
+                                              sums.im[a][b + c / 2][at]};
+                });
     }
 }
 
@@ -234,8 +253,10 @@ static __device__ __forceinline__ void correlate_mma(const mma_task &task)
     };
     fill();
     fill();
-    unsigned stage = 0;
-    for (unsigned begin = 0; begin < task.n_columns; begin += Shape::DEPTH) {
+    unsigned stage = 0, begin = 0;
+    /* After a loop that may not run, the compiler widens all sums to 64 bits at
+     * once, in registers that the fold needs. */
+    do {
         mma_wait();
         __syncthreads();
         fill();
@@ -244,8 +265,10 @@ static __device__ __forceinline__ void correlate_mma(const mma_task &task)
                                 stages[stage][is_diagonal ? 0 : 1], row, column,
                                 n_halves == 2, sums);
         stage = stage + 1 == Shape::STAGES ? 0 : stage + 1;
-    }
+        begin += Shape::DEPTH;
+    } while (begin < task.n_columns);
     /* All lanes take part in its shuffles; who rested has no pairs to add. */
+    mma_complete(sums);
     mma_fold(task, row, column, sums);
 }
 

@@ -27,12 +27,18 @@ static __device__ __forceinline__ unsigned fx8_warp_of_block()
     return __shfl_sync(~0u, threadIdx.x / FX8_LANES, 0);
 }
 
+/** The sums of a row of the triangle, from one input on. */
+template <class Sum> struct fx8_tile_row {
+    Sum *sums;        /**< of the pair with that input */
+    unsigned n_pairs; /**< the row has from it on */
+};
+
 /** The arguments of a kernel: see struct fx8_cuda_correlation. */
 template <class Vector, class Sum> struct fx8_tile_task {
     const Vector *x; /**< of the block's channel */
     size_t pitch;    /**< rows from a column of 16 bytes to the next */
     unsigned n_inputs;
-    unsigned n_columns;    /**< of 16 bytes, in time */
+    unsigned n_columns;    /**< of 16 bytes, in time; not 0 */
     Sum *sums;             /**< of the block's channel, two components each */
     unsigned first_row;    /**< of the block's tile: an input */
     unsigned first_column; /**< likewise */
@@ -40,6 +46,14 @@ template <class Vector, class Sum> struct fx8_tile_task {
     __device__ bool is_diagonal() const
     {
         return first_row == first_column;
+    }
+
+    /** Row j from input i on; no pairs where either is no input of the row. */
+    __device__ __forceinline__ fx8_tile_row<Sum> row(unsigned i,
+                                                     unsigned j) const
+    {
+        return {sums + (static_cast<size_t>(j) * (j + 1) / 2 + i),
+                j < n_inputs && i <= j ? j + 1 - i : 0};
     }
 };
 
@@ -74,6 +88,22 @@ struct fx8_tile_place {
     }
 };
 
+/**
+ * Which input stands at a place in shared memory from which tensor cores take
+ * their columns: 0 4 1 5 2 6 3 7 of every eight.  They give a lane the sums of
+ * two places side by side; so its and its neighbours' are those of adjacent
+ * inputs, and four lanes touch 64 bytes of a row of sums at once.
+ */
+static __device__ __forceinline__ unsigned fx8_tile_input_at(unsigned place)
+{
+    return place / 8 * 8 + place % 2 * 4 + place % 8 / 2;
+}
+
+/** A part of the sums of a pair. */
+template <class Number> struct fx8_tile_part {
+    Number re, im;
+};
+
 /** Sums as the device rounds them by itself: doubles to nearest. */
 struct fx8_tile_plain_add {
     template <class Number, class Part>
@@ -83,20 +113,48 @@ struct fx8_tile_plain_add {
     }
 };
 
-/** Add the sums of pair (i, j), unless it is not one, by Rounding::add(). */
-template <class Rounding = fx8_tile_plain_add, class Sum, class Part>
-static __device__ __forceinline__ void fx8_tile_add(Sum *sums,
-                                                    unsigned n_inputs,
-                                                    unsigned i, unsigned j,
-                                                    Part re, Part im)
+/**
+ * Add to the sums of COLUMNS pairs of every row, STEP inputs apart, the first
+ * `begin` inputs from where the row begins: parts(row, column) says what,
+ * Rounding::add() how.
+ *
+ * All are loaded before the first is stored: the compiler cannot know that they
+ * are of different pairs, and a load would wait for the store before it.  Where
+ * the row has no such pair, its first one, which is this thread's too, is
+ * loaded and never stored: so the loads need one predicate a row, and there are
+ * only seven.
+ */
+template <unsigned STEP, unsigned COLUMNS, class Rounding = fx8_tile_plain_add,
+          unsigned ROWS, class Sum, class Parts>
+static __device__ __forceinline__ void fx8_tile_add(
+    const fx8_tile_row<Sum> (&rows)[ROWS], unsigned begin, Parts parts)
 {
-    if (j >= n_inputs || i > j)
-        return;
-    Sum *sum = sums + (static_cast<size_t>(j) * (j + 1) / 2 + i);
-    Sum value = *sum;
-    value.x = Rounding::add(value.x, re);
-    value.y = Rounding::add(value.y, im);
-    *sum = value;
+    Sum kept[ROWS][COLUMNS];
+#pragma unroll
+    for (unsigned a = 0; a < ROWS; ++a)
+#pragma unroll
+        for (unsigned b = 0; b < COLUMNS; ++b) {
+            const unsigned at = begin + STEP * b;
+            kept[a][b] = Sum();
+            if (rows[a].n_pairs > 0)
+                kept[a][b] = rows[a].sums[at < rows[a].n_pairs ? at : 0];
+        }
+#pragma unroll
+    for (unsigned a = 0; a < ROWS; ++a)
+#pragma unroll
+        for (unsigned b = 0; b < COLUMNS; ++b) {
+            const auto part = parts(a, b);
+            kept[a][b].x = Rounding::add(kept[a][b].x, part.re);
+            kept[a][b].y = Rounding::add(kept[a][b].y, part.im);
+        }
+#pragma unroll
+    for (unsigned a = 0; a < ROWS; ++a)
+#pragma unroll
+        for (unsigned b = 0; b < COLUMNS; ++b) {
+            const unsigned at = begin + STEP * b;
+            if (at < rows[a].n_pairs)
+                rows[a].sums[at] = kept[a][b];
+        }
 }
 
 /** Most channels of a launch: blockIdx.y. */

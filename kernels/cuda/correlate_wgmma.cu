@@ -33,8 +33,8 @@ static constexpr unsigned THREADS = 3 * WARPGROUP;
 static constexpr unsigned STAGES = 3;
 static constexpr unsigned DEPTH = 8; /* columns of 16 bytes: k = 128 */
 
-/* One side of a stage: time, part, input.  Eight inputs of one part are a core
- * matrix of 128 bytes. */
+/* One side of a stage: time, part, place of an input.  Eight of one part are a
+ * core matrix of 128 bytes, in the order of fx8_tile_input_at(). */
 using Side = int4[DEPTH][2][TILE];
 using Stage = Side[2];
 static_assert(STAGES * sizeof(Stage) == FX8_CUDA_WGMMA_SHARED_BYTES,
@@ -88,7 +88,8 @@ static __device__ __forceinline__ void wgmma_fill(const wgmma_task &task,
 #pragma unroll
         for (unsigned round = 0; round < ROUNDS; ++round) {
             const unsigned part = place[round].part;
-            const unsigned input = first_input + place[round].input;
+            const unsigned input =
+                first_input + fx8_tile_input_at(place[round].input);
             const bool is_there =
                 input < task.n_inputs && begin + k < task.n_columns;
             const size_t at = (begin + k) * task.pitch + 2 * input + part;
@@ -221,23 +222,32 @@ static __device__ __forceinline__ void wgmma_consume(const wgmma_task &task,
     }
 }
 
-/** Add the sums of a warp to those in global memory. */
+/** Add the sums of a warp to those in global memory, GROUP columns at a time.
+ */
 static __device__ __forceinline__ void wgmma_fold(const wgmma_task &task,
                                                   unsigned row,
                                                   const wgmma_shared &shared,
                                                   const wgmma_sums &sums)
 {
+    constexpr unsigned GROUP = 8;
     const unsigned lane = threadIdx.x % FX8_LANES;
+    const unsigned i = task.first_column + lane % 4;
+    const unsigned j = task.first_row + row + fx8_tile_input_at(lane / 4);
+    const fx8_tile_row<longlong2> rows[2] = {task.row(i, j),
+                                             task.row(i, j + 8)};
 #pragma unroll
-    for (unsigned r = 0; r < TILE / 2; ++r) {
-        const unsigned column = r / 4 * 8 + lane % 4 * 2 + r % 2;
-        const unsigned own_row = row + lane / 4 + r / 2 % 2 * 8;
-        fx8_tile_add(
-            task.sums, task.n_inputs, task.first_column + column,
-            task.first_row + own_row, sums.re[r],
-            static_cast<int>(static_cast<unsigned>(sums.im[r]) +
-                             static_cast<unsigned>(shared.column[column])));
-    }
+    for (unsigned begin = 0; begin < TILE / 4; begin += GROUP)
+        fx8_tile_add<4, GROUP>(
+            rows, 4 * begin, [&](unsigned h, unsigned column) {
+                const unsigned c = begin + column;
+                const unsigned at = c / 2 * 4 + 2 * h + c % 2;
+                const int rest =
+                    shared.column[c / 2 * 8 + lane % 4 * 2 + c % 2];
+                return fx8_tile_part<int>{
+                    sums.re[at],
+                    static_cast<int>(static_cast<unsigned>(sums.im[at]) +
+                                     static_cast<unsigned>(rest))};
+            });
 }
 
 /** How many of the columns hold pairs with 64 rows: none, 64 or all. */
