@@ -444,6 +444,16 @@ emitted: ## write the table of what this nvcc emits into validation/results
 	$(Q)PYTHONPATH=validation/python FX8_BUILD='$(BUILD)' CUDA=1 NVCC='$(NVCC)' \
 		python3 validation/emitted/test_emitted.py --write
 
+# The disassembler is a package of NVIDIA's, fetched for this alone.
+SASS_VENV := $(BUILD)/sass-venv
+.PHONY: sass
+sass: ## write what the machine code lets expect into validation/results (network)
+	$(Q)test -d $(SASS_VENV) || python3 -m venv $(SASS_VENV)
+	$(Q)$(SASS_VENV)/bin/pip install --quiet -r validation/emitted/requirements.txt
+	$(Q)PYTHONPATH=validation/python FX8_BUILD='$(BUILD)' CUDA=1 NVCC='$(NVCC)' \
+		python3 validation/emitted/machine_code.py \
+		"$$(echo $(SASS_VENV)/lib/python3*/site-packages/nvidia/cu*/bin/nvdisasm)"
+
 .PHONY: proof
 proof: ## write the table of validation/README.md
 	$(Q)python3 validation/lint/proof.py --write

@@ -401,6 +401,12 @@ struct no_products {
     };
 };
 
+/* Loads and stores that stay, though nobody uses what they move. */
+KERNEL(memory_load, int, 4, (void)((volatile int *)data)[k])
+KERNEL(memory_load, int, 12, (void)((volatile int *)data)[k])
+KERNEL(memory_store, int, 4, ((volatile int *)data)[k] = m)
+KERNEL(memory_store, int, 12, ((volatile int *)data)[k] = m)
+
 /** Kernel integer_tile_TILE_DEPTH. */
 #define TILE_OF(tile, reach, depth)                                            \
     extern "C" __global__ void __launch_bounds__(                              \

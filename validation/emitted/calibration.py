@@ -102,6 +102,8 @@ class Decoder:
             self._learn(*QUARTER_PRODUCT)
         if f"calibrate_igmma_{LONG}" in kernels:
             self._learn(*WARPGROUP_PRODUCT)
+        self.load = self._find_memory("memory_load")
+        self.store = self._find_memory("memory_store")
 
     def _bases(self, instructions):
         """How many there are of each, moves left out."""
@@ -154,6 +156,31 @@ class Decoder:
         """Whether HFMA2 moves a constant: nothing times something, plus it."""
         return (self.names.get(instruction.base) == "HFMA2"
                 and instruction.first_is_zero)
+
+    def _find_memory(self, kernel):
+        """The one instruction of which there are more."""
+        grown, short = (collections.Counter(
+            i.base for i in self.kernels[f"{kernel}_{times}"].instructions)
+            for times in (LONG, SHORT))
+        found = [base for base in grown if grown[base] - short[base] == GROWTH]
+        if len(found) != 1:
+            raise CalibrationError(f"{kernel}: {found}")
+        return found[0]
+
+    def fold_runs(self, instructions, product):
+        """Loads before each run of stores, behind the last product."""
+        last = max(k for k, i in enumerate(instructions)
+                   if self.names.get(i.base) == product)
+        runs, stored = [], True
+        for instruction in instructions[last + 1:]:
+            if instruction.base == self.store:
+                stored = True
+            elif instruction.base == self.load:
+                if stored:
+                    runs.append(0)
+                stored = False
+                runs[-1] += 1
+        return runs
 
     def _words(self, grown):
         return ", ".join(f"{n} {self.names.get(base, hex(base))}"

@@ -431,6 +431,34 @@ class Instructions(WithToolkit):
                 self.assertGreater(used, 0)
 
 
+class Fold(WithToolkit):
+    """The correlators load their sums in groups, each before the first store
+    behind it: a load would wait for a store."""
+
+    def check(self, kernel, product, runs):
+        for architecture in self.build.architectures():
+            if not INTENT[kernel].exists(architecture):
+                continue
+            with self.subTest(f"sm_{architecture}"):
+                found = self.build.decoder(architecture).fold_runs(
+                    self.build.kernel(kernel, architecture).instructions,
+                    product)
+                self.assertEqual(found, runs)
+
+    def test_lanes(self):
+        for tile, runs in ((16, [4]), (32, [8, 8]), (64, [8, 8])):
+            self.check(f"fx8_correlate_dp4a_{tile}_kernel", "IDP", runs)
+            for name in ("fp32", "fp32_down", "fp32_up"):
+                self.check(f"fx8_correlate_{name}_{tile}_kernel", "FFMA", runs)
+
+    def test_mma(self):
+        for tile, runs in ((32, [4] * 2), (64, [8] * 4), (128, [16] * 4)):
+            self.check(f"fx8_correlate_mma_{tile}_kernel", "IMMA", runs)
+
+    def test_wgmma(self):
+        self.check("fx8_correlate_wgmma_128_kernel", "IGMMA", [16] * 4)
+
+
 def read_text(path):
     with open(path, encoding="utf-8") as file:
         return file.read()
