@@ -73,7 +73,8 @@ static bool agrees(cudaMemcpyKind kind, Place to, Place from)
 }
 
 /* Check and queue; as CUDA does, with pageable memory the source is copied
- * aside at once, and a result arrives before the call returns. */
+ * aside at once, where even a synchronous call leaves it, and a result arrives
+ * before the call returns. */
 static cudaError_t queue_copy(Copy copy, cudaMemcpyKind kind,
                               cudaStream_t stream, bool is_synchronous)
 {
@@ -102,7 +103,8 @@ static cudaError_t queue_copy(Copy copy, cudaMemcpyKind kind,
     const WorkPointer work =
         queue_work(queue, [copy, staged] { run_copy(copy); });
     const bool on_device = from == Place::DEVICE && to == Place::DEVICE;
-    if ((is_synchronous && !on_device) || to == Place::PAGEABLE)
+    if ((is_synchronous && !on_device && staged == nullptr) ||
+        to == Place::PAGEABLE)
         finish({work});
     return cudaSuccess;
 }

@@ -125,6 +125,7 @@ CASE(a_plan_waits_for_its_stream_and_needs_its_work_area)
     /* Queued after the transform, done before it: another stream. */
     MUST(cudaMemcpy(in.data(), input.data(), n * sizeof(float2),
                     cudaMemcpyHostToDevice));
+    MUST(cudaStreamSynchronize(nullptr));
     MUST(cudaStreamSynchronize(stream));
     const std::vector<float2> found = out.read();
     std::vector<Complex> x;

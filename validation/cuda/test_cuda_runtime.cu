@@ -169,6 +169,23 @@ CASE(pinned_memory_is_read_late_and_pageable_at_once)
     CHECK(bench.holds(5));
 }
 
+CASE(a_synchronous_copy_of_pageable_memory_may_still_be_on_its_way)
+{
+    for (const bool waits : {false, true}) {
+        Bench bench;
+        const std::vector<int> pageable(N, 7);
+        MUST(cudaMemcpy(bench.a, pageable.data(), N * sizeof(int),
+                        cudaMemcpyHostToDevice));
+        if (waits)
+            MUST(cudaStreamSynchronize(nullptr));
+        launch_add(bench.b, bench.a, 0, bench.one);
+        bench.copy_back(bench.one);
+        MUST(cudaStreamSynchronize(bench.one));
+        CHECK(bench.holds(waits ? 7 : 1));
+        MUST(cudaDeviceSynchronize());
+    }
+}
+
 CASE(whoever_keeps_asking_gets_there)
 {
     Bench bench;

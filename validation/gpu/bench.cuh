@@ -214,12 +214,15 @@ template <class T> class Memory
     T *data_;
 };
 
-/** All elements of a vector to the device, and back. */
+/** All elements of a vector to the device, and back.  A copy from pageable
+ *  memory may still be on its way when the call returns, and no stream of a
+ *  benchmark waits for it. */
 template <class T> void upload(const std::vector<T> &from, T *to)
 {
     must(cudaMemcpy(to, from.data(), from.size() * sizeof(T),
                     cudaMemcpyHostToDevice),
          "upload");
+    must(cudaStreamSynchronize(nullptr), "upload");
 }
 template <class T> void download(const T *from, std::vector<T> *to)
 {
