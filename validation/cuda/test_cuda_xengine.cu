@@ -246,6 +246,14 @@ CASE(int8_extremes_are_exact)
     }
 }
 
+/* Every stage of a ring is filled anew at least twice: the longest ring has
+ * three of 128 times.  Other shapes of the triangle, an odd end. */
+CASE(int8_rings_come_round)
+{
+    for (size_t n_inputs : {5, 70, is_short ? 70 : 130})
+        check_exact<int8_t, int64_t>({n_inputs, 1, 1001}, full_range, 1);
+}
+
 CASE(int8_longest_calls_add_up_beyond_32_bits)
 {
     check_exact<int8_t, int64_t>({2, 1, FX8_MAX_INT32_SPECTRA}, most_negative,
@@ -274,6 +282,7 @@ CASE(fp32_sums_of_integers_are_exact)
 {
     check_sizes<float, double>();
     check_exact<float, double>({5, 2, 1025}, most_negative, 2);
+    check_exact<float, double>({70, 1, 1001}, full_range, 1);
     /* Its sums have 25 bits: a float that is never folded cannot hold them. */
     check_exact<float, double>({5, 1, 1100}, most_positive, 1);
 }
