@@ -275,9 +275,10 @@ $(BUILD)/test_%: $(BUILD)/validation/test_%.o $(TESTED_OBJECTS)
 
 $(BUILD)/test_engine_cuda $(BUILD)/test_engine_results $(BUILD)/test_quicklook_cuda: | $(BUILD)/harness/fx8-cuda.so
 
+# Kernels are found by their names: -rdynamic.
 $(BUILD)/test_cuda_%: $(BUILD)/validation/cuda/test_cuda_%.cpu.o $(HARNESS_OBJECTS)
-	$(call say,LINK,$@)$(CXX) $(LINK_FLAGS) $^ $$($(PKG_CONFIG) --libs fftw3f) \
-		-lm $(LDFLAGS) -o $@
+	$(call say,LINK,$@)$(CXX) $(LINK_FLAGS) -rdynamic $^ \
+		$$($(PKG_CONFIG) --libs fftw3f) -lm $(LDFLAGS) -o $@
 
 # The F stage of the device beside that of the CPU.
 F_STAGE := $(addprefix kernels/cuda/,fir fir_int16 turn gather canonical)

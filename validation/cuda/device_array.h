@@ -12,8 +12,17 @@
 #include "validation/cuda/settings.h"
 #include "validation/cuda/tap.h"
 
-/** A runtime call that must succeed. */
-#define MUST(call) CHECK((call) == cudaSuccess)
+/** A runtime call that must succeed; the error has its name told. */
+#define MUST(call)                                                             \
+    tap::check(is_success(call), #call " succeeds", __FILE__, __LINE__)
+
+inline bool is_success(cudaError_t status)
+{
+    if (status != cudaSuccess && tap::n_failed_checks < 20)
+        printf("# %s: %s\n", cudaGetErrorName(status),
+               cudaGetErrorString(status));
+    return status == cudaSuccess;
+}
 
 /** Elements on the current device, freed with the object. */
 template <class T> class DeviceArray
@@ -60,8 +69,9 @@ template <class T> class DeviceArray
 inline int run_all_on_device()
 {
     int n_devices = 0;
-    if (cudaGetDeviceCount(&n_devices) != cudaSuccess || n_devices == 0) {
-        printf("1..0 # SKIP no CUDA device\n");
+    const cudaError_t status = cudaGetDeviceCount(&n_devices);
+    if (status != cudaSuccess || n_devices == 0) {
+        printf("1..0 # SKIP no CUDA device: %s\n", cudaGetErrorName(status));
         return 77;
     }
     return tap::run_all();

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* devices.cc -- see runtime.h: what a device is, and launches. */
+#include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include <sstream>
+#include <string>
 
 #include "validation/cuda/machine.h"
 
@@ -130,6 +136,37 @@ static void check_pointers(const Call &call)
     }
 }
 
+/* The fault that is planted in a kernel, or nothing.  Launches of a template
+ * have one name, kernels have their own: the linker's, in a library or a
+ * program that exports it. */
+static std::string planted_in(const Call &call)
+{
+    Dl_info info;
+    if (settings().plant == nullptr || dladdr(call.kernel, &info) == 0 ||
+        info.dli_sname == nullptr)
+        return "";
+    std::istringstream list(settings().plant);
+    for (std::string each; std::getline(list, each, ',');) {
+        const size_t colon = each.find(':');
+        if (std::string(info.dli_sname).find(each.substr(0, colon)) !=
+            std::string::npos)
+            return each.substr(colon + 1);
+    }
+    return "";
+}
+
+/* What a kernel does that has a fault in place of its work. */
+static void fail_as_planted(const std::string &fault_name)
+{
+    if (fault_name == "crash")
+        abort();
+    while (fault_name == "hang")
+        pause();
+    if (fault_name != "idle")
+        fault("FX8_HARNESS_PLANT: %s: crash, hang, idle or refuse",
+              fault_name.c_str());
+}
+
 void launch_call(const Call &call)
 {
     const Entry entry(call.name);
@@ -150,6 +187,15 @@ void launch_call(const Call &call)
     check_pointers(call);
     if (machine().n_calls == settings().idle_call)
         return;
+    const std::string planted = planted_in(call);
+    if (planted == "refuse") {
+        failed(cudaErrorLaunchFailure);
+        return;
+    }
+    if (!planted.empty()) {
+        queue_work(stream, [planted] { fail_as_planted(planted); });
+        return;
+    }
     const Launch launch = {call.name,         call.grid, call.block,
                            call.shared_bytes, nullptr,   nullptr};
     queue_work(stream, [launch, run = call.run] { run(launch); });

@@ -90,6 +90,7 @@ static Settings read_environment()
         order_from("FX8_HARNESS_STREAMS", "eager", "late", Order::LAST);
     read_failure(&read);
     read.elapsed_ms = number_from("FX8_HARNESS_ELAPSED_MS", -1);
+    read.plant = getenv("FX8_HARNESS_PLANT");
     read.report = getenv("FX8_HARNESS_REPORT");
     read.leaks_are_faults = number_from("FX8_HARNESS_LEAKS", 1) != 0;
     return read;

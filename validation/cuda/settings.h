@@ -39,6 +39,8 @@ struct Settings {
     int fail_error;       /* and the cudaError_t that it fails with */
     uint64_t idle_call;   /* number of a call that, if it is a launch, succeeds
                              without doing anything; 0 is none */
+    const char *plant;    /* PART:FAULT, in commas: kernels of which PART is in
+                             the name are at fault; FX8_HARNESS_PLANT */
     long long elapsed_ms; /* that every two events are apart; -1: as long as it
                              took; FX8_HARNESS_ELAPSED_MS */
     const char *report; /* file written at exit, or null; FX8_HARNESS_REPORT */

@@ -27,6 +27,8 @@ struct Case {
 
 inline std::vector<Case> cases;
 inline int n_failed_checks;
+inline const char *skipped; /* why a part of the case was not run, or null */
+inline bool is_run;         /* of a case that skips parts: something was */
 
 struct Registration {
     Registration(const char *name, void (*run)())
@@ -52,20 +54,36 @@ inline void check(bool holds, const char *text, const char *file, int line)
         printf("# %s:%d: does not hold: %s\n", file, line, text);
 }
 
-/** All cases; 0 when all passed. */
+/** A case, or a part of one, that cannot be run says why. */
+inline void skip(const char *why)
+{
+    skipped = why;
+}
+
+/** Exit status of a program of which every case was skipped. */
+constexpr int ALL_SKIPPED = 78;
+
+/** All cases; 0 when all passed, 1 when not, ALL_SKIPPED. */
 inline int run_all()
 {
-    int n_failed = 0, number = 0;
+    int n_failed = 0, number = 0, n_skipped = 0;
     printf("1..%zu\n", cases.size());
+    fflush(stdout);
     for (const Case &each : cases) {
         n_failed_checks = 0;
+        skipped = nullptr;
+        is_run = false;
         each.run();
+        const bool is_skipped =
+            skipped != nullptr && !is_run && n_failed_checks == 0;
         n_failed += n_failed_checks != 0;
-        printf("%sok %d - %s\n", n_failed_checks != 0 ? "not " : "", ++number,
-               each.name);
+        n_skipped += is_skipped;
+        printf("%sok %d - %s%s%s\n", n_failed_checks != 0 ? "not " : "",
+               ++number, each.name, is_skipped ? " # SKIP " : "",
+               is_skipped ? skipped : "");
         fflush(stdout);
     }
-    return n_failed == 0 ? 0 : 1;
+    return n_failed != 0 ? 1 : n_skipped == number ? ALL_SKIPPED : 0;
 }
 
 /** How a child ended: exit status, or minus the signal; stderr. */

@@ -9,29 +9,60 @@
 
 #include <string>
 
-/** The kinds in FX8_WITHOUT, "wgmma,mma", or nothing. */
-inline std::string kinds_left_out()
+/** The list in a variable of the environment, "wgmma,mma", or nothing. */
+inline std::string kinds_in(const char *variable)
 {
-    const char *const list = getenv("FX8_WITHOUT");
+    const char *const list = getenv(variable);
     return list != nullptr ? list : "";
 }
 
-/** Whether the kind of a kernel, "mma" of "mma-64", is one of them. */
+/** The kinds in FX8_WITHOUT, or nothing. */
+inline std::string kinds_left_out()
+{
+    return kinds_in("FX8_WITHOUT");
+}
+
+/** Whether the kind of a kernel, "mma" of "mma-64", is in FX8_WITHOUT, or not
+ *  in FX8_ONLY where that has any. */
 inline bool is_left_out(const char *kernel)
 {
-    const std::string kind(kernel, strcspn(kernel, "-"));
-    return ("," + kinds_left_out() + ",").find("," + kind + ",") !=
-           std::string::npos;
+    const std::string kind =
+        "," + std::string(kernel, strcspn(kernel, "-")) + ",";
+    const auto has = [&](const char *variable) {
+        return ("," + kinds_in(variable) + ",").find(kind) != std::string::npos;
+    };
+    return has("FX8_WITHOUT") ||
+           (!kinds_in("FX8_ONLY").empty() && !has("FX8_ONLY"));
+}
+
+/** Kinds of integer kernel, those for every card first. */
+inline const char *const integer_kinds[] = {"mma", "dp4a", "wgmma"};
+
+/** Whether no kernel of a precision is left. */
+inline bool are_left_out(bool is_int8)
+{
+    if (!is_int8)
+        return is_left_out("fp32");
+    for (const char *kind : integer_kinds)
+        if (!is_left_out(kind))
+            return false;
+    return true;
 }
 
 /** The name to give an engine in place of a kernel that is left out, or of
- *  "auto", which tries every kind. */
+ *  "auto", which tries every kind; "auto" where none is left. */
 inline const char *kernel_in_place_of(const char *kernel)
 {
-    if (kinds_left_out().empty() ||
-        (strcmp(kernel, "auto") != 0 && !is_left_out(kernel)))
-        return kernel;
-    return is_left_out("mma") ? "dp4a" : "mma";
+    const char *first = nullptr;
+    bool are_all_there = true;
+    for (const char *kind : integer_kinds) {
+        are_all_there = are_all_there && !is_left_out(kind);
+        if (first == nullptr && !is_left_out(kind))
+            first = kind;
+    }
+    const bool stays =
+        strcmp(kernel, "auto") == 0 ? are_all_there : !is_left_out(kernel);
+    return stays || first == nullptr ? kernel : first;
 }
 
 #endif
