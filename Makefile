@@ -169,7 +169,8 @@ BENCH_GPU_SOURCES := $(sort $(wildcard validation/gpu/*.cu))
 GPU_HOST := $(filter $(addprefix $(BUILD)/,config/% kernels/cpu/% kernels/clock.o \
 	kernels/filterbank.o kernels/postprocess.o),$(NUMERICS_OBJECTS))
 GPU_TESTS := $(addprefix $(BUILD)/gpu_,choose engine fir postprocess spectra xengine)
-GPU_PROGRAMS := $(GPU_TESTS) $(BUILD)/numerics-gpu $(BUILD)/bench-gpu $(BUILD)/fx8-cuda.so
+GPU_PROGRAMS := $(GPU_TESTS) $(addprefix $(BUILD)/,gpu_diagnose numerics-gpu bench-kernels \
+	bench-gpu fx8-cuda.so)
 
 # wgmma is no part of sm_90 proper, and of nothing after it.
 $(BUILD)/kernels/cuda/correlate_wgmma.cu.o $(BUILD)/validation/gpu/ceilings_wgmma.cu.o: private GENCODE = \
@@ -291,9 +292,10 @@ $(BUILD)/test_cuda_postprocess: $(addprefix $(BUILD)/kernels/,\
 
 # The correlators of the device: on the harness, and the same test on a card.
 CORRELATORS := $(sort $(wildcard kernels/cuda/correlate*.cu))
-$(BUILD)/test_cuda_xengine $(BUILD)/test_cuda_choose: $(CORRELATORS:%.cu=$(BUILD)/%.cpu.o)
+$(BUILD)/test_cuda_xengine $(BUILD)/test_cuda_choose $(BUILD)/test_cuda_diagnose: \
+	$(CORRELATORS:%.cu=$(BUILD)/%.cpu.o)
 
-$(BUILD)/gpu_xengine $(BUILD)/gpu_choose: $(BUILD)/gpu_%: \
+$(BUILD)/gpu_xengine $(BUILD)/gpu_choose $(BUILD)/gpu_diagnose: $(BUILD)/gpu_%: \
 	$(BUILD)/validation/cuda/test_cuda_%.cu.o $(CORRELATORS:%=$(BUILD)/%.o)
 	$(call say,LINK,$@)$(NVCC) $(GENCODE) $^ -o $@
 
@@ -303,6 +305,26 @@ $(BUILD)/bench-gpu: $(addprefix $(BUILD)/,$(BENCH_GPU_SOURCES:=.o) \
 	$(PLUGIN_SOURCES:=.o) validation/numerics/machine.o) $(GPU_HOST)
 	$(call say,LINK,$@)$(NVCC) $(GENCODE) $^ -lcufft -ldl -Xlinker $(CUDA_RPATH) -o $@
 
+# The same without cuFFT: what needs it is weak, and not there.
+BENCH_KERNELS_SOURCES := $(filter-out %/engine.cu %/fft.cu,$(BENCH_GPU_SOURCES))
+$(BUILD)/kernels-cuda.a: $(PLUGIN_SOURCES:%=$(BUILD)/%.o)
+	$(Q)rm -f $@
+	$(Q)$(AR) rcsD $@ $^
+
+$(BUILD)/bench-kernels: $(addprefix $(BUILD)/,$(BENCH_KERNELS_SOURCES:=.o) \
+	validation/numerics/machine.o kernels-cuda.a) $(GPU_HOST)
+	$(call say,LINK,$@)$(NVCC) $(GENCODE) $^ -ldl -Xlinker $(CUDA_RPATH) -o $@
+
+# Both on pretend devices, where times mean nothing: for the test of the script
+# that runs them.
+$(BUILD)/harness/bench-gpu: $(BENCH_GPU_SOURCES:%.cu=$(BUILD)/%.cpu.o)
+$(BUILD)/harness/bench-kernels: $(BENCH_KERNELS_SOURCES:%.cu=$(BUILD)/%.cpu.o)
+$(BUILD)/harness/bench-%: $(PLUGIN_SOURCES:%.cu=$(BUILD)/%.cpu.o) $(HARNESS_OBJECTS) \
+	$(BUILD)/validation/numerics/machine.o $(GPU_HOST)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)$(CXX) $(LINK_FLAGS) -rdynamic $^ \
+		$$($(PKG_CONFIG) --libs fftw3f) -ldl -lm $(LDFLAGS) -o $@
+
 $(BUILD)/test_cuda_bench: $(addprefix $(BUILD)/,\
 	$(patsubst %.cu,%.cpu.o,$(filter-out %/main.cu,$(BENCH_GPU_SOURCES)) $(PLUGIN_SOURCES))) \
 	$(GPU_HOST)
@@ -310,6 +332,10 @@ $(BUILD)/test_cuda_bench: $(addprefix $(BUILD)/,\
 $(BUILD)/test_cuda_engine $(BUILD)/test_cuda_calls: $(PLUGIN_SOURCES:%.cu=$(BUILD)/%.cpu.o) $(GPU_HOST)
 
 # Tests of the harness that run on a card too, those of kernels without cuFFT.
+$(BUILD)/gpu_postprocess: $(BUILD)/validation/cuda/test_cuda_postprocess.cu.o \
+	$(BUILD)/kernels/cuda/postprocess.cu.o $(GPU_HOST)
+	$(call say,LINK,$@)$(NVCC) $(GENCODE) $^ -o $@
+
 $(BUILD)/gpu_fir $(BUILD)/gpu_spectra: $(BUILD)/gpu_%: \
 	$(BUILD)/validation/cuda/test_cuda_%.cu.o $(F_STAGE:%=$(BUILD)/%.cu.o) $(GPU_HOST)
 	$(call say,LINK,$@)$(NVCC) $(GENCODE) $^ -o $@

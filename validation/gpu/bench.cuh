@@ -7,10 +7,13 @@
  *     data.cu            random spectra, and comparing sums
  *     ceilings.cu        one instruction on registers; copies
  *     ceilings_wgmma.cu  that of sm_90a
+ *     task.cu            a correlator on random spectra (task.cuh)
  *     correlators.cu     every correlator, N x T
+ *     kernels.cu         the main ones, a few sizes
  *     peers.cu           cuBLAS on the same data
  *     host.cu            this machine's CPU for the same arrays
- *     channelizer.cu     FIR, FFT, corner turn
+ *     channelizer.cu     FIR, corner turn (channelizer.cuh)
+ *     fft.cu             cuFFT between them
  *     postprocess.cu     sums to results
  *     quicklook.cu       results to a quick-look
  *     engine.cu          the whole engine, and its stages
@@ -20,6 +23,8 @@
  * Notes: 1) whatever fails throws Failure; a section that fails is told, and
  *           the next one runs
  *        2) one thread, one stream; the engine alone has threads of its own
+ *        3) bench-kernels has no cuFFT: without engine.cu and fft.cu, whose
+ *           functions are weak
  */
 #ifndef FX8_VALIDATION_GPU_BENCH_CUH
 #define FX8_VALIDATION_GPU_BENCH_CUH
@@ -64,7 +69,8 @@ enum class Extent {
 struct Settings {
     Extent extent = Extent::FULL;
     double seconds = 330; /**< after which no measurement is begun */
-    std::string section;  /**< empty: all */
+    std::string section;  /**< empty: all but "kernels" */
+    std::string profile;  /**< a correlator, to be called twice and no more */
     int device = 0;
 };
 
@@ -295,6 +301,11 @@ void widen(const Bench &bench, const int8_t *from, float *to, size_t pitch,
 void unroll_rows(const Bench &bench, const int8_t *from, int8_t *to,
                  size_t n_inputs, size_t n_channels, size_t n_times);
 
+/** Sums by the definition, one time after the other: int64
+ *  [n_channels][pair][re, im]. */
+void correlate_plainly(const Bench &bench, const int8_t *x, int64_t *sums,
+                       size_t n_inputs, size_t n_channels, size_t n_times);
+
 /** How many of n numbers differ. */
 size_t count_differing(const Bench &bench, const int64_t *a, const int64_t *b,
                        size_t n);
@@ -411,10 +422,14 @@ void measure_ceilings(Bench &bench);
 /** Operations / s of wgmma; 0: this device has none. */
 double measure_igmma(const Bench &bench);
 void measure_correlators(Bench &bench);
+/** The main correlators, then the ceilings, then what else is beside them. */
+void measure_kernels(Bench &bench);
+/** Two calls of a correlator as measured there, for a profiler; throws. */
+void call_kernel(Bench &bench);
 void measure_channelizer(Bench &bench);
 void measure_postprocess(Bench &bench);
 void measure_quicklook(Bench &bench);
-void measure_engine(Bench &bench);
+void measure_engine(Bench &bench) __attribute__((weak));
 void measure_energy(Bench &bench);
 
 /** Every goal of the sections that were asked for, one line each; how many were
@@ -431,6 +446,10 @@ std::string describe_state(const Bench &bench);
  * Returned: number of sections that failed and of kernels that were wrong
  */
 size_t run(const Settings &settings, Report *report);
+
+/** Two calls of one correlator, settings.profile, under a profiler; throws
+ *  where there is none of that name. */
+bool profile(const Settings &settings, Report *report);
 
 /** Names of the sections, in their order. */
 std::vector<std::string> section_names();

@@ -119,6 +119,36 @@ __device__ __forceinline__ void over_pairs(const int64_t *sums, size_t n_inputs,
     }
 }
 
+/** The sum of 16 products. */
+__device__ __forceinline__ int dot(const int4 &a, const int4 &b)
+{
+    const int of_a[4] = {a.x, a.y, a.z, a.w}, of_b[4] = {b.x, b.y, b.z, b.w};
+    int sum = 0;
+    for (int k = 0; k < 16; ++k)
+        sum += static_cast<signed char>(of_a[k / 4] >> 8 * (k % 4)) *
+               static_cast<signed char>(of_b[k / 4] >> 8 * (k % 4));
+    return sum;
+}
+
+__global__ void bench_definition_kernel(const int4 *x, int64_t *sums,
+                                        size_t n_inputs, size_t n_channels,
+                                        size_t pitch, size_t n_columns)
+{
+    over_pairs(sums, n_inputs, n_channels,
+               [=](size_t channel, size_t i, size_t j, const int64_t *sum) {
+                   const int4 *const first = x + channel * n_columns * pitch;
+                   int64_t re = 0, im = 0;
+                   for (size_t k = 0; k < n_columns; ++k) {
+                       const int4 *const of_i = first + k * pitch + 2 * i;
+                       const int4 *const of_j = first + k * pitch + 2 * j;
+                       re += dot(of_j[0], of_i[0]) + dot(of_j[1], of_i[1]);
+                       im += dot(of_j[1], of_i[0]) - dot(of_j[0], of_i[1]);
+                   }
+                   sums[sum - sums] = re;
+                   sums[sum - sums + 1] = im;
+               });
+}
+
 __global__ void bench_products_kernel(const int64_t *sums,
                                       const int32_t *products, size_t n_inputs,
                                       size_t n_channels,
@@ -229,6 +259,17 @@ void unroll_rows(const Bench &bench, const int8_t *from, int8_t *to,
                reinterpret_cast<uint4 *>(to), 2 * n_inputs,
                fx8_cuda_pitch(n_inputs), n_columns, n_channels);
     launched("rows");
+}
+
+void correlate_plainly(const Bench &bench, const int8_t *x, int64_t *sums,
+                       size_t n_inputs, size_t n_channels, size_t n_times)
+{
+    FX8_LAUNCH(bench_definition_kernel,
+               blocks_for(n_inputs * n_inputs * n_channels), dim3(THREADS), 0,
+               bench.stream, reinterpret_cast<const int4 *>(x), sums, n_inputs,
+               n_channels, fx8_cuda_pitch(n_inputs),
+               n_times / FX8_CUDA_TIMES_INT8);
+    launched("sums by the definition");
 }
 
 size_t count_differing(const Bench &bench, const int64_t *a, const int64_t *b,

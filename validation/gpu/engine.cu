@@ -317,6 +317,17 @@ void measure_case(Bench &bench, const Case &shape, unsigned precision)
             .number("of_limit", limit / r.whole));
 }
 
+/** A case that fails does not end the others. */
+void try_case(Bench &bench, const Case &shape, unsigned precision)
+{
+    try {
+        measure_case(bench, shape, precision);
+    } catch (const Failure &failure) {
+        bench.report->text("%6zu FAILED: %s\n", shape.n_inputs, failure.what());
+        ++bench.n_wrong;
+    }
+}
+
 } // namespace
 
 void measure_engine(Bench &bench)
@@ -337,12 +348,17 @@ void measure_engine(Bench &bench)
             continue;
         const Case used = {shape.n_inputs,
                            bench.is_tiny() ? 16 : shape.n_channels};
-        for (const unsigned precision : {FX8_ENGINE_INT8, FX8_ENGINE_FP32})
-            if (bench.has_time())
-                measure_case(bench, used, precision);
+        for (const unsigned precision : {FX8_ENGINE_INT8, FX8_ENGINE_FP32}) {
+            const char *const why = are_left_out(precision == FX8_ENGINE_INT8)
+                                        ? "left out"
+                                    : bench.has_time() ? nullptr
+                                                       : "out of time";
+            if (why == nullptr)
+                try_case(bench, used, precision);
             else
-                bench.report->text("%6zu not measured: out of time\n",
-                                   shape.n_inputs);
+                bench.report->text("%6zu not measured: %s\n", shape.n_inputs,
+                                   why);
+        }
     }
 }
 

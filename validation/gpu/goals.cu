@@ -6,6 +6,7 @@
  */
 #include <cstring>
 
+#include "validation/cuda/without.h"
 #include "validation/gpu/bench.cuh"
 
 namespace bench
@@ -14,9 +15,9 @@ namespace bench
 namespace
 {
 
-const struct {
+const struct Goal {
     Aim aim;
-    const char *section, *what;
+    const char *section, *what; /* a kernel's begins with its kind */
     double wanted;
 } goals[] = {
     {Aim::FP32, "correlators", "fp32, of the FFMA ceiling", 0.80},
@@ -39,6 +40,16 @@ const struct {
 } sheets[] = {
     {"H200", 1979e12}, {"H100 80GB HBM3", 1979e12}, {"H100 PCIe", 1513e12}};
 
+/** Whether a goal is about what was asked for. */
+bool is_asked_for(const Goal &goal, const std::string &section)
+{
+    if (section != "kernels")
+        return section.empty() || section == goal.section;
+    const std::string kind(goal.what, std::strcspn(goal.what, ","));
+    return std::strcmp(goal.section, "correlators") == 0 &&
+           !is_left_out(kind.c_str());
+}
+
 } // namespace
 
 double sheet_of(const char *card)
@@ -59,9 +70,8 @@ void Goals::note(Aim aim, double value, const std::string &where)
 size_t tell_goals(Bench &bench)
 {
     size_t n_missed = 0;
-    const std::string &section = bench.settings.section;
-    for (const auto &goal : goals) {
-        if (!section.empty() && section != goal.section)
+    for (const Goal &goal : goals) {
+        if (!is_asked_for(goal, bench.settings.section))
             continue;
         const Goals::Found found = bench.goals.find(goal.aim);
         const bool is_known = !found.where.empty();

@@ -26,13 +26,15 @@ int print_usage()
     std::fputs(
         "usage: bench-gpu [--quick] [--seconds S] [--section NAME]\n"
         "                 [--device N] [--output FILE] [--json FILE]\n"
+        "       bench-gpu --profile KERNEL\n"
         "\n"
         "Write validation/results/CARD.md, or FILE; with --json also a JSON "
         "object a line.\n"
         "No measurement begins after S seconds (330).  Exit status 77 without "
         "a card.\n"
         "FX8_WITHOUT=wgmma,mma in the environment leaves kinds of kernel "
-        "out.\n"
+        "out,\nFX8_ONLY=wgmma all others.  --profile calls a kernel twice, "
+        "for a profiler.\n"
         "\nSections:",
         stderr);
     for (const std::string &name : bench::section_names())
@@ -59,6 +61,9 @@ bool read_number(const char *text, double least, double *value)
 
 bool read_request(int argc, char **argv, Request *request)
 {
+#if defined(FX8_CUDA_ON_CPU) /* a pretend device: times mean nothing */
+    request->settings.extent = bench::Extent::TINY;
+#endif
     for (int k = 1; k < argc; ++k) {
         const std::string option = argv[k];
         double value = 0;
@@ -74,6 +79,8 @@ bool read_request(int argc, char **argv, Request *request)
             request->settings.device = static_cast<int>(value);
         else if (option == "--section" && is_section(argv[k]))
             request->settings.section = argv[k];
+        else if (option == "--profile")
+            request->settings.profile = argv[k];
         else if (option == "--output")
             request->page = argv[k];
         else if (option == "--json")
@@ -95,7 +102,7 @@ bool has_card(int device)
         std::fprintf(stderr, "bench-gpu: skipped: no device %d\n", device);
     else
         std::fprintf(stderr, "bench-gpu: skipped: no device: %s\n",
-                     cudaGetErrorString(status));
+                     cudaGetErrorName(status));
     return false;
 }
 
@@ -177,6 +184,11 @@ int start(const Request &request, const char *command)
     cudaDeviceProp card;
     bench::must(cudaGetDeviceProperties(&card, request.settings.device),
                 "cudaGetDeviceProperties");
+    if (!request.settings.profile.empty()) {
+        bench::Report report(nullptr, nullptr);
+        return bench::profile(request.settings, &report) ? EXIT_SUCCESS
+                                                         : EXIT_FAILURE;
+    }
     const std::string path =
         request.page.empty() ? page_of(card.name) : request.page;
     std::FILE *page = open_file(path + ".part");

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * kernels.cu -- see bench.cuh: the correlators with which large arrays are
+ * correlated, at a few sizes, in the order of worth: times first, then the
+ * ceilings that they are shares of, then cuBLAS and the CPU on the same data.
+ * FX8_ONLY=wgmma,cublas,cpu is one kind in a process of its own.
+ */
+#include <cstring>
+
+#include "validation/cuda/without.h"
+#include "validation/gpu/task.cuh"
+
+namespace bench
+{
+
+namespace
+{
+
+const size_t all_inputs[] = {512, 2048};
+const size_t all_times[] = {8192, 1024, 256};
+constexpr unsigned LEAST_TILE = 64;
+
+/** Figures of an array. */
+struct Measured {
+    size_t n_inputs, n_times;
+    std::vector<Figure> figures;
+};
+
+/** Those that round to nearest and have tiles for large arrays. */
+std::vector<fx8_cuda_correlator> main_correlators()
+{
+    size_t n;
+    const fx8_cuda_correlator *all = fx8_cuda_correlators(&n);
+    std::vector<fx8_cuda_correlator> list;
+    for (size_t k = 0; k < n; ++k)
+        if (all[k].rounding == FX8_CUDA_NEAREST &&
+            all[k].tile_inputs >= LEAST_TILE && !is_left_out(all[k].name))
+            list.push_back(all[k]);
+    return list;
+}
+
+/** A line of a figure, with its share where the ceiling is known. */
+void tell_line(Bench &bench, const Measured &array, const Figure &figure)
+{
+    const double ceiling = ceiling_of(bench.ceilings, figure.name);
+    bench.report->text("  %-18s %5zu inputs %5zu spectra", figure.name.c_str(),
+                       array.n_inputs, array.n_times);
+    if (figure.seconds > 0)
+        bench.report->text(" %9.2f T op/s", figure.rate() * 1e-12);
+    if (figure.seconds > 0 && ceiling > 0)
+        bench.report->text(" %6.3f of its ceiling", figure.rate() / ceiling);
+    bench.report->text("%s%s\n", figure.note.empty() ? "" : " ",
+                       figure.note.c_str());
+}
+
+/** Every main correlator on an array. */
+Measured measure_array(Bench &bench, size_t n_inputs, size_t n_times)
+{
+    Measured array = {n_inputs, n_times, {}};
+    Task task = make_task(bench, n_inputs, n_times);
+    if (!task.is_possible())
+        return array;
+    for (const fx8_cuda_correlator &each : main_correlators()) {
+        array.figures.push_back(measure_one(bench, &task, each));
+        const Figure &figure = array.figures.back();
+        tell_line(bench, array, figure);
+        tell_figure(bench, each.is_int8 ? task.array8 : task.array32, figure,
+                    each.is_int8 ? 1 : 4);
+    }
+    return array;
+}
+
+/** cuBLAS and the CPU on an array of long calls. */
+void measure_others(Bench &bench, Measured *array)
+{
+    const Task task = make_task(bench, array->n_inputs, array->n_times);
+    const size_t first = array->figures.size();
+    if (!task.is_possible())
+        return;
+    if (!is_left_out("cublas"))
+        for (const Figure &peer : measure_peers(
+                 bench, task.array8, task.x8->data(), task.expected->data())) {
+            array->figures.push_back(peer);
+            tell_figure(bench, task.array8, peer, 0);
+        }
+    if (!is_left_out("cpu")) {
+        const Host host(bench);
+        for (const bool is_int8 : {true, false}) {
+            Array part = task.array8;
+            array->figures.push_back(host.measure(is_int8, &part));
+            tell_figure(bench, part, array->figures.back(), 0);
+        }
+    }
+    for (size_t k = first; k < array->figures.size(); ++k)
+        tell_line(bench, *array, array->figures[k]);
+}
+
+/** Sizes as they are measured; those of a pretend device are small. */
+std::vector<size_t> sizes(const Bench &bench, const size_t (&all)[2])
+{
+    return bench.is_tiny() ? std::vector<size_t>{16}
+                           : std::vector<size_t>(all, all + 2);
+}
+std::vector<size_t> times(const Bench &bench)
+{
+    return bench.is_tiny() ? std::vector<size_t>{256}
+                           : std::vector<size_t>(all_times, all_times + 3);
+}
+
+} // namespace
+
+void measure_kernels(Bench &bench)
+{
+    std::vector<Measured> all;
+    for (const size_t n_times : times(bench))
+        for (const size_t n_inputs : sizes(bench, all_inputs))
+            if (bench.has_time())
+                all.push_back(measure_array(bench, n_inputs, n_times));
+            else
+                bench.report->text("  %zu inputs, %zu spectra: not measured: "
+                                   "out of time\n",
+                                   n_inputs, n_times);
+    measure_ceilings(bench);
+    bench.report->text("\n");
+    for (const Measured &array : all)
+        for (const Figure &figure : array.figures)
+            tell_line(bench, array, figure);
+    const size_t longest = times(bench).front();
+    for (Measured &array : all)
+        if (array.n_times == longest && bench.has_time()) {
+            measure_others(bench, &array);
+            if (bench.is_aimed_at(array.n_inputs, array.n_times))
+                note_goals(bench, array.n_inputs, array.figures);
+        }
+}
+
+void call_kernel(Bench &bench)
+{
+    size_t n_calls = 0;
+    Task task = make_task(bench, sizes(bench, all_inputs).front(),
+                          times(bench).front());
+    for (const fx8_cuda_correlator &each : main_correlators())
+        if (bench.settings.profile == each.name && task.is_possible())
+            for (size_t set = 0; set < 2; ++set, ++n_calls) {
+                const fx8_cuda_correlation job =
+                    job_of(bench, task, each.is_int8, set);
+                must(each.accumulate(&job), each.name);
+                must(cudaStreamSynchronize(bench.stream), each.name);
+                bench.report->text("  %s: %zu inputs, %zu spectra, %zu "
+                                   "channels\n",
+                                   each.name, job.n_inputs, job.n_times,
+                                   job.n_channels);
+            }
+    if (n_calls == 0)
+        throw Failure(bench.settings.profile + ": no main correlator");
+}
+
+} // namespace bench

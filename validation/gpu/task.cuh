@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * task.cuh -- what the sections about correlators share: random spectra of an
+ * array, a kernel on them, beside sums by the definition and beside ceilings.
+ *
+ * The job of a call is larger than the cache, and a second one of as many
+ * bytes takes turns with it.  Every kernel first correlates some channels from
+ * zeroed sums: it must have the sums of the definition, or it is not measured.
+ */
+#ifndef FX8_VALIDATION_GPU_TASK_CUH
+#define FX8_VALIDATION_GPU_TASK_CUH
+
+#include <memory>
+
+#include "validation/gpu/bench.cuh"
+
+namespace bench
+{
+
+/** Spectra of both precisions of an array, and its sums. */
+struct Task {
+    Array array8, array32; /**< channels of a call of either precision */
+    std::unique_ptr<Memory<int8_t>> x8;
+    std::unique_ptr<Memory<float>> x32;
+    std::unique_ptr<Memory<int64_t>> sums;     /**< int64 or double */
+    std::unique_ptr<Memory<int64_t>> expected; /**< by the definition */
+
+    /** Whether there is memory for a call. */
+    bool is_possible() const
+    {
+        return array8.n_channels > 0;
+    }
+};
+
+/** Spectra for calls of n_inputs inputs and n_times times. */
+Task make_task(Bench &bench, size_t n_inputs, size_t n_times);
+
+/** A call on one of two sets of spectra. */
+fx8_cuda_correlation job_of(const Bench &bench, const Task &task, bool is_int8,
+                            size_t set);
+
+/** A correlator checked and measured; its note says why not. */
+Figure measure_one(Bench &bench, Task *task,
+                   const fx8_cuda_correlator &correlator);
+
+/** A row about a figure, and, once, a line about its note.
+ *  item_bytes: of a number, 1 or 4; 0: not beside a copy */
+void tell_figure(Bench &bench, const Array &array, const Figure &figure,
+                 size_t item_bytes);
+
+/** The ceiling that a kernel is a share of; 0: none. */
+double ceiling_of(const Ceilings &ceilings, const std::string &name);
+
+/** Bytes that a call must read and write at least, per second, beside those of
+ *  a copy. */
+double share_of_copy(const Bench &bench, const Array &a, size_t item_bytes,
+                     double seconds);
+
+/** The fastest figure of a kind, or null. */
+const Figure *best_of(const std::vector<Figure> &figures, const char *kind);
+
+/** What the goals make of figures of an array. */
+void note_goals(Bench &bench, size_t n_inputs,
+                const std::vector<Figure> &figures);
+
+} // namespace bench
+
+#endif
