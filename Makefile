@@ -424,9 +424,11 @@ bench-gpu: $(BUILD)/bench-gpu ## measure a card, cuBLAS beside it (needs nvcc; 7
 .PHONY: gpu-programs
 gpu-programs: $(GPU_PROGRAMS) ## what check-gpu, bench-gpu and numerics-gpu run (needs nvcc)
 
+# PREBUILT=FOLDER: with the programs of gpu-programs built there, for example
+# by make BUILD=build/sm90 SMS=90 gpu-programs.
 .PHONY: gpu-bundle
 gpu-bundle: $(addprefix $(BUILD)/,fx8 test_engine_cuda test_engine_results test_quicklook_cuda) ## the program and its libraries, for a machine with a card alone
-	$(Q)validation/gpu/bundle.sh $(BUILD) $(BUILD)/gpu-bundle
+	$(Q)validation/gpu/bundle.sh $(BUILD) $(BUILD)/gpu-bundle $(PREBUILT)
 
 # --- proof: validation/run builds, runs and counts ---------------------------
 

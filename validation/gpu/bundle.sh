@@ -1,45 +1,57 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# bundle.sh BUILD FOLDER -- what the whole program needs on a machine with a
-# card and nvcc but none of its packages, in FOLDER:
+# bundle.sh BUILD FOLDER [PREBUILT] -- what the whole program needs on a machine
+# with a card and nvcc but none of its packages, in FOLDER:
 #
-#     bin/    fx8, and the tests of the engine beside that of the CPU
-#     lib/    the libraries that they load
-#     lib/c/  the loader and the C library, for a machine whose own is older
-#     data/   a complex and a real recording, and their configurations
+#     bin/       fx8, and the tests of the engine beside that of the CPU
+#     lib/       the libraries that they load
+#     lib/c/     the loader and the C library, for a machine whose own is older
+#     data/      a complex and a real recording, and their configurations
+#     programs/  those for the card out of PREBUILT, for a machine without make or
+#                nvcc; cuFFT, which is larger than all of this, must be there
 #
 # validation/gpu/whole.sh runs it.  fx8-cuda.so is made there, by the nvcc whose
-# cuFFT it loads: that alone is larger than all of this.
+# cuFFT it loads.
 #
-# Exit status: 0, 1 something is missing or all of it is larger than 40 MiB,
+# Exit status: 0, 1 something is missing or all of it is larger than 48 MiB,
 # 2 wrong use.
 
-if [ $# -ne 2 ]; then
-    echo "usage: validation/gpu/bundle.sh BUILD FOLDER" >&2
+if [ $# -ne 2 ] && [ $# -ne 3 ]; then
+    echo "usage: validation/gpu/bundle.sh BUILD FOLDER [PREBUILT]" >&2
     exit 2
 fi
 set -eu
-build=$1 folder=$2
-most_kib=40960
+build=$1 folder=$2 prebuilt=${3:-}
+most_kib=49152
 
-for part in bin lib data; do
+for part in bin lib data programs; do
     rm -rf "${folder:?}/$part"
 done
-mkdir -p "$folder/bin" "$folder/lib/c" "$folder/data"
+mkdir -p "$folder/bin" "$folder/lib/c" "$folder/data" "$folder/programs"
 
 for name in fx8 test_engine_cuda test_engine_results test_quicklook_cuda; do
     strip -o "$folder/bin/$name" "$build/$name"
 done
 
+if [ -n "$prebuilt" ]; then
+    for name in gpu_choose gpu_diagnose gpu_engine gpu_fir gpu_postprocess \
+        gpu_spectra gpu_xengine numerics-gpu bench-kernels bench-gpu \
+        fx8-cuda.so; do
+        strip -o "$folder/programs/$name" "$prebuilt/$name"
+    done
+fi
+
 # "NAME => PATH (ADDRESS)", and the loader by its path alone.
-for program in "$folder"/bin/*; do
+for program in "$folder"/bin/* "$folder"/programs/*; do
+    [ -f "$program" ] || continue
     ldd "$program"
 done | awk '$2 == "=>" { print $3 } $1 ~ /ld-linux/ { print $1 }' |
     sort -u | while read -r path; do
     case ${path##*/} in
     ld-linux* | libc.so.* | libm.so.* | libdl.so.* | libpthread.so.* | \
         librt.so.* | libresolv.so.*) cp -L "$path" "$folder/lib/c" ;;
+    libcu*) ;; # CUDA's own
     not)
         echo "bundle.sh: $build/fx8: a library is missing" >&2
         exit 1

@@ -1,29 +1,34 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# first_run.sh FOLDER -- everything that a machine with a card and nvcc can tell
-# at once, within nine minutes: kernels against their definitions, speed, the
-# whole program beside its CPU engine, error tables.  No package, no network; the
-# program comes along as `make gpu-bundle` packs it elsewhere, if it does.
+# first_run.sh FOLDER -- everything that a machine with a card can tell at once,
+# within nine minutes, in the order of worth: kernels against their definitions,
+# the whole program beside its CPU engine, speed, profiles, energy, error tables.
+# No package, no network.  What `make gpu-bundle` packs elsewhere may come along:
+# the program, and programs for the card where there is no make or nvcc.
 #
 # Every step has a time limit of its own, the next one runs whatever became of
-# it, and what it wrote lies in FOLDER:
+# it, and what it wrote lies in FOLDER, packed as FOLDER.tar.gz (16 MiB at most):
 #
 #     summary.txt          the machine, a line for every step and for every
-#                          goal: least share wanted, least one measured, verdict
+#                          goal, what was cut short and left out
 #     kernels.txt          TAP of the tests; sanitizer.txt: compute-sanitizer's
+#     diagnosis.txt        of a kind of kernel that failed: which numbers, which
+#                          sub-tiles, which place of a fragment lands where
 #     whole.txt, whole/    TAP of the whole program, and what it wrote
-#     numerics.md          errors of the functions
 #     card.md, card.jsonl  speed, a page for each section (bench/), as far as it
 #                          came where it was stopped
+#     profiles.txt         ncu, of one call of the main kernels
+#     numerics.md          errors of the functions
 #     log.txt              what compiler and programs said besides
 #
-# A kind of kernel that fails is left out of what follows (FX8_WITHOUT), so that
-# one which hangs the card or ends its process hides no other.
+# Each kind of kernel is checked and measured in a process of its own.  What
+# fails is left out of later steps (FX8_WITHOUT), and nothing else is.
 #
 # Environment: BUILD (build), NVCC, SMS (the card's), JOBS, FX8_WITHOUT, BUNDLE
-# (BUILD/gpu-bundle).
-# Exit status: 0 all steps well, 1 not all, 2 wrong use, 77 without nvcc.
+# (BUILD/gpu-bundle), MOST_S (530: of all steps, limits in proportion), MOST_KIB
+# (16000: of the packed folder).
+# Exit status: 0 all steps well, 1 not all, 2 wrong use, 77 no card.
 
 if [ $# -ne 1 ]; then
     echo "usage: validation/gpu/first_run.sh FOLDER" >&2
@@ -33,139 +38,287 @@ mkdir -p "$1" || exit 1
 folder=$(cd "$1" && pwd) || exit 1
 cd "$(dirname "$0")/../.." || exit 1
 
-build=${BUILD:-build}
+mkdir -p "${BUILD:-build}" || exit 1
+build=$(cd "${BUILD:-build}" && pwd)
 bundle=${BUNDLE:-$build/gpu-bundle}
 nvcc=${NVCC:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
 jobs=${JOBS:-$(nproc)}
-failed=0
-
-if ! command -v "$nvcc" >/dev/null; then
-    echo "first_run.sh: no nvcc" >&2
-    exit 77
-fi
-# The card's own architecture is enough, and quick to compile for.
-sms=${SMS:-$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader \
-    2>/dev/null | head -n 1 | tr -d '. ')}
-case $sms in *[!0-9\ ]*) sms= ;; esac # nvidia-smi says on stdout why not
-
 first=$(date +%s)
-most=530
+most=${MOST_S:-530}
+failed=0 variables='' status=0 running='' name=start
+export FX8_WITHOUT="$FX8_WITHOUT"
 
-# left SECONDS: no more than are left of all.
-left() {
-    rest=$((first + most - $(date +%s)))
-    [ "$rest" -gt 5 ] || rest=5
-    echo $(($1 < rest ? $1 : rest))
+# --- telling ----------------------------------------------------------------
+
+tell() {
+    echo "$*" | tee -a "$folder/summary.txt"
 }
 
-# step NAME SECONDS FILE COMMAND...: what it prints goes to FILE.
+# leave_out NAME WHY
+leave_out() {
+    tell "$1: left out, $2"
+    echo "left out: $1: $2" >>"$folder/.lost"
+}
+
+rest() {
+    echo $((first + most - $(date +%s)))
+}
+
+# step NAME SECONDS FILE PROGRAM...: what it prints goes to FILE; `variables`
+# are for its environment.  The status is that of the program, 125: not begun.
 step() {
-    name=$1 limit=$(left "$2") file=$3
+    name=$1 limit=$(($2 * most / 530)) file=$3
     shift 3
+    status=125
+    if ! command -v "$1" >/dev/null; then
+        leave_out "$name" "no ${1##*/}"
+        failed=1
+        return
+    fi
+    if [ "$(rest)" -lt 2 ]; then
+        leave_out "$name" 'no time left'
+        return
+    fi
+    [ "$limit" -le "$(rest)" ] || limit=$(rest)
+    [ "$limit" -ge 1 ] || limit=1
     begin=$(date +%s)
-    timeout -k 5 "$limit" "$@" >>"$folder/$file" 2>&1
+    echo "# $name" >>"$folder/$file"
+    # shellcheck disable=SC2086 # words
+    timeout -k 5 "$limit" env $variables "$@" >>"$folder/$file" 2>&1 \
+        </dev/null &
+    running=$! # in the background: a signal does not wait for it
+    wait $running
     status=$?
     case $status in
     0) word=well ;;
-    77) word='skipped, no device' ;;
-    124 | 137) word="stopped after $limit s" ;;
-    *) word="exit status $status" ;;
+    77) word='skipped, no card' ;;
+    78) word='skipped, none for this card' ;;
+    124 | 137) word="FAILED, stopped after $limit s" ;;
+    12[89] | 1[3-6]?) word="FAILED, ended by SIG$(kill -l $((status - 128)))" ;;
+    *) word="FAILED, exit status $status" ;;
     esac
-    case $status in 0 | 77) ;; *) failed=1 ;; esac
-    echo "$name: $word, $(($(date +%s) - begin)) s" |
-        tee -a "$folder/summary.txt"
+    if [ $status -eq 77 ] && [ -n "$cards" ]; then
+        word='FAILED, cannot use the card that nvidia-smi lists'
+    fi
+    case $word in FAILED*) failed=1 ;; esac
+    case $word in *stopped*) echo "cut short: $name" >>"$folder/.lost" ;; esac
+    tell "$name: $word, $(($(date +%s) - begin)) s"
 }
 
-for file in summary.txt kernels.txt whole.txt log.txt card.md card.jsonl; do
+is_left_out() {
+    case ,$FX8_WITHOUT, in *,"$1",*) return 0 ;; esac
+    return 1
+}
+
+# check NAME PROGRAM: a test; what fails is left out from now on.
+check() {
+    step "check, $1" 25 kernels.txt "$build/$2"
+    case $status in
+    0 | 77 | 78 | 125) ;;
+    *) FX8_WITHOUT=${FX8_WITHOUT:+$FX8_WITHOUT,}$1 ;;
+    esac
+}
+
+# --- the end ----------------------------------------------------------------
+
+# The folder as one file, without recordings.
+pack() {
+    sort -u "$folder/.lost" >>"$folder/summary.txt"
+    cat "$folder/.lost"
+    rm "$folder/.lost"
+    files=$(cd "$folder" && find . -type f ! -name 'station*.*h5')
+    while :; do
+        echo "$files" | tar -C "$folder" -czf "$folder.tar.gz" -T -
+        [ $(($(wc -c <"$folder.tar.gz") / 1024)) -gt "${MOST_KIB:-16000}" ] ||
+            break
+        # shellcheck disable=SC2012,SC2086 # names without spaces
+        largest=$(cd "$folder" && ls -S $files | head -n 1)
+        tell "not packed, too large: $largest"
+        files=$(echo "$files" | grep -vxF -e "$largest")
+    done
+    echo "$folder.tar.gz"
+}
+trap 'kill $running; echo "cut short: $name, and all after it" >>"$folder/.lost"
+    pack; exit 1' INT TERM
+
+# --- the machine, and programs ----------------------------------------------
+
+rm -rf "$folder/bench"
+mkdir -p "$folder/bench"
+for file in summary.txt kernels.txt diagnosis.txt whole.txt sanitizer.txt \
+    profiles.txt log.txt card.md card.jsonl .lost; do
     : >"$folder/$file"
 done
 {
     date -u '+%Y-%m-%d %H:%M UTC'
     "$nvcc" --version | tail -n 2
     nvidia-smi --query-gpu=name,driver_version,memory.total,power.limit \
-        --format=csv 2>&1
-} >"$folder/summary.txt"
+        --format=csv
+} >"$folder/summary.txt" 2>&1
+cards=$(nvidia-smi -L 2>/dev/null | grep '^GPU ')
+# The card's own architecture is enough, and quick to compile for.
+sms=${SMS:-$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader \
+    2>/dev/null | head -n 1 | tr -d '. ')}
+case $sms in *[!0-9\ ]*) sms= ;; esac # nvidia-smi says on stdout why not
 
 # What can be built is run: without cuFFT the engine is missing.  A compiler
 # that is new to the sources may have warnings of its own.
-build() {
-    step "build$1" 200 log.txt make -k -j"$jobs" BUILD="$build" NVCC="$nvcc" \
-        ${sms:+SMS="$sms"} $2 gpu-programs
-}
-build '' STRICT=1
-[ "$status" -eq 0 ] || build ', warnings allowed' ''
-
-for test in fir spectra postprocess; do
-    step "kernels, $test" 60 kernels.txt "$build/gpu_$test"
+for strict in STRICT=1 STRICT=0; do
+    if ! command -v "$nvcc" >/dev/null; then
+        leave_out build 'no nvcc'
+        break
+    fi
+    step "build, $strict" 120 log.txt make -k -j"$jobs" BUILD="$build" \
+        NVCC="$nvcc" ${sms:+SMS="$sms"} $strict gpu-programs
+    case $status in 0 | 125) break ;; esac
 done
-for kind in wgmma mma dp4a ''; do
-    step "kernels, xengine${FX8_WITHOUT:+ without $FX8_WITHOUT}" 60 \
-        kernels.txt "$build/gpu_xengine"
-    case $status in 0 | 77 | 127) break ;; esac
-    FX8_WITHOUT=${FX8_WITHOUT:+$FX8_WITHOUT,}$kind
-    export FX8_WITHOUT
+
+# What could not be built may have come along.
+for program in "$bundle"/programs/*; do
+    name=${program##*/}
+    if [ ! -f "$program" ] || [ -e "$build/$name" ]; then
+        continue
+    fi
+    tell "$name: as it came along"
+    case $name in
+    *.so) cp "$program" "$build" ;;
+    *)
+        printf '#!/bin/sh\nexec "%s" "%s" "%s" "$@"\n' \
+            "$PWD/validation/gpu/start.sh" "$bundle" "$program" \
+            >"$build/$name"
+        chmod +x "$build/$name"
+        ;;
+    esac
+done
+
+# --- kernels ----------------------------------------------------------------
+
+for kind in fp32 dp4a mma wgmma; do
+    is_left_out $kind && continue
+    variables=FX8_ONLY=$kind
+    check $kind gpu_xengine
+    if [ $status -eq 77 ] && [ -z "$cards" ]; then
+        pack
+        exit 77
+    fi
+done
+variables=
+for kind in fir spectra postprocess engine; do
+    check $kind gpu_$kind
 done
 if [ -z "$FX8_WITHOUT" ]; then # a choice tries every kind
-    step 'kernels, choose' 60 kernels.txt "$build/gpu_choose"
+    step 'check, choose' 25 kernels.txt "$build/gpu_choose"
 fi
-step 'kernels, engine' 60 kernels.txt "$build/gpu_engine"
+for kind in fp32 dp4a mma wgmma; do
+    is_left_out $kind || continue
+    step "diagnosis, $kind" 25 diagnosis.txt "$build/gpu_diagnose" $kind
+done
+grep -E 'differ$|are wrong$|^cuda|^# cuda|ended ' "$folder/diagnosis.txt" |
+    sort -u | head -n 40 >>"$folder/summary.txt"
 
-# First the goals' sections.  Each is a process of its own, so that one which
-# hangs costs its share alone; no measurement begins when that is nearly over.
-rm -rf "$folder/bench"
-mkdir -p "$folder/bench"
-measure() {
-    limit=$(left "$2")
-    step "bench, $1" "$limit" log.txt "$build/bench-gpu" --section "$1" \
-        --seconds $((limit > 30 ? limit - 15 : 15)) \
-        --output "$folder/bench/$1.md" --json "$folder/bench/$1.jsonl"
-    for page in "$folder/bench/$1.md" "$folder/bench/$1.md.part"; do
-        if [ -f "$page" ]; then cat "$page" >>"$folder/card.md"; fi
-    done
-    if [ -f "$folder/bench/$1.jsonl" ]; then
-        cat "$folder/bench/$1.jsonl" >>"$folder/card.jsonl"
-    fi
-}
-measure correlators 140
-measure engine 60
-measure channelizer 40
-measure postprocess 20
-measure quicklook 20
-measure energy 35
-for section in correlators engine channelizer; do
-    grep -hs '^goal ' "$folder/bench/$section.md" ||
-        echo "goals of $section: not known"
-done >>"$folder/summary.txt"
+# --- the whole program ------------------------------------------------------
 
-# The whole program, where it came along.
-programs=$(cd "$build" && pwd)
 if [ -d "$bundle/bin" ]; then
-    step 'whole program' 120 whole.txt env \
-        FX8_CUDA_PLUGIN="$programs/fx8-cuda.so" \
-        validation/gpu/whole.sh "$bundle" "$folder/whole"
-    grep '^# station on' "$folder/whole.txt" >>"$folder/summary.txt"
+    variables="FX8_CUDA_PLUGIN=$build/fx8-cuda.so LIMIT=20"
+    step 'whole program' 100 whole.txt validation/gpu/whole.sh "$bundle" \
+        "$folder/whole"
+    variables=
+    grep -E '^not ok|^# station on' "$folder/whole.txt" >>"$folder/summary.txt"
 else
-    echo "whole program: skipped, no $bundle: make gpu-bundle" |
-        tee -a "$folder/summary.txt"
+    leave_out 'whole program' "no $bundle: make gpu-bundle"
 fi
+
+# --- speed ------------------------------------------------------------------
+
+# measure PROGRAM SECTION SECONDS [KIND]: in a process of its own.
+measure() {
+    page=$folder/bench/$2${4:+.$4}
+    seconds=$(($3 < $(rest) ? $3 : $(rest)))
+    variables=${4:+FX8_ONLY=$4,cublas,cpu}
+    step "bench, $2${4:+, $4}" "$3" log.txt "$build/$1" --section "$2" \
+        --seconds $((seconds > 20 ? seconds - 10 : 10)) \
+        --output "$page.md" --json "$page.jsonl"
+    variables=
+    cat "$page.md" "$page.md.part" >>"$folder/card.md" 2>/dev/null
+    cat "$page.jsonl" >>"$folder/card.jsonl" 2>/dev/null
+    case $2 in
+    kernels | channelizer | engine)
+        grep -hs '^goal ' "$page.md" >>"$folder/summary.txt" ||
+            tell "goals of $2${4:+, $4}: not known"
+        ;;
+    esac
+}
+
+# measure_unless KINDS PROGRAM SECTION SECONDS: not what has failed.
+measure_unless() {
+    for kind in $1; do
+        if is_left_out "$kind"; then
+            leave_out "bench, $3" "the check of $kind failed"
+            return
+        fi
+    done
+    shift
+    measure "$@"
+}
+
+for kind in wgmma mma dp4a fp32; do
+    if is_left_out $kind; then
+        leave_out "bench, kernels, $kind" 'its check failed'
+    else
+        measure bench-kernels kernels 35 $kind
+    fi
+done
+measure bench-kernels ceilings 20
+whole_bench=bench-gpu
+[ -x "$build/bench-gpu" ] || whole_bench=bench-kernels # all but cuFFT itself
+measure_unless 'fir spectra' $whole_bench channelizer 30
+measure_unless engine bench-gpu engine 50
+
+# Kernels that ran: where their time goes.
+ncu=$(command -v ncu || ls /usr/local/cuda/bin/ncu 2>/dev/null)
+for kernel in wgmma-128 mma-128 dp4a-64 fp32-64; do
+    if is_left_out ${kernel%-*}; then
+        leave_out "profile, $kernel" 'its check failed'
+    elif [ -z "$ncu" ]; then
+        leave_out "profile, $kernel" 'no ncu'
+    else
+        name="fx8_correlate_$(echo $kernel | tr - _)_kernel"
+        step "profile, $kernel" 25 profiles.txt "$ncu" --clock-control none \
+            --kernel-name "$name" --launch-skip 1 --launch-count 1 \
+            --section SpeedOfLight --section ComputeWorkloadAnalysis \
+            --section MemoryWorkloadAnalysis_Tables --section SchedulerStats \
+            --section WarpStateStats --section Occupancy --section LaunchStats \
+            "$build/bench-kernels" --profile $kernel
+    fi
+done
+
+measure bench-kernels energy 30
+
+# --- errors of the functions; compute-sanitizer; the rest -------------------
 
 # The program writes below the folder that it is run in.
 mkdir -p "$build/first-run/validation/results"
-step numerics 90 log.txt sh -c \
-    'cd "$1/first-run" && "$1/numerics-gpu"' sh "$programs"
+cd "$build/first-run" || exit 1
+step numerics 45 log.txt "$build/numerics-gpu"
+cd - >/dev/null || exit 1
 for table in "$build"/first-run/validation/results/*.md; do
-    if [ -f "$table" ]; then cp "$table" "$folder/numerics.md"; fi
+    [ ! -f "$table" ] || cp "$table" "$folder/numerics.md"
 done
 
 sanitizer=$(command -v compute-sanitizer ||
-    echo "$(dirname "$(command -v "$nvcc")")/compute-sanitizer")
-export FX8_SHORT=1 # every access is looked at
+    echo "$(dirname "$nvcc")/compute-sanitizer")
 if [ -x "$sanitizer" ]; then
-    step 'fir under memcheck' 60 sanitizer.txt "$sanitizer" \
+    variables=FX8_SHORT=1 # every access is looked at
+    step 'fir under memcheck' 25 sanitizer.txt "$sanitizer" \
         --tool memcheck --error-exitcode 99 "$build/gpu_fir"
-    step 'xengine under racecheck' 90 sanitizer.txt "$sanitizer" \
+    step 'xengine under racecheck' 60 sanitizer.txt "$sanitizer" \
         --tool racecheck --error-exitcode 99 "$build/gpu_xengine"
+    variables=
 else
-    echo 'sanitizer: skipped, not installed' | tee -a "$folder/summary.txt"
+    leave_out sanitizer 'not installed'
 fi
+measure_unless postprocess bench-kernels postprocess 15
+measure_unless postprocess bench-kernels quicklook 15
+measure bench-kernels correlators 140
+pack
 exit $failed

@@ -15,8 +15,8 @@
 #         predicts: f = 1/2000, as the engine's own test has it
 #   FP32  2e-6 of the power: roundings of single precision in two FFTs
 #
-# Environment: FX8_CUDA_PLUGIN, the plug-in; FX8_WITHOUT=wgmma,mma, kinds of
-# kernel to do without; LIMIT, seconds of a program (60); FX8_SHORT=1, fewer
+# Environment: FX8_CUDA_PLUGIN, the plug-in; FX8_WITHOUT=wgmma,fp32,fir, kinds of
+# kernel to do without (fir, spectra: no filter bank); LIMIT, seconds of a program (60); FX8_SHORT=1, fewer
 # banks and tests, no station.
 # Exit status: 0 all well, 1 not, 2 wrong use, 77 no card.
 
@@ -121,28 +121,39 @@ is_looked_at() {
         ! grep -q BEYOND "$folder/$1.cuda.txt"
 }
 
-# check_bank METHOD RECORDING CHANNELS
-check_bank() {
-    bank=$1.$2
-    for backend in cpu cuda; do
-        correlate "$bank.$backend" "$2" $backend correlator.precision=both \
-            "$kernel" channelizer.method="$1" channelizer.channels="$3"
-        result "$bank on $backend" $?
-    done
+# check_precision METHOD PRECISION: the files of $bank.
+check_precision() {
     if [ "$1" = none ]; then
-        for kind in int8 fp32; do
-            is_identical "$bank.$kind" "$bank.cpu.$kind" "$bank.cuda.$kind"
-            result "$bank: $kind of both are identical" $?
-        done
-    else
+        is_identical "$bank.$2" "$bank.cpu.$2" "$bank.cuda.$2"
+        result "$bank: $2 of both are identical" $?
+    elif [ "$2" = int8 ]; then
         compare "$bank.loss" "$bank.cpu.int8" "$bank.cpu.fp32"
         loss=$(figure "$folder/$bank.loss.json" overall predicted)
         is_within "$bank.int8" "$bank.cpu.int8" "$bank.cuda.int8" \
             "$(awk -v loss="$loss" 'BEGIN { print sqrt(12 / 2000) * loss }')"
         result "$bank: int8 of both agree but near ties" $?
+    else
         is_within "$bank.fp32" "$bank.cpu.fp32" "$bank.cuda.fp32" 2e-6
         result "$bank: fp32 of both agree" $?
     fi
+}
+
+# check_bank METHOD RECORDING CHANNELS
+check_bank() {
+    bank=$1.$2
+    correlate "$bank.cpu" "$2" cpu correlator.precision=both \
+        channelizer.method="$1" channelizer.channels="$3"
+    result "$bank on cpu" $?
+    correlate "$bank.cuda" "$2" cuda correlator.precision="$precision" \
+        "$kernel" channelizer.method="$1" channelizer.channels="$3"
+    result "$bank on cuda" $?
+    if [ "$precision" != both ] && [ -f "$folder/$bank.cuda.uvh5" ]; then
+        mv "$folder/$bank.cuda.uvh5" "$folder/$bank.cuda.$precision.uvh5"
+    fi
+    for kind in $precisions; do
+        check_precision "$1" "$kind"
+    done
+    [ "$precision" != fp32 ] || return 0 # the CPU's is of int8
     is_looked_at "$bank"
     result "$bank: quick-looks count the same, none is beyond a bound" $?
 }
@@ -176,30 +187,44 @@ tell_speed() {
     rm -f "$station.h5" "$station.true.uvh5" "$station.uvh5" "$station.look.h5"
 }
 
+# A choice tries every kind; where one hangs, none is tried.
+kernel=correlator.kernel=fp32 precision=fp32 precisions=fp32
+n_integer=0
+for kind in dp4a mma wgmma; do
+    is_left_out $kind && continue
+    kernel=correlator.kernel=$kind precision=both precisions='int8 fp32'
+    n_integer=$((n_integer + 1))
+done
+[ $n_integer -ne 3 ] || kernel=correlator.kernel=auto
+if is_left_out fp32; then
+    precision=int8 precisions=int8
+    if [ $n_integer -eq 0 ]; then
+        echo '1..1'
+        echo 'not ok 1 - a kernel is left'
+        exit 1
+    fi
+fi
+
 # Without a card nothing else can be told.
 correlate first complex cuda channelizer.method=none channelizer.channels=1 \
-    correlator.kernel=dp4a-16
+    correlator.precision="${precisions%% *}" "$kernel"
 if grep -Eq 'driver missing|the driver finds none' "$folder/first.txt"; then
     echo "1..0 # SKIP $(tail -n 1 "$folder/first.txt")"
     exit 77
 fi
 
-# A choice tries every kind; where one hangs, none is tried.
-kernel=correlator.kernel=auto
-if [ -n "$FX8_WITHOUT" ]; then
-    kernel=correlator.kernel=fp32
-    for kind in dp4a mma wgmma; do
-        is_left_out $kind || kernel=correlator.kernel=$kind
-    done
-fi
 check_bank none complex 1
-check_bank pfb real 64
 tests=test_engine_results
-if [ -z "$FX8_SHORT" ]; then
-    check_bank pfb complex 64
-    check_bank fft real 64
-    check_bank fft complex 64
-    tests="$tests test_quicklook_cuda test_engine_cuda"
+if is_left_out fir || is_left_out spectra; then
+    echo '# filter banks: left out'
+else
+    check_bank pfb real 64
+    if [ -z "$FX8_SHORT" ]; then
+        check_bank pfb complex 64
+        check_bank fft real 64
+        check_bank fft complex 64
+        tests="$tests test_quicklook_cuda test_engine_cuda"
+    fi
 fi
 for kind in dp4a mma wgmma; do
     is_left_out $kind && continue
