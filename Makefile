@@ -325,6 +325,12 @@ $(BUILD)/harness/bench-%: $(PLUGIN_SOURCES:%.cu=$(BUILD)/%.cpu.o) $(HARNESS_OBJE
 	$(call say,LINK,$@)$(CXX) $(LINK_FLAGS) -rdynamic $^ \
 		$$($(PKG_CONFIG) --libs fftw3f) -ldl -lm $(LDFLAGS) -o $@
 
+# What scenario/first_run.py and scenario/device.py run on pretend devices.
+.PHONY: pretend-programs
+pretend-programs: $(addprefix $(BUILD)/,fx8 harness/fx8-cuda.so harness/bench-gpu \
+	harness/bench-kernels test_engine_cuda test_engine_results test_quicklook_cuda \
+	$(addprefix test_cuda_,xengine diagnose fir spectra postprocess))
+
 $(BUILD)/test_cuda_bench: $(addprefix $(BUILD)/,\
 	$(patsubst %.cu,%.cpu.o,$(filter-out %/main.cu,$(BENCH_GPU_SOURCES)) $(PLUGIN_SOURCES))) \
 	$(GPU_HOST)

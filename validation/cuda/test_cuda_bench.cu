@@ -143,6 +143,38 @@ CASE(kinds_left_out_are_not_run)
     CHECK(outcome.count("\"name\": \"IMMA\", \"operations_s\": 0}") == 1);
 }
 
+CASE(one_kind_is_measured_alone)
+{
+    setenv("FX8_ONLY", "mma,cpu", 1);
+    const Outcome outcome = run_bench("kernels");
+    unsetenv("FX8_ONLY");
+    CHECK(outcome.n_failed == 0);
+    CHECK(outcome.count("\"kind\": \"correlator\"") == 4);
+    CHECK(outcome.count("\"kernel\": \"mma-64\"") == 1);
+    CHECK(outcome.count("\"kernel\": \"mma-128\"") == 1);
+    CHECK(outcome.count("\"kernel\": \"CPU ") == 2);
+    CHECK(outcome.count("\"kind\": \"ceiling\"") == 7);
+    CHECK(outcome.count("\"kind\": \"goal\"") == 2);
+    CHECK(outcome.count("\"what\": \"mma, of ") == 1);
+}
+
+/* The first of the table among them: nobody has its sums for right. */
+CASE(a_kernel_that_is_wrong_costs_itself_alone)
+{
+    size_t n;
+    fx8_cuda_correlators(&n);
+    for (const char *plant : {"correlate_dp4a_16:idle", "mma_64:refuse"}) {
+        harness::settings().plant = plant;
+        const Outcome outcome = run_bench("correlators");
+        harness::settings().plant = nullptr;
+        CHECK(outcome.n_failed == 1);
+        CHECK(outcome.count("DIFFERS") +
+                  outcome.count("cudaErrorLaunchFailure") ==
+              1);
+        CHECK(outcome.count("\"note\"") == bench::peer_names().size() + 1);
+    }
+}
+
 /* --- what peers are compared with ------------------------------------------
  */
 

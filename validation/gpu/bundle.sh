@@ -8,8 +8,8 @@
 #     lib/       the libraries that they load
 #     lib/c/     the loader and the C library, for a machine whose own is older
 #     data/      a complex and a real recording, and their configurations
-#     programs/  those for the card out of PREBUILT, for a machine without make or
-#                nvcc; cuFFT, which is larger than all of this, must be there
+#     programs/  those for the card out of PREBUILT, packed, for a machine without
+#                make or nvcc; cuFFT, larger than all of this, must be there
 #
 # validation/gpu/whole.sh runs it.  fx8-cuda.so is made there, by the nvcc whose
 # cuFFT it loads.
@@ -51,7 +51,7 @@ done | awk '$2 == "=>" { print $3 } $1 ~ /ld-linux/ { print $1 }' |
     case ${path##*/} in
     ld-linux* | libc.so.* | libm.so.* | libdl.so.* | libpthread.so.* | \
         librt.so.* | libresolv.so.*) cp -L "$path" "$folder/lib/c" ;;
-    libcu*) ;; # CUDA's own
+    libcufft.so.*) ;; # larger than all of this
     not)
         echo "bundle.sh: $build/fx8: a library is missing" >&2
         exit 1
@@ -74,6 +74,10 @@ for samples in complex real; do
         -o "$folder/data/$samples.h5" >"$folder/data/$samples.txt"
     rm "$folder/data/$samples.true.uvh5" "$folder/data/$samples.txt"
 done
+
+if [ -n "$prebuilt" ]; then
+    gzip "$folder"/programs/*
+fi
 
 size=$(du -sk "$folder" | cut -f 1)
 echo "$folder: $size KiB"

@@ -87,7 +87,7 @@ step() {
     timeout -k 5 "$limit" env $variables "$@" >>"$folder/$file" 2>&1 \
         </dev/null &
     running=$! # in the background: a signal does not wait for it
-    wait $running
+    { wait $running; } 2>/dev/null # not the shell's own word of a crash
     status=$?
     case $status in
     0) word=well ;;
@@ -174,18 +174,21 @@ for strict in STRICT=1 STRICT=0; do
 done
 
 # What could not be built may have come along.
-for program in "$bundle"/programs/*; do
-    name=${program##*/}
-    if [ ! -f "$program" ] || [ -e "$build/$name" ]; then
+mkdir -p "$build/came-along"
+for packed in "$bundle"/programs/*.gz; do
+    name=$(basename "$packed" .gz)
+    if [ ! -f "$packed" ] || [ -e "$build/$name" ]; then
         continue
     fi
     tell "$name: as it came along"
+    gzip -dc "$packed" >"$build/came-along/$name"
+    chmod +x "$build/came-along/$name"
     case $name in
-    *.so) cp "$program" "$build" ;;
+    *.so) mv "$build/came-along/$name" "$build" ;;
     *)
         printf '#!/bin/sh\nexec "%s" "%s" "%s" "$@"\n' \
-            "$PWD/validation/gpu/start.sh" "$bundle" "$program" \
-            >"$build/$name"
+            "$PWD/validation/gpu/start.sh" "$bundle" \
+            "$build/came-along/$name" >"$build/$name"
         chmod +x "$build/$name"
         ;;
     esac

@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""gpu/first_run.sh, the one run on a card: out of a bare folder, with programs
+on pretend devices or in their place scripts, and a failure of each kind.  What
+did not fail is measured all the same."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tarfile
+import time
+
+import pretend
+import program
+import tap
+
+KINDS = ("fp32", "dp4a", "mma", "wgmma")
+# What the script and whole.sh call: there is nothing else on the path.
+TOOLS = """awk basename cat chmod cmp cp cut date dirname env find grep gzip head
+    ls mkdir mv nproc printf rm sed sh sleep sort tail tar tee timeout tr wc"""
+WELL = "exit 0"
+BENCH = """
+    [ "$1" = --profile ] && { echo "called $2"; exit 0; }
+    while [ $# -gt 0 ]; do
+        case $1 in
+        --section) section=$2 ;;
+        --output) page=$2 ;;
+        --json) rows=$2 ;;
+        esac
+        shift 2
+    done
+    echo "{ of $section only $FX8_ONLY }" >"$rows"
+    echo "# $section without $FX8_WITHOUT" >"$page.part"
+    [ "$section" = ceilings ] && sleep 100
+    [ "$section" = correlators ] && head -c 200000 /dev/urandom >>"$page.part"
+    echo "goal of $section${FX8_ONLY:+ only $FX8_ONLY} reached" >>"$page.part"
+    mv "$page.part" "$page"
+"""
+SCRIPTS = {"gpu_xengine": WELL, "gpu_fir": WELL, "gpu_spectra": WELL,
+           "gpu_postprocess": WELL, "gpu_engine": WELL, "gpu_choose": WELL,
+           "gpu_diagnose": 'echo "$1: 7 of 9 numbers differ"',
+           "numerics-gpu": WELL, "bench-gpu": BENCH, "bench-kernels": BENCH}
+LISTED = 'case $1 in -L) echo "GPU 0: a card" ;; esac'
+
+
+class Machine(program.Case):
+    """A folder with nothing but the scripts, and a path with few tools."""
+
+    def setUp(self):
+        super().setUp()
+        shutil.copytree("validation/gpu", self.path("bare/validation/gpu"),
+                        ignore=shutil.ignore_patterns("*.cu*", "*.py"))
+        os.mkdir(self.path("path"))
+        for tool in TOOLS.split():
+            os.symlink(shutil.which(tool), self.path(f"path/{tool}"))
+        for name, text in (("make", WELL), ("nvcc", WELL),
+                           ("nvidia-smi", LISTED)):
+            self.script(f"path/{name}", text)
+
+    def script(self, path, text):
+        path = self.path(path)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        if os.path.islink(path):
+            os.remove(path)
+        with open(path, "w", encoding="ascii") as file:
+            file.write(f"#!/bin/sh\n{text}\n")
+        os.chmod(path, 0o755)
+
+    def scripts(self, folder="build", **changed):
+        """Programs that pretend; gpu_fir=None: not there."""
+        changed = {name.replace("bench_", "bench-"): text
+                   for name, text in changed.items()}
+        for name, text in {**SCRIPTS, **changed}.items():
+            if text is not None:
+                self.script(f"{folder}/{name}", text)
+
+    def command(self, **environment):
+        return {"args": ["validation/gpu/first_run.sh", self.path("told")],
+                "cwd": self.path("bare"), "stdin": subprocess.DEVNULL,
+                "env": {"PATH": self.path("path"), "BUILD": self.path("build"),
+                        **environment}}
+
+    def run_all(self, **environment):
+        """Its exit status and the lines of its summary."""
+        done = subprocess.run(**self.command(**environment), text=True,
+                              capture_output=True, check=False)
+        self.assertEqual(done.stderr, "")
+        return done.returncode, self.read("summary.txt").splitlines()
+
+    def read(self, name):
+        with open(self.path(f"told/{name}"), encoding="latin-1") as file:
+            return file.read()
+
+    def packed(self):
+        with tarfile.open(self.path("told.tar.gz")) as file:
+            return {os.path.basename(name) for name in file.getnames()}
+
+    def check_lines(self, summary, *beginnings):
+        for beginning in beginnings:
+            self.assertEqual(
+                1, sum(line.startswith(beginning) for line in summary),
+                f"{beginning}\n" + "\n".join(summary))
+
+    def check_measured(self, summary, kinds):
+        """These kinds are measured, the others are not and it is told why."""
+        for kind in KINDS:
+            name = f"bench, kernels, {kind}: "
+            self.check_lines(summary, name + (
+                "well" if kind in kinds else "left out, its check failed"))
+
+
+class Pretend(Machine):
+    """Real programs, on pretend devices."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        subprocess.run(["make", f"BUILD={pretend.BUILD}", "CUDA=0",
+                        "pretend-programs"], check=True,
+                       stdout=subprocess.DEVNULL)
+
+    def setUp(self):
+        super().setUp()
+        self.scripts()
+        for name in ("xengine", "diagnose", "fir", "spectra", "postprocess"):
+            self.link(f"test_cuda_{name}", f"gpu_{name}")
+        for name in ("bench-gpu", "bench-kernels", "fx8-cuda.so"):
+            self.link(f"harness/{name}", name)
+        subprocess.run(["validation/gpu/bundle.sh", pretend.BUILD,
+                        self.path("build/gpu-bundle")], check=True,
+                       stdout=subprocess.DEVNULL)
+
+    def link(self, program_name, name):
+        path = self.path(f"build/{name}")
+        if os.path.lexists(path):
+            os.remove(path)
+        os.symlink(os.path.join(pretend.BUILD, program_name), path)
+
+    def test_wrong_sums_and_a_crash(self):
+        """And the whole program fails where it tries these; it does well
+        without them."""
+        status, summary = self.run_all(
+            FX8_SHORT="1",
+            FX8_HARNESS_PLANT="correlate_mma_64:idle,correlate_wgmma:crash")
+        self.assertEqual(status, 1)
+        self.check_measured(summary, ("fp32", "dp4a"))
+        self.check_lines(
+            summary, "check, fp32: well", "check, dp4a: well",
+            "check, mma: FAILED, exit status 1",
+            "check, wgmma: FAILED, ended by SIGABRT", "check, fir: well",
+            "diagnosis, mma: well", "diagnosis, wgmma: well",
+            "mma-64: impulses in rows (j): 512 of 512 places are wrong",
+            "wgmma-128: ended by Aborted", "mma-32: 0 of 13944 numbers",
+            "whole program: FAILED", "not ok ", "goal fp32, of the FFMA",
+            "goal dp4a, of the IDP.4A", "goal FIR, of the copy",
+            "goal whole engine", "bench, ceilings: well",
+            "bench, engine: well", "bench, energy: well", "numerics: well",
+            "left out: bench, kernels, mma: its check failed",
+            "left out: profile, dp4a-64: no ncu")
+        for line in ("channel 0, i 0, j 0, re: got 0, wanted ",
+                     "    j  48  ######++\n",
+                     "512: not in its own (first: fragment 0, input 0, re, "):
+            self.assertIn(line, self.read("diagnosis.txt"))
+        whole = self.read("whole.txt")
+        for kind in ("int8", "fp32"):
+            self.assertIn(f"none.complex: {kind} of both are identical", whole)
+        self.assertIn("dp4a: integers of the CPU", whole)
+        self.assertNotIn("wgmma: integers", whole)
+        rows = [json.loads(line)
+                for line in self.read("card.jsonl").splitlines()]
+        measured = {row["kernel"].split("-")[0] for row in rows
+                    if row["kind"] == "correlator" and row["seconds"] > 0}
+        self.assertEqual(measured, {"fp32", "dp4a", "CPU int8", "CPU fp32"})
+        self.assertLessEqual({"summary.txt", "diagnosis.txt", "card.jsonl",
+                              "kernels.dp4a.md", "none.complex.int8.json"},
+                             self.packed())
+
+
+class Scripts(Machine):
+    """Scripts in place of the programs."""
+
+    def test_a_kind_and_a_section_hang(self):
+        """The floats hang, the ceilings too; ncu is there.  What is recorded
+        and what is too large are not packed."""
+        self.scripts(gpu_xengine='[ "$FX8_ONLY" != fp32 ] || sleep 100')
+        self.script("path/ncu", 'echo "$*" && while [ "${1#*bench}" = "$1" ]; '
+                                'do shift; done && exec "$@"')
+        os.makedirs(self.path("told/whole"))
+        self.script("told/whole/station.h5", "")
+        status, summary = self.run_all(MOST_S="106", MOST_KIB="100")
+        self.assertEqual(status, 1)
+        self.check_measured(summary, ("dp4a", "mma", "wgmma"))
+        self.check_lines(
+            summary, "check, fp32: FAILED, stopped after 5 s",
+            "cut short: check, fp32", "cut short: bench, ceilings",
+            "fp32: 7 of 9 numbers differ", "diagnosis, fp32: well",
+            "bench, ceilings: FAILED, stopped", "bench, engine: well",
+            "goal of kernels only wgmma,cublas,cpu reached",
+            "goal of engine reached", "profile, mma-128: well",
+            "left out: profile, fp32-64: its check failed",
+            "left out: whole program: no ", "left out: sanitizer",
+            "not packed, too large: ./card.md",
+            "not packed, too large: ./bench/correlators.md")
+        self.assertNotIn("check, choose", "\n".join(summary))
+        self.assertIn("# ceilings without fp32\n", self.read("card.md"))
+        self.assertIn("{ of kernels only mma,cublas,cpu }\n",
+                      self.read("card.jsonl"))
+        profiles = self.read("profiles.txt")
+        self.assertIn("--clock-control none", profiles)
+        self.assertIn("called wgmma-128\n", profiles)
+        self.assertIn("kernels.mma.md", self.packed())
+        self.assertFalse({"station.h5", "card.md"} & self.packed())
+
+    def test_the_order_is_that_of_worth(self):
+        self.scripts(bench_kernels=BENCH.replace("sleep", ": "))
+        status, summary = self.run_all()
+        self.assertEqual(status, 0, summary)
+        names = ("check, fp32", "check, engine", "check, choose",
+                 "whole program", "bench, kernels, wgmma",
+                 "bench, kernels, fp32", "bench, ceilings",
+                 "bench, channelizer", "bench, engine", "bench, energy",
+                 "numerics", "sanitizer")
+        found = [next(k for k, line in enumerate(summary)
+                      if line.startswith(f"{name}: ")) for name in names]
+        self.assertEqual(found, sorted(found))
+
+    def test_no_time(self):
+        """What comes first takes all: the rest is told, not forgotten."""
+        self.scripts(gpu_xengine="sleep 100")
+        status, summary = self.run_all(MOST_S="4")
+        self.assertEqual(status, 1)
+        self.check_lines(summary, "check, engine: left out, no time left",
+                         "left out: bench, ceilings: no time left",
+                         "left out: numerics: no time left")
+
+    def test_neither_make_nor_the_engine(self):
+        """Programs that came along, but those that need cuFFT."""
+        os.remove(self.path("path/make"))
+        bundle = "build/gpu-bundle"
+        self.scripts(f"{bundle}/programs", gpu_engine=None, bench_gpu=None,
+                     bench_kernels=BENCH.replace("sleep", ": "))
+        for name in os.listdir(self.path(f"{bundle}/programs")):
+            subprocess.run(["gzip", self.path(f"{bundle}/programs/{name}")],
+                           check=True)
+        self.script(f"{bundle}/bin/fx8", WELL)
+        status, summary = self.run_all()
+        self.assertEqual(status, 1)
+        self.check_measured(summary, KINDS)
+        self.check_lines(
+            summary, "build, STRICT=1: left out, no make",
+            "gpu_xengine: as it came along", "check, mma: well",
+            "check, engine: left out, no gpu_engine",
+            "left out: bench, engine: no bench-gpu", "whole program: FAILED",
+            "bench, channelizer: well", "bench, energy: well")
+
+    def test_a_card_that_no_program_can_use(self):
+        """It is listed: a failure.  None is: a skip."""
+        self.scripts(**{name: "exit 77" for name in SCRIPTS
+                        if name.startswith("gpu_")})
+        status, summary = self.run_all()
+        self.assertEqual(status, 1)
+        self.check_lines(summary, "check, wgmma: FAILED, cannot use the card "
+                                  "that nvidia-smi lists")
+        self.script("path/nvidia-smi", "echo none; exit 9")
+        status, summary = self.run_all()
+        self.assertEqual(status, 77)
+        self.check_lines(summary, "check, fp32: skipped, no card")
+        self.assertNotIn("FAILED", "\n".join(summary))
+
+    def test_what_is_not_for_the_card_is_skipped(self):
+        self.scripts(gpu_xengine='[ "$FX8_ONLY" != wgmma ] || exit 78',
+                     bench_kernels=BENCH.replace("sleep", ": "))
+        status, summary = self.run_all()
+        self.assertEqual(status, 0, summary)
+        self.check_lines(summary, "check, wgmma: skipped, none for this card",
+                         "check, choose: well")
+
+    def test_a_signal(self):
+        """What there is, is packed."""
+        self.scripts(gpu_fir="sleep 100")
+        with subprocess.Popen(**self.command(), stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, text=True) as run:
+            for line in run.stdout:
+                if line.startswith("check, wgmma"):
+                    break
+            time.sleep(0.5)
+            run.send_signal(signal.SIGTERM)
+            run.stdout.read()
+        self.assertEqual(run.returncode, 1)
+        self.check_lines(self.read("summary.txt").splitlines(),
+                         "check, wgmma: well", "cut short: check, fir, and all")
+        self.assertIn("summary.txt", self.packed())
+
+
+if __name__ == "__main__":
+    tap.main()
