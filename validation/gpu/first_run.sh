@@ -45,7 +45,7 @@ nvcc=${NVCC:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
 jobs=${JOBS:-$(nproc)}
 first=$(date +%s)
 most=${MOST_S:-530}
-failed=0 variables='' status=0 running='' name=start
+failed=0 variables='' status=0 name=start
 export FX8_WITHOUT="$FX8_WITHOUT"
 
 # --- telling ----------------------------------------------------------------
@@ -83,12 +83,20 @@ step() {
     [ "$limit" -ge 1 ] || limit=1
     begin=$(date +%s)
     echo "# $name" >>"$folder/$file"
-    # shellcheck disable=SC2086 # words
-    timeout -k 5 "$limit" env $variables "$@" >>"$folder/$file" 2>&1 \
-        </dev/null &
-    running=$! # in the background: a signal does not wait for it
-    { wait $running; } 2>/dev/null # not the shell's own word of a crash
-    status=$?
+    rm -f "$folder/.status"
+    # In the background: neither a signal nor a process that not even SIGKILL
+    # ends, for a driver that hangs, is waited for.
+    {
+        # shellcheck disable=SC2016,SC2086 # for the inner shell; words
+        env $variables sh -c 'echo $$ >"$0" && exec "$@"' "$folder/.running" \
+            timeout -k 5 "$limit" "$@" >>"$folder/$file" 2>&1 </dev/null
+        echo $? >"$folder/.status"
+    } 2>/dev/null &
+    while [ ! -s "$folder/.status" ] &&
+        [ $(($(date +%s) - begin)) -lt $((limit + 10)) ]; do
+        sleep 0.1
+    done
+    status=$(cat "$folder/.status" 2>/dev/null || echo 124)
     case $status in
     0) word=well ;;
     77) word='skipped, no card' ;;
@@ -97,7 +105,7 @@ step() {
     12[89] | 1[3-6]?) word="FAILED, ended by SIG$(kill -l $((status - 128)))" ;;
     *) word="FAILED, exit status $status" ;;
     esac
-    if [ $status -eq 77 ] && [ -n "$cards" ]; then
+    if [ "$status" -eq 77 ] && [ -n "$cards" ]; then
         word='FAILED, cannot use the card that nvidia-smi lists'
     fi
     case $word in FAILED*) failed=1 ;; esac
@@ -125,7 +133,7 @@ check() {
 pack() {
     sort -u "$folder/.lost" >>"$folder/summary.txt"
     cat "$folder/.lost"
-    rm "$folder/.lost"
+    rm -f "$folder/.lost" "$folder/.status" "$folder/.running"
     files=$(cd "$folder" && find . -type f ! -name 'station*.*h5')
     while :; do
         echo "$files" | tar -C "$folder" -czf "$folder.tar.gz" -T -
@@ -138,7 +146,8 @@ pack() {
     done
     echo "$folder.tar.gz"
 }
-trap 'kill $running; echo "cut short: $name, and all after it" >>"$folder/.lost"
+trap 'kill "$(cat "$folder/.running")"
+    echo "cut short: $name, and all after it" >>"$folder/.lost"
     pack; exit 1' INT TERM
 
 # --- the machine, and programs ----------------------------------------------
@@ -200,7 +209,7 @@ for kind in fp32 dp4a mma wgmma; do
     is_left_out $kind && continue
     variables=FX8_ONLY=$kind
     check $kind gpu_xengine
-    if [ $status -eq 77 ] && [ -z "$cards" ]; then
+    if [ "$status" -eq 77 ] && [ -z "$cards" ]; then
         pack
         exit 77
     fi
@@ -222,8 +231,8 @@ grep -E 'differ$|are wrong$|^cuda|^# cuda|ended ' "$folder/diagnosis.txt" |
 # --- the whole program ------------------------------------------------------
 
 if [ -d "$bundle/bin" ]; then
-    variables="FX8_CUDA_PLUGIN=$build/fx8-cuda.so LIMIT=20"
-    step 'whole program' 100 whole.txt validation/gpu/whole.sh "$bundle" \
+    variables="FX8_CUDA_PLUGIN=$build/fx8-cuda.so LIMIT=30"
+    step 'whole program' 110 whole.txt validation/gpu/whole.sh "$bundle" \
         "$folder/whole"
     variables=
     grep -E '^not ok|^# station on' "$folder/whole.txt" >>"$folder/summary.txt"
@@ -299,13 +308,19 @@ measure bench-kernels energy 30
 
 # --- errors of the functions; compute-sanitizer; the rest -------------------
 
-# The program writes below the folder that it is run in.
-mkdir -p "$build/first-run/validation/results"
-cd "$build/first-run" || exit 1
-step numerics 45 log.txt "$build/numerics-gpu"
-cd - >/dev/null || exit 1
-for table in "$build"/first-run/validation/results/*.md; do
-    [ ! -f "$table" ] || cp "$table" "$folder/numerics.md"
+# The program writes its table at its end, below the folder that it is run in: a
+# sample first.
+for samples in 67108864 ''; do
+    place=$build/first-run/${samples:-all}
+    mkdir -p "$place/validation/results"
+    rm -f "$place"/validation/results/*.md
+    cd "$place" || exit 1
+    step "numerics${samples:+, a sample}" 45 log.txt "$build/numerics-gpu" \
+        ${samples:+--samples "$samples"}
+    cd - >/dev/null || exit 1
+    for table in "$place"/validation/results/*.md; do
+        [ ! -f "$table" ] || cp "$table" "$folder/numerics.md"
+    done
 done
 
 sanitizer=$(command -v compute-sanitizer ||

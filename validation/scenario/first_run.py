@@ -9,6 +9,7 @@ import signal
 import subprocess
 import tarfile
 import time
+import unittest
 
 import pretend
 import program
@@ -176,6 +177,34 @@ class Pretend(Machine):
                              self.packed())
 
 
+    def test_programs_that_came_along(self):
+        """Packed and stripped, with their libraries: there is no make."""
+        for name in ("xengine", "spectra", "postprocess", "engine", "choose"):
+            self.link("test_cuda_fir", f"gpu_{name}")
+        self.link("test_cuda_fir", "numerics-gpu")
+        os.rename(self.path("build"), self.path("elsewhere"))
+        os.remove(self.path("path/make"))
+        subprocess.run(["validation/gpu/bundle.sh", pretend.BUILD,
+                        self.path("build/gpu-bundle"), self.path("elsewhere")],
+                       check=True, stdout=subprocess.DEVNULL)
+        status, summary = self.run_all(FX8_SHORT="1")
+        self.assertEqual(status, 1)
+        self.check_measured(summary, KINDS)
+        self.check_lines(summary, "build, STRICT=1: left out, no make",
+                         "bench-gpu: as it came along", "check, engine: well",
+                         "whole program: well", "bench, engine: well")
+
+    @unittest.skipUnless(program.LONG, "its limit is half a minute")
+    def test_a_kernel_hangs(self):
+        status, summary = self.run_all(
+            FX8_SHORT="1", FX8_HARNESS_PLANT="correlate_mma_32:hang")
+        self.assertEqual(status, 1)
+        self.check_measured(summary, ("fp32", "dp4a", "wgmma"))
+        self.check_lines(summary, "check, mma: FAILED, stopped after 25 s",
+                         "mma-32: ended by its time limit",
+                         "mma-64: 0 of 53464 numbers")
+
+
 class Scripts(Machine):
     """Scripts in place of the programs."""
 
@@ -187,11 +216,11 @@ class Scripts(Machine):
                                 'do shift; done && exec "$@"')
         os.makedirs(self.path("told/whole"))
         self.script("told/whole/station.h5", "")
-        status, summary = self.run_all(MOST_S="106", MOST_KIB="100")
+        status, summary = self.run_all(MOST_S="85", MOST_KIB="100")
         self.assertEqual(status, 1)
         self.check_measured(summary, ("dp4a", "mma", "wgmma"))
         self.check_lines(
-            summary, "check, fp32: FAILED, stopped after 5 s",
+            summary, "check, fp32: FAILED, stopped after 4 s",
             "cut short: check, fp32", "cut short: bench, ceilings",
             "fp32: 7 of 9 numbers differ", "diagnosis, fp32: well",
             "bench, ceilings: FAILED, stopped", "bench, engine: well",
@@ -255,8 +284,7 @@ class Scripts(Machine):
 
     def test_a_card_that_no_program_can_use(self):
         """It is listed: a failure.  None is: a skip."""
-        self.scripts(**{name: "exit 77" for name in SCRIPTS
-                        if name.startswith("gpu_")})
+        self.scripts(**{name: "exit 77" for name in SCRIPTS})
         status, summary = self.run_all()
         self.assertEqual(status, 1)
         self.check_lines(summary, "check, wgmma: FAILED, cannot use the card "
