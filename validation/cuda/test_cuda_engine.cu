@@ -156,11 +156,15 @@ class Engine
         block.row_stride = s.n_spectra * sizeof(fx8_ci8);
         fx8_error error;
         CHECK(engine_table().block_spectra(engine_) >= s.n_spectra);
-        must_engine(from_samples
-                        ? engine_table().push(engine_, &block, &error)
-                        : engine_table().import_spectra(
-                              engine_, &block, x.data(), floats.data(), &error),
-                    error);
+        must_engine(
+            from_samples
+                ? engine_table().push(engine_, &block, &error)
+                : engine_table().import_spectra(
+                      engine_, &block,
+                      is_made(FX8_ENGINE_INT8) ? x.data() : nullptr,
+                      is_made(FX8_ENGINE_FP32) ? floats.data() : nullptr,
+                      &error),
+            error);
         Sums sums(s);
         fx8_engine_dump dump = {};
         if (is_made(FX8_ENGINE_INT8))
@@ -343,10 +347,10 @@ static void check_spectra(const Expected &e, const Made &made)
         least[at] += largest > 127.5 + slack;
         most[at] += largest >= 127.5 - slack;
     }
-    printf("# %zu of %zu numbers a step apart\n", n_step, 2 * job.n_cells());
     CHECK(n_float == 0 || !is_made(FX8_ENGINE_FP32));
     if (!is_made(FX8_ENGINE_INT8))
         return;
+    printf("# %zu of %zu numbers a step apart\n", n_step, 2 * job.n_cells());
     CHECK(n_far == 0);
     /* a float's error is some 2^-21 of a level of 25 steps: twice 10^-5 */
     CHECK(n_step * 2000 <= 2 * job.n_cells());
@@ -476,6 +480,23 @@ CASE(long_transforms_and_several_blocks)
 #endif
 
 #if defined(FX8_CUDA_ON_CPU)
+/* Kernels of a precision that are left out are not called. */
+CASE(a_precision_is_made_without_the_other)
+{
+    const struct {
+        const char *without, *plant;
+    } all[] = {{"fp32", "fp32:crash"},
+               {"dp4a,mma,wgmma", "dp4a:crash,mma:crash"}};
+    for (const auto &each : all) {
+        setenv("FX8_WITHOUT", each.without, 1);
+        harness::settings().plant = each.plant;
+        check_dump({5, 3, 130}, "auto", false);
+        check_job({{true, 16, 4, 16}, 5, 70, false, true, true, "mma"});
+        harness::settings().plant = nullptr;
+        unsetenv("FX8_WITHOUT");
+    }
+}
+
 /* The runtime says of one kernel after the other that the device has no code
  * for it: the name of the other says so, and an engine for it alone is none. */
 CASE(a_kernel_left_out_is_told)

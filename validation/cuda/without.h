@@ -62,7 +62,7 @@ inline const char *kernel_in_place_of(const char *kernel)
     }
     const bool stays =
         strcmp(kernel, "auto") == 0 ? are_all_there : !is_left_out(kernel);
-    return stays || first == nullptr ? kernel : first;
+    return stays ? kernel : first != nullptr ? first : "auto";
 }
 
 #endif
