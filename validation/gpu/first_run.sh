@@ -225,6 +225,8 @@ for kind in fp32 dp4a mma wgmma; do
     is_left_out $kind || continue
     step "diagnosis, $kind" 25 diagnosis.txt "$build/gpu_diagnose" $kind
 done
+grep -h 'SKIP no CUDA device' "$folder/kernels.txt" | sort -u \
+    >>"$folder/summary.txt"
 grep -E 'differ$|are wrong$|^cuda|^# cuda|ended ' "$folder/diagnosis.txt" |
     sort -u | head -n 40 >>"$folder/summary.txt"
 

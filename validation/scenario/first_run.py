@@ -284,11 +284,14 @@ class Scripts(Machine):
 
     def test_a_card_that_no_program_can_use(self):
         """It is listed: a failure.  None is: a skip."""
-        self.scripts(**{name: "exit 77" for name in SCRIPTS})
+        self.scripts(**{
+            name: 'echo "1..0 # SKIP no CUDA device: cudaErrorThis"; exit 77'
+            for name in SCRIPTS})
         status, summary = self.run_all()
         self.assertEqual(status, 1)
         self.check_lines(summary, "check, wgmma: FAILED, cannot use the card "
-                                  "that nvidia-smi lists")
+                                  "that nvidia-smi lists",
+                         "1..0 # SKIP no CUDA device: cudaErrorThis")
         self.script("path/nvidia-smi", "echo none; exit 9")
         status, summary = self.run_all()
         self.assertEqual(status, 77)
