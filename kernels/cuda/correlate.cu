@@ -99,11 +99,14 @@ cudaError_t fx8_cuda_capability_of_device(
     return error;
 }
 
-/** Products that tiles of this size compute for n_inputs inputs. */
-static double tiled_products(size_t tile, size_t n_inputs)
+/* The products that its tiles compute. */
+double fx8_cuda_correlator_cost(const struct fx8_cuda_correlator *correlator,
+                                size_t n_inputs)
 {
+    const size_t tile = correlator->tile_inputs;
     const size_t n_rows = (n_inputs + tile - 1) / tile;
-    return static_cast<double>(fx8_pair_count(n_rows) * tile * tile);
+    return static_cast<double>(fx8_pair_count(n_rows) * tile * tile) /
+           correlator->expected_speed;
 }
 
 const struct fx8_cuda_correlator *fx8_cuda_correlator_default(
@@ -115,8 +118,7 @@ const struct fx8_cuda_correlator *fx8_cuda_correlator_default(
         if (each.is_int8 != is_int8 || each.rounding != FX8_CUDA_NEAREST ||
             !each.runs_on(capability))
             continue;
-        const double cost =
-            tiled_products(each.tile_inputs, n_inputs) / each.expected_speed;
+        const double cost = fx8_cuda_correlator_cost(&each, n_inputs);
         if (best == nullptr || cost < least) {
             best = &each;
             least = cost;

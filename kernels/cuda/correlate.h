@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/cuda/deadline.h"
 #include "kernels/cuda/launch.h"
 
 /**
@@ -32,7 +33,8 @@
  *
  * Notes: 1) times behind n_times, to the end of the 16 bytes of the last one,
  *           are zero; later ones and rows from 2 n_inputs on are not read
- *        2) a job without inputs, channels or times is legal and does nothing
+ *        2) a job without inputs, channels or times is legal: the kernel is
+ *           loaded and not run
  */
 struct fx8_cuda_correlation {
     size_t n_inputs;
@@ -87,6 +89,10 @@ struct fx8_cuda_correlator {
 /** Every correlator, in the order in which they are listed to users. */
 const struct fx8_cuda_correlator *fx8_cuda_correlators(size_t *n_correlators);
 
+/** What a job with so many inputs is expected to cost, beside the others. */
+double fx8_cuda_correlator_cost(const struct fx8_cuda_correlator *correlator,
+                                size_t n_inputs);
+
 /** The one to take without a measurement: of those that run on the device and
  *  round to nearest, the one expected to be the fastest for so many inputs. */
 const struct fx8_cuda_correlator *fx8_cuda_correlator_default(
@@ -104,6 +110,8 @@ struct fx8_cuda_correlator_use {
     size_t n_channels;
     size_t n_times; /**< of one call */
     enum fx8_cuda_rounding rounding;
+    /** Seconds that a kernel may take; 0: FX8_CUDA_TRIAL_SECONDS. */
+    double deadline_s = 0;
 };
 
 /** What became of a correlator in fx8_cuda_correlator_choose(). */
@@ -144,6 +152,10 @@ struct fx8_cuda_choice {
  *           2) a name with one correlator is tried, but not measured; nor
  *              are tiles twice as large as the array, where the kind has
  *              smaller ones
+ *           3) a kernel that does not end in time is left out, and from then
+ *              on in this process; the device is stuck (deadline.h), the memory
+ *              is not given back, and nothing is measured beside that kernel:
+ *              the choice is the one expected to be the fastest
  */
 cudaError_t fx8_cuda_correlator_choose(
     const char *name, const struct fx8_cuda_correlator_use *use,

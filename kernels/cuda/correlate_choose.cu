@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <atomic>
 #include <new>
 #include <vector>
 
@@ -33,19 +34,41 @@ constexpr int MEASUREMENTS = 5; /* an odd number: there is a median */
             return error_;                                                     \
     } while (0)
 
-/* Bytes on the device; freed with the object. */
-class Memory
+/* What is made on the current device, and not given back where that is stuck.
+ */
+class Made
 {
   public:
-    Memory() = default;
-    Memory(const Memory &) = delete;
-    Memory &operator=(const Memory &) = delete;
+    Made() = default;
+    Made(const Made &) = delete;
+    Made &operator=(const Made &) = delete;
+
+  protected:
+    cudaError_t note_device()
+    {
+        return cudaGetDevice(&ordinal_);
+    }
+    bool is_lost() const
+    {
+        return fx8_cuda_is_stuck(ordinal_);
+    }
+
+  private:
+    int ordinal_ = 0;
+};
+
+/* Bytes on the device; freed with the object. */
+class Memory : Made
+{
+  public:
     ~Memory()
     {
-        cudaFree(data_);
+        if (!is_lost())
+            cudaFree(data_);
     }
     cudaError_t allocate(size_t bytes)
     {
+        TRY(note_device());
         return cudaMalloc(&data_, bytes);
     }
     void *data() const
@@ -57,19 +80,17 @@ class Memory
     void *data_ = nullptr;
 };
 
-class Event
+class Event : Made
 {
   public:
-    Event() = default;
-    Event(const Event &) = delete;
-    Event &operator=(const Event &) = delete;
     ~Event()
     {
-        if (event_ != nullptr)
+        if (event_ != nullptr && !is_lost())
             cudaEventDestroy(event_);
     }
     cudaError_t create()
     {
+        TRY(note_device());
         return cudaEventCreate(&event_);
     }
     cudaEvent_t get() const
@@ -79,6 +100,28 @@ class Event
 
   private:
     cudaEvent_t event_ = nullptr;
+};
+
+class Stream : Made
+{
+  public:
+    ~Stream()
+    {
+        if (stream_ != nullptr && !is_lost())
+            cudaStreamDestroy(stream_);
+    }
+    cudaError_t create()
+    {
+        TRY(note_device());
+        return cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking);
+    }
+    cudaStream_t get() const
+    {
+        return stream_;
+    }
+
+  private:
+    cudaStream_t stream_ = nullptr;
 };
 
 /* The next number of a generator (Knuth, MMIX); its upper bits are good. */
@@ -154,77 +197,157 @@ std::vector<Sum> expected_sums(const Spectra<T> &spectra)
     return sums;
 }
 
-/* A device that lacks the code of a kernel says so at the launch. */
-bool is_not_built(cudaError_t error)
+/* A device that lacks the code of a kernel says so when it is loaded or
+ * launched: the kernel is out. */
+cudaError_t note_built(cudaError_t error,
+                       struct fx8_cuda_correlator_trial *trial)
 {
-    return error == cudaErrorNoKernelImageForDevice ||
-           error == cudaErrorInvalidDeviceFunction;
+    if (error != cudaErrorNoKernelImageForDevice &&
+        error != cudaErrorInvalidDeviceFunction)
+        return error;
+    cudaGetLastError(); /* it is kept until asked for */
+    trial->trouble = "not in this build";
+    return cudaSuccess;
 }
 
-/* Whether each correlator adds the right sums, twice in succession. */
+/* Correlators that did not end, by device and place in the table: they are not
+ * tried again in this process. */
+std::atomic<bool> hanging[FX8_CUDA_PLACES][FX8_CUDA_MAX_TRIALS];
+
+std::atomic<bool> &does_hang(const struct fx8_cuda_correlator *correlator,
+                             int ordinal)
+{
+    size_t n_correlators;
+    return hanging[ordinal % FX8_CUDA_PLACES]
+                  [correlator - fx8_cuda_correlators(&n_correlators)];
+}
+
+constexpr const char *HANGS = "does not end";
+
+/* Wait for the correlator's work before the event; one that does not end is
+ * out. */
+cudaError_t wait_for(struct fx8_cuda_correlator_trial *trial,
+                     const Event &event, const fx8_cuda_correlator_use *use)
+{
+    const cudaError_t error = fx8_cuda_poll(
+        event.get(),
+        use->deadline_s > 0 ? use->deadline_s : FX8_CUDA_TRIAL_SECONDS);
+    if (error != cudaErrorNotReady)
+        return error;
+    cudaGetLastError();
+    int ordinal = 0;
+    TRY(cudaGetDevice(&ordinal));
+    fx8_cuda_note_stuck(ordinal);
+    does_hang(trial->correlator, ordinal) = true;
+    trial->trouble = HANGS;
+    return cudaSuccess;
+}
+
+/* What the trial of a correlator has for itself, so that one that never ends
+ * keeps nothing from the others. */
+struct Lane {
+    Stream stream;
+    Event done;
+};
+
+/* Whether a correlator adds the right sums, twice in succession. */
+template <class Sum>
+cudaError_t try_one(struct fx8_cuda_correlator_trial *trial,
+                    const struct fx8_cuda_correlation *job,
+                    const fx8_cuda_correlator_use *use, const Lane &lane,
+                    const std::vector<Sum> &expected, std::vector<Sum> *found)
+{
+    cudaError_t error = trial->correlator->accumulate(job);
+    if (error == cudaSuccess)
+        error = trial->correlator->accumulate(job);
+    TRY(note_built(error, trial));
+    if (trial->trouble != nullptr)
+        return cudaSuccess;
+    TRY(cudaEventRecord(lane.done.get(), job->stream));
+    TRY(wait_for(trial, lane.done, use));
+    if (trial->trouble != nullptr)
+        return cudaSuccess;
+    TRY(cudaMemcpyAsync(found->data(), job->sums, found->size() * sizeof(Sum),
+                        cudaMemcpyDeviceToHost, job->stream));
+    TRY(cudaStreamSynchronize(job->stream));
+    if (*found != expected) /* a zero may have a sign */
+        trial->trouble = "wrong sums";
+    return cudaSuccess;
+}
+
+/* All that calls for memory, streams or code comes first: afterwards a kernel
+ * may be there that they would wait for. */
 template <class T, class Sum>
-cudaError_t try_all(struct fx8_cuda_choice *choice, cudaStream_t stream)
+cudaError_t try_all(struct fx8_cuda_choice *choice,
+                    const fx8_cuda_correlator_use *use, cudaStream_t stream)
 {
     const Spectra<T> spectra(TRIED_INPUTS, TRIED_TIMES);
     const std::vector<Sum> expected = expected_sums<T, Sum>(spectra);
     const size_t bytes = expected.size() * sizeof(Sum);
     std::vector<Sum> found(expected.size());
+    std::vector<Lane> lanes(choice->n_trials);
     Memory x, sums;
     TRY(x.allocate(spectra.bytes() + TAIL_BYTES));
-    TRY(sums.allocate(bytes));
+    TRY(sums.allocate(choice->n_trials * bytes));
     /* not cudaMemcpy(), which may return while the data are on their way, and
      * for which such streams do not wait */
     TRY(cudaMemcpyAsync(x.data(), spectra.x.data(), spectra.bytes(),
                         cudaMemcpyHostToDevice, stream));
-    const struct fx8_cuda_correlation job = {
-        TRIED_INPUTS, 1,     TRIED_TIMES, x.data(), spectra.channel_stride(),
-        sums.data(),  stream};
+    TRY(cudaMemsetAsync(sums.data(), 0, choice->n_trials * bytes, stream));
     for (size_t k = 0; k < choice->n_trials; ++k) {
+        const struct fx8_cuda_correlation none = {};
+        choice->trying = choice->trials[k].correlator;
+        TRY(note_built(choice->trying->accumulate(&none), &choice->trials[k]));
+        TRY(lanes[k].stream.create());
+        TRY(lanes[k].done.create());
+    }
+    TRY(cudaStreamSynchronize(stream));
+    for (size_t k = 0; k < choice->n_trials; ++k) {
+        const struct fx8_cuda_correlation job = {
+            TRIED_INPUTS,
+            1,
+            TRIED_TIMES,
+            x.data(),
+            spectra.channel_stride(),
+            static_cast<char *>(sums.data()) + k * bytes,
+            lanes[k].stream.get()};
         auto &trial = choice->trials[k];
         choice->trying = trial.correlator;
-        TRY(cudaMemsetAsync(sums.data(), 0, bytes, stream));
-        cudaError_t error = trial.correlator->accumulate(&job);
-        if (error == cudaSuccess)
-            error = trial.correlator->accumulate(&job);
-        if (is_not_built(error)) {
-            cudaGetLastError(); /* it is kept until asked for */
-            trial.trouble = "not in this build";
-            continue;
-        }
-        TRY(error);
-        TRY(cudaMemcpyAsync(found.data(), sums.data(), bytes,
-                            cudaMemcpyDeviceToHost, stream));
-        TRY(cudaStreamSynchronize(stream));
-        if (found != expected) /* a zero may have a sign */
-            trial.trouble = "wrong sums";
+        if (trial.trouble == nullptr)
+            TRY(try_one(&trial, &job, use, lanes[k], expected, &found));
     }
     choice->trying = nullptr;
     return cudaSuccess;
 }
 
-/* The time of one call. */
-cudaError_t measure(const struct fx8_cuda_correlator *correlator,
-                    const struct fx8_cuda_correlation *job, const Event &begin,
+/* The time of one call; nothing of one that does not end. */
+cudaError_t measure(struct fx8_cuda_correlator_trial *trial,
+                    const struct fx8_cuda_correlation *job,
+                    const fx8_cuda_correlator_use *use, const Event &begin,
                     const Event &end, float *milliseconds)
 {
     TRY(cudaEventRecord(begin.get(), job->stream));
-    TRY(correlator->accumulate(job));
+    TRY(trial->correlator->accumulate(job));
     TRY(cudaEventRecord(end.get(), job->stream));
-    TRY(cudaEventSynchronize(end.get()));
+    TRY(wait_for(trial, end, use));
+    if (trial->trouble != nullptr)
+        return cudaSuccess;
     return cudaEventElapsedTime(milliseconds, begin.get(), end.get());
 }
 
 /* As many channels as keep the device busy for long enough. */
-cudaError_t grow(const struct fx8_cuda_correlator *correlator,
-                 struct fx8_cuda_correlation *job, const Event &begin,
+cudaError_t grow(struct fx8_cuda_correlator_trial *trial,
+                 struct fx8_cuda_correlation *job,
+                 const fx8_cuda_correlator_use *use, const Event &begin,
                  const Event &end)
 {
     const size_t most = job->n_channels;
     for (job->n_channels = 1;; job->n_channels *= 4) {
         job->n_channels = std::min(job->n_channels, most);
         float milliseconds = 0;
-        TRY(measure(correlator, job, begin, end, &milliseconds));
-        if (job->n_channels == most || milliseconds >= ENOUGH_MILLISECONDS)
+        TRY(measure(trial, job, use, begin, end, &milliseconds));
+        if (trial->trouble != nullptr || job->n_channels == most ||
+            milliseconds >= ENOUGH_MILLISECONDS)
             return cudaSuccess;
     }
 }
@@ -248,8 +371,7 @@ cudaError_t repeat(const Spectra<T> &spectra, size_t n_channels, void *x,
 /* The same job for all: as large as the first one needs. */
 template <class T, class Sum>
 cudaError_t measure_all(struct fx8_cuda_choice *choice,
-                        const struct fx8_cuda_correlator_use *use,
-                        cudaStream_t stream)
+                        const struct fx8_cuda_correlator_use *use)
 {
     const size_t n_times = std::min(use->n_times, MOST_MEASURED_TIMES);
     const size_t sum_bytes = 2 * fx8_pair_count(use->n_inputs) * sizeof(Sum);
@@ -261,7 +383,10 @@ cudaError_t measure_all(struct fx8_cuda_choice *choice,
         std::max<size_t>(1, std::min(use->n_channels, most));
     const Spectra<T> spectra(use->n_inputs, n_times);
     Memory x, sums;
+    Stream own;
     Event begin, end;
+    TRY(own.create());
+    const cudaStream_t stream = own.get();
     TRY(x.allocate(n_channels * x_bytes + TAIL_BYTES));
     TRY(sums.allocate(n_channels * sum_bytes));
     TRY(begin.create());
@@ -278,11 +403,14 @@ cudaError_t measure_all(struct fx8_cuda_choice *choice,
             continue;
         choice->trying = trial.correlator;
         if (!has_grown)
-            TRY(grow(trial.correlator, &job, begin, end));
+            TRY(grow(&trial, &job, use, begin, end));
         has_grown = true;
         float times[MEASUREMENTS + 1]; /* the first warms up */
         for (float &time : times)
-            TRY(measure(trial.correlator, &job, begin, end, &time));
+            if (trial.trouble == nullptr)
+                TRY(measure(&trial, &job, use, begin, end, &time));
+        if (trial.trouble != nullptr) /* nothing is measured beside it */
+            break;
         std::sort(times + 1, times + 1 + MEASUREMENTS);
         trial.milliseconds = times[1 + MEASUREMENTS / 2];
     }
@@ -311,7 +439,7 @@ bool is_too_large(const struct fx8_cuda_correlator &correlator,
 }
 
 void list_trials(const char *name, const struct fx8_cuda_correlator_use *use,
-                 const struct fx8_cuda_capability *capability,
+                 const struct fx8_cuda_capability *capability, int ordinal,
                  struct fx8_cuda_choice *choice)
 {
     size_t n_correlators;
@@ -327,26 +455,35 @@ void list_trials(const char *name, const struct fx8_cuda_correlator_use *use,
                 is_listed && (strcmp(name, all[k].name) == 0 ||
                               !is_too_large(all[k], all[other], use->n_inputs));
         if (is_listed)
-            choice->trials[choice->n_trials++] = {&all[k], nullptr, 0};
+            choice->trials[choice->n_trials++] = {
+                &all[k], does_hang(&all[k], ordinal) ? HANGS : nullptr, 0};
     }
 }
 
 template <class T, class Sum>
 cudaError_t choose(const struct fx8_cuda_correlator_use *use,
-                   cudaStream_t stream, struct fx8_cuda_choice *choice)
+                   cudaStream_t stream, int ordinal,
+                   struct fx8_cuda_choice *choice)
 {
     size_t n_exact = 0;
-    TRY((try_all<T, Sum>(choice, stream)));
+    TRY((try_all<T, Sum>(choice, use, stream)));
     for (size_t k = 0; k < choice->n_trials; ++k)
         n_exact += choice->trials[k].trouble == nullptr;
-    if (n_exact > 1 && use->n_inputs > 0 && use->n_channels > 0 &&
-        use->n_times > 0)
-        TRY((measure_all<T, Sum>(choice, use, stream)));
+    if (n_exact > 1 && !fx8_cuda_is_stuck(ordinal) && use->n_inputs > 0 &&
+        use->n_channels > 0 && use->n_times > 0)
+        TRY((measure_all<T, Sum>(choice, use)));
+    /* beside a kernel that never ends no time means anything */
+    const bool is_measured = !fx8_cuda_is_stuck(ordinal);
+    const auto cost = [&](const struct fx8_cuda_correlator_trial &trial) {
+        return is_measured
+                   ? static_cast<double>(trial.milliseconds)
+                   : fx8_cuda_correlator_cost(trial.correlator, use->n_inputs);
+    };
     const struct fx8_cuda_correlator_trial *best = nullptr;
     for (size_t k = 0; k < choice->n_trials; ++k) {
         const auto &trial = choice->trials[k];
         if (trial.trouble == nullptr &&
-            (best == nullptr || trial.milliseconds < best->milliseconds))
+            (best == nullptr || cost(trial) < cost(*best)))
             best = &trial;
     }
     choice->correlator = best == nullptr ? nullptr : best->correlator;
@@ -362,13 +499,16 @@ cudaError_t fx8_cuda_correlator_choose(
     struct fx8_cuda_capability capability;
     choice->correlator = choice->trying = nullptr;
     choice->n_trials = 0;
+    int ordinal = 0;
+    TRY(cudaGetDevice(&ordinal));
     TRY(fx8_cuda_capability_of_device(&capability));
-    list_trials(name, use, &capability, choice);
+    list_trials(name, use, &capability, ordinal, choice);
     if (choice->n_trials == 0)
         return cudaSuccess;
     try {
-        return use->is_int8 ? choose<int8_t, int64_t>(use, stream, choice)
-                            : choose<float, double>(use, stream, choice);
+        return use->is_int8
+                   ? choose<int8_t, int64_t>(use, stream, ordinal, choice)
+                   : choose<float, double>(use, stream, ordinal, choice);
     } catch (const std::bad_alloc &) {
         return cudaErrorMemoryAllocation;
     }

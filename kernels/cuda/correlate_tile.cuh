@@ -175,8 +175,8 @@ static cudaError_t fx8_tile_launch(
 {
     if (job->n_times > FX8_MAX_INT32_SPECTRA)
         return cudaErrorInvalidValue;
-    if (job->n_inputs == 0 || job->n_times == 0)
-        return cudaSuccess;
+    if (job->n_inputs == 0 || job->n_times == 0 || job->n_channels == 0)
+        return fx8_cuda_load(kernel);
     const size_t n_rows = (job->n_inputs + tile - 1) / tile;
     const size_t n_pairs = fx8_pair_count(job->n_inputs);
     const auto *x = static_cast<const Vector *>(job->x);

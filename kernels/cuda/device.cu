@@ -4,13 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <atomic>
-#include <chrono>
-#include <thread>
-
 #include "config/shape.h"
 #include "kernels/cuda/engine_cuda.h"
-#include "kernels/engine_find.h"
 
 /* --- errors ----------------------------------------------------------------
  */
@@ -226,43 +221,12 @@ enum fx8_status fx8_cuda_hold(const struct fx8_cuda_device *device,
 /* --- waiting ---------------------------------------------------------------
  */
 
-/* By ordinal; where two share a place, both count as stuck. */
-static std::atomic<bool> is_stuck[FX8_MAX_DEVICES];
-
-bool fx8_cuda_is_stuck(int ordinal)
-{
-    return is_stuck[ordinal % FX8_MAX_DEVICES];
-}
-
-void fx8_cuda_note_stuck(int ordinal)
-{
-    is_stuck[ordinal % FX8_MAX_DEVICES] = true;
-}
-
-/* Between two questions: far less than a trial takes, far more than one costs.
- */
-static const std::chrono::microseconds POLL_INTERVAL(50);
-
-/* cudaErrorNotReady: not within the deadline. */
-static cudaError_t poll(cudaEvent_t event, double deadline_s)
-{
-    const auto begin = std::chrono::steady_clock::now();
-    for (;;) {
-        const cudaError_t code = cudaEventQuery(event);
-        const std::chrono::duration<double> spent =
-            std::chrono::steady_clock::now() - begin;
-        if (code != cudaErrorNotReady || spent.count() >= deadline_s)
-            return code;
-        std::this_thread::sleep_for(POLL_INTERVAL);
-    }
-}
-
 enum fx8_status fx8_cuda_await(const struct fx8_cuda_device *device,
                                cudaEvent_t event, const char *what,
                                struct fx8_error *error)
 {
     const cudaError_t code = device->deadline_s > 0
-                                 ? poll(event, device->deadline_s)
+                                 ? fx8_cuda_poll(event, device->deadline_s)
                                  : cudaEventSynchronize(event);
     if (code != cudaErrorNotReady)
         return fx8_cuda_check(code, device, error, "waiting for %s", what);

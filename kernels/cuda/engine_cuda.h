@@ -43,6 +43,7 @@
 #include "kernels/count_products.h"
 #include "kernels/cuda/channelize.h"
 #include "kernels/cuda/correlate.h"
+#include "kernels/cuda/deadline.h"
 #include "kernels/cuda/layout.h"
 #include "kernels/cuda/quicklook.h"
 #include "kernels/engine.h"
@@ -314,13 +315,6 @@ enum fx8_status fx8_cuda_await(const struct fx8_cuda_device *device,
 enum fx8_status fx8_cuda_drain(const struct fx8_cuda_device *device,
                                cudaStream_t stream, const char *what,
                                struct fx8_error *error);
-
-/** Whether work that does not end is on the device of this ordinal, as far as
- *  this process knows.  Calls that wait for it would never return: cudaFree(),
- *  cudaStreamDestroy() and the like.  What is there stays allocated until the
- *  process ends. */
-bool fx8_cuda_is_stuck(int ordinal);
-void fx8_cuda_note_stuck(int ordinal);
 
 /* --- sizes.cu ------------------------------------------------------------- */
 

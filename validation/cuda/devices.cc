@@ -167,6 +167,14 @@ static void fail_as_planted(const std::string &fault_name)
               fault_name.c_str());
 }
 
+/* Whether the kernel, a symbol that the linker can find, is of this name. */
+static bool is_named(const void *kernel, const char *name)
+{
+    Dl_info info;
+    return name != nullptr && dladdr(kernel, &info) != 0 &&
+           info.dli_sname != nullptr && strcmp(info.dli_sname, name) == 0;
+}
+
 void launch_call(const Call &call)
 {
     const Entry entry(call.name);
@@ -185,7 +193,8 @@ void launch_call(const Call &call)
         return;
     }
     check_pointers(call);
-    if (machine().n_calls == settings().idle_call)
+    if (machine().n_calls == settings().idle_call ||
+        is_named(call.kernel, settings().idle_kernel))
         return;
     const std::string planted = planted_in(call);
     if (planted == "refuse") {
@@ -196,9 +205,14 @@ void launch_call(const Call &call)
         queue_work(stream, [planted] { fail_as_planted(planted); });
         return;
     }
+    note_loaded(current_device(), call.kernel);
     const Launch launch = {call.name,         call.grid, call.block,
                            call.shared_bytes, nullptr,   nullptr};
-    queue_work(stream, [launch, run = call.run] { run(launch); });
+    const bool hangs = machine().n_calls == settings().hanging_call ||
+                       is_named(call.kernel, settings().hanging_kernel);
+    queue_work(
+        stream, [launch, run = call.run] { run(launch); },
+        hangs ? call.name : nullptr);
 }
 
 } // namespace harness
@@ -352,6 +366,7 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes,
     if (entry.error != cudaSuccess)
         return entry.error;
     memset(attributes, 0, sizeof *attributes);
+    harness::note_loaded(harness::current_device(), kernel);
     attributes->maxThreadsPerBlock = static_cast<int>(harness::MOST_THREADS);
     attributes->numRegs = 64;
     attributes->ptxVersion = attributes->binaryVersion =

@@ -26,7 +26,8 @@ static void close_machine()
                 failed_call() != nullptr ? failed_call() : "none", n_live);
         fclose(file);
     }
-    if (n_live != 0 && read.leaks_are_faults) {
+    /* what is beside a kernel that never ends cannot be given back */
+    if (n_live != 0 && read.leaks_are_faults && !machine().has_hung) {
         fflush(nullptr);
         fault("at exit %zu allocations, streams, events or plans still exist",
               n_live);
@@ -60,6 +61,7 @@ void reset_devices()
               count_live());
     free_devices(&m);
     m.shared_limits.clear();
+    m.loaded.clear();
     m.n_calls = 0;
     m.failed_call.clear();
     m.random = settings().streams.seed;
@@ -105,8 +107,12 @@ static bool do_one_of(std::vector<WorkPointer> &candidates, Machine &m);
 Entry::Entry(const char *name) : error(cudaSuccess), lock_(machine().lock)
 {
     Machine &m = machine();
-    if (++m.n_calls == settings().fail_call) {
+    const uint64_t fail_call = settings().fail_call;
+    const bool is_first = ++m.n_calls == fail_call;
+    if (is_first)
         m.failed_call = name;
+    if (is_first ||
+        (settings().fails_on && fail_call != 0 && m.n_calls > fail_call)) {
         error = failed(static_cast<cudaError_t>(settings().fail_error));
     } else if (settings().n_devices == NO_DRIVER) {
         error = failed(cudaErrorInsufficientDriver);
@@ -128,9 +134,25 @@ cudaError_t take_last_error(bool is_forgotten)
 /* --- work
  * -------------------------------------------------------------------------- */
 
+const char *hanging_on(int device)
+{
+    for (const WorkPointer &work : machine().pending)
+        if (work->device == device && work->hangs != nullptr)
+            return work->hangs;
+    return nullptr;
+}
+
+void note_loaded(int device, const void *kernel)
+{
+    const char *const name = hanging_on(device);
+    if (machine().loaded.insert({device, kernel}).second && name != nullptr)
+        fault("a kernel is loaded while %s runs, which never ends", name);
+}
+
 static bool is_ready(const WorkPointer &work)
 {
-    return std::all_of(work->before.begin(), work->before.end(),
+    return work->hangs == nullptr &&
+           std::all_of(work->before.begin(), work->before.end(),
                        [](const WorkPointer &other) { return other->is_done; });
 }
 
@@ -186,6 +208,25 @@ static std::vector<WorkPointer> needed(const std::vector<WorkPointer> &wanted)
     return found;
 }
 
+const char *hanging_before(const WorkPointer &work)
+{
+    if (!machine().has_hung)
+        return nullptr;
+    for (const WorkPointer &each : needed({work}))
+        if (each->hangs != nullptr)
+            return each->hangs;
+    return nullptr;
+}
+
+/* Nothing that is wanted can be done. */
+[[noreturn]] static void refuse_to_wait(const std::vector<WorkPointer> &wanted)
+{
+    for (const WorkPointer &work : wanted)
+        if (work && !work->is_done && hanging_before(work) != nullptr)
+            fault("a wait for %s, which never ends", hanging_before(work));
+    fault("work that waits for itself");
+}
+
 void finish(const std::vector<WorkPointer> &wanted)
 {
     Machine &m = machine();
@@ -198,7 +239,7 @@ void finish(const std::vector<WorkPointer> &wanted)
     const bool any = settings().streams.kind == Order::RANDOM;
     while (!all_done())
         if (!do_one_of(any ? m.pending : candidates, m))
-            fault("work that waits for itself");
+            refuse_to_wait(wanted);
 }
 
 void finish_device(int device)
@@ -210,7 +251,8 @@ void finish_device(int device)
     finish(wanted);
 }
 
-WorkPointer queue_work(CUstream_st *stream, std::function<void()> run)
+WorkPointer queue_work(CUstream_st *stream, std::function<void()> run,
+                       const char *hangs)
 {
     Machine &m = machine();
     Device &device = m.devices[static_cast<size_t>(stream->device)];
@@ -220,7 +262,9 @@ WorkPointer queue_work(CUstream_st *stream, std::function<void()> run)
                                     std::move(run),
                                     {},
                                     false,
+                                    hangs,
                                     {}});
+    m.has_hung = m.has_hung || hangs != nullptr;
     const auto wait_for = [&](const WorkPointer &other) {
         if (other && !other->is_done)
             work->before.push_back(other);
@@ -235,7 +279,8 @@ WorkPointer queue_work(CUstream_st *stream, std::function<void()> run)
     }
     stream->last = work;
     m.pending.push_back(work);
-    if (settings().streams.kind == Order::FIRST)
+    if (settings().streams.kind == Order::FIRST &&
+        hanging_before(work) == nullptr)
         finish({work});
     return work;
 }

@@ -23,6 +23,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "validation/cuda/runtime.h"
@@ -38,6 +39,7 @@ struct Work {
     std::function<void()> run;
     std::vector<std::shared_ptr<Work>> before;
     bool is_done;
+    const char *hangs; /* the kernel that never ends; or null */
     std::chrono::steady_clock::time_point done_at;
 };
 using WorkPointer = std::shared_ptr<Work>;
@@ -86,9 +88,11 @@ struct Machine {
     size_t n_plans; /* cuFFT's */
     std::vector<WorkPointer> pending;
     uint64_t n_queued;
+    bool has_hung; /* a kernel that never ends was queued */
     uint64_t n_calls;
     std::string failed_call;
-    std::map<const void *, int> shared_limits; /* of kernels, opted in */
+    std::map<const void *, int> shared_limits;     /* of kernels, opted in */
+    std::set<std::pair<int, const void *>> loaded; /* device, kernel */
     uint64_t random;
 };
 
@@ -129,9 +133,19 @@ int current_device();
 CUstream_st *find_stream(cudaStream_t stream);
 
 /** Queue work; with eager streams it is done at once. */
-WorkPointer queue_work(CUstream_st *stream, std::function<void()> run);
+WorkPointer queue_work(CUstream_st *stream, std::function<void()> run,
+                       const char *hangs = nullptr);
 
-/** Do what must be done for `wanted` to be done. */
+/** The kernel that never ends and that the work waits for, or null; and that
+ *  a device has, queued or begun. */
+const char *hanging_before(const WorkPointer &work);
+const char *hanging_on(int device);
+
+/** A fault where a kernel that was not used before would be loaded beside one
+ *  that never ends: it would wait for it. */
+void note_loaded(int device, const void *kernel);
+
+/** Do what must be done for `wanted` to be done; a fault if that is never. */
 void finish(const std::vector<WorkPointer> &wanted);
 void finish_device(int device);
 

@@ -53,7 +53,7 @@ static Order order_from(const char *variable, const char *first,
     return {Order::RANDOM, static_cast<uint64_t>(number_from(variable, 0))};
 }
 
-/* NUMBER[:ERROR], ERROR a name. */
+/* NUMBER[+][:ERROR], ERROR a name. */
 static void read_failure(Settings *read)
 {
     const char *text = getenv("FX8_HARNESS_FAIL");
@@ -62,6 +62,8 @@ static void read_failure(Settings *read)
         return;
     char *end = nullptr;
     read->fail_call = strtoull(text, &end, 10);
+    read->fails_on = *end == '+';
+    end += read->fails_on;
     if (*end == '\0')
         return;
 #define FX8_IF_NAMED(name, number, words)                                      \
@@ -71,7 +73,7 @@ static void read_failure(Settings *read)
     }
     FX8_CUDA_ERRORS(FX8_IF_NAMED)
 #undef FX8_IF_NAMED
-    fault("FX8_HARNESS_FAIL: %s: NUMBER[:ERROR], ERROR a cudaError_t", text);
+    fault("FX8_HARNESS_FAIL: %s: NUMBER[+][:ERROR], ERROR a cudaError_t", text);
 }
 
 static Settings read_environment()
@@ -89,6 +91,8 @@ static Settings read_environment()
     read.streams =
         order_from("FX8_HARNESS_STREAMS", "eager", "late", Order::LAST);
     read_failure(&read);
+    read.hanging_kernel = getenv("FX8_HARNESS_HANG");
+    read.idle_kernel = getenv("FX8_HARNESS_IDLE");
     read.elapsed_ms = number_from("FX8_HARNESS_ELAPSED_MS", -1);
     read.plant = getenv("FX8_HARNESS_PLANT");
     read.report = getenv("FX8_HARNESS_REPORT");

@@ -28,17 +28,22 @@ struct Order {
 constexpr int NO_DRIVER = -1;
 
 struct Settings {
-    int n_devices;        /* FX8_HARNESS_DEVICES */
-    size_t memory_bytes;  /* of a device; FX8_HARNESS_MEMORY_MIB */
-    int architecture;     /* FX8_HARNESS_SM: 90 is sm_90 */
-    int n_threads;        /* over the blocks of a launch; FX8_HARNESS_THREADS */
-    Order fibres;         /* FX8_HARNESS_FIBRES: FIRST is forward */
-    Order streams;        /* FX8_HARNESS_STREAMS: FIRST is eager, LAST late */
-    uint64_t fail_call;   /* number of the runtime call that fails, from 1; 0
-                             is none; FX8_HARNESS_FAIL=NUMBER[:ERROR] */
-    int fail_error;       /* and the cudaError_t that it fails with */
-    uint64_t idle_call;   /* number of a call that, if it is a launch, succeeds
-                             without doing anything; 0 is none */
+    int n_devices;       /* FX8_HARNESS_DEVICES */
+    size_t memory_bytes; /* of a device; FX8_HARNESS_MEMORY_MIB */
+    int architecture;    /* FX8_HARNESS_SM: 90 is sm_90 */
+    int n_threads;       /* over the blocks of a launch; FX8_HARNESS_THREADS */
+    Order fibres;        /* FX8_HARNESS_FIBRES: FIRST is forward */
+    Order streams;       /* FX8_HARNESS_STREAMS: FIRST is eager, LAST late */
+    uint64_t fail_call;  /* number of the runtime call that fails, from 1; 0
+                            is none; FX8_HARNESS_FAIL=NUMBER[:ERROR] */
+    int fail_error;      /* and the cudaError_t that it fails with */
+    bool fails_on;       /* so do all calls behind it: NUMBER+ */
+    uint64_t idle_call;  /* number of a call that, if it is a launch, succeeds
+                            without doing anything; 0 is none */
+    uint64_t hanging_call; /* number of a call that, if it is a launch, queues
+                              what never ends; 0 is none */
+    const char *hanging_kernel; /* of this name never ends; FX8_HARNESS_HANG */
+    const char *idle_kernel; /* of this name does nothing; FX8_HARNESS_IDLE */
     const char *plant;    /* PART:FAULT, in commas: kernels of which PART is in
                              the name are at fault; FX8_HARNESS_PLANT */
     long long elapsed_ms; /* that every two events are apart; -1: as long as it

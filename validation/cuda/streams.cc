@@ -25,6 +25,8 @@ static cudaError_t query(const WorkPointer &work)
 {
     if (!work || work->is_done)
         return cudaSuccess;
+    if (hanging_before(work) != nullptr)
+        return cudaErrorNotReady;
     const std::vector<WorkPointer> before = work->before;
     for (const WorkPointer &other : before)
         if (!other->is_done) {
@@ -106,7 +108,8 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
         return cudaSuccess;
     /* One piece of work that needs both: the stream so far, and the event. */
     const harness::WorkPointer both = event->record;
-    const harness::WorkPointer wait = harness::queue_work(found, [] {});
+    const harness::WorkPointer wait = harness::queue_work(
+        found, [] {}, harness::hanging_before(both));
     if (!wait->is_done)
         wait->before.push_back(both);
     return cudaSuccess;

@@ -107,7 +107,8 @@ CASE(a_choice_passes_on_every_error)
         const char *failed = harness::failed_call();
         const bool is_release =
             failed != nullptr && (strcmp(failed, "cudaFree") == 0 ||
-                                  strcmp(failed, "cudaEventDestroy") == 0);
+                                  strcmp(failed, "cudaEventDestroy") == 0 ||
+                                  strcmp(failed, "cudaStreamDestroy") == 0);
         if (!is_release && error == cudaSuccess)
             printf("# call %d of %d: %s\n", static_cast<int>(call),
                    static_cast<int>(n_calls), failed ? failed : "none");
@@ -151,8 +152,9 @@ CASE(a_choice_without_what_is_not_built)
         }
     }
     harness::settings().fail_error = error_before;
-    /* two launches each of two kernels, and what is asked after each */
-    CHECK(n_left_out == 8);
+    /* of two kernels each the loading, two launches, and what is asked after
+     * each of these */
+    CHECK(n_left_out == 10);
 }
 
 /* Every launch made to do nothing: a kernel whose sums are wrong in its trial
@@ -181,6 +183,93 @@ CASE(a_choice_without_what_is_wrong)
     harness::settings().idle_call = 0;
     CHECK(n_left_out == 4);
 }
+/* --- kernels that never end ------------------------------------------------
+ * each in a process of its own: what hangs is remembered */
+
+/* What is wanted of a choice among all kernels for 300 inputs, of which one
+ * hangs: that one left out, the others tried; then nothing is measured. */
+static void choose_beside(const char *kernel, const char *name,
+                          const char *wanted)
+{
+    const fx8_cuda_correlator_use use = {true, 300, 1, 20, FX8_CUDA_NEAREST,
+                                         0.001};
+    fx8_cuda_choice choice;
+    harness::settings().hanging_kernel = kernel;
+    harness::settings().streams.kind = harness::Order::LAST;
+    for (bool is_first : {true, false}) {
+        const size_t live = harness::count_live();
+        MUST(fx8_cuda_correlator_choose("auto", &use, nullptr, &choice));
+        bool is_right = choice.n_trials == 7 && choice.trying == nullptr &&
+                        strcmp(choice.correlator->name, wanted) == 0 &&
+                        harness::count_live() > live;
+        for (size_t k = 0; k < choice.n_trials; ++k) {
+            const auto &trial = choice.trials[k];
+            const bool hangs = strcmp(trial.correlator->name, name) == 0;
+            is_right = is_right && trial.milliseconds == 0 &&
+                       hangs == (trial.trouble != nullptr) &&
+                       (!hangs || strcmp(trial.trouble, "does not end") == 0);
+        }
+        if (!is_right) {
+            fprintf(stderr, "%s is chosen at the %s time\n",
+                    choice.correlator->name, is_first ? "first" : "second");
+            _exit(1);
+        }
+        /* the second choice does not try it: it would end at once */
+        harness::settings().hanging_kernel = nullptr;
+    }
+}
+
+CASE(a_choice_without_what_hangs)
+{
+    static const struct {
+        const char *kernel, *name, *wanted;
+    } all[] = {
+        {"fx8_correlate_wgmma_128_kernel", "wgmma-128", "mma-64"},
+        {"fx8_correlate_dp4a_16_kernel", "dp4a-16", "wgmma-128"},
+    };
+    for (const auto &each : all) {
+        const tap::Ending ending = tap::in_child(
+            [&] { choose_beside(each.kernel, each.name, each.wanted); });
+        CHECK(ending.status == 0);
+        if (ending.status != 0)
+            tap::show(ending);
+    }
+}
+
+/* Each launch made to hang, those that are measured too: its kernel is left
+ * out, the other one taken. */
+CASE(a_choice_without_what_hangs_at_times)
+{
+    const fx8_cuda_correlator_use use = {true, 17, 1, 20, FX8_CUDA_NEAREST,
+                                         0.001};
+    fx8_cuda_choice choice;
+    const uint64_t before = harness::count_calls();
+    MUST(fx8_cuda_correlator_choose("dp4a", &use, nullptr, &choice));
+    const uint64_t n_calls = harness::count_calls() - before;
+    size_t n_left_out = 0;
+    for (uint64_t call = 1; call <= n_calls; ++call) {
+        const tap::Ending ending = tap::in_child([&] {
+            harness::settings().hanging_call = harness::count_calls() + call;
+            MUST(fx8_cuda_correlator_choose("dp4a", &use, nullptr, &choice));
+            const auto *trials = choice.trials;
+            const bool first = trials[0].trouble != nullptr;
+            const bool second = trials[1].trouble != nullptr;
+            if (choice.n_trials != 2 || choice.correlator == nullptr ||
+                (first && choice.correlator != trials[1].correlator) ||
+                (second && choice.correlator != trials[0].correlator))
+                _exit(1);
+            _exit(first || second ? 2 : 0);
+        });
+        CHECK(ending.status == 0 || ending.status == 2);
+        if (ending.status != 0 && ending.status != 2)
+            tap::show(ending);
+        n_left_out += ending.status == 2;
+    }
+    /* of each of two kernels two are tried, six measured; that of the first
+     * also where the job grows */
+    CHECK(n_left_out >= 2 * (2 + 6) + 1);
+}
+
 #endif
 
 #endif
