@@ -24,10 +24,12 @@ enum fx8_status {
     FX8_LEVEL_NEEDED = 1,   /**< the block is wanted again: see fx8_level() */
     FX8_ERR_USAGE = -1,     /**< wrong use or configuration: exit 2 */
     FX8_ERR_INPUT = -2,     /**< a file's content is unusable: exit 1 */
-    FX8_ERR_SYSTEM = -3,    /**< disk, memory, thread, device: exit 1 */
+    FX8_ERR_SYSTEM = -3,    /**< disk, memory, thread: exit 1 */
     FX8_ERR_CANCELLED = -4, /**< cancelled by the caller: exit 130 */
     FX8_ERR_UNSUPPORTED =
-        -5 /**< not in this build or on this machine: exit 1 */
+        -5,             /**< not in this build or on this machine: exit 1 */
+    FX8_ERR_DEVICE = -6 /**< a GPU failed, or computed wrongly: exit 1; the CPU
+                             may do what it did not: see fx8_push() */
 };
 
 /** Longest message in an error record, terminator included. */

@@ -67,8 +67,9 @@ struct fx8_engine_plan {
     /** Channels that look() is to look at, those of all bands; 0, or of an
      *  engine that is not the first: it is not called. */
     size_t look_channels;
-    /** Seconds after which work on a device that is not done is given up, with
-     *  the device; 0: never. */
+    /** For a trial: seconds after which work on a device that is not done is
+     *  given up, with the device, and that any of its kernels will do for; 0:
+     *  never, and the fastest. */
     double deadline_s;
 };
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "kernels/engine_find.h"
+#include "kernels/engine_trial.h"
 
 /* --- names ----------------------------------------------------------------
  */
@@ -177,18 +178,30 @@ static enum fx8_status find_plugin(
 /* --- engines --------------------------------------------------------------
  */
 
+/* A device without memory for a trial has none for the plan either, and tells
+ * that in figures of the plan. */
 static enum fx8_status open_cuda(const struct fx8_engine_plan *plan,
                                  struct fx8_engine_found *found,
                                  struct fx8_error *error)
 {
     struct fx8_engine_plan with_host = *plan;
+    struct fx8_error why;
     enum fx8_status status =
         fx8_operations_select("auto", &with_host.host_operations, error);
     if (status == FX8_OK)
         status = find_plugin(&found->operations, error);
-    if (status == FX8_OK)
+    if (status != FX8_OK)
+        return status;
+    const enum fx8_status tried =
+        plan->n_opened > 0
+            ? FX8_OK
+            : fx8_engine_trial(found->operations, &with_host, &why);
+    if (tried == FX8_OK || tried == FX8_ERR_SYSTEM)
         status = found->operations->open(&with_host, &found->engine, error);
-    return status;
+    if (tried == FX8_OK || (tried == FX8_ERR_SYSTEM && status != FX8_OK))
+        return status;
+    found->operations->close(&found->engine);
+    return fx8_fail(error, tried, "%s", why.message);
 }
 
 enum fx8_status fx8_engine_open(enum fx8_engine_wish wish,

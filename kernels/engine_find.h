@@ -67,9 +67,11 @@ enum fx8_status fx8_engine_devices(const char *text, int *devices,
  * Returned: found
  * Status:   as open(); FX8_ERR_USAGE: a kernel that the engine does not have,
  *           with those that it has; FX8_ERR_UNSUPPORTED: CUDA is wanted and
- *           its plug-in or driver is missing, or there is no usable device
+ *           its plug-in or driver is missing, or there is no usable device;
+ *           FX8_ERR_DEVICE: a device that fails, or failed its trial
  * Notes:    1) ANY: a name of one engine's kernels decides; else CUDA where it
- *              opens, and where it does not the reason says why not
+ *              opens, and where it does not the reason says why not.  CUDA is
+ *              tried first: fx8_engine_trial()
  *           2) the plug-in is looked for in the folder of the program or
  *              library that holds this function, in ../lib from there, then on
  *              the library path; once opened it stays in memory

@@ -137,6 +137,8 @@ static enum fx8_status correlate(const struct fx8_engine *engine,
         job.sums = one.sums;
         status = fx8_cuda_check(one.correlator->accumulate(&job), device, error,
                                 "correlating by %s", one.correlator->name);
+        if (status == FX8_OK)
+            status = fx8_cuda_settle(device, one.correlator->name, error);
     }
     return status;
 }
@@ -290,6 +292,8 @@ static enum fx8_status channelize_chunk(
                                  device->compute)
             : fx8_cuda_fir(&fir, device->coefficients, device->compute),
         device, error, "FIR");
+    if (status == FX8_OK)
+        status = fx8_cuda_settle(device, "FIR", error);
     struct fx8_cf32 *bins = reinterpret_cast<struct fx8_cf32 *>(device->folded);
     cufftComplex *in_place = reinterpret_cast<cufftComplex *>(device->folded);
     if (status == FX8_OK && device->has_fft)
@@ -298,6 +302,8 @@ static enum fx8_status channelize_chunk(
                 ? cufftExecC2C(device->fft, in_place, in_place, CUFFT_FORWARD)
                 : cufftExecR2C(device->fft, device->folded, in_place),
             device, error, "cufftExec");
+    if (status == FX8_OK)
+        status = fx8_cuda_settle(device, "FFT", error);
     if (status != FX8_OK)
         return status;
     struct fx8_cuda_turn_job turn = {};
@@ -309,8 +315,10 @@ static enum fx8_status channelize_chunk(
     turn.rotation_stride = rotation_stride;
     turn.gain = device->gain;
     turn.clips = device->clips;
-    return fx8_cuda_check(fx8_cuda_turn(&turn, spectra, device->compute),
-                          device, error, "corner turn");
+    status = fx8_cuda_check(fx8_cuda_turn(&turn, spectra, device->compute),
+                            device, error, "corner turn");
+    return status == FX8_OK ? fx8_cuda_settle(device, "corner turn", error)
+                            : status;
 }
 
 /* All chunks of a batch, whose inputs and times `whole` names. */
@@ -323,12 +331,15 @@ static enum fx8_status channelize_batch(const struct fx8_engine *engine,
 {
     const struct fx8_cuda_shape *shape = &engine->shape;
     const struct fx8_cuda_spectra spectra = fx8_cuda_last_block(engine, device);
-    if (!engine->has_filterbank)
-        return fx8_cuda_check(fx8_cuda_gather(whole, samples,
-                                              shape->samples_bytes, &spectra,
-                                              device->compute),
-                              device, error, "corner turn");
     enum fx8_status status = FX8_OK;
+    if (!engine->has_filterbank) {
+        status =
+            fx8_cuda_check(fx8_cuda_gather(whole, samples, shape->samples_bytes,
+                                           &spectra, device->compute),
+                           device, error, "corner turn");
+        return status == FX8_OK ? fx8_cuda_settle(device, "corner turn", error)
+                                : status;
+    }
     for (size_t time = 0; time < whole->n_spectra && status == FX8_OK;
          time += shape->chunk_spectra) {
         const size_t rest = whole->n_spectra - time;

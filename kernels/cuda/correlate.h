@@ -110,6 +110,9 @@ struct fx8_cuda_correlator_use {
     size_t n_channels;
     size_t n_times; /**< of one call */
     enum fx8_cuda_rounding rounding;
+    /** The first one that is exact will do: tried are those expected to be the
+     *  fastest, one by one, and nothing is measured. */
+    bool is_any = false;
     /** Seconds that a kernel may take; 0: FX8_CUDA_TRIAL_SECONDS. */
     double deadline_s = 0;
 };

@@ -315,6 +315,8 @@ cudaError_t try_all(struct fx8_cuda_choice *choice,
         choice->trying = trial.correlator;
         if (trial.trouble == nullptr)
             TRY(try_one(&trial, &job, use, lanes[k], expected, &found));
+        if (use->is_any && trial.trouble == nullptr)
+            choice->n_trials = k + 1;
     }
     choice->trying = nullptr;
     return cudaSuccess;
@@ -460,6 +462,18 @@ void list_trials(const char *name, const struct fx8_cuda_correlator_use *use,
     }
 }
 
+/* The cheapest first. */
+void sort_trials(size_t n_inputs, struct fx8_cuda_choice *choice)
+{
+    std::stable_sort(
+        choice->trials, choice->trials + choice->n_trials,
+        [&](const fx8_cuda_correlator_trial &a,
+            const fx8_cuda_correlator_trial &b) {
+            return fx8_cuda_correlator_cost(a.correlator, n_inputs) <
+                   fx8_cuda_correlator_cost(b.correlator, n_inputs);
+        });
+}
+
 template <class T, class Sum>
 cudaError_t choose(const struct fx8_cuda_correlator_use *use,
                    cudaStream_t stream, int ordinal,
@@ -469,11 +483,11 @@ cudaError_t choose(const struct fx8_cuda_correlator_use *use,
     TRY((try_all<T, Sum>(choice, use, stream)));
     for (size_t k = 0; k < choice->n_trials; ++k)
         n_exact += choice->trials[k].trouble == nullptr;
-    if (n_exact > 1 && !fx8_cuda_is_stuck(ordinal) && use->n_inputs > 0 &&
-        use->n_channels > 0 && use->n_times > 0)
+    if (n_exact > 1 && !use->is_any && !fx8_cuda_is_stuck(ordinal) &&
+        use->n_inputs > 0 && use->n_channels > 0 && use->n_times > 0)
         TRY((measure_all<T, Sum>(choice, use)));
     /* beside a kernel that never ends no time means anything */
-    const bool is_measured = !fx8_cuda_is_stuck(ordinal);
+    const bool is_measured = !use->is_any && !fx8_cuda_is_stuck(ordinal);
     const auto cost = [&](const struct fx8_cuda_correlator_trial &trial) {
         return is_measured
                    ? static_cast<double>(trial.milliseconds)
@@ -505,6 +519,8 @@ cudaError_t fx8_cuda_correlator_choose(
     list_trials(name, use, &capability, ordinal, choice);
     if (choice->n_trials == 0)
         return cudaSuccess;
+    if (use->is_any)
+        sort_trials(use->n_inputs, choice);
     try {
         return use->is_int8
                    ? choose<int8_t, int64_t>(use, stream, ordinal, choice)

@@ -248,3 +248,11 @@ enum fx8_status fx8_cuda_drain(const struct fx8_cuda_device *device,
         return status;
     return fx8_cuda_await(device, device->drained, what, error);
 }
+
+enum fx8_status fx8_cuda_settle(const struct fx8_cuda_device *device,
+                                const char *what, struct fx8_error *error)
+{
+    return device->deadline_s > 0
+               ? fx8_cuda_drain(device, device->compute, what, error)
+               : FX8_OK;
+}

@@ -111,6 +111,7 @@ static enum fx8_status choose(struct fx8_engine *engine,
     use.n_channels = plan->bank.n_channels;
     use.n_times = device->call.most_spectra;
     use.deadline_s = plan->deadline_s;
+    use.is_any = plan->deadline_s > 0;
     struct fx8_cuda_choice choice;
     const cudaError_t code =
         fx8_cuda_correlator_choose(name, &use, device->compute, &choice);

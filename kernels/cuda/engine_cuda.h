@@ -316,6 +316,11 @@ enum fx8_status fx8_cuda_drain(const struct fx8_cuda_device *device,
                                cudaStream_t stream, const char *what,
                                struct fx8_error *error);
 
+/** Where there is a deadline: wait for what was just queued to be computed, so
+ *  that no kernel is loaded behind one that never ends, which is named. */
+enum fx8_status fx8_cuda_settle(const struct fx8_cuda_device *device,
+                                const char *what, struct fx8_error *error);
+
 /* --- sizes.cu ------------------------------------------------------------- */
 
 /** Sizes of a plan. */

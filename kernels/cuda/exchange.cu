@@ -138,6 +138,8 @@ enum fx8_status fx8_cuda_import_block(struct fx8_engine *engine,
                                                 &spectra, device->compute),
                                 device, error, "importing spectra");
     if (status == FX8_OK)
+        status = fx8_cuda_settle(device, "importing spectra", error);
+    if (status == FX8_OK)
         status = fx8_cuda_end_block(engine, device, error);
     if (status == FX8_OK)
         status = fx8_cuda_wait(device, error);

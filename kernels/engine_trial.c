@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* engine_trial.c -- see engine_trial.h. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/shape.h"
+#include "kernels/engine_trial_private.h"
+
+/* No tile of inputs and no vector of times divides these. */
+#define MOST_INPUTS  19
+#define MOST_SPECTRA 67
+
+/* Of all spectra, and of all sums, where there are many channels; and what
+ * inputs and spectra are then cut to, but not below. */
+#define MOST_CELLS    ((size_t)1 << 21)
+#define LEAST_INPUTS  4
+#define LEAST_SPECTRA 9
+
+/* --- the task ------------------------------------------------------------- */
+
+/* As the plan, but small; both engines' blocks may be shorter still. */
+static void plan_trial(struct fx8_trial *trial,
+                       const struct fx8_engine_plan *plan)
+{
+    const char *text = getenv(FX8_ENGINE_TRIAL_VARIABLE);
+    const double milliseconds = text == NULL ? 0.0 : strtod(text, NULL);
+    const size_t n_channels = plan->bank.n_channels;
+    const size_t n_polarizations =
+        plan->n_result_antennas > 0 ? plan->n_inputs / plan->n_result_antennas
+                                    : 1;
+    size_t inputs = plan->n_inputs, spectra = MOST_SPECTRA;
+    if (inputs > MOST_INPUTS)
+        inputs = MOST_INPUTS / n_polarizations * n_polarizations;
+    while (inputs > LEAST_INPUTS && inputs * inputs > MOST_CELLS / n_channels)
+        inputs = inputs / 2 / n_polarizations * n_polarizations;
+    while (spectra > LEAST_SPECTRA &&
+           inputs * spectra > MOST_CELLS / n_channels)
+        spectra = spectra / 2 + 1;
+    trial->plan = *plan;
+    trial->plan.n_inputs = inputs;
+    trial->plan.spectra_per_dump = (int64_t)spectra;
+    if (plan->n_result_antennas > 0)
+        trial->plan.n_result_antennas = inputs / n_polarizations;
+    trial->plan.n_threads = 1;
+    trial->plan.pin_threads = trial->plan.measure_fft = false;
+    trial->plan.memory_limit = 0;
+    trial->plan.admit = NULL;
+    trial->plan.n_engines = 1;
+    trial->plan.n_opened = trial->plan.look_channels = 0;
+    trial->plan.deadline_s =
+        milliseconds > 0.0 ? milliseconds / 1e3 : FX8_ENGINE_TRIAL_SECONDS;
+}
+
+static enum fx8_status open_engines(struct fx8_trial *trial,
+                                    struct fx8_error *error)
+{
+    struct fx8_engine_plan plan = trial->plan;
+    enum fx8_status status = trial->tried->open(&plan, &trial->engine, error);
+    plan.kernel = "auto";
+    plan.precisions |= FX8_ENGINE_FP32; /* what quantised ones are made of */
+    if (status == FX8_OK)
+        status = fx8_engine_cpu.open(&plan, &trial->cpu, error);
+    if (status != FX8_OK)
+        return status;
+    const size_t blocks[] = {trial->tried->block_spectra(trial->engine),
+                             fx8_engine_cpu.block_spectra(trial->cpu)};
+    trial->n_spectra = (size_t)plan.spectra_per_dump;
+    for (size_t k = 0; k < 2; k++)
+        if (trial->n_spectra > blocks[k])
+            trial->n_spectra = blocks[k];
+    return FX8_OK;
+}
+
+static enum fx8_status allocate(struct fx8_trial *trial,
+                                struct fx8_error *error)
+{
+    const struct fx8_engine_plan *plan = &trial->plan;
+    const size_t inputs = plan->n_inputs, channels = plan->bank.n_channels;
+    const size_t antennas = plan->n_result_antennas;
+    const size_t n_baselines = antennas * (antennas + 1) / 2;
+    const size_t n_products = n_baselines * plan->n_result_products;
+    trial->row_stride = (trial->n_spectra + plan->bank.n_taps - 1) *
+                        fx8_filterbank_row(&plan->bank);
+    trial->n_gains = fx8_product(inputs, channels, 1, 1);
+    trial->n_cells = fx8_product(trial->n_gains, trial->n_spectra, 1, 1);
+    trial->n_pairs = fx8_pair_count(inputs);
+    trial->n_sums = fx8_product(channels, trial->n_pairs, 2, 1);
+    trial->n_results =
+        antennas == 0
+            ? 0
+            : fx8_product(n_products, channels / plan->channel_average, 1, 1);
+    const size_t int8 = (plan->precisions & FX8_ENGINE_INT8) != 0;
+    const size_t fp32 = (plan->precisions & FX8_ENGINE_FP32) != 0;
+    const size_t interval = (plan->precisions & FX8_ENGINE_INTERVAL) != 0;
+    const struct fx8_array arrays[] = {
+        {&trial->samples, fx8_product(inputs, trial->row_stride, 1, 1), 1},
+        {&trial->valid, inputs * fx8_bit_words(trial->n_spectra),
+         sizeof *trial->valid},
+        {&trial->gains, trial->n_gains, sizeof *trial->gains},
+        {&trial->int8, trial->n_cells, int8 * sizeof *trial->int8},
+        {&trial->fp32, trial->n_cells, (fp32 | interval) * sizeof *trial->fp32},
+        {&trial->wanted_fp32, trial->n_cells, sizeof *trial->wanted_fp32},
+        {&trial->least_clips, trial->n_gains, sizeof(int64_t)},
+        {&trial->most_clips, trial->n_gains, sizeof(int64_t)},
+        {&trial->got.sums_int8, trial->n_sums, int8 * sizeof(int64_t)},
+        {&trial->got.sums_fp32, trial->n_sums, fp32 * sizeof(double)},
+        {&trial->got.sums_down, trial->n_sums, interval * sizeof(double)},
+        {&trial->got.sums_up, trial->n_sums, interval * sizeof(double)},
+        {&trial->got.counts, trial->n_pairs, sizeof(int64_t)},
+        {&trial->got.clips, trial->n_gains, sizeof(int64_t)},
+        {&trial->wanted.sums_int8, trial->n_sums, int8 * sizeof(int64_t)},
+        {&trial->wanted.sums_fp32, trial->n_sums, sizeof(double)},
+        {&trial->wanted.sums_down, trial->n_sums, interval * sizeof(double)},
+        {&trial->wanted.sums_up, trial->n_sums, interval * sizeof(double)},
+        {&trial->wanted.counts, trial->n_pairs, sizeof(int64_t)},
+        {&trial->wanted.clips, trial->n_gains, sizeof(int64_t)},
+        {&trial->products, n_products, sizeof *trial->products},
+        {&trial->flag_channel, channels, 1},
+        {&trial->flag_input, inputs, 1},
+        {&trial->flag_cell, trial->n_gains, 1},
+        {&trial->made.visibilities, trial->n_results, 2 * sizeof(float)},
+        {&trial->made.flags, trial->n_results, 1},
+        {&trial->made.nsamples, trial->n_results, sizeof(float)},
+        {&trial->again.visibilities, trial->n_results, 2 * sizeof(float)},
+        {&trial->again.flags, trial->n_results, 1},
+        {&trial->again.nsamples, trial->n_results, sizeof(float)},
+    };
+    trial->n_arrays = sizeof arrays / sizeof *arrays;
+    memcpy(trial->arrays, arrays, sizeof arrays);
+    return fx8_allocate_arrays(arrays, trial->n_arrays,
+                               "the trial of an engine", error);
+}
+
+static void clear(struct fx8_trial *trial)
+{
+    trial->tried->close(&trial->engine);
+    fx8_engine_cpu.close(&trial->cpu);
+    for (size_t k = 0; k < trial->n_arrays; k++) {
+        void *memory;
+        memcpy(&memory, trial->arrays[k].pointer, sizeof memory);
+        free(memory);
+    }
+}
+
+/* Products of antennas' equal polarisations first, whatever they are. */
+static void list_products(struct fx8_trial *trial)
+{
+    const size_t antennas = trial->plan.n_result_antennas;
+    const size_t n_products = trial->plan.n_result_products;
+    const size_t inputs = antennas == 0 ? 0 : trial->plan.n_inputs / antennas;
+    struct fx8_product *product = trial->products;
+    for (size_t a = 0; a < antennas; a++)
+        for (size_t b = a; b < antennas; b++)
+            for (size_t p = 0; p < n_products; p++) {
+                const size_t i = a * inputs + p % inputs;
+                const size_t j = b * inputs + (p + p / inputs) % inputs;
+                *product++ = (struct fx8_product){
+                    .pair = (uint32_t)(i <= j ? fx8_pair_index(i, j)
+                                              : fx8_pair_index(j, i)),
+                    .input_1 = (uint32_t)i,
+                    .input_2 = (uint32_t)j,
+                    .conjugate = i > j,
+                };
+            }
+}
+
+/* The next number of a generator (Knuth, MMIX) below `end`. */
+static unsigned random_below(uint64_t *state, unsigned end)
+{
+    *state =
+        *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (unsigned)((*state >> 33) % end);
+}
+
+/* Samples of the full range; one spectrum in eight is invalid.  Levels of 8 to
+ * 71 steps: from channel to channel few or many are clipped. */
+static void make_task(struct fx8_trial *trial)
+{
+    const struct fx8_engine_plan *plan = &trial->plan;
+    const size_t n_words = fx8_bit_words(trial->n_spectra);
+    uint64_t state = 1;
+    double power = 0.0;
+    for (size_t k = 0; k < plan->n_inputs * trial->row_stride; k++)
+        trial->samples[k] = (int8_t)((int)random_below(&state, 256) - 128);
+    for (size_t k = 0; k < plan->n_inputs * trial->n_spectra; k++)
+        if (random_below(&state, 8) > 0)
+            fx8_bit_set(trial->valid + k / trial->n_spectra * n_words,
+                        k % trial->n_spectra);
+    const size_t n_weights =
+        plan->bank.n_taps * fx8_filterbank_row(&plan->bank);
+    for (size_t k = 0; plan->coefficients != NULL && k < n_weights; k++)
+        power += (double)plan->coefficients[k] * (double)plan->coefficients[k];
+    /* of a part of a spectrum, samples being even from -128 to 127 */
+    const double rms = 74.0 * sqrt(power / 2.0);
+    for (size_t k = 0; k < trial->n_gains; k++) {
+        trial->gains[k] =
+            (float)((8.0 + (double)random_below(&state, 64)) / rms);
+        trial->flag_cell[k] = random_below(&state, 16) == 0;
+    }
+    for (size_t k = 0; k < plan->bank.n_channels; k++)
+        trial->flag_channel[k] = random_below(&state, 8) == 0;
+    trial->flag_input[0] = plan->n_inputs > 2;
+}
+
+/* --- the trial ------------------------------------------------------------ */
+
+static enum fx8_status try_one(const struct fx8_engine_operations *tried,
+                               const struct fx8_engine_plan *plan,
+                               const int *device, struct fx8_error *error)
+{
+    struct fx8_trial trial = {.tried = tried};
+    plan_trial(&trial, plan);
+    trial.plan.devices = device;
+    trial.plan.n_devices = device != NULL;
+    enum fx8_status status = open_engines(&trial, error);
+    if (status == FX8_OK)
+        status = allocate(&trial, error);
+    if (status == FX8_OK) {
+        make_task(&trial);
+        list_products(&trial);
+        status = fx8_trial_spectra(&trial, error);
+    }
+    if (status == FX8_OK)
+        status = fx8_trial_sums(&trial, error);
+    if (status == FX8_OK && trial.n_results > 0 &&
+        tried->process_dump != NULL) {
+        status = fx8_trial_results(&trial, FX8_ENGINE_INT8, error);
+        if (status == FX8_OK)
+            status = fx8_trial_results(&trial, FX8_ENGINE_FP32, error);
+    }
+    clear(&trial);
+    return status;
+}
+
+enum fx8_status fx8_engine_trial(const struct fx8_engine_operations *tried,
+                                 const struct fx8_engine_plan *plan,
+                                 struct fx8_error *error)
+{
+    if (plan->n_devices == 0)
+        return try_one(tried, plan, NULL, error);
+    enum fx8_status status = FX8_OK;
+    for (size_t k = 0; k < plan->n_devices && status == FX8_OK; k++)
+        status = try_one(tried, plan, &plan->devices[k], error);
+    return status;
+}

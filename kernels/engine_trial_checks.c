@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* engine_trial_checks.c -- see engine_trial_private.h: what an engine makes
+ * beside what the CPU makes. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/engine_trial_private.h"
+
+/* Of a float sum of 512 products at a time: struct fx8_correlate_fp32. */
+#define SUM_ERROR (520 * 0x1p-24)
+
+/* Steps of a quantised number, 127 at most, that the rounding of its product
+ * with a gain may cost. */
+#define GAIN_ERROR (128 * 0x1p-24)
+
+/* --- what is wrong -------------------------------------------------------- */
+
+enum fx8_status fx8_trial_differs(const struct fx8_trial *trial,
+                                  struct fx8_error *error, const char *format,
+                                  ...)
+{
+    char what[256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    return fx8_fail(error, FX8_ERR_DEVICE,
+                    "%s: device %s, kernel %s: not as the CPU computes: %s",
+                    trial->tried->name,
+                    trial->tried->device_name(trial->engine),
+                    trial->tried->kernel_name(trial->engine), what);
+}
+
+static struct fx8_engine_block block_of(const struct fx8_trial *trial)
+{
+    return (struct fx8_engine_block){
+        .samples = trial->samples,
+        .row_stride = trial->row_stride,
+        .n_spectra = trial->n_spectra,
+        .valid = trial->valid,
+    };
+}
+
+static enum fx8_status set_gains(const struct fx8_trial *trial,
+                                 const struct fx8_engine_operations *operations,
+                                 struct fx8_engine *engine,
+                                 struct fx8_error *error)
+{
+    enum fx8_status status = FX8_OK;
+    for (size_t k = 0; k < trial->plan.n_inputs && status == FX8_OK; k++)
+        status = operations->set_gain(
+            engine, k, trial->gains + k * trial->plan.bank.n_channels, error);
+    return status;
+}
+
+/* --- spectra -------------------------------------------------------------- */
+
+/* From one engine's spectrum to the other's: each is off by a rounding for
+ * every product of the FIR, though most of them are the same, and for every
+ * halving of the length in the FFT; four times that, as transforms of prime
+ * lengths are made of several. */
+static double spectrum_error(const struct fx8_trial *trial)
+{
+    double peak = 0.0;
+    for (size_t k = 0; k < trial->n_cells; k++)
+        peak = fmax(peak, hypot((double)trial->wanted_fp32[k].re,
+                                (double)trial->wanted_fp32[k].im));
+    return trial->plan.coefficients == NULL
+               ? 0.0
+               : 8.0 * 0x1p-24 * peak *
+                     (8.0 + log2((double)trial->plan.bank.fft_length));
+}
+
+/* Whether a number may be what the quantiser makes of x, known to `margin`. */
+static bool is_quantised(int number, double x, double margin)
+{
+    const double clamped = fmin(fmax(x, -127.0), 127.0);
+    return fabs(number - clamped) <= 0.5 + margin;
+}
+
+/* One number of the spectra; clips are counted where x may, and must, be. */
+static bool is_int8_right(struct fx8_trial *trial, size_t cell, size_t input,
+                          size_t channel, double spectrum_error)
+{
+    const struct fx8_ci8 got = trial->int8[cell];
+    const struct fx8_cf32 x = trial->wanted_fp32[cell];
+    if (trial->plan.coefficients == NULL)
+        return (float)got.re == x.re && (float)got.im == x.im;
+    const size_t at = input * trial->plan.bank.n_channels + channel;
+    const double gain = (double)trial->gains[at];
+    const double margin = spectrum_error * gain + GAIN_ERROR;
+    const double re = gain * (double)x.re, im = gain * (double)x.im;
+    const double most = fmax(fabs(re), fabs(im));
+    trial->least_clips[at] += most > 127.5 + margin;
+    trial->most_clips[at] += most >= 127.5 - margin;
+    return is_quantised(got.re, re, margin) && is_quantised(got.im, im, margin);
+}
+
+static enum fx8_status check_cell(struct fx8_trial *trial, size_t cell,
+                                  double most, struct fx8_error *error)
+{
+    const size_t inputs = trial->plan.n_inputs;
+    const size_t input = cell % inputs;
+    const size_t spectrum = cell / inputs % trial->n_spectra;
+    const size_t channel = cell / inputs / trial->n_spectra;
+    const struct fx8_cf32 x = trial->wanted_fp32[cell];
+    const struct fx8_cf32 *y = trial->fp32 == NULL ? &x : trial->fp32 + cell;
+    if (!(hypot((double)x.re - (double)y->re, (double)x.im - (double)y->im) <=
+          most))
+        return fx8_trial_differs(
+            trial, error,
+            "spectrum %zu of input %zu in channel %zu: %g%+gi: expected "
+            "%g%+gi",
+            spectrum, input, channel, (double)y->re, (double)y->im,
+            (double)x.re, (double)x.im);
+    if (trial->int8 != NULL &&
+        !is_int8_right(trial, cell, input, channel, most))
+        return fx8_trial_differs(
+            trial, error,
+            "quantised spectrum %zu of input %zu in channel %zu: %d%+di of "
+            "%g%+gi at gain %g",
+            spectrum, input, channel, trial->int8[cell].re,
+            trial->int8[cell].im, (double)x.re, (double)x.im,
+            (double)
+                trial->gains[input * trial->plan.bank.n_channels + channel]);
+    return FX8_OK;
+}
+
+static enum fx8_status check_spectra(struct fx8_trial *trial,
+                                     struct fx8_error *error)
+{
+    const double most = spectrum_error(trial);
+    enum fx8_status status = FX8_OK;
+    for (size_t cell = 0; cell < trial->n_cells && status == FX8_OK; cell++)
+        status = check_cell(trial, cell, most, error);
+    return status;
+}
+
+/* By both engines, from the same samples. */
+enum fx8_status fx8_trial_spectra(struct fx8_trial *trial,
+                                  struct fx8_error *error)
+{
+    const struct fx8_engine_operations *tried = trial->tried;
+    const struct fx8_engine_block block = block_of(trial);
+    enum fx8_status status = set_gains(trial, tried, trial->engine, error);
+    if (status == FX8_OK)
+        status = tried->push(trial->engine, &block, error);
+    if (status == FX8_OK)
+        status = tried->export_spectra(trial->engine, trial->int8, trial->fp32,
+                                       error);
+    if (status == FX8_OK)
+        status = fx8_engine_cpu.push(trial->cpu, &block, error);
+    if (status == FX8_OK)
+        status = fx8_engine_cpu.export_spectra(trial->cpu, NULL,
+                                               trial->wanted_fp32, error);
+    if (status == FX8_OK)
+        status = fx8_engine_cpu.finish_dump(trial->cpu, &trial->wanted, error);
+    return status == FX8_OK ? check_spectra(trial, error) : status;
+}
+
+/* --- sums ----------------------------------------------------------------- */
+
+/* What the products of a pair add up to without their signs. */
+static double size_of(const struct fx8_trial *trial, size_t channel, size_t i,
+                      size_t j)
+{
+    const size_t inputs = trial->plan.n_inputs;
+    const struct fx8_cf32 *x =
+        trial->fp32 + channel * trial->n_spectra * inputs;
+    double size = 0.0;
+    for (size_t t = 0; t < trial->n_spectra; t++, x += inputs)
+        size += hypot((double)x[i].re, (double)x[i].im) *
+                hypot((double)x[j].re, (double)x[j].im);
+    return size;
+}
+
+/* Whether float sums, and bounds, are near the CPU's: of numbers off by at most
+ * SUM_ERROR each, a bound by twice that. */
+static bool are_floats_right(const struct fx8_trial *trial, size_t at,
+                             double size)
+{
+    const double wanted = trial->wanted.sums_fp32[at];
+    const double most = 2.0 * SUM_ERROR * size;
+    if (trial->got.sums_fp32 != NULL &&
+        !(fabs(trial->got.sums_fp32[at] - wanted) <= most))
+        return false;
+    if (trial->got.sums_down == NULL)
+        return true;
+    const double down = trial->got.sums_down[at], up = trial->got.sums_up[at];
+    return down <= up && fabs(down - wanted) <= 1.5 * most &&
+           fabs(up - wanted) <= 1.5 * most;
+}
+
+static enum fx8_status check_pair(const struct fx8_trial *trial, size_t channel,
+                                  size_t i, size_t j, struct fx8_error *error)
+{
+    const size_t pair = fx8_pair_index(i, j);
+    const double size =
+        trial->fp32 != NULL ? size_of(trial, channel, i, j) : 0.0;
+    for (size_t part = 0; part < 2; part++) {
+        const size_t at = 2 * (channel * trial->n_pairs + pair) + part;
+        const char *name = part == 0 ? "real" : "imaginary";
+        if (trial->int8 != NULL &&
+            trial->got.sums_int8[at] != trial->wanted.sums_int8[at])
+            return fx8_trial_differs(
+                trial, error,
+                "int8, %s sum of inputs %zu and %zu in channel %zu: "
+                "%lld: expected %lld",
+                name, i, j, channel, (long long)trial->got.sums_int8[at],
+                (long long)trial->wanted.sums_int8[at]);
+        if (trial->fp32 != NULL && !are_floats_right(trial, at, size))
+            return fx8_trial_differs(
+                trial, error,
+                "floats, %s sum of inputs %zu and %zu in channel "
+                "%zu: expected one near %g",
+                name, i, j, channel, trial->wanted.sums_fp32[at]);
+    }
+    if (trial->got.counts[pair] != trial->wanted.counts[pair])
+        return fx8_trial_differs(
+            trial, error,
+            "valid products of inputs %zu and %zu: %lld: expected "
+            "%lld",
+            i, j, (long long)trial->got.counts[pair],
+            (long long)trial->wanted.counts[pair]);
+    return FX8_OK;
+}
+
+static enum fx8_status check_sums(const struct fx8_trial *trial,
+                                  struct fx8_error *error)
+{
+    const size_t channels = trial->plan.bank.n_channels;
+    for (size_t channel = 0; channel < channels; channel++)
+        for (size_t j = 0; j < trial->plan.n_inputs; j++)
+            for (size_t i = 0; i <= j; i++) {
+                const enum fx8_status status =
+                    check_pair(trial, channel, i, j, error);
+                if (status != FX8_OK)
+                    return status;
+            }
+    for (size_t k = 0; trial->int8 != NULL && k < trial->n_gains; k++)
+        if (trial->got.clips[k] < trial->least_clips[k] ||
+            trial->got.clips[k] > trial->most_clips[k])
+            return fx8_trial_differs(
+                trial, error,
+                "clips of input %zu in channel %zu: %lld: expected "
+                "%lld",
+                k / channels, k % channels, (long long)trial->got.clips[k],
+                (long long)trial->least_clips[k]);
+    return FX8_OK;
+}
+
+/* By both engines, from the spectra of the one that is tried. */
+enum fx8_status fx8_trial_sums(struct fx8_trial *trial, struct fx8_error *error)
+{
+    const struct fx8_engine_block block = block_of(trial);
+    enum fx8_status status =
+        trial->tried->finish_dump(trial->engine, &trial->got, error);
+    if (status == FX8_OK)
+        status = fx8_engine_cpu.import_spectra(trial->cpu, &block, trial->int8,
+                                               trial->fp32, error);
+    if (status == FX8_OK)
+        status = fx8_engine_cpu.finish_dump(trial->cpu, &trial->wanted, error);
+    return status == FX8_OK ? check_sums(trial, error) : status;
+}
+
+/* --- results -------------------------------------------------------------- */
+
+static struct fx8_postprocess plan_results(const struct fx8_trial *trial,
+                                           bool is_int8)
+{
+    const struct fx8_engine_plan *plan = &trial->plan;
+    const bool has_gain = is_int8 && plan->coefficients != NULL;
+    return (struct fx8_postprocess){
+        .n_antennas = plan->n_result_antennas,
+        .n_products = plan->n_result_products,
+        .n_inputs = plan->n_inputs,
+        .n_channels = plan->bank.n_channels,
+        .channel_average = plan->channel_average,
+        .products = trial->products,
+        .spectra_per_dump = plan->spectra_per_dump,
+        .gain = has_gain ? trial->gains : NULL,
+        .flag_cell = has_gain ? trial->flag_cell : NULL,
+        .flag_channel = trial->flag_channel,
+        .flag_input = trial->flag_input,
+        .remove_bias = has_gain,
+        .first_is_real = fx8_filterbank_is_real(&plan->bank, 0),
+        .n_threads = 1,
+    };
+}
+
+static enum fx8_status check_results(const struct fx8_trial *trial,
+                                     const char *precision,
+                                     struct fx8_error *error)
+{
+    const struct fx8_visibilities *a = &trial->made, *b = &trial->again;
+    for (size_t k = 0; k < trial->n_results; k++)
+        if (memcmp(a->visibilities + 2 * k, b->visibilities + 2 * k,
+                   2 * sizeof(float)) != 0 ||
+            a->flags[k] != b->flags[k] || a->nsamples[k] != b->nsamples[k])
+            return fx8_trial_differs(
+                trial, error,
+                "%s, result %zu: %g%+gi, flag %d, weight %g: "
+                "expected %g%+gi, %d, %g",
+                precision, k, (double)a->visibilities[2 * k],
+                (double)a->visibilities[2 * k + 1], a->flags[k],
+                (double)a->nsamples[k], (double)b->visibilities[2 * k],
+                (double)b->visibilities[2 * k + 1], b->flags[k],
+                (double)b->nsamples[k]);
+    return FX8_OK;
+}
+
+/* Of one precision: the same block once more, whose sums are known. */
+enum fx8_status fx8_trial_results(struct fx8_trial *trial, unsigned precision,
+                                  struct fx8_error *error)
+{
+    const bool is_int8 = precision == FX8_ENGINE_INT8;
+    const struct fx8_engine_block block = block_of(trial);
+    const struct fx8_postprocess int8 = plan_results(trial, true);
+    const struct fx8_postprocess fp32 = plan_results(trial, false);
+    struct fx8_engine_dump rest = trial->got;
+    rest.sums_int8 = NULL;
+    rest.sums_fp32 = NULL;
+    if ((trial->plan.precisions & precision) == 0)
+        return FX8_OK;
+    enum fx8_status status = trial->tried->push(trial->engine, &block, error);
+    if (status != FX8_OK)
+        return status;
+    /* the results of the other precision are written over */
+    const struct fx8_engine_results first = {&int8, is_int8 ? trial->made
+                                                            : trial->again};
+    const struct fx8_engine_results second = {&fp32, is_int8 ? trial->again
+                                                             : trial->made};
+    status = trial->tried->process_dump(trial->engine, &first, &second, &rest,
+                                        error);
+    if (status != FX8_OK)
+        return status;
+    if (is_int8)
+        fx8_postprocess_int8(&int8, trial->got.sums_int8, trial->got.counts,
+                             &trial->again);
+    else
+        fx8_postprocess_fp32(&fp32, trial->got.sums_fp32, trial->got.counts,
+                             &trial->again);
+    return check_results(trial, is_int8 ? "int8" : "fp32", error);
+}

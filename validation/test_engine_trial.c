@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_engine_trial.c -- an engine beside the CPU's: one that is right passes,
+ * whatever the plan; one that is wrong anywhere is told.  The engine tried is
+ * the CPU's too, with a fault of ours.
+ */
+#include "kernels/engine_trial.h"
+#include "validation/engine_task.h"
+
+/* What is wrong; what the message then says. */
+struct fault {
+    const char *told;
+    size_t coefficient;  /* changed by a tenth, + 1 */
+    float gain;          /* all gains times this; 0: 1 */
+    size_t input;        /* whose samples are another's, + 1 */
+    struct fx8_ci8 int8; /* added to a quantised number */
+    float fp32;          /* and to a float one */
+    int64_t sum8, count, clip;
+    double sum32, down, up; /* of a sum as large as what is added up */
+    float value, weight;
+    uint8_t flag;
+    bool is_late; /* the wrong number is that of the last channel, and so on */
+    enum fx8_status status;
+};
+
+static struct fault fault;
+static struct fx8_engine_plan opened;
+static size_t n_spectra, n_opened;
+
+static size_t pick(size_t n)
+{
+    return fault.is_late ? n - 1 : n / 2;
+}
+
+static size_t sums_of_plan(void)
+{
+    return 2 * opened.bank.n_channels * fx8_pair_count(opened.n_inputs);
+}
+
+static enum fx8_status fake_open(const struct fx8_engine_plan *plan,
+                                 struct fx8_engine **engine,
+                                 struct fx8_error *error)
+{
+    float *changed = NULL;
+    struct fx8_engine_plan other = *plan;
+    opened = *plan;
+    n_opened++;
+    assert_true(plan->deadline_s > 0.0 && plan->n_inputs <= 20);
+    if (fault.coefficient > 0) {
+        const size_t n = plan->bank.n_taps * fx8_filterbank_row(&plan->bank);
+        changed = exact(n * sizeof *changed);
+        memcpy(changed, plan->coefficients, n * sizeof *changed);
+        changed[fault.coefficient - 1] *= 1.1f;
+        other.coefficients = changed;
+    }
+    const enum fx8_status status = cpu->open(&other, engine, error);
+    free(changed);
+    return status;
+}
+
+static const char *fake_device_name(const struct fx8_engine *engine)
+{
+    (void)engine;
+    return "0 of a test";
+}
+
+static enum fx8_status fake_set_gain(struct fx8_engine *engine, size_t input,
+                                     const float *gain, struct fx8_error *error)
+{
+    const size_t n = opened.bank.n_channels;
+    float *changed = exact(n * sizeof *changed);
+    for (size_t k = 0; k < n; k++)
+        changed[k] = gain[k] * (fault.gain != 0.0f ? fault.gain : 1.0f);
+    const enum fx8_status status = cpu->set_gain(engine, input, changed, error);
+    free(changed);
+    return status;
+}
+
+static enum fx8_status fake_push(struct fx8_engine *engine,
+                                 const struct fx8_engine_block *block,
+                                 struct fx8_error *error)
+{
+    if (fault.status != FX8_OK)
+        return fx8_fail(error, fault.status, "%s", fault.told);
+    struct fx8_engine_block other = *block;
+    const size_t n_bytes = opened.n_inputs * block->row_stride;
+    int8_t *samples = exact(n_bytes);
+    memcpy(samples, block->samples, n_bytes);
+    if (fault.input > 0)
+        memcpy(samples + (fault.input - 1) * block->row_stride,
+               samples + fault.input * block->row_stride, block->row_stride);
+    other.samples = samples;
+    n_spectra = block->n_spectra;
+    const enum fx8_status status = cpu->push(engine, &other, error);
+    free(samples);
+    return status;
+}
+
+static enum fx8_status fake_export(struct fx8_engine *engine,
+                                   struct fx8_ci8 *int8, struct fx8_cf32 *fp32,
+                                   struct fx8_error *error)
+{
+    const enum fx8_status status =
+        cpu->export_spectra(engine, int8, fp32, error);
+    const size_t at =
+        pick(opened.bank.n_channels * n_spectra * opened.n_inputs);
+    assert_true((int8 != NULL) == ((opened.precisions & FX8_ENGINE_INT8) != 0));
+    if (int8 != NULL) {
+        int8[at].re = (int8_t)(int8[at].re + fault.int8.re);
+        int8[at].im = (int8_t)(int8[at].im + fault.int8.im);
+    }
+    if (fp32 != NULL)
+        fp32[at].im += fault.fp32;
+    return status;
+}
+
+static enum fx8_status fake_finish_dump(struct fx8_engine *engine,
+                                        struct fx8_engine_dump *dump,
+                                        struct fx8_error *error)
+{
+    const enum fx8_status status = cpu->finish_dump(engine, dump, error);
+    const size_t at = pick(sums_of_plan());
+    if (opened.precisions & FX8_ENGINE_INT8)
+        dump->sums_int8[at] += fault.sum8;
+    if (opened.precisions & FX8_ENGINE_FP32)
+        dump->sums_fp32[at] += fault.sum32;
+    if (opened.precisions & FX8_ENGINE_INTERVAL) {
+        dump->sums_down[at] += fault.down;
+        dump->sums_up[at] += fault.up;
+    }
+    dump->counts[pick(fx8_pair_count(opened.n_inputs))] += fault.count;
+    dump->clips[pick(opened.n_inputs * opened.bank.n_channels)] += fault.clip;
+    return status;
+}
+
+static enum fx8_status fake_process_dump(struct fx8_engine *engine,
+                                         const struct fx8_engine_results *int8,
+                                         const struct fx8_engine_results *fp32,
+                                         struct fx8_engine_dump *dump,
+                                         struct fx8_error *error)
+{
+    struct fx8_engine_dump all = *dump;
+    all.sums_int8 = exact(sums_of_plan() * sizeof(int64_t));
+    all.sums_fp32 = exact(sums_of_plan() * sizeof(double));
+    const enum fx8_status status = cpu->finish_dump(engine, &all, error);
+    const struct fx8_engine_results *each[] = {fp32, int8};
+    assert_null(dump->sums_int8);
+    if (opened.precisions & FX8_ENGINE_FP32)
+        fx8_postprocess_fp32(fp32->plan, all.sums_fp32, all.counts,
+                             &fp32->results);
+    if (opened.precisions & FX8_ENGINE_INT8)
+        fx8_postprocess_int8(int8->plan, all.sums_int8, all.counts,
+                             &int8->results);
+    const size_t antennas = int8->plan->n_antennas;
+    const size_t at =
+        pick(antennas * (antennas + 1) / 2 * int8->plan->n_products *
+             int8->plan->n_channels / int8->plan->channel_average);
+    for (size_t k = 0; k < 2; k++) {
+        each[k]->results.visibilities[2 * at + 1] += fault.value;
+        each[k]->results.nsamples[at] += fault.weight;
+        each[k]->results.flags[at] ^= fault.flag;
+    }
+    free(all.sums_int8);
+    free(all.sums_fp32);
+    return status;
+}
+
+/* The trial for a plan; its status. */
+static enum fx8_status try_plan(const struct fx8_engine_plan *plan,
+                                struct fx8_error *error)
+{
+    struct fx8_engine_operations fake = fx8_engine_cpu;
+    fake.name = "fake";
+    fake.open = fake_open;
+    fake.device_name = fake_device_name;
+    fake.set_gain = fake_set_gain;
+    fake.push = fake_push;
+    fake.export_spectra = fake_export;
+    fake.finish_dump = fake_finish_dump;
+    fake.process_dump = fake_process_dump;
+    n_opened = 0;
+    return fx8_engine_trial(&fake, plan, error);
+}
+
+/* A plan of so many antennas of two polarisations, every product of them. */
+static struct task plan_task(size_t n_antennas, bool is_complex,
+                             size_t n_channels, size_t n_taps, bool is_none,
+                             unsigned precisions)
+{
+    struct generator g = {61};
+    struct task task = make_task(2 * n_antennas, is_complex, n_channels, n_taps,
+                                 1, 0, is_none, &g);
+    task.plan.spectra_per_dump = 5000;
+    task.plan.precisions = precisions;
+    task.plan.n_result_antennas = n_antennas;
+    task.plan.n_result_products = 4;
+    task.plan.channel_average = n_channels % 2 == 0 ? 2 : 1;
+    return task;
+}
+
+static void engines_that_are_right(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t n_antennas;
+        bool is_complex;
+        size_t n_channels, n_taps;
+        bool is_none, is_int16;
+        unsigned precisions;
+    } plans[] = {
+        {1, true, 1, 1, true, false, 1},
+        {40, true, 1, 1, true, false, 3},
+        {40, true, 16, 4, false, false, 1},
+        {3, false, 7, 3, false, false, 3},
+        {9, false, 12, 8, false, true, 2},
+        {2, true, 1, 5, false, false, 3},
+        {2, true, 11, 64, false, false, 7},
+        {2, false, 6, 2, false, false, 4},
+        {8, true, 32768, 2, false, false, 1},
+        {1, false, 65536, 1, false, false, 3},
+    };
+    fault = (struct fault){.told = NULL};
+    for (size_t k = 0; k < sizeof plans / sizeof *plans; k++) {
+        struct task task = plan_task(plans[k].n_antennas, plans[k].is_complex,
+                                     plans[k].n_channels, plans[k].n_taps,
+                                     plans[k].is_none, plans[k].precisions);
+        task.plan.fir_int16 = plans[k].is_int16;
+        struct fx8_error error;
+        must(try_plan(&task.plan, &error), error);
+        assert_int_equal(n_opened, 1);
+        task.plan.devices = (const int[]){2, 0, 1};
+        task.plan.n_devices = 3;
+        task.plan.n_result_antennas = 0;
+        if (plans[k].n_channels < 100) {
+            must(try_plan(&task.plan, &error), error);
+            assert_int_equal(n_opened, 3);
+        }
+        clear_task(&task);
+    }
+}
+
+/* Every fault, in all numbers that it may be in. */
+static void engines_that_are_wrong(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned precisions;
+        struct fault fault;
+    } faults[] = {
+        {1, {"quantised spectrum ", .coefficient = 1}},
+        {1, {"quantised spectrum ", .coefficient = 64}},
+        {2, {"spectrum ", .coefficient = 37}},
+        {1, {"quantised spectrum ", .gain = 1.001f}},
+        {1, {"quantised spectrum ", .input = 1}},
+        {2, {" of input 17 ", .input = 18}},
+        {1, {"quantised spectrum ", .int8 = {.re = 1}}},
+        {1, {"quantised spectrum ", .int8 = {.im = -1}}},
+        {2, {"spectrum ", .fp32 = 1.0f}},
+        {4, {"spectrum ", .fp32 = -1.0f}},
+        {1, {"int8, ", .sum8 = 1}},
+        {3,
+         {"int8, imaginary sum of inputs 17 and 17 in channel 7: ", .sum8 = -1,
+          .is_late = true}},
+        {2, {"floats, ", .sum32 = 1e4}},
+        {3, {"floats, ", .sum32 = -1e4, .is_late = true}},
+        {4, {"floats, ", .down = 1e4}},
+        {4, {"floats, ", .up = -1e4, .is_late = true}},
+        {7, {"valid products of inputs ", .count = 1}},
+        {1,
+         {"valid products of inputs 17 and 17: ", .count = -1,
+          .is_late = true}},
+        {1, {"clips of input ", .clip = 2}},
+        {3, {"clips of input 17 in channel 7: ", .clip = -2, .is_late = true}},
+        {1, {"int8, result ", .value = 1.0f}},
+        {2, {"fp32, result ", .value = 1.0f, .is_late = true}},
+        {3, {"int8, result ", .weight = 0.1f}},
+        {2, {"fp32, result ", .flag = 1}},
+        {3, {"a call that fails", .status = FX8_ERR_SYSTEM}},
+    };
+    for (size_t k = 0; k < sizeof faults / sizeof *faults; k++) {
+        struct task task =
+            plan_task(30, true, 8, 4, false, faults[k].precisions);
+        struct fx8_error error;
+        fault = faults[k].fault;
+        const enum fx8_status status = try_plan(&task.plan, &error);
+        if (status == FX8_OK || strstr(error.message, fault.told) == NULL)
+            fail_msg("fault %zu: %s", k,
+                     status == FX8_OK ? "not noticed" : error.message);
+        assert_int_equal(status, fault.status != FX8_OK ? fault.status
+                                                        : FX8_ERR_DEVICE);
+        if (status == FX8_ERR_DEVICE)
+            assert_non_null(strstr(error.message, "fake: device 0 of a test"));
+        clear_task(&task);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(engines_that_are_right),
+        cmocka_unit_test(engines_that_are_wrong),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
