@@ -260,7 +260,9 @@ struct fx8_session;
  * Returned:  session   fx8_close() releases it; NULL on failure
  * Status:    FX8_ERR_USAGE: a member of the plan is out of range, named;
  *            FX8_ERR_UNSUPPORTED: backend or kernel not on this machine;
- *            FX8_ERR_SYSTEM: memory, threads, device
+ *            FX8_ERR_DEVICE: a GPU that fails, or computes wrongly in a trial
+ *            beside the CPU, where the backend or kernel asks for it;
+ *            FX8_ERR_SYSTEM: memory, threads
  */
 FX8_API enum fx8_status fx8_open(const struct fx8_plan *plan,
                                  fx8_dump_callback *callback, void *context,
@@ -276,13 +278,18 @@ FX8_API enum fx8_status fx8_open(const struct fx8_plan *plan,
  *         FX8_ERR_USAGE: a range below 0 or too far out, a missing stretch of
  *         an unknown row, more than FX8_MAX_MISSING_DUMPS before the block, a
  *         session that is finished;
- *         FX8_ERR_CANCELLED: fx8_cancel(); FX8_ERR_SYSTEM: memory, device;
- *         what the callback returned
+ *         FX8_ERR_CANCELLED: fx8_cancel(); FX8_ERR_SYSTEM: memory;
+ *         FX8_ERR_DEVICE: a GPU fails; what the callback returned
  * Notes:  1) blocks ascend in time; samples between two blocks, and between
  *            the plan's first_sample and the first block, are missing: dumps
  *            of nothing else are delivered too, flagged; samples that were
  *            consumed already are skipped
  *         2) block sizes never change a result
+ *         3) of a GPU that fails nothing more is to be had: close the session.
+ *            One of the same plan with FX8_BACKEND_CPU goes on from the first
+ *            sample, or, with first_sample moved by whole dumps and the gains
+ *            that the first one had, behind the dumps that were delivered;
+ * these stand
  */
 FX8_API enum fx8_status fx8_push(struct fx8_session *session,
                                  const struct fx8_block *block,
@@ -345,9 +352,11 @@ FX8_API void fx8_get_statistics(const struct fx8_session *session,
 
 /** Engine, device and kernel in use, e.g. "cpu", "" and "avx512" or "cuda",
  *  "0 NVIDIA H200" and "wgmma", and the FFT plan; the reason is why it is this
- *  engine, one line.  Never NULL; valid while the session lives. */
+ *  engine, one line.  Never NULL; valid while the session lives.  Spare: the
+ * CPU computes because a GPU that is there fails, which the reason tells. */
 FX8_API const char *fx8_backend_name(const struct fx8_session *session);
 FX8_API const char *fx8_backend_reason(const struct fx8_session *session);
+FX8_API bool fx8_backend_is_spare(const struct fx8_session *session);
 FX8_API const char *fx8_device_name(const struct fx8_session *session);
 FX8_API const char *fx8_kernel_name(const struct fx8_session *session);
 FX8_API const char *fx8_fft_plan_name(const struct fx8_session *session);

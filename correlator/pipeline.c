@@ -25,6 +25,7 @@
 
 struct run {
     const struct fx8_run_request *request;
+    enum fx8_backend backend;
     struct fx8_run_report *report;
     struct fx8_session *session;
     struct fx8_source *source;
@@ -276,10 +277,22 @@ static enum fx8_status name_key(const struct fx8_settings *settings,
     return status;
 }
 
+/* A device that is there and not used. */
+static void warn_of_device(const struct fx8_run_request *request,
+                           const char *why)
+{
+    char text[FX8_ERROR_MESSAGE_SIZE];
+    snprintf(text, sizeof text, "%.*s: the CPU computes in its place",
+             (int)sizeof text - 64, why);
+    if (request->warn != NULL)
+        request->warn(request->warn_context, text);
+}
+
 static enum fx8_status set_stage(struct run *run, struct fx8_error *error)
 {
     const struct fx8_run_request *request = run->request;
     struct fx8_plan plan = request->job->plan;
+    plan.backend = run->backend;
     plan.measure_fft = request->is_fft_measured;
     void *memory;
     enum fx8_status status =
@@ -299,6 +312,8 @@ static enum fx8_status set_stage(struct run *run, struct fx8_error *error)
     if (status != FX8_OK)
         return name_key(request->settings, status, error);
     note_kernels(run);
+    if (fx8_backend_is_spare(run->session))
+        warn_of_device(request, run->report->reason);
     for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
         if ((status = create_output(run, kind, error)) != FX8_OK)
             return status;
@@ -362,12 +377,14 @@ static void note_interruption(const struct run *run, int64_t n_dumps,
              (long long)run->request->job->n_dumps);
 }
 
-enum fx8_status fx8_pipeline_run(const struct fx8_run_request *request,
-                                 struct fx8_run_report *report,
-                                 struct fx8_error *error)
+/* By one backend; n_dumps is how many dumps were handed over, whatever became
+ * of them. */
+static enum fx8_status run_on(const struct fx8_run_request *request,
+                              enum fx8_backend backend,
+                              struct fx8_run_report *report, int64_t *n_dumps,
+                              struct fx8_error *error)
 {
-    const double start = fx8_clock_seconds();
-    struct run run = {.request = request, .report = report};
+    struct run run = {.request = request, .backend = backend, .report = report};
     *report = (struct fx8_run_report){.n_dumps = 0};
     enum fx8_status status = set_stage(&run, error);
     if (status == FX8_OK)
@@ -381,13 +398,13 @@ enum fx8_status fx8_pipeline_run(const struct fx8_run_request *request,
     if (run.source != NULL)
         report->read_s = fx8_source_seconds(run.source);
     fx8_source_close(&run.source);
-    const int64_t n_dumps = report->n_dumps;
+    *n_dumps = report->n_dumps;
     const enum fx8_status closed = fx8_sink_close(
         &run.sink, is_kept, &report->n_dumps, &report->write_s, error);
     if (is_kept)
         status = closed;
     if (report->was_interrupted && is_kept && closed != FX8_OK)
-        note_interruption(&run, n_dumps, error);
+        note_interruption(&run, *n_dumps, error);
     for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
         fx8_uvh5_close(&run.files[kind], 0, NULL);
     fx8_quicklook_file_close(&run.quicklook, false, NULL);
@@ -399,6 +416,26 @@ enum fx8_status fx8_pipeline_run(const struct fx8_run_request *request,
     }
     fx8_close(&run.session);
     free(run.dead_dumps);
+    return status;
+}
+
+enum fx8_status fx8_pipeline_run(const struct fx8_run_request *request,
+                                 struct fx8_run_report *report,
+                                 struct fx8_error *error)
+{
+    const double start = fx8_clock_seconds();
+    const struct fx8_plan *plan = &request->job->plan;
+    int64_t n_dumps;
+    enum fx8_status status =
+        run_on(request, plan->backend, report, &n_dumps, error);
+    if (status == FX8_ERR_DEVICE && plan->backend == FX8_BACKEND_AUTO &&
+        strcmp(plan->kernel, "auto") == 0 && n_dumps == 0) {
+        const struct fx8_error why = *error;
+        warn_of_device(request, why.message);
+        status = run_on(request, FX8_BACKEND_CPU, report, &n_dumps, error);
+        snprintf(report->reason, sizeof report->reason, "%.*s",
+                 (int)sizeof report->reason - 1, why.message);
+    }
     report->total_s = fx8_clock_seconds() - start;
     return status;
 }

@@ -46,6 +46,9 @@ struct fx8_run_request {
     /** Called now and then on the caller's thread; may be NULL. */
     void (*progress)(void *context, const struct fx8_progress *progress);
     void *progress_context;
+    /** One line, on the caller's thread; may be NULL. */
+    void (*warn)(void *context, const char *message);
+    void *warn_context;
 };
 
 /** What came of it. */
@@ -75,7 +78,9 @@ struct fx8_run_report {
  * Status: FX8_OK also when interrupted after at least one dump (the report
  *         says so); FX8_ERR_CANCELLED when interrupted before; what reading,
  *         correlating or writing says: the first failure wins
- * Notes:  after a failure nothing stands under the final names
+ * Notes:  1) after a failure nothing stands under the final names
+ *         2) where the backend is for us to choose and a GPU fails before it
+ *            delivered a dump, the CPU does it all, after a warning
  */
 enum fx8_status fx8_pipeline_run(const struct fx8_run_request *request,
                                  struct fx8_run_report *report,

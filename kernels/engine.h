@@ -145,7 +145,7 @@ struct fx8_engine_operations {
      *
      * Status: FX8_ERR_UNSUPPORTED: no such machine, one line why;
      *         FX8_ERR_USAGE: unknown kernel; FX8_ERR_SYSTEM: memory, with the
-     *         figures
+     *         figures; FX8_ERR_DEVICE, as of every call: the device fails
      */
     enum fx8_status (*open)(const struct fx8_engine_plan *plan,
                             struct fx8_engine **engine,

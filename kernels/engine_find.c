@@ -232,6 +232,7 @@ enum fx8_status fx8_engine_open(enum fx8_engine_wish wish,
             return fx8_fail(error, status, "%s", why.message);
         snprintf(found->reason, sizeof found->reason, "%.*s",
                  (int)sizeof found->reason - 1, why.message);
+        found->is_spare = status != FX8_ERR_UNSUPPORTED;
     }
     found->operations = &fx8_engine_cpu;
     return found->operations->open(plan, &found->engine, error);

@@ -6,6 +6,7 @@
 #ifndef FX8_KERNELS_ENGINE_FIND_H
 #define FX8_KERNELS_ENGINE_FIND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "config/status.h"
@@ -47,6 +48,7 @@ struct fx8_engine_found {
     const struct fx8_engine_operations *operations;
     struct fx8_engine *engine; /**< operations->close() releases it */
     char reason[512];          /**< one line */
+    bool is_spare; /**< CUDA's would be wanted, and the reason is its failure */
 };
 
 /**

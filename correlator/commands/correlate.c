@@ -271,6 +271,12 @@ static enum fx8_status compare(const struct work *work, bool quiet,
     return FX8_OK;
 }
 
+static void warn(void *display, const char *message)
+{
+    fx8_progress_end(display);
+    fx8_command_warning(message);
+}
+
 static int run(const struct fx8_command_line *line)
 {
     if (line->n_files == 0)
@@ -287,6 +293,8 @@ static int run(const struct fx8_command_line *line)
         .force = line->given[FORCE] != NULL,
         .is_fft_measured = plan != NULL && strcmp(plan, "measure") == 0,
         .interrupted = fx8_command_interrupted,
+        .warn = warn,
+        .warn_context = &display,
     };
     enum fx8_status status = block_samples(&request.block_samples, &error);
     if (status != FX8_OK || (status = prepare(line, &work, &error)) != FX8_OK)

@@ -598,6 +598,11 @@ const char *fx8_backend_reason(const struct fx8_session *session)
     return session->reason;
 }
 
+bool fx8_backend_is_spare(const struct fx8_session *session)
+{
+    return session->is_spare;
+}
+
 const char *fx8_device_name(const struct fx8_session *session)
 {
     return session->operations->device_name(session->engines[0]);

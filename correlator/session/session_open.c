@@ -254,6 +254,7 @@ static enum fx8_status open_alike(struct fx8_session *s,
             continue;
         s->operations = found.operations;
         memcpy(s->reason, found.reason, sizeof s->reason);
+        s->is_spare = found.is_spare;
         wish = found.operations == &fx8_engine_cpu ? FX8_ENGINE_CPU
                                                    : FX8_ENGINE_CUDA;
     }
@@ -281,6 +282,7 @@ static enum fx8_status open_engines(struct fx8_session *s,
     const enum fx8_status on_cpu = open_alike(s, FX8_ENGINE_CPU, plan, error);
     snprintf(s->reason, sizeof s->reason, "%.*s", (int)sizeof s->reason - 1,
              why.message);
+    s->is_spare = true;
     return on_cpu;
 }
 

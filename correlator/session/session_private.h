@@ -31,6 +31,7 @@ struct fx8_session {
     uint8_t *flag_antenna; /* [n_antennas] */
     double *input_gain;    /* [n_bands][n_inputs] */
     char reason[512];      /* why it is this engine */
+    bool is_spare;         /* a device that is there fails: that is why */
     size_t n_inputs;       /* of one band */
     size_t n_rows;         /* n_bands x n_inputs */
     size_t n_kept;         /* K, channels of one band */

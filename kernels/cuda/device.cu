@@ -32,7 +32,7 @@ enum fx8_status fx8_cuda_check(cudaError_t code,
     vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
     name_device(device, where, sizeof where);
-    return fx8_fail(error, FX8_ERR_SYSTEM, "cuda: %s%s: %s", where, what,
+    return fx8_fail(error, FX8_ERR_DEVICE, "cuda: %s%s: %s", where, what,
                     cudaGetErrorString(code));
 }
 
@@ -68,7 +68,7 @@ enum fx8_status fx8_cuda_check_fft(cufftResult code,
     (void)cudaGetLastError();
     char where[128];
     name_device(device, where, sizeof where);
-    return fx8_fail(error, FX8_ERR_SYSTEM, "cuda: %s%s: %s (cuFFT error %d)",
+    return fx8_fail(error, FX8_ERR_DEVICE, "cuda: %s%s: %s (cuFFT error %d)",
                     where, what, fft_words(code), static_cast<int>(code));
 }
 
@@ -232,7 +232,7 @@ enum fx8_status fx8_cuda_await(const struct fx8_cuda_device *device,
         return fx8_cuda_check(code, device, error, "waiting for %s", what);
     (void)cudaGetLastError();
     fx8_cuda_note_stuck(device->ordinal);
-    return fx8_fail(error, FX8_ERR_SYSTEM,
+    return fx8_fail(error, FX8_ERR_DEVICE,
                     "cuda: device %d (%s): waiting for %s: not done within "
                     "%g s",
                     device->ordinal, device->name, what, device->deadline_s);

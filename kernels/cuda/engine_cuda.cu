@@ -122,7 +122,9 @@ static enum fx8_status choose(struct fx8_engine *engine,
         return status;
     note_left_out(&choice, engine->left_out, sizeof engine->left_out);
     if (choice.correlator == nullptr)
-        return fx8_fail(error, FX8_ERR_UNSUPPORTED,
+        return fx8_fail(error,
+                        engine->left_out[0] != '\0' ? FX8_ERR_DEVICE
+                                                    : FX8_ERR_UNSUPPORTED,
                         "cuda: device %d (%s): correlator.kernel: %s: expected "
                         "one that this device runs and that agrees with the "
                         "sums of its trial%s",
@@ -310,7 +312,7 @@ static enum fx8_status check_going(const struct fx8_engine *engine,
 {
     if (!engine->has_failed)
         return FX8_OK;
-    return fx8_fail(error, FX8_ERR_SYSTEM,
+    return fx8_fail(error, FX8_ERR_DEVICE,
                     "cuda: stopped by an earlier failure: expected the engine "
                     "to be closed");
 }

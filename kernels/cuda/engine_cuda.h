@@ -259,7 +259,7 @@ struct fx8_engine {
  *
  * Given:  device  that the call was for, or NULL
  *         format  what was called, "cudaMalloc of 1.2 GiB"
- * Status: FX8_OK for success, else FX8_ERR_SYSTEM: "cuda: device 0 (NAME):
+ * Status: FX8_OK for success, else FX8_ERR_DEVICE: "cuda: device 0 (NAME):
  *         WHAT: words of the runtime"
  */
 enum fx8_status fx8_cuda_check(cudaError_t code,
@@ -304,7 +304,7 @@ enum fx8_status fx8_cuda_hold(const struct fx8_cuda_device *device,
  * fx8_cuda_await -- wait for an event of the device: every wait of the engine.
  *
  * Given:  what  is waited for, "correlating", for the message
- * Status: FX8_ERR_SYSTEM: what the runtime says, or the deadline has passed:
+ * Status: FX8_ERR_DEVICE: what the runtime says, or the deadline has passed:
  *         the device is stuck from then on
  */
 enum fx8_status fx8_cuda_await(const struct fx8_cuda_device *device,
@@ -337,7 +337,8 @@ size_t fx8_cuda_stride(const struct fx8_engine *engine, size_t most_spectra,
  * fx8_cuda_prepare -- streams, events and FFT plan of a device, and how many
  * inputs its memory allows in a batch.
  *
- * Status: FX8_ERR_SYSTEM, with the figures when memory is short; what was
+ * Status: FX8_ERR_DEVICE; FX8_ERR_SYSTEM, with the figures, when memory is
+ *         short; what was
  *         made is released by fx8_cuda_release(), also after a failure
  */
 enum fx8_status fx8_cuda_prepare(struct fx8_engine *engine,
