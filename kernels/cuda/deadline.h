@@ -34,9 +34,33 @@ inline bool fx8_cuda_is_stuck(int ordinal)
     return fx8_cuda_stuck_devices[ordinal % FX8_CUDA_PLACES];
 }
 
+/** Whether one is: giving pinned memory back waits for every device. */
+inline bool fx8_cuda_is_any_stuck()
+{
+    for (const auto &is_stuck : fx8_cuda_stuck_devices)
+        if (is_stuck)
+            return true;
+    return false;
+}
+
 inline void fx8_cuda_note_stuck(int ordinal)
 {
     fx8_cuda_stuck_devices[ordinal % FX8_CUDA_PLACES] = true;
+}
+
+/** Of these, devices that failed a whole engine: none is opened there again;
+ *  where a correlator alone is stuck, others are used. */
+inline std::atomic<bool> fx8_cuda_lost_devices[FX8_CUDA_PLACES];
+
+inline bool fx8_cuda_is_lost(int ordinal)
+{
+    return fx8_cuda_lost_devices[ordinal % FX8_CUDA_PLACES];
+}
+
+inline void fx8_cuda_note_lost(int ordinal)
+{
+    fx8_cuda_note_stuck(ordinal);
+    fx8_cuda_lost_devices[ordinal % FX8_CUDA_PLACES] = true;
 }
 
 /**

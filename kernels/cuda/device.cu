@@ -96,6 +96,11 @@ static enum fx8_status try_device(struct fx8_cuda_device *device,
                               device->ordinal);
     snprintf(device->name, sizeof device->name, "%.*s",
              static_cast<int>(sizeof device->name) - 1, properties.name);
+    if (fx8_cuda_is_lost(device->ordinal))
+        return fx8_fail(error, FX8_ERR_DEVICE,
+                        "cuda: no usable device: device %d (%s): did not "
+                        "answer this process before",
+                        device->ordinal, device->name);
     const int capability = 10 * properties.major + properties.minor;
     if (capability < LEAST_CAPABILITY)
         return fx8_fail(error, FX8_ERR_UNSUPPORTED,
@@ -231,7 +236,7 @@ enum fx8_status fx8_cuda_await(const struct fx8_cuda_device *device,
     if (code != cudaErrorNotReady)
         return fx8_cuda_check(code, device, error, "waiting for %s", what);
     (void)cudaGetLastError();
-    fx8_cuda_note_stuck(device->ordinal);
+    fx8_cuda_note_lost(device->ordinal);
     return fx8_fail(error, FX8_ERR_DEVICE,
                     "cuda: device %d (%s): waiting for %s: not done within "
                     "%g s",

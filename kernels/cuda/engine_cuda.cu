@@ -137,14 +137,22 @@ static enum fx8_status open_device(struct fx8_engine *engine,
                                    struct fx8_cuda_device *device,
                                    struct fx8_error *error)
 {
+    const bool is_trial = engine->plan.deadline_s > 0;
     device->deadline_s = engine->plan.deadline_s;
     enum fx8_status status = fx8_cuda_enter(device, error);
     if (status == FX8_OK)
         status = fx8_cuda_prepare(engine, device, error);
+    if (status == FX8_OK)
+        status = fx8_cuda_load_kernels(device, error);
+    if (status == FX8_OK && is_trial)
+        status = fx8_cuda_allocate(engine, device, error);
+    if (status == FX8_OK && is_trial)
+        status = fx8_cuda_rehearse(engine, device, error);
     for (const struct correlation &each : correlations)
         if (status == FX8_OK && (engine->plan.precisions & each.precision) != 0)
             status = choose(engine, device, &each, error);
-    if (status == FX8_OK)
+    /* the choice takes memory of its own, and gives it back */
+    if (status == FX8_OK && !is_trial)
         status = fx8_cuda_allocate(engine, device, error);
     return status;
 }
@@ -198,10 +206,7 @@ static void cuda_close(struct fx8_engine **engine)
     struct fx8_engine *e = *engine;
     if (e == nullptr)
         return;
-    /* devices wait for each other: one that is stuck holds up all */
-    bool is_stuck = false;
-    for (size_t k = 0; k < e->n_devices; ++k)
-        is_stuck = is_stuck || fx8_cuda_is_stuck(e->devices[k].ordinal);
+    const bool is_stuck = fx8_cuda_is_any_stuck();
     for (size_t k = 0; k < e->n_devices && !is_stuck; ++k)
         fx8_cuda_quiesce(&e->devices[k]);
     if (!is_stuck)

@@ -5,7 +5,8 @@
  * in words), sizes.cu (what follows from the plan), memory.cu (what is
  * allocated), batch.cu (from samples to sums), dump.cu and results.cu (what a
  * dump ends with), staging.cu (how results reach the host), exchange.cu
- * (spectra in and out, for tests), look.cu (the quick-look).
+ * (spectra in and out, for tests), look.cu (the quick-look), rehearse.cu (what
+ * comes before trials).
  *
  * The blocks of a dump go round the devices; the sums of each are added on the
  * host or, where they become results, on the first device, from one to the
@@ -372,6 +373,18 @@ void fx8_cuda_unpin(struct fx8_engine *engine);
 /** "1.2 GiB" of a number of bytes; a text of its own for each call but eight.
  */
 const char *fx8_cuda_bytes(size_t bytes);
+
+/* --- rehearse.cu ---------------------------------------------------------- */
+
+/** Load every correlator, and what makes results and quick-looks. */
+enum fx8_status fx8_cuda_load_kernels(const struct fx8_cuda_device *device,
+                                      struct fx8_error *error);
+
+/** In a trial, before there are correlators: channelise zeros and export them,
+ *  so that all that has a part in it is loaded, and has ended once. */
+enum fx8_status fx8_cuda_rehearse(struct fx8_engine *engine,
+                                  struct fx8_cuda_device *device,
+                                  struct fx8_error *error);
 
 /* --- batch.cu ------------------------------------------------------------- */
 

@@ -9,6 +9,7 @@
  *     results  [baseline][channel][product] a warp writes a row of channels
  */
 #include "kernels/cuda/launch.h"
+#include "kernels/cuda/deadline.h"
 #include "kernels/cuda/postprocess.h"
 #include "kernels/numeric/visibility.h"
 
@@ -219,16 +220,16 @@ cudaError_t fx8_cuda_postprocess_sums(const struct fx8_cuda_postprocess *job,
     const size_t z = plan->n_antennas - job->first_antenna;
     if (x > INT32_MAX || y > 65535 || z > 65535)
         return cudaErrorInvalidValue;
-    if (x * y * z == 0)
-        return cudaSuccess;
-    const dim3 grid(static_cast<unsigned>(x), static_cast<unsigned>(y),
-                    static_cast<unsigned>(z));
     static void (*const kernels[2][2])(fx8_postprocess_launch) = {
         {fx8_postprocess_fp32_kernel, fx8_postprocess_fp32_mean_kernel},
         {fx8_postprocess_int8_kernel, fx8_postprocess_int8_mean_kernel},
     };
     const auto kernel =
         kernels[job->sums_int8 != nullptr][plan->channel_average > 1];
+    if (x * y * z == 0)
+        return fx8_cuda_load(kernel);
+    const dim3 grid(static_cast<unsigned>(x), static_cast<unsigned>(y),
+                    static_cast<unsigned>(z));
     FX8_LAUNCH(kernel, grid, dim3(COLUMNS, ROWS), sizeof(fx8_postprocess_tile),
                stream, launch);
     return cudaGetLastError();
@@ -242,7 +243,7 @@ static cudaError_t launch_add(void (*kernel)(size_t, const Number *, Number *),
 {
     const size_t n_blocks = (n + ADD_THREADS - 1) / ADD_THREADS;
     if (n == 0)
-        return cudaSuccess;
+        return fx8_cuda_load(kernel);
     FX8_LAUNCH(kernel,
                dim3(static_cast<unsigned>(
                    n_blocks < MOST_BLOCKS ? n_blocks : MOST_BLOCKS)),

@@ -43,7 +43,8 @@ static inline size_t fx8_cuda_first_baseline(size_t antenna, size_t n_antennas)
 }
 
 /**
- * fx8_cuda_postprocess_sums -- queue a job.
+ * fx8_cuda_postprocess_sums -- queue a job; without antennas its kernel is
+ * loaded.
  *
  * Status: cudaErrorInvalidValue: more products, antennas or channels than a
  *         launch has room for
@@ -52,7 +53,8 @@ static inline size_t fx8_cuda_first_baseline(size_t antenna, size_t n_antennas)
 cudaError_t fx8_cuda_postprocess_sums(const struct fx8_cuda_postprocess *job,
                                       cudaStream_t stream);
 
-/** to[k] += from[k], k in [0, n): sums of another device. */
+/** to[k] += from[k], k in [0, n): sums of another device; n 0: the kernel is
+ *  loaded. */
 cudaError_t fx8_cuda_add_int64(size_t n, const int64_t *from, int64_t *to,
                                cudaStream_t stream);
 cudaError_t fx8_cuda_add_double(size_t n, const double *from, double *to,

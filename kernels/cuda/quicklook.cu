@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/cuda/deadline.h"
 #include "kernels/cuda/half2.cuh"
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/quicklook.h"
@@ -408,6 +409,20 @@ static void launch_check(fx8_look_launch launch, cudaStream_t stream)
                dim3(CELLS), sizeof(fx8_look_pairs), stream, launch);
 }
 
+static cudaError_t load_kernels()
+{
+    static void (*const kernels[])(fx8_look_launch) = {
+        fx8_quicklook_ieee_kernel,
+        fx8_quicklook_fast_kernel,
+        fx8_quicklook_check_kernel,
+    };
+    cudaError_t error = cudaSuccess;
+    for (const auto kernel : kernels)
+        if (error == cudaSuccess)
+            error = fx8_cuda_load(kernel);
+    return error;
+}
+
 cudaError_t fx8_cuda_look_at(const struct fx8_cuda_look *job,
                              cudaStream_t stream)
 {
@@ -416,7 +431,7 @@ cudaError_t fx8_cuda_look_at(const struct fx8_cuda_look *job,
         job->n_baselines > INT32_MAX)
         return cudaErrorInvalidValue;
     if (job->n_baselines == 0)
-        return cudaSuccess;
+        return load_kernels();
     fx8_look_launch launch = {};
     launch.job = *job;
     launch.n_products = static_cast<unsigned>(work->n_products);

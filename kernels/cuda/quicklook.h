@@ -66,7 +66,7 @@ struct fx8_cuda_look {
 #define FX8_CUDA_LOOK_PRODUCTS 4
 
 /**
- * fx8_cuda_look_at -- queue a job.
+ * fx8_cuda_look_at -- queue a job; without baselines its kernels are loaded.
  *
  * Status: cudaErrorInvalidValue: more products or baselines than a launch has
  *         room for

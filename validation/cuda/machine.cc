@@ -2,6 +2,7 @@
 /* machine.cc -- see machine.h: calls, queued work, beginning and end. */
 #include "validation/cuda/machine.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -145,8 +146,13 @@ const char *hanging_on(int device)
 void note_loaded(int device, const void *kernel)
 {
     const char *const name = hanging_on(device);
+    Dl_info info = {};
     if (machine().loaded.insert({device, kernel}).second && name != nullptr)
-        fault("a kernel is loaded while %s runs, which never ends", name);
+        fault("%s is loaded while %s runs, which never ends",
+              dladdr(kernel, &info) != 0 && info.dli_sname != nullptr
+                  ? info.dli_sname
+                  : "a kernel",
+              name);
 }
 
 static bool is_ready(const WorkPointer &work)

@@ -534,6 +534,68 @@ CASE(a_kernel_left_out_is_told)
     }
     harness::settings().fail_error = error_before;
 }
+
+/* An engine on a device whose kernel of this name hangs: what opening it says,
+ * and another one on any device afterwards. */
+static void open_beside(const char *kernel, const char *wanted)
+{
+    const float coefficients[] = {1, 2, 3, 4, 5, 6, 7, 8};
+    fx8_engine_plan plan = {};
+    plan.bank = {true, 4, 1, 4};
+    plan.coefficients = coefficients;
+    plan.n_inputs = 3;
+    plan.spectra_per_dump = 20;
+    plan.precisions = FX8_ENGINE_INT8 | FX8_ENGINE_FP32;
+    plan.kernel = "auto";
+    plan.n_threads = 1;
+    plan.host_operations = fx8_operations_level(0);
+    plan.deadline_s = 0.01;
+    harness::settings().hanging_kernel = kernel;
+    struct fx8_engine *engine = nullptr;
+    fx8_error error = {};
+    bool is_right =
+        engine_table().open(&plan, &engine, &error) == FX8_ERR_DEVICE &&
+        strstr(error.message, wanted) != nullptr;
+    const std::string first = error.message;
+    harness::settings().hanging_kernel = nullptr;
+    if (harness::settings().n_devices > 1)
+        is_right = is_right &&
+                   engine_table().open(&plan, &engine, &error) == FX8_OK &&
+                   strncmp(engine_table().device_name(engine), "1 ", 2) == 0;
+    else
+        is_right =
+            is_right &&
+            engine_table().open(&plan, &engine, &error) == FX8_ERR_DEVICE &&
+            strstr(error.message, "did not answer this process before") !=
+                nullptr;
+    engine_table().close(&engine);
+    if (!is_right) {
+        fprintf(stderr, "%s\n%s\n", first.c_str(), error.message);
+        _exit(1);
+    }
+}
+
+CASE(a_device_that_hangs_is_given_up)
+{
+    const struct {
+        const char *kernel, *wanted;
+        int n_devices;
+    } all[] = {
+        {"fx8_fir_4_kernel", "waiting for FIR: not done within 0.01 s", 1},
+        {"fx8_turn_kernel", "for corner turn: not done within 0.01 s", 2},
+        {"fx8_export_fp32_kernel", "for spectra: not done within 0.01 s", 1},
+    };
+    for (const auto &each : all) {
+        const tap::Ending ending = tap::in_child([&] {
+            harness::settings().n_devices = each.n_devices;
+            harness::reset_devices();
+            open_beside(each.kernel, each.wanted);
+        });
+        CHECK(ending.status == 0);
+        if (ending.status != 0)
+            tap::show(ending);
+    }
+}
 #endif
 
 int main()

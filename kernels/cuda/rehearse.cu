@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * rehearse.cu -- see engine_cuda.h: everything is loaded before a correlator is
+ * tried, which may never end, and behind which nothing is loaded any more.
+ */
+#include <stdlib.h>
+
+#include "config/shape.h"
+#include "kernels/cuda/engine_cuda.h"
+#include "kernels/cuda/postprocess.h"
+
+/* Kernels by jobs of nothing; one that is not in the build tells that when it
+ * is tried. */
+static cudaError_t load_correlators()
+{
+    struct fx8_cuda_capability capability;
+    const struct fx8_cuda_correlation none = {};
+    size_t n = 0;
+    const struct fx8_cuda_correlator *all = fx8_cuda_correlators(&n);
+    cudaError_t code = fx8_cuda_capability_of_device(&capability);
+    for (size_t k = 0; k < n && code == cudaSuccess; ++k) {
+        if (!all[k].runs_on(&capability))
+            continue;
+        code = all[k].accumulate(&none);
+        if (code != cudaErrorNoKernelImageForDevice &&
+            code != cudaErrorInvalidDeviceFunction)
+            continue;
+        (void)cudaGetLastError();
+        code = cudaSuccess;
+    }
+    return code;
+}
+
+static cudaError_t load_results(const int64_t *sums_int8,
+                                size_t channel_average)
+{
+    struct fx8_cuda_postprocess job = {};
+    job.plan.n_products = 1;
+    job.plan.channel_average = channel_average;
+    job.sums_int8 = sums_int8;
+    return fx8_cuda_postprocess_sums(&job, nullptr);
+}
+
+/* What the plan needs not is loaded too: that of a trial has no quick-look. */
+static cudaError_t load_all()
+{
+    struct fx8_cuda_look look = {};
+    const int64_t some = 0;
+    cudaError_t code = load_correlators();
+    for (size_t average = 1; average <= 2; ++average)
+        for (const int64_t *sums :
+             {static_cast<const int64_t *>(nullptr), &some})
+            if (code == cudaSuccess)
+                code = load_results(sums, average);
+    look.work.n_products = 1;
+    if (code == cudaSuccess)
+        code = fx8_cuda_look_at(&look, nullptr);
+    if (code == cudaSuccess)
+        code = fx8_cuda_add_int64(0, nullptr, nullptr, nullptr);
+    if (code == cudaSuccess)
+        code = fx8_cuda_add_double(0, nullptr, nullptr, nullptr);
+    return code;
+}
+
+enum fx8_status fx8_cuda_load_kernels(const struct fx8_cuda_device *device,
+                                      struct fx8_error *error)
+{
+    return fx8_cuda_check(load_all(), device, error, "loading kernels");
+}
+
+/* A block of zeros as far as its spectra, and these to the host. */
+static enum fx8_status channelize_zeros(struct fx8_engine *engine,
+                                        struct fx8_cuda_device *device,
+                                        const int8_t *zeros,
+                                        struct fx8_ci8 *int8,
+                                        struct fx8_cf32 *fp32,
+                                        struct fx8_error *error)
+{
+    struct fx8_engine_block block = {};
+    block.samples = zeros; /* of every input */
+    block.n_spectra = engine->shape.block_spectra;
+    enum fx8_status status =
+        fx8_cuda_push_block(engine, device, &block, FX8_BLOCK_WHOLE, error);
+    if (status == FX8_OK)
+        status = fx8_cuda_export_block(engine, int8, fp32, error);
+    device->has_sums = false;
+    return status;
+}
+
+enum fx8_status fx8_cuda_rehearse(struct fx8_engine *engine,
+                                  struct fx8_cuda_device *device,
+                                  struct fx8_error *error)
+{
+    const struct fx8_cuda_shape *shape = &engine->shape;
+    const size_t cells =
+        fx8_product(engine->plan.n_inputs, engine->plan.bank.n_channels,
+                    shape->block_spectra, 1);
+    int8_t *zeros = nullptr;
+    struct fx8_ci8 *int8 = nullptr;
+    struct fx8_cf32 *fp32 = nullptr;
+    const struct fx8_array arrays[] = {
+        {&zeros, shape->samples_bytes, 1},
+        {&int8, cells, (device->x8 != nullptr) * sizeof *int8},
+        {&fp32, cells, (device->x32 != nullptr) * sizeof *fp32},
+    };
+    enum fx8_status status = fx8_allocate_arrays(
+        arrays, sizeof arrays / sizeof *arrays, "a trial", error);
+    if (status == FX8_OK)
+        status = channelize_zeros(engine, device, zeros, int8, fp32, error);
+    free(zeros);
+    free(int8);
+    free(fp32);
+    return status;
+}
