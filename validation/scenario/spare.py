@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A GPU that hangs, computes wrongly or fails: with backend auto the CPU does
+it all in its place, after a line of warning, as long as no dump was delivered;
+with backend cuda, or behind a dump, the run says what failed."""
+import os
+
+import numpy as np
+
+import oracle
+import pretend
+import program
+import refusal
+import tap
+
+# Of the trial's deadline: nothing that ends takes so long on a pretend device,
+# whose work is done by the one who asks.
+TRIAL = {"FX8_CUDA_TRIAL_MS": "100"}
+
+
+class Spare(refusal.Refusal):
+    """A small job of four dumps, on the CPU and on devices that fail."""
+
+    def setUp(self):
+        super().setUp()
+        self.write_config(program.ini_of(
+            oracle.Setup(8, 0.001, precision="int8", taps=2),
+            {"correlator.backend": "auto", "correlator.threads": 1}))
+        self.scene = self.recording(n_samples=4400)
+        done = self.correlate(self.scene, "--backend", "cpu")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.want = program.read(self.output)
+        self.assertEqual(len(self.want.visibilities), 4)
+        os.remove(self.output)
+
+    def check_spare(self, environment, *mentions):
+        """The CPU's result, and one line that says why."""
+        done = self.correlate(self.scene, environment=environment)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lines = done.stderr.splitlines()
+        told = [line for line in lines if line.startswith("fx8: warning: ")]
+        self.assertEqual(told, [line for line in lines if "cuda" in line])
+        self.assertEqual(len(told), 1, done.stderr)
+        self.assertTrue(told[0].endswith(": the CPU computes in its place"))
+        for mention in mentions:
+            self.assertIn(mention, told[0])
+            self.assertIn("backend auto: cuda: ", done.stdout)
+            self.assertIn(mention, done.stdout)
+        got = program.read(self.output)
+        for name in ("visibilities", "flags", "nsamples", "gains"):
+            np.testing.assert_array_equal(getattr(got, name),
+                                          getattr(self.want, name), name)
+        for word in ("BACKEND", "KERNEL", "FFTPLAN"):
+            self.assertEqual(got.keywords[word], self.want.keywords[word])
+        self.assertEqual(self.left_over(), [])
+        os.remove(self.output)
+
+    def check(self, environment, *mentions):
+        """The same, and what backend cuda says."""
+        self.check_spare(environment, *mentions)
+        self.assert_refused(
+            self.correlate(self.scene, "--backend", "cuda",
+                           environment=environment), 1, "cuda: ", *mentions)
+
+    def test_devices_that_compute_wrongly(self):
+        for kernel, told in (
+                ("fx8_fir_4_kernel", "quantised spectrum 0 of input 0"),
+                ("fx8_turn_kernel", "quantised spectrum "),
+                ("fx8_postprocess_int8_kernel", "int8, result 0: ")):
+            with self.subTest(kernel=kernel):
+                self.check(pretend.devices(idle=kernel),
+                           "not as the CPU computes: " + told)
+
+    def test_devices_that_hang(self):
+        for kernel, what in (("fx8_fir_4_kernel", "FIR"),
+                             ("fx8_turn_kernel", "corner turn"),
+                             ("fx8_postprocess_int8_kernel", "results")):
+            with self.subTest(kernel=kernel):
+                self.check({**pretend.devices(hang=kernel), **TRIAL},
+                           f"waiting for {what}: not done within 0.1 s")
+
+    def test_correlators_that_hang(self):
+        """They are left out by name; the device is used."""
+        for kernel in ("dp4a-16", "mma-32", "wgmma-128"):
+            symbol = f"fx8_correlate_{kernel.replace('-', '_')}_kernel"
+            environment = {**pretend.devices(hang=symbol), **TRIAL}
+            with self.subTest(kernel=kernel):
+                done = self.correlate(self.scene, environment=environment)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(done.stderr.count("warning"), 0)
+                self.assertIn(f"; not {kernel}: does not end", done.stdout)
+                self.assertEqual(
+                    program.read(self.output).keywords["BACKEND"].split()[0],
+                    b"cuda")
+                os.remove(self.output)
+                self.assert_refused(
+                    self.correlate(self.scene, "--set",
+                                   f"correlator.kernel={kernel}",
+                                   environment=environment), 1,
+                    f"of its trial; not {kernel}: does not end")
+
+    def test_devices_that_fail(self):
+        """From some call on every call fails: until a dump is delivered the
+        CPU takes over; behind it the run fails and keeps what is finished; at
+        the very end nothing is lost."""
+        report = self.path("report")
+        calls = {"elapsed_ms": 5, "report": report}  # the same in every run
+        done = self.correlate(self.scene, environment=pretend.devices(**calls))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        want = program.read(self.output)
+        os.remove(self.output)
+        with open(report, encoding="ascii") as file:
+            n_calls = int(file.readline().split()[1])
+        ends = []
+        for number in [*range(1, n_calls, n_calls // 20),
+                       *range(n_calls * 4 // 5, n_calls, n_calls // 60)]:
+            environment = pretend.devices(
+                fail=f"{number}+:cudaErrorIllegalAddress", **calls)
+            with self.subTest(number=number):
+                done = self.correlate(self.scene, environment=environment)
+                if done.returncode == 1:
+                    n_dumps = self.assert_failed(done, want, "cuda: ")
+                    self.assertNotIn("warning", done.stderr)
+                else:
+                    is_spare = "the CPU computes" in done.stderr
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    n_dumps = 0 if is_spare else 4
+                    os.remove(self.output)
+                    if is_spare:
+                        self.check_spare(environment,
+                                         "an illegal memory access")
+                ends.append((number, n_dumps))
+        kept = [n_dumps for _, n_dumps in sorted(ends)]
+        self.assertEqual(kept, sorted(kept))
+        self.assertEqual(set(kept), {0, 1, 2, 3, 4})
+        self.assertGreater(kept.count(0), 15)
+
+
+if __name__ == "__main__":
+    tap.main()
