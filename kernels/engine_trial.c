@@ -45,7 +45,6 @@ static void plan_trial(struct fx8_trial *trial,
         trial->plan.n_result_antennas = inputs / n_polarizations;
     trial->plan.n_threads = 1;
     trial->plan.pin_threads = trial->plan.measure_fft = false;
-    trial->plan.memory_limit = 0;
     trial->plan.admit = NULL;
     trial->plan.n_engines = 1;
     trial->plan.n_opened = trial->plan.look_channels = 0;
@@ -224,8 +223,7 @@ static enum fx8_status try_one(const struct fx8_engine_operations *tried,
     }
     if (status == FX8_OK)
         status = fx8_trial_sums(&trial, error);
-    if (status == FX8_OK && trial.n_results > 0 &&
-        tried->process_dump != NULL) {
+    if (status == FX8_OK && trial.n_results > 0 && tried->end_dump != NULL) {
         status = fx8_trial_results(&trial, FX8_ENGINE_INT8, error);
         if (status == FX8_OK)
             status = fx8_trial_results(&trial, FX8_ENGINE_FP32, error);

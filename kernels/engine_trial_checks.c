@@ -332,8 +332,9 @@ enum fx8_status fx8_trial_results(struct fx8_trial *trial, unsigned precision,
                                                             : trial->again};
     const struct fx8_engine_results second = {&fp32, is_int8 ? trial->again
                                                              : trial->made};
-    status = trial->tried->process_dump(trial->engine, &first, &second, &rest,
-                                        error);
+    status = trial->tried->end_dump(trial->engine, &first, &second, error);
+    if (status == FX8_OK)
+        status = trial->tried->take_dump(trial->engine, &rest, NULL, error);
     if (status != FX8_OK)
         return status;
     if (is_int8)

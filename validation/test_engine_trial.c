@@ -133,17 +133,30 @@ static enum fx8_status fake_finish_dump(struct fx8_engine *engine,
     return status;
 }
 
-static enum fx8_status fake_process_dump(struct fx8_engine *engine,
-                                         const struct fx8_engine_results *int8,
-                                         const struct fx8_engine_results *fp32,
-                                         struct fx8_engine_dump *dump,
-                                         struct fx8_error *error)
+static struct fx8_engine_results ended[2]; /* fp32, int8 */
+
+static enum fx8_status fake_end_dump(struct fx8_engine *engine,
+                                     const struct fx8_engine_results *int8,
+                                     const struct fx8_engine_results *fp32,
+                                     struct fx8_error *error)
 {
+    (void)engine;
+    (void)error;
+    ended[0] = *fp32;
+    ended[1] = *int8;
+    return FX8_OK;
+}
+
+static enum fx8_status fake_take_dump(struct fx8_engine *engine,
+                                      struct fx8_engine_dump *dump,
+                                      bool *is_taken, struct fx8_error *error)
+{
+    const struct fx8_engine_results *fp32 = &ended[0], *int8 = &ended[1];
+    assert_null(is_taken);
     struct fx8_engine_dump all = *dump;
     all.sums_int8 = exact(sums_of_plan() * sizeof(int64_t));
     all.sums_fp32 = exact(sums_of_plan() * sizeof(double));
     const enum fx8_status status = cpu->finish_dump(engine, &all, error);
-    const struct fx8_engine_results *each[] = {fp32, int8};
     assert_null(dump->sums_int8);
     if (opened.precisions & FX8_ENGINE_FP32)
         fx8_postprocess_fp32(fp32->plan, all.sums_fp32, all.counts,
@@ -156,9 +169,9 @@ static enum fx8_status fake_process_dump(struct fx8_engine *engine,
         pick(antennas * (antennas + 1) / 2 * int8->plan->n_products *
              int8->plan->n_channels / int8->plan->channel_average);
     for (size_t k = 0; k < 2; k++) {
-        each[k]->results.visibilities[2 * at + 1] += fault.value;
-        each[k]->results.nsamples[at] += fault.weight;
-        each[k]->results.flags[at] ^= fault.flag;
+        ended[k].results.visibilities[2 * at + 1] += fault.value;
+        ended[k].results.nsamples[at] += fault.weight;
+        ended[k].results.flags[at] ^= fault.flag;
     }
     free(all.sums_int8);
     free(all.sums_fp32);
@@ -177,7 +190,8 @@ static enum fx8_status try_plan(const struct fx8_engine_plan *plan,
     fake.push = fake_push;
     fake.export_spectra = fake_export;
     fake.finish_dump = fake_finish_dump;
-    fake.process_dump = fake_process_dump;
+    fake.end_dump = fake_end_dump;
+    fake.take_dump = fake_take_dump;
     n_opened = 0;
     return fx8_engine_trial(&fake, plan, error);
 }

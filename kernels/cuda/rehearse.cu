@@ -77,13 +77,16 @@ static enum fx8_status channelize_zeros(struct fx8_engine *engine,
                                         struct fx8_error *error)
 {
     struct fx8_engine_block block = {};
-    block.samples = zeros; /* of every input */
+    block.samples = zeros;
+    block.row_stride = engine->shape.samples_bytes;
     block.n_spectra = engine->shape.block_spectra;
     enum fx8_status status =
         fx8_cuda_push_block(engine, device, &block, FX8_BLOCK_WHOLE, error);
     if (status == FX8_OK)
         status = fx8_cuda_export_block(engine, int8, fp32, error);
     device->has_sums = false;
+    device->call.n_spectra = 0;
+    device->call.has_valid = false;
     return status;
 }
 
@@ -99,9 +102,9 @@ enum fx8_status fx8_cuda_rehearse(struct fx8_engine *engine,
     struct fx8_ci8 *int8 = nullptr;
     struct fx8_cf32 *fp32 = nullptr;
     const struct fx8_array arrays[] = {
-        {&zeros, shape->samples_bytes, 1},
-        {&int8, cells, (device->x8 != nullptr) * sizeof *int8},
-        {&fp32, cells, (device->x32 != nullptr) * sizeof *fp32},
+        {&zeros, engine->plan.n_inputs, shape->samples_bytes},
+        {&int8, cells, (device->call.x8 != nullptr) * sizeof *int8},
+        {&fp32, cells, (device->call.x32 != nullptr) * sizeof *fp32},
     };
     enum fx8_status status = fx8_allocate_arrays(
         arrays, sizeof arrays / sizeof *arrays, "a trial", error);

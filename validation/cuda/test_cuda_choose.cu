@@ -191,8 +191,8 @@ CASE(a_choice_without_what_is_wrong)
 static void choose_beside(const char *kernel, const char *name,
                           const char *wanted)
 {
-    const fx8_cuda_correlator_use use = {true, 300, 1, 20, FX8_CUDA_NEAREST,
-                                         0.001};
+    const fx8_cuda_correlator_use use = {true,  300,  1, 20, FX8_CUDA_NEAREST,
+                                         false, 0.001};
     fx8_cuda_choice choice;
     harness::settings().hanging_kernel = kernel;
     harness::settings().streams.kind = harness::Order::LAST;
@@ -240,8 +240,8 @@ CASE(a_choice_without_what_hangs)
  * out, the other one taken. */
 CASE(a_choice_without_what_hangs_at_times)
 {
-    const fx8_cuda_correlator_use use = {true, 17, 1, 20, FX8_CUDA_NEAREST,
-                                         0.001};
+    const fx8_cuda_correlator_use use = {true,  17,   1, 20, FX8_CUDA_NEAREST,
+                                         false, 0.001};
     fx8_cuda_choice choice;
     const uint64_t before = harness::count_calls();
     MUST(fx8_cuda_correlator_choose("dp4a", &use, nullptr, &choice));
