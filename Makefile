@@ -274,7 +274,8 @@ $(BUILD)/test_%: $(BUILD)/validation/test_%.o $(TESTED_OBJECTS)
 	$(call say,LINK,$@)$(CC) $(LINK_FLAGS) $^ $(PC_LIBS) $$($(PKG_CONFIG) --libs cmocka) \
 		-ldl -lm $(LDFLAGS) -o $@
 
-$(BUILD)/test_engine_cuda $(BUILD)/test_engine_results $(BUILD)/test_quicklook_cuda: | $(BUILD)/harness/fx8-cuda.so
+$(BUILD)/test_engine_cuda $(BUILD)/test_engine_results $(BUILD)/test_quicklook_cuda \
+$(BUILD)/test_spot $(BUILD)/test_watch: | $(BUILD)/harness/fx8-cuda.so
 
 # Kernels are found by their names: -rdynamic.
 $(BUILD)/test_cuda_%: $(BUILD)/validation/cuda/test_cuda_%.cpu.o $(HARNESS_OBJECTS)

@@ -50,6 +50,10 @@ enum fx8_math { FX8_MATH_IEEE = 0, FX8_MATH_FAST };
 /** Which engine; AUTO: CUDA where a usable device is, else the CPU. */
 enum fx8_backend { FX8_BACKEND_AUTO = 0, FX8_BACKEND_CPU, FX8_BACKEND_CUDA };
 
+/** Whether a few sums of every dump are checked on the CPU; AUTO: where another
+ *  machine computes. */
+enum fx8_spot_check { FX8_SPOT_AUTO = 0, FX8_SPOT_YES, FX8_SPOT_NO };
+
 #ifdef __cplusplus
 }
 #endif

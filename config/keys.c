@@ -91,6 +91,11 @@ static const struct fx8_choice backends[] = {
     {"cuda", FX8_BACKEND_CUDA, false},
     {NULL, 0, false},
 };
+static const struct fx8_choice spot_checks[] = {
+    {"auto", FX8_SPOT_AUTO, false}, {"yes", FX8_SPOT_YES, false},
+    {"no", FX8_SPOT_NO, false},     {"true", FX8_SPOT_YES, false},
+    {"false", FX8_SPOT_NO, false},  {NULL, 0, false},
+};
 static const struct fx8_choice delay_modes[] = {
     {"none", FX8_DELAY_NONE, false},
     {"cable", FX8_DELAY_CABLE, true},
@@ -323,6 +328,11 @@ const struct fx8_key fx8_keys[] = {
      .fallback = "0", .help = "Threads that compute; 0: all that there are."},
     {"correlator", "pin_threads", CHOICE(correlator.pin_threads, yes_no),
      .fallback = "no", .help = "Bind each thread to a processor."},
+    {"correlator", "spot_check", CHOICE(correlator.spot_check, spot_checks),
+     .fallback = "auto",
+     .help = "In every dump, form a few sums of one channel again on the CPU, "
+             "from the same spectra, and end the run where one differs; auto: "
+             "yes on a GPU.  It finds what is steadily wrong."},
     {"correlator", "memory_limit_mib",
      INTEGER(correlator.memory_limit_mib, 1, 1073741824), WORD("auto", 0),
      .unit = "MiB", .fallback = "auto",

@@ -123,6 +123,7 @@ struct fx8_settings {
         double integration_time_s;
         int64_t threads; /**< 0: all */
         bool pin_threads;
+        enum fx8_spot_check spot_check;
         int64_t memory_limit_mib; /**< 0: auto */
     } correlator;
     struct {

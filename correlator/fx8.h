@@ -134,9 +134,11 @@ struct fx8_plan {
     bool pin_threads;         /**< each of them to a CPU */
     bool measure_fft;         /**< time FFT algorithms instead of estimating:
                                    the last bits may differ from run to run */
-    size_t memory_limit;      /**< bytes of engine, levels, samples and results;
-                                   what needs more does not open, and the
-                                   message names the least that will do.  0: none */
+    enum fx8_spot_check spot_check; /**< in every dump, a few sums formed again
+                                         from the same spectra */
+    size_t memory_limit; /**< bytes of engine, levels, samples and results;
+                              what needs more does not open, and the
+                              message names the least that will do.  0: none */
 
     /* the results */
     bool remove_quantization_bias; /**< the quantiser's noise, from the
@@ -246,6 +248,7 @@ struct fx8_statistics {
     double postprocess_s; /**< without the quick-look */
     double quicklook_s;
     double level_s; /**< level setting */
+    double spot_s;  /**< the spot check, in none of the others */
 };
 
 /** A correlation under way; all its memory belongs to the library. */
@@ -278,7 +281,8 @@ FX8_API enum fx8_status fx8_open(const struct fx8_plan *plan,
  *         FX8_ERR_USAGE: a range below 0 or too far out, a missing stretch of
  *         an unknown row, more than FX8_MAX_MISSING_DUMPS before the block, a
  *         session that is finished;
- *         FX8_ERR_CANCELLED: fx8_cancel(); FX8_ERR_SYSTEM: memory;
+ *         FX8_ERR_CANCELLED: fx8_cancel(); FX8_ERR_SYSTEM: memory, a sum that
+ *         the spot check finds wrong, whose dump is not delivered;
  *         FX8_ERR_DEVICE: a GPU fails; what the callback returned
  * Notes:  1) blocks ascend in time; samples between two blocks, and between
  *            the plan's first_sample and the first block, are missing: dumps

@@ -334,6 +334,7 @@ static void plan_correlator(struct fx8_job *job,
     plan->kernel = settings->correlator.kernel;
     plan->n_threads = (size_t)settings->correlator.threads;
     plan->pin_threads = settings->correlator.pin_threads;
+    plan->spot_check = settings->correlator.spot_check;
     plan->memory_limit = (size_t)settings->correlator.memory_limit_mib << 20;
     plan->remove_quantization_bias = settings->postprocess.quantization_bias;
     plan->quicklook = settings->postprocess.quicklook[0] != '\0';

@@ -71,6 +71,8 @@ struct fx8_engine_plan {
      *  given up, with the device, and that any of its kernels will do for; 0:
      *  never, and the fastest. */
     double deadline_s;
+    /** Most inputs that watch() will name; 0: it is not called. */
+    size_t n_watched_inputs;
 };
 
 /**
@@ -125,6 +127,42 @@ struct fx8_engine_dump {
 struct fx8_engine_results {
     const struct fx8_postprocess *plan; /**< NULL: nothing */
     struct fx8_visibilities results;
+};
+
+/** Most inputs, and pairs of them, that are watched at a time. */
+#define FX8_WATCHED_INPUTS 32
+#define FX8_WATCHED_PAIRS  16
+
+/**
+ * fx8_engine_take -- receives watched spectra of a block, on the thread that
+ * calls the engine.
+ *
+ * Given: int8  ci8  [watched inputs] rows of n_spectra, as they are correlated;
+ *              NULL unless planned
+ *        fp32  cf32 likewise, those of INTERVAL too
+ */
+typedef void fx8_engine_take(void *context, size_t n_spectra,
+                             const struct fx8_ci8 *const *int8,
+                             const struct fx8_cf32 *const *fp32);
+
+/**
+ * What an engine shows of a dump: spectra of some inputs in one channel, and
+ * what it made of some pairs there.
+ *
+ * sums_int8: int64  [n_pairs][re, im], filled by take_dump(), which hands
+ *            over no sums; NULL unless INT8
+ * sums_fp32: double, the same shape; NULL unless FP32
+ */
+struct fx8_engine_watch {
+    size_t channel;
+    size_t n_inputs; /**< at most n_watched_inputs of the plan */
+    size_t inputs[FX8_WATCHED_INPUTS];
+    size_t n_pairs;
+    size_t pairs[FX8_WATCHED_PAIRS]; /**< fx8_pair_index() */
+    fx8_engine_take *take;
+    void *context; /**< of take */
+    int64_t *sums_int8;
+    double *sums_fp32;
 };
 
 /** Seconds that an engine spent per stage since it was opened. */
@@ -262,6 +300,19 @@ struct fx8_engine_operations {
                                       const struct fx8_ci8 *int8,
                                       const struct fx8_cf32 *fp32,
                                       struct fx8_error *error);
+
+    /**
+     * watch -- show what the watch names of the dump that begins.
+     *
+     * Status: FX8_ERR_USAGE: more inputs than were planned
+     * Notes:  before the first block of the dump.  The watch is copied; take()
+     *         gets every block that has a valid spectrum, once, in any order,
+     *         before finish_dump() or take_dump() returns; finish_dump() or
+     *         end_dump() ends it
+     */
+    enum fx8_status (*watch)(struct fx8_engine *engine,
+                             const struct fx8_engine_watch *watch,
+                             struct fx8_error *error);
 
     void (*times)(const struct fx8_engine *engine,
                   struct fx8_engine_times *times);

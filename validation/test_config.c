@@ -318,7 +318,7 @@ static void dump_loads_to_itself(void **state)
         "[channelizer]\nmethod=fft\ntaps=64\nwindow=hann\nflag_edges=0\n"
         "flag_dc=yes\n[quantizer]\ntarget_rms=12.3456789012345678\n"
         "level=input\n[correlator]\nprecision=both\nbackend=cpu\n"
-        "threads=1024\npin_threads=yes\nmemory_limit_mib=4096\n"
+        "threads=1024\npin_threads=yes\nspot_check=yes\nmemory_limit_mib=4096\n"
         "[delay]\ndut1_s=-0.17\n[postprocess]\nquantization_bias=no\n"
         "[output]\nfile=out.uvh5\nchannel_average=16\ncompression=gzip\n"
         "[simulate]\nsamples=real\nseed=7\nnoise_rms=0\n",

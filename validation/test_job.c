@@ -389,7 +389,8 @@ static void keys_reach_the_plan(void **state)
         SETS("input.missing_value=-128", "input.missing_run=77",
              "quantizer.target_rms=11", "quantizer.level=input",
              "correlator.precision=both", "correlator.memory_limit_mib=3",
-             "postprocess.quantization_bias=no", "channelizer.flag_dc=yes"),
+             "correlator.spot_check=no", "postprocess.quantization_bias=no",
+             "channelizer.flag_dc=yes"),
         &settings);
     const struct fx8_plan *plan = &job.plan;
     assert_true(plan->has_marker && plan->marker_value == -128);
@@ -397,6 +398,7 @@ static void keys_reach_the_plan(void **state)
     assert_true(plan->target_rms == 11 && plan->level == FX8_LEVEL_INPUT);
     assert_int_equal(plan->precision, FX8_PRECISION_BOTH);
     assert_int_equal(plan->memory_limit, 3 << 20);
+    assert_int_equal(plan->spot_check, FX8_SPOT_NO);
     assert_true(plan->flag_dc && !plan->remove_quantization_bias);
     assert_string_equal(plan->kernel, "auto");
     clear(&job, &settings);

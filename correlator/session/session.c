@@ -190,11 +190,15 @@ static enum fx8_status take_band(struct fx8_session *s, size_t band,
                                  bool *is_taken, struct fx8_error *error)
 {
     struct fx8_engine *engine = s->engines[band];
-    const enum fx8_status status =
+    enum fx8_status status =
         s->operations->end_dump == NULL
             ? s->operations->finish_dump(engine, &s->sums, error)
             : s->operations->take_dump(engine, &s->sums, is_taken, error);
     if (status != FX8_OK || (is_taken != NULL && !*is_taken))
+        return status;
+    status = fx8_spot_end(&s->spots[(s->dump - 1) % 2], s->operations,
+                          s->engines, band, &s->sums, error);
+    if (status != FX8_OK)
         return status;
     const double start = fx8_clock_seconds();
     const struct band_results results = plan_results(s, band);
@@ -305,7 +309,8 @@ static void note_signal(struct fx8_session *s, size_t n_spectra)
 static enum fx8_status push_bands(struct fx8_session *s, size_t n_spectra,
                                   struct fx8_error *error)
 {
-    enum fx8_status status = FX8_OK;
+    enum fx8_status status = fx8_spot_begin(
+        &s->spots[s->dump % 2], s->operations, s->engines, s->dump, error);
     for (size_t band = 0; band < s->plan.n_bands && status == FX8_OK; band++) {
         const size_t row = band * s->n_inputs;
         const struct fx8_engine_block block = {
@@ -557,6 +562,7 @@ void fx8_get_statistics(const struct fx8_session *session,
                         struct fx8_statistics *statistics)
 {
     *statistics = session->statistics;
+    statistics->spot_s = session->spots[0].seconds + session->spots[1].seconds;
     for (size_t band = 0; band < session->plan.n_bands; band++) {
         struct fx8_engine_times times;
         session->operations->times(session->engines[band], &times);

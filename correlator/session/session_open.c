@@ -354,6 +354,8 @@ static enum fx8_status plan_engines(struct fx8_session *s,
         .channel_average = fx8_plan_band_average(plan),
         .look_channels =
             plan->quicklook ? fx8_channels(plan) / plan->channel_average : 0,
+        .n_watched_inputs =
+            plan->spot_check == FX8_SPOT_NO ? 0 : fx8_spot_inputs(plan),
     };
     status = open_within_limit(s, &engine_plan, error);
     if (status == FX8_OK && fx8_plan_has_quantiser(plan))
@@ -390,6 +392,23 @@ static void set_up_results(struct fx8_session *s)
         .n_threads = plan->n_threads,
         .pin_threads = plan->pin_threads,
     };
+}
+
+static void set_up_spot(struct fx8_session *s)
+{
+    const struct fx8_plan *plan = &s->plan;
+    const bool is_on = plan->spot_check == FX8_SPOT_AUTO
+                           ? s->operations != &fx8_engine_cpu
+                           : plan->spot_check == FX8_SPOT_YES;
+    s->spots[0] = (struct fx8_spot){
+        .n_pairs = is_on ? fx8_spot_pairs(plan) : 0,
+        .precisions = (unsigned)plan->precision,
+        .n_inputs = s->n_inputs,
+        .n_polarizations = plan->n_polarizations,
+        .n_channels = s->n_kept,
+        .n_bands = plan->n_bands,
+    };
+    s->spots[1] = s->spots[0];
 }
 
 static enum fx8_status open_stream(struct fx8_session *s,
@@ -489,6 +508,7 @@ enum fx8_status fx8_open(const struct fx8_plan *plan,
         goto fail;
     pin_memory(s);
     set_up_results(s);
+    set_up_spot(s);
     if (fx8_plan_has_quantiser(plan)) {
         const struct fx8_levels_shape shape = levels_shape(s);
         status = fx8_levels_open(&shape, &s->levels, error);

@@ -14,6 +14,7 @@
 #include "correlator/fx8.h"
 #include "correlator/session/levels.h"
 #include "correlator/session/look.h"
+#include "correlator/session/spot.h"
 #include "correlator/session/stream.h"
 #include "kernels/engine.h"
 #include "kernels/postprocess.h"
@@ -43,6 +44,7 @@ struct fx8_session {
     struct fx8_power *power;   /* NULL: no quantiser */
     struct fx8_levels *levels; /* likewise */
     struct fx8_look *look;     /* NULL: no quick-look */
+    struct fx8_spot spots[2];  /* of dumps by turns: one may be under way */
     struct fx8_postprocess results;
     struct fx8_product *products;
     uint8_t *flag_channel;       /* [n_kept] */

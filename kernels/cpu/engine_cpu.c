@@ -262,6 +262,26 @@ static bool count_products(struct fx8_engine *engine,
                               &engine->counts) != FX8_BLOCK_EMPTY;
 }
 
+/* The watched rows of the block at hand. */
+static void show_block(const struct fx8_engine *engine)
+{
+    const struct fx8_engine_watch *watch = &engine->watch;
+    const struct fx8_ci8 *int8[FX8_WATCHED_INPUTS];
+    const struct fx8_cf32 *fp32[FX8_WATCHED_INPUTS];
+    if (watch->take == NULL)
+        return;
+    for (size_t k = 0; k < watch->n_inputs; k++) {
+        const size_t row = watch->channel * engine->n_rows + watch->inputs[k];
+        if (engine->x8 != NULL)
+            int8[k] = engine->x8 + row * engine->stride8;
+        if (engine->x32 != NULL)
+            fp32[k] = engine->x32 + row * engine->stride32;
+    }
+    watch->take(watch->context, engine->n_spectra,
+                engine->x8 == NULL ? NULL : int8,
+                engine->x32 == NULL ? NULL : fp32);
+}
+
 static enum fx8_status cpu_push(struct fx8_engine *engine,
                                 const struct fx8_engine_block *block,
                                 struct fx8_error *error)
@@ -277,6 +297,7 @@ static enum fx8_status cpu_push(struct fx8_engine *engine,
     fx8_cpu_correlate(engine, block->n_spectra);
     engine->times.channelize_s += middle - start;
     engine->times.correlate_s += fx8_clock_seconds() - middle;
+    show_block(engine);
     return FX8_OK;
 }
 
@@ -316,6 +337,7 @@ static enum fx8_status cpu_finish_dump(struct fx8_engine *engine,
         fx8_cpu_fold_interval(engine, dump->sums_down, dump->sums_up);
     fx8_take_counts(pairs, &engine->counts, dump->counts);
     collect_clips(engine, dump->clips);
+    engine->watch.take = NULL;
     engine->times.correlate_s += fx8_clock_seconds() - start;
     return FX8_OK;
 }
@@ -388,8 +410,21 @@ static enum fx8_status cpu_import_spectra(struct fx8_engine *engine,
                         is_valid && fp32 != NULL ? fp32[in]
                                                  : (struct fx8_cf32){0, 0};
             }
-    if (count_products(engine, block))
+    if (count_products(engine, block)) {
         fx8_cpu_correlate(engine, block->n_spectra);
+        show_block(engine);
+    }
+    return FX8_OK;
+}
+
+static enum fx8_status cpu_watch(struct fx8_engine *engine,
+                                 const struct fx8_engine_watch *watch,
+                                 struct fx8_error *error)
+{
+    if (watch->n_inputs > engine->plan.n_watched_inputs)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "engine: more inputs to watch than were planned");
+    engine->watch = *watch;
     return FX8_OK;
 }
 
@@ -413,6 +448,7 @@ const struct fx8_engine_operations fx8_engine_cpu = {
     .finish_dump = cpu_finish_dump,
     .export_spectra = cpu_export_spectra,
     .import_spectra = cpu_import_spectra,
+    .watch = cpu_watch,
     .times = cpu_times,
     .close = cpu_close,
 };

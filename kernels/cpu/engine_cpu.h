@@ -48,6 +48,7 @@ struct fx8_engine {
     uint32_t *clips;   /* [n_segments][n_inputs][n_channels] */
     size_t n_spectra;  /* of the last block, for export */
     bool is_empty;     /* no spectrum of it was valid: x8 and x32 are older */
+    struct fx8_engine_watch watch; /* nothing where take is NULL */
     struct fx8_engine_times times;
     size_t memory; /* bytes of the arrays */
     char fft_name[64];

@@ -445,6 +445,8 @@ enum fx8_status fx8_cuda_push_block(struct fx8_engine *engine,
             rest < device->batch_inputs ? rest : device->batch_inputs;
         status = push_batch(engine, device, block, &part, rotation, error);
     }
+    if (status == FX8_OK && validity != FX8_BLOCK_EMPTY)
+        status = fx8_cuda_watch_block(engine, device, block->n_spectra, error);
     if (status == FX8_OK)
         status = fx8_cuda_end_block(engine, device, error);
     return status;

@@ -321,6 +321,8 @@ static enum fx8_status end_dump(struct fx8_engine *engine,
         status = end_calls(engine, error);
     if (status == FX8_OK)
         status = pass_all_on(engine, error);
+    if (status == FX8_OK)
+        status = fx8_cuda_watch_sums(engine, error);
     fx8_take_counts(engine->shape.n_pairs, &engine->counts,
                     engine->ended_counts);
     for (size_t k = 0; k < engine->n_devices && status == FX8_OK; ++k)

@@ -399,6 +399,10 @@ static enum fx8_status cuda_finish_dump(struct fx8_engine *engine,
     enum fx8_status status = check_going(engine, error);
     if (status == FX8_OK)
         status = fx8_cuda_finish_dump(engine, dump, error);
+    engine->ended_watch = engine->watch;
+    engine->watch = nullptr;
+    if (status == FX8_OK)
+        status = fx8_cuda_take_watched(engine, false, error);
     return note_failure(engine, status);
 }
 
@@ -420,6 +424,8 @@ static enum fx8_status cuda_take_dump(struct fx8_engine *engine,
     enum fx8_status status = check_going(engine, error);
     if (status == FX8_OK)
         status = fx8_cuda_take_dump(engine, dump, is_taken, error);
+    if (status == FX8_OK && (is_taken == nullptr || *is_taken))
+        status = fx8_cuda_take_watched(engine, true, error);
     return note_failure(engine, status);
 }
 
@@ -478,6 +484,19 @@ static enum fx8_status cuda_import_spectra(struct fx8_engine *engine,
     return note_failure(engine, status);
 }
 
+static enum fx8_status cuda_watch(struct fx8_engine *engine,
+                                  const struct fx8_engine_watch *watch,
+                                  struct fx8_error *error)
+{
+    if (watch->n_inputs > engine->plan.n_watched_inputs)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "engine: more inputs to watch than were planned");
+    struct fx8_engine_watch *own = &engine->watches[engine->n_watches++ % 2];
+    *own = *watch;
+    engine->watch = own;
+    return FX8_OK;
+}
+
 /* --- the table -------------------------------------------------------------
  */
 
@@ -500,6 +519,7 @@ static const struct fx8_engine_operations cuda = {
     cuda_look,
     cuda_export_spectra,
     cuda_import_spectra,
+    cuda_watch,
     cuda_times,
     cuda_close,
 };

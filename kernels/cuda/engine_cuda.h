@@ -5,8 +5,9 @@
  * in words), sizes.cu (what follows from the plan), memory.cu (what is
  * allocated), batch.cu (from samples to sums), dump.cu and results.cu (what a
  * dump ends with), staging.cu (how results reach the host), exchange.cu
- * (spectra in and out, for tests), look.cu (the quick-look), rehearse.cu (what
- * comes before trials).
+ * (spectra in and out, for tests), look.cu (the quick-look), watch.cu (spectra
+ * and sums that the engine shows while it works), rehearse.cu (what comes
+ * before trials).
  *
  * The blocks of a dump go round the devices; the sums of each are added on the
  * host or, where they become results, on the first device, from one to the
@@ -190,6 +191,35 @@ struct fx8_cuda_pinned {
     struct fx8_cuda_pinned *next;
 };
 
+/** Watched spectra of a block: they are of the watch stream from `picked` on,
+ * of the host from `copied` on. */
+struct fx8_cuda_picked {
+    struct fx8_ci8 *int8, *pinned_int8; /**< [n_watched_inputs][a block] */
+    struct fx8_cf32 *fp32, *pinned_fp32;
+    cudaEvent_t picked, copied;
+    const struct fx8_engine_watch *watch; /**< whose they are; NULL: nobody's */
+    size_t n_spectra;
+};
+
+/** Sums of watched pairs, [pair][re, im]. */
+struct fx8_cuda_watched_sums {
+    int64_t int8[2 * FX8_WATCHED_PAIRS];
+    double fp32[2 * FX8_WATCHED_PAIRS];
+};
+
+/** Blocks whose watched spectra are under way at a time: more hold the host up
+ *  than a call has of any but small arrays. */
+#define FX8_CUDA_WATCH_SLOTS 16
+
+/** What is watched on a device. */
+struct fx8_cuda_watching {
+    cudaStream_t stream;
+    struct fx8_cuda_picked slots[FX8_CUDA_WATCH_SLOTS];
+    size_t n_picked; /**< so far: which slot is next */
+    /** Of the first device, of both watches of the engine. */
+    struct fx8_cuda_watched_sums *sums, *pinned_sums;
+};
+
 /** An array of the device, or of the host, pinned. */
 struct fx8_cuda_array {
     void *pointer;             /**< address of a pointer to objects */
@@ -232,6 +262,7 @@ struct fx8_cuda_device {
     size_t n_slabs; /**< that are under way of what it ended with */
     struct fx8_cuda_results results;
     struct fx8_cuda_looks looks;
+    struct fx8_cuda_watching watching;
     struct fx8_engine_times times;
 };
 
@@ -249,6 +280,10 @@ struct fx8_engine {
     struct fx8_cuda_pinned *pinned;
     size_t memory; /**< bytes on the host */
     bool has_failed;
+    struct fx8_engine_watch watches[2]; /**< of this dump and the last */
+    size_t n_watches;                   /**< so far: which one is next */
+    /** Of the dump at hand, and of the one that ended; NULL: none. */
+    const struct fx8_engine_watch *watch, *ended_watch;
     char left_out[256]; /**< kernels that failed their trial, and why */
     char device_name[256], kernel_name[320], fft_name[64];
 };
@@ -503,6 +538,33 @@ enum fx8_status fx8_cuda_look_at_dump(struct fx8_engine *engine,
 size_t fx8_cuda_list_looks(const struct fx8_engine *engine,
                            struct fx8_cuda_looks *looks,
                            struct fx8_cuda_array *arrays);
+
+/* --- watch.cu ------------------------------------------------------------- */
+
+/** What watching takes on a device: its arrays, as memory.cu allocates them,
+ *  how many; stream and events; these given back. */
+size_t fx8_cuda_list_watching(const struct fx8_engine *engine,
+                              struct fx8_cuda_watching *watching,
+                              struct fx8_cuda_array *arrays);
+enum fx8_status fx8_cuda_open_watching(struct fx8_cuda_device *device,
+                                       struct fx8_error *error);
+void fx8_cuda_close_watching(const struct fx8_cuda_watching *watching);
+
+/** Queue a copy of the watched spectra of the last block, which is channelised
+ *  and not empty; that which had its slot is taken. */
+enum fx8_status fx8_cuda_watch_block(const struct fx8_engine *engine,
+                                     struct fx8_cuda_device *device,
+                                     size_t n_spectra, struct fx8_error *error);
+
+/** The dump ends: queue a copy of the watched sums, which the first device has
+ *  of all, in its compute stream. */
+enum fx8_status fx8_cuda_watch_sums(struct fx8_engine *engine,
+                                    struct fx8_error *error);
+
+/** What is still to be taken of the dump that ended, and, where they were
+ *  queued and that stream was waited for, the sums. */
+enum fx8_status fx8_cuda_take_watched(struct fx8_engine *engine, bool has_sums,
+                                      struct fx8_error *error);
 
 /* --- exchange.cu ---------------------------------------------------------- */
 

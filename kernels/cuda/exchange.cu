@@ -137,6 +137,8 @@ enum fx8_status fx8_cuda_import_block(struct fx8_engine *engine,
         status = fx8_cuda_check(fx8_cuda_import(&part, all.int8, all.fp32,
                                                 &spectra, device->compute),
                                 device, error, "importing spectra");
+    if (status == FX8_OK && validity != FX8_BLOCK_EMPTY)
+        status = fx8_cuda_watch_block(engine, device, block->n_spectra, error);
     if (status == FX8_OK)
         status = fx8_cuda_settle(device, "importing spectra", error);
     if (status == FX8_OK)

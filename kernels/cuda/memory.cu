@@ -31,7 +31,7 @@ const char *fx8_cuda_bytes(size_t bytes)
 /* --- a device --------------------------------------------------------------
  */
 
-static const size_t MOST_ARRAYS = 64 + FX8_CUDA_MOST_BATCHES;
+static const size_t MOST_ARRAYS = 96 + FX8_CUDA_MOST_BATCHES;
 
 /* Those that results are made with; how many. */
 static size_t list_results(const struct fx8_engine *engine,
@@ -130,6 +130,7 @@ static size_t list_arrays(const struct fx8_engine *engine,
     }
     for (struct fx8_cuda_staging &slot : device->staging)
         arrays[n++] = {&slot.pinned, shape->staging_bytes, 1, true, false};
+    n += fx8_cuda_list_watching(engine, &device->watching, arrays + n);
     if (shape->n_baselines > 0 && device == engine->devices)
         n += list_results(engine, &device->results, arrays + n);
     if (shape->look_baselines > 0 && device == engine->devices)
@@ -392,6 +393,8 @@ enum fx8_status fx8_cuda_prepare(struct fx8_engine *engine,
         status = plan_fft(engine, device, error);
     if (status == FX8_OK)
         status = choose_sizes(engine, device, error);
+    if (status == FX8_OK && engine->plan.n_watched_inputs > 0)
+        status = fx8_cuda_open_watching(device, error);
     if (status == FX8_OK)
         status = create_events(device, error);
     return status;
@@ -423,7 +426,8 @@ enum fx8_status fx8_cuda_allocate(struct fx8_engine *engine,
 void fx8_cuda_quiesce(const struct fx8_cuda_device *device)
 {
     (void)cudaSetDevice(device->ordinal);
-    for (cudaStream_t stream : {device->compute, device->copy, device->back})
+    for (cudaStream_t stream :
+         {device->compute, device->copy, device->back, device->watching.stream})
         if (stream != nullptr)
             (void)cudaStreamSynchronize(stream);
 }
@@ -457,6 +461,7 @@ void fx8_cuda_release(const struct fx8_engine *engine,
     for (const struct fx8_cuda_staging &slot : device->staging)
         destroy_events({slot.made, slot.copied});
     destroy_events({device->drained, device->ended});
+    fx8_cuda_close_watching(&device->watching);
     for (cudaStream_t stream : {device->copy, device->compute, device->back})
         if (stream != nullptr)
             (void)cudaStreamDestroy(stream);

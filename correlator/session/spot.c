@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "correlator/session/plan.h"
+#include "correlator/session/spot.h"
+#include "kernels/clock.h"
+
+/* Inputs times channels that one pair is for: moving a spectrum of so many to
+ * an engine takes at least 200 times as long as forming one product of it. */
+#define CELLS_PER_PAIR 1024
+
+/* Roundings on the way of a product into a sum of floats, at most
+ * (struct fx8_correlate_fp32), of 2^-24 each, to nearest, and of twice that
+ * where they have a direction. */
+#define ROUNDINGS       520
+#define ROUNDED         0x1p-24
+#define ROUNDED_ONE_WAY 0x1p-23
+
+/* What a spectrum may lose where floats are too small for their precision: four
+ * products of subnormal numbers and their sums. */
+#define UNDERFLOW_OF_A_SPECTRUM 0x1p-147
+
+/* Spectra whose products an int32 takes: 2 * 128 * 128 each. */
+#define SHORT_SPECTRA ((size_t)4096)
+
+/* --- which pairs --------------------------------------------------
+ */
+
+size_t fx8_spot_pairs(const struct fx8_plan *plan)
+{
+    const size_t inputs = fx8_plan_inputs(plan);
+    const size_t all = fx8_pair_count(inputs);
+    size_t n = inputs * fx8_channels(plan) / CELLS_PER_PAIR;
+    n = n < 1 ? 1 : n > FX8_WATCHED_PAIRS ? FX8_WATCHED_PAIRS : n;
+    return n < all ? n : all;
+}
+
+size_t fx8_spot_inputs(const struct fx8_plan *plan)
+{
+    const size_t inputs = fx8_plan_inputs(plan);
+    const size_t most = 2 * fx8_spot_pairs(plan);
+    return most < inputs ? most : inputs;
+}
+
+static uint64_t common_divisor(uint64_t a, uint64_t b)
+{
+    while (b != 0) {
+        const uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Place `number` of an order of 0 .. n - 1 in which neighbours are far apart
+ * and each stands once: steps of the golden section of n, as nearly as they
+ * meet every place; n below 2^32. */
+static size_t scattered(uint64_t number, uint64_t n)
+{
+    uint64_t step = (uint64_t)(0.6180339887498949 * (double)n) + 1;
+    while (common_divisor(step, n) != 1)
+        step++;
+    return (size_t)(number % n * (step % n) % n);
+}
+
+/* Inputs i and j of the pair of this index, fx8_pair_index(). */
+static void split_pair(size_t index, size_t *i, size_t *j)
+{
+    size_t row = (size_t)((sqrt(8.0 * (double)index + 1.0) - 1.0) / 2.0);
+    while (fx8_pair_index(0, row) > index)
+        row--;
+    while (fx8_pair_index(row, row) < index)
+        row++;
+    *j = row;
+    *i = index - fx8_pair_index(0, row);
+}
+
+/* Where an input is among those watched; it becomes one. */
+static size_t watch_input(struct fx8_engine_watch *watch, size_t input)
+{
+    size_t row = 0;
+    while (row < watch->n_inputs && watch->inputs[row] != input)
+        row++;
+    if (row == watch->n_inputs)
+        watch->inputs[watch->n_inputs++] = input;
+    return row;
+}
+
+void fx8_spot_choose(struct fx8_spot *spot, int64_t dump)
+{
+    const uint64_t number = (uint64_t)dump;
+    const uint64_t n_channels = (uint64_t)spot->n_channels * spot->n_bands;
+    const uint64_t n_inputs = spot->n_inputs;
+    const uint64_t n_all = fx8_pair_count(spot->n_inputs);
+    const size_t channel = scattered(number, n_channels);
+    /* one of several is of an input with itself: there are few of these */
+    const size_t n_autos = spot->n_pairs > 1 ? 1 : 0;
+    const uint64_t n_others = spot->n_pairs - n_autos;
+    spot->dump = dump;
+    spot->band = channel / spot->n_channels;
+    spot->n_spectra = 0;
+    memset(spot->sums_int8, 0, sizeof spot->sums_int8);
+    memset(spot->sums_fp32, 0, sizeof spot->sums_fp32);
+    spot->watch = (struct fx8_engine_watch){
+        .channel = channel % spot->n_channels, .n_pairs = spot->n_pairs};
+    for (size_t k = 0; k < spot->n_pairs; k++) {
+        struct fx8_spot_pair *pair = &spot->pairs[k];
+        *pair = (struct fx8_spot_pair){0};
+        if (k < n_autos)
+            pair->i = pair->j = scattered(number, n_inputs);
+        else
+            split_pair(scattered(number % n_all * n_others + k, n_all),
+                       &pair->i, &pair->j);
+        pair->row_i = watch_input(&spot->watch, pair->i);
+        pair->row_j = watch_input(&spot->watch, pair->j);
+        spot->watch.pairs[k] = fx8_pair_index(pair->i, pair->j);
+    }
+}
+
+/* --- the sums -----------------------------------------------------
+ */
+
+/* conj(a) b over n spectra. */
+static void add_int8(size_t n, const struct fx8_ci8 *a, const struct fx8_ci8 *b,
+                     int64_t sum[2])
+{
+    for (size_t first = 0; first < n; first += SHORT_SPECTRA) {
+        const size_t end =
+            n - first < SHORT_SPECTRA ? n : first + SHORT_SPECTRA;
+        int32_t re = 0, im = 0;
+        for (size_t t = first; t < end; t++) {
+            re += a[t].re * b[t].re + a[t].im * b[t].im;
+            im += a[t].re * b[t].im - a[t].im * b[t].re;
+        }
+        sum[0] += re;
+        sum[1] += im;
+    }
+}
+
+/* Products of floats are exact as doubles. */
+static void add_fp32(size_t n, const struct fx8_cf32 *a,
+                     const struct fx8_cf32 *b, struct fx8_spot_sum *sum)
+{
+    double re = 0.0, im = 0.0, of_re = 0.0, of_im = 0.0;
+    for (size_t t = 0; t < n; t++) {
+        const double rr = (double)a[t].re * (double)b[t].re;
+        const double ii = (double)a[t].im * (double)b[t].im;
+        const double ri = (double)a[t].re * (double)b[t].im;
+        const double ir = (double)a[t].im * (double)b[t].re;
+        re += rr + ii;
+        im += ri - ir;
+        of_re += fabs(rr) + fabs(ii);
+        of_im += fabs(ri) + fabs(ir);
+    }
+    sum->fp32[0] += re;
+    sum->fp32[1] += im;
+    sum->magnitude[0] += of_re;
+    sum->magnitude[1] += of_im;
+}
+
+static void take(void *context, size_t n_spectra,
+                 const struct fx8_ci8 *const *int8,
+                 const struct fx8_cf32 *const *fp32)
+{
+    struct fx8_spot *spot = context;
+    const double start = fx8_clock_seconds();
+    for (size_t k = 0; k < spot->n_pairs; k++) {
+        struct fx8_spot_pair *pair = &spot->pairs[k];
+        if (int8 != NULL)
+            add_int8(n_spectra, int8[pair->row_i], int8[pair->row_j],
+                     pair->sum.int8);
+        if (fp32 != NULL)
+            add_fp32(n_spectra, fp32[pair->row_i], fp32[pair->row_j],
+                     &pair->sum);
+    }
+    spot->n_spectra += (int64_t)n_spectra;
+    spot->seconds += fx8_clock_seconds() - start;
+}
+
+enum fx8_status fx8_spot_begin(struct fx8_spot *spot,
+                               const struct fx8_engine_operations *operations,
+                               struct fx8_engine *const *engines, int64_t dump,
+                               struct fx8_error *error)
+{
+    if (spot->n_pairs == 0 || spot->is_watching)
+        return FX8_OK;
+    fx8_spot_choose(spot, dump);
+    spot->watch.take = take;
+    spot->watch.context = spot;
+    spot->watch.sums_int8 = spot->sums_int8;
+    spot->watch.sums_fp32 = spot->sums_fp32;
+    spot->is_watching = true;
+    return operations->watch(engines[spot->band], &spot->watch, error);
+}
+
+/* --- comparison ---------------------------------------------------
+ */
+
+/* What was compared: pair and part, a kind of sum, in words. */
+struct finding {
+    const struct fx8_spot *spot;
+    const char *engine, *device, *kernel;
+    size_t pair, part;
+};
+
+static const char *name_feed(const struct fx8_spot *spot, size_t input)
+{
+    static const char *const feeds[] = {" X", " Y"};
+    return spot->n_polarizations == 1 ? ""
+                                      : feeds[input % spot->n_polarizations];
+}
+
+/* got and wanted in words. */
+static enum fx8_status tell(const struct finding *f, const char *kind,
+                            const char *got, const char *wanted,
+                            struct fx8_error *error)
+{
+    const struct fx8_spot *spot = f->spot;
+    const struct fx8_spot_pair *pair = &spot->pairs[f->pair];
+    const size_t n = spot->n_polarizations;
+    return fx8_fail(
+        error, FX8_ERR_SYSTEM,
+        "spot check: dump %lld, channel %zu, antennas %zu%s and %zu%s (all "
+        "counted from 0), %s, %s part: %s: expected %s, of the same spectra: "
+        "%s%s%s, kernel %s, computes wrongly",
+        (long long)spot->dump,
+        spot->band * spot->n_channels + spot->watch.channel, pair->i / n,
+        name_feed(spot, pair->i), pair->j / n, name_feed(spot, pair->j), kind,
+        f->part == 0 ? "real" : "imaginary", got, wanted, f->engine,
+        f->device[0] == '\0' ? "" : " device ", f->device, f->kernel);
+}
+
+/* An engine that shows nothing is not one that is right. */
+static enum fx8_status check_shown(const struct fx8_spot *spot,
+                                   int64_t n_products, struct fx8_error *error)
+{
+    if (spot->n_spectra >= n_products)
+        return FX8_OK;
+    return fx8_fail(error, FX8_ERR_SYSTEM,
+                    "spot check: dump %lld: %lld spectra shown: expected at "
+                    "least %lld",
+                    (long long)spot->dump, (long long)spot->n_spectra,
+                    (long long)n_products);
+}
+
+static enum fx8_status check_int8(const struct finding *f, int64_t got,
+                                  struct fx8_error *error)
+{
+    const int64_t sum = f->spot->pairs[f->pair].sum.int8[f->part];
+    char said[32], wanted[32];
+    if (got == sum)
+        return FX8_OK;
+    snprintf(said, sizeof said, "%lld", (long long)got);
+    snprintf(wanted, sizeof wanted, "%lld", (long long)sum);
+    return tell(f, "INT8", said, wanted, error);
+}
+
+/* Whether got is within [sum - below, sum + above], not a number neither. */
+static enum fx8_status check_double(const struct finding *f, const char *kind,
+                                    double got, double below, double above,
+                                    struct fx8_error *error)
+{
+    const double sum = f->spot->pairs[f->pair].sum.fp32[f->part];
+    char said[32], wanted[96];
+    if (got >= sum - below && got <= sum + above)
+        return FX8_OK;
+    snprintf(said, sizeof said, "%.17g", got);
+    snprintf(wanted, sizeof wanted, "%.17g to %.17g", sum - below, sum + above);
+    return tell(f, kind, said, wanted, error);
+}
+
+/* A part of a pair in every precision that there is; NULL: there is none. */
+static enum fx8_status check_part(const struct finding *f, const int64_t *int8,
+                                  const double *fp32, const double *down,
+                                  const double *up, struct fx8_error *error)
+{
+    const double magnitude = f->spot->pairs[f->pair].sum.magnitude[f->part];
+    const double n = (double)f->spot->n_spectra;
+    /* of the sum formed here: two additions a spectrum, of its size at most,
+     * of sums and of their bound */
+    const double own = (n + 1.0) * 0x1p-51 * magnitude;
+    const double small = own + n * UNDERFLOW_OF_A_SPECTRUM;
+    const double near = ROUNDINGS * ROUNDED * magnitude + small;
+    const double far = ROUNDINGS * ROUNDED_ONE_WAY * magnitude + small;
+    enum fx8_status status = FX8_OK;
+    if (int8 != NULL)
+        status = check_int8(f, *int8, error);
+    if (status == FX8_OK && fp32 != NULL)
+        status = check_double(f, "FP32", *fp32, near, near, error);
+    if (status == FX8_OK && down != NULL)
+        status = check_double(f, "lower bound", *down, far, own, error);
+    if (status == FX8_OK && up != NULL)
+        status = check_double(f, "upper bound", *up, own, far, error);
+    return status;
+}
+
+/* Part `part` of pair `k`, wherever the engine has left it. */
+static enum fx8_status check_pair(const struct finding *f,
+                                  const struct fx8_engine_dump *sums,
+                                  struct fx8_error *error)
+{
+    const struct fx8_spot *spot = f->spot;
+    const struct fx8_engine_watch *watch = &spot->watch;
+    const size_t shown = 2 * f->pair + f->part;
+    const size_t at = 2 * (watch->channel * fx8_pair_count(spot->n_inputs) +
+                           watch->pairs[f->pair]) +
+                      f->part;
+    const int64_t *int8 = sums->sums_int8 == NULL ? spot->sums_int8 + shown
+                                                  : sums->sums_int8 + at;
+    const double *fp32 = sums->sums_fp32 == NULL ? spot->sums_fp32 + shown
+                                                 : sums->sums_fp32 + at;
+    const bool has_bounds = (spot->precisions & FX8_ENGINE_INTERVAL) != 0;
+    return check_part(f,
+                      (spot->precisions & FX8_ENGINE_INT8) != 0 ? int8 : NULL,
+                      (spot->precisions & FX8_ENGINE_FP32) != 0 ? fp32 : NULL,
+                      has_bounds ? sums->sums_down + at : NULL,
+                      has_bounds ? sums->sums_up + at : NULL, error);
+}
+
+enum fx8_status fx8_spot_end(struct fx8_spot *spot,
+                             const struct fx8_engine_operations *operations,
+                             struct fx8_engine *const *engines, size_t band,
+                             const struct fx8_engine_dump *sums,
+                             struct fx8_error *error)
+{
+    if (!spot->is_watching || band != spot->band)
+        return FX8_OK;
+    spot->is_watching = false;
+    const double start = fx8_clock_seconds();
+    struct fx8_engine *engine = engines[band];
+    struct finding f = {spot,
+                        operations->name,
+                        operations->device_name(engine),
+                        operations->kernel_name(engine),
+                        0,
+                        0};
+    enum fx8_status status = FX8_OK;
+    for (size_t k = 0; k < 2 * spot->n_pairs && status == FX8_OK; k++) {
+        f.pair = k / 2;
+        f.part = k % 2;
+        status =
+            check_shown(spot, sums->counts[spot->watch.pairs[f.pair]], error);
+        if (status == FX8_OK)
+            status = check_pair(&f, sums, error);
+    }
+    spot->seconds += fx8_clock_seconds() - start;
+    return status;
+}

@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_spot.c -- the spot check of a session: engines that are right, on the
+ * CPU and on pretend devices (or those of the plug-in that FX8_CUDA_PLUGIN
+ * names), and engines whose sums are made wrong on their way to the session.
+ */
+#include "correlator/session/session_private.h"
+#include "validation/cuda_plugin.h"
+#include "validation/session_run.h"
+
+static const struct delivery whole = {0};
+
+/* The check of a plan, as its session begins it. */
+static struct fx8_spot spot_of(const struct fx8_plan *plan)
+{
+    return (struct fx8_spot){
+        .n_pairs = fx8_spot_pairs(plan),
+        .n_inputs = plan->n_antennas * plan->n_polarizations,
+        .n_polarizations = plan->n_polarizations,
+        .n_channels = fx8_channels(plan) / plan->n_bands,
+        .n_bands = plan->n_bands,
+    };
+}
+
+/* --- engines that are right ------------------------------------------ */
+
+/* With and without the check: the same, and some time is spent on it. */
+static void check_right(struct fx8_plan plan, const struct voltages *v,
+                        const struct delivery *delivery)
+{
+    plan.spot_check = FX8_SPOT_YES;
+    struct collected with = collect(&plan, v, delivery);
+    plan.spot_check = FX8_SPOT_NO;
+    struct collected without = collect(&plan, v, delivery);
+    check_same(&with, &without);
+    assert_true(with.statistics.spot_s > 0.0 && with.n_dumps > 1);
+    assert_true(without.statistics.spot_s == 0.0);
+    free_collected(&with);
+    free_collected(&without);
+}
+
+static const enum fx8_precision precisions[] = {
+    FX8_PRECISION_INT8, FX8_PRECISION_FP32, FX8_PRECISION_BOTH,
+    FX8_PRECISION_INTERVAL,
+    (enum fx8_precision)(FX8_PRECISION_BOTH | FX8_PRECISION_INTERVAL)};
+enum { N_PRECISIONS = sizeof precisions / sizeof *precisions };
+
+/* One kernel, where there is one for the plan: pretend devices take their time
+ * to try them all. */
+static const char *kernel_of(const struct fx8_plan *plan)
+{
+    if (plan->backend != FX8_BACKEND_CUDA)
+        return "auto";
+    return (plan->precision & FX8_PRECISION_INT8) != 0   ? "dp4a-16"
+           : (plan->precision & FX8_PRECISION_FP32) != 0 ? "fp32-16"
+                                                         : "auto";
+}
+
+static void check_right_engines(enum fx8_backend backend, const char *device,
+                                size_t step)
+{
+    const size_t n_samples = 2200;
+    for (size_t k = 0; k < 4 * N_PRECISIONS; k += step) {
+        const enum fx8_method method =
+            (enum fx8_method)(k / N_PRECISIONS % 3); /* PFB twice */
+        const bool is_none = method == FX8_METHOD_NONE;
+        const bool is_complex = is_none || k % 2 == 0;
+        struct fx8_plan plan =
+            small_plan(3, 2, is_complex, is_none ? 1 : 6, is_none ? 300 : 61);
+        plan.method = method;
+        plan.precision = precisions[k % N_PRECISIONS];
+        plan.backend = backend;
+        plan.device = device;
+        plan.kernel = kernel_of(&plan);
+        struct voltages v = make_voltages(6, is_complex ? 2 : 1,
+                                          (int64_t)n_samples, 25, 31 + k);
+        v.missing[0] = (struct fx8_run){100, 37, 2};
+        v.missing[1] = (struct fx8_run){900, 400, -1};
+        v.n_missing = k % 3;
+        /* a gap of whole dumps and parts of them */
+        const struct delivery gap = {
+            .block_samples = 350, .gap_first = 1000, .gap_end = 1777};
+        check_right(plan, &v, k % 2 == 0 ? &whole : &gap);
+        free(v.data);
+    }
+}
+
+static void the_cpu_is_right(void **state)
+{
+    (void)state;
+    check_right_engines(FX8_BACKEND_CPU, "auto", 1);
+}
+
+static void devices_are_right(void **state)
+{
+    (void)state;
+    check_right_engines(FX8_BACKEND_CUDA, "0", 3);
+    if (n_there >= 3)
+        check_right_engines(FX8_BACKEND_CUDA, "0,1,2", 7);
+}
+
+/* Blocks and more blocks: slots come round, one device has fewer; bands, each
+ * with an engine, in turn. */
+static void long_dumps_and_bands(void **state)
+{
+    (void)state;
+    static const double offsets[] = {-2e6, 0, 2e6};
+    for (size_t k = 0; k < 3; k++) {
+        struct fx8_plan plan = small_plan(4, 1, true, 1, 8192 * 4 + 37);
+        plan.method = FX8_METHOD_NONE;
+        plan.backend = k == 0 ? FX8_BACKEND_CPU : FX8_BACKEND_CUDA;
+        plan.kernel = kernel_of(&plan);
+        plan.device = k < 2 || n_there < 3 ? "0" : "0,1,2";
+        struct voltages v = make_voltages(4, 2, 70000, 25, 51);
+        check_right(plan, &v, &whole);
+        free(v.data);
+        plan = small_plan(2, 2, true, 8, 20);
+        plan.n_bands = 3;
+        plan.band_offset_hz = offsets;
+        plan.backend = k == 0 ? FX8_BACKEND_CPU : FX8_BACKEND_CUDA;
+        plan.kernel = kernel_of(&plan);
+        v = make_voltages(12, 2, 1200, 25, 52);
+        check_right(plan, &v, &whole);
+        free(v.data);
+    }
+}
+
+/* As many inputs and channels as several pairs of a dump are for. */
+static void several_pairs(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < 2; k++) {
+        struct fx8_plan plan = small_plan(19, 2, true, 128, 6);
+        plan.n_taps = 2;
+        plan.backend = k == 0 ? FX8_BACKEND_CPU : FX8_BACKEND_CUDA;
+        plan.kernel = kernel_of(&plan);
+        assert_int_equal(fx8_spot_pairs(&plan), 4);
+        struct voltages v = make_voltages(38, 2, 128 * 20, 25, 54);
+        check_right(plan, &v, &whole);
+        free(v.data);
+    }
+}
+
+/* AUTO: on devices alone. */
+static void who_is_checked(void **state)
+{
+    (void)state;
+    struct voltages v = make_voltages(2, 2, 400, 25, 53);
+    for (size_t k = 0; k < 2; k++) {
+        struct fx8_plan plan = small_plan(2, 1, true, 4, 20);
+        plan.backend = k == 0 ? FX8_BACKEND_CPU : FX8_BACKEND_CUDA;
+        plan.kernel = kernel_of(&plan);
+        assert_int_equal(plan.spot_check, FX8_SPOT_AUTO);
+        struct collected c = collect(&plan, &v, &whole);
+        assert_int_equal(c.statistics.spot_s > 0.0, k);
+        free_collected(&c);
+    }
+    struct fx8_plan plan = small_plan(2, 1, true, 4, 20);
+    struct fx8_session *session;
+    struct fx8_error error;
+    plan.spot_check = (enum fx8_spot_check)3;
+    must_fail(fx8_open(&plan, collect_dump, NULL, &session, &error), error,
+              FX8_ERR_USAGE, "plan: spot_check: expected AUTO, YES or NO");
+    free(v.data);
+}
+
+/* --- engines that are wrong ------------------------------------------ */
+
+/* What is done to the sums of a dump: of the CPU, where they are handed over;
+ * of a device, where they are shown. */
+typedef void spoiler(const struct fx8_spot *spot, int64_t *int8, double *fp32,
+                     double *down, double *up);
+
+static struct {
+    struct fx8_session *session;
+    const struct fx8_engine_operations *real;
+    spoiler *spoil;
+    int64_t dump;      /* from this one on */
+    size_t pair, part; /* of those watched */
+    double by;         /* in units of 2^-24 of the magnitude */
+} fault;
+
+static void spoil(const struct fx8_engine *engine,
+                  const struct fx8_engine_dump *dump)
+{
+    struct fx8_spot *spot = &fault.session->spot;
+    if (!spot->is_watching || spot->dump < fault.dump ||
+        engine != fault.session->engines[spot->band] || fault.spoil == NULL)
+        return;
+    const size_t n = fx8_pair_count(spot->n_inputs);
+    const size_t at =
+        2 * (spot->watch.channel * n + spot->watch.pairs[fault.pair]) +
+        fault.part;
+    const size_t shown = 2 * fault.pair + fault.part;
+    fault.spoil(spot,
+                dump->sums_int8 == NULL ? &spot->sums_int8[shown]
+                                        : &dump->sums_int8[at],
+                dump->sums_fp32 == NULL ? &spot->sums_fp32[shown]
+                                        : &dump->sums_fp32[at],
+                dump->sums_down == NULL ? NULL : &dump->sums_down[at],
+                dump->sums_up == NULL ? NULL : &dump->sums_up[at]);
+}
+
+static enum fx8_status finish_wrongly(struct fx8_engine *engine,
+                                      struct fx8_engine_dump *dump,
+                                      struct fx8_error *error)
+{
+    const enum fx8_status status = fault.real->finish_dump(engine, dump, error);
+    spoil(engine, dump);
+    return status;
+}
+
+static enum fx8_status process_wrongly(struct fx8_engine *engine,
+                                       const struct fx8_engine_results *int8,
+                                       const struct fx8_engine_results *fp32,
+                                       struct fx8_engine_dump *dump,
+                                       struct fx8_error *error)
+{
+    const enum fx8_status status =
+        fault.real->process_dump(engine, int8, fp32, dump, error);
+    spoil(engine, dump);
+    return status;
+}
+
+static enum fx8_status watch_nothing(struct fx8_engine *engine,
+                                     const struct fx8_engine_watch *watch,
+                                     struct fx8_error *error)
+{
+    (void)engine;
+    (void)watch;
+    (void)error;
+    return FX8_OK;
+}
+
+/* A session of an engine with a fault. */
+static enum fx8_status run_wrong(const struct fx8_plan *plan,
+                                 const struct voltages *v, bool shows,
+                                 struct collected *c, struct fx8_error *error)
+{
+    *c = (struct collected){.n_inputs = v->n_inputs, .stop_at = SIZE_MAX};
+    c->n_channels = fx8_channels(plan) / plan->n_bands;
+    must(fx8_open(plan, collect_dump, c, &fault.session, error), *error);
+    fault.real = fault.session->operations;
+    struct fx8_engine_operations wrong = *fault.real;
+    wrong.finish_dump = finish_wrongly;
+    if (wrong.process_dump != NULL)
+        wrong.process_dump = process_wrongly;
+    if (!shows)
+        wrong.watch = watch_nothing;
+    fault.session->operations = &wrong;
+    enum fx8_status status = push_all(fault.session, v, &whole, c, error);
+    if (status != FX8_OK) {
+        struct fx8_error after;
+        assert_int_equal(fx8_finish(fault.session, NULL, &after), status);
+    }
+    fault.session->operations = fault.real;
+    fx8_close(&fault.session);
+    return status;
+}
+
+/* Dump `fault.dump` must be refused with these words, those before be there. */
+static void check_found(const struct fx8_plan *plan, const struct voltages *v,
+                        const char *words)
+{
+    struct collected c;
+    struct fx8_error error;
+    char text[512];
+    struct fx8_spot spot = spot_of(plan);
+    fx8_spot_choose(&spot, fault.dump);
+    const struct fx8_spot_pair *pair = &spot.pairs[fault.pair];
+    const size_t n = plan->n_polarizations;
+    static const char *const feeds[] = {" X", " Y"};
+    snprintf(text, sizeof text,
+             "spot check: dump %d, channel %zu, antennas %zu%s and %zu%s (all "
+             "counted from 0), %s, %s part: ",
+             (int)fault.dump, spot.watch.channel, pair->i / n,
+             n == 1 ? "" : feeds[pair->i % n], pair->j / n,
+             n == 1 ? "" : feeds[pair->j % n], words,
+             fault.part == 0 ? "real" : "imaginary");
+    assert_int_equal(run_wrong(plan, v, true, &c, &error), FX8_ERR_SYSTEM);
+    if (strncmp(error.message, text, strlen(text)) != 0)
+        fail_msg("%s: expected %s", error.message, text);
+    assert_non_null(strstr(error.message, " of the same spectra: "));
+    assert_non_null(strstr(error.message, ", computes wrongly"));
+    assert_int_equal(c.n_dumps, fault.dump);
+    free_collected(&c);
+}
+
+static void check_not_found(const struct fx8_plan *plan,
+                            const struct voltages *v)
+{
+    struct collected c;
+    struct fx8_error error;
+    must(run_wrong(plan, v, true, &c, &error), error);
+    assert_int_equal(c.n_dumps, v->n_samples / 4 / plan->spectra_per_dump);
+    free_collected(&c);
+}
+
+static void one_more(const struct fx8_spot *spot, int64_t *int8, double *fp32,
+                     double *down, double *up)
+{
+    (void)spot, (void)fp32, (void)down, (void)up;
+    *int8 += 1;
+}
+
+static double unit(const struct fx8_spot *spot)
+{
+    return 0x1p-24 * spot->pairs[fault.pair].sum.magnitude[fault.part];
+}
+
+static void float_moved(const struct fx8_spot *spot, int64_t *int8,
+                        double *fp32, double *down, double *up)
+{
+    (void)int8, (void)down, (void)up;
+    *fp32 += fault.by * unit(spot);
+}
+
+static void float_lost(const struct fx8_spot *spot, int64_t *int8, double *fp32,
+                       double *down, double *up)
+{
+    (void)spot, (void)int8, (void)down, (void)up;
+    *fp32 = NAN;
+}
+
+/* To this side of the sum, which it must not be, or too far to the other. */
+static void down_moved(const struct fx8_spot *spot, int64_t *int8, double *fp32,
+                       double *down, double *up)
+{
+    (void)int8, (void)fp32, (void)up;
+    *down =
+        spot->pairs[fault.pair].sum.fp32[fault.part] + fault.by * unit(spot);
+}
+
+static void up_moved(const struct fx8_spot *spot, int64_t *int8, double *fp32,
+                     double *down, double *up)
+{
+    (void)int8, (void)fp32, (void)down;
+    *up = spot->pairs[fault.pair].sum.fp32[fault.part] + fault.by * unit(spot);
+}
+
+static struct fx8_plan wrong_plan(enum fx8_backend backend,
+                                  enum fx8_precision precision)
+{
+    struct fx8_plan plan = small_plan(3, 2, true, 4, 20);
+    plan.method = FX8_METHOD_FFT;
+    plan.backend = backend;
+    plan.device = "0";
+    plan.precision = precision;
+    plan.kernel = kernel_of(&plan);
+    plan.spot_check = FX8_SPOT_YES;
+    return plan;
+}
+
+static void check_wrong_engines(enum fx8_backend backend)
+{
+    const enum fx8_precision all =
+        (enum fx8_precision)(FX8_PRECISION_BOTH | FX8_PRECISION_INTERVAL);
+    const struct fx8_plan plan = wrong_plan(backend, all);
+    struct voltages v = make_voltages(6, 2, 400, 25, 61);
+    const struct {
+        spoiler *spoil;
+        double by;
+        const char *words; /* NULL: it is not found */
+    } faults[] = {
+        {one_more, 0, "INT8"},
+        {float_moved, 560, "FP32"},
+        {float_moved, -560, "FP32"},
+        {float_moved, 480, NULL},
+        {float_lost, 0, "FP32"},
+        {down_moved, 0.01, "lower bound"},
+        {down_moved, -1050, "lower bound"},
+        {down_moved, -1030, NULL},
+        {up_moved, -0.01, "upper bound"},
+        {up_moved, 1050, "upper bound"},
+        {up_moved, 1030, NULL},
+    };
+    for (size_t k = 0; k < sizeof faults / sizeof *faults; k++)
+        for (fault.dump = 2; fault.dump < 5; fault.dump += 2) {
+            fault.pair = 0;
+            fault.part = k % 2;
+            fault.spoil = faults[k].spoil;
+            fault.by = faults[k].by;
+            if (faults[k].words == NULL)
+                check_not_found(&plan, &v);
+            else
+                check_found(&plan, &v, faults[k].words);
+        }
+    free(v.data);
+}
+
+static void wrong_sums_of_the_cpu(void **state)
+{
+    (void)state;
+    check_wrong_engines(FX8_BACKEND_CPU);
+}
+
+static void wrong_sums_of_a_device(void **state)
+{
+    (void)state;
+    check_wrong_engines(FX8_BACKEND_CUDA);
+}
+
+/* An engine that shows nothing is not taken for one that is right. */
+static void an_engine_that_shows_nothing(void **state)
+{
+    (void)state;
+    struct voltages v = make_voltages(6, 2, 400, 25, 62);
+    for (size_t k = 0; k < 2; k++) {
+        const struct fx8_plan plan = wrong_plan(
+            k == 0 ? FX8_BACKEND_CPU : FX8_BACKEND_CUDA, FX8_PRECISION_FP32);
+        struct collected c;
+        struct fx8_error error;
+        fault.spoil = NULL;
+        must_fail(run_wrong(&plan, &v, false, &c, &error), error,
+                  FX8_ERR_SYSTEM,
+                  "spot check: dump 0: 0 spectra shown: expected at least 20");
+        assert_int_equal(c.n_dumps, 0);
+        free_collected(&c);
+    }
+    free(v.data);
+}
+
+/* Sixteen by eight pairs of every channel, one too large. */
+static void spoil_sub_tile(const struct fx8_spot *spot, int64_t *int8,
+                           double *fp32, double *down, double *up)
+{
+    (void)fp32, (void)down, (void)up;
+    const size_t n = fx8_pair_count(spot->n_inputs);
+    int64_t *sums =
+        int8 - 2 * (spot->watch.channel * n + spot->watch.pairs[fault.pair]);
+    for (size_t c = 0; c < spot->n_channels; c++)
+        for (size_t j = 40; j < 48; j++)
+            for (size_t i = 16; i < 32; i++)
+                sums[2 * (c * n + fx8_pair_index(i, j))] += 1;
+}
+
+/* 128 of 2080 pairs, eight of them looked at in a dump. */
+static void a_steadily_wrong_sub_tile(void **state)
+{
+    (void)state;
+    struct fx8_plan plan = small_plan(64, 1, true, 128, 8);
+    plan.backend = FX8_BACKEND_CPU;
+    plan.method = FX8_METHOD_FFT;
+    plan.precision = FX8_PRECISION_INT8;
+    plan.spot_check = FX8_SPOT_YES;
+    struct voltages v = make_voltages(64, 2, 128 * 8 * 20, 25, 63);
+    struct collected c;
+    struct fx8_error error;
+    fault.spoil = spoil_sub_tile;
+    fault.dump = 0;
+    fault.pair = fault.part = 0;
+    assert_int_equal(run_wrong(&plan, &v, true, &c, &error), FX8_ERR_SYSTEM);
+    print_message("# %zu dumps, then %s\n", c.n_dumps, error.message);
+    assert_in_range(c.n_dumps, 0, 9);
+    assert_non_null(strstr(error.message, "INT8, real part: "));
+    free_collected(&c);
+    free(v.data);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_cpu_is_right),
+        cmocka_unit_test(devices_are_right),
+        cmocka_unit_test(long_dumps_and_bands),
+        cmocka_unit_test(several_pairs),
+        cmocka_unit_test(who_is_checked),
+        cmocka_unit_test(wrong_sums_of_the_cpu),
+        cmocka_unit_test(wrong_sums_of_a_device),
+        cmocka_unit_test(an_engine_that_shows_nothing),
+        cmocka_unit_test(a_steadily_wrong_sub_tile),
+    };
+    return cmocka_run_group_tests(tests, find_cuda, NULL);
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_spot_choice.c -- which pairs, inputs and channels the spot check looks
+ * at, dump by dump.
+ */
+#include "correlator/session/spot.h"
+#include "validation/session_run.h"
+
+static struct fx8_spot spot_of(const struct fx8_plan *plan)
+{
+    return (struct fx8_spot){
+        .n_pairs = fx8_spot_pairs(plan),
+        .n_inputs = plan->n_antennas * plan->n_polarizations,
+        .n_polarizations = plan->n_polarizations,
+        .n_channels = fx8_channels(plan) / plan->n_bands,
+        .n_bands = plan->n_bands,
+    };
+}
+
+/* What a choice must be, whatever the dump. */
+static void check_choice(const struct fx8_spot *spot,
+                         const struct fx8_plan *plan)
+{
+    const struct fx8_engine_watch *watch = &spot->watch;
+    assert_true(spot->band < spot->n_bands);
+    assert_true(watch->channel < spot->n_channels);
+    assert_int_equal(watch->n_pairs, spot->n_pairs);
+    assert_in_range(watch->n_inputs, 1, fx8_spot_inputs(plan));
+    assert_in_range(watch->n_inputs, 1, FX8_WATCHED_INPUTS);
+    for (size_t a = 0; a < watch->n_inputs; a++) {
+        assert_true(watch->inputs[a] < spot->n_inputs);
+        for (size_t b = 0; b < a; b++)
+            assert_int_not_equal(watch->inputs[a], watch->inputs[b]);
+    }
+    for (size_t k = 0; k < watch->n_pairs; k++) {
+        const struct fx8_spot_pair *pair = &spot->pairs[k];
+        assert_true(pair->i <= pair->j);
+        assert_int_equal(watch->pairs[k], fx8_pair_index(pair->i, pair->j));
+        assert_true(pair->row_i < watch->n_inputs &&
+                    pair->row_j < watch->n_inputs);
+        assert_int_equal(watch->inputs[pair->row_i], pair->i);
+        assert_int_equal(watch->inputs[pair->row_j], pair->j);
+    }
+}
+
+/* As many dumps as it takes at most, all pairs, all inputs with themselves and
+ * all channels of all bands were looked at, no pair twice before that. */
+static void check_turns(const struct fx8_plan *plan, size_t wanted)
+{
+    struct fx8_spot spot = spot_of(plan);
+    assert_int_equal(spot.n_pairs, wanted);
+    const size_t n_pairs = fx8_pair_count(spot.n_inputs);
+    const size_t n_channels = spot.n_channels * spot.n_bands;
+    const size_t n_autos = wanted > 1 ? 1 : 0;
+    const size_t turns = (n_pairs - 1) / (wanted - n_autos) + 1;
+    size_t n_dumps = turns > n_channels ? turns : n_channels;
+    n_dumps = n_dumps > spot.n_inputs ? n_dumps : spot.n_inputs;
+    bool *pairs = calloc(n_pairs, 1), *autos = calloc(spot.n_inputs, 1);
+    bool *channels = calloc(n_channels, 1);
+    assert_true(pairs != NULL && autos != NULL && channels != NULL);
+    size_t n_seen = 0;
+    for (size_t dump = 0; dump < n_dumps; dump++) {
+        fx8_spot_choose(&spot, (int64_t)dump);
+        check_choice(&spot, plan);
+        channels[spot.band * spot.n_channels + spot.watch.channel] = true;
+        if (n_autos > 0) {
+            assert_int_equal(spot.pairs[0].i, spot.pairs[0].j);
+            autos[spot.pairs[0].i] = true;
+        }
+        for (size_t k = n_autos; k < wanted; k++) {
+            n_seen += !pairs[spot.watch.pairs[k]];
+            pairs[spot.watch.pairs[k]] = true;
+        }
+        if (dump + 1 < turns)
+            assert_int_equal(n_seen, (dump + 1) * (wanted - n_autos));
+    }
+    assert_int_equal(n_seen, n_pairs);
+    for (size_t k = 0; k < n_channels; k++)
+        assert_true(channels[k]);
+    for (size_t k = 0; k < spot.n_inputs; k++)
+        assert_true(autos[k] || n_autos == 0);
+    free(pairs);
+    free(autos);
+    free(channels);
+}
+
+static void everything_has_its_turn(void **state)
+{
+    (void)state;
+    struct fx8_plan plan = small_plan(1, 1, true, 4, 8);
+    check_turns(&plan, 1);
+    plan = small_plan(1, 1, true, 65536, 8);
+    check_turns(&plan, 1);
+    plan = small_plan(2, 1, true, 65536, 8);
+    check_turns(&plan, 3);
+    plan = small_plan(7, 2, true, 64, 8);
+    check_turns(&plan, 1);
+    plan = small_plan(16, 2, true, 64, 8);
+    check_turns(&plan, 2);
+    plan = small_plan(32, 2, false, 127, 8);
+    check_turns(&plan, 7);
+    plan = small_plan(64, 2, true, 256, 8);
+    plan.n_kept = 216;
+    check_turns(&plan, 16);
+    plan = small_plan(50, 2, true, 64, 8);
+    plan.n_bands = 5;
+    check_turns(&plan, 16);
+}
+
+/* The largest plan, and dumps without an end. */
+static void sizes_without_an_end(void **state)
+{
+    (void)state;
+    struct fx8_plan plan = small_plan(FX8_MAX_ANTENNAS, 2, true, 4096, 8);
+    plan.n_bands = 4096;
+    struct fx8_spot spot = spot_of(&plan);
+    for (int64_t dump = 1; dump < INT64_C(1) << 60; dump *= 3) {
+        fx8_spot_choose(&spot, dump);
+        check_choice(&spot, &plan);
+    }
+}
+
+/* Dumps until a pair of a sub-tile of 16 by 8 inputs is looked at, of every
+ * tile of 64: a fault of a kernel is in all of them. */
+static size_t dumps_until(struct fx8_spot *spot, size_t row, size_t column)
+{
+    for (int64_t dump = 0; dump < 1000; dump++) {
+        fx8_spot_choose(spot, dump);
+        for (size_t k = 0; k < spot->n_pairs; k++)
+            if (spot->pairs[k].i % 64 / 16 == row &&
+                spot->pairs[k].j % 64 / 8 == column)
+                return (size_t)dump + 1;
+    }
+    return 1000;
+}
+
+/* One of 32 places: the 15 pairs of a dump that are not of one input miss it
+ * by (31/32)^15 = 0.62, thirty dumps by 10^-6. */
+static void a_wrong_sub_tile_is_looked_at_soon(void **state)
+{
+    (void)state;
+    for (size_t n_antennas = 64; n_antennas <= 512; n_antennas *= 2) {
+        const struct fx8_plan plan = small_plan(n_antennas, 2, true, 256, 8);
+        struct fx8_spot spot = spot_of(&plan);
+        size_t most = 0, all = 0;
+        for (size_t place = 0; place < 32; place++) {
+            const size_t n = dumps_until(&spot, place / 8, place % 8);
+            most = n > most ? n : most;
+            all += n;
+        }
+        print_message("# %zu inputs: %.1f dumps, %zu at most\n", 2 * n_antennas,
+                      (double)all / 32, most);
+        assert_in_range(most, 1, 30);
+        assert_in_range(all, 32, 32 * 5);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(everything_has_its_turn),
+        cmocka_unit_test(sizes_without_an_end),
+        cmocka_unit_test(a_wrong_sub_tile_is_looked_at_soon),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
