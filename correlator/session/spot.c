@@ -7,8 +7,9 @@
 #include "correlator/session/spot.h"
 #include "kernels/clock.h"
 
-/* Inputs times channels that one pair is for: moving a spectrum of so many to
- * an engine takes at least 200 times as long as forming one product of it. */
+/* Inputs times channels that one pair is for: reading, aligning and copying
+ * spectra of so many take 1 ns each at least, forming a product here 0.5 ns of
+ * integers and 3 ns of floats (measured). */
 #define CELLS_PER_PAIR 1024
 
 /* Roundings on the way of a product into a sum of floats, at most

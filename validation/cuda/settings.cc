@@ -92,7 +92,7 @@ static Settings read_environment()
         order_from("FX8_HARNESS_STREAMS", "eager", "late", Order::LAST);
     read_failure(&read);
     read.hanging_kernel = getenv("FX8_HARNESS_HANG");
-    read.idle_kernel = getenv("FX8_HARNESS_IDLE");
+    read.idle_call = static_cast<uint64_t>(number_from("FX8_HARNESS_IDLE", 0));
     read.elapsed_ms = number_from("FX8_HARNESS_ELAPSED_MS", -1);
     read.plant = getenv("FX8_HARNESS_PLANT");
     read.report = getenv("FX8_HARNESS_REPORT");

@@ -38,12 +38,12 @@ struct Settings {
                             is none; FX8_HARNESS_FAIL=NUMBER[:ERROR] */
     int fail_error;      /* and the cudaError_t that it fails with */
     bool fails_on;       /* so do all calls behind it: NUMBER+ */
-    uint64_t idle_call;  /* number of a call that, if it is a launch, succeeds
-                            without doing anything; 0 is none */
+    uint64_t
+        idle_call;         /* number of a call that, if it is a launch, succeeds
+                              without doing anything; 0 is none; FX8_HARNESS_IDLE */
     uint64_t hanging_call; /* number of a call that, if it is a launch, queues
                               what never ends; 0 is none */
     const char *hanging_kernel; /* of this name never ends; FX8_HARNESS_HANG */
-    const char *idle_kernel; /* of this name does nothing; FX8_HARNESS_IDLE */
     const char *plant;    /* PART:FAULT, in commas: kernels of which PART is in
                              the name are at fault; FX8_HARNESS_PLANT */
     long long elapsed_ms; /* that every two events are apart; -1: as long as it

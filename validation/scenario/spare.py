@@ -67,7 +67,7 @@ class Spare(refusal.Refusal):
                 ("fx8_turn_kernel", "quantised spectrum "),
                 ("fx8_postprocess_int8_kernel", "int8, result 0: ")):
             with self.subTest(kernel=kernel):
-                self.check(pretend.devices(idle=kernel),
+                self.check(pretend.devices(plant=f"{kernel}:idle"),
                            "not as the CPU computes: " + told)
 
     def test_devices_that_hang(self):

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The spot check through the program, on a pretend device whose launches do
+nothing, each of a run once: what a correlator leaves out ends the run, with the
+place, and its dump is not written."""
+import concurrent.futures
+import os
+
+import numpy as np
+
+import oracle
+import pretend
+import program
+import refusal
+import tap
+
+
+class SpotCheck(refusal.Refusal):
+    """A tiny job: one block a dump."""
+
+    def setUp(self):
+        super().setUp()
+        self.write_config(program.ini_of(
+            oracle.Setup(4, 0.002, precision="int8", taps=2),
+            {"correlator.backend": "cuda", "correlator.threads": 1,
+             "correlator.kernel": "dp4a-16"}))
+        self.tiny = self.recording(n_samples=9000)
+
+    def run_idle(self, number, spot_check):
+        """Launch `number` does nothing; the run, its output, its calls."""
+        folder = self.path(f"{spot_check}.{number}")
+        os.mkdir(folder)
+        output, report = os.path.join(folder, "out.uvh5"), folder + ".report"
+        done = program.run(
+            "correlate", self.config, self.tiny, "-o", output, "--quiet", "--set",
+            f"correlator.spot_check={spot_check}",
+            environment=pretend.devices(idle=number, report=report,
+                                        elapsed_ms=5))
+        with open(report, encoding="ascii") as file:
+            words = dict(line.split(None, 1) for line in file)
+        return done, output, int(words["calls"])
+
+    def run_all(self, spot_check):
+        """The result that there should be; a run for each call, but those in
+        which the kernel failed its trial."""
+        done, output, n_calls = self.run_idle(0, spot_check)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with concurrent.futures.ThreadPoolExecutor(
+                len(os.sched_getaffinity(0))) as pool:
+            runs = list(pool.map(lambda n: self.run_idle(n, spot_check),
+                                 range(n_calls // 6, n_calls + 1)))
+        return program.read(output), [
+            run for run in runs if "not dp4a-16: " not in run[0].stderr]
+
+    def lost_dumps(self, output):
+        """Dumps that have no correlation at all, but the first: where nothing was
+        before, spectra that were not made are zeros, rightly correlated."""
+        cross = program.read(output).visibilities[:, 1]
+        return [dump for dump, v in enumerate(cross)
+                if dump > 0 and not np.any(v)]
+
+    def test_launches_that_do_nothing(self):
+        want, runs = self.run_all("auto")
+        n_dumps = len(want.visibilities)
+        self.assertGreater(n_dumps, 3)
+        found = []
+        for done, output, _ in runs:
+            self.output = output
+            if done.returncode == 0:
+                self.assertEqual(self.lost_dumps(output), [])
+                continue
+            kept = self.assert_failed(done, want, "spot check: dump ")
+            self.assertIn(f"spot check: dump {kept}, channel ", done.stderr)
+            self.assertIn("INT8, ", done.stderr)
+            self.assertIn(": cuda device 0 pretend device 0, kernel dp4a-16, "
+                          "computes wrongly", done.stderr)
+            found.append(kept)
+        # what is left out is the correlation, or what shows its spectra or sums
+        self.assertEqual(sorted(found), sorted(3 * list(range(n_dumps))))
+
+    def test_without_the_check(self):
+        want, runs = self.run_all("no")
+        lost = []
+        for done, output, _ in runs:
+            self.assertEqual(done.returncode, 0, done.stderr)
+            lost += self.lost_dumps(output)
+        self.assertEqual(lost, list(range(1, len(want.visibilities))))
+
+
+if __name__ == "__main__":
+    tap.main()
