@@ -190,6 +190,9 @@ INTENT = {
     "fx8_import_fp32_kernel": Intent(),
     "fx8_export_int8_kernel": Intent(),
     "fx8_export_fp32_kernel": Intent(),
+    "fx8_pick_int8_kernel": Intent(),
+    "fx8_pick_fp32_kernel": Intent(),
+    "fx8_pick_sums_kernel": Intent(),
 }
 
 
