@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The spot check through the program, on a pretend device whose launches do
-nothing, each of a run once: what a correlator leaves out ends the run, with the
-place, and its dump is not written."""
+nothing, each of a run once: what a correlator leaves out ends the run, with
+the place, and its dump is not written."""
 import concurrent.futures
 import os
 
@@ -31,8 +31,8 @@ class SpotCheck(refusal.Refusal):
         os.mkdir(folder)
         output, report = os.path.join(folder, "out.uvh5"), folder + ".report"
         done = program.run(
-            "correlate", self.config, self.tiny, "-o", output, "--quiet", "--set",
-            f"correlator.spot_check={spot_check}",
+            "correlate", self.config, self.tiny, "-o", output, "--quiet",
+            "--set", f"correlator.spot_check={spot_check}",
             environment=pretend.devices(idle=number, report=report,
                                         elapsed_ms=5))
         with open(report, encoding="ascii") as file:
@@ -52,8 +52,9 @@ class SpotCheck(refusal.Refusal):
             run for run in runs if "not dp4a-16: " not in run[0].stderr]
 
     def lost_dumps(self, output):
-        """Dumps that have no correlation at all, but the first: where nothing was
-        before, spectra that were not made are zeros, rightly correlated."""
+        """Dumps that have no correlation at all, but the first: where nothing
+        was before, spectra that were not made are zeros, rightly correlated.
+        """
         cross = program.read(output).visibilities[:, 1]
         return [dump for dump, v in enumerate(cross)
                 if dump > 0 and not np.any(v)]
@@ -74,7 +75,7 @@ class SpotCheck(refusal.Refusal):
             self.assertIn(": cuda device 0 pretend device 0, kernel dp4a-16, "
                           "computes wrongly", done.stderr)
             found.append(kept)
-        # what is left out is the correlation, or what shows its spectra or sums
+        # left out: the correlation, or what shows its spectra or its sums
         self.assertEqual(sorted(found), sorted(3 * list(range(n_dumps))))
 
     def test_without_the_check(self):
@@ -84,6 +85,15 @@ class SpotCheck(refusal.Refusal):
             self.assertEqual(done.returncode, 0, done.stderr)
             lost += self.lost_dumps(output)
         self.assertEqual(lost, list(range(1, len(want.visibilities))))
+
+    def test_what_it_costs_is_told(self):
+        for spot_check, told in (("auto", True), ("no", False)):
+            done = self.correlate(
+                self.tiny, "--force", "--set",
+                f"correlator.spot_check={spot_check}",
+                environment=pretend.devices())
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(", spot check 0." in done.stdout, told)
 
 
 if __name__ == "__main__":
