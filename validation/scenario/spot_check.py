@@ -23,7 +23,7 @@ class SpotCheck(refusal.Refusal):
             oracle.Setup(4, 0.002, precision="int8", taps=2),
             {"correlator.backend": "cuda", "correlator.threads": 1,
              "correlator.kernel": "dp4a-16"}))
-        self.tiny = self.recording(n_samples=9000)
+        self.tiny = self.recording(n_samples=7000)
 
     def run_idle(self, number, spot_check):
         """Launch `number` does nothing; the run, its output, its calls."""
@@ -62,7 +62,7 @@ class SpotCheck(refusal.Refusal):
     def test_launches_that_do_nothing(self):
         want, runs = self.run_all("auto")
         n_dumps = len(want.visibilities)
-        self.assertGreater(n_dumps, 3)
+        self.assertGreater(n_dumps, 2)
         found = []
         for done, output, _ in runs:
             self.output = output
