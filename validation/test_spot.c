@@ -183,7 +183,9 @@ static struct {
 static void spoil(const struct fx8_engine *engine,
                   const struct fx8_engine_dump *dump)
 {
-    struct fx8_spot *spot = &fault.session->spot;
+    /* of the dump that is handed over */
+    struct fx8_spot *spot =
+        &fault.session->spots[(fault.session->dump - 1) % 2];
     if (!spot->is_watching || spot->dump < fault.dump ||
         engine != fault.session->engines[spot->band] || fault.spoil == NULL)
         return;
@@ -210,15 +212,14 @@ static enum fx8_status finish_wrongly(struct fx8_engine *engine,
     return status;
 }
 
-static enum fx8_status process_wrongly(struct fx8_engine *engine,
-                                       const struct fx8_engine_results *int8,
-                                       const struct fx8_engine_results *fp32,
-                                       struct fx8_engine_dump *dump,
-                                       struct fx8_error *error)
+static enum fx8_status take_wrongly(struct fx8_engine *engine,
+                                    struct fx8_engine_dump *dump,
+                                    bool *is_taken, struct fx8_error *error)
 {
     const enum fx8_status status =
-        fault.real->process_dump(engine, int8, fp32, dump, error);
-    spoil(engine, dump);
+        fault.real->take_dump(engine, dump, is_taken, error);
+    if (is_taken == NULL || *is_taken)
+        spoil(engine, dump);
     return status;
 }
 
@@ -243,8 +244,7 @@ static enum fx8_status run_wrong(const struct fx8_plan *plan,
     fault.real = fault.session->operations;
     struct fx8_engine_operations wrong = *fault.real;
     wrong.finish_dump = finish_wrongly;
-    if (wrong.process_dump != NULL)
-        wrong.process_dump = process_wrongly;
+    wrong.take_dump = take_wrongly;
     if (!shows)
         wrong.watch = watch_nothing;
     fault.session->operations = &wrong;
