@@ -183,6 +183,33 @@ CASE(a_choice_without_what_is_wrong)
     harness::settings().idle_call = 0;
     CHECK(n_left_out == 4);
 }
+/* Of those that will do, the first that is exact, and no time: the cheapest
+ * one, or where it is wrong the next. */
+CASE(a_choice_of_any)
+{
+    fx8_cuda_correlator_use use = {true, 17, 1, 20, FX8_CUDA_NEAREST};
+    use.is_any = true;
+    fx8_cuda_choice choice;
+    const uint64_t before = harness::count_calls();
+    MUST(fx8_cuda_correlator_choose("dp4a", &use, nullptr, &choice));
+    const uint64_t n_calls = harness::count_calls() - before;
+    const auto *cheapest = choice.correlator;
+    CHECK(choice.n_trials == 1 && choice.trials[0].correlator == cheapest);
+    size_t n_left_out = 0;
+    for (uint64_t call = 1; call <= n_calls; ++call) {
+        harness::settings().idle_call = harness::count_calls() + call;
+        MUST(fx8_cuda_correlator_choose("dp4a", &use, nullptr, &choice));
+        const bool is_next = choice.n_trials == 2;
+        n_left_out += is_next;
+        CHECK(choice.trials[is_next].correlator == choice.correlator);
+        CHECK(choice.trials[is_next].milliseconds <= 0);
+        CHECK(is_next == (choice.trials[0].trouble != nullptr));
+        CHECK(choice.trials[0].correlator == cheapest);
+    }
+    harness::settings().idle_call = 0;
+    CHECK(n_left_out == 2);
+}
+
 /* --- kernels that never end ------------------------------------------------
  * each in a process of its own: what hangs is remembered */
 
@@ -191,8 +218,8 @@ CASE(a_choice_without_what_is_wrong)
 static void choose_beside(const char *kernel, const char *name,
                           const char *wanted)
 {
-    const fx8_cuda_correlator_use use = {true,  300,  1, 20, FX8_CUDA_NEAREST,
-                                         false, 0.001};
+    fx8_cuda_correlator_use use = {true, 300, 1, 20, FX8_CUDA_NEAREST};
+    use.deadline_s = 0.001;
     fx8_cuda_choice choice;
     harness::settings().hanging_kernel = kernel;
     harness::settings().streams.kind = harness::Order::LAST;
@@ -240,8 +267,8 @@ CASE(a_choice_without_what_hangs)
  * out, the other one taken. */
 CASE(a_choice_without_what_hangs_at_times)
 {
-    const fx8_cuda_correlator_use use = {true,  17,   1, 20, FX8_CUDA_NEAREST,
-                                         false, 0.001};
+    fx8_cuda_correlator_use use = {true, 17, 1, 20, FX8_CUDA_NEAREST};
+    use.deadline_s = 0.001;
     fx8_cuda_choice choice;
     const uint64_t before = harness::count_calls();
     MUST(fx8_cuda_correlator_choose("dp4a", &use, nullptr, &choice));
