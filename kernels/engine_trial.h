@@ -17,7 +17,7 @@ extern "C" {
  *  milliseconds; others may be using it. */
 #define FX8_ENGINE_TRIAL_SECONDS 10.0
 
-/** When set: milliseconds in place of these seconds, for tests. */
+/** When set: milliseconds in place of these seconds, 0: no trial; for tests. */
 #define FX8_ENGINE_TRIAL_VARIABLE "FX8_CUDA_TRIAL_MS"
 
 /**

@@ -535,6 +535,7 @@ CASE(a_kernel_left_out_is_told)
     harness::settings().fail_error = error_before;
 }
 
+#if !FX8_THREAD_CHECKER /* which allows a child no threads of its own */
 /* An engine on a device whose kernel of this name hangs: what opening it says,
  * and another one on any device afterwards. */
 static void open_beside(const char *kernel, const char *wanted)
@@ -596,6 +597,7 @@ CASE(a_device_that_hangs_is_given_up)
             tap::show(ending);
     }
 }
+#endif
 #endif
 
 int main()

@@ -22,8 +22,14 @@ RELEASES = ("cudaFree", "cudaFreeHost", "cudaStreamDestroy", "cudaEventDestroy",
 ELAPSED_MS = 5
 
 
+# The engine is not tried beside the CPU's.
+NO_TRIAL = {"FX8_CUDA_TRIAL_MS": "0"}
+
+
 class BadDevice(refusal.Refusal):
     """A tiny job, again and again."""
+
+    environment = NO_TRIAL
 
     def setUp(self):
         super().setUp()
@@ -43,8 +49,9 @@ class BadDevice(refusal.Refusal):
             os.path.join(folder, "out.uvh5"), "--quiet", "--set",
             f"postprocess.quicklook={folder}/quick.h5", "--set",
             "postprocess.math=fast", *arguments,
-            environment=pretend.devices(n_devices, fail=number, report=report,
-                                        elapsed_ms=ELAPSED_MS))
+            environment={**self.environment, **pretend.devices(
+                n_devices, fail=number, report=report,
+                elapsed_ms=ELAPSED_MS)})
         with open(report, encoding="ascii") as file:
             words = dict(line.split(None, 1) for line in file)
         return done, words, sorted(os.listdir(folder)), folder
@@ -58,7 +65,7 @@ class BadDevice(refusal.Refusal):
         with h5py.File(path, "r") as file:
             return file["coherence"][()]
 
-    def check(self, n_devices, *arguments):
+    def check(self, n_devices, *arguments, step=1):
         done, words, names, folder = self.run_failing(0, n_devices, *arguments)
         self.assertIn(done.returncode, (0, 3), done.stderr)
         self.assertIn("quick.h5", names)
@@ -69,10 +76,10 @@ class BadDevice(refusal.Refusal):
                 len(os.sched_getaffinity(0))) as pool:
             runs = list(pool.map(
                 lambda n: self.run_failing(n, n_devices, *arguments),
-                range(1, n_calls + 1)))
+                range(1, n_calls + 1, step)))
         refused = [n for n, run in enumerate(runs) if run[0].returncode == 1]
-        # where an engine is closed, that of the trial and that of the run, each
-        # device is only given back: waited for and made the current one
+        # after the last one that matters, and the end of a trial, a device is
+        # only given back: waited for and made the current one
         late = []
         for number, (done, words, names, folder) in enumerate(runs):
             what = f"{number + 1}: {words['failed']}: {done.stderr}"
@@ -85,17 +92,29 @@ class BadDevice(refusal.Refusal):
                 continue
             self.assertIn(done.returncode, (0, 3), what)
             if words["failed"].strip() not in RELEASES:
+                if self.environment is NO_TRIAL:
+                    self.assertGreater(number, refused[-1], what)
                 late.append(words["failed"].strip())
             for name, values in zip(names, wanted, strict=True):
                 np.testing.assert_array_equal(self.values(folder, name),
                                               values)
-        self.assertEqual(sorted(late), 2 * n_devices * ["cudaGetLastError"]
-                         + 4 * n_devices * ["cudaSetDevice"]
-                         + 4 * n_devices * ["cudaStreamSynchronize"])
+        n_closed = n_devices * (1 if self.environment is NO_TRIAL else 2)
+        if step == 1:
+            self.assertEqual(sorted(late), n_closed * ["cudaGetLastError"]
+                             + 2 * n_closed * ["cudaSetDevice"]
+                             + 2 * n_closed * ["cudaStreamSynchronize"])
+        else:
+            self.assertLess(len(late), 5 * n_closed)
         self.assertGreater(len(refused), 80)
 
     def test_every_call(self):
         self.check(1, "--set", "correlator.kernel=dp4a-16")
+
+    def test_calls_of_a_trial(self):
+        """Of each nine one; FX8_LONG=1: every one."""
+        self.environment = {}
+        self.check(1, "--set", "correlator.kernel=dp4a-16",
+                   step=1 if program.LONG else 9)
 
     @tap.unittest.skipUnless(program.LONG, "FX8_LONG=1: kernels chosen by time")
     def test_every_call_of_a_choice(self):
