@@ -172,10 +172,13 @@ GPU_TESTS := $(addprefix $(BUILD)/gpu_,choose engine fir postprocess spectra xen
 GPU_PROGRAMS := $(GPU_TESTS) $(addprefix $(BUILD)/,gpu_diagnose numerics-gpu bench-kernels \
 	bench-gpu fx8-cuda.so)
 
-# wgmma is no part of sm_90 proper, and of nothing after it.
+# wgmma is no part of sm_90 proper, and of nothing after it; CUDA 11 does not
+# know sm_90a.  Neither sm_90 nor PTX instead: there its kernels are empty, and
+# a card would run them; without, it says that it has no code.
+KNOWS_WGMMA = $(shell $(NVCC) --dryrun -arch=sm_90a -c -x cu /dev/null >/dev/null 2>&1 && echo yes)
+WGMMA_SMS = $(or $(if $(KNOWS_WGMMA),$(SMS:90=90a),$(filter-out 90,$(SMS))),$(PTX_SM))
 $(BUILD)/kernels/cuda/correlate_wgmma.cu.o $(BUILD)/validation/gpu/ceilings_wgmma.cu.o: private GENCODE = \
-	$(foreach sm,$(SMS:90=90a),-gencode arch=compute_$(sm),code=sm_$(sm)) \
-	-gencode arch=compute_$(PTX_SM),code=compute_$(PTX_SM)
+	$(foreach sm,$(WGMMA_SMS),-gencode arch=compute_$(sm),code=sm_$(sm))
 
 # --- build -------------------------------------------------------------------
 

@@ -419,7 +419,7 @@ class Host
  */
 
 void measure_ceilings(Bench &bench);
-/** Operations / s of wgmma; 0: this device has none. */
+/** Operations / s of wgmma; 0: this device has none, or this build. */
 double measure_igmma(const Bench &bench);
 void measure_correlators(Bench &bench);
 /** The main correlators, then the ceilings, then what else is beside them. */

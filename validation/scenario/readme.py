@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import tempfile
 import unittest
 
 import numpy as np
@@ -293,6 +294,23 @@ class Figures(program.Case):
                                delta=0.06)
 
 
+# What that of CUDA 11.8 lists, and how it meets anything else.
+CUDA_11_SMS = ["61", "70", "75", "80", "86", "89", "90"]
+NVCC_11 = """#!/bin/sh
+echo "nvcc $*" >> "$LOG"
+known="35 37 50 52 53 60 61 62 70 72 75 80 86 87 89 90"
+if [ "$1" = --list-gpu-code ]; then
+    for sm in $known; do echo "sm_$sm"; done
+fi
+for asked in $(echo "$*" | grep -Eo '(sm|compute)_[0-9a-z]+'); do
+    case " $known " in *" ${asked#*_} "*) ;; *)
+        echo "nvcc fatal   : Unsupported gpu architecture '$asked'" >&2
+        exit 1
+    esac
+done
+"""
+
+
 class Make(unittest.TestCase):
     """CUDA=1 without a compiler, and values that are none, are errors; so are
     warnings of nvcc with STRICT=1."""
@@ -308,6 +326,41 @@ class Make(unittest.TestCase):
                 self.assertIn(" -c kernels/cuda/fir.cu ", done.stdout)
                 self.assertEqual("-Werror all-warnings" in done.stdout,
                                  strict == "1", done.stdout)
+
+    def test_cuda_11(self):
+        """Nothing is asked of a compiler that it does not list."""
+        with tempfile.TemporaryDirectory() as folder:
+            nvcc, log = (os.path.join(folder, name) for name in ("nvcc", "log"))
+            with open(nvcc, "w", encoding="utf-8") as file:
+                file.write(NVCC_11)
+            os.chmod(nvcc, 0o755)
+            for sms, asked in ((None, CUDA_11_SMS), ("90", ["90"])):
+                with self.subTest(SMS=sms):
+                    done = subprocess.run(
+                        ["make", "CUDA=1", f"NVCC={nvcc}", f"BUILD={folder}",
+                         *([f"SMS={sms}"] if sms else []),
+                         f"{folder}/kernels/cuda/fir.cu.o",
+                         f"{folder}/kernels/cuda/correlate_wgmma.cu.o",
+                         f"{folder}/validation/gpu/ceilings_wgmma.cu.o"],
+                        capture_output=True, text=True,
+                        env=os.environ | {"LOG": log})
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    built = {}
+                    for line in read(log).splitlines():
+                        if " -c " in line and "/dev/null" not in line:
+                            source = re.search(r" -c (\S+)", line).group(1)
+                            built[source] = re.findall(r"code=(\w+)", line)
+                    self.assertEqual(
+                        built.pop("kernels/cuda/fir.cu"),
+                        [f"sm_{sm}" for sm in asked] + ["compute_80"])
+                    # a card of sm_90 finds nothing that it could run
+                    others = [sm for sm in asked if sm != "90"] or ["80"]
+                    self.assertEqual(
+                        built, dict.fromkeys(
+                            ("kernels/cuda/correlate_wgmma.cu",
+                             "validation/gpu/ceilings_wgmma.cu"),
+                            [f"sm_{sm}" for sm in others]))
+                    os.remove(log)
 
     def test_cuda(self):
         for choice, words in (
