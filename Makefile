@@ -339,7 +339,7 @@ $(BUILD)/test_cuda_bench: $(addprefix $(BUILD)/,\
 	$(patsubst %.cu,%.cpu.o,$(filter-out %/main.cu,$(BENCH_GPU_SOURCES)) $(PLUGIN_SOURCES))) \
 	$(GPU_HOST)
 
-$(BUILD)/test_cuda_engine $(BUILD)/test_cuda_calls: $(PLUGIN_SOURCES:%.cu=$(BUILD)/%.cpu.o) $(GPU_HOST)
+$(BUILD)/test_cuda_engine $(BUILD)/test_cuda_calls $(BUILD)/test_cuda_refusals: $(PLUGIN_SOURCES:%.cu=$(BUILD)/%.cpu.o) $(GPU_HOST)
 
 # Tests of the harness that run on a card too, those of kernels without cuFFT.
 $(BUILD)/gpu_postprocess: $(BUILD)/validation/cuda/test_cuda_postprocess.cu.o \

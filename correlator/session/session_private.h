@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * session_private.h -- the state of a session, shared by the files that make
- * it up: session.c (samples to dumps), session_open.c (its beginning and end).
+ * it up: session.c (samples to dumps), dumps.c (where these go),
+ * session_open.c (its beginning and end).
  */
 #ifndef FX8_CORRELATOR_SESSION_SESSION_PRIVATE_H
 #define FX8_CORRELATOR_SESSION_SESSION_PRIVATE_H
@@ -67,5 +68,17 @@ struct fx8_session {
     bool is_delivering;      /* the callback is running */
     atomic_bool is_cancelled;
 };
+
+/* --- dumps.c --- */
+
+/* The dump that ended, if there is one: when all of its bands are there, or,
+ * where it must be, after a wait. */
+enum fx8_status fx8_session_take_dump(struct fx8_session *s, bool must_be,
+                                      struct fx8_error *error);
+
+/* The next dump may begin while results of this one return; sums that are left
+ * to the session, and bounds, must be taken before. */
+enum fx8_status fx8_session_end_dump(struct fx8_session *s,
+                                     struct fx8_error *error);
 
 #endif

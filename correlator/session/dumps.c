@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* dumps.c -- see session_private.h: the end of a dump, from the sums of its
+ * bands to the caller. */
+#include "config/shape.h"
+#include "correlator/session/baseline.h"
+#include "correlator/session/session_private.h"
+#include "kernels/clock.h"
+
+/* Flag antennas by configuration, and inputs that delivered nothing but zeros
+ * although nothing of them was missing. */
+static void flag_inputs(struct fx8_session *s)
+{
+    for (size_t row = 0; row < s->n_rows; row++) {
+        const size_t antenna = row % s->n_inputs / s->plan.n_polarizations;
+        s->dead[row] = s->valid_in_dump[row] > 0 && !s->has_signal[row];
+        s->flag_input[row] = s->dead[row] || s->flag_antenna[antenna];
+    }
+}
+
+/* Results from a cell of the first baseline on. */
+static struct fx8_visibilities target_of(
+    const struct fx8_session_buffers *buffers, size_t cell)
+{
+    if (buffers->visibilities == NULL) /* not planned */
+        return (struct fx8_visibilities){NULL, NULL, NULL};
+    return (struct fx8_visibilities){buffers->visibilities + 2 * cell,
+                                     buffers->flags + cell,
+                                     buffers->nsamples + cell};
+}
+
+static struct fx8_result result_of(const struct fx8_session_buffers *buffers)
+{
+    return (struct fx8_result){buffers->visibilities, buffers->flags,
+                               buffers->nsamples};
+}
+
+/* Where the results of a band begin. */
+static size_t cell_of(const struct fx8_session *s, size_t band)
+{
+    return band * (s->n_kept / s->results.channel_average) *
+           s->results.n_products;
+}
+
+/* Post-processing of one band among the others. */
+static struct fx8_postprocess plan_band(const struct fx8_session *s,
+                                        size_t band)
+{
+    const size_t row = band * s->n_inputs;
+    struct fx8_postprocess plan = s->results;
+    plan.flag_input = s->flag_input + row;
+    if (s->plan.input_gain != NULL)
+        plan.input_gain = s->plan.input_gain + row;
+    return plan;
+}
+
+/* What becomes of the sums of a band, in INT8 and in FP32. */
+struct band_results {
+    struct fx8_postprocess int8, fp32;
+    struct fx8_visibilities to_int8, to_fp32;
+};
+
+static struct band_results plan_results(const struct fx8_session *s,
+                                        size_t band)
+{
+    struct band_results results = {
+        .int8 = plan_band(s, band),
+        .fp32 = plan_band(s, band),
+        .to_int8 = target_of(&s->int8, cell_of(s, band)),
+        .to_fp32 = target_of(&s->fp32, cell_of(s, band)),
+    };
+    if (s->levels != NULL) {
+        const size_t channel = band * s->n_kept;
+        results.int8.gain = fx8_levels_gains(s->levels) + channel;
+        results.int8.flag_cell = fx8_levels_zero(s->levels) + channel;
+    }
+    return results;
+}
+
+/* Sums of a band to visibilities, in every precision whose sums are here. */
+static void process_band(const struct fx8_session *s, size_t band,
+                         const struct band_results *results)
+{
+    const struct fx8_engine_dump *sums = &s->sums;
+    if (sums->sums_int8 != NULL)
+        fx8_postprocess_int8(&results->int8, sums->sums_int8, sums->counts,
+                             &results->to_int8);
+    if (sums->sums_fp32 != NULL)
+        fx8_postprocess_fp32(&results->fp32, sums->sums_fp32, sums->counts,
+                             &results->to_fp32);
+    if (sums->sums_down != NULL) {
+        const size_t cell = cell_of(s, band);
+        const struct fx8_visibilities down = target_of(&s->down, cell);
+        const struct fx8_visibilities up = target_of(&s->up, cell);
+        fx8_postprocess_interval(&results->fp32, sums->sums_down, sums->sums_up,
+                                 sums->counts, &down, &up);
+    }
+}
+
+/* Averages across bands of one channel each, in every precision planned. */
+static void average_bands(struct fx8_session *s)
+{
+    const struct {
+        const struct fx8_session_buffers *buffers;
+        enum fx8_rounding rounding;
+    } kinds[] = {{&s->int8, FX8_ROUND_NEAREST},
+                 {&s->fp32, FX8_ROUND_NEAREST},
+                 {&s->down, FX8_ROUND_DOWN},
+                 {&s->up, FX8_ROUND_UP}};
+    const size_t n = s->plan.channel_average / s->results.channel_average;
+    const double start = fx8_clock_seconds();
+    for (size_t k = 0; n > 1 && k < sizeof kinds / sizeof *kinds; k++) {
+        const struct fx8_visibilities results = target_of(kinds[k].buffers, 0);
+        if (results.visibilities != NULL)
+            fx8_postprocess_bands(fx8_baseline_count(s->plan.n_antennas),
+                                  s->plan.n_bands, s->results.n_products, n,
+                                  kinds[k].rounding, &results);
+    }
+    s->statistics.postprocess_s += fx8_clock_seconds() - start;
+}
+
+/* INT8 where there is any: it is what people get. */
+static enum fx8_status look_at_results(struct fx8_session *s,
+                                       struct fx8_dump *dump,
+                                       struct fx8_error *error)
+{
+    if (s->look == NULL)
+        return FX8_OK;
+    const double start = fx8_clock_seconds();
+    const bool is_int8 = (s->plan.precision & FX8_PRECISION_INT8) != 0;
+    const struct fx8_visibilities results =
+        target_of(is_int8 ? &s->int8 : &s->fp32, 0);
+    const enum fx8_status status = fx8_look_process(
+        s->look, s->engines[0], &results, is_int8 ? fx8_gains(s) : NULL,
+        &dump->quicklook, error);
+    s->statistics.quicklook_s += fx8_clock_seconds() - start;
+    return status;
+}
+
+static void count_dump(struct fx8_session *s)
+{
+    struct fx8_statistics *counters = &s->statistics;
+    counters->n_dumps++;
+    counters->n_spectra += s->plan.spectra_per_dump;
+    for (size_t row = 0; row < s->n_rows; row++) {
+        s->valid_spectra[row] += s->valid_in_dump[row];
+        counters->n_valid_spectra += s->valid_in_dump[row];
+        s->valid_in_dump[row] = 0;
+        s->has_signal[row] = false;
+    }
+}
+
+static void count_clips(struct fx8_session *s, size_t band)
+{
+    for (size_t input = 0; input < s->n_inputs; input++)
+        for (size_t channel = 0; channel < s->n_kept; channel++) {
+            const int64_t n = s->sums.clips[input * s->n_kept + channel];
+            const size_t row = input * s->plan.n_bands + band;
+            s->clips[row * s->n_kept + channel] += n;
+            s->statistics.n_clipped += n;
+        }
+}
+
+/* An engine that makes results itself begins with those of the dump. */
+static enum fx8_status end_band(struct fx8_session *s, size_t band,
+                                struct fx8_error *error)
+{
+    const struct band_results results = plan_results(s, band);
+    const struct fx8_engine_results int8 = {&results.int8, results.to_int8};
+    const struct fx8_engine_results fp32 = {&results.fp32, results.to_fp32};
+    if (s->operations->end_dump == NULL)
+        return FX8_OK;
+    return s->operations->end_dump(s->engines[band], &int8, &fp32, error);
+}
+
+/* What the engine of a band made of the dump that ended; is_taken as for
+ * take_dump(). */
+static enum fx8_status take_band(struct fx8_session *s, size_t band,
+                                 bool *is_taken, struct fx8_error *error)
+{
+    struct fx8_engine *engine = s->engines[band];
+    enum fx8_status status =
+        s->operations->end_dump == NULL
+            ? s->operations->finish_dump(engine, &s->sums, error)
+            : s->operations->take_dump(engine, &s->sums, is_taken, error);
+    if (status != FX8_OK || (is_taken != NULL && !*is_taken))
+        return status;
+    status = fx8_spot_end(&s->spots[(s->dump - 1) % 2], s->operations,
+                          s->engines, band, &s->sums, error);
+    if (status != FX8_OK)
+        return status;
+    const double start = fx8_clock_seconds();
+    const struct band_results results = plan_results(s, band);
+    process_band(s, band, &results);
+    count_clips(s, band);
+    s->statistics.postprocess_s += fx8_clock_seconds() - start;
+    return FX8_OK;
+}
+
+/* A record of its own: the caller may want none, and a callback that gives no
+ * reason must not leave one that is older. */
+static enum fx8_status deliver(struct fx8_session *s,
+                               const struct fx8_dump *dump,
+                               struct fx8_error *error)
+{
+    struct fx8_error why = {FX8_OK, ""};
+    s->is_delivering = true;
+    const enum fx8_status status = s->callback(s->context, dump, &why);
+    s->is_delivering = false;
+    if (status >= FX8_OK)
+        return FX8_OK;
+    if (why.message[0] == '\0')
+        return fx8_fail(error, status,
+                        "callback: dump %lld: expected to be taken",
+                        (long long)dump->index);
+    return fx8_fail(error, status, "%s", why.message);
+}
+
+/* Hand over the dump whose bands were taken. */
+static enum fx8_status hand_over(struct fx8_session *s, struct fx8_error *error)
+{
+    average_bands(s);
+    struct fx8_dump dump = {
+        .index = s->dump - 1,
+        .n_baselines = fx8_baseline_count(s->plan.n_antennas),
+        .n_channels = fx8_channels(&s->plan) / s->plan.channel_average,
+        .n_products = s->results.n_products,
+        .int8 = result_of(&s->int8),
+        .fp32 = result_of(&s->fp32),
+        .down = result_of(&s->down),
+        .up = result_of(&s->up),
+        .dead = s->dead,
+    };
+    const enum fx8_status status = look_at_results(s, &dump, error);
+    if (status != FX8_OK)
+        return status;
+    return deliver(s, &dump, error);
+}
+
+enum fx8_status fx8_session_take_dump(struct fx8_session *s, bool must_be,
+                                      struct fx8_error *error)
+{
+    for (bool is_taken = true; s->has_ended; s->n_taken++) {
+        if (s->n_taken == s->plan.n_bands) {
+            s->has_ended = false;
+            return hand_over(s, error);
+        }
+        const enum fx8_status status =
+            take_band(s, s->n_taken, must_be ? NULL : &is_taken, error);
+        if (status != FX8_OK || !is_taken)
+            return status;
+    }
+    return FX8_OK;
+}
+
+enum fx8_status fx8_session_end_dump(struct fx8_session *s,
+                                     struct fx8_error *error)
+{
+    enum fx8_status status = fx8_session_take_dump(s, true, error);
+    if (status != FX8_OK)
+        return status;
+    flag_inputs(s);
+    for (size_t band = 0; band < s->plan.n_bands && status == FX8_OK; band++)
+        status = end_band(s, band, error);
+    if (status != FX8_OK)
+        return status;
+    count_dump(s);
+    s->dump++;
+    s->position = 0;
+    s->has_ended = true;
+    s->n_taken = 0;
+    if (s->operations->end_dump == NULL ||
+        (s->plan.precision & FX8_PRECISION_INTERVAL) != 0)
+        return fx8_session_take_dump(s, true, error);
+    return FX8_OK;
+}
