@@ -2,6 +2,8 @@
 /* batch.cu -- see engine_cuda.h: from samples to sums. */
 #include <string.h>
 
+#include <initializer_list>
+
 #include "config/shape.h"
 #include "kernels/cuda/engine_cuda.h"
 
@@ -35,6 +37,11 @@ static enum fx8_status start_timer(struct fx8_cuda_device *device,
     struct fx8_cuda_timer *timer =
         &device->timers[device->n_timers % FX8_CUDA_TIMERS];
     enum fx8_status status = read_timer(device, timer, error);
+    /* created when they are first used: a short run uses few */
+    for (cudaEvent_t *event : {&timer->begin, &timer->end})
+        if (status == FX8_OK && *event == nullptr)
+            status = fx8_cuda_check(cudaEventCreate(event), device, error,
+                                    "cudaEventCreate");
     if (status == FX8_OK)
         status = fx8_cuda_record(device, timer->begin, device->compute, error);
     if (status == FX8_OK)
@@ -54,11 +61,13 @@ enum fx8_status fx8_cuda_read_timers(struct fx8_cuda_device *device,
                                      struct fx8_error *error)
 {
     enum fx8_status status = FX8_OK;
-    for (struct fx8_cuda_timer &timer : device->timers)
-        if (status == FX8_OK && timer.seconds != nullptr &&
-            cudaEventQuery(timer.end) == cudaSuccess)
+    for (struct fx8_cuda_timer &timer : device->timers) {
+        bool is_over = false;
+        if (status == FX8_OK && timer.seconds != nullptr)
+            status = fx8_cuda_is_over(device, timer.end, &is_over, error);
+        if (status == FX8_OK && is_over)
             status = read_timer(device, &timer, error);
-    (void)cudaGetLastError(); /* of those that are not done */
+    }
     return status;
 }
 
@@ -174,33 +183,45 @@ static enum fx8_status copy_to_device(const struct fx8_cuda_device *device,
         fx8_cuda_bytes(bytes));
 }
 
-/* Masks and rotation to the device. */
-static enum fx8_status copy_notes(const struct fx8_engine *engine,
-                                  const struct fx8_cuda_device *device,
+/* Masks to the device, once nobody looks at those that were there. */
+static enum fx8_status copy_masks(const struct fx8_cuda_device *device,
                                   const struct fx8_engine_block *block,
-                                  enum fx8_block_validity validity,
-                                  struct fx8_cuda_notes *notes,
                                   struct fx8_cuda_part *part,
                                   struct fx8_error *error)
 {
-    const size_t n_inputs = engine->plan.n_inputs;
-    enum fx8_status status =
+    const struct fx8_cuda_notes *notes =
+        &device->notes[device->n_blocks % FX8_CUDA_NOTES];
+    const size_t bytes = part->n_inputs * part->valid_words * sizeof(uint64_t);
+    memcpy(notes->pinned_valid, block->valid, bytes);
+    part->valid = notes->valid;
+    const enum fx8_status status =
         fx8_cuda_hold(device, device->copy, notes->done, error);
-    if (status == FX8_OK && validity != FX8_BLOCK_WHOLE) {
-        const size_t bytes = n_inputs * part->valid_words * sizeof(uint64_t);
-        memcpy(notes->pinned_valid, block->valid, bytes);
-        part->valid = notes->valid;
-        status = copy_to_device(device, notes->valid, notes->pinned_valid,
-                                bytes, error);
-    }
-    if (status == FX8_OK && block->rotation != nullptr) {
-        const size_t bytes =
-            n_inputs * block->n_spectra * sizeof *block->rotation;
-        memcpy(notes->pinned_rotation, block->rotation, bytes);
-        status = copy_to_device(device, notes->rotation, notes->pinned_rotation,
-                                bytes, error);
-    }
-    return status;
+    return status != FX8_OK ? status
+                            : copy_to_device(device, notes->valid,
+                                             notes->pinned_valid, bytes, error);
+}
+
+/* Where the rotation of the next block is. */
+static const struct fx8_cuda_rotation *next_rotation(
+    const struct fx8_cuda_device *device)
+{
+    return &device->rotations[device->n_blocks % FX8_CUDA_SLOTS];
+}
+
+static enum fx8_status copy_rotation(const struct fx8_cuda_device *device,
+                                     const struct fx8_engine_block *block,
+                                     size_t n_inputs, struct fx8_error *error)
+{
+    const struct fx8_cuda_rotation *slot = next_rotation(device);
+    const struct fx8_cuda_notes *user =
+        &device->notes[(device->n_blocks - FX8_CUDA_SLOTS) % FX8_CUDA_NOTES];
+    const size_t bytes = n_inputs * block->n_spectra * sizeof *block->rotation;
+    memcpy(slot->pinned, block->rotation, bytes);
+    const enum fx8_status status =
+        fx8_cuda_hold(device, device->copy, user->done, error);
+    return status != FX8_OK ? status
+                            : copy_to_device(device, slot->rotation,
+                                             slot->pinned, bytes, error);
 }
 
 enum fx8_status fx8_cuda_begin_block(struct fx8_engine *engine,
@@ -224,11 +245,11 @@ enum fx8_status fx8_cuda_begin_block(struct fx8_engine *engine,
     call->has_valid = call->has_valid || validity != FX8_BLOCK_EMPTY;
     engine->last = device;
     engine->n_spectra = block->n_spectra;
-    if (status != FX8_OK)
-        return status;
-    return copy_notes(engine, device, block, validity,
-                      &device->notes[device->n_blocks % FX8_CUDA_SLOTS], part,
-                      error);
+    if (status == FX8_OK && validity != FX8_BLOCK_WHOLE)
+        status = copy_masks(device, block, part, error);
+    if (status == FX8_OK && block->rotation != nullptr)
+        status = copy_rotation(device, block, part->n_inputs, error);
+    return status;
 }
 
 /* Wait until the host's memory of the block before is free. */
@@ -249,7 +270,7 @@ enum fx8_status fx8_cuda_end_block(struct fx8_engine *engine,
 {
     const struct fx8_cuda_call *call = &device->call;
     struct fx8_cuda_notes *notes =
-        &device->notes[device->n_blocks++ % FX8_CUDA_SLOTS];
+        &device->notes[device->n_blocks++ % FX8_CUDA_NOTES];
     enum fx8_status status =
         fx8_cuda_record(device, notes->copied, device->copy, error);
     if (status == FX8_OK)
@@ -376,7 +397,7 @@ static enum fx8_status copy_samples(const struct fx8_engine *engine,
                                     const struct fx8_engine_block *block,
                                     const struct fx8_cuda_part *part,
                                     const struct fx8_cuda_slot *slot,
-                                    struct fx8_error *error)
+                                    int8_t *samples, struct fx8_error *error)
 {
     const struct fx8_cuda_shape *shape = &engine->shape;
     const size_t bytes =
@@ -385,7 +406,7 @@ static enum fx8_status copy_samples(const struct fx8_engine *engine,
         fx8_cuda_hold(device, device->copy, slot->done, error);
     if (status == FX8_OK)
         status = fx8_cuda_check(
-            cudaMemcpy2DAsync(slot->samples, shape->samples_bytes,
+            cudaMemcpy2DAsync(samples, shape->samples_bytes,
                               block->samples +
                                   part->first_input * block->row_stride,
                               block->row_stride, bytes, part->n_inputs,
@@ -407,15 +428,17 @@ static enum fx8_status push_batch(struct fx8_engine *engine,
                                   const struct fx8_rotation *rotation,
                                   struct fx8_error *error)
 {
-    const struct fx8_cuda_slot *slot =
-        &device->slots[device->n_batches++ % device->n_slots];
+    const size_t number = device->n_batches++ % device->n_slots;
+    const struct fx8_cuda_slot *slot = &device->slots[number];
+    int8_t *const samples = device->samples + number * device->batch_inputs *
+                                                  engine->shape.samples_bytes;
     enum fx8_status status =
-        copy_samples(engine, device, block, part, slot, error);
+        copy_samples(engine, device, block, part, slot, samples, error);
     if (status == FX8_OK)
         status = start_timer(device, &device->times.channelize_s, error);
     if (status == FX8_OK)
-        status = channelize_batch(engine, device, slot->samples, part, rotation,
-                                  error);
+        status =
+            channelize_batch(engine, device, samples, part, rotation, error);
     if (status == FX8_OK)
         status = stop_timer(device, error);
     if (status == FX8_OK)
@@ -430,9 +453,7 @@ enum fx8_status fx8_cuda_push_block(struct fx8_engine *engine,
                                     struct fx8_error *error)
 {
     const struct fx8_rotation *rotation =
-        block->rotation == nullptr
-            ? nullptr
-            : device->notes[device->n_blocks % FX8_CUDA_SLOTS].rotation;
+        block->rotation == nullptr ? nullptr : next_rotation(device)->rotation;
     struct fx8_cuda_part part;
     enum fx8_status status =
         fx8_cuda_begin_block(engine, device, block, validity, &part, error);

@@ -243,6 +243,18 @@ enum fx8_status fx8_cuda_await(const struct fx8_cuda_device *device,
                     device->ordinal, device->name, what, device->deadline_s);
 }
 
+enum fx8_status fx8_cuda_is_over(const struct fx8_cuda_device *device,
+                                 cudaEvent_t event, bool *is_over,
+                                 struct fx8_error *error)
+{
+    const cudaError_t code = cudaEventQuery(event);
+    *is_over = code == cudaSuccess;
+    if (code != cudaErrorNotReady)
+        return fx8_cuda_check(code, device, error, "cudaEventQuery");
+    (void)cudaGetLastError();
+    return FX8_OK;
+}
+
 enum fx8_status fx8_cuda_drain(const struct fx8_cuda_device *device,
                                cudaStream_t stream, const char *what,
                                struct fx8_error *error)

@@ -344,17 +344,16 @@ static enum fx8_status end_dump(struct fx8_engine *engine,
 }
 
 /* Whether all that the dump ended with has left the devices. */
-static bool has_come_back(const struct fx8_engine *engine)
+static enum fx8_status has_come_back(const struct fx8_engine *engine, bool *has,
+                                     struct fx8_error *error)
 {
-    bool has = true;
-    for (size_t k = 0; k < engine->n_devices; ++k) {
-        const struct fx8_cuda_device *device = &engine->devices[k];
-        /* an error is for the wait to tell */
-        has = has && (!device->has_ended ||
-                      cudaEventQuery(device->ended) != cudaErrorNotReady);
-    }
-    (void)cudaGetLastError();
-    return has;
+    enum fx8_status status = FX8_OK;
+    *has = true;
+    for (size_t k = 0; k < engine->n_devices && status == FX8_OK && *has; ++k)
+        if (engine->devices[k].has_ended)
+            status = fx8_cuda_is_over(&engine->devices[k],
+                                      engine->devices[k].ended, has, error);
+    return status;
 }
 
 static enum fx8_status take_from_device(struct fx8_engine *engine,
@@ -404,8 +403,11 @@ enum fx8_status fx8_cuda_take_dump(struct fx8_engine *engine,
                                    struct fx8_engine_dump *dump, bool *is_taken,
                                    struct fx8_error *error)
 {
-    if (is_taken != nullptr && !(*is_taken = has_come_back(engine)))
-        return FX8_OK;
+    if (is_taken != nullptr) {
+        const enum fx8_status status = has_come_back(engine, is_taken, error);
+        if (status != FX8_OK || !*is_taken)
+            return status;
+    }
     memcpy(dump->counts, engine->ended_counts,
            engine->shape.n_pairs * sizeof *dump->counts);
     return timed(engine, [&] {

@@ -57,6 +57,10 @@
  *  sums are then those of one call for each. */
 #define FX8_CUDA_CALL_UNIT (FX8_MAX_FP32_PRODUCTS / 2)
 
+/** Blocks whose masks a device has at a time: the host may be that far ahead.
+ */
+#define FX8_CUDA_NOTES 16
+
 /** Most batches whose samples a device has at a time. */
 #define FX8_CUDA_MOST_BATCHES 64
 
@@ -95,7 +99,6 @@ struct fx8_cuda_shape {
 
 /** A batch under way: samples of some inputs. */
 struct fx8_cuda_slot {
-    int8_t *samples;    /**< [batch_inputs][samples_bytes] */
     cudaEvent_t copied; /**< the samples are there */
     cudaEvent_t done;   /**< they became spectra: the slot is free */
 };
@@ -103,9 +106,14 @@ struct fx8_cuda_slot {
 /** A block under way: what goes with its samples. */
 struct fx8_cuda_notes {
     uint64_t *pinned_valid, *valid; /**< [n_inputs][valid_words] */
-    struct fx8_rotation *pinned_rotation, *rotation;
     cudaEvent_t copied; /**< these, and the samples, have left the host */
     cudaEvent_t done;   /**< nobody looks at them any more */
+};
+
+/** The rotation of a block under way, which is large, so that there are few:
+ *  [n_inputs][block_spectra]. */
+struct fx8_cuda_rotation {
+    struct fx8_rotation *pinned, *rotation;
 };
 
 /** The spectra that the next correlation is of: blocks, one behind the other.
@@ -237,7 +245,9 @@ struct fx8_cuda_device {
     cudaEvent_t ended;   /**< what a dump ended with has left the device */
     double deadline_s;   /**< of the plan; 0: none */
     struct fx8_cuda_slot slots[FX8_CUDA_MOST_BATCHES];
-    struct fx8_cuda_notes notes[FX8_CUDA_SLOTS];
+    int8_t *samples; /**< [n_slots][batch_inputs][samples_bytes] */
+    struct fx8_cuda_notes notes[FX8_CUDA_NOTES];
+    struct fx8_cuda_rotation rotations[FX8_CUDA_SLOTS];
     struct fx8_cuda_staging staging[FX8_CUDA_SLOTS];
     struct fx8_cuda_timer timers[FX8_CUDA_TIMERS];
     size_t n_batches, n_blocks, n_timers; /**< so far: which one is next */
@@ -347,7 +357,12 @@ enum fx8_status fx8_cuda_await(const struct fx8_cuda_device *device,
                                cudaEvent_t event, const char *what,
                                struct fx8_error *error);
 
-/** The same for all that is queued in a stream of the device. */
+/** Whether what an event of the device notes is over, without a wait. */
+enum fx8_status fx8_cuda_is_over(const struct fx8_cuda_device *device,
+                                 cudaEvent_t event, bool *is_over,
+                                 struct fx8_error *error);
+
+/** Wait for all that is queued in a stream of the device. */
 enum fx8_status fx8_cuda_drain(const struct fx8_cuda_device *device,
                                cudaStream_t stream, const char *what,
                                struct fx8_error *error);

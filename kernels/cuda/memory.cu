@@ -31,7 +31,8 @@ const char *fx8_cuda_bytes(size_t bytes)
 /* --- a device --------------------------------------------------------------
  */
 
-static const size_t MOST_ARRAYS = 96 + FX8_CUDA_MOST_BATCHES;
+static const size_t MOST_ARRAYS =
+    64 + 2 * FX8_CUDA_NOTES + 4 * FX8_CUDA_WATCH_SLOTS;
 
 /* Those that results are made with; how many. */
 static size_t list_results(const struct fx8_engine *engine,
@@ -118,15 +119,16 @@ static size_t list_arrays(const struct fx8_engine *engine,
     };
     size_t n = sizeof fixed / sizeof *fixed;
     memcpy(arrays, fixed, sizeof fixed);
-    for (size_t k = 0; k < device->n_slots; ++k)
-        arrays[n++] = {&device->slots[k].samples, samples, 1, false, false};
+    arrays[n++] = {&device->samples, device->n_slots, samples, false, false};
     const size_t rotation = bank * sizeof(struct fx8_rotation);
     for (struct fx8_cuda_notes &notes : device->notes) {
         arrays[n++] = {&notes.valid, words, sizeof(uint64_t), false, false};
         arrays[n++] = {&notes.pinned_valid, words, sizeof(uint64_t), true,
                        false};
-        arrays[n++] = {&notes.rotation, turns, rotation, false, false};
-        arrays[n++] = {&notes.pinned_rotation, turns, rotation, true, false};
+    }
+    for (struct fx8_cuda_rotation &slot : device->rotations) {
+        arrays[n++] = {&slot.rotation, turns, rotation, false, false};
+        arrays[n++] = {&slot.pinned, turns, rotation, true, false};
     }
     for (struct fx8_cuda_staging &slot : device->staging)
         arrays[n++] = {&slot.pinned, shape->staging_bytes, 1, true, false};
@@ -320,10 +322,6 @@ static enum fx8_status create_events(struct fx8_cuda_device *device,
             if (status == FX8_OK)
                 status =
                     create_event(device, cudaEventDisableTiming, event, error);
-    for (struct fx8_cuda_timer &timer : device->timers)
-        for (cudaEvent_t *event : {&timer.begin, &timer.end})
-            if (status == FX8_OK)
-                status = create_event(device, cudaEventDefault, event, error);
     return status;
 }
 

@@ -91,10 +91,14 @@ class BadDevice(refusal.Refusal):
                                  sorted(names), what)
                 continue
             self.assertIn(done.returncode, (0, 3), what)
-            if words["failed"].strip() not in RELEASES:
+            failed = words["failed"].strip()
+            # what a question answered by "not yet" leaves behind is forgotten
+            if failed == "cudaGetLastError" and number < refused[-1]:
+                continue
+            if failed not in RELEASES:
                 if self.environment is NO_TRIAL:
                     self.assertGreater(number, refused[-1], what)
-                late.append(words["failed"].strip())
+                late.append(failed)
             for name, values in zip(names, wanted, strict=True):
                 np.testing.assert_array_equal(self.values(folder, name),
                                               values)
