@@ -31,6 +31,7 @@ const char *fx8_cuda_bytes(size_t bytes)
 /* --- a device --------------------------------------------------------------
  */
 
+/* Of masks, of watched spectra, and 46 others. */
 static const size_t MOST_ARRAYS =
     64 + 2 * FX8_CUDA_NOTES + 4 * FX8_CUDA_WATCH_SLOTS;
 

@@ -498,6 +498,34 @@ CASE(a_precision_is_made_without_the_other)
 }
 #endif
 
+/* A call of 15 blocks of 8 batches each wants as many slots as a device may
+ * have, beside results and a quick-look: all its arrays are listed, whatever
+ * has room in the end. */
+CASE(an_engine_with_every_array_is_opened)
+{
+    const std::vector<float> coefficients(4096 * 2, 1.0F);
+    fx8_engine_plan plan = {};
+    plan.bank = {true, 4096, 1, 1};
+    plan.coefficients = coefficients.data();
+    plan.n_inputs = 8;
+    plan.spectra_per_dump = 65536;
+    plan.precisions = precisions_made();
+    plan.kernel = kernel_in_place_of("auto");
+    plan.n_threads = 1;
+    plan.host_operations = fx8_operations_level(0);
+    plan.n_result_antennas = 8;
+    plan.n_result_products = plan.channel_average = plan.look_channels = 1;
+    plan.n_watched_inputs = 2;
+#if defined(FX8_CUDA_ON_CPU)
+    harness::settings().memory_bytes = size_t(1) << 30;
+    harness::reset_devices();
+#endif
+    fx8_error error = {};
+    struct fx8_engine *engine = nullptr;
+    must_engine(engine_table().open(&plan, &engine, &error), error);
+    engine_table().close(&engine);
+}
+
 int main()
 {
     return run_all_on_device();
