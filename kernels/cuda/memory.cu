@@ -475,7 +475,10 @@ void fx8_cuda_pin(struct fx8_engine *engine, void *memory, size_t bytes)
 {
     /* what is smaller may share its pages, which are pinned whole */
     static const size_t LEAST_BYTES = size_t(1) << 20;
-    if (bytes < LEAST_BYTES)
+    /* where a device is stuck, nothing is given back: the memory would stay
+     * pinned when it is the caller's no more, and copies from what comes to
+     * stand there be of the old pages */
+    if (bytes < LEAST_BYTES || fx8_cuda_is_any_stuck())
         return;
     auto *pinned = static_cast<struct fx8_cuda_pinned *>(
         malloc(sizeof(struct fx8_cuda_pinned)));

@@ -3,6 +3,7 @@
  * test_cuda_refusals.cu -- what opening the CUDA engine says of kernels that
  * are not in the build and of devices that hang.
  */
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -121,6 +122,41 @@ CASE(a_device_that_hangs_is_given_up)
         if (ending.status != 0)
             tap::show(ending);
     }
+}
+
+/* One correlator hangs, and another is used: what the caller pins is not
+ * pinned any more when the engine is closed. */
+CASE(nothing_stays_pinned_beside_a_kernel_that_hangs)
+{
+    const tap::Ending ending = tap::in_child([] {
+        const size_t bytes = size_t(4) << 20;
+        void *const memory = aligned_alloc(4096, bytes);
+        fx8_engine_plan plan = {};
+        plan.bank = {true, 1, 1, 1};
+        plan.n_inputs = 17;
+        plan.spectra_per_dump = 20;
+        plan.precisions = FX8_ENGINE_INT8;
+        plan.kernel = "dp4a";
+        plan.n_threads = 1;
+        plan.host_operations = fx8_operations_level(0);
+        plan.deadline_s = 0.01;
+        harness::settings().hanging_kernel = "fx8_correlate_dp4a_32_kernel";
+        struct fx8_engine *engine = nullptr;
+        fx8_error error = {};
+        if (engine_table().open(&plan, &engine, &error) != FX8_OK ||
+            strstr(engine_table().kernel_name(engine), "does not end") ==
+                nullptr) {
+            fprintf(stderr, "%s\n", error.message);
+            _exit(1);
+        }
+        engine_table().pin(engine, memory, bytes);
+        engine_table().close(&engine);
+        _exit(cudaHostRegister(memory, bytes, cudaHostRegisterPortable) !=
+              cudaSuccess);
+    });
+    CHECK(ending.status == 0);
+    if (ending.status != 0)
+        tap::show(ending);
 }
 #endif
 
