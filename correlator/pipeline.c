@@ -120,7 +120,7 @@ static void tell_progress(const struct run *run, int64_t sample)
     request->progress(request->progress_context, &progress);
 }
 
-static enum fx8_status push_all(struct run *run, struct fx8_error *error)
+static enum fx8_status push_blocks(struct run *run, struct fx8_error *error)
 {
     struct fx8_source_block *block;
     while ((block = fx8_source_take(run->source)) != NULL) {
@@ -134,13 +134,18 @@ static enum fx8_status push_all(struct run *run, struct fx8_error *error)
             return status;
         tell_progress(run, end);
     }
-    const enum fx8_status status = fx8_source_status(run->source, error);
-    if (status != FX8_OK) {
-        /* the dump that has ended is kept; what failed first is told */
-        (void)fx8_flush(run->session, NULL);
-        return status;
-    }
-    return fx8_finish(run->session, NULL, error);
+    return fx8_source_status(run->source, error);
+}
+
+static enum fx8_status push_all(struct run *run, struct fx8_error *error)
+{
+    const enum fx8_status status = push_blocks(run, error);
+    if (status == FX8_OK)
+        return fx8_finish(run->session, NULL, error);
+    /* a dump that has ended is kept, unless the session has failed; what
+     * failed first is told */
+    (void)fx8_flush(run->session, NULL);
+    return status;
 }
 
 /* --- the stage is set -------------------------------------------- */

@@ -8,6 +8,7 @@ import resource
 import numpy as np
 
 import oracle
+import pretend
 import program
 import refusal
 import tap
@@ -25,10 +26,11 @@ class Faults(refusal.Refusal):
             oracle.Setup(16, 0.002, precision="int8"),
             {"correlator.threads": 1}))
 
-    def faulty(self, recording, fault, at, count="/dev/null"):
+    def faulty(self, recording, fault, at, count="/dev/null",
+               environment=None):
         """A run in small blocks with a fault from the at-th read on."""
         return self.correlate(recording, "--quiet", "--force", environment={
-            "LD_PRELOAD": FAULTY,
+            **(environment or {}), "LD_PRELOAD": FAULTY,
             "FX8_BLOCK_SAMPLES": "700", "FX8_FAULT": fault,
             "FX8_FAULT_FILE": os.path.basename(recording),
             "FX8_FAULT_AT": str(at), "FX8_FAULT_COUNT": count})
@@ -87,6 +89,33 @@ class Faults(refusal.Refusal):
 
     def test_file_is_emptied(self):
         self.check("gone", lambda found, n: found > n // 2)
+
+    def test_a_look_ahead_fails(self):
+        """An antenna begins to deliver in the second dump, and reading on for
+        its level fails: the first dump is kept, though a device may not have
+        handed it over yet."""
+        generator = np.random.default_rng(17)
+        samples = generator.integers(-60, 60, (2, 1, 8000)) * (1 + 1j)
+        samples[1, 0, :3000] = 0
+        path = self.write(program.Scene(samples), "in.h5")
+        count = self.path("count")
+        for backend in ("cpu", "cuda"):
+            with self.subTest(backend=backend):
+                self.write_config(program.ini_of(
+                    oracle.Setup(16, 0.002, precision="int8"),
+                    {"correlator.threads": 1, "correlator.backend": backend}))
+                done = self.faulty(path, "none", 10**9, count,
+                                   pretend.devices())
+                self.assertEqual(done.returncode, 0, done.stderr)
+                want = program.read(self.output)
+                os.remove(self.output)
+                with open(count, encoding="ascii") as file:
+                    reads = int(file.read())
+                # ahead of the dozen reads of the rest, in the middle of those
+                # for the level
+                done = self.faulty(path, "eio", reads - 17, "/dev/null",
+                                   pretend.devices())
+                self.assertEqual(self.assert_failed(done, want, "in.h5"), 1)
 
     def test_file_loses_its_name(self):
         # before the file is opened for good it is missed
