@@ -120,19 +120,19 @@ struct Ceilings {
     double to_device, to_host; /**< bytes / s, pinned memory */
 };
 
-/** What should be reached. */
+/** What should be reached: see the table of goals.cu. */
 enum class Aim {
     FP32,
     DP4A,
     MMA,
-    WGMMA,
-    FP32_PEER,
-    DP4A_PEER,
-    MMA_PEER,
-    WGMMA_PEER,
+    WGMMA_512,
+    WGMMA_2048,
+    PEER, /**< cuBLAS */
+    CORE, /**< one of the CPU beside the card */
     FIR,
     TURN,
-    ENGINE
+    ENGINE,
+    ENERGY
 };
 
 /** The least of what was measured for each aim. */
@@ -141,14 +141,15 @@ class Goals
   public:
     struct Found {
         double value;
-        std::string where; /**< empty: nothing was measured */
+        size_t n;          /**< how often it was measured */
+        std::string where; /**< of the least; empty: nothing was measured */
     };
     /** 0 counts for nothing: what a share is of is not known. */
     void note(Aim aim, double value, const std::string &where);
     Found find(Aim aim) const
     {
         const auto found = found_.find(aim);
-        return found == found_.end() ? Found{0, ""} : found->second;
+        return found == found_.end() ? Found{0, 0, ""} : found->second;
     }
 
   private:
@@ -158,6 +159,11 @@ class Goals
 /** Dense int8 operations / s as the data sheet of the card has them; 0: not
  *  known here. */
 double sheet_of(const char *card);
+
+struct Bench;
+
+/** Whether a goal is about arrays of so many inputs, calls of so many times. */
+bool is_goal_of(const Bench &bench, Aim aim, size_t n_inputs, size_t n_times);
 
 /** Everything that a section works with. */
 struct Bench {
@@ -179,11 +185,6 @@ struct Bench {
     bool is_quick() const
     {
         return settings.extent != Extent::FULL;
-    }
-    /** Whether goals are about arrays of so many inputs and times. */
-    bool is_aimed_at(size_t n_inputs, size_t n_times) const
-    {
-        return is_tiny() || (n_inputs >= 512 && n_times >= 8192);
     }
     /** Whether there is time for another measurement. */
     bool has_time() const;
@@ -387,6 +388,16 @@ class HostMemory
     void *data_;
 };
 
+/** A correlator of this machine's CPU. */
+struct HostCase {
+    const char *name;
+    bool is_int8; /**< else FP32 */
+    bool is_one_core;
+};
+inline constexpr HostCase host_cases[] = {{"CPU int8", true, false},
+                                          {"CPU fp32", false, false},
+                                          {"one core int8", true, true}};
+
 /** The correlators of this machine's CPU: the best level that it runs and that
  *  agrees with the reference, on all cores that this program may use. */
 class Host
@@ -401,12 +412,11 @@ class Host
     /**
      * measure -- the CPU on an array.
      *
-     * Given:    is_int8  else FP32
-     * Returned: array    what was measured: channels, and fewer times where
-     *                    all would take too long or too much memory
-     * Notes:    one of "CPU int8" and "CPU fp32", well below a second
+     * Returned: array  what was measured: channels, and fewer times where all
+     *                  would take too long or too much memory
+     * Notes:    well below a second
      */
-    Figure measure(bool is_int8, Array *array) const;
+    Figure measure(const HostCase &what, Array *array) const;
 
   private:
     bool is_tiny_;
@@ -430,10 +440,14 @@ void measure_channelizer(Bench &bench);
 void measure_postprocess(Bench &bench);
 void measure_quicklook(Bench &bench);
 void measure_engine(Bench &bench) __attribute__((weak));
+/** Spectra that the engine correlates in one call on this card, of an array of
+ *  so many inputs; throws; null in a program without it. */
+size_t call_of_engine(const Bench &bench, size_t n_inputs)
+    __attribute__((weak));
 void measure_energy(Bench &bench);
 
-/** Every goal of the sections that were asked for, one line each; how many were
- *  missed. */
+/** Every goal of the section that was asked for, all where none was, one line
+ *  each, be it measured or not; how many were missed. */
 size_t tell_goals(Bench &bench);
 
 /** Driver, clocks and power as NVML has them, one line; says when NVML is not

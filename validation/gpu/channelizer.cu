@@ -33,9 +33,10 @@ void tell_stage(Bench &bench, const Chain &chain, const char *name,
         bench.ceilings.copy > 0 ? rate / bench.ceilings.copy : 0;
     const double samples =
         static_cast<double>(INPUTS * chain.n_spectra * chain.bank.fft_length);
-    const std::string where = std::string(name) + ", " +
-                              std::to_string(chain.bank.fft_length) +
-                              (chain.bank.is_complex ? " complex" : " real");
+    const std::string where =
+        std::string(name) + ", " + std::to_string(chain.bank.fft_length) +
+        (chain.bank.is_complex ? " complex, " : " real, ") +
+        std::to_string(INPUTS) + " inputs";
     if (std::strncmp(name, "FIR", 3) == 0)
         bench.goals.note(Aim::FIR, share, where);
     if (std::strncmp(name, "turn", 4) == 0)

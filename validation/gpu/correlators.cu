@@ -5,6 +5,7 @@
  */
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "validation/gpu/task.cuh"
 
@@ -16,7 +17,11 @@ namespace
 
 /* First what goals are about: time may run out. */
 const size_t all_inputs[] = {512, 1024, 2048, 256, 128, 64, 32, 16};
-const size_t all_times[] = {8192, 1024, 256};
+/* The last: of a call of the engine, for each number of inputs. */
+const size_t all_times[] = {8192, 1024, 256, 0};
+const size_t tiny_times[] = {256, 0};
+constexpr size_t TINY_INPUTS = 16;
+constexpr size_t N_HOSTS = std::size(host_cases);
 
 /** Every correlator, integers first. */
 std::vector<fx8_cuda_correlator> all_correlators()
@@ -34,16 +39,16 @@ std::vector<fx8_cuda_correlator> all_correlators()
 struct Line {
     std::vector<Figure> figures; /* correlators, peers, CPU */
     Array array8;                /* of INT8 correlators */
-    size_t host_times[2];        /* what the CPU measured: INT8, FP32 */
+    size_t host_times[N_HOSTS];  /* what the CPU measured */
 };
 
 /** The CPU on an array of these inputs and times. */
 void measure_host(Bench &bench, const Host &host, const Task &task, Line *line)
 {
-    for (const bool is_int8 : {true, false}) {
+    for (size_t k = 0; k < N_HOSTS; ++k) {
         Array array = task.array8;
-        line->figures.push_back(host.measure(is_int8, &array));
-        line->host_times[is_int8 ? 0 : 1] = array.n_times;
+        line->figures.push_back(host.measure(host_cases[k], &array));
+        line->host_times[k] = array.n_times;
         tell_figure(bench, array, line->figures.back(), 0);
     }
 }
@@ -77,29 +82,25 @@ Line measure_array(Bench &bench, const Host &host, size_t n_inputs,
 
 const char *const kinds[] = {"dp4a", "mma", "wgmma", "fp32"};
 
-/* What the CPU is compared with: the fastest kernel of its precision. */
-const struct {
-    const char *host;
-    std::vector<const char *> kinds;
-} ratios[] = {{"CPU int8", {"dp4a", "mma", "wgmma"}}, {"CPU fp32", {"fp32"}}};
-
 /** Columns beside those of the correlators. */
 std::vector<std::string> other_names()
 {
     std::vector<std::string> names = peer_names();
-    for (const auto &ratio : ratios)
-        names.push_back(ratio.host);
+    for (const HostCase &host : host_cases)
+        names.push_back(host.name);
     return names;
 }
 
 void print_head(Bench &bench, const Host &host, size_t n_times)
 {
     bench.report->text(
-        "\n%zu spectra a call, T op/s; then shares of ceilings by the fastest "
+        "\n%s spectra a call, T op/s; then shares of ceilings by the fastest "
         "of a kind, of the copy\nby the fastest of INT8, and the fastest of a "
-        "precision over the CPU (%s), with\nthe spectra of a call there\n"
+        "precision over the CPU (%s) and\none core of it, with the spectra of "
+        "a call there\n"
         "inputs",
-        n_times, host.describe().c_str());
+        n_times > 0 ? std::to_string(n_times).c_str() : "the engine's",
+        host.describe().c_str());
     for (const fx8_cuda_correlator &each : all_correlators())
         bench.report->text(" %9s", each.name);
     for (const std::string &name : other_names())
@@ -107,8 +108,8 @@ void print_head(Bench &bench, const Host &host, size_t n_times)
     for (const char *kind : kinds)
         bench.report->text(" %5s", kind);
     bench.report->text("  copy");
-    for (const auto &ratio : ratios)
-        bench.report->text(" | over %s, spectra", ratio.host);
+    for (const HostCase &each : host_cases)
+        bench.report->text(" | over %s, spectra", each.name);
     bench.report->text("\n");
 }
 
@@ -121,24 +122,13 @@ void print_cell(Bench &bench, int width, int digits, double value)
         bench.report->text("%*s", width, "-");
 }
 
-/** The fastest kernel of a precision, or null. */
-const Figure *fastest_of(const std::vector<Figure> &figures, size_t ratio)
+/** How many times the fastest kernel of its precision is faster than the CPU;
+ *  0: one of them was not measured. */
+double over_host(const std::vector<Figure> &figures, const HostCase &what)
 {
-    const Figure *fastest = nullptr;
-    for (const char *kind : ratios[ratio].kinds) {
-        const Figure *const best = best_of(figures, kind);
-        if (best != nullptr &&
-            (fastest == nullptr || best->rate() > fastest->rate()))
-            fastest = best;
-    }
-    return fastest;
-}
-
-/** How many times faster than the CPU; 0: one of them was not measured. */
-double over_host(const std::vector<Figure> &figures, size_t ratio)
-{
-    const Figure *const card = fastest_of(figures, ratio);
-    const Figure *const host = best_of(figures, ratios[ratio].host);
+    const Figure *const card =
+        what.is_int8 ? best_of_integers(figures) : best_of(figures, "fp32");
+    const Figure *const host = best_of(figures, what.name);
     return card != nullptr && host != nullptr ? card->rate() / host->rate() : 0;
 }
 
@@ -160,23 +150,42 @@ void print_line(Bench &bench, size_t n_inputs, const Line &line)
         print_cell(bench, 6, 2,
                    best != nullptr && ceiling > 0 ? best->rate() / ceiling : 0);
     }
-    const Figure *const fastest = fastest_of(line.figures, 0);
+    const Figure *const fastest = best_of_integers(line.figures);
     print_cell(bench, 6, 2,
                fastest != nullptr
                    ? share_of_copy(bench, line.array8, 1, fastest->seconds)
                    : 0);
-    for (size_t ratio = 0; ratio < 2; ++ratio) {
-        const double over = over_host(line.figures, ratio);
+    for (size_t k = 0; k < N_HOSTS; ++k) {
+        const double over = over_host(line.figures, host_cases[k]);
         print_cell(bench, 16, 1, over);
-        bench.report->text(" %8zu", line.host_times[ratio]);
-        bench.report->row(Row("over_cpu")
-                              .text("cpu", ratios[ratio].host)
-                              .number("inputs", static_cast<double>(n_inputs))
-                              .number("cpu_times", static_cast<double>(
-                                                       line.host_times[ratio]))
-                              .number("ratio", over));
+        bench.report->text(" %8zu", line.host_times[k]);
+        bench.report->row(
+            Row("over_cpu")
+                .text("cpu", host_cases[k].name)
+                .number("inputs", static_cast<double>(n_inputs))
+                .number("times", static_cast<double>(line.array8.n_times))
+                .number("cpu_times", static_cast<double>(line.host_times[k]))
+                .number("ratio", over));
     }
     bench.report->text("\n");
+}
+
+/** A line of a table.  n_times: 0: of a call of the engine */
+void measure_line(Bench &bench, const Host &host, size_t n_inputs,
+                  size_t n_times)
+{
+    if (!bench.has_time()) {
+        bench.report->text("%6zu not measured: out of time\n", n_inputs);
+        return;
+    }
+    if (n_times == 0)
+        n_times = times_of_call(bench, n_inputs);
+    if (n_times == 0)
+        return;
+    const Line line = measure_array(bench, host, n_inputs, n_times);
+    if (!line.figures.empty())
+        print_line(bench, n_inputs, line);
+    note_goals(bench, n_inputs, n_times, line.figures);
 }
 
 } // namespace
@@ -189,26 +198,17 @@ void measure_correlators(Bench &bench)
         "Useful operations: 8 for each of N (N + 1) / 2 complex products and "
         "spectrum, for\npeers too, which compute more of them.  All kernels "
         "had the same integers first.\n");
-    for (const size_t n_times : all_times) {
-        if (is_tiny && n_times != 256)
-            continue;
+    const std::vector<size_t> times =
+        is_tiny
+            ? std::vector<size_t>(std::begin(tiny_times), std::end(tiny_times))
+            : std::vector<size_t>(std::begin(all_times), std::end(all_times));
+    for (const size_t n_times : times) {
         if (bench.settings.extent == Extent::QUICK && n_times == 1024)
             continue;
         print_head(bench, host, n_times);
-        for (const size_t n_inputs : all_inputs) {
-            if (is_tiny && n_inputs != 16)
-                continue;
-            if (!bench.has_time()) {
-                bench.report->text("%6zu not measured: out of time\n",
-                                   n_inputs);
-                continue;
-            }
-            const Line line = measure_array(bench, host, n_inputs, n_times);
-            if (!line.figures.empty())
-                print_line(bench, n_inputs, line);
-            if (bench.is_aimed_at(n_inputs, n_times))
-                note_goals(bench, n_inputs, line.figures);
-        }
+        for (const size_t n_inputs : all_inputs)
+            if (!is_tiny || n_inputs == TINY_INPUTS)
+                measure_line(bench, host, n_inputs, n_times);
     }
 }
 

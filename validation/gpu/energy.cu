@@ -9,8 +9,10 @@
  */
 #include <dlfcn.h>
 
+#include <chrono>
 #include <cstring>
 #include <memory>
+#include <thread>
 
 #include "kernels/clock.h"
 #include "kernels/cuda/layout.h"
@@ -85,6 +87,9 @@ std::string clock_of(const Nvml &nvml, int kind)
     return std::to_string(megahertz) + " MHz";
 }
 
+constexpr double EACH_S = 3; /* the counter moves every tenth of a second */
+constexpr double IDLE_S = 2;
+
 /** Joules so far: counted, or, on cards before Volta, the power times the
  *  clock's progress; negative: neither. */
 class Meter
@@ -137,9 +142,28 @@ class Meter
     double joules_ = 0, at_s_ = 0;
 };
 
+/** Watts of a card that this program holds and gives nothing to do. */
+double measure_idle_power(const Nvml &nvml)
+{
+    Meter meter(nvml);
+    double watts = 0;
+    /* The first second is for clocks and counter to come to rest. */
+    for (const double seconds : {1.0, IDLE_S}) {
+        meter.start();
+        const double begin = fx8_clock_seconds();
+        double spent = 0;
+        while (spent < seconds) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            meter.sample();
+            spent = fx8_clock_seconds() - begin;
+        }
+        watts = meter.joules() / spent;
+    }
+    return watts;
+}
+
 /** The array whose energy is told. */
 constexpr Array MEASURED = {512, 8192, 32};
-constexpr double EACH_S = 3; /* the counter moves every tenth of a second */
 
 /** Spectra of the array in both precisions, and room for sums. */
 class Spectra
@@ -278,6 +302,10 @@ void measure_energy(Bench &bench)
                        MEASURED.n_inputs, MEASURED.n_times,
                        Meter(nvml).is_counted() ? "counter of energy"
                                                 : "power, sampled");
+    const double idle = measure_idle_power(nvml);
+    bench.report->text("  idle: %.1f W, which are part of what follows\n",
+                       idle);
+    bench.report->row(Row("idle").number("watts", idle));
     double int8 = 0, fp32 = 0;
     for (const char *kind : {"dp4a", "mma", "wgmma", "fp32"}) {
         const fx8_cuda_correlator *const chosen = largest_of(bench, kind);
@@ -292,8 +320,9 @@ void measure_energy(Bench &bench)
             int8 = joules;
     }
     if (int8 > 0 && fp32 > 0)
-        bench.report->text("  dp4a needs %.2f times less energy than fp32\n",
-                           fp32 / int8);
+        bench.goals.note(Aim::ENERGY, fp32 / int8,
+                         std::to_string(MEASURED.n_inputs) + " inputs, " +
+                             std::to_string(MEASURED.n_times) + " spectra");
 }
 
 } // namespace bench

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * engine.cu -- see bench.cuh: the CUDA engine as fx8 uses it, from samples in
- * memory to visibilities in memory, beside what its stages allow: channelising
- * and correlating follow each other on the device, copying goes on beside them.
- * Then the quick-look of these visibilities.
+ * memory to visibilities in memory, both pinned, the next dump pushed while
+ * results of the last one return.  Beside it what its stages allow:
+ * channelising and correlating follow each other on the device, copying goes on
+ * beside them.  Then the quick-look of these visibilities.
  */
 #include <algorithm>
 #include <memory>
@@ -11,6 +12,7 @@
 
 #include "config/shape.h"
 #include "kernels/clock.h"
+#include "kernels/cuda/engine_cuda.h"
 #include "kernels/engine_find.h"
 #include "kernels/operations.h"
 #include "validation/cuda/without.h"
@@ -32,6 +34,11 @@ const struct Case {
 constexpr size_t TAPS = 8;
 constexpr size_t SPECTRA = 65536; /* of a dump */
 constexpr unsigned MOST_THREADS = 16;
+
+/* Of a band that is a case: inputs times channels. */
+constexpr size_t ROWS = 32768;
+/* Samples that are worth pinning. */
+constexpr size_t TINY_CHANNELS = 64, TINY_SPECTRA = 512;
 
 /** The calls of an engine, errors thrown. */
 void must_engine(enum fx8_status status, const fx8_error &error)
@@ -78,6 +85,15 @@ class Results
     fx8_visibilities place()
     {
         return {visibilities_.data(), flags_.data(), nsamples_.data()};
+    }
+    /** As the session does. */
+    void pin(const fx8_engine_operations &operations, fx8_engine *engine)
+    {
+        operations.pin(engine, visibilities_.data(),
+                       visibilities_.size() * sizeof(float));
+        operations.pin(engine, nsamples_.data(),
+                       nsamples_.size() * sizeof(float));
+        operations.pin(engine, flags_.data(), flags_.size());
     }
     /** All inputs of power 1. */
     fx8_quicklook_work work()
@@ -127,7 +143,7 @@ class Engine
     Engine(const Bench &bench, const Case &shape, unsigned precision)
         : bank_{true, shape.n_channels, TAPS, shape.n_channels},
           n_inputs_(shape.n_inputs), precision_(precision),
-          n_spectra_(bench.is_tiny() ? 256 : SPECTRA),
+          n_spectra_(bench.is_tiny() ? TINY_SPECTRA : SPECTRA),
           operations_(*fx8_engine_plugin.operations),
           results_(shape.n_inputs, shape.n_channels, n_spectra_)
     {
@@ -145,6 +161,8 @@ class Engine
         }
         counts_.resize(fx8_pair_count(n_inputs_));
         clips_.resize(n_inputs_ * bank_.n_channels);
+        operations_.pin(engine_, samples_.data(), samples_.size());
+        results_.pin(operations_, engine_);
     }
     ~Engine()
     {
@@ -153,7 +171,58 @@ class Engine
     Engine(const Engine &) = delete;
     Engine &operator=(const Engine &) = delete;
 
-    void run_dump()
+    /** Dumps as the session makes them.  Returned: seconds of one, from results
+     *  to results, those of the first and of the last */
+    double run_dumps(size_t n_dumps)
+    {
+        taken_s_.clear();
+        for (size_t dump = 0; dump < n_dumps; ++dump) {
+            push_dump();
+            take(true);
+            end_dump();
+            take(false);
+        }
+        take(true);
+        return (taken_s_.back() - taken_s_.front()) /
+               static_cast<double>(n_dumps - 1);
+    }
+    void look()
+    {
+        fx8_error error;
+        const fx8_quicklook_work work = results_.work();
+        must_engine(operations_.look(engine_, &work, &error), error);
+    }
+    fx8_engine_times times() const
+    {
+        fx8_engine_times times = {};
+        operations_.times(engine_, &times);
+        return times;
+    }
+    size_t call_spectra() const
+    {
+        return engine_->devices[0].call.most_spectra;
+    }
+    /** Whether the samples are: a machine may refuse. */
+    bool is_pinned() const
+    {
+        return fx8_cuda_is_pinned(engine_, samples_.data(), samples_.size());
+    }
+    const char *kernel() const
+    {
+        return operations_.kernel_name(engine_);
+    }
+    /** Of a dump. */
+    double n_samples() const
+    {
+        return static_cast<double>(n_inputs_ * n_spectra_ * bank_.fft_length);
+    }
+    double n_bytes() const
+    {
+        return 2 * n_samples();
+    }
+
+  private:
+    void push_dump()
     {
         fx8_error error;
         for (size_t first = 0; first < n_spectra_; first += block_spectra_) {
@@ -171,44 +240,38 @@ class Engine
             block.n_spectra = n;
             block.valid = valid.data();
             must_engine(operations_.push(engine_, &block, &error), error);
+            if (first + n < n_spectra_)
+                take(false);
         }
+    }
+    void end_dump()
+    {
+        fx8_error error;
+        plan_ = results_.plan();
+        const fx8_engine_results wanted = {&plan_, results_.place()};
+        must_engine(operations_.end_dump(engine_, &wanted, &wanted, &error),
+                    error);
+        has_ended_ = true;
+    }
+    /** Results of the dump that ended, if there is one; must_be: wait for them.
+     */
+    void take(bool must_be)
+    {
+        fx8_error error;
         fx8_engine_dump dump = {};
         dump.counts = counts_.data();
         dump.clips = clips_.data();
-        const fx8_postprocess plan = results_.plan();
-        const fx8_engine_results wanted = {&plan, results_.place()};
-        must_engine(operations_.end_dump(engine_, &wanted, &wanted, &error),
+        bool is_taken = true;
+        if (!has_ended_)
+            return;
+        must_engine(operations_.take_dump(
+                        engine_, &dump, must_be ? nullptr : &is_taken, &error),
                     error);
-        must_engine(operations_.take_dump(engine_, &dump, nullptr, &error),
-                    error);
+        if (!is_taken)
+            return;
+        has_ended_ = false;
+        taken_s_.push_back(fx8_clock_seconds());
     }
-    void look()
-    {
-        fx8_error error;
-        const fx8_quicklook_work work = results_.work();
-        must_engine(operations_.look(engine_, &work, &error), error);
-    }
-    fx8_engine_times times() const
-    {
-        fx8_engine_times times = {};
-        operations_.times(engine_, &times);
-        return times;
-    }
-    const char *kernel() const
-    {
-        return operations_.kernel_name(engine_);
-    }
-    /** Of a dump. */
-    double n_samples() const
-    {
-        return static_cast<double>(n_inputs_ * n_spectra_ * bank_.fft_length);
-    }
-    double n_bytes() const
-    {
-        return 2 * n_samples();
-    }
-
-  private:
     void open(int device)
     {
         std::vector<double> weights(TAPS * bank_.fft_length);
@@ -252,6 +315,9 @@ class Engine
     std::vector<int8_t> samples_;
     std::vector<int64_t> counts_, clips_;
     Results results_;
+    fx8_postprocess plan_ = {};
+    bool has_ended_ = false;      /* a dump that was not taken yet */
+    std::vector<double> taken_s_; /* when dumps were */
 };
 
 /** Seconds of a dump. */
@@ -259,27 +325,28 @@ struct Round {
     double whole, channelize, correlate, process, look; /* last: after whole */
 };
 
-Round run_round(Engine *engine)
+/** Stages are those of all dumps: when the last one was taken, all are done. */
+Round run_round(Engine *engine, size_t n_dumps)
 {
+    const double n = static_cast<double>(n_dumps);
     const fx8_engine_times before = engine->times();
-    const double begin = fx8_clock_seconds();
-    engine->run_dump();
-    const double whole = fx8_clock_seconds() - begin;
+    const double whole = engine->run_dumps(n_dumps);
     const fx8_engine_times after = engine->times();
+    const double begin = fx8_clock_seconds();
     engine->look();
-    return {whole, after.channelize_s - before.channelize_s,
-            after.correlate_s - before.correlate_s,
-            after.process_s - before.process_s,
-            fx8_clock_seconds() - begin - whole};
+    return {whole, (after.channelize_s - before.channelize_s) / n,
+            (after.correlate_s - before.correlate_s) / n,
+            (after.process_s - before.process_s) / n,
+            fx8_clock_seconds() - begin};
 }
 
 void measure_case(Bench &bench, const Case &shape, unsigned precision)
 {
     Engine engine(bench, shape, precision);
-    (void)run_round(&engine); /* warms up */
+    (void)run_round(&engine, 2); /* warms up */
     std::vector<Round> rounds;
     for (int k = 0; k < (bench.is_quick() ? 1 : 3); ++k)
-        rounds.push_back(run_round(&engine));
+        rounds.push_back(run_round(&engine, bench.is_quick() ? 2 : 4));
     std::sort(rounds.begin(), rounds.end(),
               [](const Round &a, const Round &b) { return a.whole < b.whole; });
     const Round &r = rounds[rounds.size() / 2];
@@ -291,22 +358,28 @@ void measure_case(Bench &bench, const Case &shape, unsigned precision)
     const char *name = precision == FX8_ENGINE_INT8 ? "int8" : "fp32";
     const double n = engine.n_samples();
     bench.report->text(
-        "%6zu x %-5zu %-5s %-10s %9.0f %11.0f %10.0f %10.0f %6.2f %9.2f %9.2f  "
-        "%s\n",
+        "%6zu x %-5zu %-5s %-10s %6zu %9.0f %11.0f %10.0f %10.0f %6.2f %9.2f "
+        "%9.2f  %s%s\n",
         shape.n_inputs, shape.n_channels, name, engine.kernel(),
-        n / r.whole * 1e-6, n / r.channelize * 1e-6, n / r.correlate * 1e-6,
-        copy > 0 ? n / copy * 1e-6 : 0, limit / r.whole, r.process / r.whole,
-        r.look / (r.whole + r.look), copy > compute ? "copying" : "computing");
-    if (bench.is_aimed_at(shape.n_inputs, SPECTRA) && copy > 0)
+        engine.call_spectra(), n / r.whole * 1e-6, n / r.channelize * 1e-6,
+        n / r.correlate * 1e-6, copy > 0 ? n / copy * 1e-6 : 0, limit / r.whole,
+        r.process / r.whole, r.look / (r.whole + r.look),
+        copy > compute ? "copying" : "computing",
+        engine.is_pinned() ? "" : ", samples not pinned");
+    if (is_goal_of(bench, Aim::ENGINE, shape.n_inputs, SPECTRA) && copy > 0)
         bench.goals.note(Aim::ENGINE, limit / r.whole,
                          std::string(engine.kernel()) + ", " +
-                             std::to_string(shape.n_inputs) + " inputs");
+                             std::to_string(shape.n_inputs) +
+                             " inputs, calls of " +
+                             std::to_string(engine.call_spectra()));
     bench.report->row(
         Row("engine")
             .number("inputs", static_cast<double>(shape.n_inputs))
             .number("channels", static_cast<double>(shape.n_channels))
             .text("precision", name)
             .text("kernel", engine.kernel())
+            .number("call_spectra", static_cast<double>(engine.call_spectra()))
+            .number("is_pinned", engine.is_pinned())
             .number("samples", n)
             .number("whole_s", r.whole)
             .number("channelize_s", r.channelize)
@@ -330,14 +403,25 @@ void try_case(Bench &bench, const Case &shape, unsigned precision)
 
 } // namespace
 
+size_t call_of_engine(const Bench &bench, size_t n_inputs)
+{
+    const Case shape = {n_inputs, bench.is_tiny() ? 4 : ROWS / n_inputs};
+    return Engine(bench, shape,
+                  are_left_out(true) ? FX8_ENGINE_FP32 : FX8_ENGINE_INT8)
+        .call_spectra();
+}
+
 void measure_engine(Bench &bench)
 {
     bench.report->text(
-        "Dumps of %zu spectra, %zu taps, complex samples in memory; Msamples/s "
-        "over all inputs.\nLimit: the longer of the two stages' sum and the "
-        "copy at its ceiling.  Results: their part of\nthe whole.  "
-        "Quick-look: its part of the whole and itself.\n"
-        "inputs x chan. prec. kernel         whole  channelise  correlate"
+        "Dumps of %zu spectra, %zu taps, complex samples in pinned memory, one "
+        "dump after the other;\nMsamples/s over all inputs.  Limit: the longer "
+        "of the two stages' sum and the copy at its\nceiling.  Call: spectra "
+        "that are correlated at a time.  Results: the part of the whole that "
+        "the\nhost spends on them.  Quick-look: its part of the whole and "
+        "itself.\n"
+        "inputs x chan. prec. kernel       call     whole  channelise  "
+        "correlate"
         "       copy  of limit  results  quick-look\n",
         SPECTRA, TAPS);
     for (const Case &shape : cases) {
@@ -347,7 +431,7 @@ void measure_engine(Bench &bench)
             shape.n_inputs != 512)
             continue;
         const Case used = {shape.n_inputs,
-                           bench.is_tiny() ? 16 : shape.n_channels};
+                           bench.is_tiny() ? TINY_CHANNELS : shape.n_channels};
         for (const unsigned precision : {FX8_ENGINE_INT8, FX8_ENGINE_FP32}) {
             const char *const why = are_left_out(precision == FX8_ENGINE_INT8)
                                         ? "left out"

@@ -256,7 +256,7 @@ measure() {
     cat "$page.md" "$page.md.part" >>"$folder/card.md" 2>/dev/null
     cat "$page.jsonl" >>"$folder/card.jsonl" 2>/dev/null
     case $2 in
-    kernels | channelizer | engine)
+    kernels | channelizer | engine | energy)
         grep -hs '^goal ' "$page.md" >>"$folder/summary.txt" ||
             tell "goals of $2${4:+, $4}: not known"
         ;;
@@ -275,16 +275,22 @@ measure_unless() {
     measure "$@"
 }
 
+# All but cuFFT and the engine, where the one that has them does not start.
+whole_bench=bench-gpu
+timeout 5 "$build/bench-gpu" --help >/dev/null 2>&1
+case $? in 12[4-7]) whole_bench=bench-kernels ;; esac
+# Asks the engine how long its calls are.
+kernels_bench=$whole_bench
+! is_left_out engine || kernels_bench=bench-kernels
+
 for kind in wgmma mma dp4a fp32; do
     if is_left_out $kind; then
         leave_out "bench, kernels, $kind" 'its check failed'
     else
-        measure bench-kernels kernels 35 $kind
+        measure $kernels_bench kernels 35 $kind
     fi
 done
 measure bench-kernels ceilings 20
-whole_bench=bench-gpu
-[ -x "$build/bench-gpu" ] || whole_bench=bench-kernels # all but cuFFT itself
 measure_unless 'fir spectra' $whole_bench channelizer 30
 measure_unless engine bench-gpu engine 50
 
@@ -339,6 +345,6 @@ else
 fi
 measure_unless postprocess bench-kernels postprocess 15
 measure_unless postprocess bench-kernels quicklook 15
-measure bench-kernels correlators 140
+measure $kernels_bench correlators 140
 pack
 exit $failed

@@ -216,25 +216,27 @@ std::string Host::describe() const
            (n_threads_ == 1 ? " thread" : " threads");
 }
 
-Figure Host::measure(bool is_int8, Array *array) const
+Figure Host::measure(const HostCase &what, Array *array) const
 {
-    Figure figure = {is_int8 ? "CPU int8" : "CPU fp32", "", 0, 0};
+    Figure figure = {what.name, "", 0, 0};
+    const bool is_int8 = what.is_int8;
+    const size_t n_threads = what.is_one_core ? 1 : n_threads_;
     Call call = {
         operations_,
         is_int8,
-        {array->n_inputs, std::min(array->n_times, FIRST_TIMES), n_threads_},
+        {array->n_inputs, std::min(array->n_times, FIRST_TIMES), n_threads},
         static_cast<const char *>((is_int8 ? int8_ : fp32_).data()),
         nullptr};
-    if (n_threads_ * call.channel_bytes() > pool_bytes(is_tiny_)) {
+    if (n_threads * call.channel_bytes() > pool_bytes(is_tiny_)) {
         figure.note = "not enough memory set aside";
         return figure;
     }
     try {
         if (!is_tiny_)
-            grow(&call, array->n_times, pool_bytes(is_tiny_), n_threads_);
+            grow(&call, array->n_times, pool_bytes(is_tiny_), n_threads);
         double rounds[ROUNDS];
         for (double &round : rounds)
-            round = time_call(&call, n_threads_);
+            round = time_call(&call, n_threads);
         std::sort(rounds, rounds + ROUNDS);
         figure.seconds = rounds[ROUNDS / 2];
         figure.operations = call.array.operations();

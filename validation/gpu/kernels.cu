@@ -16,13 +16,28 @@ namespace bench
 namespace
 {
 
-const size_t all_inputs[] = {512, 2048};
-const size_t all_times[] = {8192, 1024, 256};
+/** An array to measure. */
+struct Size {
+    size_t n_inputs;
+    size_t n_times;  /* 0: of a call of the engine */
+    bool has_others; /* cuBLAS and the CPU are measured too */
+};
+
+/* In the order of worth; the last two are for a goal. */
+const Size all_sizes[] = {{512, 8192, true},  {2048, 8192, true},
+                          {512, 1024, false}, {2048, 1024, false},
+                          {512, 256, false},  {2048, 256, false},
+                          {512, 0, false},    {2048, 0, false},
+                          {256, 8192, false}, {1024, 8192, false}};
+/* Those of a pretend device are small. */
+const Size tiny_sizes[] = {{16, 256, true}, {16, 0, false}};
+
 constexpr unsigned LEAST_TILE = 64;
 
 /** Figures of an array. */
 struct Measured {
     size_t n_inputs, n_times;
+    bool has_others;
     std::vector<Figure> figures;
 };
 
@@ -54,10 +69,10 @@ void tell_line(Bench &bench, const Measured &array, const Figure &figure)
 }
 
 /** Every main correlator on an array. */
-Measured measure_array(Bench &bench, size_t n_inputs, size_t n_times)
+Measured measure_array(Bench &bench, const Size &size)
 {
-    Measured array = {n_inputs, n_times, {}};
-    Task task = make_task(bench, n_inputs, n_times);
+    Measured array = {size.n_inputs, size.n_times, size.has_others, {}};
+    Task task = make_task(bench, size.n_inputs, size.n_times);
     if (!task.is_possible())
         return array;
     for (const fx8_cuda_correlator &each : main_correlators()) {
@@ -85,9 +100,9 @@ void measure_others(Bench &bench, Measured *array)
         }
     if (!is_left_out("cpu")) {
         const Host host(bench);
-        for (const bool is_int8 : {true, false}) {
+        for (const HostCase &each : host_cases) {
             Array part = task.array8;
-            array->figures.push_back(host.measure(is_int8, &part));
+            array->figures.push_back(host.measure(each, &part));
             tell_figure(bench, part, array->figures.back(), 0);
         }
     }
@@ -95,50 +110,56 @@ void measure_others(Bench &bench, Measured *array)
         tell_line(bench, *array, array->figures[k]);
 }
 
-/** Sizes as they are measured; those of a pretend device are small. */
-std::vector<size_t> sizes(const Bench &bench, const size_t (&all)[2])
+std::vector<Size> sizes(const Bench &bench)
 {
-    return bench.is_tiny() ? std::vector<size_t>{16}
-                           : std::vector<size_t>(all, all + 2);
+    return bench.is_tiny()
+               ? std::vector<Size>(std::begin(tiny_sizes), std::end(tiny_sizes))
+               : std::vector<Size>(std::begin(all_sizes), std::end(all_sizes));
 }
-std::vector<size_t> times(const Bench &bench)
+
+/** Every size that there is time for. */
+std::vector<Measured> measure_sizes(Bench &bench)
 {
-    return bench.is_tiny() ? std::vector<size_t>{256}
-                           : std::vector<size_t>(all_times, all_times + 3);
+    std::vector<Measured> all;
+    for (Size size : sizes(bench)) {
+        if (!bench.has_time()) {
+            bench.report->text("  %zu inputs, %zu spectra%s: not measured: out "
+                               "of time\n",
+                               size.n_inputs, size.n_times,
+                               size.n_times == 0 ? " (a call of the engine)"
+                                                 : "");
+            continue;
+        }
+        if (size.n_times == 0)
+            size.n_times = times_of_call(bench, size.n_inputs);
+        if (size.n_times > 0)
+            all.push_back(measure_array(bench, size));
+    }
+    return all;
 }
 
 } // namespace
 
 void measure_kernels(Bench &bench)
 {
-    std::vector<Measured> all;
-    for (const size_t n_times : times(bench))
-        for (const size_t n_inputs : sizes(bench, all_inputs))
-            if (bench.has_time())
-                all.push_back(measure_array(bench, n_inputs, n_times));
-            else
-                bench.report->text("  %zu inputs, %zu spectra: not measured: "
-                                   "out of time\n",
-                                   n_inputs, n_times);
+    std::vector<Measured> all = measure_sizes(bench);
     measure_ceilings(bench);
     bench.report->text("\n");
     for (const Measured &array : all)
         for (const Figure &figure : array.figures)
             tell_line(bench, array, figure);
-    const size_t longest = times(bench).front();
-    for (Measured &array : all)
-        if (array.n_times == longest && bench.has_time()) {
+    for (Measured &array : all) {
+        if (array.has_others && bench.has_time())
             measure_others(bench, &array);
-            if (bench.is_aimed_at(array.n_inputs, array.n_times))
-                note_goals(bench, array.n_inputs, array.figures);
-        }
+        note_goals(bench, array.n_inputs, array.n_times, array.figures);
+    }
 }
 
 void call_kernel(Bench &bench)
 {
     size_t n_calls = 0;
-    Task task = make_task(bench, sizes(bench, all_inputs).front(),
-                          times(bench).front());
+    const Size size = sizes(bench).front();
+    Task task = make_task(bench, size.n_inputs, size.n_times);
     for (const fx8_cuda_correlator &each : main_correlators())
         if (bench.settings.profile == each.name && task.is_possible())
             for (size_t set = 0; set < 2; ++set, ++n_calls) {

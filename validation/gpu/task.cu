@@ -245,51 +245,70 @@ const Figure *best_of(const std::vector<Figure> &figures, const char *kind)
     return best;
 }
 
-void note_goals(Bench &bench, size_t n_inputs,
+const Figure *best_of_integers(const std::vector<Figure> &figures)
+{
+    const Figure *best = nullptr;
+    for (const char *kind : integer_kinds) {
+        const Figure *const each = best_of(figures, kind);
+        if (each != nullptr && (best == nullptr || each->rate() > best->rate()))
+            best = each;
+    }
+    return best;
+}
+
+size_t times_of_call(Bench &bench, size_t n_inputs)
+{
+    const std::string head =
+        "  " + std::to_string(n_inputs) + " inputs, calls of the engine: ";
+    if (call_of_engine == nullptr) {
+        bench.report->text("%snot measured: this program has none\n",
+                           head.c_str());
+        return 0;
+    }
+    try {
+        const size_t n_times = call_of_engine(bench, n_inputs);
+        bench.report->text("%s%zu spectra\n", head.c_str(), n_times);
+        return n_times;
+    } catch (const Failure &failure) {
+        bench.report->text("%snot measured: FAILED: %s\n", head.c_str(),
+                           failure.what());
+        bench.report->row(Row("failure")
+                              .text("section", "calls of the engine")
+                              .text("what", failure.what()));
+        ++bench.n_wrong;
+        return 0;
+    }
+}
+
+void note_goals(Bench &bench, size_t n_inputs, size_t n_times,
                 const std::vector<Figure> &figures)
 {
-    const struct {
-        Aim share, over_peer;
-        const char *kind;
-        double ceiling;
-        std::vector<const char *> peers;
-    } aims[] = {
-        {Aim::FP32,
-         Aim::FP32_PEER,
-         "fp32",
-         bench.ceilings.ffma,
-         {"cublasCherk "}},
-        {Aim::DP4A,
-         Aim::DP4A_PEER,
-         "dp4a",
-         bench.ceilings.dp4a,
-         {"cublasCherk3m", "cublasLt"}},
-        {Aim::MMA,
-         Aim::MMA_PEER,
-         "mma",
-         bench.ceilings.imma,
-         {"cublasCherk3m", "cublasLt"}},
-        {Aim::WGMMA,
-         Aim::WGMMA_PEER,
-         "wgmma",
-         sheet_of(bench.card.name),
-         {"cublasCherk3m", "cublasLt"}},
+    const Figure *const integer = best_of_integers(figures);
+    const auto rate_of = [&](const char *name) {
+        const Figure *const best = best_of(figures, name);
+        return best != nullptr ? best->rate() : 0;
     };
-    for (const auto &aim : aims) {
-        const Figure *const best = best_of(figures, aim.kind);
-        if (best == nullptr)
-            continue;
-        const std::string where =
-            best->name + ", " + std::to_string(n_inputs) + " inputs";
-        if (aim.ceiling > 0)
-            bench.goals.note(aim.share, best->rate() / aim.ceiling, where);
-        for (const char *name : aim.peers) {
-            const Figure *const peer = best_of(figures, name);
-            if (peer != nullptr)
-                bench.goals.note(aim.over_peer, best->rate() / peer->rate(),
-                                 where + ", " + peer->name);
-        }
-    }
+    const double sheet = sheet_of(bench.card.name);
+    const struct {
+        Aim aim;
+        const Figure *figure;
+        double rate; /* of what it is a share of; 0: not known */
+    } shares[] = {
+        {Aim::FP32, best_of(figures, "fp32"), bench.ceilings.ffma},
+        {Aim::DP4A, best_of(figures, "dp4a"), bench.ceilings.dp4a},
+        {Aim::MMA, best_of(figures, "mma"), bench.ceilings.imma},
+        {Aim::WGMMA_512, best_of(figures, "wgmma"), sheet},
+        {Aim::WGMMA_2048, best_of(figures, "wgmma"), sheet},
+        {Aim::PEER, integer, rate_of("cublasLt int8")},
+        {Aim::CORE, integer, rate_of("one core int8")},
+    };
+    for (const auto &share : shares)
+        if (share.figure != nullptr && share.rate > 0 &&
+            is_goal_of(bench, share.aim, n_inputs, n_times))
+            bench.goals.note(share.aim, share.figure->rate() / share.rate,
+                             share.figure->name + ", " +
+                                 std::to_string(n_inputs) + " inputs, " +
+                                 std::to_string(n_times) + " spectra");
 }
 
 } // namespace bench

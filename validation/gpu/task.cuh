@@ -59,8 +59,15 @@ double share_of_copy(const Bench &bench, const Array &a, size_t item_bytes,
 /** The fastest figure of a kind, or null. */
 const Figure *best_of(const std::vector<Figure> &figures, const char *kind);
 
+/** The fastest figure of the integer kernels, or null. */
+const Figure *best_of_integers(const std::vector<Figure> &figures);
+
+/** Times of a call of the engine for so many inputs; 0: not known, which was
+ *  told. */
+size_t times_of_call(Bench &bench, size_t n_inputs);
+
 /** What the goals make of figures of an array. */
-void note_goals(Bench &bench, size_t n_inputs,
+void note_goals(Bench &bench, size_t n_inputs, size_t n_times,
                 const std::vector<Figure> &figures);
 
 } // namespace bench

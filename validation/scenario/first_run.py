@@ -152,10 +152,10 @@ class Pretend(Machine):
             "diagnosis, mma: well", "diagnosis, wgmma: well",
             "mma-64: impulses in rows (j): 512 of 512 places are wrong",
             "wgmma-128: ended by Aborted", "mma-32: 0 of 13944 numbers",
-            "whole program: FAILED", "not ok ", "goal fp32, of the FFMA",
-            "goal dp4a, of the IDP.4A", "goal FIR, of the copy",
-            "goal whole engine", "bench, ceilings: well",
-            "bench, engine: well", "bench, energy: well", "numerics: well",
+            "whole program: FAILED", "not ok ", "goal fp32, of FFMA",
+            "goal dp4a, of IDP.4A", "goal FIR, of a device",
+            "goal whole engine", "goal joules of a product",
+            "bench, ceilings: well", "bench, engine: well", "bench, energy: well", "numerics: well",
             "left out: bench, kernels, mma: its check failed",
             "left out: profile, dp4a-64: no ncu")
         for line in ("channel 0, i 0, j 0, re: got 0, wanted ",
@@ -171,7 +171,10 @@ class Pretend(Machine):
                 for line in self.read("card.jsonl").splitlines()]
         measured = {row["kernel"].split("-")[0] for row in rows
                     if row["kind"] == "correlator" and row["seconds"] > 0}
-        self.assertEqual(measured, {"fp32", "dp4a", "CPU int8", "CPU fp32"})
+        self.assertEqual(measured, {"fp32", "dp4a", "CPU int8", "CPU fp32",
+                                    "one core int8"})
+        self.assertIn(("dp4a-64", 512), [  # a call of the engine
+            (row.get("kernel"), row.get("times")) for row in rows])
         self.assertLessEqual({"summary.txt", "diagnosis.txt", "card.jsonl",
                               "kernels.dp4a.md", "none.complex.int8.json"},
                              self.packed())
