@@ -229,6 +229,9 @@ static void batches_of_any_size(void **state)
 {
     (void)state;
     struct generator g = {96};
+    /* that of floats is named: any of integers would be tried */
+    if (strcmp(kernel_in_place_of("auto"), "auto") != 0)
+        skip();
     for (size_t is_none = 0; is_none < 2; is_none++) {
         struct task task = is_none
                                ? make_task(17, true, 1, 1, 140, 1, true, &g)
@@ -425,7 +428,7 @@ static void what_the_engine_refuses(void **state)
     plan.kernel = "fp32";
     assert_int_equal(cuda->open(&plan, &engine, &error), FX8_ERR_USAGE);
     assert_non_null(strstr(error.message, "correlator.kernel: fp32: expected"));
-    plan.kernel = "auto";
+    plan.kernel = kernel_in_place_of("auto");
     const int absent[] = {0, 999};
     plan.devices = absent;
     plan.n_devices = 2;

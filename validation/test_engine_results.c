@@ -314,6 +314,7 @@ static void gains_of_bands_equal_the_hosts(void **state)
     plan.backend = FX8_BACKEND_CPU;
     struct collected host = collect(&plan, &v, &whole);
     plan.backend = FX8_BACKEND_CUDA;
+    plan.kernel = kernel_in_place_of("auto");
     struct collected device = collect(&plan, &v, &whole);
     assert_true(host.n_dumps >= 2);
     check_same(&host, &device);
@@ -339,6 +340,7 @@ static void a_dump_comes_while_the_next_is_pushed(void **state)
     struct fx8_plan plan = small_plan(2, 2, true, 1, 300);
     plan.method = FX8_METHOD_NONE;
     plan.backend = FX8_BACKEND_CUDA;
+    plan.kernel = kernel_in_place_of("auto");
     ptrdiff_t offset[4];
     for (ptrdiff_t input = 0; input < 4; input++)
         offset[input] = input * 2000;

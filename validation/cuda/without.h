@@ -4,9 +4,67 @@
 #ifndef FX8_VALIDATION_CUDA_WITHOUT_H
 #define FX8_VALIDATION_CUDA_WITHOUT_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+/** Whether the kind of a kernel, "mma" of "mma-64", is in the list in a
+ * variable of the environment, "wgmma,mma". */
+static inline bool is_listed(const char *variable, const char *kernel)
+{
+    const size_t length = strcspn(kernel, "-");
+    const char *each = getenv(variable);
+    while (each != NULL && *each != '\0') {
+        const size_t n = strcspn(each, ",");
+        if (n == length && strncmp(each, kernel, n) == 0)
+            return true;
+        each += n + (each[n] == ',');
+    }
+    return false;
+}
+
+/** Whether the kind of a kernel is in FX8_WITHOUT, or not in FX8_ONLY where
+ *  that has any. */
+static inline bool is_left_out(const char *kernel)
+{
+    const char *const only = getenv("FX8_ONLY");
+    return is_listed("FX8_WITHOUT", kernel) ||
+           (only != NULL && only[0] != '\0' && !is_listed("FX8_ONLY", kernel));
+}
+
+/** Kinds of integer kernel, those for every card first. */
+static const char *const integer_kinds[] = {"mma", "dp4a", "wgmma"};
+enum { N_INTEGER_KINDS = sizeof integer_kinds / sizeof *integer_kinds };
+
+/** Whether no kernel of a precision is left. */
+static inline bool are_left_out(bool is_int8)
+{
+    if (!is_int8)
+        return is_left_out("fp32");
+    for (size_t k = 0; k < N_INTEGER_KINDS; ++k)
+        if (!is_left_out(integer_kinds[k]))
+            return false;
+    return true;
+}
+
+/** The name to give an engine in place of a kernel that is left out, or of
+ *  "auto", which tries every kind; "auto" where none is left. */
+static inline const char *kernel_in_place_of(const char *kernel)
+{
+    const char *first = NULL;
+    bool are_all_there = true;
+    for (size_t k = 0; k < N_INTEGER_KINDS; ++k) {
+        are_all_there = are_all_there && !is_left_out(integer_kinds[k]);
+        if (first == NULL && !is_left_out(integer_kinds[k]))
+            first = integer_kinds[k];
+    }
+    const bool stays =
+        strcmp(kernel, "auto") == 0 ? are_all_there : !is_left_out(kernel);
+    return stays ? kernel : first != NULL ? first : "auto";
+}
+
+#ifdef __cplusplus
 #include <string>
 
 /** The list in a variable of the environment, "wgmma,mma", or nothing. */
@@ -21,48 +79,6 @@ inline std::string kinds_left_out()
 {
     return kinds_in("FX8_WITHOUT");
 }
-
-/** Whether the kind of a kernel, "mma" of "mma-64", is in FX8_WITHOUT, or not
- *  in FX8_ONLY where that has any. */
-inline bool is_left_out(const char *kernel)
-{
-    const std::string kind =
-        "," + std::string(kernel, strcspn(kernel, "-")) + ",";
-    const auto has = [&](const char *variable) {
-        return ("," + kinds_in(variable) + ",").find(kind) != std::string::npos;
-    };
-    return has("FX8_WITHOUT") ||
-           (!kinds_in("FX8_ONLY").empty() && !has("FX8_ONLY"));
-}
-
-/** Kinds of integer kernel, those for every card first. */
-inline const char *const integer_kinds[] = {"mma", "dp4a", "wgmma"};
-
-/** Whether no kernel of a precision is left. */
-inline bool are_left_out(bool is_int8)
-{
-    if (!is_int8)
-        return is_left_out("fp32");
-    for (const char *kind : integer_kinds)
-        if (!is_left_out(kind))
-            return false;
-    return true;
-}
-
-/** The name to give an engine in place of a kernel that is left out, or of
- *  "auto", which tries every kind; "auto" where none is left. */
-inline const char *kernel_in_place_of(const char *kernel)
-{
-    const char *first = nullptr;
-    bool are_all_there = true;
-    for (const char *kind : integer_kinds) {
-        are_all_there = are_all_there && !is_left_out(kind);
-        if (first == nullptr && !is_left_out(kind))
-            first = kind;
-    }
-    const bool stays =
-        strcmp(kernel, "auto") == 0 ? are_all_there : !is_left_out(kernel);
-    return stays ? kernel : first != nullptr ? first : "auto";
-}
+#endif
 
 #endif
