@@ -117,7 +117,7 @@ struct place {
 };
 
 /* Memory that is worth pinning. */
-#define PINNED_BYTES ((size_t)1 << 20)
+#define PINNED_BYTES ((size_t)2 << 20)
 
 static struct place make_place(struct fx8_engine *engine, size_t n_cells,
                                bool is_pinned)

@@ -329,6 +329,7 @@ static enum fx8_status end_dump(struct fx8_engine *engine,
         if (k == 0 || engine->devices[k].has_sums)
             status = end_clips(engine, &engine->devices[k], error);
     first->n_slabs = 0;
+    first->results.plan_used = 0;
     /* INT8 last: what is kept is looked at */
     if (status == FX8_OK && first->sums32 != nullptr)
         status = fx8_cuda_make_results(engine, false, fp32,

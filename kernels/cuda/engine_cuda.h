@@ -90,6 +90,7 @@ struct fx8_cuda_shape {
     size_t n_pairs;
     size_t n_sums;         /**< numbers in the sums of one precision */
     size_t n_baselines;    /**< of results; 0: none are made here */
+    size_t plan_bytes;     /**< that results of a precision depend on */
     size_t slab_antennas;  /**< whose baselines are made at a time ... */
     size_t slab_cells;     /**< ... and cells of these, at most */
     size_t look_baselines; /**< of a quick-look at a time; 0: none is here */
@@ -133,6 +134,9 @@ struct fx8_cuda_timer {
     double *seconds; /**< what it is added to; NULL: nothing to be added */
 };
 
+/** Where what results depend on begins in pinned memory. */
+#define FX8_CUDA_PLAN_UNIT 16
+
 /** Arrays of which a slab is made: values, two to a cell or one, and marks. */
 #define FX8_CUDA_STAGED 3
 
@@ -169,7 +173,11 @@ struct fx8_cuda_results {
     double *input_gain;           /**< [n_inputs] */
     uint8_t *flag_input;          /**< likewise */
     uint8_t *flag_channel;        /**< [n_channels] */
-    bool keeps; /**< there is memory for all results of a dump */
+    /** [2 precisions][plan_bytes] of the host: the above on its way, since a
+     *  copy of memory that is not pinned may wait for all work before it. */
+    char *pinned_plan;
+    size_t plan_used; /**< of it, in this dump */
+    bool keeps;       /**< there is memory for all results of a dump */
     struct fx8_visibilities slabs; /**< all of them, or those of two slots */
     /** Whose copies `slabs` are, until the next dump; NULL: of nobody's. */
     struct fx8_visibilities kept;

@@ -66,6 +66,7 @@ static size_t list_results(const struct fx8_engine *engine,
         {&results->slabs.flags, cells, 1, false, false},
         {&results->slabs.nsamples, cells, sizeof(float), false, false},
         {&results->received, n_received, shape->staging_bytes, false, false},
+        {&results->pinned_plan, 2, shape->plan_bytes, true, false},
     };
     memcpy(arrays, list, sizeof list);
     return sizeof list / sizeof *list;
@@ -474,7 +475,7 @@ void fx8_cuda_release(const struct fx8_engine *engine,
 void fx8_cuda_pin(struct fx8_engine *engine, void *memory, size_t bytes)
 {
     /* what is smaller may share its pages, which are pinned whole */
-    static const size_t LEAST_BYTES = size_t(1) << 20;
+    static const size_t LEAST_BYTES = size_t(2) << 20;
     /* where a device is stuck, nothing is given back: the memory would stay
      * pinned when it is the caller's no more, and copies from what comes to
      * stand there be of the old pages */

@@ -1,33 +1,38 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* results.cu -- see engine_cuda.h: sums to results on the device, some antennas
  * at a time, so that they take little memory there. */
+#include <string.h>
+
+#include "config/shape.h"
 #include "kernels/cuda/engine_cuda.h"
 #include "kernels/cuda/postprocess.h"
 #include "kernels/numeric/visibility.h"
 
 /* n rows of `length` items, `pitch` apart on the host, to the device. */
 template <class Item>
-static enum fx8_status upload(const struct fx8_cuda_device *device,
-                              const Item *from, size_t pitch, size_t length,
-                              size_t n, Item *to, struct fx8_error *error)
+static enum fx8_status upload(struct fx8_cuda_device *device, const Item *from,
+                              size_t pitch, size_t length, size_t n, Item *to,
+                              struct fx8_error *error)
 {
     if (from == nullptr)
         return FX8_OK;
     const size_t row = length * sizeof *to;
-    return fx8_cuda_check(
-        pitch == length
-            ? cudaMemcpyAsync(to, from, n * row, cudaMemcpyHostToDevice,
-                              device->compute)
-            : cudaMemcpy2DAsync(to, row, from, pitch * sizeof *from, row, n,
-                                cudaMemcpyHostToDevice, device->compute),
-        device, error, "cudaMemcpyAsync of %s of results",
-        fx8_cuda_bytes(n * row));
+    struct fx8_cuda_results *results = &device->results;
+    char *const pinned = results->pinned_plan + results->plan_used;
+    results->plan_used += fx8_round_up(n * row, FX8_CUDA_PLAN_UNIT);
+    for (size_t k = 0; k < n; ++k)
+        memcpy(pinned + k * row, from + k * pitch, row);
+    return fx8_cuda_check(cudaMemcpyAsync(to, pinned, n * row,
+                                          cudaMemcpyHostToDevice,
+                                          device->compute),
+                          device, error, "cudaMemcpyAsync of %s of results",
+                          fx8_cuda_bytes(n * row));
 }
 
 /* What the results depend on besides the sums; `plan` becomes that of the
  * device. */
 static enum fx8_status upload_plan(const struct fx8_engine *engine,
-                                   const struct fx8_cuda_device *device,
+                                   struct fx8_cuda_device *device,
                                    const int64_t *counts,
                                    struct fx8_postprocess *plan,
                                    struct fx8_error *error)

@@ -119,6 +119,26 @@ static void choose_slab(const struct fx8_engine_plan *plan,
     shape->slab_cells = fx8_product(cells, shape->slab_antennas, 1, 1);
 }
 
+/* Of products, counts, gains and flags, each of which may begin at a multiple
+ * of 16 bytes. */
+static size_t choose_plan_bytes(const struct fx8_engine_plan *plan,
+                                const struct fx8_cuda_shape *shape)
+{
+    const size_t channels = plan->bank.n_channels, inputs = plan->n_inputs;
+    const size_t parts[] = {
+        fx8_product(shape->n_baselines, plan->n_result_products,
+                    sizeof(struct fx8_product), 1),
+        fx8_product(shape->n_pairs, sizeof(int64_t), 1, 1),
+        fx8_product(inputs, channels, sizeof(float) + 1, 1),
+        fx8_product(inputs, sizeof(double) + 1, 1, 1),
+        channels,
+    };
+    size_t total = 7 * FX8_CUDA_PLAN_UNIT;
+    for (const size_t bytes : parts)
+        total = bytes > SIZE_MAX / 4 - total ? SIZE_MAX / 4 : total + bytes;
+    return shape->n_baselines == 0 ? 0 : total;
+}
+
 /* Baselines of a quick-look, which are rows of all bands: of the first engine
  * alone, whatever others there are. */
 static void choose_look(const struct fx8_engine_plan *plan,
@@ -178,6 +198,7 @@ void fx8_cuda_lay_out(struct fx8_engine *engine)
     shape->n_pairs = fx8_pair_count(n_inputs);
     shape->n_sums = fx8_product(bank->n_channels, shape->n_pairs, 2, 1);
     choose_slab(&engine->plan, shape);
+    shape->plan_bytes = choose_plan_bytes(&engine->plan, shape);
     choose_look(&engine->plan, shape);
     choose_staging(&engine->plan, shape);
 }

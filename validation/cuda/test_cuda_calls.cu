@@ -143,7 +143,7 @@ class Run
 
   private:
     /* Rows are as long as makes the buffer worth pinning. */
-    static constexpr size_t ROW_BYTES = size_t(1) << 18;
+    static constexpr size_t ROW_BYTES = size_t(1) << 19;
     static constexpr size_t BUFFER_BYTES = N_INPUTS * ROW_BYTES;
 
     /* Rubbish takes the place of samples as soon as it may: pageable memory

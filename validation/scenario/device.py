@@ -109,10 +109,10 @@ class Device(program.Case):
         self.check(3, "both", "0,1,2")
 
     def test_memory_that_is_pinned(self):
-        """Two dumps of three blocks; a mebibyte of samples and more is pinned,
+        """Two dumps of three blocks; two mebibytes of samples and more are pinned,
         and gathered while the block before it is copied."""
         generator = np.random.default_rng(403)
-        samples = generator.integers(-128, 128, (36, 2, 48_200, 2))
+        samples = generator.integers(-128, 128, (66, 2, 48_200, 2))
         scene = program.Scene(samples[..., 0] + 1j * samples[..., 1],
                               missing=[(7, 1, 9000, 12_000)])
         path = self.write(scene, "in.h5")
