@@ -7,6 +7,7 @@
  */
 #include "kernels/cuda/pick.h"
 
+#include "kernels/cuda/deadline.h"
 #include "kernels/cuda/layout.h"
 
 #define THREADS 128
@@ -107,6 +108,11 @@ cudaError_t run(void (*kernel)(fx8_pick_launch<Complex>),
 cudaError_t fx8_cuda_pick(const struct fx8_cuda_pick_job *job,
                           cudaStream_t stream)
 {
+    if (job->n_picked == 0 || job->n_spectra == 0) {
+        const cudaError_t loaded = fx8_cuda_load(fx8_pick_int8_kernel);
+        return loaded != cudaSuccess ? loaded
+                                     : fx8_cuda_load(fx8_pick_fp32_kernel);
+    }
     if (job->n_picked > FX8_WATCHED_INPUTS ||
         job->channel >= job->spectra.n_channels ||
         job->first_time % FX8_CUDA_TIMES_INT8 != 0 ||
@@ -117,8 +123,6 @@ cudaError_t fx8_cuda_pick(const struct fx8_cuda_pick_job *job,
     for (size_t k = 0; k < job->n_picked; ++k)
         if (job->inputs[k] >= job->spectra.n_inputs)
             return cudaErrorInvalidValue;
-    if (job->n_picked == 0 || job->n_spectra == 0)
-        return cudaSuccess;
     const cudaError_t error =
         run(fx8_pick_int8_kernel, *job, job->spectra.int8, job->int8, stream);
     if (error != cudaSuccess)
@@ -133,7 +137,7 @@ cudaError_t fx8_cuda_pick_sums(const struct fx8_cuda_pick_sums_job *job,
     if (job->n_pairs > FX8_WATCHED_PAIRS)
         return cudaErrorInvalidValue;
     if (job->n_pairs == 0)
-        return cudaSuccess;
+        return fx8_cuda_load(fx8_pick_sums_kernel);
     FX8_LAUNCH(fx8_pick_sums_kernel, dim3(1), dim3(2 * FX8_WATCHED_PAIRS), 0,
                stream, *job);
     return cudaGetLastError();

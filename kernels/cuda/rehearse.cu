@@ -7,6 +7,7 @@
 
 #include "config/shape.h"
 #include "kernels/cuda/engine_cuda.h"
+#include "kernels/cuda/pick.h"
 #include "kernels/cuda/postprocess.h"
 
 /* Kernels by jobs of nothing; one that is not in the build tells that when it
@@ -45,6 +46,8 @@ static cudaError_t load_results(const int64_t *sums_int8,
 static cudaError_t load_all()
 {
     struct fx8_cuda_look look = {};
+    const struct fx8_cuda_pick_job pick = {};
+    const struct fx8_cuda_pick_sums_job pick_sums = {};
     const int64_t some = 0;
     cudaError_t code = load_correlators();
     for (size_t average = 1; average <= 2; ++average)
@@ -59,6 +62,10 @@ static cudaError_t load_all()
         code = fx8_cuda_add_int64(0, nullptr, nullptr, nullptr);
     if (code == cudaSuccess)
         code = fx8_cuda_add_double(0, nullptr, nullptr, nullptr);
+    if (code == cudaSuccess)
+        code = fx8_cuda_pick(&pick, nullptr);
+    if (code == cudaSuccess)
+        code = fx8_cuda_pick_sums(&pick_sums, nullptr);
     return code;
 }
 
