@@ -3,30 +3,12 @@
 #include <string.h>
 
 #include "config/shape.h"
-#include "correlator/session/spans.h"
-#include "correlator/session/stream.h"
+#include "correlator/session/stream_private.h"
 #include "kernels/parallel.h"
 
 /* Samples that one item of work brings in: small enough to share out, large
  * enough for the corner turn to run at speed. */
 #define ALIGN_CHUNK ((size_t)8192)
-
-struct fx8_stream {
-    struct fx8_stream_shape shape;
-    int8_t *memory;       /* [1 or 2 sets][n_inputs][row_stride] */
-    int8_t *samples;      /* the set in use */
-    size_t row_stride;    /* bytes */
-    int64_t capacity;     /* samples per row */
-    int64_t window_first; /* absolute index of column 0 */
-    int64_t window_end;   /* absolute index behind the last sample held */
-    bool has_ended;
-    struct fx8_spans *runs; /* [n_inputs + 1]; the last: all inputs */
-    int64_t *marker_start;  /* [n_inputs] start of the run of markers that the
-                               samples held end with; window_end: none */
-    bool has_begun;         /* a sample has been taken */
-    int64_t seen_before;    /* end of the samples before the first that were
-                               looked at for markers; -1: none */
-};
 
 /* Samples in a row: room for the spectra asked for even when the last samples
  * are held back as a possible run of markers.  SIZE_MAX on overflow. */
@@ -273,75 +255,6 @@ static enum fx8_status note_missing(struct fx8_stream *s,
     return FX8_OK;
 }
 
-static bool is_marker(const struct fx8_stream *s, const int8_t *sample)
-{
-    const int8_t value = (int8_t)s->shape.marker_value;
-    return sample[0] == value &&
-           (s->shape.sample_size == 1 || sample[1] == value);
-}
-
-/* A row to look for markers in; times are absolute. */
-struct marker_row {
-    const struct fx8_stream *stream;
-    const int8_t *samples; /* of the stream's first sample */
-};
-
-static bool is_marker_at(const struct marker_row *row, int64_t t)
-{
-    const struct fx8_stream *s = row->stream;
-    return is_marker(s, row->samples + (size_t)(t - s->window_first) *
-                                           s->shape.sample_size);
-}
-
-/* The first sample in [t, end) that is no marker, or end. */
-static int64_t markers_end(const struct marker_row *row, int64_t t, int64_t end)
-{
-    while (t < end && is_marker_at(row, t))
-        t++;
-    return t;
-}
-
-/* Where the markers begin that [first, t) ends with; t: there are none. */
-static int64_t markers_begin(const struct marker_row *row, int64_t first,
-                             int64_t t)
-{
-    while (t > first && is_marker_at(row, t - 1))
-        t--;
-    return t;
-}
-
-/* Extend the input's run of markers over samples [first, end), which the row
- * now holds; runs that are long enough are missing.  Of every marker_run
- * samples such a run covers one: the others are looked at only around it. */
-static enum fx8_status find_markers(struct fx8_stream *s, size_t input,
-                                    int64_t first, int64_t end,
-                                    struct fx8_error *error)
-{
-    const struct marker_row row = {s, fx8_stream_row(s, input)};
-    const int64_t least = s->shape.marker_run;
-    enum fx8_status status = FX8_OK;
-    int64_t start = s->marker_start[input];
-    int64_t at = markers_end(&row, first, end); /* of the run that is open */
-    if (at - start >= least && at > first)
-        /* a long run is noted up to `first` already */
-        status = fx8_spans_add(
-            &s->runs[input], first - start < least ? start : first, at, error);
-    while (at < end && status == FX8_OK) {
-        /* sample `at` is no marker */
-        const int64_t probe = at + least < end ? at + least : end;
-        if (probe < end && !is_marker_at(&row, probe)) {
-            at = probe;
-            continue;
-        }
-        start = markers_begin(&row, at + 1, probe);
-        at = markers_end(&row, probe, end);
-        if (at - start >= least)
-            status = fx8_spans_add(&s->runs[input], start, at, error);
-    }
-    s->marker_start[input] = start;
-    return status;
-}
-
 /* The samples [window_end, window_end + n) are in place. */
 static enum fx8_status accept(struct fx8_stream *s, int64_t n_samples,
                               bool is_gap, struct fx8_error *error)
@@ -356,7 +269,7 @@ static enum fx8_status accept(struct fx8_stream *s, int64_t n_samples,
             continue;
         }
         const enum fx8_status status =
-            find_markers(s, input, first, s->window_end, error);
+            fx8_stream_find_markers(s, input, first, s->window_end, error);
         if (status != FX8_OK)
             return status;
     }
@@ -409,39 +322,6 @@ int64_t fx8_stream_skip(struct fx8_stream *stream, int64_t sample, int64_t most,
     return n;
 }
 
-/* A run of markers may begin before the first sample of the stream: follow it
- * through the samples of the block that come before and were not seen yet. */
-static void look_before(struct fx8_stream *s, const struct fx8_block *block)
-{
-    const int64_t block_end = block->first_sample + block->n_samples;
-    const int64_t end =
-        block_end < s->window_first ? block_end : s->window_first;
-    const bool continues = block->first_sample <= s->seen_before;
-    const int64_t first = continues ? s->seen_before : block->first_sample;
-    if (end <= s->seen_before)
-        return;
-    for (size_t input = 0; input < s->shape.n_inputs; input++) {
-        int64_t start = continues ? s->marker_start[input] : first;
-        const int8_t *samples = block->samples + block->input_offset[input];
-        for (int64_t t = first; t < end; t++)
-            if (!is_marker(s, samples + (ptrdiff_t)(t - block->first_sample) *
-                                            block->time_stride))
-                start = t + 1;
-        s->marker_start[input] = start;
-    }
-    s->seen_before = end;
-}
-
-/* The first sample is about to be taken: forget a run that does not reach it.
- */
-static void begin_markers(struct fx8_stream *s)
-{
-    if (s->seen_before != s->window_first)
-        for (size_t input = 0; input < s->shape.n_inputs; input++)
-            s->marker_start[input] = s->window_first;
-    s->has_begun = true;
-}
-
 enum fx8_status fx8_stream_append(struct fx8_stream *stream,
                                   const struct fx8_block *block,
                                   struct fx8_error *error)
@@ -449,9 +329,9 @@ enum fx8_status fx8_stream_append(struct fx8_stream *stream,
     struct fx8_stream *s = stream;
     if (s->shape.has_marker && !s->has_begun) {
         if (block->first_sample < s->window_first)
-            look_before(s, block);
+            fx8_stream_look_before(s, block);
         if (block->first_sample + block->n_samples > s->window_first)
-            begin_markers(s);
+            fx8_stream_begin_markers(s);
     }
     int64_t room = s->capacity - (s->window_end - s->window_first);
     enum fx8_status status = FX8_OK;
@@ -481,23 +361,9 @@ void fx8_stream_end(struct fx8_stream *stream)
 
 /* --- handing out spectra ----------------------------------------- */
 
-/* Absolute index up to which every sample is known to be data or missing. */
-static int64_t decided_end(const struct fx8_stream *s)
-{
-    int64_t end = s->window_end;
-    if (!s->shape.has_marker || s->has_ended)
-        return end;
-    for (size_t input = 0; input < s->shape.n_inputs; input++) {
-        const int64_t start = s->marker_start[input];
-        if (s->window_end - start < s->shape.marker_run && start < end)
-            end = start;
-    }
-    return end;
-}
-
 size_t fx8_stream_ready(const struct fx8_stream *stream)
 {
-    const int64_t held = decided_end(stream) - stream->window_first;
+    const int64_t held = fx8_stream_decided_end(stream) - stream->window_first;
     if (held < stream->shape.window)
         return 0;
     return (size_t)((held - stream->shape.window) / stream->shape.step + 1);
