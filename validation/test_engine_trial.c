@@ -88,7 +88,8 @@ static enum fx8_status fake_push(struct fx8_engine *engine,
     memcpy(samples, block->samples, n_bytes);
     if (fault.input > 0)
         memcpy(samples + (fault.input - 1) * block->row_stride,
-               samples + fault.input * block->row_stride, block->row_stride);
+               samples + fault.input % opened.n_inputs * block->row_stride,
+               block->row_stride);
     other.samples = samples;
     n_spectra = block->n_spectra;
     const enum fx8_status status = cpu->push(engine, &other, error);

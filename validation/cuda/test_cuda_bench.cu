@@ -108,7 +108,8 @@ CASE(every_section_measures)
     CHECK(outcome.count("\"kind\": \"over_cpu\"") == N_SIZES * 3);
     CHECK(outcome.count("\"times\": 512, \"operations\"") ==
           n_correlators + bench::peer_names().size());
-    CHECK(outcome.count("\"call_spectra\": 512, \"is_pinned\": 1,") == 2);
+    /* samples too few to be pinned */
+    CHECK(outcome.count("\"call_spectra\": 512, \"is_pinned\": 0,") == 2);
     CHECK(outcome.count("\"note\"") == N_SIZES * bench::peer_names().size());
     CHECK(outcome.count("\"kernel\": \"FIR ") == 2);
     CHECK(outcome.count("\"kernel\": \"turn ") == 3);
