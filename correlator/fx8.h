@@ -186,6 +186,13 @@ struct fx8_block {
         *missing; /**< [n_missing] in any order; what of them lies outside the
                        block is not looked at.  NULL where there are none */
     size_t n_missing;
+    int8_t *in_place; /**< `samples`, where they may be used and overwritten in
+                           their place until fx8_push() returns; they need not
+                           be copied where time_stride is that of a sample and
+                           inputs are at one distance.  NULL: they are read */
+    int64_t room;     /**< of in_place: samples in front of each input's first
+                           that may be overwritten, at least those that a filter
+                           reaches back for; else all are copied */
 };
 
 /** Visibilities of a dump of one kind, axes [n_baselines][n_channels]
@@ -298,6 +305,27 @@ FX8_API enum fx8_status fx8_open(const struct fx8_plan *plan,
 FX8_API enum fx8_status fx8_push(struct fx8_session *session,
                                  const struct fx8_block *block,
                                  struct fx8_error *error);
+
+/**
+ * fx8_pin -- memory that blocks will be pushed from in place, so that a GPU
+ * reads it while the CPU goes on.
+ *
+ * Notes: it must stay until fx8_close() has returned; memory that cannot be
+ *        pinned, or of less than 2 MiB, does as well, but slower
+ */
+FX8_API void fx8_pin(struct fx8_session *session, void *memory, size_t bytes);
+
+/**
+ * fx8_block_end -- where a block to be used in place should end: spectra are
+ * correlated up to there without a wait for more samples.
+ *
+ * Given:    first_sample  of the block, from 0 to below 2^61
+ *           most          samples that are wanted, 0 to below 2^61
+ * Returned: the last such place within `most` samples, or else the first
+ * Notes:    callable from any thread while the session is open
+ */
+FX8_API int64_t fx8_block_end(const struct fx8_session *session,
+                              int64_t first_sample, int64_t most);
 
 /**
  * fx8_level -- look ahead for the gains of the quantiser.

@@ -329,7 +329,8 @@ static enum fx8_status set_stage(struct run *run, struct fx8_error *error)
     if (interrupted(run) > 1)
         return fx8_fail(error, FX8_ERR_CANCELLED, "interrupted");
     return fx8_source_open(request->reader, request->job,
-                           request->block_samples, &run->source, error);
+                           request->block_samples, run->session, &run->source,
+                           error);
 }
 
 /* --- the end ----------------------------------------------------- */
@@ -402,7 +403,6 @@ static enum fx8_status run_on(const struct fx8_run_request *request,
                          (status == FX8_ERR_CANCELLED && report->n_dumps > 0);
     if (run.source != NULL)
         report->read_s = fx8_source_seconds(run.source);
-    fx8_source_close(&run.source);
     *n_dumps = report->n_dumps;
     const enum fx8_status closed = fx8_sink_close(
         &run.sink, is_kept, &report->n_dumps, &report->write_s, error);
@@ -420,6 +420,7 @@ static enum fx8_status run_on(const struct fx8_run_request *request,
         status = count_inputs(&run, error);
     }
     fx8_close(&run.session);
+    fx8_source_close(&run.source); /* the session may have pinned its memory */
     free(run.dead_dumps);
     return status;
 }

@@ -12,11 +12,20 @@
 /* Blocks in flight: one being read, one waiting, one being correlated. */
 #define N_BLOCKS 3
 
+/* Bytes of a block beyond which the session is left to gather what it works on:
+ * it holds a few of them itself. */
+#define MOST_BYTES ((size_t)512 << 20)
+
 struct fx8_source {
     struct fx8_reader *reader;
     const struct fx8_job *job;
+    struct fx8_session *session;      /* may be NULL */
     int64_t first_sample, end_sample; /* absolute */
-    int64_t block_samples;
+    int64_t block_samples;            /* wanted */
+    bool is_fitted;                   /* blocks end where the session's do */
+    int64_t most_samples;             /* of a block */
+    int64_t room;                     /* samples in front of a row */
+    int64_t row_samples;
     struct fx8_source_block blocks[N_BLOCKS];
     struct fx8_source_block look;
     int64_t *row; /* [inputs of the recording] of the job; -1: none */
@@ -30,14 +39,26 @@ struct fx8_source {
     bool has_thread;
 };
 
+static size_t sample_bytes(const struct fx8_source *s)
+{
+    return s->job->plan.is_complex ? 2 : 1;
+}
+
+/* Rows with room in front of the first, too; SIZE_MAX on overflow. */
+static size_t buffer_bytes(const struct fx8_source *s)
+{
+    const size_t rows = s->reader->buffer_size(s->reader, s->row_samples);
+    const size_t room = (size_t)s->room * sample_bytes(s);
+    return rows > SIZE_MAX - room ? SIZE_MAX : rows + room;
+}
+
 static enum fx8_status allocate_block(const struct fx8_source *s,
                                       struct fx8_source_block *block,
                                       struct fx8_error *error)
 {
     void *memory;
     enum fx8_status status =
-        fx8_allocate(s->reader->buffer_size(s->reader, s->block_samples), 1,
-                     "samples", &memory, error);
+        fx8_allocate(buffer_bytes(s), 1, "samples", &memory, error);
     if (status != FX8_OK)
         return status;
     block->buffer = memory;
@@ -95,26 +116,44 @@ static enum fx8_status list_missing(const struct fx8_source *s,
     return status;
 }
 
+/* How many samples to read from the first on. */
+static int64_t next_samples(const struct fx8_source *s, int64_t first)
+{
+    const int64_t left = s->end_sample - first;
+    const int64_t n =
+        s->is_fitted
+            ? fx8_block_end(s->session, first, s->block_samples) - first
+            : s->block_samples;
+    return n < left ? n : left;
+}
+
 static enum fx8_status read_block(struct fx8_source *s, int64_t first,
                                   struct fx8_gaps *gaps,
                                   struct fx8_source_block *block,
                                   struct fx8_error *error)
 {
-    const int64_t rest = s->end_sample - first;
-    const int64_t n = rest < s->block_samples ? rest : s->block_samples;
-    struct fx8_sample_layout layout = {.input_offset = block->input_offset};
+    int8_t *samples = block->buffer + (size_t)s->room * sample_bytes(s);
+    struct fx8_sample_layout layout = {.input_offset = block->input_offset,
+                                       .row_samples = s->row_samples};
     pthread_mutex_lock(&s->mutex);
+    const int64_t n = next_samples(s, first);
     const double start = fx8_clock_seconds();
     enum fx8_status status =
-        s->reader->read(s->reader, first, n, block->buffer, &layout, error);
+        s->reader->read(s->reader, first, n, samples, &layout, error);
     s->seconds += fx8_clock_seconds() - start;
     block->block = (struct fx8_block){
-        .samples = block->buffer,
+        .samples = samples,
         .input_offset = block->input_offset,
         .time_stride = layout.time_stride,
         .first_sample = first,
         .n_samples = n,
+        .room = s->room,
     };
+    /* where samples must be gathered, blocks need not be long */
+    if (layout.time_stride != (ptrdiff_t)sample_bytes(s))
+        s->is_fitted = false;
+    if (s->is_fitted)
+        block->block.in_place = samples;
     block->n_clamped = s->reader->n_clamped;
     if (status == FX8_OK)
         status = list_missing(s, gaps, block, error);
@@ -154,6 +193,43 @@ static void set_range(struct fx8_source *s)
     s->end_sample = first + s->job->n_samples + (left < more ? left : more);
 }
 
+/* Rows of the longest block, with room in front of each for what a filter
+ * reaches back for, not a power of two apart. */
+static void set_rows_apart(struct fx8_source *s)
+{
+    const struct fx8_plan *plan = &s->job->plan;
+    s->room = (int64_t)(fx8_samples_per_window(plan) -
+                        fx8_samples_per_spectrum(plan));
+    const size_t bytes = (size_t)(s->most_samples + s->room) * sample_bytes(s);
+    s->row_samples =
+        (int64_t)((fx8_round_up(bytes, FX8_ALIGNMENT) + FX8_ALIGNMENT) /
+                  sample_bytes(s));
+}
+
+/* Blocks as long as they suit the file; for a session they end where its own
+ * do. */
+static void set_sizes(struct fx8_source *s, int64_t block_samples)
+{
+    const int64_t total = s->end_sample - s->first_sample;
+    const int64_t wanted =
+        block_samples > 0 ? block_samples : s->reader->read_samples(s->reader);
+    s->block_samples = wanted < total ? wanted : total;
+    s->most_samples = s->row_samples = s->block_samples;
+    if (s->session == NULL || block_samples > 0)
+        return;
+    const int64_t longest =
+        fx8_block_end(s->session, s->first_sample, s->block_samples) -
+        s->first_sample;
+    if (longest > s->most_samples)
+        s->most_samples = longest < total ? longest : total;
+    set_rows_apart(s);
+    s->is_fitted = buffer_bytes(s) <= MOST_BYTES;
+    if (!s->is_fitted) {
+        s->most_samples = s->row_samples = s->block_samples;
+        s->room = 0;
+    }
+}
+
 /* Where each input of the recording stands in the job. */
 static enum fx8_status set_rows(struct fx8_source *s, struct fx8_error *error)
 {
@@ -179,6 +255,7 @@ static enum fx8_status set_rows(struct fx8_source *s, struct fx8_error *error)
 enum fx8_status fx8_source_open(struct fx8_reader *reader,
                                 const struct fx8_job *job,
                                 int64_t block_samples,
+                                struct fx8_session *session,
                                 struct fx8_source **source,
                                 struct fx8_error *error)
 {
@@ -191,6 +268,7 @@ enum fx8_status fx8_source_open(struct fx8_reader *reader,
     struct fx8_source *s = memory;
     s->reader = reader;
     s->job = job;
+    s->session = session;
     reader->workers.n_threads =
         job->plan.n_threads > 0 ? job->plan.n_threads : fx8_parallel_cpus();
     reader->workers.parallel_for = fx8_parallel_for;
@@ -200,11 +278,7 @@ enum fx8_status fx8_source_open(struct fx8_reader *reader,
     pthread_mutex_init(&s->mutex, NULL);
     if ((status = set_rows(s, error)) != FX8_OK)
         goto fail;
-    const int64_t total = s->end_sample - s->first_sample;
-    s->block_samples =
-        block_samples > 0 ? block_samples : reader->read_samples(reader);
-    if (s->block_samples > total)
-        s->block_samples = total;
+    set_sizes(s, block_samples);
     for (size_t i = 0; i < N_BLOCKS; i++) {
         if ((status = allocate_block(s, &s->blocks[i], error)) != FX8_OK)
             goto fail;
@@ -226,7 +300,12 @@ fail:
 
 struct fx8_source_block *fx8_source_take(struct fx8_source *source)
 {
-    return fx8_queue_take(&source->full);
+    struct fx8_source_block *block = fx8_queue_take(&source->full);
+    if (block != NULL && block->block.in_place != NULL && !block->is_pinned) {
+        fx8_pin(source->session, block->buffer, buffer_bytes(source));
+        block->is_pinned = true;
+    }
+    return block;
 }
 
 void fx8_source_release(struct fx8_source *source,

@@ -23,6 +23,7 @@ struct fx8_source_block {
     struct fx8_run *missing; /* [missing_capacity] */
     size_t missing_capacity;
     int64_t n_clamped; /* real numbers clamped to 8 bits as they were read */
+    bool is_pinned;    /* as far as it can be */
 };
 
 /**
@@ -30,11 +31,15 @@ struct fx8_source_block {
  *
  * Given:  reader         with the job's inputs selected; used by the source
  *                        alone until it is closed
- *         block_samples  per read; 0: what suits the file
+ *         block_samples  per read; 0: what suits the file and the session
+ *         session        that the blocks are for, and that is to use them in
+ *                        place where it can; NULL: none
+ * Notes:  the session may pin the source's memory: close it first
  */
 enum fx8_status fx8_source_open(struct fx8_reader *reader,
                                 const struct fx8_job *job,
                                 int64_t block_samples,
+                                struct fx8_session *session,
                                 struct fx8_source **source,
                                 struct fx8_error *error);
 

@@ -42,7 +42,16 @@ struct fx8_input_position {
 struct fx8_sample_layout {
     ptrdiff_t *input_offset; /**< [n_inputs selected] bytes, caller's memory */
     ptrdiff_t time_stride;   /**< bytes between consecutive samples */
+    int64_t row_samples; /**< set by the caller: from row to row of the buffer,
+                              at least as many as are read; 0: as many */
 };
+
+/** Samples from row to row of a buffer that n_samples are read to. */
+static inline int64_t fx8_row_samples(const struct fx8_sample_layout *layout,
+                                      int64_t n_samples)
+{
+    return layout->row_samples > n_samples ? layout->row_samples : n_samples;
+}
 
 struct fx8_reader;
 
@@ -105,7 +114,8 @@ struct fx8_reader {
                               const struct fx8_input_position *inputs,
                               size_t n_inputs, struct fx8_error *error);
 
-    /** Bytes of buffer for reading n_samples of the selected inputs. */
+    /** Bytes of buffer for reading n_samples of the selected inputs, or fewer
+     *  to rows of so many. */
     size_t (*buffer_size)(const struct fx8_reader *reader, int64_t n_samples);
 
     /** Samples per read that suit the file (a multiple of its chunks). */
@@ -114,7 +124,9 @@ struct fx8_reader {
     /**
      * read -- samples [first, first + n) of the selected inputs.
      *
-     * Returned: buffer  buffer_size() bytes in the recording's own order
+     * Returned: buffer  buffer_size() bytes in the recording's own order, rows
+     *                   side by side; what is behind the samples of a row is
+     *                   left as it is
      *           layout  where each input lies in it
      * Status:   FX8_ERR_INPUT: names file, dataset, sample range
      * Notes:    may be called from any one thread at a time

@@ -229,11 +229,16 @@ struct fx8_engine_operations {
      *           those without a valid spectrum may be left out, be it all of a
      *           dump
      *        2) samples in memory that pin() was told of must stay as they are
-     *           until the next push() or the end of the dump has returned
+     *           until the next push(), finish_dump() or settle() has returned
      */
     enum fx8_status (*push)(struct fx8_engine *engine,
                             const struct fx8_engine_block *block,
                             struct fx8_error *error);
+
+    /** settle -- wait until the memory of all blocks pushed is the caller's
+     *  again; NULL: it is when push() returns. */
+    enum fx8_status (*settle)(struct fx8_engine *engine,
+                              struct fx8_error *error);
 
     /** Hand over the sums of the dump and start the next one. */
     enum fx8_status (*finish_dump)(struct fx8_engine *engine,

@@ -200,7 +200,7 @@ static void blocks_against_sample_by_sample(void **state)
         const int64_t more = job.plan.has_marker ? 63 : 0;
         struct fx8_source *source;
         must(fx8_source_open(&reader->base, &job,
-                             round % 2 == 0 ? 0 : random_in(&g, 1, 700),
+                             round % 2 == 0 ? 0 : random_in(&g, 1, 700), NULL,
                              &source, &error),
              error);
         int64_t next = more < FIRST ? FIRST - more : 0;
@@ -244,7 +244,8 @@ static void a_million_stretches(void **state)
     struct fx8_error error;
     struct fx8_source *source;
     const clock_t begin = clock();
-    must(fx8_source_open(&reader->base, &job, 100, &source, &error), error);
+    must(fx8_source_open(&reader->base, &job, 100, NULL, &source, &error),
+         error);
     struct fx8_source_block *block;
     int64_t n_runs = 0;
     while ((block = fx8_source_take(source)) != NULL) {

@@ -140,6 +140,25 @@ static enum fx8_status check_gap(const struct fx8_session *s,
                     (long long)n, (long long)next, FX8_MAX_MISSING_DUMPS);
 }
 
+/* The samples of a block may have been used where they lie: nobody reads them
+ * any more, and those that are still to be used are kept. */
+static enum fx8_status give_back(struct fx8_session *s, struct fx8_error *error)
+{
+    enum fx8_status status = FX8_OK;
+    if (!fx8_stream_is_lent(s->stream))
+        return FX8_OK;
+    for (size_t band = 0;
+         band < s->plan.n_bands && s->operations->settle != NULL; band++) {
+        const enum fx8_status settled = s->operations->settle(
+            s->engines[band], status == FX8_OK ? error : NULL);
+        status = status == FX8_OK ? settled : status;
+    }
+    const double start = fx8_clock_seconds();
+    fx8_stream_keep(s->stream);
+    s->statistics.align_s += fx8_clock_seconds() - start;
+    return status;
+}
+
 /* --- calls ------------------------------------------------------- */
 
 /* Whether the session takes calls that change it. */
@@ -209,7 +228,9 @@ enum fx8_status fx8_push(struct fx8_session *session,
         if (status == FX8_OK)
             status = drain(s, error);
     } while (status == FX8_OK && fx8_stream_next_sample(s->stream) < end);
-    return leave(s, status);
+    const enum fx8_status given_back =
+        give_back(s, status >= FX8_OK ? error : NULL);
+    return leave(s, given_back == FX8_OK ? status : given_back);
 }
 
 enum fx8_status fx8_level(struct fx8_session *session,
@@ -227,12 +248,14 @@ enum fx8_status fx8_level(struct fx8_session *session,
     if (s->levels == NULL || !fx8_levels_active(s->levels))
         return FX8_OK;
     const int64_t end = block->first_sample + block->n_samples;
+    struct fx8_block read = *block;
+    read.in_place = NULL;
     const double start = fx8_clock_seconds();
     do {
         status = atomic_load(&s->is_cancelled)
                      ? fx8_fail(error, FX8_ERR_CANCELLED, "cancelled")
                      : fx8_levels_push(s->levels, s->operations, s->engines,
-                                       block, done, error);
+                                       &read, done, error);
     } while (status == FX8_OK && !*done &&
              fx8_levels_next_sample(s->levels) < end);
     s->statistics.level_s += fx8_clock_seconds() - start;
@@ -282,6 +305,46 @@ enum fx8_status fx8_finish(struct fx8_session *session,
 void fx8_cancel(struct fx8_session *session)
 {
     atomic_store(&session->is_cancelled, true);
+}
+
+/* --- blocks to be used in place ---------------------------------- */
+
+void fx8_pin(struct fx8_session *session, void *memory, size_t bytes)
+{
+    if (session->operations->pin != NULL)
+        session->operations->pin(session->engines[0], memory, bytes);
+}
+
+/* Spectra behind the last whole block of the first n, and how many of its dump
+ * or of a block that is whole come next. */
+struct progress {
+    int64_t rest, next;
+};
+
+static struct progress progress_after(const struct fx8_session *s, int64_t n)
+{
+    const int64_t block = (int64_t)s->operations->block_spectra(s->engines[0]);
+    const int64_t in_dump = n % s->plan.spectra_per_dump;
+    const int64_t left = s->plan.spectra_per_dump - (in_dump - in_dump % block);
+    return (struct progress){in_dump % block, left < block ? left : block};
+}
+
+int64_t fx8_block_end(const struct fx8_session *session, int64_t first_sample,
+                      int64_t most)
+{
+    const struct fx8_plan *plan = &session->plan;
+    const int64_t step = (int64_t)fx8_samples_per_spectrum(plan);
+    /* where the first spectrum would begin if its window were a step */
+    const int64_t origin =
+        plan->first_sample + (int64_t)fx8_samples_per_window(plan) - step;
+    const int64_t begin = first_sample > origin ? first_sample - origin : 0;
+    const int64_t n = begin / step;
+    const struct progress now = progress_after(session, n);
+    const int64_t next = origin + (n - now.rest + now.next) * step;
+    if (next - first_sample >= most)
+        return next;
+    const int64_t n_most = (first_sample + most - origin) / step;
+    return origin + (n_most - progress_after(session, n_most).rest) * step;
 }
 
 /* --- answers ----------------------------------------------------- */

@@ -74,6 +74,15 @@ enum fx8_status fx8_stream_open(const struct fx8_stream_shape *shape,
     return FX8_OK;
 }
 
+/* The samples held of every input to other rows, which begin with them. */
+static void copy_held(const struct fx8_stream *s, int8_t *to, size_t stride)
+{
+    const size_t bytes =
+        (size_t)(s->window_end - s->window_first) * s->shape.sample_size;
+    for (size_t input = 0; input < s->shape.n_inputs; input++)
+        memcpy(to + input * stride, fx8_stream_row(s, input), bytes);
+}
+
 enum fx8_status fx8_stream_copy(const struct fx8_stream *other,
                                 struct fx8_stream **stream,
                                 struct fx8_error *error)
@@ -90,7 +99,7 @@ enum fx8_status fx8_stream_copy(const struct fx8_stream *other,
     s->has_ended = other->has_ended;
     s->has_begun = other->has_begun;
     s->seen_before = other->seen_before;
-    memcpy(s->samples, other->samples, n_inputs * other->row_stride);
+    copy_held(other, s->samples, s->row_stride);
     memcpy(s->marker_start, other->marker_start,
            n_inputs * sizeof *s->marker_start);
     for (size_t list = 0; list <= n_inputs; list++)
@@ -184,6 +193,13 @@ enum fx8_status fx8_stream_check(const struct fx8_stream *stream,
                         "block: %s: NULL: expected %lld samples",
                         block->samples == NULL ? "samples" : "input_offset",
                         (long long)block->n_samples);
+    if (block->in_place != NULL &&
+        (block->in_place != block->samples || block->room < 0 ||
+         block->room > FAR_SAMPLE))
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "block: in_place: room for %lld samples: expected "
+                        "samples of the block, and room from 0",
+                        (long long)block->room);
     if (block->n_missing > 0 && block->missing == NULL)
         return fx8_fail(error, FX8_ERR_USAGE,
                         "block: missing: NULL: expected %zu stretches",
@@ -227,6 +243,63 @@ static void gather(const struct fx8_stream *s, const struct fx8_block *block,
     const size_t n_chunks = (context.n_samples + ALIGN_CHUNK - 1) / ALIGN_CHUNK;
     fx8_parallel_for(n_chunks, s->shape.n_threads, s->shape.pin_threads,
                      gather_chunk, &context);
+}
+
+/* Bytes from row to row of a block that holds each input's samples side by
+ * side, with room in front of them; 0: it does not, or not at one distance. */
+static size_t block_stride(const struct fx8_stream *s,
+                           const struct fx8_block *block)
+{
+    const size_t size = s->shape.sample_size;
+    const ptrdiff_t least =
+        (ptrdiff_t)((size_t)(block->n_samples + block->room) * size);
+    if (block->time_stride != (ptrdiff_t)size)
+        return 0;
+    const ptrdiff_t *offset = block->input_offset;
+    const ptrdiff_t stride =
+        s->shape.n_inputs > 1 ? offset[1] - offset[0] : least;
+    for (size_t input = 1; input < s->shape.n_inputs; input++)
+        if (offset[input] - offset[input - 1] != stride)
+            return 0;
+    return stride < least ? 0 : (size_t)stride;
+}
+
+/* Go on in the memory of the block, with what is held in front of the next
+ * sample; false: it cannot be done, and the samples must be gathered. */
+static bool borrow(struct fx8_stream *s, const struct fx8_block *block)
+{
+    if (s->is_lent)
+        return true;
+    if (block->in_place == NULL ||
+        block->first_sample - s->window_first > block->room)
+        return false;
+    const size_t stride = block_stride(s, block);
+    if (stride == 0)
+        return false;
+    int8_t *samples =
+        block->in_place + block->input_offset[0] +
+        (ptrdiff_t)(s->window_first - block->first_sample) * block->time_stride;
+    copy_held(s, samples, stride);
+    s->samples = samples;
+    s->row_stride = stride;
+    s->is_lent = true;
+    return true;
+}
+
+bool fx8_stream_is_lent(const struct fx8_stream *stream)
+{
+    return stream->is_lent;
+}
+
+void fx8_stream_keep(struct fx8_stream *stream)
+{
+    struct fx8_stream *s = stream;
+    if (!s->is_lent)
+        return;
+    copy_held(s, s->memory, row_bytes(&s->shape));
+    s->samples = s->memory;
+    s->row_stride = row_bytes(&s->shape);
+    s->is_lent = false;
 }
 
 /* The block's missing runs, cut to [first, end). */
@@ -346,7 +419,8 @@ enum fx8_status fx8_stream_append(struct fx8_stream *stream,
     const int64_t taken = rest < room ? rest : room;
     if (taken <= 0)
         return FX8_OK;
-    gather(s, block, taken);
+    if (!borrow(s, block))
+        gather(s, block, taken);
     status =
         note_missing(s, block, s->window_end, s->window_end + taken, error);
     if (status != FX8_OK)
@@ -451,12 +525,14 @@ void fx8_stream_take(struct fx8_stream *stream, size_t n_spectra)
     const size_t size = s->shape.sample_size;
     const size_t rest =
         (size_t)(s->window_end - s->window_first - shift) * size;
-    const int8_t *from = s->samples + (size_t)shift * size;
-    if (s->shape.has_two)
+    int8_t *from = s->samples + (size_t)shift * size;
+    if (s->is_lent)
+        s->samples = from;
+    else if (s->shape.has_two)
         s->samples = s->samples == s->memory
                          ? s->memory + s->shape.n_inputs * s->row_stride
                          : s->memory;
-    for (size_t input = 0; input < s->shape.n_inputs; input++)
+    for (size_t input = 0; input < s->shape.n_inputs && !s->is_lent; input++)
         memmove(s->samples + input * s->row_stride,
                 from + input * s->row_stride, rest);
     s->window_first += shift;

@@ -84,6 +84,14 @@ enum fx8_status fx8_stream_append(struct fx8_stream *stream,
                                   const struct fx8_block *block,
                                   struct fx8_error *error);
 
+/** Whether the samples held are those of the last block that was appended, in
+ *  its place: it must stay as it is until fx8_stream_keep(). */
+bool fx8_stream_is_lent(const struct fx8_stream *stream);
+
+/** Keep the samples held in memory of the stream's own: both sets of rows are
+ *  free for them, whatever was taken. */
+void fx8_stream_keep(struct fx8_stream *stream);
+
 /**
  * fx8_stream_skip -- drop spectra in a gap without taking its samples.
  *

@@ -9,8 +9,10 @@
 struct fx8_stream {
     struct fx8_stream_shape shape;
     int8_t *memory;       /* [1 or 2 sets][n_inputs][row_stride] */
-    int8_t *samples;      /* the set in use */
+    int8_t *samples;      /* column 0 of what is held: the set in use, or the
+                             memory of a block */
     size_t row_stride;    /* bytes */
+    bool is_lent;         /* they are a block's, which is not over */
     int64_t capacity;     /* samples per row */
     int64_t window_first; /* absolute index of column 0 */
     int64_t window_end;   /* absolute index behind the last sample held */

@@ -345,13 +345,14 @@ static enum fx8_status aavs_read(struct fx8_reader *base, int64_t first,
         fx8_reader_check_range(base, FX8_AAVS_SAMPLES, first, n_samples, error);
     if (status != FX8_OK)
         return status;
-    if (aavs_buffer_size(base, n_samples) > PTRDIFF_MAX)
+    const int64_t row_samples = fx8_row_samples(layout, n_samples);
+    if (aavs_buffer_size(base, row_samples) > PTRDIFF_MAX)
         return fx8_fail(error, FX8_ERR_USAGE,
                         "%s: %s: %" PRId64
                         " samples at once: expected fewer, see read_samples",
                         base->path, FX8_AAVS_SAMPLES, n_samples);
     const size_t stride = reader->n_wide * FX8_AAVS_SAMPLE_BYTES;
-    const size_t slot_bytes = (size_t)n_samples * stride;
+    const size_t slot_bytes = (size_t)row_samples * stride;
     for (size_t g = 0; g < reader->n_groups && status == FX8_OK; g++)
         if (reader->groups[g].is_selected)
             status =

@@ -291,14 +291,15 @@ struct read_visitor {
     const struct fx8_drf_wanted *wanted; /* [n_wanted] of the channel */
     size_t n_wanted;
     int8_t *buffer;
-    int64_t first, n; /* absolute */
+    int64_t first; /* absolute */
+    int64_t row_samples;
 };
 
 static int8_t *place(const struct read_visitor *visitor,
                      const struct fx8_drf_wanted *wanted, int64_t first)
 {
-    const size_t at =
-        wanted->row * (size_t)visitor->n + (size_t)(first - visitor->first);
+    const size_t at = wanted->row * (size_t)visitor->row_samples +
+                      (size_t)(first - visitor->first);
     return visitor->buffer + at * visitor->base.reader->sample_bytes;
 }
 
@@ -342,7 +343,8 @@ static enum fx8_status skip_samples(struct visitor *base, int64_t first,
 /* Every channel that has a selected input. */
 static enum fx8_status read_channels(struct fx8_drf_reader *reader,
                                      int64_t first, int64_t n_samples,
-                                     int8_t *buffer, struct fx8_error *error)
+                                     int64_t row_samples, int8_t *buffer,
+                                     struct fx8_error *error)
 {
     enum fx8_status status = FX8_OK;
     for (size_t i = 0; i < reader->n_wanted && status == FX8_OK;) {
@@ -360,7 +362,7 @@ static enum fx8_status read_channels(struct fx8_drf_reader *reader,
             .n_wanted = end - i,
             .buffer = buffer,
             .first = first,
-            .n = n_samples,
+            .row_samples = row_samples,
         };
         struct fx8_drf_channel *channel = &reader->channels[number];
         status = visit(&visitor.base, first, first + n_samples,
@@ -386,7 +388,8 @@ static enum fx8_status drf_read(struct fx8_reader *base, int64_t first,
         fx8_reader_check_range(base, FX8_DRF_DATA, first, n_samples, error);
     if (status != FX8_OK)
         return status;
-    if (drf_buffer_size(base, n_samples) > PTRDIFF_MAX)
+    const int64_t row_samples = fx8_row_samples(layout, n_samples);
+    if (drf_buffer_size(base, row_samples) > PTRDIFF_MAX)
         return fx8_fail(error, FX8_ERR_USAGE,
                         "%s: %s: %" PRId64
                         " samples at once: expected fewer, see read_samples",
@@ -394,7 +397,7 @@ static enum fx8_status drf_read(struct fx8_reader *base, int64_t first,
     status = set_gains(reader, error);
     if (status == FX8_OK)
         status = read_channels(reader, reader->origin + first, n_samples,
-                               buffer, error);
+                               row_samples, buffer, error);
     if (status != FX8_OK)
         return status;
     base->found = reader->found.items;
@@ -402,7 +405,7 @@ static enum fx8_status drf_read(struct fx8_reader *base, int64_t first,
     layout->time_stride = (ptrdiff_t)reader->sample_bytes;
     for (size_t i = 0; i < reader->n_wanted; i++)
         layout->input_offset[i] =
-            (ptrdiff_t)(i * (size_t)n_samples * reader->sample_bytes);
+            (ptrdiff_t)(i * (size_t)row_samples * reader->sample_bytes);
     return FX8_OK;
 }
 

@@ -303,11 +303,12 @@ static int64_t native_read_samples(const struct fx8_reader *base)
 static enum fx8_status read_rectangle(const struct native_reader *reader,
                                       const struct fx8_rectangle *rectangle,
                                       int64_t first, int64_t n_samples,
-                                      int8_t *buffer, struct fx8_error *error)
+                                      int64_t row_samples, int8_t *buffer,
+                                      struct fx8_error *error)
 {
     const struct fx8_selection *selection = &reader->selection;
     hsize_t start[3] = {0, 0, 0};
-    hsize_t count[3];
+    hsize_t count[3], memory[3];
     for (int axis = 0; axis < 3; axis++)
         count[reader->order.place[axis]] = reader->order.extent[axis];
     for (size_t k = 0; k < selection->n_before; k++) {
@@ -318,9 +319,11 @@ static enum fx8_status read_rectangle(const struct native_reader *reader,
     const int time = reader->order.place[FX8_AXIS_TIME];
     start[time] = (hsize_t)first;
     count[time] = (hsize_t)n_samples;
+    memcpy(memory, count, sizeof memory);
+    memory[time] = (hsize_t)row_samples;
     const size_t row_bytes =
-        (size_t)n_samples * selection->n_after * reader->sample_bytes;
-    const struct fx8_h5_part part = {start, count, count};
+        (size_t)row_samples * selection->n_after * reader->sample_bytes;
+    const struct fx8_h5_part part = {start, count, memory};
     return fx8_h5_chunks_read(reader->chunks, &reader->base.workers, &part,
                               buffer + rectangle->row * row_bytes, error);
 }
@@ -337,14 +340,15 @@ static enum fx8_status native_read(struct fx8_reader *base, int64_t first,
                                                     first, n_samples, error);
     if (status != FX8_OK)
         return status;
-    if (native_buffer_size(base, n_samples) > PTRDIFF_MAX)
+    const int64_t row_samples = fx8_row_samples(layout, n_samples);
+    if (native_buffer_size(base, row_samples) > PTRDIFF_MAX)
         return fx8_fail(error, FX8_ERR_USAGE,
                         "%s: %s: %" PRId64
                         " samples at once: expected fewer, see read_samples",
                         reader->path, FX8_NATIVE_VOLTAGES, n_samples);
     for (size_t i = 0; i < selection->n_rectangles && status == FX8_OK; i++)
         status = read_rectangle(reader, &selection->rectangles[i], first,
-                                n_samples, buffer, error);
+                                n_samples, row_samples, buffer, error);
     status =
         fx8_h5_check_uncut(reader->storage, reader->path, FX8_NATIVE_VOLTAGES,
                            first, n_samples, status, error);
@@ -354,7 +358,7 @@ static enum fx8_status native_read(struct fx8_reader *base, int64_t first,
     layout->time_stride = (ptrdiff_t)stride;
     for (size_t i = 0; i < selection->n_inputs; i++)
         layout->input_offset[i] =
-            (ptrdiff_t)(selection->row[i] * (size_t)n_samples * stride +
+            (ptrdiff_t)(selection->row[i] * (size_t)row_samples * stride +
                         selection->after[i] * reader->sample_bytes);
     return FX8_OK;
 }

@@ -285,13 +285,14 @@ static enum fx8_status tart_read(struct fx8_reader *base, int64_t first,
                                 n_samples, status, error);
     if (status != FX8_OK)
         return status;
-    const size_t length = (size_t)n_samples;
+    const size_t pitch = (size_t)fx8_row_samples(layout, n_samples);
     for (size_t row = 0; row < selection->n_rows; row++)
         unpack_row(reader, reader->packed + row * n_bytes,
-                   (size_t)(first % PACKED), length, buffer + row * length);
+                   (size_t)(first % PACKED), (size_t)n_samples,
+                   buffer + row * pitch);
     layout->time_stride = 1;
     for (size_t i = 0; i < selection->n_inputs; i++)
-        layout->input_offset[i] = (ptrdiff_t)(selection->row[i] * length);
+        layout->input_offset[i] = (ptrdiff_t)(selection->row[i] * pitch);
     return FX8_OK;
 }
 

@@ -252,10 +252,9 @@ enum fx8_status fx8_cuda_begin_block(struct fx8_engine *engine,
     return status;
 }
 
-/* Wait until the host's memory of the block before is free. */
-static enum fx8_status await_taken(struct fx8_engine *engine,
-                                   const struct fx8_cuda_device *device,
-                                   struct fx8_error *error)
+enum fx8_status fx8_cuda_settle(struct fx8_engine *engine,
+                                const struct fx8_cuda_device *device,
+                                struct fx8_error *error)
 {
     const struct fx8_cuda_notes *taking = engine->taking;
     engine->taking = nullptr;
@@ -281,7 +280,7 @@ enum fx8_status fx8_cuda_end_block(struct fx8_engine *engine,
                              call->n_spectra % FX8_CUDA_CALL_UNIT != 0))
         status = fx8_cuda_end_call(engine, device, error);
     if (status == FX8_OK)
-        status = await_taken(engine, device, error);
+        status = fx8_cuda_settle(engine, device, error);
     engine->taking = notes;
     return status;
 }

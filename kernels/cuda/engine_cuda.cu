@@ -389,6 +389,15 @@ static enum fx8_status cuda_push(struct fx8_engine *engine,
     return note_failure(engine, status);
 }
 
+static enum fx8_status cuda_settle(struct fx8_engine *engine,
+                                   struct fx8_error *error)
+{
+    enum fx8_status status = check_going(engine, error);
+    if (status == FX8_OK)
+        status = fx8_cuda_settle(engine, engine->last, error);
+    return note_failure(engine, status);
+}
+
 /* --- dumps -----------------------------------------------------------------
  */
 
@@ -502,26 +511,13 @@ static enum fx8_status cuda_watch(struct fx8_engine *engine,
 
 /* In the order of the members: C++17 knows no designated initialisers. */
 static const struct fx8_engine_operations cuda = {
-    "cuda",
-    cuda_open,
-    cuda_block_spectra,
-    cuda_memory,
-    fx8_cuda_pin,
-    cuda_operations,
-    cuda_device_name,
-    cuda_kernel_name,
-    cuda_fft_plan_name,
-    cuda_set_gain,
-    cuda_push,
-    cuda_finish_dump,
-    cuda_end_dump,
-    cuda_take_dump,
-    cuda_look,
-    cuda_export_spectra,
-    cuda_import_spectra,
-    cuda_watch,
-    cuda_times,
-    cuda_close,
+    "cuda",           cuda_open,           cuda_block_spectra,
+    cuda_memory,      fx8_cuda_pin,        cuda_operations,
+    cuda_device_name, cuda_kernel_name,    cuda_fft_plan_name,
+    cuda_set_gain,    cuda_push,           cuda_settle,
+    cuda_finish_dump, cuda_end_dump,       cuda_take_dump,
+    cuda_look,        cuda_export_spectra, cuda_import_spectra,
+    cuda_watch,       cuda_times,          cuda_close,
 };
 
 extern "C" {

@@ -53,6 +53,16 @@ static int64_t read_samples(const struct fx8_reader *reader)
     return (int64_t)(RECORDED / 2 / r->n_inputs);
 }
 
+/* Of one row, from the part that is held of it, again and again. */
+static void copy_samples(const struct memory_reader *r, size_t row,
+                         size_t n_bytes, int8_t *to)
+{
+    const size_t held = RECORDED / (r->is_time_major ? 1 : r->n_inputs);
+    for (size_t at = 0; at < n_bytes; at += held)
+        memcpy(to + at, r->samples + row * held,
+               n_bytes - at < held ? n_bytes - at : held);
+}
+
 static enum fx8_status read_memory(struct fx8_reader *reader, int64_t first,
                                    int64_t n_samples, int8_t *buffer,
                                    struct fx8_sample_layout *layout,
@@ -60,11 +70,17 @@ static enum fx8_status read_memory(struct fx8_reader *reader, int64_t first,
 {
     (void)first, (void)error;
     const struct memory_reader *r = (const struct memory_reader *)reader;
-    memcpy(buffer, r->samples, buffer_size(reader, n_samples));
+    const size_t n_rows = r->is_time_major ? 1 : r->n_inputs;
+    const size_t stride = buffer_size(reader, 1) / n_rows;
+    const size_t row_bytes =
+        (size_t)fx8_row_samples(layout, n_samples) * stride;
+    for (size_t row = 0; row < n_rows; row++)
+        copy_samples(r, row, (size_t)n_samples * stride,
+                     buffer + row * row_bytes);
     for (size_t i = 0; i < r->n_inputs; i++)
         layout->input_offset[i] =
-            2 * (ptrdiff_t)i * (r->is_time_major ? 1 : (ptrdiff_t)n_samples);
-    layout->time_stride = r->is_time_major ? 2 * (ptrdiff_t)r->n_inputs : 2;
+            (ptrdiff_t)(i * (r->is_time_major ? 2 : row_bytes));
+    layout->time_stride = (ptrdiff_t)stride;
     return FX8_OK;
 }
 
