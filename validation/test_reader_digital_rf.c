@@ -12,6 +12,7 @@
 #include "io/reader.h"
 #include "validation/digital_rf_file.h"
 #include "validation/digital_rf_plain.h"
+#include "validation/reader_rows.h"
 
 #define FILE_ROWS 500
 
@@ -162,11 +163,9 @@ static void check_range(struct fx8_reader *reader,
                         int64_t n)
 {
     const size_t n_pols = reader->observation.n_polarizations;
-    int8_t *buffer = exact(reader->buffer_size(reader, n));
     ptrdiff_t offset[8];
     struct fx8_sample_layout layout = {.input_offset = offset};
-    struct fx8_error error;
-    must(reader->read(reader, first, n, buffer, &layout, &error), error);
+    int8_t *buffer = read_rows(reader, first, n, &layout);
     int64_t n_clamped = 0;
     for (size_t i = 0; i < n_inputs; i++) {
         const size_t input =

@@ -109,18 +109,22 @@ class Device(program.Case):
         self.check(3, "both", "0,1,2")
 
     def test_memory_that_is_pinned(self):
-        """Two dumps of three blocks; two mebibytes of samples and more are pinned,
-        and gathered while the block before it is copied."""
+        """Two dumps of three blocks; two mebibytes of samples and more are
+        pinned. Samples of an input side by side are copied from where they were
+        read, and read over when they are; others are gathered while the block
+        before is copied."""
         generator = np.random.default_rng(403)
         samples = generator.integers(-128, 128, (66, 2, 48_200, 2))
         scene = program.Scene(samples[..., 0] + 1j * samples[..., 1],
                               missing=[(7, 1, 9000, 12_000)])
-        path = self.write(scene, "in.h5")
         setup = oracle.Setup(1, 0.024, method="none", precision="int8")
-        for cpu, cuda in self.run_both(
-                path, setup, "int8", pretend.devices(),
-                extra={"correlator.kernel": "auto"}):
-            self.compare(cpu, cuda, True)
+        for axes in (("antenna", "pol", "time"), ("time", "antenna", "pol")):
+            path = self.path(f"{axes[0]}.h5")
+            program.write(path, scene, axes)
+            for cpu, cuda in self.run_both(
+                    path, setup, "int8", pretend.devices(),
+                    extra={"correlator.kernel": "auto"}):
+                self.compare(cpu, cuda, True)
 
     def test_bands(self):
         """Coarse channels, each with an engine of its own on the devices; the
