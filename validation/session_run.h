@@ -22,7 +22,12 @@ struct voltages {
 /** Results in a dump. */
 enum { N_KINDS = 4 };
 
-enum layout { ANTENNA_MAJOR, TIME_MAJOR, BACKWARDS, N_LAYOUTS };
+/** IN_PLACE: antenna-major, to be used where they lie. */
+enum layout { ANTENNA_MAJOR, TIME_MAJOR, BACKWARDS, IN_PLACE, N_LAYOUTS };
+
+/** Samples in front of each row that is to be used where it lies: enough for
+ *  some filters. */
+enum { ROOM = 48 };
 
 /** How samples are handed over. */
 struct delivery {
@@ -160,11 +165,12 @@ static inline struct packed pack(const struct voltages *v, enum layout layout,
                                  int64_t first, int64_t n_samples)
 {
     const size_t size = v->size, inputs = v->n_inputs, n = (size_t)n_samples;
+    const size_t room = layout == IN_PLACE ? ROOM : 0;
     struct packed p = {
-        .memory = (int8_t *)exact(n * inputs * size),
+        .memory = (int8_t *)exact((n + room) * inputs * size),
         .offset = (ptrdiff_t *)exact(inputs * sizeof *p.offset),
     };
-    ptrdiff_t stride = (ptrdiff_t)size, origin = 0;
+    ptrdiff_t stride = (ptrdiff_t)size, origin = (ptrdiff_t)(room * size);
     if (layout == TIME_MAJOR)
         stride = (ptrdiff_t)(inputs * size);
     if (layout == BACKWARDS) {
@@ -174,7 +180,7 @@ static inline struct packed pack(const struct voltages *v, enum layout layout,
     for (size_t input = 0; input < inputs; input++) {
         const size_t place = layout == BACKWARDS ? inputs - 1 - input : input;
         p.offset[input] =
-            (ptrdiff_t)(place * size * (layout == TIME_MAJOR ? 1 : n));
+            (ptrdiff_t)(place * size * (layout == TIME_MAJOR ? 1 : n + room));
         for (size_t t = 0; t < n; t++)
             memcpy(p.memory + origin + p.offset[input] + (ptrdiff_t)t * stride,
                    voltages_at(v, input, first + (int64_t)t), size);
@@ -187,6 +193,8 @@ static inline struct packed pack(const struct voltages *v, enum layout layout,
         .n_samples = n_samples,
         .missing = v->missing,
         .n_missing = v->n_missing,
+        .in_place = room > 0 ? p.memory + origin : NULL,
+        .room = (int64_t)room,
     };
     return p;
 }

@@ -253,6 +253,8 @@ static void blocks_layouts_and_threads(void **state)
             {1024, ANTENNA_MAJOR, 0, 0, 0}, {0, TIME_MAJOR, 0, 0, 0},
             {0, BACKWARDS, 0, 0, 0},        {50, TIME_MAJOR, 49, 0, 0},
             {700, BACKWARDS, 900, 0, 0},    {3, ANTENNA_MAJOR, 11, 0, 0},
+            {0, IN_PLACE, 0, 0, 0},         {100, IN_PLACE, 0, 0, 0},
+            {500, IN_PLACE, 70, 0, 0},      {1, IN_PLACE, 0, 0, 0},
         };
         for (size_t i = 0; i < sizeof deliveries / sizeof *deliveries; i++) {
             plan.n_threads = 1 + i % 3;

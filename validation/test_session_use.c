@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "correlator/session/plan.h"
+#include "correlator/session/session_private.h"
 #include "validation/session_run.h"
 
 static const struct delivery whole = {0};
@@ -425,6 +426,47 @@ static void a_session_answers_for_itself(void **state)
     assert_string_equal(fx8_version(), version);
 }
 
+/* Where blocks of spectra end, one after the other from the first dump on. */
+static int64_t next_end(const struct fx8_session *session, int64_t *spectra)
+{
+    const struct fx8_plan *plan = &session->plan;
+    const int64_t block =
+        (int64_t)session->operations->block_spectra(session->engines[0]);
+    const int64_t dump_end =
+        (*spectra / plan->spectra_per_dump + 1) * plan->spectra_per_dump;
+    *spectra = *spectra + block < dump_end ? *spectra + block : dump_end;
+    return plan->first_sample + (*spectra - 1) * (int64_t)plan->n_channels +
+           (int64_t)fx8_samples_per_window(plan);
+}
+
+static void blocks_end_where_spectra_are_correlated(void **state)
+{
+    (void)state;
+    struct generator g = {77};
+    for (int round = 0; round < 40; round++) {
+        struct fx8_plan plan = small_plan(2, 1, true, 4, 1);
+        plan.spectra_per_dump = random_in(&g, 1, round % 2 == 0 ? 9 : 200000);
+        plan.first_sample = random_in(&g, 0, 50);
+        plan.n_taps = 1 + random_below(&g, 4);
+        struct fx8_session *session;
+        struct fx8_error error;
+        must(fx8_open(&plan, collect_dump, NULL, &session, &error), error);
+        int64_t spectra = 0, end = next_end(session, &spectra);
+        for (int64_t first = 0; first < 3 * 200000;) {
+            const int64_t most = random_in(&g, 0, 60000);
+            int64_t wanted = end, after = spectra;
+            for (int64_t next = end; next <= first + most;
+                 next = next_end(session, &after))
+                wanted = next;
+            assert_int_equal(fx8_block_end(session, first, most), wanted);
+            first += random_in(&g, 1, 3000);
+            while (end <= first)
+                end = next_end(session, &spectra);
+        }
+        fx8_close(&session);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -442,6 +484,7 @@ int main(void)
         cmocka_unit_test(cancelled_before_and_for_good),
         cmocka_unit_test(cancelled_while_levels_are_sought),
         cmocka_unit_test(a_session_answers_for_itself),
+        cmocka_unit_test(blocks_end_where_spectra_are_correlated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

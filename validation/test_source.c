@@ -8,7 +8,7 @@
 
 #include "config/shape.h"
 #include "correlator/source.h"
-#include "validation/testing.h"
+#include "validation/session_run.h"
 
 enum {
     N_BANDS = 2,
@@ -28,12 +28,13 @@ struct listed_reader {
     struct fx8_reader base;
     struct fx8_missing missing[MOST_GAPS]; /* ascending */
     struct fx8_missing found[3];           /* what reads come upon */
+    bool has_rows, is_time_major;          /* of the buffer, or one for all */
 };
 
 static size_t listed_size(const struct fx8_reader *base, int64_t n_samples)
 {
-    (void)base;
-    return (size_t)n_samples;
+    const struct listed_reader *reader = (const struct listed_reader *)base;
+    return (size_t)n_samples * (reader->has_rows ? N_CORRELATED : 1);
 }
 
 static int64_t listed_read_samples(const struct fx8_reader *base)
@@ -50,10 +51,16 @@ static enum fx8_status listed_read(struct fx8_reader *base, int64_t first,
 {
     (void)error;
     assert_true(first >= 0 && first + n_samples <= base->observation.n_samples);
-    memset(buffer, 1, (size_t)n_samples);
-    layout->time_stride = 1;
-    for (size_t i = 0; i < N_CORRELATED; i++)
-        layout->input_offset[i] = 0;
+    const struct listed_reader *reader = (const struct listed_reader *)base;
+    const int64_t row = fx8_row_samples(layout, n_samples);
+    const ptrdiff_t stride =
+        reader->is_time_major ? 1 : reader->has_rows * (ptrdiff_t)row;
+    layout->time_stride = reader->is_time_major ? N_CORRELATED : 1;
+    for (ptrdiff_t i = 0; i < N_CORRELATED; i++) {
+        layout->input_offset[i] = i * stride;
+        for (ptrdiff_t t = 0; t < n_samples; t++)
+            buffer[i * stride + t * layout->time_stride] = 1;
+    }
     return FX8_OK;
 }
 
@@ -223,6 +230,58 @@ static void blocks_against_sample_by_sample(void **state)
     }
 }
 
+/* --- for a session ---------------------------------------------------------
+ */
+
+/* Samples of each input side by side end where spectra do, with room in front
+ * of them; others are read as suits the file. */
+static void blocks_of_a_session(void **state)
+{
+    (void)state;
+    enum { LONG = 90000, DUMP = 5000, CHANNELS = 4, TAPS = 3 };
+    for (int is_time_major = 0; is_time_major < 2; is_time_major++) {
+        struct listed_reader *reader = open_listed(LONG);
+        reader->has_rows = true;
+        reader->is_time_major = is_time_major != 0;
+        struct fx8_job job = job_over(LONG, 0);
+        job.plan = small_plan(2, 2, false, CHANNELS, DUMP);
+        job.plan.n_bands = N_BANDS;
+        job.plan.band_offset_hz = (const double[]){0, 1e6};
+        job.plan.n_taps = TAPS;
+        job.plan.first_sample = FIRST;
+        struct fx8_session *session;
+        struct fx8_source *source;
+        struct fx8_error error;
+        must(fx8_open(&job.plan, collect_dump, NULL, &session, &error), error);
+        must(fx8_source_open(&reader->base, &job, 0, session, &source, &error),
+             error);
+        int64_t next = FIRST;
+        struct fx8_source_block *read;
+        for (int k = 0; (read = fx8_source_take(source)) != NULL; k++) {
+            const struct fx8_block *block = &read->block;
+            const int64_t end = next + block->n_samples;
+            assert_int_equal(block->first_sample, next);
+            check_block(reader, &job, block);
+            assert_int_equal(block->in_place != NULL, !is_time_major);
+            if (!is_time_major) {
+                assert_ptr_equal(block->in_place, block->samples);
+                assert_int_equal(block->room, 2 * CHANNELS * (TAPS - 1));
+                assert_true(end == FIRST + job.n_samples ||
+                            end == fx8_block_end(session, next, 97));
+            } else if (k > 0) {
+                assert_in_range(block->n_samples, 1, 97);
+            }
+            next = end;
+            fx8_source_release(source, read);
+        }
+        must(fx8_source_status(source, &error), error);
+        assert_int_equal(next, FIRST + job.n_samples);
+        fx8_close(&session);
+        fx8_source_close(&source);
+        free(reader);
+    }
+}
+
 /* --- what a long list costs ------------------------------------------------
  */
 
@@ -269,6 +328,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_against_sample_by_sample),
+        cmocka_unit_test(blocks_of_a_session),
         cmocka_unit_test(a_million_stretches),
     };
     return cmocka_run_group_tests_name("source", tests, NULL, NULL);
