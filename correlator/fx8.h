@@ -168,7 +168,7 @@ struct fx8_run {
 
 /**
  * A block of consecutive samples of all inputs in all bands; memory of the
- * caller, who may use it again when the call returns.
+ * caller, who may use it again when the call returns (but see in_place).
  *
  * Sample t of row i, relative to first_sample, stands at
  * samples + input_offset[i] + t * time_stride (bytes): any order of axes will
@@ -186,13 +186,14 @@ struct fx8_block {
         *missing; /**< [n_missing] in any order; what of them lies outside the
                        block is not looked at.  NULL where there are none */
     size_t n_missing;
-    int8_t *in_place; /**< `samples`, where they may be used and overwritten in
-                           their place until fx8_push() returns; they need not
-                           be copied where time_stride is that of a sample and
+    int8_t *in_place; /**< `samples`, where fx8_push() may use and overwrite
+                           them in their place, until the next fx8_push() or
+                           fx8_finish(), or fx8_close(), has returned.  They are
+                           copied nowhere if time_stride is that of a sample and
                            inputs are at one distance.  NULL: they are read */
     int64_t room;     /**< of in_place: samples in front of each input's first
                            that may be overwritten, at least those that a filter
-                           reaches back for; else all are copied */
+                           reaches back for, or else all are copied */
 };
 
 /** Visibilities of a dump of one kind, axes [n_baselines][n_channels]
@@ -296,11 +297,10 @@ FX8_API enum fx8_status fx8_open(const struct fx8_plan *plan,
  *            of nothing else are delivered too, flagged; samples that were
  *            consumed already are skipped
  *         2) block sizes never change a result
- *         3) of a GPU that fails nothing more is to be had: close the session.
- *            One of the same plan with FX8_BACKEND_CPU goes on from the first
- *            sample, or, with first_sample moved by whole dumps and the gains
- *            that the first one had, behind the dumps that were delivered;
- * these stand
+ *         3) after FX8_ERR_DEVICE the session can only be closed; dumps that
+ *            were delivered are right.  A new session with FX8_BACKEND_CPU
+ *            starts over, or goes on behind them, with first_sample moved by
+ *            whole dumps and the gains that the first one had
  */
 FX8_API enum fx8_status fx8_push(struct fx8_session *session,
                                  const struct fx8_block *block,
@@ -385,7 +385,7 @@ FX8_API void fx8_get_statistics(const struct fx8_session *session,
 /** Engine, device and kernel in use, e.g. "cpu", "" and "avx512" or "cuda",
  *  "0 NVIDIA H200" and "wgmma", and the FFT plan; the reason is why it is this
  *  engine, one line.  Never NULL; valid while the session lives.  Spare: the
- * CPU computes because a GPU that is there fails, which the reason tells. */
+ *  CPU computes because a GPU that is there fails; the reason says how. */
 FX8_API const char *fx8_backend_name(const struct fx8_session *session);
 FX8_API const char *fx8_backend_reason(const struct fx8_session *session);
 FX8_API bool fx8_backend_is_spare(const struct fx8_session *session);

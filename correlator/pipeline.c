@@ -122,14 +122,17 @@ static void tell_progress(const struct run *run, int64_t sample)
 
 static enum fx8_status push_blocks(struct run *run, struct fx8_error *error)
 {
-    struct fx8_source_block *block;
+    struct fx8_source_block *block, *before = NULL;
     while ((block = fx8_source_take(run->source)) != NULL) {
         if (interrupted(run) > 1)
             return fx8_fail(error, FX8_ERR_CANCELLED, "interrupted");
         const enum fx8_status status = push_block(run, &block->block, error);
         const int64_t end = block->block.first_sample + block->block.n_samples;
         run->report->n_clamped += block->n_clamped;
-        fx8_source_release(run->source, block);
+        /* that of this block may be used until the next one is pushed */
+        if (before != NULL)
+            fx8_source_release(run->source, before);
+        before = block;
         if (status != FX8_OK)
             return status;
         tell_progress(run, end);

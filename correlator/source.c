@@ -9,11 +9,12 @@
 #include "correlator/queue.h"
 #include "correlator/source.h"
 
-/* Blocks in flight: one being read, one waiting, one being correlated. */
-#define N_BLOCKS 3
+/* Blocks in flight: one being read, one waiting, one being correlated, one that
+ * may still be copied to a GPU. */
+#define N_BLOCKS 4
 
-/* Bytes of a block beyond which the session is left to gather what it works on:
- * it holds a few of them itself. */
+/* Bytes of a block beyond which the session is left to gather what it works on,
+ * as where memory is limited: longer blocks take more of it. */
 #define MOST_BYTES ((size_t)512 << 20)
 
 struct fx8_source {
@@ -223,7 +224,8 @@ static void set_sizes(struct fx8_source *s, int64_t block_samples)
     if (longest > s->most_samples)
         s->most_samples = longest < total ? longest : total;
     set_rows_apart(s);
-    s->is_fitted = buffer_bytes(s) <= MOST_BYTES;
+    s->is_fitted =
+        buffer_bytes(s) <= MOST_BYTES && s->job->plan.memory_limit == 0;
     if (!s->is_fitted) {
         s->most_samples = s->row_samples = s->block_samples;
         s->room = 0;

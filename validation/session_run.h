@@ -151,7 +151,8 @@ static inline enum fx8_status collect_dump(void *context,
 /** A block in memory of its own; its tables stand beside it. */
 struct packed {
     struct fx8_block block;
-    int8_t *memory;
+    int8_t *memory; /**< [n_bytes] */
+    size_t n_bytes;
     ptrdiff_t *offset;
 };
 
@@ -168,6 +169,7 @@ static inline struct packed pack(const struct voltages *v, enum layout layout,
     const size_t room = layout == IN_PLACE ? ROOM : 0;
     struct packed p = {
         .memory = (int8_t *)exact((n + room) * inputs * size),
+        .n_bytes = (n + room) * inputs * size,
         .offset = (ptrdiff_t *)exact(inputs * sizeof *p.offset),
     };
     ptrdiff_t stride = (ptrdiff_t)size, origin = (ptrdiff_t)(room * size);
@@ -249,14 +251,17 @@ static inline enum fx8_status push_all(struct fx8_session *session,
                                        struct collected *c,
                                        struct fx8_error *error)
 {
-    for (int64_t first = 0;;) {
+    struct packed before = {.memory = NULL}; /* which may still be used */
+    enum fx8_status status = FX8_OK;
+    for (int64_t first = 0; status == FX8_OK;) {
         const int64_t start = first;
         int64_t n;
         next_block(v, d, &first, &n);
-        if (n <= 0)
-            return fx8_finish(session, &c->dropped_spectra, error);
+        if (n <= 0) {
+            status = fx8_finish(session, &c->dropped_spectra, error);
+            break;
+        }
         struct packed p = pack(v, d->layout, first, n);
-        enum fx8_status status;
         while ((status = fx8_push(session, &p.block, error)) ==
                FX8_LEVEL_NEEDED) {
             c->n_rounds++;
@@ -264,11 +269,12 @@ static inline enum fx8_status push_all(struct fx8_session *session,
             if (status != FX8_OK)
                 break;
         }
-        free_packed(&p);
-        if (status != FX8_OK)
-            return status;
+        free_packed(&before);
+        before = p;
         first += n;
     }
+    free_packed(&before);
+    return status;
 }
 
 /** One session from opening to closing; `c` zeroed but for what it asks. */

@@ -400,6 +400,57 @@ static void results_that_were_not_planned(void **state)
     clear_task(&task);
 }
 
+/* Overwritten as soon as the next call has returned, be it of too few samples
+ * for a spectrum of the engine, blocks give the results of the CPU. */
+static void blocks_are_used_in_place(void **state)
+{
+    (void)state;
+    enum { ANTENNAS = 66, DUMP = 20000, N_BLOCKS = 5 };
+    struct fx8_plan plan = small_plan(ANTENNAS, 2, true, 1, DUMP);
+    plan.method = FX8_METHOD_NONE;
+    plan.n_taps = 1;
+    plan.precision = FX8_PRECISION_INT8;
+    plan.backend = FX8_BACKEND_CPU;
+    struct voltages v = make_voltages(2 * ANTENNAS, 2, DUMP + 520, 15, 8);
+    static const struct delivery whole = {.layout = ANTENNA_MAJOR};
+    struct collected wanted = collect(&plan, &v, &whole);
+    plan.backend = FX8_BACKEND_CUDA;
+    plan.kernel = "dp4a-16";
+    struct collected got = {
+        .stop_at = SIZE_MAX, .n_inputs = v.n_inputs, .n_channels = 1};
+    struct fx8_session *session;
+    struct fx8_error error;
+    must(fx8_open(&plan, collect_dump, &got, &session, &error), error);
+    /* of the first block of spectra, which is not the last of the dump */
+    const int64_t n = fx8_block_end(session, 0, 0);
+    assert_true(2 * n < DUMP);
+    const int64_t lengths[N_BLOCKS] = {n, 500, n - 1200, 1000,
+                                       DUMP + 520 - 2 * n - 300};
+    struct packed blocks[N_BLOCKS];
+    int64_t first = 0;
+    for (size_t k = 0; k <= N_BLOCKS; k++) {
+        if (k < N_BLOCKS) {
+            blocks[k] = pack(&v, IN_PLACE, first, lengths[k]);
+            first += lengths[k];
+            fx8_pin(session, blocks[k].memory, blocks[k].n_bytes);
+            must(fx8_push(session, &blocks[k].block, &error), error);
+        } else {
+            must(fx8_finish(session, &got.dropped_spectra, &error), error);
+        }
+        if (k > 0)
+            memset(blocks[k - 1].memory, GARBAGE, blocks[k - 1].n_bytes);
+    }
+    fx8_close(&session);
+    assert_int_equal(got.n_dumps, 1);
+    check_bytes(got.visibilities[0], wanted.visibilities[0],
+                2 * got.n_dumps * got.n_cells * sizeof(float));
+    for (size_t k = 0; k < N_BLOCKS; k++)
+        free_packed(&blocks[k]);
+    free_collected(&got);
+    free_collected(&wanted);
+    free(v.data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -409,6 +460,7 @@ int main(void)
         cmocka_unit_test(gains_of_bands_equal_the_hosts),
         cmocka_unit_test(a_dump_comes_while_the_next_is_pushed),
         cmocka_unit_test(results_that_were_not_planned),
+        cmocka_unit_test(blocks_are_used_in_place),
     };
     return cmocka_run_group_tests(tests, find_cuda, NULL);
 }

@@ -123,7 +123,7 @@ static void only_some_layouts_are_used_in_place(void **state)
         must(fx8_stream_open(&shape, 0, &stream, &error), error);
         struct fx8_block block = plain_block(before, before_offset, 1, 2);
         must(fx8_stream_append(stream, &block, &error), error);
-        assert_false(fx8_stream_is_lent(stream));
+        assert_null(fx8_stream_lender(stream));
         int8_t *memory = exact(14);
         memset(memory, 0, 14);
         block = plain_block(memory + layout->first, layout->offset,
@@ -136,8 +136,11 @@ static void only_some_layouts_are_used_in_place(void **state)
                 memory[layout->first + layout->offset[input] +
                        t * layout->stride] = (int8_t)(10 * input + 13 + t);
         must(fx8_stream_check(stream, &block, &error), error);
+        assert_int_equal(fx8_stream_may_borrow(stream, &block),
+                         layout->is_lent);
         must(fx8_stream_append(stream, &block, &error), error);
-        assert_int_equal(fx8_stream_is_lent(stream), layout->is_lent);
+        assert_ptr_equal(fx8_stream_lender(stream),
+                         layout->is_lent ? block.in_place : NULL);
         for (int kept = 0; kept < 2; kept++) {
             for (size_t input = 0; input < 2; input++)
                 for (int t = 0; t < 4; t++)
@@ -145,7 +148,7 @@ static void only_some_layouts_are_used_in_place(void **state)
                                      10 * (int)input + 11 + t);
             fx8_stream_keep(stream);
         }
-        assert_false(fx8_stream_is_lent(stream));
+        assert_null(fx8_stream_lender(stream));
         free(memory);
         fx8_stream_close(&stream);
     }

@@ -49,6 +49,7 @@ static enum fx8_status push_bands(struct fx8_session *s, size_t n_spectra,
         };
         status = s->operations->push(s->engines[band], &block, error);
     }
+    s->n_pushed++;
     return status;
 }
 
@@ -140,23 +141,41 @@ static enum fx8_status check_gap(const struct fx8_session *s,
                     (long long)n, (long long)next, FX8_MAX_MISSING_DUMPS);
 }
 
-/* The samples of a block may have been used where they lie: nobody reads them
- * any more, and those that are still to be used are kept. */
-static enum fx8_status give_back(struct fx8_session *s, struct fx8_error *error)
+/* Wait until nobody reads samples of blocks any more. */
+static enum fx8_status settle(struct fx8_session *s, struct fx8_error *error)
 {
     enum fx8_status status = FX8_OK;
-    if (!fx8_stream_is_lent(s->stream))
+    for (size_t band = 0; band < s->plan.n_bands && status == FX8_OK &&
+                          s->operations->settle != NULL;
+         band++)
+        status = s->operations->settle(s->engines[band], error);
+    return status;
+}
+
+/* The memory of a block that was used in place is the caller's again, unless
+ * the next one takes what is left in it. */
+static enum fx8_status give_back(struct fx8_session *s,
+                                 const struct fx8_block *next,
+                                 struct fx8_error *error)
+{
+    if (fx8_stream_lender(s->stream) == NULL ||
+        (next != NULL && fx8_stream_may_borrow(s->stream, next)))
         return FX8_OK;
-    for (size_t band = 0;
-         band < s->plan.n_bands && s->operations->settle != NULL; band++) {
-        const enum fx8_status settled = s->operations->settle(
-            s->engines[band], status == FX8_OK ? error : NULL);
-        status = status == FX8_OK ? settled : status;
-    }
+    const enum fx8_status status = settle(s, error);
     const double start = fx8_clock_seconds();
     fx8_stream_keep(s->stream);
     s->statistics.align_s += fx8_clock_seconds() - start;
     return status;
+}
+
+/* Free the block before the one just taken: engines have read it when they
+ * take the first spectra of another. */
+static enum fx8_status free_before(struct fx8_session *s, const int8_t *before,
+                                   int64_t n_pushed, struct fx8_error *error)
+{
+    if (fx8_stream_lender(s->stream) == before)
+        return give_back(s, NULL, error);
+    return n_pushed == s->n_pushed ? settle(s, error) : FX8_OK;
 }
 
 /* --- calls ------------------------------------------------------- */
@@ -216,8 +235,12 @@ enum fx8_status fx8_push(struct fx8_session *session,
     if (s->levels != NULL && fx8_levels_active(s->levels))
         return FX8_LEVEL_NEEDED;
     const int64_t end = block->first_sample + block->n_samples;
+    status = give_back(s, block, error);
+    const int8_t *before = fx8_stream_lender(s->stream);
+    int64_t n_pushed = s->n_pushed; /* while the block before was the lender */
     do {
-        status = skip_gap(s, block->first_sample, error);
+        if (status == FX8_OK)
+            status = skip_gap(s, block->first_sample, error);
         if (status != FX8_OK)
             break;
         /* a block that ends before the first sample counts too: a run of
@@ -227,10 +250,12 @@ enum fx8_status fx8_push(struct fx8_session *session,
         s->statistics.align_s += fx8_clock_seconds() - start;
         if (status == FX8_OK)
             status = drain(s, error);
+        if (fx8_stream_lender(s->stream) == before)
+            n_pushed = s->n_pushed;
     } while (status == FX8_OK && fx8_stream_next_sample(s->stream) < end);
-    const enum fx8_status given_back =
-        give_back(s, status >= FX8_OK ? error : NULL);
-    return leave(s, given_back == FX8_OK ? status : given_back);
+    if (status == FX8_OK && before != NULL && before != block->in_place)
+        status = free_before(s, before, n_pushed, error);
+    return leave(s, status);
 }
 
 enum fx8_status fx8_level(struct fx8_session *session,
@@ -295,6 +320,8 @@ enum fx8_status fx8_finish(struct fx8_session *session,
         if (status != FX8_OK)
             return status;
     }
+    if (status == FX8_OK)
+        status = give_back(s, NULL, error);
     if (status == FX8_OK)
         status = fx8_session_take_dump(s, true, error);
     if (dropped_spectra != NULL)

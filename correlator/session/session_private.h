@@ -60,6 +60,7 @@ struct fx8_session {
     int64_t *valid_spectra; /* [n_rows] */
     int64_t dump;           /* index of the current dump */
     int64_t position;       /* spectra of it that are done */
+    int64_t n_pushed;       /* blocks of spectra, to the engines */
     bool has_ended;         /* the dump before, which was not handed over */
     size_t n_taken;         /* bands of that dump */
     struct fx8_statistics statistics;

@@ -264,42 +264,55 @@ static size_t block_stride(const struct fx8_stream *s,
     return stride < least ? 0 : (size_t)stride;
 }
 
-/* Go on in the memory of the block, with what is held in front of the next
- * sample; false: it cannot be done, and the samples must be gathered. */
-static bool borrow(struct fx8_stream *s, const struct fx8_block *block)
+/* Whether what is held lies in this block. */
+static bool is_in(const struct fx8_stream *s, const struct fx8_block *block)
 {
-    if (s->is_lent)
-        return true;
-    if (block->in_place == NULL ||
-        block->first_sample - s->window_first > block->room)
-        return false;
-    const size_t stride = block_stride(s, block);
-    if (stride == 0)
-        return false;
+    return s->lender != NULL && s->lender == block->in_place &&
+           s->lent_first == block->first_sample;
+}
+
+bool fx8_stream_may_borrow(const struct fx8_stream *stream,
+                           const struct fx8_block *block)
+{
+    const struct fx8_stream *s = stream;
+    return is_in(s, block) ||
+           (block->in_place != NULL && block->n_samples > 0 &&
+            block->first_sample <= s->window_end &&
+            block->first_sample - s->window_first <= block->room &&
+            block_stride(s, block) > 0);
+}
+
+/* Go on in the memory of the block, with what is held in front of the next
+ * sample. */
+static void borrow(struct fx8_stream *s, const struct fx8_block *block)
+{
+    if (is_in(s, block))
+        return;
     int8_t *samples =
         block->in_place + block->input_offset[0] +
         (ptrdiff_t)(s->window_first - block->first_sample) * block->time_stride;
+    const size_t stride = block_stride(s, block);
     copy_held(s, samples, stride);
     s->samples = samples;
     s->row_stride = stride;
-    s->is_lent = true;
-    return true;
+    s->lender = block->in_place;
+    s->lent_first = block->first_sample;
 }
 
-bool fx8_stream_is_lent(const struct fx8_stream *stream)
+const int8_t *fx8_stream_lender(const struct fx8_stream *stream)
 {
-    return stream->is_lent;
+    return stream->lender;
 }
 
 void fx8_stream_keep(struct fx8_stream *stream)
 {
     struct fx8_stream *s = stream;
-    if (!s->is_lent)
+    if (s->lender == NULL)
         return;
     copy_held(s, s->memory, row_bytes(&s->shape));
     s->samples = s->memory;
     s->row_stride = row_bytes(&s->shape);
-    s->is_lent = false;
+    s->lender = NULL;
 }
 
 /* The block's missing runs, cut to [first, end). */
@@ -419,7 +432,9 @@ enum fx8_status fx8_stream_append(struct fx8_stream *stream,
     const int64_t taken = rest < room ? rest : room;
     if (taken <= 0)
         return FX8_OK;
-    if (!borrow(s, block))
+    if (fx8_stream_may_borrow(s, block))
+        borrow(s, block);
+    else
         gather(s, block, taken);
     status =
         note_missing(s, block, s->window_end, s->window_end + taken, error);
@@ -526,13 +541,14 @@ void fx8_stream_take(struct fx8_stream *stream, size_t n_spectra)
     const size_t rest =
         (size_t)(s->window_end - s->window_first - shift) * size;
     int8_t *from = s->samples + (size_t)shift * size;
-    if (s->is_lent)
+    if (s->lender != NULL)
         s->samples = from;
     else if (s->shape.has_two)
         s->samples = s->samples == s->memory
                          ? s->memory + s->shape.n_inputs * s->row_stride
                          : s->memory;
-    for (size_t input = 0; input < s->shape.n_inputs && !s->is_lent; input++)
+    for (size_t input = 0; input < s->shape.n_inputs && s->lender == NULL;
+         input++)
         memmove(s->samples + input * s->row_stride,
                 from + input * s->row_stride, rest);
     s->window_first += shift;

@@ -84,12 +84,17 @@ enum fx8_status fx8_stream_append(struct fx8_stream *stream,
                                   const struct fx8_block *block,
                                   struct fx8_error *error);
 
-/** Whether the samples held are those of the last block that was appended, in
- *  its place: it must stay as it is until fx8_stream_keep(). */
-bool fx8_stream_is_lent(const struct fx8_stream *stream);
+/** Whether append() would use a block's samples, with those held in front of
+ *  them, where they lie. */
+bool fx8_stream_may_borrow(const struct fx8_stream *stream,
+                           const struct fx8_block *block);
 
-/** Keep the samples held in memory of the stream's own: both sets of rows are
- *  free for them, whatever was taken. */
+/** The block, by its in_place, whose memory holds what is held; NULL: none.  It
+ *  stays as it is until one that may be borrowed is appended, or until
+ *  fx8_stream_keep(), which is called before any other is. */
+const int8_t *fx8_stream_lender(const struct fx8_stream *stream);
+
+/** Hold samples in memory of the stream's own, whatever of it was taken. */
 void fx8_stream_keep(struct fx8_stream *stream);
 
 /**

@@ -12,7 +12,8 @@ struct fx8_stream {
     int8_t *samples;      /* column 0 of what is held: the set in use, or the
                              memory of a block */
     size_t row_stride;    /* bytes */
-    bool is_lent;         /* they are a block's, which is not over */
+    const int8_t *lender; /* in_place of that block; NULL: there is none */
+    int64_t lent_first;   /* its first sample */
     int64_t capacity;     /* samples per row */
     int64_t window_first; /* absolute index of column 0 */
     int64_t window_end;   /* absolute index behind the last sample held */
