@@ -533,24 +533,29 @@ size_t fx8_stream_first_signal(const struct fx8_stream *stream, size_t input,
     return n_spectra;
 }
 
+/* What is behind the spectra taken to the beginning of the rows. */
+static void move_rest(struct fx8_stream *s, const int8_t *from, size_t bytes)
+{
+    if (s->shape.has_two)
+        s->samples = s->samples == s->memory
+                         ? s->memory + s->shape.n_inputs * s->row_stride
+                         : s->memory;
+    for (size_t input = 0; input < s->shape.n_inputs; input++)
+        memmove(s->samples + input * s->row_stride,
+                from + input * s->row_stride, bytes);
+}
+
 void fx8_stream_take(struct fx8_stream *stream, size_t n_spectra)
 {
     struct fx8_stream *s = stream;
     const int64_t shift = (int64_t)n_spectra * s->shape.step;
     const size_t size = s->shape.sample_size;
-    const size_t rest =
-        (size_t)(s->window_end - s->window_first - shift) * size;
-    int8_t *from = s->samples + (size_t)shift * size;
+    int8_t *rest = s->samples + (size_t)shift * size;
     if (s->lender != NULL)
-        s->samples = from;
-    else if (s->shape.has_two)
-        s->samples = s->samples == s->memory
-                         ? s->memory + s->shape.n_inputs * s->row_stride
-                         : s->memory;
-    for (size_t input = 0; input < s->shape.n_inputs && s->lender == NULL;
-         input++)
-        memmove(s->samples + input * s->row_stride,
-                from + input * s->row_stride, rest);
+        s->samples = rest;
+    else
+        move_rest(s, rest,
+                  (size_t)(s->window_end - s->window_first - shift) * size);
     s->window_first += shift;
     for (size_t list = 0; list <= s->shape.n_inputs; list++)
         fx8_spans_drop(&s->runs[list], s->window_first);
