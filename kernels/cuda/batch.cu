@@ -2,6 +2,7 @@
 /* batch.cu -- see engine_cuda.h: from samples to sums. */
 #include <string.h>
 
+#include <algorithm>
 #include <initializer_list>
 
 #include "config/shape.h"
@@ -389,6 +390,22 @@ static enum fx8_status channelize_batch(const struct fx8_engine *engine,
 /* --- host to device --------------------------------------------------------
  */
 
+/* Rows to rows; one by one where they are further apart than the device allows
+ * in one copy: 2 GiB as a rule. */
+static cudaError_t copy_rows(const struct fx8_cuda_device *device, int8_t *to,
+                             size_t to_pitch, const int8_t *from,
+                             size_t from_pitch, size_t bytes, size_t n_rows)
+{
+    if (std::max(to_pitch, from_pitch) <= device->most_pitch)
+        return cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, bytes, n_rows,
+                                 cudaMemcpyHostToDevice, device->copy);
+    cudaError_t code = cudaSuccess;
+    for (size_t row = 0; row < n_rows && code == cudaSuccess; ++row)
+        code = cudaMemcpyAsync(to + row * to_pitch, from + row * from_pitch,
+                               bytes, cudaMemcpyHostToDevice, device->copy);
+    return code;
+}
+
 /* Samples of some inputs to a slot, once it is free; from pinned memory while
  * the host goes on. */
 static enum fx8_status copy_samples(const struct fx8_engine *engine,
@@ -405,11 +422,9 @@ static enum fx8_status copy_samples(const struct fx8_engine *engine,
         fx8_cuda_hold(device, device->copy, slot->done, error);
     if (status == FX8_OK)
         status = fx8_cuda_check(
-            cudaMemcpy2DAsync(samples, shape->samples_bytes,
-                              block->samples +
-                                  part->first_input * block->row_stride,
-                              block->row_stride, bytes, part->n_inputs,
-                              cudaMemcpyHostToDevice, device->copy),
+            copy_rows(device, samples, shape->samples_bytes,
+                      block->samples + part->first_input * block->row_stride,
+                      block->row_stride, bytes, part->n_inputs),
             device, error, "cudaMemcpy2DAsync of %s of samples",
             fx8_cuda_bytes(part->n_inputs * bytes));
     if (status == FX8_OK)

@@ -96,6 +96,7 @@ static enum fx8_status try_device(struct fx8_cuda_device *device,
                               device->ordinal);
     snprintf(device->name, sizeof device->name, "%.*s",
              static_cast<int>(sizeof device->name) - 1, properties.name);
+    device->most_pitch = properties.memPitch;
     if (fx8_cuda_is_lost(device->ordinal))
         return fx8_fail(error, FX8_ERR_DEVICE,
                         "cuda: no usable device: device %d (%s): did not "

@@ -220,6 +220,7 @@ struct fx8_cuda_array {
 struct fx8_cuda_device {
     int ordinal;
     char name[64];
+    size_t most_pitch; /**< bytes from row to row of one copy */
     cudaStream_t copy, compute, back;
     cudaEvent_t drained; /**< of fx8_cuda_drain() */
     cudaEvent_t ended;   /**< what a dump ended with has left the device */

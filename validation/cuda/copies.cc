@@ -2,6 +2,7 @@
 /* copies.cc -- see runtime.h: copies and fills, queued like all work. */
 #include <string.h>
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct Copy {
     const unsigned char *from;
     size_t from_pitch;
     size_t width, height;
+    bool is_of_rows; /* by a call that takes pitches */
 };
 
 static void run_copy(const Copy &copy)
@@ -86,7 +88,9 @@ static cudaError_t queue_copy(Copy copy, cudaMemcpyKind kind,
         return failed(cudaErrorInvalidResourceHandle);
     if (copy.width == 0 || copy.height == 0)
         return cudaSuccess;
-    if (copy.to_pitch < copy.width || copy.from_pitch < copy.width)
+    const size_t pitch = std::max(copy.to_pitch, copy.from_pitch);
+    if (copy.to_pitch < copy.width || copy.from_pitch < copy.width ||
+        (copy.is_of_rows && pitch > settings().most_pitch))
         return failed(cudaErrorInvalidPitchValue);
     const Place to = place_of(copy.to), from = place_of(copy.from);
     if (!agrees(kind, to, from))
@@ -115,7 +119,14 @@ static Copy rows(const char *name, void *to, size_t to_pitch, const void *from,
     return {name,       static_cast<unsigned char *>(to),
             to_pitch,   static_cast<const unsigned char *>(from),
             from_pitch, width,
-            height};
+            height,     true};
+}
+
+static Copy bytes_of(const char *name, void *to, const void *from, size_t bytes)
+{
+    Copy copy = rows(name, to, bytes, from, bytes, bytes, 1);
+    copy.is_of_rows = false;
+    return copy;
 }
 
 static cudaError_t queue_fill(const char *name, void *address, int value,
@@ -141,21 +152,22 @@ static cudaError_t queue_fill(const char *name, void *address, int value,
 
 } // namespace harness
 
+using harness::bytes_of;
 using harness::queue_copy;
 using harness::rows;
 
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes,
                        cudaMemcpyKind kind)
 {
-    return queue_copy(rows("cudaMemcpy", to, bytes, from, bytes, bytes, 1),
-                      kind, nullptr, true);
+    return queue_copy(bytes_of("cudaMemcpy", to, from, bytes), kind, nullptr,
+                      true);
 }
 
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
                             cudaMemcpyKind kind, cudaStream_t stream)
 {
-    return queue_copy(rows("cudaMemcpyAsync", to, bytes, from, bytes, bytes, 1),
-                      kind, stream, false);
+    return queue_copy(bytes_of("cudaMemcpyAsync", to, from, bytes), kind,
+                      stream, false);
 }
 
 cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from,

@@ -68,7 +68,7 @@ static void describe(cudaDeviceProp *to, int device)
     to->reservedSharedMemPerBlock = architecture < 80 ? 0 : 1024;
     to->regsPerBlock = to->regsPerMultiprocessor = 65536;
     to->warpSize = static_cast<int>(LANES);
-    to->memPitch = 0x7fffffff;
+    to->memPitch = settings().most_pitch;
     to->maxThreadsPerBlock = static_cast<int>(MOST_THREADS);
     to->maxThreadsDim[0] = to->maxThreadsDim[1] = 1024;
     to->maxThreadsDim[2] = 64;

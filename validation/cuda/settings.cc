@@ -83,6 +83,8 @@ static Settings read_environment()
     read.n_devices = static_cast<int>(number_from("FX8_HARNESS_DEVICES", 1));
     read.memory_bytes =
         static_cast<size_t>(number_from("FX8_HARNESS_MEMORY_MIB", 64)) << 20;
+    read.most_pitch =
+        static_cast<size_t>(number_from("FX8_HARNESS_PITCH", INT32_MAX));
     read.architecture = static_cast<int>(number_from("FX8_HARNESS_SM", 90));
     read.n_threads = static_cast<int>(
         number_from("FX8_HARNESS_THREADS", cores < 4 ? cores : 4));

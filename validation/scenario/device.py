@@ -327,6 +327,15 @@ class Device(program.Case):
             np.testing.assert_array_equal(files[0], files[k])
             np.testing.assert_array_equal(files[1], files[k + 1])
 
+    def test_rows_that_are_far_apart(self):
+        """Farther than the device copies them at a time: 100 kB of samples,
+        where rows of results are of 1 kB."""
+        path = self.write(self.scene(True, 60_000), "in.h5")
+        setup = oracle.Setup(32, 0.05, precision="int8")
+        for cpu, cuda in self.run_both(path, setup, "int8",
+                                       pretend.devices(pitch=50_000)):
+            self.compare(cpu, cuda, False)
+
     # --- which engine, and why ------------------------------------------------
 
     def run_auto(self, environment, *arguments, channels=16):
