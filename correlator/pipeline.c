@@ -406,6 +406,7 @@ static enum fx8_status run_on(const struct fx8_run_request *request,
                          (status == FX8_ERR_CANCELLED && report->n_dumps > 0);
     if (run.source != NULL)
         report->read_s = fx8_source_seconds(run.source);
+    fx8_source_stop(run.source);
     *n_dumps = report->n_dumps;
     const enum fx8_status closed = fx8_sink_close(
         &run.sink, is_kept, &report->n_dumps, &report->write_s, error);

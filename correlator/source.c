@@ -357,15 +357,24 @@ static void free_block(struct fx8_source_block *block)
     free(block->missing);
 }
 
-void fx8_source_close(struct fx8_source **source)
+void fx8_source_stop(struct fx8_source *source)
 {
-    struct fx8_source *s = *source;
+    struct fx8_source *s = source;
     if (s == NULL)
         return;
     fx8_queue_close(&s->empty);
     fx8_queue_close(&s->full);
     if (s->has_thread)
         pthread_join(s->thread, NULL);
+    s->has_thread = false;
+}
+
+void fx8_source_close(struct fx8_source **source)
+{
+    struct fx8_source *s = *source;
+    if (s == NULL)
+        return;
+    fx8_source_stop(s);
     for (size_t i = 0; i < N_BLOCKS; i++)
         free_block(&s->blocks[i]);
     free_block(&s->look);

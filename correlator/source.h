@@ -34,7 +34,8 @@ struct fx8_source_block {
  *         block_samples  per read; 0: what suits the file and the session
  *         session        that the blocks are for, and that is to use them in
  *                        place where it can; NULL: none
- * Notes:  the session may pin the source's memory: close it first
+ * Notes:  the session may use and pin the source's memory: fx8_source_stop(),
+ *         fx8_close(), then fx8_source_close()
  */
 enum fx8_status fx8_source_open(struct fx8_reader *reader,
                                 const struct fx8_job *job,
@@ -67,6 +68,10 @@ enum fx8_status fx8_source_look(struct fx8_source *source, int64_t first_sample,
 
 /** Seconds spent reading so far. */
 double fx8_source_seconds(struct fx8_source *source);
+
+/** Stop reading, before the session is closed; blocks stay where they are. NULL
+ *  is legal. */
+void fx8_source_stop(struct fx8_source *source);
 
 /** Stop reading, release and null the handle; a NULL handle is legal. */
 void fx8_source_close(struct fx8_source **source);

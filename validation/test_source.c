@@ -282,6 +282,34 @@ static void blocks_of_a_session(void **state)
     }
 }
 
+/* A session may be closed while there is still something to be read. */
+static void stopped_before_the_session_is_closed(void **state)
+{
+    (void)state;
+    enum { LONG = 3000000, CHANNELS = 4 };
+    for (int round = 0; round < 20; round++) {
+        struct listed_reader *reader = open_listed(LONG);
+        reader->has_rows = true;
+        struct fx8_job job = job_over(LONG, 0);
+        job.plan = small_plan(4, 2, false, CHANNELS, 7);
+        job.plan.first_sample = FIRST;
+        struct fx8_session *session;
+        struct fx8_source *source;
+        struct fx8_error error;
+        must(fx8_open(&job.plan, collect_dump, NULL, &session, &error), error);
+        must(fx8_source_open(&reader->base, &job, 0, session, &source, &error),
+             error);
+        for (int k = 0; k < round; k++)
+            fx8_source_release(source, fx8_source_take(source));
+        fx8_source_stop(source);
+        fx8_close(&session);
+        fx8_source_stop(source);
+        fx8_source_close(&source);
+        fx8_source_stop(source);
+        free(reader);
+    }
+}
+
 /* --- what a long list costs ------------------------------------------------
  */
 
@@ -329,6 +357,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_against_sample_by_sample),
         cmocka_unit_test(blocks_of_a_session),
+        cmocka_unit_test(stopped_before_the_session_is_closed),
         cmocka_unit_test(a_million_stretches),
     };
     return cmocka_run_group_tests_name("source", tests, NULL, NULL);
