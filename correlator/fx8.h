@@ -187,13 +187,15 @@ struct fx8_block {
                        block is not looked at.  NULL where there are none */
     size_t n_missing;
     int8_t *in_place; /**< `samples`, where fx8_push() may use and overwrite
-                           them in their place, until the next fx8_push() or
-                           fx8_finish(), or fx8_close(), has returned.  They are
-                           copied nowhere if time_stride is that of a sample and
-                           inputs are at one distance.  NULL: they are read */
+                           them in their place.  The block is lent then, until
+                           the next fx8_push() that is not refused, fx8_finish()
+                           or fx8_close() has returned.  It is copied nowhere if
+                           the samples of an input lie side by side and each
+                           input n_samples + room or more behind the one before,
+                           all equally far.  NULL: samples are only read */
     int64_t room;     /**< of in_place: samples in front of each input's first
-                           that may be overwritten, at least those that a filter
-                           reaches back for, or else all are copied */
+                           that may be overwritten.  Fewer than the filter
+                           reaches back for: the block is copied */
 };
 
 /** Visibilities of a dump of one kind, axes [n_baselines][n_channels]
@@ -316,8 +318,9 @@ FX8_API enum fx8_status fx8_push(struct fx8_session *session,
 FX8_API void fx8_pin(struct fx8_session *session, void *memory, size_t bytes);
 
 /**
- * fx8_block_end -- where a block to be used in place should end: spectra are
- * correlated up to there without a wait for more samples.
+ * fx8_block_end -- where a block to be used in place should end: up to there
+ * spectra are correlated at once, unless it ends with what may be missing
+ * markers.
  *
  * Given:    first_sample  of the block, from 0 to below 2^61
  *           most          samples that are wanted, 0 to below 2^61

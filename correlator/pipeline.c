@@ -129,12 +129,12 @@ static enum fx8_status push_blocks(struct run *run, struct fx8_error *error)
         const enum fx8_status status = push_block(run, &block->block, error);
         const int64_t end = block->block.first_sample + block->block.n_samples;
         run->report->n_clamped += block->n_clamped;
-        /* that of this block may be used until the next one is pushed */
+        if (status != FX8_OK)
+            return status;
+        /* this block is lent until the next one is pushed */
         if (before != NULL)
             fx8_source_release(run->source, before);
         before = block;
-        if (status != FX8_OK)
-            return status;
         tell_progress(run, end);
     }
     return fx8_source_status(run->source, error);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "config/shape.h"
 #include "kernels/clock.h"
@@ -13,9 +14,11 @@
  * may still be copied to a GPU. */
 #define N_BLOCKS 4
 
-/* Bytes of a block beyond which the session is left to gather what it works on,
- * as where memory is limited: longer blocks take more of it. */
-#define MOST_BYTES ((size_t)512 << 20)
+/* Memory for blocks that end where the session's do: so much of each, and this
+ * part of the machine's for all.  Where that is too little, or memory_limit is
+ * set, blocks are as suits the file, and the session gathers them. */
+#define MOST_BYTES     ((size_t)512 << 20)
+#define PART_OF_MEMORY 8
 
 struct fx8_source {
     struct fx8_reader *reader;
@@ -118,14 +121,27 @@ static enum fx8_status list_missing(const struct fx8_source *s,
 }
 
 /* How many samples to read from the first on. */
-static int64_t next_samples(const struct fx8_source *s, int64_t first)
+static int64_t next_samples(const struct fx8_source *s, int64_t first,
+                            bool is_fitted)
 {
     const int64_t left = s->end_sample - first;
     const int64_t n =
-        s->is_fitted
-            ? fx8_block_end(s->session, first, s->block_samples) - first
-            : s->block_samples;
+        is_fitted ? fx8_block_end(s->session, first, s->block_samples) - first
+                  : s->block_samples;
     return n < left ? n : left;
+}
+
+/* Whether the session can use samples where they lie: rows of single inputs, in
+ * the order of the job. */
+static bool is_by_rows(const struct fx8_source *s,
+                       const struct fx8_sample_layout *layout)
+{
+    const ptrdiff_t row = (ptrdiff_t)s->row_samples * layout->time_stride;
+    bool is_by_rows = layout->time_stride == (ptrdiff_t)sample_bytes(s);
+    for (size_t i = 1; i < s->job->n_inputs && is_by_rows; i++)
+        is_by_rows =
+            layout->input_offset[i] - layout->input_offset[i - 1] == row;
+    return is_by_rows;
 }
 
 static enum fx8_status read_block(struct fx8_source *s, int64_t first,
@@ -137,7 +153,8 @@ static enum fx8_status read_block(struct fx8_source *s, int64_t first,
     struct fx8_sample_layout layout = {.input_offset = block->input_offset,
                                        .row_samples = s->row_samples};
     pthread_mutex_lock(&s->mutex);
-    const int64_t n = next_samples(s, first);
+    const bool is_fitted = s->is_fitted && block != &s->look;
+    const int64_t n = next_samples(s, first, is_fitted);
     const double start = fx8_clock_seconds();
     enum fx8_status status =
         s->reader->read(s->reader, first, n, samples, &layout, error);
@@ -150,11 +167,10 @@ static enum fx8_status read_block(struct fx8_source *s, int64_t first,
         .n_samples = n,
         .room = s->room,
     };
-    /* where samples must be gathered, blocks need not be long */
-    if (layout.time_stride != (ptrdiff_t)sample_bytes(s))
-        s->is_fitted = false;
-    if (s->is_fitted)
+    if (is_fitted && is_by_rows(s, &layout))
         block->block.in_place = samples;
+    else if (is_fitted)
+        s->is_fitted = false; /* they are gathered: blocks need not be long */
     block->n_clamped = s->reader->n_clamped;
     if (status == FX8_OK)
         status = list_missing(s, gaps, block, error);
@@ -207,6 +223,15 @@ static void set_rows_apart(struct fx8_source *s)
                   sample_bytes(s));
 }
 
+/* Of a block that ends where the session's do. */
+static size_t most_bytes(void)
+{
+    const size_t memory = fx8_product((size_t)sysconf(_SC_PHYS_PAGES),
+                                      (size_t)sysconf(_SC_PAGESIZE), 1, 1);
+    const size_t part = memory / PART_OF_MEMORY / (N_BLOCKS + 1);
+    return part < MOST_BYTES ? part : MOST_BYTES;
+}
+
 /* Blocks as long as they suit the file; for a session they end where its own
  * do. */
 static void set_sizes(struct fx8_source *s, int64_t block_samples)
@@ -225,7 +250,7 @@ static void set_sizes(struct fx8_source *s, int64_t block_samples)
         s->most_samples = longest < total ? longest : total;
     set_rows_apart(s);
     s->is_fitted =
-        buffer_bytes(s) <= MOST_BYTES && s->job->plan.memory_limit == 0;
+        buffer_bytes(s) <= most_bytes() && s->job->plan.memory_limit == 0;
     if (!s->is_fitted) {
         s->most_samples = s->row_samples = s->block_samples;
         s->room = 0;

@@ -264,6 +264,8 @@ static inline enum fx8_status push_all(struct fx8_session *session,
         struct packed p = pack(v, d->layout, first, n);
         while ((status = fx8_push(session, &p.block, error)) ==
                FX8_LEVEL_NEEDED) {
+            free_packed(&before);
+            before = (struct packed){.memory = NULL};
             c->n_rounds++;
             status = run_level(session, v, d, start, error);
             if (status != FX8_OK)

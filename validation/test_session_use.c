@@ -426,6 +426,55 @@ static void a_session_answers_for_itself(void **state)
     assert_string_equal(fx8_version(), version);
 }
 
+/* Two halves of one buffer by turns, told apart by their offsets alone. */
+static void halves_of_a_buffer_are_used_in_place(void **state)
+{
+    (void)state;
+    enum { INPUTS = 2, N = 3000 };
+    struct fx8_plan plan = small_plan(INPUTS, 1, true, 4, 50);
+    plan.precision = FX8_PRECISION_FP32;
+    struct voltages v = make_voltages(INPUTS, 2, N, 15, 4);
+    struct collected wanted = collect(&plan, &v, &whole);
+    struct collected got = {
+        .stop_at = SIZE_MAX, .n_inputs = INPUTS, .n_channels = 4};
+    struct fx8_session *session;
+    struct fx8_error error;
+    must(fx8_open(&plan, collect_dump, &got, &session, &error), error);
+    static const int64_t parts[][2] = {{0, 700},  {300, 700}, {700, 1303},
+                                       {0, 1303}, {0, 2000},  {2000, N}};
+    enum { ROW = 2 * (2000 + ROOM), BOTH = 2 * INPUTS * ROW };
+    int8_t *buffer = exact(BOTH);
+    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
+        const size_t half = k % 2 * (BOTH / 2);
+        ptrdiff_t offset[INPUTS];
+        memset(buffer + half, GARBAGE, BOTH / 2);
+        for (size_t i = 0; i < INPUTS; i++) {
+            offset[i] = (ptrdiff_t)(half + i * ROW + 2 * ROOM);
+            memcpy(buffer + offset[i], voltages_at(&v, i, parts[k][0]),
+                   2 * (size_t)(parts[k][1] - parts[k][0]));
+        }
+        const struct fx8_block block = {
+            .samples = buffer,
+            .input_offset = offset,
+            .time_stride = 2,
+            .first_sample = parts[k][0],
+            .n_samples = parts[k][1] - parts[k][0],
+            .in_place = buffer,
+            .room = ROOM,
+        };
+        must(fx8_push(session, &block, &error), error);
+    }
+    must(fx8_finish(session, NULL, &error), error);
+    fx8_close(&session);
+    assert_int_equal(got.n_dumps, wanted.n_dumps);
+    check_bytes(got.visibilities[1], wanted.visibilities[1],
+                2 * got.n_dumps * got.n_cells * sizeof(float));
+    free(buffer);
+    free_collected(&got);
+    free_collected(&wanted);
+    free(v.data);
+}
+
 /* Where blocks of spectra end, one after the other from the first dump on. */
 static int64_t next_end(const struct fx8_session *session, int64_t *spectra)
 {
@@ -484,6 +533,7 @@ int main(void)
         cmocka_unit_test(cancelled_before_and_for_good),
         cmocka_unit_test(cancelled_while_levels_are_sought),
         cmocka_unit_test(a_session_answers_for_itself),
+        cmocka_unit_test(halves_of_a_buffer_are_used_in_place),
         cmocka_unit_test(blocks_end_where_spectra_are_correlated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

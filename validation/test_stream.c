@@ -330,7 +330,7 @@ static void push_block(struct run *run, struct span span)
         return;
     }
     run->n_lent++;
-    if (fx8_stream_lender(run->stream) != block.in_place) {
+    if (!fx8_stream_is_in(run->stream, &block)) {
         /* it was over before it was wanted */
         settle(run);
         fx8_stream_keep(run->stream);

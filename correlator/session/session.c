@@ -236,7 +236,9 @@ enum fx8_status fx8_push(struct fx8_session *session,
         return FX8_LEVEL_NEEDED;
     const int64_t end = block->first_sample + block->n_samples;
     status = give_back(s, block, error);
-    const int8_t *before = fx8_stream_lender(s->stream);
+    const int8_t *before = fx8_stream_is_in(s->stream, block)
+                               ? NULL
+                               : fx8_stream_lender(s->stream);
     int64_t n_pushed = s->n_pushed; /* while the block before was the lender */
     do {
         if (status == FX8_OK)
@@ -253,8 +255,10 @@ enum fx8_status fx8_push(struct fx8_session *session,
         if (fx8_stream_lender(s->stream) == before)
             n_pushed = s->n_pushed;
     } while (status == FX8_OK && fx8_stream_next_sample(s->stream) < end);
-    if (status == FX8_OK && before != NULL && before != block->in_place)
-        status = free_before(s, before, n_pushed, error);
+    if (status >= FX8_OK && before != NULL) {
+        const enum fx8_status freed = free_before(s, before, n_pushed, error);
+        status = freed == FX8_OK ? status : freed;
+    }
     return leave(s, status);
 }
 

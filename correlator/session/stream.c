@@ -264,19 +264,28 @@ static size_t block_stride(const struct fx8_stream *s,
     return stride < least ? 0 : (size_t)stride;
 }
 
-/* Whether what is held lies in this block. */
-static bool is_in(const struct fx8_stream *s, const struct fx8_block *block)
+/* Where the first sample of a block to be used in place lies; NULL: it is not
+ * such a block. */
+static int8_t *first_place(const struct fx8_block *block)
 {
-    return s->lender != NULL && s->lender == block->in_place &&
-           s->lent_first == block->first_sample;
+    return block->in_place == NULL || block->n_samples == 0
+               ? NULL
+               : block->in_place + block->input_offset[0];
+}
+
+bool fx8_stream_is_in(const struct fx8_stream *stream,
+                      const struct fx8_block *block)
+{
+    return stream->lender != NULL && stream->lender == first_place(block) &&
+           stream->lent_first == block->first_sample;
 }
 
 bool fx8_stream_may_borrow(const struct fx8_stream *stream,
                            const struct fx8_block *block)
 {
     const struct fx8_stream *s = stream;
-    return is_in(s, block) ||
-           (block->in_place != NULL && block->n_samples > 0 &&
+    return fx8_stream_is_in(s, block) ||
+           (first_place(block) != NULL &&
             block->first_sample <= s->window_end &&
             block->first_sample - s->window_first <= block->room &&
             block_stride(s, block) > 0);
@@ -286,16 +295,16 @@ bool fx8_stream_may_borrow(const struct fx8_stream *stream,
  * sample. */
 static void borrow(struct fx8_stream *s, const struct fx8_block *block)
 {
-    if (is_in(s, block))
+    if (fx8_stream_is_in(s, block))
         return;
     int8_t *samples =
-        block->in_place + block->input_offset[0] +
+        first_place(block) +
         (ptrdiff_t)(s->window_first - block->first_sample) * block->time_stride;
     const size_t stride = block_stride(s, block);
     copy_held(s, samples, stride);
     s->samples = samples;
     s->row_stride = stride;
-    s->lender = block->in_place;
+    s->lender = first_place(block);
     s->lent_first = block->first_sample;
 }
 

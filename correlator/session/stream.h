@@ -89,10 +89,15 @@ enum fx8_status fx8_stream_append(struct fx8_stream *stream,
 bool fx8_stream_may_borrow(const struct fx8_stream *stream,
                            const struct fx8_block *block);
 
-/** The block, by its in_place, whose memory holds what is held; NULL: none.  It
- *  stays as it is until one that may be borrowed is appended, or until
- *  fx8_stream_keep(), which is called before any other is. */
+/** First sample of the block that what is held lies in; NULL: in memory of the
+ *  stream's own.  The block stays as it is until one that may be borrowed is
+ *  appended, or until fx8_stream_keep(), which is called before any other is.
+ */
 const int8_t *fx8_stream_lender(const struct fx8_stream *stream);
+
+/** Whether it is this block. */
+bool fx8_stream_is_in(const struct fx8_stream *stream,
+                      const struct fx8_block *block);
 
 /** Hold samples in memory of the stream's own, whatever of it was taken. */
 void fx8_stream_keep(struct fx8_stream *stream);

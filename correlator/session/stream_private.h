@@ -12,7 +12,7 @@ struct fx8_stream {
     int8_t *samples;      /* column 0 of what is held: the set in use, or the
                              memory of a block */
     size_t row_stride;    /* bytes */
-    const int8_t *lender; /* in_place of that block; NULL: there is none */
+    const int8_t *lender; /* its first sample; NULL: the stream's own memory */
     int64_t lent_first;   /* its first sample */
     int64_t capacity;     /* samples per row */
     int64_t window_first; /* absolute index of column 0 */

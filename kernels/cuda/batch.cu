@@ -253,9 +253,9 @@ enum fx8_status fx8_cuda_begin_block(struct fx8_engine *engine,
     return status;
 }
 
-enum fx8_status fx8_cuda_settle(struct fx8_engine *engine,
-                                const struct fx8_cuda_device *device,
-                                struct fx8_error *error)
+enum fx8_status fx8_cuda_await_samples(struct fx8_engine *engine,
+                                       const struct fx8_cuda_device *device,
+                                       struct fx8_error *error)
 {
     const struct fx8_cuda_notes *taking = engine->taking;
     engine->taking = nullptr;
@@ -281,7 +281,7 @@ enum fx8_status fx8_cuda_end_block(struct fx8_engine *engine,
                              call->n_spectra % FX8_CUDA_CALL_UNIT != 0))
         status = fx8_cuda_end_call(engine, device, error);
     if (status == FX8_OK)
-        status = fx8_cuda_settle(engine, device, error);
+        status = fx8_cuda_await_samples(engine, device, error);
     engine->taking = notes;
     return status;
 }
@@ -425,7 +425,7 @@ static enum fx8_status copy_samples(const struct fx8_engine *engine,
             copy_rows(device, samples, shape->samples_bytes,
                       block->samples + part->first_input * block->row_stride,
                       block->row_stride, bytes, part->n_inputs),
-            device, error, "cudaMemcpy2DAsync of %s of samples",
+            device, error, "copying %s of samples",
             fx8_cuda_bytes(part->n_inputs * bytes));
     if (status == FX8_OK)
         status = fx8_cuda_record(device, slot->copied, device->copy, error);

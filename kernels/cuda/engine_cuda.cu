@@ -394,7 +394,7 @@ static enum fx8_status cuda_settle(struct fx8_engine *engine,
 {
     enum fx8_status status = check_going(engine, error);
     if (status == FX8_OK)
-        status = fx8_cuda_settle(engine, engine->last, error);
+        status = fx8_cuda_await_samples(engine, engine->last, error);
     return note_failure(engine, status);
 }
 

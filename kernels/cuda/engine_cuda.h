@@ -443,9 +443,9 @@ enum fx8_status fx8_cuda_end_block(struct fx8_engine *engine,
                                    struct fx8_error *error);
 
 /** Wait until the host's memory of the last block is free. */
-enum fx8_status fx8_cuda_settle(struct fx8_engine *engine,
-                                const struct fx8_cuda_device *device,
-                                struct fx8_error *error);
+enum fx8_status fx8_cuda_await_samples(struct fx8_engine *engine,
+                                       const struct fx8_cuda_device *device,
+                                       struct fx8_error *error);
 
 /** Correlate what was gathered. */
 enum fx8_status fx8_cuda_end_call(struct fx8_engine *engine,
