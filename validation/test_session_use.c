@@ -440,8 +440,8 @@ static void halves_of_a_buffer_are_used_in_place(void **state)
     struct fx8_session *session;
     struct fx8_error error;
     must(fx8_open(&plan, collect_dump, &got, &session, &error), error);
-    static const int64_t parts[][2] = {{0, 700},  {300, 700}, {700, 1303},
-                                       {0, 1303}, {0, 2000},  {2000, N}};
+    static const int64_t parts[][2] = {{0, 700},     {0, 1303},    {300, 1303},
+                                       {1303, 2000}, {1303, 2600}, {2600, N}};
     enum { ROW = 2 * (2000 + ROOM), BOTH = 2 * INPUTS * ROW };
     int8_t *buffer = exact(BOTH);
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
