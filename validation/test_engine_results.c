@@ -216,10 +216,10 @@ static void check_dumps(const struct process *p, bool is_pinned)
     free(counts);
 }
 
-/* The sums of the other way, finish_dump(), are what the host makes results
- * of. */
+/* The sums of the other way, finish_dump(), are what the host makes results of.
+ * To pageable memory, and, unless that is enough, to pinned memory. */
 static void check_process(const struct task *task, const struct wanted *w,
-                          size_t n_devices)
+                          size_t n_devices, bool is_enough)
 {
     struct process p = {.task = on_cuda(task, "dp4a", n_devices), .w = w};
     p.task.plan.n_result_antennas = w->plan.n_antennas;
@@ -231,10 +231,12 @@ static void check_process(const struct task *task, const struct wanted *w,
     fx8_postprocess_int8(&w->plan, p.o.sums8, p.o.counts, &p.wanted8);
     fx8_postprocess_fp32(&w->plan, p.o.sums32, p.o.counts, &p.wanted32);
     check_dumps(&p, false);
-    check_dumps(&p, true);
+    if (!is_enough)
+        check_dumps(&p, true);
     /* for a look, for which all of them stay on the device */
     p.task.plan.look_channels = w->plan.n_channels / w->plan.channel_average;
-    check_dumps(&p, true);
+    if (!is_enough)
+        check_dumps(&p, true);
     clear_outcome(&p.o);
     clear_results(&p.wanted8);
     clear_results(&p.wanted32);
@@ -256,7 +258,7 @@ static void results_of_the_device_equal_the_hosts(void **state)
             w.plan.gain = NULL;
         if (k % 3 == 0)
             setenv("FX8_CUDA_CHUNK_KIB", "1", 1);
-        check_process(&task, &w, 1);
+        check_process(&task, &w, 1, false);
         unsetenv("FX8_CUDA_CHUNK_KIB");
         clear_wanted(&w);
         clear_task(&task);
@@ -272,7 +274,7 @@ static void results_of_several_devices_equal_the_hosts(void **state)
         struct task task =
             make_task(3, true, 1, 1, n_blocks * 8192 + 5, 2, true, &g);
         struct wanted w = want_results(&task, 1, 1, &g);
-        check_process(&task, &w, n_blocks + 1);
+        check_process(&task, &w, n_blocks + 1, false);
         clear_wanted(&w);
         clear_task(&task);
     }
@@ -287,7 +289,7 @@ static void sums_in_pieces_equal_the_hosts(void **state)
     struct task task = make_task(10, true, 3, 1, 8192 + 5, 1, false, &g);
     struct wanted w = want_results(&task, 1, 2, &g);
     setenv("FX8_CUDA_CHUNK_KIB", "1", 1);
-    check_process(&task, &w, 2);
+    check_process(&task, &w, 2, true);
     unsetenv("FX8_CUDA_CHUNK_KIB");
     clear_wanted(&w);
     clear_task(&task);
