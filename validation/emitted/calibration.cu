@@ -131,6 +131,22 @@ extern "C" __global__ void integer_counts_4(unsigned long long *data, int m)
     data[threadIdx.x] = counts[threadIdx.x & 7];
 }
 
+/** Numbers of a launch, one of which a block picks. */
+struct integer_numbers {
+    size_t n, pitch;
+    unsigned of[32];
+};
+
+extern "C" __global__ void integer_picked_4(int *data,
+                                            const integer_numbers numbers)
+{
+    const size_t at = size_t(blockIdx.x) * 128 + threadIdx.x;
+    if (at >= numbers.n)
+        return;
+    const size_t row = 2 * size_t(numbers.of[blockIdx.y]);
+    data[at] = data[(at * numbers.pitch + row) * 16];
+}
+
 /** Tensor cores: one product of a warp; sm_75 makes it from four. */
 __device__ __forceinline__ int mma_of(int x, int a, int b)
 {
