@@ -65,21 +65,21 @@ LINK_FLAGS := -pthread $(if $(SAN),-fsanitize=$(SAN))
 IO_ROOMS := io io/aavs io/digital_rf io/h5 io/native io/quicklook io/tart io/uvh5
 CORRELATOR_ROOMS := correlator correlator/commands correlator/commands/bench \
 	correlator/compare correlator/session correlator/simulate
-LIBRARY_SOURCES := config/median.c config/shape.c config/status.c config/timebase.c \
+LIBRARY_SOURCES := $(patsubst %,config/base/%.c,clock median parallel shape status timebase) \
 	$(sort $(wildcard kernels/*.c kernels/cpu/*.c)) \
 	$(sort $(wildcard correlator/session/*.c))
 PROGRAM_SOURCES := \
-	$(filter-out $(LIBRARY_SOURCES),$(sort $(wildcard config/*.c $(IO_ROOMS:=/*.c) \
+	$(filter-out $(LIBRARY_SOURCES),$(sort $(wildcard config/*.c config/base/*.c $(IO_ROOMS:=/*.c) \
 	$(CORRELATOR_ROOMS:=/*.c))))
 TEST_SOURCES := $(sort $(wildcard validation/test_*.c))
-HEADERS := $(sort $(wildcard config/*.h kernels/*.h kernels/cpu/*.h kernels/numeric/*.h $(IO_ROOMS:=/*.h) \
+HEADERS := $(sort $(wildcard config/*.h config/base/*.h kernels/*.h kernels/cpu/*.h kernels/numeric/*.h $(IO_ROOMS:=/*.h) \
 	$(CORRELATOR_ROOMS:=/*.h) validation/*.h))
 
 # The error tables need no package: what they measure and what they are.
 NUMERICS_SOURCES := $(sort $(wildcard validation/numerics/*.c)) \
 	$(filter-out %/fft_fftw.c %/engine_cpu.c %/engine_find.c %/channelize.c \
 	%/power.c, \
-	$(filter config/status.c config/shape.c kernels/%,$(LIBRARY_SOURCES)))
+	$(filter %/clock.c %/parallel.c %/shape.c %/status.c kernels/%,$(LIBRARY_SOURCES)))
 
 LIBRARY_OBJECTS := $(LIBRARY_SOURCES:%.c=$(BUILD)/%.o)
 PROGRAM_OBJECTS := $(PROGRAM_SOURCES:%.c=$(BUILD)/%.o)
@@ -154,8 +154,8 @@ HARNESS_QUIET := -Wno-unknown-pragmas $(if $(findstring clang,$(CXX)),-Wno-pass-
 # --- the plug-in: kernels/cuda and the little it needs of the library ------------
 
 PLUGIN_SOURCES := $(sort $(wildcard kernels/cuda/*.cu))
-PLUGIN_HOST := $(addprefix $(BUILD)/,config/shape.o config/status.o \
-	kernels/filterbank.o kernels/cpu/parallel.o)
+PLUGIN_HOST := $(addprefix $(BUILD)/,config/base/parallel.o config/base/shape.o \
+	config/base/status.o kernels/filterbank.o)
 PLUGIN = $(if $(HAVE_NVCC),$(BUILD)/fx8-cuda.so)
 
 # Where its libraries are is for nvcc to say: what the path has may be a script
@@ -166,7 +166,7 @@ CUDA_RPATH = -rpath,$(CUDA_LIBRARIES)
 
 # What the programs for a card are made of besides: no package is needed.
 BENCH_GPU_SOURCES := $(sort $(wildcard validation/gpu/*.cu))
-GPU_HOST := $(filter $(addprefix $(BUILD)/,config/% kernels/cpu/% kernels/clock.o \
+GPU_HOST := $(filter $(addprefix $(BUILD)/,config/% kernels/cpu/% \
 	kernels/filterbank.o kernels/postprocess.o),$(NUMERICS_OBJECTS))
 GPU_TESTS := $(addprefix $(BUILD)/gpu_,choose engine fir postprocess spectra xengine)
 GPU_PROGRAMS := $(GPU_TESTS) $(addprefix $(BUILD)/,gpu_diagnose numerics-gpu bench-kernels \
@@ -291,8 +291,8 @@ $(BUILD)/test_cuda_fir $(BUILD)/test_cuda_spectra: $(F_STAGE:%=$(BUILD)/%.cpu.o)
 	$(addprefix $(BUILD)/kernels/cpu/,fir_ref.o fir_int16_ref.o quantise_ref.o)
 
 # Results of the device beside those of the host.
-$(BUILD)/test_cuda_postprocess: $(addprefix $(BUILD)/kernels/,\
-	cuda/postprocess.cpu.o postprocess.o cpu/parallel.o)
+$(BUILD)/test_cuda_postprocess: $(addprefix $(BUILD)/,config/base/parallel.o \
+	kernels/cuda/postprocess.cpu.o kernels/postprocess.o)
 
 # The correlators of the device: on the harness, and the same test on a card.
 CORRELATORS := $(sort $(wildcard kernels/cuda/correlate*.cu))
@@ -500,7 +500,7 @@ proof: ## write the table of validation/README.md
 # --- install ------------------------------------------------------------------
 
 INSTALL ?= install
-INSTALLED_HEADERS := config/choices.h config/status.h config/timebase.h
+INSTALLED_HEADERS := config/base/choices.h config/base/status.h config/base/timebase.h
 # Pages, in the folders by which they name one another.
 INSTALLED_PAGES := README.md correlator/CONVENTIONS.md data/README.md \
 	$(wildcard correlator/examples/*.c .github/*.md .github/*.cff)
@@ -522,7 +522,7 @@ export PKG_CONFIG_FILE
 .PHONY: install
 install: all $(BUILD)/fx8.1 $(BUILD)/fx8.bash ## install program, library, headers, documents, ready configurations
 	$(Q)$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(libdir)/pkgconfig \
-		$(DESTDIR)$(includedir)/fx8/config \
+		$(DESTDIR)$(includedir)/fx8/config/base \
 		$(DESTDIR)$(includedir)/fx8/kernels $(DESTDIR)$(datadir)/fx8 \
 		$(DESTDIR)$(mandir)/man1 $(DESTDIR)$(completiondir)
 	$(Q)$(INSTALL) $(BUILD)/fx8 $(DESTDIR)$(bindir)/fx8
@@ -531,7 +531,7 @@ install: all $(BUILD)/fx8.1 $(BUILD)/fx8.bash ## install program, library, heade
 	$(Q)$(INSTALL) -m 644 $(BUILD)/libfx8.a $(DESTDIR)$(libdir)
 	$(if $(PLUGIN),$(Q)$(INSTALL) -m 644 $(PLUGIN) $(DESTDIR)$(libdir))
 	$(Q)$(INSTALL) -m 644 correlator/fx8.h $(DESTDIR)$(includedir)/fx8
-	$(Q)$(INSTALL) -m 644 $(INSTALLED_HEADERS) $(DESTDIR)$(includedir)/fx8/config
+	$(Q)$(INSTALL) -m 644 $(INSTALLED_HEADERS) $(DESTDIR)$(includedir)/fx8/config/base
 	$(Q)$(INSTALL) -m 644 kernels/quicklook_results.h $(DESTDIR)$(includedir)/fx8/kernels
 	$(Q)$(INSTALL) -m 644 $(wildcard config/*.ini config/*.csv) $(DESTDIR)$(datadir)/fx8
 	$(Q)for page in $(INSTALLED_PAGES); do \

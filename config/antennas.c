@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "config/antennas.h"
-#include "config/csv.h"
-#include "config/number.h"
+#include "config/base/csv.h"
+#include "config/base/number.h"
+#include "config/base/text.h"
 #include "config/positions_json.h"
-#include "config/text.h"
 
 /* Largest label: UVH5 readers take 32-bit integers for granted. */
 #define NUMBER_MAX INT32_MAX

@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/base/text.h"
 #include "config/ini.h"
-#include "config/text.h"
 
 struct source {
     const char *path;

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "config/base/text.h"
 #include "config/keys.h"
-#include "config/text.h"
 
 /* --- names ---------------------------------------------------------------- */
 

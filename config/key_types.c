@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/base/number.h"
 #include "config/keys.h"
-#include "config/number.h"
 #include "config/number_list.h"
 
 /* Largest denominator of a sampling rate: half samples times it stay below

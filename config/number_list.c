@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/number.h"
+#include "config/base/number.h"
 #include "config/number_list.h"
 
 /* Copy [start, end) without its blanks into a buffer; false: too long. */

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "config/timebase.h"
+#include "config/base/timebase.h"
 
 #ifdef __cplusplus
 extern "C" {

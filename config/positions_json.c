@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/number.h"
+#include "config/base/number.h"
+#include "config/base/text.h"
 #include "config/positions_json.h"
-#include "config/text.h"
 
 /* Deepest nesting in a member that is skipped: a hostile file must not use up
  * the stack. */

@@ -9,12 +9,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "config/base/line.h"
+#include "config/base/read_files.h"
+#include "config/base/text.h"
 #include "config/ini.h"
 #include "config/keys.h"
-#include "config/line.h"
-#include "config/read_files.h"
 #include "config/settings.h"
-#include "config/text.h"
 
 /* Longest part of a value that a message quotes. */
 #define QUOTED_MAX 120

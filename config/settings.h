@@ -11,9 +11,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "config/choices.h"
+#include "config/base/choices.h"
+#include "config/base/status.h"
 #include "config/observation.h"
-#include "config/status.h"
 
 #ifdef __cplusplus
 extern "C" {

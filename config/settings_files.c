@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "config/base/text.h"
 #include "config/settings.h"
-#include "config/text.h"
 
 static enum fx8_status append(struct fx8_text_list *list, const char *path,
                               struct fx8_error *error)

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "config/sha256.h"
-#include "config/shape.h"
+#include "config/base/sha256.h"
+#include "config/base/shape.h"
 #include "correlator/session/baseline.h"
 #include "correlator/describe.h"
 #include "correlator/session/plan.h"

@@ -6,8 +6,8 @@
 #ifndef FX8_CORRELATOR_DESCRIBE_H
 #define FX8_CORRELATOR_DESCRIBE_H
 
+#include "config/base/status.h"
 #include "config/settings.h"
-#include "config/status.h"
 #include "correlator/job.h"
 #include "io/uvh5/uvh5.h"
 

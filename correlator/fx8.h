@@ -50,9 +50,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "config/choices.h"
-#include "config/status.h"
-#include "config/timebase.h"
+#include "config/base/choices.h"
+#include "config/base/status.h"
+#include "config/base/timebase.h"
 #include "kernels/quicklook_results.h"
 
 #ifdef __cplusplus

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/line.h"
-#include "config/number.h"
-#include "config/shape.h"
+#include "config/base/line.h"
+#include "config/base/number.h"
+#include "config/base/shape.h"
 #include "correlator/job.h"
 #include "correlator/job_antennas.h"
 #include "correlator/job_bands.h"

@@ -11,9 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "config/base/status.h"
 #include "config/observation.h"
 #include "config/settings.h"
-#include "config/status.h"
 #include "correlator/fx8.h"
 #include "io/reader.h"
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "config/antennas.h"
-#include "config/line.h"
-#include "config/shape.h"
+#include "config/base/line.h"
+#include "config/base/shape.h"
 #include "correlator/job_antennas.h"
 
 /* Two antennas closer than this stand on one spot: readers of UVH5 refuse a

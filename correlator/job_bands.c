@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <math.h>
 
-#include "config/divisor.h"
-#include "config/line.h"
-#include "config/number.h"
+#include "config/base/divisor.h"
+#include "config/base/line.h"
+#include "config/base/number.h"
 #include "correlator/job_bands.h"
 
 /* Largest numbers in a fraction that people would call one. */

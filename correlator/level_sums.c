@@ -2,8 +2,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "config/median.h"
-#include "config/shape.h"
+#include "config/base/median.h"
+#include "config/base/shape.h"
 #include "correlator/level_sums.h"
 
 /* Components summed in 32 bits: 2^16 squares of 2^14 stay below 2^31. */

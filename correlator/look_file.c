@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "config/shape.h"
+#include "config/base/shape.h"
 #include "correlator/look_file.h"
 
 /* The averages as columns. */

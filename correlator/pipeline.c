@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/shape.h"
-#include "kernels/clock.h"
+#include "config/base/shape.h"
+#include "config/base/clock.h"
 #include "kernels/numeric/coherence.h"
 #include "correlator/session/baseline.h"
 #include "correlator/describe.h"

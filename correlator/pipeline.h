@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "config/base/status.h"
 #include "config/settings.h"
-#include "config/status.h"
 #include "correlator/fx8.h"
 #include "correlator/job.h"
 #include "correlator/look_file.h"

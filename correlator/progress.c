@@ -2,7 +2,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "kernels/clock.h"
+#include "config/base/clock.h"
 #include "correlator/progress.h"
 
 /* Seconds between two updates: smooth for an eye, sparse in a log. */

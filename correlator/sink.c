@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/shape.h"
-#include "kernels/clock.h"
+#include "config/base/shape.h"
+#include "config/base/clock.h"
 #include "correlator/queue.h"
 #include "correlator/sink.h"
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "config/number.h"
+#include "config/base/number.h"
 #include "correlator/site.h"
 
 static const double radian = ERFA_DD2R; /* per degree */

@@ -6,9 +6,9 @@
 #ifndef FX8_CORRELATOR_SITE_H
 #define FX8_CORRELATOR_SITE_H
 
+#include "config/base/status.h"
+#include "config/base/timebase.h"
 #include "config/observation.h"
-#include "config/status.h"
-#include "config/timebase.h"
 
 #ifdef __cplusplus
 extern "C" {

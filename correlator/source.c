@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "config/shape.h"
-#include "kernels/clock.h"
-#include "kernels/parallel.h"
+#include "config/base/shape.h"
+#include "config/base/clock.h"
+#include "config/base/parallel.h"
 #include "correlator/gaps.h"
 #include "correlator/queue.h"
 #include "correlator/source.h"

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "config/status.h"
+#include "config/base/status.h"
 #include "correlator/fx8.h"
 #include "correlator/job.h"
 #include "io/reader.h"

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "config/line.h"
-#include "config/text.h"
+#include "config/base/line.h"
+#include "config/base/text.h"
 #include "correlator/session/plan.h"
 #include "correlator/summary.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdlib.h>
 
-#include "config/shape.h"
+#include "config/base/parallel.h"
+#include "config/base/shape.h"
 #include "correlator/gaps.h"
 #include "correlator/session/stream.h"
 #include "correlator/survey.h"
-#include "kernels/parallel.h"
 
 /* Samples of all inputs brought side by side at a time: a cache's worth, in
  * rows that are worth vector code. */

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "config/base/status.h"
 #include "config/settings.h"
-#include "config/status.h"
 #include "correlator/level_sums.h"
 #include "correlator/pipeline.h"
 #include "io/reader.h"

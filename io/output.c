@@ -11,7 +11,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "config/read_files.h"
+#include "config/base/read_files.h"
 #include "io/driver.h"
 #include "io/h5/h5.h"
 #include "io/output.h"

@@ -17,7 +17,7 @@
 
 #include <hdf5.h>
 
-#include "config/status.h"
+#include "config/base/status.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -37,12 +37,11 @@ struct fx8_output;
  *                   other file there stays, unless it is empty or begins with
  *                   zeros: what a kill leaves before the file is valid
  * Status: FX8_ERR_USAGE: PATH exists and force is not set, PATH or PATH.part
- *         is a file that this process reads (config/read_files.h), even with
- *         force, or is not a regular file, PATH.part holds data, another run
- *         holds it; FX8_ERR_SYSTEM: the system's reason, or not enough space
- *         with both figures
- * Notes:  the lock is an open-file-description lock (fcntl): it does not keep
- *         readers that use flock, such as h5dump, away from the .part
+ *         is a file that this process reads (config/base/read_files.h), even
+ * with force, or is not a regular file, PATH.part holds data, another run holds
+ * it; FX8_ERR_SYSTEM: the system's reason, or not enough space with both
+ * figures Notes:  the lock is an open-file-description lock (fcntl): it does
+ * not keep readers that use flock, such as h5dump, away from the .part
  */
 enum fx8_status fx8_output_open(const char *path, bool force, uint64_t expected,
                                 bool (*may_replace)(hid_t file),

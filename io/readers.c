@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "config/shape.h"
-#include "config/text.h"
+#include "config/base/shape.h"
+#include "config/base/text.h"
 #include "io/h5/h5.h"
 #include "io/reader_formats.h"
 

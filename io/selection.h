@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "config/status.h"
+#include "config/base/status.h"
 #include "io/reader.h"
 
 #ifdef __cplusplus

@@ -21,7 +21,7 @@ typedef void fx8_workers_body(void *context, size_t item, size_t thread);
 struct fx8_workers {
     size_t n_threads; /**< at most so many at once */
     /** Run every item once, in any order, and return when all are done: the
-     *  contract of kernels/parallel.h. */
+     *  contract of config/base/parallel.h. */
     void (*parallel_for)(size_t n_items, size_t n_threads, bool pin,
                          fx8_workers_body *body, void *context);
 };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/shape.h"
+#include "config/base/shape.h"
 #include "kernels/engine_trial_private.h"
 
 /* No tile of inputs and no vector of times divides these. */

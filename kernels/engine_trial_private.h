@@ -4,7 +4,7 @@
 #ifndef FX8_KERNELS_ENGINE_TRIAL_PRIVATE_H
 #define FX8_KERNELS_ENGINE_TRIAL_PRIVATE_H
 
-#include "config/shape.h"
+#include "config/base/shape.h"
 #include "kernels/engine_trial.h"
 
 /** Arrays of a precision that is not planned are NULL. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "config/base/parallel.h"
 #include "kernels/numeric/visibility.h"
-#include "kernels/parallel.h"
 #include "kernels/postprocess.h"
 
 /* Output channels turned at a time: a row of results takes whole cache lines,

@@ -13,8 +13,8 @@
  */
 #include <fenv.h>
 
+#include "config/base/parallel.h"
 #include "kernels/numeric/visibility.h"
-#include "kernels/parallel.h"
 
 struct context {
     const struct fx8_postprocess *plan;

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/shape.h"
+#include "config/base/parallel.h"
+#include "config/base/shape.h"
 #include "kernels/numeric/coherence.h"
-#include "kernels/parallel.h"
 #include "kernels/quicklook_private.h"
 
 /* Bits of a half, sign aside, from which on it is infinite or NaN. */

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "config/status.h"
+#include "config/base/status.h"
 #include "kernels/functions.h"
 #include "kernels/postprocess.h"
 #include "kernels/quicklook_results.h"

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-#include "config/shape.h"
+#include "config/base/shape.h"
 #include "kernels/engine.h"
 #include "validation/testing.h"
 

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "config/read_files.h"
+#include "config/base/read_files.h"
 #include "correlator/compare/compare.h"
 #include "correlator/describe.h"
 #include "validation/scratch.h"

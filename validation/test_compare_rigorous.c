@@ -5,7 +5,7 @@
  */
 #include <math.h>
 
-#include "config/read_files.h"
+#include "config/base/read_files.h"
 #include "correlator/compare/rigorous.h"
 #include "validation/uvh5_file.h"
 

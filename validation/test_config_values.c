@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "config/number.h"
+#include "config/base/number.h"
 #include "config/settings.h"
 #include "validation/scratch.h"
 #include "validation/settings_checks.h"

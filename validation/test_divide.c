@@ -7,9 +7,9 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "config/base/parallel.h"
 #include "kernels/numeric/divide.h"
 #include "kernels/operations.h"
-#include "kernels/parallel.h"
 #include "validation/testing.h"
 
 /* Pairs that are divided at a time. */

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "config/shape.h"
+#include "config/base/shape.h"
 #include "kernels/fft.h"
 
 static const double PI = 3.14159265358979323846;

@@ -7,9 +7,9 @@
 
 #include <zlib.h>
 
+#include "config/base/parallel.h"
 #include "io/h5/chunks.h"
 #include "io/h5/h5.h"
-#include "kernels/parallel.h"
 #include "validation/hdf5_items.h"
 #include "validation/scratch.h"
 

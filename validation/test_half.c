@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/base/parallel.h"
 #include "kernels/operations.h"
-#include "kernels/parallel.h"
 #include "validation/half_definition.h"
 
 /* --- what is tested ---------------------------------------------------------

@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
+#include "config/base/text.h"
 #include "config/ini.h"
 #include "config/settings.h"
-#include "config/text.h"
 #include "validation/scratch.h"
 #include "validation/settings_checks.h"
 

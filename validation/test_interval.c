@@ -7,7 +7,7 @@
 #include <fenv.h>
 #include <math.h>
 
-#include "config/shape.h"
+#include "config/base/shape.h"
 #include "kernels/operations.h"
 #include "validation/exact_sum.h"
 #include "validation/testing.h"

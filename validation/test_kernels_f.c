@@ -7,7 +7,7 @@
  */
 #include <math.h>
 
-#include "config/shape.h"
+#include "config/base/shape.h"
 #include "kernels/operations.h"
 #include "validation/testing.h"
 

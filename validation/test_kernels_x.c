@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "config/shape.h"
+#include "config/base/shape.h"
 #include "kernels/operations.h"
 
 #define GUARD      ((size_t)16) /* items on either side */

@@ -5,7 +5,7 @@
  */
 #include <math.h>
 
-#include "config/median.h"
+#include "config/base/median.h"
 #include "correlator/session/levels.h"
 #include "correlator/session/plan.h"
 #include "validation/complex_value.h"

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "kernels/parallel.h"
+#include "config/base/parallel.h"
 #include "validation/numerics/sample.h"
 #include "validation/numerics/survey.h"
 #include "validation/numerics/table.h"

@@ -12,8 +12,8 @@
 
 #include <hdf5.h>
 
-#include "config/read_files.h"
-#include "config/text.h"
+#include "config/base/read_files.h"
+#include "config/base/text.h"
 #include "io/driver.h"
 #include "io/output.h"
 #include "io/parts.h"

@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "kernels/parallel.h"
+#include "config/base/parallel.h"
 
 #define MOST_ITEMS 1000
 

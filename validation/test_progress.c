@@ -9,8 +9,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "config/base/clock.h"
 #include "correlator/progress.h"
-#include "kernels/clock.h"
 #include "validation/testing.h"
 
 /* Both ends of a terminal: we read what is written to `stream`. */

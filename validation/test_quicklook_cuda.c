@@ -8,7 +8,7 @@
  * which cells are averaged still are; amplitudes and phases are within the
  * bounds of their functions, less than a step of a half.
  */
-#include "config/shape.h"
+#include "config/base/shape.h"
 #include "validation/cuda_plugin.h"
 #include "validation/quicklook_task.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "config/sha256.h"
+#include "config/base/sha256.h"
 
 static void check(const char *message, size_t size, const char *expected)
 {

@@ -6,7 +6,7 @@
  */
 #include <time.h>
 
-#include "config/shape.h"
+#include "config/base/shape.h"
 #include "correlator/source.h"
 #include "validation/session_run.h"
 

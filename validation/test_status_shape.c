@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "config/shape.h"
-#include "config/status.h"
+#include "config/base/shape.h"
+#include "config/base/status.h"
 #include "correlator/commands/command.h"
 
 static void fail_fills_record_and_returns_status(void **state)

@@ -5,7 +5,7 @@
  * Blocks are of exact size, for the address checker; they come in any size
  * and layout, overlap and leave gaps.
  */
-#include "config/shape.h"
+#include "config/base/shape.h"
 #include "correlator/session/stream.h"
 #include "validation/testing.h"
 

@@ -3,7 +3,7 @@
  * test_stream_calls.c -- the stream call by call: blocks that it refuses or
  * uses in place, runs that they list, threads, memory.
  */
-#include "config/shape.h"
+#include "config/base/shape.h"
 #include "correlator/session/stream.h"
 #include "validation/testing.h"
 

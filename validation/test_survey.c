@@ -5,7 +5,7 @@
  */
 #include <math.h>
 
-#include "config/shape.h"
+#include "config/base/shape.h"
 #include "correlator/gaps.h"
 #include "correlator/survey.h"
 #include "validation/testing.h"

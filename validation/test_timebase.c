@@ -12,8 +12,8 @@
 #include <cmocka.h>
 #include <erfa.h>
 
-#include "config/number.h"
-#include "config/timebase.h"
+#include "config/base/number.h"
+#include "config/base/timebase.h"
 
 static void assert_time(struct fx8_time time, int64_t unix_s,
                         int64_t picosecond)

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "config/status.h"
+#include "config/base/status.h"
 
 /** What results are filled with before they are asked for. */
 #define GARBAGE 0xa5

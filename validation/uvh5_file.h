@@ -6,7 +6,7 @@
 #ifndef FX8_VALIDATION_UVH5_FILE_H
 #define FX8_VALIDATION_UVH5_FILE_H
 
-#include "config/read_files.h"
+#include "config/base/read_files.h"
 #include "io/uvh5/uvh5.h"
 #include "validation/scratch.h"
 #include "validation/testing.h"

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "config/number.h"
+#include "config/base/number.h"
 #include "correlator/commands/bench/machine.h"
 #include "correlator/commands/bench/measure.h"
 #include "correlator/commands/command.h"

@@ -9,7 +9,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "config/text.h"
+#include "config/base/text.h"
 #include "correlator/commands/command.h"
 #include "io/parts.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/line.h"
+#include "config/base/line.h"
 #include "correlator/commands/command.h"
 #include "correlator/commands/outputs.h"
 #include "correlator/compare/compare.h"

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/base/shape.h"
 #include "config/settings.h"
-#include "config/shape.h"
 #include "correlator/commands/command.h"
 #include "correlator/commands/outputs.h"
 #include "correlator/compare/compare.h"

@@ -8,11 +8,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "config/number.h"
+#include "config/base/json.h"
+#include "config/base/number.h"
+#include "config/base/status.h"
 #include "config/observation.h"
 #include "config/settings.h"
-#include "config/status.h"
-#include "correlator/json.h"
 #include "correlator/survey.h"
 #include "io/reader.h"
 #include "io/uvh5/uvh5.h"

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "config/line.h"
+#include "config/base/line.h"
 #include "correlator/commands/info.h"
 
 /* Inputs that a verdict names. */

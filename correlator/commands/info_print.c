@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "config/text.h"
+#include "config/base/text.h"
 #include "correlator/commands/info.h"
 
 enum { LABEL_WIDTH = 15 };

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "config/line.h"
+#include "config/base/line.h"
 #include "correlator/commands/info.h"
 #include "io/quicklook/read.h"
 

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 #include "config/antennas.h"
-#include "config/line.h"
-#include "config/shape.h"
+#include "config/base/line.h"
+#include "config/base/shape.h"
 #include "correlator/commands/command.h"
 #include "correlator/commands/info.h"
 #include "correlator/gaps.h"

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/line.h"
-#include "config/shape.h"
+#include "config/base/line.h"
+#include "config/base/shape.h"
 #include "correlator/commands/info.h"
 
 /* Bytes of flags read at a time. */

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "config/line.h"
-#include "config/shape.h"
-#include "config/text.h"
+#include "config/base/line.h"
+#include "config/base/shape.h"
+#include "config/base/text.h"
 #include "correlator/commands/command.h"
 #include "correlator/describe.h"
 #include "correlator/simulate/simulator.h"
@@ -20,7 +20,7 @@
 #include "correlator/simulate/truth.h"
 #include "correlator/summary.h"
 #include "io/native/native.h"
-#include "kernels/parallel.h"
+#include "config/base/parallel.h"
 
 static int run(const struct fx8_command_line *line);
 

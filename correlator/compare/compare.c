@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/shape.h"
+#include "config/base/shape.h"
 #include "correlator/compare/judge.h"
 
 static size_t n_inputs(const struct fx8_comparison *comparison)

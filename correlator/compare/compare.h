@@ -24,8 +24,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "config/base/status.h"
 #include "config/observation.h"
-#include "config/status.h"
 #include "correlator/compare/spread.h"
 
 #ifdef __cplusplus

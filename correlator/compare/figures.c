@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/median.h"
+#include "config/base/median.h"
 #include "correlator/compare/figures.h"
 #include "correlator/compare/judge.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/shape.h"
+#include "config/base/shape.h"
 #include "correlator/compare/compare.h"
 #include "correlator/compare/match.h"
 #include "correlator/compare/side.h"

@@ -5,9 +5,9 @@
  */
 #include <math.h>
 
+#include "config/base/json.h"
 #include "correlator/compare/figures.h"
 #include "correlator/compare/judge.h"
-#include "correlator/json.h"
 
 static void put_file(struct fx8_json *json, const char *key, const char *path,
                      const char *precision)

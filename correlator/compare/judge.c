@@ -43,7 +43,7 @@
  */
 #include <math.h>
 
-#include "config/median.h"
+#include "config/base/median.h"
 #include "correlator/compare/figures.h"
 #include "correlator/compare/judge.h"
 

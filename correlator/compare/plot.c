@@ -2,8 +2,8 @@
 #include <math.h>
 #include <stdarg.h>
 
+#include "config/base/json.h"
 #include "correlator/compare/plot.h"
-#include "correlator/json.h"
 
 /* The figure and the frame inside it, in units of the drawing. */
 #define WIDTH  860.0

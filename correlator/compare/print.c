@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "config/line.h"
-#include "config/text.h"
+#include "config/base/line.h"
+#include "config/base/text.h"
 #include "correlator/compare/figures.h"
 #include "correlator/compare/judge.h"
 #include "correlator/compare/side.h"

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "config/status.h"
+#include "config/base/status.h"
 #include "correlator/compare/compare.h"
 #include "io/uvh5/uvh5.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/shape.h"
+#include "config/base/shape.h"
 #include "correlator/compare/spread.h"
 
 /* A bin of positive doubles: their exponent and first six digits behind the

@@ -23,7 +23,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "config/line.h"
+#include "config/base/line.h"
 #include "correlator/compare/figures.h"
 #include "correlator/compare/judge.h"
 

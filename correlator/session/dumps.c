@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* dumps.c -- see session_private.h: the end of a dump, from the sums of its
  * bands to the caller. */
-#include "config/shape.h"
+#include "config/base/clock.h"
+#include "config/base/shape.h"
 #include "correlator/session/baseline.h"
 #include "correlator/session/session_private.h"
-#include "kernels/clock.h"
 
 /* Flag antennas by configuration, and inputs that delivered nothing but zeros
  * although nothing of them was missing. */

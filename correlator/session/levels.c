@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/median.h"
-#include "config/shape.h"
+#include "config/base/median.h"
+#include "config/base/parallel.h"
+#include "config/base/shape.h"
 #include "correlator/session/levels.h"
-#include "kernels/parallel.h"
 
 /* Powers that one round keeps at most, in floats (256 MiB). */
 #define ROUND_FLOATS ((size_t)64 << 20)

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/shape.h"
+#include "config/base/shape.h"
 #include "correlator/session/baseline.h"
 #include "correlator/session/look.h"
 #include "correlator/session/plan.h"

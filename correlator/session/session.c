@@ -11,10 +11,10 @@
  */
 #include <math.h>
 
-#include "config/shape.h"
+#include "config/base/clock.h"
+#include "config/base/shape.h"
 #include "correlator/session/baseline.h"
 #include "correlator/session/session_private.h"
-#include "kernels/clock.h"
 
 /* --- spectra ----------------------------------------------------- */
 

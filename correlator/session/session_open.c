@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/shape.h"
+#include "config/base/parallel.h"
+#include "config/base/shape.h"
 #include "correlator/session/baseline.h"
 #include "correlator/session/plan.h"
 #include "correlator/session/session_private.h"
 #include "kernels/cpu/power.h"
 #include "kernels/engine_find.h"
-#include "kernels/parallel.h"
 
 /* For blocks of so many spectra, of which engines of these operations may still
  * copy one while the next is gathered; those of the stream are still to be

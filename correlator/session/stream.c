@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/shape.h"
+#include "config/base/parallel.h"
+#include "config/base/shape.h"
 #include "correlator/session/stream_private.h"
-#include "kernels/parallel.h"
 
 /* Samples that one item of work brings in: small enough to share out, large
  * enough for the corner turn to run at speed. */

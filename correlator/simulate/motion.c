@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "config/shape.h"
+#include "config/base/shape.h"
 #include "correlator/simulate/simulator_private.h"
 #include "correlator/site.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "config/antennas.h"
-#include "config/shape.h"
+#include "config/base/shape.h"
 #include "correlator/simulate/observe.h"
 
 /* Positions none: as many antennas as [array] antennas needs, 1 m apart. */

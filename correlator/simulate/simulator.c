@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/shape.h"
+#include "config/base/shape.h"
 #include "correlator/simulate/simulator_private.h"
 #include "correlator/site.h"
 

@@ -35,9 +35,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "config/base/status.h"
+#include "config/base/timebase.h"
 #include "config/observation.h"
-#include "config/status.h"
-#include "config/timebase.h"
 #include "correlator/simulate/sources.h"
 #include "io/reader.h"
 

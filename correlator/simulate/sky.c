@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "config/base/parallel.h"
 #include "correlator/simulate/simulator_private.h"
-#include "kernels/parallel.h"
 
 /* Bins between two exact phases: the recurrence between them drifts by less
  * than 1e-13. */

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/csv.h"
-#include "config/number.h"
-#include "config/shape.h"
+#include "config/base/csv.h"
+#include "config/base/number.h"
+#include "config/base/shape.h"
 #include "correlator/site.h"
 #include "correlator/simulate/sources.h"
 

@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/shape.h"
+#include "config/base/parallel.h"
+#include "config/base/shape.h"
 #include "correlator/session/baseline.h"
 #include "correlator/session/plan.h"
 #include "correlator/simulate/tones.h"
 #include "correlator/simulate/truth.h"
 #include "kernels/operations.h"
-#include "kernels/parallel.h"
 
 /* Segments of a dump: longest in spectra, and in seconds and turn of a fringe
  * where sources move (see truth.h). */

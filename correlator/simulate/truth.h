@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "config/status.h"
+#include "config/base/status.h"
 #include "correlator/job.h"
 #include "correlator/simulate/simulator.h"
 #include "kernels/postprocess.h"

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/line.h"
+#include "config/base/line.h"
 #include "io/aavs/reader.h"
 #include "io/h5/h5.h"
 #include "io/h5/storage.h"

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/line.h"
-#include "config/shape.h"
+#include "config/base/line.h"
+#include "config/base/shape.h"
 #include "io/aavs/reader.h"
 
 /* Samples that a stretch may be off the grid of the others, rounding of its

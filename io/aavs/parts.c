@@ -14,7 +14,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "config/shape.h"
+#include "config/base/shape.h"
 #include "io/aavs/reader.h"
 
 /* A file in time, as its stamps have it. */

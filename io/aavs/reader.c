@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/shape.h"
-#include "config/text.h"
+#include "config/base/shape.h"
+#include "config/base/text.h"
 #include "io/aavs/reader.h"
 #include "io/h5/h5.h"
 #include "io/h5/storage.h"

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "config/line.h"
+#include "config/base/line.h"
 #include "io/aavs/reader.h"
 #include "io/h5/h5.h"
 #include "io/h5/storage.h"

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/number.h"
+#include "config/base/number.h"
+#include "config/base/text.h"
 #include "config/observation.h"
-#include "config/text.h"
 #include "io/digital_rf/reader.h"
 
 /* As of native recordings: half samples times it stay below 2^86. */

@@ -6,9 +6,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "config/line.h"
-#include "config/shape.h"
-#include "config/text.h"
+#include "config/base/line.h"
+#include "config/base/shape.h"
+#include "config/base/text.h"
 #include "io/digital_rf/reader.h"
 #include "io/h5/storage.h"
 

@@ -7,9 +7,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "config/line.h"
-#include "config/shape.h"
-#include "config/text.h"
+#include "config/base/line.h"
+#include "config/base/shape.h"
+#include "config/base/text.h"
 #include "io/digital_rf/load.h"
 #include "io/reader_formats.h"
 

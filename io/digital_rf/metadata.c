@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/number.h"
+#include "config/base/number.h"
+#include "config/base/shape.h"
+#include "config/base/text.h"
 #include "config/observation.h"
-#include "config/shape.h"
-#include "config/text.h"
 #include "io/digital_rf/reader.h"
 
 /* What recorders call it (thor.py, gr_digital_rf): one per sub-channel. */

@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "config/read_files.h"
-#include "config/text.h"
+#include "config/base/read_files.h"
+#include "config/base/text.h"
 #include "io/digital_rf/reader.h"
 
 /* __extension__: 128-bit integers are in gcc and clang, not in C17 */

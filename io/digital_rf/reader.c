@@ -14,8 +14,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "config/shape.h"
-#include "config/text.h"
+#include "config/base/shape.h"
+#include "config/base/text.h"
 #include "io/digital_rf/load.h"
 #include "io/digital_rf/reader.h"
 #include "io/reader_formats.h"

@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "config/status.h"
-#include "config/timebase.h"
+#include "config/base/status.h"
+#include "config/base/timebase.h"
 #include "io/h5/chunks.h"
 #include "io/h5/h5.h"
 #include "io/workers.h"

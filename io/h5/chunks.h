@@ -11,7 +11,7 @@
 
 #include <hdf5.h>
 
-#include "config/status.h"
+#include "config/base/status.h"
 #include "io/workers.h"
 
 #ifdef __cplusplus

@@ -9,7 +9,7 @@
 #include <H5PLextern.h>
 #include <zlib.h>
 
-#include "config/line.h"
+#include "config/base/line.h"
 #include "io/h5/filters.h"
 
 /** What undoing a filter takes: `in` into `in`, `expected` bytes where the

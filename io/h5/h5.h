@@ -12,7 +12,7 @@
 
 #include <hdf5.h>
 
-#include "config/status.h"
+#include "config/base/status.h"
 
 #ifdef __cplusplus
 extern "C" {

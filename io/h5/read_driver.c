@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "config/read_files.h"
+#include "config/base/read_files.h"
 #include "io/driver.h"
 #include "io/h5/read_driver.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * read_driver.h -- HDF5 virtual file driver for everything that fx8 reads.  It
- * adds each file that HDF5 opens to config/read_files.h: behind an external
- * link or in a virtual dataset, the library alone knows which file that is.
+ * adds each file that HDF5 opens to config/base/read_files.h: behind an
+ * external link or in a virtual dataset, the library alone knows which file
+ * that is.
  */
 #ifndef FX8_IO_H5_READ_DRIVER_H
 #define FX8_IO_H5_READ_DRIVER_H

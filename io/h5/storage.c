@@ -7,9 +7,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "config/line.h"
-#include "config/read_files.h"
-#include "config/text.h"
+#include "config/base/line.h"
+#include "config/base/read_files.h"
+#include "config/base/text.h"
 #include "io/h5/h5.h"
 #include "io/h5/storage.h"
 #include "io/h5/virtual.h"

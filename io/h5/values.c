@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/base/shape.h"
 #include "config/observation.h"
-#include "config/shape.h"
 #include "io/h5/h5.h"
 #include "io/h5/storage.h"
 

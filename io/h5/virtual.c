@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "config/line.h"
-#include "config/shape.h"
-#include "config/text.h"
+#include "config/base/line.h"
+#include "config/base/shape.h"
+#include "config/base/text.h"
 #include "io/h5/h5.h"
 #include "io/h5/virtual.h"
 

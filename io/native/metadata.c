@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/line.h"
-#include "config/shape.h"
+#include "config/base/line.h"
+#include "config/base/shape.h"
 #include "io/native/format.h"
 
 const char *const fx8_native_axes[3] = {"antenna", "pol", "time"};

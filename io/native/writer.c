@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/shape.h"
+#include "config/base/shape.h"
 #include "io/h5/filters.h"
 #include "io/h5/put.h"
 #include "io/native/format.h"

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/shape.h"
-#include "config/timebase.h"
+#include "config/base/shape.h"
+#include "config/base/timebase.h"
 #include "io/h5/h5.h"
 #include "io/h5/put.h"
 #include "io/quicklook/file.h"

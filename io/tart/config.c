@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "config/number.h"
+#include "config/base/number.h"
 #include "io/h5/h5.h"
 #include "io/tart/config.h"
 

@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 #include "config/antennas.h"
-#include "config/line.h"
-#include "config/number.h"
-#include "config/shape.h"
-#include "config/text.h"
+#include "config/base/line.h"
+#include "config/base/number.h"
+#include "config/base/shape.h"
+#include "config/base/text.h"
 #include "io/h5/h5.h"
 #include "io/h5/storage.h"
 #include "io/reader_formats.h"

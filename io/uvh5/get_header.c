@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/shape.h"
+#include "config/base/shape.h"
 #include "io/uvh5/reader.h"
 
 /* Rows of the long columns that are compared at once. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/shape.h"
+#include "config/base/shape.h"
 #include "io/uvh5/reader.h"
 
 /* More keywords than anyone writes. */

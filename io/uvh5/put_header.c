@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "config/shape.h"
+#include "config/base/shape.h"
 #include "io/h5/h5.h"
 #include "io/uvh5/writer.h"
 

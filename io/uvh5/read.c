@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/line.h"
-#include "config/shape.h"
+#include "config/base/line.h"
+#include "config/base/shape.h"
 #include "io/h5/lzf.h"
 #include "io/h5/storage.h"
 #include "io/uvh5/reader.h"

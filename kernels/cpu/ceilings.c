@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "config/shape.h"
+#include "config/base/shape.h"
 #include "kernels/operations.h"
 
 /** Parts of a measurement, and the time of each that the length of the loop

@@ -10,9 +10,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "config/shape.h"
+#include "config/base/parallel.h"
+#include "config/base/shape.h"
 #include "kernels/cpu/engine_cpu.h"
-#include "kernels/parallel.h"
 
 /* A run of consecutive output channels that are consecutive FFT bins: the
  * negative frequencies, then the others. */

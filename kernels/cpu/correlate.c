@@ -5,9 +5,9 @@
  */
 #include <string.h>
 
-#include "config/shape.h"
+#include "config/base/parallel.h"
+#include "config/base/shape.h"
 #include "kernels/cpu/engine_cpu.h"
-#include "kernels/parallel.h"
 
 struct correlate_context {
     struct fx8_engine *engine;

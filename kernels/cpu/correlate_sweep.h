@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "config/shape.h"
+#include "config/base/shape.h"
 #include "kernels/operations.h"
 
 #ifdef __cplusplus

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/shape.h"
-#include "kernels/clock.h"
+#include "config/base/clock.h"
+#include "config/base/parallel.h"
+#include "config/base/shape.h"
 #include "kernels/cpu/engine_cpu.h"
-#include "kernels/parallel.h"
 
 /* Bytes that the spectra of a block are kept to.  Few inputs make few products
  * of a byte: their spectra should reach the correlator from a cache that all

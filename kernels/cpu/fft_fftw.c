@@ -8,7 +8,7 @@
 
 #include <fftw3.h>
 
-#include "config/shape.h"
+#include "config/base/shape.h"
 #include "kernels/fft.h"
 
 struct fx8_fft {

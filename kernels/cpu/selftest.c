@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/shape.h"
+#include "config/base/shape.h"
 #include "kernels/cpu/selftest.h"
 
 /* Shapes: whole tiles of every variant and a ragged rest. */

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <initializer_list>
 
-#include "config/shape.h"
+#include "config/base/shape.h"
 #include "kernels/cuda/engine_cuda.h"
 
 /* --- time ------------------------------------------------------------------

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "config/shape.h"
+#include "config/base/shape.h"
 #include "kernels/cuda/engine_cuda.h"
 
 /* --- errors ----------------------------------------------------------------

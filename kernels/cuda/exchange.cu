@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* exchange.cu -- see engine_cuda.h: spectra in canonical order in and out, for
  * tests and for comparing engines; memory for them is taken each time. */
-#include "config/shape.h"
+#include "config/base/shape.h"
 #include "kernels/cuda/engine_cuda.h"
 
 /* Spectra of a block in canonical order on the device. */

@@ -7,7 +7,7 @@
 #include "kernels/cuda/engine_cuda.h"
 #include "kernels/cuda/quicklook.h"
 
-#include "config/shape.h"
+#include "config/base/shape.h"
 
 /* --- memory ----------------------------------------------------------------
  */

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <initializer_list>
 
-#include "config/line.h"
-#include "config/shape.h"
+#include "config/base/line.h"
+#include "config/base/shape.h"
 #include "kernels/cuda/engine_cuda.h"
 
 const char *fx8_cuda_bytes(size_t bytes)

@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "config/shape.h"
+#include "config/base/shape.h"
 #include "kernels/cuda/engine_cuda.h"
 #include "kernels/cuda/pick.h"
 #include "kernels/cuda/postprocess.h"

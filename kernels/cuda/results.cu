@@ -3,7 +3,7 @@
  * at a time, so that they take little memory there. */
 #include <string.h>
 
-#include "config/shape.h"
+#include "config/base/shape.h"
 #include "kernels/cuda/engine_cuda.h"
 #include "kernels/cuda/postprocess.h"
 #include "kernels/numeric/visibility.h"

@@ -2,7 +2,7 @@
 /* sizes.cu -- see engine_cuda.h: sizes that depend on the plan alone. */
 #include <stdlib.h>
 
-#include "config/shape.h"
+#include "config/base/shape.h"
 #include "kernels/cuda/engine_cuda.h"
 #include "kernels/cuda/postprocess.h"
 

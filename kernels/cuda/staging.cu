@@ -3,8 +3,8 @@
  * that copies go on beside what is computed next. */
 #include <string.h>
 
+#include "config/base/parallel.h"
 #include "kernels/cuda/engine_cuda.h"
-#include "kernels/parallel.h"
 
 /* Fewer bytes than this are brought to their places by one thread. */
 static const size_t SHARED_BYTES = size_t(1) << 20;

@@ -12,7 +12,7 @@
  */
 #include <string.h>
 
-#include "config/shape.h"
+#include "config/base/shape.h"
 #include "kernels/cuda/engine_cuda.h"
 #include "kernels/cuda/pick.h"
 

@@ -6,7 +6,7 @@
 #ifndef FX8_VALIDATION_CUDA_HOST_SPECTRA_H
 #define FX8_VALIDATION_CUDA_HOST_SPECTRA_H
 
-#include "config/shape.h"
+#include "config/base/shape.h"
 #include "kernels/cpu/variants.h"
 #include "kernels/cuda/channelize.h"
 #include "kernels/cuda/layout.h"

@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "config/shape.h"
+#include "config/base/shape.h"
 #include "kernels/cuda/engine_cuda.h"
 #include "kernels/engine_find.h"
 #include "validation/cuda/checkers.h"

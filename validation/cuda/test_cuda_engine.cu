@@ -6,7 +6,7 @@
  */
 #include <algorithm>
 
-#include "config/shape.h"
+#include "config/base/shape.h"
 #include "kernels/engine_find.h"
 #include "validation/cuda/checkers.h"
 #include "validation/cuda/device_array.h"

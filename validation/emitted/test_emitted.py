@@ -259,7 +259,7 @@ class Build:
         them in one, which the compiler of the host has tried alone."""
         # fx8_product() before the structure of that name: g++ calls it shadowed
         units = {path: [path] for path in self.headers} if LONG else {
-            "all": ["config/shape.h", *self.headers]}
+            "all": ["config/base/shape.h", *self.headers]}
         return {name: self.pool.submit(
             self.kit.object, write_unit(
                 name.replace("/", "-") + ".cu",

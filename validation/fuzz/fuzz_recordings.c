@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "config/read_files.h"
+#include "config/base/read_files.h"
 #include "io/h5/h5.h"
 #include "io/output.h"
 #include "io/reader.h"

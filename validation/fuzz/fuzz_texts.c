@@ -9,8 +9,8 @@
 #include <math.h>
 
 #include "config/antennas.h"
+#include "config/base/number.h"
 #include "config/keys.h"
-#include "config/number.h"
 #include "config/number_list.h"
 #include "config/settings.h"
 #include "correlator/simulate/sources.h"

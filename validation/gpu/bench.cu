@@ -5,7 +5,7 @@
 #include <cstdarg>
 #include <cstring>
 
-#include "kernels/clock.h"
+#include "config/base/clock.h"
 #include "validation/cuda/without.h"
 #include "validation/gpu/bench.cuh"
 

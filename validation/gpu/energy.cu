@@ -14,7 +14,7 @@
 #include <memory>
 #include <thread>
 
-#include "kernels/clock.h"
+#include "config/base/clock.h"
 #include "kernels/cuda/layout.h"
 #include "kernels/operations.h"
 #include "validation/cuda/without.h"

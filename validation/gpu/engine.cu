@@ -10,8 +10,8 @@
 #include <memory>
 #include <thread>
 
-#include "config/shape.h"
-#include "kernels/clock.h"
+#include "config/base/clock.h"
+#include "config/base/shape.h"
 #include "kernels/cuda/engine_cuda.h"
 #include "kernels/engine_find.h"
 #include "kernels/operations.h"

@@ -9,10 +9,10 @@
 #include <algorithm>
 #include <memory>
 
-#include "config/shape.h"
-#include "kernels/clock.h"
+#include "config/base/clock.h"
+#include "config/base/parallel.h"
+#include "config/base/shape.h"
 #include "kernels/operations.h"
-#include "kernels/parallel.h"
 #include "validation/gpu/bench.cuh"
 
 namespace bench

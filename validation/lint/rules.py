@@ -22,7 +22,7 @@ MOST_LINES = 600
 # What a room may include besides itself: rooms, or single headers.
 MAY_INCLUDE = {
     "config": (),
-    "kernels": ("config/status.h", "config/shape.h", "config/line.h"),
+    "kernels": ("config/base/",),
     "io": ("config/",),
     "correlator": ("config/", "kernels/", "io/"),
     "validation": ("config/", "kernels/", "io/", "correlator/"),

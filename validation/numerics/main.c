@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/clock.h"
+#include "config/base/clock.h"
+#include "config/base/parallel.h"
 #include "kernels/operations.h"
-#include "kernels/parallel.h"
 #include "validation/numerics/machine.h"
 #include "validation/numerics/sample.h"
 #include "validation/numerics/survey.h"

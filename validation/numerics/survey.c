@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/base/parallel.h"
 #include "kernels/operations.h"
-#include "kernels/parallel.h"
 #include "validation/numerics/sample.h"
 #include "validation/numerics/survey.h"
 

@@ -112,8 +112,8 @@ class Library(Installed):
         names, files = self.declared()
         self.assertLessEqual({"fx8_open", "fx8_fail", "fx8_time_julian_date"},
                              set(names))
-        self.assertEqual(files, {"fx8.h", "config/status.h",
-                                 "config/timebase.h"})
+        self.assertEqual(files, {"fx8.h", "config/base/status.h",
+                                 "config/base/timebase.h"})
         self.assertEqual([name for name in names
                           if not re.fullmatch("fx8_[a-z0-9_]+", name)], [])
         self.assertEqual(self.symbols("libfx8.so", "--dynamic"), names)

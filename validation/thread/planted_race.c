@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "kernels/parallel.h"
+#include "config/base/parallel.h"
 
 struct sum {
     pthread_mutex_t guard;

@@ -7,7 +7,7 @@ set -u
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 flags=(-std=c17 -D_GNU_SOURCE -I. -O1 -g -pthread -fsanitize=thread)
-sources=(validation/thread/planted_race.c kernels/cpu/parallel.c)
+sources=(validation/thread/planted_race.c config/base/parallel.c)
 
 echo 1..2
 number=0

@@ -15,11 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/shape.h"
+#include "config/base/clock.h"
+#include "config/base/shape.h"
 #include "correlator/commands/bench/bench.h"
 #include "correlator/fx8.h"
 #include "correlator/session/baseline.h"
-#include "kernels/clock.h"
 #include "kernels/cpu/ceilings.h"
 
 /* Spectra per round: two dumps, so that folding and averaging are in it. */

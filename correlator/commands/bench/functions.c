@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/shape.h"
+#include "config/base/clock.h"
+#include "config/base/shape.h"
 #include "correlator/commands/bench/bench.h"
-#include "kernels/clock.h"
 #include "kernels/cpu/ceilings.h"
 #include "kernels/cpu/peers.h"
 #include "kernels/operations.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "config/line.h"
+#include "config/base/line.h"
 #include "correlator/commands/bench/gate.h"
 
 #include <math.h>
@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/base/json.h"
+#include "config/base/number.h"
 #include "config/ini.h"
-#include "config/number.h"
 #include "correlator/commands/bench/measure.h"
 #include "correlator/commands/bench/report.h"
-#include "correlator/json.h"
 #include "io/text_output.h"
 #include "kernels/operations.h"
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "config/shape.h"
+#include "config/base/shape.h"
 #include "correlator/commands/bench/bench.h"
 #include "correlator/commands/bench/machine.h"
 #include "correlator/commands/command.h"

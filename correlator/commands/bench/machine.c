@@ -11,8 +11,8 @@
 #include <gnu/libc-version.h>
 #endif
 
-#include "config/number.h"
-#include "kernels/parallel.h"
+#include "config/base/number.h"
+#include "config/base/parallel.h"
 
 #if defined(__clang__)
 #define COMPILER "clang " __clang_version__

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/base/parallel.h"
 #include "kernels/cpu/ceilings.h"
-#include "kernels/parallel.h"
 
 /* --- ceilings ---------------------------------------------------- */
 

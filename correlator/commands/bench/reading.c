@@ -11,14 +11,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "config/shape.h"
+#include "config/base/clock.h"
+#include "config/base/parallel.h"
+#include "config/base/shape.h"
 #include "correlator/commands/bench/bench.h"
 #include "correlator/commands/bench/machine.h"
 #include "correlator/commands/command.h"
 #include "io/native/native.h"
-#include "kernels/clock.h"
 #include "kernels/operations.h"
-#include "kernels/parallel.h"
 
 /* Samples of a recording: beyond the caches; packed ones take longer. */
 #define PLAIN_BYTES  ((size_t)128 << 20)

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/median.h"
+#include "config/base/json.h"
+#include "config/base/median.h"
 #include "correlator/commands/bench/machine.h"
 #include "correlator/fx8.h"
-#include "correlator/json.h"
 
 /* --- arithmetic -------------------------------------------------- */
 

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "config/shape.h"
+#include "config/base/clock.h"
+#include "config/base/shape.h"
 #include "correlator/commands/bench/bench.h"
-#include "kernels/clock.h"
 #include "kernels/fft.h"
 
 /* Lengths of the arrays' filter banks, and a longer one. */

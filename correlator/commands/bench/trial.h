@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "config/status.h"
+#include "config/base/status.h"
 #include "kernels/operations.h"
 
 #ifdef __cplusplus

@@ -5,7 +5,7 @@
  */
 #include <stdint.h>
 
-#include "config/shape.h"
+#include "config/base/shape.h"
 #include "correlator/commands/bench/bench.h"
 #include "correlator/commands/bench/trial.h"
 #include "kernels/fft.h"

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/base/clock.h"
 #include "correlator/commands/bench/bench.h"
 #include "correlator/commands/bench/trial.h"
-#include "kernels/clock.h"
 #include "kernels/cpu/ceilings.h"
 #include "kernels/functions.h"
 

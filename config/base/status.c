@@ -2,8 +2,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "config/line.h"
-#include "config/status.h"
+#include "config/base/line.h"
+#include "config/base/status.h"
 
 enum fx8_status fx8_fail(struct fx8_error *error, enum fx8_status status,
                          const char *format, ...)

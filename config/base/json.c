@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "config/number.h"
-#include "correlator/json.h"
+#include "config/base/json.h"
+#include "config/base/number.h"
 
 /* --- texts ------------------------------------------------------- */
 

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "kernels/parallel.h"
+#include "config/base/parallel.h"
 
 /** CPUs a thread may run on; not known on machines of more CPUs than a
  *  cpu_set_t holds. */

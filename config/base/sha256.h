@@ -3,8 +3,8 @@
  * sha256.h -- a name for a configuration: two runs with the same digest were
  * asked the same.  No secret hangs on it.
  */
-#ifndef FX8_CONFIG_SHA256_H
-#define FX8_CONFIG_SHA256_H
+#ifndef FX8_CONFIG_BASE_SHA256_H
+#define FX8_CONFIG_BASE_SHA256_H
 
 #include <stddef.h>
 

@@ -3,8 +3,8 @@
  * choices.h -- the alternatives that both the configuration and the library
  * offer, spelled once.
  */
-#ifndef FX8_CONFIG_CHOICES_H
-#define FX8_CONFIG_CHOICES_H
+#ifndef FX8_CONFIG_BASE_CHOICES_H
+#define FX8_CONFIG_BASE_CHOICES_H
 
 #ifdef __cplusplus
 extern "C" {

@@ -2,8 +2,8 @@
 /*
  * line.h -- what keeps a message on one line.
  */
-#ifndef FX8_CONFIG_LINE_H
-#define FX8_CONFIG_LINE_H
+#ifndef FX8_CONFIG_BASE_LINE_H
+#define FX8_CONFIG_BASE_LINE_H
 
 /** A letter of a line that is printed: `c`, or '?' where it is a control
  *  character, since a file name may hold a newline. */

@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "config/line.h"
-#include "config/read_files.h"
-#include "config/text.h"
+#include "config/base/line.h"
+#include "config/base/read_files.h"
+#include "config/base/text.h"
 
 enum fx8_status fx8_text_no_memory(const char *what, struct fx8_error *error)
 {

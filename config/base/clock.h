@@ -2,8 +2,8 @@
 /*
  * clock.h -- time spent, for summaries and benchmarks.
  */
-#ifndef FX8_KERNELS_CLOCK_H
-#define FX8_KERNELS_CLOCK_H
+#ifndef FX8_CONFIG_BASE_CLOCK_H
+#define FX8_CONFIG_BASE_CLOCK_H
 
 #ifdef __cplusplus
 extern "C" {

@@ -2,8 +2,8 @@
 /*
  * json.h -- a writer of JSON (RFC 8259), an item a line.
  */
-#ifndef FX8_CORRELATOR_JSON_H
-#define FX8_CORRELATOR_JSON_H
+#ifndef FX8_CONFIG_BASE_JSON_H
+#define FX8_CONFIG_BASE_JSON_H
 
 #include <stdbool.h>
 #include <stdint.h>

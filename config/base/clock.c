@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <time.h>
 
-#include "kernels/clock.h"
+#include "config/base/clock.h"
 
 double fx8_clock_seconds(void)
 {

@@ -3,14 +3,14 @@
  * text.h -- small text files as a whole, and paths: what the readers of INI,
  * CSV and JSON share.
  */
-#ifndef FX8_CONFIG_TEXT_H
-#define FX8_CONFIG_TEXT_H
+#ifndef FX8_CONFIG_BASE_TEXT_H
+#define FX8_CONFIG_BASE_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
-#include "config/status.h"
+#include "config/base/status.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -7,8 +7,8 @@
  * All of it is exact or rounded once, keeps no state and cannot fail; a rate
  * that is not positive is undefined.
  */
-#ifndef FX8_CONFIG_TIMEBASE_H
-#define FX8_CONFIG_TIMEBASE_H
+#ifndef FX8_CONFIG_BASE_TIMEBASE_H
+#define FX8_CONFIG_BASE_TIMEBASE_H
 
 #include <stdint.h>
 
@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-/** As in config/status.h, so that neither header needs the other. */
+/** As in config/base/status.h, so that neither header needs the other. */
 #ifndef FX8_API
 #define FX8_API __attribute__((visibility("default")))
 #endif

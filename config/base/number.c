@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/divisor.h"
-#include "config/number.h"
+#include "config/base/divisor.h"
+#include "config/base/number.h"
 
 static bool is_digit(char c)
 {

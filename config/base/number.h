@@ -3,14 +3,14 @@
  * number.h -- strict values from text: the whole text is the value or it is
  * refused.  No hexadecimal, no "inf", no "nan", no leading or trailing blanks.
  */
-#ifndef FX8_CONFIG_NUMBER_H
-#define FX8_CONFIG_NUMBER_H
+#ifndef FX8_CONFIG_BASE_NUMBER_H
+#define FX8_CONFIG_BASE_NUMBER_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "config/timebase.h"
+#include "config/base/timebase.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -2,8 +2,8 @@
 /*
  * parallel.h -- the one way in which arithmetic is spread over threads.
  */
-#ifndef FX8_KERNELS_PARALLEL_H
-#define FX8_KERNELS_PARALLEL_H
+#ifndef FX8_CONFIG_BASE_PARALLEL_H
+#define FX8_CONFIG_BASE_PARALLEL_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "config/sha256.h"
+#include "config/base/sha256.h"
 
 /* Bytes that are mixed into the state at a time. */
 #define BLOCK_SIZE 64

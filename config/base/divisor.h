@@ -2,8 +2,8 @@
 /*
  * divisor.h -- what brings a fraction to lowest terms.
  */
-#ifndef FX8_CONFIG_DIVISOR_H
-#define FX8_CONFIG_DIVISOR_H
+#ifndef FX8_CONFIG_BASE_DIVISOR_H
+#define FX8_CONFIG_BASE_DIVISOR_H
 
 /** __extension__: 128-bit integers are in gcc and clang, not in C17. */
 __extension__ typedef __int128 fx8_wide;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/read_files.h"
+#include "config/base/read_files.h"
 
 struct identity {
     dev_t device;

@@ -5,12 +5,12 @@
  * Notation: blanks around fields do not count, lines that start with '#' and
  * blank lines are skipped, there are no quotes.
  */
-#ifndef FX8_CONFIG_CSV_H
-#define FX8_CONFIG_CSV_H
+#ifndef FX8_CONFIG_BASE_CSV_H
+#define FX8_CONFIG_BASE_CSV_H
 
 #include <stddef.h>
 
-#include "config/status.h"
+#include "config/base/status.h"
 
 #ifdef __cplusplus
 extern "C" {

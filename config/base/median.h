@@ -3,8 +3,8 @@
  * median.h -- the value in the middle: that of an even number of values is the
  * mean of the two in the middle.
  */
-#ifndef FX8_CONFIG_MEDIAN_H
-#define FX8_CONFIG_MEDIAN_H
+#ifndef FX8_CONFIG_BASE_MEDIAN_H
+#define FX8_CONFIG_BASE_MEDIAN_H
 
 #include <stddef.h>
 

@@ -3,14 +3,14 @@
  * shape.h -- sizes that may come from a hostile file: products and sums that
  * refuse to overflow, memory aligned for vector code.
  */
-#ifndef FX8_CONFIG_SHAPE_H
-#define FX8_CONFIG_SHAPE_H
+#ifndef FX8_CONFIG_BASE_SHAPE_H
+#define FX8_CONFIG_BASE_SHAPE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "config/status.h"
+#include "config/base/status.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -5,8 +5,8 @@
  * line calls fx8_fail() once, where the fault is detected; callers pass the
  * record on and never replace it.
  */
-#ifndef FX8_CONFIG_STATUS_H
-#define FX8_CONFIG_STATUS_H
+#ifndef FX8_CONFIG_BASE_STATUS_H
+#define FX8_CONFIG_BASE_STATUS_H
 
 #ifdef __cplusplus
 extern "C" {

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "config/median.h"
+#include "config/base/median.h"
 
 static int compare(const void *a, const void *b)
 {

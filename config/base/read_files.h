@@ -6,8 +6,8 @@
  *
  * Whoever opens a file for reading adds it; io/output.c asks.
  */
-#ifndef FX8_CONFIG_READ_FILES_H
-#define FX8_CONFIG_READ_FILES_H
+#ifndef FX8_CONFIG_BASE_READ_FILES_H
+#define FX8_CONFIG_BASE_READ_FILES_H
 
 #include <stdbool.h>
 #include <sys/stat.h>

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "config/shape.h"
+#include "config/base/shape.h"
 
 /* A large page of x86-64; elsewhere alignment to it costs nothing. */
 #define LARGE_PAGE ((size_t)2 << 20)

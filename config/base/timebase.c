@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stddef.h>
 
-#include "config/divisor.h"
-#include "config/timebase.h"
+#include "config/base/divisor.h"
+#include "config/base/timebase.h"
 
 double fx8_rate_hz(struct fx8_rate rate)
 {

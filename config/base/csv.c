@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/csv.h"
-#include "config/line.h"
-#include "config/text.h"
+#include "config/base/csv.h"
+#include "config/base/line.h"
+#include "config/base/text.h"
 
 /* Most columns: no table of ours has more than a dozen. */
 #define COLUMNS_MAX 256
