@@ -533,7 +533,7 @@ install: all $(BUILD)/fx8.1 $(BUILD)/fx8.bash ## install program, library, heade
 	$(Q)$(INSTALL) -m 644 correlator/fx8.h $(DESTDIR)$(includedir)/fx8
 	$(Q)$(INSTALL) -m 644 $(INSTALLED_HEADERS) $(DESTDIR)$(includedir)/fx8/config/base
 	$(Q)$(INSTALL) -m 644 kernels/quicklook_results.h $(DESTDIR)$(includedir)/fx8/kernels
-	$(Q)$(INSTALL) -m 644 $(wildcard config/*.ini config/*.csv) $(DESTDIR)$(datadir)/fx8
+	$(Q)$(INSTALL) -m 644 $(wildcard config/ready/*) $(DESTDIR)$(datadir)/fx8
 	$(Q)for page in $(INSTALLED_PAGES); do \
 		$(INSTALL) -D -m 644 $$page $(DESTDIR)$(docdir)/$$page || exit 1; done
 	$(Q)$(INSTALL) -m 644 $(BUILD)/fx8.1 $(DESTDIR)$(mandir)/man1

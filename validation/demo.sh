@@ -17,14 +17,14 @@ say() {
     "$@"
 }
 
-say "$fx8" simulate config/demo.ini -o "$folder/demo.h5" --force
+say "$fx8" simulate config/ready/demo.ini -o "$folder/demo.h5" --force
 say "$fx8" info "$folder/demo.h5"
-say "$fx8" correlate config/demo.ini "$folder/demo.h5" -o "$folder/demo.uvh5" \
+say "$fx8" correlate config/ready/demo.ini "$folder/demo.h5" -o "$folder/demo.uvh5" \
     --precision both --force
 
 tart=${FX8_RECORDINGS:-}/tart/mg-tana-raw.hdf
 if [ -f "$tart" ]; then
-    say "$fx8" correlate config/tart.ini "$tart" -o "$folder/tart.uvh5" \
+    say "$fx8" correlate config/ready/tart.ini "$tart" -o "$folder/tart.uvh5" \
         --precision both --force
 else
     printf '\n(no TART recording: FX8_RECORDINGS does not name a folder with it)\n'

@@ -4,7 +4,7 @@
 
 Writes SECONDS (4) of one coarse channel of 256 dual-polarisation antennas below
 FOLDER (the temporary one; 1.07 GB a second, removed afterwards): 16 tiles in two
-parts each, a stretch of one tile lost.  Correlates them with config/station.ini
+parts each, a stretch of one tile lost.  Correlates them with config/ready/station.ini
 as one command, as it stands and into fine channels, three times each, and
 prints the best beside the duration of the recording and this machine's own
 ceiling.  Of the first, visibilities and weights of all baselines and dumps are
@@ -28,7 +28,7 @@ import program
 
 TILES, ANTENNAS = 16, 16
 BLOCK = 32768                       # samples of a tile: 2 MiB, a chunk
-DUMP = 262_144                      # of config/station.ini
+DUMP = 262_144                      # of config/ready/station.ini
 LOST_TILE = 6
 REPEATS = 3
 N_INPUTS = 2 * TILES * ANTENNAS
@@ -114,7 +114,7 @@ def correlate(folder, output, sets):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         begin = time.monotonic()
         done = program.run(
-            "correlate", "config/station.ini",
+            "correlate", "config/ready/station.ini",
             *sorted(glob.glob(os.path.join(folder, "*.hdf5"))), "-o", output,
             "--force", *(word for text in sets for word in ("--set", text)),
             timeout=3600)

@@ -363,9 +363,9 @@ static void ready_tables_load(void **state)
     struct fx8_antenna *antennas = NULL;
     size_t n = 0;
     struct fx8_error error;
-    assert_int_equal(
-        fx8_antennas_load("config/demo_antennas.csv", &antennas, &n, &error),
-        FX8_OK);
+    assert_int_equal(fx8_antennas_load("config/ready/demo_antennas.csv",
+                                       &antennas, &n, &error),
+                     FX8_OK);
     assert_int_equal(n, 8);
     for (size_t i = 0; i < n; i++) {
         assert_int_equal(antennas[i].number, i + 1);

@@ -364,8 +364,9 @@ static void dumped_paths_are_absolute(void **state)
 static void ready_configurations_load(void **state)
 {
     (void)state;
-    static const char *const paths[] = {"config/tart.ini", "config/demo.ini",
-                                        "config/station.ini"};
+    static const char *const paths[] = {"config/ready/tart.ini",
+                                        "config/ready/demo.ini",
+                                        "config/ready/station.ini"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         struct fx8_settings settings;
         struct fx8_error error = {.message = ""};

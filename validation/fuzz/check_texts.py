@@ -20,7 +20,7 @@ def contents(pattern):
 def overrides():
     """The keys of the ready configurations as they follow --set."""
     found = []
-    for text in contents("config/*.ini"):
+    for text in contents("config/ready/*.ini"):
         section, lines = None, []
         for line in text.decode().splitlines():
             head = re.match(r"\[(\w+)\]", line)
@@ -41,16 +41,16 @@ VALUES = ("25000000/27", "925925.93", "1.6e7", "2019-08-29T19:00:00.5Z",
           "1e-9", "none", "a/b*.h5,c.h5")
 
 SEEDS = {
-    "ini": contents("config/*.ini"),
+    "ini": contents("config/ready/*.ini"),
     "overrides": overrides(),
-    "antennas": contents("config/*antennas*.csv") + [
+    "antennas": contents("config/ready/*antennas*.csv") + [
         b"number,name,east_m,north_m,up_m,cable_delay_x_ns,cable_delay_y_ns,"
         b"input\n# a comment\n7,A,1,2,3,-4.5,6e1,1\n8,B,2,2,3,0,0,0\n"],
     "positions": [b'{"antenna_positions": [[0, 0, 0], [1.5, -2e1, 3]]}',
                   b'[[1, 2, 3],\n [4, 5, 6]]',
                   b'{"a": [{"b": "\\u00e9\\n"}, null, true], '
                   b'"antenna_positions": [[1, 2, 3]], "c": 1e3}'],
-    "sources": contents("config/*sources*.csv") + [
+    "sources": contents("config/ready/*sources*.csv") + [
         b"az_deg,el_deg,I,Q,U,V,tone_hz\n10,60,1,.1,.2,.3,\n20,5,1,,,,150e6\n",
         b"ra_deg,dec_deg,az_deg,el_deg,I,Q,tone_hz\n10,-60,,,1,-1,150e6\n"
         b",,20,5,1,,\n"],

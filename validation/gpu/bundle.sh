@@ -61,13 +61,13 @@ done | awk '$2 == "=>" { print $3 } $1 ~ /ld-linux/ { print $1 }' |
 done
 
 # Inputs and spectra that fill no tile, gains, losses; blocks and a rest.
-cp config/demo_antennas.csv config/demo_sources.csv "$folder/data"
+cp config/ready/demo_antennas.csv config/ready/demo_sources.csv "$folder/data"
 for samples in complex real; do
     sed -e "s/^antennas = .*/antennas = 5/" \
         -e "s/^integration_time_s = .*/integration_time_s = 0.02/" \
         -e "s/^samples = .*/samples = $samples/" \
         -e "s/^duration_s = .*/duration_s = 0.1305/" \
-        -e "s/^seed = .*/seed = 90/" config/demo.ini >"$folder/data/$samples.ini"
+        -e "s/^seed = .*/seed = 90/" config/ready/demo.ini >"$folder/data/$samples.ini"
     printf 'gain_spread = 0.3\ndropout_fraction = 0.02\n' \
         >>"$folder/data/$samples.ini"
     "$build/fx8" simulate "$folder/data/$samples.ini" --force \

@@ -268,7 +268,7 @@ class Ready(program.Case):
         random.Random(6).shuffle(paths)
         output = self.path("station.uvh5")
         done = program.run(
-            "correlate", "config/station.ini", *paths, "-o", output, "--quiet",
+            "correlate", "config/ready/station.ini", *paths, "-o", output, "--quiet",
             "--set", f"correlator.integration_time_s={m * 1.08e-6}")
         self.assertEqual(done.returncode, 0, done.stderr)
         got = program.read(output)

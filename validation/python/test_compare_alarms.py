@@ -114,7 +114,7 @@ class Alarms(program.Case):
         length = 0.064
         duration = length * 10 ** random.uniform(-1.2, 0)
         n_channels = int(2 ** random.integers(4, 11))
-        return ["config/tart.ini", os.path.join(
+        return ["config/ready/tart.ini", os.path.join(
             RECORDINGS, "tart/mg-tana-raw.hdf")], {
             "input.start_s": round(random.uniform(0, length - duration), 6),
             "input.duration_s": round(duration, 6),

@@ -14,7 +14,7 @@ import tap
 
 FOLDER = os.path.join(os.environ.get("FX8_RECORDINGS", ""), "tart")
 RECORDING = os.path.join(FOLDER, "mg-tana-raw.hdf")
-CONFIG = "config/tart.ini"
+CONFIG = "config/ready/tart.ini"
 
 
 def coherence(values):

@@ -23,7 +23,7 @@ class Simulate(program.Case):
         """Paths of a simulated recording and of its true visibilities."""
         self.count += 1
         path = self.path(f"sky{self.count}.h5")
-        done = program.run("simulate", "config/demo.ini", "-o", path,
+        done = program.run("simulate", "config/ready/demo.ini", "-o", path,
                            *[word for setting in settings
                              for word in ("--set", setting)])
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -31,7 +31,7 @@ class Simulate(program.Case):
 
     def correlate_demo(self, path, *settings):
         output = self.path("got.uvh5")
-        done = program.run("correlate", "config/demo.ini", path, "-o", output,
+        done = program.run("correlate", "config/ready/demo.ini", path, "-o", output,
                            "--force", "--quiet",
                            *[word for setting in settings
                              for word in ("--set", setting)])
@@ -182,13 +182,13 @@ class BasebandZero(program.Case):
             "input.sideband": sideband, "channelizer.flag_edges": "0"}
         sets = [word for key, value in keys.items()
                 for word in ("--set", f"{key}={value}")]
-        done = program.run("simulate", "config/demo.ini", "-o",
+        done = program.run("simulate", "config/ready/demo.ini", "-o",
                            self.path("sky.h5"), "--force", *sets)
         self.assertEqual(done.returncode, 0, done.stderr)
         results = {"truth": program.read(self.path("sky.true.uvh5"))}
         for precision in ("fp32", "int8"):
             output = self.path(f"{precision}.uvh5")
-            done = program.run("correlate", "config/demo.ini",
+            done = program.run("correlate", "config/ready/demo.ini",
                                self.path("sky.h5"), "-o", output, "--force",
                                "--quiet", *sets, "--set",
                                f"correlator.precision={precision}")

@@ -61,7 +61,7 @@ class Station(program.Case):
                 f"correlator.precision={precision}",
                 f"correlator.integration_time_s={seconds!r}")
         done = program.run(
-            "correlate", "config/station.ini", *paths, "-o", output, "--quiet",
+            "correlate", "config/ready/station.ini", *paths, "-o", output, "--quiet",
             *(word for text in sets for word in ("--set", text)))
         self.assertEqual(done.returncode, 0, done.stderr)
         return program.read(output)

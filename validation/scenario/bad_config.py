@@ -165,7 +165,7 @@ class BadConfiguration(refusal.Refusal):
              f"array.positions={pipe}"),
             ("config", pipe, "--dump"),
             ("simulate", pipe, "-o", self.output),
-            ("simulate", "config/demo.ini", "-o", self.output, "--set",
+            ("simulate", "config/ready/demo.ini", "-o", self.output, "--set",
              f"simulate.sources={pipe}"))
         for writer in (None, os.open(pipe, os.O_RDWR)):
             if writer is not None:

@@ -113,9 +113,9 @@ class Results(refusal.Refusal):
 
         look = self.path("named_later.h5")
         ini = self.path("demo.ini")
-        with open("config/demo.ini", encoding="ascii") as file:
+        with open("config/ready/demo.ini", encoding="ascii") as file:
             text = file.read().replace("demo_", os.path.abspath(
-                "config/demo_")).replace("0.5005", "0.2005")
+                "config/ready/demo_")).replace("0.5005", "0.2005")
         with open(ini, "w", encoding="ascii") as file:
             file.write(text)
         commands = (

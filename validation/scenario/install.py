@@ -23,7 +23,7 @@ int main(void)
 
 
 # Where the rooms go of which pages speak, below the prefix.
-PLACES = {"config": "share/fx8", "correlator": "share/doc/fx8/correlator",
+PLACES = {"config/ready": "share/fx8", "correlator": "share/doc/fx8/correlator",
           "data": "share/doc/fx8/data", ".github": "share/doc/fx8/.github"}
 
 
@@ -94,7 +94,7 @@ class Install(program.Case):
                     self.assertTrue(os.path.exists(
                         f"{self.folder}/usr/{PLACES[room]}/{name}"))
         self.assertLessEqual({"data/README.md", "correlator/CONVENTIONS.md",
-                              "config/station.ini", ".github/SECURITY.md"},
+                              "config/ready/station.ini", ".github/SECURITY.md"},
                              found)
 
 

@@ -61,11 +61,11 @@ class Interval(program.Case):
     def demo(self, *arguments):
         """X, DOWN and UP of a simulated sky with lost samples."""
         recording = self.path("demo.h5")
-        done = program.run("simulate", "config/demo.ini", "-o", recording,
+        done = program.run("simulate", "config/ready/demo.ini", "-o", recording,
                            "--set", "simulate.dropout_fraction=0.2",
                            "--set", "simulate.duration_s=0.2005")
         self.assertEqual(done.returncode, 0, done.stderr)
-        return self.bounds_and_fp32("config/demo.ini", recording, *arguments)
+        return self.bounds_and_fp32("config/ready/demo.ini", recording, *arguments)
 
     def altered(self, path, change):
         """A copy of a file, changed by change(file)."""
@@ -119,7 +119,7 @@ class Interval(program.Case):
 
     @unittest.skipUnless(RECORDINGS, "recording: FX8_RECORDINGS is not set")
     def test_recording_of_tart(self):
-        paths = self.bounds_and_fp32("config/tart.ini", TART)
+        paths = self.bounds_and_fp32("config/ready/tart.ini", TART)
         text = self.rigorous(paths, 0)
         self.check_figures(paths, text)
         print(*(f"# {line}" for line in text.splitlines()), sep="\n")
@@ -175,7 +175,7 @@ class Interval(program.Case):
                               "absent.uvh5")):
             self.assertIn(words, self.rigorous(paths, 1))
         coarse = self.correlate_into(
-            "coarse", "fp32", "config/demo.ini", self.path("demo.h5"),
+            "coarse", "fp32", "config/ready/demo.ini", self.path("demo.h5"),
             "--set", "output.channel_average=2")
         self.assertIn("Nfreqs: ", self.rigorous([*coarse, down, up], 1))
 
@@ -197,7 +197,7 @@ class Interval(program.Case):
             shutil.copy(self.path("demo.h5"), taken)
             for recording, arguments in ((self.path("demo.h5"), ()),
                                          (taken, ("--force",))):
-                done = program.run("correlate", "config/demo.ini", recording,
+                done = program.run("correlate", "config/ready/demo.ini", recording,
                                    "-o", output, "--precision", "interval",
                                    *arguments)
                 self.assertEqual(done.returncode, 2, done.stderr)

@@ -222,7 +222,7 @@ class Looking(program.Case):
 
     def test_simulated_array(self):
         recording = self.path("demo.h5")
-        done = program.run("simulate", "config/demo.ini", "-o", recording)
+        done = program.run("simulate", "config/ready/demo.ini", "-o", recording)
         self.assertEqual(done.returncode, 0, done.stderr)
         taps, length = 8, 64
         weights = oracle.prototype(oracle.Setup(length, 0.1, taps=taps),
@@ -232,7 +232,7 @@ class Looking(program.Case):
                 ("ieee", "both", 1)):
             with self.subTest(math=math, precision=precision):
                 look = self.look_at(
-                    "config/demo.ini", recording, math, precision,
+                    "config/ready/demo.ini", recording, math, precision,
                     "--set", f"output.channel_average={average}")
                 self.check_dumps(look)
                 self.check_axes(look, math, "FP32" if precision == "fp32"
@@ -248,13 +248,13 @@ class Looking(program.Case):
     def test_on_devices(self):
         """The same of cells that the CUDA engine evaluates."""
         recording = self.path("demo.h5")
-        done = program.run("simulate", "config/demo.ini", "-o", recording)
+        done = program.run("simulate", "config/ready/demo.ini", "-o", recording)
         self.assertEqual(done.returncode, 0, done.stderr)
         weights = oracle.prototype(oracle.Setup(64, 0.1, taps=8), 64)
         for math, average, n_devices in (("ieee", 4, 1), ("fast", 1, 3)):
             with self.subTest(math=math):
                 look = self.look_at(
-                    "config/demo.ini", recording, math, "int8",
+                    "config/ready/demo.ini", recording, math, "int8",
                     "--backend", "cuda", "--set", "correlator.device="
                     + ",".join(map(str, range(n_devices))),
                     "--set", f"output.channel_average={average}",
@@ -272,7 +272,7 @@ class Looking(program.Case):
                                    length)
         for math in ("ieee", "fast"):
             with self.subTest(math=math):
-                look = self.look_at("config/tart.ini", TART, math, "int8")
+                look = self.look_at("config/ready/tart.ini", TART, math, "int8")
                 self.check_dumps(look)
                 self.check_averages(look, weights, taps)
                 self.check_modes(look, math)

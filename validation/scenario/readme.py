@@ -133,7 +133,7 @@ class Configuration(program.Case):
     def test_what_must_be_there(self):
         """Two keys; site and positions of a recording that has none."""
         there = self.path("demo.h5")
-        done = program.run("simulate", "config/demo.ini", "-o", there)
+        done = program.run("simulate", "config/ready/demo.ini", "-o", there)
         self.assertEqual(done.returncode, 0, done.stderr)
         without = self.write(program.Scene(np.ones((2, 1, 9000), complex),
                                            has_table=False))
@@ -208,7 +208,7 @@ class Figures(program.Case):
         shown = next(block for block in BLOCKS
                      if block.startswith("build/demo/demo.h5: recording"))
         recording = self.path("demo.h5")
-        done = program.run("simulate", "config/demo.ini", "-o", recording)
+        done = program.run("simulate", "config/ready/demo.ini", "-o", recording)
         self.assertEqual(done.returncode, 0, done.stderr)
         told = [line.split() for line in
                 program.run("info", recording).stdout.splitlines()]
@@ -225,7 +225,7 @@ class Figures(program.Case):
                      if block.startswith("verdict: good:"))
         output = self.path("tart.uvh5")
         done = program.run(
-            "correlate", "config/tart.ini", os.path.join(
+            "correlate", "config/ready/tart.ini", os.path.join(
                 RECORDINGS, "tart/mg-tana-raw.hdf"), "-o", output,
             "--precision", "both", "--quiet")
         self.assertIn(done.returncode, (0, 3), done.stderr)

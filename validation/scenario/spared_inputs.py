@@ -149,7 +149,7 @@ class SparedInputs(refusal.Refusal):
             self.skipTest("no recording of TART")
         for name in ("mg-tana-raw.hdf", "antenna_positions.json"):
             shutil.copy(os.path.join(folder, name), self.path(name))
-        with open("config/tart.ini", encoding="utf-8") as file:
+        with open("config/ready/tart.ini", encoding="utf-8") as file:
             self.write_config(file.read())
         self.spare(self.path("mg-tana-raw.hdf"),
                    [self.path("antenna_positions.json")],

@@ -83,7 +83,7 @@ class Pipeline(program.Case):
         path = self.write(self.scene(True), "whole.h5", chunks=(5, 2, 5000))
         with open(path, "r+b") as file:
             file.truncate(400_000)
-        done = program.run("correlate", "config/demo.ini", path, "-o",
+        done = program.run("correlate", "config/ready/demo.ini", path, "-o",
                            self.path("out.uvh5"), "--quiet")
         self.assertNotIn("ThreadSanitizer", done.stderr)
         self.assertIn(done.returncode, (1, 2), done.stderr)
