@@ -64,10 +64,10 @@ LINK_FLAGS := -pthread $(if $(SAN),-fsanitize=$(SAN))
 
 IO_ROOMS := io io/aavs io/digital_rf io/h5 io/native io/quicklook io/tart io/uvh5
 CORRELATOR_ROOMS := correlator correlator/commands correlator/commands/bench \
-	correlator/compare correlator/session correlator/simulate
+	correlator/compare correlator/library correlator/simulate
 LIBRARY_SOURCES := $(patsubst %,config/base/%.c,clock median parallel shape status timebase) \
 	$(sort $(wildcard kernels/*.c kernels/cpu/*.c)) \
-	$(sort $(wildcard correlator/session/*.c))
+	$(sort $(wildcard correlator/library/*.c))
 PROGRAM_SOURCES := \
 	$(filter-out $(LIBRARY_SOURCES),$(sort $(wildcard config/*.c config/base/*.c $(IO_ROOMS:=/*.c) \
 	$(CORRELATOR_ROOMS:=/*.c))))

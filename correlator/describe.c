@@ -6,9 +6,9 @@
 
 #include "config/base/sha256.h"
 #include "config/base/shape.h"
-#include "correlator/session/baseline.h"
+#include "correlator/library/baseline.h"
 #include "correlator/describe.h"
-#include "correlator/session/plan.h"
+#include "correlator/library/plan.h"
 #include "correlator/site.h"
 
 /* Room for the keywords of add_keywords(). */

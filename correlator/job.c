@@ -10,7 +10,7 @@
 #include "correlator/job.h"
 #include "correlator/job_antennas.h"
 #include "correlator/job_bands.h"
-#include "correlator/session/plan.h"
+#include "correlator/library/plan.h"
 
 /* Shortest dump: instants are written as Julian dates in double precision,
  * which resolve 40 microseconds; and no array needs shorter ones. */

@@ -17,7 +17,7 @@
 #include "config/base/shape.h"
 #include "config/base/clock.h"
 #include "kernels/numeric/coherence.h"
-#include "correlator/session/baseline.h"
+#include "correlator/library/baseline.h"
 #include "correlator/describe.h"
 #include "correlator/pipeline.h"
 #include "correlator/sink.h"

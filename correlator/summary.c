@@ -5,7 +5,7 @@
 
 #include "config/base/line.h"
 #include "config/base/text.h"
-#include "correlator/session/plan.h"
+#include "correlator/library/plan.h"
 #include "correlator/summary.h"
 
 static const char *const feeds[] = {"X", "Y"};

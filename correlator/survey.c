@@ -4,7 +4,7 @@
 #include "config/base/parallel.h"
 #include "config/base/shape.h"
 #include "correlator/gaps.h"
-#include "correlator/session/stream.h"
+#include "correlator/library/stream.h"
 #include "correlator/survey.h"
 
 /* Samples of all inputs brought side by side at a time: a cache's worth, in

@@ -6,7 +6,7 @@
  */
 #include <math.h>
 
-#include "correlator/session/plan.h"
+#include "correlator/library/plan.h"
 #include "validation/session_run.h"
 
 enum { N_BANDS = 3 };

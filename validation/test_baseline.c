@@ -3,7 +3,7 @@
  * test_baseline.c -- baseline order, polarisation order and conjugation.
  */
 #include "correlator/fx8.h"
-#include "correlator/session/baseline.h"
+#include "correlator/library/baseline.h"
 #include "kernels/operations.h"
 #include "validation/testing.h"
 

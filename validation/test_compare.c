@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "correlator/session/baseline.h"
+#include "correlator/library/baseline.h"
 #include "correlator/compare/figures.h"
 #include "correlator/fx8.h"
 #include "validation/testing.h"

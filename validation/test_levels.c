@@ -6,8 +6,8 @@
 #include <math.h>
 
 #include "config/base/median.h"
-#include "correlator/session/levels.h"
-#include "correlator/session/plan.h"
+#include "correlator/library/levels.h"
+#include "correlator/library/plan.h"
 #include "validation/complex_value.h"
 #include "validation/session_run.h"
 

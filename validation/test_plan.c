@@ -4,7 +4,7 @@
  */
 #include <math.h>
 
-#include "correlator/session/plan.h"
+#include "correlator/library/plan.h"
 #include "validation/testing.h"
 
 /* Exact where 64 bits are not: samples times picoseconds. */

@@ -5,7 +5,7 @@
  */
 #include <math.h>
 
-#include "correlator/session/plan.h"
+#include "correlator/library/plan.h"
 #include "validation/complex_value.h"
 #include "validation/session_run.h"
 

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "correlator/session/plan.h"
-#include "correlator/session/session_private.h"
+#include "correlator/library/plan.h"
+#include "correlator/library/session_private.h"
 #include "validation/session_run.h"
 
 static const struct delivery whole = {0};

@@ -4,7 +4,7 @@
  * CPU and on pretend devices (or those of the plug-in that FX8_CUDA_PLUGIN
  * names), and engines whose sums are made wrong on their way to the session.
  */
-#include "correlator/session/session_private.h"
+#include "correlator/library/session_private.h"
 #include "validation/cuda_plugin.h"
 #include "validation/session_run.h"
 

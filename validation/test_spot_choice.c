@@ -3,7 +3,7 @@
  * test_spot_choice.c -- which pairs, inputs and channels the spot check looks
  * at, dump by dump.
  */
-#include "correlator/session/spot.h"
+#include "correlator/library/spot.h"
 #include "validation/session_run.h"
 
 static struct fx8_spot spot_of(const struct fx8_plan *plan)

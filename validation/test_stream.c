@@ -6,7 +6,7 @@
  * and layout, overlap and leave gaps.
  */
 #include "config/base/shape.h"
-#include "correlator/session/stream.h"
+#include "correlator/library/stream.h"
 #include "validation/testing.h"
 
 #define MOST_INPUTS  4

@@ -4,7 +4,7 @@
  * uses in place, runs that they list, threads, memory.
  */
 #include "config/base/shape.h"
-#include "correlator/session/stream.h"
+#include "correlator/library/stream.h"
 #include "validation/testing.h"
 
 /* From sample 0 on. */

@@ -5,8 +5,8 @@
 
 #include "config/base/parallel.h"
 #include "config/base/shape.h"
-#include "correlator/session/baseline.h"
-#include "correlator/session/plan.h"
+#include "correlator/library/baseline.h"
+#include "correlator/library/plan.h"
 #include "correlator/simulate/tones.h"
 #include "correlator/simulate/truth.h"
 #include "kernels/operations.h"

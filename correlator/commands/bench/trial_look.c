@@ -8,7 +8,7 @@
 #include "config/base/shape.h"
 #include "correlator/commands/bench/bench.h"
 #include "correlator/commands/bench/trial.h"
-#include "correlator/session/baseline.h"
+#include "correlator/library/baseline.h"
 #include "kernels/quicklook.h"
 
 #define N_CHANNELS 64

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "config/base/shape.h"
-#include "correlator/session/baseline.h"
-#include "correlator/session/look.h"
-#include "correlator/session/plan.h"
+#include "correlator/library/baseline.h"
+#include "correlator/library/look.h"
+#include "correlator/library/plan.h"
 #include "kernels/filterbank.h"
 #include "kernels/quicklook.h"
 

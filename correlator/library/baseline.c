@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "correlator/session/baseline.h"
+#include "correlator/library/baseline.h"
 #include "correlator/fx8.h"
 #include "kernels/operations.h"
 

@@ -9,9 +9,9 @@
 
 #include "config/base/parallel.h"
 #include "config/base/shape.h"
-#include "correlator/session/baseline.h"
-#include "correlator/session/plan.h"
-#include "correlator/session/session_private.h"
+#include "correlator/library/baseline.h"
+#include "correlator/library/plan.h"
+#include "correlator/library/session_private.h"
 #include "kernels/cpu/power.h"
 #include "kernels/engine_find.h"
 

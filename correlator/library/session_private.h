@@ -4,8 +4,8 @@
  * it up: session.c (samples to dumps), dumps.c (where these go),
  * session_open.c (its beginning and end).
  */
-#ifndef FX8_CORRELATOR_SESSION_SESSION_PRIVATE_H
-#define FX8_CORRELATOR_SESSION_SESSION_PRIVATE_H
+#ifndef FX8_CORRELATOR_LIBRARY_SESSION_PRIVATE_H
+#define FX8_CORRELATOR_LIBRARY_SESSION_PRIVATE_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -13,10 +13,10 @@
 #include <stdint.h>
 
 #include "correlator/fx8.h"
-#include "correlator/session/levels.h"
-#include "correlator/session/look.h"
-#include "correlator/session/spot.h"
-#include "correlator/session/stream.h"
+#include "correlator/library/levels.h"
+#include "correlator/library/look.h"
+#include "correlator/library/spot.h"
+#include "correlator/library/stream.h"
 #include "kernels/engine.h"
 #include "kernels/postprocess.h"
 

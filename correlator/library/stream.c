@@ -4,7 +4,7 @@
 
 #include "config/base/parallel.h"
 #include "config/base/shape.h"
-#include "correlator/session/stream_private.h"
+#include "correlator/library/stream_private.h"
 
 /* Samples that one item of work brings in: small enough to share out, large
  * enough for the corner turn to run at speed. */

@@ -8,15 +8,15 @@
  * look-ahead grows with the array.  A row that never delivers is never
  * levelled and costs nothing.
  */
-#ifndef FX8_CORRELATOR_SESSION_LEVELS_H
-#define FX8_CORRELATOR_SESSION_LEVELS_H
+#ifndef FX8_CORRELATOR_LIBRARY_LEVELS_H
+#define FX8_CORRELATOR_LIBRARY_LEVELS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "correlator/fx8.h"
-#include "correlator/session/stream.h"
+#include "correlator/library/stream.h"
 #include "kernels/cpu/power.h"
 #include "kernels/engine.h"
 

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "correlator/session/plan.h"
+#include "correlator/library/plan.h"
 
 /* Bounds that, with FX8_MAX_ANTENNAS, keep every index and product of sizes
  * within 63 bits, and the index of a pair of inputs within 32. */

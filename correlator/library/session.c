@@ -13,8 +13,8 @@
 
 #include "config/base/clock.h"
 #include "config/base/shape.h"
-#include "correlator/session/baseline.h"
-#include "correlator/session/session_private.h"
+#include "correlator/library/baseline.h"
+#include "correlator/library/session_private.h"
 
 /* --- spectra ----------------------------------------------------- */
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* stream_private.h -- what the files of the stream share. */
-#ifndef FX8_CORRELATOR_SESSION_STREAM_PRIVATE_H
-#define FX8_CORRELATOR_SESSION_STREAM_PRIVATE_H
+#ifndef FX8_CORRELATOR_LIBRARY_STREAM_PRIVATE_H
+#define FX8_CORRELATOR_LIBRARY_STREAM_PRIVATE_H
 
-#include "correlator/session/spans.h"
-#include "correlator/session/stream.h"
+#include "correlator/library/spans.h"
+#include "correlator/library/stream.h"
 
 struct fx8_stream {
     struct fx8_stream_shape shape;

@@ -2,8 +2,8 @@
 /*
  * plan.h -- a plan as the inside of the library sees it.
  */
-#ifndef FX8_CORRELATOR_SESSION_PLAN_H
-#define FX8_CORRELATOR_SESSION_PLAN_H
+#ifndef FX8_CORRELATOR_LIBRARY_PLAN_H
+#define FX8_CORRELATOR_LIBRARY_PLAN_H
 
 #include <stddef.h>
 #include <stdint.h>

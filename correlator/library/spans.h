@@ -3,8 +3,8 @@
  * spans.h -- stretches of missing samples of an input, in a list that grows at
  * its end and is forgotten from its start.
  */
-#ifndef FX8_CORRELATOR_SESSION_SPANS_H
-#define FX8_CORRELATOR_SESSION_SPANS_H
+#ifndef FX8_CORRELATOR_LIBRARY_SPANS_H
+#define FX8_CORRELATOR_LIBRARY_SPANS_H
 
 #include <stddef.h>
 #include <stdint.h>

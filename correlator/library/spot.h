@@ -10,8 +10,8 @@
  * to dump they go through all pairs, all inputs with themselves, and all
  * channels.
  */
-#ifndef FX8_CORRELATOR_SESSION_SPOT_H
-#define FX8_CORRELATOR_SESSION_SPOT_H
+#ifndef FX8_CORRELATOR_LIBRARY_SPOT_H
+#define FX8_CORRELATOR_LIBRARY_SPOT_H
 
 #include <stdbool.h>
 #include <stddef.h>

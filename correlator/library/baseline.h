@@ -8,8 +8,8 @@
  *            feed of antenna_1.
  * Value:     conj(E_1) E_2, and uvw = r_2 - r_1: what readers of UVH5 need.
  */
-#ifndef FX8_CORRELATOR_SESSION_BASELINE_H
-#define FX8_CORRELATOR_SESSION_BASELINE_H
+#ifndef FX8_CORRELATOR_LIBRARY_BASELINE_H
+#define FX8_CORRELATOR_LIBRARY_BASELINE_H
 
 #include <stddef.h>
 

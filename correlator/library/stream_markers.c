@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* stream_markers.c -- see stream_private.h: runs of markers are missing. */
-#include "correlator/session/stream_private.h"
+#include "correlator/library/stream_private.h"
 
 static bool is_marker(const struct fx8_stream *s, const int8_t *sample)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdlib.h>
 
-#include "correlator/session/spans.h"
+#include "correlator/library/spans.h"
 
 enum fx8_status fx8_spans_add(struct fx8_spans *spans, int64_t first,
                               int64_t end, struct fx8_error *error)

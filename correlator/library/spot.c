@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "config/base/clock.h"
-#include "correlator/session/plan.h"
-#include "correlator/session/spot.h"
+#include "correlator/library/plan.h"
+#include "correlator/library/spot.h"
 
 /* Inputs times channels that one pair is for.  Forming a product takes 0.4 to
  * 0.9 ns of integers, 2 to 3 ns of floats (measured); of so many the samples of

@@ -8,8 +8,8 @@
  * spectra from the front.  The filter's history is nothing but the samples
  * that stay when spectra are taken.
  */
-#ifndef FX8_CORRELATOR_SESSION_STREAM_H
-#define FX8_CORRELATOR_SESSION_STREAM_H
+#ifndef FX8_CORRELATOR_LIBRARY_STREAM_H
+#define FX8_CORRELATOR_LIBRARY_STREAM_H
 
 #include <stdbool.h>
 #include <stddef.h>

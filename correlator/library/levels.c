@@ -6,7 +6,7 @@
 #include "config/base/median.h"
 #include "config/base/parallel.h"
 #include "config/base/shape.h"
-#include "correlator/session/levels.h"
+#include "correlator/library/levels.h"
 
 /* Powers that one round keeps at most, in floats (256 MiB). */
 #define ROUND_FLOATS ((size_t)64 << 20)

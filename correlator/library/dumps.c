@@ -3,8 +3,8 @@
  * bands to the caller. */
 #include "config/base/clock.h"
 #include "config/base/shape.h"
-#include "correlator/session/baseline.h"
-#include "correlator/session/session_private.h"
+#include "correlator/library/baseline.h"
+#include "correlator/library/session_private.h"
 
 /* Flag antennas by configuration, and inputs that delivered nothing but zeros
  * although nothing of them was missing. */

@@ -3,8 +3,8 @@
  * look.h -- the quick-look of a session: kernels/quicklook.h set up from a
  * plan, with memory for the arrays of a dump.
  */
-#ifndef FX8_CORRELATOR_SESSION_LOOK_H
-#define FX8_CORRELATOR_SESSION_LOOK_H
+#ifndef FX8_CORRELATOR_LIBRARY_LOOK_H
+#define FX8_CORRELATOR_LIBRARY_LOOK_H
 
 #include <stddef.h>
 
