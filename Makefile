@@ -64,7 +64,7 @@ LINK_FLAGS := -pthread $(if $(SAN),-fsanitize=$(SAN))
 
 IO_ROOMS := io io/aavs io/digital_rf io/h5 io/native io/quicklook io/tart io/uvh5
 CORRELATOR_ROOMS := correlator correlator/commands correlator/commands/bench \
-	correlator/compare correlator/library correlator/simulate
+	correlator/compare correlator/library correlator/run correlator/simulate
 LIBRARY_SOURCES := $(patsubst %,config/base/%.c,clock median parallel shape status timebase) \
 	$(sort $(wildcard kernels/*.c kernels/cpu/*.c)) \
 	$(sort $(wildcard correlator/library/*.c))
@@ -94,7 +94,7 @@ FUZZERS := $(BUILD)/fuzz_texts $(BUILD)/fuzz_recordings
 FUZZ_SOURCES := $(sort $(wildcard validation/fuzz/*.c))
 SPOILED_SOURCES := $(filter-out validation/fuzz/fuzz_%,$(FUZZ_SOURCES))
 FUZZED_OBJECTS := $(filter $(BUILD)/config/% $(BUILD)/io/% \
-	$(BUILD)/correlator/simulate/sources.o $(BUILD)/correlator/site.o,$(TESTED_OBJECTS))
+	$(BUILD)/correlator/simulate/sources.o $(BUILD)/correlator/run/site.o,$(TESTED_OBJECTS))
 
 # Flags of the kernel variants, by the suffix of the file.
 $(BUILD)/%_avx2.o: VARIANT := -mavx2 -mfma -mf16c -mpopcnt

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "correlator/job.h"
+#include "correlator/run/job.h"
 #include "validation/testing.h"
 
 /* Most overrides of a case; the list ends with NULL. */

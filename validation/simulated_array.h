@@ -16,8 +16,8 @@
 
 #include <cmocka.h>
 
+#include "correlator/run/site.h"
 #include "correlator/simulate/simulator.h"
-#include "correlator/site.h"
 
 /** A turn, rad. */
 static const double two_pi = 6.283185307179586;

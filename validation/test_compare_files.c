@@ -8,7 +8,7 @@
 
 #include "config/base/read_files.h"
 #include "correlator/compare/compare.h"
-#include "correlator/describe.h"
+#include "correlator/run/describe.h"
 #include "validation/scratch.h"
 #include "validation/testing.h"
 

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "correlator/describe.h"
-#include "correlator/site.h"
+#include "correlator/run/describe.h"
+#include "correlator/run/site.h"
 #include "validation/testing.h"
 
 /* Three antennas with numbers out of order and two polarisations. */

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "config/base/clock.h"
-#include "correlator/progress.h"
+#include "correlator/run/progress.h"
 #include "validation/testing.h"
 
 /* Both ends of a terminal: we read what is written to `stream`. */

@@ -4,7 +4,7 @@
  */
 #include <pthread.h>
 
-#include "correlator/queue.h"
+#include "correlator/run/queue.h"
 #include "validation/testing.h"
 
 #define N_ITEMS 20000

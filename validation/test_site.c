@@ -8,7 +8,7 @@
 #include <erfa.h>
 #include <erfam.h>
 
-#include "correlator/site.h"
+#include "correlator/run/site.h"
 
 /* Geocentric position of a site, by which the rotation is judged. */
 static void reference(const struct fx8_site *site, double xyz_m[3])

@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "config/base/shape.h"
-#include "correlator/source.h"
+#include "correlator/run/source.h"
 #include "validation/session_run.h"
 
 enum {

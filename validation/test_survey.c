@@ -6,8 +6,8 @@
 #include <math.h>
 
 #include "config/base/shape.h"
-#include "correlator/gaps.h"
-#include "correlator/survey.h"
+#include "correlator/run/gaps.h"
+#include "correlator/run/survey.h"
 #include "validation/testing.h"
 
 /* --- a recording in memory -------------------------------------------------

@@ -13,8 +13,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "correlator/run/site.h"
 #include "correlator/simulate/truth.h"
-#include "correlator/site.h"
 #include "validation/scratch.h"
 
 static const double two_pi = 6.283185307179586;

@@ -13,10 +13,10 @@
 #include "correlator/commands/command.h"
 #include "correlator/commands/outputs.h"
 #include "correlator/compare/compare.h"
-#include "correlator/job.h"
-#include "correlator/pipeline.h"
-#include "correlator/progress.h"
-#include "correlator/summary.h"
+#include "correlator/run/job.h"
+#include "correlator/run/pipeline.h"
+#include "correlator/run/progress.h"
+#include "correlator/run/summary.h"
 #include "io/reader.h"
 
 static int run(const struct fx8_command_line *line);

@@ -13,7 +13,7 @@
 #include "config/base/status.h"
 #include "config/observation.h"
 #include "config/settings.h"
-#include "correlator/survey.h"
+#include "correlator/run/survey.h"
 #include "io/reader.h"
 #include "io/uvh5/uvh5.h"
 

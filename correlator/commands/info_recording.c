@@ -13,8 +13,8 @@
 #include "config/base/shape.h"
 #include "correlator/commands/command.h"
 #include "correlator/commands/info.h"
-#include "correlator/gaps.h"
-#include "correlator/progress.h"
+#include "correlator/run/gaps.h"
+#include "correlator/run/progress.h"
 
 /* Everything there is to tell, released in one place. */
 struct work {

@@ -14,11 +14,11 @@
 #include "config/base/shape.h"
 #include "config/base/text.h"
 #include "correlator/commands/command.h"
-#include "correlator/describe.h"
+#include "correlator/run/describe.h"
 #include "correlator/simulate/simulator.h"
 #include "correlator/simulate/observe.h"
 #include "correlator/simulate/truth.h"
-#include "correlator/summary.h"
+#include "correlator/run/summary.h"
 #include "io/native/native.h"
 #include "config/base/parallel.h"
 

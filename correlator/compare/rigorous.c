@@ -9,7 +9,7 @@
 #include "correlator/compare/match.h"
 #include "correlator/compare/rigorous.h"
 #include "correlator/compare/side.h"
-#include "correlator/results.h"
+#include "correlator/run/results.h"
 
 /* The files, in the order of the command line. */
 enum { X, DOWN, UP, N_SIDES };

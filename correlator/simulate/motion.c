@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "config/base/shape.h"
+#include "correlator/run/site.h"
 #include "correlator/simulate/simulator_private.h"
-#include "correlator/site.h"
 
 /* Rotation of the Earth against the stars. */
 static const double turn_rad_s = 7.2921159e-5;

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "config/base/shape.h"
+#include "correlator/run/site.h"
 #include "correlator/simulate/simulator_private.h"
-#include "correlator/site.h"
 
 /* Shortest block (long enough for threads to be worth starting), and longest
  * delays in a block (see simulator.h). */

@@ -6,7 +6,7 @@
 #include "config/base/csv.h"
 #include "config/base/number.h"
 #include "config/base/shape.h"
-#include "correlator/site.h"
+#include "correlator/run/site.h"
 #include "correlator/simulate/sources.h"
 
 /* The columns, in the order of their values. */

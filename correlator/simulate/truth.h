@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "config/base/status.h"
-#include "correlator/job.h"
+#include "correlator/run/job.h"
 #include "correlator/simulate/simulator.h"
 #include "kernels/postprocess.h"
 

@@ -13,8 +13,8 @@
 #include "correlator/commands/bench/bench.h"
 #include "correlator/commands/bench/machine.h"
 #include "correlator/commands/command.h"
-#include "correlator/pipeline.h"
-#include "correlator/results.h"
+#include "correlator/run/pipeline.h"
+#include "correlator/run/results.h"
 
 /* Samples of a job over all inputs and channels: one dump of 16384 or 32768
  * spectra, one second or two of a band of a megahertz. */

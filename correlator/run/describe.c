@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "config/base/sha256.h"
+#include "config/base/shape.h"
+#include "correlator/library/baseline.h"
+#include "correlator/run/describe.h"
+#include "correlator/library/plan.h"
+#include "correlator/run/site.h"
+
+/* Room for the keywords of add_keywords(). */
+#define MAX_KEYWORDS 16
+
+/* Copy as one line of printable ASCII, which is what UVH5 takes. */
+static void copy_text(char *to, size_t size, const char *from)
+{
+    size_t n = 0;
+    for (; from[n] != '\0' && n + 1 < size; n++)
+        to[n] = from[n] >= 0x20 && from[n] < 0x7f ? from[n] : '?';
+    to[n] = '\0';
+}
+
+static void add_text(struct fx8_uvh5_header *header, const char *name,
+                     const char *text)
+{
+    struct fx8_keyword *keyword = &header->keywords[header->n_keywords++];
+    keyword->type = FX8_KEYWORD_TEXT;
+    copy_text(keyword->name, sizeof keyword->name, name);
+    copy_text(keyword->text, sizeof keyword->text, text);
+}
+
+static void add_integer(struct fx8_uvh5_header *header, const char *name,
+                        int64_t value)
+{
+    struct fx8_keyword *keyword = &header->keywords[header->n_keywords++];
+    keyword->type = FX8_KEYWORD_INTEGER;
+    copy_text(keyword->name, sizeof keyword->name, name);
+    keyword->integer = value;
+}
+
+static enum fx8_status add_keywords(const struct fx8_job *job,
+                                    const struct fx8_provenance *provenance,
+                                    const char *digest,
+                                    struct fx8_uvh5_header *header,
+                                    struct fx8_error *error)
+{
+    void *keywords;
+    const enum fx8_status status = fx8_allocate(
+        MAX_KEYWORDS, sizeof *header->keywords, "keywords", &keywords, error);
+    header->keywords = keywords;
+    if (status != FX8_OK)
+        return status;
+    const struct fx8_plan *plan = &job->plan;
+    char short_digest[17];
+    snprintf(short_digest, sizeof short_digest, "%.16s", digest);
+    add_text(header, "FX8VERS", fx8_version());
+    add_text(header, "PRECISN", provenance->precision);
+    add_text(header, "BACKEND", provenance->backend);
+    add_text(header, "KERNEL", provenance->kernel);
+    add_text(header, "FFTPLAN", provenance->fft_plan);
+    add_text(header, "INPUT", provenance->input);
+    add_text(header, "CONFSHA", short_digest);
+    add_integer(header, "NSPECTRA", plan->spectra_per_dump);
+    add_integer(header, "CHANAVG", (int64_t)plan->channel_average);
+    if (strcmp(provenance->precision, "INT8") == 0 &&
+        fx8_plan_has_quantiser(plan))
+        add_text(header, "AUTOCORR",
+                 plan->remove_quantization_bias ? "QUANTISER NOISE REMOVED"
+                                                : "AS MEASURED");
+    if (job->positions_are_faked)
+        add_integer(header, "POSFAKE", 1);
+    return FX8_OK;
+}
+
+/* Version, date, command, input, then the resolved configuration. */
+static enum fx8_status write_history(const struct fx8_provenance *provenance,
+                                     const char *configuration,
+                                     struct fx8_uvh5_header *header,
+                                     struct fx8_error *error)
+{
+    char date[32] = "";
+    const time_t now = time(NULL);
+    struct tm utc;
+    if (gmtime_r(&now, &utc) != NULL)
+        strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    static const char format[] = "fx8 %s, written %s\n"
+                                 "command: %s\n"
+                                 "input: %s\n"
+                                 "resolved configuration:\n%s";
+    const int length =
+        snprintf(NULL, 0, format, fx8_version(), date, provenance->command,
+                 provenance->input, configuration);
+    void *text = NULL;
+    if (length < 0)
+        return fx8_fail(error, FX8_ERR_SYSTEM, "history: cannot be formed");
+    const enum fx8_status status =
+        fx8_allocate((size_t)length + 1, 1, "history", &text, error);
+    if (status != FX8_OK)
+        return status;
+    header->history = text;
+    snprintf(header->history, (size_t)length + 1, format, fx8_version(), date,
+             provenance->command, provenance->input, configuration);
+    for (char *c = header->history; *c != '\0'; c++)
+        if (*c != '\n' && (*c < 0x20 || *c >= 0x7f))
+            *c = '?';
+    return FX8_OK;
+}
+
+/* What the configuration is called: history and digest of the dump. */
+static enum fx8_status describe_origin(const struct fx8_job *job,
+                                       const struct fx8_settings *settings,
+                                       const struct fx8_provenance *provenance,
+                                       struct fx8_uvh5_header *header,
+                                       struct fx8_error *error)
+{
+    char *configuration = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&configuration, &size);
+    if (stream == NULL)
+        return fx8_fail(error, FX8_ERR_SYSTEM,
+                        "memory for the configuration: expected to be "
+                        "available");
+    fx8_settings_dump(settings, stream);
+    const bool failed = ferror(stream) != 0;
+    if (fclose(stream) != 0 || failed) {
+        free(configuration);
+        return fx8_fail(error, FX8_ERR_SYSTEM,
+                        "memory for the configuration: expected to be "
+                        "available");
+    }
+    char digest[FX8_SHA256_TEXT_SIZE];
+    fx8_sha256(configuration, size, digest);
+    enum fx8_status status =
+        add_keywords(job, provenance, digest, header, error);
+    if (status == FX8_OK)
+        status = write_history(provenance, configuration, header, error);
+    free(configuration);
+    return status;
+}
+
+static enum fx8_status allocate_axes(struct fx8_uvh5_header *header,
+                                     struct fx8_error *error)
+{
+    const size_t n_antennas = header->n_antennas, n_times = header->n_times;
+    const size_t n_baselines = header->n_baselines;
+    const struct fx8_array arrays[] = {
+        {&header->antenna_numbers, n_antennas, sizeof *header->antenna_numbers},
+        {&header->antenna_names, n_antennas, sizeof *header->antenna_names},
+        {&header->antenna_positions_m, n_antennas,
+         3 * sizeof *header->antenna_positions_m},
+        {&header->ant_1, n_baselines, sizeof *header->ant_1},
+        {&header->ant_2, n_baselines, sizeof *header->ant_2},
+        {&header->uvw_m, n_baselines, 3 * sizeof *header->uvw_m},
+        {&header->times, n_times, sizeof *header->times},
+        {&header->julian_dates, n_times, sizeof *header->julian_dates},
+        {&header->apparent_lst_rad, n_times, sizeof *header->apparent_lst_rad},
+        {&header->frequencies_hz, header->n_channels,
+         sizeof *header->frequencies_hz},
+        {&header->channel_widths_hz, header->n_channels,
+         sizeof *header->channel_widths_hz},
+    };
+    return fx8_allocate_arrays(arrays, sizeof arrays / sizeof *arrays, "header",
+                               error);
+}
+
+static void describe_antennas(const struct fx8_job *job,
+                              struct fx8_uvh5_header *header)
+{
+    const struct fx8_antenna *antennas = job->observation.antennas;
+    for (size_t a = 0; a < header->n_antennas; a++) {
+        header->antenna_numbers[a] = antennas[a].number;
+        copy_text(header->antenna_names[a], sizeof header->antenna_names[a],
+                  antennas[a].name);
+        fx8_site_rotate(&header->site, antennas[a].enu_m,
+                        header->antenna_positions_m + 3 * a);
+    }
+    for (size_t b = 0; b < header->n_baselines; b++) {
+        size_t a1, a2;
+        fx8_baseline_antennas(header->n_antennas, b, &a1, &a2);
+        header->ant_1[b] = antennas[a1].number;
+        header->ant_2[b] = antennas[a2].number;
+        for (size_t axis = 0; axis < 3; axis++)
+            header->uvw_m[3 * b + axis] =
+                antennas[a2].enu_m[axis] - antennas[a1].enu_m[axis];
+    }
+}
+
+static enum fx8_status describe_axes(const struct fx8_job *job,
+                                     const struct fx8_settings *settings,
+                                     struct fx8_uvh5_header *header,
+                                     struct fx8_error *error)
+{
+    const struct fx8_plan *plan = &job->plan;
+    header->integration_time_s = (double)plan->spectra_per_dump *
+                                 (double)fx8_samples_per_spectrum(plan) /
+                                 fx8_rate_hz(plan->sample_rate);
+    double width_hz;
+    fx8_frequencies(plan, header->frequencies_hz, &width_hz);
+    for (size_t c = 0; c < header->n_channels; c++)
+        header->channel_widths_hz[c] = width_hz;
+    for (size_t p = 0; p < header->n_products; p++)
+        header->products[p] = fx8_baseline_code(p);
+
+    const double dut1_s = settings->delay.dut1_s;
+    header->write_lst = !isnan(dut1_s);
+    header->dut1_s = header->write_lst ? dut1_s : 0.0;
+    for (size_t t = 0; t < header->n_times; t++) {
+        header->times[t] =
+            fx8_dump_time(plan, job->observation.start_time, (int64_t)t);
+        header->julian_dates[t] = fx8_time_julian_date(header->times[t]);
+    }
+    return fx8_site_sidereal_times(&header->site, header->n_times,
+                                   header->times, header->dut1_s,
+                                   header->apparent_lst_rad, error);
+}
+
+/* UVH5 has no visibilities without a place on the Earth. */
+static enum fx8_status check_site(const struct fx8_settings *settings,
+                                  const struct fx8_site *site,
+                                  struct fx8_error *error)
+{
+    static const char expected[] =
+        "expected the site (WGS84), which the recording does not tell";
+    if (isnan(site->latitude_deg))
+        return fx8_settings_fail(settings, "array.latitude_deg", error, "%s",
+                                 expected);
+    if (isnan(site->longitude_deg))
+        return fx8_settings_fail(settings, "array.longitude_deg", error, "%s",
+                                 expected);
+    if (isnan(site->altitude_m))
+        return fx8_settings_fail(settings, "array.altitude_m", error, "%s",
+                                 expected);
+    return FX8_OK;
+}
+
+enum fx8_status fx8_describe(const struct fx8_job *job,
+                             const struct fx8_settings *settings,
+                             const struct fx8_provenance *provenance,
+                             struct fx8_uvh5_header *header,
+                             struct fx8_error *error)
+{
+    const struct fx8_plan *plan = &job->plan;
+    *header = (struct fx8_uvh5_header){
+        .site = job->observation.site,
+        .n_antennas = plan->n_antennas,
+        .n_baselines = fx8_baseline_count(plan->n_antennas),
+        .n_times = (size_t)job->n_dumps,
+        .n_channels = fx8_channels(plan) / plan->channel_average,
+        .n_products = fx8_baseline_products(plan->n_polarizations),
+    };
+    copy_text(header->telescope, sizeof header->telescope,
+              job->observation.telescope);
+    copy_text(header->instrument, sizeof header->instrument,
+              job->observation.instrument);
+    copy_text(header->object, sizeof header->object, job->observation.object);
+    copy_text(header->x_orientation, sizeof header->x_orientation,
+              settings->array.x_orientation);
+    enum fx8_status status = check_site(settings, &header->site, error);
+    if (status == FX8_OK)
+        status = allocate_axes(header, error);
+    if (status == FX8_OK)
+        status = describe_axes(job, settings, header, error);
+    if (status == FX8_OK)
+        status = describe_origin(job, settings, provenance, header, error);
+    if (status != FX8_OK) {
+        fx8_uvh5_header_clear(header);
+        return status;
+    }
+    describe_antennas(job, header);
+    return FX8_OK;
+}

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/antennas.h"
+#include "config/base/line.h"
+#include "config/base/shape.h"
+#include "correlator/run/job_antennas.h"
+
+/* Two antennas closer than this stand on one spot: readers of UVH5 refuse a
+ * cross baseline shorter than 1 mm. */
+#define LEAST_DISTANCE_M 1e-3
+
+void fx8_job_warn(struct fx8_job *job, const char *format, ...)
+{
+    if (job->n_warnings == FX8_JOB_WARNINGS)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(job->warnings[job->n_warnings++], FX8_TEXT_SIZE, format,
+              arguments);
+    va_end(arguments);
+}
+
+/* Positions in the recording that are to be correlated, in order. */
+static enum fx8_status list_positions(const struct fx8_settings *settings,
+                                      const struct fx8_observation *recorded,
+                                      const char *path, size_t **positions,
+                                      size_t *n, struct fx8_error *error)
+{
+    const struct fx8_number_list *list = &settings->array.antennas;
+    const size_t limit = recorded->n_antennas;
+    *n = list->is_all ? limit : list->count;
+    if (list->is_count && *n > limit)
+        return fx8_settings_fail(settings, "array.antennas", error,
+                                 "expected at most the %zu %s of %s", limit,
+                                 FX8_NOUN(limit, "antenna", "antennas"), path);
+    if (*n > FX8_MAX_ANTENNAS)
+        return fx8_settings_fail(settings, "array.antennas", error,
+                                 "expected at most %d of the %zu antennas of "
+                                 "%s",
+                                 FX8_MAX_ANTENNAS, limit, path);
+    void *memory;
+    enum fx8_status status =
+        fx8_allocate(*n, sizeof **positions, "antennas", &memory, error);
+    if (status != FX8_OK)
+        return status;
+    *positions = memory;
+    if (list->is_all || list->is_count) {
+        for (size_t i = 0; i < *n; i++)
+            (*positions)[i] = i;
+        return FX8_OK;
+    }
+    status = fx8_allocate(limit, sizeof(bool), "antennas", &memory, error);
+    if (status != FX8_OK)
+        return status;
+    bool *is_used = memory;
+    for (size_t i = 0; i < *n && status == FX8_OK; i++) {
+        const int64_t position = list->items[i];
+        if (position < 0 || (uint64_t)position >= limit)
+            status = fx8_settings_fail(
+                settings, "array.antennas", error,
+                "position %lld: expected 0 to %zu, the antennas of %s",
+                (long long)position, limit - 1, path);
+        else if (is_used[position])
+            status = fx8_settings_fail(settings, "array.antennas", error,
+                                       "position %lld stands twice: expected "
+                                       "each once",
+                                       (long long)position);
+        else
+            is_used[position] = true;
+        (*positions)[i] = (size_t)position;
+    }
+    free(is_used);
+    return status;
+}
+
+/* The table that tells of antennas: from the configuration, else recorded. */
+struct table {
+    struct fx8_antenna *rows;
+    size_t n_rows;
+    const char *source; /* for messages */
+};
+
+static const struct fx8_antenna *find_row(const struct table *table,
+                                          size_t position)
+{
+    for (size_t i = 0; i < table->n_rows; i++)
+        if (table->rows[i].position == position)
+            return &table->rows[i];
+    return NULL;
+}
+
+static enum fx8_status place_antenna(const struct table *table, size_t position,
+                                     struct fx8_antenna *antenna,
+                                     struct fx8_error *error)
+{
+    const struct fx8_antenna *row = find_row(table, position);
+    if (row == NULL)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "%s: %zu %s: expected one for the antenna at "
+                        "position %zu of the recording",
+                        table->source, table->n_rows,
+                        FX8_NOUN(table->n_rows, "row", "rows"), position);
+    *antenna = *row;
+    for (size_t axis = 0; axis < 3; axis++)
+        if (!isfinite(row->enu_m[axis]))
+            return fx8_fail(error, FX8_ERR_USAGE,
+                            "%s: antenna %lld: position %g m: expected a "
+                            "finite number, or another table or none as "
+                            "array.positions",
+                            table->source, (long long)row->number,
+                            row->enu_m[axis]);
+    char where[FX8_ERROR_MESSAGE_SIZE];
+    snprintf(where, sizeof where, "%s: antennas: row %zu", table->source,
+             (size_t)(row - table->rows));
+    return fx8_antennas_check_distance(where, row->enu_m, error);
+}
+
+/* Numbers differ, and no two antennas stand on one spot. */
+static enum fx8_status check_distinct(const struct fx8_antenna *antennas,
+                                      size_t n, const char *source,
+                                      struct fx8_error *error)
+{
+    for (size_t a = 0; a < n; a++)
+        for (size_t b = a + 1; b < n; b++) {
+            if (antennas[a].number == antennas[b].number)
+                return fx8_fail(error, FX8_ERR_USAGE,
+                                "%s: antenna number %lld stands twice: "
+                                "expected each once",
+                                source, (long long)antennas[a].number);
+            const double *p = antennas[a].enu_m, *q = antennas[b].enu_m;
+            if (hypot(hypot(p[0] - q[0], p[1] - q[1]), p[2] - q[2]) <
+                LEAST_DISTANCE_M)
+                return fx8_fail(error, FX8_ERR_USAGE,
+                                "%s: antennas %lld and %lld: less than 1 mm "
+                                "apart: expected different places",
+                                source, (long long)antennas[a].number,
+                                (long long)antennas[b].number);
+        }
+    return FX8_OK;
+}
+
+/* Bench tests: 1 m apart eastward, so that every baseline has a length. */
+static void fake_antennas(struct fx8_job *job, const size_t *positions)
+{
+    for (size_t i = 0; i < job->plan.n_antennas; i++) {
+        struct fx8_antenna *antenna = &job->observation.antennas[i];
+        *antenna = (struct fx8_antenna){
+            .number = (int64_t)positions[i],
+            .enu_m = {(double)i, 0.0, 0.0},
+            .position = positions[i],
+        };
+        snprintf(antenna->name, sizeof antenna->name, "ANT%03zu", positions[i]);
+    }
+    job->positions_are_faked = true;
+    fx8_job_warn(job, "array.positions: none: antennas are written 1 m apart "
+                      "eastward (keyword POSFAKE)");
+    struct fx8_site *site = &job->observation.site;
+    if (isfinite(site->latitude_deg))
+        return; /* then all three are known */
+    *site = (struct fx8_site){0.0, 0.0, 0.0};
+    fx8_job_warn(job, "array.latitude_deg: not given: the site is written as "
+                      "latitude 0, longitude 0, altitude 0");
+}
+
+static enum fx8_status choose_site(struct fx8_job *job,
+                                   const struct fx8_settings *settings,
+                                   const char *path, struct fx8_error *error)
+{
+    const struct fx8_site *given = &settings->array.site;
+    struct fx8_site *site = &job->observation.site;
+    const struct {
+        const char *key;
+        double given;
+        double *value;
+    } members[] = {
+        {"latitude_deg", given->latitude_deg, &site->latitude_deg},
+        {"longitude_deg", given->longitude_deg, &site->longitude_deg},
+        {"altitude_m", given->altitude_m, &site->altitude_m},
+    };
+    /* bench tests may leave the site out, but not a part of it */
+    const size_t n_members = sizeof members / sizeof members[0];
+    bool is_needed = strcmp(settings->array.positions, "none") != 0;
+    for (size_t i = 0; i < n_members; i++)
+        is_needed = is_needed || isfinite(members[i].given) ||
+                    isfinite(*members[i].value);
+    for (size_t i = 0; i < n_members; i++) {
+        double *value = members[i].value;
+        if (isfinite(members[i].given)) {
+            if (isfinite(*value) && *value != members[i].given)
+                fx8_job_warn(job, "array.%s: %.9g wins over %.9g recorded",
+                             members[i].key, members[i].given, *value);
+            *value = members[i].given;
+        } else if (!isfinite(*value) && is_needed) {
+            return fx8_fail(error, FX8_ERR_USAGE,
+                            "%s: array.%s: neither configured nor recorded: "
+                            "expected the site of the array",
+                            path, members[i].key);
+        }
+    }
+    return FX8_OK;
+}
+
+/* The table of the configuration wins over the recorded one; where they number
+ * the antenna of a position differently, its rows may be in another order. */
+static void compare_tables(struct fx8_job *job, const struct table *given,
+                           const struct table *recorded, size_t n_positions)
+{
+    for (size_t i = 0; i < given->n_rows; i++) {
+        const struct fx8_antenna *row = &given->rows[i];
+        const struct fx8_antenna *was = find_row(recorded, row->position);
+        if (was != NULL && was->number != row->number) {
+            fx8_job_warn(job,
+                         "array.positions: position %zu of the recording is "
+                         "antenna %lld there and %lld in the table, which "
+                         "wins: expected its rows in the recording's order, or "
+                         "a column input",
+                         row->position, (long long)was->number,
+                         (long long)row->number);
+            break;
+        }
+    }
+    size_t n_surplus = 0;
+    for (size_t i = 0; i < given->n_rows; i++)
+        n_surplus += given->rows[i].position >= n_positions;
+    if (n_surplus > 0)
+        fx8_job_warn(job,
+                     "array.positions: %zu of %zu rows %s for no antenna of "
+                     "the recording, which has %zu",
+                     n_surplus, given->n_rows,
+                     FX8_NOUN(n_surplus, "stands", "stand"), n_positions);
+}
+
+static enum fx8_status place_antennas(struct fx8_job *job,
+                                      const struct fx8_settings *settings,
+                                      const char *path, const size_t *positions,
+                                      struct fx8_error *error)
+{
+    const char *source = settings->array.positions;
+    struct fx8_observation *observation = &job->observation;
+    struct table table = {observation->antennas, observation->n_table, path};
+    struct fx8_antenna *loaded = NULL;
+    enum fx8_status status = FX8_OK;
+    const bool is_faked = strcmp(source, "none") == 0;
+    if (!is_faked && source[0] != '\0') {
+        table.source = source;
+        status = fx8_antennas_load(source, &loaded, &table.n_rows, error);
+        if (status != FX8_OK)
+            return status;
+        table.rows = loaded;
+        const struct table recorded = {observation->antennas,
+                                       observation->n_table, path};
+        compare_tables(job, &table, &recorded, observation->n_antennas);
+    } else if (!is_faked && table.n_rows == 0) {
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "%s: array.positions: neither configured nor "
+                        "recorded: expected a table of antennas, or none",
+                        path);
+    }
+    void *memory;
+    const size_t n = job->plan.n_antennas;
+    status =
+        fx8_allocate(n, sizeof(struct fx8_antenna), "antennas", &memory, error);
+    if (status != FX8_OK)
+        goto done;
+    struct fx8_antenna *chosen = memory;
+    for (size_t i = 0; i < n && !is_faked && status == FX8_OK; i++)
+        status = place_antenna(&table, positions[i], &chosen[i], error);
+    if (status == FX8_OK && !is_faked)
+        status = check_distinct(chosen, n, table.source, error);
+    free(observation->antennas);
+    observation->antennas = chosen;
+    observation->n_table = n;
+    if (is_faked)
+        fake_antennas(job, positions);
+done:
+    free(loaded);
+    return status;
+}
+
+/* [array] flag_antennas names antennas by number. */
+static enum fx8_status flag_antennas(struct fx8_job *job,
+                                     const struct fx8_settings *settings,
+                                     struct fx8_error *error)
+{
+    const struct fx8_number_list *list = &settings->array.flag_antennas;
+    for (size_t i = 0; i < list->count && list->items != NULL; i++) {
+        bool is_found = false;
+        for (size_t a = 0; a < job->plan.n_antennas; a++)
+            if (job->observation.antennas[a].number == list->items[i]) {
+                job->flag_antenna[a] = 1;
+                is_found = true;
+            }
+        if (!is_found)
+            return fx8_settings_fail(settings, "array.flag_antennas", error,
+                                     "number %lld: expected an antenna that "
+                                     "is correlated",
+                                     (long long)list->items[i]);
+    }
+    return FX8_OK;
+}
+
+static enum fx8_status choose_inputs(struct fx8_job *job,
+                                     const struct fx8_settings *settings,
+                                     const size_t *positions,
+                                     struct fx8_error *error)
+{
+    const size_t n_polarizations = job->plan.n_polarizations;
+    const size_t per_band = job->plan.n_antennas * n_polarizations;
+    job->n_inputs = fx8_product(job->plan.n_bands, per_band, 1, 1);
+    void *memory;
+    const enum fx8_status status = fx8_allocate(
+        job->n_inputs, sizeof *job->inputs, "inputs", &memory, error);
+    if (status != FX8_OK)
+        return status;
+    job->inputs = memory;
+    for (size_t input = 0; input < job->n_inputs; input++) {
+        const size_t feed = input % n_polarizations; /* 0 = X, 1 = Y */
+        const bool is_swapped =
+            settings->input.y_first && job->observation.n_polarizations == 2;
+        job->inputs[input] = (struct fx8_input_position){
+            .antenna = positions[input % per_band / n_polarizations],
+            .polarization = is_swapped ? 1 - feed : feed,
+            .band = input / per_band,
+        };
+    }
+    return FX8_OK;
+}
+
+enum fx8_status fx8_job_choose_antennas(struct fx8_job *job,
+                                        const struct fx8_settings *settings,
+                                        const char *path,
+                                        struct fx8_error *error)
+{
+    size_t *positions = NULL;
+    enum fx8_status status =
+        list_positions(settings, &job->observation, path, &positions,
+                       &job->plan.n_antennas, error);
+    if (status != FX8_OK)
+        goto done;
+    void *memory;
+    status = fx8_allocate(job->plan.n_antennas, sizeof *job->flag_antenna,
+                          "antenna flags", &memory, error);
+    if (status != FX8_OK)
+        goto done;
+    job->flag_antenna = memory;
+    job->plan.flag_antenna = job->flag_antenna;
+    if ((status = choose_site(job, settings, path, error)) != FX8_OK ||
+        (status = place_antennas(job, settings, path, positions, error)) !=
+            FX8_OK ||
+        (status = choose_inputs(job, settings, positions, error)) != FX8_OK)
+        goto done;
+    status = flag_antennas(job, settings, error);
+done:
+    free(positions);
+    return status;
+}

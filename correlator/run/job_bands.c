@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
+
+#include "config/base/divisor.h"
+#include "config/base/line.h"
+#include "config/base/number.h"
+#include "correlator/run/job_bands.h"
+
+/* Largest numbers in a fraction that people would call one. */
+#define LARGEST_DENOMINATOR 65536
+
+/* Distance of the two bands that are nearest to each other. */
+static double least_distance_hz(const struct fx8_plan *plan)
+{
+    double least = INFINITY;
+    for (size_t band = 1; band < plan->n_bands; band++)
+        least = fmin(least, plan->band_offset_hz[band] -
+                                plan->band_offset_hz[band - 1]);
+    return least;
+}
+
+/* distance / sample rate in lowest terms, where that is a simple fraction; else
+ * the whole channels within the distance. */
+static struct fx8_fraction widest_part(const struct fx8_plan *plan,
+                                       double distance_hz)
+{
+    const struct fx8_rate rate = plan->sample_rate;
+    struct fx8_fraction part = {0, rate.numerator_hz};
+    const bool is_whole = distance_hz < 0x1p31 &&
+                          distance_hz == floor(distance_hz) &&
+                          rate.denominator < INT64_C(1) << 31;
+    if (is_whole)
+        part.numerator = (int64_t)distance_hz * rate.denominator;
+    const int64_t divisor =
+        (int64_t)fx8_greatest_divisor(part.numerator, part.denominator);
+    if (!is_whole || part.denominator / divisor > LARGEST_DENOMINATOR) {
+        const double channels = (double)plan->n_channels;
+        part.numerator =
+            (int64_t)floor(distance_hz / fx8_rate_hz(rate) * channels + 1e-6);
+        part.denominator = (int64_t)plan->n_channels;
+    }
+    const int64_t common =
+        (int64_t)fx8_greatest_divisor(part.numerator, part.denominator);
+    return (struct fx8_fraction){part.numerator / common,
+                                 part.denominator / common};
+}
+
+enum fx8_status fx8_job_check_bands(const struct fx8_job *job,
+                                    const struct fx8_settings *settings,
+                                    const char *path, struct fx8_error *error)
+{
+    const struct fx8_plan *plan = &job->plan;
+    if (plan->n_bands == 1 || plan->method == FX8_METHOD_NONE)
+        return FX8_OK;
+    const double distance_hz = least_distance_hz(plan);
+    const double kept = (double)fx8_channels(plan) / (double)plan->n_bands /
+                        (double)fx8_samples_per_spectrum(plan);
+    const double width_hz = kept * fx8_rate_hz(plan->sample_rate);
+    /* as near as doubles tell */
+    if (width_hz <= distance_hz * (1.0 + 1e-12))
+        return FX8_OK;
+    if (!plan->is_complex)
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s: bands %.9g Hz apart: expected at least their "
+                        "width, %.9g Hz",
+                        path, distance_hz, width_hz);
+    const struct fx8_fraction part = widest_part(plan, distance_hz);
+    if (part.numerator == 0)
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s: bands %.9g Hz apart: expected at least one of %zu "
+                        "%s of %.9g Hz",
+                        path, distance_hz, plan->n_channels,
+                        FX8_NOUN(plan->n_channels, "channel", "channels"),
+                        fx8_rate_hz(plan->sample_rate));
+    char expected[FX8_NUMBER_TEXT_SIZE];
+    fx8_number_format_fraction(part.numerator, part.denominator, expected);
+    return fx8_settings_fail(settings, "channelizer.keep_fraction", error,
+                             "bands of %s %.9g Hz apart overlap by %.9g Hz: "
+                             "expected at most %s",
+                             path, distance_hz, width_hz - distance_hz,
+                             expected);
+}

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * pipeline.c -- the story of a run; read this first.
+ *
+ *     reader thread        caller's thread            writer thread
+ *     source.c       ->    session (libfx8)     ->    sink.c
+ *     HDF5 blocks          align, channelise,         UVH5 dumps
+ *                          correlate, average
+ *
+ * The outputs are created before the first sample is read, so that a run that
+ * could not be kept never starts; the first failure of any thread wins; an
+ * interrupt ends the run behind the dump in progress.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/base/shape.h"
+#include "config/base/clock.h"
+#include "kernels/numeric/coherence.h"
+#include "correlator/library/baseline.h"
+#include "correlator/run/describe.h"
+#include "correlator/run/pipeline.h"
+#include "correlator/run/sink.h"
+#include "correlator/run/source.h"
+
+struct run {
+    const struct fx8_run_request *request;
+    enum fx8_backend backend;
+    struct fx8_run_report *report;
+    struct fx8_session *session;
+    struct fx8_source *source;
+    struct fx8_sink *sink;
+    struct fx8_uvh5_writer *files[FX8_N_RESULTS];
+    struct fx8_quicklook_file *quicklook;
+    int64_t *dead_dumps; /* [n_inputs] of the job */
+    bool is_complete;    /* every dump of the job has been handed over */
+};
+
+static int interrupted(const struct run *run)
+{
+    return run->request->interrupted == NULL ? 0 : run->request->interrupted();
+}
+
+/* --- dumps leave ------------------------------------------------- */
+
+static enum fx8_status take_dump(void *context, const struct fx8_dump *dump,
+                                 struct fx8_error *error)
+{
+    struct run *run = context;
+    for (size_t input = 0; input < run->request->job->n_inputs; input++)
+        run->dead_dumps[input] += dump->dead[input];
+    const enum fx8_status status = fx8_sink_put(run->sink, dump, error);
+    if (status != FX8_OK)
+        return status;
+    run->report->n_dumps++;
+    if (run->report->n_dumps == run->request->job->n_dumps) {
+        /* what follows was read for the sake of its markers only */
+        run->is_complete = true;
+        return fx8_fail(error, FX8_ERR_CANCELLED, "complete");
+    }
+    return interrupted(run) == 0
+               ? FX8_OK
+               : fx8_fail(error, FX8_ERR_CANCELLED, "interrupted");
+}
+
+/* --- samples enter ----------------------------------------------- */
+
+/* Set the gains of inputs that have begun to deliver: read on from the block
+ * at hand until the session has seen enough. */
+static enum fx8_status set_levels(struct run *run,
+                                  const struct fx8_block *block,
+                                  struct fx8_error *error)
+{
+    bool done = false;
+    while (block != NULL) {
+        if (interrupted(run) > 1)
+            return fx8_fail(error, FX8_ERR_CANCELLED, "interrupted");
+        enum fx8_status status = fx8_level(run->session, block, &done, error);
+        if (status != FX8_OK || done)
+            return status;
+        status = fx8_source_look(
+            run->source, block->first_sample + block->n_samples, &block, error);
+        if (status != FX8_OK)
+            return status;
+    }
+    return fx8_level_end(run->session, error);
+}
+
+static enum fx8_status push_block(struct run *run,
+                                  const struct fx8_block *block,
+                                  struct fx8_error *error)
+{
+    enum fx8_status status;
+    while ((status = fx8_push(run->session, block, error)) ==
+           FX8_LEVEL_NEEDED) {
+        status = set_levels(run, block, error);
+        if (status != FX8_OK)
+            return status;
+    }
+    return status;
+}
+
+static void tell_progress(const struct run *run, int64_t sample)
+{
+    const struct fx8_run_request *request = run->request;
+    const struct fx8_job *job = request->job;
+    if (request->progress == NULL)
+        return;
+    /* samples read for the sake of their markers are none to be done */
+    const int64_t since = sample - job->plan.first_sample;
+    const int64_t done = since < job->n_samples ? since : job->n_samples;
+    const struct fx8_progress progress = {
+        .n_samples = done > 0 ? done : 0,
+        .total_samples = job->n_samples,
+        .n_dumps = run->report->n_dumps,
+        .total_dumps = job->n_dumps,
+        .n_inputs = job->n_inputs,
+        .rate_hz = fx8_rate_hz(job->plan.sample_rate),
+    };
+    request->progress(request->progress_context, &progress);
+}
+
+static enum fx8_status push_blocks(struct run *run, struct fx8_error *error)
+{
+    struct fx8_source_block *block, *before = NULL;
+    while ((block = fx8_source_take(run->source)) != NULL) {
+        if (interrupted(run) > 1)
+            return fx8_fail(error, FX8_ERR_CANCELLED, "interrupted");
+        const enum fx8_status status = push_block(run, &block->block, error);
+        const int64_t end = block->block.first_sample + block->block.n_samples;
+        run->report->n_clamped += block->n_clamped;
+        if (status != FX8_OK)
+            return status;
+        /* this block is lent until the next one is pushed */
+        if (before != NULL)
+            fx8_source_release(run->source, before);
+        before = block;
+        tell_progress(run, end);
+    }
+    return fx8_source_status(run->source, error);
+}
+
+static enum fx8_status push_all(struct run *run, struct fx8_error *error)
+{
+    const enum fx8_status status = push_blocks(run, error);
+    if (status == FX8_OK)
+        return fx8_finish(run->session, NULL, error);
+    /* a dump that has ended is kept, unless the session has failed; what
+     * failed first is told */
+    (void)fx8_flush(run->session, NULL);
+    return status;
+}
+
+/* --- the stage is set -------------------------------------------- */
+
+static enum fx8_status describe(const struct run *run,
+                                enum fx8_result_kind kind,
+                                struct fx8_uvh5_header *header,
+                                struct fx8_error *error)
+{
+    const struct fx8_run_request *request = run->request;
+    const struct fx8_provenance provenance = {
+        .precision = fx8_result_names[kind].keyword,
+        .backend = run->report->backend,
+        .kernel = run->report->kernel,
+        .fft_plan = run->report->fft_plan,
+        .command = request->command,
+        .input = request->input,
+    };
+    return fx8_describe(request->job, request->settings, &provenance, header,
+                        error);
+}
+
+static enum fx8_status create_output(struct run *run, enum fx8_result_kind kind,
+                                     struct fx8_error *error)
+{
+    const struct fx8_run_request *request = run->request;
+    const char *path = request->paths[kind];
+    if (path == NULL)
+        return FX8_OK;
+    struct fx8_uvh5_header header;
+    enum fx8_status status = describe(run, kind, &header, error);
+    if (status != FX8_OK)
+        return status;
+    status = fx8_uvh5_create(path, request->force, &header,
+                             request->settings->output.compression,
+                             &run->files[kind], error);
+    fx8_uvh5_header_clear(&header);
+    return status;
+}
+
+/* What the quick-look is of: the first of the results, INT8 or FP32. */
+static enum fx8_result_kind look_kind(const struct run *run)
+{
+    return run->request->paths[FX8_RESULT_INT8] != NULL ? FX8_RESULT_INT8
+                                                        : FX8_RESULT_FP32;
+}
+
+static enum fx8_status create_quicklook(struct run *run,
+                                        struct fx8_error *error)
+{
+    static const char *const maths[] = {
+        [FX8_MATH_IEEE] = "ieee",
+        [FX8_MATH_FAST] = "fast",
+    };
+    const struct fx8_run_request *request = run->request;
+    const struct fx8_plan *plan = &request->job->plan;
+    if (request->path_quicklook == NULL)
+        return FX8_OK;
+    struct fx8_uvh5_header uvh5;
+    enum fx8_status status = describe(run, look_kind(run), &uvh5, error);
+    if (status != FX8_OK)
+        return status;
+    const struct fx8_quicklook_header header = {
+        .uvh5 = &uvh5,
+        .n_polarizations = plan->n_polarizations,
+        .spectra_per_dump = plan->spectra_per_dump,
+        .coherence_scale = (double)FX8_COHERENCE_SCALE,
+        .math = maths[plan->math],
+        .precision = fx8_result_names[look_kind(run)].keyword,
+    };
+    status = fx8_quicklook_file_create(request->path_quicklook, request->force,
+                                       &header, &run->quicklook, error);
+    fx8_uvh5_header_clear(&uvh5);
+    return status;
+}
+
+static enum fx8_status open_sink(struct run *run, struct fx8_error *error)
+{
+    const struct fx8_plan *plan = &run->request->job->plan;
+    const struct fx8_dump shape = {
+        .n_baselines = fx8_baseline_count(plan->n_antennas),
+        .n_channels = fx8_channels(plan) / plan->channel_average,
+        .n_products = fx8_baseline_products(plan->n_polarizations),
+    };
+    const struct fx8_sink_extras extras = {
+        .n_bands = plan->n_bands,
+        .n_inputs = run->request->job->n_inputs / plan->n_bands,
+        .n_channels = fx8_channels(plan),
+        .gains = fx8_gains(run->session),
+        .clips = fx8_clips(run->session),
+        .valid_spectra = fx8_valid_spectra(run->session),
+        .spectra_per_dump = plan->spectra_per_dump,
+        .session = run->session,
+        .look_kind = look_kind(run),
+        .look = &run->report->look,
+    };
+    return fx8_sink_open(run->files, &run->quicklook, &shape, &extras,
+                         &run->sink, error);
+}
+
+static void note_kernels(struct run *run)
+{
+    struct fx8_run_report *report = run->report;
+    const char *device = fx8_device_name(run->session);
+    snprintf(report->backend, sizeof report->backend, "%s%s%s",
+             fx8_backend_name(run->session), *device != '\0' ? " " : "",
+             device);
+    strncpy(report->reason, fx8_backend_reason(run->session),
+            sizeof report->reason - 1);
+    strncpy(report->kernel, fx8_kernel_name(run->session),
+            sizeof report->kernel - 1);
+    strncpy(report->fft_plan, fx8_fft_plan_name(run->session),
+            sizeof report->fft_plan - 1);
+}
+
+/* What the library says of a member of the plan, said of the key that it came
+ * from. */
+static enum fx8_status name_key(const struct fx8_settings *settings,
+                                enum fx8_status status, struct fx8_error *error)
+{
+    static const struct {
+        const char *member, *key;
+    } keys[] = {
+        {"plan: memory_limit: ", "correlator.memory_limit_mib"},
+        {"plan: n_bands: ", "channelizer.channels"},
+    };
+    const struct fx8_error told = *error;
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+        const size_t length = strlen(keys[k].member);
+        if (strncmp(told.message, keys[k].member, length) == 0)
+            return fx8_settings_fail(settings, keys[k].key, error, "%s",
+                                     told.message + length);
+    }
+    return status;
+}
+
+/* A device that is there and not used. */
+static void warn_of_device(const struct fx8_run_request *request,
+                           const char *why)
+{
+    char text[FX8_ERROR_MESSAGE_SIZE];
+    snprintf(text, sizeof text, "%.*s: the CPU computes in its place",
+             (int)sizeof text - 64, why);
+    if (request->warn != NULL)
+        request->warn(request->warn_context, text);
+}
+
+static enum fx8_status set_stage(struct run *run, struct fx8_error *error)
+{
+    const struct fx8_run_request *request = run->request;
+    struct fx8_plan plan = request->job->plan;
+    plan.backend = run->backend;
+    plan.measure_fft = request->is_fft_measured;
+    void *memory;
+    enum fx8_status status =
+        fx8_allocate(request->job->n_inputs, sizeof *run->dead_dumps, "report",
+                     &memory, error);
+    if (status != FX8_OK)
+        return status;
+    run->dead_dumps = memory;
+    /* only with its inputs known does a reader tell their gains */
+    struct fx8_reader *reader = request->reader;
+    status = reader->select(reader, request->job->inputs,
+                            request->job->n_inputs, error);
+    if (status != FX8_OK)
+        return status;
+    plan.input_gain = reader->input_gain;
+    status = fx8_open(&plan, take_dump, run, &run->session, error);
+    if (status != FX8_OK)
+        return name_key(request->settings, status, error);
+    note_kernels(run);
+    if (fx8_backend_is_spare(run->session))
+        warn_of_device(request, run->report->reason);
+    for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
+        if ((status = create_output(run, kind, error)) != FX8_OK)
+            return status;
+    if ((status = create_quicklook(run, error)) != FX8_OK ||
+        (status = open_sink(run, error)) != FX8_OK)
+        return status;
+    /* one signal asks for the first dump, a second one for the end */
+    if (interrupted(run) > 1)
+        return fx8_fail(error, FX8_ERR_CANCELLED, "interrupted");
+    return fx8_source_open(request->reader, request->job,
+                           request->block_samples, run->session, &run->source,
+                           error);
+}
+
+/* --- the end ----------------------------------------------------- */
+
+static enum fx8_status count_inputs(struct run *run, struct fx8_error *error)
+{
+    struct fx8_run_report *report = run->report;
+    const struct fx8_job *job = run->request->job;
+    void *memory;
+    const enum fx8_status status =
+        fx8_allocate(job->n_inputs, 1, "report", &memory, error);
+    if (status != FX8_OK)
+        return status;
+    report->dead = memory;
+    const uint8_t *zero = fx8_zero_levels(run->session);
+    for (size_t input = 0; input < job->n_inputs; input++) {
+        const int64_t dumps = run->dead_dumps[input];
+        report->dead[input] = dumps == 0 ? 0 : dumps < report->n_dumps ? 1 : 2;
+    }
+    const size_t n_cells =
+        job->n_inputs / job->plan.n_bands * fx8_channels(&job->plan);
+    for (size_t cell = 0; zero != NULL && cell < n_cells; cell++)
+        report->n_zero_level += zero[cell];
+    return FX8_OK;
+}
+
+static void count_spectra(struct run *run)
+{
+    struct fx8_run_report *report = run->report;
+    const struct fx8_job *job = run->request->job;
+    const struct fx8_statistics *counters = &report->statistics;
+    const double valid = (double)counters->n_valid_spectra;
+    const double all = (double)counters->n_spectra * (double)job->n_inputs;
+    if (all > 0)
+        report->valid_fraction = valid / all;
+    if (valid > 0)
+        report->clipped_fraction = (double)counters->n_clipped *
+                                   (double)job->plan.n_bands /
+                                   (valid * (double)fx8_channels(&job->plan));
+}
+
+/* The result has no name, and is not of the whole recording either. */
+static void note_interruption(const struct run *run, int64_t n_dumps,
+                              struct fx8_error *error)
+{
+    const struct fx8_error reason = *error;
+    fx8_fail(error, reason.status,
+             "%s; the run was interrupted after %lld of %lld dumps",
+             reason.message, (long long)n_dumps,
+             (long long)run->request->job->n_dumps);
+}
+
+/* By one backend; n_dumps is how many dumps were handed over, whatever became
+ * of them. */
+static enum fx8_status run_on(const struct fx8_run_request *request,
+                              enum fx8_backend backend,
+                              struct fx8_run_report *report, int64_t *n_dumps,
+                              struct fx8_error *error)
+{
+    struct run run = {.request = request, .backend = backend, .report = report};
+    *report = (struct fx8_run_report){.n_dumps = 0};
+    enum fx8_status status = set_stage(&run, error);
+    if (status == FX8_OK)
+        status = push_all(&run, error);
+    if (run.is_complete && status == FX8_ERR_CANCELLED)
+        status = FX8_OK;
+    report->was_interrupted = status == FX8_ERR_CANCELLED;
+    /* an interrupted run keeps the dumps it has finished */
+    const bool is_kept = status == FX8_OK ||
+                         (status == FX8_ERR_CANCELLED && report->n_dumps > 0);
+    if (run.source != NULL)
+        report->read_s = fx8_source_seconds(run.source);
+    fx8_source_stop(run.source);
+    *n_dumps = report->n_dumps;
+    const enum fx8_status closed = fx8_sink_close(
+        &run.sink, is_kept, &report->n_dumps, &report->write_s, error);
+    if (is_kept)
+        status = closed;
+    if (report->was_interrupted && is_kept && closed != FX8_OK)
+        note_interruption(&run, *n_dumps, error);
+    for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
+        fx8_uvh5_close(&run.files[kind], 0, NULL);
+    fx8_quicklook_file_close(&run.quicklook, false, NULL);
+    if (run.session != NULL)
+        fx8_get_statistics(run.session, &report->statistics);
+    if (status == FX8_OK) {
+        count_spectra(&run);
+        status = count_inputs(&run, error);
+    }
+    fx8_close(&run.session);
+    fx8_source_close(&run.source); /* the session may have pinned its memory */
+    free(run.dead_dumps);
+    return status;
+}
+
+enum fx8_status fx8_pipeline_run(const struct fx8_run_request *request,
+                                 struct fx8_run_report *report,
+                                 struct fx8_error *error)
+{
+    const double start = fx8_clock_seconds();
+    const struct fx8_plan *plan = &request->job->plan;
+    int64_t n_dumps;
+    enum fx8_status status =
+        run_on(request, plan->backend, report, &n_dumps, error);
+    if (status == FX8_ERR_DEVICE && plan->backend == FX8_BACKEND_AUTO &&
+        strcmp(plan->kernel, "auto") == 0 && n_dumps == 0) {
+        const struct fx8_error why = *error;
+        warn_of_device(request, why.message);
+        status = run_on(request, FX8_BACKEND_CPU, report, &n_dumps, error);
+        snprintf(report->reason, sizeof report->reason, "%.*s",
+                 (int)sizeof report->reason - 1, why.message);
+    }
+    report->total_s = fx8_clock_seconds() - start;
+    return status;
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "config/base/clock.h"
+#include "correlator/run/progress.h"
+
+/* Seconds between two updates: smooth for an eye, sparse in a log. */
+#define TERMINAL_PERIOD_S 0.1
+#define LOG_PERIOD_S      10.0
+
+/* Letters of the bar between its brackets, and least for it to be drawn. */
+#define BAR_MOST  24
+#define BAR_LEAST 8
+
+void fx8_progress_start(struct fx8_progress_display *display, FILE *stream)
+{
+    *display = (struct fx8_progress_display){
+        .stream = stream,
+        .is_terminal = isatty(fileno(stream)) == 1,
+        .start_s = fx8_clock_seconds(),
+    };
+    display->last_s = display->start_s;
+}
+
+static int terminal_columns(FILE *stream)
+{
+    struct winsize size;
+    if (ioctl(fileno(stream), TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+        return 80;
+    return size.ws_col;
+}
+
+/* "1:02:03", or "--" where there is nothing to go by yet. */
+static void format_time(double seconds, char *text, size_t size)
+{
+    if (!(seconds >= 0.0 && seconds < 360000.0)) {
+        snprintf(text, size, "--");
+        return;
+    }
+    const long whole = (long)(seconds + 0.5);
+    if (whole < 3600)
+        snprintf(text, size, "%ld:%02ld", whole / 60, whole % 60);
+    else
+        snprintf(text, size, "%ld:%02ld:%02ld", whole / 3600, whole / 60 % 60,
+                 whole % 60);
+}
+
+/* Parts of the line in their order, and in that in which they go where the
+ * terminal is narrow: the time left never does. */
+enum { BAR, PERCENT, DUMPS, SAMPLES, SPEED, LEFT, N_PARTS };
+static const int expendable[] = {SAMPLES, SPEED, DUMPS, BAR, PERCENT};
+
+#define N_EXPENDABLE (sizeof expendable / sizeof *expendable)
+
+struct line {
+    char parts[N_PARTS][64]; /* "": not there */
+    char text[N_PARTS * 66];
+};
+
+/* The parts that there are, two blanks between them; returns the length. */
+static size_t join(struct line *line)
+{
+    char *end = line->text;
+    for (int part = 0; part < N_PARTS; part++)
+        if (line->parts[part][0] != '\0')
+            end += sprintf(end, "%s%s", end == line->text ? "" : "  ",
+                           line->parts[part]);
+    return (size_t)(end - line->text);
+}
+
+static void draw_bar(double share, size_t width, char *bar)
+{
+    const double filled = share * (double)width;
+    sprintf(bar, "[%*s]", (int)width, "");
+    for (size_t i = 0; i < width; i++)
+        bar[1 + i] = (double)i + 1.0 <= filled ? '#' : '.';
+}
+
+/* A line never wraps: it could not be drawn over. */
+static void fit(struct line *line, double share, size_t room)
+{
+    draw_bar(share, BAR_LEAST, line->parts[BAR]);
+    size_t length = join(line);
+    for (size_t i = 0; i < N_EXPENDABLE && length > room; i++) {
+        line->parts[expendable[i]][0] = '\0';
+        length = join(line);
+    }
+    if (length > room) {
+        line->text[room] = '\0';
+    } else if (line->parts[BAR][0] != '\0') {
+        const size_t width = BAR_LEAST + room - length;
+        draw_bar(share, width < BAR_MOST ? width : BAR_MOST, line->parts[BAR]);
+        join(line);
+    }
+}
+
+static void fill(struct line *line, const struct fx8_progress *progress,
+                 double elapsed_s, double share)
+{
+    const double done = (double)progress->n_samples;
+    const double rate = done / elapsed_s; /* samples per input and second */
+    char left[32];
+    format_time(done > 0 ? elapsed_s * (1.0 - share) / share : -1.0, left,
+                sizeof left);
+    const size_t size = sizeof line->parts[0];
+    line->parts[BAR][0] = line->parts[DUMPS][0] = line->parts[SPEED][0] = '\0';
+    snprintf(line->parts[PERCENT], size, "%3.0f %%", 100.0 * share);
+    if (progress->total_dumps > 0)
+        snprintf(line->parts[DUMPS], size, "dump %lld/%lld",
+                 (long long)progress->n_dumps,
+                 (long long)progress->total_dumps);
+    snprintf(line->parts[SAMPLES], size, "%.1f Msamples/s",
+             rate * (double)progress->n_inputs * 1e-6);
+    if (progress->rate_hz > 0.0)
+        snprintf(line->parts[SPEED], size, "%.2g x real time",
+                 rate / progress->rate_hz);
+    snprintf(line->parts[LEFT], size, "%s left", left);
+}
+
+void fx8_progress_show(void *context, const struct fx8_progress *progress)
+{
+    struct fx8_progress_display *display = context;
+    const double now = fx8_clock_seconds();
+    const double period =
+        display->is_terminal ? TERMINAL_PERIOD_S : LOG_PERIOD_S;
+    if (now - display->last_s < period)
+        return;
+    display->last_s = now;
+    const double share =
+        (double)progress->n_samples / (double)progress->total_samples;
+    struct line line;
+    fill(&line, progress, now - display->start_s, share);
+    if (!display->is_terminal) {
+        join(&line);
+        fprintf(display->stream, "fx8: %s\n", line.text);
+        return;
+    }
+    /* a letter in the last column may wrap too */
+    fit(&line, share, (size_t)terminal_columns(display->stream) - 1);
+    fprintf(display->stream, "\r\033[K%s", line.text);
+    fflush(display->stream);
+    display->is_line_open = true;
+}
+
+void fx8_progress_end(struct fx8_progress_display *display)
+{
+    if (display->is_line_open)
+        fprintf(display->stream, "\r\033[K");
+    display->is_line_open = false;
+}

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/base/shape.h"
+#include "config/base/clock.h"
+#include "correlator/run/queue.h"
+#include "correlator/run/sink.h"
+
+/* Dumps in flight: one being written, one waiting. */
+#define N_DUMPS 2
+
+struct copy {
+    int64_t index;
+    float *visibilities[FX8_N_RESULTS];
+    uint8_t *flags[FX8_N_RESULTS];
+    float *nsamples[FX8_N_RESULTS];
+    double *gains; /* [n_inputs][n_channels], NULL: none */
+    struct fx8_quicklook_dump quicklook; /* NULL pointers: none */
+};
+
+struct fx8_sink {
+    struct fx8_uvh5_writer *files[FX8_N_RESULTS];
+    struct fx8_quicklook_file *quicklook; /* or NULL */
+    struct fx8_sink_extras extras;
+    size_t n_baselines, n_products;
+    size_t n_cells,
+        n_levels; /* in visibilities, in spectra of the quick-look */
+    struct copy copies[N_DUMPS];
+    struct fx8_queue empty, full;
+    pthread_t thread;
+    bool has_thread;
+    /* the thread's, read by others after it has ended or `empty` is closed */
+    int64_t n_dumps;
+    double seconds;
+    enum fx8_status status;
+    struct fx8_error error;
+};
+
+static enum fx8_status put_gains(struct fx8_sink *s, const double *gains,
+                                 struct fx8_error *error)
+{
+    const size_t shape[] = {s->extras.n_inputs, s->extras.n_channels};
+    if (gains == NULL || s->files[FX8_RESULT_INT8] == NULL)
+        return FX8_OK;
+    return fx8_uvh5_put(s->files[FX8_RESULT_INT8], "gain", 2, shape, gains,
+                        "quantiser gain, LSB per recorded count, by input "
+                        "(antenna-major) and channel",
+                        error);
+}
+
+static enum fx8_status write_look(struct fx8_sink *s, const struct copy *copy,
+                                  struct fx8_error *error)
+{
+    if (s->quicklook == NULL)
+        return FX8_OK;
+    const struct fx8_quicklook_arrays arrays = {
+        .coherence = copy->quicklook.coherence,
+        .amplitude = copy->quicklook.amplitude,
+        .phase = copy->quicklook.phase,
+        .flags = copy->flags[s->extras.look_kind],
+        .spectra_db = copy->quicklook.spectra_db,
+    };
+    return fx8_quicklook_file_write(s->quicklook, (size_t)copy->index, &arrays,
+                                    error);
+}
+
+static enum fx8_status write_copy(struct fx8_sink *s, const struct copy *copy,
+                                  struct fx8_error *error)
+{
+    /* gains first: a file that holds a dump can always be compared */
+    enum fx8_status status = put_gains(s, copy->gains, error);
+    for (size_t f = 0; f < FX8_N_RESULTS && status == FX8_OK; f++)
+        if (s->files[f] != NULL)
+            status = fx8_uvh5_write_dump(s->files[f], (size_t)copy->index,
+                                         copy->visibilities[f], copy->flags[f],
+                                         copy->nsamples[f], error);
+    return status == FX8_OK ? write_look(s, copy, error) : status;
+}
+
+static void *write_all(void *argument)
+{
+    struct fx8_sink *s = argument;
+    struct copy *copy;
+    while ((copy = fx8_queue_take(&s->full)) != NULL) {
+        const double start = fx8_clock_seconds();
+        s->status = write_copy(s, copy, &s->error);
+        s->seconds += fx8_clock_seconds() - start;
+        if (s->status != FX8_OK)
+            break;
+        s->n_dumps++;
+        fx8_queue_put(&s->empty, copy);
+    }
+    /* whoever waits for an empty copy must learn of the failure */
+    fx8_queue_close(&s->empty);
+    fx8_queue_close(&s->full);
+    return NULL;
+}
+
+static enum fx8_status allocate_look(const struct fx8_sink *s,
+                                     struct fx8_quicklook_dump *dump,
+                                     struct fx8_error *error)
+{
+    const struct fx8_array arrays[] = {
+        {&dump->coherence, s->n_cells, 2 * sizeof(uint16_t)},
+        {&dump->amplitude, s->n_cells, sizeof(uint16_t)},
+        {&dump->phase, s->n_cells, sizeof(uint16_t)},
+        {&dump->spectra_db, s->n_levels, sizeof(float)},
+    };
+    return s->quicklook == NULL
+               ? FX8_OK
+               : fx8_allocate_arrays(arrays, sizeof arrays / sizeof *arrays,
+                                     "quick-look", error);
+}
+
+static enum fx8_status allocate_copy(const struct fx8_sink *s,
+                                     struct copy *copy, struct fx8_error *error)
+{
+    enum fx8_status status = FX8_OK;
+    void *memory = NULL;
+    for (size_t f = 0; f < FX8_N_RESULTS; f++) {
+        if (s->files[f] == NULL)
+            continue;
+        if ((status = fx8_allocate(s->n_cells, 2 * sizeof(float), "dump",
+                                   &memory, error)) != FX8_OK)
+            return status;
+        copy->visibilities[f] = memory;
+        if ((status = fx8_allocate(s->n_cells, 1, "dump", &memory, error)) !=
+            FX8_OK)
+            return status;
+        copy->flags[f] = memory;
+        if ((status = fx8_allocate(s->n_cells, sizeof(float), "dump", &memory,
+                                   error)) != FX8_OK)
+            return status;
+        copy->nsamples[f] = memory;
+    }
+    if ((status = allocate_look(s, &copy->quicklook, error)) != FX8_OK)
+        return status;
+    if (s->extras.gains == NULL)
+        return FX8_OK;
+    status = fx8_allocate(s->extras.n_inputs * s->extras.n_channels,
+                          sizeof(double), "gains", &memory, error);
+    copy->gains = memory;
+    return status;
+}
+
+static void copy_gains(const struct fx8_sink *s, double *gains)
+{
+    const size_t n = s->extras.n_inputs * s->extras.n_channels;
+    for (size_t i = 0; i < n; i++)
+        gains[i] = (double)s->extras.gains[i];
+}
+
+/* Hand the files over. */
+static void move_files(struct fx8_uvh5_writer **from,
+                       struct fx8_uvh5_writer **to)
+{
+    for (size_t f = 0; f < FX8_N_RESULTS; f++) {
+        to[f] = from[f];
+        from[f] = NULL;
+    }
+}
+
+enum fx8_status fx8_sink_open(struct fx8_uvh5_writer *files[FX8_N_RESULTS],
+                              struct fx8_quicklook_file **quicklook,
+                              const struct fx8_dump *shape,
+                              const struct fx8_sink_extras *extras,
+                              struct fx8_sink **sink, struct fx8_error *error)
+{
+    *sink = NULL;
+    void *memory;
+    enum fx8_status status =
+        fx8_allocate(1, sizeof(struct fx8_sink), "writer", &memory, error);
+    if (status != FX8_OK) {
+        for (size_t f = 0; f < FX8_N_RESULTS; f++)
+            fx8_uvh5_close(&files[f], 0, NULL);
+        fx8_quicklook_file_close(quicklook, false, NULL);
+        return status;
+    }
+    struct fx8_sink *s = memory;
+    move_files(files, s->files);
+    s->quicklook = *quicklook;
+    *quicklook = NULL;
+    s->extras = *extras;
+    s->n_baselines = shape->n_baselines;
+    s->n_products = shape->n_products;
+    s->n_levels = extras->n_inputs * shape->n_channels;
+    s->n_cells = shape->n_baselines * shape->n_channels * shape->n_products;
+    fx8_queue_init(&s->empty);
+    fx8_queue_init(&s->full);
+    const double spectra = (double)extras->spectra_per_dump;
+    for (size_t f = 0; f < FX8_N_RESULTS && status == FX8_OK; f++)
+        if (s->files[f] != NULL)
+            status = fx8_uvh5_put(s->files[f], "spectra_per_dump", 0, NULL,
+                                  &spectra, "spectra per dump (M)", error);
+    for (size_t i = 0; i < N_DUMPS && status == FX8_OK; i++) {
+        status = allocate_copy(s, &s->copies[i], error);
+        fx8_queue_put(&s->empty, &s->copies[i]);
+    }
+    if (status == FX8_OK && pthread_create(&s->thread, NULL, write_all, s) != 0)
+        status = fx8_fail(error, FX8_ERR_SYSTEM,
+                          "writer thread: cannot be started: expected room "
+                          "for one more thread");
+    else
+        s->has_thread = status == FX8_OK;
+    if (status != FX8_OK) {
+        fx8_sink_close(&s, false, NULL, NULL, NULL);
+        return status;
+    }
+    *sink = s;
+    return FX8_OK;
+}
+
+static void copy_result(struct copy *copy, size_t file, size_t n_cells,
+                        const struct fx8_result *result)
+{
+    if (copy->visibilities[file] == NULL)
+        return;
+    memcpy(copy->visibilities[file], result->visibilities,
+           2 * n_cells * sizeof(float));
+    memcpy(copy->flags[file], result->flags, n_cells);
+    memcpy(copy->nsamples[file], result->nsamples, n_cells * sizeof(float));
+}
+
+static void copy_look(const struct fx8_sink *s, struct copy *copy,
+                      const struct fx8_quicklook_dump *from)
+{
+    const struct fx8_quicklook_dump *to = &copy->quicklook;
+    if (s->quicklook == NULL)
+        return;
+    memcpy(to->coherence, from->coherence, s->n_cells * 2 * sizeof(uint16_t));
+    memcpy(to->amplitude, from->amplitude, s->n_cells * sizeof(uint16_t));
+    memcpy(to->phase, from->phase, s->n_cells * sizeof(uint16_t));
+    memcpy(to->spectra_db, from->spectra_db, s->n_levels * sizeof(float));
+}
+
+enum fx8_status fx8_sink_put(struct fx8_sink *sink, const struct fx8_dump *dump,
+                             struct fx8_error *error)
+{
+    struct copy *copy = fx8_queue_take(&sink->empty);
+    if (copy == NULL) {
+        /* the thread has closed the queue behind its failure */
+        *error = sink->error;
+        return sink->status;
+    }
+    copy->index = dump->index;
+    for (enum fx8_result_kind f = 0; f < FX8_N_RESULTS; f++)
+        copy_result(copy, f, sink->n_cells, fx8_result_of(dump, f));
+    copy_look(sink, copy, &dump->quicklook);
+    if (copy->gains != NULL)
+        copy_gains(sink, copy->gains);
+    fx8_queue_put(&sink->full, copy);
+    return FX8_OK;
+}
+
+/* What is known only at the end: final gains, clipped fractions. */
+static enum fx8_status put_extras(struct fx8_sink *s, struct fx8_error *error)
+{
+    double *values = s->copies[0].gains;
+    if (values == NULL || s->files[FX8_RESULT_INT8] == NULL)
+        return FX8_OK;
+    const struct fx8_sink_extras *e = &s->extras;
+    copy_gains(s, values);
+    enum fx8_status status = put_gains(s, values, error);
+    if (status != FX8_OK)
+        return status;
+    const size_t per_band = e->n_channels / e->n_bands;
+    double most = 0.0;
+    for (size_t input = 0; input < e->n_inputs; input++)
+        for (size_t channel = 0; channel < e->n_channels; channel++) {
+            const size_t at = input * e->n_channels + channel;
+            const int64_t valid =
+                e->valid_spectra[channel / per_band * e->n_inputs + input];
+            values[at] =
+                valid == 0 ? 0.0 : (double)e->clips[at] / (double)valid;
+            if (values[at] > most)
+                most = values[at];
+        }
+    const size_t shape[] = {e->n_inputs, e->n_channels};
+    status = fx8_uvh5_put(s->files[FX8_RESULT_INT8], "clip_fraction", 2, shape,
+                          values,
+                          "fraction of valid spectra clamped, by input and "
+                          "channel",
+                          error);
+    if (status != FX8_OK)
+        return status;
+    struct fx8_keyword keyword = {
+        .name = "CLIPMAX", .type = FX8_KEYWORD_REAL, .real = most};
+    return fx8_uvh5_put_keyword(s->files[FX8_RESULT_INT8], &keyword, error);
+}
+
+static void free_sink(struct fx8_sink *s)
+{
+    for (size_t i = 0; i < N_DUMPS; i++) {
+        for (size_t f = 0; f < FX8_N_RESULTS; f++) {
+            free(s->copies[i].visibilities[f]);
+            free(s->copies[i].flags[f]);
+            free(s->copies[i].nsamples[f]);
+        }
+        free(s->copies[i].gains);
+        free(s->copies[i].quicklook.coherence);
+        free(s->copies[i].quicklook.amplitude);
+        free(s->copies[i].quicklook.phase);
+        free(s->copies[i].quicklook.spectra_db);
+    }
+    fx8_queue_destroy(&s->empty);
+    fx8_queue_destroy(&s->full);
+    free(s);
+}
+
+/* All results become whole files, or none; of a run that has failed the
+ * finished dumps stay as .part. */
+static enum fx8_status end_files(struct fx8_sink *s, enum fx8_status status,
+                                 bool keep, struct fx8_error *error)
+{
+    const size_t n_dumps = (size_t)s->n_dumps;
+    for (size_t f = 0; f < FX8_N_RESULTS; f++) {
+        if (status != FX8_OK || !keep)
+            fx8_uvh5_leave(&s->files[f], n_dumps, error);
+        else
+            status = fx8_uvh5_close(&s->files[f], n_dumps, error);
+    }
+    struct fx8_error ignored;
+    const bool is_kept = keep && status == FX8_OK && n_dumps > 0;
+    const enum fx8_status closed = fx8_quicklook_file_close(
+        &s->quicklook, is_kept, status == FX8_OK ? error : &ignored);
+    return status == FX8_OK ? closed : status;
+}
+
+enum fx8_status fx8_sink_close(struct fx8_sink **sink, bool keep,
+                               int64_t *n_dumps, double *seconds,
+                               struct fx8_error *error)
+{
+    struct fx8_sink *s = *sink;
+    if (s == NULL)
+        return FX8_OK;
+    *sink = NULL;
+    fx8_queue_close(&s->full);
+    if (s->has_thread)
+        pthread_join(s->thread, NULL);
+    enum fx8_status status = s->status;
+    if (status != FX8_OK && keep && error != NULL)
+        *error = s->error;
+    if (status == FX8_OK && keep && s->n_dumps > 0)
+        status = put_extras(s, error);
+    if (status == FX8_OK && keep && s->n_dumps > 0 && s->quicklook != NULL)
+        status = fx8_look_file_finish(
+            s->quicklook, s->extras.session, s->n_baselines, s->n_products,
+            (size_t)s->n_dumps, s->extras.look, error);
+    if (seconds != NULL)
+        *seconds = s->seconds;
+    status = end_files(s, status, keep, error);
+    if (n_dumps != NULL)
+        *n_dumps = status == FX8_OK && keep ? s->n_dumps : 0;
+    free_sink(s);
+    return status;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * sink.h -- the writer's side of the pipeline: a thread that writes finished
+ * dumps to one file per result.
+ */
+#ifndef FX8_CORRELATOR_RUN_SINK_H
+#define FX8_CORRELATOR_RUN_SINK_H
+
+#include <stddef.h>
+
+#include "config/base/status.h"
+#include "correlator/fx8.h"
+#include "correlator/run/results.h"
+#include "correlator/run/look_file.h"
+#include "io/quicklook/file.h"
+#include "io/uvh5/uvh5.h"
+
+struct fx8_sink;
+
+/** What goes into the group /fx8 besides the dumps. */
+struct fx8_sink_extras {
+    size_t n_bands, n_inputs;     /* inputs of one band */
+    size_t n_channels;            /* of all bands */
+    const float *gains;           /* [n_inputs][n_channels], NULL: none */
+    const int64_t *clips;         /* [n_inputs][n_channels] */
+    const int64_t *valid_spectra; /* [n_bands][n_inputs] */
+    int64_t spectra_per_dump;
+    const struct fx8_session *session; /* whose quick-look is written */
+    enum fx8_result_kind look_kind;    /* what it looks at */
+    struct fx8_look_report *look;      /* filled when the sink is closed */
+};
+
+/**
+ * fx8_sink_open -- take over the files and start the writer thread.
+ *
+ * Given: files  [FX8_N_RESULTS] created files, NULL for what is not written;
+ *               the sink closes them, and has nulled the handles whatever it
+ *               returns
+ *        quicklook  file created, or pointer to NULL; treated alike
+ *        shape  a dump of the session, for its sizes
+ */
+enum fx8_status fx8_sink_open(struct fx8_uvh5_writer *files[FX8_N_RESULTS],
+                              struct fx8_quicklook_file **quicklook,
+                              const struct fx8_dump *shape,
+                              const struct fx8_sink_extras *extras,
+                              struct fx8_sink **sink, struct fx8_error *error);
+
+/** Hand over a dump; copied.  Waits while two are in flight.  A failure of the
+ *  writer thread is returned by the next call. */
+enum fx8_status fx8_sink_put(struct fx8_sink *sink, const struct fx8_dump *dump,
+                             struct fx8_error *error);
+
+/**
+ * fx8_sink_close -- wait for the writer and end the files; nulls the handle, a
+ * NULL handle is legal.
+ *
+ * Given:  keep   the dumps written so far are the result; else the run has
+ *                failed, and finished dumps stay as .part
+ *         error  of the failed run: what stays is added to its message; may be
+ *                NULL
+ * Returned: n_dumps  written (may be NULL), seconds  spent writing (may be
+ *         NULL)
+ */
+enum fx8_status fx8_sink_close(struct fx8_sink **sink, bool keep,
+                               int64_t *n_dumps, double *seconds,
+                               struct fx8_error *error);
+
+#endif

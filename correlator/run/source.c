@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "config/base/shape.h"
+#include "config/base/clock.h"
+#include "config/base/parallel.h"
+#include "correlator/run/gaps.h"
+#include "correlator/run/queue.h"
+#include "correlator/run/source.h"
+
+/* Blocks in flight: one being read, one waiting, one being correlated, one that
+ * may still be copied to a GPU. */
+#define N_BLOCKS 4
+
+/* Memory for blocks that end where the session's do: so much of each, and this
+ * part of the machine's for all.  Where that is too little, or memory_limit is
+ * set, blocks are as suits the file, and the session gathers them. */
+#define MOST_BYTES     ((size_t)512 << 20)
+#define PART_OF_MEMORY 8
+
+struct fx8_source {
+    struct fx8_reader *reader;
+    const struct fx8_job *job;
+    struct fx8_session *session;      /* may be NULL */
+    int64_t first_sample, end_sample; /* absolute */
+    int64_t block_samples;            /* wanted */
+    bool is_fitted;                   /* blocks end where the session's do */
+    int64_t most_samples;             /* of a block */
+    int64_t room;                     /* samples in front of a row */
+    int64_t row_samples;
+    struct fx8_source_block blocks[N_BLOCKS];
+    struct fx8_source_block look;
+    int64_t *row; /* [inputs of the recording] of the job; -1: none */
+    struct fx8_gaps gaps, look_gaps;
+    struct fx8_queue empty, full;
+    pthread_mutex_t mutex; /* the reader, and what follows */
+    double seconds;
+    enum fx8_status status; /* of the thread, read after it has ended */
+    struct fx8_error error;
+    pthread_t thread;
+    bool has_thread;
+};
+
+static size_t sample_bytes(const struct fx8_source *s)
+{
+    return s->job->plan.is_complex ? 2 : 1;
+}
+
+/* Rows with room in front of the first, too; SIZE_MAX on overflow. */
+static size_t buffer_bytes(const struct fx8_source *s)
+{
+    const size_t rows = s->reader->buffer_size(s->reader, s->row_samples);
+    const size_t room = (size_t)s->room * sample_bytes(s);
+    return rows > SIZE_MAX - room ? SIZE_MAX : rows + room;
+}
+
+static enum fx8_status allocate_block(const struct fx8_source *s,
+                                      struct fx8_source_block *block,
+                                      struct fx8_error *error)
+{
+    void *memory;
+    enum fx8_status status =
+        fx8_allocate(buffer_bytes(s), 1, "samples", &memory, error);
+    if (status != FX8_OK)
+        return status;
+    block->buffer = memory;
+    status = fx8_allocate(s->job->n_inputs, sizeof *block->input_offset,
+                          "samples", &memory, error);
+    block->input_offset = memory;
+    return status;
+}
+
+static enum fx8_status add_missing(struct fx8_source_block *block,
+                                   const struct fx8_run *run,
+                                   struct fx8_error *error)
+{
+    if (block->block.n_missing == block->missing_capacity) {
+        const size_t capacity = 2 * block->missing_capacity + 16;
+        struct fx8_run *runs =
+            realloc(block->missing, capacity * sizeof *block->missing);
+        if (runs == NULL)
+            return fx8_fail(error, FX8_ERR_SYSTEM,
+                            "memory for %zu missing stretches: expected to be "
+                            "available",
+                            capacity);
+        block->missing = runs;
+        block->missing_capacity = capacity;
+    }
+    block->missing[block->block.n_missing++] = *run;
+    return FX8_OK;
+}
+
+/* The missing stretches of a block just read, by row of the job, and what lies
+ * behind the stretch to be processed. */
+static enum fx8_status list_missing(const struct fx8_source *s,
+                                    struct fx8_gaps *gaps,
+                                    struct fx8_source_block *block,
+                                    struct fx8_error *error)
+{
+    const int64_t first = block->block.first_sample;
+    const int64_t end = first + block->block.n_samples;
+    enum fx8_status status =
+        fx8_gaps_list(gaps, s->reader, first, end - first, error);
+    block->block.n_missing = 0;
+    for (size_t i = 0; i < gaps->n_runs && status == FX8_OK; i++) {
+        struct fx8_run run = gaps->runs[i];
+        if (run.input >= 0 && (run.input = s->row[run.input]) < 0)
+            continue; /* of an input that is not correlated */
+        status = add_missing(block, &run, error);
+    }
+    const int64_t stop = s->job->plan.first_sample + s->job->n_samples;
+    if (end > stop && status == FX8_OK) {
+        /* read for the sake of a run of markers, not to be processed */
+        const struct fx8_run beyond = {stop, end - stop, -1};
+        status = add_missing(block, &beyond, error);
+    }
+    block->block.missing = block->missing;
+    return status;
+}
+
+/* How many samples to read from the first on. */
+static int64_t next_samples(const struct fx8_source *s, int64_t first,
+                            bool is_fitted)
+{
+    const int64_t left = s->end_sample - first;
+    const int64_t n =
+        is_fitted ? fx8_block_end(s->session, first, s->block_samples) - first
+                  : s->block_samples;
+    return n < left ? n : left;
+}
+
+/* Whether the session can use samples where they lie: rows of single inputs, in
+ * the order of the job. */
+static bool is_by_rows(const struct fx8_source *s,
+                       const struct fx8_sample_layout *layout)
+{
+    const ptrdiff_t row = (ptrdiff_t)s->row_samples * layout->time_stride;
+    bool is_by_rows = layout->time_stride == (ptrdiff_t)sample_bytes(s);
+    for (size_t i = 1; i < s->job->n_inputs && is_by_rows; i++)
+        is_by_rows =
+            layout->input_offset[i] - layout->input_offset[i - 1] == row;
+    return is_by_rows;
+}
+
+static enum fx8_status read_block(struct fx8_source *s, int64_t first,
+                                  struct fx8_gaps *gaps,
+                                  struct fx8_source_block *block,
+                                  struct fx8_error *error)
+{
+    int8_t *samples = block->buffer + (size_t)s->room * sample_bytes(s);
+    struct fx8_sample_layout layout = {.input_offset = block->input_offset,
+                                       .row_samples = s->row_samples};
+    pthread_mutex_lock(&s->mutex);
+    const bool is_fitted = s->is_fitted && block != &s->look;
+    const int64_t n = next_samples(s, first, is_fitted);
+    const double start = fx8_clock_seconds();
+    enum fx8_status status =
+        s->reader->read(s->reader, first, n, samples, &layout, error);
+    s->seconds += fx8_clock_seconds() - start;
+    block->block = (struct fx8_block){
+        .samples = samples,
+        .input_offset = block->input_offset,
+        .time_stride = layout.time_stride,
+        .first_sample = first,
+        .n_samples = n,
+        .room = s->room,
+    };
+    if (is_fitted && is_by_rows(s, &layout))
+        block->block.in_place = samples;
+    else if (is_fitted)
+        s->is_fitted = false; /* they are gathered: blocks need not be long */
+    block->n_clamped = s->reader->n_clamped;
+    if (status == FX8_OK)
+        status = list_missing(s, gaps, block, error);
+    pthread_mutex_unlock(&s->mutex);
+    return status;
+}
+
+static void *read_all(void *argument)
+{
+    struct fx8_source *s = argument;
+    int64_t first = s->first_sample;
+    while (first < s->end_sample) {
+        struct fx8_source_block *block = fx8_queue_take(&s->empty);
+        if (block == NULL)
+            break;
+        s->status = read_block(s, first, &s->gaps, block, &s->error);
+        if (s->status != FX8_OK)
+            break;
+        first += block->block.n_samples;
+        if (!fx8_queue_put(&s->full, block))
+            break;
+    }
+    fx8_queue_close(&s->full);
+    return NULL;
+}
+
+/* A run of markers at either end of the stretch to be processed may go on
+ * beyond it: read as far as that can matter. */
+static void set_range(struct fx8_source *s)
+{
+    const struct fx8_plan *plan = &s->job->plan;
+    const int64_t more = plan->has_marker ? plan->marker_run - 1 : 0;
+    const int64_t first = plan->first_sample;
+    const int64_t left =
+        s->job->observation.n_samples - first - s->job->n_samples;
+    s->first_sample = first > more ? first - more : 0;
+    s->end_sample = first + s->job->n_samples + (left < more ? left : more);
+}
+
+/* Rows of the longest block, with room in front of each for what a filter
+ * reaches back for, not a power of two apart. */
+static void set_rows_apart(struct fx8_source *s)
+{
+    const struct fx8_plan *plan = &s->job->plan;
+    s->room = (int64_t)(fx8_samples_per_window(plan) -
+                        fx8_samples_per_spectrum(plan));
+    const size_t bytes = (size_t)(s->most_samples + s->room) * sample_bytes(s);
+    s->row_samples =
+        (int64_t)((fx8_round_up(bytes, FX8_ALIGNMENT) + FX8_ALIGNMENT) /
+                  sample_bytes(s));
+}
+
+/* Of a block that ends where the session's do. */
+static size_t most_bytes(void)
+{
+    const size_t memory = fx8_product((size_t)sysconf(_SC_PHYS_PAGES),
+                                      (size_t)sysconf(_SC_PAGESIZE), 1, 1);
+    const size_t part = memory / PART_OF_MEMORY / (N_BLOCKS + 1);
+    return part < MOST_BYTES ? part : MOST_BYTES;
+}
+
+/* Blocks as long as they suit the file; for a session they end where its own
+ * do. */
+static void set_sizes(struct fx8_source *s, int64_t block_samples)
+{
+    const int64_t total = s->end_sample - s->first_sample;
+    const int64_t wanted =
+        block_samples > 0 ? block_samples : s->reader->read_samples(s->reader);
+    s->block_samples = wanted < total ? wanted : total;
+    s->most_samples = s->row_samples = s->block_samples;
+    if (s->session == NULL || block_samples > 0)
+        return;
+    const int64_t longest =
+        fx8_block_end(s->session, s->first_sample, s->block_samples) -
+        s->first_sample;
+    if (longest > s->most_samples)
+        s->most_samples = longest < total ? longest : total;
+    set_rows_apart(s);
+    s->is_fitted =
+        buffer_bytes(s) <= most_bytes() && s->job->plan.memory_limit == 0;
+    if (!s->is_fitted) {
+        s->most_samples = s->row_samples = s->block_samples;
+        s->room = 0;
+    }
+}
+
+/* Where each input of the recording stands in the job. */
+static enum fx8_status set_rows(struct fx8_source *s, struct fx8_error *error)
+{
+    const struct fx8_observation *o = &s->reader->observation;
+    const size_t n =
+        fx8_product(o->n_bands, o->n_antennas, o->n_polarizations, 1);
+    void *memory;
+    const enum fx8_status status =
+        fx8_allocate(n, sizeof *s->row, "inputs", &memory, error);
+    if (status != FX8_OK)
+        return status;
+    s->row = memory;
+    for (size_t i = 0; i < n; i++)
+        s->row[i] = -1;
+    for (size_t i = 0; i < s->job->n_inputs; i++) {
+        const struct fx8_input_position *at = &s->job->inputs[i];
+        s->row[(at->band * o->n_antennas + at->antenna) * o->n_polarizations +
+               at->polarization] = (int64_t)i;
+    }
+    return FX8_OK;
+}
+
+enum fx8_status fx8_source_open(struct fx8_reader *reader,
+                                const struct fx8_job *job,
+                                int64_t block_samples,
+                                struct fx8_session *session,
+                                struct fx8_source **source,
+                                struct fx8_error *error)
+{
+    *source = NULL;
+    void *memory;
+    enum fx8_status status =
+        fx8_allocate(1, sizeof(struct fx8_source), "reader", &memory, error);
+    if (status != FX8_OK)
+        return status;
+    struct fx8_source *s = memory;
+    s->reader = reader;
+    s->job = job;
+    s->session = session;
+    reader->workers.n_threads =
+        job->plan.n_threads > 0 ? job->plan.n_threads : fx8_parallel_cpus();
+    reader->workers.parallel_for = fx8_parallel_for;
+    set_range(s);
+    fx8_queue_init(&s->empty);
+    fx8_queue_init(&s->full);
+    pthread_mutex_init(&s->mutex, NULL);
+    if ((status = set_rows(s, error)) != FX8_OK)
+        goto fail;
+    set_sizes(s, block_samples);
+    for (size_t i = 0; i < N_BLOCKS; i++) {
+        if ((status = allocate_block(s, &s->blocks[i], error)) != FX8_OK)
+            goto fail;
+        fx8_queue_put(&s->empty, &s->blocks[i]);
+    }
+    if (pthread_create(&s->thread, NULL, read_all, s) != 0) {
+        status = fx8_fail(error, FX8_ERR_SYSTEM,
+                          "reader thread: cannot be started: expected room "
+                          "for one more thread");
+        goto fail;
+    }
+    s->has_thread = true;
+    *source = s;
+    return FX8_OK;
+fail:
+    fx8_source_close(&s);
+    return status;
+}
+
+struct fx8_source_block *fx8_source_take(struct fx8_source *source)
+{
+    struct fx8_source_block *block = fx8_queue_take(&source->full);
+    if (block != NULL && block->block.in_place != NULL && !block->is_pinned) {
+        fx8_pin(source->session, block->buffer, buffer_bytes(source));
+        block->is_pinned = true;
+    }
+    return block;
+}
+
+void fx8_source_release(struct fx8_source *source,
+                        struct fx8_source_block *block)
+{
+    fx8_queue_put(&source->empty, block);
+}
+
+enum fx8_status fx8_source_status(struct fx8_source *source,
+                                  struct fx8_error *error)
+{
+    if (source->status != FX8_OK)
+        *error = source->error;
+    return source->status;
+}
+
+enum fx8_status fx8_source_look(struct fx8_source *source, int64_t first_sample,
+                                const struct fx8_block **block,
+                                struct fx8_error *error)
+{
+    *block = NULL;
+    if (first_sample >= source->end_sample)
+        return FX8_OK;
+    enum fx8_status status = FX8_OK;
+    if (source->look.buffer == NULL)
+        status = allocate_block(source, &source->look, error);
+    if (status == FX8_OK)
+        status = read_block(source, first_sample, &source->look_gaps,
+                            &source->look, error);
+    if (status == FX8_OK)
+        *block = &source->look.block;
+    return status;
+}
+
+double fx8_source_seconds(struct fx8_source *source)
+{
+    pthread_mutex_lock(&source->mutex);
+    const double seconds = source->seconds;
+    pthread_mutex_unlock(&source->mutex);
+    return seconds;
+}
+
+static void free_block(struct fx8_source_block *block)
+{
+    free(block->buffer);
+    free(block->input_offset);
+    free(block->missing);
+}
+
+void fx8_source_stop(struct fx8_source *source)
+{
+    struct fx8_source *s = source;
+    if (s == NULL)
+        return;
+    fx8_queue_close(&s->empty);
+    fx8_queue_close(&s->full);
+    if (s->has_thread)
+        pthread_join(s->thread, NULL);
+    s->has_thread = false;
+}
+
+void fx8_source_close(struct fx8_source **source)
+{
+    struct fx8_source *s = *source;
+    if (s == NULL)
+        return;
+    fx8_source_stop(s);
+    for (size_t i = 0; i < N_BLOCKS; i++)
+        free_block(&s->blocks[i]);
+    free_block(&s->look);
+    fx8_gaps_clear(&s->gaps);
+    fx8_gaps_clear(&s->look_gaps);
+    free(s->row);
+    fx8_queue_destroy(&s->empty);
+    fx8_queue_destroy(&s->full);
+    pthread_mutex_destroy(&s->mutex);
+    free(s);
+    *source = NULL;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * source.h -- the reader's side of the pipeline: a thread that reads blocks
+ * of a recording ahead of the correlation.
+ */
+#ifndef FX8_CORRELATOR_RUN_SOURCE_H
+#define FX8_CORRELATOR_RUN_SOURCE_H
+
+#include <stdint.h>
+
+#include "config/base/status.h"
+#include "correlator/fx8.h"
+#include "correlator/run/job.h"
+#include "io/reader.h"
+
+struct fx8_source;
+
+/** A block as read, with the memory it stands on. */
+struct fx8_source_block {
+    struct fx8_block block;
+    int8_t *buffer;
+    ptrdiff_t *input_offset; /* [n_inputs] */
+    struct fx8_run *missing; /* [missing_capacity] */
+    size_t missing_capacity;
+    int64_t n_clamped; /* real numbers clamped to 8 bits as they were read */
+    bool is_pinned;    /* as far as it can be */
+};
+
+/**
+ * fx8_source_open -- start reading.
+ *
+ * Given:  reader         with the job's inputs selected; used by the source
+ *                        alone until it is closed
+ *         block_samples  per read; 0: what suits the file and the session
+ *         session        that the blocks are for, and that is to use them in
+ *                        place where it can; NULL: none
+ * Notes:  the session may use and pin the source's memory: fx8_source_stop(),
+ *         fx8_close(), then fx8_source_close()
+ */
+enum fx8_status fx8_source_open(struct fx8_reader *reader,
+                                const struct fx8_job *job,
+                                int64_t block_samples,
+                                struct fx8_session *session,
+                                struct fx8_source **source,
+                                struct fx8_error *error);
+
+/** Next block in time, NULL at the end; after a failed read NULL too, and
+ *  fx8_source_status() tells.  fx8_source_release() gives it back. */
+struct fx8_source_block *fx8_source_take(struct fx8_source *source);
+
+void fx8_source_release(struct fx8_source *source,
+                        struct fx8_source_block *block);
+
+/** The reader thread's status, once fx8_source_take() has returned NULL. */
+enum fx8_status fx8_source_status(struct fx8_source *source,
+                                  struct fx8_error *error);
+
+/**
+ * fx8_source_look -- read a block out of turn, for a look ahead.
+ *
+ * Given:    first_sample  absolute
+ * Returned: block         the source's own, valid until the next call; NULL
+ *                         with FX8_OK behind the last sample
+ */
+enum fx8_status fx8_source_look(struct fx8_source *source, int64_t first_sample,
+                                const struct fx8_block **block,
+                                struct fx8_error *error);
+
+/** Seconds spent reading so far. */
+double fx8_source_seconds(struct fx8_source *source);
+
+/** Stop reading, before the session is closed; blocks stay where they are. NULL
+ *  is legal. */
+void fx8_source_stop(struct fx8_source *source);
+
+/** Stop reading, release and null the handle; a NULL handle is legal. */
+void fx8_source_close(struct fx8_source **source);
+
+#endif

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config/base/line.h"
+#include "config/base/text.h"
+#include "correlator/library/plan.h"
+#include "correlator/run/summary.h"
+
+static const char *const feeds[] = {"X", "Y"};
+
+/* Most bands that are named; of more the last one. */
+#define NAMED_BANDS 6
+
+static double band_mhz(const struct fx8_plan *plan, size_t band)
+{
+    return (plan->dc_frequency_hz + fx8_plan_offset_hz(plan, band)) * 1e-6;
+}
+
+static void print_bands(const struct fx8_plan *plan, FILE *stream)
+{
+    const size_t n = plan->n_bands;
+    fprintf(stream, "           %zu bands at %.10g", n, band_mhz(plan, 0));
+    for (size_t band = 1; band < n && n <= NAMED_BANDS; band++)
+        fprintf(stream, ", %.10g", band_mhz(plan, band));
+    if (n > NAMED_BANDS)
+        fprintf(stream, " to %.10g", band_mhz(plan, n - 1));
+    fprintf(stream, " MHz\n");
+}
+
+static void print_input(const struct fx8_run_request *request, FILE *stream)
+{
+    const struct fx8_job *job = request->job;
+    const struct fx8_plan *plan = &job->plan;
+    const double rate_hz = fx8_rate_hz(plan->sample_rate);
+    fprintf(stream, "input      ");
+    fx8_text_print(request->input_brief, stream);
+    fprintf(stream,
+            "\n           %zu %s x %zu %s, %s samples at "
+            "%.9g MS/s, %.6g s of %.6g s\n",
+            plan->n_antennas, FX8_NOUN(plan->n_antennas, "antenna", "antennas"),
+            plan->n_polarizations,
+            FX8_NOUN(plan->n_polarizations, "polarisation", "polarisations"),
+            plan->is_complex ? "complex" : "real", rate_hz * 1e-6,
+            (double)job->n_samples / rate_hz,
+            (double)job->observation.n_samples / rate_hz);
+    if (plan->n_bands > 1)
+        print_bands(plan, stream);
+}
+
+/* Why it is this engine.  Nobody who has no GPU, and asks for none, wants to
+ * hear of one. */
+static bool tells_choice(const struct fx8_run_request *request,
+                         const struct fx8_run_report *report)
+{
+    return request->job->plan.backend == FX8_BACKEND_AUTO &&
+           (strcmp(report->backend, "cpu") != 0 ||
+            fx8_settings_given(request->settings, "correlator.backend") ||
+            fx8_settings_given(request->settings, "correlator.device"));
+}
+
+static void print_plan(const struct fx8_run_request *request,
+                       const struct fx8_run_report *report, FILE *stream)
+{
+    static const char *const methods[] = {
+        [FX8_METHOD_PFB] = "pfb",
+        [FX8_METHOD_FFT] = "fft",
+        [FX8_METHOD_NONE] = "none",
+    };
+    const struct fx8_job *job = request->job;
+    const struct fx8_plan *plan = &job->plan;
+    const double rate_hz = fx8_rate_hz(plan->sample_rate);
+    const double step = (double)fx8_samples_per_spectrum(plan);
+    char kept[64] = "";
+    if (plan->n_kept != 0)
+        snprintf(kept, sizeof kept, ", %zu of them kept", plan->n_kept);
+    fprintf(stream,
+            "plan       %s, %zu %s of %.6g kHz%s%s, %lld %s of %.6g s "
+            "(%lld %s%s)\n",
+            methods[plan->method], plan->n_channels,
+            FX8_NOUN(plan->n_channels, "channel", "channels"),
+            rate_hz * 1e-3 /
+                (double)(plan->is_complex ? plan->n_channels
+                                          : 2 * plan->n_channels),
+            plan->n_bands > 1 ? " in each band" : "", kept,
+            (long long)job->n_dumps, FX8_NOUN(job->n_dumps, "dump", "dumps"),
+            (double)plan->spectra_per_dump * step / rate_hz,
+            (long long)plan->spectra_per_dump,
+            FX8_NOUN(plan->spectra_per_dump, "spectrum", "spectra"),
+            FX8_NOUN(job->n_dumps, "", " each"));
+    if (job->dropped_samples > 0)
+        fprintf(stream,
+                "           %.6g s at the end make no whole dump and are left "
+                "out\n",
+                (double)job->dropped_samples / rate_hz);
+    fprintf(stream, "kernels    %s, %s, FFT %s\n", report->backend,
+            report->kernel, report->fft_plan);
+    if (tells_choice(request, report))
+        fprintf(stream, "           backend auto: %s\n", report->reason);
+}
+
+/* Recordings of more than 8 bits: gains, and what they did not suffice for. */
+static void print_scaling(const struct fx8_run_request *request,
+                          const struct fx8_run_report *report, FILE *stream)
+{
+    const double *gain = request->reader->input_gain;
+    if (gain == NULL)
+        return;
+    double least = gain[0], most = gain[0];
+    for (size_t i = 1; i < request->job->n_inputs; i++) {
+        least = gain[i] < least ? gain[i] : least;
+        most = gain[i] > most ? gain[i] : most;
+    }
+    fprintf(stream, "scaling    to 8 bits: gains 1/%.0f", 1.0 / least);
+    if (most > least)
+        fprintf(stream, " to 1/%.0f", 1.0 / most);
+    fprintf(stream, ", %lld real %s clamped\n", (long long)report->n_clamped,
+            FX8_NOUN(report->n_clamped, "number", "numbers"));
+}
+
+static void print_times(const struct fx8_run_request *request,
+                        const struct fx8_run_report *report, FILE *stream)
+{
+    const struct fx8_statistics *s = &report->statistics;
+    const struct fx8_job *job = request->job;
+    const double samples =
+        (double)s->n_spectra * (double)fx8_samples_per_spectrum(&job->plan);
+    char look[32] = "", spot[32] = "";
+    if (request->path_quicklook != NULL)
+        snprintf(look, sizeof look, ", quick-look %.3f", s->quicklook_s);
+    if (s->spot_s > 0.0)
+        snprintf(spot, sizeof spot, ", spot check %.3f", s->spot_s);
+    fprintf(stream,
+            "time       %.3f s: level %.3f, align %.3f, channelise %.3f, "
+            "correlate %.3f, post-process %.3f%s%s;\n"
+            "           beside it read %.3f, write %.3f\n",
+            report->total_s, s->level_s, s->align_s, s->channelize_s,
+            s->correlate_s, s->postprocess_s, look, spot, report->read_s,
+            report->write_s);
+    fprintf(stream,
+            "           %.1f Msamples/s over all inputs, %.3g x real time\n",
+            samples * (double)job->n_inputs / report->total_s * 1e-6,
+            samples / fx8_rate_hz(job->plan.sample_rate) / report->total_s);
+}
+
+/* One input that was dead in part or all of the time; where not in all bands
+ * alike, in which.  States [n_bands], n_inputs apart. */
+static void print_dead(const struct fx8_job *job, const uint8_t *states,
+                       size_t n_inputs, size_t input, uint8_t state,
+                       FILE *stream)
+{
+    static const char *const words[] = {NULL, "dead in part of the time",
+                                        "dead"};
+    const size_t n_bands = job->plan.n_bands;
+    const size_t antenna = input / job->plan.n_polarizations;
+    const struct fx8_antenna *a = &job->observation.antennas[antenna];
+    size_t n_alike = 0;
+    for (size_t band = 0; band < n_bands; band++)
+        n_alike += states[band * n_inputs] == state;
+    if (n_alike == 0)
+        return;
+    fprintf(stream, "flagged    antenna %lld (%s) %s: %s", (long long)a->number,
+            a->name, feeds[input % job->plan.n_polarizations], words[state]);
+    const char *before = " at ";
+    for (size_t band = 0; band < n_bands && n_alike < n_bands; band++)
+        if (states[band * n_inputs] == state) {
+            fprintf(stream, "%s%.10g", before, band_mhz(&job->plan, band));
+            before = ", ";
+        }
+    fprintf(stream, "%s\n", n_alike < n_bands ? " MHz" : "");
+}
+
+static void print_flagged(const struct fx8_run_request *request,
+                          const struct fx8_run_report *report, FILE *stream)
+{
+    const struct fx8_job *job = request->job;
+    const size_t n_inputs = job->n_inputs / job->plan.n_bands;
+    for (size_t input = 0; input < n_inputs; input++)
+        for (uint8_t state = 1; state <= 2; state++)
+            print_dead(job, report->dead + input, n_inputs, input, state,
+                       stream);
+    for (size_t antenna = 0; antenna < job->plan.n_antennas; antenna++) {
+        const struct fx8_antenna *a = &job->observation.antennas[antenna];
+        if (job->flag_antenna[antenna])
+            fprintf(stream, "flagged    antenna %lld (%s): configured\n",
+                    (long long)a->number, a->name);
+    }
+    if (report->n_zero_level > 0)
+        fprintf(stream, "flagged    %zu %s without power (gain 1)\n",
+                report->n_zero_level,
+                FX8_NOUN(report->n_zero_level, "input x channel",
+                         "inputs x channels"));
+}
+
+/* Not getrusage(): its figure includes what the process was before it became
+ * fx8. */
+double fx8_summary_peak_mib(void)
+{
+    FILE *status = fopen("/proc/self/status", "r");
+    if (status == NULL)
+        return 0.0;
+    char line[128];
+    double kib = 0.0;
+    while (fgets(line, sizeof line, status) != NULL)
+        if (sscanf(line, "VmHWM: %lf kB", &kib) == 1)
+            break;
+    fclose(status);
+    return kib / 1024.0;
+}
+
+static void print_result(const char *path, FILE *stream)
+{
+    fprintf(stream, "result     ");
+    fx8_text_print(path, stream);
+}
+
+/* One kind of what is out of the ordinary. */
+struct kind {
+    int64_t count;
+    const char *text;
+};
+
+static void print_kinds(const struct kind *kinds, size_t n_kinds, int64_t all,
+                        const char *unit, FILE *stream)
+{
+    for (size_t i = 0; i < n_kinds; i++)
+        if (kinds[i].count > 0)
+            fprintf(stream, "           %lld of %lld %s %s\n",
+                    (long long)kinds[i].count, (long long)all, unit,
+                    kinds[i].text);
+}
+
+static void print_look_counts(const struct fx8_quicklook_counts *n,
+                              FILE *stream)
+{
+    const struct kind cells[] = {
+        {n->no_product, "without a valid product: 0"},
+        {n->not_finite, "NaN or infinite: 0"},
+        {n->no_power, "with an auto that has no power: 0"},
+        {n->above_one, "with a coherence above 1: kept"},
+        {n->beyond_half, "beyond half precision: infinity"},
+        {n->fisher_few, "worth fewer than 16 products: not averaged"},
+        {n->fisher_real, "in the first channel of real samples: not averaged"},
+        {n->fisher_loud, "of an input above 32 steps rms: not averaged"},
+        {n->fisher_clamped, "above 1 - 1e-6: averaged as that, no interval"},
+    };
+    const struct kind spectra[] = {
+        {n->spectra_no_data, "without a valid spectrum: NaN dB"},
+        {n->spectra_infinite, "NaN or infinite: NaN dB"},
+        {n->spectra_no_power, "without power: -400 dB"},
+    };
+    print_kinds(cells, sizeof cells / sizeof *cells, n->n_cells,
+                FX8_NOUN(n->n_cells, "cell", "cells"), stream);
+    print_kinds(
+        spectra, sizeof spectra / sizeof *spectra, n->n_spectra,
+        FX8_NOUN(n->n_spectra, "channel of spectra", "channels of spectra"),
+        stream);
+}
+
+static void print_difference(const char *name,
+                             const struct fx8_quicklook_difference *d,
+                             const char *unit, FILE *stream)
+{
+    fprintf(stream, "           %-9s %.2g (bound %.2g)%s", name, d->largest,
+            d->bound, unit);
+    if (d->n_beyond > 0)
+        fprintf(stream, ", %lld BEYOND THEIR BOUND", (long long)d->n_beyond);
+    fprintf(stream, "\n");
+}
+
+static void print_differences(const struct fx8_quicklook_differences *d,
+                              FILE *stream)
+{
+    if (d->n_dumps == 0)
+        return;
+    fprintf(stream,
+            "           fast beside ieee, largest difference in %lld %s:\n",
+            (long long)d->n_dumps, FX8_NOUN(d->n_dumps, "dump", "dumps"));
+    print_difference("coherence", &d->coherence, " of it", stream);
+    print_difference("amplitude", &d->amplitude, " of it", stream);
+    print_difference("phase", &d->phase, " rad", stream);
+    print_difference("spectra", &d->spectra, " dB", stream);
+    print_difference("average", &d->fisher, "", stream);
+}
+
+static void print_look(const struct fx8_run_request *request,
+                       const struct fx8_run_report *report, FILE *stream)
+{
+    const struct fx8_look_report *look = &report->look;
+    if (request->path_quicklook == NULL)
+        return;
+    fprintf(stream, "quick-look %lld %s of baselines coherent",
+            (long long)look->n_intervals,
+            FX8_NOUN(look->n_intervals, "product", "products"));
+    if (look->n_intervals > 0)
+        fprintf(stream, " (highest %.4f)", look->highest);
+    fprintf(stream, ", %lld upper %s (below 5 sigma in a cell)",
+            (long long)look->n_limits,
+            FX8_NOUN(look->n_limits, "limit", "limits"));
+    if (look->n_without > 0)
+        fprintf(stream, ", %lld near 1 without an interval",
+                (long long)look->n_without);
+    if (look->n_empty > 0)
+        fprintf(stream, ", %lld without data", (long long)look->n_empty);
+    fprintf(stream, "\n");
+    print_look_counts(&look->counts, stream);
+    print_differences(&look->differences, stream);
+}
+
+void fx8_summary_print(const struct fx8_run_request *request,
+                       const struct fx8_run_report *report, FILE *stream)
+{
+    print_input(request, stream);
+    print_plan(request, report, stream);
+    print_scaling(request, report, stream);
+    print_times(request, report, stream);
+    fprintf(stream, "samples    %.4g %% of spectra missing",
+            100.0 * (1.0 - report->valid_fraction));
+    if (request->paths[FX8_RESULT_INT8] != NULL)
+        fprintf(stream, ", %.3g %% clipped by the quantiser",
+                100.0 * report->clipped_fraction);
+    fprintf(stream, "\n");
+    print_flagged(request, report, stream);
+    print_look(request, report, stream);
+    const double peak_mib = fx8_summary_peak_mib();
+    if (peak_mib > 0)
+        fprintf(stream, "memory     %.1f MiB at most\n", peak_mib);
+    for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
+        if (request->paths[kind] != NULL) {
+            print_result(request->paths[kind], stream);
+            fprintf(stream, " (%lld %s, %s)\n", (long long)report->n_dumps,
+                    FX8_NOUN(report->n_dumps, "dump", "dumps"),
+                    fx8_result_names[kind].keyword);
+        }
+    if (request->path_quicklook != NULL) {
+        print_result(request->path_quicklook, stream);
+        fprintf(stream, " (quick-look)\n");
+    }
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * summary.h -- what a run says at its end.
+ */
+#ifndef FX8_CORRELATOR_RUN_SUMMARY_H
+#define FX8_CORRELATOR_RUN_SUMMARY_H
+
+#include <stdio.h>
+
+#include "correlator/run/pipeline.h"
+
+/** Print input, plan, kernels, time per stage, fractions, flagged inputs, peak
+ *  memory and outputs. */
+void fx8_summary_print(const struct fx8_run_request *request,
+                       const struct fx8_run_report *report, FILE *stream);
+
+/** Peak resident memory of the process, MiB; 0 where the system does not
+ *  tell. */
+double fx8_summary_peak_mib(void);
+
+#endif

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdlib.h>
+
+#include "config/base/parallel.h"
+#include "config/base/shape.h"
+#include "correlator/library/stream.h"
+#include "correlator/run/gaps.h"
+#include "correlator/run/survey.h"
+
+/* Samples of all inputs brought side by side at a time: a cache's worth, in
+ * rows that are worth vector code. */
+#define TILE_BYTES    ((size_t)8 << 20)
+#define MOST_SAMPLES  ((size_t)8192)
+#define LEAST_SAMPLES ((size_t)64)
+
+/* A survey while it runs. */
+struct work {
+    struct fx8_reader *reader;
+    struct fx8_survey *survey;
+    const struct fx8_survey_range *range;
+    struct fx8_stream_shape shape;
+    int64_t read_samples;
+    int8_t *buffer;
+    ptrdiff_t *input_offset; /* [n_inputs] */
+    uint64_t *valid;         /* [n_inputs][words of a tile] */
+    struct fx8_gaps gaps;
+};
+
+size_t fx8_survey_inputs(const struct fx8_observation *observation)
+{
+    return fx8_product(observation->n_bands, observation->n_antennas,
+                       observation->n_polarizations, 1);
+}
+
+/* --- one stretch ------------------------------------------------- */
+
+struct add_context {
+    const struct work *work;
+    const struct fx8_stream *stream;
+    size_t n_samples;
+};
+
+static void add_input(void *context, size_t input, size_t thread)
+{
+    (void)thread;
+    const struct add_context *job = context;
+    fx8_level_sums_add(
+        &job->work->survey->sums[input], fx8_stream_row(job->stream, input),
+        job->n_samples, job->work->shape.sample_size,
+        job->work->valid + input * fx8_bit_words(job->n_samples));
+}
+
+/* Sum up what the stream holds of the samples before `stop`; *at is the first
+ * of them that it still has. */
+static void add_ready(const struct work *work, struct fx8_stream *stream,
+                      int64_t *at, int64_t stop)
+{
+    size_t ready;
+    while (*at < stop && (ready = fx8_stream_ready(stream)) > 0) {
+        size_t n = work->shape.most_spectra;
+        if (n > ready)
+            n = ready;
+        if ((int64_t)n > stop - *at)
+            n = (size_t)(stop - *at);
+        fx8_stream_validity(stream, n, work->valid);
+        struct add_context context = {work, stream, n};
+        fx8_parallel_for(work->shape.n_inputs, work->shape.n_threads, false,
+                         add_input, &context);
+        fx8_stream_take(stream, n);
+        *at += (int64_t)n;
+    }
+}
+
+/* How far the survey of everything is. */
+static void show_progress(const struct work *work, int64_t at)
+{
+    const struct fx8_rate rate = work->reader->observation.sample_rate;
+    const struct fx8_progress progress = {
+        .n_samples = at - work->range->first_sample,
+        .total_samples = work->range->n_samples,
+        .n_inputs = work->shape.n_inputs,
+        .rate_hz = rate.numerator_hz > 0 ? fx8_rate_hz(rate) : 0.0,
+    };
+    if (work->range->progress != NULL && work->range->is_all)
+        work->range->progress(work->range->progress_context, &progress);
+}
+
+static enum fx8_status read_block(struct work *work, int64_t first, int64_t n,
+                                  struct fx8_block *block,
+                                  struct fx8_error *error)
+{
+    struct fx8_sample_layout layout = {.input_offset = work->input_offset};
+    enum fx8_status status = work->reader->read(work->reader, first, n,
+                                                work->buffer, &layout, error);
+    work->survey->n_clamped += work->reader->n_clamped;
+    if (status == FX8_OK)
+        status = fx8_gaps_list(&work->gaps, work->reader, first, n, error);
+    *block = (struct fx8_block){
+        .samples = work->buffer,
+        .input_offset = work->input_offset,
+        .time_stride = layout.time_stride,
+        .first_sample = first,
+        .n_samples = n,
+        .missing = work->gaps.runs,
+        .n_missing = work->gaps.n_runs,
+    };
+    return status;
+}
+
+/* Samples [first, first + n): read with as much on either side as a run of
+ * markers may need. */
+static enum fx8_status add_stretch(struct work *work, int64_t first, int64_t n,
+                                   struct fx8_error *error)
+{
+    const int64_t length = work->reader->observation.n_samples;
+    const int64_t more =
+        work->shape.has_marker ? work->shape.marker_run - 1 : 0;
+    const int64_t stop = first + n;
+    const int64_t end = length - stop < more ? length : stop + more;
+    int64_t next = first < more ? 0 : first - more, at = first;
+    struct fx8_stream *stream;
+    enum fx8_status status =
+        fx8_stream_open(&work->shape, first, &stream, error);
+    while (status == FX8_OK && next < end && at < stop) {
+        const int64_t taken =
+            end - next < work->read_samples ? end - next : work->read_samples;
+        struct fx8_block block;
+        status = read_block(work, next, taken, &block, error);
+        next += taken;
+        /* what lies before the stretch is only looked at, by one append */
+        bool is_more = status == FX8_OK;
+        while (is_more) {
+            status = fx8_stream_append(stream, &block, error);
+            add_ready(work, stream, &at, stop);
+            is_more = status == FX8_OK && at < stop &&
+                      fx8_stream_next_sample(stream) < next;
+        }
+        show_progress(work, at);
+    }
+    if (status == FX8_OK) {
+        fx8_stream_end(stream);
+        add_ready(work, stream, &at, stop);
+    }
+    fx8_stream_close(&stream);
+    work->survey->n_blocks++;
+    work->survey->n_samples += n;
+    return status;
+}
+
+/* --- which stretches --------------------------------------------- */
+
+static enum fx8_status add_range(struct work *work,
+                                 const struct fx8_survey_range *range,
+                                 struct fx8_error *error)
+{
+    const int64_t block = work->read_samples;
+    const size_t bytes = work->reader->buffer_size(work->reader, block);
+    const int64_t n_all = (range->n_samples - 1) / block + 1;
+    int64_t n =
+        bytes < FX8_SURVEY_BYTES ? (int64_t)(FX8_SURVEY_BYTES / bytes) : 1;
+    if (range->is_all || n >= n_all) {
+        work->survey->block_samples = range->n_samples;
+        return add_stretch(work, range->first_sample, range->n_samples, error);
+    }
+    work->survey->block_samples = block;
+    enum fx8_status status = FX8_OK;
+    for (int64_t k = 0; k < n && status == FX8_OK; k++) {
+        /* k (n_all - 1) / (n - 1), where the product may not fit */
+        const int64_t step = n > 1 ? (n_all - 1) / (n - 1) : 0;
+        const int64_t rest = n > 1 ? (n_all - 1) % (n - 1) : 0;
+        const int64_t index = n > 1 ? k * step + k * rest / (n - 1) : 0;
+        const int64_t left = range->n_samples - index * block;
+        status = add_stretch(work, range->first_sample + index * block,
+                             left < block ? left : block, error);
+    }
+    return status;
+}
+
+/* --- beginning and end ------------------------------------------- */
+
+static enum fx8_status select_all(struct fx8_reader *reader, size_t n_inputs,
+                                  struct fx8_error *error)
+{
+    const struct fx8_observation *o = &reader->observation;
+    void *memory;
+    enum fx8_status status = fx8_allocate(
+        n_inputs, sizeof(struct fx8_input_position), "inputs", &memory, error);
+    if (status != FX8_OK)
+        return status;
+    struct fx8_input_position *inputs = memory;
+    for (size_t i = 0; i < n_inputs; i++)
+        inputs[i] = (struct fx8_input_position){
+            .antenna = i / o->n_polarizations % o->n_antennas,
+            .polarization = i % o->n_polarizations,
+            .band = i / o->n_polarizations / o->n_antennas};
+    status = reader->select(reader, inputs, n_inputs, error);
+    free(memory);
+    return status;
+}
+
+static enum fx8_status prepare(struct work *work,
+                               const struct fx8_settings *settings,
+                               const struct fx8_survey_range *range,
+                               struct fx8_error *error)
+{
+    const size_t n_inputs = work->survey->n_inputs;
+    const size_t size = work->reader->observation.is_complex ? 2 : 1;
+    size_t tile = TILE_BYTES / size / n_inputs;
+    tile = tile > MOST_SAMPLES    ? MOST_SAMPLES
+           : tile < LEAST_SAMPLES ? LEAST_SAMPLES
+                                  : tile;
+    work->shape = (struct fx8_stream_shape){
+        .n_inputs = n_inputs,
+        .sample_size = size,
+        .step = 1,
+        .window = 1,
+        .most_spectra = tile,
+        .has_marker = settings->input.marker == FX8_MARKER_VALUE,
+        .marker_value = settings->input.missing_value,
+        .marker_run = settings->input.missing_run,
+        .n_threads = fx8_parallel_cpus(),
+    };
+    work->reader->workers =
+        (struct fx8_workers){work->shape.n_threads, fx8_parallel_for};
+    enum fx8_status status =
+        fx8_operations_select("auto", &work->shape.operations, error);
+    if (status == FX8_OK)
+        status = select_all(work->reader, n_inputs, error);
+    if (status != FX8_OK)
+        return status;
+    work->read_samples = work->reader->read_samples(work->reader);
+    if (work->read_samples > range->n_samples)
+        work->read_samples = range->n_samples;
+    const struct fx8_array arrays[] = {
+        {&work->survey->sums, n_inputs, sizeof *work->survey->sums},
+        {&work->survey->remarks, n_inputs, sizeof *work->survey->remarks},
+        {&work->buffer,
+         work->reader->buffer_size(work->reader, work->read_samples), 1},
+        {&work->input_offset, n_inputs, sizeof *work->input_offset},
+        {&work->valid, n_inputs, fx8_bit_words(tile) * sizeof *work->valid},
+    };
+    return fx8_allocate_arrays(arrays, sizeof arrays / sizeof arrays[0],
+                               "levels", error);
+}
+
+enum fx8_status fx8_survey_run(struct fx8_reader *reader,
+                               const struct fx8_settings *settings,
+                               const struct fx8_survey_range *range,
+                               struct fx8_survey *survey,
+                               struct fx8_error *error)
+{
+    *survey = (struct fx8_survey){.n_inputs =
+                                      fx8_survey_inputs(&reader->observation)};
+    struct work work = {.reader = reader, .survey = survey, .range = range};
+    enum fx8_status status = prepare(&work, settings, range, error);
+    if (status == FX8_OK)
+        status = add_range(&work, range, error);
+    if (status == FX8_OK)
+        status = fx8_level_sums_judge(
+            survey->sums, reader->input_gain, survey->n_inputs,
+            reader->observation.n_bands, work.shape.sample_size,
+            survey->remarks, error);
+    free(work.buffer);
+    free(work.input_offset);
+    free(work.valid);
+    fx8_gaps_clear(&work.gaps);
+    if (status != FX8_OK)
+        fx8_survey_clear(survey);
+    return status;
+}
+
+void fx8_survey_clear(struct fx8_survey *survey)
+{
+    free(survey->sums);
+    free(survey->remarks);
+    *survey = (struct fx8_survey){0};
+}
