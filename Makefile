@@ -63,7 +63,7 @@ LINK_FLAGS := -pthread $(if $(SAN),-fsanitize=$(SAN))
 # --- sources: a room is a list; a kernel variant is a file with a suffix ----
 
 IO_ROOMS := io io/aavs io/digital_rf io/h5 io/native io/quicklook io/tart io/uvh5
-CORRELATOR_ROOMS := correlator correlator/commands correlator/commands/bench \
+CORRELATOR_ROOMS := correlator correlator/commands correlator/bench \
 	correlator/compare correlator/library correlator/run correlator/simulate
 LIBRARY_SOURCES := $(patsubst %,config/base/%.c,clock median parallel shape status timebase) \
 	$(sort $(wildcard kernels/*.c kernels/cpu/*.c)) \

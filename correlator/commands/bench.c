@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "config/base/number.h"
-#include "correlator/commands/bench/machine.h"
-#include "correlator/commands/bench/measure.h"
+#include "correlator/bench/machine.h"
+#include "correlator/bench/measure.h"
 #include "correlator/commands/command.h"
 #include "correlator/fx8.h"
 #include "io/text_output.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "correlator/commands/bench/machine.h"
+#include "correlator/bench/machine.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "config/base/shape.h"
-#include "correlator/commands/bench/bench.h"
-#include "correlator/commands/bench/machine.h"
+#include "correlator/bench/bench.h"
+#include "correlator/bench/machine.h"
 #include "correlator/commands/command.h"
 #include "correlator/run/pipeline.h"
 #include "correlator/run/results.h"

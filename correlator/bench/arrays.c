@@ -17,7 +17,7 @@
 
 #include "config/base/clock.h"
 #include "config/base/shape.h"
-#include "correlator/commands/bench/bench.h"
+#include "correlator/bench/bench.h"
 #include "correlator/fx8.h"
 #include "correlator/library/baseline.h"
 #include "kernels/cpu/ceilings.h"

@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 #include "config/base/shape.h"
-#include "correlator/commands/bench/bench.h"
-#include "correlator/commands/bench/trial.h"
+#include "correlator/bench/bench.h"
+#include "correlator/bench/trial.h"
 #include "kernels/fft.h"
 
 #define MIB ((size_t)1 << 20)

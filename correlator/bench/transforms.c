@@ -10,7 +10,7 @@
 
 #include "config/base/clock.h"
 #include "config/base/shape.h"
-#include "correlator/commands/bench/bench.h"
+#include "correlator/bench/bench.h"
 #include "kernels/fft.h"
 
 /* Lengths of the arrays' filter banks, and a longer one. */

@@ -2,14 +2,14 @@
 /*
  * measure.h -- which cases are measured, at which levels, in which order.
  */
-#ifndef FX8_CORRELATOR_COMMANDS_BENCH_MEASURE_H
-#define FX8_CORRELATOR_COMMANDS_BENCH_MEASURE_H
+#ifndef FX8_CORRELATOR_BENCH_MEASURE_H
+#define FX8_CORRELATOR_BENCH_MEASURE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "correlator/commands/bench/gate.h"
-#include "correlator/commands/bench/report.h"
+#include "correlator/bench/gate.h"
+#include "correlator/bench/report.h"
 
 #ifdef __cplusplus
 extern "C" {

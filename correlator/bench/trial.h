@@ -4,8 +4,8 @@
  * variants measures it: steps of work that are repeated until time enough has
  * passed, and the ruler beside them.
  */
-#ifndef FX8_CORRELATOR_COMMANDS_BENCH_TRIAL_H
-#define FX8_CORRELATOR_COMMANDS_BENCH_TRIAL_H
+#ifndef FX8_CORRELATOR_BENCH_TRIAL_H
+#define FX8_CORRELATOR_BENCH_TRIAL_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "correlator/commands/bench/report.h"
+#include "correlator/bench/report.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #include "config/base/json.h"
 #include "config/base/median.h"
-#include "correlator/commands/bench/machine.h"
+#include "correlator/bench/machine.h"
 #include "correlator/fx8.h"
 
 /* --- arithmetic -------------------------------------------------- */

@@ -11,7 +11,7 @@
 
 #include "config/base/clock.h"
 #include "config/base/shape.h"
-#include "correlator/commands/bench/bench.h"
+#include "correlator/bench/bench.h"
 #include "kernels/cpu/ceilings.h"
 #include "kernels/cpu/peers.h"
 #include "kernels/operations.h"

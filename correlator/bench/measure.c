@@ -2,7 +2,7 @@
 /*
  * measure.c -- the table of sections, and the walk over their cases.
  */
-#include "correlator/commands/bench/measure.h"
+#include "correlator/bench/measure.h"
 
 #include <fnmatch.h>
 #include <stdio.h>

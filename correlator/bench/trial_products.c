@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 #include "config/base/shape.h"
-#include "correlator/commands/bench/bench.h"
-#include "correlator/commands/bench/trial.h"
+#include "correlator/bench/bench.h"
+#include "correlator/bench/trial.h"
 
 /* Spectra of a channel, and items between two rows of them: not a power of two
  * apart, as the engine has them. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config/base/line.h"
-#include "correlator/commands/bench/gate.h"
+#include "correlator/bench/gate.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,8 +10,8 @@
 #include "config/base/json.h"
 #include "config/base/number.h"
 #include "config/ini.h"
-#include "correlator/commands/bench/measure.h"
-#include "correlator/commands/bench/report.h"
+#include "correlator/bench/measure.h"
+#include "correlator/bench/report.h"
 #include "io/text_output.h"
 #include "kernels/operations.h"
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "config/base/shape.h"
-#include "correlator/commands/bench/bench.h"
-#include "correlator/commands/bench/trial.h"
+#include "correlator/bench/bench.h"
+#include "correlator/bench/trial.h"
 #include "correlator/library/baseline.h"
 #include "kernels/quicklook.h"
 

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "config/base/clock.h"
-#include "correlator/commands/bench/bench.h"
-#include "correlator/commands/bench/trial.h"
+#include "correlator/bench/bench.h"
+#include "correlator/bench/trial.h"
 #include "kernels/cpu/ceilings.h"
 #include "kernels/functions.h"
 

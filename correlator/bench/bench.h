@@ -8,8 +8,8 @@
  * that the same rounds found for it.  Quantity and case name a figure on paper,
  * in JSON and in a gate file alike.
  */
-#ifndef FX8_CORRELATOR_COMMANDS_BENCH_BENCH_H
-#define FX8_CORRELATOR_COMMANDS_BENCH_BENCH_H
+#ifndef FX8_CORRELATOR_BENCH_BENCH_H
+#define FX8_CORRELATOR_BENCH_BENCH_H
 
 #include <stdbool.h>
 #include <stddef.h>

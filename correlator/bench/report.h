@@ -3,14 +3,14 @@
  * report.h -- the figures of one call of `fx8 bench`: collected, told as tables
  * while they come in, or in the end as one JSON document.
  */
-#ifndef FX8_CORRELATOR_COMMANDS_BENCH_REPORT_H
-#define FX8_CORRELATOR_COMMANDS_BENCH_REPORT_H
+#ifndef FX8_CORRELATOR_BENCH_REPORT_H
+#define FX8_CORRELATOR_BENCH_REPORT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "correlator/commands/bench/bench.h"
-#include "correlator/commands/bench/gate.h"
+#include "correlator/bench/bench.h"
+#include "correlator/bench/gate.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -3,8 +3,8 @@
  * machine.h -- the machine that a benchmark speaks of, as far as the system
  * tells.
  */
-#ifndef FX8_CORRELATOR_COMMANDS_BENCH_MACHINE_H
-#define FX8_CORRELATOR_COMMANDS_BENCH_MACHINE_H
+#ifndef FX8_CORRELATOR_BENCH_MACHINE_H
+#define FX8_CORRELATOR_BENCH_MACHINE_H
 
 #include <stddef.h>
 

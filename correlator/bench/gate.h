@@ -8,13 +8,13 @@
  *     [correlate 64 int8]
  *     avx2 rate = 0.70         ; of one variant; else all that are measured
  */
-#ifndef FX8_CORRELATOR_COMMANDS_BENCH_GATE_H
-#define FX8_CORRELATOR_COMMANDS_BENCH_GATE_H
+#ifndef FX8_CORRELATOR_BENCH_GATE_H
+#define FX8_CORRELATOR_BENCH_GATE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "correlator/commands/bench/bench.h"
+#include "correlator/bench/bench.h"
 
 #ifdef __cplusplus
 extern "C" {
