@@ -2,31 +2,34 @@
 /*
  * fx8.h -- the public header of libfx8: voltages in, visibilities out.
  *
- * Plan a correlation, open a session, push blocks of samples; finished dumps
- * arrive by callback on the thread that pushes.  The library never prints,
- * never exits and installs no signal handler.
+ * Plan a correlation, open a session, push blocks of samples, take finished
+ * dumps.  The library never prints, never exits and installs no signal handler.
  *
  *     struct fx8_plan plan = fx8_plan_default();
  *     ... fill in sizes, rates ...
- *     fx8_open(&plan, on_dump, context, &session, &error);
+ *     fx8_open(&plan, NULL, NULL, &session, &error);
  *     while (more samples) {
  *         while ((status = fx8_push(session, &block, &error)) ==
- *                FX8_LEVEL_NEEDED)
- *             look_ahead(session, &block);       (INT8 only, see fx8_level)
+ *                FX8_DUMP_READY)
+ *             use(fx8_take_dump(session));
  *         if (status != FX8_OK)
- *             ... error.message tells why ...
+ *             ... error.message says why ...
  *     }
- *     fx8_finish(session, NULL, &error);
+ *     while (fx8_finish(session, NULL, &error) == FX8_DUMP_READY)
+ *         use(fx8_take_dump(session));
  *     fx8_close(&session);
+ *
+ * With a callback in place of the first NULL, dumps arrive there instead, on
+ * the thread that pushes.
  *
  * Whole programs: memory.c and follow.c of the examples.
  *
  * Errors.  A function that can fail returns a status, negative for a failure,
  * and then fills the caller's error record (NULL: none wanted); otherwise it
  * leaves the record alone.  Arguments that cannot be are FX8_ERR_USAGE and
- * change nothing.  After any other failure the session takes no more: its
- * answers stay, fx8_push(), fx8_level(), fx8_level_end() and fx8_finish() go on
- * to fail with that status, and it is for fx8_close().
+ * change nothing.  After any other failure the session takes no more samples:
+ * questions are still answered, every other call repeats that status, and
+ * fx8_close() is due.
  *
  * Pointers.  None may be NULL but where that is said.  Functions that return a
  * status refuse it with FX8_ERR_USAGE; to the others it is undefined, and so
@@ -73,6 +76,27 @@ extern "C" {
 
 /** Most antennas of a plan: pairs of inputs are counted in 32 bits. */
 #define FX8_MAX_ANTENNAS 32768
+
+struct fx8_block;
+
+/**
+ * fx8_reread_callback -- delivers samples again, for a plan whose session need
+ * not keep those that it sets gains from.
+ *
+ * Given:    context       the plan's
+ *           first_sample  absolute
+ * Returned: block  samples as they were pushed, from first_sample on or, where
+ *                  those are missing, from a later one; any number of them, but
+ *                  not 0 unless no more were pushed.  Memory of the caller, not
+ *                  touched until the next call
+ *           error  never NULL; for a failure, filled by fx8_fail()
+ * Status:   negative: the session is stopped, and fx8_push() or fx8_finish()
+ *           returns this status and the record
+ * Notes:    as note 1 of fx8_dump_callback
+ */
+typedef enum fx8_status fx8_reread_callback(void *context, int64_t first_sample,
+                                            struct fx8_block *block,
+                                            struct fx8_error *error);
 
 /**
  * What to correlate.  Fill it from fx8_plan_default(); it is copied by
@@ -122,6 +146,10 @@ struct fx8_plan {
     /* the quantiser */
     double target_rms; /**< LSB per real component */
     enum fx8_level level;
+    fx8_reread_callback *reread; /**< delivers samples again that the gains
+                                      were set from; NULL: the session keeps
+                                      them until it knows the gains */
+    void *reread_context;
 
     /* the correlator */
     enum fx8_precision precision; /**< any of the bits */
@@ -138,7 +166,9 @@ struct fx8_plan {
                                          from the same spectra */
     size_t memory_limit; /**< bytes of engine, levels, samples and results;
                               what needs more does not open, and the
-                              message names the least that will do.  0: none */
+                              message names the least that will do; likewise
+                              for samples kept to set gains from, once these are
+                              known.  0: none */
 
     /* the results */
     bool remove_quantization_bias; /**< the quantiser's noise, from the
@@ -188,8 +218,9 @@ struct fx8_block {
     size_t n_missing;
     int8_t *in_place; /**< `samples`, where fx8_push() may use and overwrite
                            them in their place.  The block is lent then, until
-                           the next fx8_push() that is not refused, fx8_finish()
-                           or fx8_close() has returned.  It is copied nowhere if
+                           an fx8_push() of another block, fx8_finish() (each
+                           FX8_OK) or fx8_close() has returned.  It is copied
+                           nowhere if
                            the samples of an input lie side by side and each
                            input n_samples + room or more behind the one before,
                            all equally far.  NULL: samples are only read */
@@ -210,7 +241,8 @@ struct fx8_result {
     const float *nsamples; /**< valid products / M, 0 .. 1 */
 };
 
-/** A finished dump; valid until the callback returns. */
+/** A finished dump; valid until the callback returns, or until the session's
+ *  next call that is not a question. */
 struct fx8_dump {
     int64_t index;      /**< 0 is the dump that starts at first_sample */
     size_t n_baselines; /**< n_antennas (n_antennas + 1) / 2 */
@@ -235,7 +267,7 @@ struct fx8_dump {
  * Returned: error    never NULL; for a failure, filled by fx8_fail()
  * Status:   negative: the session is stopped, and fx8_push() or fx8_finish()
  *           returns this status and the record; anything else: it goes on
- * Notes:    1) of its session it may ask for answers, and fx8_cancel() it.
+ * Notes:    1) it may ask questions of its session, and fx8_cancel() it.
  *              Other calls are FX8_ERR_USAGE, and fx8_close() does nothing.  It
  *              must return: no longjmp() nor exception may leave it
  *           2) it may be called some blocks after the last one of the dump, at
@@ -252,6 +284,8 @@ struct fx8_statistics {
     int64_t n_spectra;       /**< spectra correlated, per row */
     int64_t n_valid_spectra; /**< summed over rows */
     int64_t n_clipped;       /**< spectra × channels clamped, over rows */
+    int64_t n_level_rounds;  /**< times that gains were set, for rows that had
+                                  begun to deliver */
     double align_s;          /**< corner turn, masks */
     double channelize_s;     /**< FIR, FFT, quantise */
     double correlate_s;
@@ -268,8 +302,8 @@ struct fx8_session;
  * fx8_open -- check the plan, choose an engine, allocate.
  *
  * Given:     plan      copied
- *            callback  receives the dumps; context (may be NULL) is handed to
- *                      it
+ *            callback  receives the dumps, and context, which may be NULL;
+ *                      NULL: they wait for fx8_take_dump()
  * Returned:  session   fx8_close() releases it; NULL on failure
  * Status:    FX8_ERR_USAGE: a member of the plan is out of range, named;
  *            FX8_ERR_UNSUPPORTED: backend or kernel not on this machine;
@@ -285,9 +319,8 @@ FX8_API enum fx8_status fx8_open(const struct fx8_plan *plan,
 /**
  * fx8_push -- hand over samples.
  *
- * Status: FX8_OK: consumed; FX8_LEVEL_NEEDED: rows without gains have begun
- *         to deliver: look ahead with fx8_level(), then push the same block
- *         again (what of it was consumed before is skipped);
+ * Status: FX8_OK: consumed; FX8_DUMP_READY, without a callback: take the dump,
+ *         then push the same block again (what of it was consumed is skipped);
  *         FX8_ERR_USAGE: a range below 0 or too far out, a missing stretch of
  *         an unknown row, more than FX8_MAX_MISSING_DUMPS before the block, a
  *         session that is finished;
@@ -299,10 +332,18 @@ FX8_API enum fx8_status fx8_open(const struct fx8_plan *plan,
  *            of nothing else are delivered too, flagged; samples that were
  *            consumed already are skipped
  *         2) block sizes never change a result
- *         3) after FX8_ERR_DEVICE the session can only be closed; dumps that
+ *         3) INT8: where inputs begin to deliver, a session that was given no
+ *            gains waits for FX8_LEVEL_SPECTRA spectra of them before it
+ *            correlates on.  The gain of an input and channel, for samples as
+ *            pushed, is target_rms / sigma, sigma^2 = median(|X|^2) / (2 ln 2),
+ *            / 0.45494 in channel 0 of real samples, over the first of its
+ *            spectra that are valid and not all zero; 1 where the median is at
+ *            most 2^-40 of the power of all bins, zero but for rounding, and
+ *            that input and channel is flagged
+ *         4) after FX8_ERR_DEVICE the session can only be closed; dumps that
  *            were delivered are right.  A new session with FX8_BACKEND_CPU
  *            starts over, or goes on behind them, with first_sample moved by
- *            whole dumps and the gains that the first one had
+ *            whole dumps and the gains that the first one had: fx8_gains()
  */
 FX8_API enum fx8_status fx8_push(struct fx8_session *session,
                                  const struct fx8_block *block,
@@ -330,36 +371,10 @@ FX8_API void fx8_pin(struct fx8_session *session, void *memory, size_t bytes);
 FX8_API int64_t fx8_block_end(const struct fx8_session *session,
                               int64_t first_sample, int64_t most);
 
-/**
- * fx8_level -- look ahead for the gains of the quantiser.
- *
- * After FX8_LEVEL_NEEDED: hand over the block that was refused and those that
- * follow it until `done` is true or there are no more, then fx8_level_end().
- * That may be asked for several times, as rows begin to deliver; never of FP32
- * alone, nor of FX8_METHOD_NONE.
- *
- * Returned: done  every row that has begun has its FX8_LEVEL_SPECTRA spectra,
- *                 or nothing was asked for
- * Status:   as fx8_push()
- * Notes:    the gain of an input and channel, for samples as pushed, is
- *           target_rms / sigma, sigma^2 = median(|X|^2) / (2 ln 2), / 0.45494
- *           in channel 0 of real samples, over the first FX8_LEVEL_SPECTRA
- *           spectra that are valid and not all zero on that row; 1 where the
- *           median is at most 2^-40 of the power of all bins, zero but for
- *           rounding, and that input and channel is flagged
- */
-FX8_API enum fx8_status fx8_level(struct fx8_session *session,
-                                  const struct fx8_block *block, bool *done,
-                                  struct fx8_error *error);
-
-/** Freeze the gains of the rows being levelled with the spectra seen; nothing
- *  where none are.  Status as fx8_push(). */
-FX8_API enum fx8_status fx8_level_end(struct fx8_session *session,
-                                      struct fx8_error *error);
-
-/** No more samples: deliver the last dump if it is complete.  An incomplete
- *  dump is dropped; `dropped_spectra` (may be NULL) says how many spectra it
- *  held.  Once more does nothing and says the same.  Status as fx8_push(). */
+/** No more samples: gains that are waited for are set from what there is, and
+ *  the last dump is delivered if it is complete.  An incomplete dump is
+ * dropped; `dropped_spectra` (may be NULL) says how many spectra it held.  Once
+ * more does nothing and says the same.  Status as fx8_push(). */
 FX8_API enum fx8_status fx8_finish(struct fx8_session *session,
                                    int64_t *dropped_spectra,
                                    struct fx8_error *error);
@@ -370,48 +385,73 @@ FX8_API enum fx8_status fx8_finish(struct fx8_session *session,
 FX8_API enum fx8_status fx8_flush(struct fx8_session *session,
                                   struct fx8_error *error);
 
-/** Make the running or next fx8_push(), fx8_level(), fx8_level_end() or
- *  fx8_finish(), and all after it, return FX8_ERR_CANCELLED; callable from any
- *  thread and from a signal handler while the session is open. */
+/** The dump that FX8_DUMP_READY is about; NULL where none is.  It is valid
+ * until the session's next call that is not a question. */
+FX8_API const struct fx8_dump *fx8_take_dump(struct fx8_session *session);
+
+/** Make the running or next fx8_push() or fx8_finish(), and all after it,
+ * return FX8_ERR_CANCELLED; callable from any thread and from a signal handler
+ * while the session is open. */
 FX8_API void fx8_cancel(struct fx8_session *session);
 
 /** Release and null the handle; a NULL handle is legal.  Nothing more is
  *  delivered: fx8_finish() first. */
 FX8_API void fx8_close(struct fx8_session **session);
 
-/* --- answers, from opening to closing ------------------------------------- */
+/* --- questions, answered from opening to closing ---------------------------
+ */
 
 /** Counters so far. */
 FX8_API void fx8_get_statistics(const struct fx8_session *session,
                                 struct fx8_statistics *statistics);
 
-/** Engine, device and kernel in use, e.g. "cpu", "" and "avx512" or "cuda",
- *  "0 NVIDIA H200" and "wgmma", and the FFT plan; the reason is why it is this
- *  engine, one line.  Never NULL; valid while the session lives.  Spare: the
- *  CPU computes because a GPU that is there fails; the reason says how. */
-FX8_API const char *fx8_backend_name(const struct fx8_session *session);
-FX8_API const char *fx8_backend_reason(const struct fx8_session *session);
-FX8_API bool fx8_backend_is_spare(const struct fx8_session *session);
-FX8_API const char *fx8_device_name(const struct fx8_session *session);
-FX8_API const char *fx8_kernel_name(const struct fx8_session *session);
-FX8_API const char *fx8_fft_plan_name(const struct fx8_session *session);
+/** What a session turned out to be; texts are never NULL and live with it. */
+struct fx8_session_info {
+    const char *backend; /**< "cpu" or "cuda" */
+    const char *reason;  /**< why it is this engine, one line */
+    bool is_spare;       /**< the CPU computes because a GPU that is there
+                              fails; the reason says how */
+    const char *device;  /**< "0 NVIDIA H200"; "" for the CPU */
+    const char *kernel;  /**< "avx512" or "wgmma" */
+    const char *fft_plan;
+};
 
-/** Gains from recorded counts to steps of the quantiser, float
- *  [n_inputs][fx8_channels()]: an input_gain is part of them, and all there is
- *  where nothing was levelled yet; NULL without a quantiser.  This array and
- *  those below are valid while the session lives, and change with it. */
-FX8_API const float *fx8_gains(const struct fx8_session *session);
+FX8_API struct fx8_session_info fx8_info(const struct fx8_session *session);
 
-/** Spectra that the quantiser clamped so far, int64 of the shape of the gains;
- *  zeros without a quantiser. */
-FX8_API const int64_t *fx8_clips(const struct fx8_session *session);
+/** Gains of the quantiser, from recorded counts to its steps; NULL pointers
+ *  where a plan has no quantiser. */
+struct fx8_gains {
+    const float *gain; /**< [n_inputs][fx8_channels()]: an input_gain is part
+                            of them, and all there is where not set */
+    const uint8_t
+        *is_zero;          /**< [n_inputs][fx8_channels()] 1: nothing but
+                                rounding was there; the quantiser's gain is 1 */
+    const uint8_t *is_set; /**< [n_bands][n_inputs] 1: the gains are known */
+};
 
-/** uint8 of the shape of the gains, 1: the level was zero and the quantiser's
- *  gain is 1; NULL without a quantiser. */
-FX8_API const uint8_t *fx8_zero_levels(const struct fx8_session *session);
+/** The gains so far: arrays that live and change with the session. */
+FX8_API struct fx8_gains fx8_gains(const struct fx8_session *session);
 
-/** Valid spectra per row so far, int64 [n_bands][n_inputs]. */
-FX8_API const int64_t *fx8_valid_spectra(const struct fx8_session *session);
+/**
+ * fx8_set_gains -- give a session gains instead of having them set from its
+ * first samples: those of another run, of the same plan.
+ *
+ * Given:  gains  copied; rows that are not set there set their own
+ * Status: FX8_ERR_USAGE: after the first block, without a quantiser, or a gain
+ *         that is not positive; FX8_ERR_DEVICE
+ */
+FX8_API enum fx8_status fx8_set_gains(struct fx8_session *session,
+                                      const struct fx8_gains *gains,
+                                      struct fx8_error *error);
+
+/** Counters of inputs so far: arrays that live and change with the session. */
+struct fx8_inputs {
+    const int64_t *clips;         /**< [n_inputs][fx8_channels()] spectra that
+                                       the quantiser clamped */
+    const int64_t *valid_spectra; /**< [n_bands][n_inputs] */
+};
+
+FX8_API struct fx8_inputs fx8_inputs(const struct fx8_session *session);
 
 /** What was out of the ordinary in the quick-looks so far, and by how much the
  *  two modes of math differ; zeros where none is planned. */

@@ -35,6 +35,9 @@ struct delivery {
     enum layout layout;
     int64_t overlap;            /**< samples that each block repeats */
     int64_t gap_first, gap_end; /**< never delivered */
+    int64_t reread_samples;     /**< > 0: the session may have samples delivered
+                                     again, so many at a time */
+    bool is_pulled;             /**< dumps are taken, not received */
 };
 
 /** What came out; arrays over all dumps, NULL where there is nothing.  n_inputs
@@ -47,10 +50,10 @@ struct collected {
     float *nsamples[N_KINDS];
     uint8_t *dead; /**< [dump][input] */
     float *gains;
-    uint8_t *zero;
+    uint8_t *zero, *is_set;
     int64_t *clips, *valid_spectra;
     int64_t dropped_spectra;
-    size_t n_rounds; /**< of level setting */
+    size_t n_rereads; /**< calls of the callback */
     struct fx8_statistics statistics;
     /* to be set before a run: what the callback does in dump stop_at */
     struct fx8_session **cancel; /**< fx8_cancel() this session */
@@ -223,25 +226,50 @@ static inline void next_block(const struct voltages *v,
     }
 }
 
-/** Look ahead from `first` on until the round is over. */
-static inline enum fx8_status run_level(struct fx8_session *session,
-                                        const struct voltages *v,
-                                        const struct delivery *d, int64_t first,
-                                        struct fx8_error *error)
+/** Delivers samples again. */
+struct rereader {
+    const struct voltages *v;
+    struct delivery d;
+    struct collected *c;
+    struct packed packed;
+};
+
+static inline enum fx8_status reread_block(void *context, int64_t first_sample,
+                                           struct fx8_block *block,
+                                           struct fx8_error *error)
+{
+    struct rereader *r = (struct rereader *)context;
+    int64_t n;
+    (void)error;
+    free_packed(&r->packed);
+    r->packed = (struct packed){.memory = NULL};
+    r->c->n_rereads++;
+    next_block(r->v, &r->d, &first_sample, &n);
+    if (n <= 0)
+        return FX8_OK;
+    r->packed = pack(r->v, r->d.layout, first_sample, n);
+    *block = r->packed.block;
+    return FX8_OK;
+}
+
+/** A call that may have dumps to be taken first: what it returns then. */
+static inline enum fx8_status push_or_finish(struct fx8_session *session,
+                                             const struct fx8_block *block,
+                                             struct collected *c,
+                                             struct fx8_error *error)
 {
     for (;;) {
-        int64_t n;
-        next_block(v, d, &first, &n);
-        if (n <= 0)
-            return fx8_level_end(session, error);
-        struct packed p = pack(v, d->layout, first, n);
-        bool done = false;
         const enum fx8_status status =
-            fx8_level(session, &p.block, &done, error);
-        free_packed(&p);
-        if (status != FX8_OK || done)
+            block == NULL ? fx8_finish(session, &c->dropped_spectra, error)
+                          : fx8_push(session, block, error);
+        if (status != FX8_DUMP_READY)
             return status;
-        first += n;
+        const struct fx8_dump *dump = fx8_take_dump(session);
+        assert_non_null(dump);
+        assert_null(fx8_take_dump(session));
+        const enum fx8_status taken = collect_dump(c, dump, error);
+        if (taken != FX8_OK)
+            return taken;
     }
 }
 
@@ -254,23 +282,14 @@ static inline enum fx8_status push_all(struct fx8_session *session,
     struct packed before = {.memory = NULL}; /* which may still be used */
     enum fx8_status status = FX8_OK;
     for (int64_t first = 0; status == FX8_OK;) {
-        const int64_t start = first;
         int64_t n;
         next_block(v, d, &first, &n);
         if (n <= 0) {
-            status = fx8_finish(session, &c->dropped_spectra, error);
+            status = push_or_finish(session, NULL, c, error);
             break;
         }
         struct packed p = pack(v, d->layout, first, n);
-        while ((status = fx8_push(session, &p.block, error)) ==
-               FX8_LEVEL_NEEDED) {
-            free_packed(&before);
-            before = (struct packed){.memory = NULL};
-            c->n_rounds++;
-            status = run_level(session, v, d, start, error);
-            if (status != FX8_OK)
-                break;
-        }
+        status = push_or_finish(session, &p.block, c, error);
         free_packed(&before);
         before = p;
         first += n;
@@ -291,21 +310,32 @@ static inline enum fx8_status run_session(const struct fx8_plan *plan,
     c->n_channels = fx8_channels(plan) / plan->n_bands;
     if (c->cancel != NULL)
         c->cancel = &session;
-    must(fx8_open(plan, collect_dump, c, &session, error), *error);
+    struct rereader r = {.v = v, .d = *d, .c = c};
+    r.d.block_samples = d->reread_samples;
+    r.d.overlap = 0;
+    struct fx8_plan mine = *plan;
+    if (d->reread_samples > 0) {
+        mine.reread = reread_block;
+        mine.reread_context = &r;
+    }
+    must(
+        fx8_open(&mine, d->is_pulled ? NULL : collect_dump, c, &session, error),
+        *error);
     const enum fx8_status status = push_all(session, v, d, c, error);
     fx8_get_statistics(session, &c->statistics);
     const size_t cells = c->n_inputs * c->n_channels;
-    if (fx8_gains(session) != NULL) {
-        c->gains =
-            (float *)append(NULL, 0, fx8_gains(session), cells, sizeof(float));
-        c->zero =
-            (uint8_t *)append(NULL, 0, fx8_zero_levels(session), cells, 1);
+    const struct fx8_gains gains = fx8_gains(session);
+    const struct fx8_inputs inputs = fx8_inputs(session);
+    if (gains.gain != NULL) {
+        c->gains = (float *)append(NULL, 0, gains.gain, cells, sizeof(float));
+        c->zero = (uint8_t *)append(NULL, 0, gains.is_zero, cells, 1);
+        c->is_set = (uint8_t *)append(NULL, 0, gains.is_set, c->n_inputs, 1);
     }
-    c->clips =
-        (int64_t *)append(NULL, 0, fx8_clips(session), cells, sizeof(int64_t));
-    c->valid_spectra = (int64_t *)append(NULL, 0, fx8_valid_spectra(session),
+    c->clips = (int64_t *)append(NULL, 0, inputs.clips, cells, sizeof(int64_t));
+    c->valid_spectra = (int64_t *)append(NULL, 0, inputs.valid_spectra,
                                          c->n_inputs, sizeof(int64_t));
     fx8_close(&session);
+    free_packed(&r.packed);
     assert_null(session);
     return status;
 }
@@ -331,6 +361,7 @@ static inline void free_collected(struct collected *c)
     free(c->dead);
     free(c->gains);
     free(c->zero);
+    free(c->is_set);
     free(c->clips);
     free(c->valid_spectra);
 }

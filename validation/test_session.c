@@ -245,16 +245,31 @@ static void blocks_layouts_and_threads(void **state)
         struct voltages v = eventful(&plan, is_complex);
         struct collected first = collect(&plan, &v, &whole);
         assert_true(first.n_dumps >= 4);
-        assert_int_equal(first.n_rounds, 2);
+        assert_int_equal(first.statistics.n_level_rounds, 2);
         assert_true(first.statistics.n_clipped > 0);
         static const struct delivery deliveries[] = {
-            {1, TIME_MAJOR, 0, 0, 0},       {2, ANTENNA_MAJOR, 0, 0, 0},
-            {13, BACKWARDS, 0, 0, 0},       {100, TIME_MAJOR, 0, 0, 0},
-            {1024, ANTENNA_MAJOR, 0, 0, 0}, {0, TIME_MAJOR, 0, 0, 0},
-            {0, BACKWARDS, 0, 0, 0},        {50, TIME_MAJOR, 49, 0, 0},
-            {700, BACKWARDS, 900, 0, 0},    {3, ANTENNA_MAJOR, 11, 0, 0},
-            {0, IN_PLACE, 0, 0, 0},         {100, IN_PLACE, 0, 0, 0},
-            {500, IN_PLACE, 70, 0, 0},      {1, IN_PLACE, 0, 0, 0},
+            {.block_samples = 1, .layout = TIME_MAJOR},
+            {.block_samples = 2},
+            {.block_samples = 13, .layout = BACKWARDS},
+            {.block_samples = 100, .layout = TIME_MAJOR},
+            {.block_samples = 1024},
+            {.layout = TIME_MAJOR},
+            {.layout = BACKWARDS},
+            {.block_samples = 50, .layout = TIME_MAJOR, .overlap = 49},
+            {.block_samples = 700, .layout = BACKWARDS, .overlap = 900},
+            {.block_samples = 3, .overlap = 11},
+            {.layout = IN_PLACE},
+            {.block_samples = 100, .layout = IN_PLACE},
+            {.block_samples = 500, .layout = IN_PLACE, .overlap = 70},
+            {.block_samples = 1, .layout = IN_PLACE},
+            /* samples delivered again, dumps taken */
+            {.block_samples = 100, .reread_samples = 7},
+            {.block_samples = 900, .overlap = 30, .reread_samples = 5000},
+            {.block_samples = 333, .layout = IN_PLACE, .reread_samples = 999},
+            {.block_samples = 1, .reread_samples = 50, .is_pulled = true},
+            {.layout = IN_PLACE, .is_pulled = true},
+            {.block_samples = 640, .reread_samples = 64, .is_pulled = true},
+            {.block_samples = 250, .layout = IN_PLACE, .is_pulled = true},
         };
         for (size_t i = 0; i < sizeof deliveries / sizeof *deliveries; i++) {
             plan.n_threads = 1 + i % 3;
@@ -293,8 +308,14 @@ static void a_gap_is_a_missing_stretch(void **state)
         v.missing[0] = (struct fx8_run){start, end - start, -1};
         struct collected stretch = collect(&plan, &v, &whole);
         v.n_missing = 0;
-        const struct delivery delivery = {cases[c].block_samples, TIME_MAJOR, 0,
-                                          start, end};
+        const struct delivery delivery = {
+            .block_samples = cases[c].block_samples,
+            .layout = TIME_MAJOR,
+            .gap_first = start,
+            .gap_end = end,
+            .reread_samples = k % 2 ? 1 + 500 * (int64_t)c : 0,
+            .is_pulled = k % 3 == 0,
+        };
         struct collected gap = collect(&plan, &v, &delivery);
         check_same(&stretch, &gap);
         assert_true(stretch.statistics.n_valid_spectra <

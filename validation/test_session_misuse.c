@@ -12,7 +12,7 @@ static const struct delivery whole = {0};
 
 /* --- what a callback may do and may not ------------------------------ */
 
-enum action { RETURN, FAIL, PUSH, LEVEL, LEVEL_END, FINISH, CLOSE };
+enum action { RETURN, FAIL, PUSH, SET_GAINS, FLUSH, FINISH, TAKE, CLOSE };
 
 /* A callback, what it does, and what came of it. */
 struct meddler {
@@ -30,7 +30,7 @@ static enum fx8_status meddle(void *context, const struct fx8_dump *dump,
 {
     struct meddler *m = context;
     struct fx8_session *session = m->session;
-    bool done;
+    const struct fx8_gains none = {NULL, NULL, NULL};
     (void)dump;
     assert_non_null(error);
     m->n_calls++;
@@ -42,14 +42,17 @@ static enum fx8_status meddle(void *context, const struct fx8_dump *dump,
     case PUSH:
         m->inner = fx8_push(session, m->block, &m->error);
         return FX8_OK;
-    case LEVEL:
-        m->inner = fx8_level(session, m->block, &done, &m->error);
+    case SET_GAINS:
+        m->inner = fx8_set_gains(session, &none, &m->error);
         return FX8_OK;
-    case LEVEL_END:
-        m->inner = fx8_level_end(session, &m->error);
+    case FLUSH:
+        m->inner = fx8_flush(session, &m->error);
         return FX8_OK;
     case FINISH:
         m->inner = fx8_finish(session, NULL, &m->error);
+        return FX8_OK;
+    case TAKE:
+        m->inner = fx8_take_dump(session) == NULL ? FX8_OK : FX8_ERR_SYSTEM;
         return FX8_OK;
     case CLOSE:
         fx8_close(&session);
@@ -92,10 +95,10 @@ static void what_a_callback_returns(void **state)
     m = (struct meddler){.action = RETURN, .status = FX8_ERR_INPUT};
     fx8_fail(&error, FX8_ERR_USAGE, "an older failure");
     must_fail(run_meddler(&m, &error), error, FX8_ERR_INPUT,
-              "callback: dump 0: expected to be taken");
+              "dump callback failed for dump 0 without a message");
     assert_int_equal(m.n_calls, 1);
-    /* what is no failure goes on, and is no request for levels */
-    m = (struct meddler){.action = RETURN, .status = FX8_LEVEL_NEEDED};
+    /* what is no failure goes on, and is not handed on */
+    m = (struct meddler){.action = RETURN, .status = FX8_DUMP_READY};
     must(run_meddler(&m, &error), error);
     assert_int_equal(m.n_calls, 3);
 }
@@ -107,7 +110,7 @@ static void what_a_callback_must_not_call(void **state)
         "session: called from its own callback: expected questions or "
         "fx8_cancel() there";
     struct fx8_error error;
-    static const enum action calls[] = {PUSH, LEVEL, LEVEL_END, FINISH};
+    static const enum action calls[] = {PUSH, SET_GAINS, FLUSH, FINISH};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         struct meddler m = {.action = calls[i], .inner = FX8_OK};
         must(run_meddler(&m, &error), error);
@@ -115,10 +118,12 @@ static void what_a_callback_must_not_call(void **state)
         assert_int_equal(m.inner, FX8_ERR_USAGE);
         assert_string_equal(m.error.message, text);
     }
-    struct meddler m = {.action = CLOSE, .inner = FX8_ERR_SYSTEM};
-    must(run_meddler(&m, &error), error);
-    assert_int_equal(m.n_calls, 3);
-    assert_int_equal(m.inner, FX8_OK);
+    for (enum action action = TAKE; action <= CLOSE; action++) {
+        struct meddler m = {.action = action, .inner = FX8_ERR_SYSTEM};
+        must(run_meddler(&m, &error), error);
+        assert_int_equal(m.n_calls, 3);
+        assert_int_equal(m.inner, FX8_OK);
+    }
 }
 
 /* --- what is refused ------------------------------------------------- */
@@ -155,27 +160,25 @@ static void pointers_that_are_missing(void **state)
     struct held_session h;
     hold(&h, FX8_PRECISION_FP32, 20, 100);
     struct fx8_session *none = (void *)&h, *session = h.session;
-    bool done;
+    const struct fx8_gains gains = {NULL, NULL, NULL};
     must_fail(fx8_open(NULL, collect_dump, &h.c, &none, &h.error), h.error,
               FX8_ERR_USAGE, "plan: NULL: expected one");
     assert_null(none);
-    must_fail(fx8_open(&h.plan, NULL, &h.c, &none, &h.error), h.error,
-              FX8_ERR_USAGE, "callback: NULL: expected one");
     must_fail(fx8_open(&h.plan, collect_dump, &h.c, NULL, &h.error), h.error,
               FX8_ERR_USAGE, "session: NULL: expected room for a handle");
     static const char closed[] = "session: NULL: expected one that is open";
     must_fail(fx8_push(NULL, &h.all.block, &h.error), h.error, FX8_ERR_USAGE,
               closed);
-    must_fail(fx8_level(NULL, &h.all.block, &done, &h.error), h.error,
-              FX8_ERR_USAGE, closed);
-    must_fail(fx8_level_end(NULL, &h.error), h.error, FX8_ERR_USAGE, closed);
+    must_fail(fx8_set_gains(NULL, &gains, &h.error), h.error, FX8_ERR_USAGE,
+              closed);
+    must_fail(fx8_flush(NULL, &h.error), h.error, FX8_ERR_USAGE, closed);
     must_fail(fx8_finish(NULL, NULL, &h.error), h.error, FX8_ERR_USAGE, closed);
     must_fail(fx8_push(session, NULL, &h.error), h.error, FX8_ERR_USAGE,
               "block: NULL: expected one");
-    must_fail(fx8_level(session, NULL, &done, &h.error), h.error, FX8_ERR_USAGE,
-              "block: NULL: expected one");
-    must_fail(fx8_level(session, &h.all.block, NULL, &h.error), h.error,
-              FX8_ERR_USAGE, "done: NULL: expected room for an answer");
+    must_fail(fx8_set_gains(session, NULL, &h.error), h.error, FX8_ERR_USAGE,
+              "gains: NULL: expected those of fx8_gains()");
+    must_fail(fx8_set_gains(session, &gains, &h.error), h.error, FX8_ERR_USAGE,
+              "gains: NULL: expected those of fx8_gains()");
     struct fx8_block bad = h.all.block;
     bad.samples = NULL;
     must_fail(fx8_push(session, &bad, &h.error), h.error, FX8_ERR_USAGE,
@@ -209,15 +212,12 @@ static void nothing_after_the_end(void **state)
     (void)state;
     struct held_session h;
     hold(&h, FX8_PRECISION_FP32, 20, 200);
-    bool done;
     int64_t dropped[2] = {-1, -1};
     must(fx8_push(h.session, &h.all.block, &h.error), h.error);
     static const char text[] = "session: finished: expected no more samples";
     for (int i = 0; i < 2; i++) {
         must(fx8_finish(h.session, &dropped[i], &h.error), h.error);
         must_fail(fx8_push(h.session, &h.all.block, &h.error), h.error,
-                  FX8_ERR_USAGE, text);
-        must_fail(fx8_level(h.session, &h.all.block, &done, &h.error), h.error,
                   FX8_ERR_USAGE, text);
     }
     /* 50 spectra less those of 3 taps that the window reaches beyond */
@@ -386,7 +386,6 @@ static void gaps_within_long_dumps(void **state)
     const int64_t far = (INT64_C(1) << 61) - 200;
     struct fx8_error error;
     struct flagged f = {.cancel_at = -1};
-    bool done = true;
     must(push_at(&plan, &f, far / 2 + 4321, &error), error);
     assert_int_equal(f.n_dumps, 4);
     assert_int_equal(f.n_good, 0);
@@ -394,17 +393,13 @@ static void gaps_within_long_dumps(void **state)
     struct packed all = pack(&v, TIME_MAJOR, 0, 100);
     all.block.first_sample = far;
     alarm(PATIENCE_S);
-    assert_int_equal(fx8_push(f.session, &all.block, &error), FX8_LEVEL_NEEDED);
-    must(fx8_level(f.session, &all.block, &done, &error), error);
-    assert_false(done);
-    must(fx8_level_end(f.session, &error), error);
     must(fx8_push(f.session, &all.block, &error), error);
+    must(fx8_finish(f.session, NULL, &error), error);
     assert_int_equal(f.n_dumps, 7);
     assert_int_equal(f.n_good, 1);
-    must(fx8_finish(f.session, NULL, &error), error);
     alarm(0);
     /* of the first block: from its fourth sample on, windows of 16 */
-    assert_int_equal(fx8_valid_spectra(f.session)[0], (97 - 16) / 4 + 1);
+    assert_int_equal(fx8_inputs(f.session).valid_spectra[0], (97 - 16) / 4 + 1);
     free_packed(&all);
     free(v.data);
     fx8_close(&f.session);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_session_use.c -- libfx8 as its callers may use it: level rounds, ends,
+ * test_session_use.c -- libfx8 as its callers may use it: level setting, ends,
  * stops, threads, counters.
  */
 #include <math.h>
@@ -14,71 +14,40 @@
 
 static const struct delivery whole = {0};
 
-/* The calls around a round of level setting, one by one. */
-static void level_rounds_step_by_step(void **state)
+/* A push that is all that was asked for. */
+static void push(struct held_session *h, const struct packed *p)
 {
-    (void)state;
-    struct held_session h;
-    hold(&h, FX8_PRECISION_BOTH, 400, 2000);
-    struct collected expected = collect(&h.plan, &h.v, &whole);
-    struct packed head = pack(&h.v, TIME_MAJOR, 0, 1500);
-    struct packed tail = pack(&h.v, TIME_MAJOR, 1500, 500);
-    /* no round is on: nothing to do, and nothing done */
-    bool done = false;
-    must(fx8_level(h.session, &h.all.block, &done, &h.error), h.error);
-    assert_true(done);
-    must(fx8_level_end(h.session, &h.error), h.error);
-    assert_true(fx8_gains(h.session)[0] == 1.0f);
-    /* a dump's worth of spectra is needed before anything is asked for */
-    must(fx8_push(h.session, &head.block, &h.error), h.error);
-    /* as long as the round is on, and that is said again */
-    for (int i = 0; i < 4; i++)
-        assert_int_equal(fx8_push(h.session, &tail.block, &h.error),
-                         FX8_LEVEL_NEEDED);
-    assert_true(fx8_gains(h.session)[0] == 1.0f);
-    assert_int_equal(h.c.n_dumps, 0);
-    done = false;
-    must(fx8_level(h.session, &tail.block, &done, &h.error), h.error);
-    assert_true(done);
-    assert_true(fx8_gains(h.session)[0] != 1.0f);
-    must(fx8_push(h.session, &tail.block, &h.error), h.error);
-    assert_int_equal(h.c.n_dumps, 1);
-    int64_t dropped = -1;
-    must(fx8_finish(h.session, &dropped, &h.error), h.error);
-    assert_int_equal(dropped, 2000 / 4 - 3 - 400);
-    check_bytes(h.c.visibilities[0], expected.visibilities[0],
-                2 * h.c.n_cells * sizeof(float));
-    free_packed(&head);
-    free_packed(&tail);
-    free_collected(&expected);
-    let_go(&h);
-    fx8_close(&h.session); /* once more is nothing */
+    must(fx8_push(h->session, &p->block, &h->error), h->error);
 }
 
-/* A push that is refused again leaves what the round has seen. */
-static void a_push_in_the_middle_of_a_round(void **state)
+/* Dumps wait until there are 256 spectra to set gains from, then all come. */
+static void dumps_wait_for_the_gains(void **state)
 {
     (void)state;
     struct held_session h;
     hold(&h, FX8_PRECISION_BOTH, 30, 1500);
     struct collected expected = collect(&h.plan, &h.v, &whole);
-    /* 256 spectra are found in the third alone */
-    struct packed parts[3] = {pack(&h.v, TIME_MAJOR, 0, 380),
-                              pack(&h.v, TIME_MAJOR, 380, 380),
+    /* 256 spectra and 3 windows more end in the third of them */
+    struct packed parts[3] = {pack(&h.v, IN_PLACE, 0, 380),
+                              pack(&h.v, BACKWARDS, 380, 380),
                               pack(&h.v, TIME_MAJOR, 760, 740)};
     for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(fx8_push(h.session, &parts[0].block, &h.error),
-                         FX8_LEVEL_NEEDED);
-        bool done = i != 2;
-        must(fx8_level(h.session, &parts[i].block, &done, &h.error), h.error);
-        assert_int_equal(done, i == 2);
+        assert_int_equal(h.c.n_dumps, 0);
+        assert_int_equal(fx8_gains(h.session).is_set[0], 0);
+        assert_true(fx8_gains(h.session).gain[0] == 1.0f);
+        push(&h, &parts[i]);
+        /* nobody looks there again, but where samples are used in place */
+        if (i > 0)
+            free_packed(&parts[i]);
     }
-    check_bytes(fx8_gains(h.session), expected.gains, 8 * sizeof(float));
-    for (size_t i = 0; i < 3; i++) {
-        must(fx8_push(h.session, &parts[i].block, &h.error), h.error);
-        free_packed(&parts[i]);
-    }
+    free_packed(&parts[0]);
+    assert_int_equal(fx8_gains(h.session).is_set[0], 1);
+    check_bytes(fx8_gains(h.session).gain, expected.gains, 8 * sizeof(float));
+    must(fx8_finish(h.session, NULL, &h.error), h.error);
     assert_int_equal(h.c.n_dumps, expected.n_dumps);
+    for (size_t k = 0; k < 2; k++)
+        check_bytes(h.c.visibilities[k], expected.visibilities[k],
+                    2 * h.c.n_dumps * h.c.n_cells * sizeof(float));
     free_collected(&expected);
     let_go(&h);
 }
@@ -105,30 +74,29 @@ static void levels_of_samples_that_end_like_markers(void **state)
     free(v.data);
 }
 
-/* Whoever ends in the middle of a round gets the dumps that are there. */
-static void an_end_in_the_middle_of_a_round(void **state)
+/* Whoever ends before that gets the dumps that are there. */
+static void an_end_before_the_gains_are_known(void **state)
 {
     (void)state;
     struct held_session h;
     hold(&h, FX8_PRECISION_BOTH, 30, 380);
     struct collected expected = collect(&h.plan, &h.v, &whole);
-    assert_int_equal(fx8_push(h.session, &h.all.block, &h.error),
-                     FX8_LEVEL_NEEDED);
-    bool done = true;
-    must(fx8_level(h.session, &h.all.block, &done, &h.error), h.error);
-    assert_false(done);
-    must(fx8_finish(h.session, NULL, &h.error), h.error);
-    /* the block was never pushed again: what the stream had taken is there */
-    assert_int_equal(h.c.n_dumps, 1);
+    push(&h, &h.all);
+    must(fx8_flush(h.session, &h.error), h.error);
+    assert_int_equal(h.c.n_dumps, 0);
+    int64_t dropped = -1;
+    must(fx8_finish(h.session, &dropped, &h.error), h.error);
+    assert_int_equal(h.c.n_dumps, 3);
+    assert_int_equal(dropped, 380 / 4 - 3 - 3 * 30);
     check_bytes(h.c.visibilities[0], expected.visibilities[0],
-                2 * h.c.n_cells * sizeof(float));
-    check_bytes(fx8_gains(h.session), expected.gains, 8 * sizeof(float));
+                2 * 3 * h.c.n_cells * sizeof(float));
+    check_bytes(fx8_gains(h.session).gain, expected.gains, 8 * sizeof(float));
     free_collected(&expected);
     let_go(&h);
-    /* nor does closing in the middle of one leak */
+    fx8_close(&h.session); /* once more is nothing */
+    /* nor does closing before it leak */
     hold(&h, FX8_PRECISION_BOTH, 30, 380);
-    assert_int_equal(fx8_push(h.session, &h.all.block, &h.error),
-                     FX8_LEVEL_NEEDED);
+    push(&h, &h.all);
     let_go(&h);
 }
 
@@ -173,7 +141,8 @@ static void markers_before_the_first_sample(void **state)
     for (int64_t t = 0; t < 200; t++)
         *voltages_at(&v, 0, t) = (int8_t)(t < 64 ? 0 : 1 + t % 100);
     for (int64_t size = 0; size < 100; size++) {
-        const struct delivery delivery = {size, TIME_MAJOR, size / 3, 0, 0};
+        const struct delivery delivery = {
+            .block_samples = size, .layout = TIME_MAJOR, .overlap = size / 3};
         struct collected c = collect(&plan, &v, &delivery);
         assert_true(c.nsamples[1][0] == 0.8f); /* the first of five */
         assert_int_equal(c.valid_spectra[0], c.statistics.n_spectra - 1);
@@ -328,14 +297,7 @@ static void cancelled_before_and_for_good(void **state)
     (void)state;
     struct held_session h;
     hold(&h, FX8_PRECISION_BOTH, 20, 1000);
-    assert_int_equal(fx8_push(h.session, &h.all.block, &h.error),
-                     FX8_LEVEL_NEEDED);
     fx8_cancel(h.session);
-    bool done;
-    must_fail(fx8_level(h.session, &h.all.block, &done, &h.error), h.error,
-              FX8_ERR_CANCELLED, "cancelled");
-    must_fail(fx8_level_end(h.session, &h.error), h.error, FX8_ERR_CANCELLED,
-              "cancelled");
     for (int i = 0; i < 2; i++)
         must_fail(fx8_push(h.session, &h.all.block, &h.error), h.error,
                   FX8_ERR_CANCELLED, "cancelled");
@@ -353,8 +315,8 @@ static void *cancel_soon(void *session)
     return NULL;
 }
 
-/* A round of level setting looks through 19 h of zeros, one sample again and
- * again: nobody waits for it. */
+/* The search for gains goes through 19 h of zeros, one sample again and again:
+ * nobody waits for it. */
 static void cancelled_while_levels_are_sought(void **state)
 {
     (void)state;
@@ -366,15 +328,13 @@ static void cancelled_while_levels_are_sought(void **state)
                                       .n_samples = (int64_t)1 << 36};
     struct held_session h;
     hold(&h, FX8_PRECISION_BOTH, 20, 100);
-    assert_int_equal(fx8_push(h.session, &h.all.block, &h.error),
-                     FX8_LEVEL_NEEDED);
+    push(&h, &h.all);
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, cancel_soon, h.session), 0);
-    bool done = true;
-    must_fail(fx8_level(h.session, &silence, &done, &h.error), h.error,
+    must_fail(fx8_push(h.session, &silence, &h.error), h.error,
               FX8_ERR_CANCELLED, "cancelled");
     assert_int_equal(pthread_join(thread, NULL), 0);
-    assert_false(done);
+    assert_int_equal(fx8_gains(h.session).is_set[0], 0);
     let_go(&h);
 }
 
@@ -412,9 +372,10 @@ static void a_session_answers_for_itself(void **state)
     for (size_t k = 0; k < 2; k++)
         check_bytes(c.visibilities[k], expected.visibilities[k],
                     2 * c.n_dumps * c.n_cells * sizeof(float));
-    assert_string_equal(fx8_backend_name(session), "cpu");
-    assert_string_equal(fx8_kernel_name(session), "reference");
-    assert_string_equal(fx8_fft_plan_name(session), "fftw estimate batch 32");
+    const struct fx8_session_info info = fx8_info(session);
+    assert_string_equal(info.backend, "cpu");
+    assert_string_equal(info.kernel, "reference");
+    assert_string_equal(info.fft_plan, "fftw estimate batch 32");
     fx8_close(&session);
     free_collected(&c);
     free_collected(&expected);
@@ -519,10 +480,9 @@ static void blocks_end_where_spectra_are_correlated(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(level_rounds_step_by_step),
-        cmocka_unit_test(a_push_in_the_middle_of_a_round),
+        cmocka_unit_test(dumps_wait_for_the_gains),
         cmocka_unit_test(levels_of_samples_that_end_like_markers),
-        cmocka_unit_test(an_end_in_the_middle_of_a_round),
+        cmocka_unit_test(an_end_before_the_gains_are_known),
         cmocka_unit_test(the_last_dump_is_whole_or_dropped),
         cmocka_unit_test(markers_before_the_first_sample),
         cmocka_unit_test(counters_add_up),

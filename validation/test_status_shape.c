@@ -57,7 +57,7 @@ static void exit_codes_are_those_of_the_commands(void **state)
 {
     (void)state;
     assert_int_equal(fx8_exit_code(FX8_OK), 0);
-    assert_int_equal(fx8_exit_code(FX8_LEVEL_NEEDED), 0);
+    assert_int_equal(fx8_exit_code(FX8_DUMP_READY), 0);
     assert_int_equal(fx8_exit_code(FX8_ERR_USAGE), 2);
     assert_int_equal(fx8_exit_code(FX8_ERR_INPUT), 1);
     assert_int_equal(fx8_exit_code(FX8_ERR_SYSTEM), 1);

@@ -21,7 +21,7 @@ extern "C" {
  *  positive is success with something the caller must attend to. */
 enum fx8_status {
     FX8_OK = 0,
-    FX8_LEVEL_NEEDED = 1,   /**< the block is wanted again: see fx8_level() */
+    FX8_DUMP_READY = 1,     /**< fx8_take_dump(), then make the call again */
     FX8_ERR_USAGE = -1,     /**< wrong use or configuration: exit 2 */
     FX8_ERR_INPUT = -2,     /**< a file's content is unusable: exit 1 */
     FX8_ERR_SYSTEM = -3,    /**< disk, memory, thread: exit 1 */

@@ -119,18 +119,7 @@ static enum fx8_status push(struct fx8_session *session,
                             struct recording *recording,
                             struct fx8_error *error)
 {
-    enum fx8_status status;
-    while ((status = fx8_push(session, &recording->block, error)) ==
-           FX8_LEVEL_NEEDED) {
-        struct fx8_block ahead = recording->block;
-        bool done = false;
-        while (!done) {
-            status = fx8_level(session, &ahead, &done, error);
-            if (status != FX8_OK)
-                return status;
-            ahead.first_sample += ahead.n_samples;
-        }
-    }
+    const enum fx8_status status = fx8_push(session, &recording->block, error);
     recording->block.first_sample += recording->block.n_samples;
     return status;
 }

@@ -77,32 +77,16 @@ static bool read_block(int64_t first, struct fx8_block *block)
     return n >= size;
 }
 
-/* The gains of 8 bits come from the first samples: look ahead, from the block
- * that was refused on. */
-static enum fx8_status set_gains(struct fx8_session *session, int64_t first,
-                                 struct fx8_error *error)
-{
-    struct fx8_block block;
-    bool done = false;
-    for (; !done && read_block(first, &block); first += block.n_samples)
-        if (fx8_level(session, &block, &done, error) != FX8_OK)
-            return error->status;
-    return fx8_level_end(session, error);
-}
-
 /* Push all there is; `first` is how far it went. */
 static enum fx8_status follow(struct fx8_session *session, int64_t *first,
                               int64_t *dropped, struct fx8_error *error)
 {
     struct fx8_block block;
     while (read_block(*first, &block)) {
-        enum fx8_status status = fx8_push(session, &block, error);
-        if (status == FX8_OK)
-            *first += block.n_samples;
-        else if (status == FX8_LEVEL_NEEDED) /* then push it again */
-            status = set_gains(session, *first, error);
+        const enum fx8_status status = fx8_push(session, &block, error);
         if (status != FX8_OK)
             return status;
+        *first += block.n_samples;
     }
     return fx8_finish(session, dropped, error);
 }

@@ -27,11 +27,8 @@ static void make_samples(void)
     }
 }
 
-/* Called by fx8_push() and fx8_finish(), for every dump that is whole. */
-static enum fx8_status on_dump(void *context, const struct fx8_dump *dump,
-                               struct fx8_error *error)
+static void print(const struct fx8_dump *dump, const double *frequencies_hz)
 {
-    const double *frequencies_hz = context;
     /* [baseline][channel][re, im] of baselines (0,0), (0,1), (1,1) */
     const float(*v)[CHANNELS][2] =
         (const float(*)[CHANNELS][2])dump->int8.visibilities;
@@ -41,33 +38,11 @@ static enum fx8_status on_dump(void *context, const struct fx8_dump *dump,
                frequencies_hz[c], v[0][c][0], v[2][c][0], hypot(re, im),
                atan2(im, re));
     }
-    (void)error;
-    return FX8_OK;
-}
-
-/* 8 bits need to know how strong the signal is: once, at the beginning, the
- * session asks to look at the samples that come, and takes the block again. */
-static enum fx8_status push(struct fx8_session *session,
-                            const struct fx8_block *block, size_t n_left,
-                            struct fx8_error *error)
-{
-    enum fx8_status status = fx8_push(session, block, error);
-    while (status == FX8_LEVEL_NEEDED) {
-        bool done = false;
-        for (size_t i = 0; i < n_left && !done; i++)
-            if ((status = fx8_level(session, &block[i], &done, error)) < 0)
-                return status;
-        status = fx8_level_end(session, error);
-        if (status == FX8_OK)
-            status = fx8_push(session, block, error);
-    }
-    return status;
 }
 
 int main(void)
 {
     const ptrdiff_t input_offset[2] = {2, 0}; /* the second hears it later */
-    struct fx8_block blocks[BLOCKS];
     double frequencies_hz[CHANNELS], width_hz;
     struct fx8_session *session = NULL;
     struct fx8_error error;
@@ -80,18 +55,19 @@ int main(void)
     plan.spectra_per_dump = SPECTRA;
     fx8_frequencies(&plan, frequencies_hz, &width_hz);
     make_samples();
-    enum fx8_status status =
-        fx8_open(&plan, on_dump, frequencies_hz, &session, &error);
-    for (size_t i = 0; i < BLOCKS; i++)
-        blocks[i] = (struct fx8_block){.samples = samples[i * BLOCK],
-                                       .input_offset = input_offset,
-                                       .time_stride = 2,
-                                       .first_sample = (int64_t)(i * BLOCK),
-                                       .n_samples = BLOCK};
-    for (size_t i = 0; i < BLOCKS && status == FX8_OK; i++)
-        status = push(session, &blocks[i], BLOCKS - i, &error);
+    enum fx8_status status = fx8_open(&plan, NULL, NULL, &session, &error);
+    for (size_t i = 0; i < BLOCKS && status == FX8_OK; i++) {
+        const struct fx8_block block = {.samples = samples[i * BLOCK],
+                                        .input_offset = input_offset,
+                                        .time_stride = 2,
+                                        .first_sample = (int64_t)(i * BLOCK),
+                                        .n_samples = BLOCK};
+        while ((status = fx8_push(session, &block, &error)) == FX8_DUMP_READY)
+            print(fx8_take_dump(session), frequencies_hz);
+    }
     if (status == FX8_OK)
-        status = fx8_finish(session, NULL, &error);
+        while ((status = fx8_finish(session, NULL, &error)) == FX8_DUMP_READY)
+            print(fx8_take_dump(session), frequencies_hz);
     if (status != FX8_OK)
         fprintf(stderr, "memory: %s\n", error.message);
     fx8_close(&session);

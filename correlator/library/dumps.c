@@ -70,8 +70,9 @@ static struct band_results plan_results(const struct fx8_session *s,
     };
     if (s->levels != NULL) {
         const size_t channel = band * s->n_kept;
-        results.int8.gain = fx8_levels_gains(s->levels) + channel;
-        results.int8.flag_cell = fx8_levels_zero(s->levels) + channel;
+        const struct fx8_gains gains = fx8_levels_gains(s->levels);
+        results.int8.gain = gains.gain + channel;
+        results.int8.flag_cell = gains.is_zero + channel;
     }
     return results;
 }
@@ -130,7 +131,7 @@ static enum fx8_status look_at_results(struct fx8_session *s,
     const struct fx8_visibilities results =
         target_of(is_int8 ? &s->int8 : &s->fp32, 0);
     const enum fx8_status status = fx8_look_process(
-        s->look, s->engines[0], &results, is_int8 ? fx8_gains(s) : NULL,
+        s->look, s->engines[0], &results, is_int8 ? fx8_gains(s).gain : NULL,
         &dump->quicklook, error);
     s->statistics.quicklook_s += fx8_clock_seconds() - start;
     return status;
@@ -210,7 +211,7 @@ static enum fx8_status deliver(struct fx8_session *s,
         return FX8_OK;
     if (why.message[0] == '\0')
         return fx8_fail(error, status,
-                        "callback: dump %lld: expected to be taken",
+                        "dump callback failed for dump %lld without a message",
                         (long long)dump->index);
     return fx8_fail(error, status, "%s", why.message);
 }
@@ -219,7 +220,7 @@ static enum fx8_status deliver(struct fx8_session *s,
 static enum fx8_status hand_over(struct fx8_session *s, struct fx8_error *error)
 {
     average_bands(s);
-    struct fx8_dump dump = {
+    s->ready = (struct fx8_dump){
         .index = s->dump - 1,
         .n_baselines = fx8_baseline_count(s->plan.n_antennas),
         .n_channels = fx8_channels(&s->plan) / s->plan.channel_average,
@@ -230,15 +231,18 @@ static enum fx8_status hand_over(struct fx8_session *s, struct fx8_error *error)
         .up = result_of(&s->up),
         .dead = s->dead,
     };
-    const enum fx8_status status = look_at_results(s, &dump, error);
+    const enum fx8_status status = look_at_results(s, &s->ready, error);
     if (status != FX8_OK)
         return status;
-    return deliver(s, &dump, error);
+    s->is_ready = s->callback == NULL;
+    return s->is_ready ? FX8_DUMP_READY : deliver(s, &s->ready, error);
 }
 
 enum fx8_status fx8_session_take_dump(struct fx8_session *s, bool must_be,
                                       struct fx8_error *error)
 {
+    if (s->is_ready)
+        return FX8_DUMP_READY;
     for (bool is_taken = true; s->has_ended; s->n_taken++) {
         if (s->n_taken == s->plan.n_bands) {
             s->has_ended = false;
@@ -255,6 +259,8 @@ enum fx8_status fx8_session_take_dump(struct fx8_session *s, bool must_be,
 enum fx8_status fx8_session_end_dump(struct fx8_session *s,
                                      struct fx8_error *error)
 {
+    if (s->position < s->plan.spectra_per_dump)
+        return FX8_OK;
     enum fx8_status status = fx8_session_take_dump(s, true, error);
     if (status != FX8_OK)
         return status;

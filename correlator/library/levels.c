@@ -25,7 +25,7 @@
 struct fx8_levels {
     struct fx8_levels_shape shape;
     size_t n_rows, n_channels; /* the shape's, rows of all bands */
-    bool *is_set;              /* [n_rows] */
+    uint8_t *is_set;           /* [n_rows] */
     float *gain;               /* [n_inputs][n_bands][n_channels] */
     uint8_t *zero;             /* [n_inputs][n_bands][n_channels] */
     float *row_gain;           /* [n_channels] of one row, on its way */
@@ -139,14 +139,9 @@ void fx8_levels_close(struct fx8_levels **levels)
     *levels = NULL;
 }
 
-const float *fx8_levels_gains(const struct fx8_levels *levels)
+struct fx8_gains fx8_levels_gains(const struct fx8_levels *levels)
 {
-    return levels->gain;
-}
-
-const uint8_t *fx8_levels_zero(const struct fx8_levels *levels)
-{
-    return levels->zero;
+    return (struct fx8_gains){levels->gain, levels->zero, levels->is_set};
 }
 
 bool fx8_levels_active(const struct fx8_levels *levels)
@@ -240,7 +235,6 @@ static void set_gains_item(void *context, size_t item, size_t thread)
     float *power = l->power + item * FX8_LEVEL_SPECTRA * l->n_channels;
     const double whole =
         fx8_median_float(l->whole + item * FX8_LEVEL_SPECTRA, n_spectra);
-    l->is_set[row] = true;
     if (l->shape.level == FX8_LEVEL_INPUT) {
         set_row(l, row, power, whole, n_spectra);
         return;
@@ -252,20 +246,30 @@ static void set_gains_item(void *context, size_t item, size_t thread)
     }
 }
 
+/* Gives an engine the gains of a row. */
+static enum fx8_status hand_to_engine(
+    struct fx8_levels *l, size_t row,
+    const struct fx8_engine_operations *operations,
+    struct fx8_engine *const *engines, struct fx8_error *error)
+{
+    const size_t n_inputs = l->shape.n_inputs;
+    const float *gain = l->gain + first_cell(l, row);
+    for (size_t channel = 0; channel < l->n_channels; channel++)
+        l->row_gain[channel] = gain[channel] / input_gain(l, row);
+    l->is_set[row] = 1;
+    return operations->set_gain(engines[row / n_inputs], row % n_inputs,
+                                l->row_gain, error);
+}
+
 static enum fx8_status finish_round(
     struct fx8_levels *l, const struct fx8_engine_operations *operations,
     struct fx8_engine *const *engines, struct fx8_error *error)
 {
-    const size_t n_inputs = l->shape.n_inputs;
     fx8_parallel_for(l->n_round, l->shape.n_threads, l->shape.pin_threads,
                      set_gains_item, l);
     for (size_t k = 0; k < l->n_round; k++) {
-        const size_t row = l->round_row[k];
-        const float *gain = l->gain + first_cell(l, row);
-        for (size_t channel = 0; channel < l->n_channels; channel++)
-            l->row_gain[channel] = gain[channel] / input_gain(l, row);
-        const enum fx8_status status = operations->set_gain(
-            engines[row / n_inputs], row % n_inputs, l->row_gain, error);
+        const enum fx8_status status =
+            hand_to_engine(l, l->round_row[k], operations, engines, error);
         if (status != FX8_OK)
             return status;
     }
@@ -350,4 +354,46 @@ enum fx8_status fx8_levels_end(struct fx8_levels *levels,
     fx8_stream_end(levels->stream);
     measure(levels, &done);
     return finish_round(levels, operations, engines, error);
+}
+
+/* Whether what a row is given are gains: FX8_ERR_USAGE names one that is not.
+ */
+static enum fx8_status check_row(const struct fx8_levels *l, size_t row,
+                                 const struct fx8_gains *gains,
+                                 struct fx8_error *error)
+{
+    for (size_t channel = 0; channel < l->n_channels; channel++) {
+        const size_t cell = first_cell(l, row) + channel;
+        if (!(gains->gain[cell] > 0.0f && isfinite(gains->gain[cell])))
+            return fx8_fail(error, FX8_ERR_USAGE,
+                            "gains: input %zu, band %zu, channel %zu: %g: "
+                            "expected a positive number",
+                            row % l->shape.n_inputs, row / l->shape.n_inputs,
+                            channel, (double)gains->gain[cell]);
+    }
+    return FX8_OK;
+}
+
+enum fx8_status fx8_levels_set(struct fx8_levels *levels,
+                               const struct fx8_gains *gains,
+                               const struct fx8_engine_operations *operations,
+                               struct fx8_engine *const *engines,
+                               struct fx8_error *error)
+{
+    struct fx8_levels *l = levels;
+    enum fx8_status status = FX8_OK;
+    for (size_t row = 0; row < l->n_rows && status == FX8_OK; row++)
+        if (gains->is_set[row])
+            status = check_row(l, row, gains, error);
+    for (size_t row = 0; row < l->n_rows && status == FX8_OK; row++) {
+        const size_t cell = first_cell(l, row);
+        if (!gains->is_set[row])
+            continue;
+        memcpy(l->gain + cell, gains->gain + cell,
+               l->n_channels * sizeof *l->gain);
+        for (size_t c = cell; c < cell + l->n_channels; c++)
+            l->zero[c] = gains->is_zero[c] != 0;
+        status = hand_to_engine(l, row, operations, engines, error);
+    }
+    return status;
 }

@@ -91,13 +91,17 @@ enum fx8_status fx8_levels_end(struct fx8_levels *levels,
                                struct fx8_engine *const *engines,
                                struct fx8_error *error);
 
-/** Gains from recorded counts, float [n_inputs][n_bands][n_channels]: those of
- *  the engines, 1 where not set, times input_gain. */
-const float *fx8_levels_gains(const struct fx8_levels *levels);
+/** The gains so far, those of the engines times input_gain; the arrays are the
+ *  levels' own. */
+struct fx8_gains fx8_levels_gains(const struct fx8_levels *levels);
 
-/** uint8 [n_inputs][n_bands][n_channels], 1: the level was zero and the
- *  engine's gain is 1. */
-const uint8_t *fx8_levels_zero(const struct fx8_levels *levels);
+/** Sets the rows that `gains` has, before any is levelled: FX8_ERR_USAGE, and
+ *  nothing set, where a gain is not positive. */
+enum fx8_status fx8_levels_set(struct fx8_levels *levels,
+                               const struct fx8_gains *gains,
+                               const struct fx8_engine_operations *operations,
+                               struct fx8_engine *const *engines,
+                               struct fx8_error *error);
 
 #ifdef __cplusplus
 }

@@ -9,11 +9,8 @@
  * cut into engine blocks from the start of their dump, whatever the blocks
  * that were pushed.
  */
-#include <math.h>
-
 #include "config/base/clock.h"
 #include "config/base/shape.h"
-#include "correlator/library/baseline.h"
 #include "correlator/library/session_private.h"
 
 /* --- spectra ----------------------------------------------------- */
@@ -53,7 +50,8 @@ static enum fx8_status push_bands(struct fx8_session *s, size_t n_spectra,
     return status;
 }
 
-/* Correlate the first n_spectra spectra of the stream. */
+/* Correlate the first n_spectra spectra of the stream, unless a round of levels
+ * begins with them. */
 static enum fx8_status correlate_block(struct fx8_session *s, size_t n_spectra,
                                        struct fx8_error *error)
 {
@@ -64,10 +62,8 @@ static enum fx8_status correlate_block(struct fx8_session *s, size_t n_spectra,
         const enum fx8_status status = fx8_levels_begin(
             s->levels, s->stream, s->valid, n_spectra, &needed, error);
         s->statistics.level_s += fx8_clock_seconds() - start;
-        if (status != FX8_OK)
+        if (status != FX8_OK || needed)
             return status;
-        if (needed)
-            return FX8_LEVEL_NEEDED;
         start = fx8_clock_seconds();
     }
     note_signal(s, n_spectra);
@@ -79,28 +75,35 @@ static enum fx8_status correlate_block(struct fx8_session *s, size_t n_spectra,
     fx8_stream_take(s->stream, n_spectra);
     s->statistics.align_s += fx8_clock_seconds() - start;
     s->position += (int64_t)n_spectra;
-    if (s->position == s->plan.spectra_per_dump)
-        return fx8_session_end_dump(s, error);
     return FX8_OK;
 }
 
-/* Correlate while the stream holds whole engine blocks. */
+/* Whether rows wait for their gains, and everything else for them. */
+static bool is_levelling(const struct fx8_session *s)
+{
+    return s->levels != NULL && fx8_levels_active(s->levels);
+}
+
+/* Correlate while the stream holds whole engine blocks of known gains. */
 static enum fx8_status drain(struct fx8_session *s, struct fx8_error *error)
 {
     const size_t most = s->operations->block_spectra(s->engines[0]);
-    for (;;) {
+    /* of a dump whose end had to wait until the one before was taken */
+    enum fx8_status status = fx8_session_end_dump(s, error);
+    while (status == FX8_OK && !is_levelling(s)) {
         if (atomic_load(&s->is_cancelled))
             return fx8_fail(error, FX8_ERR_CANCELLED, "cancelled");
         const int64_t rest = s->plan.spectra_per_dump - s->position;
         const size_t wanted = rest < (int64_t)most ? (size_t)rest : most;
         if (fx8_stream_ready(s->stream) < wanted)
             return FX8_OK;
-        enum fx8_status status = correlate_block(s, wanted, error);
+        status = correlate_block(s, wanted, error);
+        if (status == FX8_OK)
+            status = fx8_session_end_dump(s, error);
         if (status == FX8_OK)
             status = fx8_session_take_dump(s, false, error);
-        if (status != FX8_OK)
-            return status;
     }
+    return status;
 }
 
 /* Leave out what a gap before sample `first` makes of the dump at hand and of
@@ -110,16 +113,16 @@ static enum fx8_status skip_gap(struct fx8_session *s, int64_t first,
 {
     const int64_t block = (int64_t)s->operations->block_spectra(s->engines[0]);
     for (;;) {
-        const int64_t n = fx8_stream_skip(
-            s->stream, first, s->plan.spectra_per_dump - s->position, block);
-        s->position += n;
-        if (s->position < s->plan.spectra_per_dump)
-            return FX8_OK;
         if (atomic_load(&s->is_cancelled))
             return fx8_fail(error, FX8_ERR_CANCELLED, "cancelled");
         const enum fx8_status status = fx8_session_end_dump(s, error);
         if (status != FX8_OK)
             return status;
+        const int64_t n = fx8_stream_skip(
+            s->stream, first, s->plan.spectra_per_dump - s->position, block);
+        s->position += n;
+        if (s->position < s->plan.spectra_per_dump)
+            return FX8_OK;
     }
 }
 
@@ -128,7 +131,9 @@ static enum fx8_status check_gap(const struct fx8_session *s,
                                  const struct fx8_block *block,
                                  struct fx8_error *error)
 {
-    const int64_t next = fx8_stream_next_sample(s->stream);
+    int64_t next = fx8_stream_next_sample(s->stream);
+    if (next < s->pushed_end)
+        next = s->pushed_end;
     const int64_t n = (block->first_sample - next) /
                       (int64_t)fx8_samples_per_spectrum(&s->plan) /
                       s->plan.spectra_per_dump;
@@ -176,6 +181,191 @@ static enum fx8_status free_before(struct fx8_session *s, const int8_t *before,
     if (fx8_stream_lender(s->stream) == before)
         return give_back(s, NULL, error);
     return n_pushed == s->n_pushed ? settle(s, error) : FX8_OK;
+}
+
+/* --- samples in their order -------------------------------------- */
+
+/* Have samples from `sample` on delivered again, as far as they were pushed. */
+static enum fx8_status reread(struct fx8_session *s, int64_t sample,
+                              struct fx8_error *error)
+{
+    struct fx8_block *again = &s->again;
+    struct fx8_error why = {FX8_OK, ""};
+    s->is_delivering = true;
+    *again = (struct fx8_block){.first_sample = sample};
+    enum fx8_status status =
+        s->plan.reread(s->plan.reread_context, sample, again, &why);
+    s->is_delivering = false;
+    if (status < 0)
+        return fx8_fail(error, status, "%s",
+                        why.message[0] == '\0'
+                            ? "reread callback failed without a message"
+                            : why.message);
+    status = fx8_stream_check(s->stream, again, error);
+    if (status != FX8_OK)
+        return status;
+    const int64_t end = again->first_sample + again->n_samples;
+    if (again->n_samples > 0 && end <= sample)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "reread: samples up to %lld: expected those from %lld "
+                        "on",
+                        (long long)end, (long long)sample);
+    if (end > s->pushed_end)
+        again->n_samples = s->pushed_end > again->first_sample
+                               ? s->pushed_end - again->first_sample
+                               : 0;
+    again->in_place = NULL;
+    return FX8_OK;
+}
+
+/* The block that ends behind `sample`, in the order of their samples: of those
+ * that were pushed before and are still wanted, or else `newest`, which may be
+ * NULL; NULL where there is none. */
+static enum fx8_status block_behind(struct fx8_session *s, int64_t sample,
+                                    const struct fx8_block *newest,
+                                    const struct fx8_block **block,
+                                    struct fx8_error *error)
+{
+    const struct fx8_block *again = &s->again;
+    *block = NULL;
+    if (sample < s->pushed_end && s->plan.reread != NULL) {
+        if (sample < again->first_sample ||
+            sample >= again->first_sample + again->n_samples) {
+            const enum fx8_status status = reread(s, sample, error);
+            if (status != FX8_OK)
+                return status;
+        }
+        if (again->n_samples > 0)
+            *block = again;
+    } else if (sample < s->pushed_end) {
+        *block = fx8_kept_at(&s->kept, sample);
+    }
+    if (*block == NULL && newest != NULL &&
+        newest->first_sample + newest->n_samples > sample)
+        *block = newest;
+    return FX8_OK;
+}
+
+/* The gains of a round are known.  Where not all of its samples could be kept,
+ * it is known what would have sufficed. */
+static enum fx8_status end_round(struct fx8_session *s, struct fx8_error *error)
+{
+    s->statistics.n_level_rounds++;
+    const size_t bytes = s->memory + s->kept.bytes;
+    if (!fx8_kept_is_over(&s->kept))
+        return FX8_OK;
+    return fx8_fail(
+        error, FX8_ERR_USAGE,
+        "plan: memory_limit: %zu MiB: expected at least %zu MiB, to "
+        "keep the samples that gains are set from, or a reread "
+        "callback",
+        s->plan.memory_limit >> 20,
+        (bytes >> 20) + (bytes % ((size_t)1 << 20) != 0));
+}
+
+/* Look for the levels as far as there are samples. */
+static enum fx8_status look_ahead(struct fx8_session *s,
+                                  const struct fx8_block *newest,
+                                  struct fx8_error *error)
+{
+    bool is_done = false;
+    while (!is_done && !atomic_load(&s->is_cancelled)) {
+        const struct fx8_block *block;
+        enum fx8_status status = block_behind(
+            s, fx8_levels_next_sample(s->levels), newest, &block, error);
+        if (status != FX8_OK || block == NULL)
+            return status;
+        struct fx8_block read = *block;
+        read.in_place = NULL;
+        const double start = fx8_clock_seconds();
+        status = fx8_levels_push(s->levels, s->operations, s->engines, &read,
+                                 &is_done, error);
+        s->statistics.level_s += fx8_clock_seconds() - start;
+        if (status != FX8_OK)
+            return status;
+    }
+    return is_done ? end_round(s, error)
+                   : fx8_fail(error, FX8_ERR_CANCELLED, "cancelled");
+}
+
+/* A block in place whose memory the caller gets back, and how many blocks of
+ * spectra were pushed while samples were in it. */
+struct lent {
+    const int8_t *before;
+    int64_t n_pushed;
+};
+
+/* Correlate what was pushed, `newest` the last of it: as far as the gains are
+ * known, and looking ahead for those that are not. */
+static enum fx8_status advance(struct fx8_session *s,
+                               const struct fx8_block *newest,
+                               struct lent *lent, struct fx8_error *error)
+{
+    /* the newest is looked at even if it ends before the first sample: a run of
+     * markers may begin in it */
+    bool is_seen = newest == NULL;
+    for (;;) {
+        enum fx8_status status = FX8_OK;
+        if (is_levelling(s))
+            status = look_ahead(s, newest, error);
+        if (status != FX8_OK || is_levelling(s))
+            return status;
+        const int64_t next = fx8_stream_next_sample(s->stream);
+        const struct fx8_block *block;
+        fx8_kept_drop(&s->kept, next);
+        status = block_behind(s, next, newest, &block, error);
+        if (status == FX8_OK && block == NULL && !is_seen)
+            block = newest;
+        if (status != FX8_OK || block == NULL)
+            return status;
+        is_seen = is_seen || block == newest;
+        status = skip_gap(s, block->first_sample, error);
+        if (status != FX8_OK)
+            return status;
+        const double start = fx8_clock_seconds();
+        status = fx8_stream_append(s->stream, block, error);
+        s->statistics.align_s += fx8_clock_seconds() - start;
+        if (status == FX8_OK)
+            status = drain(s, error);
+        if (lent != NULL && fx8_stream_lender(s->stream) == lent->before)
+            lent->n_pushed = s->n_pushed;
+        if (status != FX8_OK)
+            return status;
+    }
+}
+
+/* Keep what of a block that waits for gains was not kept yet. */
+static enum fx8_status keep_rest(struct fx8_session *s,
+                                 const struct fx8_block *block,
+                                 struct fx8_error *error)
+{
+    const int64_t next = fx8_stream_next_sample(s->stream);
+    int64_t first = block->first_sample;
+    first = first < next ? next : first;
+    first = first < s->pushed_end ? s->pushed_end : first;
+    const enum fx8_status status = give_back(s, NULL, error);
+    return status != FX8_OK || s->plan.reread != NULL
+               ? status
+               : fx8_kept_add(&s->kept, block, first, error);
+}
+
+/* Correlate what still waits for samples that will not come. */
+static enum fx8_status run_out(struct fx8_session *s, struct fx8_error *error)
+{
+    for (;;) {
+        enum fx8_status status = advance(s, NULL, NULL, error);
+        if (status == FX8_OK && !is_levelling(s)) {
+            fx8_stream_end(s->stream);
+            status = drain(s, error);
+        }
+        if (status != FX8_OK || !is_levelling(s))
+            return status;
+        status = fx8_levels_end(s->levels, s->operations, s->engines, error);
+        if (status == FX8_OK)
+            status = end_round(s, error);
+        if (status != FX8_OK)
+            return status;
+    }
 }
 
 /* --- calls ------------------------------------------------------- */
@@ -230,100 +420,76 @@ enum fx8_status fx8_push(struct fx8_session *session,
     if (status != FX8_OK)
         return status;
     status = check_gap(s, block, error);
-    if (status != FX8_OK)
-        return status;
-    if (s->levels != NULL && fx8_levels_active(s->levels))
-        return FX8_LEVEL_NEEDED;
-    const int64_t end = block->first_sample + block->n_samples;
+    if (status != FX8_OK || s->is_ready)
+        return s->is_ready ? FX8_DUMP_READY : status;
     status = give_back(s, block, error);
-    const int8_t *before = fx8_stream_is_in(s->stream, block)
-                               ? NULL
-                               : fx8_stream_lender(s->stream);
-    int64_t n_pushed = s->n_pushed; /* while the block before was the lender */
-    do {
-        if (status == FX8_OK)
-            status = skip_gap(s, block->first_sample, error);
-        if (status != FX8_OK)
-            break;
-        /* a block that ends before the first sample counts too: a run of
-         * markers may begin in it */
-        const double start = fx8_clock_seconds();
-        status = fx8_stream_append(s->stream, block, error);
-        s->statistics.align_s += fx8_clock_seconds() - start;
-        if (status == FX8_OK)
-            status = drain(s, error);
-        if (fx8_stream_lender(s->stream) == before)
-            n_pushed = s->n_pushed;
-    } while (status == FX8_OK && fx8_stream_next_sample(s->stream) < end);
-    if (status >= FX8_OK && before != NULL) {
-        const enum fx8_status freed = free_before(s, before, n_pushed, error);
+    struct lent lent = {fx8_stream_is_in(s->stream, block)
+                            ? NULL
+                            : fx8_stream_lender(s->stream),
+                        s->n_pushed};
+    if (status == FX8_OK)
+        status = advance(s, block, &lent, error);
+    if (status >= FX8_OK && lent.before != NULL) {
+        const enum fx8_status freed =
+            free_before(s, lent.before, lent.n_pushed, error);
         status = freed == FX8_OK ? status : freed;
     }
-    return leave(s, status);
-}
-
-enum fx8_status fx8_level(struct fx8_session *session,
-                          const struct fx8_block *block, bool *done,
-                          struct fx8_error *error)
-{
-    struct fx8_session *s = session;
-    enum fx8_status status = enter_with(s, block, error);
-    if (status != FX8_OK)
-        return status;
-    if (done == NULL)
-        return fx8_fail(error, FX8_ERR_USAGE,
-                        "done: NULL: expected room for an answer");
-    *done = true;
-    if (s->levels == NULL || !fx8_levels_active(s->levels))
-        return FX8_OK;
+    if (status == FX8_OK && is_levelling(s))
+        status = keep_rest(s, block, error);
     const int64_t end = block->first_sample + block->n_samples;
-    struct fx8_block read = *block;
-    read.in_place = NULL;
-    const double start = fx8_clock_seconds();
-    do {
-        status = atomic_load(&s->is_cancelled)
-                     ? fx8_fail(error, FX8_ERR_CANCELLED, "cancelled")
-                     : fx8_levels_push(s->levels, s->operations, s->engines,
-                                       &read, done, error);
-    } while (status == FX8_OK && !*done &&
-             fx8_levels_next_sample(s->levels) < end);
-    s->statistics.level_s += fx8_clock_seconds() - start;
+    if (status == FX8_OK && end > s->pushed_end)
+        s->pushed_end = end;
     return leave(s, status);
 }
 
-enum fx8_status fx8_level_end(struct fx8_session *session,
+enum fx8_status fx8_set_gains(struct fx8_session *session,
+                              const struct fx8_gains *gains,
                               struct fx8_error *error)
 {
     struct fx8_session *s = session;
-    const enum fx8_status status = enter(s, error);
-    if (status != FX8_OK || s->levels == NULL || !fx8_levels_active(s->levels))
+    enum fx8_status status = enter(s, error);
+    if (status != FX8_OK)
         return status;
-    return leave(s,
-                 fx8_levels_end(s->levels, s->operations, s->engines, error));
+    if (gains == NULL || gains->gain == NULL || gains->is_zero == NULL ||
+        gains->is_set == NULL)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "gains: NULL: expected those of fx8_gains()");
+    if (s->levels == NULL || s->pushed_end > 0 || s->n_pushed > 0)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        s->levels == NULL
+                            ? "gains: expected a plan with a quantiser"
+                            : "gains: expected before the first block");
+    status = fx8_levels_set(s->levels, gains, s->operations, s->engines, error);
+    return status == FX8_ERR_USAGE ? status : leave(s, status);
 }
 
 enum fx8_status fx8_flush(struct fx8_session *session, struct fx8_error *error)
 {
-    const enum fx8_status status = enter(session, error);
-    return status != FX8_OK
-               ? status
-               : leave(session, fx8_session_take_dump(session, true, error));
+    enum fx8_status status = enter(session, error);
+    if (status != FX8_OK)
+        return status;
+    status = fx8_session_end_dump(session, error);
+    if (status == FX8_OK)
+        status = fx8_session_take_dump(session, true, error);
+    return leave(session, status);
+}
+
+const struct fx8_dump *fx8_take_dump(struct fx8_session *session)
+{
+    const bool is_ready = session->is_ready;
+    session->is_ready = false;
+    return is_ready ? &session->ready : NULL;
 }
 
 enum fx8_status fx8_finish(struct fx8_session *session,
                            int64_t *dropped_spectra, struct fx8_error *error)
 {
     struct fx8_session *s = session;
-    enum fx8_status status = fx8_level_end(s, error); /* of a round given up */
+    enum fx8_status status = enter(s, error);
     if (status != FX8_OK)
         return status;
     s->has_finished = true;
-    fx8_stream_end(s->stream);
-    while ((status = drain(s, error)) == FX8_LEVEL_NEEDED) {
-        status = fx8_level_end(s, error);
-        if (status != FX8_OK)
-            return status;
-    }
+    status = s->is_ready ? FX8_DUMP_READY : run_out(s, error);
     if (status == FX8_OK)
         status = give_back(s, NULL, error);
     if (status == FX8_OK)
@@ -376,92 +542,4 @@ int64_t fx8_block_end(const struct fx8_session *session, int64_t first_sample,
         return next;
     const int64_t n_most = (first_sample + most - origin) / step;
     return origin + (n_most - progress_after(session, n_most).rest) * step;
-}
-
-/* --- answers ----------------------------------------------------- */
-
-void fx8_get_statistics(const struct fx8_session *session,
-                        struct fx8_statistics *statistics)
-{
-    *statistics = session->statistics;
-    statistics->spot_s = session->spots[0].seconds + session->spots[1].seconds;
-    for (size_t band = 0; band < session->plan.n_bands; band++) {
-        struct fx8_engine_times times;
-        session->operations->times(session->engines[band], &times);
-        statistics->channelize_s += times.channelize_s;
-        statistics->correlate_s += times.correlate_s;
-        statistics->postprocess_s += times.process_s;
-    }
-}
-
-void fx8_get_quicklook(const struct fx8_session *session,
-                       struct fx8_quicklook_counts *counts,
-                       struct fx8_quicklook_differences *differences)
-{
-    *counts = (struct fx8_quicklook_counts){0};
-    *differences = (struct fx8_quicklook_differences){0};
-    if (session->look != NULL)
-        fx8_look_report(session->look, counts, differences);
-}
-
-void fx8_get_coherences(const struct fx8_session *session,
-                        struct fx8_quicklook_average *averages)
-{
-    const size_t n = fx8_baseline_count(session->plan.n_antennas) *
-                     fx8_baseline_products(session->plan.n_polarizations);
-    for (size_t i = 0; i < n; i++)
-        averages[i] = (struct fx8_quicklook_average){
-            FX8_QUICKLOOK_NONE, NAN, NAN, NAN, 0, 0.0};
-    if (session->look != NULL)
-        fx8_look_averages(session->look, averages);
-}
-
-const char *fx8_backend_name(const struct fx8_session *session)
-{
-    return session->operations->name;
-}
-
-const char *fx8_backend_reason(const struct fx8_session *session)
-{
-    return session->reason;
-}
-
-bool fx8_backend_is_spare(const struct fx8_session *session)
-{
-    return session->is_spare;
-}
-
-const char *fx8_device_name(const struct fx8_session *session)
-{
-    return session->operations->device_name(session->engines[0]);
-}
-
-const char *fx8_kernel_name(const struct fx8_session *session)
-{
-    return session->operations->kernel_name(session->engines[0]);
-}
-
-const char *fx8_fft_plan_name(const struct fx8_session *session)
-{
-    return session->operations->fft_plan_name(session->engines[0]);
-}
-
-const float *fx8_gains(const struct fx8_session *session)
-{
-    return session->levels == NULL ? NULL : fx8_levels_gains(session->levels);
-}
-
-const int64_t *fx8_clips(const struct fx8_session *session)
-{
-    return session->clips;
-}
-
-const uint8_t *fx8_zero_levels(const struct fx8_session *session)
-{
-    return session->levels == NULL ? NULL : fx8_levels_zero(session->levels);
-}
-
-const int64_t *fx8_valid_spectra(const struct fx8_session *session)
-{
-    return session->valid_spectra;
 }

@@ -300,7 +300,8 @@ static enum fx8_status open_within_limit(struct fx8_session *s,
         engines = plus(engines, s->operations->memory(s->engines[band]));
     const struct need need = find_need(
         s, s->operations, engines, s->operations->block_spectra(s->engines[0]));
-    if (sum_of(&need) <= limit)
+    s->memory = sum_of(&need);
+    if (s->memory <= limit)
         return FX8_OK;
     close_engines(s);
     return refuse(&need, error);
@@ -417,6 +418,9 @@ static enum fx8_status open_stream(struct fx8_session *s,
     struct fx8_stream_shape shape = stream_shape(
         s, s->operations, s->operations->block_spectra(s->engines[0]));
     shape.operations = s->operations->operations(s->engines[0]);
+    s->kept.shape = shape;
+    s->kept.limit =
+        s->plan.memory_limit == 0 ? SIZE_MAX : s->plan.memory_limit - s->memory;
     return fx8_stream_open(&shape, s->plan.first_sample, &s->stream, error);
 }
 
@@ -487,9 +491,8 @@ enum fx8_status fx8_open(const struct fx8_plan *plan,
         return fx8_fail(error, FX8_ERR_USAGE,
                         "session: NULL: expected room for a handle");
     *session = NULL;
-    if (plan == NULL || callback == NULL)
-        return fx8_fail(error, FX8_ERR_USAGE, "%s: NULL: expected one",
-                        plan == NULL ? "plan" : "callback");
+    if (plan == NULL)
+        return fx8_fail(error, FX8_ERR_USAGE, "plan: NULL: expected one");
     enum fx8_status status = fx8_plan_check(plan, error);
     if (status != FX8_OK)
         return status;
@@ -535,6 +538,7 @@ void fx8_close(struct fx8_session **session)
         return;
     close_engines(s);
     fx8_stream_close(&s->stream);
+    fx8_kept_clear(&s->kept);
     fx8_levels_close(&s->levels);
     fx8_power_close(&s->power);
     fx8_look_close(&s->look);

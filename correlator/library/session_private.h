@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * session_private.h -- the state of a session, shared by the files that make
- * it up: session.c (samples to dumps), dumps.c (where these go),
- * session_open.c (its beginning and end).
+ * it up: session.c (samples to dumps), dumps.c (where these go), answers.c
+ * (what it knows of itself), session_open.c (its beginning and end).
  */
 #ifndef FX8_CORRELATOR_LIBRARY_SESSION_PRIVATE_H
 #define FX8_CORRELATOR_LIBRARY_SESSION_PRIVATE_H
@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "correlator/fx8.h"
+#include "correlator/library/kept.h"
 #include "correlator/library/levels.h"
 #include "correlator/library/look.h"
 #include "correlator/library/spot.h"
@@ -63,6 +64,13 @@ struct fx8_session {
     int64_t n_pushed;       /* blocks of spectra, to the engines */
     bool has_ended;         /* the dump before, which was not handed over */
     size_t n_taken;         /* bands of that dump */
+    struct fx8_dump ready;  /* handed over, to be taken: without a callback */
+    bool is_ready;
+    /* samples that wait for gains */
+    struct fx8_kept kept;   /* copies of them, where nobody delivers again */
+    struct fx8_block again; /* or what was delivered last; no samples: none */
+    int64_t pushed_end;     /* behind the last sample that was pushed */
+    size_t memory;          /* bytes of the session without them */
     struct fx8_statistics statistics;
     enum fx8_status stopped; /* why no more samples are taken, or FX8_OK */
     bool has_finished;       /* by fx8_finish() */
@@ -72,13 +80,15 @@ struct fx8_session {
 
 /* --- dumps.c --- */
 
-/* The dump that ended, if there is one: when all of its bands are there, or,
- * where it must be, after a wait. */
+/* Hands over the dump that ended, if there is one: when all of its bands are
+ * there, or, where it must be, after a wait.  FX8_DUMP_READY: it waits to be
+ * taken, and nothing else was done. */
 enum fx8_status fx8_session_take_dump(struct fx8_session *s, bool must_be,
                                       struct fx8_error *error);
 
-/* The next dump may begin while results of this one return; sums that are left
- * to the session, and bounds, must be taken before. */
+/* Ends the current dump if its spectra are complete.  The next one may begin
+ * while its results return; sums that are left to the session, and bounds, are
+ * taken before.  FX8_DUMP_READY: as above; call again when it is taken. */
 enum fx8_status fx8_session_end_dump(struct fx8_session *s,
                                      struct fx8_error *error);
 

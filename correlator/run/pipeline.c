@@ -33,7 +33,7 @@ struct run {
     struct fx8_uvh5_writer *files[FX8_N_RESULTS];
     struct fx8_quicklook_file *quicklook;
     int64_t *dead_dumps; /* [n_inputs] of the job */
-    bool is_complete;    /* every dump of the job has been handed over */
+    bool is_complete;    /* every dump of the job has been taken */
 };
 
 static int interrupted(const struct run *run)
@@ -43,61 +43,52 @@ static int interrupted(const struct run *run)
 
 /* --- dumps leave ------------------------------------------------- */
 
-static enum fx8_status take_dump(void *context, const struct fx8_dump *dump,
-                                 struct fx8_error *error)
+/* Hand the dump that is ready to the sink. */
+static enum fx8_status take_dump(struct run *run, struct fx8_error *error)
 {
-    struct run *run = context;
+    const struct fx8_dump *dump = fx8_take_dump(run->session);
     for (size_t input = 0; input < run->request->job->n_inputs; input++)
         run->dead_dumps[input] += dump->dead[input];
     const enum fx8_status status = fx8_sink_put(run->sink, dump, error);
     if (status != FX8_OK)
         return status;
     run->report->n_dumps++;
-    if (run->report->n_dumps == run->request->job->n_dumps) {
-        /* what follows was read for the sake of its markers only */
-        run->is_complete = true;
-        return fx8_fail(error, FX8_ERR_CANCELLED, "complete");
-    }
-    return interrupted(run) == 0
+    run->is_complete = run->report->n_dumps == run->request->job->n_dumps;
+    return run->is_complete || interrupted(run) == 0
                ? FX8_OK
                : fx8_fail(error, FX8_ERR_CANCELLED, "interrupted");
 }
 
 /* --- samples enter ----------------------------------------------- */
 
-/* Set the gains of inputs that have begun to deliver: read on from the block
- * at hand until the session has seen enough. */
-static enum fx8_status set_levels(struct run *run,
-                                  const struct fx8_block *block,
-                                  struct fx8_error *error)
+/* For the session: samples again that its gains were set from. */
+static enum fx8_status reread(void *context, int64_t first_sample,
+                              struct fx8_block *block, struct fx8_error *error)
 {
-    bool done = false;
-    while (block != NULL) {
-        if (interrupted(run) > 1)
-            return fx8_fail(error, FX8_ERR_CANCELLED, "interrupted");
-        enum fx8_status status = fx8_level(run->session, block, &done, error);
-        if (status != FX8_OK || done)
-            return status;
-        status = fx8_source_look(
-            run->source, block->first_sample + block->n_samples, &block, error);
-        if (status != FX8_OK)
-            return status;
-    }
-    return fx8_level_end(run->session, error);
+    const struct run *run = context;
+    if (interrupted(run) > 1)
+        return fx8_fail(error, FX8_ERR_CANCELLED, "interrupted");
+    return fx8_source_reread(run->source, first_sample, block, error);
 }
 
+/* Push a block, or without one what the session still holds, and take the dumps
+ * that become ready.  Once all are there, what follows was read only to find
+ * markers. */
 static enum fx8_status push_block(struct run *run,
                                   const struct fx8_block *block,
                                   struct fx8_error *error)
 {
-    enum fx8_status status;
-    while ((status = fx8_push(run->session, block, error)) ==
-           FX8_LEVEL_NEEDED) {
-        status = set_levels(run, block, error);
-        if (status != FX8_OK)
+    enum fx8_status status = FX8_DUMP_READY;
+    while (status == FX8_DUMP_READY && !run->is_complete) {
+        status = block == NULL ? fx8_finish(run->session, NULL, error)
+                               : fx8_push(run->session, block, error);
+        if (status != FX8_DUMP_READY)
             return status;
+        const enum fx8_status taken = take_dump(run, error);
+        if (taken != FX8_OK)
+            return taken;
     }
-    return status;
+    return FX8_OK;
 }
 
 static void tell_progress(const struct run *run, int64_t sample)
@@ -106,7 +97,7 @@ static void tell_progress(const struct run *run, int64_t sample)
     const struct fx8_job *job = request->job;
     if (request->progress == NULL)
         return;
-    /* samples read for the sake of their markers are none to be done */
+    /* samples read only to find markers do not count as progress */
     const int64_t since = sample - job->plan.first_sample;
     const int64_t done = since < job->n_samples ? since : job->n_samples;
     const struct fx8_progress progress = {
@@ -123,7 +114,8 @@ static void tell_progress(const struct run *run, int64_t sample)
 static enum fx8_status push_blocks(struct run *run, struct fx8_error *error)
 {
     struct fx8_source_block *block, *before = NULL;
-    while ((block = fx8_source_take(run->source)) != NULL) {
+    while (!run->is_complete &&
+           (block = fx8_source_take(run->source)) != NULL) {
         if (interrupted(run) > 1)
             return fx8_fail(error, FX8_ERR_CANCELLED, "interrupted");
         const enum fx8_status status = push_block(run, &block->block, error);
@@ -137,17 +129,19 @@ static enum fx8_status push_blocks(struct run *run, struct fx8_error *error)
         before = block;
         tell_progress(run, end);
     }
-    return fx8_source_status(run->source, error);
+    return run->is_complete ? FX8_OK : fx8_source_status(run->source, error);
 }
 
 static enum fx8_status push_all(struct run *run, struct fx8_error *error)
 {
     const enum fx8_status status = push_blocks(run, error);
     if (status == FX8_OK)
-        return fx8_finish(run->session, NULL, error);
-    /* a dump that has ended is kept, unless the session has failed; what
-     * failed first is told */
-    (void)fx8_flush(run->session, NULL);
+        return push_block(run, NULL, error);
+    /* a dump that has ended is kept, unless the session has failed; the first
+     * failure is the one that is reported */
+    struct fx8_error later;
+    if (fx8_flush(run->session, &later) == FX8_DUMP_READY)
+        (void)take_dump(run, &later);
     return status;
 }
 
@@ -237,9 +231,9 @@ static enum fx8_status open_sink(struct run *run, struct fx8_error *error)
         .n_bands = plan->n_bands,
         .n_inputs = run->request->job->n_inputs / plan->n_bands,
         .n_channels = fx8_channels(plan),
-        .gains = fx8_gains(run->session),
-        .clips = fx8_clips(run->session),
-        .valid_spectra = fx8_valid_spectra(run->session),
+        .gains = fx8_gains(run->session).gain,
+        .clips = fx8_inputs(run->session).clips,
+        .valid_spectra = fx8_inputs(run->session).valid_spectra,
         .spectra_per_dump = plan->spectra_per_dump,
         .session = run->session,
         .look_kind = look_kind(run),
@@ -252,16 +246,12 @@ static enum fx8_status open_sink(struct run *run, struct fx8_error *error)
 static void note_kernels(struct run *run)
 {
     struct fx8_run_report *report = run->report;
-    const char *device = fx8_device_name(run->session);
-    snprintf(report->backend, sizeof report->backend, "%s%s%s",
-             fx8_backend_name(run->session), *device != '\0' ? " " : "",
-             device);
-    strncpy(report->reason, fx8_backend_reason(run->session),
-            sizeof report->reason - 1);
-    strncpy(report->kernel, fx8_kernel_name(run->session),
-            sizeof report->kernel - 1);
-    strncpy(report->fft_plan, fx8_fft_plan_name(run->session),
-            sizeof report->fft_plan - 1);
+    const struct fx8_session_info info = fx8_info(run->session);
+    snprintf(report->backend, sizeof report->backend, "%s%s%s", info.backend,
+             *info.device != '\0' ? " " : "", info.device);
+    strncpy(report->reason, info.reason, sizeof report->reason - 1);
+    strncpy(report->kernel, info.kernel, sizeof report->kernel - 1);
+    strncpy(report->fft_plan, info.fft_plan, sizeof report->fft_plan - 1);
 }
 
 /* What the library says of a member of the plan, said of the key that it came
@@ -316,11 +306,13 @@ static enum fx8_status set_stage(struct run *run, struct fx8_error *error)
     if (status != FX8_OK)
         return status;
     plan.input_gain = reader->input_gain;
-    status = fx8_open(&plan, take_dump, run, &run->session, error);
+    plan.reread = reread;
+    plan.reread_context = run;
+    status = fx8_open(&plan, NULL, NULL, &run->session, error);
     if (status != FX8_OK)
         return name_key(request->settings, status, error);
     note_kernels(run);
-    if (fx8_backend_is_spare(run->session))
+    if (fx8_info(run->session).is_spare)
         warn_of_device(request, run->report->reason);
     for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
         if ((status = create_output(run, kind, error)) != FX8_OK)
@@ -348,7 +340,7 @@ static enum fx8_status count_inputs(struct run *run, struct fx8_error *error)
     if (status != FX8_OK)
         return status;
     report->dead = memory;
-    const uint8_t *zero = fx8_zero_levels(run->session);
+    const uint8_t *zero = fx8_gains(run->session).is_zero;
     for (size_t input = 0; input < job->n_inputs; input++) {
         const int64_t dumps = run->dead_dumps[input];
         report->dead[input] = dumps == 0 ? 0 : dumps < report->n_dumps ? 1 : 2;
@@ -398,8 +390,6 @@ static enum fx8_status run_on(const struct fx8_run_request *request,
     enum fx8_status status = set_stage(&run, error);
     if (status == FX8_OK)
         status = push_all(&run, error);
-    if (run.is_complete && status == FX8_ERR_CANCELLED)
-        status = FX8_OK;
     report->was_interrupted = status == FX8_ERR_CANCELLED;
     /* an interrupted run keeps the dumps it has finished */
     const bool is_kept = status == FX8_OK ||

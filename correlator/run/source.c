@@ -31,9 +31,9 @@ struct fx8_source {
     int64_t room;                     /* samples in front of a row */
     int64_t row_samples;
     struct fx8_source_block blocks[N_BLOCKS];
-    struct fx8_source_block look;
+    struct fx8_source_block again;
     int64_t *row; /* [inputs of the recording] of the job; -1: none */
-    struct fx8_gaps gaps, look_gaps;
+    struct fx8_gaps gaps, again_gaps;
     struct fx8_queue empty, full;
     pthread_mutex_t mutex; /* the reader, and what follows */
     double seconds;
@@ -153,7 +153,7 @@ static enum fx8_status read_block(struct fx8_source *s, int64_t first,
     struct fx8_sample_layout layout = {.input_offset = block->input_offset,
                                        .row_samples = s->row_samples};
     pthread_mutex_lock(&s->mutex);
-    const bool is_fitted = s->is_fitted && block != &s->look;
+    const bool is_fitted = s->is_fitted && block != &s->again;
     const int64_t n = next_samples(s, first, is_fitted);
     const double start = fx8_clock_seconds();
     enum fx8_status status =
@@ -349,21 +349,21 @@ enum fx8_status fx8_source_status(struct fx8_source *source,
     return source->status;
 }
 
-enum fx8_status fx8_source_look(struct fx8_source *source, int64_t first_sample,
-                                const struct fx8_block **block,
-                                struct fx8_error *error)
+enum fx8_status fx8_source_reread(struct fx8_source *source,
+                                  int64_t first_sample, struct fx8_block *block,
+                                  struct fx8_error *error)
 {
-    *block = NULL;
+    *block = (struct fx8_block){.first_sample = first_sample};
     if (first_sample >= source->end_sample)
         return FX8_OK;
     enum fx8_status status = FX8_OK;
-    if (source->look.buffer == NULL)
-        status = allocate_block(source, &source->look, error);
+    if (source->again.buffer == NULL)
+        status = allocate_block(source, &source->again, error);
     if (status == FX8_OK)
-        status = read_block(source, first_sample, &source->look_gaps,
-                            &source->look, error);
+        status = read_block(source, first_sample, &source->again_gaps,
+                            &source->again, error);
     if (status == FX8_OK)
-        *block = &source->look.block;
+        *block = source->again.block;
     return status;
 }
 
@@ -402,9 +402,9 @@ void fx8_source_close(struct fx8_source **source)
     fx8_source_stop(s);
     for (size_t i = 0; i < N_BLOCKS; i++)
         free_block(&s->blocks[i]);
-    free_block(&s->look);
+    free_block(&s->again);
     fx8_gaps_clear(&s->gaps);
-    fx8_gaps_clear(&s->look_gaps);
+    fx8_gaps_clear(&s->again_gaps);
     free(s->row);
     fx8_queue_destroy(&s->empty);
     fx8_queue_destroy(&s->full);

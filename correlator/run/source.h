@@ -56,15 +56,15 @@ enum fx8_status fx8_source_status(struct fx8_source *source,
                                   struct fx8_error *error);
 
 /**
- * fx8_source_look -- read a block out of turn, for a look ahead.
+ * fx8_source_reread -- read a block out of turn.
  *
  * Given:    first_sample  absolute
- * Returned: block         the source's own, valid until the next call; NULL
- *                         with FX8_OK behind the last sample
+ * Returned: block         in memory of the source's, valid until the next call;
+ *                         empty behind the last sample
  */
-enum fx8_status fx8_source_look(struct fx8_source *source, int64_t first_sample,
-                                const struct fx8_block **block,
-                                struct fx8_error *error);
+enum fx8_status fx8_source_reread(struct fx8_source *source,
+                                  int64_t first_sample, struct fx8_block *block,
+                                  struct fx8_error *error);
 
 /** Seconds spent reading so far. */
 double fx8_source_seconds(struct fx8_source *source);

@@ -90,9 +90,9 @@ class Faults(refusal.Refusal):
     def test_file_is_emptied(self):
         self.check("gone", lambda found, n: found > n // 2)
 
-    def test_a_look_ahead_fails(self):
+    def test_reading_fails_while_gains_are_sought(self):
         """An antenna begins to deliver in the second dump, and reading on for
-        its level fails: the first dump is kept, though a device may not have
+        its gains fails: the first dump is kept, though a device may not have
         handed it over yet."""
         generator = np.random.default_rng(17)
         samples = generator.integers(-60, 60, (2, 1, 8000)) * (1 + 1j)
@@ -111,9 +111,8 @@ class Faults(refusal.Refusal):
                 os.remove(self.output)
                 with open(count, encoding="ascii") as file:
                     reads = int(file.read())
-                # ahead of the dozen reads of the rest, in the middle of those
-                # for the level
-                done = self.faulty(path, "eio", reads - 17, "/dev/null",
+                # the last 8 reads are of what comes after the gains
+                done = self.faulty(path, "eio", reads - 12, "/dev/null",
                                    pretend.devices())
                 self.assertEqual(self.assert_failed(done, want, "in.h5"), 1)
 

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* answers.c -- see session_private.h: what a session knows of itself. */
+#include <math.h>
+
+#include "correlator/library/baseline.h"
+#include "correlator/library/session_private.h"
+
+void fx8_get_statistics(const struct fx8_session *session,
+                        struct fx8_statistics *statistics)
+{
+    *statistics = session->statistics;
+    statistics->spot_s = session->spots[0].seconds + session->spots[1].seconds;
+    for (size_t band = 0; band < session->plan.n_bands; band++) {
+        struct fx8_engine_times times;
+        session->operations->times(session->engines[band], &times);
+        statistics->channelize_s += times.channelize_s;
+        statistics->correlate_s += times.correlate_s;
+        statistics->postprocess_s += times.process_s;
+    }
+}
+
+void fx8_get_quicklook(const struct fx8_session *session,
+                       struct fx8_quicklook_counts *counts,
+                       struct fx8_quicklook_differences *differences)
+{
+    *counts = (struct fx8_quicklook_counts){0};
+    *differences = (struct fx8_quicklook_differences){0};
+    if (session->look != NULL)
+        fx8_look_report(session->look, counts, differences);
+}
+
+void fx8_get_coherences(const struct fx8_session *session,
+                        struct fx8_quicklook_average *averages)
+{
+    const size_t n = fx8_baseline_count(session->plan.n_antennas) *
+                     fx8_baseline_products(session->plan.n_polarizations);
+    for (size_t i = 0; i < n; i++)
+        averages[i] = (struct fx8_quicklook_average){
+            FX8_QUICKLOOK_NONE, NAN, NAN, NAN, 0, 0.0};
+    if (session->look != NULL)
+        fx8_look_averages(session->look, averages);
+}
+
+struct fx8_session_info fx8_info(const struct fx8_session *session)
+{
+    const struct fx8_engine_operations *operations = session->operations;
+    const struct fx8_engine *engine = session->engines[0];
+    return (struct fx8_session_info){
+        .backend = operations->name,
+        .reason = session->reason,
+        .is_spare = session->is_spare,
+        .device = operations->device_name(engine),
+        .kernel = operations->kernel_name(engine),
+        .fft_plan = operations->fft_plan_name(engine),
+    };
+}
+
+struct fx8_gains fx8_gains(const struct fx8_session *session)
+{
+    return session->levels == NULL ? (struct fx8_gains){NULL, NULL, NULL}
+                                   : fx8_levels_gains(session->levels);
+}
+
+struct fx8_inputs fx8_inputs(const struct fx8_session *session)
+{
+    return (struct fx8_inputs){session->clips, session->valid_spectra};
+}

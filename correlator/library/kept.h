@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * kept.h -- copies of blocks that were pushed and cannot be correlated before
+ * the quantiser's gains are known.
+ */
+#ifndef FX8_CORRELATOR_LIBRARY_KEPT_H
+#define FX8_CORRELATOR_LIBRARY_KEPT_H
+
+#include <stdint.h>
+
+#include "correlator/fx8.h"
+#include "correlator/library/stream.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct fx8_kept_block;
+
+/** Blocks in the order of their samples.  Starts as zeros, with shape and
+ *  limit. */
+struct fx8_kept {
+    struct fx8_stream_shape shape; /**< of the session's stream */
+    size_t limit;                  /**< bytes */
+    size_t bytes; /**< that all of them take, or would take had they not passed
+                       the limit */
+    struct fx8_kept_block *first, *last;
+};
+
+/**
+ * fx8_kept_add -- copy the samples of a block from sample `first` on, which is
+ * behind all that is kept.
+ *
+ * Status: FX8_ERR_SYSTEM: memory
+ * Notes:  past the limit all blocks are dropped, and only their bytes are
+ *         counted: fx8_kept_is_over()
+ */
+enum fx8_status fx8_kept_add(struct fx8_kept *kept,
+                             const struct fx8_block *block, int64_t first,
+                             struct fx8_error *error);
+
+/** Whether more was to be kept than the limit allows. */
+bool fx8_kept_is_over(const struct fx8_kept *kept);
+
+/** The first block that ends behind `sample`, NULL where none does. */
+const struct fx8_block *fx8_kept_at(const struct fx8_kept *kept,
+                                    int64_t sample);
+
+/** Release the blocks that end at `sample` or before. */
+void fx8_kept_drop(struct fx8_kept *kept, int64_t sample);
+
+/** Release all blocks. */
+void fx8_kept_clear(struct fx8_kept *kept);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
