@@ -500,7 +500,6 @@ proof: ## write the table of validation/README.md
 # --- install ------------------------------------------------------------------
 
 INSTALL ?= install
-INSTALLED_HEADERS := config/base/choices.h config/base/status.h config/base/timebase.h
 # Pages, in the folders by which they name one another.
 INSTALLED_PAGES := README.md correlator/CONVENTIONS.md data/README.md \
 	$(wildcard correlator/examples/*.c .github/*.md .github/*.cff)
@@ -520,10 +519,9 @@ endef
 export PKG_CONFIG_FILE
 
 .PHONY: install
-install: all $(BUILD)/fx8.1 $(BUILD)/fx8.bash ## install program, library, headers, documents, ready configurations
+install: all $(BUILD)/fx8.1 $(BUILD)/fx8.bash ## install program, library, header, documents, ready configurations
 	$(Q)$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(libdir)/pkgconfig \
-		$(DESTDIR)$(includedir)/fx8/config/base \
-		$(DESTDIR)$(includedir)/fx8/kernels $(DESTDIR)$(datadir)/fx8 \
+		$(DESTDIR)$(includedir)/fx8 $(DESTDIR)$(datadir)/fx8 \
 		$(DESTDIR)$(mandir)/man1 $(DESTDIR)$(completiondir)
 	$(Q)$(INSTALL) $(BUILD)/fx8 $(DESTDIR)$(bindir)/fx8
 	$(Q)$(INSTALL) -m 644 $(BUILD)/libfx8.so.$(SOVERSION) $(DESTDIR)$(libdir)
@@ -531,8 +529,6 @@ install: all $(BUILD)/fx8.1 $(BUILD)/fx8.bash ## install program, library, heade
 	$(Q)$(INSTALL) -m 644 $(BUILD)/libfx8.a $(DESTDIR)$(libdir)
 	$(if $(PLUGIN),$(Q)$(INSTALL) -m 644 $(PLUGIN) $(DESTDIR)$(libdir))
 	$(Q)$(INSTALL) -m 644 correlator/fx8.h $(DESTDIR)$(includedir)/fx8
-	$(Q)$(INSTALL) -m 644 $(INSTALLED_HEADERS) $(DESTDIR)$(includedir)/fx8/config/base
-	$(Q)$(INSTALL) -m 644 kernels/quicklook_results.h $(DESTDIR)$(includedir)/fx8/kernels
 	$(Q)$(INSTALL) -m 644 $(wildcard config/ready/*) $(DESTDIR)$(datadir)/fx8
 	$(Q)for page in $(INSTALLED_PAGES); do \
 		$(INSTALL) -D -m 644 $$page $(DESTDIR)$(docdir)/$$page || exit 1; done

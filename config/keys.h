@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "config/base/status.h"
 #include "config/settings.h"
+#include "correlator/fx8.h"
 
 #ifdef __cplusplus
 extern "C" {

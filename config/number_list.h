@@ -9,8 +9,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "config/base/status.h"
 #include "config/settings.h"
+#include "correlator/fx8.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "config/base/timebase.h"
+#include "correlator/fx8.h"
 
 #ifdef __cplusplus
 extern "C" {

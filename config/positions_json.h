@@ -8,8 +8,8 @@
 
 #include <stddef.h>
 
-#include "config/base/status.h"
 #include "config/observation.h"
+#include "correlator/fx8.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -11,9 +11,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "config/base/choices.h"
-#include "config/base/status.h"
 #include "config/observation.h"
+#include "correlator/fx8.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -53,11 +53,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "config/base/choices.h"
-#include "config/base/status.h"
-#include "config/base/timebase.h"
-#include "kernels/quicklook_results.h"
-
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -66,6 +61,158 @@ extern "C" {
 #define FX8_VERSION_MAJOR 0
 #define FX8_VERSION_MINOR 1
 #define FX8_VERSION_PATCH 0
+
+/* --- statuses and errors ------------------------------------------------- */
+
+/** What libfx8 offers to others, and nothing else, is marked with this. */
+#ifndef FX8_API
+#define FX8_API __attribute__((visibility("default")))
+#endif
+
+/** What a function of fx8 returns.  Zero is success; negative is failure;
+ *  positive is success with something the caller must attend to. */
+enum fx8_status {
+    FX8_OK = 0,
+    FX8_DUMP_READY = 1,     /**< fx8_take_dump(), then make the call again */
+    FX8_ERR_USAGE = -1,     /**< wrong use or configuration: exit 2 */
+    FX8_ERR_INPUT = -2,     /**< a file's content is unusable: exit 1 */
+    FX8_ERR_SYSTEM = -3,    /**< disk, memory, thread: exit 1 */
+    FX8_ERR_CANCELLED = -4, /**< cancelled by the caller: exit 130 */
+    FX8_ERR_UNSUPPORTED =
+        -5,             /**< not in this build or on this machine: exit 1 */
+    FX8_ERR_DEVICE = -6 /**< a GPU failed, or computed wrongly: exit 1; the CPU
+                             may do what it did not: see fx8_push() */
+};
+
+/** Longest message in an error record, terminator included. */
+#define FX8_ERROR_MESSAGE_SIZE 1024
+
+/** Error record: owned by the caller, filled by the failing function.  The
+ *  message is one line without a trailing newline, in the form
+ *  "FILE[:LINE]: KEY or DATASET: value: what was expected". */
+struct fx8_error {
+    enum fx8_status status;
+    char message[FX8_ERROR_MESSAGE_SIZE];
+};
+
+#if defined(__GNUC__)
+#define FX8_PRINTF(nth, first) __attribute__((format(printf, nth, first)))
+#else
+#define FX8_PRINTF(nth, first)
+#endif
+
+/**
+ * fx8_fail -- fill an error record and return its status: how a dump callback
+ * gives its reason.
+ *
+ * Given:     error   record to fill, or NULL to keep only the status
+ *            status  a negative enum fx8_status
+ *            format  printf format of the message, and its arguments; control
+ *                    characters in the result (a file name may hold a
+ *                    newline) become '?', what is too long is cut off
+ * Status:    returns `status`, so that `return fx8_fail(...)` reads well
+ */
+FX8_API enum fx8_status fx8_fail(struct fx8_error *error,
+                                 enum fx8_status status, const char *format,
+                                 ...) FX8_PRINTF(3, 4);
+
+/* --- times -----------------------------------------------------------------
+ */
+
+/** Picoseconds in a second. */
+#define FX8_PICOSECONDS INT64_C(1000000000000)
+
+/** UTC instant: seconds since 1970-01-01 as Unix counts them (leap seconds
+ *  not counted) and picoseconds, 0 <= picosecond < FX8_PICOSECONDS. */
+struct fx8_time {
+    int64_t unix_s;
+    int64_t picosecond;
+};
+
+/** Sampling rate numerator/denominator in Hz; both positive, lowest terms. */
+struct fx8_rate {
+    int64_t numerator_hz;
+    int64_t denominator;
+};
+
+/** Rate as a double in Hz, for widths and frequencies, never for time. */
+FX8_API double fx8_rate_hz(struct fx8_rate rate);
+
+/** `rate` in lowest terms. */
+FX8_API struct fx8_rate fx8_rate_reduced(struct fx8_rate rate);
+
+/**
+ * fx8_time_add_half_samples -- start + half_samples / (2 * rate).
+ *
+ * Given:    half_samples  int64  may be negative; half samples because the
+ *                         centre of a dump may lie between two samples
+ * Returned: the instant, rounded to the nearest picosecond
+ * Numerics: exact 128-bit integers; |half_samples| * denominator < 2^86
+ */
+FX8_API struct fx8_time fx8_time_add_half_samples(struct fx8_time start,
+                                                  int64_t half_samples,
+                                                  struct fx8_rate rate);
+
+/**
+ * fx8_time_julian_date -- Julian date (UTC) of an instant, in days, as ERFA,
+ * astropy and pyuvdata read it: a day that ends in a leap second (since 1972,
+ * the last 2016-12-31) has 86,401 s.
+ *
+ * Numerics: one rounding to double (40 microseconds in this century)
+ */
+FX8_API double fx8_time_julian_date(struct fx8_time time);
+
+/** The instant of a Julian date (UTC), to the nearest 0.1 ms.  In a leap second
+ *  it is 23:59:59 with one second and more in `picosecond`.  1970-01-01 where
+ *  the date is NaN or beyond 10^12 days. */
+FX8_API struct fx8_time fx8_time_from_julian_date(double julian_date);
+
+/* --- plans -----------------------------------------------------------------
+ */
+
+/** How samples become channels. */
+enum fx8_method {
+    FX8_METHOD_PFB = 0, /**< polyphase filter bank: FIR and FFT */
+    FX8_METHOD_FFT,     /**< plain FFT */
+    FX8_METHOD_NONE     /**< one channel: the recorded integers */
+};
+
+/** Window of the prototype filter; AUTO: Hamming for PFB, else rectangular. */
+enum fx8_window_shape {
+    FX8_WINDOW_AUTO = 0,
+    FX8_WINDOW_HAMMING,
+    FX8_WINDOW_HANN,
+    FX8_WINDOW_RECTANGULAR
+};
+
+/** Arithmetic of the FIR: floats, or integers with coefficients of 16 bits. */
+enum fx8_fir { FX8_FIR_FP32 = 0, FX8_FIR_DP2A };
+
+/** What one quantiser gain covers. */
+enum fx8_level {
+    FX8_LEVEL_CHANNEL = 0, /**< one gain per input and channel */
+    FX8_LEVEL_INPUT        /**< one gain per input */
+};
+
+/** Precision of the correlation; bits, so that BOTH is INT8 | FP32.
+ *  INTERVAL: bounds of what FP32 sums, by directed rounding. */
+enum fx8_precision {
+    FX8_PRECISION_INT8 = 1,
+    FX8_PRECISION_FP32 = 2,
+    FX8_PRECISION_BOTH = 3,
+    FX8_PRECISION_INTERVAL = 4
+};
+
+/** Functions of the post-processing: those of the C library, or approximate
+ *  ones of known error. */
+enum fx8_math { FX8_MATH_IEEE = 0, FX8_MATH_FAST };
+
+/** Which engine; AUTO: CUDA where a usable device is, else the CPU. */
+enum fx8_backend { FX8_BACKEND_AUTO = 0, FX8_BACKEND_CPU, FX8_BACKEND_CUDA };
+
+/** Whether a few sums of every dump are checked on the CPU; AUTO: where another
+ *  machine computes. */
+enum fx8_spot_check { FX8_SPOT_AUTO = 0, FX8_SPOT_YES, FX8_SPOT_NO };
 
 /** Spectra from which the gains of an input are set. */
 #define FX8_LEVEL_SPECTRA 256
@@ -240,6 +387,95 @@ struct fx8_result {
                                 level by, keeps its data */
     const float *nsamples; /**< valid products / M, 0 .. 1 */
 };
+
+/* --- the quick-look ------------------------------------------------------ */
+
+/**
+ * The quick-look of one dump.
+ *
+ * coherence  V_ij / sqrt(V_ii V_jj) x 2^14, V_ii and V_jj the parallel-hand
+ *            autos of the same dump and channel
+ * amplitude  its modulus x 2^14
+ * phase      its angle, radians, within 10^-3
+ * spectra_db 10 log10 of the parallel-hand autos, input counts squared
+ *
+ * IEEE halves as their bits.  NULL pointers when not planned.
+ */
+struct fx8_quicklook_dump {
+    uint16_t *coherence; /**< [n_baselines][n_channels][n_products][re, im] */
+    uint16_t *amplitude; /**< [n_baselines][n_channels][n_products] */
+    uint16_t *phase;     /**< [n_baselines][n_channels][n_products] */
+    float *spectra_db;   /**< [n_inputs][n_channels] */
+};
+
+/**
+ * What was out of the ordinary, and what became of it.
+ *
+ * Cells are channels of products of baselines in dumps; spectra are channels
+ * of inputs in dumps.  A cell is counted under the first that applies.
+ */
+struct fx8_quicklook_counts {
+    int64_t n_cells;          /**< all that were looked at */
+    int64_t no_product;       /**< no valid product: 0 */
+    int64_t not_finite;       /**< V or an auto NaN or infinite: 0 */
+    int64_t no_power;         /**< an auto below 1.2e-38 or negative: 0 */
+    int64_t above_one;        /**< |rho| > 1 of a cross product: kept */
+    int64_t beyond_half;      /**< |rho| x 2^14 from 65520 up: infinity;
+                                   counted besides above_one */
+    int64_t fisher_few;       /**< unflagged, but fewer than 16 independent
+                                   products: not averaged */
+    int64_t fisher_real;      /**< the first channel of real samples, whose
+                                   spectra are real: not averaged */
+    int64_t fisher_loud;      /**< unflagged, but an input of INT8 above 32
+                                   steps rms, which clips: not averaged */
+    int64_t fisher_clamped;   /**< r > 1 - 1e-6 averaged as 1 - 1e-6: no
+                                   interval */
+    int64_t n_spectra;        /**< all autos that were looked at */
+    int64_t spectra_no_data;  /**< no valid spectrum: NaN dB */
+    int64_t spectra_infinite; /**< NaN or infinite: NaN dB */
+    int64_t spectra_no_power; /**< below 1.2e-38 or negative: -400 dB */
+};
+
+/** Largest difference between fast and IEEE mode of one kind of result. */
+struct fx8_quicklook_difference {
+    double largest;
+    double bound;     /**< that no difference can exceed, where it is largest */
+    int64_t n_beyond; /**< that exceed theirs all the same: 0 */
+};
+
+/** Both modes compared, before anything is rounded to half. */
+struct fx8_quicklook_differences {
+    int64_t n_dumps; /**< evaluated in both modes; 0 in mode IEEE */
+    struct fx8_quicklook_difference coherence; /**< relative to |rho| */
+    struct fx8_quicklook_difference amplitude; /**< relative */
+    struct fx8_quicklook_difference phase;     /**< radians */
+    struct fx8_quicklook_difference spectra;   /**< dB */
+    struct fx8_quicklook_difference fisher;    /**< of the average, over the
+                                                    dumps evaluated in both */
+};
+
+/** What an average of coherences is. */
+enum fx8_quicklook_state {
+    FX8_QUICKLOOK_NONE = 0,   /**< no cell to average */
+    FX8_QUICKLOOK_INTERVAL,   /**< |rho| with a 95 % interval */
+    FX8_QUICKLOOK_LIMIT,      /**< below 5 / sqrt(M): a 95 % upper limit */
+    FX8_QUICKLOOK_AUTO,       /**< an input with itself: 1 by definition */
+    FX8_QUICKLOOK_NO_INTERVAL /**< |rho| so near to 1 that no interval is
+                                   honest: see kernels/fisher.h */
+};
+
+/** Coherence of one product of one baseline over all unflagged cells. */
+struct fx8_quicklook_average {
+    enum fx8_quicklook_state state;
+    double coherence; /**< |rho|, NaN for a limit or none (auto: 1) */
+    double lower;     /**< of the interval; 0 for a limit, else NaN (auto: 1) */
+    double upper;     /**< of the interval, or the limit; NaN for none */
+    int64_t n_cells;
+    double n_products; /**< independent products, all cells together */
+};
+
+/* --- sessions ---------------------------------------------------------------
+ */
 
 /** A finished dump; valid until the callback returns, or until the session's
  *  next call that is not a question. */
@@ -420,7 +656,7 @@ FX8_API struct fx8_session_info fx8_info(const struct fx8_session *session);
 
 /** Gains of the quantiser, from recorded counts to its steps; NULL pointers
  *  where a plan has no quantiser. */
-struct fx8_gains {
+struct fx8_input_gains {
     const float *gain; /**< [n_inputs][fx8_channels()]: an input_gain is part
                             of them, and all there is where not set */
     const uint8_t
@@ -430,7 +666,7 @@ struct fx8_gains {
 };
 
 /** The gains so far: arrays that live and change with the session. */
-FX8_API struct fx8_gains fx8_gains(const struct fx8_session *session);
+FX8_API struct fx8_input_gains fx8_gains(const struct fx8_session *session);
 
 /**
  * fx8_set_gains -- give a session gains instead of having them set from its
@@ -441,17 +677,17 @@ FX8_API struct fx8_gains fx8_gains(const struct fx8_session *session);
  *         that is not positive; FX8_ERR_DEVICE
  */
 FX8_API enum fx8_status fx8_set_gains(struct fx8_session *session,
-                                      const struct fx8_gains *gains,
+                                      const struct fx8_input_gains *gains,
                                       struct fx8_error *error);
 
 /** Counters of inputs so far: arrays that live and change with the session. */
-struct fx8_inputs {
+struct fx8_input_counts {
     const int64_t *clips;         /**< [n_inputs][fx8_channels()] spectra that
                                        the quantiser clamped */
     const int64_t *valid_spectra; /**< [n_bands][n_inputs] */
 };
 
-FX8_API struct fx8_inputs fx8_inputs(const struct fx8_session *session);
+FX8_API struct fx8_input_counts fx8_inputs(const struct fx8_session *session);
 
 /** What was out of the ordinary in the quick-looks so far, and by how much the
  *  two modes of math differ; zeros where none is planned. */

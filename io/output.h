@@ -17,7 +17,7 @@
 
 #include <hdf5.h>
 
-#include "config/base/status.h"
+#include "correlator/fx8.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "config/base/status.h"
 #include "config/observation.h"
 #include "config/settings.h"
+#include "correlator/fx8.h"
 #include "io/workers.h"
 
 #ifdef __cplusplus

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "config/base/status.h"
+#include "correlator/fx8.h"
 #include "io/reader.h"
 
 #ifdef __cplusplus

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "config/base/status.h"
+#include "correlator/fx8.h"
 #include "kernels/engine.h"
 
 #ifdef __cplusplus

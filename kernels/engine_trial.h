@@ -6,7 +6,7 @@
 #ifndef FX8_KERNELS_ENGINE_TRIAL_H
 #define FX8_KERNELS_ENGINE_TRIAL_H
 
-#include "config/base/status.h"
+#include "correlator/fx8.h"
 #include "kernels/engine.h"
 
 #ifdef __cplusplus

@@ -39,9 +39,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "correlator/fx8.h"
 #include "kernels/functions.h"
 #include "kernels/numeric/coherence.h"
-#include "kernels/quicklook_results.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -125,7 +125,7 @@ FX8_NUMERIC void fx8_fisher_add(struct fx8_fisher_sums *sums, int is_averaged,
  *           inflation  variance of a mean of many cells beside that of as many
  *                      independent ones, at least 1: see
  *                      fx8_filterbank_overlap()
- * Returned: average    see quicklook_results.h
+ * Returned: average    see fx8.h
  * Notes:    1) 95 %: z +- 1.96 sqrt(g inflation / (2 sum of M)); a limit is
  *              the largest rho whose mean power would lie as low as the
  *              measured one, or lower, with a chance of 2.5 %: the upper end of

@@ -11,10 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "config/base/status.h"
+#include "correlator/fx8.h"
 #include "kernels/functions.h"
 #include "kernels/postprocess.h"
-#include "kernels/quicklook_results.h"
 #include "kernels/quicklook_work.h"
 
 #ifdef __cplusplus
@@ -74,7 +73,7 @@ size_t fx8_quicklook_size(const struct fx8_quicklook_plan *plan);
  * Given:    visibilities  results of fx8_postprocess_*()
  *           gain          [n_inputs][n_channels * channel_average] of the
  *                         quantiser behind them, or NULL
- * Returned: results       all elements set; see quicklook_results.h
+ * Returned: results       all elements set; see fx8.h
  * Numerics: rho is V rsqrt(P_1) rsqrt(P_2), each product rounded to float; the
  *           amplitude sqrt(re^2 + im^2), in fast mode p rsqrt(p), 0 where p is
  *           below the least normal float; stored values are rounded once more,

@@ -9,12 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "config/base/status.h"
+#include "correlator/fx8.h"
 #include "kernels/fisher.h"
 #include "kernels/functions.h"
 #include "kernels/postprocess.h"
 #include "kernels/quicklook_cell.h"
-#include "kernels/quicklook_results.h"
 
 #ifdef __cplusplus
 extern "C" {

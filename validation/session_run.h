@@ -324,8 +324,8 @@ static inline enum fx8_status run_session(const struct fx8_plan *plan,
     const enum fx8_status status = push_all(session, v, d, c, error);
     fx8_get_statistics(session, &c->statistics);
     const size_t cells = c->n_inputs * c->n_channels;
-    const struct fx8_gains gains = fx8_gains(session);
-    const struct fx8_inputs inputs = fx8_inputs(session);
+    const struct fx8_input_gains gains = fx8_gains(session);
+    const struct fx8_input_counts inputs = fx8_inputs(session);
     if (gains.gain != NULL) {
         c->gains = (float *)append(NULL, 0, gains.gain, cells, sizeof(float));
         c->zero = (uint8_t *)append(NULL, 0, gains.is_zero, cells, 1);

@@ -293,7 +293,8 @@ static void gains_of_another_run(void **state)
     struct packed all = pack(&v, TIME_MAJOR, 0, 4000);
     plan.first_sample = (int64_t)d * 50 * 4;
     must(fx8_open(&plan, NULL, NULL, &session, &error), error);
-    const struct fx8_gains gains = {first.gains, first.zero, first.is_set};
+    const struct fx8_input_gains gains = {first.gains, first.zero,
+                                          first.is_set};
     must(fx8_set_gains(session, &gains, &error), error);
     check_bytes(fx8_gains(session).gain, first.gains, 16 * sizeof(float));
     must(push_or_finish(session, &all.block, &second, &error), error);
@@ -324,7 +325,7 @@ static void gains_that_are_refused(void **state)
     hold(&h, FX8_PRECISION_BOTH, 30, 1500);
     float gain[8];
     uint8_t is_zero[8] = {0}, is_set[2] = {0, 1};
-    const struct fx8_gains gains = {gain, is_zero, is_set};
+    const struct fx8_input_gains gains = {gain, is_zero, is_set};
     static const float bad[] = {0.0f, -1.0f, NAN, INFINITY};
     for (size_t i = 0; i < 8; i++)
         gain[i] = 2.0f;

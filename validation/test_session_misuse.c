@@ -30,7 +30,7 @@ static enum fx8_status meddle(void *context, const struct fx8_dump *dump,
 {
     struct meddler *m = context;
     struct fx8_session *session = m->session;
-    const struct fx8_gains none = {NULL, NULL, NULL};
+    const struct fx8_input_gains none = {NULL, NULL, NULL};
     (void)dump;
     assert_non_null(error);
     m->n_calls++;
@@ -160,7 +160,7 @@ static void pointers_that_are_missing(void **state)
     struct held_session h;
     hold(&h, FX8_PRECISION_FP32, 20, 100);
     struct fx8_session *none = (void *)&h, *session = h.session;
-    const struct fx8_gains gains = {NULL, NULL, NULL};
+    const struct fx8_input_gains gains = {NULL, NULL, NULL};
     must_fail(fx8_open(NULL, collect_dump, &h.c, &none, &h.error), h.error,
               FX8_ERR_USAGE, "plan: NULL: expected one");
     assert_null(none);

@@ -13,8 +13,8 @@
 #include <cmocka.h>
 
 #include "config/base/shape.h"
-#include "config/base/status.h"
 #include "correlator/commands/command.h"
+#include "correlator/fx8.h"
 
 static void fail_fills_record_and_returns_status(void **state)
 {

@@ -13,7 +13,7 @@
 #include <erfa.h>
 
 #include "config/base/number.h"
-#include "config/base/timebase.h"
+#include "correlator/fx8.h"
 
 static void assert_time(struct fx8_time time, int64_t unix_s,
                         int64_t picosecond)

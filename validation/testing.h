@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "config/base/status.h"
+#include "correlator/fx8.h"
 
 /** What results are filled with before they are asked for. */
 #define GARBAGE 0xa5

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "config/base/line.h"
-#include "config/base/status.h"
+#include "correlator/fx8.h"
 
 enum fx8_status fx8_fail(struct fx8_error *error, enum fx8_status status,
                          const char *format, ...)

@@ -2,7 +2,7 @@
 #include <stddef.h>
 
 #include "config/base/divisor.h"
-#include "config/base/timebase.h"
+#include "correlator/fx8.h"
 
 double fx8_rate_hz(struct fx8_rate rate)
 {

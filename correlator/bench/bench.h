@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "config/base/status.h"
+#include "correlator/fx8.h"
 #include "kernels/operations.h"
 
 #ifdef __cplusplus

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "config/base/status.h"
+#include "correlator/fx8.h"
 #include "kernels/operations.h"
 
 #ifdef __cplusplus

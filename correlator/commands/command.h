@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "config/base/status.h"
+#include "correlator/fx8.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -10,9 +10,9 @@
 
 #include "config/base/json.h"
 #include "config/base/number.h"
-#include "config/base/status.h"
 #include "config/observation.h"
 #include "config/settings.h"
+#include "correlator/fx8.h"
 #include "correlator/run/survey.h"
 #include "io/reader.h"
 #include "io/uvh5/uvh5.h"

@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#include "config/base/status.h"
+#include "correlator/fx8.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -24,9 +24,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "config/base/status.h"
 #include "config/observation.h"
 #include "correlator/compare/spread.h"
+#include "correlator/fx8.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -5,7 +5,7 @@
 #ifndef FX8_CORRELATOR_COMPARE_MATCH_H
 #define FX8_CORRELATOR_COMPARE_MATCH_H
 
-#include "config/base/status.h"
+#include "correlator/fx8.h"
 #include "io/uvh5/uvh5.h"
 
 #ifdef __cplusplus

@@ -7,8 +7,8 @@
 
 #include <stdio.h>
 
-#include "config/base/status.h"
 #include "correlator/compare/compare.h"
+#include "correlator/fx8.h"
 #include "io/uvh5/uvh5.h"
 
 #ifdef __cplusplus

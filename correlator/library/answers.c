@@ -55,13 +55,13 @@ struct fx8_session_info fx8_info(const struct fx8_session *session)
     };
 }
 
-struct fx8_gains fx8_gains(const struct fx8_session *session)
+struct fx8_input_gains fx8_gains(const struct fx8_session *session)
 {
-    return session->levels == NULL ? (struct fx8_gains){NULL, NULL, NULL}
+    return session->levels == NULL ? (struct fx8_input_gains){NULL, NULL, NULL}
                                    : fx8_levels_gains(session->levels);
 }
 
-struct fx8_inputs fx8_inputs(const struct fx8_session *session)
+struct fx8_input_counts fx8_inputs(const struct fx8_session *session)
 {
-    return (struct fx8_inputs){session->clips, session->valid_spectra};
+    return (struct fx8_input_counts){session->clips, session->valid_spectra};
 }

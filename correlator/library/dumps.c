@@ -70,7 +70,7 @@ static struct band_results plan_results(const struct fx8_session *s,
     };
     if (s->levels != NULL) {
         const size_t channel = band * s->n_kept;
-        const struct fx8_gains gains = fx8_levels_gains(s->levels);
+        const struct fx8_input_gains gains = fx8_levels_gains(s->levels);
         results.int8.gain = gains.gain + channel;
         results.int8.flag_cell = gains.is_zero + channel;
     }

@@ -139,9 +139,9 @@ void fx8_levels_close(struct fx8_levels **levels)
     *levels = NULL;
 }
 
-struct fx8_gains fx8_levels_gains(const struct fx8_levels *levels)
+struct fx8_input_gains fx8_levels_gains(const struct fx8_levels *levels)
 {
-    return (struct fx8_gains){levels->gain, levels->zero, levels->is_set};
+    return (struct fx8_input_gains){levels->gain, levels->zero, levels->is_set};
 }
 
 bool fx8_levels_active(const struct fx8_levels *levels)
@@ -359,7 +359,7 @@ enum fx8_status fx8_levels_end(struct fx8_levels *levels,
 /* Whether what a row is given are gains: FX8_ERR_USAGE names one that is not.
  */
 static enum fx8_status check_row(const struct fx8_levels *l, size_t row,
-                                 const struct fx8_gains *gains,
+                                 const struct fx8_input_gains *gains,
                                  struct fx8_error *error)
 {
     for (size_t channel = 0; channel < l->n_channels; channel++) {
@@ -375,7 +375,7 @@ static enum fx8_status check_row(const struct fx8_levels *l, size_t row,
 }
 
 enum fx8_status fx8_levels_set(struct fx8_levels *levels,
-                               const struct fx8_gains *gains,
+                               const struct fx8_input_gains *gains,
                                const struct fx8_engine_operations *operations,
                                struct fx8_engine *const *engines,
                                struct fx8_error *error)

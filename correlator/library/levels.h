@@ -93,12 +93,12 @@ enum fx8_status fx8_levels_end(struct fx8_levels *levels,
 
 /** The gains so far, those of the engines times input_gain; the arrays are the
  *  levels' own. */
-struct fx8_gains fx8_levels_gains(const struct fx8_levels *levels);
+struct fx8_input_gains fx8_levels_gains(const struct fx8_levels *levels);
 
 /** Sets the rows that `gains` has, before any is levelled: FX8_ERR_USAGE, and
  *  nothing set, where a gain is not positive. */
 enum fx8_status fx8_levels_set(struct fx8_levels *levels,
-                               const struct fx8_gains *gains,
+                               const struct fx8_input_gains *gains,
                                const struct fx8_engine_operations *operations,
                                struct fx8_engine *const *engines,
                                struct fx8_error *error);

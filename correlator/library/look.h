@@ -8,7 +8,6 @@
 
 #include <stddef.h>
 
-#include "config/base/status.h"
 #include "correlator/fx8.h"
 #include "kernels/operations.h"
 #include "kernels/postprocess.h"

@@ -443,7 +443,7 @@ enum fx8_status fx8_push(struct fx8_session *session,
 }
 
 enum fx8_status fx8_set_gains(struct fx8_session *session,
-                              const struct fx8_gains *gains,
+                              const struct fx8_input_gains *gains,
                               struct fx8_error *error)
 {
     struct fx8_session *s = session;

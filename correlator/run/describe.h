@@ -6,8 +6,8 @@
 #ifndef FX8_CORRELATOR_RUN_DESCRIBE_H
 #define FX8_CORRELATOR_RUN_DESCRIBE_H
 
-#include "config/base/status.h"
 #include "config/settings.h"
+#include "correlator/fx8.h"
 #include "correlator/run/job.h"
 #include "io/uvh5/uvh5.h"
 

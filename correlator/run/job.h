@@ -11,7 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "config/base/status.h"
 #include "config/observation.h"
 #include "config/settings.h"
 #include "correlator/fx8.h"

@@ -8,7 +8,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "config/base/status.h"
 #include "correlator/fx8.h"
 #include "io/quicklook/file.h"
 

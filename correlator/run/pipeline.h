@@ -9,7 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "config/base/status.h"
 #include "config/settings.h"
 #include "correlator/fx8.h"
 #include "correlator/run/job.h"

@@ -8,10 +8,9 @@
 
 #include <stddef.h>
 
-#include "config/base/status.h"
 #include "correlator/fx8.h"
-#include "correlator/run/results.h"
 #include "correlator/run/look_file.h"
+#include "correlator/run/results.h"
 #include "io/quicklook/file.h"
 #include "io/uvh5/uvh5.h"
 

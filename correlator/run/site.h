@@ -6,9 +6,8 @@
 #ifndef FX8_CORRELATOR_RUN_SITE_H
 #define FX8_CORRELATOR_RUN_SITE_H
 
-#include "config/base/status.h"
-#include "config/base/timebase.h"
 #include "config/observation.h"
+#include "correlator/fx8.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -8,7 +8,6 @@
 
 #include <stdint.h>
 
-#include "config/base/status.h"
 #include "correlator/fx8.h"
 #include "correlator/run/job.h"
 #include "io/reader.h"

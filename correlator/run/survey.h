@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "config/base/status.h"
 #include "config/settings.h"
+#include "correlator/fx8.h"
 #include "correlator/run/level_sums.h"
 #include "correlator/run/pipeline.h"
 #include "io/reader.h"

@@ -5,9 +5,9 @@
 #ifndef FX8_CORRELATOR_SIMULATE_OBSERVE_H
 #define FX8_CORRELATOR_SIMULATE_OBSERVE_H
 
-#include "config/base/status.h"
 #include "config/observation.h"
 #include "config/settings.h"
+#include "correlator/fx8.h"
 
 #ifdef __cplusplus
 extern "C" {

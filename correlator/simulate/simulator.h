@@ -35,9 +35,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "config/base/status.h"
-#include "config/base/timebase.h"
 #include "config/observation.h"
+#include "correlator/fx8.h"
 #include "correlator/simulate/sources.h"
 #include "io/reader.h"
 

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "config/base/status.h"
+#include "correlator/fx8.h"
 #include "correlator/run/job.h"
 #include "correlator/simulate/simulator.h"
 #include "kernels/postprocess.h"

@@ -13,8 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "config/base/status.h"
-#include "config/base/timebase.h"
+#include "correlator/fx8.h"
 #include "io/h5/chunks.h"
 #include "io/h5/h5.h"
 #include "io/workers.h"

@@ -11,7 +11,7 @@
 
 #include <hdf5.h>
 
-#include "config/base/status.h"
+#include "correlator/fx8.h"
 #include "io/output.h"
 
 #ifdef __cplusplus

@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "config/base/status.h"
 #include "config/observation.h"
+#include "correlator/fx8.h"
 #include "io/reader.h"
 
 #ifdef __cplusplus

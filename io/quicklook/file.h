@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "config/base/status.h"
+#include "correlator/fx8.h"
 #include "io/uvh5/uvh5.h"
 
 #ifdef __cplusplus

@@ -7,8 +7,8 @@
 
 #include <stdint.h>
 
-#include "config/base/status.h"
 #include "config/observation.h"
+#include "correlator/fx8.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "config/base/shape.h"
-#include "config/base/timebase.h"
+#include "correlator/fx8.h"
 #include "io/h5/h5.h"
 #include "io/uvh5/writer.h"
 

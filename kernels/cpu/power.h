@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "config/base/status.h"
+#include "correlator/fx8.h"
 #include "kernels/filterbank.h"
 #include "kernels/operations.h"
 

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/base/status.h"
+#include "correlator/fx8.h"
 
 /** End the program with words where `holds` is false. */
 __attribute__((format(printf, 2, 3))) static inline void claim(

@@ -19,12 +19,27 @@ SOURCE_SUFFIXES = C_SUFFIXES + (".py", ".sh")
 SCRIPTS = ("Makefile", "validation/run", ".ci/run")
 MOST_LINES = 600
 
-# What a room may include besides itself: rooms, or single headers.
+# The public header is every room's: it has the words that users share with us,
+# statuses, errors, times, results.
+PUBLIC_HEADER = "correlator/fx8.h"
+# What a room may include besides itself and that: the most specific row counts.
+# The program knows the library as its users do.
 MAY_INCLUDE = {
-    "config": (),
+    "config/base": (),
+    "config": ("config/",),
     "kernels": ("config/base/",),
     "io": ("config/",),
-    "correlator": ("config/", "kernels/", "io/"),
+    "correlator/library": ("config/base/", "kernels/"),
+    "correlator/run": ("config/", "io/", "kernels/", "correlator/library/"),
+    "correlator/simulate": ("config/", "io/", "kernels/", "correlator/run/",
+                            "correlator/library/"),
+    "correlator/compare": ("config/", "io/", "correlator/run/"),
+    "correlator/bench": ("config/", "io/", "kernels/", "correlator/run/",
+                         "correlator/commands/", "correlator/library/"),
+    "correlator/commands": ("config/", "io/", "correlator/run/",
+                            "correlator/simulate/", "correlator/compare/",
+                            "correlator/bench/"),
+    "correlator": ("correlator/commands/",),
     "validation": ("config/", "kernels/", "io/", "correlator/"),
 }
 # System headers that only some files may include.
@@ -98,10 +113,11 @@ def check_rooms():
     """a room includes only itself and the rooms below it"""
     quoted = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
     for path in C_SOURCES:
-        room = path.split("/")[0]
+        room = max((room for room in MAY_INCLUDE
+                    if path.startswith(room + "/")), key=len)
+        allowed = (room + "/", PUBLIC_HEADER) + MAY_INCLUDE[room]
         for number, match in matching_lines(path, quoted):
             target = match.group(1)
-            allowed = (room + "/",) + MAY_INCLUDE[room]
             if not target.startswith(allowed):
                 yield f"{path}:{number}: {room} must not include {target}"
             elif not os.path.exists(target):
@@ -138,17 +154,15 @@ def check_licence():
 
 def check_layout():
     """clang-format would change nothing"""
-    for path in C_SOURCES:
-        good, text = run("clang-format", "--dry-run", "-Werror", path)
-        if not good:
-            yield text.splitlines()[0]
+    _, text = run("clang-format", "--dry-run", "-Werror", *C_SOURCES)
+    yield from [line for line in text.splitlines() if "error:" in line]
 
 
 def check_length():
-    """no file is longer than 600 lines"""
+    """no file is longer than 600 lines, but for the library's manual"""
     for path in SOURCES:
         count = len(read(path).splitlines())
-        if count > MOST_LINES:
+        if count > MOST_LINES and path != PUBLIC_HEADER:
             yield f"{path}: {count} lines"
 
 
