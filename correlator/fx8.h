@@ -390,6 +390,10 @@ struct fx8_result {
 
 /* --- the quick-look ------------------------------------------------------ */
 
+/** Coherences are stored times this, so that the normal halves reach from
+ *  3.7e-9 to 3.998. */
+#define FX8_COHERENCE_SCALE 16384.0f
+
 /**
  * The quick-look of one dump.
  *
@@ -657,10 +661,10 @@ FX8_API struct fx8_session_info fx8_info(const struct fx8_session *session);
 /** Gains of the quantiser, from recorded counts to its steps; NULL pointers
  *  where a plan has no quantiser. */
 struct fx8_input_gains {
-    const float *gain; /**< [n_inputs][fx8_channels()]: an input_gain is part
+    const float *gain; /**< [n_inputs][n_fine]: an input_gain is part
                             of them, and all there is where not set */
     const uint8_t
-        *is_zero;          /**< [n_inputs][fx8_channels()] 1: nothing but
+        *is_zero;          /**< [n_inputs][n_fine] 1: nothing but
                                 rounding was there; the quantiser's gain is 1 */
     const uint8_t *is_set; /**< [n_bands][n_inputs] 1: the gains are known */
 };
@@ -682,7 +686,7 @@ FX8_API enum fx8_status fx8_set_gains(struct fx8_session *session,
 
 /** Counters of inputs so far: arrays that live and change with the session. */
 struct fx8_input_counts {
-    const int64_t *clips;         /**< [n_inputs][fx8_channels()] spectra that
+    const int64_t *clips;         /**< [n_inputs][n_fine] spectra that
                                        the quantiser clamped */
     const int64_t *valid_spectra; /**< [n_bands][n_inputs] */
 };
@@ -701,16 +705,35 @@ FX8_API void fx8_get_quicklook(const struct fx8_session *session,
 FX8_API void fx8_get_coherences(const struct fx8_session *session,
                                 struct fx8_quicklook_average *averages);
 
-/* --- the axes of the results of a plan that fx8_open() accepts ------------ */
+/* --- what follows from a plan that fx8_open() accepts ----------------------
+ */
 
-/** Channels of all bands before channel_average: n_bands K. */
-FX8_API size_t fx8_channels(const struct fx8_plan *plan);
+/** Sizes that a plan gives its samples and results. */
+struct fx8_axes {
+    size_t n_inputs;     /**< n_antennas n_polarizations */
+    size_t n_rows;       /**< n_bands n_inputs */
+    size_t n_kept;       /**< K, channels of a band */
+    size_t n_fine;       /**< n_bands K, channels before channel_average: those
+                              of gains and clips */
+    size_t n_channels;   /**< of the results */
+    size_t n_baselines;  /**< n_antennas (n_antennas + 1) / 2 */
+    size_t n_products;   /**< 1: XX; 4: XX, YY, XY, YX */
+    size_t step;         /**< N, samples from the start of one spectrum to the
+                              next: C or 2 C; 1 for FX8_METHOD_NONE */
+    size_t window;       /**< P N, samples under a spectrum */
+    size_t zero_channel; /**< of a band, that of baseband zero; n_kept: none, of
+                              real samples of the lower sideband */
+    bool has_quantiser;
+};
 
-/** Samples from the start of one spectrum to the next: C or 2 C; 1 for none. */
-FX8_API size_t fx8_samples_per_spectrum(const struct fx8_plan *plan);
+FX8_API struct fx8_axes fx8_plan_axes(const struct fx8_plan *plan);
 
-/** Samples in the window of a spectrum: P N. */
-FX8_API size_t fx8_samples_per_window(const struct fx8_plan *plan);
+/** The prototype filter, double [window], sum of squares 1. */
+FX8_API void fx8_plan_weights(const struct fx8_plan *plan, double *weights);
+
+/** Channels of a band that the plan flags, uint8 [n_kept]: edges and DC. */
+FX8_API void fx8_plan_flag_channels(const struct fx8_plan *plan,
+                                    uint8_t *flags);
 
 /** Number of complete dumps in `n_samples` samples from first_sample on. */
 FX8_API int64_t fx8_count_dumps(const struct fx8_plan *plan, int64_t n_samples);
@@ -722,7 +745,7 @@ FX8_API void fx8_baseline_antennas(size_t n_antennas, size_t baseline,
                                    size_t *antenna_1, size_t *antenna_2);
 
 /** Sky frequencies (Hz, channel centres, ascending) after channel_average, into
- *  double [fx8_channels() / channel_average] of the caller's, and the width of
+ *  double [n_channels] of the caller's, and the width of
  *  one channel (Hz). */
 FX8_API void fx8_frequencies(const struct fx8_plan *plan,
                              double *frequencies_hz, double *width_hz);
@@ -731,6 +754,52 @@ FX8_API void fx8_frequencies(const struct fx8_plan *plan,
  *  `start`. */
 FX8_API struct fx8_time fx8_dump_time(const struct fx8_plan *plan,
                                       struct fx8_time start, int64_t index);
+
+/* --- samples as a session sees them, for statistics ------------------------
+ */
+
+/** What to scan; has_marker to marker_run as in struct fx8_plan. */
+struct fx8_scan_plan {
+    size_t n_rows;
+    bool is_complex;
+    int64_t first_sample; /**< absolute index of the first to be handed over */
+    int64_t n_samples;    /**< to be handed over, at least 1 */
+    bool has_marker;
+    int marker_value;
+    int64_t marker_run;
+    size_t most_samples; /**< handed over at a time, at least 1 */
+    size_t n_threads;    /**< 0: all CPUs of the process */
+};
+
+/**
+ * fx8_scan_callback -- receives samples of one row: from several threads at
+ * once, each with another row.
+ *
+ * Given: samples  int8 [n_samples], pairs re, im if complex, until the return
+ *        valid    uint64 [(n_samples + 63) / 64] bit t % 64 of word t / 64: 1:
+ *                 sample t is not missing
+ */
+typedef void fx8_scan_callback(void *context, size_t row, const int8_t *samples,
+                               const uint64_t *valid, size_t n_samples);
+
+struct fx8_scan;
+
+/** Prepare; FX8_ERR_SYSTEM: memory.  fx8_scan_close() releases it. */
+FX8_API enum fx8_status fx8_scan_open(const struct fx8_scan_plan *plan,
+                                      fx8_scan_callback *callback,
+                                      void *context, struct fx8_scan **scan,
+                                      struct fx8_error *error);
+
+/** Hand over what of a block, and of those before, is decided: blocks as for
+ *  fx8_push(), and gaps like that; those before first_sample are searched for
+ *  markers.  With NULL: there are no more.  `n_scanned`: samples so far. */
+FX8_API enum fx8_status fx8_scan_push(struct fx8_scan *scan,
+                                      const struct fx8_block *block,
+                                      int64_t *n_scanned,
+                                      struct fx8_error *error);
+
+/** Release and null the handle; a NULL handle is legal. */
+FX8_API void fx8_scan_close(struct fx8_scan **scan);
 
 /** Version of the library, "MAJOR.MINOR.PATCH"; static. */
 FX8_API const char *fx8_version(void);

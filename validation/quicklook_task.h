@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "correlator/library/baseline.h"
+#include "kernels/baseline.h"
 #include "kernels/operations.h"
 #include "kernels/quicklook.h"
 #include "validation/testing.h"

@@ -307,7 +307,7 @@ static inline enum fx8_status run_session(const struct fx8_plan *plan,
 {
     struct fx8_session *session;
     c->n_inputs = v->n_inputs;
-    c->n_channels = fx8_channels(plan) / plan->n_bands;
+    c->n_channels = fx8_plan_axes(plan).n_fine / plan->n_bands;
     if (c->cancel != NULL)
         c->cancel = &session;
     struct rereader r = {.v = v, .d = *d, .c = c};

@@ -276,7 +276,7 @@ static void kept_channels_are_the_central_ones(void **state)
         struct voltages v = make_voltages(4, 2, (int64_t)c * 130, 15, 840 + i);
         struct collected all = collect(&plan, &v, &whole);
         plan.n_kept = k;
-        assert_int_equal(fx8_channels(&plan), k);
+        assert_int_equal(fx8_plan_axes(&plan).n_fine, k);
         struct collected kept = collect(&plan, &v, &whole);
         assert_true(kept.n_dumps >= 2);
         assert_int_equal(kept.n_dumps, all.n_dumps);

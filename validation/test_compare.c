@@ -6,9 +6,9 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "correlator/library/baseline.h"
 #include "correlator/compare/figures.h"
 #include "correlator/fx8.h"
+#include "kernels/baseline.h"
 #include "validation/testing.h"
 
 enum { ANTENNAS = 5, POLARIZATIONS = 2, INPUTS = 10, PRODUCTS = 4 };

@@ -158,6 +158,7 @@ static void axis_of_bands(void **state)
     offsets_hz = three_hz;
     describe(&fixture, "channelizer.keep_fraction=1/2", "INT8");
     fixture.job.plan.channel_average = 8;
+    fixture.job.axes = fx8_plan_axes(&fixture.job.plan);
     fx8_uvh5_header_clear(&fixture.header);
     struct fx8_error error;
     must(fx8_describe(&fixture.job, &fixture.settings,

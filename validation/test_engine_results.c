@@ -3,7 +3,7 @@
  * test_engine_results.c -- results that the CUDA engine makes of a dump beside
  * those that the host makes of its sums: equal to the bit.
  */
-#include "correlator/library/baseline.h"
+#include "kernels/baseline.h"
 #include "validation/cuda_task.h"
 #include "validation/session_run.h"
 

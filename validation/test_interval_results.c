@@ -6,7 +6,7 @@
  */
 #include <fenv.h>
 
-#include "correlator/library/baseline.h"
+#include "kernels/baseline.h"
 #include "kernels/postprocess.h"
 #include "validation/engine_task.h"
 #include "validation/exact_sum.h"

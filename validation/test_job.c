@@ -287,7 +287,7 @@ static void bands_of_a_job(void **state)
     assert_int_equal(job.plan.n_bands, 4);
     assert_int_equal(job.plan.n_kept, 54);
     assert_int_equal(job.plan.flag_edges, 0);
-    assert_int_equal(fx8_channels(&job.plan), 4 * 54);
+    assert_int_equal(fx8_plan_axes(&job.plan).n_fine, 4 * 54);
     assert_true(job.plan.band_offset_hz != coarse_hz); /* a copy */
     assert_memory_equal(job.plan.band_offset_hz, coarse_hz, sizeof coarse_hz);
     /* band by band, antennas in the order asked for, Y recorded first */
@@ -300,7 +300,7 @@ static void bands_of_a_job(void **state)
     clear(&job, &settings);
     job = good(&o, SETS("channelizer.method=none", "channelizer.channels=1"),
                &settings);
-    assert_int_equal(fx8_channels(&job.plan), 4);
+    assert_int_equal(fx8_plan_axes(&job.plan).n_fine, 4);
     assert_int_equal(job.plan.flag_edges, 0);
     clear(&job, &settings);
     job = good(&o,

@@ -89,8 +89,8 @@ static void plain_power(const struct fx8_plan *plan, const double *weights,
                         const struct voltages *v, size_t input, int64_t first,
                         float *power)
 {
-    const size_t n = fx8_samples_per_spectrum(plan);
-    const size_t window = fx8_samples_per_window(plan);
+    const size_t n = fx8_plan_axes(plan).step;
+    const size_t window = fx8_plan_axes(plan).window;
     for (size_t c = 0; c < plan->n_channels; c++) {
         const size_t k = plan->is_complex ? c + n - plan->n_channels / 2 : c;
         double complex x = 0.0;
@@ -112,7 +112,7 @@ static bool counts_for_levels(const struct fx8_plan *plan,
                               int64_t first)
 {
     bool is_zero = true;
-    for (size_t i = 0; i < fx8_samples_per_window(plan); i++) {
+    for (size_t i = 0; i < fx8_plan_axes(plan).window; i++) {
         const int64_t t = first + (int64_t)i;
         if (voltages_missing(v, input, t))
             return false;
@@ -135,8 +135,8 @@ static void plain_gains(const struct fx8_plan *plan, const struct voltages *v,
                         size_t input, double *gains)
 {
     const size_t channels = plan->n_channels;
-    const int64_t step = (int64_t)fx8_samples_per_spectrum(plan);
-    const int64_t window = (int64_t)fx8_samples_per_window(plan);
+    const int64_t step = (int64_t)fx8_plan_axes(plan).step;
+    const int64_t window = (int64_t)fx8_plan_axes(plan).window;
     double *weights = exact((size_t)window * sizeof *weights);
     fx8_plan_weights(plan, weights);
     float *power = exact(FX8_LEVEL_SPECTRA * channels * sizeof *power);
@@ -339,7 +339,8 @@ static void levels_of_rounding(void **state)
         for (int64_t t = 0; t < v.n_samples; t++)
             set_line(&v, 0, t, cases[k].period);
         struct collected c = collect(&plan, &v, &whole);
-        for (size_t channel = 0; channel < fx8_channels(&plan); channel++) {
+        for (size_t channel = 0; channel < fx8_plan_axes(&plan).n_fine;
+             channel++) {
             const bool is_zero = i % 2 || channel != cases[k].line;
             assert_int_equal(c.zero[channel], is_zero);
             assert_int_equal(c.flags[0][channel], is_zero);

@@ -5,7 +5,7 @@
  */
 #include <math.h>
 
-#include "correlator/library/baseline.h"
+#include "kernels/baseline.h"
 #include "kernels/operations.h"
 #include "validation/session_run.h"
 

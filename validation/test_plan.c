@@ -292,16 +292,17 @@ static void geometry_of_the_filter_bank(void **state)
         plan.method = cases[i].method;
         plan.is_complex = cases[i].is_complex;
         plan.n_channels = cases[i].channels;
-        assert_int_equal(fx8_samples_per_spectrum(&plan), cases[i].step);
-        assert_int_equal(fx8_samples_per_window(&plan), cases[i].window);
+        assert_int_equal(fx8_plan_axes(&plan).step, cases[i].step);
+        assert_int_equal(fx8_plan_axes(&plan).window, cases[i].window);
         const struct fx8_filterbank bank = fx8_plan_filterbank(&plan);
         assert_int_equal(bank.is_complex, cases[i].is_complex);
         assert_int_equal(bank.fft_length, cases[i].step);
         assert_int_equal(bank.n_taps, cases[i].window / cases[i].step);
         assert_int_equal(bank.n_channels, cases[i].channels);
-        assert_int_equal(fx8_plan_has_quantiser(&plan), cases[i].has_quantiser);
+        assert_int_equal(fx8_plan_axes(&plan).has_quantiser,
+                         cases[i].has_quantiser);
         plan.precision = FX8_PRECISION_FP32;
-        assert_false(fx8_plan_has_quantiser(&plan));
+        assert_false(fx8_plan_axes(&plan).has_quantiser);
     }
 }
 
@@ -436,7 +437,7 @@ static void oversampled_bands_make_one_axis(void **state)
         plan.lower_sideband = i % 2; /* does not matter to complex samples */
         struct fx8_error error;
         must(fx8_plan_check(&plan, &error), error);
-        assert_int_equal(fx8_channels(&plan), n);
+        assert_int_equal(fx8_plan_axes(&plan).n_fine, n);
         double *frequencies = exact(n * sizeof *frequencies);
         fx8_frequencies(&plan, frequencies, &width);
         const wide unit = 27 * (wide)length;

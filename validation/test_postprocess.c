@@ -5,7 +5,7 @@
  */
 #include <math.h>
 
-#include "correlator/library/baseline.h"
+#include "kernels/baseline.h"
 #include "kernels/operations.h"
 #include "kernels/postprocess.h"
 #include "validation/testing.h"

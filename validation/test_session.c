@@ -18,8 +18,8 @@ static void plain_spectrum(const struct fx8_plan *plan, const double *weights,
                            const struct voltages *v, size_t input, int64_t t,
                            double complex *x)
 {
-    const size_t n = fx8_samples_per_spectrum(plan);
-    const size_t window = fx8_samples_per_window(plan);
+    const size_t n = fx8_plan_axes(plan).step;
+    const size_t window = fx8_plan_axes(plan).window;
     for (size_t c = 0; c < plan->n_channels; c++) {
         const size_t k = plan->is_complex ? c + n - plan->n_channels / 2 : c;
         x[c] = 0.0;
@@ -44,7 +44,7 @@ static void plain_dump(const struct fx8_plan *plan, const struct voltages *v,
     static const size_t feeds[4][2] = {{0, 0}, {1, 1}, {0, 1}, {1, 0}};
     const size_t pols = plan->n_polarizations, channels = plan->n_channels;
     const size_t products = pols * pols, m = (size_t)plan->spectra_per_dump;
-    double *weights = exact(fx8_samples_per_window(plan) * sizeof *weights);
+    double *weights = exact(fx8_plan_axes(plan).window * sizeof *weights);
     fx8_plan_weights(plan, weights);
     double complex *x =
         exact(v->n_inputs * m * channels * sizeof(double complex));
@@ -348,8 +348,7 @@ static void a_dump_does_not_know_what_came_before(void **state)
         struct collected all = collect(&plan, &v, &whole);
         struct fx8_plan later = plan;
         const size_t d = 3;
-        later.first_sample +=
-            (int64_t)(d * 70 * fx8_samples_per_spectrum(&plan));
+        later.first_sample += (int64_t)(d * 70 * fx8_plan_axes(&plan).step);
         struct collected rest = collect(&later, &v, &whole);
         assert_int_equal(all.n_dumps - d, rest.n_dumps);
         for (size_t k = 0; k < 2; k++)

@@ -446,7 +446,7 @@ static int64_t next_end(const struct fx8_session *session, int64_t *spectra)
         (*spectra / plan->spectra_per_dump + 1) * plan->spectra_per_dump;
     *spectra = *spectra + block < dump_end ? *spectra + block : dump_end;
     return plan->first_sample + (*spectra - 1) * (int64_t)plan->n_channels +
-           (int64_t)fx8_samples_per_window(plan);
+           (int64_t)fx8_plan_axes(plan).window;
 }
 
 static void blocks_end_where_spectra_are_correlated(void **state)

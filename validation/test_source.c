@@ -249,6 +249,7 @@ static void blocks_of_a_session(void **state)
         job.plan.band_offset_hz = (const double[]){0, 1e6};
         job.plan.n_taps = TAPS;
         job.plan.first_sample = FIRST;
+        job.axes = fx8_plan_axes(&job.plan);
         struct fx8_session *session;
         struct fx8_source *source;
         struct fx8_error error;
@@ -293,6 +294,7 @@ static void stopped_before_the_session_is_closed(void **state)
         struct fx8_job job = job_over(LONG, 0);
         job.plan = small_plan(4, 2, false, CHANNELS, 7);
         job.plan.first_sample = FIRST;
+        job.axes = fx8_plan_axes(&job.plan);
         struct fx8_session *session;
         struct fx8_source *source;
         struct fx8_error error;

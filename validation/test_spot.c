@@ -13,11 +13,12 @@ static const struct delivery whole = {0};
 /* The check of a plan, as its session begins it. */
 static struct fx8_spot spot_of(const struct fx8_plan *plan)
 {
+    const struct fx8_axes axes = fx8_plan_axes(plan);
     return (struct fx8_spot){
-        .n_pairs = fx8_spot_pairs(plan),
-        .n_inputs = plan->n_antennas * plan->n_polarizations,
+        .n_pairs = fx8_spot_pairs(&axes),
+        .n_inputs = axes.n_inputs,
         .n_polarizations = plan->n_polarizations,
-        .n_channels = fx8_channels(plan) / plan->n_bands,
+        .n_channels = axes.n_kept,
         .n_bands = plan->n_bands,
     };
 }
@@ -134,7 +135,8 @@ static void several_pairs(void **state)
         plan.n_taps = 2;
         plan.backend = k == 0 ? FX8_BACKEND_CPU : FX8_BACKEND_CUDA;
         plan.kernel = kernel_of(&plan);
-        assert_int_equal(fx8_spot_pairs(&plan), 4);
+        const struct fx8_axes axes = fx8_plan_axes(&plan);
+        assert_int_equal(fx8_spot_pairs(&axes), 4);
         struct voltages v = make_voltages(38, 2, 512 * 20, 25, 54);
         check_right(plan, &v, &whole);
         free(v.data);
@@ -239,7 +241,7 @@ static enum fx8_status run_wrong(const struct fx8_plan *plan,
                                  struct collected *c, struct fx8_error *error)
 {
     *c = (struct collected){.n_inputs = v->n_inputs, .stop_at = SIZE_MAX};
-    c->n_channels = fx8_channels(plan) / plan->n_bands;
+    c->n_channels = fx8_plan_axes(plan).n_fine / plan->n_bands;
     must(fx8_open(plan, collect_dump, c, &fault.session, error), *error);
     fault.real = fault.session->operations;
     struct fx8_engine_operations wrong = *fault.real;

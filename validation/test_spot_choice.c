@@ -8,11 +8,12 @@
 
 static struct fx8_spot spot_of(const struct fx8_plan *plan)
 {
+    const struct fx8_axes axes = fx8_plan_axes(plan);
     return (struct fx8_spot){
-        .n_pairs = fx8_spot_pairs(plan),
-        .n_inputs = plan->n_antennas * plan->n_polarizations,
+        .n_pairs = fx8_spot_pairs(&axes),
+        .n_inputs = axes.n_inputs,
         .n_polarizations = plan->n_polarizations,
-        .n_channels = fx8_channels(plan) / plan->n_bands,
+        .n_channels = axes.n_kept,
         .n_bands = plan->n_bands,
     };
 }
@@ -22,10 +23,11 @@ static void check_choice(const struct fx8_spot *spot,
                          const struct fx8_plan *plan)
 {
     const struct fx8_engine_watch *watch = &spot->watch;
+    const struct fx8_axes axes = fx8_plan_axes(plan);
     assert_true(spot->band < spot->n_bands);
     assert_true(watch->channel < spot->n_channels);
     assert_int_equal(watch->n_pairs, spot->n_pairs);
-    assert_in_range(watch->n_inputs, 1, fx8_spot_inputs(plan));
+    assert_in_range(watch->n_inputs, 1, fx8_spot_inputs(&axes));
     assert_in_range(watch->n_inputs, 1, FX8_WATCHED_INPUTS);
     for (size_t a = 0; a < watch->n_inputs; a++) {
         assert_true(watch->inputs[a] < spot->n_inputs);

@@ -19,7 +19,7 @@
 #include "config/base/shape.h"
 #include "correlator/bench/bench.h"
 #include "correlator/fx8.h"
-#include "correlator/library/baseline.h"
+#include "kernels/baseline.h"
 #include "kernels/cpu/ceilings.h"
 
 /* Spectra per round: two dumps, so that folding and averaging are in it. */

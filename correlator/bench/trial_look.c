@@ -8,7 +8,7 @@
 #include "config/base/shape.h"
 #include "correlator/bench/bench.h"
 #include "correlator/bench/trial.h"
-#include "correlator/library/baseline.h"
+#include "kernels/baseline.h"
 #include "kernels/quicklook.h"
 
 #define N_CHANNELS 64

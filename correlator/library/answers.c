@@ -2,7 +2,6 @@
 /* answers.c -- see session_private.h: what a session knows of itself. */
 #include <math.h>
 
-#include "correlator/library/baseline.h"
 #include "correlator/library/session_private.h"
 
 void fx8_get_statistics(const struct fx8_session *session,
@@ -32,8 +31,7 @@ void fx8_get_quicklook(const struct fx8_session *session,
 void fx8_get_coherences(const struct fx8_session *session,
                         struct fx8_quicklook_average *averages)
 {
-    const size_t n = fx8_baseline_count(session->plan.n_antennas) *
-                     fx8_baseline_products(session->plan.n_polarizations);
+    const size_t n = session->axes.n_baselines * session->axes.n_products;
     for (size_t i = 0; i < n; i++)
         averages[i] = (struct fx8_quicklook_average){
             FX8_QUICKLOOK_NONE, NAN, NAN, NAN, 0, 0.0};

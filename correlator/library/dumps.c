@@ -3,15 +3,15 @@
  * bands to the caller. */
 #include "config/base/clock.h"
 #include "config/base/shape.h"
-#include "correlator/library/baseline.h"
 #include "correlator/library/session_private.h"
+#include "kernels/baseline.h"
 
 /* Flag antennas by configuration, and inputs that delivered nothing but zeros
  * although nothing of them was missing. */
 static void flag_inputs(struct fx8_session *s)
 {
-    for (size_t row = 0; row < s->n_rows; row++) {
-        const size_t antenna = row % s->n_inputs / s->plan.n_polarizations;
+    for (size_t row = 0; row < s->axes.n_rows; row++) {
+        const size_t antenna = row % s->axes.n_inputs / s->plan.n_polarizations;
         s->dead[row] = s->valid_in_dump[row] > 0 && !s->has_signal[row];
         s->flag_input[row] = s->dead[row] || s->flag_antenna[antenna];
     }
@@ -37,7 +37,7 @@ static struct fx8_result result_of(const struct fx8_session_buffers *buffers)
 /* Where the results of a band begin. */
 static size_t cell_of(const struct fx8_session *s, size_t band)
 {
-    return band * (s->n_kept / s->results.channel_average) *
+    return band * (s->axes.n_kept / s->results.channel_average) *
            s->results.n_products;
 }
 
@@ -45,7 +45,7 @@ static size_t cell_of(const struct fx8_session *s, size_t band)
 static struct fx8_postprocess plan_band(const struct fx8_session *s,
                                         size_t band)
 {
-    const size_t row = band * s->n_inputs;
+    const size_t row = band * s->axes.n_inputs;
     struct fx8_postprocess plan = s->results;
     plan.flag_input = s->flag_input + row;
     if (s->plan.input_gain != NULL)
@@ -69,7 +69,7 @@ static struct band_results plan_results(const struct fx8_session *s,
         .to_fp32 = target_of(&s->fp32, cell_of(s, band)),
     };
     if (s->levels != NULL) {
-        const size_t channel = band * s->n_kept;
+        const size_t channel = band * s->axes.n_kept;
         const struct fx8_input_gains gains = fx8_levels_gains(s->levels);
         results.int8.gain = gains.gain + channel;
         results.int8.flag_cell = gains.is_zero + channel;
@@ -112,9 +112,9 @@ static void average_bands(struct fx8_session *s)
     for (size_t k = 0; n > 1 && k < sizeof kinds / sizeof *kinds; k++) {
         const struct fx8_visibilities results = target_of(kinds[k].buffers, 0);
         if (results.visibilities != NULL)
-            fx8_postprocess_bands(fx8_baseline_count(s->plan.n_antennas),
-                                  s->plan.n_bands, s->results.n_products, n,
-                                  kinds[k].rounding, &results);
+            fx8_postprocess_bands(s->axes.n_baselines, s->plan.n_bands,
+                                  s->results.n_products, n, kinds[k].rounding,
+                                  &results);
     }
     s->statistics.postprocess_s += fx8_clock_seconds() - start;
 }
@@ -142,7 +142,7 @@ static void count_dump(struct fx8_session *s)
     struct fx8_statistics *counters = &s->statistics;
     counters->n_dumps++;
     counters->n_spectra += s->plan.spectra_per_dump;
-    for (size_t row = 0; row < s->n_rows; row++) {
+    for (size_t row = 0; row < s->axes.n_rows; row++) {
         s->valid_spectra[row] += s->valid_in_dump[row];
         counters->n_valid_spectra += s->valid_in_dump[row];
         s->valid_in_dump[row] = 0;
@@ -152,11 +152,11 @@ static void count_dump(struct fx8_session *s)
 
 static void count_clips(struct fx8_session *s, size_t band)
 {
-    for (size_t input = 0; input < s->n_inputs; input++)
-        for (size_t channel = 0; channel < s->n_kept; channel++) {
-            const int64_t n = s->sums.clips[input * s->n_kept + channel];
+    for (size_t input = 0; input < s->axes.n_inputs; input++)
+        for (size_t channel = 0; channel < s->axes.n_kept; channel++) {
+            const int64_t n = s->sums.clips[input * s->axes.n_kept + channel];
             const size_t row = input * s->plan.n_bands + band;
-            s->clips[row * s->n_kept + channel] += n;
+            s->clips[row * s->axes.n_kept + channel] += n;
             s->statistics.n_clipped += n;
         }
 }
@@ -222,8 +222,8 @@ static enum fx8_status hand_over(struct fx8_session *s, struct fx8_error *error)
     average_bands(s);
     s->ready = (struct fx8_dump){
         .index = s->dump - 1,
-        .n_baselines = fx8_baseline_count(s->plan.n_antennas),
-        .n_channels = fx8_channels(&s->plan) / s->plan.channel_average,
+        .n_baselines = s->axes.n_baselines,
+        .n_channels = s->axes.n_channels,
         .n_products = s->results.n_products,
         .int8 = result_of(&s->int8),
         .fp32 = result_of(&s->fp32),

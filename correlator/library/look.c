@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "config/base/shape.h"
-#include "correlator/library/baseline.h"
 #include "correlator/library/look.h"
 #include "correlator/library/plan.h"
 #include "kernels/filterbank.h"
@@ -19,7 +18,8 @@ struct fx8_look {
     double inflation;              /* of the variance of a mean over cells */
 };
 
-static struct fx8_quicklook_plan shape_of(const struct fx8_plan *plan)
+static struct fx8_quicklook_plan shape_of(const struct fx8_plan *plan,
+                                          const struct fx8_axes *axes)
 {
     static const enum fx8_functions_mode modes[] = {
         [FX8_MATH_IEEE] = FX8_FUNCTIONS_IEEE,
@@ -27,13 +27,12 @@ static struct fx8_quicklook_plan shape_of(const struct fx8_plan *plan)
     };
     const struct fx8_filterbank bank = fx8_plan_filterbank(plan);
     return (struct fx8_quicklook_plan){
-        .n_products = fx8_baseline_products(plan->n_polarizations),
-        .n_inputs = fx8_plan_inputs(plan),
-        .n_baselines = fx8_baseline_count(plan->n_antennas),
-        .n_channels = fx8_channels(plan) / plan->channel_average,
-        .band_channels = fx8_plan_kept(plan) / fx8_plan_band_average(plan),
-        .real_channel =
-            fx8_filterbank_is_real(&bank, 0) ? 0 : fx8_channels(plan),
+        .n_products = axes->n_products,
+        .n_inputs = axes->n_inputs,
+        .n_baselines = axes->n_baselines,
+        .n_channels = axes->n_channels,
+        .band_channels = axes->n_kept / fx8_plan_band_average(plan),
+        .real_channel = fx8_filterbank_is_real(&bank, 0) ? 0 : axes->n_fine,
         .channel_average = plan->channel_average,
         .mode = modes[plan->math],
         .n_threads = plan->n_threads,
@@ -59,9 +58,9 @@ static void list_arrays(const struct fx8_quicklook_plan *shape,
     memcpy(arrays, list, sizeof list);
 }
 
-size_t fx8_look_size(const struct fx8_plan *plan)
+size_t fx8_look_size(const struct fx8_plan *plan, const struct fx8_axes *axes)
 {
-    const struct fx8_quicklook_plan shape = shape_of(plan);
+    const struct fx8_quicklook_plan shape = shape_of(plan, axes);
     struct fx8_quicklook_dump unused;
     struct fx8_array arrays[N_ARRAYS];
     list_arrays(&shape, &unused, arrays);
@@ -73,11 +72,12 @@ size_t fx8_look_size(const struct fx8_plan *plan)
 /* What the overlap of windows leaves of the products in a cell, and does to a
  * mean over cells. */
 static enum fx8_status find_overlap(const struct fx8_plan *plan,
+                                    const struct fx8_axes *axes,
                                     double *products_per_cell,
                                     double *inflation, struct fx8_error *error)
 {
-    const size_t length = fx8_samples_per_spectrum(plan);
-    const size_t n_weights = fx8_samples_per_window(plan);
+    const size_t length = axes->step;
+    const size_t n_weights = axes->window;
     void *memory;
     const enum fx8_status status = fx8_allocate(
         n_weights, sizeof(double), "filter weights", &memory, error);
@@ -89,7 +89,7 @@ static enum fx8_status find_overlap(const struct fx8_plan *plan,
         weights, n_weights / length, length, (size_t)plan->spectra_per_dump,
         fx8_plan_band_average(plan));
     const double all = fx8_filterbank_overlap(
-        weights, n_weights / length, length, MANY_SPECTRA, fx8_plan_kept(plan));
+        weights, n_weights / length, length, MANY_SPECTRA, axes->n_kept);
     free(weights);
     *products_per_cell =
         (double)plan->spectra_per_dump * (double)plan->channel_average / cell;
@@ -98,6 +98,7 @@ static enum fx8_status find_overlap(const struct fx8_plan *plan,
 }
 
 enum fx8_status fx8_look_open(const struct fx8_plan *plan,
+                              const struct fx8_axes *axes,
                               const struct fx8_product *products,
                               const struct fx8_operations *operations,
                               fx8_quicklook_look *on_device,
@@ -110,7 +111,7 @@ enum fx8_status fx8_look_open(const struct fx8_plan *plan,
     if (status != FX8_OK)
         return status;
     struct fx8_look *new = memory;
-    struct fx8_quicklook_plan shape = shape_of(plan);
+    struct fx8_quicklook_plan shape = shape_of(plan, axes);
     struct fx8_array arrays[N_ARRAYS];
     shape.products = products;
     shape.functions = operations->functions;
@@ -118,8 +119,8 @@ enum fx8_status fx8_look_open(const struct fx8_plan *plan,
     shape.is_on_device = on_device != NULL;
     new->on_device = on_device;
     list_arrays(&shape, &new->dump, arrays);
-    status =
-        find_overlap(plan, &shape.products_per_cell, &new->inflation, error);
+    status = find_overlap(plan, axes, &shape.products_per_cell, &new->inflation,
+                          error);
     if (status == FX8_OK)
         status = fx8_allocate_arrays(arrays, N_ARRAYS, "quick-look", error);
     if (status == FX8_OK)

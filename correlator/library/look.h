@@ -20,7 +20,7 @@ extern "C" {
 struct fx8_look;
 
 /** Bytes that fx8_look_open() allocates, SIZE_MAX where they overflow. */
-size_t fx8_look_size(const struct fx8_plan *plan);
+size_t fx8_look_size(const struct fx8_plan *plan, const struct fx8_axes *axes);
 
 /**
  * fx8_look_open -- allocate and set up.
@@ -32,12 +32,13 @@ size_t fx8_look_size(const struct fx8_plan *plan);
  * Status:   FX8_ERR_SYSTEM: memory
  */
 enum fx8_status fx8_look_open(const struct fx8_plan *plan,
+                              const struct fx8_axes *axes,
                               const struct fx8_product *products,
                               const struct fx8_operations *operations,
                               fx8_quicklook_look *on_device,
                               struct fx8_look **look, struct fx8_error *error);
 
-/** Look at the next dump, of INT8 with its gains, [n_inputs][fx8_channels()],
+/** Look at the next dump, of INT8 with its gains, [n_inputs][n_fine],
  *  else NULL, on the engine's device where that was chosen; the arrays are
  * valid until the next call.  Status: that of the engine's look(). */
 enum fx8_status fx8_look_process(struct fx8_look *look,

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "correlator/library/plan.h"
+#include "kernels/baseline.h"
 
 /* Bounds that, with FX8_MAX_ANTENNAS, keep every index and product of sizes
  * within 63 bits, and the index of a pair of inputs within 32. */
@@ -37,12 +38,56 @@ struct fx8_plan fx8_plan_default(void)
     };
 }
 
+static size_t kept(const struct fx8_plan *plan)
+{
+    return plan->n_kept == 0 ? plan->n_channels : plan->n_kept;
+}
+
+static size_t taps(const struct fx8_plan *plan)
+{
+    return plan->method == FX8_METHOD_PFB ? plan->n_taps : 1;
+}
+
+static size_t step_of(const struct fx8_plan *plan)
+{
+    if (plan->method == FX8_METHOD_NONE)
+        return 1;
+    return plan->is_complex ? plan->n_channels : 2 * plan->n_channels;
+}
+
+static size_t zero_channel(const struct fx8_plan *plan)
+{
+    if (plan->is_complex)
+        return kept(plan) / 2; /* k = 0 is in the middle */
+    return plan->lower_sideband ? kept(plan) : 0;
+}
+
+struct fx8_axes fx8_plan_axes(const struct fx8_plan *plan)
+{
+    const size_t n_inputs = plan->n_antennas * plan->n_polarizations;
+    const size_t n_fine = plan->n_bands * kept(plan);
+    return (struct fx8_axes){
+        .n_inputs = n_inputs,
+        .n_rows = plan->n_bands * n_inputs,
+        .n_kept = kept(plan),
+        .n_fine = n_fine,
+        .n_channels = n_fine / plan->channel_average,
+        .n_baselines = fx8_baseline_count(plan->n_antennas),
+        .n_products = fx8_baseline_products(plan->n_polarizations),
+        .step = step_of(plan),
+        .window = taps(plan) * step_of(plan),
+        .zero_channel = zero_channel(plan),
+        .has_quantiser = plan->method != FX8_METHOD_NONE &&
+                         (plan->precision & FX8_PRECISION_INT8) != 0,
+    };
+}
+
 /* Width of a channel, in hertz. */
 static long double channel_hz(const struct fx8_plan *plan)
 {
     const struct fx8_rate rate = plan->sample_rate;
     return (long double)rate.numerator_hz / (long double)rate.denominator /
-           (long double)fx8_samples_per_spectrum(plan);
+           (long double)step_of(plan);
 }
 
 /* Whether bands ascend; kept parts of what passed a filter bank must not
@@ -54,8 +99,7 @@ static bool bands_ascend(const struct fx8_plan *plan)
     const long double least =
         plan->method == FX8_METHOD_NONE
             ? 0.0L
-            : channel_hz(plan) *
-                  ((long double)fx8_plan_kept(plan) - TOLERATED_OVERLAP);
+            : channel_hz(plan) * ((long double)kept(plan) - TOLERATED_OVERLAP);
     for (size_t band = 0; band < plan->n_bands; band++) {
         const double offset = plan->band_offset_hz[band];
         if (!isfinite(offset))
@@ -73,8 +117,8 @@ static bool bands_ascend(const struct fx8_plan *plan)
 /* Channels among which neighbours may be averaged. */
 static size_t averaged_channels(const struct fx8_plan *plan)
 {
-    const size_t kept = fx8_plan_kept(plan);
-    return kept == 1 ? plan->n_bands : kept;
+    const size_t n_kept = kept(plan);
+    return n_kept == 1 ? plan->n_bands : n_kept;
 }
 
 static bool are_powers_of_two(const double *gains, size_t n)
@@ -113,8 +157,7 @@ enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
         plan->n_antennas >= 1 && plan->n_antennas <= FX8_MAX_ANTENNAS;
     const bool has_feeds =
         plan->n_polarizations == 1 || plan->n_polarizations == 2;
-    const int64_t step =
-        has_channels ? (int64_t)fx8_samples_per_spectrum(plan) : 1;
+    const int64_t step = has_channels ? (int64_t)step_of(plan) : 1;
     const struct rule rules[] = {
         {has_antennas, "n_antennas: expected 1 to 32768"},
         {has_feeds, "n_polarizations: expected 1 or 2"},
@@ -134,13 +177,15 @@ enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
          "n_kept: expected at most the channels, 0 for real samples"},
         {has_bands, "n_bands: expected 1 to 4096"},
         {!has_bands || !has_channels ||
-             fx8_plan_kept(plan) <= MOST_CHANNELS / plan->n_bands,
+             kept(plan) <= MOST_CHANNELS / plan->n_bands,
          "n_bands: expected at most 16777216 channels of all bands"},
         {!has_bands || !has_channels || !has_rate || bands_ascend(plan),
          "band_offset_hz: expected ascending bands whose kept channels do not "
          "overlap"},
         {!has_bands || !has_antennas || !has_feeds ||
-             are_powers_of_two(plan->input_gain, fx8_plan_rows(plan)),
+             are_powers_of_two(plan->input_gain, plan->n_bands *
+                                                     plan->n_antennas *
+                                                     plan->n_polarizations),
          "input_gain: expected powers of two, 2^-30 to 1"},
         {is_at_most(plan->method, FX8_METHOD_NONE),
          "method: expected PFB, FFT or NONE"},
@@ -182,24 +227,9 @@ enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
     return FX8_OK;
 }
 
-size_t fx8_plan_inputs(const struct fx8_plan *plan)
-{
-    return plan->n_antennas * plan->n_polarizations;
-}
-
-size_t fx8_plan_rows(const struct fx8_plan *plan)
-{
-    return plan->n_bands * fx8_plan_inputs(plan);
-}
-
-size_t fx8_plan_kept(const struct fx8_plan *plan)
-{
-    return plan->n_kept == 0 ? plan->n_channels : plan->n_kept;
-}
-
 size_t fx8_plan_band_average(const struct fx8_plan *plan)
 {
-    return fx8_plan_kept(plan) == 1 ? 1 : plan->channel_average;
+    return kept(plan) == 1 ? 1 : plan->channel_average;
 }
 
 double fx8_plan_offset_hz(const struct fx8_plan *plan, size_t band)
@@ -207,35 +237,13 @@ double fx8_plan_offset_hz(const struct fx8_plan *plan, size_t band)
     return plan->band_offset_hz == NULL ? 0.0 : plan->band_offset_hz[band];
 }
 
-size_t fx8_channels(const struct fx8_plan *plan)
-{
-    return plan->n_bands * fx8_plan_kept(plan);
-}
-
-size_t fx8_samples_per_spectrum(const struct fx8_plan *plan)
-{
-    if (plan->method == FX8_METHOD_NONE)
-        return 1;
-    return plan->is_complex ? plan->n_channels : 2 * plan->n_channels;
-}
-
-static size_t taps(const struct fx8_plan *plan)
-{
-    return plan->method == FX8_METHOD_PFB ? plan->n_taps : 1;
-}
-
-size_t fx8_samples_per_window(const struct fx8_plan *plan)
-{
-    return taps(plan) * fx8_samples_per_spectrum(plan);
-}
-
 struct fx8_filterbank fx8_plan_filterbank(const struct fx8_plan *plan)
 {
     return (struct fx8_filterbank){
         .is_complex = plan->is_complex,
-        .fft_length = fx8_samples_per_spectrum(plan),
+        .fft_length = step_of(plan),
         .n_taps = taps(plan),
-        .n_channels = fx8_plan_kept(plan),
+        .n_channels = kept(plan),
     };
 }
 
@@ -250,44 +258,30 @@ void fx8_plan_weights(const struct fx8_plan *plan, double *weights)
     enum fx8_window_shape shape = plan->window;
     if (shape == FX8_WINDOW_AUTO)
         shape = is_pfb ? FX8_WINDOW_HAMMING : FX8_WINDOW_RECTANGULAR;
-    fx8_filterbank_weights(windows[shape], taps(plan),
-                           fx8_samples_per_spectrum(plan), is_pfb, weights);
-}
-
-size_t fx8_plan_zero_channel(const struct fx8_plan *plan)
-{
-    const size_t n = fx8_plan_kept(plan);
-    if (plan->is_complex)
-        return n / 2; /* k = 0 is in the middle */
-    return plan->lower_sideband ? n : 0;
+    fx8_filterbank_weights(windows[shape], taps(plan), step_of(plan), is_pfb,
+                           weights);
 }
 
 void fx8_plan_flag_channels(const struct fx8_plan *plan, uint8_t *flags)
 {
-    const size_t n = fx8_plan_kept(plan);
+    const size_t n = kept(plan);
     memset(flags, 0, n);
     for (size_t k = 0; k < plan->flag_edges && k < n; k++) {
         flags[k] = 1;
         flags[n - 1 - k] = 1;
     }
-    const size_t zero = fx8_plan_zero_channel(plan);
+    const size_t zero = zero_channel(plan);
     if (plan->flag_dc && zero < n)
         flags[zero] = 1;
 }
 
-bool fx8_plan_has_quantiser(const struct fx8_plan *plan)
-{
-    return plan->method != FX8_METHOD_NONE &&
-           (plan->precision & FX8_PRECISION_INT8) != 0;
-}
-
 int64_t fx8_count_dumps(const struct fx8_plan *plan, int64_t n_samples)
 {
-    const int64_t step = (int64_t)fx8_samples_per_spectrum(plan);
-    const int64_t overlap = (int64_t)fx8_samples_per_window(plan) - step;
+    const int64_t n = (int64_t)step_of(plan);
+    const int64_t overlap = ((int64_t)taps(plan) - 1) * n;
     if (n_samples <= overlap)
         return 0;
-    return (n_samples - overlap) / step / plan->spectra_per_dump;
+    return (n_samples - overlap) / n / plan->spectra_per_dump;
 }
 
 /* Sky frequency of baseband zero, mean of n bands. */
@@ -302,13 +296,13 @@ static long double zero_hz(const struct fx8_plan *plan, size_t band, size_t n)
 void fx8_frequencies(const struct fx8_plan *plan, double *frequencies_hz,
                      double *width_hz)
 {
-    const size_t n = fx8_plan_kept(plan);
+    const size_t n = kept(plan);
     const size_t average = fx8_plan_band_average(plan);
     const size_t n_bands = plan->channel_average / average; /* in a channel */
     const size_t n_written = n / average;
     const long double step_hz = channel_hz(plan);
     /* offset of channel 0 from baseband zero, in channels: see CONVENTIONS */
-    const long double first = -(long double)fx8_plan_zero_channel(plan);
+    const long double first = -(long double)zero_channel(plan);
     for (size_t group = 0; group < plan->n_bands / n_bands; group++)
         for (size_t channel = 0; channel < n_written; channel++) {
             /* centre of a group: mean of its channels' centres */
@@ -326,10 +320,10 @@ struct fx8_time fx8_dump_time(const struct fx8_plan *plan,
 {
     /* ((d M + (M - 1)/2) N + P N / 2), in half samples */
     const int64_t m = plan->spectra_per_dump;
-    const int64_t step = (int64_t)fx8_samples_per_spectrum(plan);
-    const int64_t window = (int64_t)fx8_samples_per_window(plan);
+    const int64_t n = (int64_t)step_of(plan);
+    const int64_t window = (int64_t)taps(plan) * n;
     const int64_t half_samples =
-        (2 * index * m + m - 1) * step + window + 2 * plan->first_sample;
+        (2 * index * m + m - 1) * n + window + 2 * plan->first_sample;
     return fx8_time_add_half_samples(start, half_samples, plan->sample_rate);
 }
 

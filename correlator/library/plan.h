@@ -22,15 +22,6 @@ extern "C" {
 enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
                                struct fx8_error *error);
 
-/** Number of inputs, antennas times polarisations. */
-size_t fx8_plan_inputs(const struct fx8_plan *plan);
-
-/** Number of rows of samples: inputs in every band. */
-size_t fx8_plan_rows(const struct fx8_plan *plan);
-
-/** K, the channels of one band that are correlated. */
-size_t fx8_plan_kept(const struct fx8_plan *plan);
-
 /** Channels of one band that become one: channel_average, but 1 where bands
  *  have one channel each, and the average goes across bands. */
 size_t fx8_plan_band_average(const struct fx8_plan *plan);
@@ -40,19 +31,6 @@ double fx8_plan_offset_hz(const struct fx8_plan *plan, size_t band);
 
 /** Geometry of the plan's filter bank. */
 struct fx8_filterbank fx8_plan_filterbank(const struct fx8_plan *plan);
-
-/** The prototype filter, double [samples per window]. */
-void fx8_plan_weights(const struct fx8_plan *plan, double *weights);
-
-/** The channel of a band that is baseband zero, fx8_plan_kept() where none is:
- *  of real samples of the lower sideband it is the bin that is dropped. */
-size_t fx8_plan_zero_channel(const struct fx8_plan *plan);
-
-/** Channels of a band flagged by position, uint8 [K]: edges and DC. */
-void fx8_plan_flag_channels(const struct fx8_plan *plan, uint8_t *flags);
-
-/** Whether samples pass a quantiser on their way to an INT8 correlator. */
-bool fx8_plan_has_quantiser(const struct fx8_plan *plan);
 
 #ifdef __cplusplus
 }

@@ -18,7 +18,7 @@
 static void note_signal(struct fx8_session *s, size_t n_spectra)
 {
     const size_t n_words = fx8_bit_words(n_spectra);
-    for (size_t row = 0; row < s->n_rows; row++) {
+    for (size_t row = 0; row < s->axes.n_rows; row++) {
         const uint64_t *valid = s->valid + row * n_words;
         for (size_t word = 0; word < n_words; word++)
             s->valid_in_dump[row] += __builtin_popcountll(valid[word]);
@@ -36,7 +36,7 @@ static enum fx8_status push_bands(struct fx8_session *s, size_t n_spectra,
     enum fx8_status status = fx8_spot_begin(
         &s->spots[s->dump % 2], s->operations, s->engines, s->dump, error);
     for (size_t band = 0; band < s->plan.n_bands && status == FX8_OK; band++) {
-        const size_t row = band * s->n_inputs;
+        const size_t row = band * s->axes.n_inputs;
         const struct fx8_engine_block block = {
             .samples = fx8_stream_row(s->stream, row),
             .row_stride = fx8_stream_row_stride(s->stream),
@@ -134,8 +134,7 @@ static enum fx8_status check_gap(const struct fx8_session *s,
     int64_t next = fx8_stream_next_sample(s->stream);
     if (next < s->pushed_end)
         next = s->pushed_end;
-    const int64_t n = (block->first_sample - next) /
-                      (int64_t)fx8_samples_per_spectrum(&s->plan) /
+    const int64_t n = (block->first_sample - next) / (int64_t)s->axes.step /
                       s->plan.spectra_per_dump;
     if (n <= FX8_MAX_MISSING_DUMPS)
         return FX8_OK;
@@ -530,10 +529,10 @@ int64_t fx8_block_end(const struct fx8_session *session, int64_t first_sample,
                       int64_t most)
 {
     const struct fx8_plan *plan = &session->plan;
-    const int64_t step = (int64_t)fx8_samples_per_spectrum(plan);
+    const int64_t step = (int64_t)session->axes.step;
     /* where the first spectrum would begin if its window were a step */
     const int64_t origin =
-        plan->first_sample + (int64_t)fx8_samples_per_window(plan) - step;
+        plan->first_sample + (int64_t)session->axes.window - step;
     const int64_t begin = first_sample > origin ? first_sample - origin : 0;
     const int64_t n = begin / step;
     const struct progress now = progress_after(session, n);

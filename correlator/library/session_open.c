@@ -9,9 +9,9 @@
 
 #include "config/base/parallel.h"
 #include "config/base/shape.h"
-#include "correlator/library/baseline.h"
 #include "correlator/library/plan.h"
 #include "correlator/library/session_private.h"
+#include "kernels/baseline.h"
 #include "kernels/cpu/power.h"
 #include "kernels/engine_find.h"
 
@@ -24,10 +24,10 @@ static struct fx8_stream_shape stream_shape(
 {
     const struct fx8_plan *plan = &s->plan;
     return (struct fx8_stream_shape){
-        .n_inputs = s->n_rows,
+        .n_inputs = s->axes.n_rows,
         .sample_size = plan->is_complex ? 2 : 1,
-        .step = (int64_t)fx8_samples_per_spectrum(plan),
-        .window = (int64_t)fx8_samples_per_window(plan),
+        .step = (int64_t)s->axes.step,
+        .window = (int64_t)s->axes.window,
         .most_spectra = block_spectra,
         .has_two = operations->pin != NULL,
         .has_marker = plan->has_marker,
@@ -43,8 +43,8 @@ static struct fx8_levels_shape levels_shape(const struct fx8_session *s)
     const struct fx8_plan *plan = &s->plan;
     return (struct fx8_levels_shape){
         .n_bands = plan->n_bands,
-        .n_inputs = s->n_inputs,
-        .n_channels = s->n_kept,
+        .n_inputs = s->axes.n_inputs,
+        .n_channels = s->axes.n_kept,
         .input_gain = plan->input_gain,
         .target_rms = plan->target_rms,
         .level = plan->level,
@@ -98,11 +98,10 @@ static size_t list_results(struct fx8_session *s,
 }
 
 /* Of the results of a dump, before bands are averaged. */
-static size_t count_cells(const struct fx8_plan *plan)
+static size_t count_cells(const struct fx8_session *s)
 {
-    return fx8_product(fx8_baseline_count(plan->n_antennas),
-                       fx8_baseline_products(plan->n_polarizations),
-                       fx8_channels(plan) / fx8_plan_band_average(plan), 1);
+    return fx8_product(s->axes.n_baselines, s->axes.n_products,
+                       s->axes.n_fine / fx8_plan_band_average(&s->plan), 1);
 }
 
 /* The session's own arrays, beside engines of these operations; how many. */
@@ -111,11 +110,11 @@ static size_t list_arrays(struct fx8_session *s,
                           size_t block_spectra,
                           struct fx8_array arrays[N_ARRAYS])
 {
-    const struct fx8_plan *plan = &s->plan;
-    const size_t inputs = s->n_inputs, rows = s->n_rows, kept = s->n_kept;
+    const size_t inputs = s->axes.n_inputs, rows = s->axes.n_rows,
+                 kept = s->axes.n_kept;
     const size_t pairs = fx8_pair_count(inputs);
-    const size_t baselines = fx8_baseline_count(plan->n_antennas);
-    const size_t products = fx8_baseline_products(plan->n_polarizations);
+    const size_t baselines = s->axes.n_baselines;
+    const size_t products = s->axes.n_products;
     const struct fx8_array fixed[] = {
         {&s->products, baselines * products, sizeof *s->products},
         {&s->flag_channel, kept, 1},
@@ -133,7 +132,7 @@ static size_t list_arrays(struct fx8_session *s,
     const size_t n = sizeof fixed / sizeof *fixed;
     memcpy(arrays, fixed, sizeof fixed);
     return n + list_results(s, operations, fx8_product(kept, pairs, 2, 1),
-                            count_cells(plan), arrays + n);
+                            count_cells(s), arrays + n);
 }
 
 /* The sum of two sizes; SIZE_MAX on overflow. */
@@ -166,7 +165,7 @@ static struct need find_need(struct fx8_session *s,
     struct fx8_stream_shape ahead = stream;
     ahead.has_two = false;
     const struct fx8_levels_shape levels = levels_shape(s);
-    const bool has_levels = fx8_plan_has_quantiser(plan);
+    const bool has_levels = s->axes.has_quantiser;
     struct fx8_array arrays[N_ARRAYS];
     const size_t n = list_arrays(s, operations, block_spectra, arrays);
     struct need need = {
@@ -174,7 +173,7 @@ static struct need find_need(struct fx8_session *s,
         .samples = plus(fx8_stream_size(&stream),
                         has_levels ? fx8_stream_size(&ahead) : 0),
         .results = plus(fx8_arrays_size(arrays, n),
-                        plan->quicklook ? fx8_look_size(plan) : 0),
+                        plan->quicklook ? fx8_look_size(plan, &s->axes) : 0),
     };
     if (has_levels)
         need.spectra = plus(plus(engines, fx8_levels_size(&levels)),
@@ -314,7 +313,7 @@ static enum fx8_status plan_engines(struct fx8_session *s,
     const struct fx8_filterbank bank = fx8_plan_filterbank(plan);
     int devices[FX8_MAX_DEVICES];
     size_t n_devices;
-    const size_t n_weights = fx8_samples_per_window(plan);
+    const size_t n_weights = s->axes.window;
     double *weights = NULL;
     float *coefficients = NULL;
     void *memory;
@@ -338,7 +337,7 @@ static enum fx8_status plan_engines(struct fx8_session *s,
     struct fx8_engine_plan engine_plan = {
         .bank = bank,
         .coefficients = plan->method == FX8_METHOD_NONE ? NULL : coefficients,
-        .n_inputs = s->n_inputs,
+        .n_inputs = s->axes.n_inputs,
         .spectra_per_dump = plan->spectra_per_dump,
         .precisions = (unsigned)plan->precision,
         .kernel = plan->kernel,
@@ -351,15 +350,14 @@ static enum fx8_status plan_engines(struct fx8_session *s,
         .admit = admit,
         .admit_context = s,
         .n_result_antennas = plan->n_antennas,
-        .n_result_products = fx8_baseline_products(plan->n_polarizations),
+        .n_result_products = s->axes.n_products,
         .channel_average = fx8_plan_band_average(plan),
-        .look_channels =
-            plan->quicklook ? fx8_channels(plan) / plan->channel_average : 0,
+        .look_channels = plan->quicklook ? s->axes.n_channels : 0,
         .n_watched_inputs =
-            plan->spot_check == FX8_SPOT_NO ? 0 : fx8_spot_inputs(plan),
+            plan->spot_check == FX8_SPOT_NO ? 0 : fx8_spot_inputs(&s->axes),
     };
     status = open_within_limit(s, &engine_plan, error);
-    if (status == FX8_OK && fx8_plan_has_quantiser(plan))
+    if (status == FX8_OK && s->axes.has_quantiser)
         status = fx8_power_open(&bank, coefficients,
                                 s->operations->operations(s->engines[0]),
                                 plan->n_threads, &s->power, error);
@@ -377,10 +375,10 @@ static void set_up_results(struct fx8_session *s)
     fx8_plan_flag_channels(plan, s->flag_channel);
     s->results = (struct fx8_postprocess){
         .n_antennas = plan->n_antennas,
-        .n_products = fx8_baseline_products(plan->n_polarizations),
-        .n_inputs = s->n_inputs,
-        .n_channels = s->n_kept,
-        .row_channels = fx8_channels(plan),
+        .n_products = s->axes.n_products,
+        .n_inputs = s->axes.n_inputs,
+        .n_channels = s->axes.n_kept,
+        .row_channels = s->axes.n_fine,
         .channel_average = fx8_plan_band_average(plan),
         .products = s->products,
         .spectra_per_dump = plan->spectra_per_dump,
@@ -402,11 +400,11 @@ static void set_up_spot(struct fx8_session *s)
                            ? s->operations != &fx8_engine_cpu
                            : plan->spot_check == FX8_SPOT_YES;
     s->spots[0] = (struct fx8_spot){
-        .n_pairs = is_on ? fx8_spot_pairs(plan) : 0,
+        .n_pairs = is_on ? fx8_spot_pairs(&s->axes) : 0,
         .precisions = (unsigned)plan->precision,
-        .n_inputs = s->n_inputs,
+        .n_inputs = s->axes.n_inputs,
         .n_polarizations = plan->n_polarizations,
-        .n_channels = s->n_kept,
+        .n_channels = s->axes.n_kept,
         .n_bands = plan->n_bands,
     };
     s->spots[1] = s->spots[0];
@@ -431,7 +429,7 @@ static void pin_memory(struct fx8_session *s)
         return;
     const struct fx8_stream_shape stream = stream_shape(
         s, s->operations, s->operations->block_spectra(s->engines[0]));
-    const size_t n_cells = count_cells(&s->plan);
+    const size_t n_cells = count_cells(s);
     s->operations->pin(s->engines[0], fx8_stream_memory(s->stream),
                        fx8_stream_size(&stream));
     const struct fx8_session_buffers *const buffers[] = {&s->int8, &s->fp32};
@@ -451,16 +449,14 @@ static enum fx8_status copy_plan(struct fx8_session *s,
                                  struct fx8_error *error)
 {
     s->plan = *plan;
-    s->n_inputs = fx8_plan_inputs(plan);
-    s->n_rows = fx8_plan_rows(plan);
-    s->n_kept = fx8_plan_kept(plan);
+    s->axes = fx8_plan_axes(plan);
     if (s->plan.n_threads == 0)
         s->plan.n_threads = fx8_parallel_cpus();
     const bool has_gains = plan->input_gain != NULL;
     const struct fx8_array arrays[] = {
         {&s->engines, plan->n_bands, sizeof *s->engines},
         {&s->flag_antenna, plan->n_antennas, sizeof *s->flag_antenna},
-        {&s->input_gain, s->n_rows, has_gains * sizeof *s->input_gain},
+        {&s->input_gain, s->axes.n_rows, has_gains * sizeof *s->input_gain},
     };
     const enum fx8_status status = fx8_allocate_arrays(
         arrays, sizeof arrays / sizeof *arrays, "plan", error);
@@ -470,7 +466,7 @@ static enum fx8_status copy_plan(struct fx8_session *s,
         memcpy(s->flag_antenna, plan->flag_antenna, plan->n_antennas);
     if (has_gains)
         memcpy(s->input_gain, plan->input_gain,
-               s->n_rows * sizeof *s->input_gain);
+               s->axes.n_rows * sizeof *s->input_gain);
     s->plan.flag_antenna = s->flag_antenna;
     s->plan.input_gain = s->input_gain;
     return FX8_OK;
@@ -512,16 +508,17 @@ enum fx8_status fx8_open(const struct fx8_plan *plan,
     pin_memory(s);
     set_up_results(s);
     set_up_spot(s);
-    if (fx8_plan_has_quantiser(plan)) {
+    if (s->axes.has_quantiser) {
         const struct fx8_levels_shape shape = levels_shape(s);
         status = fx8_levels_open(&shape, &s->levels, error);
         if (status != FX8_OK)
             goto fail;
     }
     if (plan->quicklook &&
-        (status = fx8_look_open(
-             &s->plan, s->products, s->operations->operations(s->engines[0]),
-             s->operations->look, &s->look, error)) != FX8_OK)
+        (status = fx8_look_open(&s->plan, &s->axes, s->products,
+                                s->operations->operations(s->engines[0]),
+                                s->operations->look, &s->look, error)) !=
+            FX8_OK)
         goto fail;
     forget_callers(&s->plan);
     *session = s;

@@ -35,9 +35,7 @@ struct fx8_session {
     double *input_gain;    /* [n_bands][n_inputs] */
     char reason[512];      /* why it is this engine */
     bool is_spare;         /* a device that is there fails: that is why */
-    size_t n_inputs;       /* of one band */
-    size_t n_rows;         /* n_bands x n_inputs */
-    size_t n_kept;         /* K, channels of one band */
+    struct fx8_axes axes;
     fx8_dump_callback *callback;
     void *context;
     const struct fx8_engine_operations *operations;

@@ -32,20 +32,18 @@
 /* --- which pairs --------------------------------------------------
  */
 
-size_t fx8_spot_pairs(const struct fx8_plan *plan)
+size_t fx8_spot_pairs(const struct fx8_axes *axes)
 {
-    const size_t inputs = fx8_plan_inputs(plan);
-    const size_t all = fx8_pair_count(inputs);
-    size_t n = inputs * fx8_channels(plan) / CELLS_PER_PAIR;
+    const size_t all = fx8_pair_count(axes->n_inputs);
+    size_t n = axes->n_inputs * axes->n_fine / CELLS_PER_PAIR;
     n = n < 1 ? 1 : n > FX8_WATCHED_PAIRS ? FX8_WATCHED_PAIRS : n;
     return n < all ? n : all;
 }
 
-size_t fx8_spot_inputs(const struct fx8_plan *plan)
+size_t fx8_spot_inputs(const struct fx8_axes *axes)
 {
-    const size_t inputs = fx8_plan_inputs(plan);
-    const size_t most = 2 * fx8_spot_pairs(plan);
-    return most < inputs ? most : inputs;
+    const size_t most = 2 * fx8_spot_pairs(axes);
+    return most < axes->n_inputs ? most : axes->n_inputs;
 }
 
 static uint64_t common_divisor(uint64_t a, uint64_t b)

@@ -57,10 +57,10 @@ struct fx8_spot {
 };
 
 /** Pairs of a dump that a plan is checked by. */
-size_t fx8_spot_pairs(const struct fx8_plan *plan);
+size_t fx8_spot_pairs(const struct fx8_axes *axes);
 
 /** Most inputs that are watched for it. */
-size_t fx8_spot_inputs(const struct fx8_plan *plan);
+size_t fx8_spot_inputs(const struct fx8_axes *axes);
 
 /** Which pairs, where, in dump `dump`: sets everything "of the dump at hand".
  */

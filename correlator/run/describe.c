@@ -6,9 +6,7 @@
 
 #include "config/base/sha256.h"
 #include "config/base/shape.h"
-#include "correlator/library/baseline.h"
 #include "correlator/run/describe.h"
-#include "correlator/library/plan.h"
 #include "correlator/run/site.h"
 
 /* Room for the keywords of add_keywords(). */
@@ -65,8 +63,7 @@ static enum fx8_status add_keywords(const struct fx8_job *job,
     add_text(header, "CONFSHA", short_digest);
     add_integer(header, "NSPECTRA", plan->spectra_per_dump);
     add_integer(header, "CHANAVG", (int64_t)plan->channel_average);
-    if (strcmp(provenance->precision, "INT8") == 0 &&
-        fx8_plan_has_quantiser(plan))
+    if (strcmp(provenance->precision, "INT8") == 0 && job->axes.has_quantiser)
         add_text(header, "AUTOCORR",
                  plan->remove_quantization_bias ? "QUANTISER NOISE REMOVED"
                                                 : "AS MEASURED");
@@ -195,14 +192,14 @@ static enum fx8_status describe_axes(const struct fx8_job *job,
 {
     const struct fx8_plan *plan = &job->plan;
     header->integration_time_s = (double)plan->spectra_per_dump *
-                                 (double)fx8_samples_per_spectrum(plan) /
+                                 (double)job->axes.step /
                                  fx8_rate_hz(plan->sample_rate);
     double width_hz;
     fx8_frequencies(plan, header->frequencies_hz, &width_hz);
     for (size_t c = 0; c < header->n_channels; c++)
         header->channel_widths_hz[c] = width_hz;
     for (size_t p = 0; p < header->n_products; p++)
-        header->products[p] = fx8_baseline_code(p);
+        header->products[p] = -5 - (int)p; /* AIPS: XX, YY, XY, YX */
 
     const double dut1_s = settings->delay.dut1_s;
     header->write_lst = !isnan(dut1_s);
@@ -246,10 +243,10 @@ enum fx8_status fx8_describe(const struct fx8_job *job,
     *header = (struct fx8_uvh5_header){
         .site = job->observation.site,
         .n_antennas = plan->n_antennas,
-        .n_baselines = fx8_baseline_count(plan->n_antennas),
+        .n_baselines = job->axes.n_baselines,
         .n_times = (size_t)job->n_dumps,
-        .n_channels = fx8_channels(plan) / plan->channel_average,
-        .n_products = fx8_baseline_products(plan->n_polarizations),
+        .n_channels = job->axes.n_channels,
+        .n_products = job->axes.n_products,
     };
     copy_text(header->telescope, sizeof header->telescope,
               job->observation.telescope);

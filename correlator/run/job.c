@@ -7,7 +7,6 @@
 #include "config/base/line.h"
 #include "config/base/number.h"
 #include "config/base/shape.h"
-#include "correlator/library/plan.h"
 #include "correlator/run/job.h"
 #include "correlator/run/job_antennas.h"
 #include "correlator/run/job_bands.h"
@@ -248,7 +247,8 @@ static enum fx8_status plan_dumps(struct fx8_job *job,
     struct fx8_plan *plan = &job->plan;
     const double integration_s = settings->correlator.integration_time_s;
     const double rate_hz = fx8_rate_hz(plan->sample_rate);
-    const double step = (double)fx8_samples_per_spectrum(plan);
+    const struct fx8_axes axes = fx8_plan_axes(plan);
+    const double step = (double)axes.step;
     const double available_s = (double)job->n_samples / rate_hz;
     const long double spectra =
         roundl((long double)integration_s *
@@ -260,8 +260,7 @@ static enum fx8_status plan_dumps(struct fx8_job *job,
         return fx8_settings_fail(settings, "channelizer.channels", error,
                                  "one spectrum takes %zu samples: expected at "
                                  "most %lld, the samples of %s to be processed",
-                                 fx8_samples_per_window(plan),
-                                 (long long)job->n_samples, path);
+                                 axes.window, (long long)job->n_samples, path);
     if (isinf(integration_s))
         plan->spectra_per_dump = all;
     else if (spectra > (long double)all)
@@ -285,7 +284,7 @@ static enum fx8_status plan_dumps(struct fx8_job *job,
             FX8_NOUN(plan->spectra_per_dump, "spectrum", "spectra"), dump_s);
     job->n_dumps = fx8_count_dumps(plan, job->n_samples);
     const int64_t used = job->n_dumps * plan->spectra_per_dump * (int64_t)step +
-                         (int64_t)fx8_samples_per_window(plan) - (int64_t)step;
+                         (int64_t)axes.window - (int64_t)axes.step;
     job->dropped_samples = job->n_samples - used;
     return FX8_OK;
 }
@@ -297,7 +296,7 @@ static void warn_of_frequency(struct fx8_job *job)
         fx8_job_warn(job, "%s", text);
 }
 
-/* The quick-look's functions are chosen for nothing where there is none. */
+/* postprocess.math has no effect without a quick-look. */
 static void warn_of_math(struct fx8_job *job,
                          const struct fx8_settings *settings)
 {
@@ -310,8 +309,7 @@ static void warn_of_math(struct fx8_job *job,
 /* Baseband zero is a bin of the transform that is not always written. */
 static void warn_of_flag_dc(struct fx8_job *job)
 {
-    const struct fx8_plan *plan = &job->plan;
-    if (plan->flag_dc && fx8_plan_zero_channel(plan) == fx8_plan_kept(plan))
+    if (job->plan.flag_dc && job->axes.zero_channel == job->axes.n_kept)
         fx8_job_warn(job,
                      "channelizer.flag_dc: yes: flags nothing: real samples of "
                      "the lower sideband have no channel at baseband zero");
@@ -390,6 +388,7 @@ enum fx8_status fx8_job_resolve(const struct fx8_settings *settings,
         (status = fx8_job_choose_antennas(job, settings, path, error)) !=
             FX8_OK)
         goto fail;
+    job->axes = fx8_plan_axes(&job->plan);
     warn_of_flag_dc(job);
     return FX8_OK;
 fail:

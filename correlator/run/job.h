@@ -34,12 +34,12 @@ extern "C" {
  */
 struct fx8_job {
     struct fx8_plan plan;
+    struct fx8_axes axes; /**< of the plan */
     struct fx8_observation observation;
     struct fx8_input_position
         *inputs;           /**< [n_inputs] correlator order, band
                                 by band as the observation has them */
-    size_t n_inputs;       /**< in all bands: plan.n_bands times
-                                antennas times polarisations */
+    size_t n_inputs;       /**< in all bands: axes.n_rows */
     uint8_t *flag_antenna; /**< [plan.n_antennas] */
     int64_t n_samples;     /**< samples to process, from plan.first_sample on */
     int64_t n_dumps;       /**< complete dumps in them, at least 1 */

@@ -14,10 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/base/shape.h"
 #include "config/base/clock.h"
-#include "kernels/numeric/coherence.h"
-#include "correlator/library/baseline.h"
+#include "config/base/shape.h"
 #include "correlator/run/describe.h"
 #include "correlator/run/pipeline.h"
 #include "correlator/run/sink.h"
@@ -222,15 +220,16 @@ static enum fx8_status create_quicklook(struct run *run,
 static enum fx8_status open_sink(struct run *run, struct fx8_error *error)
 {
     const struct fx8_plan *plan = &run->request->job->plan;
+    const struct fx8_axes *axes = &run->request->job->axes;
     const struct fx8_dump shape = {
-        .n_baselines = fx8_baseline_count(plan->n_antennas),
-        .n_channels = fx8_channels(plan) / plan->channel_average,
-        .n_products = fx8_baseline_products(plan->n_polarizations),
+        .n_baselines = axes->n_baselines,
+        .n_channels = axes->n_channels,
+        .n_products = axes->n_products,
     };
     const struct fx8_sink_extras extras = {
         .n_bands = plan->n_bands,
-        .n_inputs = run->request->job->n_inputs / plan->n_bands,
-        .n_channels = fx8_channels(plan),
+        .n_inputs = axes->n_inputs,
+        .n_channels = axes->n_fine,
         .gains = fx8_gains(run->session).gain,
         .clips = fx8_inputs(run->session).clips,
         .valid_spectra = fx8_inputs(run->session).valid_spectra,
@@ -345,8 +344,7 @@ static enum fx8_status count_inputs(struct run *run, struct fx8_error *error)
         const int64_t dumps = run->dead_dumps[input];
         report->dead[input] = dumps == 0 ? 0 : dumps < report->n_dumps ? 1 : 2;
     }
-    const size_t n_cells =
-        job->n_inputs / job->plan.n_bands * fx8_channels(&job->plan);
+    const size_t n_cells = job->axes.n_inputs * job->axes.n_fine;
     for (size_t cell = 0; zero != NULL && cell < n_cells; cell++)
         report->n_zero_level += zero[cell];
     return FX8_OK;
@@ -364,7 +362,7 @@ static void count_spectra(struct run *run)
     if (valid > 0)
         report->clipped_fraction = (double)counters->n_clipped *
                                    (double)job->plan.n_bands /
-                                   (valid * (double)fx8_channels(&job->plan));
+                                   (valid * (double)job->axes.n_fine);
 }
 
 /* The result has no name, and is not of the whole recording either. */

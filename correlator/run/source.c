@@ -214,9 +214,7 @@ static void set_range(struct fx8_source *s)
  * reaches back for, not a power of two apart. */
 static void set_rows_apart(struct fx8_source *s)
 {
-    const struct fx8_plan *plan = &s->job->plan;
-    s->room = (int64_t)(fx8_samples_per_window(plan) -
-                        fx8_samples_per_spectrum(plan));
+    s->room = (int64_t)(s->job->axes.window - s->job->axes.step);
     const size_t bytes = (size_t)(s->most_samples + s->room) * sample_bytes(s);
     s->row_samples =
         (int64_t)((fx8_round_up(bytes, FX8_ALIGNMENT) + FX8_ALIGNMENT) /

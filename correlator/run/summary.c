@@ -5,7 +5,6 @@
 
 #include "config/base/line.h"
 #include "config/base/text.h"
-#include "correlator/library/plan.h"
 #include "correlator/run/summary.h"
 
 static const char *const feeds[] = {"X", "Y"};
@@ -15,7 +14,9 @@ static const char *const feeds[] = {"X", "Y"};
 
 static double band_mhz(const struct fx8_plan *plan, size_t band)
 {
-    return (plan->dc_frequency_hz + fx8_plan_offset_hz(plan, band)) * 1e-6;
+    const double offset_hz =
+        plan->band_offset_hz == NULL ? 0.0 : plan->band_offset_hz[band];
+    return (plan->dc_frequency_hz + offset_hz) * 1e-6;
 }
 
 static void print_bands(const struct fx8_plan *plan, FILE *stream)
@@ -71,7 +72,7 @@ static void print_plan(const struct fx8_run_request *request,
     const struct fx8_job *job = request->job;
     const struct fx8_plan *plan = &job->plan;
     const double rate_hz = fx8_rate_hz(plan->sample_rate);
-    const double step = (double)fx8_samples_per_spectrum(plan);
+    const double step = (double)job->axes.step;
     char kept[64] = "";
     if (plan->n_kept != 0)
         snprintf(kept, sizeof kept, ", %zu of them kept", plan->n_kept);
@@ -124,8 +125,7 @@ static void print_times(const struct fx8_run_request *request,
 {
     const struct fx8_statistics *s = &report->statistics;
     const struct fx8_job *job = request->job;
-    const double samples =
-        (double)s->n_spectra * (double)fx8_samples_per_spectrum(&job->plan);
+    const double samples = (double)s->n_spectra * (double)job->axes.step;
     char look[32] = "", spot[32] = "";
     if (request->path_quicklook != NULL)
         snprintf(look, sizeof look, ", quick-look %.3f", s->quicklook_s);

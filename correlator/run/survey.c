@@ -3,7 +3,6 @@
 
 #include "config/base/parallel.h"
 #include "config/base/shape.h"
-#include "correlator/library/stream.h"
 #include "correlator/run/gaps.h"
 #include "correlator/run/survey.h"
 
@@ -18,11 +17,10 @@ struct work {
     struct fx8_reader *reader;
     struct fx8_survey *survey;
     const struct fx8_survey_range *range;
-    struct fx8_stream_shape shape;
+    struct fx8_scan_plan plan; /* but for the range */
     int64_t read_samples;
     int8_t *buffer;
     ptrdiff_t *input_offset; /* [n_inputs] */
-    uint64_t *valid;         /* [n_inputs][words of a tile] */
     struct fx8_gaps gaps;
 };
 
@@ -34,41 +32,12 @@ size_t fx8_survey_inputs(const struct fx8_observation *observation)
 
 /* --- one stretch ------------------------------------------------- */
 
-struct add_context {
-    const struct work *work;
-    const struct fx8_stream *stream;
-    size_t n_samples;
-};
-
-static void add_input(void *context, size_t input, size_t thread)
+static void add_samples(void *context, size_t input, const int8_t *samples,
+                        const uint64_t *valid, size_t n_samples)
 {
-    (void)thread;
-    const struct add_context *job = context;
-    fx8_level_sums_add(
-        &job->work->survey->sums[input], fx8_stream_row(job->stream, input),
-        job->n_samples, job->work->shape.sample_size,
-        job->work->valid + input * fx8_bit_words(job->n_samples));
-}
-
-/* Sum up what the stream holds of the samples before `stop`; *at is the first
- * of them that it still has. */
-static void add_ready(const struct work *work, struct fx8_stream *stream,
-                      int64_t *at, int64_t stop)
-{
-    size_t ready;
-    while (*at < stop && (ready = fx8_stream_ready(stream)) > 0) {
-        size_t n = work->shape.most_spectra;
-        if (n > ready)
-            n = ready;
-        if ((int64_t)n > stop - *at)
-            n = (size_t)(stop - *at);
-        fx8_stream_validity(stream, n, work->valid);
-        struct add_context context = {work, stream, n};
-        fx8_parallel_for(work->shape.n_inputs, work->shape.n_threads, false,
-                         add_input, &context);
-        fx8_stream_take(stream, n);
-        *at += (int64_t)n;
-    }
+    const struct work *work = context;
+    fx8_level_sums_add(&work->survey->sums[input], samples, n_samples,
+                       work->plan.is_complex ? 2 : 1, valid);
 }
 
 /* How far the survey of everything is. */
@@ -78,7 +47,7 @@ static void show_progress(const struct work *work, int64_t at)
     const struct fx8_progress progress = {
         .n_samples = at - work->range->first_sample,
         .total_samples = work->range->n_samples,
-        .n_inputs = work->shape.n_inputs,
+        .n_inputs = work->plan.n_rows,
         .rate_hz = rate.numerator_hz > 0 ? fx8_rate_hz(rate) : 0.0,
     };
     if (work->range->progress != NULL && work->range->is_all)
@@ -113,35 +82,29 @@ static enum fx8_status add_stretch(struct work *work, int64_t first, int64_t n,
                                    struct fx8_error *error)
 {
     const int64_t length = work->reader->observation.n_samples;
-    const int64_t more =
-        work->shape.has_marker ? work->shape.marker_run - 1 : 0;
+    const int64_t more = work->plan.has_marker ? work->plan.marker_run - 1 : 0;
     const int64_t stop = first + n;
     const int64_t end = length - stop < more ? length : stop + more;
-    int64_t next = first < more ? 0 : first - more, at = first;
-    struct fx8_stream *stream;
+    int64_t next = first < more ? 0 : first - more, n_scanned = 0;
+    struct fx8_scan_plan plan = work->plan;
+    struct fx8_scan *scan;
+    plan.first_sample = first;
+    plan.n_samples = n;
     enum fx8_status status =
-        fx8_stream_open(&work->shape, first, &stream, error);
-    while (status == FX8_OK && next < end && at < stop) {
+        fx8_scan_open(&plan, add_samples, work, &scan, error);
+    while (status == FX8_OK && next < end && n_scanned < n) {
         const int64_t taken =
             end - next < work->read_samples ? end - next : work->read_samples;
         struct fx8_block block;
         status = read_block(work, next, taken, &block, error);
         next += taken;
-        /* what lies before the stretch is only looked at, by one append */
-        bool is_more = status == FX8_OK;
-        while (is_more) {
-            status = fx8_stream_append(stream, &block, error);
-            add_ready(work, stream, &at, stop);
-            is_more = status == FX8_OK && at < stop &&
-                      fx8_stream_next_sample(stream) < next;
-        }
-        show_progress(work, at);
+        if (status == FX8_OK)
+            status = fx8_scan_push(scan, &block, &n_scanned, error);
+        show_progress(work, first + n_scanned);
     }
-    if (status == FX8_OK) {
-        fx8_stream_end(stream);
-        add_ready(work, stream, &at, stop);
-    }
-    fx8_stream_close(&stream);
+    if (status == FX8_OK)
+        status = fx8_scan_push(scan, NULL, &n_scanned, error);
+    fx8_scan_close(&scan);
     work->survey->n_blocks++;
     work->survey->n_samples += n;
     return status;
@@ -209,23 +172,18 @@ static enum fx8_status prepare(struct work *work,
     tile = tile > MOST_SAMPLES    ? MOST_SAMPLES
            : tile < LEAST_SAMPLES ? LEAST_SAMPLES
                                   : tile;
-    work->shape = (struct fx8_stream_shape){
-        .n_inputs = n_inputs,
-        .sample_size = size,
-        .step = 1,
-        .window = 1,
-        .most_spectra = tile,
+    work->plan = (struct fx8_scan_plan){
+        .n_rows = n_inputs,
+        .is_complex = size == 2,
         .has_marker = settings->input.marker == FX8_MARKER_VALUE,
         .marker_value = settings->input.missing_value,
         .marker_run = settings->input.missing_run,
+        .most_samples = tile,
         .n_threads = fx8_parallel_cpus(),
     };
     work->reader->workers =
-        (struct fx8_workers){work->shape.n_threads, fx8_parallel_for};
-    enum fx8_status status =
-        fx8_operations_select("auto", &work->shape.operations, error);
-    if (status == FX8_OK)
-        status = select_all(work->reader, n_inputs, error);
+        (struct fx8_workers){work->plan.n_threads, fx8_parallel_for};
+    const enum fx8_status status = select_all(work->reader, n_inputs, error);
     if (status != FX8_OK)
         return status;
     work->read_samples = work->reader->read_samples(work->reader);
@@ -237,7 +195,6 @@ static enum fx8_status prepare(struct work *work,
         {&work->buffer,
          work->reader->buffer_size(work->reader, work->read_samples), 1},
         {&work->input_offset, n_inputs, sizeof *work->input_offset},
-        {&work->valid, n_inputs, fx8_bit_words(tile) * sizeof *work->valid},
     };
     return fx8_allocate_arrays(arrays, sizeof arrays / sizeof arrays[0],
                                "levels", error);
@@ -258,11 +215,10 @@ enum fx8_status fx8_survey_run(struct fx8_reader *reader,
     if (status == FX8_OK)
         status = fx8_level_sums_judge(
             survey->sums, reader->input_gain, survey->n_inputs,
-            reader->observation.n_bands, work.shape.sample_size,
+            reader->observation.n_bands, work.plan.is_complex ? 2 : 1,
             survey->remarks, error);
     free(work.buffer);
     free(work.input_offset);
-    free(work.valid);
     fx8_gaps_clear(&work.gaps);
     if (status != FX8_OK)
         fx8_survey_clear(survey);

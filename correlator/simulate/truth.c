@@ -5,10 +5,9 @@
 
 #include "config/base/parallel.h"
 #include "config/base/shape.h"
-#include "correlator/library/baseline.h"
-#include "correlator/library/plan.h"
 #include "correlator/simulate/tones.h"
 #include "correlator/simulate/truth.h"
+#include "kernels/baseline.h"
 #include "kernels/operations.h"
 
 /* Segments of a dump: longest in spectra, and in seconds and turn of a fringe
@@ -223,8 +222,8 @@ static int64_t floor_divide(int64_t a, int64_t b)
 static void clear_missing(struct fx8_truth *truth, int64_t first, int64_t n)
 {
     const struct fx8_plan *plan = &truth->job->plan;
-    const int64_t step = (int64_t)fx8_samples_per_spectrum(plan);
-    const int64_t window = (int64_t)fx8_samples_per_window(plan);
+    const int64_t step = (int64_t)truth->job->axes.step;
+    const int64_t window = (int64_t)truth->job->axes.window;
     const size_t n_slots =
         fx8_simulator_plan(truth->simulator)->n_polarizations;
     size_t n_missing;
@@ -313,12 +312,12 @@ static void count_products(struct fx8_truth *truth, int64_t n)
 static void find_directions(struct fx8_truth *truth, int64_t first, int64_t n)
 {
     const struct fx8_plan *plan = &truth->job->plan;
-    const double step = (double)fx8_samples_per_spectrum(plan);
+    const double step = (double)truth->job->axes.step;
     const double length = (double)n * step;
     /* the middle of a window of PN samples is (PN - 1) / 2 after its first */
     const double middle = (double)plan->first_sample +
                           ((double)first + 0.5 * (double)(n - 1)) * step +
-                          0.5 * (double)(fx8_samples_per_window(plan) - 1);
+                          0.5 * (double)(truth->job->axes.window - 1);
     fx8_simulator_directions(truth->simulator, middle - 0.5 * length,
                              truth->beginnings);
     fx8_simulator_directions(truth->simulator, middle, truth->directions);
@@ -421,7 +420,7 @@ static void choose_sizes(struct fx8_truth *truth)
     const struct fx8_plan *plan = &truth->job->plan;
     const struct fx8_simulation *simulation =
         fx8_simulator_plan(truth->simulator);
-    const double step = (double)fx8_samples_per_spectrum(plan);
+    const double step = (double)truth->job->axes.step;
     double n = (double)plan->spectra_per_dump;
     n = fmin(n, SEGMENT_SPECTRA);
     for (size_t s = 0; s < simulation->n_sources; s++)
@@ -452,9 +451,9 @@ static enum fx8_status allocate_all(struct fx8_truth *truth,
     const size_t n_recorded =
         fx8_product(simulation->n_antennas, simulation->n_polarizations, 1, 1);
     const size_t n_sums = fx8_product(truth->n_channels, truth->n_pairs, 2, 1);
-    const size_t n_products = fx8_baseline_products(plan->n_polarizations);
+    const struct fx8_axes *axes = &truth->job->axes;
     const size_t n_table =
-        fx8_product(fx8_baseline_count(plan->n_antennas), n_products, 1, 1);
+        fx8_product(axes->n_baselines, axes->n_products, 1, 1);
     const size_t n_cells =
         fx8_product(n_table, truth->n_channels / plan->channel_average, 1, 1);
     struct fx8_visibilities *results = &truth->results;
@@ -462,7 +461,7 @@ static enum fx8_status allocate_all(struct fx8_truth *truth,
         {&truth->recorded, n_inputs, sizeof(size_t)},
         {&truth->input_of, n_recorded, sizeof(size_t)},
         {&truth->frequencies_hz, truth->n_channels, sizeof(double)},
-        {&truth->weights, fx8_samples_per_window(plan), sizeof(double)},
+        {&truth->weights, axes->window, sizeof(double)},
         {&truth->power, fx8_product(n_sources, truth->n_channels, 1, 1),
          sizeof(double)},
         {&truth->directions, n_sources, 3 * sizeof(double)},
@@ -502,7 +501,7 @@ static void plan_postprocess(struct fx8_truth *truth)
             truth->job->flag_antenna[i / plan->n_polarizations];
     truth->postprocess = (struct fx8_postprocess){
         .n_antennas = plan->n_antennas,
-        .n_products = fx8_baseline_products(plan->n_polarizations),
+        .n_products = truth->job->axes.n_products,
         .n_inputs = truth->job->n_inputs,
         .n_channels = truth->n_channels,
         .row_channels = truth->n_channels,
@@ -545,9 +544,12 @@ enum fx8_status fx8_truth_open(struct fx8_simulator *simulator,
     *made = (struct fx8_truth){
         .simulator = simulator,
         .job = job,
-        .n_channels = fx8_channels(&job->plan),
+        .n_channels = job->axes.n_fine,
         .n_pairs = fx8_pair_count(job->n_inputs),
-        .bank = fx8_plan_filterbank(&job->plan),
+        .bank = {.is_complex = job->plan.is_complex,
+                 .fft_length = job->axes.step,
+                 .n_taps = job->axes.window / job->axes.step,
+                 .n_channels = job->axes.n_kept},
     };
     choose_sizes(made);
     status = allocate_all(made, error);
@@ -575,26 +577,18 @@ void fx8_truth_close(struct fx8_truth **truth)
     struct fx8_truth *closed = *truth;
     if (closed == NULL)
         return;
-    free(closed->recorded);
-    free(closed->frequencies_hz);
-    free(closed->weights);
-    free(closed->input_of);
-    free(closed->power);
-    free(closed->directions);
-    free(closed->beginnings);
-    free(closed->ends);
-    free(closed->received);
-    free(closed->moments);
-    free(closed->means);
-    free(closed->sums);
-    free(closed->counts);
-    free(closed->valid);
-    free(closed->products);
-    free(closed->flag_channel);
-    free(closed->flag_input);
-    free(closed->results.visibilities);
-    free(closed->results.flags);
-    free(closed->results.nsamples);
+    void *const memory[] = {closed->recorded,      closed->frequencies_hz,
+                            closed->weights,       closed->input_of,
+                            closed->power,         closed->directions,
+                            closed->beginnings,    closed->ends,
+                            closed->received,      closed->moments,
+                            closed->means,         closed->sums,
+                            closed->counts,        closed->valid,
+                            closed->products,      closed->flag_channel,
+                            closed->flag_input,    closed->results.visibilities,
+                            closed->results.flags, closed->results.nsamples};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
+        free(memory[i]);
     free(closed);
     *truth = NULL;
 }

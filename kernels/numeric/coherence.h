@@ -8,11 +8,8 @@
 #ifndef FX8_KERNELS_NUMERIC_COHERENCE_H
 #define FX8_KERNELS_NUMERIC_COHERENCE_H
 
+#include "correlator/fx8.h"
 #include "kernels/numeric/target.h"
-
-/** Coherences are stored times this, so that the normal halves reach from
- *  3.7e-9 to 3.998. */
-#define FX8_COHERENCE_SCALE 16384.0f
 
 /** Least power that is one: the least normal float.  Below it, zero and
  *  negative powers included, an input has no power. */

@@ -16,7 +16,7 @@ int main(void)
     plan.is_complex = true;
     plan.n_channels = 8;
     plan.n_taps = 4;
-    printf("%s %zu\n", fx8_version(), fx8_samples_per_window(&plan));
+    printf("%s %zu\n", fx8_version(), fx8_plan_axes(&plan).window);
     return 0;
 }
 """

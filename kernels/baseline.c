@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "correlator/library/baseline.h"
 #include "correlator/fx8.h"
+#include "kernels/baseline.h"
 #include "kernels/operations.h"
 
 /* Feeds of ant_1 and ant_2, 0 = X, 1 = Y, in the order of the products. */
@@ -14,11 +14,6 @@ size_t fx8_baseline_count(size_t n_antennas)
 size_t fx8_baseline_products(size_t n_polarizations)
 {
     return n_polarizations * n_polarizations;
-}
-
-int fx8_baseline_code(size_t product)
-{
-    return -5 - (int)product;
 }
 
 void fx8_baseline_antennas(size_t n_antennas, size_t baseline,

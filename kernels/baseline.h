@@ -8,8 +8,8 @@
  *            feed of antenna_1.
  * Value:     conj(E_1) E_2, and uvw = r_2 - r_1: what readers of UVH5 need.
  */
-#ifndef FX8_CORRELATOR_LIBRARY_BASELINE_H
-#define FX8_CORRELATOR_LIBRARY_BASELINE_H
+#ifndef FX8_KERNELS_BASELINE_H
+#define FX8_KERNELS_BASELINE_H
 
 #include <stddef.h>
 
@@ -24,9 +24,6 @@ size_t fx8_baseline_count(size_t n_antennas);
 
 /** Number of polarisation products: 1 or 4. */
 size_t fx8_baseline_products(size_t n_polarizations);
-
-/** AIPS code of product `product`: -5 - product. */
-int fx8_baseline_code(size_t product);
 
 /**
  * fx8_baseline_table -- which input pair makes each product of each baseline.

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* scan.c -- samples handed over as a session would correlate them: a stream
+ * whose spectra are single samples. */
+#include <stdlib.h>
+
+#include "config/base/parallel.h"
+#include "config/base/shape.h"
+#include "correlator/fx8.h"
+#include "correlator/library/stream.h"
+
+struct fx8_scan {
+    struct fx8_stream_shape shape;
+    struct fx8_stream *stream;
+    fx8_scan_callback *callback;
+    void *context;
+    uint64_t *valid;   /* [n_rows][words of most_samples] */
+    int64_t first, at; /* absolute: the first sample, and the next */
+    int64_t end;
+};
+
+enum fx8_status fx8_scan_open(const struct fx8_scan_plan *plan,
+                              fx8_scan_callback *callback, void *context,
+                              struct fx8_scan **scan, struct fx8_error *error)
+{
+    *scan = NULL;
+    void *memory;
+    enum fx8_status status =
+        fx8_allocate(1, sizeof(struct fx8_scan), "samples", &memory, error);
+    if (status != FX8_OK)
+        return status;
+    struct fx8_scan *s = memory;
+    *s = (struct fx8_scan){
+        .shape = {.n_inputs = plan->n_rows,
+                  .sample_size = plan->is_complex ? 2 : 1,
+                  .step = 1,
+                  .window = 1,
+                  .most_spectra = plan->most_samples,
+                  .has_marker = plan->has_marker,
+                  .marker_value = plan->marker_value,
+                  .marker_run = plan->marker_run,
+                  .n_threads = plan->n_threads > 0 ? plan->n_threads
+                                                   : fx8_parallel_cpus()},
+        .callback = callback,
+        .context = context,
+        .first = plan->first_sample,
+        .at = plan->first_sample,
+        .end = plan->first_sample + plan->n_samples,
+    };
+    const struct fx8_array valid = {
+        &s->valid,
+        fx8_product(plan->n_rows, fx8_bit_words(plan->most_samples), 1, 1),
+        sizeof *s->valid};
+    if ((status = fx8_operations_select("auto", &s->shape.operations, error)) !=
+            FX8_OK ||
+        (status = fx8_allocate_arrays(&valid, 1, "samples", error)) != FX8_OK ||
+        (status = fx8_stream_open(&s->shape, s->first, &s->stream, error)) !=
+            FX8_OK)
+        fx8_scan_close(&s);
+    *scan = s;
+    return status;
+}
+
+struct hand_over_context {
+    const struct fx8_scan *scan;
+    size_t n_samples;
+};
+
+static void hand_over_row(void *context, size_t row, size_t thread)
+{
+    (void)thread;
+    const struct hand_over_context *job = context;
+    const struct fx8_scan *s = job->scan;
+    s->callback(s->context, row, fx8_stream_row(s->stream, row),
+                s->valid + row * fx8_bit_words(job->n_samples), job->n_samples);
+}
+
+/* What the stream holds of the samples before the end. */
+static void hand_over(struct fx8_scan *s)
+{
+    size_t n;
+    while (s->at < s->end && (n = fx8_stream_ready(s->stream)) > 0) {
+        if (n > s->shape.most_spectra)
+            n = s->shape.most_spectra;
+        if ((int64_t)n > s->end - s->at)
+            n = (size_t)(s->end - s->at);
+        fx8_stream_validity(s->stream, n, s->valid);
+        struct hand_over_context context = {s, n};
+        fx8_parallel_for(s->shape.n_inputs, s->shape.n_threads, false,
+                         hand_over_row, &context);
+        fx8_stream_take(s->stream, n);
+        s->at += (int64_t)n;
+    }
+}
+
+enum fx8_status fx8_scan_push(struct fx8_scan *scan,
+                              const struct fx8_block *block, int64_t *n_scanned,
+                              struct fx8_error *error)
+{
+    enum fx8_status status = FX8_OK;
+    if (block == NULL) {
+        fx8_stream_end(scan->stream);
+        hand_over(scan);
+    } else {
+        struct fx8_block read = *block;
+        const int64_t end = block->first_sample + block->n_samples;
+        read.in_place = NULL;
+        status = fx8_stream_check(scan->stream, &read, error);
+        /* one that lies before the first sample is only searched, by one
+         * append */
+        bool is_more = status == FX8_OK;
+        while (is_more) {
+            status = fx8_stream_append(scan->stream, &read, error);
+            hand_over(scan);
+            is_more = status == FX8_OK && scan->at < scan->end &&
+                      fx8_stream_next_sample(scan->stream) < end;
+        }
+    }
+    *n_scanned = scan->at - scan->first;
+    return status;
+}
+
+void fx8_scan_close(struct fx8_scan **scan)
+{
+    struct fx8_scan *s = *scan;
+    if (s == NULL)
+        return;
+    fx8_stream_close(&s->stream);
+    free(s->valid);
+    free(s);
+    *scan = NULL;
+}
