@@ -8,14 +8,13 @@ workers, so that only what a fault touches is compiled again.  Every named case
 must pass without the fault and fail with it; a fault that no longer fits its
 source is a failure too.
 
-A dozen are planted, from all over the table, the next ones the next day; with
+A dozen are planted, from all over the table and always the same; with
 FX8_LONG=1 or FX8_FAULTS=all every one, with FX8_FAULTS=N the dozen number N,
 with words on the command line those that have one of them in their name, file
 or test.  The tests themselves always take their short form.
 """
 import concurrent.futures
 import configparser
-import datetime
 import os
 import queue
 import re
@@ -59,8 +58,7 @@ def choose(faults, words):
         return faults
     # neighbours have one test, some of them a long one
     n_dozens = (len(faults) + DOZEN - 1) // DOZEN
-    number = (int(start) if start else
-              datetime.date.today().toordinal()) % n_dozens
+    number = int(start or "0") % n_dozens
     print(f"# dozen {number} of {n_dozens}, of {len(faults)} faults")
     return faults[number::n_dozens]
 
