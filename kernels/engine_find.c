@@ -45,7 +45,7 @@ static enum fx8_status check_kernel(enum fx8_engine_wish wish,
         (wish != FX8_ENGINE_CPU &&
          is_among(cuda_kernels, COUNT(cuda_kernels), kernel)))
         return FX8_OK;
-    return fx8_fail(error, FX8_ERR_USAGE, "correlator.kernel: %s: expected %s",
+    return fx8_fail(error, FX8_ERR_USAGE, "plan: kernel: %s: expected %s",
                     kernel, allowed[wish]);
 }
 
@@ -72,7 +72,7 @@ enum fx8_status fx8_engine_devices(const char *text, int *devices,
             (*end != ',' && *end != '\0') ||
             is_repeated(devices, *n_devices, (int)ordinal))
             return fx8_fail(error, FX8_ERR_USAGE,
-                            "correlator.device: %s: expected auto, or up to %d "
+                            "plan: device: %s: expected auto, or up to %d "
                             "different ordinals such as 0 or 0,1",
                             text, FX8_MAX_DEVICES);
         devices[(*n_devices)++] = (int)ordinal;

@@ -505,9 +505,8 @@ static void what_an_engine_refuses(void **state)
     cpu->close(&engine);
     task.plan.kernel = "mmx";
     engine = (void *)&task;
-    must_fail(
-        cpu->open(&task.plan, &engine, &error), error, FX8_ERR_USAGE,
-        "correlator.kernel: mmx: expected auto, reference, avx2 or avx512");
+    must_fail(cpu->open(&task.plan, &engine, &error), error, FX8_ERR_USAGE,
+              "plan: kernel: mmx: expected auto, reference, avx2 or avx512");
     assert_null(engine);
     free(valid);
     free(rotation);

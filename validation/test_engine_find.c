@@ -112,15 +112,15 @@ static void names_of_kernels(void **state)
     struct fx8_error error;
     must_fail(fx8_engine_open(FX8_ENGINE_ANY, &plan, &found, &error), error,
               FX8_ERR_USAGE,
-              "correlator.kernel: sse2: expected auto; reference, avx2 or "
+              "plan: kernel: sse2: expected auto; reference, avx2 or "
               "avx512 (cpu); dp4a, mma, wgmma or fp32 (cuda)");
     must_fail(fx8_engine_open(FX8_ENGINE_CPU, &plan, &found, &error), error,
               FX8_ERR_USAGE,
-              "correlator.kernel: sse2: expected auto, reference, avx2 or "
+              "plan: kernel: sse2: expected auto, reference, avx2 or "
               "avx512");
     must_fail(fx8_engine_open(FX8_ENGINE_CUDA, &plan, &found, &error), error,
               FX8_ERR_USAGE,
-              "correlator.kernel: sse2: expected auto, dp4a, mma, wgmma or "
+              "plan: kernel: sse2: expected auto, dp4a, mma, wgmma or "
               "fp32");
     plan.kernel = "mma";
     assert_int_equal(fx8_engine_open(FX8_ENGINE_CPU, &plan, &found, &error),

@@ -570,8 +570,7 @@ static void test_select(void **state)
     assert_int_equal(fx8_operations_select("avx3", &operations, &error),
                      FX8_ERR_USAGE);
     assert_int_equal(error.status, FX8_ERR_USAGE);
-    assert_non_null(
-        strstr(error.message, "correlator.kernel: avx3: expected auto"));
+    assert_non_null(strstr(error.message, "plan: kernel: avx3: expected auto"));
     assert_null(operations);
 }
 

@@ -275,16 +275,15 @@ static void plans_that_cannot_be_opened(void **state)
     plan.device = "0,";
     must_fail(fx8_open(&plan, collect_dump, NULL, &session, &error), error,
               FX8_ERR_USAGE,
-              "correlator.device: 0,: expected auto, or up to 64 different "
+              "plan: device: 0,: expected auto, or up to 64 different "
               "ordinals such as 0 or 0,1");
     assert_null(session);
     plan.device = "auto";
     plan.backend = FX8_BACKEND_CPU;
     plan.kernel = "sse2";
-    must_fail(
-        fx8_open(&plan, collect_dump, NULL, &session, &error), error,
-        FX8_ERR_USAGE,
-        "correlator.kernel: sse2: expected auto, reference, avx2 or avx512");
+    must_fail(fx8_open(&plan, collect_dump, NULL, &session, &error), error,
+              FX8_ERR_USAGE,
+              "plan: kernel: sse2: expected auto, reference, avx2 or avx512");
     assert_null(session);
     plan.kernel = "auto";
     plan.n_antennas = 0;

@@ -261,16 +261,17 @@ static enum fx8_status name_key(const struct fx8_settings *settings,
     static const struct {
         const char *member, *key;
     } keys[] = {
+        {"plan: device: ", "correlator.device"},
+        {"plan: kernel: ", "correlator.kernel"},
         {"plan: memory_limit: ", "correlator.memory_limit_mib"},
         {"plan: n_bands: ", "channelizer.channels"},
     };
-    const struct fx8_error told = *error;
-    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
-        const size_t length = strlen(keys[k].member);
-        if (strncmp(told.message, keys[k].member, length) == 0)
-            return fx8_settings_fail(settings, keys[k].key, error, "%s",
-                                     told.message + length);
-    }
+    const struct fx8_error found = *error;
+    const char *expected = strstr(found.message, "expected");
+    for (size_t k = 0; k < sizeof keys / sizeof *keys && expected != NULL; k++)
+        if (strncmp(found.message, keys[k].member, strlen(keys[k].member)) == 0)
+            fx8_settings_fail(settings, keys[k].key, error, "%s", expected);
+    error->status = status;
     return status;
 }
 

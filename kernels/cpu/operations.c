@@ -141,15 +141,14 @@ static enum fx8_status select_named(size_t index,
 {
     const struct fx8_operations *table = fx8_operations_level(index);
     if (table == NULL)
-        return fx8_fail(
-            error, FX8_ERR_UNSUPPORTED,
-            "correlator.kernel: %s: expected a level that this CPU runs",
-            levels[index].name);
+        return fx8_fail(error, FX8_ERR_UNSUPPORTED,
+                        "plan: kernel: %s: expected a level that this CPU runs",
+                        levels[index].name);
     const char *disagreement = try_level(index);
     if (disagreement != NULL)
         return fx8_fail(
             error, FX8_ERR_UNSUPPORTED,
-            "correlator.kernel: %s: expected to agree with the reference, "
+            "plan: kernel: %s: expected to agree with the reference, "
             "but its trial of %s failed on this machine",
             levels[index].name, disagreement);
     *operations = table;
@@ -172,6 +171,5 @@ enum fx8_status fx8_operations_select(const char *name,
     }
     return fx8_fail(
         error, FX8_ERR_USAGE,
-        "correlator.kernel: %s: expected auto, reference, avx2 or avx512",
-        name);
+        "plan: kernel: %s: expected auto, reference, avx2 or avx512", name);
 }

@@ -146,7 +146,7 @@ static enum fx8_status take_listed(const int *ordinals, size_t n_ordinals,
         devices[k].ordinal = ordinals[k];
         if (ordinals[k] >= count)
             return fx8_fail(error, FX8_ERR_UNSUPPORTED,
-                            "cuda: no usable device: correlator.device: %d: "
+                            "cuda: no usable device: device %d: "
                             "expected 0 to %d",
                             ordinals[k], count - 1);
         const enum fx8_status status = try_device(&devices[k], error);

@@ -72,7 +72,7 @@ static enum fx8_status check_plan(const struct fx8_engine_plan *plan,
     char names[512];
     list_correlators(names, sizeof names);
     return fx8_fail(error, FX8_ERR_USAGE,
-                    "correlator.kernel: %s: expected auto, or a kernel of the "
+                    "plan: kernel: %s: expected auto, or a kernel of the "
                     "precision: dp4a, mma, wgmma, fp32, or one of them with "
                     "its tile%s",
                     plan->kernel, names);
@@ -125,7 +125,7 @@ static enum fx8_status choose(struct fx8_engine *engine,
         return fx8_fail(error,
                         engine->left_out[0] != '\0' ? FX8_ERR_DEVICE
                                                     : FX8_ERR_UNSUPPORTED,
-                        "cuda: device %d (%s): correlator.kernel: %s: expected "
+                        "cuda: device %d (%s): kernel %s: expected "
                         "one that this device runs and that agrees with the "
                         "sums of its trial%s",
                         device->ordinal, device->name, name, engine->left_out);

@@ -123,6 +123,25 @@ def check_rooms():
                 yield f"{path}:{number}: {target} is not root-relative"
 
 
+def check_keys():
+    """the library and what is below it name no key of the configuration"""
+    _, text = run(f"{BUILD}/fx8", "config", "--dump")
+    keys, section = [], ""
+    for line in text.splitlines():
+        if line.startswith("["):
+            section = line.strip("[]")
+        elif " =" in line and not line.startswith("#"):
+            keys.append(re.escape(f"{section}.{line.split(' =')[0]}"))
+    if not keys:
+        yield f"{BUILD}/fx8 config --dump: no keys: {text.strip()}"
+        return
+    pattern = re.compile(rf"\b(?:{'|'.join(keys)})\b")
+    for path in C_SOURCES:
+        if path.startswith(("kernels/", "correlator/library/", PUBLIC_HEADER)):
+            for number, match in matching_lines(path, pattern):
+                yield f"{path}:{number}: {match.group(0)}"
+
+
 def check_kept_headers():
     """a library's header stays in the room that owns the library"""
     angled = re.compile(r'^\s*#\s*include\s+[<"]([^>"]+)[>"]')
@@ -280,7 +299,7 @@ def check_names():
             yield f"{path}: {name}"
 
 
-RULES = (check_rooms, check_kept_headers, check_pragmas, check_licence,
+RULES = (check_rooms, check_keys, check_kept_headers, check_pragmas, check_licence,
          check_layout, check_length, check_words, check_headers_c,
          check_headers_cpp, check_headers_harness, check_device_words,
          check_gcc, check_clang, check_exports, check_needs, check_names)

@@ -281,8 +281,8 @@ class BadCommandLines(refusal.Refusal):
     def test_kernel_is_named_by_its_key(self):
         done = self.correlate(self.recording(), "--set",
                               "correlator.kernel=foo")
-        self.assert_refused(done, 2, "error: correlator.kernel: foo: expected "
-                            "auto, reference, avx2 or avx512")
+        self.assert_refused(done, 2, "error: --set: correlator.kernel: foo: "
+                            "expected auto, reference, avx2 or avx512")
         keys = program.run("config", "--keys").stdout
         for word in ("reference", "avx512", "cable_delay_x_ns", "0-based"):
             self.assertIn(word, keys)

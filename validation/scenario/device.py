@@ -431,7 +431,7 @@ class Device(program.Case):
         done, _ = self.run_auto(pretend.devices(2), "--backend", "cuda",
                                 "--set", "correlator.device=0,2")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("correlator.device: 2: expected 0 to 1", done.stderr)
+        self.assertIn("device 2: expected 0 to 1", done.stderr)
         done, _ = self.run_auto(pretend.devices(2), "--set",
                                 "correlator.device=first")
         self.assertEqual(done.returncode, 2)
