@@ -501,7 +501,7 @@ proof: ## write the table of validation/README.md
 
 INSTALL ?= install
 # Pages, in the folders by which they name one another.
-INSTALLED_PAGES := README.md correlator/CONVENTIONS.md data/README.md \
+INSTALLED_PAGES := README.md correlator/CONVENTIONS.md correlator/README.md data/README.md \
 	$(wildcard correlator/examples/*.c .github/*.md .github/*.cff)
 
 define PKG_CONFIG_FILE

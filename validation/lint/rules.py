@@ -18,6 +18,7 @@ C_SUFFIXES = (".c", ".cc", ".h", ".cu", ".cuh")
 SOURCE_SUFFIXES = C_SUFFIXES + (".py", ".sh")
 SCRIPTS = ("Makefile", "validation/run", ".ci/run")
 MOST_LINES = 600
+MAP = "correlator/README.md"
 
 # The public header is every room's: it has the words that users share with us,
 # statuses, errors, times, results.
@@ -184,6 +185,18 @@ def check_length():
             yield f"{path}: {count} lines"
 
 
+def check_map():
+    """every hop of correlator/README.md is a function in that file"""
+    hops = re.findall(r"^\| \d+ \| `([^`]+)` `(\w+)\(\)` \|", read(MAP),
+                      re.MULTILINE)
+    if len(hops) < 10:
+        yield f"{MAP}: {len(hops)} hops"
+    for path, function in hops:
+        if not os.path.exists(path) or not re.search(
+                rf"\b{function}\([^;]*?\)\s*\{{", read(path)):
+            yield f"{MAP}: {path}: no function {function}()"
+
+
 def check_words():
     """nothing is marked as unfinished"""
     for path in SOURCES:
@@ -300,7 +313,7 @@ def check_names():
 
 
 RULES = (check_rooms, check_keys, check_kept_headers, check_pragmas, check_licence,
-         check_layout, check_length, check_words, check_headers_c,
+         check_layout, check_length, check_map, check_words, check_headers_c,
          check_headers_cpp, check_headers_harness, check_device_words,
          check_gcc, check_clang, check_exports, check_needs, check_names)
 
