@@ -7,6 +7,7 @@
 #include "config/antennas.h"
 #include "config/base/csv.h"
 #include "config/base/number.h"
+#include "config/base/shape.h"
 #include "config/base/text.h"
 #include "config/positions_json.h"
 
@@ -192,7 +193,7 @@ static enum fx8_status allocate(struct table *table, size_t n)
     table->antennas = calloc(n, sizeof *table->antennas);
     table->lines = calloc(n, sizeof *table->lines);
     if (table->antennas == NULL || table->lines == NULL)
-        return fx8_text_no_memory(table->path, table->error);
+        return fx8_no_memory(table->path, table->error);
     table->n = n;
     return FX8_OK;
 }
@@ -360,7 +361,7 @@ static enum fx8_status check_table(const struct table *table)
 {
     struct ranked *ranked = calloc(table->n, sizeof *ranked);
     if (ranked == NULL)
-        return fx8_text_no_memory(table->path, table->error);
+        return fx8_no_memory(table->path, table->error);
     rank(table, number_of, ranked);
     enum fx8_status status = check_distinct(table, ranked, "number");
     if (status == FX8_OK) {

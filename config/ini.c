@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/base/shape.h"
 #include "config/base/text.h"
 #include "config/ini.h"
 
@@ -75,7 +76,7 @@ static void check_header(struct source *source, const char *line)
     }
     char *section = fx8_text_copy(line + 1, length - 2);
     if (section == NULL) {
-        source->status = fx8_text_no_memory(source->path, source->error);
+        source->status = fx8_no_memory(source->path, source->error);
         return;
     }
     source->status = source->handler(
@@ -174,7 +175,7 @@ enum fx8_status fx8_ini_parse(const char *path, fx8_ini_handler handler,
     source.next = text;
     source.value = malloc(FX8_INI_LINE_MAX + 1);
     if (source.value == NULL) {
-        source.status = fx8_text_no_memory(path, error);
+        source.status = fx8_no_memory(path, error);
         goto cleanup;
     }
     const int bad_line = ini_parse_stream(feed, &source, on_value, &source);

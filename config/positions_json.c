@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "config/base/number.h"
+#include "config/base/shape.h"
 #include "config/base/text.h"
 #include "config/positions_json.h"
 
@@ -179,7 +180,7 @@ static enum fx8_status grow(struct json *json)
     if (lines != NULL)
         json->lines = lines;
     if (positions == NULL || lines == NULL)
-        return fx8_text_no_memory(json->path, json->error);
+        return fx8_no_memory(json->path, json->error);
     json->room = larger;
     return FX8_OK;
 }

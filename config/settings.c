@@ -11,6 +11,7 @@
 
 #include "config/base/line.h"
 #include "config/base/read_files.h"
+#include "config/base/shape.h"
 #include "config/base/text.h"
 #include "config/ini.h"
 #include "config/keys.h"
@@ -121,7 +122,7 @@ static enum fx8_status assign(struct fx8_settings *settings,
     *stored = origin;
     if (origin.text == NULL ||
         (origin.kind == FX8_ORIGIN_FILE && origin.file == NULL))
-        return fx8_text_no_memory("the configuration", error);
+        return fx8_no_memory("the configuration", error);
     const char *unwritable = unwritable_part(origin.text);
     if (unwritable != NULL)
         return fail_value(key, stored, error, unwritable);
@@ -129,7 +130,7 @@ static enum fx8_status assign(struct fx8_settings *settings,
     const enum fx8_status status =
         key->type->read(key, origin.text, folder, settings);
     if (status == FX8_ERR_SYSTEM)
-        return fx8_text_no_memory("the configuration", error);
+        return fx8_no_memory("the configuration", error);
     const bool is_built = fx8_key_is_built(key, origin.text);
     if (status == FX8_OK && is_built)
         return FX8_OK;
@@ -217,7 +218,7 @@ static enum fx8_status load_file(const char *path,
 {
     char *folder = fx8_path_folder(path);
     if (folder == NULL)
-        return fx8_text_no_memory(path, error);
+        return fx8_no_memory(path, error);
     struct loader loader = {settings, folder};
     const enum fx8_status status =
         fx8_ini_parse(path, take_entry, &loader, error);
@@ -233,7 +234,7 @@ static enum fx8_status apply_override(struct fx8_settings *settings,
 {
     char *copy = fx8_text_copy(text, strlen(text));
     if (copy == NULL)
-        return fx8_text_no_memory("the configuration", error);
+        return fx8_no_memory("the configuration", error);
     enum fx8_status status;
     char *equals = strchr(copy, '=');
     char *dot = strchr(copy, '.');
@@ -271,7 +272,7 @@ static enum fx8_status set_defaults(struct fx8_settings *settings,
             *(double *)(void *)((char *)settings + key->offset) = NAN;
         if (key->fallback != NULL &&
             key->type->read(key, key->fallback, "", settings) != FX8_OK)
-            return fx8_text_no_memory("the configuration", error);
+            return fx8_no_memory("the configuration", error);
     }
     return FX8_OK;
 }
@@ -378,7 +379,7 @@ static enum fx8_status spare_tables(const struct fx8_settings *settings,
         struct stat status;
         if (stat(tables[i], &status) == 0 && S_ISREG(status.st_mode) &&
             !fx8_read_files_add(&status))
-            return fx8_text_no_memory("the configuration", error);
+            return fx8_no_memory("the configuration", error);
     }
     return FX8_OK;
 }
@@ -391,10 +392,9 @@ enum fx8_status fx8_settings_load(const char *ini_path,
 {
     *settings = (struct fx8_settings){0};
     settings->origins = calloc(fx8_keys_count, sizeof *settings->origins);
-    enum fx8_status status =
-        settings->origins == NULL
-            ? fx8_text_no_memory("the configuration", error)
-            : set_defaults(settings, error);
+    enum fx8_status status = settings->origins == NULL
+                                 ? fx8_no_memory("the configuration", error)
+                                 : set_defaults(settings, error);
     if (status == FX8_OK && ini_path != NULL)
         status = load_file(ini_path, settings, error);
     for (size_t i = 0; i < n_overrides && status == FX8_OK; i++)

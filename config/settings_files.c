@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "config/base/shape.h"
 #include "config/base/text.h"
 #include "config/settings.h"
 
@@ -17,7 +18,7 @@ static enum fx8_status append(struct fx8_text_list *list, const char *path,
     char *copy = fx8_text_copy(path, strlen(path));
     if (items == NULL || copy == NULL) {
         free(copy);
-        return fx8_text_no_memory("the list of files", error);
+        return fx8_no_memory("the list of files", error);
     }
     list->items[list->count++] = copy;
     return FX8_OK;
@@ -32,7 +33,7 @@ static enum fx8_status append_matches(const struct fx8_settings *settings,
     enum fx8_status status = FX8_OK;
     const int code = glob(pattern, 0, NULL, &matches);
     if (code == GLOB_NOSPACE)
-        status = fx8_text_no_memory("the list of files", error);
+        status = fx8_no_memory("the list of files", error);
     else if (code != 0)
         status = fx8_settings_fail(settings, "input.files", error,
                                    "expected files that match %s", pattern);

@@ -130,7 +130,7 @@ enum fx8_status fx8_reader_allocate(const char *const *paths, size_t n_paths,
         return FX8_OK;
     free(*reader);
     free(*path);
-    return fx8_text_no_memory("a reader", error);
+    return fx8_no_memory("a reader", error);
 }
 
 enum fx8_status fx8_reader_check_range(const struct fx8_reader *reader,

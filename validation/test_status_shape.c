@@ -110,8 +110,8 @@ static void allocate_names_what_does_not_fit(void **state)
         assert_null(memory);
         char expected[FX8_ERROR_MESSAGE_SIZE];
         snprintf(expected, sizeof expected,
-                 "memory for spectra: %zu items of %zu bytes: expected a size "
-                 "that fits this machine",
+                 "out of memory: spectra: %zu items of %zu bytes are more than "
+                 "this machine can address",
                  cases[i][0], cases[i][1]);
         assert_string_equal(error.message, expected);
     }

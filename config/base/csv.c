@@ -4,6 +4,7 @@
 
 #include "config/base/csv.h"
 #include "config/base/line.h"
+#include "config/base/shape.h"
 #include "config/base/text.h"
 
 /* Most columns: no table of ours has more than a dozen. */
@@ -66,7 +67,7 @@ static enum fx8_status read_header(const char *path, struct cursor *cursor,
                         cursor->line, csv->n_columns, COLUMNS_MAX);
     csv->columns = calloc(csv->n_columns, sizeof *csv->columns);
     if (csv->columns == NULL)
-        return fx8_text_no_memory(path, error);
+        return fx8_no_memory(path, error);
     cut_fields(line, csv->n_columns, csv->columns);
     for (size_t i = 0; i < csv->n_columns; i++) {
         if (*csv->columns[i] == '\0')
@@ -99,7 +100,7 @@ static enum fx8_status grow(const char *path, struct fx8_csv *csv, size_t *room,
     if (lines != NULL)
         csv->lines = lines;
     if (fields == NULL || lines == NULL)
-        return fx8_text_no_memory(path, error);
+        return fx8_no_memory(path, error);
     *room = larger;
     return FX8_OK;
 }

@@ -20,6 +20,11 @@ size_t fx8_product(size_t a, size_t b, size_t c, size_t d)
     return product;
 }
 
+enum fx8_status fx8_no_memory(const char *what, struct fx8_error *error)
+{
+    return fx8_fail(error, FX8_ERR_SYSTEM, "out of memory: %s", what);
+}
+
 enum fx8_status fx8_allocate(size_t n_items, size_t item_size, const char *what,
                              void **memory, struct fx8_error *error)
 {
@@ -27,8 +32,8 @@ enum fx8_status fx8_allocate(size_t n_items, size_t item_size, const char *what,
     const size_t size = fx8_product(n_items, item_size, 1, 1);
     if (size > SIZE_MAX - LARGE_PAGE)
         return fx8_fail(error, FX8_ERR_SYSTEM,
-                        "memory for %s: %zu items of %zu bytes: expected a "
-                        "size that fits this machine",
+                        "out of memory: %s: %zu items of %zu bytes are more "
+                        "than this machine can address",
                         what, n_items, item_size);
     /* large arrays stand on large pages: the corner turns touch more small
      * ones than the processor has translations for */
@@ -38,8 +43,7 @@ enum fx8_status fx8_allocate(size_t n_items, size_t item_size, const char *what,
     if (block != NULL && alignment == LARGE_PAGE)
         (void)madvise(block, rounded, MADV_HUGEPAGE); /* advice: may fail */
     if (block == NULL)
-        return fx8_fail(error, FX8_ERR_SYSTEM,
-                        "memory for %s: %zu bytes: expected to be available",
+        return fx8_fail(error, FX8_ERR_SYSTEM, "out of memory: %s: %zu bytes",
                         what, size);
     memset(block, 0, rounded);
     *memory = block;

@@ -75,6 +75,9 @@ static inline size_t fx8_bit_next(const uint64_t *words, size_t from, size_t n)
  */
 size_t fx8_product(size_t a, size_t b, size_t c, size_t d);
 
+/** FX8_ERR_SYSTEM "out of memory: WHAT". */
+enum fx8_status fx8_no_memory(const char *what, struct fx8_error *error);
+
 /**
  * fx8_allocate -- zeroed memory for `n_items` items, aligned to
  * FX8_ALIGNMENT.

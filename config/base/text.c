@@ -9,13 +9,8 @@
 
 #include "config/base/line.h"
 #include "config/base/read_files.h"
+#include "config/base/shape.h"
 #include "config/base/text.h"
-
-enum fx8_status fx8_text_no_memory(const char *what, struct fx8_error *error)
-{
-    return fx8_fail(error, FX8_ERR_SYSTEM,
-                    "memory for %s: expected to be available", what);
-}
 
 /* A regular file: opening a pipe that nobody writes to would wait for ever,
  * whatever signals come, so it is opened without waiting and then refused. */
@@ -50,7 +45,7 @@ static enum fx8_status read_all(FILE *file, const char *path, char **text,
         room = room == 0 ? 4096 : room * 2;
         char *larger = realloc(*text, room + 1);
         if (larger == NULL)
-            return fx8_text_no_memory(path, error);
+            return fx8_no_memory(path, error);
         *text = larger;
         errno = 0;
         *size += fread(*text + *size, 1, room - *size, file);

@@ -45,9 +45,6 @@ void fx8_text_print(const char *text, FILE *stream);
 /** Copy of `n` characters, or NULL when memory is short; free() it. */
 char *fx8_text_copy(const char *text, size_t n);
 
-/** FX8_ERR_SYSTEM "memory for WHAT: ..." */
-enum fx8_status fx8_text_no_memory(const char *what, struct fx8_error *error);
-
 /** Folder part of a path with its slash, "" for a bare name; NULL when memory
  *  is short; free() it. */
 char *fx8_path_folder(const char *path);

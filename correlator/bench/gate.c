@@ -9,6 +9,7 @@
 
 #include "config/base/json.h"
 #include "config/base/number.h"
+#include "config/base/shape.h"
 #include "config/ini.h"
 #include "correlator/bench/measure.h"
 #include "correlator/bench/report.h"
@@ -112,9 +113,7 @@ static enum fx8_status add_limit(struct fx8_bench_gate *gate,
     struct fx8_bench_limit *more =
         realloc(gate->limits, (gate->n_limits + 1) * sizeof *more);
     if (more == NULL)
-        return fx8_fail(error, FX8_ERR_SYSTEM,
-                        "%s: expected memory for %zu lines", entry->path,
-                        gate->n_limits + 1);
+        return fx8_no_memory(entry->path, error);
     gate->limits = more;
     gate->limits[gate->n_limits++] = *limit;
     return FX8_OK;
@@ -373,14 +372,12 @@ enum fx8_status fx8_bench_gate_write(const char *path,
     struct fx8_output *output = NULL;
     FILE *stream = open_memstream(&text, &size);
     if (stream == NULL)
-        return fx8_fail(error, FX8_ERR_SYSTEM, "%s: expected memory for it",
-                        path);
+        return fx8_no_memory(path, error);
     fprintf(stream, "; Least shares, from %s\n", machine);
     n_lines = write_lines(stream, records, n);
     enum fx8_status status = FX8_OK;
     if (fclose(stream) != 0)
-        status =
-            fx8_fail(error, FX8_ERR_SYSTEM, "%s: expected memory for it", path);
+        status = fx8_no_memory(path, error);
     else if (n_lines == 0)
         status = fx8_fail(error, FX8_ERR_USAGE,
                           "%s: nothing measured has a share: expected cases "

@@ -8,6 +8,7 @@
 
 #include "config/base/json.h"
 #include "config/base/median.h"
+#include "config/base/shape.h"
 #include "correlator/bench/machine.h"
 #include "correlator/fx8.h"
 
@@ -44,9 +45,7 @@ static enum fx8_status make_room(void **items, size_t n, size_t *room,
     const size_t more = *room == 0 ? 64 : 2 * *room;
     void *moved = realloc(*items, more * item_size);
     if (moved == NULL)
-        return fx8_fail(error, FX8_ERR_SYSTEM,
-                        "%zu bytes: expected memory for the figures",
-                        more * item_size);
+        return fx8_no_memory("figures", error);
     *items = moved;
     *room = more;
     return FX8_OK;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/base/shape.h"
 #include "correlator/commands/command.h"
 
 /* A command line in the making; `line` points into it. */
@@ -262,8 +263,7 @@ static void close_line(struct parsed *parsed)
 static int run_out_of_memory(void)
 {
     struct fx8_error error;
-    fx8_fail(&error, FX8_ERR_SYSTEM,
-             "memory for arguments: expected to be available");
+    fx8_no_memory("arguments", &error);
     return fx8_command_error(&error);
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "config/base/line.h"
+#include "config/base/shape.h"
 #include "correlator/commands/command.h"
 #include "correlator/commands/outputs.h"
 #include "correlator/compare/compare.h"
@@ -116,8 +117,7 @@ static enum fx8_status write_page(const struct fx8_comparison *comparison,
         fx8_compare_print_html(comparison, stream);
     enum fx8_status status;
     if (stream == NULL || fclose(stream) != 0)
-        status = fx8_fail(error, FX8_ERR_SYSTEM,
-                          "memory for the page: expected to be available");
+        status = fx8_no_memory("the page", error);
     else
         status = fx8_text_output_finish(page, text, size, error);
     free(text);

@@ -135,12 +135,6 @@ static void clear_work(struct work *work)
     free(work->report.dead);
 }
 
-static enum fx8_status out_of_memory(struct fx8_error *error)
-{
-    return fx8_fail(error, FX8_ERR_SYSTEM,
-                    "memory for names: expected to be available");
-}
-
 static enum fx8_status find_files(const struct fx8_command_line *line,
                                   struct work *work, char *const **files,
                                   size_t *n, struct fx8_error *error)
@@ -185,7 +179,7 @@ static enum fx8_status name_outputs(const struct fx8_command_line *line,
                                 ? name_with(path, fx8_result_names[kind].word)
                                 : strdup(path);
         if (work->paths[kind] == NULL)
-            return out_of_memory(error);
+            return fx8_no_memory("names", error);
     }
     return FX8_OK;
 }
@@ -244,7 +238,7 @@ static enum fx8_status prepare(const struct fx8_command_line *line,
     work->input = fx8_command_join("", files, n_files);
     work->input_brief = name_inputs(files, n_files);
     if (work->input == NULL || work->input_brief == NULL)
-        return out_of_memory(error);
+        return fx8_no_memory("names", error);
     status = fx8_reader_open((const char *const *)files, n_files,
                              &work->settings, &work->reader, error);
     if (status != FX8_OK)

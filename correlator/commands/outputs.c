@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "config/base/shape.h"
 #include "correlator/commands/outputs.h"
 
 static bool is_same_file(const char *path, const struct stat *file)
@@ -44,8 +45,7 @@ static enum fx8_status is_same_name(const char *a, const char *suffix_a,
     enum fx8_status status = FX8_OK;
     struct stat file;
     if (name_a == NULL || name_b == NULL)
-        status = fx8_fail(error, FX8_ERR_SYSTEM,
-                          "memory for names: expected to be available");
+        status = fx8_no_memory("names", error);
     else
         *is_same = strcmp(name_a, name_b) == 0 ||
                    (stat(name_a, &file) == 0 && is_same_file(name_b, &file));

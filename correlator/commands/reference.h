@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * reference.h -- the program described for man and for a shell, both made of
- * the tables of commands and keys: what is not there cannot be told, and what
- * is there is told.
+ * reference.h -- the manual page and the shell's completion.  Generated from
+ * the tables of commands and keys, so they cannot drift.
  */
 #ifndef FX8_CORRELATOR_COMMANDS_REFERENCE_H
 #define FX8_CORRELATOR_COMMANDS_REFERENCE_H

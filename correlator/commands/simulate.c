@@ -435,8 +435,7 @@ static enum fx8_status simulate(const struct fx8_command_line *line,
                                 struct work *work, struct fx8_error *error)
 {
     if ((work->truth_path = name_truth(line->given[OUTPUT])) == NULL)
-        return fx8_fail(error, FX8_ERR_SYSTEM,
-                        "memory for arguments: expected to be available");
+        return fx8_no_memory("arguments", error);
     enum fx8_status status =
         fx8_settings_load(line->files[0], line->settings, line->n_settings,
                           true, &work->settings, error);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdlib.h>
 
+#include "config/base/shape.h"
 #include "correlator/library/spans.h"
 
 enum fx8_status fx8_spans_add(struct fx8_spans *spans, int64_t first,
@@ -15,10 +16,7 @@ enum fx8_status fx8_spans_add(struct fx8_spans *spans, int64_t first,
         struct fx8_span *items =
             realloc(spans->items, capacity * sizeof *spans->items);
         if (items == NULL)
-            return fx8_fail(error, FX8_ERR_SYSTEM,
-                            "memory for %zu missing stretches: expected to be "
-                            "available",
-                            capacity);
+            return fx8_no_memory("missing stretches", error);
         spans->items = items;
         spans->capacity = capacity;
     }

@@ -117,16 +117,12 @@ static enum fx8_status describe_origin(const struct fx8_job *job,
     size_t size = 0;
     FILE *stream = open_memstream(&configuration, &size);
     if (stream == NULL)
-        return fx8_fail(error, FX8_ERR_SYSTEM,
-                        "memory for the configuration: expected to be "
-                        "available");
+        return fx8_no_memory("the configuration", error);
     fx8_settings_dump(settings, stream);
     const bool failed = ferror(stream) != 0;
     if (fclose(stream) != 0 || failed) {
         free(configuration);
-        return fx8_fail(error, FX8_ERR_SYSTEM,
-                        "memory for the configuration: expected to be "
-                        "available");
+        return fx8_no_memory("the configuration", error);
     }
     char digest[FX8_SHA256_TEXT_SIZE];
     fx8_sha256(configuration, size, digest);

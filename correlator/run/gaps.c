@@ -136,11 +136,7 @@ enum fx8_status fx8_gaps_list(struct fx8_gaps *gaps,
         good = add_runs(gaps, reader, &reader->missing[gaps->open[i]]);
     for (size_t i = 0; i < reader->n_found && good; i++)
         good = add_runs(gaps, reader, &reader->found[i]);
-    return good ? FX8_OK
-                : fx8_fail(error, FX8_ERR_SYSTEM,
-                           "memory for %zu missing stretches: expected to be "
-                           "available",
-                           gaps->n_runs);
+    return good ? FX8_OK : fx8_no_memory("missing stretches", error);
 }
 
 void fx8_gaps_clear(struct fx8_gaps *gaps)

@@ -209,8 +209,7 @@ static enum fx8_status plan_channels(struct fx8_job *job,
     if (settings->postprocess.quicklook[0] != '\0' &&
         (settings->correlator.precision & FX8_PRECISION_BOTH) == 0)
         return fx8_settings_fail(settings, "postprocess.quicklook", error,
-                                 "expected none with precision interval: "
-                                 "bounds are no results to look at");
+                                 "not supported with precision = interval");
     const bool is_none = plan->method == FX8_METHOD_NONE;
     if (is_none && !plan->is_complex)
         return fx8_settings_fail(settings, "channelizer.method", error,

@@ -199,9 +199,8 @@ enum fx8_status fx8_sink_open(struct fx8_uvh5_writer *files[FX8_N_RESULTS],
         fx8_queue_put(&s->empty, &s->copies[i]);
     }
     if (status == FX8_OK && pthread_create(&s->thread, NULL, write_all, s) != 0)
-        status = fx8_fail(error, FX8_ERR_SYSTEM,
-                          "writer thread: cannot be started: expected room "
-                          "for one more thread");
+        status =
+            fx8_fail(error, FX8_ERR_SYSTEM, "cannot start the writer thread");
     else
         s->has_thread = status == FX8_OK;
     if (status != FX8_OK) {

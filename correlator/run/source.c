@@ -81,10 +81,7 @@ static enum fx8_status add_missing(struct fx8_source_block *block,
         struct fx8_run *runs =
             realloc(block->missing, capacity * sizeof *block->missing);
         if (runs == NULL)
-            return fx8_fail(error, FX8_ERR_SYSTEM,
-                            "memory for %zu missing stretches: expected to be "
-                            "available",
-                            capacity);
+            return fx8_no_memory("missing stretches", error);
         block->missing = runs;
         block->missing_capacity = capacity;
     }
@@ -310,9 +307,8 @@ enum fx8_status fx8_source_open(struct fx8_reader *reader,
         fx8_queue_put(&s->empty, &s->blocks[i]);
     }
     if (pthread_create(&s->thread, NULL, read_all, s) != 0) {
-        status = fx8_fail(error, FX8_ERR_SYSTEM,
-                          "reader thread: cannot be started: expected room "
-                          "for one more thread");
+        status =
+            fx8_fail(error, FX8_ERR_SYSTEM, "cannot start the reader thread");
         goto fail;
     }
     s->has_thread = true;

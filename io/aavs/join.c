@@ -114,8 +114,7 @@ static enum fx8_status add_missing_tile(struct fx8_aavs_reader *reader,
     struct fx8_aavs_group *groups =
         realloc(reader->groups, (reader->n_groups + n_more) * sizeof *groups);
     if (groups == NULL)
-        return fx8_fail(error, FX8_ERR_SYSTEM,
-                        "memory for tiles: expected to be available");
+        return fx8_no_memory("tiles", error);
     reader->groups = groups;
     const size_t n_polarizations = reader->files[0].n_polarizations;
     for (size_t i = 0; i < n_more; i++) {
@@ -419,10 +418,7 @@ static enum fx8_status add_gap(struct gaps *gaps, struct fx8_missing gap)
         struct fx8_missing *missing =
             realloc(base->missing, capacity * sizeof *missing);
         if (missing == NULL)
-            return fx8_fail(gaps->error, FX8_ERR_SYSTEM,
-                            "memory for %zu missing stretches: expected to be "
-                            "available",
-                            capacity);
+            return fx8_no_memory("missing stretches", gaps->error);
         base->missing = missing;
         gaps->capacity = capacity;
     }

@@ -407,7 +407,7 @@ static enum fx8_status name_files(struct fx8_aavs_reader *reader,
                                        .space = FX8_H5_NONE,
                                        .memory_type = FX8_H5_NONE};
         if (file->path == NULL)
-            return fx8_text_no_memory("a file's path", error);
+            return fx8_no_memory("a file's path", error);
     }
     reader->base.path = reader->files[0].path;
     return FX8_OK;
@@ -443,7 +443,7 @@ static enum fx8_status aavs_open(const char *const *paths, size_t n_paths,
     fx8_h5_quiet();
     struct fx8_aavs_reader *reader = calloc(1, sizeof *reader);
     if (reader == NULL)
-        return fx8_text_no_memory("a reader", error);
+        return fx8_no_memory("a reader", error);
     reader->base = (struct fx8_reader){.format = &fx8_reader_aavs,
                                        .observation = fx8_observation_unknown(),
                                        .select = aavs_select,

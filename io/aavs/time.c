@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "config/base/line.h"
+#include "config/base/shape.h"
 #include "io/aavs/reader.h"
 #include "io/h5/h5.h"
 #include "io/h5/storage.h"
@@ -85,9 +86,7 @@ static enum fx8_status append(struct fit *fit,
         struct fx8_aavs_stretch *items =
             realloc(list->items, capacity * sizeof *items);
         if (items == NULL)
-            return fx8_fail(
-                error, FX8_ERR_SYSTEM,
-                "memory for %zu stretches: expected to be available", capacity);
+            return fx8_no_memory("stretches of time stamps", error);
         list->items = items;
         list->capacity = capacity;
     }
@@ -306,8 +305,7 @@ enum fx8_status fx8_aavs_fit(const struct fx8_aavs_file *file, size_t index,
                       .n_before = stretches->n};
     double *values = malloc(PIECE * sizeof *values);
     if (values == NULL)
-        return fx8_fail(error, FX8_ERR_SYSTEM,
-                        "memory for time stamps: expected to be available");
+        return fx8_no_memory("time stamps", error);
     hid_t stamps = FX8_H5_NONE, space = FX8_H5_NONE;
     enum fx8_status status = open_stamps(file, &stamps, &space, error);
     if (status == FX8_OK)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "config/base/number.h"
+#include "config/base/shape.h"
 #include "config/base/text.h"
 #include "config/observation.h"
 #include "io/digital_rf/reader.h"
@@ -245,7 +246,7 @@ enum fx8_status fx8_drf_open(const char *path,
     char *properties = malloc(size);
     if (channel->path == NULL || properties == NULL) {
         free(properties);
-        return fx8_text_no_memory("a channel", error);
+        return fx8_no_memory("a channel", error);
     }
     snprintf(properties, size, "%s/%s", path, FX8_DRF_PROPERTIES);
     enum fx8_status status = read_properties(channel, properties, error);

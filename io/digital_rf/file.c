@@ -215,7 +215,7 @@ static enum fx8_status read_index(struct fx8_drf_channel *channel,
     struct fx8_drf_stretch *grown = realloc(
         channel->stretches, fx8_product(n, sizeof *channel->stretches, 1, 1));
     if (grown == NULL)
-        return fx8_text_no_memory(FX8_DRF_INDEX, error);
+        return fx8_no_memory(FX8_DRF_INDEX, error);
     channel->stretches = grown;
     channel->n_stretches = n;
     const struct fx8_h5_place place = {channel->file_path, channel->file,
@@ -303,7 +303,7 @@ enum fx8_status fx8_drf_open_file(struct fx8_drf_channel *channel,
     fx8_drf_close_file(channel);
     channel->file_path = fx8_drf_file_path(&channel->list, "rf", number, true);
     if (channel->file_path == NULL)
-        return fx8_text_no_memory("the name of a file", error);
+        return fx8_no_memory("the name of a file", error);
     channel->file_number = number;
     const enum fx8_status status = load_file(channel, error);
     if (status != FX8_OK)

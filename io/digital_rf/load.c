@@ -31,7 +31,7 @@ enum fx8_status fx8_drf_add_gap(struct fx8_drf_gaps *gaps,
         struct fx8_missing *grown =
             realloc(gaps->items, more * sizeof *gaps->items);
         if (grown == NULL)
-            return fx8_text_no_memory("missing stretches", error);
+            return fx8_no_memory("missing stretches", error);
         gaps->items = grown;
         gaps->capacity = more;
     }

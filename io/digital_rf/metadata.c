@@ -72,7 +72,7 @@ static enum fx8_status entry_frequency(const char *path, hid_t entry,
         return FX8_OK;
     double *values = malloc((size_t)n * sizeof *values);
     if (values == NULL)
-        return fx8_text_no_memory(FREQUENCIES, error);
+        return fx8_no_memory(FREQUENCIES, error);
     enum fx8_status status = FX8_OK;
     if (fx8_h5_get_reals(&place, FREQUENCIES, fx8_h5_all((size_t)n, 1), values,
                          NULL) == FX8_OK) {
@@ -178,7 +178,7 @@ static enum fx8_status search_files(const struct fx8_drf_list *list,
         char *path = fx8_drf_file_path(list, prefix, i - 1, false);
         hid_t file = FX8_H5_NONE;
         if (path == NULL)
-            status = fx8_text_no_memory(prefix, search->error);
+            status = fx8_no_memory(prefix, search->error);
         else if (fx8_h5_open_file(path, &file, NULL) == FX8_OK)
             status = search_file(search, path, file);
         fx8_h5_close(&file);
@@ -196,7 +196,7 @@ enum fx8_status fx8_drf_center_frequency(const char *channel,
     char *path = malloc(size);
     *frequency_hz = NAN;
     if (path == NULL)
-        return fx8_text_no_memory(channel, error);
+        return fx8_no_memory(channel, error);
     snprintf(path, size, "%s/metadata/dmd_properties.h5", channel);
     char prefix[FX8_TEXT_SIZE] = "";
     struct fx8_rate rate = {0, 0};

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "config/base/read_files.h"
+#include "config/base/shape.h"
 #include "config/base/text.h"
 #include "io/digital_rf/reader.h"
 
@@ -84,7 +85,7 @@ static enum fx8_status grow(void *array, size_t item_size, size_t n,
     memcpy(&pointer, array, sizeof pointer);
     void *grown = realloc(pointer, (n == 0 ? 1 : 2 * n) * item_size);
     if (grown == NULL)
-        return fx8_text_no_memory("the names of a recording's files", error);
+        return fx8_no_memory("the names of a recording's files", error);
     memcpy(array, &grown, sizeof grown);
     return FX8_OK;
 }
@@ -117,7 +118,7 @@ static enum fx8_status list_folders(const char *path,
             continue;
         char *found = join(path, entry->d_name);
         if (found == NULL)
-            status = fx8_text_no_memory("the name of a folder", error);
+            status = fx8_no_memory("the name of a folder", error);
         else if (is_folder(found) && (status = grow(folders, sizeof **folders,
                                                     *n, error)) == FX8_OK)
             (*folders)[(*n)++] = found;
@@ -162,7 +163,7 @@ enum fx8_status fx8_drf_find_channels(const char *path, char ***channels,
         if (single == NULL || copy == NULL) {
             free(single);
             free(copy);
-            return fx8_text_no_memory("the name of a folder", error);
+            return fx8_no_memory("the name of a folder", error);
         }
         single[0] = copy;
         *channels = single;
@@ -231,7 +232,7 @@ static enum fx8_status list_folder(struct fx8_drf_list *list, size_t number,
         return status;
     /* its files are opened when their samples are due, long after the result */
     if (!fx8_read_files_add_folder(list->folders[number]))
-        status = fx8_text_no_memory("the name of a folder", error);
+        status = fx8_no_memory("the name of a folder", error);
     const struct dirent *entry;
     while (status == FX8_OK && (entry = readdir(folder)) != NULL) {
         struct fx8_drf_name name = {0, number};

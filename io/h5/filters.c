@@ -57,8 +57,8 @@ static void swap(struct fx8_h5_scratch *scratch)
 
 static bool no_memory(size_t n, char *fault)
 {
-    snprintf(fault, FX8_H5_FAULT_SIZE,
-             "no memory for %zu bytes of a chunk: expected to be available", n);
+    snprintf(fault, FX8_H5_FAULT_SIZE, "out of memory: %zu bytes of a chunk",
+             n);
     return false;
 }
 

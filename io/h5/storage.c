@@ -9,6 +9,7 @@
 
 #include "config/base/line.h"
 #include "config/base/read_files.h"
+#include "config/base/shape.h"
 #include "config/base/text.h"
 #include "io/h5/h5.h"
 #include "io/h5/storage.h"
@@ -86,7 +87,7 @@ static enum fx8_status add_file(const struct walk *walk, hid_t file,
     if (files == NULL || copy == NULL) {
         free(copy);
         fx8_h5_close(&file);
-        return fx8_text_no_memory("files of a recording", walk->error);
+        return fx8_no_memory("files of a recording", walk->error);
     }
     *index = storage->n;
     files[storage->n++] = (struct stored_file){.file = file,
@@ -225,7 +226,7 @@ static enum fx8_status check_raw(const struct walk *walk,
 {
     char *path = raw_path(spot, name);
     if (path == NULL)
-        return fx8_text_no_memory("the path of external storage", walk->error);
+        return fx8_no_memory("the path of external storage", walk->error);
     struct stat status;
     enum fx8_status result = FX8_OK;
     size_t index = 0;
@@ -242,7 +243,7 @@ static enum fx8_status check_raw(const struct walk *walk,
                           walk->path, spot->name, path, (int64_t)status.st_size,
                           needed, offset);
     else if (!fx8_read_files_add(&status)) /* HDF5 opens it by itself */
-        result = fx8_text_no_memory("files of a recording", walk->error);
+        result = fx8_no_memory("files of a recording", walk->error);
     else
         result = add_file(walk, FX8_H5_NONE, -1, path, &status, &index);
     free(path);
@@ -494,7 +495,7 @@ enum fx8_status fx8_h5_storage_open(const char *path, const char *name,
 {
     *storage = calloc(1, sizeof **storage);
     if (*storage == NULL)
-        return fx8_text_no_memory("files of a recording", error);
+        return fx8_no_memory("files of a recording", error);
     struct walk walk = {.path = path, .storage = *storage, .error = error};
     enum fx8_status status = check_dataset(&walk, name, dataset, n_rows, 0);
     if (status == FX8_OK && (*storage)->is_virtual)

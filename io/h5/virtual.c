@@ -53,8 +53,7 @@ static enum fx8_status add_box(struct cover *cover, const hsize_t *first,
         struct box *boxes =
             realloc(cover->boxes, capacity * sizeof *cover->boxes);
         if (boxes == NULL)
-            return fx8_text_no_memory("mappings of a virtual dataset",
-                                      cover->error);
+            return fx8_no_memory("mappings of a virtual dataset", cover->error);
         cover->boxes = boxes;
         cover->capacity = capacity;
     }
@@ -339,8 +338,8 @@ enum fx8_status fx8_h5_check_room(const char *path, const char *name,
         return FX8_OK;
     }
     return fx8_fail(error, FX8_ERR_SYSTEM,
-                    "%s: %s: %s: expected room for every source of a virtual "
-                    "dataset (ulimit -n)",
+                    "%s: %s: %s: the sources of a virtual dataset need more "
+                    "open files (ulimit -n)",
                     path, name, strerror(errno));
 }
 

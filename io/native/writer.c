@@ -365,8 +365,7 @@ enum fx8_status fx8_native_create_stored(
                         path);
     struct fx8_native_writer *writer = calloc(1, sizeof *writer);
     if (writer == NULL)
-        return fx8_fail(error, FX8_ERR_SYSTEM,
-                        "%s: no memory: expected memory for a writer", path);
+        return fx8_fail(error, FX8_ERR_SYSTEM, "%s: out of memory", path);
     writer->file = FX8_H5_NONE;
     writer->voltages = FX8_H5_NONE;
     writer->space = FX8_H5_NONE;

@@ -426,8 +426,7 @@ enum fx8_status fx8_quicklook_file_create(
     *result = NULL;
     struct fx8_quicklook_file *file = calloc(1, sizeof *file);
     if (file == NULL)
-        return fx8_fail(error, FX8_ERR_SYSTEM,
-                        "%s: no memory: expected memory for a writer", path);
+        return fx8_fail(error, FX8_ERR_SYSTEM, "%s: out of memory", path);
     file->file = FX8_H5_NONE;
     for (int i = 0; i < N_CUBES; i++)
         file->cube[i] = FX8_H5_NONE;

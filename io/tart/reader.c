@@ -153,7 +153,7 @@ static enum fx8_status read_positions(struct tart_reader *reader,
     char *path = folder != NULL ? fx8_path_join(folder, POSITIONS_FILE) : NULL;
     enum fx8_status status = FX8_OK;
     if (path == NULL)
-        status = fx8_text_no_memory("the path of antenna positions", error);
+        status = fx8_no_memory("the path of antenna positions", error);
     else if (access(path, F_OK) == 0)
         status = fx8_antennas_load(path, &observation->antennas,
                                    &observation->n_table, error);

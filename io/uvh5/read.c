@@ -133,8 +133,7 @@ enum fx8_status fx8_uvh5_open(const char *path, struct fx8_uvh5_file **result,
     if (file == NULL || copy == NULL) {
         free(file);
         free(copy);
-        return fx8_fail(error, FX8_ERR_SYSTEM,
-                        "%s: no memory: expected memory for a reader", path);
+        return fx8_fail(error, FX8_ERR_SYSTEM, "%s: out of memory", path);
     }
     *file = (struct fx8_uvh5_file){.path = copy,
                                    .file = FX8_H5_NONE,

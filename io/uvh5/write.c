@@ -149,8 +149,7 @@ enum fx8_status fx8_uvh5_create(const char *path, bool force,
         return status;
     struct fx8_uvh5_writer *writer = calloc(1, sizeof *writer);
     if (writer == NULL)
-        return fx8_fail(error, FX8_ERR_SYSTEM,
-                        "%s: no memory: expected memory for a writer", path);
+        return fx8_fail(error, FX8_ERR_SYSTEM, "%s: out of memory", path);
     writer->file = writer->header = writer->data = FX8_H5_NONE;
     for (int cube = 0; cube < FX8_UVH5_CUBES; cube++)
         writer->cube[cube] = writer->type[cube] = FX8_H5_NONE;
