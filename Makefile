@@ -469,7 +469,7 @@ check-gpu: ## kernels, engine and program on a card (needs nvcc; else counted as
 unit: check-deps ## test programs of the modules
 sanitize: check-deps ## the same under the address and undefined-behaviour checkers
 fuzz: check-deps ## texts, recordings and damaged files from a fuzzer
-thread: check-deps ## the pipeline under the thread checker
+thread: check-deps ## what starts threads under the thread checker
 python: check-deps ## against an independent oracle, analytic signals, pyuvdata
 scenario: check-deps ## the program as it is used: bad input, signals, full disks
 cuda: check-deps ## what nvcc makes of the CUDA sources, without a device
