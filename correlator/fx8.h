@@ -233,9 +233,9 @@ struct fx8_block;
  * Given:    context       the plan's
  *           first_sample  absolute
  * Returned: block  samples as they were pushed, from first_sample on or, where
- *                  those are missing, from a later one; any number of them, but
- *                  not 0 unless no more were pushed.  Memory of the caller, not
- *                  touched until the next call
+ *                  those are missing, from a later one; at least one of them.
+ *                  Memory of the caller, left as it is until the callback is
+ *                  called again, or fx8_close()
  *           error  never NULL; for a failure, filled by fx8_fail()
  * Status:   negative: the session is stopped, and fx8_push() or fx8_finish()
  *           returns this status and the record
@@ -313,9 +313,9 @@ struct fx8_plan {
                                          from the same spectra */
     size_t memory_limit; /**< bytes of engine, levels, samples and results;
                               what needs more does not open, and the
-                              message names the least that will do; likewise
-                              for samples kept to set gains from, once these are
-                              known.  0: none */
+                              message names the least that will do.  For
+                              samples kept to set gains from it names, once
+                              these are known, what they took.  0: none */
 
     /* the results */
     bool remove_quantization_bias; /**< the quantiser's noise, from the
@@ -564,9 +564,10 @@ FX8_API enum fx8_status fx8_open(const struct fx8_plan *plan,
  *         FX8_ERR_USAGE: a range below 0 or too far out, a missing stretch of
  *         an unknown row, more than FX8_MAX_MISSING_DUMPS before the block, a
  *         session that is finished;
- *         FX8_ERR_CANCELLED: fx8_cancel(); FX8_ERR_SYSTEM: memory, a sum that
- *         the spot check finds wrong, whose dump is not delivered;
- *         FX8_ERR_DEVICE: a GPU fails; what the callback returned
+ *         FX8_ERR_CANCELLED: fx8_cancel(); FX8_ERR_SYSTEM: memory, and what
+ *         memory_limit allows of it, a sum that the spot check finds wrong,
+ *         whose dump is not delivered; FX8_ERR_DEVICE: a GPU fails; what a
+ *         callback returned, or FX8_ERR_USAGE where reread delivers nothing
  * Notes:  1) blocks ascend in time; samples between two blocks, and between
  *            the plan's first_sample and the first block, are missing: dumps
  *            of nothing else are delivered too, flagged; samples that were
@@ -579,7 +580,9 @@ FX8_API enum fx8_status fx8_open(const struct fx8_plan *plan,
  *            / 0.45494 in channel 0 of real samples, over the first of its
  *            spectra that are valid and not all zero; 1 where the median is at
  *            most 2^-40 of the power of all bins, zero but for rounding, and
- *            that input and channel is flagged
+ *            that input and channel is flagged.  All
+ *            dumps wait for an input that begins and then delivers nothing,
+ *            until fx8_finish()
  *         4) after FX8_ERR_DEVICE the session can only be closed; dumps that
  *            were delivered are right.  A new session with FX8_BACKEND_CPU
  *            starts over, or goes on behind them, with first_sample moved by
@@ -614,7 +617,8 @@ FX8_API int64_t fx8_block_end(const struct fx8_session *session,
 /** No more samples: gains that are waited for are set from what there is, and
  *  the last dump is delivered if it is complete.  An incomplete dump is
  * dropped; `dropped_spectra` (may be NULL) says how many spectra it held.  Once
- * more does nothing and says the same.  Status as fx8_push(). */
+ * more does nothing and says the same.  Status as fx8_push(); after
+ * FX8_DUMP_READY too no more samples are taken. */
 FX8_API enum fx8_status fx8_finish(struct fx8_session *session,
                                    int64_t *dropped_spectra,
                                    struct fx8_error *error);
@@ -784,7 +788,8 @@ typedef void fx8_scan_callback(void *context, size_t row, const int8_t *samples,
 
 struct fx8_scan;
 
-/** Prepare; FX8_ERR_SYSTEM: memory.  fx8_scan_close() releases it. */
+/** Prepare; FX8_ERR_USAGE: a member out of range, named; FX8_ERR_SYSTEM:
+ * memory. fx8_scan_close() releases it. */
 FX8_API enum fx8_status fx8_scan_open(const struct fx8_scan_plan *plan,
                                       fx8_scan_callback *callback,
                                       void *context, struct fx8_scan **scan,

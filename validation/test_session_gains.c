@@ -65,6 +65,11 @@ static void a_dump_waits_until_it_is_taken(void **state)
     for (int again = 0; again < 3; again++)
         assert_int_equal(fx8_push(session, &h.all.block, &h.error),
                          FX8_DUMP_READY);
+    struct fx8_block far = h.all.block;
+    far.first_sample = INT64_C(1) << 60; /* not looked at yet */
+    h.error.message[0] = '\0';
+    assert_int_equal(fx8_push(session, &far, &h.error), FX8_DUMP_READY);
+    assert_string_equal(h.error.message, "");
     assert_int_equal(fx8_flush(session, &h.error), FX8_DUMP_READY);
     assert_int_equal(fx8_finish(session, NULL, &h.error), FX8_DUMP_READY);
     assert_int_equal(fx8_take_dump(session)->index, 0);
@@ -142,6 +147,9 @@ static void what_is_delivered_again_is_checked(void **state)
         {{.status = FX8_ERR_SYSTEM},
          FX8_ERR_SYSTEM,
          "reread callback failed without a message"},
+        {{.status = FX8_OK},
+         FX8_ERR_USAGE,
+         "reread: 0 samples from 0: expected those from 120 on"},
         {{.block = {.first_sample = 500, .n_samples = 100}},
          FX8_ERR_USAGE,
          "block: samples: NULL: expected 100 samples"},
@@ -150,7 +158,7 @@ static void what_is_delivered_again_is_checked(void **state)
                     .time_stride = head.block.time_stride,
                     .n_samples = 100}},
          FX8_ERR_USAGE,
-         "reread: samples up to 100: expected those from 120 on"},
+         "reread: 100 samples from 0: expected those from 120 on"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct answer answer = cases[i].answer;
@@ -173,30 +181,91 @@ static void what_is_delivered_again_is_checked(void **state)
     let_go(&h);
 }
 
-/* Where no samples come again, they were missing. */
-static void what_is_not_delivered_again_is_missing(void **state)
+/* A gap that a block without samples declares is one whether gains are known or
+ * not, and whatever comes behind it. */
+static void a_gap_while_gains_are_sought(void **state)
 {
     (void)state;
+    for (int k = 0; k < 8; k++) {
+        struct held_session h;
+        hold(&h, FX8_PRECISION_INT8, 10, 6000);
+        struct packed head = pack(&h.v, TIME_MAJOR, 0, 800);
+        struct packed tail = pack(&h.v, TIME_MAJOR, 2000, 4000);
+        struct fx8_block far = {.first_sample = 4000};
+        struct collected c[2];
+        for (int is_known = 0; is_known < 2; is_known++) {
+            struct rereader r = {
+                .v = &h.v, .d = {.block_samples = 800}, .c = &c[is_known]};
+            struct fx8_plan plan = h.plan;
+            plan.reread = k & 1 ? reread_block : NULL;
+            plan.reread_context = &r;
+            /* the second time, gains come from the first */
+            float gain[8];
+            uint8_t is_zero[8] = {0}, is_set[2] = {1, 1};
+            for (size_t i = 0; i < 8; i++)
+                gain[i] = is_known ? c[0].gains[i] : 1.0f;
+            const struct fx8_input_gains gains = {gain, is_zero, is_set};
+            c[is_known] =
+                (struct collected){.n_inputs = 2, .stop_at = SIZE_MAX};
+            struct fx8_session *session;
+            must(
+                fx8_open(&plan, collect_dump, &c[is_known], &session, &h.error),
+                h.error);
+            if (is_known)
+                must(fx8_set_gains(session, &gains, &h.error), h.error);
+            must(fx8_push(session, &head.block, &h.error), h.error);
+            must(fx8_push(session, &far, &h.error), h.error);
+            if (k & 2)
+                must(fx8_push(session, &tail.block, &h.error), h.error);
+            must(fx8_finish(session, &c[is_known].dropped_spectra, &h.error),
+                 h.error);
+            c[is_known].gains = (float *)append(
+                NULL, 0, fx8_gains(session).gain, 8, sizeof(float));
+            fx8_close(&session);
+            free_packed(&r.packed);
+        }
+        assert_int_equal(c[0].n_dumps, c[1].n_dumps);
+        assert_int_equal(c[0].dropped_spectra, c[1].dropped_spectra);
+        assert_int_equal(c[0].n_dumps, (k & 2 ? 6000 - 12 : 4000) / 4 / 10);
+        check_bytes(c[0].nsamples[0], c[1].nsamples[0],
+                    c[0].n_dumps * c[0].n_cells * sizeof(float));
+        check_bytes(c[0].visibilities[0], c[1].visibilities[0],
+                    2 * c[0].n_dumps * c[0].n_cells * sizeof(float));
+        free_collected(&c[0]);
+        free_collected(&c[1]);
+        free_packed(&head);
+        free_packed(&tail);
+        let_go(&h);
+    }
+}
+
+/* Stretches that a block lists beside its own samples are not kept. */
+static void stretches_elsewhere_take_no_memory(void **state)
+{
+    (void)state;
+    enum { N = 20000 };
     struct held_session h;
-    hold(&h, FX8_PRECISION_BOTH, 30, 2000);
-    struct packed head = pack(&h.v, TIME_MAJOR, 0, 600);
-    struct packed tail = pack(&h.v, TIME_MAJOR, 600, 1400);
-    struct answer answer = {.status = FX8_OK};
-    h.plan.reread = deliver;
-    h.plan.reread_context = &answer;
+    hold(&h, FX8_PRECISION_INT8, 100, 40000);
+    struct fx8_run *far = exact(N * sizeof *far);
+    for (size_t i = 0; i < N; i++)
+        far[i] = (struct fx8_run){1000000 + (int64_t)i * 10, 5, -1};
+    struct fx8_plan plan = h.plan;
     struct fx8_session *session;
-    must(fx8_open(&h.plan, collect_dump, &h.c, &session, &h.error), h.error);
-    must(fx8_push(session, &head.block, &h.error), h.error);
-    must(fx8_push(session, &tail.block, &h.error), h.error);
+    plan.n_channels = 64;
+    plan.backend = FX8_BACKEND_CPU;
+    plan.memory_limit = (size_t)64 << 20;
+    must(fx8_open(&plan, collect_dump, &h.c, &session, &h.error), h.error);
+    for (int64_t first = 0; first < 40000; first += 100) {
+        struct packed p = pack(&h.v, TIME_MAJOR, first, 100);
+        p.block.missing = far;
+        p.block.n_missing = N;
+        must(fx8_push(session, &p.block, &h.error), h.error);
+        free_packed(&p);
+    }
     must(fx8_finish(session, NULL, &h.error), h.error);
-    assert_true(answer.n_calls > 0);
-    assert_int_equal(h.c.n_dumps, ((2000 - 16) / 4 + 1) / 30);
-    /* spectra from 132 to 600 and those whose windows reach in there */
-    assert_true(h.c.nsamples[0][0] == 1.0f);
-    assert_true(h.c.nsamples[0][h.c.n_cells] == 0.0f);
+    assert_int_equal(h.c.n_dumps, (40000 / 64 - 3) / 100);
     fx8_close(&session);
-    free_packed(&head);
-    free_packed(&tail);
+    free(far);
     let_go(&h);
 }
 
@@ -225,7 +294,7 @@ static void the_memory_limit_counts_what_is_kept(void **state)
     struct collected c = {.n_inputs = 16, .stop_at = SIZE_MAX};
     plan.memory_limit = least << 20;
     assert_int_equal(run_session(&plan, &v, &blocks, &c, &error),
-                     FX8_ERR_USAGE);
+                     FX8_ERR_SYSTEM);
     assert_int_equal(c.n_dumps, 0);
     free_collected(&c);
     assert_int_equal(
@@ -242,8 +311,8 @@ static void the_memory_limit_counts_what_is_kept(void **state)
              more - 1, more);
     plan.memory_limit = (more - 1) << 20;
     c = (struct collected){.n_inputs = 16, .stop_at = SIZE_MAX};
-    must_fail(run_session(&plan, &v, &blocks, &c, &error), error, FX8_ERR_USAGE,
-              text);
+    must_fail(run_session(&plan, &v, &blocks, &c, &error), error,
+              FX8_ERR_SYSTEM, text);
     free_collected(&c);
     plan.memory_limit = more << 20;
     c = collect(&plan, &v, &blocks);
@@ -326,10 +395,10 @@ static void gains_that_are_refused(void **state)
     float gain[8];
     uint8_t is_zero[8] = {0}, is_set[2] = {0, 1};
     const struct fx8_input_gains gains = {gain, is_zero, is_set};
-    static const float bad[] = {0.0f, -1.0f, NAN, INFINITY};
+    static const float bad[] = {0.0f, -1.0f, NAN, INFINITY, 1e-42f};
     for (size_t i = 0; i < 8; i++)
         gain[i] = 2.0f;
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 5; i++) {
         char text[100];
         snprintf(text, sizeof text,
                  "gains: input 1, band 0, channel 3: %g: expected a positive "
@@ -366,7 +435,8 @@ int main(void)
         cmocka_unit_test(a_dump_waits_until_it_is_taken),
         cmocka_unit_test(dumps_of_a_gap_are_taken),
         cmocka_unit_test(what_is_delivered_again_is_checked),
-        cmocka_unit_test(what_is_not_delivered_again_is_missing),
+        cmocka_unit_test(a_gap_while_gains_are_sought),
+        cmocka_unit_test(stretches_elsewhere_take_no_memory),
         cmocka_unit_test(the_memory_limit_counts_what_is_kept),
         cmocka_unit_test(gains_of_another_run),
         cmocka_unit_test(gains_that_are_refused),

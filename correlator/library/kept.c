@@ -4,14 +4,24 @@
 #include "config/base/shape.h"
 #include "correlator/library/kept.h"
 
+/* Small blocks share memory for at least so many bytes of samples, and so many
+ * samples. */
+#define LEAST_BYTES   ((size_t)64 << 10)
+#define LEAST_SAMPLES ((size_t)256)
+
 struct fx8_kept_block {
     struct fx8_kept_block *next;
-    struct fx8_stream *stream; /* that gathered the samples and holds them */
+    struct fx8_stream *stream; /* of single samples: gathers and holds them */
     size_t bytes;
     ptrdiff_t *input_offset;
     struct fx8_run *missing;
     struct fx8_block block;
 };
+
+static int64_t end_of(const struct fx8_kept_block *kept)
+{
+    return kept->block.first_sample + kept->block.n_samples;
+}
 
 static void close_block(struct fx8_kept_block *kept)
 {
@@ -27,6 +37,7 @@ static void drop_first(struct fx8_kept *kept)
     kept->first = first->next;
     if (kept->first == NULL)
         kept->last = NULL;
+    kept->cursor = kept->first;
     close_block(first);
 }
 
@@ -42,41 +53,97 @@ bool fx8_kept_is_over(const struct fx8_kept *kept)
     return kept->bytes > kept->limit;
 }
 
-/* A stream of single samples is what gathers a block's into rows. */
-static enum fx8_status copy_block(struct fx8_kept_block *kept,
-                                  const struct fx8_stream_shape *shape,
-                                  const struct fx8_block *block, int64_t first,
-                                  struct fx8_error *error)
+/* Shape of memory for n samples or more. */
+static struct fx8_stream_shape shape_for(const struct fx8_kept *kept, size_t n)
 {
-    struct fx8_block read = *block;
-    read.in_place = NULL;
-    read.n_missing = 0;
-    const struct fx8_array arrays[] = {
-        {&kept->input_offset, shape->n_inputs, sizeof *kept->input_offset},
-        {&kept->missing, block->n_missing, sizeof *kept->missing},
-    };
-    enum fx8_status status = fx8_allocate_arrays(
-        arrays, sizeof arrays / sizeof *arrays, "samples", error);
-    if (status == FX8_OK)
-        status = fx8_stream_open(shape, first, &kept->stream, error);
-    if (status == FX8_OK)
-        status = fx8_stream_append(kept->stream, &read, error);
+    struct fx8_stream_shape shape = kept->shape;
+    const size_t least = LEAST_BYTES / shape.n_inputs / shape.sample_size;
+    shape.step = shape.window = 1;
+    shape.most_spectra = n > least ? n : least;
+    if (shape.most_spectra < LEAST_SAMPLES)
+        shape.most_spectra = LEAST_SAMPLES;
+    shape.has_two = shape.has_marker = false;
+    return shape;
+}
+
+/* Past the limit all blocks go. */
+static void count(struct fx8_kept *kept, size_t bytes)
+{
+    kept->bytes =
+        bytes > SIZE_MAX - kept->bytes ? SIZE_MAX : kept->bytes + bytes;
+    if (fx8_kept_is_over(kept))
+        while (kept->first != NULL)
+            drop_first(kept);
+    else if (kept->last != NULL)
+        kept->last->bytes += bytes;
+}
+
+/* Memory for samples from `first` on, at the end of the list. */
+static enum fx8_status open_block(struct fx8_kept *kept,
+                                  const struct fx8_stream_shape *shape,
+                                  int64_t first, struct fx8_error *error)
+{
+    void *memory;
+    enum fx8_status status = fx8_allocate(1, sizeof(struct fx8_kept_block),
+                                          "samples", &memory, error);
     if (status != FX8_OK)
         return status;
-    const size_t stride = fx8_stream_row_stride(kept->stream);
+    struct fx8_kept_block *added = memory;
+    const struct fx8_array offsets = {&added->input_offset, shape->n_inputs,
+                                      sizeof *added->input_offset};
+    status = fx8_allocate_arrays(&offsets, 1, "samples", error);
+    if (status == FX8_OK)
+        status = fx8_stream_open(shape, first, &added->stream, error);
+    if (status != FX8_OK) {
+        close_block(added);
+        return status;
+    }
     for (size_t i = 0; i < shape->n_inputs; i++)
-        kept->input_offset[i] = (ptrdiff_t)(i * stride);
-    for (size_t i = 0; i < block->n_missing; i++)
-        kept->missing[i] = block->missing[i];
-    kept->block = (struct fx8_block){
-        .samples = fx8_stream_row(kept->stream, 0),
-        .input_offset = kept->input_offset,
+        added->input_offset[i] =
+            (ptrdiff_t)(i * fx8_stream_row_stride(added->stream));
+    added->block = (struct fx8_block){
+        .samples = fx8_stream_row(added->stream, 0),
+        .input_offset = added->input_offset,
         .time_stride = (ptrdiff_t)shape->sample_size,
         .first_sample = first,
-        .n_samples = (int64_t)shape->most_spectra,
-        .missing = kept->missing,
-        .n_missing = block->n_missing,
     };
+    if (kept->last == NULL)
+        kept->first = kept->cursor = added;
+    else
+        kept->last->next = added;
+    kept->last = added;
+    return FX8_OK;
+}
+
+static bool touches(const struct fx8_run *run, int64_t first, int64_t end)
+{
+    return run->first_sample < end &&
+           run->n_samples > first - run->first_sample;
+}
+
+/* The missing stretches of a block that touch [first, end). */
+static enum fx8_status add_missing(struct fx8_kept *kept,
+                                   const struct fx8_block *block, int64_t first,
+                                   int64_t end, struct fx8_error *error)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < block->n_missing; i++)
+        n += touches(&block->missing[i], first, end);
+    if (n == 0)
+        return FX8_OK;
+    count(kept, n * sizeof(struct fx8_run));
+    struct fx8_kept_block *last = kept->last;
+    if (last == NULL)
+        return FX8_OK;
+    struct fx8_run *grown =
+        realloc(last->missing, (last->block.n_missing + n) * sizeof *grown);
+    if (grown == NULL)
+        return fx8_no_memory("missing stretches", error);
+    last->missing = grown;
+    last->block.missing = grown;
+    for (size_t i = 0; i < block->n_missing; i++)
+        if (touches(&block->missing[i], first, end))
+            grown[last->block.n_missing++] = block->missing[i];
     return FX8_OK;
 }
 
@@ -84,52 +151,44 @@ enum fx8_status fx8_kept_add(struct fx8_kept *kept,
                              const struct fx8_block *block, int64_t first,
                              struct fx8_error *error)
 {
-    const int64_t n = block->first_sample + block->n_samples - first;
-    if (n <= 0)
-        return FX8_OK;
-    struct fx8_stream_shape shape = kept->shape;
-    shape.step = shape.window = 1;
-    shape.most_spectra = (size_t)n;
-    shape.has_two = shape.has_marker = false;
-    const size_t bytes = fx8_stream_size(&shape);
-    kept->bytes =
-        bytes > SIZE_MAX - kept->bytes ? SIZE_MAX : kept->bytes + bytes;
-    if (fx8_kept_is_over(kept)) {
-        while (kept->first != NULL)
-            drop_first(kept);
-        return FX8_OK;
+    const int64_t end = block->first_sample + block->n_samples;
+    enum fx8_status status = FX8_OK;
+    struct fx8_block read = *block;
+    read.in_place = NULL;
+    read.n_missing = 0;
+    while (first < end && status == FX8_OK) {
+        const bool is_over = fx8_kept_is_over(kept);
+        if (first != kept->end || first == kept->room_end ||
+            (kept->last == NULL && !is_over)) {
+            const struct fx8_stream_shape shape =
+                shape_for(kept, (size_t)(end - first));
+            kept->room_end = first + (int64_t)shape.most_spectra;
+            if (!is_over)
+                status = open_block(kept, &shape, first, error);
+            if (status != FX8_OK)
+                return status;
+            count(kept, fx8_stream_size(&shape));
+        }
+        kept->end = end < kept->room_end ? end : kept->room_end;
+        if (kept->last != NULL) {
+            status = fx8_stream_append(kept->last->stream, &read, error);
+            kept->last->block.n_samples =
+                kept->end - kept->last->block.first_sample;
+        }
+        if (status == FX8_OK)
+            status = add_missing(kept, block, first, kept->end, error);
+        first = kept->end;
     }
-    void *memory;
-    enum fx8_status status = fx8_allocate(1, sizeof(struct fx8_kept_block),
-                                          "samples", &memory, error);
-    if (status != FX8_OK)
-        return status;
-    struct fx8_kept_block *added = memory;
-    added->bytes = bytes;
-    status = copy_block(added, &shape, block, first, error);
-    if (status != FX8_OK) {
-        close_block(added);
-        return status;
-    }
-    if (kept->last == NULL)
-        kept->first = added;
-    else
-        kept->last->next = added;
-    kept->last = added;
-    return FX8_OK;
+    return status;
 }
 
-static int64_t end_of(const struct fx8_kept_block *kept)
+const struct fx8_block *fx8_kept_at(struct fx8_kept *kept, int64_t sample)
 {
-    return kept->block.first_sample + kept->block.n_samples;
-}
-
-const struct fx8_block *fx8_kept_at(const struct fx8_kept *kept, int64_t sample)
-{
-    const struct fx8_kept_block *at = kept->first;
-    while (at != NULL && end_of(at) <= sample)
-        at = at->next;
-    return at == NULL ? NULL : &at->block;
+    if (kept->cursor == NULL || kept->cursor->block.first_sample > sample)
+        kept->cursor = kept->first;
+    while (kept->cursor != NULL && end_of(kept->cursor) <= sample)
+        kept->cursor = kept->cursor->next;
+    return kept->cursor == NULL ? NULL : &kept->cursor->block;
 }
 
 void fx8_kept_drop(struct fx8_kept *kept, int64_t sample)

@@ -24,12 +24,16 @@ struct fx8_kept {
     size_t limit;                  /**< bytes */
     size_t bytes; /**< that all of them take, or would take had they not passed
                        the limit */
+    int64_t end;  /**< behind the last sample kept */
+    int64_t room_end; /**< behind the last that has memory */
     struct fx8_kept_block *first, *last;
+    struct fx8_kept_block
+        *cursor; /**< last found; NULL: start from the first */
 };
 
 /**
  * fx8_kept_add -- copy the samples of a block from sample `first` on, which is
- * behind all that is kept.
+ * behind all that is kept.  Small blocks become one.
  *
  * Status: FX8_ERR_SYSTEM: memory
  * Notes:  past the limit all blocks are dropped, and only their bytes are
@@ -43,8 +47,7 @@ enum fx8_status fx8_kept_add(struct fx8_kept *kept,
 bool fx8_kept_is_over(const struct fx8_kept *kept);
 
 /** The first block that ends behind `sample`, NULL where none does. */
-const struct fx8_block *fx8_kept_at(const struct fx8_kept *kept,
-                                    int64_t sample);
+const struct fx8_block *fx8_kept_at(struct fx8_kept *kept, int64_t sample);
 
 /** Release the blocks that end at `sample` or before. */
 void fx8_kept_drop(struct fx8_kept *kept, int64_t sample);

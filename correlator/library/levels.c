@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -364,7 +365,8 @@ static enum fx8_status check_row(const struct fx8_levels *l, size_t row,
 {
     for (size_t channel = 0; channel < l->n_channels; channel++) {
         const size_t cell = first_cell(l, row) + channel;
-        if (!(gains->gain[cell] > 0.0f && isfinite(gains->gain[cell])))
+        const float gain = gains->gain[cell] / input_gain(l, row);
+        if (!(gain >= FLT_MIN && gain <= FLT_MAX))
             return fx8_fail(error, FX8_ERR_USAGE,
                             "gains: input %zu, band %zu, channel %zu: %g: "
                             "expected a positive number",

@@ -6,6 +6,7 @@
 #include "config/base/parallel.h"
 #include "config/base/shape.h"
 #include "correlator/fx8.h"
+#include "correlator/library/plan.h"
 #include "correlator/library/stream.h"
 
 struct fx8_scan {
@@ -16,15 +17,53 @@ struct fx8_scan {
     uint64_t *valid;   /* [n_rows][words of most_samples] */
     int64_t first, at; /* absolute: the first sample, and the next */
     int64_t end;
+    bool has_ended;
 };
+
+/* FX8_ERR_USAGE naming the first member that is out of range. */
+static enum fx8_status check(const struct fx8_scan_plan *plan,
+                             struct fx8_error *error)
+{
+    const int64_t far = INT64_MAX / 4;
+    const struct {
+        bool is_good;
+        const char *message;
+    } rules[] = {
+        {plan->n_rows >= 1, "n_rows: expected at least 1"},
+        {plan->first_sample >= 0 && plan->first_sample <= far,
+         "first_sample: expected 0 to 2^61"},
+        {plan->n_samples >= 1 && plan->n_samples <= far,
+         "n_samples: expected 1 to 2^61"},
+        {!plan->has_marker ||
+             (plan->marker_value >= -128 && plan->marker_value <= 127),
+         "marker_value: expected -128 to 127"},
+        {!plan->has_marker ||
+             (plan->marker_run >= 1 && plan->marker_run <= FX8_MAX_MARKER_RUN),
+         "marker_run: expected 1 to 2^20"},
+        {plan->most_samples >= 1, "most_samples: expected at least 1"},
+        {plan->n_threads <= 1024, "n_threads: expected at most 1024"},
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (!rules[i].is_good)
+            return fx8_fail(error, FX8_ERR_USAGE, "scan: %s", rules[i].message);
+    return FX8_OK;
+}
 
 enum fx8_status fx8_scan_open(const struct fx8_scan_plan *plan,
                               fx8_scan_callback *callback, void *context,
                               struct fx8_scan **scan, struct fx8_error *error)
 {
+    if (plan == NULL || callback == NULL || scan == NULL)
+        return fx8_fail(error, FX8_ERR_USAGE, "scan: %s: NULL: expected one",
+                        plan == NULL       ? "plan"
+                        : callback == NULL ? "callback"
+                                           : "handle");
     *scan = NULL;
+    enum fx8_status status = check(plan, error);
+    if (status != FX8_OK)
+        return status;
     void *memory;
-    enum fx8_status status =
+    status =
         fx8_allocate(1, sizeof(struct fx8_scan), "samples", &memory, error);
     if (status != FX8_OK)
         return status;
@@ -97,7 +136,14 @@ enum fx8_status fx8_scan_push(struct fx8_scan *scan,
                               struct fx8_error *error)
 {
     enum fx8_status status = FX8_OK;
+    if (scan == NULL || n_scanned == NULL)
+        return fx8_fail(error, FX8_ERR_USAGE, "scan: %s: NULL: expected one",
+                        scan == NULL ? "handle" : "n_scanned");
+    if (scan->has_ended)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "scan: finished: expected no more samples");
     if (block == NULL) {
+        scan->has_ended = true;
         fx8_stream_end(scan->stream);
         hand_over(scan);
     } else {

@@ -204,22 +204,24 @@ static enum fx8_status reread(struct fx8_session *s, int64_t sample,
     if (status != FX8_OK)
         return status;
     const int64_t end = again->first_sample + again->n_samples;
-    if (again->n_samples > 0 && end <= sample)
+    if (end <= sample)
         return fx8_fail(error, FX8_ERR_USAGE,
-                        "reread: samples up to %lld: expected those from %lld "
-                        "on",
-                        (long long)end, (long long)sample);
-    if (end > s->pushed_end)
-        again->n_samples = s->pushed_end > again->first_sample
-                               ? s->pushed_end - again->first_sample
+                        "reread: %lld samples from %lld: expected those from "
+                        "%lld on",
+                        (long long)again->n_samples,
+                        (long long)again->first_sample, (long long)sample);
+    if (end > s->samples_end)
+        again->n_samples = s->samples_end > again->first_sample
+                               ? s->samples_end - again->first_sample
                                : 0;
     again->in_place = NULL;
     return FX8_OK;
 }
 
 /* The block that ends behind `sample`, in the order of their samples: of those
- * that were pushed before and are still wanted, or else `newest`, which may be
- * NULL; NULL where there is none. */
+ * that were pushed before and are still wanted, a block without samples where
+ * they end with a gap, or else `newest`, which may be NULL; NULL where there is
+ * none. */
 static enum fx8_status block_behind(struct fx8_session *s, int64_t sample,
                                     const struct fx8_block *newest,
                                     const struct fx8_block **block,
@@ -227,7 +229,7 @@ static enum fx8_status block_behind(struct fx8_session *s, int64_t sample,
 {
     const struct fx8_block *again = &s->again;
     *block = NULL;
-    if (sample < s->pushed_end && s->plan.reread != NULL) {
+    if (sample < s->samples_end && s->plan.reread != NULL) {
         if (sample < again->first_sample ||
             sample >= again->first_sample + again->n_samples) {
             const enum fx8_status status = reread(s, sample, error);
@@ -236,8 +238,12 @@ static enum fx8_status block_behind(struct fx8_session *s, int64_t sample,
         }
         if (again->n_samples > 0)
             *block = again;
-    } else if (sample < s->pushed_end) {
+    } else if (sample < s->samples_end) {
         *block = fx8_kept_at(&s->kept, sample);
+    }
+    if (*block == NULL && sample < s->pushed_end) {
+        s->gap.first_sample = s->pushed_end;
+        *block = &s->gap;
     }
     if (*block == NULL && newest != NULL &&
         newest->first_sample + newest->n_samples > sample)
@@ -254,7 +260,7 @@ static enum fx8_status end_round(struct fx8_session *s, struct fx8_error *error)
     if (!fx8_kept_is_over(&s->kept))
         return FX8_OK;
     return fx8_fail(
-        error, FX8_ERR_USAGE,
+        error, FX8_ERR_SYSTEM,
         "plan: memory_limit: %zu MiB: expected at least %zu MiB, to "
         "keep the samples that gains are set from, or a reread "
         "callback",
@@ -418,9 +424,12 @@ enum fx8_status fx8_push(struct fx8_session *session,
     enum fx8_status status = enter_with(s, block, error);
     if (status != FX8_OK)
         return status;
+    if (s->is_ready)
+        return FX8_DUMP_READY;
     status = check_gap(s, block, error);
-    if (status != FX8_OK || s->is_ready)
-        return s->is_ready ? FX8_DUMP_READY : status;
+    if (status != FX8_OK)
+        return status;
+    s->has_begun = true;
     status = give_back(s, block, error);
     struct lent lent = {fx8_stream_is_in(s->stream, block)
                             ? NULL
@@ -438,6 +447,8 @@ enum fx8_status fx8_push(struct fx8_session *session,
     const int64_t end = block->first_sample + block->n_samples;
     if (status == FX8_OK && end > s->pushed_end)
         s->pushed_end = end;
+    if (status == FX8_OK && block->n_samples > 0 && end > s->samples_end)
+        s->samples_end = end;
     return leave(s, status);
 }
 
@@ -453,7 +464,7 @@ enum fx8_status fx8_set_gains(struct fx8_session *session,
         gains->is_set == NULL)
         return fx8_fail(error, FX8_ERR_USAGE,
                         "gains: NULL: expected those of fx8_gains()");
-    if (s->levels == NULL || s->pushed_end > 0 || s->n_pushed > 0)
+    if (s->levels == NULL || s->has_begun)
         return fx8_fail(error, FX8_ERR_USAGE,
                         s->levels == NULL
                             ? "gains: expected a plan with a quantiser"

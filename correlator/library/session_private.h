@@ -67,7 +67,10 @@ struct fx8_session {
     /* samples that wait for gains */
     struct fx8_kept kept;   /* copies of them, where nobody delivers again */
     struct fx8_block again; /* or what was delivered last; no samples: none */
-    int64_t pushed_end;     /* behind the last sample that was pushed */
+    struct fx8_block gap;   /* no samples, at pushed_end */
+    int64_t pushed_end;     /* behind the last block that was pushed */
+    int64_t samples_end;    /* and behind the last that had samples */
+    bool has_begun;         /* something was pushed */
     size_t memory;          /* bytes of the session without them */
     struct fx8_statistics statistics;
     enum fx8_status stopped; /* why no more samples are taken, or FX8_OK */

@@ -423,7 +423,7 @@ enum fx8_status fx8_stream_append(struct fx8_stream *stream,
 {
     struct fx8_stream *s = stream;
     if (s->shape.has_marker && !s->has_begun) {
-        if (block->first_sample < s->window_first)
+        if (block->first_sample < s->window_first && block->n_samples > 0)
             fx8_stream_look_before(s, block);
         if (block->first_sample + block->n_samples > s->window_first)
             fx8_stream_begin_markers(s);
