@@ -580,9 +580,8 @@ FX8_API enum fx8_status fx8_open(const struct fx8_plan *plan,
  *            / 0.45494 in channel 0 of real samples, over the first of its
  *            spectra that are valid and not all zero; 1 where the median is at
  *            most 2^-40 of the power of all bins, zero but for rounding, and
- *            that input and channel is flagged.  All
- *            dumps wait for an input that begins and then delivers nothing,
- *            until fx8_finish()
+ *            that input and channel is flagged.  An input that begins and then
+ *            delivers nothing holds back all dumps until fx8_finish()
  *         4) after FX8_ERR_DEVICE the session can only be closed; dumps that
  *            were delivered are right.  A new session with FX8_BACKEND_CPU
  *            starts over, or goes on behind them, with first_sample moved by
@@ -615,10 +614,10 @@ FX8_API int64_t fx8_block_end(const struct fx8_session *session,
                               int64_t first_sample, int64_t most);
 
 /** No more samples: gains that are waited for are set from what there is, and
- *  the last dump is delivered if it is complete.  An incomplete dump is
- * dropped; `dropped_spectra` (may be NULL) says how many spectra it held.  Once
- * more does nothing and says the same.  Status as fx8_push(); after
- * FX8_DUMP_READY too no more samples are taken. */
+ *  the last dump is delivered if it is complete.  An incomplete one is dropped;
+ *  `dropped_spectra` (may be NULL) says how many spectra it held.  A second
+ *  call does nothing and says the same.  Status as fx8_push(); the session
+ *  takes no more samples after FX8_DUMP_READY either. */
 FX8_API enum fx8_status fx8_finish(struct fx8_session *session,
                                    int64_t *dropped_spectra,
                                    struct fx8_error *error);
@@ -629,13 +628,13 @@ FX8_API enum fx8_status fx8_finish(struct fx8_session *session,
 FX8_API enum fx8_status fx8_flush(struct fx8_session *session,
                                   struct fx8_error *error);
 
-/** The dump that FX8_DUMP_READY is about; NULL where none is.  It is valid
- * until the session's next call that is not a question. */
+/** The dump that FX8_DUMP_READY is about, or NULL.  It is valid until the next
+ *  call of the session that is not a question. */
 FX8_API const struct fx8_dump *fx8_take_dump(struct fx8_session *session);
 
 /** Make the running or next fx8_push() or fx8_finish(), and all after it,
- * return FX8_ERR_CANCELLED; callable from any thread and from a signal handler
- * while the session is open. */
+ *  return FX8_ERR_CANCELLED; callable from any thread and from a signal handler
+ *  while the session is open. */
 FX8_API void fx8_cancel(struct fx8_session *session);
 
 /** Release and null the handle; a NULL handle is legal.  Nothing more is
