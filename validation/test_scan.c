@@ -61,7 +61,7 @@ static void scans_that_are_none(void **state)
     fx8_scan_close(&scan);
 }
 
-/* Without samples there are none to find markers in. */
+/* A block without samples is not searched for markers. */
 static void an_empty_block_before_the_first_sample(void **state)
 {
     (void)state;

@@ -97,7 +97,7 @@ static void what_a_callback_returns(void **state)
     must_fail(run_meddler(&m, &error), error, FX8_ERR_INPUT,
               "dump callback failed for dump 0 without a message");
     assert_int_equal(m.n_calls, 1);
-    /* what is no failure goes on, and is not handed on */
+    /* the session goes on after a status that is not a failure */
     m = (struct meddler){.action = RETURN, .status = FX8_DUMP_READY};
     must(run_meddler(&m, &error), error);
     assert_int_equal(m.n_calls, 3);

@@ -178,10 +178,14 @@ def check_layout():
 
 
 def check_length():
-    """no file is longer than 600 lines, but for the library's manual"""
+    """no file is longer than 600 lines, fx8.h without its comments"""
     for path in SOURCES:
-        count = len(read(path).splitlines())
-        if count > MOST_LINES and path != PUBLIC_HEADER:
+        text = read(path)
+        if path == PUBLIC_HEADER:
+            text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+            text = re.sub(r"^\s*\n", "", text, flags=re.MULTILINE)
+        count = len(text.splitlines())
+        if count > MOST_LINES:
             yield f"{path}: {count} lines"
 
 
