@@ -71,7 +71,7 @@ LIBRARY_SOURCES := $(patsubst %,config/base/%.c,clock median parallel shape stat
 PROGRAM_SOURCES := \
 	$(filter-out $(LIBRARY_SOURCES),$(sort $(wildcard config/*.c config/base/*.c $(IO_ROOMS:=/*.c) \
 	$(CORRELATOR_ROOMS:=/*.c))))
-TEST_SOURCES := $(sort $(wildcard validation/test_*.c))
+TEST_SOURCES := $(sort $(wildcard validation/test_*.c)) validation/testing.c
 HEADERS := $(sort $(wildcard config/*.h config/base/*.h kernels/*.h kernels/cpu/*.h kernels/numeric/*.h $(IO_ROOMS:=/*.h) \
 	$(CORRELATOR_ROOMS:=/*.h) validation/*.h))
 
@@ -83,7 +83,7 @@ NUMERICS_SOURCES := $(sort $(wildcard validation/numerics/*.c)) \
 
 LIBRARY_OBJECTS := $(LIBRARY_SOURCES:%.c=$(BUILD)/%.o)
 PROGRAM_OBJECTS := $(PROGRAM_SOURCES:%.c=$(BUILD)/%.o)
-TEST_PROGRAMS := $(TEST_SOURCES:validation/%.c=$(BUILD)/%)
+TEST_PROGRAMS := $(addprefix $(BUILD)/,fx8-test fx8-test-cuda harness/fx8-cuda.so)
 NUMERICS_OBJECTS := $(NUMERICS_SOURCES:%.c=$(BUILD)/%.o)
 NUMERICS_GPU_OBJECTS := $(addprefix $(BUILD)/validation/numerics/,device.cu.o \
 	machine.o references.o table.o)
@@ -145,8 +145,7 @@ ifeq ($(origin CXX),default)
 CXX := $(if $(findstring clang,$(CC)),clang++,g++)
 endif
 HARNESS_OBJECTS := $(patsubst %.cc,$(BUILD)/%.o,$(sort $(wildcard validation/cuda/*.cc)))
-HARNESS_TESTS := $(sort $(wildcard validation/cuda/test_*.cu))
-TEST_PROGRAMS += $(HARNESS_TESTS:validation/cuda/%.cu=$(BUILD)/%)
+HARNESS_TESTS := $(sort $(wildcard validation/cuda/test_*.cu)) validation/cuda/tests.cu
 HARNESS_REQUIRED := -std=c++17 -Ivalidation/cuda/include -DFX8_CUDA_ON_CPU \
 	$(filter-out -std=% -fvisibility=%,$(REQUIRED)) -Wall -Wextra -Wshadow
 HARNESS_QUIET := -Wno-unknown-pragmas $(if $(findstring clang,$(CXX)),-Wno-pass-failed)
@@ -183,7 +182,10 @@ $(BUILD)/kernels/cuda/correlate_wgmma.cu.o $(BUILD)/validation/gpu/ceilings_wgmm
 # --- build -------------------------------------------------------------------
 
 .PHONY: all
-all: $(BUILD)/fx8 $(BUILD)/libfx8.so $(BUILD)/libfx8.a $(PLUGIN) ## build program, library and, with nvcc, plug-in
+all: $(BUILD)/fx8 $(BUILD)/libfx8.so $(BUILD)/libfx8.a plug-in ## build program, library and, with nvcc, plug-in
+
+.PHONY: plug-in
+plug-in: $(PLUGIN)
 
 ifneq ($(and $(strip $(MISSING)),$(filter-out %numerics %-gpu %gpu-programs $(BUILD)/gpu_%,$(or $(MAKECMDGOALS),all))),)
 define missing_text
@@ -273,34 +275,28 @@ $(BUILD)/harness/fx8-cuda.so: $(PLUGIN_SOURCES:%.cu=$(BUILD)/%.cpu.o) $(HARNESS_
 		$(if $(SAN),,-Wl,-z,defs) $^ \
 		$$($(PKG_CONFIG) --libs fftw3f) -lm $(LDFLAGS) -o $@
 
-$(BUILD)/test_%: $(BUILD)/validation/test_%.o $(TESTED_OBJECTS)
+# Every unit test in one program.  What needs a device finds the pretend one.
+$(BUILD)/fx8-test: $(TEST_SOURCES:%.c=$(BUILD)/%.o) $(TESTED_OBJECTS) \
+	$(filter-out %/main.o,$(filter $(BUILD)/validation/%,$(NUMERICS_OBJECTS)))
 	$(call say,LINK,$@)$(CC) $(LINK_FLAGS) $^ $(PC_LIBS) $$($(PKG_CONFIG) --libs cmocka) \
 		-ldl -lm $(LDFLAGS) -o $@
 
-$(BUILD)/test_engine_cuda $(BUILD)/test_engine_results $(BUILD)/test_quicklook_cuda \
-$(BUILD)/test_spot $(BUILD)/test_watch: | $(BUILD)/harness/fx8-cuda.so
-
-# Kernels are found by their names: -rdynamic.
-$(BUILD)/test_cuda_%: $(BUILD)/validation/cuda/test_cuda_%.cpu.o $(HARNESS_OBJECTS)
+# Every test of the CUDA sources on pretend devices.  Kernels are found by their
+# names: -rdynamic.
+$(BUILD)/fx8-test-cuda: $(HARNESS_TESTS:%.cu=$(BUILD)/%.cpu.o) $(HARNESS_OBJECTS) \
+	$(addprefix $(BUILD)/,$(patsubst %.cu,%.cpu.o,\
+	$(filter-out %/main.cu,$(BENCH_GPU_SOURCES)) $(PLUGIN_SOURCES)) \
+	$(addprefix kernels/cpu/,fir_ref.o fir_int16_ref.o quantise_ref.o)) $(GPU_HOST)
 	$(call say,LINK,$@)$(CXX) $(LINK_FLAGS) -rdynamic $^ \
-		$$($(PKG_CONFIG) --libs fftw3f) -lm $(LDFLAGS) -o $@
+		$$($(PKG_CONFIG) --libs fftw3f) -ldl -lm $(LDFLAGS) -o $@
 
-# The F stage of the device beside that of the CPU.
+# The same tests on a card, a program each: those of kernels need no cuFFT.
+GPU_MAIN := $(BUILD)/validation/cuda/tests.cu.o
 F_STAGE := $(addprefix kernels/cuda/,fir fir_int16 turn gather canonical)
-$(BUILD)/test_cuda_fir $(BUILD)/test_cuda_spectra: $(F_STAGE:%=$(BUILD)/%.cpu.o) \
-	$(addprefix $(BUILD)/kernels/cpu/,fir_ref.o fir_int16_ref.o quantise_ref.o)
-
-# Results of the device beside those of the host.
-$(BUILD)/test_cuda_postprocess: $(addprefix $(BUILD)/,config/base/parallel.o \
-	kernels/cuda/postprocess.cpu.o kernels/postprocess.o)
-
-# The correlators of the device: on the harness, and the same test on a card.
 CORRELATORS := $(sort $(wildcard kernels/cuda/correlate*.cu))
-$(BUILD)/test_cuda_xengine $(BUILD)/test_cuda_choose $(BUILD)/test_cuda_diagnose: \
-	$(CORRELATORS:%.cu=$(BUILD)/%.cpu.o)
 
 $(BUILD)/gpu_xengine $(BUILD)/gpu_choose $(BUILD)/gpu_diagnose: $(BUILD)/gpu_%: \
-	$(BUILD)/validation/cuda/test_cuda_%.cu.o $(CORRELATORS:%=$(BUILD)/%.o)
+	$(BUILD)/validation/cuda/test_cuda_%.cu.o $(GPU_MAIN) $(CORRELATORS:%=$(BUILD)/%.o)
 	$(call say,LINK,$@)$(NVCC) $(GENCODE) $^ -o $@
 
 # A benchmark of the card, the engine in it: no package, on a card or, for a
@@ -331,29 +327,19 @@ $(BUILD)/harness/bench-%: $(PLUGIN_SOURCES:%.cu=$(BUILD)/%.cpu.o) $(HARNESS_OBJE
 
 # What scenario/first_run.py and scenario/device.py run on pretend devices.
 .PHONY: pretend-programs
-pretend-programs: $(addprefix $(BUILD)/,fx8 harness/fx8-cuda.so harness/bench-gpu \
-	harness/bench-kernels test_engine_cuda test_engine_results test_quicklook_cuda \
-	$(addprefix test_cuda_,xengine diagnose fir spectra postprocess))
-
-$(BUILD)/test_cuda_bench: $(addprefix $(BUILD)/,\
-	$(patsubst %.cu,%.cpu.o,$(filter-out %/main.cu,$(BENCH_GPU_SOURCES)) $(PLUGIN_SOURCES))) \
-	$(GPU_HOST)
-
-$(BUILD)/test_cuda_engine $(BUILD)/test_cuda_calls $(BUILD)/test_cuda_refusals: $(PLUGIN_SOURCES:%.cu=$(BUILD)/%.cpu.o) $(GPU_HOST)
+pretend-programs: tests $(addprefix $(BUILD)/,fx8 harness/bench-gpu harness/bench-kernels)
 
 # Tests of the harness that run on a card too, those of kernels without cuFFT.
-$(BUILD)/gpu_postprocess: $(BUILD)/validation/cuda/test_cuda_postprocess.cu.o \
+$(BUILD)/gpu_postprocess: $(BUILD)/validation/cuda/test_cuda_postprocess.cu.o $(GPU_MAIN) \
 	$(BUILD)/kernels/cuda/postprocess.cu.o $(GPU_HOST)
 	$(call say,LINK,$@)$(NVCC) $(GENCODE) $^ -o $@
 
 $(BUILD)/gpu_fir $(BUILD)/gpu_spectra: $(BUILD)/gpu_%: \
-	$(BUILD)/validation/cuda/test_cuda_%.cu.o $(F_STAGE:%=$(BUILD)/%.cu.o) $(GPU_HOST)
+	$(BUILD)/validation/cuda/test_cuda_%.cu.o $(GPU_MAIN) $(F_STAGE:%=$(BUILD)/%.cu.o) $(GPU_HOST)
 	$(call say,LINK,$@)$(NVCC) $(GENCODE) $^ -o $@
 
-$(BUILD)/gpu_%: $(BUILD)/validation/cuda/test_cuda_%.cu.o $(PLUGIN_SOURCES:%=$(BUILD)/%.o) $(GPU_HOST)
+$(BUILD)/gpu_%: $(BUILD)/validation/cuda/test_cuda_%.cu.o $(GPU_MAIN) $(PLUGIN_SOURCES:%=$(BUILD)/%.o) $(GPU_HOST)
 	$(call say,LINK,$@)$(NVCC) $(GENCODE) $^ -lcufft -Xlinker $(CUDA_RPATH) -o $@
-
-$(BUILD)/test_numeric_errors: $(filter-out %/main.o,$(filter $(BUILD)/validation/%,$(NUMERICS_OBJECTS)))
 
 # Loaded before the C library, makes reads fail and kills between writes.
 $(BUILD)/faulty_io.so: $(BUILD)/validation/scenario/faulty_io.o
@@ -437,13 +423,14 @@ gpu-programs: $(GPU_PROGRAMS) ## what check-gpu, bench-gpu and numerics-gpu run 
 # PREBUILT=FOLDER: with the programs of gpu-programs built there, for example
 # by make BUILD=build/sm90 SMS=90 gpu-programs.
 .PHONY: gpu-bundle
-gpu-bundle: $(addprefix $(BUILD)/,fx8 test_engine_cuda test_engine_results test_quicklook_cuda) ## the program and its libraries, for a machine with a card alone
+gpu-bundle: $(addprefix $(BUILD)/,fx8 fx8-test) ## the program and its libraries, for a machine with a card alone
 	$(Q)validation/gpu/bundle.sh $(BUILD) $(BUILD)/gpu-bundle $(PREBUILT)
 
 # --- proof: validation/run builds, runs and counts ---------------------------
 
 RUN = MAKE='$(MAKE)' BUILD='$(BUILD)' CUDA='$(CUDA)' NVCC='$(NVCC)' validation/run
-CHECK_TIERS := unit sanitize fuzz thread python scenario cuda mutants
+CHECK_TIERS := unit oracle scenario
+CI_TIERS := sanitize native thread fuzz mutants cuda lint
 
 .PHONY: deps
 deps: ## install what building needs (Debian, as root or with sudo)
@@ -454,28 +441,33 @@ check-deps:
 	$(Q)validation/setup.sh check
 
 .PHONY: check
-check: check-deps ## the whole proof: every tier below
+check: check-deps ## unit tests under checkers, an oracle, the program in use: minutes
 	$(Q)$(RUN) $(CHECK_TIERS)
 
+.PHONY: check-ci
+check-ci: check-deps ## what a change must pass besides: the other tiers below
+	$(Q)$(RUN) $(CI_TIERS)
+
 .PHONY: check-long
-check-long: check-deps ## the same with the long versions of the tests
-	$(Q)FX8_LONG=1 $(RUN) $(CHECK_TIERS)
+check-long: check-deps ## all of it with the long versions of the tests: hours
+	$(Q)FX8_LONG=1 $(RUN) $(CHECK_TIERS) $(CI_TIERS)
 
 .PHONY: check-gpu
 check-gpu: ## kernels, engine and program on a card (needs nvcc; else counted as skipped)
 	$(Q)$(RUN) gpu
 
-.PHONY: $(CHECK_TIERS) lint
-unit: check-deps ## test programs of the modules
-sanitize: check-deps ## the same under the address and undefined-behaviour checkers
-fuzz: check-deps ## texts, recordings and damaged files from a fuzzer
-thread: check-deps ## what starts threads under the thread checker
-python: check-deps ## against an independent oracle, analytic signals, pyuvdata
-scenario: check-deps ## the program as it is used: bad input, signals, full disks
-cuda: check-deps ## what nvcc makes of the CUDA sources, without a device
-mutants: check-deps ## planted faults, each of which a test must notice
-lint: check-deps ## rules of the house, layout, exported symbols
-$(CHECK_TIERS) lint:
+.PHONY: $(CHECK_TIERS) $(CI_TIERS)
+unit: ## every module, under the address and undefined-behaviour checkers
+oracle: ## against an independent correlator, analytic signals, pyuvdata, recordings
+scenario: ## the program as it is used: bad input, signals, full disks
+sanitize: ## CUDA on pretend devices, damaged files, under the same checkers
+native: ## kernels as they are shipped, and the long scenarios
+thread: ## what starts threads under the thread checker
+fuzz: ## texts, recordings and damaged files from a fuzzer
+mutants: ## planted faults, each of which a test must notice
+cuda: ## what nvcc makes of the CUDA sources, without a device
+lint: ## rules of the house, layout, exported symbols
+$(CHECK_TIERS) $(CI_TIERS): check-deps
 	$(Q)$(RUN) $@
 
 .PHONY: emitted

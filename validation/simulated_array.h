@@ -7,17 +7,10 @@
 #define FX8_VALIDATION_SIMULATED_ARRAY_H
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "correlator/run/site.h"
 #include "correlator/simulate/simulator.h"
+#include "validation/testing.h"
 
 /** A turn, rad. */
 static const double two_pi = 6.283185307179586;

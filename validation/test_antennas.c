@@ -2,15 +2,10 @@
 /*
  * Antenna tables: CSV and TART's JSON, good ones and every kind of bad one.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-
-#include <cmocka.h>
 
 #include "config/antennas.h"
 #include "validation/scratch.h"
+#include "validation/testing.h"
 
 /* Load a text that must be good. */
 static struct fx8_antenna *load(const char *text, size_t n_expected)
@@ -45,9 +40,8 @@ static void refuse(const char *text, const char *expected)
 
 #define HEADER "east_m,north_m,up_m\n"
 
-static void csv_with_every_column(void **state)
+TEST(csv_with_every_column)
 {
-    (void)state;
     struct fx8_antenna *antennas =
         load("\xef\xbb\xbf# a comment\r\n"
              "number, name, east_m, north_m, up_m, cable_delay_x_ns, "
@@ -72,9 +66,8 @@ static void csv_with_every_column(void **state)
     free(antennas);
 }
 
-static void csv_defaults_come_from_the_row(void **state)
+TEST(csv_defaults_come_from_the_row)
 {
-    (void)state;
     struct fx8_antenna *antennas =
         load("up_m,cable_delay_ns,east_m,north_m\n3,4,1,2\n6,0,4,5\n", 2);
     for (size_t i = 0; i < 2; i++) {
@@ -91,9 +84,8 @@ static void csv_defaults_come_from_the_row(void **state)
     free(antennas);
 }
 
-static void csv_faults_of_the_header(void **state)
+TEST(csv_faults_of_the_header)
 {
-    (void)state;
     refuse("", ": expected a header line and rows");
     refuse("# nothing\n\n  \n", ": expected a header line and rows");
     refuse(HEADER, ": expected rows below the header");
@@ -114,9 +106,8 @@ static void csv_faults_of_the_header(void **state)
            "cable_delay_x_ns and cable_delay_y_ns");
 }
 
-static void csv_faults_of_a_row(void **state)
+TEST(csv_faults_of_a_row)
 {
-    (void)state;
     static const char metres[] = ": expected a number of metres";
     static const struct {
         const char *row, *column, *value;
@@ -151,9 +142,8 @@ static void csv_faults_of_a_row(void **state)
            "1e9");
 }
 
-static void antennas_that_collide(void **state)
+TEST(antennas_that_collide)
 {
-    (void)state;
     refuse("number," HEADER "5,0,0,0\n6,1,0,0\n5,2,0,0\n",
            ":4: number: 5: expected once, but it stands on line 2 too");
     refuse("input," HEADER "1,0,0,0\n0,1,0,0\n1,2,0,0\n",
@@ -165,9 +155,8 @@ static void antennas_that_collide(void **state)
     free(load(HEADER "0,0,0\n0,0,0.002\n0,0.002,0\n", 3));
 }
 
-static void a_line_of_antennas_is_checked_fast(void **state)
+TEST(a_line_of_antennas_is_checked_fast)
 {
-    (void)state;
     /* all on one meridian, the last on the spot of the first */
     const size_t n = 20000;
     char *text = malloc(n * 32);
@@ -181,9 +170,8 @@ static void a_line_of_antennas_is_checked_fast(void **state)
     free(text);
 }
 
-static void json_of_tart(void **state)
+TEST(json_of_tart)
 {
-    (void)state;
     static const char *const texts[] = {
         "{\"antenna_positions\": [[0.068, 0.33, 0.0], [-1.5e1, 78, -0.25]]}",
         "[[0.068,0.33,0.0],[-15,78.0,-25E-2]]",
@@ -206,9 +194,8 @@ static void json_of_tart(void **state)
     }
 }
 
-static void json_faults(void **state)
+TEST(json_faults)
 {
-    (void)state;
     refuse("{", ":1: end of file: expected a string");
     refuse("{}", ": antenna_positions: expected this member, an array of "
                  "[east, north, up]");
@@ -238,9 +225,8 @@ static void json_faults(void **state)
 }
 
 /* Murchison, geocentric; the limit itself in test csv_with_every_column. */
-static void positions_that_are_geocentric(void **state)
+TEST(positions_that_are_geocentric)
 {
-    (void)state;
     static const char expected[] =
         ": expected metres east, north and up of the site, at most 1000 km "
         "(ECEF?)";
@@ -266,9 +252,8 @@ static void positions_that_are_geocentric(void **state)
     }
 }
 
-static void json_nesting_is_bounded(void **state)
+TEST(json_nesting_is_bounded)
 {
-    (void)state;
     char text[100010];
     memcpy(text, "{\"a\": ", 6);
     memset(text + 6, '[', 100000);
@@ -277,9 +262,8 @@ static void json_nesting_is_bounded(void **state)
                  "values");
 }
 
-static void files_that_are_no_tables(void **state)
+TEST(files_that_are_no_tables)
 {
-    (void)state;
     struct fx8_antenna *antennas = NULL;
     size_t n = 0;
     struct fx8_error error;
@@ -320,9 +304,8 @@ static void files_that_are_no_tables(void **state)
 /* Every table cut off anywhere, and with a byte changed anywhere, is either
  * read or refused with a message: the checkers see that nothing else happens.
  */
-static void damaged_tables_never_crash(void **state)
+TEST(damaged_tables_never_crash)
 {
-    (void)state;
     static const char *const texts[] = {
         "number,name,east_m,north_m,up_m,cable_delay_ns,input\n"
         "1,a,0,0,0,5,1\n2,b,3,4,5,6,0\n",
@@ -357,9 +340,8 @@ static void damaged_tables_never_crash(void **state)
     assert_true(n_read > 0 && n_refused > 0);
 }
 
-static void ready_tables_load(void **state)
+TEST(ready_tables_load)
 {
-    (void)state;
     struct fx8_antenna *antennas = NULL;
     size_t n = 0;
     struct fx8_error error;
@@ -372,24 +354,4 @@ static void ready_tables_load(void **state)
         assert_int_equal(antennas[i].position, i);
     }
     free(antennas);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(csv_with_every_column),
-        cmocka_unit_test(csv_defaults_come_from_the_row),
-        cmocka_unit_test(csv_faults_of_the_header),
-        cmocka_unit_test(csv_faults_of_a_row),
-        cmocka_unit_test(antennas_that_collide),
-        cmocka_unit_test(a_line_of_antennas_is_checked_fast),
-        cmocka_unit_test(json_of_tart),
-        cmocka_unit_test(json_faults),
-        cmocka_unit_test(positions_that_are_geocentric),
-        cmocka_unit_test(json_nesting_is_bounded),
-        cmocka_unit_test(files_that_are_no_tables),
-        cmocka_unit_test(damaged_tables_never_crash),
-        cmocka_unit_test(ready_tables_load),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -141,9 +141,8 @@ static void spoil(struct voltages *v, struct generator *g)
     memset(voltages_at(v, 2 * n, 0), 0, (size_t)v->n_samples * v->size);
 }
 
-static void every_band_as_if_alone(void **state)
+TEST(every_band_as_if_alone)
 {
-    (void)state;
     struct generator g = {81};
     for (int i = 0; i < 24; i++) {
         const bool is_complex = i % 2, is_none = i % 8 == 7;
@@ -220,9 +219,8 @@ static void check_average(const struct collected *bands,
     }
 }
 
-static void averages_across_bands(void **state)
+TEST(averages_across_bands)
 {
-    (void)state;
     struct generator g = {82};
     for (int i = 0; i < 6; i++) {
         struct fx8_plan plan = wide_plan(3, 1 + (size_t)i % 2, true, 1, 900);
@@ -261,9 +259,8 @@ static void check_centre(const void *all, const void *kept, size_t n_rows,
     check_rows(all, kept, n_rows, c, k, c / 2 - k / 2, size);
 }
 
-static void kept_channels_are_the_central_ones(void **state)
+TEST(kept_channels_are_the_central_ones)
 {
-    (void)state;
     static const size_t sizes[][2] = {{32, 27}, {64, 54}, {7, 4}, {8, 1},
                                       {9, 9},   {15, 7},  {6, 5}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -299,9 +296,8 @@ static void kept_channels_are_the_central_ones(void **state)
 /* White noise has as much power in the channels that are kept as in all: the
  * mean of n = 2 x 1000 x 27 spectra of an unfiltered transform scatters by
  * 1/sqrt(n), 0.4 %; five of those. */
-static void kept_channels_keep_the_power(void **state)
+TEST(kept_channels_keep_the_power)
 {
-    (void)state;
     struct fx8_plan plan = small_plan(1, 2, true, 32, 1000);
     plan.method = FX8_METHOD_FFT;
     plan.n_kept = 27;
@@ -326,9 +322,8 @@ static void kept_channels_keep_the_power(void **state)
 
 /* Recorded values are multiples of 4; rows handed over scaled by 1, 1/2 or 1/4
  * with that gain give, bit for bit, what the recorded values give. */
-static void gains_of_the_input_leave_no_trace(void **state)
+TEST(gains_of_the_input_leave_no_trace)
 {
-    (void)state;
     static const double gains[] = {0.25, 1.0, 0.5};
     for (int i = 0; i < 6; i++) {
         const bool is_none = i % 3 == 2;
@@ -366,9 +361,8 @@ static void gains_of_the_input_leave_no_trace(void **state)
 
 /* An input without power has no gain of the quantiser, but that of its samples
  * all the same. */
-static void gain_of_an_input_without_power(void **state)
+TEST(gain_of_an_input_without_power)
 {
-    (void)state;
     static const double gains[] = {0.125, 0.5};
     struct fx8_plan plan = small_plan(2, 1, true, 4, 100);
     plan.input_gain = gains;
@@ -418,9 +412,8 @@ static void look(const struct fx8_plan *plan, const struct voltages *v,
     fx8_close(&session);
 }
 
-static void quicklook_of_every_band(void **state)
+TEST(quicklook_of_every_band)
 {
-    (void)state;
     for (int i = 0; i < 4; i++) {
         const bool is_complex = i % 2;
         struct fx8_plan plan = wide_plan(3, 2, is_complex, 12, 40);
@@ -462,24 +455,8 @@ static size_t spectra_mib(struct fx8_plan plan)
 }
 
 /* The engines of all bands count. */
-static void a_memory_limit_is_of_all_bands(void **state)
+TEST(a_memory_limit_is_of_all_bands)
 {
-    (void)state;
     const struct fx8_plan plan = wide_plan(8, 2, true, 64, 2000);
     assert_true(spectra_mib(plan) > 2 * spectra_mib(band_plan(&plan, 0)));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_band_as_if_alone),
-        cmocka_unit_test(averages_across_bands),
-        cmocka_unit_test(kept_channels_are_the_central_ones),
-        cmocka_unit_test(kept_channels_keep_the_power),
-        cmocka_unit_test(gains_of_the_input_leave_no_trace),
-        cmocka_unit_test(gain_of_an_input_without_power),
-        cmocka_unit_test(quicklook_of_every_band),
-        cmocka_unit_test(a_memory_limit_is_of_all_bands),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

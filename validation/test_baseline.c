@@ -7,9 +7,8 @@
 #include "kernels/operations.h"
 #include "validation/testing.h"
 
-static void baselines_in_order(void **state)
+TEST(baselines_in_order)
 {
-    (void)state;
     for (size_t n = 1; n <= 40; n++) {
         size_t baseline = 0;
         for (size_t a = 0; a < n; a++)
@@ -23,17 +22,15 @@ static void baselines_in_order(void **state)
     }
 }
 
-static void products_in_order(void **state)
+TEST(products_in_order)
 {
-    (void)state;
     assert_int_equal(fx8_baseline_products(1), 1);
     assert_int_equal(fx8_baseline_products(2), 4);
 }
 
 /* Three antennas of two feeds, written out; input = 2 antenna + feed. */
-static void table_of_two_feeds(void **state)
+TEST(table_of_two_feeds)
 {
-    (void)state;
     static const struct {
         unsigned input_1, input_2, pair;
         bool conjugate;
@@ -57,9 +54,8 @@ static void table_of_two_feeds(void **state)
 }
 
 /* Every pair of inputs is used once; twice only across an antenna's feeds. */
-static void every_pair_is_used(void **state)
+TEST(every_pair_is_used)
 {
-    (void)state;
     for (size_t pols = 1; pols <= 2; pols++)
         for (size_t n = 1; n <= 9; n++) {
             const size_t rows = fx8_baseline_count(n) * pols * pols;
@@ -80,15 +76,4 @@ static void every_pair_is_used(void **state)
             free(uses);
             free(table);
         }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(baselines_in_order),
-        cmocka_unit_test(products_in_order),
-        cmocka_unit_test(table_of_two_feeds),
-        cmocka_unit_test(every_pair_is_used),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -222,9 +222,8 @@ static double deviation(const struct scene *scene)
 }
 
 /* the levels of the issue, with weak and strong coherence, gaps, averaging */
-static void theory_holds(void **state)
+TEST(theory_holds)
 {
-    (void)state;
     static const double levels[] = {2, 4, 8, 16, 20, 28};
     for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
         struct scene scene = plain;
@@ -246,9 +245,8 @@ static void theory_holds(void **state)
  * seeds the deviations have an rms of 1 within what 40 draws allow (5 sigma,
  * sd 1 / sqrt(80) = 0.11), less where correlated pairs are counted carefully.
  */
-static void standard_error_is_honest(void **state)
+TEST(standard_error_is_honest)
 {
-    (void)state;
     enum { SEEDS = 40 };
     double sum = 0;
     for (uint64_t s = 0; s < SEEDS; s++) {
@@ -268,9 +266,8 @@ static void standard_error_is_honest(void **state)
  * 10 seeds their rms is 1 within 5 sigma (sd 1 / sqrt(2 n): 0.071 of 100 and
  * 0.046 of 240), less where correlated pairs are counted carefully.
  */
-static void sigmas_are_honest(void **state)
+TEST(sigmas_are_honest)
 {
-    (void)state;
     double sums[2] = {0, 0};
     size_t n[2] = {0, 0};
     for (uint64_t s = 0; s < 10; s++) {
@@ -306,9 +303,8 @@ static void sigmas_are_honest(void **state)
 }
 
 /* eps of a group is mean(1 / (6 g^2)) over the mean power */
-static void averaged_gains_are_combined(void **state)
+TEST(averaged_gains_are_combined)
 {
-    (void)state;
     struct scene scene = plain;
     scene.n_average = 2;
     scene.gain_slope = 2; /* the second channel of a group: 3 times as fine */
@@ -337,9 +333,8 @@ static void assert_outside(struct data *data, const struct scene *scene,
 }
 
 /* the step is twice what the gains say: the ratio is 2 */
-static void coarser_quantiser_is_outside(void **state)
+TEST(coarser_quantiser_is_outside)
 {
-    (void)state;
     struct scene scene = plain;
     scene.claimed_gain = 2;
     assert_outside(make_data(&scene), &scene, 1.9);
@@ -353,9 +348,8 @@ static void coarser_quantiser_is_outside(void **state)
     free(data);
 }
 
-static void swapped_baseline_is_outside(void **state)
+TEST(swapped_baseline_is_outside)
 {
-    (void)state;
     struct data *data = make_data(&plain);
     for (size_t d = 0; d < DUMPS; d++)
         for (size_t at = 0; at < ROW; at++)
@@ -379,9 +373,8 @@ static void swapped_baseline_is_outside(void **state)
     assert_outside(data, &plain, 1.5);
 }
 
-static void scaled_data_are_outside(void **state)
+TEST(scaled_data_are_outside)
 {
-    (void)state;
     struct data *data = make_data(&plain);
     for (size_t d = 0; d < DUMPS; d++)
         for (size_t b = 0; b < BASELINES; b++)
@@ -396,9 +389,8 @@ static void scaled_data_are_outside(void **state)
 }
 
 /* every reason, planted with nonsense in the data, counted to the cell */
-static void cells_are_left_out(void **state)
+TEST(cells_are_left_out)
 {
-    (void)state;
     struct data *data = make_data(&plain);
     enum { FLAGGED = 1, DEAD = 2, CLIPPED = 3, LOW = 4, COHERENT = 5 };
     data->gain[3 * CHANNELS + DEAD] = 0;
@@ -444,9 +436,8 @@ static void cells_are_left_out(void **state)
 }
 
 /* No verdict, and no success either: there was something to judge. */
-static void nothing_left_has_no_verdict(void **state)
+TEST(nothing_left_has_no_verdict)
 {
-    (void)state;
     struct data *data = make_data(&plain);
     memset(data->flags, 1, sizeof data->flags);
     struct fx8_comparison comparison;
@@ -466,9 +457,8 @@ static void nothing_left_has_no_verdict(void **state)
     free(data);
 }
 
-static void identical_and_unpredicted(void **state)
+TEST(identical_and_unpredicted)
 {
-    (void)state;
     struct data *data = make_data(&plain);
     struct fx8_comparison comparison;
     compare(data, NULL, &comparison);
@@ -491,9 +481,8 @@ static void identical_and_unpredicted(void **state)
     free(data);
 }
 
-static void wrong_number_of_levels_is_refused(void **state)
+TEST(wrong_number_of_levels_is_refused)
 {
-    (void)state;
     const struct fx8_compare_shape shape = {
         .n_antennas = 2,
         .n_polarizations = 1,
@@ -519,9 +508,8 @@ static void wrong_number_of_levels_is_refused(void **state)
 }
 
 /* the table says what was measured, in the columns it promises */
-static void table_is_readable(void **state)
+TEST(table_is_readable)
 {
-    (void)state;
     struct data *data = make_data(&plain);
     data->clips[4 * CHANNELS + 3] = 1;
     struct fx8_comparison comparison;
@@ -545,23 +533,4 @@ static void table_is_readable(void **state)
     free(text);
     fx8_compare_clear(&comparison);
     free(data);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(theory_holds),
-        cmocka_unit_test(standard_error_is_honest),
-        cmocka_unit_test(sigmas_are_honest),
-        cmocka_unit_test(averaged_gains_are_combined),
-        cmocka_unit_test(coarser_quantiser_is_outside),
-        cmocka_unit_test(swapped_baseline_is_outside),
-        cmocka_unit_test(scaled_data_are_outside),
-        cmocka_unit_test(cells_are_left_out),
-        cmocka_unit_test(nothing_left_has_no_verdict),
-        cmocka_unit_test(identical_and_unpredicted),
-        cmocka_unit_test(wrong_number_of_levels_is_refused),
-        cmocka_unit_test(table_is_readable),
-    };
-    return cmocka_run_group_tests_name("compare", tests, NULL, NULL);
 }

@@ -471,9 +471,8 @@ static bool is_long(void)
 
 /* Of 10,000 arrays at most 4 false alarms: were the rate 1 in 1,000, so few
  * would come with a probability of 3 % (Poisson, mean 10). */
-static void good_data_are_good(void **state)
+TEST(good_data_are_good)
 {
-    (void)state;
     const size_t n = is_long() ? 10000 : 250;
     size_t n_alarms = 0, n_judged = 0;
     for (uint64_t seed = 1; n_judged < n; seed++) {
@@ -488,9 +487,8 @@ static void good_data_are_good(void **state)
 }
 
 /* Whatever is left out, of whatever nature: a wild cell is seen. */
-static void nothing_wild_is_good(void **state)
+TEST(nothing_wild_is_good)
 {
-    (void)state;
     const size_t n = is_long() ? 2000 : 60;
     size_t n_spoiled = 0;
     for (uint64_t seed = 1; n_spoiled < n; seed++) {
@@ -500,13 +498,4 @@ static void nothing_wild_is_good(void **state)
         if (is_spoiled)
             assert_true(verdict != 'g');
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(good_data_are_good),
-        cmocka_unit_test(nothing_wild_is_good),
-    };
-    return cmocka_run_group_tests_name("compare_alarms", tests, NULL, NULL);
 }

@@ -48,9 +48,8 @@ static struct fx8_compare_spread make_spread(double *values)
 }
 
 /* a bin is 1/64 of its lower edge wide: its middle is within 1/128 */
-static void quantiles_are_those_of_a_sorted_list(void **state)
+TEST(quantiles_are_those_of_a_sorted_list)
 {
-    (void)state;
     static double values[VALUES];
     struct fx8_compare_spread spread = make_spread(values);
     static const double shares[] = {0.001, 0.16, 0.38, 0.39, 0.5, 0.84, 0.999};
@@ -72,9 +71,8 @@ static void quantiles_are_those_of_a_sorted_list(void **state)
     assert_true(fx8_compare_spread_quantile(&spread, 0.5) == 0.0);
 }
 
-static void a_median_between_two_values_is_their_mean(void **state)
+TEST(a_median_between_two_values_is_their_mean)
 {
-    (void)state;
     struct fx8_compare_spread spread;
     struct fx8_error error;
     must(fx8_compare_spread_open(&spread, "values", &error), error);
@@ -94,9 +92,8 @@ static void a_median_between_two_values_is_their_mean(void **state)
 
 /* Bins of the spread that an edge cuts are shared out: what that gets wrong is
  * less than the scatter of a count, of which 5 sigma are allowed. */
-static void even_steps_hold_what_they_span(void **state)
+TEST(even_steps_hold_what_they_span)
 {
-    (void)state;
     enum { BINS = 23 };
     static double values[VALUES];
     struct fx8_compare_spread spread = make_spread(values);
@@ -163,9 +160,8 @@ static void compare_turned(double factor, double turn,
     fx8_compare_finish(comparison);
 }
 
-static void a_turn_and_a_scale_are_found(void **state)
+TEST(a_turn_and_a_scale_are_found)
 {
-    (void)state;
     const double degree = 180 / 3.14159265358979323846;
     for (int sign = -1; sign <= 1; sign += 2) {
         struct fx8_comparison comparison;
@@ -202,9 +198,8 @@ static void a_turn_and_a_scale_are_found(void **state)
     }
 }
 
-static void a_median_phase_between_two_is_their_mean(void **state)
+TEST(a_median_phase_between_two_is_their_mean)
 {
-    (void)state;
     static const double phases_deg[] = {1, -1, 1, 3, -3, 3};
     const double degree = 180 / 3.14159265358979323846;
     struct fx8_comparison comparison = {.n_dumps = 0};
@@ -269,9 +264,8 @@ static void make_array(size_t n_antennas, size_t n_channels,
     fx8_compare_finish(comparison);
 }
 
-static void the_worst_come_first(void **state)
+TEST(the_worst_come_first)
 {
-    (void)state;
     struct fx8_comparison comparison;
     make_array(5, 8, &comparison);
     size_t worst[FX8_COMPARE_WORST];
@@ -308,9 +302,8 @@ static char *page_of(const struct fx8_comparison *comparison, size_t *size)
 
 /* 512 inputs, 1024 channels, every other one left out; a quarter of what a
  * page may have at most leaves room for long names. */
-static void a_page_of_any_array_is_small(void **state)
+TEST(a_page_of_any_array_is_small)
 {
-    (void)state;
     struct fx8_comparison comparison;
     make_array(256, 1024, &comparison);
     size_t size;
@@ -325,9 +318,8 @@ static void a_page_of_any_array_is_small(void **state)
     fx8_compare_clear(&comparison);
 }
 
-static void names_cannot_spoil_a_page(void **state)
+TEST(names_cannot_spoil_a_page)
 {
-    (void)state;
     struct fx8_comparison comparison;
     make_array(2, 4, &comparison);
     snprintf(comparison.subject_name, FX8_TEXT_SIZE, "<b>&\"\n\xff.uvh5");
@@ -339,19 +331,4 @@ static void names_cannot_spoil_a_page(void **state)
     assert_null(strchr(text, '\xff'));
     free(text);
     fx8_compare_clear(&comparison);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(quantiles_are_those_of_a_sorted_list),
-        cmocka_unit_test(a_median_between_two_values_is_their_mean),
-        cmocka_unit_test(even_steps_hold_what_they_span),
-        cmocka_unit_test(a_turn_and_a_scale_are_found),
-        cmocka_unit_test(a_median_phase_between_two_is_their_mean),
-        cmocka_unit_test(the_worst_come_first),
-        cmocka_unit_test(a_page_of_any_array_is_small),
-        cmocka_unit_test(names_cannot_spoil_a_page),
-    };
-    return cmocka_run_group_tests_name("compare_figures", tests, NULL, NULL);
 }

@@ -120,9 +120,8 @@ static const struct variant fp32 = {"fp32", "FP32", NULL, 1, 0, false, 0};
 static const struct variant int8 = {"int8", "INT8", NULL, 1.001, 0, true, 0};
 
 /* either order: INT8 is the subject, its levels are used */
-static void order_does_not_matter(void **state)
+TEST(order_does_not_matter)
 {
-    (void)state;
     const char *a = write_file(&int8), *b = write_file(&fp32);
     for (int order = 0; order < 2; order++) {
         struct fx8_comparison comparison;
@@ -147,9 +146,8 @@ static void order_does_not_matter(void **state)
     }
 }
 
-static void one_file_against_itself_is_identical(void **state)
+TEST(one_file_against_itself_is_identical)
 {
-    (void)state;
     const char *a = write_file(&int8);
     struct fx8_comparison comparison;
     struct fx8_error error;
@@ -162,9 +160,8 @@ static void one_file_against_itself_is_identical(void **state)
 }
 
 /* without levels: identical is fine (method none), different is not */
-static void missing_levels(void **state)
+TEST(missing_levels)
 {
-    (void)state;
     struct variant bare = int8;
     bare.has_levels = false;
     for (int kind = 0; kind < 2; kind++) {
@@ -189,9 +186,8 @@ static void assert_refused(const struct variant *variant, const char *expected)
     assert_null(comparison.channels);
 }
 
-static void different_files_are_refused(void **state)
+TEST(different_files_are_refused)
 {
-    (void)state;
     struct variant other = int8;
     other.override = "channelizer.channels=16";
     assert_refused(&other, ": Nfreqs: 16: expected 8 as in ");
@@ -217,15 +213,4 @@ static void different_files_are_refused(void **state)
                                      scratch_path("nowhere"), &comparison,
                                      &error),
                    error, FX8_ERR_INPUT, "nowhere");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(order_does_not_matter),
-        cmocka_unit_test(one_file_against_itself_is_identical),
-        cmocka_unit_test(missing_levels),
-        cmocka_unit_test(different_files_are_refused),
-    };
-    return cmocka_run_group_tests_name("compare_files", tests, NULL, NULL);
 }

@@ -108,9 +108,8 @@ static void prints(const struct fx8_enclosure *e, const char *words)
 /* --- what is told ----------------------------------------------------------
  */
 
-static void all_inside(void **state)
+TEST(all_inside)
 {
-    (void)state;
     struct fx8_enclosure e = test(&x, &down, &up);
     char reason[FX8_TEXT_SIZE];
     assert_true(fx8_enclosure_verdict(&e, reason));
@@ -134,9 +133,8 @@ static void all_inside(void **state)
 }
 
 /* On a bound is inside. */
-static void equal_to_a_bound(void **state)
+TEST(equal_to_a_bound)
 {
-    (void)state;
     struct variant low = x, high = x;
     low.offset = -1;
     high.offset = 1;
@@ -149,9 +147,8 @@ static void equal_to_a_bound(void **state)
 }
 
 /* The worst of two, in a flagged cell. */
-static void one_number_outside(void **state)
+TEST(one_number_outside)
 {
-    (void)state;
     struct variant changed = x;
     changed.dump = 1;
     /* baseline 1-3, channel 2, YX, imaginary part; width 1/4 */
@@ -187,9 +184,8 @@ static void one_number_outside(void **state)
     }
 }
 
-static void every_number_outside(void **state)
+TEST(every_number_outside)
 {
-    (void)state;
     struct variant far = x;
     far.offset = 3;
     struct fx8_enclosure e = test(&far, &down, &up);
@@ -200,9 +196,8 @@ static void every_number_outside(void **state)
 }
 
 /* A cell without data is not tested, whatever it holds. */
-static void cells_without_data(void **state)
+TEST(cells_without_data)
 {
-    (void)state;
     struct variant sides[3] = {x, down, up};
     for (size_t k = 0; k < 3; k++)
         sides[k].weight = 0;
@@ -242,9 +237,8 @@ static void refused(const struct variant *of_x, const struct variant *of_down,
     assert_null(strchr(error.message, '\n'));
 }
 
-static void roles(void **state)
+TEST(roles)
 {
-    (void)state;
     struct variant unnamed = down;
     unnamed.precision = "";
     refused(&x, &up, &down, 1, ": PRECISN: FP32-UP: expected FP32-DOWN, ");
@@ -256,9 +250,8 @@ static void roles(void **state)
             ": PRECISN: FP32-UP: expected visibilities to be tested, ");
 }
 
-static void shapes_weights_and_values(void **state)
+TEST(shapes_weights_and_values)
 {
-    (void)state;
     struct variant other = up;
     other.n_channels = CHANNELS - 1;
     refused(&x, &down, &other, 2, ": Nfreqs: 2: expected 3 as in ");
@@ -272,18 +265,4 @@ static void shapes_weights_and_values(void **state)
     other.change = INFINITY;
     refused(&x, &down, &other, 2,
             ": Data/visdata[19, 1, 0]: inf: expected a finite number");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_inside),
-        cmocka_unit_test(equal_to_a_bound),
-        cmocka_unit_test(one_number_outside),
-        cmocka_unit_test(every_number_outside),
-        cmocka_unit_test(cells_without_data),
-        cmocka_unit_test(roles),
-        cmocka_unit_test(shapes_weights_and_values),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,17 +4,12 @@
  * dump.  Notation of the file: test_ini.c; values: test_config_values.c.
  */
 #include <math.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-
-#include <cmocka.h>
 
 #include "config/keys.h"
 #include "config/settings.h"
 #include "validation/scratch.h"
 #include "validation/settings_checks.h"
+#include "validation/testing.h"
 
 /* Everything a dump says, in memory to be freed. */
 static char *dump(const struct fx8_settings *settings)
@@ -30,9 +25,8 @@ static char *dump(const struct fx8_settings *settings)
 
 /* --- the table ------------------------------------------------------------ */
 
-static void every_key_is_complete(void **state)
+TEST(every_key_is_complete)
 {
-    (void)state;
     assert_true(fx8_keys_count > 60);
     for (size_t i = 0; i < fx8_keys_count; i++) {
         const struct fx8_key *key = &fx8_keys[i];
@@ -52,9 +46,8 @@ static void every_key_is_complete(void **state)
 }
 
 /* Every default reads, and the dump writes it as the table has it. */
-static void every_default_reads_and_writes(void **state)
+TEST(every_default_reads_and_writes)
 {
-    (void)state;
     struct fx8_settings settings;
     struct fx8_error error;
     assert_int_equal(fx8_settings_load(NULL, NULL, 0, false, &settings, &error),
@@ -77,9 +70,8 @@ static void every_default_reads_and_writes(void **state)
     fx8_settings_clear(&settings);
 }
 
-static void only_two_keys_are_required(void **state)
+TEST(only_two_keys_are_required)
 {
-    (void)state;
     size_t n_required = 0;
     for (size_t i = 0; i < fx8_keys_count; i++)
         n_required += fx8_keys[i].fallback == NULL;
@@ -99,9 +91,8 @@ static void only_two_keys_are_required(void **state)
                         "expected an integer from 1 to 1048576");
 }
 
-static void reference_names_every_key(void **state)
+TEST(reference_names_every_key)
 {
-    (void)state;
     char *text = NULL;
     size_t size = 0;
     FILE *stream = open_memstream(&text, &size);
@@ -126,9 +117,8 @@ static void reference_names_every_key(void **state)
 
 /* --- overrides and origins ------------------------------------------------ */
 
-static void overrides_win_and_the_last_one_most(void **state)
+TEST(overrides_win_and_the_last_one_most)
 {
-    (void)state;
     const char *path = scratch_text("good.ini", REQUIRED);
     const char *const overrides[] = {"channelizer.channels=8",
                                      " channelizer . channels = 16 ",
@@ -160,9 +150,8 @@ static void overrides_win_and_the_last_one_most(void **state)
     fx8_settings_clear(&settings);
 }
 
-static void overrides_that_are_none(void **state)
+TEST(overrides_that_are_none)
 {
-    (void)state;
     static const char *const bad[][2] = {
         {"", "--set: : expected section.key=value"},
         {"threads=4", "--set: threads=4: expected section.key=value"},
@@ -201,9 +190,8 @@ static void overrides_that_are_none(void **state)
 
 /* --- paths ---------------------------------------------------------------- */
 
-static void relative_paths_are_relative_to_the_file(void **state)
+TEST(relative_paths_are_relative_to_the_file)
 {
-    (void)state;
     char path[SCRATCH_PATH_SIZE], folder[SCRATCH_PATH_SIZE];
     snprintf(folder, sizeof folder, "%s", scratch_path("odd [1]*"));
     assert_int_equal(mkdir(folder, 0700), 0);
@@ -257,9 +245,8 @@ static void relative_paths_are_relative_to_the_file(void **state)
     fx8_settings_clear(&settings);
 }
 
-static void a_file_wins_over_a_pattern(void **state)
+TEST(a_file_wins_over_a_pattern)
 {
-    (void)state;
     scratch_text("run[1].h5", "");
     scratch_text("run1.h5", "");
     char value[SCRATCH_PATH_SIZE];
@@ -298,9 +285,8 @@ static void assert_fixed_point(const struct fx8_settings *settings)
     fx8_settings_clear(&again);
 }
 
-static void dump_loads_to_itself(void **state)
+TEST(dump_loads_to_itself)
 {
-    (void)state;
     static const char *const texts[] = {
         REQUIRED,
         "[channelizer]\nmethod = none\n[correlator]\nintegration_time_s=all\n",
@@ -337,9 +323,8 @@ static void dump_loads_to_itself(void **state)
 }
 
 /* A dump loads from any folder: its paths are absolute, long ones too. */
-static void dumped_paths_are_absolute(void **state)
+TEST(dumped_paths_are_absolute)
 {
-    (void)state;
     char value[3000] = "output.file=";
     memset(value + 12, 'n', 2900);
     const char *const overrides[] = {value, "input.files=p q.h5,r*.h5"};
@@ -361,9 +346,8 @@ static void dumped_paths_are_absolute(void **state)
     fx8_settings_clear(&settings);
 }
 
-static void ready_configurations_load(void **state)
+TEST(ready_configurations_load)
 {
-    (void)state;
     static const char *const paths[] = {"config/ready/tart.ini",
                                         "config/ready/demo.ini",
                                         "config/ready/station.ini"};
@@ -377,22 +361,4 @@ static void ready_configurations_load(void **state)
         assert_fixed_point(&settings);
         fx8_settings_clear(&settings);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_key_is_complete),
-        cmocka_unit_test(every_default_reads_and_writes),
-        cmocka_unit_test(only_two_keys_are_required),
-        cmocka_unit_test(reference_names_every_key),
-        cmocka_unit_test(overrides_win_and_the_last_one_most),
-        cmocka_unit_test(overrides_that_are_none),
-        cmocka_unit_test(relative_paths_are_relative_to_the_file),
-        cmocka_unit_test(a_file_wins_over_a_pattern),
-        cmocka_unit_test(dump_loads_to_itself),
-        cmocka_unit_test(dumped_paths_are_absolute),
-        cmocka_unit_test(ready_configurations_load),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,17 +4,12 @@
  * words, and what keys may not say together.
  */
 #include <math.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-
-#include <cmocka.h>
 
 #include "config/base/number.h"
 #include "config/settings.h"
 #include "validation/scratch.h"
 #include "validation/settings_checks.h"
+#include "validation/testing.h"
 
 /* Settings of one override on top of the defaults, which must be good. */
 static struct fx8_settings set(const char *override)
@@ -49,9 +44,8 @@ static void refuse_value(const char *key, const char *value,
 
 /* --- numbers -------------------------------------------------------------- */
 
-static void reals(void **state)
+TEST(reals)
 {
-    (void)state;
     static const struct {
         const char *text;
         double value;
@@ -78,9 +72,8 @@ static void reals(void **state)
     }
 }
 
-static void integers(void **state)
+TEST(integers)
 {
-    (void)state;
     int64_t value = 0;
     assert_true(fx8_number_integer("-9223372036854775808", &value));
     assert_true(value == INT64_MIN);
@@ -104,9 +97,8 @@ static void integers(void **state)
     assert_int_equal(value, 7);
 }
 
-static void fractions(void **state)
+TEST(fractions)
 {
-    (void)state;
     static const struct {
         const char *text;
         int64_t numerator, denominator;
@@ -159,9 +151,8 @@ static void fractions(void **state)
     }
 }
 
-static void numbers_of_keys(void **state)
+TEST(numbers_of_keys)
 {
-    (void)state;
     struct fx8_settings s = set("input.duration_s=all");
     assert_true(isinf(s.input.duration_s));
     fx8_settings_clear(&s);
@@ -185,9 +176,8 @@ static void numbers_of_keys(void **state)
     fx8_settings_clear(&s);
 }
 
-static void numbers_that_keys_refuse(void **state)
+TEST(numbers_that_keys_refuse)
 {
-    (void)state;
     static const char taps[] = "expected an integer from 1 to 64";
     static const char *const bad_taps[] = {"0",      "65", "-1", "8.0",
                                            "8 taps", "",   "x",  "1e1"};
@@ -222,9 +212,8 @@ static void numbers_that_keys_refuse(void **state)
                  "second");
 }
 
-static void scales(void **state)
+TEST(scales)
 {
-    (void)state;
     static const struct {
         const char *text;
         double value;
@@ -248,9 +237,8 @@ static void scales(void **state)
 
 /* --- words, markers, texts ------------------------------------------------ */
 
-static void words_and_booleans(void **state)
+TEST(words_and_booleans)
 {
-    (void)state;
     static const char *const yes[] = {"yes", "true"};
     static const char *const no[] = {"no", "false"};
     for (size_t i = 0; i < 2; i++) {
@@ -281,9 +269,8 @@ static void words_and_booleans(void **state)
     fx8_settings_clear(&s);
 }
 
-static void markers(void **state)
+TEST(markers)
 {
-    (void)state;
     static const struct {
         const char *override;
         enum fx8_marker marker;
@@ -305,9 +292,8 @@ static void markers(void **state)
                      "expected zero, an integer from -128 to 127, or none");
 }
 
-static void texts(void **state)
+TEST(texts)
 {
-    (void)state;
     char text[FX8_TEXT_SIZE + 40] = "observation.object=";
     const size_t start = strlen(text);
     memset(text + start, 'x', FX8_TEXT_SIZE - 1);
@@ -342,9 +328,8 @@ static void assert_list(const char *override, bool is_flags, size_t count,
     fx8_settings_clear(&s);
 }
 
-static void selections(void **state)
+TEST(selections)
 {
-    (void)state;
     struct fx8_settings s = set("array.antennas=all");
     assert_true(s.array.antennas.is_all);
     assert_null(s.array.antennas.items);
@@ -367,9 +352,8 @@ static void selections(void **state)
     fx8_settings_clear(&s);
 }
 
-static void selections_that_are_none(void **state)
+TEST(selections_that_are_none)
 {
-    (void)state;
     static const char *const bad[] = {"0",
                                       "-1",
                                       "65537",
@@ -408,9 +392,8 @@ static void selections_that_are_none(void **state)
 
 /* --- what is not built, and what contradicts ------------------------------ */
 
-static void stages_that_are_not_built(void **state)
+TEST(stages_that_are_not_built)
 {
-    (void)state;
     static const char *const bad[][3] = {
         {"quantizer.dither", "yes", "no or false"},
         {"quantizer.dither", "true", "no or false"},
@@ -441,9 +424,8 @@ static void stages_that_are_not_built(void **state)
     fx8_settings_clear(&s);
 }
 
-static void method_none_has_one_channel(void **state)
+TEST(method_none_has_one_channel)
 {
-    (void)state;
     struct fx8_settings s = load("[channelizer]\nmethod = none\n"
                                  "[correlator]\nintegration_time_s = all\n");
     assert_int_equal(s.channelizer.channels, 1);
@@ -477,9 +459,8 @@ static void method_none_has_one_channel(void **state)
            "channel");
 }
 
-static void numbers_that_must_fit_the_channels(void **state)
+TEST(numbers_that_must_fit_the_channels)
 {
-    (void)state;
     refuse("[channelizer]\nchannels = 64\nflag_edges = 32\n"
            "[correlator]\nintegration_time_s = 1\n",
            ":3: channelizer.flag_edges: 32: expected less than half of the 64 "
@@ -514,25 +495,4 @@ static void numbers_that_must_fit_the_channels(void **state)
     refuse(REQUIRED "[channelizer]\nkeep_fraction = 1/128\n",
            ":6: channelizer.keep_fraction: 1/128: expected a fraction that is "
            "a whole number of the 64 channels");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reals),
-        cmocka_unit_test(integers),
-        cmocka_unit_test(fractions),
-        cmocka_unit_test(numbers_of_keys),
-        cmocka_unit_test(numbers_that_keys_refuse),
-        cmocka_unit_test(scales),
-        cmocka_unit_test(words_and_booleans),
-        cmocka_unit_test(markers),
-        cmocka_unit_test(texts),
-        cmocka_unit_test(selections),
-        cmocka_unit_test(selections_that_are_none),
-        cmocka_unit_test(stages_that_are_not_built),
-        cmocka_unit_test(method_none_has_one_channel),
-        cmocka_unit_test(numbers_that_must_fit_the_channels),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -80,9 +80,8 @@ static void assert_near(double value, double expected, double tolerance)
         fail_msg("%.17g: expected %.17g within %g", value, expected, tolerance);
 }
 
-static void antennas_and_baselines(void **state)
+TEST(antennas_and_baselines)
 {
-    (void)state;
     struct fixture fixture;
     describe(&fixture, NULL, "INT8");
     const struct fx8_uvh5_header *header = &fixture.header;
@@ -116,9 +115,8 @@ static void antennas_and_baselines(void **state)
     clear(&fixture);
 }
 
-static void axes(void **state)
+TEST(axes)
 {
-    (void)state;
     struct fixture fixture;
     describe(&fixture, "output.channel_average=4", "FP32");
     const struct fx8_uvh5_header *header = &fixture.header;
@@ -150,9 +148,8 @@ static void axes(void **state)
 
 /* The middle half of each band, 32 channels, averaged by 8: four of 125 kHz
  * each from -16 channels of 15625 Hz on. */
-static void axis_of_bands(void **state)
+TEST(axis_of_bands)
 {
-    (void)state;
     static double three_hz[] = {0, 500e3, 2e6};
     struct fixture fixture;
     offsets_hz = three_hz;
@@ -179,9 +176,8 @@ static void axis_of_bands(void **state)
 }
 
 /* sidereal time always, lst_array only with a known UT1 */
-static void sidereal_time(void **state)
+TEST(sidereal_time)
 {
-    (void)state;
     struct fixture fixture;
     describe(&fixture, NULL, "FP32");
     const double without = fixture.header.apparent_lst_rad[0];
@@ -216,9 +212,8 @@ static void assert_keyword(const struct fx8_uvh5_header *header,
         keyword->type == FX8_KEYWORD_TEXT ? keyword->text : number, text);
 }
 
-static void provenance(void **state)
+TEST(provenance)
 {
-    (void)state;
     struct fixture fixture;
     describe(&fixture, NULL, "INT8");
     const struct fx8_uvh5_header *header = &fixture.header;
@@ -258,9 +253,8 @@ static void provenance(void **state)
     clear(&fixture);
 }
 
-static void no_site_is_an_error(void **state)
+TEST(no_site_is_an_error)
 {
-    (void)state;
     struct fixture fixture;
     describe(&fixture, NULL, "FP32");
     fx8_uvh5_header_clear(&fixture.header);
@@ -274,17 +268,4 @@ static void no_site_is_an_error(void **state)
     assert_non_null(strstr(error.message, "array.longitude_deg"));
     assert_null(fixture.header.history);
     clear(&fixture);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(antennas_and_baselines),
-        cmocka_unit_test(axes),
-        cmocka_unit_test(axis_of_bands),
-        cmocka_unit_test(sidereal_time),
-        cmocka_unit_test(provenance),
-        cmocka_unit_test(no_site_is_an_error),
-    };
-    return cmocka_run_group_tests_name("describe", tests, NULL, NULL);
 }

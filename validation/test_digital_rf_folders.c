@@ -12,9 +12,8 @@
 #define FILE_ROWS 500
 
 /* More channels than files that may be open: they take turns. */
-static void test_many_channels(void **state)
+TEST(test_many_channels)
 {
-    (void)state;
     enum { MANY = 260, MOST_OPEN = 100 };
     struct rlimit limit;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
@@ -104,9 +103,8 @@ static double noted(double first, double second, uint64_t second_entry,
     return hz;
 }
 
-static void test_center_frequency(void **state)
+TEST(test_center_frequency)
 {
-    (void)state;
     assert_true(noted(4.4e8, 4.4e8, DRF_FIRST_MS + 100, 0, INFINITY) == 4.4e8);
     assert_true(noted(4.4e8, 4.5e8, DRF_FIRST_MS + 500, 0, INFINITY) == 4.4e8);
     assert_true(noted(4.4e8, 4.5e8, DRF_FIRST_MS, 0, INFINITY) == 4.5e8);
@@ -117,9 +115,8 @@ static void test_center_frequency(void **state)
 }
 
 /* The receiver is tuned anew after 100 samples, 0.1 s. */
-static void test_tuned_anew(void **state)
+TEST(test_tuned_anew)
 {
-    (void)state;
     const uint64_t at = DRF_FIRST_MS + 100;
     assert_true(noted(4.4e8, 4.5e8, at, 0.0, 0.1) == 4.4e8);
     assert_true(noted(4.4e8, 4.5e8, at, 0.099, 0.001) == 4.4e8);
@@ -153,15 +150,4 @@ static void test_tuned_anew(void **state)
     reader = drf_open_tree("noted", &settings);
     assert_true(reader->observation.dc_frequency_hz == 0.0);
     fx8_reader_close(&reader);
-}
-
-int main(void)
-{
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_many_channels),
-        cmocka_unit_test(test_center_frequency),
-        cmocka_unit_test(test_tuned_anew),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,9 +12,8 @@
 
 /* --- numbers ----------------------------------------------------------- */
 
-static void test_first_index(void **state)
+TEST(test_first_index)
 {
-    (void)state;
     static const struct {
         int64_t numerator, denominator, milliseconds, index;
     } cases[] = {
@@ -35,9 +34,8 @@ static void test_first_index(void **state)
 }
 
 /* Every number of 16 bits and every gain against the rounding of libm. */
-static void test_convert(void **state)
+TEST(test_convert)
 {
-    (void)state;
     int16_t *rows = exact(65536 * sizeof *rows);
     int8_t *samples = exact(65536);
     for (int i = 0; i < 65536; i++)
@@ -58,9 +56,8 @@ static void test_convert(void **state)
     free(samples);
 }
 
-static void test_levels(void **state)
+TEST(test_levels)
 {
-    (void)state;
     struct generator generator = {51};
     uint32_t *histogram = exact(32769 * sizeof *histogram);
     int16_t values[2 * 3 * 99], mine[2 * 99];
@@ -82,9 +79,8 @@ static void test_levels(void **state)
 }
 
 /* 32 counts rms are 21.584 at the median. */
-static void test_median_between_two_values(void **state)
+TEST(test_median_between_two_values)
 {
-    (void)state;
     uint32_t *histogram = exact(32769 * sizeof *histogram);
     static const int cases[][3] = {
         {21, 21, 0}, {21, 22, 0}, {21, 23, 1}, {0, 43, 0}, {0, 44, 1}};
@@ -97,9 +93,8 @@ static void test_median_between_two_values(void **state)
     free(histogram);
 }
 
-static void test_fill(void **state)
+TEST(test_fill)
 {
-    (void)state;
     static const struct {
         size_t n_numbers, part_bytes, shortest;
     } kinds[] = {{1, 1, 8}, {2, 1, 4}, {3, 1, 3}, {1, 2, 4},
@@ -141,16 +136,4 @@ static void test_fill(void **state)
             free(rows);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_first_index),
-        cmocka_unit_test(test_convert),
-        cmocka_unit_test(test_levels),
-        cmocka_unit_test(test_median_between_two_values),
-        cmocka_unit_test(test_fill),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -190,9 +190,8 @@ static void fill_with_any_bits(const struct campaign *campaign, size_t item,
 
 /* 2^28 pairs; long: 2^34, of which the reference and the slow path, which are
  * a hundred times as slow as the others, divide 2^28. */
-static void any_bits(void **state)
+TEST(any_bits)
 {
-    (void)state;
     const struct contenders all = levels_from(0), vectors = levels_from(1);
     const size_t n_items = ((size_t)1 << 28) / BLOCK / THINNING;
     run_campaign(
@@ -224,9 +223,8 @@ static void fill_with_exponents(const struct campaign *campaign, size_t item,
     }
 }
 
-static void every_pair_of_exponents(void **state)
+TEST(every_pair_of_exponents)
 {
-    (void)state;
     const struct contenders contenders = levels_and_slow_path();
     run_campaign(&(struct campaign){.fill = fill_with_exponents,
                                     .contenders = &contenders},
@@ -279,9 +277,8 @@ static void fill_with_hard_pairs(const struct campaign *campaign, size_t item,
     }
 }
 
-static void hardest_dividends_of_every_divisor(void **state)
+TEST(hardest_dividends_of_every_divisor)
 {
-    (void)state;
     const struct contenders contenders = levels_from(0);
     run_campaign(&(struct campaign){.fill = fill_with_hard_pairs,
                                     .contenders = &contenders},
@@ -329,9 +326,8 @@ static void fill_with_ends(const struct campaign *campaign, size_t item,
     }
 }
 
-static void ends_of_the_range(void **state)
+TEST(ends_of_the_range)
 {
-    (void)state;
     const struct contenders contenders = levels_and_slow_path();
     run_campaign(
         &(struct campaign){.fill = fill_with_ends, .contenders = &contenders},
@@ -371,9 +367,8 @@ static void every_dividend_of(size_t n_divisors,
 
 /* All 2^23 dividends in [1, 2) of 12 divisors; long: of 4,096, and 64 for the
  * reference. */
-static void every_dividend(void **state)
+TEST(every_dividend)
 {
-    (void)state;
     const struct contenders all = levels_from(0), vectors = levels_from(1);
     every_dividend_of(is_long() ? 64 : THINNING == 1 ? 12 : 2, &all);
     if (is_long() && vectors.n > 0)
@@ -426,9 +421,8 @@ static void try_reciprocals(void *context, size_t item, size_t thread)
 /* All 2^23 divisors: the seed of the reference is as near as is asked for, and
  * whatever the first steps make of any such seed, r is as near as the proof
  * in divide.h needs. */
-static void reciprocals_are_near_enough(void **state)
+TEST(reciprocals_are_near_enough)
 {
-    (void)state;
     const size_t n_threads = fx8_parallel_cpus();
     size_t *n_bad = calloc(n_threads, sizeof *n_bad);
     assert_non_null(n_bad);
@@ -468,9 +462,8 @@ static void divide_once(fx8_binary *divide, size_t n, size_t shift,
     free(apart);
 }
 
-static void ragged_arrays_in_and_out_of_place(void **state)
+TEST(ragged_arrays_in_and_out_of_place)
 {
-    (void)state;
     struct generator g = {54};
     const struct contenders contenders = levels_from(0);
     for (size_t c = 0; c < contenders.n; c++)
@@ -478,18 +471,4 @@ static void ragged_arrays_in_and_out_of_place(void **state)
             for (size_t shift = 0; shift < SHIFTS; shift++)
                 for (size_t place = 0; place < 3; place++)
                     divide_once(contenders.divide[c], n, shift, place, &g);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_bits),
-        cmocka_unit_test(every_pair_of_exponents),
-        cmocka_unit_test(hardest_dividends_of_every_divisor),
-        cmocka_unit_test(ends_of_the_range),
-        cmocka_unit_test(every_dividend),
-        cmocka_unit_test(reciprocals_are_near_enough),
-        cmocka_unit_test(ragged_arrays_in_and_out_of_place),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

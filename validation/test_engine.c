@@ -195,9 +195,8 @@ static void check_levels(struct task *task, size_t n_threads,
 /* --- tests -----------------------------------------------------------------
  */
 
-static void spectra_and_sums_of_many_shapes(void **state)
+TEST(spectra_and_sums_of_many_shapes)
 {
-    (void)state;
     static const size_t inputs[] = {1, 2, 3, 5, 17};
     static const size_t channels[] = {1, 2, 3, 5, 8, 16, 33};
     static const size_t taps[] = {1, 3, 8};
@@ -219,9 +218,8 @@ static void spectra_and_sums_of_many_shapes(void **state)
 
 /* Blocks of 2048 spectra, the last one ragged: sums go on over borders, FFT
  * batches begin anew with them. */
-static void several_blocks_per_dump(void **state)
+TEST(several_blocks_per_dump)
 {
-    (void)state;
     struct generator g = {12};
     for (size_t mask = 0; mask < 3; mask++) {
         struct task task =
@@ -238,9 +236,8 @@ static void several_blocks_per_dump(void **state)
 
 /* Long transforms come in batches of less than a group of 32 spectra: masks
  * must find their spectra all the same.  A few bins are computed plainly. */
-static void batches_shorter_than_a_group(void **state)
+TEST(batches_shorter_than_a_group)
 {
-    (void)state;
     enum { CHANNELS = 32768, N = 45 };
     struct generator g = {21};
     struct task task = make_task(1, true, CHANNELS, 1, N, 1, false, &g);
@@ -281,9 +278,8 @@ static void batches_shorter_than_a_group(void **state)
     clear_task(&task);
 }
 
-static void one_precision_equals_both(void **state)
+TEST(one_precision_equals_both)
 {
-    (void)state;
     struct generator g = {13};
     struct task task = make_task(5, true, 8, 3, 70, 1, false, &g);
     struct outcome both = run_task(&task, NULL);
@@ -322,9 +318,8 @@ static void check_none(const struct task *task, const struct outcome *o)
         assert_true(o->sums32[i] == (double)o->sums8[i]);
 }
 
-static void method_none_is_exact(void **state)
+TEST(method_none_is_exact)
 {
-    (void)state;
     struct generator g = {14};
     static const size_t inputs[] = {1, 2, 3, 5, 17};
     for (size_t i = 0; i < 5; i++)
@@ -337,9 +332,8 @@ static void method_none_is_exact(void **state)
 }
 
 /* Full scale for more spectra than an int32 holds: 2 * 128 * 128 each. */
-static void long_dumps_are_folded(void **state)
+TEST(long_dumps_are_folded)
 {
-    (void)state;
     struct generator g = {15};
     static const size_t lengths[] = {63487, 63488, 65535, 65536, 200001};
     for (size_t i = 0; i < 5; i++) {
@@ -372,9 +366,8 @@ static void long_dumps_are_folded(void **state)
 }
 
 /* Phase and slope as written, in turns, also where they are huge. */
-static void rotation_by_phase_and_slope(void **state)
+TEST(rotation_by_phase_and_slope)
 {
-    (void)state;
     struct generator g = {16};
     static const double scales[] = {0.0, 0.5, 3.0, 1e6, 1e10};
     for (size_t i = 0; i < 10; i++) {
@@ -413,9 +406,8 @@ static void rotation_by_phase_and_slope(void **state)
 }
 
 /* A block in which nothing is valid adds nothing and leaves zeros. */
-static void blocks_without_a_valid_spectrum(void **state)
+TEST(blocks_without_a_valid_spectrum)
 {
-    (void)state;
     struct generator g = {17};
     for (size_t kind = 0; kind < 4; kind++) {
         struct task task = make_task(3, true, 1, 1, 2048 + 64, 0, kind % 2, &g);
@@ -446,9 +438,8 @@ static void blocks_without_a_valid_spectrum(void **state)
     }
 }
 
-static void power_of_single_spectra(void **state)
+TEST(power_of_single_spectra)
 {
-    (void)state;
     struct generator g = {18};
     for (size_t is_complex = 0; is_complex < 2; is_complex++) {
         struct task task = make_task(3, is_complex, 5, 3, 70, 1, false, &g);
@@ -481,9 +472,8 @@ static void power_of_single_spectra(void **state)
 /* --- refusals --------------------------------------------------------------
  */
 
-static void what_an_engine_refuses(void **state)
+TEST(what_an_engine_refuses)
 {
-    (void)state;
     struct generator g = {19};
     struct task task = make_task(2, true, 1, 1, 40, 0, true, &g);
     task.plan.precisions = FX8_ENGINE_INT8;
@@ -527,9 +517,8 @@ static enum fx8_status admit(void *context, size_t bytes, size_t block_spectra,
 }
 
 /* An engine asks once, for what it then has; threads change no block. */
-static void an_engine_asks_for_its_memory(void **state)
+TEST(an_engine_asks_for_its_memory)
 {
-    (void)state;
     struct generator g = {20};
     struct task task = make_task(40, true, 33, 4, 3000, 0, false, &g);
     struct fx8_engine *engine;
@@ -550,9 +539,8 @@ static void an_engine_asks_for_its_memory(void **state)
 
 /* The same samples by coefficients of 16 bits: what those give, in double, is
  * further from the floats' spectra than the error allowed here. */
-static void filter_in_integers(void **state)
+TEST(filter_in_integers)
 {
-    (void)state;
     struct generator g = {17};
     for (int is_complex = 0; is_complex < 2; is_complex++) {
         struct task task =
@@ -574,23 +562,4 @@ static void filter_in_integers(void **state)
         free(rounded);
         free(floats);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(spectra_and_sums_of_many_shapes),
-        cmocka_unit_test(several_blocks_per_dump),
-        cmocka_unit_test(batches_shorter_than_a_group),
-        cmocka_unit_test(one_precision_equals_both),
-        cmocka_unit_test(method_none_is_exact),
-        cmocka_unit_test(long_dumps_are_folded),
-        cmocka_unit_test(rotation_by_phase_and_slope),
-        cmocka_unit_test(blocks_without_a_valid_spectrum),
-        cmocka_unit_test(filter_in_integers),
-        cmocka_unit_test(power_of_single_spectra),
-        cmocka_unit_test(what_an_engine_refuses),
-        cmocka_unit_test(an_engine_asks_for_its_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

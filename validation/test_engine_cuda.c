@@ -49,9 +49,8 @@ static void check_import(const struct task *task, const char *kernel,
     clear_outcome(&got);
 }
 
-static void same_integers_from_the_same_spectra(void **state)
+TEST(same_integers_from_the_same_spectra)
 {
-    (void)state;
     static const size_t inputs[] = {1, 2, 3, 16, 17};
     struct generator g = {91};
     for (size_t k = 0; k < 5; k++)
@@ -66,9 +65,8 @@ static void same_integers_from_the_same_spectra(void **state)
 
 /* Method none: dumps longer than a block, the last one ragged; every device has
  * blocks, one of them fewer. */
-static void long_dumps_on_several_devices(void **state)
+TEST(long_dumps_on_several_devices)
 {
-    (void)state;
     struct generator g = {92};
     for (size_t n_devices = 1; n_devices <= 3; n_devices += 2) {
         struct task task =
@@ -130,9 +128,8 @@ static void check_push(const struct task *task, size_t n_devices)
     clear_outcome(&again);
 }
 
-static void samples_to_sums(void **state)
+TEST(samples_to_sums)
 {
-    (void)state;
     static const size_t inputs[] = {1, 2, 3, 17};
     struct generator g = {93};
     for (size_t k = 0; k < 4; k++)
@@ -147,9 +144,8 @@ static void samples_to_sums(void **state)
 }
 
 /* A FIR alone: no FFT. */
-static void one_channel_with_a_filter(void **state)
+TEST(one_channel_with_a_filter)
 {
-    (void)state;
     struct generator g = {94};
     struct task task = make_task(5, true, 1, 4, 90, 1, false, &g);
     check_push(&task, 1);
@@ -157,9 +153,8 @@ static void one_channel_with_a_filter(void **state)
 }
 
 /* Exact integers on both, one scale: float spectra differ by the FFT alone. */
-static void filter_in_integers(void **state)
+TEST(filter_in_integers)
 {
-    (void)state;
     struct generator g = {98};
     for (size_t is_complex = 0; is_complex < 2; is_complex++) {
         struct task task = make_task(5, is_complex, 6, 4, 77, 1, false, &g);
@@ -171,9 +166,8 @@ static void filter_in_integers(void **state)
 
 /* Phases of whole sixteenths of a turn, for which both engines' sine and cosine
  * are near each other. */
-static void rotated_spectra(void **state)
+TEST(rotated_spectra)
 {
-    (void)state;
     struct generator g = {95};
     struct task task = make_task(3, true, 8, 2, 50, 1, false, &g);
     task.rotation = exact(3 * task.n_spectra * sizeof *task.rotation);
@@ -225,9 +219,8 @@ static bool opens_within(const struct task *task, size_t kib)
 /* How many inputs go to the device at a time, and how much of them through FIR
  * and FFT, changes nothing: from what is wanted down to what will just do.
  * test_cuda_calls.cu looks at these sizes. */
-static void batches_of_any_size(void **state)
+TEST(batches_of_any_size)
 {
-    (void)state;
     struct generator g = {96};
     /* that of floats is named: any of integers would be tried */
     if (strcmp(kernel_in_place_of("auto"), "auto") != 0)
@@ -292,9 +285,8 @@ static void check_bounds(const struct task *task, const struct outcome *o)
 }
 
 /* Both engines' bounds hold the same exact sums. */
-static void bounds_of_the_same_spectra(void **state)
+TEST(bounds_of_the_same_spectra)
 {
-    (void)state;
     struct generator g = {101};
     for (size_t mask = 0; mask < 4; mask++) {
         struct task task = make_task(mask % 2 == 0 ? 3 : 17, mask < 2, 3, 2,
@@ -315,9 +307,8 @@ static void bounds_of_the_same_spectra(void **state)
 
 /* Bounds alone, of floats: the partial sums of devices are added in their
  * direction; and of integers, which are exact. */
-static void bounds_on_several_devices(void **state)
+TEST(bounds_on_several_devices)
 {
-    (void)state;
     struct generator g = {102};
     for (size_t is_none = 0; is_none < 2; is_none++) {
         struct task task =
@@ -349,9 +340,8 @@ static void bounds_on_several_devices(void **state)
 
 /* One device has 2^60, the other 9 and 15, exactly; their sums are between two
  * doubles. */
-static void bounds_of_devices_are_added_in_their_direction(void **state)
+TEST(bounds_of_devices_are_added_in_their_direction)
 {
-    (void)state;
     struct generator g = {104};
     struct task task = make_task(2, true, 1, 1, 8193, 0, true, &g);
     struct task other = on_cuda(&task, "auto", 2);
@@ -380,9 +370,8 @@ static void bounds_of_devices_are_added_in_their_direction(void **state)
 }
 
 /* A name is of a rounding, or of all; the first of a kernel is no other's. */
-static void kernels_of_bounds(void **state)
+TEST(kernels_of_bounds)
 {
-    (void)state;
     struct generator g = {103};
     struct task task = make_task(2, true, 1, 1, 40, 0, true, &g);
     struct fx8_engine_plan plan = on_cuda(&task, "auto", 1).plan;
@@ -416,9 +405,8 @@ static void kernels_of_bounds(void **state)
     clear_task(&task);
 }
 
-static void what_the_engine_refuses(void **state)
+TEST(what_the_engine_refuses)
 {
-    (void)state;
     struct generator g = {97};
     struct task task = make_task(2, true, 1, 1, 40, 0, true, &g);
     struct fx8_engine_plan plan = on_cuda(&task, "auto", 1).plan;
@@ -450,21 +438,4 @@ static void what_the_engine_refuses(void **state)
     clear_task(&task);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_integers_from_the_same_spectra),
-        cmocka_unit_test(long_dumps_on_several_devices),
-        cmocka_unit_test(samples_to_sums),
-        cmocka_unit_test(one_channel_with_a_filter),
-        cmocka_unit_test(filter_in_integers),
-        cmocka_unit_test(rotated_spectra),
-        cmocka_unit_test(batches_of_any_size),
-        cmocka_unit_test(bounds_of_the_same_spectra),
-        cmocka_unit_test(bounds_on_several_devices),
-        cmocka_unit_test(bounds_of_devices_are_added_in_their_direction),
-        cmocka_unit_test(kernels_of_bounds),
-        cmocka_unit_test(what_the_engine_refuses),
-    };
-    return cmocka_run_group_tests(tests, find_cuda, NULL);
-}
+FIXTURE(find_cuda, NULL)

@@ -26,9 +26,8 @@ static struct fx8_engine_plan small_plan(const char *kernel)
     };
 }
 
-static void lists_of_devices(void **state)
+TEST(lists_of_devices)
 {
-    (void)state;
     static const char *const wrong[] = {"",     "all",        ",",  "0,",
                                         "0,,1", "-1",         "x",  "0 1",
                                         "1,1",  "2147483648", "+1", "0,1x"};
@@ -76,9 +75,8 @@ static void check_missing(const char *wanted)
               FX8_ERR_UNSUPPORTED, wanted);
 }
 
-static void plugins_that_are_none(void **state)
+TEST(plugins_that_are_none)
 {
-    (void)state;
     char wanted[1200];
     const char *path = scratch_path("fx8-cuda.so");
     setenv(FX8_ENGINE_PLUGIN_VARIABLE, path, 1);
@@ -103,9 +101,8 @@ static void plugins_that_are_none(void **state)
     unsetenv(FX8_ENGINE_PLUGIN_VARIABLE);
 }
 
-static void names_of_kernels(void **state)
+TEST(names_of_kernels)
 {
-    (void)state;
     setenv(FX8_ENGINE_PLUGIN_VARIABLE, "/nowhere", 1);
     struct fx8_engine_plan plan = small_plan("sse2");
     struct fx8_engine_found found;
@@ -139,14 +136,4 @@ static void names_of_kernels(void **state)
     assert_string_equal(found.reason, "asked for");
     found.operations->close(&found.engine);
     unsetenv(FX8_ENGINE_PLUGIN_VARIABLE);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lists_of_devices),
-        cmocka_unit_test(plugins_that_are_none),
-        cmocka_unit_test(names_of_kernels),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

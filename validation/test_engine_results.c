@@ -244,9 +244,8 @@ static void check_process(const struct task *task, const struct wanted *w,
 
 /* Both precisions, averages, whole and in slabs of one antenna; recordings of
  * more than 8 bits, levelled or with the gains of their inputs alone. */
-static void results_of_the_device_equal_the_hosts(void **state)
+TEST(results_of_the_device_equal_the_hosts)
 {
-    (void)state;
     struct generator g = {105};
     for (size_t k = 0; k < 4; k++) {
         struct task task =
@@ -266,9 +265,8 @@ static void results_of_the_device_equal_the_hosts(void **state)
 }
 
 /* Blocks on every device; one that had none brings nothing. */
-static void results_of_several_devices_equal_the_hosts(void **state)
+TEST(results_of_several_devices_equal_the_hosts)
 {
-    (void)state;
     struct generator g = {106};
     for (size_t n_blocks = 2; n_blocks <= 4; n_blocks += 2) {
         struct task task =
@@ -282,9 +280,8 @@ static void results_of_several_devices_equal_the_hosts(void **state)
 
 /* Sums that are more than goes from device to device, or to the host, at a
  * time: 110 numbers a channel, of which a KiB holds one, in three turns. */
-static void sums_in_pieces_equal_the_hosts(void **state)
+TEST(sums_in_pieces_equal_the_hosts)
 {
-    (void)state;
     struct generator g = {110};
     struct task task = make_task(10, true, 3, 1, 8192 + 5, 1, false, &g);
     struct wanted w = want_results(&task, 1, 2, &g);
@@ -297,9 +294,8 @@ static void sums_in_pieces_equal_the_hosts(void **state)
 
 /* Bands whose inputs have gains of their own, each with its share of them:
  * whole numbers whose sums floats hold, so that both engines have all bits. */
-static void gains_of_bands_equal_the_hosts(void **state)
+TEST(gains_of_bands_equal_the_hosts)
 {
-    (void)state;
     enum { BANDS = 3, INPUTS = 4 };
     static const double offsets_hz[BANDS] = {-2e6, 0.0, 1e6};
     const struct delivery whole = {0};
@@ -335,9 +331,8 @@ static enum fx8_status count_dump(void *context, const struct fx8_dump *dump,
 }
 
 /* The next dump begins before the last one is back, which a flush waits for. */
-static void a_dump_comes_while_the_next_is_pushed(void **state)
+TEST(a_dump_comes_while_the_next_is_pushed)
 {
-    (void)state;
     struct voltages v = make_voltages(4, 2, 1000, 4, 111);
     struct fx8_plan plan = small_plan(2, 2, true, 1, 300);
     plan.method = FX8_METHOD_NONE;
@@ -374,9 +369,8 @@ static void a_dump_comes_while_the_next_is_pushed(void **state)
 }
 
 /* Of another shape than it was opened for, or of none; sums on two devices. */
-static void results_that_were_not_planned(void **state)
+TEST(results_that_were_not_planned)
 {
-    (void)state;
     struct generator g = {107};
     struct task task = make_task(2, true, 1, 1, 2 * 8192, 0, true, &g);
     struct wanted w = want_results(&task, 1, 1, &g);
@@ -404,9 +398,8 @@ static void results_that_were_not_planned(void **state)
 
 /* Overwritten as soon as the next call has returned, be it of too few samples
  * for a spectrum of the engine, blocks give the results of the CPU. */
-static void blocks_are_used_in_place(void **state)
+TEST(blocks_are_used_in_place)
 {
-    (void)state;
     enum { ANTENNAS = 66, DUMP = 20000, N_BLOCKS = 5 };
     struct fx8_plan plan = small_plan(ANTENNAS, 2, true, 1, DUMP);
     plan.method = FX8_METHOD_NONE;
@@ -453,16 +446,4 @@ static void blocks_are_used_in_place(void **state)
     free(v.data);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(results_of_the_device_equal_the_hosts),
-        cmocka_unit_test(results_of_several_devices_equal_the_hosts),
-        cmocka_unit_test(sums_in_pieces_equal_the_hosts),
-        cmocka_unit_test(gains_of_bands_equal_the_hosts),
-        cmocka_unit_test(a_dump_comes_while_the_next_is_pushed),
-        cmocka_unit_test(results_that_were_not_planned),
-        cmocka_unit_test(blocks_are_used_in_place),
-    };
-    return cmocka_run_group_tests(tests, find_cuda, NULL);
-}
+FIXTURE(find_cuda, NULL)

@@ -213,9 +213,8 @@ static struct task plan_task(size_t n_antennas, bool is_complex,
     return task;
 }
 
-static void engines_that_are_right(void **state)
+TEST(engines_that_are_right)
 {
-    (void)state;
     static const struct {
         size_t n_antennas;
         bool is_complex;
@@ -255,9 +254,8 @@ static void engines_that_are_right(void **state)
 }
 
 /* Every fault, in all numbers that it may be in. */
-static void engines_that_are_wrong(void **state)
+TEST(engines_that_are_wrong)
 {
-    (void)state;
     static const struct {
         unsigned precisions;
         struct fault fault;
@@ -307,13 +305,4 @@ static void engines_that_are_wrong(void **state)
             assert_non_null(strstr(error.message, "fake: device 0 of a test"));
         clear_task(&task);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(engines_that_are_right),
-        cmocka_unit_test(engines_that_are_wrong),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,18 +3,11 @@
  * test_fft.c -- the FFT against a direct sum in double precision, in every
  * place of a batch, and its independence of what stands beside it.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <math.h>
-
-#include <cmocka.h>
 
 #include "config/base/shape.h"
 #include "kernels/fft.h"
+#include "validation/testing.h"
 
 static const double PI = 3.14159265358979323846;
 
@@ -160,9 +153,8 @@ static void check_kind(enum fx8_fft_kind kind, size_t length, size_t batch)
     assert_null(fft);
 }
 
-static void test_direct(void **state)
+TEST(test_direct)
 {
-    (void)state;
     random_state = 1;
     for (int kind = FX8_FFT_COMPLEX; kind <= FX8_FFT_INVERSE_REAL; kind++)
         for (size_t i = 0; i < N_LENGTHS; i++) {
@@ -174,9 +166,8 @@ static void test_direct(void **state)
 
 /** A spectrum's bits depend on its samples and its place alone: neither its
  *  neighbours, nor the buffer, nor a second plan, nor measured wisdom. */
-static void test_purity(void **state)
+TEST(test_purity)
 {
-    (void)state;
     random_state = 2;
     for (int kind = FX8_FFT_COMPLEX; kind <= FX8_FFT_REAL; kind++)
         for (size_t i = 0; i < N_LENGTHS; i++) {
@@ -219,9 +210,8 @@ static void test_purity(void **state)
         }
 }
 
-static void test_measured(void **state)
+TEST(test_measured)
 {
-    (void)state;
     /* A measured plan overwrites its scratch while planning, never data: the
      * impulse at 0 has the spectrum 1. */
     struct fx8_fft *fft;
@@ -241,9 +231,8 @@ static void test_measured(void **state)
     fx8_fft_close(&fft);
 }
 
-static void test_errors(void **state)
+TEST(test_errors)
 {
-    (void)state;
     struct fx8_error error;
     struct fx8_fft *fft = (struct fx8_fft *)&error;
     static const struct {
@@ -264,9 +253,8 @@ static void test_errors(void **state)
     fx8_fft_close(&fft);
 }
 
-static void test_batch(void **state)
+TEST(test_batch)
 {
-    (void)state;
     for (size_t length = 1; length < (size_t)1 << 24;
          length += 1 + length / 7) {
         const size_t batch = fx8_fft_batch(length);
@@ -278,14 +266,4 @@ static void test_batch(void **state)
     }
     assert_int_equal(fx8_fft_batch(8192), 32);
     assert_int_equal(fx8_fft_batch(8193), 16);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_direct),   cmocka_unit_test(test_purity),
-        cmocka_unit_test(test_measured), cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_batch),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

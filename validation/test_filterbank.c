@@ -3,16 +3,10 @@
  * test_filterbank.c -- the prototype filter against its formulas and against
  * the published shape of each choice of taps and window.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <math.h>
 
-#include <cmocka.h>
-
 #include "kernels/filterbank.h"
+#include "validation/testing.h"
 
 static const double PI = 3.14159265358979323846;
 
@@ -41,9 +35,8 @@ static double definition(enum fx8_filter_window window, size_t n_taps,
     return w * (has_sinc ? sinc : 1.0);
 }
 
-static void test_weights(void **state)
+TEST(test_weights)
 {
-    (void)state;
     static const size_t taps[] = {1, 2, 3, 4, 8, 16, 64};
     static const size_t lengths[] = {1, 2, 3, 7, 16, 100, 1024};
     for (int window = 0; window < 3; window++)
@@ -84,9 +77,8 @@ static void test_weights(void **state)
             }
 }
 
-static void test_degenerate_weights(void **state)
+TEST(test_degenerate_weights)
 {
-    (void)state;
     for (int window = 0; window < 3; window++) {
         double *w = new_weights((enum fx8_filter_window)window, 1, 1, false);
         assert_true(w[0] == 1.0);
@@ -175,18 +167,16 @@ static void check_shape(const struct shape *shape)
     free(w);
 }
 
-static void test_shapes(void **state)
+TEST(test_shapes)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
         check_shape(&shapes[i]);
 }
 
 /** The rectangle's response has a closed form:
  *  N^-1/2 e^(i pi f (N-1)/N) sin(pi f) / sin(pi f / N). */
-static void test_response(void **state)
+TEST(test_response)
 {
-    (void)state;
     const size_t length = 20;
     double *w = new_weights(FX8_FILTER_RECTANGULAR, 1, length, false);
     for (double f = -3.3; f < 3.4; f += 0.37) {
@@ -200,9 +190,8 @@ static void test_response(void **state)
     free(w);
 }
 
-static void test_coefficients(void **state)
+TEST(test_coefficients)
 {
-    (void)state;
     const struct fx8_filterbank complex_bank = {true, 6, 4, 6};
     const struct fx8_filterbank real_bank = {false, 6, 4, 3};
     double *w = new_weights(FX8_FILTER_HAMMING, 4, 6, true);
@@ -284,9 +273,8 @@ static void check_int16(enum fx8_filter_window window, size_t n_taps,
     free(weights);
 }
 
-static void test_int16(void **state)
+TEST(test_int16)
 {
-    (void)state;
     for (int window = 0; window < 3; window++)
         for (size_t n_taps = 1; n_taps <= 64; n_taps *= 2)
             for (size_t length = 2; length <= 512; length *= 4)
@@ -304,9 +292,8 @@ static void test_int16(void **state)
     assert_true(rounded[0] == 0 && rounded[1] == 0);
 }
 
-static void test_geometry(void **state)
+TEST(test_geometry)
 {
-    (void)state;
     const struct fx8_filterbank even = {true, 8, 1, 8};
     const struct fx8_filterbank kept = {true, 9, 1, 5};
     const struct fx8_filterbank real = {false, 16, 1, 8};
@@ -337,9 +324,8 @@ static void assert_near(double value, double expected, double limit)
 }
 
 /* One product for each window that covers it, whatever else is averaged. */
-static void rectangular_spectra_are_independent(void **state)
+TEST(rectangular_spectra_are_independent)
 {
-    (void)state;
     static const size_t lengths[] = {1, 2, 5, 64, 1000};
     for (size_t i = 0; i < 5; i++) {
         double *w = new_weights(FX8_FILTER_RECTANGULAR, 1, lengths[i], false);
@@ -352,9 +338,8 @@ static void rectangular_spectra_are_independent(void **state)
 
 /* Worth of many spectra of one channel, M_eff / M, as published and measured
  * to three digits. */
-static void published_worth_of_a_channel(void **state)
+TEST(published_worth_of_a_channel)
 {
-    (void)state;
     static const struct {
         enum fx8_filter_window window;
         size_t n_taps;
@@ -402,9 +387,8 @@ static double covariance(const double *w, size_t n_taps, size_t length,
 }
 
 /* All pairs of cells of a small block, one by one. */
-static void overlap_is_the_variance_of_a_mean(void **state)
+TEST(overlap_is_the_variance_of_a_mean)
 {
-    (void)state;
     enum { LENGTH = 8, SPECTRA = 6 };
     static const size_t taps[] = {1, 2, 4, 8};
     for (size_t i = 0; i < 4; i++)
@@ -439,9 +423,8 @@ static double overlap_of_all_channels(const double *w, size_t n_taps,
     return (double)length * sum;
 }
 
-static void nothing_overlaps_from_afar(void **state)
+TEST(nothing_overlaps_from_afar)
 {
-    (void)state;
     static const size_t taps[] = {1, 2, 3, 4, 8, 16, 64};
     const size_t many = (size_t)1 << 40;
     for (int window = 0; window < 3; window++)
@@ -452,22 +435,4 @@ static void nothing_overlaps_from_afar(void **state)
                         overlap_of_all_channels(w, taps[i], 256), 1e-5);
             free(w);
         }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rectangular_spectra_are_independent),
-        cmocka_unit_test(published_worth_of_a_channel),
-        cmocka_unit_test(overlap_is_the_variance_of_a_mean),
-        cmocka_unit_test(nothing_overlaps_from_afar),
-        cmocka_unit_test(test_weights),
-        cmocka_unit_test(test_degenerate_weights),
-        cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_response),
-        cmocka_unit_test(test_coefficients),
-        cmocka_unit_test(test_int16),
-        cmocka_unit_test(test_geometry),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -174,9 +174,8 @@ static void check_coverage(double snr, uint64_t seed, double least, double most,
 
 /* Where |rho| sqrt(M) is 5, half of the results are limits: what must cover is
  * the two together. */
-static void intervals_cover_95_percent(void **state)
+TEST(intervals_cover_95_percent)
 {
-    (void)state;
     static const double snrs[] = {5.0, 7.0, 10.0, 30.0};
     for (size_t i = 0; i < 4; i++)
         check_coverage(snrs[i], 11 + i, 0.93, 0.97, false);
@@ -184,9 +183,8 @@ static void intervals_cover_95_percent(void **state)
 
 /* Below, the power of a cell leans to the right, and limits are on the safe
  * side. */
-static void limits_cover_at_least_95_percent(void **state)
+TEST(limits_cover_at_least_95_percent)
 {
-    (void)state;
     static const double snrs[] = {0.0, 0.3, 1.0, 2.0, 3.0, 4.0};
     for (size_t i = 0; i < 6; i++)
         check_coverage(snrs[i], 21 + i, 0.95, 1.0, true);
@@ -213,9 +211,8 @@ static struct fx8_quicklook_average average_of(float power, float m, size_t n,
 
 /* Inputs that miss different spectra: either the result covers, or there is no
  * interval where rho is too near to 1 for it. */
-static void different_masks(void **state)
+TEST(different_masks)
 {
-    (void)state;
     static const struct {
         double rho, m, share[2];
         bool has_interval;
@@ -243,9 +240,8 @@ static void different_masks(void **state)
 
 /* Rounding is not independent where inputs of INT8 differ by less than a
  * step. */
-static void inputs_alike_within_a_step(void **state)
+TEST(inputs_alike_within_a_step)
 {
-    (void)state;
     struct fx8_fisher_sums sums;
     struct fx8_quicklook_average a = average_of(0.81f, 1000.0f, 5, 1.0, &sums);
     assert_int_equal(a.state, FX8_QUICKLOOK_INTERVAL);
@@ -268,9 +264,8 @@ static void assert_near(double value, double expected, double limit)
 
 /* The formulas once more, in double; three functions of single precision leave
  * 10^-6. */
-static void values_by_the_formulas(void **state)
+TEST(values_by_the_formulas)
 {
-    (void)state;
     const double p = 0.09, m = 1000.0, inflation = 1.25;
     const size_t n = 7;
     struct fx8_fisher_sums sums;
@@ -289,9 +284,8 @@ static void values_by_the_formulas(void **state)
     assert_int_equal(sums.n_clamped, 0);
 }
 
-static void nothing_at_all_and_the_ends(void **state)
+TEST(nothing_at_all_and_the_ends)
 {
-    (void)state;
     struct fx8_fisher_sums sums;
     struct fx8_quicklook_average a = average_of(0.5f, 100.0f, 0, 1.0, &sums);
     assert_int_equal(a.state, FX8_QUICKLOOK_NONE);
@@ -308,17 +302,4 @@ static void nothing_at_all_and_the_ends(void **state)
     assert_int_equal(a.state, FX8_QUICKLOOK_LIMIT);
     assert_true(isnan(a.coherence) && a.lower == 0.0);
     assert_true(a.upper > 0.1 && a.upper < 0.3);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(intervals_cover_95_percent),
-        cmocka_unit_test(limits_cover_at_least_95_percent),
-        cmocka_unit_test(different_masks),
-        cmocka_unit_test(inputs_alike_within_a_step),
-        cmocka_unit_test(values_by_the_formulas),
-        cmocka_unit_test(nothing_at_all_and_the_ends),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -148,9 +148,8 @@ static rlim_t whole_size(enum fx8_compression compression, size_t n_dumps)
 
 /* The disk holds ever more: the run fails at ever later stages, and from the
  * size of the whole file on it succeeds. */
-static void test_full_disk_sweep(void **state)
+TEST(test_full_disk_sweep)
 {
-    (void)state;
     static const enum fx8_compression kinds[] = {FX8_COMPRESSION_NONE,
                                                  FX8_COMPRESSION_GZIP};
     for (size_t k = 0; k < 2; k++) {
@@ -178,9 +177,8 @@ static void test_full_disk_sweep(void **state)
 
 /* The disk fills up later: at each dump, and at the close of a whole file and
  * of one that is cut. */
-static void test_disk_fills_up_during_the_run(void **state)
+TEST(test_disk_fills_up_during_the_run)
 {
-    (void)state;
     static const enum fx8_compression kinds[] = {FX8_COMPRESSION_NONE,
                                                  FX8_COMPRESSION_GZIP};
     static const rlim_t limits[] = {0, 1, 2048, 20000, 60000};
@@ -203,9 +201,8 @@ static void test_disk_fills_up_during_the_run(void **state)
     assert_int_equal(count[CREATE], 0);
 }
 
-static void test_full_disk_under_puts(void **state)
+TEST(test_full_disk_under_puts)
 {
-    (void)state;
     struct fixture f;
     fill_noisy(&f);
     static double values[40000];
@@ -239,9 +236,8 @@ static void test_full_disk_under_puts(void **state)
 }
 
 /* The same for recordings. */
-static void test_full_disk_native(void **state)
+TEST(test_full_disk_native)
 {
-    (void)state;
     enum { SAMPLES = 3000, INPUTS = 6 };
     static int8_t samples[INPUTS * SAMPLES];
     struct fx8_observation o = fx8_observation_unknown();
@@ -282,17 +278,4 @@ static void test_full_disk_native(void **state)
         unlink(scratch_path("full.h5"));
     }
     assert_true(n_failed > 20 && n_done > 20);
-}
-
-int main(void)
-{
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    signal(SIGXFSZ, SIG_IGN);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_full_disk_sweep),
-        cmocka_unit_test(test_disk_fills_up_during_the_run),
-        cmocka_unit_test(test_full_disk_under_puts),
-        cmocka_unit_test(test_full_disk_native),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

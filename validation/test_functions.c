@@ -70,9 +70,8 @@ static struct entries entries_of(const struct fx8_functions *f)
 
 /* Every entry of both modes is there and listed under its names, nothing is
  * listed twice, and no level lacks what the reference has. */
-static void levels_list_their_forms(void **state)
+TEST(levels_list_their_forms)
 {
-    (void)state;
     for (size_t index = 0; index < fx8_operations_levels(); index++) {
         const struct fx8_operations *level = fx8_operations_level(index);
         if (level == NULL)
@@ -179,9 +178,8 @@ static void check_level(const struct fx8_operations *level, size_t n,
 
 /* The reference against itself, one by one, is part of it: its loops are
  * vectors, too. */
-static void levels_agree_to_the_bit(void **state)
+TEST(levels_agree_to_the_bit)
 {
-    (void)state;
     struct generator g = {71};
     float *a = exact(N_BITS * sizeof(float)),
           *b = exact(N_BITS * sizeof(float));
@@ -346,9 +344,8 @@ static void check_angle(const struct fx8_function_form *form, float y, float x,
 }
 
 /* The other levels equal the reference. */
-static void special_values_are_as_documented(void **state)
+TEST(special_values_are_as_documented)
 {
-    (void)state;
     const struct fx8_operations *level = fx8_operations_level(0);
     for (size_t i = 0; i < level->n_forms; i++) {
         const struct fx8_function_form *form = &level->forms[i];
@@ -373,9 +370,8 @@ static void special_values_are_as_documented(void **state)
 }
 
 /* Whatever a NaN carries. */
-static void nan_stays_nan(void **state)
+TEST(nan_stays_nan)
 {
-    (void)state;
     struct generator g = {74};
     const struct fx8_operations *level = fx8_operations_level(0);
     for (size_t i = 0; i < level->n_forms; i++)
@@ -392,9 +388,8 @@ static void nan_stays_nan(void **state)
 
 /* Whole powers of two, subnormal ones included, both ways; only fast mode
  * takes subnormal arguments of a logarithm for zero. */
-static void powers_of_two_are_exact(void **state)
+TEST(powers_of_two_are_exact)
 {
-    (void)state;
     const struct fx8_operations *level = fx8_operations_level(0);
     for (size_t mode = 0; mode < FX8_N_FUNCTIONS_MODES; mode++) {
         const struct fx8_function_form *exp2_form =
@@ -427,9 +422,8 @@ static void sine_and_cosine(size_t mode, float x, float *sine, float *cosine)
 
 /* Quarters of a turn up to 2^22 of them either way, and all floats from 2^23
  * up, which are whole. */
-static void quarters_are_exact(void **state)
+TEST(quarters_are_exact)
 {
-    (void)state;
     static const float sines[4] = {0.0f, 1.0f, 0.0f, -1.0f};
     struct generator g = {72};
     for (size_t mode = 0; mode < FX8_N_FUNCTIONS_MODES; mode++)
@@ -452,9 +446,8 @@ static void quarters_are_exact(void **state)
 
 /* A phase and the same with whole turns added, where the sum is a float, have
  * the same sine and cosine, and that is the right one. */
-static void whole_turns_do_not_matter(void **state)
+TEST(whole_turns_do_not_matter)
 {
-    (void)state;
     struct generator g = {73};
     for (size_t mode = 0; mode < FX8_N_FUNCTIONS_MODES; mode++)
         for (int i = 0; i < 50000; i++) {
@@ -475,18 +468,4 @@ static void whole_turns_do_not_matter(void **state)
             assert_true(sine * sine_r >= 0.0f || fabsf(r) == 0.5f);
             assert_true(cosine == cosine_r);
         }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(levels_list_their_forms),
-        cmocka_unit_test(levels_agree_to_the_bit),
-        cmocka_unit_test(special_values_are_as_documented),
-        cmocka_unit_test(nan_stays_nan),
-        cmocka_unit_test(powers_of_two_are_exact),
-        cmocka_unit_test(quarters_are_exact),
-        cmocka_unit_test(whole_turns_do_not_matter),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

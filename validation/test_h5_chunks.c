@@ -256,9 +256,8 @@ static void check_storage(const struct shape *shape,
     free(written);
 }
 
-static void test_every_storage(void **state)
+TEST(test_every_storage)
 {
-    (void)state;
     const size_t n_parts = getenv("FX8_LONG") != NULL ? 100 : 4;
     for (size_t s = 0; s < N_SHAPES; s++)
         for (size_t k = 0; k < N_FILTER_LISTS; k++)
@@ -269,9 +268,8 @@ static void test_every_storage(void **state)
             }
 }
 
-static void test_contiguous(void **state)
+TEST(test_contiguous)
 {
-    (void)state;
     for (size_t s = 0; s < N_SHAPES; s++) {
         struct shape shape = shapes[s];
         shape.chunk[0] = 0;
@@ -280,9 +278,8 @@ static void test_contiguous(void **state)
 }
 
 /* What HDF5 must read itself, and does. */
-static void test_other_chunks(void **state)
+TEST(test_other_chunks)
 {
-    (void)state;
     static const struct shape small = {2, 0, {101, 7}, {64, 7}};
     static const struct filters packed = {"d", "chunks of less than 4 KiB"};
     check_storage(&small, &packed, true, 10);
@@ -316,9 +313,8 @@ static void test_other_chunks(void **state)
 }
 
 /* Bytes of one sign and size are alike in any order of bytes. */
-static void test_byte_order(void **state)
+TEST(test_byte_order)
 {
-    (void)state;
     const struct shape *shape = &shapes[0];
     const size_t bytes = n_elements(shape);
     uint8_t *written = exact(bytes);
@@ -335,9 +331,8 @@ static void test_byte_order(void **state)
 }
 
 /* Chunks that were never written read as the fill value. */
-static void test_chunks_not_there(void **state)
+TEST(test_chunks_not_there)
 {
-    (void)state;
     const struct shape *shape = &shapes[0];
     const int8_t fill_value = -77;
     const size_t bytes = n_elements(shape);
@@ -385,9 +380,8 @@ static struct file put_stored(const char *letters, const void *stored, size_t n,
 }
 
 /* A chunk may say that filters were not applied to it. */
-static void test_masked_filters(void **state)
+TEST(test_masked_filters)
 {
-    (void)state;
     uint8_t written[8192], stored[4096], packed[8192];
     fill(stored, sizeof stored, 9);
     struct file f = put_stored("d", stored, sizeof stored, 1, written);
@@ -405,9 +399,8 @@ static void test_masked_filters(void **state)
 
 /* A checksum whose halves have exchanged their bytes, as HDF5 1.6.2 wrote it
  * on some machines. */
-static void test_old_checksum(void **state)
+TEST(test_old_checksum)
 {
-    (void)state;
     uint8_t written[8192], stored[4100];
     memset(stored, 0, sizeof stored);
     stored[0] = 1; /* 2048 words, the first 0x0100: the sums by hand */
@@ -449,9 +442,8 @@ static void expect_damaged(const char *letters, const void *stored, size_t n,
     free(buffer);
 }
 
-static void test_damaged_chunks(void **state)
+TEST(test_damaged_chunks)
 {
-    (void)state;
     uint8_t bytes[5000], packed[8192];
     fill(bytes, sizeof bytes, 10);
     uLongf n = sizeof packed;
@@ -481,9 +473,8 @@ static void test_damaged_chunks(void **state)
 }
 
 /* Chunks that claim far more than is stored of them. */
-static void test_huge_chunks(void **state)
+TEST(test_huge_chunks)
 {
-    (void)state;
     static const struct {
         hsize_t length;
         const char *slow_reason;
@@ -517,9 +508,8 @@ static void test_huge_chunks(void **state)
 
 /* --- wrong calls ------------------------------------------------- */
 
-static void test_wrong_calls(void **state)
+TEST(test_wrong_calls)
 {
-    (void)state;
     uint8_t written[8192], packed[8192];
     fill(packed, 4096, 11);
     struct file f = put_stored("f", packed, 4096, 1, written);
@@ -545,22 +535,4 @@ static void test_wrong_calls(void **state)
     assert_null(chunks);
     fx8_h5_chunks_close(&chunks);
     destroy(&f);
-}
-
-int main(void)
-{
-    fx8_h5_quiet();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_storage),
-        cmocka_unit_test(test_contiguous),
-        cmocka_unit_test(test_other_chunks),
-        cmocka_unit_test(test_byte_order),
-        cmocka_unit_test(test_chunks_not_there),
-        cmocka_unit_test(test_masked_filters),
-        cmocka_unit_test(test_old_checksum),
-        cmocka_unit_test(test_damaged_chunks),
-        cmocka_unit_test(test_huge_chunks),
-        cmocka_unit_test(test_wrong_calls),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

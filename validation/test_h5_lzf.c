@@ -11,9 +11,8 @@
 static const uint8_t stream[] = {2, 'a', 'b',    'c', 3 << 5, 2,
                                  0, '!', 7 << 5, 200, 0};
 
-static void a_stream_written_by_hand(void **state)
+TEST(a_stream_written_by_hand)
 {
-    (void)state;
     uint8_t got[300];
     const size_t n = fx8_h5_lzf_unpack(stream, sizeof stream, got, sizeof got);
     assert_int_equal(n, 3 + 5 + 1 + 209);
@@ -26,9 +25,8 @@ static void a_stream_written_by_hand(void **state)
 }
 
 /* Ends of elements unpack to less, all others to nothing. */
-static void streams_cut_short(void **state)
+TEST(streams_cut_short)
 {
-    (void)state;
     static const size_t expected[sizeof stream] = {0, 0, 0, 0, 3, 0,
                                                    8, 0, 9, 0, 0};
     for (size_t n = 0; n < sizeof stream; n++) {
@@ -46,9 +44,8 @@ static void streams_cut_short(void **state)
                      0);
 }
 
-static void noise_stays_in_its_room(void **state)
+TEST(noise_stays_in_its_room)
 {
-    (void)state;
     struct generator generator = {.state = 3};
     for (int round = 0; round < 20000; round++) {
         const size_t n = 1 + (size_t)(random_bits(&generator) >> 58);
@@ -62,14 +59,4 @@ static void noise_stays_in_its_room(void **state)
         free(packed);
         free(got);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_stream_written_by_hand),
-        cmocka_unit_test(streams_cut_short),
-        cmocka_unit_test(noise_stays_in_its_room),
-    };
-    return cmocka_run_group_tests_name("h5_lzf", tests, NULL, NULL);
 }

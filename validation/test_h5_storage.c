@@ -30,9 +30,8 @@ static void put_external(const char *first, const char *second, hsize_t size)
     put_layout("main.h5", "v", H5T_STD_I8LE, space, creation);
 }
 
-static void test_external_storage(void **state)
+TEST(test_external_storage)
 {
-    (void)state;
     char raw[SCRATCH_PATH_SIZE], raw2[SCRATCH_PATH_SIZE];
     snprintf(raw, sizeof raw, "%s", scratch_path("raw"));
     snprintf(raw2, sizeof raw2, "%s", scratch_path("raw2"));
@@ -55,9 +54,8 @@ static void test_external_storage(void **state)
 }
 
 /* HDF5 makes no such file: one byte less than the dataset has. */
-static void test_external_storage_that_is_short(void **state)
+TEST(test_external_storage_that_is_short)
 {
-    (void)state;
     put_raw("raw", 5, 0, 1000);
     put_raw("raw2", 0, 1000, ALL - 1000);
     put_external(scratch_path("raw"), scratch_path("raw2"), ALL - 1000);
@@ -76,9 +74,8 @@ static void test_external_storage_that_is_short(void **state)
                    "v: external storage: 1 byte short");
 }
 
-static void test_raw_file_that_shrinks(void **state)
+TEST(test_raw_file_that_shrinks)
 {
-    (void)state;
     char raw[SCRATCH_PATH_SIZE];
     put_raw("raw", 5, 0, 1000);
     snprintf(raw, sizeof raw, "%s", scratch_path("raw"));
@@ -95,9 +92,8 @@ static void test_raw_file_that_shrinks(void **state)
 }
 
 /* The file that counts is the one that the dataset is in. */
-static void test_link_to_another_file(void **state)
+TEST(test_link_to_another_file)
 {
-    (void)state;
     put_source("a.h5", H5T_STD_I8LE, 0, ROWS, false, COLUMNS);
     hid_t file = H5Fcreate(scratch_path("main.h5"), H5F_ACC_TRUNC, H5P_DEFAULT,
                            H5P_DEFAULT);
@@ -116,16 +112,4 @@ static void test_link_to_another_file(void **state)
     close_all(&opened);
 }
 
-int main(void)
-{
-    fx8_h5_quiet();
-#define TEST(name) cmocka_unit_test_setup(name, remove_files)
-    const struct CMUnitTest tests[] = {
-        TEST(test_external_storage),
-        TEST(test_external_storage_that_is_short),
-        TEST(test_raw_file_that_shrinks),
-        TEST(test_link_to_another_file),
-    };
-#undef TEST
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+FIXTURE(NULL, remove_files)

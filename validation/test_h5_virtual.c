@@ -66,9 +66,8 @@ static const struct mapping halves[2] = {
     {"a.h5", "v", 0, 3, 0, COLUMNS, true},
     {"b.h5", "v", 3, 3, 0, COLUMNS, false}};
 
-static void test_joined_antennas(void **state)
+TEST(test_joined_antennas)
 {
-    (void)state;
     put_sources(false);
     put_virtual("main.h5", "v", halves, 2);
     expect_whole("main.h5");
@@ -77,9 +76,8 @@ static void test_joined_antennas(void **state)
 }
 
 /* Pieces in any order, some twice, and a stride of one column. */
-static void test_many_mappings(void **state)
+TEST(test_many_mappings)
 {
-    (void)state;
     put_sources(false);
     struct mapping mappings[200];
     size_t n = 0;
@@ -117,9 +115,8 @@ static void test_many_mappings(void **state)
                    "dataset that is mapped throughout");
 }
 
-static void test_names_of_sources(void **state)
+TEST(test_names_of_sources)
 {
-    (void)state;
     put_sources(false);
     char absolute[SCRATCH_PATH_SIZE], gone[SCRATCH_PATH_SIZE];
     snprintf(absolute, sizeof absolute, "%s", scratch_path("b.h5"));
@@ -158,9 +155,8 @@ static void test_names_of_sources(void **state)
     expect_refused("away/main.h5", FX8_ERR_INPUT, "v: source a.h5: missing");
 }
 
-static void test_percent_in_a_name(void **state)
+TEST(test_percent_in_a_name)
 {
-    (void)state;
     put_sources(false);
     rename(scratch_path("b.h5"), scratch_path("50%.h5"));
     struct mapping mappings[2] = {halves[0], halves[1]};
@@ -170,9 +166,8 @@ static void test_percent_in_a_name(void **state)
 }
 
 /* A virtual dataset of a virtual one, and of its own file. */
-static void test_sources_that_are_virtual(void **state)
+TEST(test_sources_that_are_virtual)
 {
-    (void)state;
     static const struct mapping all = {"c.h5", "w", 0, ROWS, 0, COLUMNS, true};
     static const struct mapping own = {".", "w", 0, ROWS, 0, COLUMNS, true};
     put_sources(false);
@@ -196,18 +191,16 @@ static void test_sources_that_are_virtual(void **state)
     expect_whole("main.h5");
 }
 
-static void test_sources_without_an_end(void **state)
+TEST(test_sources_without_an_end)
 {
-    (void)state;
     static const struct mapping self = {".", "v", 0, ROWS, 0, COLUMNS, true};
     put_virtual("main.h5", "v", &self, 1);
     expect_refused("main.h5", FX8_ERR_INPUT, "more than 8 virtual datasets");
 }
 
 /* HDF5 does not open a file a second time with other properties. */
-static void test_source_that_is_open_otherwise(void **state)
+TEST(test_source_that_is_open_otherwise)
 {
-    (void)state;
     put_sources(false);
     put_virtual("main.h5", "v", halves, 2);
     hid_t file = FX8_H5_NONE;
@@ -219,9 +212,8 @@ static void test_source_that_is_open_otherwise(void **state)
 }
 
 /* A mapping that grows with its source. */
-static void test_mapping_without_an_end(void **state)
+TEST(test_mapping_without_an_end)
 {
-    (void)state;
     put_sources(false);
     const hsize_t extent[2] = {ROWS, COLUMNS},
                   most[2] = {H5S_UNLIMITED, COLUMNS};
@@ -235,9 +227,8 @@ static void test_mapping_without_an_end(void **state)
     expect_refused("main.h5", FX8_ERR_INPUT, "v: a mapping without an end");
 }
 
-static void test_bad_sources(void **state)
+TEST(test_bad_sources)
 {
-    (void)state;
     hid_t pair = H5Tcreate(H5T_COMPOUND, 1);
     H5Tinsert(pair, "r", 0, H5T_NATIVE_INT8);
     const struct {
@@ -277,9 +268,8 @@ static void test_bad_sources(void **state)
 
 /* Members of a compound go by their names: one that lacks would become zeros, a
  * wider one be cut. */
-static void test_members_of_sources(void **state)
+TEST(test_members_of_sources)
 {
-    (void)state;
     const struct {
         const char *names[2];
         hid_t second;
@@ -309,9 +299,8 @@ static void test_members_of_sources(void **state)
 }
 
 /* Every other column: so many gaps that the search for them is given up. */
-static void test_too_many_gaps(void **state)
+TEST(test_too_many_gaps)
 {
-    (void)state;
     enum { N = 5000 };
     const hsize_t extent[2] = {1, 2 * N}, start[2] = {0, 0}, step[2] = {1, 2};
     const hsize_t count[2] = {1, N};
@@ -325,18 +314,16 @@ static void test_too_many_gaps(void **state)
 }
 
 /* Only the rows that are asked for must be mapped. */
-static void test_rows(void **state)
+TEST(test_rows)
 {
-    (void)state;
     put_sources(false);
     put_virtual("main.h5", "v", halves, 1);
     expect_whole_rows("main.h5", 3);
     expect_refused("main.h5", FX8_ERR_INPUT, "v: element (3, 0) has no source");
 }
 
-static void test_source_that_shrinks(void **state)
+TEST(test_source_that_shrinks)
 {
-    (void)state;
     put_sources(false);
     put_virtual("main.h5", "v", halves, 2);
     struct opened opened;
@@ -374,9 +361,8 @@ static enum fx8_status open_with_room(rlim_t room, struct fx8_error *error)
 }
 
 /* Where no more files may be open, HDF5 would read zeros for a source. */
-static void test_no_room_for_sources(void **state)
+TEST(test_no_room_for_sources)
 {
-    (void)state;
     put_sources(false);
     put_virtual("main.h5", "v", halves, 2);
     struct fx8_error error;
@@ -401,26 +387,4 @@ static void test_no_room_for_sources(void **state)
     close_all(&opened);
 }
 
-int main(void)
-{
-    fx8_h5_quiet();
-#define TEST(name) cmocka_unit_test_setup(name, remove_files)
-    const struct CMUnitTest tests[] = {
-        TEST(test_joined_antennas),
-        TEST(test_many_mappings),
-        TEST(test_names_of_sources),
-        TEST(test_percent_in_a_name),
-        TEST(test_sources_that_are_virtual),
-        TEST(test_sources_without_an_end),
-        TEST(test_source_that_is_open_otherwise),
-        TEST(test_mapping_without_an_end),
-        TEST(test_bad_sources),
-        TEST(test_members_of_sources),
-        TEST(test_too_many_gaps),
-        TEST(test_rows),
-        TEST(test_source_that_shrinks),
-        TEST(test_no_room_for_sources),
-    };
-#undef TEST
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+FIXTURE(NULL, remove_files)

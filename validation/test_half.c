@@ -143,18 +143,16 @@ static void edges_of_level(const struct fx8_operations *level)
     check_edges(level->half.from_float);
 }
 
-static void edges_of_the_range(void **state)
+TEST(edges_of_the_range)
 {
-    (void)state;
     for (size_t k = 0; k < N_EDGES; k++)
         assert_int_equal(definition(fx8_bits_float(edges[k].bits)),
                          edges[k].half);
     at_every_level(edges_of_level);
 }
 
-static void edges_of_the_range_in_hardware(void **state)
+TEST(edges_of_the_range_in_hardware)
 {
-    (void)state;
     check_edges(hardware_or_skip());
 }
 
@@ -187,9 +185,8 @@ static void halves_of_level(const struct fx8_operations *level)
     free(x);
 }
 
-static void halves_round_trip(void **state)
+TEST(halves_round_trip)
 {
-    (void)state;
     at_every_level(halves_of_level);
 }
 
@@ -266,9 +263,8 @@ static void check_floats(struct pass *pass)
                      pass->name[level], (unsigned)pass->wrong[level]);
 }
 
-static void every_float(void **state)
+TEST(every_float)
 {
-    (void)state;
     struct pass pass = {.n_levels = 0};
     for (size_t index = 0; index < fx8_operations_levels(); index++) {
         const struct fx8_operations *level = fx8_operations_level(index);
@@ -278,9 +274,8 @@ static void every_float(void **state)
     check_floats(&pass);
 }
 
-static void every_float_in_hardware(void **state)
+TEST(every_float_in_hardware)
 {
-    (void)state;
     struct pass pass = {.n_levels = 0};
     add_level(&pass, "F16C", hardware_or_skip());
     check_floats(&pass);
@@ -302,9 +297,8 @@ static void thresholds_of_level(const struct fx8_operations *level)
     }
 }
 
-static void every_threshold(void **state)
+TEST(every_threshold)
 {
-    (void)state;
     at_every_level(thresholds_of_level);
 }
 
@@ -333,9 +327,8 @@ static void scale_of_level(const struct fx8_operations *level)
     }
 }
 
-static void scales(void **state)
+TEST(scales)
 {
-    (void)state;
     at_every_level(scale_of_level);
 }
 
@@ -372,23 +365,9 @@ static void ends_of_level(const struct fx8_operations *level)
         }
 }
 
-static void ragged_ends(void **state)
+TEST(ragged_ends)
 {
-    (void)state;
     at_every_level(ends_of_level);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(edges_of_the_range),
-        cmocka_unit_test(edges_of_the_range_in_hardware),
-        cmocka_unit_test(halves_round_trip),
-        cmocka_unit_test(every_threshold),
-        cmocka_unit_test(every_float),
-        cmocka_unit_test(every_float_in_hardware),
-        cmocka_unit_test(scales),
-        cmocka_unit_test(ragged_ends),
-    };
-    return cmocka_run_group_tests(tests, make_thresholds, NULL);
-}
+FIXTURE(make_thresholds, NULL)

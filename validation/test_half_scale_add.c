@@ -62,9 +62,8 @@ static uint16_t random_half(struct generator *g)
     return (uint16_t)(random_below(g, INFINITE) | random_below(g, 2) << 15);
 }
 
-static void scale_add_of_random_halves(void **state)
+TEST(scale_add_of_random_halves)
 {
-    (void)state;
 #if defined(IS_CHECKED)
     const int n = 1 << 18;
 #else
@@ -81,9 +80,8 @@ static void scale_add_of_random_halves(void **state)
 }
 
 /** Every three exponents with fractions at both ends. */
-static void scale_add_of_every_exponent(void **state)
+TEST(scale_add_of_every_exponent)
 {
-    (void)state;
     static const uint16_t fractions[] = {0, 1, 0x3ff};
     for (uint32_t e = 0; e < 31 * 31 * 31; e++)
         for (uint32_t f = 0; f < 27; f++) {
@@ -116,9 +114,8 @@ static void check_products_near_ties(uint32_t fraction_a, uint32_t fraction_x)
 /** Products within 2^-10 of a power of two, beside numbers of which that is
  *  about half a step: sums a hair from a tie, which a float in between would
  *  take for the tie itself. */
-static void scale_add_near_ties(void **state)
+TEST(scale_add_near_ties)
 {
-    (void)state;
     size_t n_products = 0;
     for (uint16_t ma = 0; ma < 1024; ma++)
         for (uint16_t mx = ma; mx < 1024; mx++) {
@@ -135,9 +132,8 @@ static void scale_add_near_ties(void **state)
 
 /** Infinities and NaN by IEEE 754, and where the product alone is beyond the
  *  range of a half. */
-static void scale_add_of_special_values(void **state)
+TEST(scale_add_of_special_values)
 {
-    (void)state;
     enum { ONE = 0x3c00, MOST = 0x7bff, INF = INFINITE, NAN_ = NOT_A_NUMBER };
     static const struct {
         uint16_t a, x, b, expected;
@@ -170,13 +166,4 @@ static void scale_add_of_special_values(void **state)
                   cases[k].expected));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scale_add_of_random_halves),
-        cmocka_unit_test(scale_add_of_every_exponent),
-        cmocka_unit_test(scale_add_near_ties),
-        cmocka_unit_test(scale_add_of_special_values),
-    };
-    return cmocka_run_group_tests(tests, make_thresholds, NULL);
-}
+FIXTURE(make_thresholds, NULL)

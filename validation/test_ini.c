@@ -4,22 +4,16 @@
  * which words, up to files that are no configuration at all.
  */
 #include <math.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-
-#include <cmocka.h>
 
 #include "config/base/text.h"
 #include "config/ini.h"
 #include "config/settings.h"
 #include "validation/scratch.h"
 #include "validation/settings_checks.h"
+#include "validation/testing.h"
 
-static void notation_of_the_file(void **state)
+TEST(notation_of_the_file)
 {
-    (void)state;
     struct fx8_settings settings =
         load("\xef\xbb\xbf; first\r\n"
              "# second\r\n"
@@ -46,9 +40,8 @@ static void notation_of_the_file(void **state)
     fx8_settings_clear(&settings);
 }
 
-static void faults_of_notation(void **state)
+TEST(faults_of_notation)
 {
-    (void)state;
     refuse("channels = 4\n", ":1: channels: expected a [section] before it");
     refuse("[channelizer\n", ":1: [channelizer: expected [section]");
     refuse("[]\n", ":1: []: expected [section]");
@@ -84,9 +77,8 @@ static void faults_of_notation(void **state)
            "too");
 }
 
-static void bytes_that_are_no_text(void **state)
+TEST(bytes_that_are_no_text)
 {
-    (void)state;
     static const char nul[] = "[input]\nstart_s = 1\0 2\n";
     refuse_bytes(nul, sizeof nul - 1, ":2: byte 0x00: expected a text file");
     static const char binary[] = "\x89HDF\r\n\x1a\n";
@@ -103,9 +95,8 @@ static void bytes_that_are_no_text(void **state)
 }
 
 /* Values of every length around inih's buffer, up to the limit and over. */
-static void lines_of_any_length(void **state)
+TEST(lines_of_any_length)
 {
-    (void)state;
     static char text[2 * FX8_INI_LINE_MAX];
     for (size_t length = 100; length < 1000; length += length < 420 ? 1 : 97) {
         size_t at = (size_t)sprintf(text, REQUIRED "[output]\nfile = ");
@@ -147,9 +138,8 @@ static void lines_of_any_length(void **state)
     fx8_settings_clear(&settings);
 }
 
-static void files_out_of_proportion(void **state)
+TEST(files_out_of_proportion)
 {
-    (void)state;
     const size_t size = FX8_TEXT_FILE_MAX + 1;
     char *text = malloc(size);
     assert_non_null(text);
@@ -162,9 +152,8 @@ static void files_out_of_proportion(void **state)
     free(text);
 }
 
-static void files_that_cannot_be_read(void **state)
+TEST(files_that_cannot_be_read)
 {
-    (void)state;
     struct fx8_settings settings;
     struct fx8_error error;
     assert_int_equal(fx8_settings_load("/nowhere/a\nb.ini", NULL, 0, true,
@@ -183,9 +172,8 @@ static void files_that_cannot_be_read(void **state)
 }
 
 /* A good file cut off or changed anywhere: read, or refused in one line. */
-static void damaged_files_never_crash(void **state)
+TEST(damaged_files_never_crash)
 {
-    (void)state;
     static const char good[] =
         REQUIRED "[array]\nantennas = 0-3,7 ; five\nflag_antennas=1\n"
                  "[observation]\nsample_rate_hz = 25000000/27\n"
@@ -213,18 +201,4 @@ static void damaged_files_never_crash(void **state)
             fx8_settings_clear(&settings);
     }
     assert_true(n_read > 0 && n_refused > 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(notation_of_the_file),
-        cmocka_unit_test(faults_of_notation),
-        cmocka_unit_test(bytes_that_are_no_text),
-        cmocka_unit_test(lines_of_any_length),
-        cmocka_unit_test(files_out_of_proportion),
-        cmocka_unit_test(files_that_cannot_be_read),
-        cmocka_unit_test(damaged_files_never_crash),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

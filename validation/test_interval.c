@@ -233,9 +233,8 @@ static void check_level(const struct fx8_operations *level,
     clear_bounds(&bounds);
 }
 
-static void exact_and_fp32_sums_lie_inside(void **state)
+TEST(exact_and_fp32_sums_lie_inside)
 {
-    (void)state;
     static const size_t times[] = {32, 64, 96, 512, 544, 1056};
     struct generator g = {41};
     for (size_t n_inputs = 1; n_inputs <= 17; n_inputs++)
@@ -253,9 +252,8 @@ static void exact_and_fp32_sums_lie_inside(void **state)
 
 /* Bounds that are far apart enclose anything: against the bound of FP32,
  * 520 roundings of half a unit, a directed one may be a whole unit off. */
-static void bounds_are_near(void **state)
+TEST(bounds_are_near)
 {
-    (void)state;
     struct generator g = {42};
     struct spectra s = make_spectra(5, 1056, NOISE, &g);
     for (size_t l = 0; l < fx8_operations_levels(); l++) {
@@ -315,9 +313,8 @@ static struct spectra make_integers(int64_t sums[])
 
 /* Never folded, floats lose digits, and the bounds tell: the sum of integers
  * lies inside, and they are apart.  Folded every 512 products they meet. */
-static void integers_beyond_24_bits(void **state)
+TEST(integers_beyond_24_bits)
 {
-    (void)state;
     const struct cut unfolded = {N_PRODUCTS, 0, N_PRODUCTS};
     const struct cut folded = {N_PRODUCTS, 0, FX8_MAX_FP32_PRODUCTS};
     const size_t n_sums = 2 * fx8_pair_count(N_INTEGERS);
@@ -348,9 +345,8 @@ static void integers_beyond_24_bits(void **state)
 /* --- the mode of the thread ------------------------------------------------
  */
 
-static void mode_is_neither_used_nor_left_changed(void **state)
+TEST(mode_is_neither_used_nor_left_changed)
 {
-    (void)state;
     struct generator g = {44};
     struct spectra s = make_spectra(6, 544, NOISE, &g);
     const size_t bytes = 2 * fx8_pair_count(6) * sizeof(double);
@@ -378,9 +374,8 @@ static void mode_is_neither_used_nor_left_changed(void **state)
 /* --- the oracle itself -----------------------------------------------------
  */
 
-static void exact_sums_are_exact(void **state)
+TEST(exact_sums_are_exact)
 {
-    (void)state;
     struct exact_sum sum = {{0}};
     exact_add(&sum, 0x1p100);
     exact_add(&sum, 0x1p-298);
@@ -394,16 +389,4 @@ static void exact_sums_are_exact(void **state)
     exact_add(&sum, 0x1.fffffffffffffp255);
     assert_int_equal(exact_compare(&sum, 0x1.fffffffffffffp255), -1);
     assert_int_equal(exact_compare(&sum, 0x1.ffffffffffffep255), 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exact_sums_are_exact),
-        cmocka_unit_test(exact_and_fp32_sums_lie_inside),
-        cmocka_unit_test(bounds_are_near),
-        cmocka_unit_test(integers_beyond_24_bits),
-        cmocka_unit_test(mode_is_neither_used_nor_left_changed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

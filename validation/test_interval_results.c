@@ -44,9 +44,8 @@ static void check_sums(const struct task *task, const struct outcome *o)
         assert_true(o->down[k] <= o->sums32[k] && o->sums32[k] <= o->up[k]);
 }
 
-static void every_level_and_thread_encloses(void **state)
+TEST(every_level_and_thread_encloses)
 {
-    (void)state;
     static const size_t inputs[] = {1, 3, 4, 9};
     struct generator g = {51};
     for (size_t i = 0; i < 4; i++)
@@ -69,9 +68,8 @@ static void every_level_and_thread_encloses(void **state)
 }
 
 /* Alone it gives what it gives beside FP32: the same blocks, the same bits. */
-static void bounds_alone_equal_those_beside_fp32(void **state)
+TEST(bounds_alone_equal_those_beside_fp32)
 {
-    (void)state;
     struct generator g = {52};
     struct task task = make_task(5, true, 8, 3, 700, 1, false, &g);
     task.plan.precisions = FX8_ENGINE_FP32 | FX8_ENGINE_INTERVAL;
@@ -90,9 +88,8 @@ static void bounds_alone_equal_those_beside_fp32(void **state)
 }
 
 /* Recorded integers are exact: no width at all. */
-static void method_none_has_no_width(void **state)
+TEST(method_none_has_no_width)
 {
-    (void)state;
     struct generator g = {53};
     for (size_t mask = 0; mask < 4; mask++) {
         struct task task = make_task(7, true, 1, 1, 1100, mask, true, &g);
@@ -285,9 +282,8 @@ static void check_cell(const struct scene *c, const struct fx8_product *product,
     }
 }
 
-static void visibilities_are_enclosed(void **state)
+TEST(visibilities_are_enclosed)
 {
-    (void)state;
     static const size_t averages[] = {1, 2, 3, 8};
     struct generator g = {54};
     for (int i = 0; i < 200; i++) {
@@ -309,9 +305,8 @@ static void visibilities_are_enclosed(void **state)
 }
 
 /* The mode of the caller changes no value, and is as it was. */
-static void mode_is_put_back(void **state)
+TEST(mode_is_put_back)
 {
-    (void)state;
     static const int modes[] = {FE_DOWNWARD, FE_UPWARD, FE_TOWARDZERO};
     struct generator g = {55};
     struct scene c = open_scene(3, 2, 8, 4, &g);
@@ -335,16 +330,4 @@ static void mode_is_put_back(void **state)
         clear_results(&up);
     }
     clear_scene(&c);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_level_and_thread_encloses),
-        cmocka_unit_test(bounds_alone_equal_those_beside_fp32),
-        cmocka_unit_test(method_none_has_no_width),
-        cmocka_unit_test(visibilities_are_enclosed),
-        cmocka_unit_test(mode_is_put_back),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

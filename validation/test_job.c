@@ -10,9 +10,8 @@
 
 /* --- what the recording says, and what wins over it -------------------- */
 
-static void a_recording_that_says_everything(void **state)
+TEST(a_recording_that_says_everything)
 {
-    (void)state;
     const struct fx8_observation o = recording();
     struct fx8_settings settings;
     struct fx8_job job = good(&o, NULL, &settings);
@@ -44,9 +43,8 @@ static void a_recording_that_says_everything(void **state)
     clear(&job, &settings);
 }
 
-static void what_is_lacking_is_supplied(void **state)
+TEST(what_is_lacking_is_supplied)
 {
-    (void)state;
     struct fx8_observation o = recording();
     o.sample_rate.numerator_hz = 0;
     refuse(&o, NULL,
@@ -75,9 +73,8 @@ static void what_is_lacking_is_supplied(void **state)
     clear(&job, &settings);
 }
 
-static void sidebands_and_conjugation(void **state)
+TEST(sidebands_and_conjugation)
 {
-    (void)state;
     static const struct {
         enum fx8_sideband recorded;
         bool conjugate, lower;
@@ -106,9 +103,8 @@ static void sidebands_and_conjugation(void **state)
 
 /* --- how much, in which pieces ----------------------------------------- */
 
-static void a_stretch_of_the_recording(void **state)
+TEST(a_stretch_of_the_recording)
 {
-    (void)state;
     static const struct {
         const char *start, *duration;
         int64_t first, n;
@@ -154,9 +150,8 @@ static void a_stretch_of_the_recording(void **state)
            "expected at most 127, the samples of rec.h5 to be processed");
 }
 
-static void dumps_of_a_stretch(void **state)
+TEST(dumps_of_a_stretch)
 {
-    (void)state;
     /* 100000 samples hold 6243 spectra of 16 with 8 taps */
     static const struct {
         const char *time;
@@ -188,9 +183,8 @@ static void dumps_of_a_stretch(void **state)
 
 /* At 1024 Hz and two samples a spectrum everything is exact: 8.5 spectra round
  * to 9, of which there are 8. */
-static void half_a_spectrum_too_many(void **state)
+TEST(half_a_spectrum_too_many)
 {
-    (void)state;
     struct fx8_observation o = recording();
     o.sample_rate = (struct fx8_rate){1024, 1};
     o.n_samples = 16;
@@ -210,9 +204,8 @@ static void half_a_spectrum_too_many(void **state)
            "takes 1.5625e-05 s: expected at least 0.001 s");
 }
 
-static void channels_of_a_job(void **state)
+TEST(channels_of_a_job)
 {
-    (void)state;
     static const struct {
         bool is_complex;
         const char *sets[2];
@@ -243,9 +236,8 @@ static void channels_of_a_job(void **state)
            "are real");
 }
 
-static void an_average_divides_the_channels(void **state)
+TEST(an_average_divides_the_channels)
 {
-    (void)state;
     const struct fx8_observation o = recording();
     struct fx8_settings settings;
     struct fx8_job job = good(&o, SETS("output.channel_average=4"), &settings);
@@ -274,9 +266,8 @@ static struct fx8_observation coarse_recording(void)
     return o;
 }
 
-static void bands_of_a_job(void **state)
+TEST(bands_of_a_job)
 {
-    (void)state;
     const struct fx8_observation o = coarse_recording();
     struct fx8_settings settings;
     struct fx8_job job =
@@ -323,9 +314,8 @@ static void bands_of_a_job(void **state)
     clear(&job, &settings);
 }
 
-static void bands_that_overlap(void **state)
+TEST(bands_that_overlap)
 {
-    (void)state;
     struct fx8_observation o = coarse_recording();
     refuse(&o, NULL,
            "default: channelizer.keep_fraction: 1: bands of rec.h5 781250 Hz "
@@ -347,9 +337,8 @@ static void bands_that_overlap(void **state)
 }
 
 /* No part of a band can be kept; of real samples no part may be left out. */
-static void bands_that_cannot_be_helped(void **state)
+TEST(bands_that_cannot_be_helped)
 {
-    (void)state;
     static const double near_hz[] = {0, 100};
     struct fx8_observation o = coarse_recording();
     struct fx8_settings settings;
@@ -379,9 +368,8 @@ static void bands_that_cannot_be_helped(void **state)
 }
 
 /* Keys go into the plan one by one, and a file is named with its line. */
-static void keys_reach_the_plan(void **state)
+TEST(keys_reach_the_plan)
 {
-    (void)state;
     const struct fx8_observation o = recording();
     struct fx8_settings settings;
     struct fx8_job job = good(
@@ -416,23 +404,4 @@ static void keys_reach_the_plan(void **state)
     must_fail(fx8_job_resolve(&settings, &o, "rec.h5", &job, &error), error,
               FX8_ERR_USAGE, text);
     fx8_settings_clear(&settings);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_recording_that_says_everything),
-        cmocka_unit_test(what_is_lacking_is_supplied),
-        cmocka_unit_test(sidebands_and_conjugation),
-        cmocka_unit_test(a_stretch_of_the_recording),
-        cmocka_unit_test(dumps_of_a_stretch),
-        cmocka_unit_test(half_a_spectrum_too_many),
-        cmocka_unit_test(channels_of_a_job),
-        cmocka_unit_test(an_average_divides_the_channels),
-        cmocka_unit_test(bands_of_a_job),
-        cmocka_unit_test(bands_that_overlap),
-        cmocka_unit_test(bands_that_cannot_be_helped),
-        cmocka_unit_test(keys_reach_the_plan),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,9 +10,8 @@
  * ----------------------------------------------------
  */
 
-static void antennas_by_count_and_by_list(void **state)
+TEST(antennas_by_count_and_by_list)
 {
-    (void)state;
     static const struct {
         const char *set;
         size_t n, positions[4];
@@ -45,9 +44,8 @@ static void antennas_by_count_and_by_list(void **state)
 }
 
 /* The limit is named by its key before anything of its size is allocated. */
-static void more_antennas_than_can_be_paired(void **state)
+TEST(more_antennas_than_can_be_paired)
 {
-    (void)state;
     struct fx8_observation o = recording();
     struct fx8_settings settings;
     o.n_antennas = 65536;
@@ -70,9 +68,8 @@ static void more_antennas_than_can_be_paired(void **state)
 }
 
 /* Settings refuse a list that says a number twice; a job does so too. */
-static void a_position_stands_once(void **state)
+TEST(a_position_stands_once)
 {
-    (void)state;
     const struct fx8_observation o = recording();
     const char *const sets[] = {"channelizer.channels=16",
                                 "correlator.integration_time_s=0.01",
@@ -89,9 +86,8 @@ static void a_position_stands_once(void **state)
     fx8_settings_clear(&settings);
 }
 
-static void feeds_in_either_order(void **state)
+TEST(feeds_in_either_order)
 {
-    (void)state;
     static const struct {
         size_t recorded;
         const char *order, *count;
@@ -134,9 +130,8 @@ static void feeds_in_either_order(void **state)
  * ---------------------------------------------------------------
  */
 
-static void positions_from_a_table(void **state)
+TEST(positions_from_a_table)
 {
-    (void)state;
     const struct fx8_observation o = recording();
     char set[600], text[900];
     const char *path =
@@ -180,9 +175,8 @@ static void positions_from_a_table(void **state)
     clear(&job, &settings);
 }
 
-static void positions_of_a_recording(void **state)
+TEST(positions_of_a_recording)
 {
-    (void)state;
     struct fx8_antenna antennas[4];
     memcpy(antennas, recorded_antennas, sizeof antennas);
     struct fx8_observation o = recording();
@@ -217,9 +211,8 @@ static void positions_of_a_recording(void **state)
            "expected a table of antennas, or none");
 }
 
-static void positions_that_are_made_up(void **state)
+TEST(positions_that_are_made_up)
 {
-    (void)state;
     struct fx8_observation o = recording();
     o.n_table = 0;
     o.antennas = NULL;
@@ -259,18 +252,4 @@ static void positions_that_are_made_up(void **state)
     assert_int_equal(job.n_warnings, 1);
     assert_true(job.observation.site.latitude_deg == 50);
     clear(&job, &settings);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(antennas_by_count_and_by_list),
-        cmocka_unit_test(more_antennas_than_can_be_paired),
-        cmocka_unit_test(a_position_stands_once),
-        cmocka_unit_test(feeds_in_either_order),
-        cmocka_unit_test(positions_from_a_table),
-        cmocka_unit_test(positions_of_a_recording),
-        cmocka_unit_test(positions_that_are_made_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

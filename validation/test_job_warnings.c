@@ -5,9 +5,8 @@
 #include <string.h>
 #include "validation/job_case.h"
 
-static void contradictions_are_told(void **state)
+TEST(contradictions_are_told)
 {
-    (void)state;
     const struct fx8_observation o = recording();
     struct fx8_settings settings;
     struct fx8_job job =
@@ -39,9 +38,8 @@ static void contradictions_are_told(void **state)
 }
 
 /* The same value again is no contradiction, in lowest terms or not. */
-static void agreement_is_not_told(void **state)
+TEST(agreement_is_not_told)
 {
-    (void)state;
     struct fx8_observation o = recording();
     o.sample_rate = (struct fx8_rate){25000000, 27};
     struct fx8_settings settings;
@@ -57,9 +55,8 @@ static void agreement_is_not_told(void **state)
     clear(&job, &settings);
 }
 
-static void math_without_a_quicklook_is_told(void **state)
+TEST(math_without_a_quicklook_is_told)
 {
-    (void)state;
     const struct fx8_observation o = recording();
     struct fx8_settings settings;
     struct fx8_job job = good(&o, SETS("postprocess.math=fast"), &settings);
@@ -77,9 +74,8 @@ static void math_without_a_quicklook_is_told(void **state)
 
 /* Of real samples of the lower sideband the bin at baseband zero is dropped;
  * of all others the channel is there, whatever is kept or averaged. */
-static void flag_dc_that_flags_nothing_is_told(void **state)
+TEST(flag_dc_that_flags_nothing_is_told)
 {
-    (void)state;
     static const struct {
         bool is_complex;
         const char *sideband, *more;
@@ -131,9 +127,8 @@ static bool asks_for_mhz(bool is_complex, bool is_lower, double dc_hz)
     return asks;
 }
 
-static void a_frequency_in_mhz_is_asked_about(void **state)
+TEST(a_frequency_in_mhz_is_asked_about)
 {
-    (void)state;
     static const struct {
         bool is_complex, is_lower;
         double dc_hz;
@@ -179,9 +174,8 @@ static void a_frequency_in_mhz_is_asked_about(void **state)
 }
 
 /* Coarse channels 1 and 2 of a station lie where they say, low as that is. */
-static void numbered_bands_are_not_asked_about(void **state)
+TEST(numbered_bands_are_not_asked_about)
 {
-    (void)state;
     double offsets[] = {0, 781250};
     struct fx8_observation o = recording();
     o.sample_rate = (struct fx8_rate){25000000, 27};
@@ -200,17 +194,4 @@ static void numbered_bands_are_not_asked_about(void **state)
     assert_int_equal(job.n_warnings, 2);
     assert_non_null(strstr(job.warnings[1], ": is it in MHz?"));
     clear(&job, &settings);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(contradictions_are_told),
-        cmocka_unit_test(agreement_is_not_told),
-        cmocka_unit_test(math_without_a_quicklook_is_told),
-        cmocka_unit_test(flag_dc_that_flags_nothing_is_told),
-        cmocka_unit_test(a_frequency_in_mhz_is_asked_about),
-        cmocka_unit_test(numbered_bands_are_not_asked_about),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -140,9 +140,8 @@ static void check_gather(struct gather_case *c)
     free(source);
 }
 
-static void test_gather(void **state)
+TEST(test_gather)
 {
-    (void)state;
     static const size_t sample_counts[] = {1, 31, 32, 33, 64, 257, 300};
     static const size_t input_counts[] = {1,  2,  3,  4,  7,  16, 31,
                                           32, 33, 47, 63, 64, 65, 80};
@@ -169,9 +168,8 @@ static void test_gather(void **state)
 
 /* Rows that are streamed past the caches: large, whole lines apart; they begin
  * within a line and end within one. */
-static void test_gather_streamed(void **state)
+TEST(test_gather_streamed)
 {
-    (void)state;
     random_state = 2;
     for (size_t size = 1; size <= 2; size++)
         for (size_t n = 0; n < 4; n++)
@@ -267,9 +265,8 @@ static void check_fir(size_t n_spectra, size_t n_taps, size_t row, int data)
     free(memory);
 }
 
-static void test_fir(void **state)
+TEST(test_fir)
 {
-    (void)state;
     static const size_t taps[] = {1, 2, 3, 4, 5, 8, 15, 16, 64};
     random_state = 2;
     for (size_t p = 0; p < sizeof taps / sizeof taps[0]; p++) {
@@ -346,9 +343,8 @@ static void check_fir_int16(size_t n_spectra, size_t n_taps, size_t row,
     free(memory);
 }
 
-static void test_fir_int16(void **state)
+TEST(test_fir_int16)
 {
-    (void)state;
     static const size_t taps[] = {1, 2, 3, 4, 5, 8, 15, 16, 64};
     random_state = 4;
     for (size_t p = 0; p < sizeof taps / sizeof taps[0]; p++) {
@@ -528,9 +524,8 @@ static void check_quantise(size_t n_spectra, size_t n_channels, int data)
     free(spectra);
 }
 
-static void test_quantise_and_turn(void **state)
+TEST(test_quantise_and_turn)
 {
-    (void)state;
     random_state = 3;
     for (size_t n_spectra = 1; n_spectra <= FX8_GROUP; n_spectra++)
         for (size_t n_channels = 1; n_channels <= 70; n_channels++)
@@ -544,9 +539,8 @@ static void test_quantise_and_turn(void **state)
 /* --- the table of levels -----------------------------------------------------
  */
 
-static void test_select(void **state)
+TEST(test_select)
 {
-    (void)state;
     const struct fx8_operations *operations;
     struct fx8_error error;
     assert_int_equal(fx8_operations_select("auto", &operations, &error),
@@ -572,17 +566,4 @@ static void test_select(void **state)
     assert_int_equal(error.status, FX8_ERR_USAGE);
     assert_non_null(strstr(error.message, "plan: kernel: avx3: expected auto"));
     assert_null(operations);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gather),
-        cmocka_unit_test(test_gather_streamed),
-        cmocka_unit_test(test_fir),
-        cmocka_unit_test(test_fir_int16),
-        cmocka_unit_test(test_quantise_and_turn),
-        cmocka_unit_test(test_select),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

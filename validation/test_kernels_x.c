@@ -6,18 +6,11 @@
  * add; the padding of the inputs is garbage; accumulators and results have
  * guard words.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <math.h>
-
-#include <cmocka.h>
 
 #include "config/base/shape.h"
 #include "kernels/operations.h"
+#include "validation/testing.h"
 
 #define GUARD      ((size_t)16) /* items on either side */
 #define GUARD_BYTE 0x5a
@@ -308,9 +301,8 @@ static void check_levels(const struct spectra *x, const struct cut *cut)
 
 /** All sizes at full-range data; the other fills at every size with one time,
  *  and at every time with one size. */
-static void test_sizes_and_data(void **state)
+TEST(test_sizes_and_data)
 {
-    (void)state;
     for (size_t s = 0; s < COUNT_OF(sizes); s++) {
         for (size_t t = 0; t < COUNT_OF(times); t++) {
             for (int fill = RANDOM; fill < N_FILLS; fill++) {
@@ -328,13 +320,12 @@ static void test_sizes_and_data(void **state)
 
 /** Several calls before a fold, and row ranges given out in pieces; 2592
  *  spectra cross the segments of every variant. */
-static void test_pieces(void **state)
+TEST(test_pieces)
 {
     static const struct cut cuts[] = {{512, 0}, {32, 0},   {544, 1},
                                       {0, 2},   {1024, 3}, {0, 4}};
     static const size_t n_inputs[] = {5, 97, 203};
 
-    (void)state;
     for (size_t s = 0; s < COUNT_OF(n_inputs); s++) {
         struct spectra x;
 
@@ -346,12 +337,11 @@ static void test_pieces(void **state)
 }
 
 /** Nothing outside the rows of a call is written: those of another thread. */
-static void test_rows_are_separate(void **state)
+TEST(test_rows_are_separate)
 {
     const struct piece rows = {2, 4, 0, 64};
     struct spectra x;
 
-    (void)state;
     spectra_open(&x, 26, 64, MAXIMA);
     for (size_t k = 0; k < fx8_operations_levels(); k++) {
         const struct fx8_operations *level = fx8_operations_level(k);
@@ -381,12 +371,11 @@ static void test_rows_are_separate(void **state)
 
 /** The bound of int32: as many full-scale spectra as a multiple of FX8_GROUP
  *  allows (65,504 of 65,535) without a fold, and twice as many with one. */
-static void test_int32_bound(void **state)
+TEST(test_int32_bound)
 {
     const size_t most = FX8_MAX_INT32_SPECTRA / FX8_GROUP * FX8_GROUP;
     struct spectra x;
 
-    (void)state;
     spectra_open(&x, 5, 2048, MINIMA);
     for (size_t k = 0; k < fx8_operations_levels(); k++) {
         const struct fx8_operations *level = fx8_operations_level(k);
@@ -419,14 +408,13 @@ static void test_int32_bound(void **state)
 
 /** The largest imaginary part, of either sign: e_0 = -128 (1 + i), e_1 =
  *  (-128 + 127 i), e_2 = (127 - 128 i). */
-static void test_imaginary_bound(void **state)
+TEST(test_imaginary_bound)
 {
     static const struct fx8_ci8 rows[3] = {
         {-128, -128}, {-128, 127}, {127, -128}};
     const size_t n_times = 2048;
     struct spectra x;
 
-    (void)state;
     spectra_open(&x, 3, n_times, ZEROS);
     for (size_t i = 0; i < 3; i++) {
         for (size_t t = 0; t < n_times; t++) {
@@ -442,12 +430,11 @@ static void test_imaginary_bound(void **state)
 /** FP32 on floats: within the bound of operations.h of a long double sum, and
  *  the float sums really are taken from the 512 spectra of a call: cut at
  *  multiples of 512 a result is the same, bit for bit. */
-static void test_fp32_bound(void **state)
+TEST(test_fp32_bound)
 {
     static const struct cut cut = {1024, 2};
     struct spectra x;
 
-    (void)state;
     spectra_open(&x, 33, 2592, RANDOM);
     for (size_t k = 0; k < 33 * x.stride; k++) {
         x.fp32[k].re = (float)next_random() / 16777216.0f - 0.4f;
@@ -533,11 +520,10 @@ static void check_count(const struct fx8_operations *level, size_t n_inputs,
     release(counts, n_pairs, sizeof(*counts));
 }
 
-static void test_count(void **state)
+TEST(test_count)
 {
     static const size_t n_words[] = {1, 2, 7, 8, 9, 32};
 
-    (void)state;
     random_state = 11;
     for (size_t s = 0; s < COUNT_OF(sizes); s++) {
         for (size_t w = 0; w < COUNT_OF(n_words); w++) {
@@ -557,23 +543,4 @@ static void test_count(void **state)
             free(valid);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes_and_data),
-        cmocka_unit_test(test_pieces),
-        cmocka_unit_test(test_rows_are_separate),
-        cmocka_unit_test(test_int32_bound),
-        cmocka_unit_test(test_imaginary_bound),
-        cmocka_unit_test(test_fp32_bound),
-        cmocka_unit_test(test_count),
-    };
-
-    for (size_t k = 0; k < fx8_operations_levels(); k++) {
-        if (fx8_operations_level(k) == NULL)
-            print_message("level %zu: not tested, this CPU cannot run it\n", k);
-    }
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

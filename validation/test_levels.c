@@ -54,9 +54,8 @@ static float value_of_kind(int kind, size_t k, size_t n, struct generator *g)
     }
 }
 
-static void median_against_a_sort(void **state)
+TEST(median_against_a_sort)
 {
-    (void)state;
     struct generator g = {21};
     for (size_t n = 1; n <= 300; n++)
         for (int kind = 0; kind < 8; kind++) {
@@ -192,9 +191,8 @@ static void check_gains(const struct fx8_plan *plan, const struct voltages *v,
     free(gains);
 }
 
-static void gains_by_the_formula(void **state)
+TEST(gains_by_the_formula)
 {
-    (void)state;
     const struct delivery whole = {0};
     for (int i = 0; i < 16; i++) {
         const bool is_complex = i % 2;
@@ -216,9 +214,8 @@ static void gains_by_the_formula(void **state)
 
 /* Inputs that begin late, or with a hole: the first 256 spectra that count,
  * wherever they are, in as many rounds as it takes. */
-static void gains_of_inputs_that_begin_late(void **state)
+TEST(gains_of_inputs_that_begin_late)
 {
-    (void)state;
     struct fx8_plan plan = small_plan(4, 1, true, 4, 50);
     struct voltages v = make_voltages(4, 2, 4000, 15, 200);
     memset(voltages_at(&v, 1, 0), 0, 1000 * 2); /* silent */
@@ -249,9 +246,8 @@ static void gains_of_inputs_that_begin_late(void **state)
     free(v.data);
 }
 
-static void gains_from_fewer_spectra(void **state)
+TEST(gains_from_fewer_spectra)
 {
-    (void)state;
     static const int64_t lengths[] = {28, 29, 40, 500};
     for (size_t i = 0; i < 4; i++) {
         struct fx8_plan plan = small_plan(2, 1, true, 7, 1);
@@ -266,9 +262,8 @@ static void gains_from_fewer_spectra(void **state)
 
 /* A constant has no power beside baseband zero: for 4 channels the sums cancel
  * exactly.  These channels have gain 1, are flagged, and keep their value. */
-static void levels_of_zero(void **state)
+TEST(levels_of_zero)
 {
-    (void)state;
     struct fx8_plan plan = small_plan(2, 1, true, 4, 100);
     plan.method = FX8_METHOD_FFT;
     struct voltages v = make_voltages(2, 2, 2000, 15, 400);
@@ -312,9 +307,8 @@ static void set_line(const struct voltages *v, size_t input, int64_t t,
 /* What is beside a line is rounding of floats, some 1e-7 of the line: its level
  * is zero, wherever the line is.  A spectrum of 60 is no power of two, whose
  * sums may cancel exactly. */
-static void levels_of_rounding(void **state)
+TEST(levels_of_rounding)
 {
-    (void)state;
     static const struct {
         bool is_complex;
         int64_t period;
@@ -357,9 +351,8 @@ static void levels_of_rounding(void **state)
 /* As strong a line as 8 bits hold, noise of half a step, and what rounding
  * adds: in 65,536 channels a channel has 3e-10 of the power of the line, 300
  * times the limit. */
-static void levels_of_noise_beside_a_line(void **state)
+TEST(levels_of_noise_beside_a_line)
 {
-    (void)state;
     const struct delivery whole = {0};
     for (int is_complex = 0; is_complex < 2; is_complex++) {
         struct fx8_plan plan = small_plan(1, 1, is_complex, 65536, 4);
@@ -382,9 +375,8 @@ static void levels_of_noise_beside_a_line(void **state)
 }
 
 /* With so many channels a round keeps the powers of two inputs only. */
-static void rounds_of_limited_capacity(void **state)
+TEST(rounds_of_limited_capacity)
 {
-    (void)state;
     enum { CHANNELS = 131072, INPUTS = 5 };
     struct fx8_plan plan = small_plan(INPUTS, 1, true, CHANNELS, 1);
     plan.method = FX8_METHOD_FFT;
@@ -408,19 +400,4 @@ static void rounds_of_limited_capacity(void **state)
     }
     free_collected(&c);
     free(v.data);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(median_against_a_sort),
-        cmocka_unit_test(gains_by_the_formula),
-        cmocka_unit_test(gains_of_inputs_that_begin_late),
-        cmocka_unit_test(gains_from_fewer_spectra),
-        cmocka_unit_test(levels_of_zero),
-        cmocka_unit_test(levels_of_rounding),
-        cmocka_unit_test(levels_of_noise_beside_a_line),
-        cmocka_unit_test(rounds_of_limited_capacity),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -108,9 +108,8 @@ static struct fx8_plan look_plan(size_t n_polarizations, enum fx8_math math)
 
 static const struct delivery whole = {0};
 
-static void nothing_without_being_planned(void **state)
+TEST(nothing_without_being_planned)
 {
-    (void)state;
     struct fx8_plan plan = look_plan(1, FX8_MATH_IEEE);
     plan.quicklook = false;
     struct looked l = look(&plan, &whole, false);
@@ -147,9 +146,8 @@ static void check_first(const struct looked *l, size_t dump)
     }
 }
 
-static void int8_before_fp32(void **state)
+TEST(int8_before_fp32)
 {
-    (void)state;
     static const enum fx8_precision precisions[] = {
         FX8_PRECISION_INT8, FX8_PRECISION_FP32, FX8_PRECISION_BOTH};
     for (size_t i = 0; i < 3; i++) {
@@ -167,9 +165,8 @@ static void int8_before_fp32(void **state)
 /* A rectangular FFT wastes nothing: M spectra and n channels are M n products,
  * all the unflagged ones together.  Four taps overlap by 10.6 % at most; a
  * cell of one channel by 5.2 %, both a little less at the ends of M. */
-static void what_a_cell_is_worth(void **state)
+TEST(what_a_cell_is_worth)
 {
-    (void)state;
     struct fx8_plan plan = look_plan(1, FX8_MATH_IEEE);
     plan.method = FX8_METHOD_FFT;
     plan.channel_average = 2;
@@ -211,9 +208,8 @@ static void check_same_look(const struct looked *a, const struct looked *b)
     }
 }
 
-static void blocks_and_threads_change_nothing(void **state)
+TEST(blocks_and_threads_change_nothing)
 {
-    (void)state;
     const struct delivery odd = {.block_samples = 777, .layout = TIME_MAJOR};
     for (int math = 0; math < 2; math++) {
         struct fx8_plan plan = look_plan(2, (enum fx8_math)math);
@@ -229,9 +225,8 @@ static void blocks_and_threads_change_nothing(void **state)
 
 /* The same spectra give the same averages in either sideband: what is left out
  * is the first channel, not the one next to baseband zero. */
-static void real_spectra_of_either_sideband(void **state)
+TEST(real_spectra_of_either_sideband)
 {
-    (void)state;
     struct fx8_plan plan = look_plan(2, FX8_MATH_IEEE);
     plan.is_complex = false;
     struct looked upper = look(&plan, &whole, false);
@@ -253,25 +248,11 @@ static size_t result_mib(struct fx8_plan plan)
 /* 65,536 channels of 24 products in 8 bytes each, 12 MiB, and of 6 inputs six
  * floats: level, power, weight, steps and, in either mode, the scale: 9 MiB.
  * Two numbers were rounded, and some tables of baselines come with them. */
-static void the_memory_limit_counts_it(void **state)
+TEST(the_memory_limit_counts_it)
 {
-    (void)state;
     struct fx8_plan plan = look_plan(2, FX8_MATH_FAST);
     plan.n_channels = 1 << 16;
     const size_t with = result_mib(plan);
     plan.quicklook = false;
     assert_in_range(with - result_mib(plan), 20, 22);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_without_being_planned),
-        cmocka_unit_test(int8_before_fp32),
-        cmocka_unit_test(what_a_cell_is_worth),
-        cmocka_unit_test(blocks_and_threads_change_nothing),
-        cmocka_unit_test(real_spectra_of_either_sideband),
-        cmocka_unit_test(the_memory_limit_counts_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,9 +66,8 @@ static void write_recording(const char *order, bool is_complex)
     assert_null(writer);
 }
 
-static void test_writer_round_trip(void **state)
+TEST(test_writer_round_trip)
 {
-    (void)state;
     for (int order = 0; order < 6; order++)
         for (int is_complex = 0; is_complex < 2; is_complex++) {
             char text[64];
@@ -96,9 +95,8 @@ static void test_writer_round_trip(void **state)
         }
 }
 
-static void test_writer_wrong_use(void **state)
+TEST(test_writer_wrong_use)
 {
-    (void)state;
     struct fx8_observation o;
     struct fx8_antenna antennas[N_ANT];
     struct fx8_native_writer *writer = NULL;
@@ -130,14 +128,4 @@ static void test_writer_wrong_use(void **state)
     assert_int_equal(fx8_native_close(&writer, false, &error), FX8_OK);
     assert_false(scratch_exists("no.h5"));
     assert_false(scratch_exists("no.h5.part"));
-}
-
-int main(void)
-{
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_writer_round_trip),
-        cmocka_unit_test(test_writer_wrong_use),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,9 +47,8 @@ static bool is_listed(const struct subject *subjects, size_t n,
     return false;
 }
 
-static void test_forms_and_bounds_belong_together(void **state)
+TEST(test_forms_and_bounds_belong_together)
 {
-    (void)state;
     struct subject subjects[MAX_SUBJECTS];
     const size_t n = list_subjects(subjects);
     assert_true(n > 0);
@@ -124,9 +123,8 @@ static size_t survey_all(const struct extent *extent)
     return faults;
 }
 
-static void test_all_forms(void **state)
+TEST(test_all_forms)
 {
-    (void)state;
     const char *text = getenv("FX8_LONG");
     const bool is_long = text != NULL && strcmp(text, "1") == 0;
     const struct extent extent = {is_long ? N_LONG : N_SHORT,
@@ -162,9 +160,8 @@ static void add_neighbours(const struct subject *subject,
 
 /* A bound that is documented is one that is reached: what the C library's
  * functions do is another library's business. */
-static void test_worst_arguments(void **state)
+TEST(test_worst_arguments)
 {
-    (void)state;
     struct subject subjects[MAX_SUBJECTS];
     const size_t n = list_subjects(subjects);
     size_t faults = 0;
@@ -204,9 +201,8 @@ static struct measured measured_of(double x, float y)
     return measured;
 }
 
-static void test_errors_are_seen(void **state)
+TEST(test_errors_are_seen)
 {
-    (void)state;
     static const struct {
         double x;
         float y;
@@ -262,9 +258,8 @@ static void right_sqrt(size_t n, const float *x, float *y)
         y[k] = sqrtf(x[k]);
 }
 
-static void test_one_wrong_result_is_found(void **state)
+TEST(test_one_wrong_result_is_found)
 {
-    (void)state;
     struct subject subject = {
         .function = function_named("sqrt"),
         .form = "wrong",
@@ -298,16 +293,4 @@ static void test_one_wrong_result_is_found(void **state)
     subject.bound.max_ulp = 1.0;
     assert_int_equal(judge_row(&row, false, NULL), 0);
     assert_int_equal(judge_row(&row, true, NULL), 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_errors_are_seen),
-        cmocka_unit_test(test_one_wrong_result_is_found),
-        cmocka_unit_test(test_forms_and_bounds_belong_together),
-        cmocka_unit_test(test_worst_arguments),
-        cmocka_unit_test(test_all_forms),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,9 +57,8 @@ static void write_through(struct fx8_driver_file *file)
     assert_true(H5Fclose(id) >= 0);
 }
 
-static void test_driver_writes_hdf5(void **state)
+TEST(test_driver_writes_hdf5)
 {
-    (void)state;
     struct fx8_driver_file file = {
         .descriptor = open(scratch_path("driver.h5"), O_RDWR | O_CREAT, 0600)};
     assert_true(file.descriptor >= 0);
@@ -77,9 +76,8 @@ static void test_driver_writes_hdf5(void **state)
     H5Fclose(id);
 }
 
-static void test_driver_remembers_first_failure(void **state)
+TEST(test_driver_remembers_first_failure)
 {
-    (void)state;
     static const rlim_t limits[] = {0, 1, 100, 2048, 5000, 30000, 41999};
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
         struct fx8_driver_file file = {
@@ -96,9 +94,8 @@ static void test_driver_remembers_first_failure(void **state)
     }
 }
 
-static void test_driver_on_closed_descriptor(void **state)
+TEST(test_driver_on_closed_descriptor)
 {
-    (void)state;
     /* open for reading only: the very first write fails */
     const char *path = scratch_text("readonly.h5", "");
     struct fx8_driver_file file = {.descriptor = open(path, O_RDONLY)};
@@ -122,9 +119,8 @@ static void expect_open(const char *name, bool force, enum fx8_status expected,
     fx8_output_abandon(&output);
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
-    (void)state;
     scratch_text("taken", "precious");
     expect_open("taken", false, FX8_ERR_USAGE, "taken: exists: expected");
     check_text("taken", "precious");
@@ -144,9 +140,8 @@ static void test_names(void **state)
     assert_true(scratch_exists("pipe.part"));
 }
 
-static void test_lock(void **state)
+TEST(test_lock)
 {
-    (void)state;
     struct fx8_output *first = NULL;
     struct fx8_error error = {FX8_OK, ""};
     assert_int_equal(
@@ -170,9 +165,8 @@ static void test_lock(void **state)
 
 /* What an earlier run left is replaced where nothing of worth is in it, else by
  * force alone, and never emptied: it may have another name. */
-static void test_left_over_part(void **state)
+TEST(test_left_over_part)
 {
-    (void)state;
     static const char zeros[4096];
     scratch_write("left.part", zeros, sizeof zeros);
     expect_open("left", false, FX8_OK, "");
@@ -204,9 +198,8 @@ static void make_link(int (*make)(const char *, const char *), const char *from,
     assert_int_equal(make(scratch_path(from), scratch_path(to)), 0);
 }
 
-static void test_no_file_that_is_read(void **state)
+TEST(test_no_file_that_is_read)
 {
-    (void)state;
     scratch_text("read", "precious");
     expect_open("read", false, FX8_ERR_USAGE, "exists: expected");
     read_file("read");
@@ -235,9 +228,8 @@ static void test_no_file_that_is_read(void **state)
     expect_open("read", true, FX8_OK, "");
 }
 
-static void test_no_file_of_a_folder(void **state)
+TEST(test_no_file_of_a_folder)
 {
-    (void)state;
     assert_int_equal(mkdir(scratch_path("day"), 0700), 0);
     scratch_text("day/rf@1.h5", "precious");
     make_link(link, "day/rf@1.h5", "elsewhere.h5");
@@ -252,9 +244,8 @@ static void test_no_file_of_a_folder(void **state)
 
 /* Another run's .part is no place for a result, even by force, nor one that
  * came after this run began; nor is a link to what is no regular file. */
-static void test_name_that_another_run_writes(void **state)
+TEST(test_name_that_another_run_writes)
 {
-    (void)state;
     struct fx8_output *other = NULL, *late = NULL;
     struct fx8_error error = {FX8_OK, ""};
     must(fx8_output_open(scratch_path("live.part"), true, 0, NULL, &late,
@@ -296,9 +287,8 @@ static struct fx8_output *open_touched(enum touch touch, bool force)
     return output;
 }
 
-static void test_touched_part(void **state)
+TEST(test_touched_part)
 {
-    (void)state;
     char moved[SCRATCH_PATH_SIZE + 64];
     snprintf(moved, sizeof moved,
              "own.part: moved during the run: the result is now %s",
@@ -331,9 +321,8 @@ static void test_touched_part(void **state)
         }
 }
 
-static void test_abandon_and_signals_remove_our_own_alone(void **state)
+TEST(test_abandon_and_signals_remove_our_own_alone)
 {
-    (void)state;
     for (int by_signal = 0; by_signal < 2; by_signal++) {
         struct fx8_output *output = open_touched(REPLACED, false);
         if (by_signal)
@@ -355,9 +344,8 @@ static void test_abandon_and_signals_remove_our_own_alone(void **state)
     assert_int_equal(fx8_part_remove_all(), 0);
 }
 
-static void test_name_taken_during_the_run(void **state)
+TEST(test_name_taken_during_the_run)
 {
-    (void)state;
     struct fx8_output *output = NULL;
     struct fx8_error error = {FX8_OK, ""};
     assert_int_equal(
@@ -374,9 +362,8 @@ static void test_name_taken_during_the_run(void **state)
 
 /* A name that cannot be replaced, even by force: a directory stands for all
  * reasons that the system may have. */
-static void test_name_cannot_be_replaced(void **state)
+TEST(test_name_cannot_be_replaced)
 {
-    (void)state;
     struct fx8_output *output = NULL;
     struct fx8_error error = {FX8_OK, ""};
     assert_int_equal(
@@ -390,9 +377,8 @@ static void test_name_cannot_be_replaced(void **state)
     assert_true(scratch_exists("stuck.part"));
 }
 
-static void test_too_little_space(void **state)
+TEST(test_too_little_space)
 {
-    (void)state;
     struct fx8_output *output = NULL;
     struct fx8_error error = {FX8_OK, ""};
     assert_int_equal(fx8_output_open(scratch_path("vast"), false,
@@ -401,27 +387,4 @@ static void test_too_little_space(void **state)
     assert_non_null(strstr(error.message, "4611686018.427388 GB needed, "));
     assert_null(output);
     assert_false(scratch_exists("vast.part"));
-}
-
-int main(void)
-{
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    signal(SIGXFSZ, SIG_IGN);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_driver_writes_hdf5),
-        cmocka_unit_test(test_driver_remembers_first_failure),
-        cmocka_unit_test(test_driver_on_closed_descriptor),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_lock),
-        cmocka_unit_test(test_left_over_part),
-        cmocka_unit_test(test_no_file_that_is_read),
-        cmocka_unit_test(test_no_file_of_a_folder),
-        cmocka_unit_test(test_name_that_another_run_writes),
-        cmocka_unit_test(test_touched_part),
-        cmocka_unit_test(test_abandon_and_signals_remove_our_own_alone),
-        cmocka_unit_test(test_name_taken_during_the_run),
-        cmocka_unit_test(test_name_cannot_be_replaced),
-        cmocka_unit_test(test_too_little_space),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

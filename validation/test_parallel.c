@@ -4,20 +4,14 @@
  * concurrent calls, a forked child, affinity masks as they were.
  */
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <pthread.h>
 
-#include <cmocka.h>
-
 #include "config/base/parallel.h"
+#include "validation/testing.h"
 
 #define MOST_ITEMS 1000
 
@@ -99,9 +93,8 @@ static bool call_is_right(size_t n_items, size_t n_threads, bool is_pinned,
     return right;
 }
 
-static void test_every_item_once(void **state)
+TEST(test_every_item_once)
 {
-    (void)state;
     static const size_t items[] = {0, 1, 2, 3, 17, MOST_ITEMS};
     static const size_t threads[] = {1, 2, 3, 8, 33};
     for (size_t i = 0; i < 6; i++)
@@ -120,9 +113,8 @@ static void item_of_mask(void *context, size_t item, size_t thread)
 }
 
 /** The threads of the pool have their masks back after a pinned call. */
-static void test_pool_is_restored(void **state)
+TEST(test_pool_is_restored)
 {
-    (void)state;
     cpu_set_t all, masks[64];
     assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
     assert_int_equal(fx8_parallel_cpus(), CPU_COUNT(&all));
@@ -133,9 +125,8 @@ static void test_pool_is_restored(void **state)
 }
 
 /** A forked child has none of the pool's threads, and makes its own. */
-static void test_after_fork(void **state)
+TEST(test_after_fork)
 {
-    (void)state;
     assert_true(call_is_right(100, 4, false, false));
     const pid_t child = fork();
     assert_true(child >= 0);
@@ -157,9 +148,8 @@ static void *host(void *result)
     return NULL;
 }
 
-static void test_concurrent_hosts(void **state)
+TEST(test_concurrent_hosts)
 {
-    (void)state;
     pthread_t hosts[3];
     bool right[3] = {true, true, true};
     for (size_t i = 0; i < 3; i++)
@@ -168,15 +158,4 @@ static void test_concurrent_hosts(void **state)
         assert_int_equal(pthread_join(hosts[i], NULL), 0);
     for (size_t i = 0; i < 3; i++)
         assert_true(right[i]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_item_once),
-        cmocka_unit_test(test_pool_is_restored),
-        cmocka_unit_test(test_after_fork),
-        cmocka_unit_test(test_concurrent_hosts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

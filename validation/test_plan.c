@@ -135,9 +135,8 @@ CHANGE(high_input_gains, plan->n_antennas = 3; plan->input_gain = high_gains)
 CHANGE(low_input_gains, plan->n_antennas = 3; plan->input_gain = low_gains)
 CHANGE(no_input_gains, plan->n_antennas = 3; plan->input_gain = no_gains)
 
-static void rules_of_a_plan(void **state)
+TEST(rules_of_a_plan)
 {
-    (void)state;
     static const char antennas[] = "plan: n_antennas: expected 1 to 32768";
     static const char feeds[] = "plan: n_polarizations: expected 1 or 2";
     static const char rate[] =
@@ -260,9 +259,8 @@ static void rules_of_a_plan(void **state)
 }
 
 /* Nothing that a caller must fill in has a default that would do. */
-static void defaults_are_not_enough(void **state)
+TEST(defaults_are_not_enough)
 {
-    (void)state;
     struct fx8_plan plan = fx8_plan_default();
     struct fx8_error error;
     must_fail(fx8_plan_check(&plan, &error), error, FX8_ERR_USAGE,
@@ -273,9 +271,8 @@ static void defaults_are_not_enough(void **state)
     assert_true(plan.target_rms == 20.0 && plan.remove_quantization_bias);
 }
 
-static void geometry_of_the_filter_bank(void **state)
+TEST(geometry_of_the_filter_bank)
 {
-    (void)state;
     static const struct {
         enum fx8_method method;
         bool is_complex, has_quantiser;
@@ -307,9 +304,8 @@ static void geometry_of_the_filter_bank(void **state)
 }
 
 /* auto is Hamming with taps, rectangular without; each other by its name. */
-static void windows_by_name(void **state)
+TEST(windows_by_name)
 {
-    (void)state;
     for (int is_pfb = 0; is_pfb < 2; is_pfb++)
         for (int shape = FX8_WINDOW_AUTO; shape <= FX8_WINDOW_RECTANGULAR;
              shape++) {
@@ -331,9 +327,8 @@ static void windows_by_name(void **state)
         }
 }
 
-static void channels_flagged_by_position(void **state)
+TEST(channels_flagged_by_position)
 {
-    (void)state;
     static const struct {
         size_t channels, edges;
         bool dc, is_complex, lower;
@@ -376,9 +371,8 @@ static void channels_flagged_by_position(void **state)
     }
 }
 
-static void frequencies_ascend_from_the_rule(void **state)
+TEST(frequencies_ascend_from_the_rule)
 {
-    (void)state;
     /* dc 100 MHz, 1 MS/s: numbers that a double holds exactly */
     static const struct {
         bool is_complex, lower;
@@ -416,9 +410,8 @@ static void frequencies_ascend_from_the_rule(void **state)
 /* Coarse channels of 25/27 MHz every 25/32 MHz, 27 of 32 parts of each kept:
  * in units of 1/(27 N) Hz every frequency is an integer, the whole axis has
  * equal steps of 25,000,000, and a double is the one nearest to it. */
-static void oversampled_bands_make_one_axis(void **state)
+TEST(oversampled_bands_make_one_axis)
 {
-    (void)state;
     enum { COARSE = 5, FIRST = 140 };
     static const size_t lengths[] = {32, 64, 96, 1024};
     for (size_t i = 0; i < 4 * 2; i++) {
@@ -469,9 +462,8 @@ static void oversampled_bands_make_one_axis(void **state)
 }
 
 /* Bands of one channel each are averaged with each other. */
-static void averages_of_bands(void **state)
+TEST(averages_of_bands)
 {
-    (void)state;
     static const double offsets_hz[] = {0, 500e3, 3e6, 4e6};
     struct fx8_plan plan = good_plan();
     plan.dc_frequency_hz = 100e6;
@@ -493,9 +485,8 @@ static void averages_of_bands(void **state)
 }
 
 /* Real samples: every band has its own baseband zero. */
-static void real_bands_side_by_side(void **state)
+TEST(real_bands_side_by_side)
 {
-    (void)state;
     static const double offsets_hz[] = {0, 500e3, 3e6};
     for (int lower = 0; lower < 2; lower++) {
         struct fx8_plan plan = good_plan();
@@ -516,9 +507,8 @@ static void real_bands_side_by_side(void **state)
     }
 }
 
-static void dumps_in_a_stretch(void **state)
+TEST(dumps_in_a_stretch)
 {
-    (void)state;
     struct fx8_plan plan = good_plan(); /* N = 16, P = 8, M = 100 */
     plan.first_sample = 12345;          /* does not matter */
     const int64_t dump = 100 * 16, overlap = 7 * 16;
@@ -542,9 +532,8 @@ static void dumps_in_a_stretch(void **state)
 
 /* The instant is the nearest picosecond to start + half / (2 fs): twice the
  * rate times the difference is off by no more than the rate. */
-static void centres_of_dumps(void **state)
+TEST(centres_of_dumps)
 {
-    (void)state;
     static const int64_t indices[] = {0, 1, 2, 999, 123456789};
     static const int64_t firsts[] = {0, 1, 7777777};
     static const int64_t spectra[] = {1, 2, 57870};
@@ -568,22 +557,4 @@ static void centres_of_dumps(void **state)
             later * 2 * 25000000 - half * 27 * FX8_PICOSECONDS;
         assert_true(difference <= 25000000 && difference >= -25000000);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rules_of_a_plan),
-        cmocka_unit_test(defaults_are_not_enough),
-        cmocka_unit_test(geometry_of_the_filter_bank),
-        cmocka_unit_test(windows_by_name),
-        cmocka_unit_test(channels_flagged_by_position),
-        cmocka_unit_test(frequencies_ascend_from_the_rule),
-        cmocka_unit_test(oversampled_bands_make_one_axis),
-        cmocka_unit_test(averages_of_bands),
-        cmocka_unit_test(real_bands_side_by_side),
-        cmocka_unit_test(dumps_in_a_stretch),
-        cmocka_unit_test(centres_of_dumps),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

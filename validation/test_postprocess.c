@@ -253,9 +253,8 @@ static void check(const struct task *task, bool is_int8)
     assert_int_equal(at, task->n_cells);
 }
 
-static void random_tasks_by_the_rules(void **state)
+TEST(random_tasks_by_the_rules)
 {
-    (void)state;
     struct generator g = {31};
     static const size_t averages[] = {1, 1, 2, 3, 6};
     for (int i = 0; i < 300; i++) {
@@ -308,9 +307,8 @@ static float auto_of(int64_t sum, bool remove_bias, bool is_real)
 }
 
 /* 130/60 is 2 + 1/6, a level of one step: on either side of it. */
-static void bias_at_its_threshold(void **state)
+TEST(bias_at_its_threshold)
 {
-    (void)state;
     assert_true(auto_of(131, true, false) ==
                 (float)((131.0 / 60 - 1.0 / 6) / 4));
     assert_true(auto_of(131, false, false) == (float)(131.0 / 60 / 4));
@@ -325,9 +323,8 @@ static void bias_at_its_threshold(void **state)
 
 /* XY of an auto is conj(X) Y, YX its conjugate; on a cross, X of the second
  * antenna with Y of the first is stored the other way round. */
-static void signs_of_the_products(void **state)
+TEST(signs_of_the_products)
 {
-    (void)state;
     struct generator g = {33};
     for (int is_negated = 0; is_negated < 2; is_negated++) {
         struct task task = make_task(2, 2, 1, 1, &g);
@@ -357,9 +354,8 @@ static void signs_of_the_products(void **state)
 }
 
 /* Four channels to one: what flags leave, what counts weigh. */
-static void groups_partly_and_wholly_flagged(void **state)
+TEST(groups_partly_and_wholly_flagged)
 {
-    (void)state;
     static const struct {
         uint8_t flags[4];
         float value, nsamples;
@@ -387,15 +383,4 @@ static void groups_partly_and_wholly_flagged(void **state)
         assert_int_equal(task.flags[0], cases[i].flag);
         clear_task(&task);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_tasks_by_the_rules),
-        cmocka_unit_test(bias_at_its_threshold),
-        cmocka_unit_test(signs_of_the_products),
-        cmocka_unit_test(groups_partly_and_wholly_flagged),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,9 +74,8 @@ static const struct fx8_progress long_run = {
 #define PASSED_S  1000.0
 #define LONG_LEFT "21:56:40 left"
 
-static void time_left_is_cut_last(void **state)
+TEST(time_left_is_cut_last)
 {
-    (void)state;
     struct terminal terminal = open_terminal();
     size_t most = 0;
     for (unsigned short columns = 1; columns <= 200; columns++) {
@@ -100,9 +99,8 @@ static void time_left_is_cut_last(void **state)
 }
 
 /* The parts that each width has room for: the letter of each that is there. */
-static void parts_go_one_by_one(void **state)
+TEST(parts_go_one_by_one)
 {
-    (void)state;
     static const struct {
         unsigned short columns;
         bool percent, bar, dumps, speed, samples;
@@ -131,9 +129,8 @@ static void parts_go_one_by_one(void **state)
     close_terminal(&terminal);
 }
 
-static void the_bar_is_as_full_as_the_run(void **state)
+TEST(the_bar_is_as_full_as_the_run)
 {
-    (void)state;
     static const struct {
         int64_t n_samples;
         const char *line;
@@ -156,9 +153,8 @@ static void the_bar_is_as_full_as_the_run(void **state)
     close_terminal(&terminal);
 }
 
-static void a_log_has_every_part(void **state)
+TEST(a_log_has_every_part)
 {
-    (void)state;
     char *text = NULL;
     size_t size = 0;
     FILE *log = tmpfile();
@@ -181,15 +177,4 @@ static void a_log_has_every_part(void **state)
                         69);
     free(text);
     fclose(log);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(time_left_is_cut_last),
-        cmocka_unit_test(parts_go_one_by_one),
-        cmocka_unit_test(the_bar_is_as_full_as_the_run),
-        cmocka_unit_test(a_log_has_every_part),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,9 +11,8 @@
 
 static int items[N_ITEMS];
 
-static void first_in_first_out(void **state)
+TEST(first_in_first_out)
 {
-    (void)state;
     struct fx8_queue queue;
     fx8_queue_init(&queue);
     size_t put = 0, taken = 0;
@@ -32,9 +31,8 @@ static void first_in_first_out(void **state)
 
 /* What is in the queue when it is closed is still handed out, nothing goes in
  * any more, and nobody waits. */
-static void closing_a_queue(void **state)
+TEST(closing_a_queue)
 {
-    (void)state;
     struct fx8_queue queue;
     fx8_queue_init(&queue);
     for (size_t i = 0; i < FX8_QUEUE_CAPACITY; i++)
@@ -64,9 +62,8 @@ static void *put_all(void *queue)
     return queue;
 }
 
-static void everything_arrives_in_order(void **state)
+TEST(everything_arrives_in_order)
 {
-    (void)state;
     struct fx8_queue queue;
     fx8_queue_init(&queue);
     pthread_t thread;
@@ -81,9 +78,8 @@ static void everything_arrives_in_order(void **state)
 }
 
 /* Closing wakes a putter that waits for room: it learns that it failed. */
-static void closing_wakes_a_putter(void **state)
+TEST(closing_wakes_a_putter)
 {
-    (void)state;
     struct fx8_queue queue;
     fx8_queue_init(&queue);
     pthread_t thread;
@@ -106,9 +102,8 @@ static void *take_one(void *queue)
 }
 
 /* Closing wakes takers that wait for an item: they get none. */
-static void closing_wakes_takers(void **state)
+TEST(closing_wakes_takers)
 {
-    (void)state;
     struct fx8_queue queue;
     fx8_queue_init(&queue);
     pthread_t threads[3];
@@ -122,16 +117,4 @@ static void closing_wakes_takers(void **state)
         assert_null(result);
     }
     fx8_queue_destroy(&queue);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(first_in_first_out),
-        cmocka_unit_test(closing_a_queue),
-        cmocka_unit_test(everything_arrives_in_order),
-        cmocka_unit_test(closing_wakes_a_putter),
-        cmocka_unit_test(closing_wakes_takers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

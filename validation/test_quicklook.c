@@ -178,9 +178,8 @@ static void check_averages(const struct task *task)
     }
 }
 
-static void random_visibilities_by_the_definitions(void **state)
+TEST(random_visibilities_by_the_definitions)
 {
-    (void)state;
     struct generator g = {61};
     for (int i = 0; i < 60; i++) {
         struct task task =
@@ -328,9 +327,8 @@ static void check_odd(const struct odd *odd, const struct task *task)
     }
 }
 
-static void out_of_the_ordinary(void **state)
+TEST(out_of_the_ordinary)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof odds / sizeof *odds; i++)
         for (int mode = 0; mode < FX8_N_FUNCTIONS_MODES; mode++) {
             struct task task =
@@ -347,9 +345,8 @@ static void out_of_the_ordinary(void **state)
 }
 
 /* What is flagged keeps its value and is not averaged. */
-static void flagged_cells(void **state)
+TEST(flagged_cells)
 {
-    (void)state;
     struct task task = make_task(2, 1, 3, FX8_FUNCTIONS_IEEE);
     fill_ordinary(&task);
     memset(task.flags, 1, task.n_cells);
@@ -363,9 +360,8 @@ static void flagged_cells(void **state)
 
 /* Baseband zero of real samples, and an input that clips: looked at, but not
  * averaged. */
-static void left_out_of_averages(void **state)
+TEST(left_out_of_averages)
 {
-    (void)state;
     struct task task = make_task(2, 1, 3, FX8_FUNCTIONS_FAST);
     /* channel 2 of input 1: 33 steps rms at the greatest gain */
     const float gain[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 33};
@@ -384,9 +380,8 @@ static void left_out_of_averages(void **state)
     clear_task(&task);
 }
 
-static void plans_that_are_refused(void **state)
+TEST(plans_that_are_refused)
 {
-    (void)state;
     struct task task = make_task(2, 1, 3, FX8_FUNCTIONS_IEEE);
     struct fx8_quicklook *quicklook;
     struct fx8_error error;
@@ -412,9 +407,8 @@ static void check_difference(const struct fx8_quicklook_difference *d)
     assert_int_equal(d->n_beyond, 0);
 }
 
-static void fast_stays_within_its_bounds(void **state)
+TEST(fast_stays_within_its_bounds)
 {
-    (void)state;
     struct generator g = {62};
     struct task task = make_task(4, 2, 200, FX8_FUNCTIONS_FAST);
     struct fx8_quicklook *quicklook = open_task(&task);
@@ -473,9 +467,8 @@ static void wrong_atan2(size_t n, const float *a, const float *b, float *y)
 }
 
 /* What exceeds a bound is counted, and for what the function is used. */
-static void functions_beyond_their_bounds_are_counted(void **state)
+TEST(functions_beyond_their_bounds_are_counted)
 {
-    (void)state;
     for (int wrong = 0; wrong < 4; wrong++) {
         struct generator g = {66};
         struct task task = make_task(4, 2, 50, FX8_FUNCTIONS_FAST);
@@ -504,9 +497,8 @@ static void functions_beyond_their_bounds_are_counted(void **state)
 }
 
 /* Of many baselines some are compared: 136, every second. */
-static void many_baselines_are_sampled(void **state)
+TEST(many_baselines_are_sampled)
 {
-    (void)state;
     struct generator g = {65};
     struct task task = make_task(16, 1, 20, FX8_FUNCTIONS_FAST);
     fill(&task, &g);
@@ -521,9 +513,8 @@ static void many_baselines_are_sampled(void **state)
     clear_task(&task);
 }
 
-static void ieee_compares_nothing(void **state)
+TEST(ieee_compares_nothing)
 {
-    (void)state;
     struct generator g = {63};
     struct task task = make_task(2, 1, 10, FX8_FUNCTIONS_IEEE);
     fill(&task, &g);
@@ -533,9 +524,8 @@ static void ieee_compares_nothing(void **state)
     clear_task(&task);
 }
 
-static void threads_change_nothing(void **state)
+TEST(threads_change_nothing)
 {
-    (void)state;
     struct generator g = {64};
     struct task one = make_task(5, 2, 150, FX8_FUNCTIONS_FAST);
     struct task many = make_task(5, 2, 150, FX8_FUNCTIONS_FAST);
@@ -572,21 +562,4 @@ static void threads_change_nothing(void **state)
                         sizeof one.differences);
     clear_task(&one);
     clear_task(&many);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_visibilities_by_the_definitions),
-        cmocka_unit_test(out_of_the_ordinary),
-        cmocka_unit_test(flagged_cells),
-        cmocka_unit_test(left_out_of_averages),
-        cmocka_unit_test(plans_that_are_refused),
-        cmocka_unit_test(fast_stays_within_its_bounds),
-        cmocka_unit_test(functions_beyond_their_bounds_are_counted),
-        cmocka_unit_test(many_baselines_are_sampled),
-        cmocka_unit_test(ieee_compares_nothing),
-        cmocka_unit_test(threads_change_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

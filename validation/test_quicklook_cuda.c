@@ -166,9 +166,8 @@ static const enum fx8_functions_mode modes[] = {FX8_FUNCTIONS_IEEE,
                                                 FX8_FUNCTIONS_FAST};
 
 /* Tiles that are full and not, one product and four. */
-static void any_shape_equals_the_host(void **state)
+TEST(any_shape_equals_the_host)
 {
-    (void)state;
     static const size_t shapes[][3] = {{1, 1, 1},   {2, 1, 5},   {3, 2, 33},
                                        {3, 1, 128}, {4, 2, 64},  {5, 1, 129},
                                        {2, 2, 95},  {3, 1, 257}, {17, 1, 3}};
@@ -184,9 +183,8 @@ static void any_shape_equals_the_host(void **state)
 
 /* Both modes in the first dump and in the seventeenth, every second baseline
  * of 153; slabs of 3 baselines; three devices. */
-static void slabs_devices_and_checked_dumps(void **state)
+TEST(slabs_devices_and_checked_dumps)
 {
-    (void)state;
     struct generator g = {212};
     struct task task = make_task(17, 1, 14, FX8_FUNCTIONS_FAST);
     setenv("FX8_CUDA_CHUNK_KIB", "1", 1);
@@ -219,9 +217,8 @@ static void spoil(struct task *task)
 }
 
 /* Three bands of real samples, gains of which some make an input loud. */
-static void what_is_out_of_the_ordinary(void **state)
+TEST(what_is_out_of_the_ordinary)
 {
-    (void)state;
     struct generator g = {213};
     for (size_t mode = 0; mode < 2; mode++) {
         struct task task = make_task(4, 2, 36, modes[mode]);
@@ -290,9 +287,8 @@ static void correlate(struct task *task, struct fx8_engine *engine,
 /* Dumps of the engine's own, in slabs of 78 baselines: it looks at what it
  * kept, whatever the host's copy of a cross product has become, but at other
  * arrays where they are. */
-static void what_the_device_has_kept(void **state)
+TEST(what_the_device_has_kept)
 {
-    (void)state;
     enum { N_SPECTRA = 64, CROSS = 1, LAST = 40 * 41 / 2 - 2 };
     struct generator g = {215};
     struct task host = make_task(40, 1, 1, FX8_FUNCTIONS_IEEE);
@@ -332,9 +328,8 @@ static void what_the_device_has_kept(void **state)
 
 /* Of another shape than it was opened for, or of none; of an engine that is
  * not the first. */
-static void looks_that_were_not_planned(void **state)
+TEST(looks_that_were_not_planned)
 {
-    (void)state;
     struct generator g = {214};
     struct task task = make_task(2, 1, 6, FX8_FUNCTIONS_FAST);
     fill(&task, &g);
@@ -359,14 +354,4 @@ static void looks_that_were_not_planned(void **state)
     clear_task(&task);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_shape_equals_the_host),
-        cmocka_unit_test(slabs_devices_and_checked_dumps),
-        cmocka_unit_test(what_is_out_of_the_ordinary),
-        cmocka_unit_test(what_the_device_has_kept),
-        cmocka_unit_test(looks_that_were_not_planned),
-    };
-    return cmocka_run_group_tests(tests, find_cuda, NULL);
-}
+FIXTURE(find_cuda, NULL)

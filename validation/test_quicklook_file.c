@@ -147,9 +147,8 @@ static void check_quicklook(const char *name, const struct fixture *f,
     H5Fclose(file);
 }
 
-static void whole_files(void **state)
+TEST(whole_files)
 {
-    (void)state;
     /* small dumps share chunks, large ones are cut along channels */
     static const size_t shapes[][3] = {
         {1, 1, 1}, {7, 33, 4}, {400, 5, 1}, {3, 300, 4}};
@@ -171,9 +170,8 @@ static void whole_files(void **state)
 }
 
 /* IEEE 754 binary16, as h5py writes and knows it. */
-static void halves_are_ieee(void **state)
+TEST(halves_are_ieee)
 {
-    (void)state;
     struct fixture f;
     fill(&f, 1, 2, 1);
     struct fx8_quicklook_file *file = make("half.h5", &f);
@@ -203,9 +201,8 @@ static void halves_are_ieee(void **state)
     H5Fclose(h5);
 }
 
-static void a_cut_file_is_small(void **state)
+TEST(a_cut_file_is_small)
 {
-    (void)state;
     struct fixture f;
     fill(&f, 200, 300, 4);
     struct fx8_quicklook_file *file = make("cut.h5", &f);
@@ -242,9 +239,8 @@ static void a_cut_file_is_small(void **state)
     H5Fclose(h5);
 }
 
-static void a_killed_run_can_be_read(void **state)
+TEST(a_killed_run_can_be_read)
 {
-    (void)state;
     struct fixture f;
     fill(&f, 20, 60, 4);
     const pid_t child = fork();
@@ -263,9 +259,8 @@ static void a_killed_run_can_be_read(void **state)
     unlink(scratch_path("killed.h5.part"));
 }
 
-static void what_is_refused(void **state)
+TEST(what_is_refused)
 {
-    (void)state;
     struct fixture f;
     fill(&f, 2, 3, 1);
     const struct fx8_quicklook_header header = describe(&f);
@@ -291,16 +286,12 @@ static void what_is_refused(void **state)
     must(fx8_quicklook_file_close(&file, true, &error), error);
 }
 
-int main(void)
+/* One folder for this program and those it forks. */
+static int make_scratch_folder(void **state)
 {
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    scratch_folder(); /* one for this program and those it forks */
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whole_files),
-        cmocka_unit_test(halves_are_ieee),
-        cmocka_unit_test(a_cut_file_is_small),
-        cmocka_unit_test(a_killed_run_can_be_read),
-        cmocka_unit_test(what_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    (void)state;
+    scratch_folder();
+    return 0;
 }
+
+FIXTURE(make_scratch_folder, NULL)

@@ -27,9 +27,8 @@ static void expect_held(const struct piece *pieces, size_t n, int n_antennas,
 
 /* Three tiles of 2, 3 and 1 antennas; parts, a lost stretch in a file, one
  * between parts, other beginnings and ends, rows in store. */
-static void test_tiles_and_parts(void **state)
+TEST(test_tiles_and_parts)
 {
-    (void)state;
     const struct piece pieces[] = {
         {.name = "channel_cont_4_20200217_0_0.hdf5",
          .tile = 4,
@@ -96,9 +95,8 @@ static void test_tiles_and_parts(void **state)
 
 /* Long blocks, of which only some stamps are read; gaps at their borders and
  * where they should not be. */
-static void test_long_blocks(void **state)
+TEST(test_long_blocks)
 {
-    (void)state;
     struct piece piece = {.name = "long.hdf5",
                           .n_antennas = 1,
                           .first_channel = 64,
@@ -117,9 +115,8 @@ static void test_long_blocks(void **state)
 
 /* Every order of the columns; three channels, the third in a file of its own
  * that is later and shorter. */
-static void test_orders_and_bands(void **state)
+TEST(test_orders_and_bands)
 {
-    (void)state;
     static const char *const words[6][2] = {
         {"cap", "channel,antenna,pol"}, {"cpa", "channel,pol,antenna"},
         {"acp", "antenna,channel,pol"}, {"apc", "antenna,pol,channel"},
@@ -169,9 +166,8 @@ static void test_orders_and_bands(void **state)
 }
 
 /* A merged file: no tile in the name, the antenna count of one tile. */
-static void test_merged_station(void **state)
+TEST(test_merged_station)
 {
-    (void)state;
     const struct piece whole = {.name = "channel_cont_20200217_41581_0.hdf5",
                                 .n_antennas = 6,
                                 .first_channel = 204,
@@ -196,9 +192,8 @@ static void test_merged_station(void **state)
     fx8_reader_close(&reader);
 }
 
-static void test_missing_tile(void **state)
+TEST(test_missing_tile)
 {
-    (void)state;
     const struct piece pieces[] = {
         {.name = "t1.hdf5",
          .tile = 1,
@@ -237,9 +232,8 @@ static void test_missing_tile(void **state)
 }
 
 /* More files than are kept open. */
-static void test_many_parts(void **state)
+TEST(test_many_parts)
 {
-    (void)state;
     static char names[MOST_PIECES][40];
     struct piece pieces[MOST_PIECES];
     for (int i = 0; i < MOST_PIECES; i++) {
@@ -262,9 +256,8 @@ static void test_many_parts(void **state)
 
 /* Later parts as the acquisition stamps them, ahead by what has passed; one
  * with a lost stretch, one that is ahead by less and stays. */
-static void test_parts_ahead(void **state)
+TEST(test_parts_ahead)
 {
-    (void)state;
     struct piece parts[4];
     static const char *const names[] = {"p0.hdf5", "p1.hdf5", "p2.hdf5",
                                         "p3.hdf5"};
@@ -286,9 +279,8 @@ static void test_parts_ahead(void **state)
 }
 
 /* The user's rate wins; a recorded one is understood as a fraction. */
-static void test_rates(void **state)
+TEST(test_rates)
 {
-    (void)state;
     struct piece piece = good;
     struct fx8_settings settings = plain("");
     struct fx8_reader *reader = NULL;
@@ -325,9 +317,8 @@ static void test_rates(void **state)
 }
 
 /* Without a channel the frequency is not known. */
-static void test_unknown_channel(void **state)
+TEST(test_unknown_channel)
 {
-    (void)state;
     struct piece piece = good;
     piece.first_channel = 0;
     const struct fx8_settings settings = plain("");
@@ -341,21 +332,4 @@ static void test_unknown_channel(void **state)
     assert_true(reader->observation.dc_frequency_hz == 0.0);
     assert_true(reader->observation.band_offset_hz[1] == 781250.0);
     fx8_reader_close(&reader);
-}
-
-int main(void)
-{
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tiles_and_parts),
-        cmocka_unit_test(test_long_blocks),
-        cmocka_unit_test(test_orders_and_bands),
-        cmocka_unit_test(test_merged_station),
-        cmocka_unit_test(test_missing_tile),
-        cmocka_unit_test(test_many_parts),
-        cmocka_unit_test(test_parts_ahead),
-        cmocka_unit_test(test_rates),
-        cmocka_unit_test(test_unknown_channel),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,9 +18,8 @@ static void refuse(const struct piece *pieces, size_t n, const char *part)
     assert_null(reader);
 }
 
-static void test_contradictions(void **state)
+TEST(test_contradictions)
 {
-    (void)state;
     struct piece other = good;
     other.name = "other.hdf5";
     refuse((struct piece[]){good, other}, 2,
@@ -61,9 +60,8 @@ static void test_contradictions(void **state)
 }
 
 /* Stamps that are off: of one row, of a whole file, at another rate. */
-static void test_stamps_off(void **state)
+TEST(test_stamps_off)
 {
-    (void)state;
     struct piece other = good;
     other.name = "other.hdf5";
     other.tile = 1;
@@ -118,9 +116,8 @@ static void test_stamps_off(void **state)
 }
 
 /* Attributes and datasets that make no sense. */
-static void test_hostile(void **state)
+TEST(test_hostile)
 {
-    (void)state;
     const struct {
         const char *name; /* attribute of /root */
         int64_t value;
@@ -211,9 +208,8 @@ static void test_hostile(void **state)
 }
 
 /* A file that shrinks or goes while it is read. */
-static void test_cut_while_read(void **state)
+TEST(test_cut_while_read)
 {
-    (void)state;
     const struct fx8_settings settings = plain("");
     struct fx8_reader *reader = NULL;
     struct fx8_error error;
@@ -231,16 +227,4 @@ static void test_cut_while_read(void **state)
                        error, FX8_ERR_INPUT, "expected samples within");
     free(buffer);
     fx8_reader_close(&reader);
-}
-
-int main(void)
-{
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_contradictions),
-        cmocka_unit_test(test_stamps_off),
-        cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_cut_while_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

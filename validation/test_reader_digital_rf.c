@@ -241,9 +241,8 @@ static void check_tree(const struct fx8_settings *settings, size_t n_pols,
     fx8_reader_close(&reader);
 }
 
-static void test_every_sample(void **state)
+TEST(test_every_sample)
 {
-    (void)state;
     make_tree();
     struct fx8_settings settings = {0};
     check_tree(&settings, 1, 0);
@@ -257,9 +256,8 @@ static void test_every_sample(void **state)
 }
 
 /* A channel folder alone, of real samples of one sub-channel: one axis. */
-static void test_one_channel(void **state)
+TEST(test_one_channel)
 {
-    (void)state;
     const struct drf_properties properties = {
         25000000, 54, 1, 0, 1, 1, "1970-01-01T00:00:00Z"};
     drf_put_properties("one", &properties);
@@ -321,9 +319,8 @@ static void make_one(const struct drf_properties *properties, hid_t part,
                  n_index, index);
 }
 
-static void test_bad_properties(void **state)
+TEST(test_bad_properties)
 {
-    (void)state;
     static const struct {
         struct drf_properties properties;
         const char *expected;
@@ -358,9 +355,8 @@ static void test_bad_properties(void **state)
                 "bad/drf_properties.h5: No such file");
 }
 
-static void test_bad_files(void **state)
+TEST(test_bad_files)
 {
-    (void)state;
     const uint64_t good = (uint64_t)DRF_FIRST_MS;
     const struct {
         hid_t part;
@@ -423,9 +419,8 @@ static void test_bad_files(void **state)
 
 /* A file that shrinks, one that is spoilt, one that is of another kind, all
  * met while reading. */
-static void test_faults_while_reading(void **state)
+TEST(test_faults_while_reading)
 {
-    (void)state;
     const struct fx8_settings settings = {0};
     struct fx8_error error;
     int8_t *buffer = exact(2 * N_SAMPLES * N_INPUTS);
@@ -458,9 +453,8 @@ static void test_faults_while_reading(void **state)
     free(buffer);
 }
 
-static void test_bad_folders(void **state)
+TEST(test_bad_folders)
 {
-    (void)state;
     const struct fx8_settings settings = {0};
     drf_make_folder("empty");
     refuse_tree("empty", &settings, FX8_ERR_INPUT,
@@ -489,18 +483,4 @@ static void test_bad_folders(void **state)
     must_fail_with(fx8_reader_open(both, 2, &settings, &reader, &error), error,
                    FX8_ERR_USAGE,
                    "input.files: 2 files: expected one, the folder");
-}
-
-int main(void)
-{
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_sample),
-        cmocka_unit_test(test_one_channel),
-        cmocka_unit_test(test_bad_properties),
-        cmocka_unit_test(test_bad_files),
-        cmocka_unit_test(test_faults_while_reading),
-        cmocka_unit_test(test_bad_folders),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

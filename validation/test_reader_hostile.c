@@ -97,9 +97,8 @@ static void put_long_text(hid_t file, const char *name)
     put_text(file, name, text, true);
 }
 
-static void test_bad_attributes(void **state)
+TEST(test_bad_attributes)
 {
-    (void)state;
     static const char *const required[] = {"format",
                                            "version",
                                            "sample_rate_numerator_hz",
@@ -165,9 +164,8 @@ static void bad_voltages(const char *expected, hid_t type, int rank,
     expect_refused("bad.h5", expected);
 }
 
-static void test_bad_voltages(void **state)
+TEST(test_bad_voltages)
 {
-    (void)state;
     const hsize_t good[4] = {5, 2, 100, 1};
     bad_voltages("voltages: uint8: expected int8", H5T_STD_U8LE, 3, good);
     bad_voltages("voltages: int16: expected int8", H5T_STD_I16LE, 3, good);
@@ -207,9 +205,8 @@ static void test_bad_voltages(void **state)
     expect_refused("bad.h5", "voltages: not a dataset");
 }
 
-static void test_bad_labels(void **state)
+TEST(test_bad_labels)
 {
-    (void)state;
     static const char *const labels[][3] = {{"antenna", "pol", "pol"},
                                             {"antenna", "", "time"},
                                             {"a label that is far too long for "
@@ -238,9 +235,8 @@ static void test_bad_labels(void **state)
     fx8_reader_close(&reader);
 }
 
-static void test_unknown_filter(void **state)
+TEST(test_unknown_filter)
 {
-    (void)state;
     make_good("bad.h5");
     hid_t file = create_file("bad.h5");
     put_attributes(file);
@@ -278,9 +274,8 @@ static void copy_head(const char *from, const char *to, long n)
 
 /* Cut anywhere: refused in one line, or (behind the last byte that matters)
  * read; never a crash. */
-static void test_truncated(void **state)
+TEST(test_truncated)
 {
-    (void)state;
     make_good("whole.h5");
     FILE *whole = fopen(scratch_path("whole.h5"), "rb");
     fseek(whole, 0, SEEK_END);
@@ -300,9 +295,8 @@ static void test_truncated(void **state)
  * are not tried: libhdf5 1.10.8 reads beyond its buffers on some, and no
  * caller can prevent that.)
  */
-static void test_damaged_chunk(void **state)
+TEST(test_damaged_chunk)
 {
-    (void)state;
     hid_t good = create_file("damaged.h5");
     put_attributes(good);
     put_voltages(good, orders[4], true, false, PACKED, true);
@@ -337,9 +331,8 @@ static void test_damaged_chunk(void **state)
 }
 
 /* Chunks of a time axis that a recorder announced and never came to. */
-static void test_unwritten(void **state)
+TEST(test_unwritten)
 {
-    (void)state;
     const hsize_t extent[3] = {N_ANT, N_POL, N_TIME};
     const hsize_t chunk[3] = {N_ANT, 1, CHUNK_TIME};
     const hsize_t start[3] = {0, 0, 0};
@@ -395,9 +388,8 @@ static long find_number(const uint8_t *bytes, long size, uint64_t number,
 
 /* A layout message whose address lies so that the samples end beyond the end
  * of the file. */
-static void test_beyond_the_end(void **state)
+TEST(test_beyond_the_end)
 {
-    (void)state;
     make_good("bad.h5");
     hid_t good = reopen("bad.h5");
     hid_t dataset = H5Dopen2(good, "voltages", H5P_DEFAULT);
@@ -422,9 +414,8 @@ static void test_beyond_the_end(void **state)
 }
 
 /* Cut after it was opened: the reads say so, whether or not HDF5 does. */
-static void test_cut_while_read(void **state)
+TEST(test_cut_while_read)
 {
-    (void)state;
     for (int layout = 0; layout < N_LAYOUTS; layout++) {
         hid_t file = create_file("shrunk.h5");
         put_attributes(file);
@@ -446,9 +437,8 @@ static void test_cut_while_read(void **state)
     }
 }
 
-static void test_not_recordings(void **state)
+TEST(test_not_recordings)
 {
-    (void)state;
     const struct fx8_settings settings = {0};
     struct fx8_reader *reader = NULL;
     struct fx8_error error;
@@ -478,22 +468,4 @@ static void test_not_recordings(void **state)
         .input.format = (enum fx8_format)(FX8_FORMAT_DIGITAL_RF + 1)};
     assert_int_equal(fx8_reader_open(two, 1, &other, &reader, &error),
                      FX8_ERR_UNSUPPORTED);
-}
-
-int main(void)
-{
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bad_attributes),
-        cmocka_unit_test(test_bad_voltages),
-        cmocka_unit_test(test_bad_labels),
-        cmocka_unit_test(test_unknown_filter),
-        cmocka_unit_test(test_truncated),
-        cmocka_unit_test(test_damaged_chunk),
-        cmocka_unit_test(test_unwritten),
-        cmocka_unit_test(test_beyond_the_end),
-        cmocka_unit_test(test_cut_while_read),
-        cmocka_unit_test(test_not_recordings),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

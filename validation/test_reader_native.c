@@ -8,9 +8,8 @@
 
 #include "validation/recording_file.h"
 
-static void test_every_order_type_layout_selection(void **state)
+TEST(test_every_order_type_layout_selection)
 {
-    (void)state;
     for (int order = 0; order < 6; order++)
         for (int kind = 0; kind < 3; kind++)
             for (int layout = 0; layout < N_LAYOUTS; layout++) {
@@ -34,9 +33,8 @@ static void test_every_order_type_layout_selection(void **state)
             }
 }
 
-static void test_metadata(void **state)
+TEST(test_metadata)
 {
-    (void)state;
     make_good("meta.h5");
     struct fx8_reader *reader = open_good("meta.h5");
     const struct fx8_observation *o = &reader->observation;
@@ -62,9 +60,8 @@ static void test_metadata(void **state)
 }
 
 /* Texts that would move a terminal's cursor or change its colours. */
-static void test_texts_are_printable(void **state)
+TEST(test_texts_are_printable)
 {
-    (void)state;
     make_good("texts.h5");
     hid_t file = reopen("texts.h5");
     assert_true(H5Adelete(file, "telescope") >= 0);
@@ -79,9 +76,8 @@ static void test_texts_are_printable(void **state)
     fx8_reader_close(&reader);
 }
 
-static void test_wrong_calls(void **state)
+TEST(test_wrong_calls)
 {
-    (void)state;
     make_good("calls.h5");
     struct fx8_reader *reader = open_good("calls.h5");
     static const int64_t ranges[][2] = {{-1, 2},
@@ -111,16 +107,4 @@ static void test_wrong_calls(void **state)
     /* a refused choice leaves the former one */
     check_read(reader, selections[0].inputs, selections[0].n, 0, 5);
     fx8_reader_close(&reader);
-}
-
-int main(void)
-{
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_order_type_layout_selection),
-        cmocka_unit_test(test_metadata),
-        cmocka_unit_test(test_texts_are_printable),
-        cmocka_unit_test(test_wrong_calls),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

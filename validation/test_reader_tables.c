@@ -74,9 +74,8 @@ static hid_t make_antennas(const char *name, const struct antenna_row *rows,
     return make_with_table(name, "antennas", antenna_type(), n, rows);
 }
 
-static void test_antenna_table(void **state)
+TEST(test_antenna_table)
 {
-    (void)state;
     struct antenna_row rows[N_ANT];
     fill_antennas(rows);
     hid_t file = make_antennas("antennas.h5", rows, N_ANT);
@@ -159,9 +158,8 @@ static void bad_site(const char *missing, double latitude, const char *expected)
     expect_refused("badant.h5", expected);
 }
 
-static void test_bad_antenna_tables(void **state)
+TEST(test_bad_antenna_tables)
 {
-    (void)state;
     bad_antennas("antennas: 4 rows: expected 5", 4, NULL);
     bad_antennas("antennas: 0 rows: expected 5", 0, NULL);
     bad_antennas("number 9: twice", N_ANT, spoil_number);
@@ -227,9 +225,8 @@ static void make_missing(const char *name, const struct missing_row *rows,
     H5Fclose(make_with_table(name, "missing", missing_type(), n, rows));
 }
 
-static void test_missing_table(void **state)
+TEST(test_missing_table)
 {
-    (void)state;
     const struct missing_row rows[] = {
         {3, 1, 90, 11}, {0, -1, 5, 1}, {-1, -1, 40, 2}, {0, 0, 40, 61}};
     make_missing("missing.h5", rows, 4);
@@ -265,9 +262,8 @@ static void test_missing_table(void **state)
 }
 
 /* First sample, then antenna, polarisation, band; -1, all of them, first. */
-static void test_order_of_missing(void **state)
+TEST(test_order_of_missing)
 {
-    (void)state;
     static const struct fx8_missing rows[] = {
         {.first_sample = 4, .antenna = 9, .polarization = 1, .band = 7},
         {.first_sample = 5, .antenna = -1, .polarization = 1, .band = 7},
@@ -281,16 +277,4 @@ static void test_order_of_missing(void **state)
             const int order = fx8_missing_order(&rows[i], &rows[j]);
             assert_int_equal((order > 0) - (order < 0), (i > j) - (i < j));
         }
-}
-
-int main(void)
-{
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_antenna_table),
-        cmocka_unit_test(test_bad_antenna_tables),
-        cmocka_unit_test(test_missing_table),
-        cmocka_unit_test(test_order_of_missing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,9 +44,8 @@ static void make_tart(const char *config, const char *instant)
     H5Fclose(file);
 }
 
-static void test_tart(void **state)
+TEST(test_tart)
 {
-    (void)state;
     make_tart(good_config, "2026-06-12T11:20:40+00:00");
     struct fx8_reader *reader = open_good("tart.hdf");
     const struct fx8_observation *o = &reader->observation;
@@ -85,9 +84,8 @@ static void test_tart(void **state)
     fx8_reader_close(&reader);
 }
 
-static void test_tart_sidebands(void **state)
+TEST(test_tart_sidebands)
 {
-    (void)state;
     make_tart("{\"frequency\": 1575420000, \"sampling_frequency\": 16368000, "
               "\"L0_frequency\": 1579512000, \"lat\": 1, \"lon\": 2, "
               "\"alt\": 3}",
@@ -106,9 +104,8 @@ static void test_tart_sidebands(void **state)
     fx8_reader_close(&reader);
 }
 
-static void test_tart_positions(void **state)
+TEST(test_tart_positions)
 {
-    (void)state;
     make_tart(good_config, "2026-06-12T11:20:40+00:00");
     scratch_text(
         "antenna_positions.json",
@@ -140,9 +137,8 @@ static void test_tart_positions(void **state)
     unlink(scratch_path("antenna_positions.json"));
 }
 
-static void test_bad_tart(void **state)
+TEST(test_bad_tart)
 {
-    (void)state;
     static const struct {
         const char *config;
         const char *expected;
@@ -190,9 +186,8 @@ static void test_bad_tart(void **state)
 }
 
 /* A `data` that nobody wrote, and one that is cut while it is read. */
-static void test_tart_not_whole(void **state)
+TEST(test_tart_not_whole)
 {
-    (void)state;
     make_tart(good_config, "2026-06-12T11:20:40+00:00");
     struct fx8_reader *reader = open_good("tart.hdf");
     assert_int_equal(truncate(scratch_path("tart.hdf"), 100), 0);
@@ -217,17 +212,4 @@ static void test_tart_not_whole(void **state)
     const char *path = scratch_path("tart.hdf");
     must_fail_with(fx8_reader_open(&path, 1, &settings, &reader, &error), error,
                    FX8_ERR_INPUT, "data: never written: expected a whole");
-}
-
-int main(void)
-{
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tart),
-        cmocka_unit_test(test_tart_not_whole),
-        cmocka_unit_test(test_tart_sidebands),
-        cmocka_unit_test(test_tart_positions),
-        cmocka_unit_test(test_bad_tart),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,9 +15,8 @@ static void ignore_samples(void *context, size_t row, const int8_t *samples,
     (void)n_samples;
 }
 
-static void scans_that_are_none(void **state)
+TEST(scans_that_are_none)
 {
-    (void)state;
     const struct fx8_scan_plan good = {
         .n_rows = 1, .n_samples = 100, .most_samples = 10, .n_threads = 1};
     struct fx8_scan *scan;
@@ -62,9 +61,8 @@ static void scans_that_are_none(void **state)
 }
 
 /* A block without samples is not searched for markers. */
-static void an_empty_block_before_the_first_sample(void **state)
+TEST(an_empty_block_before_the_first_sample)
 {
-    (void)state;
     struct fx8_plan plan = small_plan(2, 1, true, 4, 8);
     plan.has_marker = true;
     plan.marker_value = -128;
@@ -91,13 +89,4 @@ static void an_empty_block_before_the_first_sample(void **state)
     must(fx8_scan_push(scan, &empty, &n, &error), error);
     assert_int_equal(n, 0);
     fx8_scan_close(&scan);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scans_that_are_none),
-        cmocka_unit_test(an_empty_block_before_the_first_sample),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

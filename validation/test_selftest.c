@@ -131,9 +131,8 @@ static struct fx8_operations spoilt(const struct fx8_operations *wrong)
     return table;
 }
 
-static void one_wrong_number_is_named(void **state)
+TEST(one_wrong_number_is_named)
 {
-    (void)state;
     const struct fx8_operations *reference = fx8_operations_level(0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct fx8_operations table = spoilt(&cases[i].wrong);
@@ -143,22 +142,12 @@ static void one_wrong_number_is_named(void **state)
     }
 }
 
-static void right_levels_agree(void **state)
+TEST(right_levels_agree)
 {
-    (void)state;
     const struct fx8_operations *reference = fx8_operations_level(0);
     for (size_t index = 0; index < fx8_operations_levels(); index++) {
         const struct fx8_operations *level = fx8_operations_level(index);
         if (level != NULL)
             assert_null(fx8_operations_disagreement(reference, level));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_wrong_number_is_named),
-        cmocka_unit_test(right_levels_agree),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,9 +71,8 @@ static void plain_dump(const struct fx8_plan *plan, const struct voltages *v,
  * 17, then 30 products summed.  INT8 within what quantising to 8 steps does:
  * its noise of sqrt(1/6) in 8 sqrt(2) is 4 % of a spectrum, 1 % of the mean of
  * 30 products; a tenth is six sigma and more. */
-static void visibilities_by_the_definition(void **state)
+TEST(visibilities_by_the_definition)
 {
-    (void)state;
     for (int i = 0; i < 12; i++) {
         const bool is_complex = i % 2, has_bank = i / 4 != 2;
         struct fx8_plan plan = small_plan(3, 2, is_complex, 5, 30);
@@ -111,9 +110,8 @@ static void visibilities_by_the_definition(void **state)
 
 /* Method none: INT8, FP32 and a plain sum agree to the last bit, -128 and
  * conjugated samples included. */
-static void method_none_to_the_last_bit(void **state)
+TEST(method_none_to_the_last_bit)
 {
-    (void)state;
     for (size_t lower = 0; lower < 2; lower++) {
         struct fx8_plan plan = small_plan(2, 2, true, 1, 3000);
         plan.method = FX8_METHOD_NONE;
@@ -154,9 +152,8 @@ static void method_none_to_the_last_bit(void **state)
 }
 
 /* One channel of complex samples is a FIR and a quantiser, not method none. */
-static void one_channel_through_a_filter(void **state)
+TEST(one_channel_through_a_filter)
 {
-    (void)state;
     struct fx8_plan plan = small_plan(2, 1, true, 1, 200);
     struct voltages v = make_voltages(2, 2, 500, 15, 1200);
     struct collected c = collect(&plan, &v, &whole);
@@ -174,9 +171,8 @@ static void one_channel_through_a_filter(void **state)
 
 /* Bounds about FP32, number by number, with flags and weights of its own kind;
  * without a filter bank also about INT8, which is exact. */
-static void bounds_enclose_the_results(void **state)
+TEST(bounds_enclose_the_results)
 {
-    (void)state;
     for (int i = 0; i < 8; i++) {
         const bool is_none = i % 4 == 3;
         struct fx8_plan plan =
@@ -237,9 +233,8 @@ static struct voltages eventful(struct fx8_plan *plan, bool is_complex)
     return v;
 }
 
-static void blocks_layouts_and_threads(void **state)
+TEST(blocks_layouts_and_threads)
 {
-    (void)state;
     for (size_t is_complex = 0; is_complex < 2; is_complex++) {
         struct fx8_plan plan;
         struct voltages v = eventful(&plan, is_complex);
@@ -284,9 +279,8 @@ static void blocks_layouts_and_threads(void **state)
 
 /* Samples that never come are as missing as a stretch that says so: parts of a
  * dump, dumps, and parts of several engine blocks, of 2048 spectra. */
-static void a_gap_is_a_missing_stretch(void **state)
+TEST(a_gap_is_a_missing_stretch)
 {
-    (void)state;
     static const struct {
         int64_t n_samples, spectra_per_dump, block_samples;
         int64_t starts[4], lengths[4];
@@ -328,9 +322,8 @@ static void a_gap_is_a_missing_stretch(void **state)
 
 /* A dump is a function of its own samples: a plan that starts there gives the
  * same bits.  FP32, and INT8 without a quantiser, have no gains to differ. */
-static void a_dump_does_not_know_what_came_before(void **state)
+TEST(a_dump_does_not_know_what_came_before)
 {
-    (void)state;
     for (int i = 0; i < 6; i++) {
         struct fx8_plan plan = small_plan(2, 2, i % 2, 5, 70);
         plan.first_sample = 3;
@@ -366,9 +359,8 @@ static void a_dump_does_not_know_what_came_before(void **state)
 /* --- missing, dead, biased --------------------------------------------- */
 
 /* nsamples against the stretches, spectrum by spectrum. */
-static void weights_count_valid_products(void **state)
+TEST(weights_count_valid_products)
 {
-    (void)state;
     struct fx8_plan plan = small_plan(3, 1, true, 4, 50);
     struct voltages v = make_voltages(3, 2, 1000, 15, 1600);
     v.missing[v.n_missing++] = (struct fx8_run){100, 1, 0};
@@ -402,9 +394,8 @@ static void weights_count_valid_products(void **state)
     free(v.data);
 }
 
-static void dead_inputs_and_missing_ones(void **state)
+TEST(dead_inputs_and_missing_ones)
 {
-    (void)state;
     struct fx8_plan plan = small_plan(3, 1, true, 4, 50);
     const uint8_t flags[3] = {0, 0, 0};
     plan.flag_antenna = flags;
@@ -438,9 +429,8 @@ static void dead_inputs_and_missing_ones(void **state)
 }
 
 /* An input may die and come back: each dump is judged by itself. */
-static void inputs_dead_for_a_while(void **state)
+TEST(inputs_dead_for_a_while)
 {
-    (void)state;
     struct fx8_plan plan = small_plan(2, 1, true, 4, 50);
     struct voltages v = make_voltages(2, 2, 4 * 200 + 12, 15, 1750);
     memset(voltages_at(&v, 0, 200), 0, 212 * 2); /* the second dump */
@@ -464,9 +454,8 @@ static void inputs_dead_for_a_while(void **state)
 /* 1/6 of a step squared comes off autos, in input counts 1/6 / gain^2, where
  * the level is at least a step; crosses stay.  Both values are rounded to
  * float once: 2^-23 of the auto. */
-static void bias_of_the_quantiser(void **state)
+TEST(bias_of_the_quantiser)
 {
-    (void)state;
     static const double targets[] = {20.0, 3.0, 0.5};
     for (size_t i = 0; i < 3; i++) {
         struct fx8_plan plan = small_plan(2, 2, true, 4, 100);
@@ -498,9 +487,8 @@ static void bias_of_the_quantiser(void **state)
     }
 }
 
-static void flagged_antennas_keep_their_data(void **state)
+TEST(flagged_antennas_keep_their_data)
 {
-    (void)state;
     struct fx8_plan plan = small_plan(3, 1, true, 4, 50);
     struct voltages v = make_voltages(3, 2, 300, 15, 1900);
     struct collected before = collect(&plan, &v, &whole);
@@ -522,23 +510,4 @@ static void flagged_antennas_keep_their_data(void **state)
     free_collected(&before);
     free_collected(&after);
     free(v.data);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bounds_enclose_the_results),
-        cmocka_unit_test(visibilities_by_the_definition),
-        cmocka_unit_test(method_none_to_the_last_bit),
-        cmocka_unit_test(one_channel_through_a_filter),
-        cmocka_unit_test(blocks_layouts_and_threads),
-        cmocka_unit_test(a_gap_is_a_missing_stretch),
-        cmocka_unit_test(a_dump_does_not_know_what_came_before),
-        cmocka_unit_test(weights_count_valid_products),
-        cmocka_unit_test(dead_inputs_and_missing_ones),
-        cmocka_unit_test(inputs_dead_for_a_while),
-        cmocka_unit_test(bias_of_the_quantiser),
-        cmocka_unit_test(flagged_antennas_keep_their_data),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,9 +14,8 @@ static const struct delivery whole = {0};
 /* --- dumps are taken ------------------------------------------------- */
 
 /* The call that a dump waits at changes nothing until it is taken. */
-static void dumps_are_taken_one_by_one(void **state)
+TEST(dumps_are_taken_one_by_one)
 {
-    (void)state;
     struct held_session h;
     hold(&h, FX8_PRECISION_BOTH, 20, 1500);
     struct collected expected = collect(&h.plan, &h.v, &whole);
@@ -55,9 +54,8 @@ static void dumps_are_taken_one_by_one(void **state)
 }
 
 /* It waits even where there are no samples for more. */
-static void a_dump_waits_until_it_is_taken(void **state)
+TEST(a_dump_waits_until_it_is_taken)
 {
-    (void)state;
     struct held_session h;
     hold(&h, FX8_PRECISION_FP32, 20, 20 * 4 + 12);
     struct fx8_session *session;
@@ -81,9 +79,8 @@ static void a_dump_waits_until_it_is_taken(void **state)
 }
 
 /* Dumps of a gap are taken too, and a cancelled session has none to take. */
-static void dumps_of_a_gap_are_taken(void **state)
+TEST(dumps_of_a_gap_are_taken)
 {
-    (void)state;
     struct held_session h;
     hold(&h, FX8_PRECISION_FP32, 20, 200);
     struct fx8_session *session;
@@ -129,9 +126,8 @@ static enum fx8_status deliver(void *context, int64_t first_sample,
 }
 
 /* Nothing but the samples that were pushed will do. */
-static void what_is_delivered_again_is_checked(void **state)
+TEST(what_is_delivered_again_is_checked)
 {
-    (void)state;
     struct held_session h;
     hold(&h, FX8_PRECISION_BOTH, 30, 2000);
     struct packed head = pack(&h.v, TIME_MAJOR, 0, 600);
@@ -183,9 +179,8 @@ static void what_is_delivered_again_is_checked(void **state)
 
 /* A gap that a block without samples declares is one whether gains are known or
  * not, and whatever comes behind it. */
-static void a_gap_while_gains_are_sought(void **state)
+TEST(a_gap_while_gains_are_sought)
 {
-    (void)state;
     for (int k = 0; k < 8; k++) {
         struct held_session h;
         hold(&h, FX8_PRECISION_INT8, 10, 6000);
@@ -240,9 +235,8 @@ static void a_gap_while_gains_are_sought(void **state)
 }
 
 /* Stretches that a block lists beside its own samples are not kept. */
-static void stretches_elsewhere_take_no_memory(void **state)
+TEST(stretches_elsewhere_take_no_memory)
 {
-    (void)state;
     enum { N = 20000 };
     struct held_session h;
     hold(&h, FX8_PRECISION_INT8, 100, 40000);
@@ -271,9 +265,8 @@ static void stretches_elsewhere_take_no_memory(void **state)
 
 /* The limit is for what is kept, too: the figure asked for suffices, a MiB less
  * does not. */
-static void the_memory_limit_counts_what_is_kept(void **state)
+TEST(the_memory_limit_counts_what_is_kept)
 {
-    (void)state;
     const struct delivery blocks = {.block_samples = 4000};
     struct fx8_plan plan = small_plan(8, 2, true, 512, 20);
     plan.backend = FX8_BACKEND_CPU;
@@ -333,9 +326,8 @@ static void the_memory_limit_counts_what_is_kept(void **state)
 
 /* A run in two parts, the second with the gains of the first, gives the dumps
  * of one run; rows that the first did not see set their own. */
-static void gains_of_another_run(void **state)
+TEST(gains_of_another_run)
 {
-    (void)state;
     const double input_gain[] = {0.5, 1, 0.25, 1};
     struct fx8_plan plan = small_plan(4, 1, true, 4, 50);
     plan.input_gain = input_gain;
@@ -387,9 +379,8 @@ static void gains_of_another_run(void **state)
     free(v.data);
 }
 
-static void gains_that_are_refused(void **state)
+TEST(gains_that_are_refused)
 {
-    (void)state;
     struct held_session h;
     hold(&h, FX8_PRECISION_BOTH, 30, 1500);
     float gain[8];
@@ -426,20 +417,4 @@ static void gains_that_are_refused(void **state)
     assert_null(fx8_gains(h.session).is_zero);
     assert_null(fx8_gains(h.session).is_set);
     let_go(&h);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dumps_are_taken_one_by_one),
-        cmocka_unit_test(a_dump_waits_until_it_is_taken),
-        cmocka_unit_test(dumps_of_a_gap_are_taken),
-        cmocka_unit_test(what_is_delivered_again_is_checked),
-        cmocka_unit_test(a_gap_while_gains_are_sought),
-        cmocka_unit_test(stretches_elsewhere_take_no_memory),
-        cmocka_unit_test(the_memory_limit_counts_what_is_kept),
-        cmocka_unit_test(gains_of_another_run),
-        cmocka_unit_test(gains_that_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -80,9 +80,8 @@ static enum fx8_status run_meddler(struct meddler *m, struct fx8_error *error)
     return status;
 }
 
-static void what_a_callback_returns(void **state)
+TEST(what_a_callback_returns)
 {
-    (void)state;
     struct fx8_error error;
     struct meddler m = {.action = FAIL, .status = FX8_ERR_SYSTEM};
     must_fail(run_meddler(&m, &error), error, FX8_ERR_SYSTEM,
@@ -103,9 +102,8 @@ static void what_a_callback_returns(void **state)
     assert_int_equal(m.n_calls, 3);
 }
 
-static void what_a_callback_must_not_call(void **state)
+TEST(what_a_callback_must_not_call)
 {
-    (void)state;
     static const char text[] =
         "session: called from its own callback: expected questions or "
         "fx8_cancel() there";
@@ -128,9 +126,8 @@ static void what_a_callback_must_not_call(void **state)
 
 /* --- what is refused ------------------------------------------------- */
 
-static void blocks_that_are_none(void **state)
+TEST(blocks_that_are_none)
 {
-    (void)state;
     struct held_session h;
     hold(&h, FX8_PRECISION_FP32, 20, 100);
     struct fx8_block bad = h.all.block;
@@ -154,9 +151,8 @@ static void blocks_that_are_none(void **state)
 }
 
 /* Pointers that are missing are named, and do no harm to the session. */
-static void pointers_that_are_missing(void **state)
+TEST(pointers_that_are_missing)
 {
-    (void)state;
     struct held_session h;
     hold(&h, FX8_PRECISION_FP32, 20, 100);
     struct fx8_session *none = (void *)&h, *session = h.session;
@@ -207,9 +203,8 @@ static void pointers_that_are_missing(void **state)
     let_go(&h);
 }
 
-static void nothing_after_the_end(void **state)
+TEST(nothing_after_the_end)
 {
-    (void)state;
     struct held_session h;
     hold(&h, FX8_PRECISION_FP32, 20, 200);
     int64_t dropped[2] = {-1, -1};
@@ -228,9 +223,8 @@ static void nothing_after_the_end(void **state)
 }
 
 /* A wrong stretch is found before anything is taken: the session goes on. */
-static void stretches_that_are_none(void **state)
+TEST(stretches_that_are_none)
 {
-    (void)state;
     struct held_session h;
     hold(&h, FX8_PRECISION_FP32, 20, 200);
     struct collected expected = collect(&h.plan, &h.v, &whole);
@@ -266,9 +260,8 @@ static void stretches_that_are_none(void **state)
     let_go(&h);
 }
 
-static void plans_that_cannot_be_opened(void **state)
+TEST(plans_that_cannot_be_opened)
 {
-    (void)state;
     struct fx8_plan plan = small_plan(2, 1, true, 4, 20);
     struct fx8_session *session = (void *)&plan;
     struct fx8_error error;
@@ -334,9 +327,8 @@ static enum fx8_status push_at(const struct fx8_plan *plan, struct flagged *f,
 
 /* Too many missing dumps are refused at once, and the session goes on; as many
  * as may be are delivered, and fx8_cancel() is heard among them. */
-static void gaps_that_are_too_long(void **state)
+TEST(gaps_that_are_too_long)
 {
-    (void)state;
     const int64_t most = FX8_MAX_MISSING_DUMPS;
     struct fx8_plan plan = small_plan(2, 1, true, 4, 20);
     plan.precision = FX8_PRECISION_FP32;
@@ -378,9 +370,8 @@ static void gaps_that_are_too_long(void **state)
 
 /* Samples of a gap are not gone through one by one, neither for the results nor
  * for the levels. */
-static void gaps_within_long_dumps(void **state)
+TEST(gaps_within_long_dumps)
 {
-    (void)state;
     struct fx8_plan plan = small_plan(2, 1, true, 4, INT64_C(1) << 56);
     const int64_t far = (INT64_C(1) << 61) - 200;
     struct fx8_error error;
@@ -438,9 +429,8 @@ static struct asked ask(struct fx8_plan plan, size_t limit)
  * channels, and looks ahead on a second copy of the samples.  Beside it stand
  * the spectra of a block, 1000 of 2 bytes or 512 of 8, and 2,080 sums a
  * channel, which take 4 and 8 MiB; 5 MiB are for what is padded and small. */
-static void the_memory_limit_counts_the_levels(void **state)
+TEST(the_memory_limit_counts_the_levels)
 {
-    (void)state;
     struct fx8_plan plan = small_plan(64, 1, true, 256, 1000);
     const size_t cells = 64 * 256;
     plan.precision = FX8_PRECISION_INT8;
@@ -486,9 +476,8 @@ static struct fx8_plan any_plan(struct generator *g)
 
 /* The figure is told at once, whatever the limit; it suffices, a MiB less does
  * not. */
-static void the_memory_limit_asked_for_suffices(void **state)
+TEST(the_memory_limit_asked_for_suffices)
 {
-    (void)state;
     struct generator g = {121};
     for (int round = 0; round < 60; round++) {
         struct fx8_plan plan = any_plan(&g);
@@ -506,28 +495,8 @@ static void the_memory_limit_asked_for_suffices(void **state)
 
 /* What no machine has is refused by the limit before anything is allocated:
  * 65,536 inputs of 16 channels make 2^31 pairs, 256 GiB of their sums. */
-static void the_memory_limit_comes_before_memory(void **state)
+TEST(the_memory_limit_comes_before_memory)
 {
-    (void)state;
     struct fx8_plan plan = small_plan(32768, 2, true, 16, 1000000);
     assert_true(ask(plan, (size_t)1 << 30).all > 256 << 10);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_a_callback_returns),
-        cmocka_unit_test(what_a_callback_must_not_call),
-        cmocka_unit_test(blocks_that_are_none),
-        cmocka_unit_test(pointers_that_are_missing),
-        cmocka_unit_test(nothing_after_the_end),
-        cmocka_unit_test(stretches_that_are_none),
-        cmocka_unit_test(plans_that_cannot_be_opened),
-        cmocka_unit_test(gaps_that_are_too_long),
-        cmocka_unit_test(gaps_within_long_dumps),
-        cmocka_unit_test(the_memory_limit_counts_the_levels),
-        cmocka_unit_test(the_memory_limit_asked_for_suffices),
-        cmocka_unit_test(the_memory_limit_comes_before_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

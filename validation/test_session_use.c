@@ -21,9 +21,8 @@ static void push(struct held_session *h, const struct packed *p)
 }
 
 /* Dumps wait until there are 256 spectra to set gains from, then all come. */
-static void dumps_wait_for_the_gains(void **state)
+TEST(dumps_wait_for_the_gains)
 {
-    (void)state;
     struct held_session h;
     hold(&h, FX8_PRECISION_BOTH, 30, 1500);
     struct collected expected = collect(&h.plan, &h.v, &whole);
@@ -55,9 +54,8 @@ static void dumps_wait_for_the_gains(void **state)
 /* What looks like the start of a run of markers counts as data at the end, also
  * for gains: where they are sought ahead, and where only the end brings the
  * first dump. */
-static void levels_of_samples_that_end_like_markers(void **state)
+TEST(levels_of_samples_that_end_like_markers)
 {
-    (void)state;
     struct voltages v = make_voltages(2, 2, 62 * 4 + 12, 15, 16);
     memset(voltages_at(&v, 0, v.n_samples - 20), -128, 40);
     for (int64_t length = 30; length <= 60; length += 30) {
@@ -75,9 +73,8 @@ static void levels_of_samples_that_end_like_markers(void **state)
 }
 
 /* Whoever ends before that gets the dumps that are there. */
-static void an_end_before_the_gains_are_known(void **state)
+TEST(an_end_before_the_gains_are_known)
 {
-    (void)state;
     struct held_session h;
     hold(&h, FX8_PRECISION_BOTH, 30, 380);
     struct collected expected = collect(&h.plan, &h.v, &whole);
@@ -100,9 +97,8 @@ static void an_end_before_the_gains_are_known(void **state)
     let_go(&h);
 }
 
-static void the_last_dump_is_whole_or_dropped(void **state)
+TEST(the_last_dump_is_whole_or_dropped)
 {
-    (void)state;
     struct voltages v = make_voltages(2, 2, 400, 15, 3);
     static const struct {
         int64_t n_samples, dumps, dropped;
@@ -127,9 +123,8 @@ static void the_last_dump_is_whole_or_dropped(void **state)
 
 /* A run of markers that begins before the first sample counts whole, whatever
  * the blocks it comes in. */
-static void markers_before_the_first_sample(void **state)
+TEST(markers_before_the_first_sample)
 {
-    (void)state;
     struct fx8_plan plan = small_plan(1, 1, false, 2, 5);
     plan.n_taps = 1;
     plan.precision = FX8_PRECISION_FP32;
@@ -155,9 +150,8 @@ static void markers_before_the_first_sample(void **state)
     free(v.data);
 }
 
-static void counters_add_up(void **state)
+TEST(counters_add_up)
 {
-    (void)state;
     struct fx8_plan plan = small_plan(2, 2, true, 4, 110);
     plan.target_rms = 60; /* clips now and then */
     struct voltages v = make_voltages(4, 2, 2000, 15, 5);
@@ -189,9 +183,8 @@ static void counters_add_up(void **state)
 
 /* --- stopping -------------------------------------------------------- */
 
-static void the_callback_stops_a_session(void **state)
+TEST(the_callback_stops_a_session)
 {
-    (void)state;
     struct fx8_plan plan = small_plan(2, 1, true, 4, 20);
     struct voltages v = make_voltages(2, 2, 1000, 15, 6);
     static const enum fx8_status stops[] = {FX8_ERR_CANCELLED, FX8_ERR_SYSTEM,
@@ -210,9 +203,8 @@ static void the_callback_stops_a_session(void **state)
 
 /* Also where the callback says FX8_ERR_USAGE: that of a call changes nothing,
  * but here spectra are gone. */
-static void stopped_for_good(void **state)
+TEST(stopped_for_good)
 {
-    (void)state;
     static const char again[] = "session: stopped by an earlier failure: "
                                 "expected it to be closed";
     static const enum fx8_status stops[] = {FX8_ERR_USAGE, FX8_ERR_INPUT};
@@ -248,9 +240,8 @@ static void *run_beside(void *argument)
 }
 
 /* Opening, levelling, computing and closing at the same time. */
-static void sessions_know_nothing_of_each_other(void **state)
+TEST(sessions_know_nothing_of_each_other)
 {
-    (void)state;
     enum { N = 2 };
     struct lonely all[N];
     pthread_t threads[N];
@@ -277,9 +268,8 @@ static void sessions_know_nothing_of_each_other(void **state)
 
 /* --- stopping from outside ------------------------------------------- */
 
-static void cancelled_from_the_callback(void **state)
+TEST(cancelled_from_the_callback)
 {
-    (void)state;
     struct fx8_plan plan = small_plan(2, 1, true, 4, 20);
     struct voltages v = make_voltages(2, 2, 1000, 15, 7);
     struct fx8_session *any = NULL;
@@ -292,9 +282,8 @@ static void cancelled_from_the_callback(void **state)
     free(v.data);
 }
 
-static void cancelled_before_and_for_good(void **state)
+TEST(cancelled_before_and_for_good)
 {
-    (void)state;
     struct held_session h;
     hold(&h, FX8_PRECISION_BOTH, 20, 1000);
     fx8_cancel(h.session);
@@ -317,9 +306,8 @@ static void *cancel_soon(void *session)
 
 /* The search for gains goes through 19 h of zeros, one sample again and again:
  * nobody waits for it. */
-static void cancelled_while_levels_are_sought(void **state)
+TEST(cancelled_while_levels_are_sought)
 {
-    (void)state;
     static const int8_t zero[2];
     static const ptrdiff_t offsets[2];
     const struct fx8_block silence = {.samples = zero,
@@ -339,9 +327,8 @@ static void cancelled_while_levels_are_sought(void **state)
 }
 
 /* The plan is copied: what the caller does with his does not matter. */
-static void a_session_answers_for_itself(void **state)
+TEST(a_session_answers_for_itself)
 {
-    (void)state;
     struct fx8_plan plan = small_plan(2, 1, true, 4, 20);
     char kernel[] = "reference", device[] = "auto";
     uint8_t flags[2] = {1, 0};
@@ -388,9 +375,8 @@ static void a_session_answers_for_itself(void **state)
 }
 
 /* Two halves of one buffer by turns, told apart by their offsets alone. */
-static void halves_of_a_buffer_are_used_in_place(void **state)
+TEST(halves_of_a_buffer_are_used_in_place)
 {
-    (void)state;
     enum { INPUTS = 2, N = 3000 };
     struct fx8_plan plan = small_plan(INPUTS, 1, true, 4, 50);
     plan.precision = FX8_PRECISION_FP32;
@@ -449,9 +435,8 @@ static int64_t next_end(const struct fx8_session *session, int64_t *spectra)
            (int64_t)fx8_plan_axes(plan).window;
 }
 
-static void blocks_end_where_spectra_are_correlated(void **state)
+TEST(blocks_end_where_spectra_are_correlated)
 {
-    (void)state;
     struct generator g = {77};
     for (int round = 0; round < 40; round++) {
         struct fx8_plan plan = small_plan(2, 1, true, 4, 1);
@@ -475,26 +460,4 @@ static void blocks_end_where_spectra_are_correlated(void **state)
         }
         fx8_close(&session);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dumps_wait_for_the_gains),
-        cmocka_unit_test(levels_of_samples_that_end_like_markers),
-        cmocka_unit_test(an_end_before_the_gains_are_known),
-        cmocka_unit_test(the_last_dump_is_whole_or_dropped),
-        cmocka_unit_test(markers_before_the_first_sample),
-        cmocka_unit_test(counters_add_up),
-        cmocka_unit_test(the_callback_stops_a_session),
-        cmocka_unit_test(stopped_for_good),
-        cmocka_unit_test(sessions_know_nothing_of_each_other),
-        cmocka_unit_test(cancelled_from_the_callback),
-        cmocka_unit_test(cancelled_before_and_for_good),
-        cmocka_unit_test(cancelled_while_levels_are_sought),
-        cmocka_unit_test(a_session_answers_for_itself),
-        cmocka_unit_test(halves_of_a_buffer_are_used_in_place),
-        cmocka_unit_test(blocks_end_where_spectra_are_correlated),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "config/base/sha256.h"
+#include "validation/testing.h"
 
 static void check(const char *message, size_t size, const char *expected)
 {
@@ -18,9 +11,8 @@ static void check(const char *message, size_t size, const char *expected)
 }
 
 /* NIST, examples with intermediate values, and the SHA256ShortMsg vectors */
-static void nist_examples(void **state)
+TEST(nist_examples)
 {
-    (void)state;
     check("", 0,
           "e3b0c44298fc1c149afbf4c8996fb924"
           "27ae41e4649b934ca495991b7852b855");
@@ -36,9 +28,8 @@ static void nist_examples(void **state)
 }
 
 /* NIST: one million letters a */
-static void many_blocks(void **state)
+TEST(many_blocks)
 {
-    (void)state;
     const size_t size = 1000000;
     char *message = malloc(size);
     assert_non_null(message);
@@ -51,9 +42,8 @@ static void many_blocks(void **state)
 
 /* 55 bytes leave just room for the length, 56 do not, 64 are one whole block:
  * digests by GNU coreutils sha256sum of so many letters x */
-static void padding_edges(void **state)
+TEST(padding_edges)
 {
-    (void)state;
     char message[64];
     memset(message, 'x', sizeof message);
     check(message, 55,
@@ -68,14 +58,4 @@ static void padding_edges(void **state)
     check(message, 64,
           "7ce100971f64e7001e8fe5a51973ecdf"
           "e1ced42befe7ee8d5fd6219506b5393c");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nist_examples),
-        cmocka_unit_test(many_blocks),
-        cmocka_unit_test(padding_edges),
-    };
-    return cmocka_run_group_tests_name("sha256", tests, NULL, NULL);
 }

@@ -10,9 +10,8 @@
  */
 
 /* Known answers of Philox4x32-10 from the Random123 distribution. */
-static void philox_known_answers(void **state)
+TEST(philox_known_answers)
 {
-    (void)state;
     uint32_t words[4];
     fx8_random_words((struct fx8_random){0, 0, 0}, 0, words);
     const uint32_t zeros[4] = {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8};
@@ -29,9 +28,8 @@ static void philox_known_answers(void **state)
 }
 
 /* mean 0, variance 1, kurtosis 3: 5 sigma of 4 n draws */
-static void normals_are_normal(void **state)
+TEST(normals_are_normal)
 {
-    (void)state;
     const size_t n = 100000;
     double moments[5] = {0};
     for (size_t k = 0; k < n; k++) {
@@ -85,9 +83,8 @@ static void check_blocks(const struct fx8_simulation *plan)
     free(whole);
 }
 
-static void blocks_and_threads_change_nothing(void **state)
+TEST(blocks_and_threads_change_nothing)
 {
-    (void)state;
     struct fx8_source sources[] = {make_source(50, 40, 0.5, 0.1, 0.2, 0.3),
                                    make_source(20, 70, 3, 0, 0, 0)};
     sources[1].is_tone = true;
@@ -117,9 +114,8 @@ static void blocks_and_threads_change_nothing(void **state)
     check_blocks(&plan);
 }
 
-static void seeds_differ(void **state)
+TEST(seeds_differ)
 {
-    (void)state;
     struct fx8_simulation plan = make_plan();
     plan.n_samples = 1000;
     int8_t *a = simulate(&plan), *b = simulate(&plan);
@@ -140,9 +136,8 @@ static void seeds_differ(void **state)
  * ----------------------------------------------------------------------------
  */
 
-static void noise_has_the_power_it_should(void **state)
+TEST(noise_has_the_power_it_should)
 {
-    (void)state;
     struct fx8_simulation plan = make_plan();
     plan.gain_spread = 0.2;
     plan.gain_phase_deg = 36;
@@ -174,9 +169,8 @@ static void noise_has_the_power_it_should(void **state)
 
 /* The windows of overlapping blocks leave no trace: the power of a source in
  * each sixteenth of the block's length, 16384 samples, is the same. */
-static void power_is_stationary(void **state)
+TEST(power_is_stationary)
 {
-    (void)state;
     enum { SECTIONS = 16, SECTION = 1024 };
     const struct fx8_source source = make_source(70, 30, 400, 0, 0, 0);
     struct fx8_simulation plan = make_plan();
@@ -197,9 +191,8 @@ static void power_is_stationary(void **state)
     free(samples);
 }
 
-static void clamped_numbers_are_counted(void **state)
+TEST(clamped_numbers_are_counted)
 {
-    (void)state;
     struct fx8_simulation plan = make_plan();
     plan.noise_rms = 80;
     struct fx8_simulator *simulator = open_simulator(&plan);
@@ -332,9 +325,8 @@ static void check_coherence(const struct fx8_simulation *plan)
     free(samples);
 }
 
-static void sources_have_the_right_coherence_and_phase(void **state)
+TEST(sources_have_the_right_coherence_and_phase)
 {
-    (void)state;
     const struct fx8_source sources[] = {
         make_source(50, 40, 0.8, 0.1, 0.3, -0.5),
         make_source(200, 25, 0.4, 0, 0, 0),
@@ -357,9 +349,8 @@ static void sources_have_the_right_coherence_and_phase(void **state)
  * ----------------------------------------------------------------------------------
  */
 
-static void dropouts_are_blank_and_listed(void **state)
+TEST(dropouts_are_blank_and_listed)
 {
-    (void)state;
     struct fx8_simulation plan = make_plan();
     plan.noise_rms = 60; /* few zeros of its own: 0.7 % of the parts */
     int8_t *full = simulate(&plan);
@@ -398,20 +389,4 @@ static void dropouts_are_blank_and_listed(void **state)
     free(full);
     free(gappy);
     fx8_simulator_close(&simulator);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(philox_known_answers),
-        cmocka_unit_test(normals_are_normal),
-        cmocka_unit_test(blocks_and_threads_change_nothing),
-        cmocka_unit_test(seeds_differ),
-        cmocka_unit_test(noise_has_the_power_it_should),
-        cmocka_unit_test(power_is_stationary),
-        cmocka_unit_test(clamped_numbers_are_counted),
-        cmocka_unit_test(sources_have_the_right_coherence_and_phase),
-        cmocka_unit_test(dropouts_are_blank_and_listed),
-    };
-    return cmocka_run_group_tests_name("simulator", tests, NULL, NULL);
 }

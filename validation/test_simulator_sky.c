@@ -90,9 +90,8 @@ static struct fx8_source make_tone(const struct fx8_simulation *plan,
 }
 
 /* Alike in X and Y, linear, circular, X alone, Y alone. */
-static void tones_have_the_right_amplitude_and_phase(void **state)
+TEST(tones_have_the_right_amplitude_and_phase)
 {
-    (void)state;
     static const double stokes[5][4] = {{2048, 0, 0, 0},
                                         {2000, 1200, -1600, 0},
                                         {1500, 0, 0, -1500},
@@ -110,9 +109,8 @@ static void tones_have_the_right_amplitude_and_phase(void **state)
         }
 }
 
-static void tone_outside_the_band_is_refused(void **state)
+TEST(tone_outside_the_band_is_refused)
 {
-    (void)state;
     struct fx8_source source = make_source(0, 45, 1, 0, 0, 0);
     source.is_tone = true;
     source.tone_hz = 99.9e6;
@@ -171,9 +169,8 @@ static struct fx8_source make_celestial(const struct fx8_simulation *plan,
  * what scatters is rounding, 0.02 of a sample's power, and the mixed products
  * of two blocks, 0.06 / 2 of it: 1.5e-4 in the mean of 40960 samples.
  */
-static void blocks_follow_the_sky(void **state)
+TEST(blocks_follow_the_sky)
 {
-    (void)state;
     enum { HALF = 8192, HALVES = 80, PARTS = 16, RUN = HALF / PARTS };
     struct fx8_simulation plan = make_moving_plan();
     plan.n_samples = HALF * HALVES;
@@ -221,9 +218,8 @@ static void blocks_follow_the_sky(void **state)
 
 /* Tones, in stretches of 0.03 s, in which the fringe turns by 0.023 rad: the
  * mean is short by 0.023^2 / 24. */
-static void moving_tones_have_the_right_phase(void **state)
+TEST(moving_tones_have_the_right_phase)
 {
-    (void)state;
     static const double stokes[4] = {800, 480, 0, 640};
     for (int kind = 0; kind < 4; kind++) {
         struct fx8_simulation plan = make_moving_plan();
@@ -238,9 +234,8 @@ static void moving_tones_have_the_right_phase(void **state)
     }
 }
 
-static void motion_too_fast_is_refused(void **state)
+TEST(motion_too_fast_is_refused)
 {
-    (void)state;
     static const double far[ANTENNAS][3] = {{0, 0, 0}, {40000, 0, 0}};
     struct fx8_simulation plan = make_moving_plan();
     const struct fx8_source source = make_celestial(&plan, 0, 1);
@@ -259,16 +254,4 @@ static void motion_too_fast_is_refused(void **state)
         "turn by 0.403 rad in 65536 samples, the least that its delay allows: "
         "expected at most 0.0625");
     assert_null(simulator);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tones_have_the_right_amplitude_and_phase),
-        cmocka_unit_test(tone_outside_the_band_is_refused),
-        cmocka_unit_test(blocks_follow_the_sky),
-        cmocka_unit_test(moving_tones_have_the_right_phase),
-        cmocka_unit_test(motion_too_fast_is_refused),
-    };
-    return cmocka_run_group_tests_name("simulator sky", tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <erfa.h>
 #include <erfam.h>
 
 #include "correlator/run/site.h"
+#include "validation/testing.h"
 
 /* Geocentric position of a site, by which the rotation is judged. */
 static void reference(const struct fx8_site *site, double xyz_m[3])
@@ -26,9 +22,8 @@ static void assert_near(double value, double expected, double tolerance)
 }
 
 /* the axes of the WGS84 ellipsoid: 6378137 m, flattening 1/298.257223563 */
-static void reference_lies_on_the_ellipsoid(void **state)
+TEST(reference_lies_on_the_ellipsoid)
 {
-    (void)state;
     double xyz[3];
     reference(&(struct fx8_site){0, 0, 0}, xyz);
     assert_near(xyz[0], 6378137.0, 1e-6);
@@ -42,9 +37,8 @@ static void reference_lies_on_the_ellipsoid(void **state)
 
 /* east, north and up are where the reference moves when longitude, latitude
  * and altitude grow: central differences, good to 1e-8 */
-static void rotation_agrees_with_the_ellipsoid(void **state)
+TEST(rotation_agrees_with_the_ellipsoid)
 {
-    (void)state;
     static const struct fx8_site sites[] = {
         {-26.7, 116.67, 377.8}, {45, -170, 0}, {1e-3, 0, 5000}, {89, 200, -50}};
     static const double steps[3][3] = {{0, 1e-4, 0}, {1e-4, 0, 0}, {0, 0, 10}};
@@ -69,9 +63,8 @@ static void rotation_agrees_with_the_ellipsoid(void **state)
         }
 }
 
-static void azimuth_runs_from_north_through_east(void **state)
+TEST(azimuth_runs_from_north_through_east)
 {
-    (void)state;
     static const double cases[][5] = {
         {0, 0, 0, 1, 0},
         {90, 0, 1, 0, 0},
@@ -93,9 +86,8 @@ static void azimuth_runs_from_north_through_east(void **state)
  * 2005-12-31T23:58:55.816 UTC (32 leap seconds and 32.184 s before), on a day
  * with a leap second; and dut1 is what makes UT1 equal to TT then.
  */
-static void sidereal_time_is_that_of_erfa(void **state)
+TEST(sidereal_time_is_that_of_erfa)
 {
-    (void)state;
     const struct fx8_time time = {1136073535, INT64_C(816000000000)};
     struct fx8_site site = {0, 0, 0};
     struct fx8_error error;
@@ -124,9 +116,8 @@ static void sidereal_time_is_that_of_erfa(void **state)
 }
 
 /* Many times at once are each alone, to the 2e-9 rad of the renewed model. */
-static void many_times_are_each_alone(void **state)
+TEST(many_times_are_each_alone)
 {
-    (void)state;
     enum { N_TIMES = 200 };
     const struct fx8_site site = {-26.7, 116.67, 377.8};
     struct fx8_time times[N_TIMES];
@@ -146,9 +137,8 @@ static void many_times_are_each_alone(void **state)
     }
 }
 
-static void no_utc_is_an_error(void **state)
+TEST(no_utc_is_an_error)
 {
-    (void)state;
     const struct fx8_site site = {0, 0, 0};
     struct fx8_error error;
     const struct fx8_time time = {INT64_C(-300000000000), 0};
@@ -164,9 +154,8 @@ static void no_utc_is_an_error(void **state)
 
 /* ERFA's chain in one call, from catalogue to observed place: the same to the
  * last bits of an azimuth. */
-static void sky_is_that_of_erfa(void **state)
+TEST(sky_is_that_of_erfa)
 {
-    (void)state;
     const struct fx8_site sites[] = {{-26.7, 116.67, 377.8}, {78.2, -15.5, 0}};
     static const double icrs_deg[][2] = {
         {0, 0}, {83.633, 22.0145}, {201.365, -43.019}, {299.868, 40.734}};
@@ -204,9 +193,8 @@ static void sky_is_that_of_erfa(void **state)
  * precession (0.0056 deg a year), nutation and aberration; and a star whose
  * right ascension is the sidereal time stands in the south of a northern site.
  */
-static void sky_turns_about_the_pole(void **state)
+TEST(sky_turns_about_the_pole)
 {
-    (void)state;
     const struct fx8_site site = {45, 10, 0};
     const struct fx8_time time = {1567090800, 0};
     double lst_rad, enu[2][3];
@@ -223,19 +211,4 @@ static void sky_turns_about_the_pole(void **state)
     assert_near(enu[1][0], 0, near);
     assert_near(enu[1][1], -sqrt(0.5), near);
     assert_near(enu[1][2], sqrt(0.5), near);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reference_lies_on_the_ellipsoid),
-        cmocka_unit_test(rotation_agrees_with_the_ellipsoid),
-        cmocka_unit_test(azimuth_runs_from_north_through_east),
-        cmocka_unit_test(sidereal_time_is_that_of_erfa),
-        cmocka_unit_test(many_times_are_each_alone),
-        cmocka_unit_test(sky_is_that_of_erfa),
-        cmocka_unit_test(sky_turns_about_the_pole),
-        cmocka_unit_test(no_utc_is_an_error),
-    };
-    return cmocka_run_group_tests_name("site", tests, NULL, NULL);
 }

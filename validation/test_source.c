@@ -195,9 +195,8 @@ static void draw_gaps(struct listed_reader *reader, struct generator *g)
 
 /* Every block of a run, and looks out of turn between them, forwards and
  * backwards. */
-static void blocks_against_sample_by_sample(void **state)
+TEST(blocks_against_sample_by_sample)
 {
-    (void)state;
     struct generator g = {23};
     struct fx8_error error;
     for (int round = 0; round < 60; round++) {
@@ -235,9 +234,8 @@ static void blocks_against_sample_by_sample(void **state)
 
 /* Samples of each input side by side end where spectra do, with room in front
  * of them; others are read as suits the file. */
-static void blocks_of_a_session(void **state)
+TEST(blocks_of_a_session)
 {
-    (void)state;
     enum { LONG = 90000, DUMP = 5000, CHANNELS = 4, TAPS = 3 };
     for (int is_time_major = 0; is_time_major < 2; is_time_major++) {
         struct listed_reader *reader = open_listed(LONG);
@@ -284,9 +282,8 @@ static void blocks_of_a_session(void **state)
 }
 
 /* A session may be closed while there is still something to be read. */
-static void stopped_before_the_session_is_closed(void **state)
+TEST(stopped_before_the_session_is_closed)
 {
-    (void)state;
     enum { LONG = 3000000, CHANNELS = 4 };
     for (int round = 0; round < 20; round++) {
         struct listed_reader *reader = open_listed(LONG);
@@ -317,9 +314,8 @@ static void stopped_before_the_session_is_closed(void **state)
 
 /* A million stretches under 50,000 blocks: looked at once each this is a
  * fraction of a second, for every block anew 2.5 10^10 steps. */
-static void a_million_stretches(void **state)
+TEST(a_million_stretches)
 {
-    (void)state;
     enum { N_GAPS = 1000000, STEP = 5 };
     struct listed_reader *reader = open_listed((int64_t)N_GAPS * STEP);
     struct fx8_missing *missing = calloc(N_GAPS, sizeof *missing);
@@ -352,15 +348,4 @@ static void a_million_stretches(void **state)
     assert_true(seconds < 8);
     free(missing);
     free(reader);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocks_against_sample_by_sample),
-        cmocka_unit_test(blocks_of_a_session),
-        cmocka_unit_test(stopped_before_the_session_is_closed),
-        cmocka_unit_test(a_million_stretches),
-    };
-    return cmocka_run_group_tests_name("source", tests, NULL, NULL);
 }

@@ -86,15 +86,13 @@ static void check_right_engines(enum fx8_backend backend, const char *device,
     }
 }
 
-static void the_cpu_is_right(void **state)
+TEST(the_cpu_is_right)
 {
-    (void)state;
     check_right_engines(FX8_BACKEND_CPU, "auto", 1);
 }
 
-static void devices_are_right(void **state)
+TEST(devices_are_right)
 {
-    (void)state;
     check_right_engines(FX8_BACKEND_CUDA, "0", 3);
     if (n_there >= 3)
         check_right_engines(FX8_BACKEND_CUDA, "0,1,2", 7);
@@ -102,9 +100,8 @@ static void devices_are_right(void **state)
 
 /* Blocks and more blocks: slots come round, one device has fewer; bands, each
  * with an engine, in turn. */
-static void long_dumps_and_bands(void **state)
+TEST(long_dumps_and_bands)
 {
-    (void)state;
     static const double offsets[] = {-2e6, 0, 2e6};
     for (size_t k = 0; k < 3; k++) {
         struct fx8_plan plan = small_plan(4, 1, true, 1, 8192 * 4 + 37);
@@ -127,9 +124,8 @@ static void long_dumps_and_bands(void **state)
 }
 
 /* As many inputs and channels as several pairs of a dump are for. */
-static void several_pairs(void **state)
+TEST(several_pairs)
 {
-    (void)state;
     for (size_t k = 0; k < 2; k++) {
         struct fx8_plan plan = small_plan(19, 2, true, 512, 6);
         plan.n_taps = 2;
@@ -144,9 +140,8 @@ static void several_pairs(void **state)
 }
 
 /* AUTO: on devices alone. */
-static void who_is_checked(void **state)
+TEST(who_is_checked)
 {
-    (void)state;
     struct voltages v = make_voltages(2, 2, 400, 25, 53);
     for (size_t k = 0; k < 2; k++) {
         struct fx8_plan plan = small_plan(2, 1, true, 4, 20);
@@ -390,22 +385,19 @@ static void check_wrong_engines(enum fx8_backend backend)
     free(v.data);
 }
 
-static void wrong_sums_of_the_cpu(void **state)
+TEST(wrong_sums_of_the_cpu)
 {
-    (void)state;
     check_wrong_engines(FX8_BACKEND_CPU);
 }
 
-static void wrong_sums_of_a_device(void **state)
+TEST(wrong_sums_of_a_device)
 {
-    (void)state;
     check_wrong_engines(FX8_BACKEND_CUDA);
 }
 
 /* An engine that shows nothing is not taken for one that is right. */
-static void an_engine_that_shows_nothing(void **state)
+TEST(an_engine_that_shows_nothing)
 {
-    (void)state;
     struct voltages v = make_voltages(6, 2, 400, 25, 62);
     for (size_t k = 0; k < 2; k++) {
         const struct fx8_plan plan = wrong_plan(
@@ -437,9 +429,8 @@ static void spoil_sub_tile(const struct fx8_spot *spot, int64_t *int8,
 }
 
 /* 128 of 2080 pairs; of eight in a dump seven are looked at anywhere. */
-static void a_steadily_wrong_sub_tile(void **state)
+TEST(a_steadily_wrong_sub_tile)
 {
-    (void)state;
     struct fx8_plan plan = small_plan(64, 1, true, 512, 8);
     plan.backend = FX8_BACKEND_CPU;
     plan.method = FX8_METHOD_FFT;
@@ -459,18 +450,4 @@ static void a_steadily_wrong_sub_tile(void **state)
     free(v.data);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_cpu_is_right),
-        cmocka_unit_test(devices_are_right),
-        cmocka_unit_test(long_dumps_and_bands),
-        cmocka_unit_test(several_pairs),
-        cmocka_unit_test(who_is_checked),
-        cmocka_unit_test(wrong_sums_of_the_cpu),
-        cmocka_unit_test(wrong_sums_of_a_device),
-        cmocka_unit_test(an_engine_that_shows_nothing),
-        cmocka_unit_test(a_steadily_wrong_sub_tile),
-    };
-    return cmocka_run_group_tests(tests, find_cuda, NULL);
-}
+FIXTURE(find_cuda, NULL)

@@ -86,9 +86,8 @@ static void check_turns(const struct fx8_plan *plan, size_t wanted)
     free(channels);
 }
 
-static void everything_has_its_turn(void **state)
+TEST(everything_has_its_turn)
 {
-    (void)state;
     struct fx8_plan plan = small_plan(1, 1, true, 4, 8);
     check_turns(&plan, 1);
     plan = small_plan(1, 1, true, 65536, 8);
@@ -110,9 +109,8 @@ static void everything_has_its_turn(void **state)
 }
 
 /* The largest plan, and dumps without an end. */
-static void sizes_without_an_end(void **state)
+TEST(sizes_without_an_end)
 {
-    (void)state;
     struct fx8_plan plan = small_plan(FX8_MAX_ANTENNAS, 2, true, 4096, 8);
     plan.n_bands = 4096;
     struct fx8_spot spot = spot_of(&plan);
@@ -139,9 +137,8 @@ static size_t dumps_until(struct fx8_spot *spot, size_t row, size_t column)
 /* One of 32 places: 15 pairs of a dump that are not of one input, seven of
  * fewer inputs.  Pairs at random would take 32 for one, and 32 (ln 32 + 0.6) =
  * 130 for the last: twice that is soon. */
-static void a_wrong_sub_tile_is_looked_at_soon(void **state)
+TEST(a_wrong_sub_tile_is_looked_at_soon)
 {
-    (void)state;
     for (size_t n_antennas = 64; n_antennas <= 512; n_antennas *= 2) {
         const struct fx8_plan plan = small_plan(n_antennas, 2, true, 256, 8);
         struct fx8_spot spot = spot_of(&plan);
@@ -156,14 +153,4 @@ static void a_wrong_sub_tile_is_looked_at_soon(void **state)
         assert_in_range(most * (spot.n_pairs - 1), 1, 2 * 130);
         assert_in_range(all * (spot.n_pairs - 1), 1, 2 * 32 * 32);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything_has_its_turn),
-        cmocka_unit_test(sizes_without_an_end),
-        cmocka_unit_test(a_wrong_sub_tile_is_looked_at_soon),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

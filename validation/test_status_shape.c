@@ -2,23 +2,15 @@
 /*
  * Error records, exit codes, checked sizes, aligned memory, bit rows.
  */
-#include <stdarg.h>
-#include <setjmp.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "config/base/shape.h"
 #include "correlator/commands/command.h"
 #include "correlator/fx8.h"
+#include "validation/testing.h"
 
-static void fail_fills_record_and_returns_status(void **state)
+TEST(fail_fills_record_and_returns_status)
 {
-    (void)state;
     struct fx8_error error;
     memset(&error, 0xa5, sizeof error);
     assert_int_equal(
@@ -28,23 +20,20 @@ static void fail_fills_record_and_returns_status(void **state)
     assert_string_equal(error.message, "a.ini:3: wrong");
 }
 
-static void fail_without_record_keeps_status(void **state)
+TEST(fail_without_record_keeps_status)
 {
-    (void)state;
     assert_int_equal(fx8_fail(NULL, FX8_ERR_SYSTEM, "lost"), FX8_ERR_SYSTEM);
 }
 
-static void fail_replaces_control_characters(void **state)
+TEST(fail_replaces_control_characters)
 {
-    (void)state;
     struct fx8_error error;
     fx8_fail(&error, FX8_ERR_USAGE, "%s", "a\nb\tc\x1b[31m\x7f\xc3\xa9");
     assert_string_equal(error.message, "a?b?c?[31m?\xc3\xa9");
 }
 
-static void fail_cuts_long_messages(void **state)
+TEST(fail_cuts_long_messages)
 {
-    (void)state;
     struct fx8_error error;
     char text[FX8_ERROR_MESSAGE_SIZE + 100];
     memset(text, 'x', sizeof text);
@@ -53,9 +42,8 @@ static void fail_cuts_long_messages(void **state)
     assert_int_equal(strlen(error.message), FX8_ERROR_MESSAGE_SIZE - 1);
 }
 
-static void exit_codes_are_those_of_the_commands(void **state)
+TEST(exit_codes_are_those_of_the_commands)
 {
-    (void)state;
     assert_int_equal(fx8_exit_code(FX8_OK), 0);
     assert_int_equal(fx8_exit_code(FX8_DUMP_READY), 0);
     assert_int_equal(fx8_exit_code(FX8_ERR_USAGE), 2);
@@ -65,9 +53,8 @@ static void exit_codes_are_those_of_the_commands(void **state)
     assert_int_equal(fx8_exit_code(FX8_ERR_CANCELLED), 130);
 }
 
-static void product_refuses_to_overflow(void **state)
+TEST(product_refuses_to_overflow)
 {
-    (void)state;
     const size_t half = (size_t)1 << (sizeof(size_t) * 4);
     assert_true(fx8_product(2, 3, 5, 7) == 210);
     assert_true(fx8_product(1, 1, 1, SIZE_MAX - 1) == SIZE_MAX - 1);
@@ -79,9 +66,8 @@ static void product_refuses_to_overflow(void **state)
     assert_true(fx8_product(0, SIZE_MAX, 1, 1) == 0);
 }
 
-static void allocate_gives_zeroed_aligned_memory(void **state)
+TEST(allocate_gives_zeroed_aligned_memory)
 {
-    (void)state;
     const size_t sizes[] = {0, 1, 63, 64, 65, 4097};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         void *memory = NULL;
@@ -96,9 +82,8 @@ static void allocate_gives_zeroed_aligned_memory(void **state)
     }
 }
 
-static void allocate_names_what_does_not_fit(void **state)
+TEST(allocate_names_what_does_not_fit)
 {
-    (void)state;
     struct fx8_error error;
     const size_t cases[][2] = {
         {SIZE_MAX, 1}, {SIZE_MAX / 2, 3}, {SIZE_MAX - 8, 1}};
@@ -117,9 +102,8 @@ static void allocate_names_what_does_not_fit(void **state)
     }
 }
 
-static void next_bits_are_those_that_are_set(void **state)
+TEST(next_bits_are_those_that_are_set)
 {
-    (void)state;
     for (size_t one = 0; one < 256; one++)
         for (size_t other = one; other < 256; other += 7) {
             uint64_t words[4] = {0};
@@ -136,9 +120,8 @@ static void next_bits_are_those_that_are_set(void **state)
         }
 }
 
-static void bits_are_set_and_cleared_alone(void **state)
+TEST(bits_are_set_and_cleared_alone)
 {
-    (void)state;
     uint64_t words[3];
     for (size_t bit = 0; bit < 192; bit++) {
         memset(words, 0, sizeof words);
@@ -156,21 +139,4 @@ static void bits_are_set_and_cleared_alone(void **state)
     assert_int_equal(fx8_round_up(0, 64), 0);
     assert_int_equal(fx8_round_up(65, 64), 128);
     assert_int_equal(fx8_round_up(9, 3), 9);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fail_fills_record_and_returns_status),
-        cmocka_unit_test(fail_without_record_keeps_status),
-        cmocka_unit_test(fail_replaces_control_characters),
-        cmocka_unit_test(fail_cuts_long_messages),
-        cmocka_unit_test(exit_codes_are_those_of_the_commands),
-        cmocka_unit_test(product_refuses_to_overflow),
-        cmocka_unit_test(allocate_gives_zeroed_aligned_memory),
-        cmocka_unit_test(allocate_names_what_does_not_fit),
-        cmocka_unit_test(bits_are_set_and_cleared_alone),
-        cmocka_unit_test(next_bits_are_those_that_are_set),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -411,9 +411,8 @@ static void cut_blocks(struct recording *r, struct generator *g)
     }
 }
 
-static void random_recordings(void **state)
+TEST(random_recordings)
 {
-    (void)state;
     static struct recording r;
     struct generator g = {20240917};
     static const int markers[] = {0, -128, 127, 5};
@@ -478,9 +477,8 @@ static size_t missing_samples(const struct recording *r)
     return n;
 }
 
-static void runs_of_markers_at_their_borders(void **state)
+TEST(runs_of_markers_at_their_borders)
 {
-    (void)state;
     static struct recording r;
     struct generator g = {7};
     static const struct {
@@ -507,9 +505,8 @@ static void runs_of_markers_at_their_borders(void **state)
         }
 }
 
-static void a_gap_ends_a_run_of_markers(void **state)
+TEST(a_gap_ends_a_run_of_markers)
 {
-    (void)state;
     static struct recording r;
     struct generator g = {8};
     mark(&r, 20, 14, 60, 60);
@@ -518,14 +515,4 @@ static void a_gap_ends_a_run_of_markers(void **state)
     r.blocks[1] = (struct span){30, 30};
     (void)check_recording(&r, &g);
     assert_int_equal(missing_samples(&r), 3);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_recordings),
-        cmocka_unit_test(runs_of_markers_at_their_borders),
-        cmocka_unit_test(a_gap_ends_a_run_of_markers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

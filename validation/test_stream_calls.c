@@ -18,9 +18,8 @@ static struct fx8_block plain_block(const int8_t *samples,
                               .n_samples = n_samples};
 }
 
-static void a_run_of_a_block_ends_with_it(void **state)
+TEST(a_run_of_a_block_ends_with_it)
 {
-    (void)state;
     static const int8_t samples[4] = {1, 1, 1, 1};
     static const ptrdiff_t offset[1] = {0};
     const struct fx8_run runs[] = {{-50, 52, -1}, {3, INT64_MAX, 0}};
@@ -51,9 +50,8 @@ static void a_run_of_a_block_ends_with_it(void **state)
     fx8_stream_close(&stream);
 }
 
-static void a_run_names_an_input_that_exists(void **state)
+TEST(a_run_names_an_input_that_exists)
 {
-    (void)state;
     static const int8_t samples[4] = {1, 1, 1, 1};
     static const ptrdiff_t offset[2] = {0, 0};
     static const int64_t wrong[] = {-2, 2, INT64_MAX};
@@ -93,9 +91,8 @@ struct layout {
 };
 
 /* A window of 3 samples reaches back for 2. */
-static void only_some_layouts_are_used_in_place(void **state)
+TEST(only_some_layouts_are_used_in_place)
 {
-    (void)state;
     static const struct layout layouts[] = {
         {2, {0, 6}, 1, 2, true},   /* with room in front of either row */
         {0, {2, 8}, 1, 2, true},   /* that room begins with the memory */
@@ -153,9 +150,8 @@ static void only_some_layouts_are_used_in_place(void **state)
     }
 }
 
-static void what_is_in_place_is_of_the_block(void **state)
+TEST(what_is_in_place_is_of_the_block)
 {
-    (void)state;
     static int8_t samples[4];
     static const ptrdiff_t offset[1] = {0};
     static const struct {
@@ -186,9 +182,8 @@ static void what_is_in_place_is_of_the_block(void **state)
 
 /* Chunks of the corner turn are shared out: no sample may go astray, whatever
  * the number of threads. */
-static void long_blocks_on_several_threads(void **state)
+TEST(long_blocks_on_several_threads)
 {
-    (void)state;
     enum { N = 3 * 8192 + 77, INPUTS = 3 };
     int8_t *samples = exact((size_t)N * INPUTS * 2);
     struct generator g = {3};
@@ -223,9 +218,8 @@ static void long_blocks_on_several_threads(void **state)
     free(samples);
 }
 
-static void memory_that_cannot_be_had(void **state)
+TEST(memory_that_cannot_be_had)
 {
-    (void)state;
     const struct fx8_stream_shape shape = {
         .n_inputs = 2,
         .sample_size = 2,
@@ -241,17 +235,4 @@ static void memory_that_cannot_be_had(void **state)
                      FX8_ERR_SYSTEM);
     assert_null(stream);
     assert_non_null(strstr(error.message, "samples"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_run_of_a_block_ends_with_it),
-        cmocka_unit_test(a_run_names_an_input_that_exists),
-        cmocka_unit_test(only_some_layouts_are_used_in_place),
-        cmocka_unit_test(what_is_in_place_is_of_the_block),
-        cmocka_unit_test(long_blocks_on_several_threads),
-        cmocka_unit_test(memory_that_cannot_be_had),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

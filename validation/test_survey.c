@@ -206,9 +206,8 @@ static void add_plainly(const struct memory_reader *reader,
 
 /* --- sums ----------------------------------------------------------------- */
 
-static void sums_against_one_by_one(void **state)
+TEST(sums_against_one_by_one)
 {
-    (void)state;
     struct generator g = {5};
     struct fx8_settings settings = {0};
     for (size_t components = 1; components <= 2; components++) {
@@ -244,9 +243,8 @@ static void sums_against_one_by_one(void **state)
 
 /* Beyond what 32 bits hold: 2^18 samples of -128 have 2^32 of power a
  * component. */
-static void full_scale(void **state)
+TEST(full_scale)
 {
-    (void)state;
     const size_t n = (size_t)1 << 18;
     int8_t *samples = exact(2 * n);
     uint64_t *valid = exact(n / 8);
@@ -268,9 +266,8 @@ static void full_scale(void **state)
     free(valid);
 }
 
-static void figures_of_nothing(void **state)
+TEST(figures_of_nothing)
 {
-    (void)state;
     const struct fx8_level_sums none = {0}, lost = {.n_missing = 9};
     assert_true(isnan(fx8_level_sums_figures(&none, 2).rms_lsb));
     assert_true(isnan(fx8_level_sums_figures(&none, 2).missing_share));
@@ -290,9 +287,8 @@ static struct fx8_level_sums noise(double rms)
     };
 }
 
-static void remarks_case_by_case(void **state)
+TEST(remarks_case_by_case)
 {
-    (void)state;
     struct fx8_level_sums sums[12];
     unsigned remarks[12];
     struct fx8_error error;
@@ -333,9 +329,8 @@ static void remarks_case_by_case(void **state)
         assert_int_equal(remarks[i], want[i]);
 }
 
-static void levels_are_compared_within_a_band_as_recorded(void **state)
+TEST(levels_are_compared_within_a_band_as_recorded)
 {
-    (void)state;
     struct fx8_level_sums sums[6];
     const double gain[6] = {1.0, 0.25, 1.0, 1.0, 1.0, 1.0};
     unsigned remarks[6];
@@ -410,9 +405,8 @@ static struct fx8_gap_count count_samples(const struct memory_reader *reader,
     return count;
 }
 
-static void gaps_against_samples(void **state)
+TEST(gaps_against_samples)
 {
-    (void)state;
     struct generator g = {77};
     struct fx8_missing gaps[MOST_GAPS];
     struct fx8_error error;
@@ -459,9 +453,8 @@ static void count_progress(void *context, const struct fx8_progress *progress)
 }
 
 /* Everything: blocks of any size, orders, lists, markers, parts of it. */
-static void whole_surveys(void **state)
+TEST(whole_surveys)
 {
-    (void)state;
     struct generator g = {1234};
     struct fx8_missing gaps[MOST_GAPS];
     struct fx8_error error;
@@ -503,9 +496,8 @@ static void whole_surveys(void **state)
 
 /* Blocks spread over a recording: 32 samples at 256 KiB each are 8 MiB, of
  * which 64 MiB hold eight. */
-static void blocks_of_a_long_recording(void **state)
+TEST(blocks_of_a_long_recording)
 {
-    (void)state;
     struct generator g = {4321};
     struct fx8_missing gaps[MOST_GAPS];
     struct fx8_error error;
@@ -541,19 +533,4 @@ static void blocks_of_a_long_recording(void **state)
         fx8_survey_clear(&survey);
         free(reader);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_against_one_by_one),
-        cmocka_unit_test(full_scale),
-        cmocka_unit_test(figures_of_nothing),
-        cmocka_unit_test(remarks_case_by_case),
-        cmocka_unit_test(levels_are_compared_within_a_band_as_recorded),
-        cmocka_unit_test(gaps_against_samples),
-        cmocka_unit_test(whole_surveys),
-        cmocka_unit_test(blocks_of_a_long_recording),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,18 +2,14 @@
 /*
  * Time as integers: samples to instants, rates in lowest terms, Julian dates.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <math.h>
 #include <time.h>
 
-#include <cmocka.h>
 #include <erfa.h>
 
 #include "config/base/number.h"
 #include "correlator/fx8.h"
+#include "validation/testing.h"
 
 static void assert_time(struct fx8_time time, int64_t unix_s,
                         int64_t picosecond)
@@ -26,9 +22,8 @@ static const struct fx8_rate one_hz = {1, 1};
 static const struct fx8_rate tart_hz = {16368000, 1};
 static const struct fx8_rate aavs_hz = {25000000, 27};
 
-static void half_samples_of_simple_rates(void **state)
+TEST(half_samples_of_simple_rates)
 {
-    (void)state;
     const struct fx8_time start = {100, 250000000000};
     assert_time(fx8_time_add_half_samples(start, 0, one_hz), 100, 250000000000);
     assert_time(fx8_time_add_half_samples(start, 1, one_hz), 100, 750000000000);
@@ -40,9 +35,8 @@ static void half_samples_of_simple_rates(void **state)
         125122190);
 }
 
-static void negative_half_samples_go_back(void **state)
+TEST(negative_half_samples_go_back)
 {
-    (void)state;
     const struct fx8_time start = {100, 250000000000};
     assert_time(fx8_time_add_half_samples(start, -1, one_hz), 99, 750000000000);
     assert_time(fx8_time_add_half_samples(start, -2, one_hz), 99, 250000000000);
@@ -58,9 +52,8 @@ static void negative_half_samples_go_back(void **state)
     }
 }
 
-static void picoseconds_are_rounded_to_nearest(void **state)
+TEST(picoseconds_are_rounded_to_nearest)
 {
-    (void)state;
     const struct fx8_time zero = {0, 0};
     /* 1/3 s, 2/3 s */
     assert_time(fx8_time_add_half_samples(zero, 2, (struct fx8_rate){3, 1}), 0,
@@ -78,9 +71,8 @@ static void picoseconds_are_rounded_to_nearest(void **state)
                 8, 0);
 }
 
-static void years_of_samples_do_not_drift(void **state)
+TEST(years_of_samples_do_not_drift)
 {
-    (void)state;
     /* a hundred Julian years at 25/27 MHz, in half samples: exact, since
      * 27 samples are 27 * 1.08 us */
     const int64_t century_s = INT64_C(36525) * 86400;
@@ -99,9 +91,8 @@ static void years_of_samples_do_not_drift(void **state)
                 INT64_MAX / 2000000000, (INT64_MAX % 2000000000) * 500);
 }
 
-static void rates_are_reduced(void **state)
+TEST(rates_are_reduced)
 {
-    (void)state;
     const struct fx8_rate rate =
         fx8_rate_reduced((struct fx8_rate){50000000, 54});
     assert_int_equal(rate.numerator_hz, 25000000);
@@ -109,9 +100,8 @@ static void rates_are_reduced(void **state)
     assert_true(fx8_rate_hz(aavs_hz) == 25000000.0 / 27.0);
 }
 
-static void julian_dates(void **state)
+TEST(julian_dates)
 {
-    (void)state;
     assert_true(fx8_time_julian_date((struct fx8_time){0, 0}) == 2440587.5);
     /* J2000 noon */
     assert_true(fx8_time_julian_date((struct fx8_time){946728000, 0}) ==
@@ -128,9 +118,8 @@ static void julian_dates(void **state)
 
 /* ERFA has the leap seconds: every day from 1972, when UTC began to have whole
  * ones, to years to come, half a second before its last Unix second ends. */
-static void julian_dates_as_erfa_has_them(void **state)
+TEST(julian_dates_as_erfa_has_them)
 {
-    (void)state;
     for (int64_t day = 730; day < 25000; day++) {
         const struct fx8_time time = {day * 86400 + 86399, 500000000000};
         int year, month, day_of_month;
@@ -149,9 +138,8 @@ static void julian_dates_as_erfa_has_them(void **state)
 }
 
 /* Dates of other writers, in and beside the leap second of 2016. */
-static void instants_of_julian_dates(void **state)
+TEST(instants_of_julian_dates)
 {
-    (void)state;
     static const struct {
         double second; /* of 2016-12-31 */
         const char *text;
@@ -176,9 +164,8 @@ static void instants_of_julian_dates(void **state)
     assert_time(fx8_time_from_julian_date(1e300), 0, 0);
 }
 
-static void instants_from_text(void **state)
+TEST(instants_from_text)
 {
-    (void)state;
     static const struct {
         const char *text;
         int64_t unix_s, picosecond;
@@ -208,9 +195,8 @@ static void instants_from_text(void **state)
     }
 }
 
-static void instants_that_are_none(void **state)
+TEST(instants_that_are_none)
 {
-    (void)state;
     static const char *const bad[] = {
         "",
         "2019",
@@ -245,9 +231,8 @@ static void instants_that_are_none(void **state)
     }
 }
 
-static void every_day_of_five_centuries(void **state)
+TEST(every_day_of_five_centuries)
 {
-    (void)state;
     /* consecutive days from 1600 on format as the C library has them, and read
      * back to themselves */
     for (int64_t day = -135140; day < 47482; day++) {
@@ -263,22 +248,4 @@ static void every_day_of_five_centuries(void **state)
         assert_true(fx8_number_time(text, &again));
         assert_time(again, time.unix_s, 0);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(half_samples_of_simple_rates),
-        cmocka_unit_test(negative_half_samples_go_back),
-        cmocka_unit_test(picoseconds_are_rounded_to_nearest),
-        cmocka_unit_test(years_of_samples_do_not_drift),
-        cmocka_unit_test(rates_are_reduced),
-        cmocka_unit_test(julian_dates),
-        cmocka_unit_test(julian_dates_as_erfa_has_them),
-        cmocka_unit_test(instants_of_julian_dates),
-        cmocka_unit_test(instants_from_text),
-        cmocka_unit_test(instants_that_are_none),
-        cmocka_unit_test(every_day_of_five_centuries),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,18 +4,11 @@
  * counts done one by one.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
 #include "correlator/run/site.h"
 #include "correlator/simulate/truth.h"
 #include "validation/scratch.h"
+#include "validation/testing.h"
 
 static const double two_pi = 6.283185307179586;
 
@@ -32,9 +25,8 @@ static const char *write_file(const char *text)
     return path;
 }
 
-static void sources_are_read(void **state)
+TEST(sources_are_read)
 {
-    (void)state;
     struct fx8_source *sources;
     size_t n;
     struct fx8_error error;
@@ -60,9 +52,8 @@ static void sources_are_read(void **state)
 
 /* Rows of a file with all four columns fill either pair; a tone is fully
  * polarised. */
-static void sources_of_both_kinds_are_read(void **state)
+TEST(sources_of_both_kinds_are_read)
 {
-    (void)state;
     struct fx8_source *sources;
     size_t n;
     struct fx8_error error;
@@ -86,9 +77,8 @@ static void sources_of_both_kinds_are_read(void **state)
     free(sources);
 }
 
-static void bad_sources_are_refused(void **state)
+TEST(bad_sources_are_refused)
 {
-    (void)state;
 #define COLUMNS                                                                \
     "expected az_deg, el_deg (or ra_deg, dec_deg), I, optional Q, U, V, "      \
     "tone_hz"
@@ -436,9 +426,8 @@ static void check_truth(const struct fixture *fixture, size_t n_taps)
     }
 }
 
-static void truth_is_the_formula(void **state)
+TEST(truth_is_the_formula)
 {
-    (void)state;
     const char *const overrides[] = {
         "channelizer.channels=64", "correlator.integration_time_s=0.05",
         "array.antennas=2,1", "input.start_s=0.003", "channelizer.method=fft"};
@@ -575,21 +564,8 @@ static void check_moving(bool is_wide)
     close_fixture(&fixture);
 }
 
-static void truth_of_what_moves_is_the_sum_over_spectra(void **state)
+TEST(truth_of_what_moves_is_the_sum_over_spectra)
 {
-    (void)state;
     check_moving(true);
     check_moving(false);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sources_are_read),
-        cmocka_unit_test(sources_of_both_kinds_are_read),
-        cmocka_unit_test(bad_sources_are_refused),
-        cmocka_unit_test(truth_is_the_formula),
-        cmocka_unit_test(truth_of_what_moves_is_the_sum_over_spectra),
-    };
-    return cmocka_run_group_tests_name("truth", tests, NULL, NULL);
 }

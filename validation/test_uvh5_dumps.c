@@ -12,9 +12,8 @@
 
 #include "validation/uvh5_file.h"
 
-static void test_round_trip(void **state)
+TEST(test_round_trip)
 {
-    (void)state;
     static const struct {
         size_t n_times, n_channels, n_products;
     } shapes[] = {{1, 1, 1}, {7, 33, 4}, {40, 5, 2}, {2, 300, 4}, {3, 17, 1}};
@@ -39,9 +38,8 @@ static void test_round_trip(void **state)
         }
 }
 
-static void test_cut_after_some_dumps(void **state)
+TEST(test_cut_after_some_dumps)
 {
-    (void)state;
     struct fixture f;
     static const size_t kept[] = {1, 2, 13, 39, 40};
     for (size_t k = 0; k < sizeof kept / sizeof kept[0]; k++)
@@ -111,9 +109,8 @@ static void check_extras(const char *name)
  * last dump lies in (1 MiB of visibilities, 13/8 of that in all), a
  * block of 16384 rows of the header, 96 bytes each, and what came after the
  * cubes stay. */
-static void test_cut_file_is_small(void **state)
+TEST(test_cut_file_is_small)
 {
-    (void)state;
     struct fixture f;
     const size_t n_channels = 75;
     fill(&f, MAX_TIMES, n_channels, 4);
@@ -136,9 +133,8 @@ static void test_cut_file_is_small(void **state)
     check_extras("small.uvh5");
 }
 
-static void test_no_dump_no_file(void **state)
+TEST(test_no_dump_no_file)
 {
-    (void)state;
     struct fixture f;
     fill(&f, 4, 8, 4);
     struct fx8_uvh5_writer *writer =
@@ -153,9 +149,8 @@ static void test_no_dump_no_file(void **state)
 
 /* A run that is killed: what it leaves opens, and every finished dump is
  * whole; the others are flagged where the layout allows for them. */
-static void test_killed(void **state)
+TEST(test_killed)
 {
-    (void)state;
     struct fixture f;
     for (int packed = 0; packed < 2; packed++)
         for (size_t finished = 0; finished <= 12; finished += 3) {
@@ -180,9 +175,8 @@ static void test_killed(void **state)
 }
 
 /* While it is written, another program may look into the .part. */
-static void test_read_while_written(void **state)
+TEST(test_read_while_written)
 {
-    (void)state;
     struct fixture f;
     fill(&f, 5, 60, 4);
     struct fx8_uvh5_writer *writer =
@@ -202,17 +196,12 @@ static void test_read_while_written(void **state)
     check_file("live.uvh5", &f.header, 2, 2);
 }
 
-int main(void)
+/* One folder for this program and those it forks. */
+static int make_scratch_folder(void **state)
 {
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    scratch_folder(); /* one for this program and those it forks */
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_cut_after_some_dumps),
-        cmocka_unit_test(test_cut_file_is_small),
-        cmocka_unit_test(test_no_dump_no_file),
-        cmocka_unit_test(test_killed),
-        cmocka_unit_test(test_read_while_written),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    (void)state;
+    scratch_folder();
+    return 0;
 }
+
+FIXTURE(make_scratch_folder, NULL)

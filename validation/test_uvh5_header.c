@@ -7,9 +7,8 @@
 
 #include "validation/uvh5_file.h"
 
-static void test_header(void **state)
+TEST(test_header)
 {
-    (void)state;
     struct fixture f;
     fill(&f, 3, 6, 4);
     f.header.write_lst = true;
@@ -84,9 +83,8 @@ static void check_item(hid_t file, const char *name, H5T_class_t class,
     H5Dclose(dataset);
 }
 
-static void test_items_of_the_format(void **state)
+TEST(test_items_of_the_format)
 {
-    (void)state;
     struct fixture f;
     enum { T = 3, C = 6, ROWS = T * N_BL };
     fill(&f, T, C, 4);
@@ -181,9 +179,8 @@ static void read_item(hid_t file, const char *name, hid_t type, void *values)
 
 /* Feeds in the order of the products, angles from north through east: X stands
  * where x_orientation says, Y at right angles to it. */
-static void test_feeds(void **state)
+TEST(test_feeds)
 {
-    (void)state;
     static const struct {
         const char *orientation;
         size_t n_products;
@@ -229,9 +226,8 @@ static void test_feeds(void **state)
     }
 }
 
-static void test_put_and_keywords(void **state)
+TEST(test_put_and_keywords)
 {
-    (void)state;
     struct fixture f;
     fill(&f, 2, 8, 1);
     struct fx8_uvh5_writer *writer =
@@ -282,9 +278,8 @@ static void test_put_and_keywords(void **state)
     fx8_uvh5_file_close(&file);
 }
 
-static void test_wrong_use(void **state)
+TEST(test_wrong_use)
 {
-    (void)state;
     struct fixture f;
     fill(&f, 2, 8, 1);
     struct fx8_uvh5_writer *writer = NULL;
@@ -321,17 +316,4 @@ static void test_wrong_use(void **state)
     assert_int_equal(fx8_uvh5_put(writer, "x", 4, shape, &x, "", &error),
                      FX8_ERR_USAGE);
     assert_int_equal(fx8_uvh5_close(&writer, 0, &error), FX8_OK);
-}
-
-int main(void)
-{
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_header),
-        cmocka_unit_test(test_items_of_the_format),
-        cmocka_unit_test(test_feeds),
-        cmocka_unit_test(test_put_and_keywords),
-        cmocka_unit_test(test_wrong_use),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

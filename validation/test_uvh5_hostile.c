@@ -37,9 +37,8 @@ static void expect_refused(const char *part)
     assert_null(h.ant_1);
 }
 
-static void test_missing_items(void **state)
+TEST(test_missing_items)
 {
-    (void)state;
     static const char *const required[] = {"Header/latitude",
                                            "Header/longitude",
                                            "Header/altitude",
@@ -80,9 +79,8 @@ static void test_missing_items(void **state)
     }
 }
 
-static void test_odd_counts(void **state)
+TEST(test_odd_counts)
 {
-    (void)state;
     static const struct {
         const char *name;
         int64_t value;
@@ -108,9 +106,8 @@ static void test_odd_counts(void **state)
     }
 }
 
-static void test_odd_types(void **state)
+TEST(test_odd_types)
 {
-    (void)state;
     const hsize_t cube[3] = {2 * N_BL, 4, 4};
     const hsize_t rows[2] = {2 * N_BL, 3};
     hid_t text = H5Tcopy(H5T_C_S1);
@@ -148,9 +145,8 @@ static void test_odd_types(void **state)
     H5Tclose(text);
 }
 
-static void test_rows_out_of_order(void **state)
+TEST(test_rows_out_of_order)
 {
-    (void)state;
     const hsize_t n = 2 * N_BL;
     int64_t ant_2[2 * N_BL];
     double dates[2 * N_BL];
@@ -176,9 +172,8 @@ static void test_rows_out_of_order(void **state)
 
 /* What other writers do: length-1 counts of other widths, strings of variable
  * length, integer and double visibilities, flags over 32 bits. */
-static void test_other_writers(void **state)
+TEST(test_other_writers)
 {
-    (void)state;
     const hsize_t one = 1;
     const hsize_t cube[3] = {2 * N_BL, 4, 4};
     enum { N = 2 * N_BL * 4 * 4 };
@@ -241,17 +236,4 @@ static void test_other_writers(void **state)
         FX8_ERR_USAGE);
     fx8_uvh5_header_clear(&h);
     fx8_uvh5_file_close(&odd);
-}
-
-int main(void)
-{
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_missing_items),
-        cmocka_unit_test(test_odd_counts),
-        cmocka_unit_test(test_odd_types),
-        cmocka_unit_test(test_rows_out_of_order),
-        cmocka_unit_test(test_other_writers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -221,15 +221,13 @@ static void check_engine(bool on_device, size_t n_devices, uint64_t seed)
     }
 }
 
-static void the_cpu_shows_its_spectra(void **state)
+TEST(the_cpu_shows_its_spectra)
 {
-    (void)state;
     check_engine(false, 1, 301);
 }
 
-static void a_device_shows_its_spectra(void **state)
+TEST(a_device_shows_its_spectra)
 {
-    (void)state;
     check_engine(true, 1, 302);
     setenv("FX8_CUDA_CHUNK_KIB", "1", 1);
     check_engine(true, 1, 303);
@@ -238,9 +236,8 @@ static void a_device_shows_its_spectra(void **state)
 
 /* Blocks of a dump, the second without a valid spectrum and the last ragged;
  * slots come round, and one of the devices has fewer. */
-static void blocks_of_a_long_dump(void **state)
+TEST(blocks_of_a_long_dump)
 {
-    (void)state;
     struct generator g = {304};
     for (size_t k = 0; k < 4; k++) {
         struct task task =
@@ -256,14 +253,11 @@ static void blocks_of_a_long_dump(void **state)
     }
 }
 
-int main(void)
+/* Work that was queued is done early or late, the same from run to run. */
+static int find_cuda_with_queues(void **state)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_cpu_shows_its_spectra),
-        cmocka_unit_test(a_device_shows_its_spectra),
-        cmocka_unit_test(blocks_of_a_long_dump),
-    };
-    /* work that was queued is done early or late, the same from run to run */
     setenv("FX8_HARNESS_STREAMS", "20", 0);
-    return cmocka_run_group_tests(tests, find_cuda, NULL);
+    return find_cuda(state);
 }
+
+FIXTURE(find_cuda_with_queues, NULL)

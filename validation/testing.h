@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * testing.h -- what the unit tests of the correlator share: cmocka with the
- * headers it asks for, a generator with a fixed seed, failures with words.
+ * testing.h -- what the unit tests share: cmocka with the headers it asks for,
+ * cases that register themselves, a generator with a fixed seed, failures with
+ * words.
  */
 #ifndef FX8_VALIDATION_TESTING_H
 #define FX8_VALIDATION_TESTING_H
@@ -16,6 +17,43 @@
 #include <cmocka.h>
 
 #include "correlator/fx8.h"
+
+/** A case, known to main() by its name and the file it is in. */
+struct test_case {
+    struct CMUnitTest test;
+    const char *file;
+    struct test_case *next;
+};
+
+/** What runs before the cases of a file, and before each of them. */
+struct test_fixture {
+    const char *file;
+    CMFixtureFunction before_all, before_each;
+    struct test_fixture *next;
+};
+
+void test_register(struct test_case *test);
+void test_register_fixture(struct test_fixture *fixture);
+
+/** A test case: TEST(what_must_hold) { ... }. */
+#define TEST(name)                                                             \
+    static void name(void **state);                                            \
+    __attribute__((constructor)) static void name##_register(void)             \
+    {                                                                          \
+        static struct test_case test = {.test = cmocka_unit_test(name),        \
+                                        .file = __FILE__};                     \
+        test_register(&test);                                                  \
+    }                                                                          \
+    static void name(__attribute__((unused)) void **state)
+
+/** What the cases of this file need; either may be NULL. */
+#define FIXTURE(all, each)                                                     \
+    __attribute__((constructor)) static void register_fixture(void)            \
+    {                                                                          \
+        static struct test_fixture fixture = {                                 \
+            .file = __FILE__, .before_all = (all), .before_each = (each)};     \
+        test_register_fixture(&fixture);                                       \
+    }
 
 /** What results are filled with before they are asked for. */
 #define GARBAGE 0xa5

@@ -64,19 +64,6 @@ template <class T> class DeviceArray
     T *data_;
 };
 
-/** All cases; where there is no device none, which is counted as skipped: exit
- *  status 77. */
-inline int run_all_on_device()
-{
-    int n_devices = 0;
-    const cudaError_t status = cudaGetDeviceCount(&n_devices);
-    if (status != cudaSuccess || n_devices == 0) {
-        printf("1..0 # SKIP no CUDA device: %s\n", cudaGetErrorName(status));
-        return 77;
-    }
-    return tap::run_all();
-}
-
 /** `work` with fibres forward, backward and in two random orders; on a card, in
  *  the one that it takes. */
 #if defined(FX8_CUDA_ON_CPU)

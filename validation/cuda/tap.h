@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * tap.h -- test programs in C++: cases that register themselves, TAP on
- * stdout, and cases that are expected to end the program.
+ * tap.h -- tests in C++: cases that register themselves, TAP on stdout, and
+ * cases that are expected to end the program.  tests.cu has main().
  */
 #ifndef FX8_VALIDATION_CUDA_TAP_H
 #define FX8_VALIDATION_CUDA_TAP_H
@@ -21,27 +21,56 @@ namespace tap
 {
 
 struct Case {
-    const char *name;
+    const char *file, *name;
     void (*run)();
 };
 
+/** What a file runs before its cases, or in their place where the program is
+ *  given words that name none. */
+struct Hook {
+    const char *file;
+    void (*before_all)();
+    int (*on_words)(const std::vector<std::string> &words);
+};
+
 inline std::vector<Case> cases;
+inline std::vector<Hook> hooks;
 inline int n_failed_checks;
 inline const char *skipped; /* why a part of the case was not run, or null */
 inline bool is_run;         /* of a case that skips parts: something was */
 
 struct Registration {
-    Registration(const char *name, void (*run)())
+    explicit Registration(const Case &one)
     {
-        cases.push_back({name, run});
+        cases.push_back(one);
+    }
+    explicit Registration(const Hook &one)
+    {
+        hooks.push_back(one);
     }
 };
 
-/** A test case: CASE(what_must_hold) { ... }. */
-#define CASE(name)                                                             \
+/** A test case: TEST(what_must_hold) { ... }. */
+#define TEST(name)                                                             \
     static void name();                                                        \
-    static const tap::Registration name##_registration(#name, name);           \
+    static const tap::Registration name##_registration(                        \
+        tap::Case{__FILE__, #name, name});                                     \
     static void name()
+
+/** Run before the cases of this file: BEFORE_ALL { ... }. */
+#define BEFORE_ALL                                                             \
+    static void before_all();                                                  \
+    static const tap::Registration before_all_registration(                    \
+        tap::Hook{__FILE__, before_all, nullptr});                             \
+    static void before_all()
+
+/** Run in place of the cases of this file, with words of the command line;
+ *  returns the exit status: ON_WORDS(words) { ... }. */
+#define ON_WORDS(words)                                                        \
+    static int on_words(const std::vector<std::string> &words);                \
+    static const tap::Registration on_words_registration(                      \
+        tap::Hook{__FILE__, nullptr, on_words});                               \
+    static int on_words(const std::vector<std::string> &words)
 
 /** What must hold; the case goes on where it does not. */
 #define CHECK(condition) tap::check((condition), #condition, __FILE__, __LINE__)
@@ -63,13 +92,13 @@ inline void skip(const char *why)
 /** Exit status of a program of which every case was skipped. */
 constexpr int ALL_SKIPPED = 78;
 
-/** All cases; 0 when all passed, 1 when not, ALL_SKIPPED. */
-inline int run_all()
+/** These cases; 0 when all passed, 1 when not, ALL_SKIPPED. */
+inline int run_all(const std::vector<Case> &all)
 {
     int n_failed = 0, number = 0, n_skipped = 0;
-    printf("1..%zu\n", cases.size());
+    printf("1..%zu\n", all.size());
     fflush(stdout);
-    for (const Case &each : cases) {
+    for (const Case &each : all) {
         n_failed_checks = 0;
         skipped = nullptr;
         is_run = false;

@@ -16,6 +16,9 @@
 #include "validation/cuda/device_array.h"
 #include "validation/gpu/task.cuh"
 
+namespace bench_tests
+{
+
 /* Of calls, on a pretend device: 256 spectra, and as many as the engine's. */
 static const size_t N_SIZES = 2;
 
@@ -91,7 +94,7 @@ static Outcome run_bench(const char *section)
 }
 
 /* What runs on sm_90: everything. */
-CASE(every_section_measures)
+TEST(every_section_measures)
 {
     size_t n_correlators;
     fx8_cuda_correlators(&n_correlators);
@@ -123,7 +126,7 @@ CASE(every_section_measures)
 }
 
 /* Each time another call, from the ceilings to the last kernel. */
-CASE(a_call_that_fails_is_told)
+TEST(a_call_that_fails_is_told)
 {
     const uint64_t before = harness::count_calls();
     CHECK(run_bench("correlators").n_failed == 0);
@@ -149,7 +152,7 @@ CASE(a_call_that_fails_is_told)
     CHECK(n_told >= 5);
 }
 
-CASE(kinds_left_out_are_not_run)
+TEST(kinds_left_out_are_not_run)
 {
     setenv("FX8_WITHOUT", "wgmma,mma", 1);
     const Outcome outcome = run_bench("correlators");
@@ -163,7 +166,7 @@ CASE(kinds_left_out_are_not_run)
     CHECK(outcome.count("\"name\": \"IMMA\", \"operations_s\": 0}") == 1);
 }
 
-CASE(one_kind_is_measured_alone)
+TEST(one_kind_is_measured_alone)
 {
     setenv("FX8_ONLY", "mma,cpu", 1);
     const Outcome outcome = run_bench("kernels");
@@ -182,7 +185,7 @@ CASE(one_kind_is_measured_alone)
 }
 
 /* The first of the table among them: nobody has its sums for right. */
-CASE(a_kernel_that_is_wrong_costs_itself_alone)
+TEST(a_kernel_that_is_wrong_costs_itself_alone)
 {
     size_t n;
     fx8_cuda_correlators(&n);
@@ -265,7 +268,7 @@ struct Products {
     }
 };
 
-CASE(products_of_rows_are_compared)
+TEST(products_of_rows_are_compared)
 {
     Products products;
     CHECK(products.count() == 0);
@@ -275,7 +278,7 @@ CASE(products_of_rows_are_compared)
     CHECK(products.count() == 2);
 }
 
-CASE(complex_products_are_compared)
+TEST(complex_products_are_compared)
 {
     Products products;
     CHECK(products.difference() == 0);
@@ -293,7 +296,7 @@ static size_t count_missed(bench::Bench *bench)
     return bench::tell_goals(*bench);
 }
 
-CASE(a_goal_is_the_least_that_was_reached)
+TEST(a_goal_is_the_least_that_was_reached)
 {
     bench::Bench bench = {};
     bench::Report report(nullptr, nullptr);
@@ -332,7 +335,7 @@ static bench::Bench bench_of_card(double ceiling)
 }
 
 /* Each at its figure, at its stretch, and just below. */
-CASE(goals_are_those_of_the_table)
+TEST(goals_are_those_of_the_table)
 {
     static const struct {
         bench::Aim aim;
@@ -367,7 +370,7 @@ CASE(goals_are_those_of_the_table)
 }
 
 /* A kernel of 80 operations a second, the ceilings 100. */
-CASE(a_goal_is_about_arrays_of_its_size)
+TEST(a_goal_is_about_arrays_of_its_size)
 {
     static const struct {
         size_t n_inputs, n_times;
@@ -400,7 +403,7 @@ CASE(a_goal_is_about_arrays_of_its_size)
 }
 
 /* cuBLAS and one core are beside the fastest kernel of integers. */
-CASE(the_best_of_integers_is_beside_others)
+TEST(the_best_of_integers_is_beside_others)
 {
     const std::vector<bench::Figure> figures = {
         {"dp4a-64", "", 1, 40},       {"wgmma-128", "", 1, 90},
@@ -424,7 +427,7 @@ CASE(the_best_of_integers_is_beside_others)
     unsetenv("FX8_ONLY");
 }
 
-CASE(rows_are_json)
+TEST(rows_are_json)
 {
     CHECK(bench::Row("a").text("b", "c\"\\\n").number("d", 0.5).line() ==
           "{\"kind\": \"a\", \"b\": \"c\\\"\\\\\", \"d\": 0.5}");
@@ -432,7 +435,4 @@ CASE(rows_are_json)
           "{\"kind\": \"a\", \"d\": null}");
 }
 
-int main()
-{
-    return tap::run_all();
-}
+} // namespace bench_tests

@@ -14,6 +14,9 @@
 #include "validation/cuda/device_array.h"
 #include "validation/cuda/without.h"
 
+namespace calls_tests
+{
+
 /** What the plug-in exports; here it is linked. */
 extern "C" const struct fx8_engine_plugin fx8_engine_plugin;
 
@@ -180,7 +183,7 @@ class Run
 };
 
 /** From more than is wanted down to less than will do. */
-CASE(calls_and_slots_of_any_size)
+TEST(calls_and_slots_of_any_size)
 {
     const std::vector<fx8_ci8> x = random_samples();
     const Sums expected = plain_sums(x);
@@ -205,7 +208,7 @@ CASE(calls_and_slots_of_any_size)
     CHECK(batches.size() >= 3);
 }
 
-CASE(samples_are_taken_in_time)
+TEST(samples_are_taken_in_time)
 {
     const std::vector<fx8_ci8> x = random_samples();
     const Sums expected = plain_sums(x);
@@ -220,7 +223,4 @@ CASE(samples_are_taken_in_time)
     }
 }
 
-int main()
-{
-    return run_all_on_device();
-}
+} // namespace calls_tests

@@ -10,12 +10,15 @@
 #include "validation/cuda/checkers.h"
 #include "validation/cuda/device_array.h"
 
+namespace choose_tests
+{
+
 static bool begins(const char *text, const char *beginning)
 {
     return strncmp(text, beginning, strlen(beginning)) == 0;
 }
 
-CASE(a_choice_is_of_the_name_and_exact)
+TEST(a_choice_is_of_the_name_and_exact)
 {
     const fx8_cuda_correlator_use int8 = {true, 9, 5, 300, FX8_CUDA_NEAREST};
     const fx8_cuda_correlator_use fp32 = {false, 9, 5, 300, FX8_CUDA_NEAREST};
@@ -56,7 +59,7 @@ CASE(a_choice_is_of_the_name_and_exact)
     }
 }
 
-CASE(devices_get_what_they_can_run)
+TEST(devices_get_what_they_can_run)
 {
     const struct {
         fx8_cuda_capability capability;
@@ -90,7 +93,7 @@ CASE(devices_get_what_they_can_run)
 #if defined(FX8_CUDA_ON_CPU)
 
 #if !FX8_THREAD_CHECKER
-CASE(a_choice_passes_on_every_error)
+TEST(a_choice_passes_on_every_error)
 {
     const fx8_cuda_correlator_use use = {true, 17, 1, 20, FX8_CUDA_NEAREST};
     fx8_cuda_choice choice;
@@ -127,7 +130,7 @@ CASE(a_choice_passes_on_every_error)
 #if !FX8_ADDRESS_CHECKER
 /* Every call made to say that the device has no code: the first launch of a
  * kernel leaves it out, and says why. */
-CASE(a_choice_without_what_is_not_built)
+TEST(a_choice_without_what_is_not_built)
 {
     const fx8_cuda_correlator_use use = {true, 17, 1, 20, FX8_CUDA_NEAREST};
     fx8_cuda_choice choice;
@@ -162,7 +165,7 @@ CASE(a_choice_without_what_is_not_built)
 
 /* Every launch made to do nothing: a kernel whose sums are wrong in its trial
  * is left out, the other one taken; afterwards it is timed, not tried. */
-CASE(a_choice_without_what_is_wrong)
+TEST(a_choice_without_what_is_wrong)
 {
     const fx8_cuda_correlator_use use = {true, 17, 1, 20, FX8_CUDA_NEAREST};
     fx8_cuda_choice choice;
@@ -188,7 +191,7 @@ CASE(a_choice_without_what_is_wrong)
 }
 /* Of those that will do, the first that is exact, and no time: the cheapest
  * one, or where it is wrong the next. */
-CASE(a_choice_of_any)
+TEST(a_choice_of_any)
 {
     fx8_cuda_correlator_use use = {true, 17, 1, 20, FX8_CUDA_NEAREST};
     use.is_any = true;
@@ -251,7 +254,7 @@ static void choose_beside(const char *kernel, const char *name,
     }
 }
 
-CASE(a_choice_without_what_hangs)
+TEST(a_choice_without_what_hangs)
 {
     static const struct {
         const char *kernel, *name, *wanted;
@@ -270,7 +273,7 @@ CASE(a_choice_without_what_hangs)
 
 /* Each launch made to hang, those that are measured too: its kernel is left
  * out, the other one taken. */
-CASE(a_choice_without_what_hangs_at_times)
+TEST(a_choice_without_what_hangs_at_times)
 {
     fx8_cuda_correlator_use use = {true, 17, 1, 20, FX8_CUDA_NEAREST};
     use.deadline_s = 0.001;
@@ -306,7 +309,4 @@ CASE(a_choice_without_what_hangs_at_times)
 
 #endif
 
-int main()
-{
-    return run_all_on_device();
-}
+} // namespace choose_tests

@@ -8,6 +8,9 @@
 #include "kernels/cuda/ptx_tensor.h"
 #include "validation/cuda/device_array.h"
 
+namespace correlators_tests
+{
+
 /* Samples [time / 16][2 input + part][16]; the triangle in packed order. */
 struct Shape {
     int n_inputs, n_blocks; /* of 16 times */
@@ -170,7 +173,7 @@ static void check_shape(const Shape &shape)
     CHECK(same(by_mma.read(), expected));
 }
 
-CASE(triangles_of_any_size_equal_plain_sums)
+TEST(triangles_of_any_size_equal_plain_sums)
 {
     in_every_order([] {
         for (int n : {1, 2, 3, 16, 17, 33})
@@ -179,7 +182,4 @@ CASE(triangles_of_any_size_equal_plain_sums)
     });
 }
 
-int main()
-{
-    return tap::run_all();
-}
+} // namespace correlators_tests

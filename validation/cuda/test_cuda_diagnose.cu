@@ -11,6 +11,9 @@
 
 #include "validation/cuda/diagnose.cuh"
 
+namespace diagnose_tests
+{
+
 /* --- planted faults --------------------------------------------------------
  */
 
@@ -96,7 +99,7 @@ static bool says(const diagnose::Verdict &verdict, const char *part)
     return is_said;
 }
 
-CASE(nothing_is_wrong_with_what_is_right)
+TEST(nothing_is_wrong_with_what_is_right)
 {
     for (const char *name : {"dp4a-16", "fp32-16", "mma-32"}) {
         const fx8_cuda_correlator &correlator = correlator_named(name);
@@ -110,7 +113,7 @@ CASE(nothing_is_wrong_with_what_is_right)
     }
 }
 
-CASE(wrong_numbers_and_their_sub_tile_are_told)
+TEST(wrong_numbers_and_their_sub_tile_are_told)
 {
     const diagnose::Verdict verdict =
         diagnose::tell_differences(with_fault("mma-32", add_to_sub_tile), 20);
@@ -124,7 +127,7 @@ CASE(wrong_numbers_and_their_sub_tile_are_told)
     CHECK(verdict.text.find("on the diagonal") == std::string::npos);
 }
 
-CASE(a_row_that_lands_in_another_is_told)
+TEST(a_row_that_lands_in_another_is_told)
 {
     const fx8_cuda_correlator faulty = with_fault("mma-32", exchange_rows);
     const diagnose::Verdict rows = diagnose::tell_impulses(faulty, true, 16);
@@ -135,7 +138,7 @@ CASE(a_row_that_lands_in_another_is_told)
     CHECK(says(rows, "-8 inputs, re as re, +0 times, not in its own"));
 }
 
-CASE(times_that_change_places_are_told)
+TEST(times_that_change_places_are_told)
 {
     const diagnose::Verdict verdict = diagnose::tell_impulses(
         with_fault("dp4a-16", exchange_times), false, 16);
@@ -145,7 +148,7 @@ CASE(times_that_change_places_are_told)
 }
 
 #if defined(FX8_CUDA_ON_CPU)
-CASE(an_error_has_its_name_told)
+TEST(an_error_has_its_name_told)
 {
     const tap::Ending ending = tap::in_child([] {
         dup2(STDERR_FILENO, STDOUT_FILENO);
@@ -218,17 +221,18 @@ static bool diagnose_apart(const fx8_cuda_correlator &correlator)
     return !WIFEXITED(status) || WEXITSTATUS(status) != NOT_HERE;
 }
 
-int main(int argc, char **argv)
+/* Kinds, or names, of correlators: those alone, and what they say. */
+ON_WORDS(words)
 {
     size_t n, n_looked_at = 0;
     const fx8_cuda_correlator *all = fx8_cuda_correlators(&n);
-    if (argc == 1)
-        return run_all_on_device();
-    for (int a = 1; a < argc; ++a)
+    for (const std::string &word : words)
         for (size_t k = 0; k < n; ++k) {
             const std::string kind(all[k].name, strcspn(all[k].name, "-"));
-            if (kind == argv[a] || strcmp(all[k].name, argv[a]) == 0)
+            if (word == kind || word == all[k].name)
                 n_looked_at += diagnose_apart(all[k]);
         }
     return n_looked_at > 0 ? 0 : NOT_HERE;
 }
+
+} // namespace diagnose_tests

@@ -14,6 +14,9 @@
 #include "validation/cuda/without.h"
 #include "validation/exact_sum.h"
 
+namespace engine_tests
+{
+
 /** What the plug-in exports; here it is linked. */
 extern "C" const struct fx8_engine_plugin fx8_engine_plugin;
 
@@ -441,7 +444,7 @@ static void check_job(const Job &job)
 /* --- cases -----------------------------------------------------------------
  */
 
-CASE(sums_of_given_spectra_are_exact)
+TEST(sums_of_given_spectra_are_exact)
 {
     for (const char *kernel : {"auto", "dp4a", "mma", "wgmma"}) {
         check_dump({1, 2, 9}, kernel, false);
@@ -450,28 +453,28 @@ CASE(sums_of_given_spectra_are_exact)
     }
 }
 
-CASE(sums_of_recorded_integers_are_exact)
+TEST(sums_of_recorded_integers_are_exact)
 {
     check_dump({3, 1, 500}, "auto", true);
     check_dump({17, 1, 77}, "auto", true);
 }
 
 /* Every kind of bank; N with factors other than two; blocks of a dump. */
-CASE(complex_samples_have_the_spectra_and_sums_of_the_definition)
+TEST(complex_samples_have_the_spectra_and_sums_of_the_definition)
 {
     check_job({{true, 16, 4, 16}, 5, 70, false, true, true, "auto"});
     check_job({{true, 30, 3, 20}, 3, 77, true, false, false, "dp4a"});
     check_job({{true, 1, 4, 1}, 3, 90, false, false, true, "mma"});
 }
 
-CASE(real_samples_have_the_spectra_and_sums_of_the_definition)
+TEST(real_samples_have_the_spectra_and_sums_of_the_definition)
 {
     check_job({{false, 48, 4, 24}, 4, 50, false, false, false, "wgmma"});
     check_job({{false, 14, 2, 7}, 2, 33, true, true, false, "auto"});
 }
 
 #if !FX8_THREAD_CHECKER && !FX8_ADDRESS_CHECKER
-CASE(long_transforms_and_several_blocks)
+TEST(long_transforms_and_several_blocks)
 {
     check_job({{false, 512, 8, 256}, 2, 16, false, false, false, "auto"});
     check_job({{true, 512, 4, 512}, 2, 16, true, true, false, "auto"});
@@ -481,7 +484,7 @@ CASE(long_transforms_and_several_blocks)
 
 #if defined(FX8_CUDA_ON_CPU)
 /* Kernels of a precision that are left out are not called. */
-CASE(a_precision_is_made_without_the_other)
+TEST(a_precision_is_made_without_the_other)
 {
     const struct {
         const char *without, *plant;
@@ -501,7 +504,7 @@ CASE(a_precision_is_made_without_the_other)
 /* A call of 15 blocks of 8 batches each wants as many slots as a device may
  * have, beside results and a quick-look: all its arrays are listed, whatever
  * has room in the end. */
-CASE(an_engine_with_every_array_is_opened)
+TEST(an_engine_with_every_array_is_opened)
 {
     const std::vector<float> coefficients(4096 * 2, 1.0F);
     fx8_engine_plan plan = {};
@@ -526,7 +529,4 @@ CASE(an_engine_with_every_array_is_opened)
     engine_table().close(&engine);
 }
 
-int main()
-{
-    return run_all_on_device();
-}
+} // namespace engine_tests

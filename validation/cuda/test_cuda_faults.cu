@@ -12,6 +12,9 @@
 #include "validation/cuda/checkers.h"
 #include "validation/cuda/device_array.h"
 
+namespace faults_tests
+{
+
 static const size_t N = 256;
 
 /* The child must end as a fault of the harness, with these words. */
@@ -79,7 +82,7 @@ static void run_on_one_block(void (*kernel)(int *))
     MUST(cudaDeviceSynchronize());
 }
 
-CASE(divergent_barriers_are_reported)
+TEST(divergent_barriers_are_reported)
 {
     in_every_order([] {
         must_fault("a divergent barrier", [] { run_on_one_block(meet_apart); });
@@ -117,7 +120,7 @@ static void write_to(int *array, long at)
     MUST(cudaDeviceSynchronize());
 }
 
-CASE(pointers_of_others_are_reported)
+TEST(pointers_of_others_are_reported)
 {
     const size_t bytes = N * sizeof(int);
     std::vector<int> host(2 * N);
@@ -162,7 +165,7 @@ __global__ void write_hidden(Hidden hidden, int *)
 
 /* Other devices' memory and the device's from the host are closed.  (The
  * address checker sees to the fault itself, in words of its own.) */
-CASE(closed_memory_cannot_be_touched)
+TEST(closed_memory_cannot_be_touched)
 {
     must_fault("is touched by host code or by another device", [] {
         volatile int *const array = new_array();
@@ -179,7 +182,7 @@ CASE(closed_memory_cannot_be_touched)
     });
 }
 
-CASE(a_write_beyond_the_end_is_reported)
+TEST(a_write_beyond_the_end_is_reported)
 {
 #if FX8_ADDRESS_CHECKER
     const tap::Ending ending = tap::in_child([] { write_to(new_array(), N); });
@@ -259,7 +262,7 @@ static void run_kernel(void (*kernel)(int *))
     MUST(cudaDeviceSynchronize());
 }
 
-CASE(a_dropped_barrier_is_a_race_and_only_that)
+TEST(a_dropped_barrier_is_a_race_and_only_that)
 {
     in_every_order([] {
         for (const auto &each : exchanges) {
@@ -277,7 +280,7 @@ CASE(a_dropped_barrier_is_a_race_and_only_that)
 }
 #else
 /* Without it, an order in which the results are wrong. */
-CASE(a_dropped_barrier_is_wrong_in_some_order)
+TEST(a_dropped_barrier_is_wrong_in_some_order)
 {
     for (const auto &each : exchanges) {
         bool is_wrong = false;
@@ -300,9 +303,10 @@ CASE(a_dropped_barrier_is_wrong_in_some_order)
 }
 #endif
 
-int main()
+/* Children of fork() have one thread. */
+BEFORE_ALL
 {
-    /* Children of fork() have one thread. */
     harness::settings().n_threads = 1;
-    return tap::run_all();
 }
+
+} // namespace faults_tests

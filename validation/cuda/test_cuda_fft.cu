@@ -9,6 +9,9 @@
 #include "kernels/cuda/launch.h"
 #include "validation/cuda/device_array.h"
 
+namespace fft_tests
+{
+
 using Complex = std::complex<double>;
 
 static const double TWO_PI = 6.28318530717958647692;
@@ -46,7 +49,7 @@ static bool near(const Complex &expected, const float2 &found, size_t n)
     return std::abs(difference) < TOLERANCE * 127 * static_cast<double>(n);
 }
 
-CASE(complex_transforms_in_any_layout)
+TEST(complex_transforms_in_any_layout)
 {
     const int n = 24, batch = 5, stride = 3, distance = 80;
     const std::vector<float2> input = make_input(batch * distance);
@@ -71,7 +74,7 @@ CASE(complex_transforms_in_any_layout)
     }
 }
 
-CASE(real_transforms_and_back_in_place)
+TEST(real_transforms_and_back_in_place)
 {
     const int n = 20, n_bins = n / 2 + 1;
     std::vector<float> input(2 * n_bins, 0.0F);
@@ -100,7 +103,7 @@ CASE(real_transforms_and_back_in_place)
     CHECK(cufftDestroy(backward) == CUFFT_SUCCESS);
 }
 
-CASE(a_plan_waits_for_its_stream_and_needs_its_work_area)
+TEST(a_plan_waits_for_its_stream_and_needs_its_work_area)
 {
     const int n = 16;
     const std::vector<float2> input = make_input(n);
@@ -137,7 +140,7 @@ CASE(a_plan_waits_for_its_stream_and_needs_its_work_area)
     MUST(cudaStreamDestroy(stream));
 }
 
-CASE(transforms_that_cannot_be_are_refused)
+TEST(transforms_that_cannot_be_are_refused)
 {
     cufftHandle plan = 0;
     int size = 0;
@@ -158,7 +161,7 @@ __global__ void scale_pairs(const float2 *from, __half2 *to, float scale)
                               __float2half2_rn(1.0F));
 }
 
-CASE(halves_are_rounded_once)
+TEST(halves_are_rounded_once)
 {
     const std::vector<float2> input = {make_float2(1.0F, 65504.0F),
                                        make_float2(0x1p-24F, 3.0F)};
@@ -171,7 +174,4 @@ CASE(halves_are_rounded_once)
     CHECK(__low2float(found[1]) == 1.0F && __high2float(found[1]) == 7.0F);
 }
 
-int main()
-{
-    return tap::run_all();
-}
+} // namespace fft_tests

@@ -6,6 +6,9 @@
  */
 #include "validation/cuda/host_spectra.h"
 
+namespace fir_tests
+{
+
 struct FirCase {
     size_t n_inputs, n_spectra, n_taps, row;
     size_t shift;  /* of the samples, in bytes */
@@ -67,7 +70,7 @@ static void check_fir(const FirCase &c)
     CHECK(same(folded_integers.read(), expected));
 }
 
-CASE(firs_of_every_number_of_taps_equal_the_reference)
+TEST(firs_of_every_number_of_taps_equal_the_reference)
 {
     for (size_t n_taps : {1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 17, 33, 63, 64})
         for (size_t row : {1, 3, 8, 30})
@@ -76,7 +79,7 @@ CASE(firs_of_every_number_of_taps_equal_the_reference)
 
 /* Real samples of N = 16, 17, 64, 1000; complex ones of 1, 3, 16, 17, 30, 64.
  */
-CASE(firs_of_any_row_equal_the_reference)
+TEST(firs_of_any_row_equal_the_reference)
 {
     for (size_t row : {2, 6, 16, 17, 32, 34, 60, 64, 128, 1000})
         for (size_t n_taps : {1, 4, 8, 16})
@@ -86,7 +89,7 @@ CASE(firs_of_any_row_equal_the_reference)
 
 /* Whole vectors need samples, their rows, results and theirs to be aligned;
  * here each of them is not, in turn. */
-CASE(firs_of_any_alignment_equal_the_reference)
+TEST(firs_of_any_alignment_equal_the_reference)
 {
     for (size_t n_taps : {4, 8, 16, 64})
         for (size_t k = 1; k < 4; ++k) {
@@ -98,7 +101,7 @@ CASE(firs_of_any_alignment_equal_the_reference)
         }
 }
 
-CASE(firs_of_many_segments_equal_the_reference)
+TEST(firs_of_many_segments_equal_the_reference)
 {
     in_every_order([] {
         check_fir({2, 1000, 8, 4, 0, 0, 0, 0});
@@ -107,7 +110,7 @@ CASE(firs_of_many_segments_equal_the_reference)
 }
 
 /* The largest sums there are: 64 taps of 32767 * 128, either sign. */
-CASE(largest_integers_do_not_overflow)
+TEST(largest_integers_do_not_overflow)
 {
     for (int16_t coefficient : {32767, -32767}) {
         const std::vector<int8_t> samples(64, -128);
@@ -124,7 +127,7 @@ CASE(largest_integers_do_not_overflow)
     }
 }
 
-CASE(empty_and_illegal_firs_are_told_apart)
+TEST(empty_and_illegal_firs_are_told_apart)
 {
     DeviceArray<float> floats(64);
     DeviceArray<int8_t> samples(64);
@@ -144,7 +147,4 @@ CASE(empty_and_illegal_firs_are_told_apart)
     CHECK(fx8_cuda_fir(&job, floats.data(), nullptr) == cudaErrorInvalidValue);
 }
 
-int main()
-{
-    return run_all_on_device();
-}
+} // namespace fir_tests

@@ -13,6 +13,9 @@
 #include "validation/cuda/checkers.h"
 #include "validation/cuda/device_array.h"
 
+namespace postprocess_tests
+{
+
 /* Under a checker everything is many times slower, and a few sizes suffice. */
 static const bool is_short = FX8_THREAD_CHECKER || FX8_ADDRESS_CHECKER;
 
@@ -259,7 +262,7 @@ static void check_task(const Shape &shape, const Extras &extras)
 
 /* One block and many, columns and channels left over, averages of any
  * length. */
-CASE(results_of_any_size_equal_the_hosts)
+TEST(results_of_any_size_equal_the_hosts)
 {
     static const Shape shapes[] = {
         {1, 1, 1, 1, 1},   {2, 2, 4, 5, 1},   {9, 2, 4, 33, 1},
@@ -274,7 +277,7 @@ CASE(results_of_any_size_equal_the_hosts)
 }
 
 /* Everything that may be left out, left out or not. */
-CASE(every_rule_holds_on_the_device)
+TEST(every_rule_holds_on_the_device)
 {
     for (unsigned bits = 0; bits < 64; ++bits) {
         const Extras extras = {(bits & 1) != 0,  (bits & 2) != 0,
@@ -286,7 +289,7 @@ CASE(every_rule_holds_on_the_device)
 }
 
 /* The order in which threads run decides nothing. */
-CASE(no_thread_waits_in_vain)
+TEST(no_thread_waits_in_vain)
 {
     in_every_order([] {
         check_task({10, 2, 4, 40, 1}, {true, true, true, true, true, true});
@@ -294,7 +297,7 @@ CASE(no_thread_waits_in_vain)
 }
 
 /* Slabs of antennas are parts of the whole. */
-CASE(baselines_of_some_antennas)
+TEST(baselines_of_some_antennas)
 {
     const Task task({37, 1, 1, 40, 2}, {true, true, false, true, true, false});
     DeviceTask device(task);
@@ -306,7 +309,7 @@ CASE(baselines_of_some_antennas)
               part_of(task, whole, range[0], range[1]));
 }
 
-CASE(what_a_launch_has_no_room_for_is_refused)
+TEST(what_a_launch_has_no_room_for_is_refused)
 {
     const Task task({3, 1, 1, 4, 1}, {});
     DeviceTask device(task);
@@ -325,7 +328,7 @@ CASE(what_a_launch_has_no_room_for_is_refused)
 }
 
 /* More numbers than threads, fewer than a block, none. */
-CASE(sums_of_devices_are_added)
+TEST(sums_of_devices_are_added)
 {
     for (const size_t n : {size_t(0), size_t(1), size_t(255), size_t(1000)}) {
         std::vector<int64_t> a(n + 1), b(n + 1);
@@ -349,7 +352,4 @@ CASE(sums_of_devices_are_added)
     }
 }
 
-int main()
-{
-    return run_all_on_device();
-}
+} // namespace postprocess_tests

@@ -15,6 +15,9 @@
 #include "validation/cuda/device_array.h"
 #include "validation/cuda/tap.h"
 
+namespace refusals_tests
+{
+
 /** What the plug-in exports; here it is linked. */
 extern "C" const struct fx8_engine_plugin fx8_engine_plugin;
 
@@ -25,7 +28,7 @@ static const fx8_engine_operations &engine_table()
 
 /* The runtime says of one kernel after the other that the device has no code
  * for it: the name of the other says so, and an engine for it alone is none. */
-CASE(a_kernel_left_out_is_told)
+TEST(a_kernel_left_out_is_told)
 {
     fx8_engine_plan plan = {};
     plan.bank = {true, 1, 1, 1};
@@ -102,7 +105,7 @@ static void open_beside(const char *kernel, const char *wanted)
     }
 }
 
-CASE(a_device_that_hangs_is_given_up)
+TEST(a_device_that_hangs_is_given_up)
 {
     const struct {
         const char *kernel, *wanted;
@@ -126,7 +129,7 @@ CASE(a_device_that_hangs_is_given_up)
 
 /* One correlator hangs, and another is used: what the caller pins is not
  * pinned any more when the engine is closed. */
-CASE(nothing_stays_pinned_beside_a_kernel_that_hangs)
+TEST(nothing_stays_pinned_beside_a_kernel_that_hangs)
 {
     const tap::Ending ending = tap::in_child([] {
         const size_t bytes = size_t(4) << 20;
@@ -160,7 +163,4 @@ CASE(nothing_stays_pinned_beside_a_kernel_that_hangs)
 }
 #endif
 
-int main()
-{
-    return tap::run_all();
-}
+} // namespace refusals_tests

@@ -3,6 +3,9 @@
 #include "kernels/cuda/launch.h"
 #include "validation/cuda/device_array.h"
 
+namespace runtime_tests
+{
+
 using harness::Order;
 using harness::settings;
 
@@ -74,7 +77,7 @@ static void with_streams(const Order &order, const std::function<void()> &work)
 /* --- what is queued happens late
  * ------------------------------------------------------ */
 
-CASE(results_are_not_there_before_the_stream_is_waited_for)
+TEST(results_are_not_there_before_the_stream_is_waited_for)
 {
     Bench bench;
     launch_add(bench.b, bench.a, 41, bench.one);
@@ -84,7 +87,7 @@ CASE(results_are_not_there_before_the_stream_is_waited_for)
     CHECK(bench.holds(42));
 }
 
-CASE(eager_streams_would_hide_that)
+TEST(eager_streams_would_hide_that)
 {
     with_streams({Order::FIRST, 0}, [] {
         Bench bench;
@@ -94,7 +97,7 @@ CASE(eager_streams_would_hide_that)
     });
 }
 
-CASE(a_missing_wait_between_streams_shows)
+TEST(a_missing_wait_between_streams_shows)
 {
     Bench bench;
     launch_add(bench.b, bench.a, 41, bench.one);
@@ -103,7 +106,7 @@ CASE(a_missing_wait_between_streams_shows)
     CHECK(bench.holds(0));
 }
 
-CASE(some_random_order_shows_it_too)
+TEST(some_random_order_shows_it_too)
 {
     int n_seen = 0;
     for (uint64_t seed = 1; seed <= 16; ++seed)
@@ -117,7 +120,7 @@ CASE(some_random_order_shows_it_too)
     CHECK(n_seen > 0 && n_seen < 16);
 }
 
-CASE(an_event_orders_streams_whatever_the_order)
+TEST(an_event_orders_streams_whatever_the_order)
 {
     for (uint64_t seed = 0; seed <= 16; ++seed)
         with_streams({seed == 0 ? Order::LAST : Order::RANDOM, seed}, [] {
@@ -134,7 +137,7 @@ CASE(an_event_orders_streams_whatever_the_order)
         });
 }
 
-CASE(the_default_stream_waits_for_blocking_ones_only)
+TEST(the_default_stream_waits_for_blocking_ones_only)
 {
     for (unsigned flags : {cudaStreamDefault, cudaStreamNonBlocking}) {
         Bench bench;
@@ -148,7 +151,7 @@ CASE(the_default_stream_waits_for_blocking_ones_only)
     }
 }
 
-CASE(pinned_memory_is_read_late_and_pageable_at_once)
+TEST(pinned_memory_is_read_late_and_pageable_at_once)
 {
     Bench bench;
     std::vector<int> pageable(N, 7);
@@ -169,7 +172,7 @@ CASE(pinned_memory_is_read_late_and_pageable_at_once)
     CHECK(bench.holds(5));
 }
 
-CASE(a_synchronous_copy_of_pageable_memory_may_still_be_on_its_way)
+TEST(a_synchronous_copy_of_pageable_memory_may_still_be_on_its_way)
 {
     for (const bool waits : {false, true}) {
         Bench bench;
@@ -186,7 +189,7 @@ CASE(a_synchronous_copy_of_pageable_memory_may_still_be_on_its_way)
     }
 }
 
-CASE(whoever_keeps_asking_gets_there)
+TEST(whoever_keeps_asking_gets_there)
 {
     Bench bench;
     cudaEvent_t begin, end;
@@ -215,7 +218,7 @@ static void set_flag(void *flag)
     *static_cast<int *>(flag) = 1;
 }
 
-CASE(host_functions_take_their_turn)
+TEST(host_functions_take_their_turn)
 {
     Bench bench;
     int flag = 0;
@@ -229,7 +232,7 @@ CASE(host_functions_take_their_turn)
  * ---------------------------------------------------------------------------------
  */
 
-CASE(rows_are_copied_with_their_pitches)
+TEST(rows_are_copied_with_their_pitches)
 {
     std::vector<int> host(12), back(20, -1);
     for (int k = 0; k < 12; ++k)
@@ -250,7 +253,7 @@ CASE(rows_are_copied_with_their_pitches)
     CHECK(cudaGetLastError() == cudaErrorInvalidPitchValue);
 }
 
-CASE(new_memory_holds_garbage)
+TEST(new_memory_holds_garbage)
 {
     DeviceArray<unsigned char> device(100);
     CHECK(device.read() == std::vector<unsigned char>(100, 0xa5));
@@ -260,7 +263,7 @@ CASE(new_memory_holds_garbage)
     MUST(cudaFreeHost(pinned));
 }
 
-CASE(a_device_has_so_much_memory_and_no_more)
+TEST(a_device_has_so_much_memory_and_no_more)
 {
     size_t before = 0, after = 0, total = 0;
     MUST(cudaMemGetInfo(&before, &total));
@@ -279,7 +282,7 @@ CASE(a_device_has_so_much_memory_and_no_more)
     MUST(cudaFree(nullptr));
 }
 
-CASE(memory_of_the_host_is_registered_once)
+TEST(memory_of_the_host_is_registered_once)
 {
     std::vector<int> host(N, 3);
     const size_t bytes = N * sizeof(int);
@@ -308,7 +311,7 @@ __global__ void use_shared(int *out, int n)
     out[threadIdx.x] = box[threadIdx.x];
 }
 
-CASE(shared_memory_beyond_48_kib_is_asked_for)
+TEST(shared_memory_beyond_48_kib_is_asked_for)
 {
     DeviceArray<int> out(N);
     const size_t large = 100 * 1024;
@@ -333,7 +336,7 @@ CASE(shared_memory_beyond_48_kib_is_asked_for)
     CHECK(n_blocks == 2);
 }
 
-CASE(launches_that_cannot_be_are_refused)
+TEST(launches_that_cannot_be_are_refused)
 {
     DeviceArray<int> out(N);
     FX8_LAUNCH(use_shared, dim3(1), dim3(1025), 0, nullptr, out.data(), 1);
@@ -358,7 +361,7 @@ static void with_devices(int n, const std::function<void()> &work)
     harness::reset_devices();
 }
 
-CASE(three_devices_are_apart)
+TEST(three_devices_are_apart)
 {
     with_devices(3, [] {
         int count = 0;
@@ -392,7 +395,7 @@ CASE(three_devices_are_apart)
     });
 }
 
-CASE(no_device_and_no_driver_are_told_apart)
+TEST(no_device_and_no_driver_are_told_apart)
 {
     with_devices(0, [] {
         int count = 77;
@@ -405,7 +408,7 @@ CASE(no_device_and_no_driver_are_told_apart)
     });
 }
 
-CASE(properties_follow_the_architecture)
+TEST(properties_follow_the_architecture)
 {
     const int before = settings().architecture;
     const struct {
@@ -461,7 +464,7 @@ static cudaError_t small_job()
     return error == cudaSuccess ? last : error;
 }
 
-CASE(every_call_can_be_made_to_fail_once)
+TEST(every_call_can_be_made_to_fail_once)
 {
     harness::reset_devices();
     MUST(small_job());
@@ -484,7 +487,7 @@ CASE(every_call_can_be_made_to_fail_once)
     harness::reset_devices();
 }
 
-CASE(errors_have_names_and_words)
+TEST(errors_have_names_and_words)
 {
     CHECK(strcmp(cudaGetErrorName(cudaErrorNoDevice), "cudaErrorNoDevice") ==
           0);
@@ -492,7 +495,4 @@ CASE(errors_have_names_and_words)
                  "out of memory") == 0);
 }
 
-int main()
-{
-    return tap::run_all();
-}
+} // namespace runtime_tests

@@ -9,6 +9,9 @@
 
 #include "validation/cuda/host_spectra.h"
 
+namespace spectra_tests
+{
+
 /* --- turn --------------------------------------------------------------------
  */
 
@@ -172,7 +175,7 @@ static void check_turn(const TurnCase &c)
     CHECK(same(only32.fp32.read(), expected.fp32));
 }
 
-CASE(turned_spectra_equal_the_reference)
+TEST(turned_spectra_equal_the_reference)
 {
     const TurnCase cases[] = {
         {true, 1, 1, 1, 1, 0, 0},      {true, 2, 15, 5, 5, 0, 0},
@@ -187,7 +190,7 @@ CASE(turned_spectra_equal_the_reference)
         check_turn(c);
 }
 
-CASE(turned_spectra_depend_on_no_order)
+TEST(turned_spectra_depend_on_no_order)
 {
     in_every_order([] { check_turn({true, 5, 50, 66, 65, 1, 0}); });
 }
@@ -202,7 +205,7 @@ static void (*const spoil[])(fx8_cuda_turn_job *) = {
     [](fx8_cuda_turn_job *job) { job->bins_stride = 3; },
 };
 
-CASE(illegal_turns_are_refused)
+TEST(illegal_turns_are_refused)
 {
     const TurnCase c = {true, 2, 16, 4, 4, 0, 0};
     const TurnData data(c);
@@ -249,7 +252,7 @@ static long double fraction(const fx8_rotation &rotation, size_t channel)
 
 /* Ones, so that the results are cosine and sine; then the integers are what
  * the floats are quantised to. */
-CASE(rotations_are_within_their_bound)
+TEST(rotations_are_within_their_bound)
 {
     const TurnCase c = {true, 3, 40, 128, 101, 1, 0};
     TurnData data(c);
@@ -315,7 +318,7 @@ CASE(rotations_are_within_their_bound)
 }
 
 /* exp(2 pi i / 4) by phase and by slope; numbers are turned, not their sign. */
-CASE(quarter_turns_are_exact)
+TEST(quarter_turns_are_exact)
 {
     const TurnCase c = {true, 1, 16, 8, 5, 0, 0};
     TurnData data(c);
@@ -398,7 +401,7 @@ static void check_gather(size_t n_inputs, size_t n_spectra, size_t shift,
     CHECK(same(in_parts.fp32.read(), expected.fp32));
 }
 
-CASE(gathered_samples_are_the_spectra)
+TEST(gathered_samples_are_the_spectra)
 {
     for (size_t n_inputs : {1, 2, 4, 7, 65})
         for (size_t n_spectra : {1, 15, 16, 17, 64, 300}) {
@@ -466,7 +469,7 @@ static void check_canonical(size_t n_channels, size_t n_spectra,
                           nullptr) == cudaErrorInvalidValue);
 }
 
-CASE(export_gives_back_what_import_took)
+TEST(export_gives_back_what_import_took)
 {
     for (size_t n_channels : {1, 3})
         for (size_t n_spectra : {1, 17, 130})
@@ -476,7 +479,4 @@ CASE(export_gives_back_what_import_took)
     in_every_order([] { check_canonical(2, 20, 5, 1); });
 }
 
-int main()
-{
-    return run_all_on_device();
-}
+} // namespace spectra_tests

@@ -5,6 +5,9 @@
 #include "kernels/cuda/ptx_tensor.h"
 #include "validation/cuda/device_array.h"
 
+namespace threads_tests
+{
+
 /* --- barriers
  * --------------------------------------------------------------------- */
 
@@ -46,7 +49,7 @@ static void check_reduction(int n, int size)
     CHECK(sums.read() == expected);
 }
 
-CASE(blocks_reduce_whatever_their_size)
+TEST(blocks_reduce_whatever_their_size)
 {
     in_every_order([] {
         for (int size : {1, 2, 31, 32, 33, 100, 256, 1000, 1024})
@@ -67,7 +70,7 @@ __global__ void indices(uint3 *threads, uint3 *blocks)
     blocks[at] = blockIdx;
 }
 
-CASE(indices_run_over_all_three_dimensions)
+TEST(indices_run_over_all_three_dimensions)
 {
     const dim3 grid(3, 2, 4), size(5, 3, 2);
     const size_t n = 24 * 30;
@@ -103,7 +106,7 @@ __global__ void leave_early(int *rounds)
         rounds[me] = count;
 }
 
-CASE(threads_that_have_ended_are_not_waited_for)
+TEST(threads_that_have_ended_are_not_waited_for)
 {
     const int n = 70; /* 10 of each: 10 (1 + ... + 6) additions */
     in_every_order([&] {
@@ -134,7 +137,7 @@ __global__ void shuffles(int *out)
     mine[7] = wide == 1.0 / (1 + (me ^ 1));
 }
 
-CASE(shuffles_move_what_they_should)
+TEST(shuffles_move_what_they_should)
 {
     in_every_order([] {
         DeviceArray<int> out(64 * 8);
@@ -170,7 +173,7 @@ __global__ void halves(int *out)
     out[me] += __any_sync(0xffffffff, me == 20) * 1000;
 }
 
-CASE(parts_of_a_warp_meet_on_their_own)
+TEST(parts_of_a_warp_meet_on_their_own)
 {
     in_every_order([] {
         DeviceArray<int> out(32);
@@ -195,7 +198,7 @@ __global__ void count_up(unsigned *counter, unsigned long long *sum,
     atomicMin(least, -at);
 }
 
-CASE(atomics_of_many_blocks_lose_nothing)
+TEST(atomics_of_many_blocks_lose_nothing)
 {
     const int before = harness::settings().n_threads;
     for (int threads : {1, 3}) {
@@ -231,7 +234,7 @@ __global__ void hand_over(int *out)
     }
 }
 
-CASE(named_barriers_join_whole_warps)
+TEST(named_barriers_join_whole_warps)
 {
     in_every_order([] {
         DeviceArray<int> out(5 * 64);
@@ -244,7 +247,4 @@ CASE(named_barriers_join_whole_warps)
     });
 }
 
-int main()
-{
-    return tap::run_all();
-}
+} // namespace threads_tests

@@ -8,6 +8,9 @@
 #include "kernels/cuda/ptx_tensor.h"
 #include "validation/cuda/device_array.h"
 
+namespace twins_tests
+{
+
 /* Bytes of all values, with -128 more often than chance would have it. */
 static std::vector<int8_t> random_bytes(size_t n, uint64_t seed)
 {
@@ -41,7 +44,7 @@ static int short_of(unsigned word, int k)
     return static_cast<int16_t>(word >> 16 * k & 0xffff);
 }
 
-CASE(dot_products_of_words)
+TEST(dot_products_of_words)
 {
     uint64_t state = 3;
     for (int n = 0; n < 20000; ++n) {
@@ -76,7 +79,7 @@ CASE(dot_products_of_words)
     }
 }
 
-CASE(integers_and_conversions)
+TEST(integers_and_conversions)
 {
     CHECK(__popc(0xf0f0u) == 8 && __popcll(~0ULL) == 64);
     CHECK(__clz(0) == 32 && __clz(1) == 31 && __ffs(8) == 4);
@@ -91,7 +94,7 @@ CASE(integers_and_conversions)
     CHECK(__float_as_uint(-0.0F) == 0x80000000);
 }
 
-CASE(directed_rounding_encloses)
+TEST(directed_rounding_encloses)
 {
     uint64_t state = 5;
     int n_apart = 0;
@@ -121,7 +124,7 @@ CASE(directed_rounding_encloses)
 }
 
 /* libm's, so what holds is the range: zero for subnormals, and the values. */
-CASE(approximate_functions_stand_for_the_device_s)
+TEST(approximate_functions_stand_for_the_device_s)
 {
     CHECK(fx8_ptx_rcp(4.0F) == 0.25F && isinf(fx8_ptx_rcp(1e-40F)));
     CHECK(fx8_ptx_rsqrt(16.0F) == 0.25F && isinf(fx8_ptx_rsqrt(1e-40F)));
@@ -163,7 +166,7 @@ __global__ void mma(const int8_t *a, const int8_t *b, const int *before,
     }
 }
 
-CASE(a_warp_multiplies_tiles)
+TEST(a_warp_multiplies_tiles)
 {
     in_every_order([] {
         const std::vector<int8_t> a = random_bytes(16 * 32, 7);
@@ -200,7 +203,7 @@ __global__ void copy_groups(const int4 *from, int4 *to)
     to[3] = box[2];
 }
 
-CASE(copies_arrive_when_waited_for_and_not_before)
+TEST(copies_arrive_when_waited_for_and_not_before)
 {
     const std::vector<int4> from(3, make_int4(1, 2, 3, 4));
     DeviceArray<int4> dfrom(from), dto(4);
@@ -297,7 +300,7 @@ template <int COLUMNS> static void check_wgmma()
         }
 }
 
-CASE(warpgroups_multiply_tiles_that_a_producer_brings)
+TEST(warpgroups_multiply_tiles_that_a_producer_brings)
 {
     in_every_order([] {
         check_wgmma<64>();
@@ -306,7 +309,4 @@ CASE(warpgroups_multiply_tiles_that_a_producer_brings)
     });
 }
 
-int main()
-{
-    return tap::run_all();
-}
+} // namespace twins_tests

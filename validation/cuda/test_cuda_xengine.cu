@@ -15,6 +15,9 @@
 #include "validation/cuda/without.h"
 #include "validation/exact_sum.h"
 
+namespace xengine_tests
+{
+
 /* Under a checker, a device's too (FX8_SHORT=1), everything is many times
  * slower, and a few sizes suffice. */
 static const bool is_short =
@@ -241,12 +244,12 @@ template <class T, class Sum> void check_sizes()
 /* --- int8 ------------------------------------------------------------------
  */
 
-CASE(int8_sums_of_any_size_are_exact)
+TEST(int8_sums_of_any_size_are_exact)
 {
     check_sizes<int8_t, int64_t>();
 }
 
-CASE(int8_extremes_are_exact)
+TEST(int8_extremes_are_exact)
 {
     for (size_t n_inputs : {1, 17, 66}) {
         check_exact<int8_t, int64_t>({n_inputs, 2, 300}, most_negative, 1);
@@ -256,13 +259,13 @@ CASE(int8_extremes_are_exact)
 
 /* Every stage of a ring is filled anew at least twice: the longest ring has
  * three of 128 times.  Other shapes of the triangle, an odd end. */
-CASE(int8_rings_come_round)
+TEST(int8_rings_come_round)
 {
     for (size_t n_inputs : {5, 70, is_short ? 70 : 130})
         check_exact<int8_t, int64_t>({n_inputs, 1, 1001}, full_range, 1);
 }
 
-CASE(int8_longest_calls_add_up_beyond_32_bits)
+TEST(int8_longest_calls_add_up_beyond_32_bits)
 {
     check_exact<int8_t, int64_t>({2, 1, FX8_MAX_INT32_SPECTRA}, most_negative,
                                  3, is_short ? 16 : 128);
@@ -270,13 +273,13 @@ CASE(int8_longest_calls_add_up_beyond_32_bits)
 
 #if !FX8_THREAD_CHECKER && !FX8_ADDRESS_CHECKER
 /* The smallest tile stands for all: they share the loop over launches. */
-CASE(channels_of_several_launches)
+TEST(channels_of_several_launches)
 {
     check_exact<int8_t, int64_t>({1, 65537, 1}, full_range, 1, 16);
 }
 #endif
 
-CASE(large_arrays)
+TEST(large_arrays)
 {
     check_exact<int8_t, int64_t>({is_long() ? 530u : 260u, 1, 33}, full_range,
                                  1);
@@ -286,7 +289,7 @@ CASE(large_arrays)
 /* --- fp32 ------------------------------------------------------------------
  */
 
-CASE(fp32_sums_of_integers_are_exact)
+TEST(fp32_sums_of_integers_are_exact)
 {
     check_sizes<float, double>();
     check_exact<float, double>({5, 2, 1025}, most_negative, 2);
@@ -296,7 +299,7 @@ CASE(fp32_sums_of_integers_are_exact)
 }
 
 /* 520 * 2^-24 of the magnitudes: struct fx8_correlate_fp32. */
-CASE(fp32_sums_of_fractions_are_within_their_bound)
+TEST(fp32_sums_of_fractions_are_within_their_bound)
 {
     for (size_t n_times : {1, 255, 256, 257, 900}) {
         Spectra<float> spectra({19, 2, n_times}, fraction);
@@ -320,7 +323,7 @@ CASE(fp32_sums_of_fractions_are_within_their_bound)
 }
 
 /* Folds are counted from the first spectrum of a call. */
-CASE(fp32_sums_do_not_depend_on_calls_of_whole_folds)
+TEST(fp32_sums_do_not_depend_on_calls_of_whole_folds)
 {
     Spectra<float> spectra({9, 1, 700}, fraction);
     const size_t n_sums = 2 * fx8_pair_count(9);
@@ -395,7 +398,7 @@ static std::vector<double> sums_rounded(fx8_cuda_rounding rounding,
 
 /* Each of 512 operations of a fold loses less than 2^-23 of the magnitudes,
  * and the double sums far less: 520, either way. */
-CASE(directed_sums_enclose_what_is_not_rounded_and_fp32)
+TEST(directed_sums_enclose_what_is_not_rounded_and_fp32)
 {
     const Shape shapes[] = {{18, 2, 1}, {18, 2, 257}, {66, 1, 20}, {9, 1, 600}};
     if (correlators(false).empty())
@@ -427,7 +430,7 @@ CASE(directed_sums_enclose_what_is_not_rounded_and_fp32)
 }
 
 /* Sums from 2^60 on have steps of 256: nothing but their own rounding. */
-CASE(directed_sums_are_added_in_their_direction)
+TEST(directed_sums_are_added_in_their_direction)
 {
     if (correlators(false).empty())
         return;
@@ -453,7 +456,7 @@ CASE(directed_sums_are_added_in_their_direction)
 /* --- legal and illegal jobs ------------------------------------------------
  */
 
-CASE(empty_jobs_do_nothing_and_long_ones_are_refused)
+TEST(empty_jobs_do_nothing_and_long_ones_are_refused)
 {
     const Spectra<float> spectra({3, 2, 40}, full_range);
     DeviceArray<float> x(spectra.x);
@@ -486,7 +489,7 @@ CASE(empty_jobs_do_nothing_and_long_ones_are_refused)
 
 #if defined(FX8_CUDA_ON_CPU)
 
-CASE(the_order_of_threads_does_not_matter)
+TEST(the_order_of_threads_does_not_matter)
 {
     in_every_order([] {
         for (size_t n_inputs : {3, is_short ? 20 : 65, is_short ? 66 : 130}) {
@@ -498,7 +501,4 @@ CASE(the_order_of_threads_does_not_matter)
 
 #endif
 
-int main()
-{
-    return run_all_on_device();
-}
+} // namespace xengine_tests

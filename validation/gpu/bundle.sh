@@ -4,7 +4,7 @@
 # bundle.sh BUILD FOLDER [PREBUILT] -- what the whole program needs on a machine
 # with a card and nvcc but none of its packages, in FOLDER:
 #
-#     bin/       fx8, and the tests of the engine beside that of the CPU
+#     bin/       fx8, and fx8-test, which has the engine beside that of the CPU
 #     lib/       the libraries that they load
 #     lib/c/     the loader and the C library, for a machine whose own is older
 #     data/      a complex and a real recording, and their configurations
@@ -30,7 +30,7 @@ for part in bin lib data programs; do
 done
 mkdir -p "$folder/bin" "$folder/lib/c" "$folder/data" "$folder/programs"
 
-for name in fx8 test_engine_cuda test_engine_results test_quicklook_cuda; do
+for name in fx8 fx8-test; do
     strip -o "$folder/bin/$name" "$build/$name"
 done
 

@@ -75,10 +75,10 @@ def find_sanitizer():
         beside if os.access(beside, os.X_OK) else None)
 
 
-def run_test(cases, name):
-    """A program that prints TAP of its own: each of its cases is one here.
-    Returns its exit status."""
-    status, text = run([f"{BUILD}/{name}"], timeout=LIMIT_S)
+def run_test(cases, name, program=None):
+    """A program, or a group of fx8-test, that prints TAP of its own: each of
+    its cases is one here.  Returns its exit status."""
+    status, text = run(program or [f"{BUILD}/{name}"], timeout=LIMIT_S)
     n_seen = 0
     for line in text.splitlines():
         match = re.match(r"(not )?ok \d+ - (\w+)(?: # SKIP (.*))?$", line)
@@ -125,8 +125,9 @@ def is_ready(cases, has_device, name, target):
 def run_engine(cases, has_device, name):
     """CPU and CUDA from the same spectra, to the bit; from samples, within a
     step near ties; results and quick-looks made on the device as on the host."""
-    if is_ready(cases, has_device, name, f"{BUILD}/{name}"):
-        run_test(cases, name)
+    program = f"{BUILD}/fx8-test"
+    if is_ready(cases, has_device, name, program):
+        run_test(cases, name, [program, name])
 
 
 def run_whole(cases, has_device):
@@ -179,8 +180,7 @@ def main():
     ends = {name: run_test(cases, name) for name in TESTS}
     has_device = NO_DEVICE not in ends.values()
     run_numerics(cases)
-    for name in ("test_engine_cuda", "test_engine_results",
-                 "test_quicklook_cuda"):
+    for name in ("engine_cuda", "engine_results", "quicklook_cuda"):
         run_engine(cases, has_device, name)
     run_whole(cases, has_device)
     run_sanitizer(cases, has_device,

@@ -214,7 +214,7 @@ if grep -Eq 'driver missing|the driver finds none' "$folder/first.txt"; then
 fi
 
 check_bank none complex 1
-tests=test_engine_results
+tests=engine_results
 if is_left_out fir || is_left_out spectra; then
     echo '# filter banks: left out'
     tests=
@@ -224,7 +224,7 @@ else
         check_bank pfb complex 64
         check_bank fft real 64
         check_bank fft complex 64
-        tests="$tests test_quicklook_cuda test_engine_cuda"
+        tests="$tests quicklook_cuda engine_cuda"
     fi
 fi
 for kind in dp4a mma wgmma; do
@@ -242,8 +242,8 @@ done
 [ "$precision" = both ] || tests=
 [ -n "$tests" ] || echo '# tests of the engine: left out'
 for name in $tests; do
-    CMOCKA_MESSAGE_OUTPUT=TAP limited "$name" >"$folder/$name.txt" 2>&1
-    result "$name" $?
+    CMOCKA_MESSAGE_OUTPUT=TAP limited fx8-test "$name" >"$folder/$name.txt" 2>&1
+    result "test $name" $?
     grep -E '^not ok .* - |apart' "$folder/$name.txt" | sed 's/^[^#]/# &/'
 done
 [ -n "$FX8_SHORT" ] || tell_speed

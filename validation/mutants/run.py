@@ -67,6 +67,11 @@ def is_python(test):
     return test.endswith(".py")
 
 
+def program_of(test):
+    """The program that holds a test in C or CUDA."""
+    return "fx8-test-cuda" if test.startswith("test_cuda_") else "fx8-test"
+
+
 def lacks(entry):
     """The instructions that a fault's code needs and this CPU has not, or
     None: there the test runs without that code."""
@@ -138,7 +143,8 @@ class Tree:
         environment = {
             k: v for k, v in os.environ.items()
             if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "STRICT")}
-        targets = WHOLE if is_python(test) else [f"build/{test}"]
+        targets = WHOLE if is_python(test) else [
+            f"build/{program_of(test)}", "build/harness/fx8-cuda.so"]
         done = subprocess.run(
             # planted for compilers of the host: nvcc is not asked
             ["make", f"-j{CPUS}", "BUILD=build", "CUDA=0", *targets],
@@ -146,8 +152,9 @@ class Tree:
         return None if done.returncode == 0 else done.stdout + done.stderr
 
     def run(self, test, cases, limit_s):
-        """Run a test, those in Python with some cases alone."""
-        command = [self.path("build", test)]
+        """Run some cases of a test."""
+        command = [self.path("build", program_of(test)), test[len("test_"):],
+                   *cases]
         if is_python(test):
             command = [sys.executable, os.path.join("validation", test), *cases]
         environment = {**os.environ, "CMOCKA_MESSAGE_OUTPUT": "TAP",
