@@ -486,8 +486,9 @@ sass: ## write what the machine code lets expect into validation/results (networ
 		"$$(echo $(SASS_VENV)/lib/python3*/site-packages/nvidia/cu*/bin/nvdisasm)"
 
 .PHONY: proof
-proof: ## write the table of validation/README.md
-	$(Q)python3 validation/lint/proof.py --write
+proof: ## write the table of all claims, their tests and limits into $(BUILD)/proof.md
+	@mkdir -p $(BUILD)
+	$(Q)python3 validation/lint/proof.py $(BUILD)/proof.md
 
 # --- install ------------------------------------------------------------------
 

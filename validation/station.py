@@ -9,6 +9,8 @@ as one command, as it stands and into fine channels, three times each, and
 prints the best beside the duration of the recording and this machine's own
 ceiling.  Of the first, visibilities and weights of all baselines and dumps are
 compared with plain sums.  `make station` runs it.
+
+Shows: as python/test_station.py
 """
 import glob
 import json

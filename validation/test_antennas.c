@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Antenna tables: CSV and TART's JSON, good ones and every kind of bad one.
+ *
+ * Shows: as test_config.c
  */
 
 #include "config/antennas.h"

@@ -3,6 +3,14 @@
  * test_bands.c -- several bands in one session beside a session for each; the
  * central channels beside all of them; samples that were scaled beside those
  * as recorded.  All equal bit for bit.
+ *
+ * Shows (correlation, bands in a session): several bands, each as in a
+ *     session of its own (both sample types and sidebands, averages, missing
+ *     stretches and markers that differ, ragged blocks, threads, quick-look);
+ *     averages across bands, bounds too; `keep_fraction`: the central
+ *     channels; power of white noise; gains of the input leave no trace
+ * Within: to the bit; power 5 sigma
+ * Because: the same samples in the same order
  */
 #include <math.h>
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_baseline.c -- baseline order, polarisation order and conjugation.
+ *
+ * Shows: as test_plan.c
  */
 #include "correlator/fx8.h"
 #include "kernels/baseline.h"

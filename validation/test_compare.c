@@ -2,6 +2,8 @@
 /*
  * The comparison of INT8 with FP32 on spectra drawn here: Gaussian, partly
  * common to all inputs, rounded by a quantiser whose step is known.
+ *
+ * Shows: as python/test_compare.py
  */
 #include <math.h>
 #include <stdio.h>

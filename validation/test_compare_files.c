@@ -2,6 +2,8 @@
 /*
  * fx8_compare_files(): which file is which, what must agree, what is refused.
  * The statistics are test_compare.c's.
+ *
+ * Shows: as python/test_compare.py
  */
 #include <math.h>
 #include <stdio.h>

@@ -2,6 +2,8 @@
 /*
  * test_compare_rigorous.c -- visibilities between bounds: what is tested, what
  * is told of it, what is refused.
+ *
+ * Shows: as scenario/interval.py
  */
 #include <math.h>
 

@@ -2,6 +2,12 @@
 /*
  * The configuration as a whole: table of keys, overrides, origins, paths,
  * dump.  Notation of the file: test_ini.c; values: test_config_values.c.
+ *
+ * Shows (commands, configuration): every key, its range, origin and words;
+ *     CSV, JSON; positions that are geocentric
+ * Within: exit 2, one line that names the place
+ * In: test_config_values.c, test_ini.c, test_antennas.c,
+ *     scenario/bad_config.py
  */
 #include <math.h>
 

@@ -2,6 +2,8 @@
 /*
  * Values of every kind: what is read as what, what is refused with which
  * words, and what keys may not say together.
+ *
+ * Shows: as test_config.c
  */
 #include <math.h>
 

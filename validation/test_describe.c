@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_describe.c
+ *
+ * Shows: as test_timebase.c
+ */
 #include <math.h>
 #include <stdio.h>
 

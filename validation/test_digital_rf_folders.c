@@ -2,6 +2,8 @@
 /*
  * test_digital_rf_folders.c -- recordings of Digital RF with more channels than
  * files may be open, and with metadata beside the samples.
+ *
+ * Shows: as test_reader_digital_rf.c
  */
 #include <math.h>
 #include <stdio.h>

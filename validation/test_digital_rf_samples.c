@@ -2,6 +2,8 @@
 /*
  * test_digital_rf_samples.c -- the arithmetic of the reader of Digital RF: fill
  * values, gains, rounding and indices against their definitions.
+ *
+ * Shows: as test_reader_digital_rf.c
  */
 #include <math.h>
 

@@ -3,6 +3,13 @@
  * test_divide.c -- the divider without a divider against the division of the
  * machine, bit by bit (any NaN equals any NaN), at every level; and the one
  * step of its proof that is by trial.
+ *
+ * Shows (kernels, division): division without a divider: bit patterns, all
+ *     pairs of exponents, the hardest dividends of all 2²³ divisors, ends of
+ *     the range, all dividends of some divisors; the trial that its proof
+ *     rests on
+ * Within: to the bit (any NaN for any NaN)
+ * Because: against the division of the machine, which IEEE 754 defines
  */
 #include <math.h>
 #include <stdio.h>

@@ -2,6 +2,11 @@
 /*
  * test_engine_find.c -- which engine is opened, and the reasons in words when
  * it is not CUDA's.  Plug-ins here are files that are none.
+ *
+ * Shows (devices, choice of the engine): lists of devices, names of kernels,
+ *     plug-ins that are missing, no libraries or somebody else's: one line
+ *     each
+ * Within: texts equal
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,6 +2,8 @@
 /*
  * test_engine_results.c -- results that the CUDA engine makes of a dump beside
  * those that the host makes of its sums: equal to the bit.
+ *
+ * Shows: as cuda/test_cuda_postprocess.cu
  */
 #include "kernels/baseline.h"
 #include "validation/cuda_task.h"

@@ -3,6 +3,17 @@
  * test_engine_trial.c -- an engine beside the CPU's: one that is right passes,
  * whatever the plan; one that is wrong anywhere is told.  The engine tried is
  * the CPU's too, with a fault of ours.
+ *
+ * Shows (devices, trial of an engine): an engine beside the CPU's before it
+ *     is trusted: ten plans, every precision, that are right; wrong in one
+ *     coefficient, gain, input, number, sum, count, clip, result, flag or
+ *     weight
+ * Within: float spectra 2⁻²¹ · (8 + log₂ N) of the largest; quantised ones
+ *     half a step and that; sums of the same spectra equal, floats 2 ·
+ *     520·2⁻²⁴ of the magnitudes, bounds half as much again; results equal to
+ *     the bit
+ * Because: both engines round: once a product, twice a halving of the
+ *     transform, four times that for prime lengths; `kernels/operations.h`
  */
 #include "kernels/engine_trial.h"
 #include "validation/engine_task.h"

@@ -2,6 +2,11 @@
 /*
  * test_fft.c -- the FFT against a direct sum in double precision, in every
  * place of a batch, and its independence of what stands beside it.
+ *
+ * Shows (kernels, FFT): against the direct sum; independent of its neighbours
+ *     in a batch
+ * Within: 8·2⁻²⁴ (1 + log₂ N) √Σ|x|²; neighbours change no bit
+ * Because: an FFT rounds once a stage
  */
 #include <math.h>
 

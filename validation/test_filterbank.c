@@ -2,6 +2,22 @@
 /*
  * test_filterbank.c -- the prototype filter against its formulas and against
  * the published shape of each choice of taps and window.
+ *
+ * Shows (kernels, filter bank): against its formula and the published shapes;
+ *     overlap of its windows against all pairs one by one
+ * Within: weights 16 P·2⁻⁵² of the middle, their power (2n + 8)·2⁻⁵³;
+ *     published shapes 0.006 dB at the edges, 0.06 dB beyond, widths 1.5 %;
+ *     overlap 10⁻¹⁰, from afar 10⁻⁵
+ * Because: phases of P π, n additions; half a unit of the last digit
+ *     published; windows farther apart than are counted overlap by less
+ *
+ * Shows (kernels, filter in integers): FIR coefficients of 16 bits: every
+ *     one, the response they make, spectra, visibilities; the choice of them
+ * Within: coefficients half a unit of 1/32767 of the largest; spectra 6
+ *     standard deviations of as many roundings, visibilities twice their rms;
+ *     integers equal at every level
+ * Because: that is how a coefficient is rounded; the rest is exact
+ * In: test_kernels_f.c, test_engine.c, scenario/fir.py
  */
 #include <math.h>
 

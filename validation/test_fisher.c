@@ -9,6 +9,12 @@
  * the factor of a complex Wishart matrix has a diagonal of roots of gamma
  * variates with M and M - 1 degrees of freedom, and a normal number beside it
  * (Bartlett's decomposition).
+ *
+ * Shows (kernels, Fisher averages): how often intervals cover the truth at
+ *     |ρ|√M = 5, 7, 10, 30, and limits below; 1, 4 and 64 cells; none where
+ *     the theory ends
+ * Within: 93 to 97 % of intervals, 95 % or more of limits cover
+ * Because: 10,000 trials each: 0.22 % is one sigma
  */
 #include <math.h>
 

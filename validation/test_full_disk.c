@@ -2,6 +2,8 @@
 /*
  * test_full_disk.c -- whole files, visibilities and recordings, on a disk that
  * is full or fills up: one clear error, nothing under the final name, no crash.
+ *
+ * Shows: as test_output.c
  */
 #include <signal.h>
 #include <sys/stat.h>

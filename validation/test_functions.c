@@ -4,6 +4,12 @@
  * level equal to the reference bit for bit, for any length and place; special
  * and exact values as the headers of kernels/numeric/ say; turns reduced
  * exactly.  How wrong the functions are elsewhere is test_numeric_errors.c's.
+ *
+ * Shows (kernels, functions): every level against the reference at any length
+ *     and place; special values, whole powers, quarters of a turn
+ * Within: to the bit; angles 2⁻²¹
+ * Because: one definition for all levels; twice the bound of the angle
+ *     functions, against the C library's
  */
 #include <float.h>
 #include <math.h>

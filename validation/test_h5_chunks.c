@@ -2,6 +2,13 @@
 /*
  * test_h5_chunks.c -- parts of datasets in every storage: the elements that
  * were written, by one thread and by several; chunks that lie or are damaged.
+ *
+ * Shows (recordings, storage): parts of chunked and contiguous datasets,
+ *     every filter and rank, chunks gone on with, one thread and three;
+ *     filters masked, sums of old; chunks that are damaged or lie about their
+ *     size
+ * Within: equal to what was written, memory beside it untouched; one line
+ *     with the samples
  */
 #include <stdio.h>
 

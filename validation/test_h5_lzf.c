@@ -3,6 +3,9 @@
  * LZF undone: a stream written out by hand, every stream cut short, and noise,
  * which must stay within its room (the sanitizers watch).  What h5py packs is
  * read in python/test_compare_report.py.
+ *
+ * Shows (recordings, LZF): undone: by hand, cut short, noise
+ * Within: bytes equal; within its room
  */
 #include "io/h5/lzf.h"
 #include "validation/testing.h"

@@ -3,6 +3,8 @@
  * test_h5_virtual.c -- virtual datasets: sources by every name that HDF5 finds
  * them by, in pieces, nested; gaps, and sources that lack, are too small or of
  * other types.
+ *
+ * Shows: as test_h5_storage.c
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -5,6 +5,13 @@
  *
  * The checkers of address and threads slow this down too much: under them the
  * pass over all floats takes one block of 65,536 in 61.
+ *
+ * Shows (kernels, half precision): all 2³² floats at every level and in F16C,
+ *     all halves, scale-and-add
+ * Within: to the bit (any NaN for any NaN)
+ * Because: a table of the 31,744 floats at which the nearest half changes;
+ *     scale-and-add against 128-bit integers
+ * In: test_half_scale_add.c
  */
 #include <stdatomic.h>
 #include <stdio.h>

@@ -2,6 +2,8 @@
 /*
  * test_half_scale_add.c -- a x + b of halves against integers that hold it
  * exactly.
+ *
+ * Shows: as test_half.c
  */
 #include "validation/half_definition.h"
 

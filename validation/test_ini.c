@@ -2,6 +2,8 @@
 /*
  * Notation of the configuration file: what is read, and what is refused with
  * which words, up to files that are no configuration at all.
+ *
+ * Shows: as test_config.c
  */
 #include <math.h>
 

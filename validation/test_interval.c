@@ -3,6 +3,15 @@
  * test_interval.c -- the enclosing correlator, every level of this machine,
  * against sums without any rounding, and against the FP32 correlator of the
  * level, which it must hold between its bounds.
+ *
+ * Shows (kernels, bounds): directed rounding, every level, engine and
+ *     post-processing: the sum without any rounding and FP32's lie inside;
+ *     integers beyond 2²⁴ unfolded: inside, width above zero; folded: width
+ *     zero; the thread's rounding mode is neither used nor changed
+ * Within: the exact sum inside; width at most 2·520·2⁻²³ of Σ|x||x|
+ * Because: sums as 640-bit fixed-point numbers (`exact_sum.h`) round nothing;
+ *     a directed rounding may be a whole unit off
+ * In: test_interval_results.c
  */
 #include <fenv.h>
 #include <math.h>

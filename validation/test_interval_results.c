@@ -3,6 +3,8 @@
  * test_interval_results.c -- bounds on their way from the engine's spectra to
  * visibilities: what is exact and what FP32 makes of the same lies between
  * them at every stage, conjugated products and averaged channels included.
+ *
+ * Shows: as test_interval.c
  */
 #include <fenv.h>
 

@@ -2,6 +2,13 @@
 /*
  * test_job.c -- settings over a recording: what wins, how
  * much is processed in which pieces, what is refused and in which words.
+ *
+ * Shows (commands, settings of a job): settings over a recording: which wins,
+ *     what contradicts, what is refused; more antennas than can be paired,
+ *     flag_dc that flags nothing frequencies that may be in MHz, for both
+ *     kinds of samples and sidebands
+ * Within: equal; messages word for word
+ * In: test_job_warnings.c, test_job_antennas.c
  */
 #include <string.h>
 

@@ -2,6 +2,8 @@
 /*
  * test_job_antennas.c -- which antennas and feeds of a recording a job takes,
  * and where they stand.
+ *
+ * Shows: as test_job.c
  */
 #include "validation/job_case.h"
 #include "validation/scratch.h"

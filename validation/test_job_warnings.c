@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_job_warnings.c -- what a job warns of, and what it does not.
+ *
+ * Shows: as test_job.c
  */
 #include <string.h>
 #include "validation/job_case.h"

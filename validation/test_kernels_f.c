@@ -4,6 +4,13 @@
  * definitions written down here, every level against the reference, bit for
  * bit.  Results start as garbage and are compared whole, gaps and guard bytes
  * included; sources are of exact size, for the address sanitizer.
+ *
+ * Shows (kernels, operations): every level against its definition, ragged
+ *     sizes, −128, garbage in the results
+ * Within: integers and FIR to the bit; FP32 sums 520·2⁻²⁴ of Σ|x||x|
+ * Because: integers have one value, the FIR one order; 512 roundings and a
+ *     few
+ * In: test_kernels_x.c
  */
 #include <math.h>
 

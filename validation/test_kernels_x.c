@@ -5,6 +5,8 @@
  * long double.  Results start with other content, as both fold() and count()
  * add; the padding of the inputs is garbage; accumulators and results have
  * guard words.
+ *
+ * Shows: as test_kernels_f.c
  */
 #include <math.h>
 

@@ -2,6 +2,8 @@
 /*
  * test_levels.c -- gains: the median against a sort, gains against the formula
  * from direct DFTs in double precision, whatever the blocks.
+ *
+ * Shows: as test_engine.c
  */
 #include <math.h>
 

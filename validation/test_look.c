@@ -2,6 +2,11 @@
 /*
  * test_look.c -- the quick-look of a session: of which results, how many
  * products a cell is worth, and that neither blocks nor threads change it.
+ *
+ * Shows (correlation, quick-look of a session): of which results, what a cell
+ *     is worth, either sideband of real samples, blocks and threads
+ * Within: equal; halves 2⁻¹¹
+ * Because: one rounding to half
  */
 #include <math.h>
 

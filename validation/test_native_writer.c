@@ -2,6 +2,8 @@
 /*
  * test_native_writer.c -- recordings that fx8 writes: read back sample by
  * sample in every axis order; wrong use.
+ *
+ * Shows: as test_reader_native.c
  */
 #include "io/native/native.h"
 #include "validation/recording_file.h"

@@ -2,6 +2,10 @@
 /*
  * test_parallel.c -- every item once, thread numbers in range, nested and
  * concurrent calls, a forked child, affinity masks as they were.
+ *
+ * Shows (kernels, threads): every item once, queues in order and to their end
+ * Within: exact
+ * In: test_queue.c
  */
 #include <sched.h>
 #include <stdatomic.h>

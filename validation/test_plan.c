@@ -1,6 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_plan.c -- what a plan may say, and the axes that follow from it.
+ *
+ * Shows (correlation, plan and products): axes; baselines, products,
+ *     conjugation; sums to visibilities
+ * Within: equal
+ * In: test_baseline.c, test_postprocess.c
+ *
+ * Shows (correlation, oversampled bands): one axis without gap or overlap;
+ *     bands that overlap, gains that are no powers of two
+ * Within: steps equal as integers, frequencies the nearest doubles; messages
+ *     word for word
+ * Because: rates are fractions
  */
 #include <math.h>
 

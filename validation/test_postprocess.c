@@ -2,6 +2,8 @@
 /*
  * test_postprocess.c -- from sums to visibilities against the rules of
  * CONVENTIONS.md, written down once more in the plainest way.
+ *
+ * Shows: as test_plan.c
  */
 #include <math.h>
 

@@ -2,6 +2,11 @@
 /*
  * test_progress.c -- what a run tells while it works: on terminals of every
  * width, and in a log.
+ *
+ * Shows (commands, progress): on a terminal of 1 to 200 columns the time left
+ *     is cut last, the line never wraps, which other parts there are; a log
+ *     has all
+ * Within: letters equal, but for the second that may pass
  */
 #include <fcntl.h>
 #include <stdbool.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_queue.c -- the queue between two threads: order, room, ends.
+ *
+ * Shows: as test_parallel.c
  */
 #include <pthread.h>
 

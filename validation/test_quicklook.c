@@ -3,6 +3,14 @@
  * test_quicklook.c -- the quick-look of random visibilities against its
  * definitions in double precision, what is out of the ordinary case by case,
  * and both modes beside each other.
+ *
+ * Shows (kernels, quick-look cells): against their definitions in double;
+ *     what is out of the ordinary, case by case; fast beside IEEE mode;
+ *     threads
+ * Within: halves 2⁻¹¹ and half of 2⁻²⁴; phase 10⁻³ rad; modes within the
+ *     bounds of kernels/numeric carried on; threads equal
+ * Because: a half has 11 bits, its subnormals steps of 2⁻²⁴; a half of π is
+ *     10⁻³ wide
  */
 #include <float.h>
 #include <math.h>

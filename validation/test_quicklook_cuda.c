@@ -7,6 +7,18 @@
  * the bit.  On a card rho, what is counted before any function is taken and
  * which cells are averaged still are; amplitudes and phases are within the
  * bounds of their functions, less than a step of a half.
+ *
+ * Shows (devices, quick-look): cells evaluated on the device, through the
+ *     engine's table, on 1 and 3 devices: both modes, checked dumps, one
+ *     product and four, ragged channels, bands, slabs of baselines, missing,
+ *     infinite, powerless, loud inputs, what the device has kept of its own
+ *     results; through the program beside the CPU and beside numpy, every
+ *     call made to fail
+ * Within: equal to the host's to the bit; on a card rho still, amplitudes and
+ *     phases within a step of a half, no difference of the modes beyond its
+ *     bound
+ * Because: pretend devices have the host's functions; a card has its own
+ * In: scenario/device.py, scenario/quicklook.py, scenario/bad_device.py
  */
 #include "config/base/shape.h"
 #include "validation/cuda_plugin.h"

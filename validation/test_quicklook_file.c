@@ -2,6 +2,10 @@
 /*
  * test_quicklook_file.c -- quick-look files: what is written is read back by
  * HDF5 itself, of whole, cut and killed runs.
+ *
+ * Shows (results, quick-look files): read back by HDF5: half type, cut,
+ *     killed, refused
+ * Within: equal
  */
 #include <math.h>
 #include <signal.h>

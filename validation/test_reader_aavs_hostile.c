@@ -3,6 +3,8 @@
  * test_reader_aavs_hostile.c -- channel files of AAVS that are refused, and in
  * which words: files that contradict one another, stamps that are off,
  * attributes and datasets that make no sense, a file cut while it is read.
+ *
+ * Shows: as test_reader_aavs.c
  */
 #include "validation/aavs_file.h"
 

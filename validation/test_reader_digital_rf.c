@@ -3,6 +3,13 @@
  * test_reader_digital_rf.c -- recordings of Digital RF: every sample and every
  * missing one against a plain model, whatever the range of a read; bad ones by
  * their message.
+ *
+ * Shows (recordings, Digital RF): every sample, missing sample and clamped
+ *     number beside a plain model, whatever the range of a read; fill values,
+ *     gains and rounding by their definitions; more channels than files may
+ *     be open; bad ones by their message
+ * Within: equal
+ * In: test_digital_rf_samples.c, test_digital_rf_folders.c
  */
 #include <math.h>
 #include <stdio.h>

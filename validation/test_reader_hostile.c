@@ -2,6 +2,10 @@
 /*
  * test_reader_hostile.c -- recordings that are damaged, cut or made in bad
  * faith: refused by one line that names the file and the item.
+ *
+ * Shows (recordings, damaged recordings): damaged and hostile recordings
+ * Within: exit 1, one line, nothing left behind
+ * In: scenario/bad_recordings.py
  */
 #include <math.h>
 #include <stdio.h>

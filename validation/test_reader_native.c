@@ -3,6 +3,11 @@
  * test_reader_native.c -- recordings: every axis order, type, layout and
  * selection element by element, what is known of the observation, calls out of
  * range.
+ *
+ * Shows (recordings, readers): every order and type, tables, TART; what fx8
+ *     writes it reads
+ * Within: sample by sample
+ * In: test_reader_tables.c, test_reader_tart.c, test_native_writer.c
  */
 #include <math.h>
 

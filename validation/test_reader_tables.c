@@ -2,6 +2,8 @@
 /*
  * test_reader_tables.c -- tables of antennas and of missing samples in
  * recordings, good and bad.
+ *
+ * Shows: as test_reader_native.c
  */
 #include <math.h>
 

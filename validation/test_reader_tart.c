@@ -2,6 +2,8 @@
 /*
  * test_reader_tart.c -- recordings of TART: bits in order, header in JSON,
  * positions beside the file, bad files by their message.
+ *
+ * Shows: as test_reader_native.c
  */
 #include <unistd.h>
 

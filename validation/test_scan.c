@@ -2,6 +2,8 @@
 /*
  * test_scan.c -- scans as their callers may misuse them, and blocks without
  * samples; what a scan hands over is under test_survey.c.
+ *
+ * Shows: as test_engine.c
  */
 #include "validation/session_run.h"
 

@@ -3,6 +3,10 @@
  * test_selftest.c -- the trial of a level (kernels/cpu/selftest.h): a table
  * whose operation gives one wrong number, the last, is told apart, and the
  * operation named; levels that are right are not.
+ *
+ * Shows (kernels, trials): a level whose operation gives one wrong number is
+ *     not used, and which operation is told
+ * Within: the name of what was made wrong
  */
 #include "kernels/cpu/selftest.h"
 #include "validation/testing.h"

@@ -2,6 +2,8 @@
 /*
  * test_session.c -- libfx8 through its public header: values against direct
  * DFTs in double precision, and what must not change a single bit.
+ *
+ * Shows: as python/test_exact.py
  */
 #include <math.h>
 

@@ -3,6 +3,8 @@
  * test_session_gains.c -- gains of the quantiser given, taken and waited for:
  * samples that are kept or delivered again, gains of another run; and dumps
  * that are taken by their caller.
+ *
+ * Shows: as test_engine.c
  */
 #include <math.h>
 #include <stdio.h>

@@ -2,6 +2,8 @@
 /*
  * test_session_misuse.c -- libfx8 as its callers may misuse it: callbacks,
  * pointers, blocks, stretches and plans that are none, calls out of order.
+ *
+ * Shows: as test_engine.c
  */
 #include <stdio.h>
 #include <unistd.h>

@@ -2,6 +2,8 @@
 /*
  * test_session_use.c -- libfx8 as its callers may use it: level setting, ends,
  * stops, threads, counters.
+ *
+ * Shows: as test_engine.c
  */
 #include <math.h>
 #include <pthread.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_sha256.c
+ *
+ * Shows: as test_timebase.c
+ */
 #include "config/base/sha256.h"
 #include "validation/testing.h"
 

@@ -2,6 +2,8 @@
 /*
  * The simulator against formulas written here again: a plain DFT, the rules of
  * sidebands, and V_ij = conj(E_i) E_j = P exp(2 pi i f (r_j - r_i) . s / c).
+ *
+ * Shows: as python/test_simulate.py
  */
 #include "correlator/simulate/random.h"
 #include "validation/simulated_array.h"

@@ -2,6 +2,8 @@
 /*
  * Tones, and sources that move, in simulated voltages: amplitudes and phases by
  * formulas written here again, directions by ERFA at each time.
+ *
+ * Shows: as python/test_moving_sky.py
  */
 #include <complex.h>
 

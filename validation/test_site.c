@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_site.c
+ *
+ * Shows: as python/test_moving_sky.py
+ */
 #include <math.h>
 #include <erfa.h>
 #include <erfam.h>

@@ -3,6 +3,12 @@
  * test_source.c -- blocks of a recording with missing stretches: which samples
  * of which input are marked, against the lists asked sample by sample; what a
  * long list costs.
+ *
+ * Shows (recordings, blocks read ahead): which samples of which input are
+ *     marked, from lists of overlapping stretches of single inputs, bands or
+ *     all, with looks out of turn; a million stretches under 50,000 blocks
+ * Within: sample by sample; 8 s of CPU time
+ * Because: 0.3 s as built; beyond it when every block walks the list
  */
 #include <time.h>
 

@@ -3,6 +3,8 @@
  * test_spot.c -- the spot check of a session: engines that are right, on the
  * CPU and on pretend devices (or those of the plug-in that FX8_CUDA_PLUGIN
  * names), and engines whose sums are made wrong on their way to the session.
+ *
+ * Shows: as test_watch.c
  */
 #include "correlator/library/session_private.h"
 #include "validation/cuda_plugin.h"

@@ -2,6 +2,8 @@
 /*
  * test_spot_choice.c -- which pairs, inputs and channels the spot check looks
  * at, dump by dump.
+ *
+ * Shows: as test_watch.c
  */
 #include "correlator/library/spot.h"
 #include "validation/session_run.h"

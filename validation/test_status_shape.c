@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Error records, exit codes, checked sizes, aligned memory, bit rows.
+ *
+ * Shows: as test_timebase.c
  */
 #include <stdio.h>
 

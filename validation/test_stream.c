@@ -4,6 +4,8 @@
  * is held, what is missing, which spectra are ready, valid and not all zero.
  * Blocks are of exact size, for the address checker; they come in any size
  * and layout, overlap and leave gaps.
+ *
+ * Shows: as test_engine.c
  */
 #include "config/base/shape.h"
 #include "correlator/library/stream.h"

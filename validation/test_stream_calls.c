@@ -2,6 +2,8 @@
 /*
  * test_stream_calls.c -- the stream call by call: blocks that it refuses or
  * uses in place, runs that they list, threads, memory.
+ *
+ * Shows: as test_engine.c
  */
 #include "config/base/shape.h"
 #include "correlator/library/stream.h"

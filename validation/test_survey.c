@@ -2,6 +2,11 @@
 /*
  * test_survey.c -- levels of recordings: sums, missing stretches and blocks
  * against a recording in memory that is looked at sample by sample.
+ *
+ * Shows (commands, levels): of recordings: sums; missing stretches that
+ *     overlap and repeat; markers over the ends of blocks, which blocks,
+ *     which inputs look wrong
+ * Within: integers equal, sample by sample
  */
 #include <math.h>
 

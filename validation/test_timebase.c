@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Time as integers: samples to instants, rates in lowest terms, Julian dates.
+ *
+ * Shows (commands, times, sizes and names): time, sizes, errors, SHA-256,
+ *     site, description, the provenance in a result; Julian dates as ERFA has
+ *     them, leap seconds and all
+ * Within: integers equal; geocentric positions 10⁻⁶ m; rotation 10⁻⁸
+ * Because: ERFA's own ellipsoid in double; central differences
+ * In: test_status_shape.c, test_sha256.c, test_site.c, test_describe.c
  */
 #include <math.h>
 #include <time.h>

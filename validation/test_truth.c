@@ -2,6 +2,8 @@
 /*
  * The table of sources, and the true visibilities against the formulas and
  * counts done one by one.
+ *
+ * Shows: as python/test_simulate.py
  */
 #include <math.h>
 #include <stdio.h>

@@ -2,6 +2,8 @@
 /*
  * test_uvh5_dumps.c -- dumps of UVH5 files: what is written is read back, of
  * whole, cut, killed and unfinished runs.
+ *
+ * Shows: as test_uvh5_header.c
  */
 #include <signal.h>
 #include <sys/stat.h>

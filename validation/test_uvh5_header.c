@@ -2,6 +2,11 @@
 /*
  * test_uvh5_header.c -- headers of UVH5 files: every item as the format has it
  * and as fx8 reads it back, values and keywords of fx8, wrong use.
+ *
+ * Shows (results, UVH5 item by item): header and dumps; killed and cut runs;
+ *     files of other writers
+ * Within: exact
+ * In: test_uvh5_dumps.c, test_uvh5_hostile.c
  */
 #include <hdf5.h>
 

@@ -2,6 +2,8 @@
 /*
  * test_uvh5_hostile.c -- UVH5 files that fx8 did not write: bad ones by their
  * message, odd ones that are read nevertheless.
+ *
+ * Shows: as test_uvh5_header.c
  */
 #include <hdf5.h>
 

@@ -4,6 +4,16 @@
  * one: every section runs, every kernel is checked before it is measured, and
  * a kernel that is wrong or a section that fails is told.  Times mean nothing
  * here and are written nowhere.
+ *
+ * Shows (devices, benchmark): of a card (`gpu/`), on the harness: every
+ *     section runs, every kernel has the sums of the definition before it is
+ *     measured, the CPU those of its spectra, a kernel that is wrong or
+ *     refused costs itself alone, a call that fails is told, calls of the
+ *     engine's length are measured, the engine is fed from pinned memory, a
+ *     goal is the least that was reached by arrays of its size, and said to
+ *     be missing where nothing was measured
+ * Within: integers equal
+ * Because: times mean nothing on pretend devices and are written nowhere
  */
 #include <cstdio>
 #include <cstring>

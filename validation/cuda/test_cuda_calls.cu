@@ -3,6 +3,12 @@
  * test_cuda_calls.cu -- how many blocks of a dump are correlated in one call,
  * and how many batches a device holds, depends on its memory alone: sums do
  * not.  Samples leave the host in the time that push() states.
+ *
+ * Shows (devices, calls of any length): how many blocks share a correlation,
+ *     and how many batches a device holds, changes no sum; samples leave the
+ *     host when push() says
+ * Within: to the bit
+ * Because: integers below 2^24 are exact in every order
  */
 #include <set>
 #include <string>

@@ -3,6 +3,8 @@
  * test_cuda_choose.cu -- which correlator a device gets: by name, by what it
  * has, by trial and by time, and what becomes of one that fails its trial; on
  * the harness, and, compiled by nvcc, on a card.
+ *
+ * Shows: as cuda/test_cuda_xengine.cu
  */
 #include <string.h>
 

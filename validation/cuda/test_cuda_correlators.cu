@@ -3,6 +3,8 @@
  * test_cuda_correlators.cu -- two whole kernels on the harness: a triangle of
  * complex products by dp4a and by mma.sync, against plain sums.  They are
  * there to try the harness, not to be fast.
+ *
+ * Shows: as cuda/test_cuda_threads.cu
  */
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/ptx_tensor.h"

@@ -4,6 +4,11 @@
  * with arguments, on those of the kinds or names given: what gpu_diagnose says
  * of a kernel that failed on a card.  Each of these is looked at in a process
  * of its own, for at most 8 seconds.
+ *
+ * Shows (devices, diagnosis of a kernel): `gpu_diagnose` on correlators with
+ *     planted faults: numbers that differ, their sub-tiles, inputs and times
+ *     that land elsewhere, errors by name; none where nothing is wrong
+ * Within: words
  */
 #include <signal.h>
 #include <sys/wait.h>

@@ -3,6 +3,16 @@
  * test_cuda_engine.cu -- the CUDA engine whole, against spectra and sums by the
  * definition: on the harness, and, compiled by nvcc, on a card with no package
  * but CUDA.  What needs the CPU's engine beside it is in test_engine_cuda.c.
+ *
+ * Shows (devices, engine whole): spectra, recorded integers or samples to
+ *     sums, every kind of kernel and bank, masks, rotation, blocks; on a card
+ *     with no package but CUDA, where cuFFT has no other FFT beside it
+ * Within: spectra within Higham's bound; their integers within half a step
+ *     and that, another step 1 in 2000; sums of the engine's own spectra:
+ *     integers equal, FP32 520·2⁻²⁴ of the magnitudes and between its bounds,
+ *     bounds around the unrounded sum
+ * Because: against the definition in double; a step more only near a tie;
+ *     clips as far as no tie is near
  */
 #include <algorithm>
 

@@ -6,6 +6,13 @@
  * where a barrier was dropped, and be silent where it was not; the address
  * checker must report what lies beyond an allocation; what is compiled
  * without a checker sees a write there by what the harness keeps behind it.
+ *
+ * Shows (devices, faults the harness sees): planted in kernels and hosts:
+ *     dropped and divergent barriers, foreign pointers, writes beyond the
+ *     end, leaks, missing waits; a dropped barrier by the thread checker, and
+ *     none in the same kernel without the fault
+ * Within: exit status and words
+ * In: cuda/test_cuda_runtime.cu
  */
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/ptx_tensor.h"

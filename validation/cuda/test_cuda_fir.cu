@@ -3,6 +3,14 @@
  * test_cuda_fir.cu -- the FIRs of the device, in floats and in integers,
  * against the reference operations of the CPU: equal to the bit, arrays of
  * exact size compared whole, gaps included.
+ *
+ * Shows (devices, F stage): on the harness: both FIRs of 1 to 64 taps on rows
+ *     of any length and alignment, quantised and turned spectra, method none,
+ *     canonical order, whole and in parts, against the CPU's reference
+ *     operations; rotations
+ * Within: equal to the bit; sine and cosine 2⁻²²
+ * Because: 2⁻²⁶ turn for the phase as a float, and the functions' own errors
+ * In: cuda/test_cuda_spectra.cu
  */
 #include "validation/cuda/host_spectra.h"
 

@@ -3,6 +3,15 @@
  * test_cuda_postprocess.cu -- results made on the device against those of the
  * host, whose rules are tested in test_postprocess.c: equal to the bit, the
  * sign of a zero too.  Results begin as garbage and are compared whole.
+ *
+ * Shows (devices, results): made on the device, kernel by kernel and through
+ *     the engine's table on 1 and 3 devices: any number of antennas, products
+ *     and channels, averages, flags, gains, weights, rounding noise taken
+ *     off, slabs of antennas, rows of several bands; sums of several devices,
+ *     more than goes at a time; four orders of threads
+ * Within: equal to the host's to the bit, the sign of a zero too
+ * Because: one definition, each operation rounded once
+ * In: test_engine_results.c
  */
 #include <string.h>
 

@@ -2,6 +2,12 @@
 /*
  * test_cuda_refusals.cu -- what opening the CUDA engine says of kernels that
  * are not in the build and of devices that hang.
+ *
+ * Shows (devices, engines that are refused): kernels that are not in the
+ *     build, and devices that hang, are named when an engine is opened; the
+ *     next one goes round them
+ * Within: the words
+ * Because: a message is a text
  */
 #include <stdlib.h>
 #include <string.h>

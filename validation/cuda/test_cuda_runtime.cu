@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_cuda_runtime.cu -- the harness: memory, streams, events, devices. */
+/*
+ * test_cuda_runtime.cu -- the harness: memory, streams, events, devices.
+ *
+ * Shows: as cuda/test_cuda_threads.cu
+ */
 #include "kernels/cuda/launch.h"
 #include "validation/cuda/device_array.h"
 

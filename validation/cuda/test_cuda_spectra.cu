@@ -4,6 +4,8 @@
  * against the reference operations of the CPU: equal to the bit but for
  * rotations, which are within their bound.  Arrays begin as garbage and are
  * compared whole: padding of times is zero, that of inputs untouched.
+ *
+ * Shows: as cuda/test_cuda_fir.cu
  */
 #include <math.h>
 

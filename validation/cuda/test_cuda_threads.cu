@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_cuda_threads.cu -- the harness: threads of a block, warps, their order.
+/*
+ * test_cuda_threads.cu -- the harness: threads of a block, warps, their order.
+ *
+ * Shows (devices, harness): CUDA without a device (`cuda/README.md`):
+ *     barriers, warps, atomics in four orders of threads; twins of dp4a,
+ *     dp2a, mma, ldmatrix, cp.async, bulk copies, wgmma; streams, events,
+ *     memory, devices, calls made to fail; cuFFT by FFTW; two small
+ *     correlators of 1 to 33 inputs
+ * Within: integers equal; transforms 10⁻⁶ of the largest sum
+ * Because: single precision
+ * In: cuda/test_cuda_twins.cu, cuda/test_cuda_runtime.cu,
+ *     cuda/test_cuda_fft.cu, cuda/test_cuda_correlators.cu
  */
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/ptx_tensor.h"

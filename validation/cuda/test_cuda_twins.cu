@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_cuda_twins.cu -- the CPU twins of instructions against their
- * definitions. */
+/*
+ * test_cuda_twins.cu -- the CPU twins of instructions against their
+ * definitions.
+ *
+ * Shows: as cuda/test_cuda_threads.cu
+ */
 #include <limits.h>
 
 #include "kernels/cuda/launch.h"

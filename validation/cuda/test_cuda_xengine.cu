@@ -2,6 +2,19 @@
 /*
  * test_cuda_xengine.cu -- every correlator of kernels/cuda against sums by the
  * definition: on the harness, and, compiled by nvcc, on a card.
+ *
+ * Shows (devices, correlators): dp4a, mma, wgmma, fp32, every size of tile,
+ *     on the harness and by `$(BUILD)/gpu_xengine` on a card: 1 to 260
+ *     inputs, any number of times, −128, what lies beside the data garbage,
+ *     calls that add up beyond 32 bits, 65,537 channels, four orders of
+ *     threads; the choice among them, each of its calls failing; a kernel
+ *     that is not in the build, or never ends, left out and named; those
+ *     rounded downwards and upwards: the sum without any rounding and FP32's
+ *     inside, also where the double sums are inexact
+ * Within: integers, also as floats, equal to sums by the definition; floats
+ *     520·2⁻²⁴ of the magnitudes, all sizes of tile equal to the bit
+ * Because: `kernels/operations.h`: 512 roundings and a few
+ * In: cuda/test_cuda_choose.cu
  */
 #include <math.h>
 

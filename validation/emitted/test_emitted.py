@@ -7,6 +7,18 @@ instruction is there, nothing slow is, registers and the number of
 floating-point instructions are those of the committed table.
 
     test_emitted.py --write    write that table for the compiler at hand
+
+Shows (devices, device code): the intended instruction in every numerics
+    function and kernel, no spill, no call, no slow path; sums loaded in
+    groups in the fold of every correlator; sm_75 to sm_120; sources and
+    headers without a warning, from the host's compiler either
+Within: operations of the multi-function unit exactly; floating-point
+    instructions as in `results/emitted-nvcc-*.md`; registers ±8; loads of
+    each group exactly
+Because: what another allocation may take; `make emitted` writes the table,
+    `make sass` what the machine code lets expect of the main kernels, and
+    what an instruction is kernels with a known number of it tell
+    (`emitted/calibration.py`)
 """
 import concurrent.futures
 import datetime

@@ -5,6 +5,8 @@ reports is not of fx8's own code.
 
 libhdf5 1.10 has faults of its own when a file is damaged (README.md here):
 they are counted and shown, by the frame in which they happened.
+
+Shows: as fuzz/check_texts.py
 """
 import collections
 import os

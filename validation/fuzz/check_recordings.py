@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Recordings and visibilities that are valid HDF5 and spoilt by a fuzzer:
-types, ranks, sizes, chunks, filters, links, attributes, values."""
+types, ranks, sizes, chunks, filters, links, attributes, values.
+
+Shows: as fuzz/check_texts.py
+"""
 import libfuzzer
 import tap
 

@@ -3,6 +3,9 @@
 """Rules of the house (DESIGN, "The house"), one TAP case each.
 
 Needs only the standard library, the compilers, binutils and clang-format.
+
+Shows (proof, house): who includes whom, lengths, layout, names of keys, the map
+    of the code, exported symbols
 """
 import concurrent.futures
 import os

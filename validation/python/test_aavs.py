@@ -1,7 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Channel files of AAVS through the program: many tiles and parts, shuffled,
 with losses, give what one file in fx8's own format gives, to the bit, and what
-plain sums over the samples give."""
+plain sums over the samples give.
+
+Shows (recordings, tiles through the program): shuffled tiles with lost blocks
+    and parts, a part cut by a crash: beside the same samples in one native
+    file, and sums over the samples; weights; start, duration, antennas, y-x;
+    three coarse channels beside one native file each, fine channels that
+    stitch; the ready configuration of a station, 256 antennas
+Within: to the bit; dates to the last place
+Because: the same samples in another file
+"""
 import random
 from fractions import Fraction
 

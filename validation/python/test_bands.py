@@ -1,6 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Several coarse channels in a recording: each as a recording of its own and
-as the oracle has it, one axis for all, files as pyuvdata reads them."""
+as the oracle has it, one axis for all, files as pyuvdata reads them.
+
+Shows (correlation, bands through the program): recordings of several coarse
+    channels: each band as the file of its own and as the oracle has it, a
+    tone of the sky in one channel of the stitched axis, pyuvdata without a
+    warning, overlap refused
+Within: to the bit; FP32 2·10⁻⁶ of √(PᵢPⱼ); frequencies the nearest doubles
+Because: as for the oracle
+"""
 import os
 import warnings
 from fractions import Fraction

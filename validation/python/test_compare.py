@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """fx8 compare: inside its limits on honest files, exit 3 on a coarser
-quantiser, a swapped baseline, a scaled file."""
+quantiser, a swapped baseline, a scaled file.
+
+Shows (commands, compare): inside the limits at 2, 4, 8, 16, 20, 28 LSB and on
+    TART; exit 3 on a coarser quantiser, swapped baselines, a turned or scaled
+    file
+Within: exit codes
+In: test_compare.c, test_compare_files.c, python/test_recording_tart.py
+"""
 import shutil
 
 import h5py

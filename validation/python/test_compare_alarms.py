@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """fx8 compare calls good what fx8 made: random arrays and stretches of real
 recordings, from samples to verdict.  FX8_LONG=1 takes more of them;
-test_compare_alarms.c has the many that a rate takes."""
+test_compare_alarms.c has the many that a rate takes.
+
+Shows: as test_compare_alarms.c
+"""
 import glob
 import json
 import os

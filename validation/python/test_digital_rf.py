@@ -2,7 +2,14 @@
 """Digital RF from its own writer: every storage, channels side by side, gaps
 of every kind.  The same visibilities, flags and weights as one native file of
 the samples that the definition of the format says, INT8 bit for bit; weights
-as a plain count over samples."""
+as a plain count over samples.
+
+Shows (recordings, Digital RF from its own writer): every storage, several
+    channels, 8 and 16 bits, stretches, blocks of any length; beside native
+    files of the same samples, weights beside a plain count
+Within: to the bit; a rate that is no whole number as the oracle's
+Because: the same samples; of such a rate the writer's index is rounded
+"""
 import os
 import unittest
 from fractions import Fraction

@@ -1,7 +1,28 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Simulated skies, correlated: the visibilities that formulas have, each
 within 5 sigma, and all of them together as far off as chance has it; what XY
-and YX are, also in a Measurement Set."""
+and YX are, also in a Measurement Set.
+
+Shows (signals, known skies): `simulate`, then `correlate`, real and complex ×
+    upper and lower sideband × pfb and fft × 1 and 2 polarisations × whole and
+    with dropouts, both precisions: the true visibilities; sources of Stokes
+    I, Q, U, V, a tone, unequal gains and cables; conjugated, in the other
+    sideband, cables of the other sign, XY for YX, missing samples listed
+    elsewhere: seen in every case
+Within: 5 sigma for each of 244,080 numbers; chi-square of all of a case, and
+    its amplitude, 5 sigma; the true visibilities themselves 2·10⁻⁷; weights
+    equal
+Because: covariances of all products from the true visibilities, the overlap
+    of the windows and the valid spectra (Isserlis): parts whitened by them
+    are independent; what the filter loses is computed, and below half a sigma
+
+Shows (signals, polarisation): Stokes V through unequal cables of X and Y: XY
+    is not YX, V not −V, X's cable not Y's, in the UVH5 file, in a Measurement
+    Set written by pyuvdata, read by it and by casacore alone
+Within: 10 sigma on every baseline; within 5 of what is expected
+Because: the same covariances
+In: Polarised
+"""
 import dataclasses
 import itertools
 import platform

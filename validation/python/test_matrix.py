@@ -1,7 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """fx8 against the independent oracle over the product of what can be asked
 of it: sample type, sideband, filter bank, polarisations, stretch of time,
-missing samples, flags, averaging, level setting, axis order of the file."""
+missing samples, flags, averaging, level setting, axis order of the file.
+
+Shows (correlation, the oracle): random settings, one difference at a time and
+    all at once, as an independent correlator in double precision has them
+    (The oracle, above)
+Within: the table above
+Because: the reasons there
+"""
 import itertools
 import random
 import sys

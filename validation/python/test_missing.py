@@ -6,6 +6,16 @@ over what is left.
 Each case makes a recording and says, sample by sample, what of it is missing.
 A spectrum counts where no sample of its window is missing on either input;
 nothing else enters the expectation.
+
+Shows (recordings, weights after every loss): all baselines after every kind
+    of loss, pfb and fft, the whole recording and a stretch that begins and
+    ends within a loss: `/missing` tables; markers zero and −128, runs a
+    sample short, as long and longer, at both ends; AAVS parts, blocks, tiles
+    late, early and absent, one coarse channel of two; Digital RF index gaps,
+    absent files, fill values, channels late and early
+Within: equal to a count over samples, flags too; visibilities FP32 2·10⁻⁶ of
+    √(PᵢPⱼ); nothing valid: exactly 0
+Because: weights are quotients of integers
 """
 import dataclasses
 from fractions import Fraction

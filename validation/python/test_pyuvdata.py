@@ -1,6 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The files as others read them: pyuvdata, every warning of its own being a
-failure; uvw and tones recomputed.  Nothing is downloaded."""
+failure; uvw and tones recomputed.  Nothing is downloaded.
+
+Shows (signals, tones from a direction): flat after pyuvdata's `phase()`
+Within: 10⁻³ rad
+Because: 8 times the rounding of the recording
+In: Tones
+
+Shows (results, UVH5 in pyuvdata): read without a warning; uvw; sidereal time;
+    made UVFITS and a Measurement Set as `correlate` advises
+Within: no warning; uvw 1 cm; apparent sidereal time 0.9 s
+Because: pyuvdata's own rotation of geocentric positions; UT1 − UTC is not
+    configured, and at most that
+In: Reading
+
+Shows (results, UVH5 joined by pyuvdata): consecutive stretches by a list of
+    files, by `+` and through UVFITS hold what one run does, antenna numbers
+    in any order
+Within: values, flags and weights equal; times within 2⁻³¹ d
+Because: one rounding of a Julian date
+In: Joining
+"""
 import functools
 import operator
 import os

@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Recordings in every storage give the same visibilities as a plain one;
-chunks packed by bitshuffle come from the real plug-in."""
+chunks packed by bitshuffle come from the real plug-in.
+
+Shows (recordings, packed recordings): deflate, bitshuffle by the real
+    plug-in, what only HDF5 unpacks give the integers of a plain one; streams
+    that lie; a missing plug-in is named
+Within: to the bit; one line
+Because: packing loses nothing
+"""
 import os
 import signal
 import struct

@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A real recording: 24 antennas of TART under the navigation satellites.
-Coherences equal the independent oracle's; the figures are printed."""
+Coherences equal the independent oracle's; the figures are printed.
+
+Shows (recordings, TART): a real recording equals the oracle, reads clean in
+    pyuvdata
+Within: as the oracle's: 2·10⁻⁶ of √(PᵢPⱼ), INT8 but for samples near a tie
+    equal
+Because: both read the same samples
+"""
 import json
 import os
 import unittest

@@ -1,7 +1,30 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Signals whose visibilities follow from a formula: tones, channel shape,
 plane waves, delays.  Random numbers have fixed seeds; limits on them are five
-standard deviations."""
+standard deviations.
+
+Shows (signals, tones): on and off the centre of a channel: |X| = A|H(δ)|,
+    phase; a real tone has half the amplitude
+Within: 10⁻⁵ of the peak, 10⁻⁵ rad; INT8 half a step
+Because: single precision; tones of whole numbers need no rounding
+In: Tone
+
+Shows (signals, channel shape): 128 tones a channel
+Within: ±0.1 dB to −40 dB, ±1 dB to −60 dB, edges 0.1 dB
+Because: the rounding of the tones to 8 bits
+In: ChannelShape
+
+Shows (signals, plane wave): sign and slope of the phase, both sample types,
+    both sidebands
+Within: slope 0.1 % of the largest, 1° rms
+Because: noise of 1,000 spectra of a coherent wave
+In: test_sign_and_slope
+
+Shows (signals, sky): asymmetric sky; delay by whole samples: Σ wₙwₙ₊d
+Within: 5 sigma
+Because: of the mean of the spectra
+In: test_asymmetric_sky test_delay_by_whole_samples
+"""
 from fractions import Fraction
 
 import numpy as np

@@ -1,6 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """fx8 simulate: recordings that the oracle reads, visibilities that scatter
-about the true ones by the radiometer's law and no more."""
+about the true ones by the radiometer's law and no more.
+
+Shows (signals, simulated recordings): `simulate`: recordings scatter about
+    the true visibilities; the same seed gives the same samples, however it is
+    read and on however many threads; faint inputs lose what rounding takes,
+    and are warned of; baseband zero of real samples, whose spectra are real,
+    with broad band and tones in it
+Within: 5 sigma; truth 10⁻⁶ of the power
+Because: recordings scatter by 1/√M; the truth is stored as floats
+In: test_simulator.c, test_truth.c
+
+Shows (recordings, documented recorder): the recorder of data/README.md, as it
+    stands there, writes what fx8 reads
+Within: as the oracle's: 2·10⁻⁶ of √(PᵢPⱼ), INT8 but for samples near a tie
+    equal
+Because: both read the same samples
+In: Documents
+"""
 import re
 import warnings
 

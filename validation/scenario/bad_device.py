@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Every call of the CUDA runtime made to fail once, each in a run of its own:
-one line, exit 1, nothing under the final name, nothing left on a device."""
+one line, exit 1, nothing under the final name, nothing left on a device.
+
+Shows (devices, calls that fail): every call of the CUDA runtime fails once in
+    turn
+Within: one line, exit 1, nothing under the final name, nothing left on a
+    device; a call that gives back changes no result
+"""
 import concurrent.futures
 import os
 

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Recordings of Digital RF that cannot be used: one line that names what is
-wrong, the right exit code, nothing under the final name."""
+wrong, the right exit code, nothing under the final name.
+
+Shows (recordings, damaged Digital RF): damaged and contradicting Digital RF
+Within: exit 1 or 2, one line, nothing left behind
+"""
 import glob
 import os
 import shutil

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Recordings that cannot be used: one line that names file and dataset, the
-right exit code, nothing under the final name."""
+right exit code, nothing under the final name.
+
+Shows: as test_h5_storage.c
+"""
 import os
 import shutil
 import struct

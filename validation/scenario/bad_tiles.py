@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Channel files of AAVS that cannot be used together, or at all: one line that
-names the file at fault, the right exit code, nothing under the final name."""
+names the file at fault, the right exit code, nothing under the final name.
+
+Shows: as test_reader_aavs.c
+"""
 import os
 import shutil
 from fractions import Fraction

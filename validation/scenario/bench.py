@@ -1,7 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`fx8 bench` as it is used: what it tells, by the definition of each figure;
 gates kept, broken and refused; signals.  How fast anything is, is judged
-nowhere: the machine may be busy."""
+nowhere: the machine may be busy.
+
+Shows (commands, bench): a figure is what its value, ceiling and share say of
+    each other; harmonic limits from the rates of three stages, parts of a job
+    from its time; every operation at every level, every case that --list
+    tells; gates kept, broken, refused, written; wrong use; signals leave no
+    file and no half of a document
+Within: sums 10⁻¹³; arithmetic at most twice its instruction; no speed is
+    judged
+Because: a few quotients in double; a neighbour on the same core may halve
+    what a ruler sees, a slip in counting brings more; the machine of a test
+    may be busy
+"""
 import configparser
 import datetime
 import json

@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Recordings that fail while they are read, and memory that runs out: one line
-and nothing left behind, or the result that there would have been without."""
+and nothing left behind, or the result that there would have been without.
+
+Shows (failures, reads that fail): reads that fail, a file cut, emptied or
+    unlinked between any two reads, memory that runs out
+Within: exit 1 and one line, the finished dumps, or the result as without
+"""
 import os
 import re
 import resource

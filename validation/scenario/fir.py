@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""channelizer.fir = dp2a: the filter in integers, as it is used."""
+"""channelizer.fir = dp2a: the filter in integers, as it is used.
+
+Shows: as test_filterbank.c
+"""
 import numpy as np
 
 import oracle

@@ -1,7 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """gpu/first_run.sh, the one run on a card: out of a bare folder, with programs
 on pretend devices or in their place scripts, and a failure of each kind.  What
-did not fail is measured all the same."""
+did not fail is measured all the same.
+
+Shows (devices, one run on a card): `gpu/first_run.sh` out of a bare folder,
+    on pretend devices and with scripts for programs: kernels with wrong sums,
+    that crash or hang, a section that hangs, a whole program that fails, no
+    ncu, make, cuFFT, time: each costs itself alone and is told; the order; a
+    card that is listed and cannot be used is a failure; what is packed
+Within: lines of the summary
+"""
 import json
 import os
 import shutil

@@ -1,6 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """fx8 info as it is used: what a recording is, its gaps and the levels of its
-inputs, in words and as JSON, beside numpy; wrong use."""
+inputs, in words and as JSON, beside numpy; wrong use.
+
+Shows (commands, info): recordings with one fault of each kind, in words and
+    as JSON, beside numpy; gaps whose rows overlap and repeat, `--set`, odd
+    names; several bands and files, a folder, TART, 16 bits; gaps, `--set`,
+    odd names; frequencies that may be in MHz, in the words of `correlate`;
+    several bands and files, a folder, TART, 16 bits; gaps, `--set`, odd
+    names; frequencies that may be in MHz and geocentric positions, in the
+    words of `correlate`; several bands and files, a folder, TART, 16 bits;
+    UVH5 and quick-look files, unfinished and damaged ones too
+Within: 10⁻¹⁴
+Because: two or three roundings of quotients of equal integers
+In: scenario/info_results.py
+"""
 import glob
 import json
 import os

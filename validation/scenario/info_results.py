@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""fx8 info of results: UVH5 and quick-look files, whole, unfinished, damaged."""
+"""fx8 info of results: UVH5 and quick-look files, whole, unfinished, damaged.
+
+Shows: as scenario/info.py
+"""
 import json
 import os
 import re

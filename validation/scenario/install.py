@@ -1,5 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""make install, a program built against what it installed, make uninstall."""
+"""make install, a program built against what it installed, make uninstall.
+
+Shows (packaging, install): install, a program built against the library,
+    uninstall
+Within: works, leaves nothing
+In: test_install_use_uninstall
+
+Shows (packaging, pages): what installed pages, headers, examples,
+    configurations and fx8(1) point to is installed where they point, but for
+    tests and kernels
+Within: every link, and every name with its folder
+In: test_what_pages_point_to
+"""
 import os
 import re
 import subprocess

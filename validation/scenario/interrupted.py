@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs that a signal cuts short, that are killed, or whose .part is touched
-while they are at it.  Whatever stands under the final name is whole."""
+while they are at it.  Whatever stands under the final name is whole.
+
+Shows: as test_output.c
+"""
 import fcntl
 import os
 import signal

@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs that are killed: the .part opens, holds every dump that was finished,
-equal to those of a run left alone, and another run takes its place by force."""
+equal to those of a run left alone, and another run takes its place by force.
+
+Shows (failures, kills): kill -9 at 25 random moments (`FX8_LONG=1`: 100) and
+    between writes, without and with compression: the .part opens, holds every
+    dump that was finished, equal to those of a run left alone; another run
+    takes its place by force
+Within: equal
+"""
 import fcntl
 import os
 import random

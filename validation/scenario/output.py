@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The output file: existing, unwritable, no room; results of simulate.
-Whatever stands under the final name is whole."""
+Whatever stands under the final name is whole.
+
+Shows: as test_output.c
+"""
 import os
 import resource
 import signal

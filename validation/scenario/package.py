@@ -1,7 +1,28 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What is handed to others: libfx8 as it is installed, its symbols, its header
 for C++, the examples built against it; the manual page and the completion; the
-sources as a tar file and as Debian packages."""
+sources as a tar file and as Debian packages.
+
+Shows (packaging, libfx8): as it is installed: symbols of both libraries those
+    that the compiler finds declared in the headers, soname, pkg-config, each
+    header in C11 to C++20 without a warning; the examples under the address
+    checker, memory beside formulas of white noise, a growing recording beside
+    the oracle, each dump out before the next is written
+Within: names equal; 5 sigma; near ties, and 2⁻²¹
+Because: spread of the noise; gains of single precision
+In: Library Examples
+
+Shows (packaging, manual and completion): every command, option and key, no
+    warning of man; words offered are accepted, files by their kind
+Within: equal to what the program takes and `config --dump` lists
+In: Manual Completion
+
+Shows (packaging, sources): `make dist`: the same bytes under another umask
+    and time zone, all that is committed, built and run where there is no git;
+    Debian packages (`FX8_LONG=1`, debhelper)
+Within: equal
+In: Sources
+"""
 import datetime
 import functools
 import glob

@@ -1,5 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What README.md shows: its commands, its configuration, its figures."""
+"""What README.md shows: its commands, its configuration, its figures.
+
+Shows (commands, what the README shows): commands, options, keys, targets and
+    files of README.md are those that there are; its INI file loads, and shows
+    defaults where it says nothing else; the figures of `make demo` and of
+    TART, what `info` tells; `CUDA=` that cannot be; warnings of nvcc are
+    errors with `STRICT=1`, and with it alone; of CUDA 11.8 (a script that
+    lists what it lists) nothing that it does not know
+Within: words equal; figures of the demonstration 10⁻³; figures of speed as
+    kept in `results/`
+Because: another processor sums in another order, and an INT8 sample near a
+    tie may differ by a step
+"""
 import os
 import re
 import subprocess

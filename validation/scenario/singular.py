@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What commands say where there is one of everything."""
+"""What commands say where there is one of everything.
+
+Shows (commands, one of a thing): simulate, correlate, compare and info say "1
+    dump" of one
+Within: no noun in the plural behind a one
+"""
 import program
 import refusal
 import tap

@@ -1,7 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A GPU that hangs, computes wrongly or fails: with backend auto the CPU does
 it all in its place, after a line of warning, as long as no dump was delivered;
-with backend cuda, or behind a dump, the run says what failed."""
+with backend cuda, or behind a dump, the run says what failed.
+
+Shows (devices, the CPU in a device's place): kernels that do nothing or never
+    end, in the trial of the whole engine; all calls failing from 35 different
+    ones on: the CPU's result and a line of warning, or the failure in words;
+    correlators that never end left out by name
+Within: the result of `backend = cpu` to the bit, keywords too; behind the
+    first dump a failure that keeps what is finished; one line
+"""
 import os
 
 import numpy as np

@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """No result is written over a file that the run reads, however it is read and
-whatever name it has: exit 2, and every byte as it was."""
+whatever name it has: exit 2, and every byte as it was.
+
+Shows (failures, inputs are spared): every file behind a recording as a
+    result, as a .part, through hard and symbolic links, with `--force`:
+    external links, virtual datasets, raw files, Digital RF, tiles, tables,
+    TART's JSON, visibilities that are compared
+Within: exit 2, one line, every byte as it was
+"""
 import glob
 import os
 import shutil

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The spot check through the program, on a pretend device whose launches do
 nothing, each of a run once: what a correlator leaves out ends the run, with
-the place, and its dump is not written."""
+the place, and its dump is not written.
+
+Shows: as test_watch.c
+"""
 import concurrent.futures
 import os
 

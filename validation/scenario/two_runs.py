@@ -1,7 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Two runs on one name at random moments, while somebody moves, removes or
 replaces the .part: each ends with its own whole result or with an error, and
-never with a file of the other."""
+never with a file of the other.
+
+Shows (failures, two runs on one name): 200 times at random moments, while the
+    .part is moved, removed or replaced (40 times under each checker): every
+    result is whole and of a run that succeeded, every other run ends with one
+    line, somebody else's .part stays
+Within: to the bit
+In: scenario/faults.py test_part_swapped_before_it_is_renamed
+"""
 import os
 import random
 import subprocess

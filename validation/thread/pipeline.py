@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The whole program under the thread checker: reader, compute threads and
-writer at work at once, small blocks, both sample types and precisions."""
+writer at work at once, small blocks, both sample types and precisions.
+
+Shows: as thread/planted_race.sh
+"""
 import os
 import signal
 import subprocess

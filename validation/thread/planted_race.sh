@@ -3,6 +3,11 @@
 #
 # Does the thread checker see a race?  Same compiler, flags and environment as
 # the tier; otherwise its silence about the pipeline would prove nothing.
+#
+# Shows (failures, races): no race in any test program, nor in the whole
+#     pipeline
+# Within: no report
+# In: thread/pipeline.py
 set -u
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
