@@ -120,17 +120,22 @@ static const struct fx8_choice sample_types[] = {
 /* --- sections ------------------------------------------------------------- */
 
 const struct fx8_section fx8_sections[] = {
-    {"input", "what is read, and how it is to be understood"},
-    {"observation", "what the recording does not say of itself; what is given "
-                    "here wins over it"},
-    {"array", "antennas, their positions and the site"},
-    {"channelizer", "the filter bank"},
-    {"quantizer", "level setting before the correlation in 8 bits"},
-    {"correlator", "the correlation: precision, dumps, machine"},
-    {"delay", "alignment of the inputs and tracking of a sky position"},
-    {"postprocess", "from sums to visibilities"},
-    {"output", "the visibility file"},
-    {"simulate", "what `fx8 simulate` makes; site, rate, times stand above"},
+    {"input", "What to read, and how to understand it."},
+    {"observation",
+     "What the recording does not say of itself. A value given here "
+     "wins over the recorded one; a warning says if they differ."},
+    {"array", "Antennas, their positions and the site."},
+    {"channelizer", "The filter bank."},
+    {"quantizer",
+     "How spectra are scaled to 8 bits before they are correlated."},
+    {"correlator", "The correlation: precision, dumps, machine."},
+    {"delay",
+     "Alignment of the inputs, and tracking of a position on the sky."},
+    {"postprocess", "From sums to visibilities."},
+    {"output", "The visibility file."},
+    {"simulate",
+     "What `fx8 simulate` makes. Rate, frequency and start come from "
+     "[observation], antennas and site from [array]."},
 };
 const size_t fx8_sections_count = sizeof fx8_sections / sizeof *fx8_sections;
 
@@ -159,89 +164,92 @@ const size_t fx8_sections_count = sizeof fx8_sections / sizeof *fx8_sections;
 
 const struct fx8_key fx8_keys[] = {
     {"input", "format", CHOICE(input.format, formats), .fallback = "auto",
-     .help = "Format of the recording; auto: found by looking into it."},
+     .help = "Format of the recording; auto looks into it to find out."},
     {"input", "files", .type = &fx8_type_path_list, MEMBER(input.files),
      .fallback = "",
-     .help = "Files of one recording, separated by commas; * ? [...] are "
-             "expanded.  Files named on the command line take their place."},
+     .help = "Files of one recording; wildcards (*, ?, [...]) are expanded. "
+             "Files named on the command line replace these."},
     {"input", "sideband", CHOICE(input.sideband, sidebands),
      .fallback = "as recorded",
-     .help = "Which way the recorded band runs: lower means that baseband "
-             "frequency rises where sky frequency falls.  Upper where the "
-             "recording does not say."},
+     .help = "Direction of the recorded band; lower: sky frequency falls as "
+             "baseband frequency rises. Upper if neither this key nor the "
+             "recording says."},
     {"input", "conjugate", CHOICE(input.conjugate, yes_no), .fallback = "no",
-     .help = "Conjugate complex samples: toggles the sideband.  An error for "
-             "real samples."},
+     .help = "Conjugate complex samples, which swaps the sidebands. An error "
+             "for real samples."},
     {"input", "polarization_order", CHOICE(input.y_first, polarization_orders),
      .fallback = "xy",
-     .help = "Polarisation of the recorded slots 0 and 1; yx: slot 0 is Y."},
+     .help = "Polarisations of the recorded slots 0 and 1; yx: slot 0 is Y."},
     {"input", "column_order", TEXT(input.column_order),
      .choices = column_orders, .fallback = "channel,antenna,pol",
-     .help = "Order of the columns of AAVS channel files, slowest first."},
+     .help = "Order of the columns in AAVS channel files, slowest first."},
     {"input", "allow_missing_tiles", CHOICE(input.allow_missing_tiles, yes_no),
      .fallback = "no",
-     .help = "Whether AAVS tiles of which there is no file are read as missing "
-             "samples; else they are an error."},
+     .help = "yes: an AAVS tile without a file counts as missing samples; no: "
+             "it is an error."},
     {"input", "missing_value", .type = &fx8_type_marker,
      MEMBER(input.missing_value), .minimum = -128, .maximum = 127,
      .word = "none", .fallback = "none",
-     .help = "Sample value that marks missing data (zero, or an integer such "
-             "as -128): a run of at least missing_run of them counts as not "
+     .help = "Sample value that marks missing data: zero, or an integer such "
+             "as -128. At least missing_run of them in a row count as not "
              "recorded."},
     {"input", "missing_run", INTEGER(input.missing_run, 1, 1048576),
      .unit = "samples", .fallback = "64",
-     .help = "Shortest run of missing_value in one input, both parts of a "
-             "complex sample, that counts as missing."},
+     .help = "Fewest samples in a row of one input that must equal "
+             "missing_value to count as missing; of a complex sample both "
+             "parts must."},
     {"input", "scale_to_8bit", .type = &fx8_type_scale,
      MEMBER(input.scale_to_8bit), WORD("auto", 0), .fallback = "auto",
-     .help = "What 16-bit samples are multiplied by to fit 8 bits; auto: "
-             "chosen for each input, so that its rms is at most 32.  Divided "
-             "out of the results."},
+     .help = "Factor that fits 16-bit samples into 8 bits. auto chooses one "
+             "for each input so that its rms is at most 32. It is divided out "
+             "of the results."},
     {"input", "start_s", REAL(input.start_s, 0, LONGEST_S, "s"),
      .fallback = "0",
-     .help = "Where to start, from the first sample, rounded to samples."},
+     .help = "Where to start, counted from the first sample and rounded to a "
+             "whole sample."},
     {"input", "duration_s", REAL(input.duration_s, 1e-9, LONGEST_S, "s"),
      WORD("all", INFINITY), .fallback = "all",
-     .help = "How much to process, from start_s on, rounded to samples."},
+     .help = "How much to process from start_s on, rounded to whole samples."},
 
     {"observation", "dc_frequency_hz",
      REAL(observation.dc_frequency_hz, 0, 1e15, "Hz"), OPTIONAL,
-     .help = "Sky frequency of baseband zero: band centre of complex samples; "
-             "lower edge of real samples in the upper sideband, upper edge in "
-             "the lower."},
+     .help = "Sky frequency of baseband zero: the band centre for complex "
+             "samples; for real samples the lower band edge in the upper "
+             "sideband, the upper edge in the lower."},
     {"observation", "sample_rate_hz", .type = &fx8_type_rate,
      MEMBER(observation.sample_rate_hz), .minimum = 1, .maximum = FASTEST_HZ,
      .unit = "Hz", .fallback = "",
-     .help = "Sampling rate, exact: 16368000 or 25000000/27."},
+     .help =
+         "Samples per second of one input, exact: 16368000 or 25000000/27."},
     {"observation", "start_time_utc", .type = &fx8_type_time,
      MEMBER(observation.start_time_utc), .fallback = "",
-     .help = "UTC of the first sample of the recording: "
-             "2024-01-31T12:34:56.789Z; T or a blank, up to 12 decimals, Z "
-             "may be left out."},
+     .help = "UTC of the recording's first sample, such as "
+             "2024-01-31T12:34:56.789Z. A blank may replace T, Z may be left "
+             "out, and up to 12 decimals are read."},
     {"observation", "telescope", TEXT(observation.telescope), .fallback = "",
-     .help = "Name of the telescope, written to the output."},
+     .help = "Name of the telescope, copied to the output."},
     {"observation", "instrument", TEXT(observation.instrument), .fallback = "",
-     .help = "Name of the receiver or back end, written to the output."},
+     .help = "Name of the receiver or back end, copied to the output."},
     {"observation", "object", TEXT(observation.object), .fallback = "",
-     .help = "What was observed, written to the output."},
+     .help = "What was observed, copied to the output."},
 
     {"array", "antennas", .type = &fx8_type_selection, MEMBER(array.antennas),
      .minimum = 0, .maximum = 65535, .fallback = "all",
-     .help = "Antennas to correlate, as 0-based positions in the recording. "
-             "A number alone is a count: the first so many; one antenna is a "
-             "list such as 5-5."},
+     .help = "Antennas to correlate. One number n means the first n antennas; "
+             "a list gives 0-based positions in the recording. A single "
+             "antenna is a list such as 5-5."},
     {"array", "polarizations", INTEGER(array.polarizations, 1, 2),
      WORD("as recorded", 0), .fallback = "as recorded",
-     .help = "1 on a recording of two polarisations: X only."},
+     .help = "1 takes X alone from a recording of two polarisations."},
     {"array", "positions", PATH(array.positions), .word = "none",
      .fallback = "",
-     .help = "Antenna table: CSV, or TART's JSON.  It wins over a table in "
-             "the recording.  The CSV has a header line and the columns "
-             "east_m, north_m, up_m, optional number, name, cable_delay_ns "
-             "(or cable_delay_x_ns, cable_delay_y_ns) and input: the 0-based "
-             "position in the recording, by default the order of the rows; "
-             "number is only a label.  none: no positions are known (bench "
-             "tests), the antennas are written 1 m apart."},
+     .help = "Antenna table, a CSV or TART's JSON; it wins over a table in the "
+             "recording. The CSV has a header line and the columns east_m, "
+             "north_m, up_m, and optionally number (a label), name, "
+             "cable_delay_ns (or cable_delay_x_ns and cable_delay_y_ns) and "
+             "input, the 0-based position in the recording; without input, "
+             "rows are in the order of the recording. none is for bench tests "
+             "without positions: antennas are written 1 m apart."},
     {"array", "latitude_deg", REAL(array.site.latitude_deg, -90, 90, "deg"),
      OPTIONAL,
      .help = "Geodetic latitude of the site (WGS84), north positive."},
@@ -252,96 +260,99 @@ const struct fx8_key fx8_keys[] = {
      OPTIONAL, .help = "Height of the site above the WGS84 ellipsoid."},
     {"array", "x_orientation", TEXT(array.x_orientation),
      .choices = orientations, .fallback = "east",
-     .help = "Where the X dipoles point, written to the output."},
+     .help = "Where the X dipoles point, copied to the output."},
     {"array", "flag_antennas", .type = &fx8_type_numbers,
      MEMBER(array.flag_antennas), .minimum = 0, .maximum = 2147483647,
      .fallback = "",
-     .help = "Numbers of antennas whose data are kept but flagged."},
+     .help = "Numbers of antennas to flag; their data are kept."},
 
     {"channelizer", "method", CHOICE(channelizer.method, methods),
      .fallback = "pfb",
-     .help = "pfb: polyphase filter bank; fft: windowed transform; none: the "
-             "recorded samples of an already narrow channel are correlated as "
-             "they are."},
+     .help = "pfb: polyphase filter bank; fft: windowed Fourier transform; "
+             "none: correlate the recorded samples of a narrow channel as they "
+             "are."},
     {"channelizer", "channels", INTEGER(channelizer.channels, 1, MOST_CHANNELS),
-     .help = "Channels of each recorded band, before keep_fraction.  With "
-             "method none it is 1 and need not be given."},
+     .help = "Channels of each recorded band, before keep_fraction. Method "
+             "none has one channel and does not need this key."},
     {"channelizer", "taps", INTEGER(channelizer.taps, 1, 64), .fallback = "8",
-     .help = "Length of the polyphase filter in transforms; not used with "
-             "method fft or none."},
+     .help = "Length of the polyphase filter, in transforms. Methods fft and "
+             "none ignore it."},
     {"channelizer", "window", CHOICE(channelizer.window, windows),
      .fallback = "auto",
      .help = "Window of the filter; auto: hamming for pfb, rectangular for "
              "fft."},
     {"channelizer", "fir", CHOICE(channelizer.fir, firs), .fallback = "fp32",
-     .help = "Arithmetic of the filter: fp32, floats; dp2a, exact integers "
-             "with coefficients of 16 bits, the same on CPU and GPU."},
+     .help = "Arithmetic of the filter. fp32: floats; dp2a: exact integers "
+             "with 16-bit coefficients, equal on CPU and GPU."},
     {"channelizer", "keep_fraction", .type = &fx8_type_fraction,
      MEMBER(channelizer.keep_fraction), .minimum = 0, .maximum = 1,
      .fallback = "1",
-     .help = "Central part of each band that is kept, such as 27/32 of an "
-             "oversampled one: a whole number of the channels.  Complex "
+     .help = "Central part of each band to keep, such as 27/32 of an "
+             "oversampled one; it must be a whole number of channels. Complex "
              "samples only."},
     {"channelizer", "flag_edges",
      INTEGER(channelizer.flag_edges, 0, MOST_CHANNELS / 2), WORD("auto", -1),
      .unit = "channels", .fallback = "auto",
-     .help = "Channels flagged on each side of each band, data kept; auto: 2 "
-             "for complex samples, 1 for real ones, 0 with method none or "
-             "where keep_fraction is below 1."},
+     .help = "Channels to flag on each side of each band; their data are kept. "
+             "auto: 2 for complex samples, 1 for real ones, 0 with method none "
+             "or keep_fraction below 1."},
     {"channelizer", "flag_dc", CHOICE(channelizer.flag_dc, yes_no),
-     .fallback = "no", .help = "Flag the channel of baseband zero, data kept."},
+     .fallback = "no",
+     .help = "Flag the channel of baseband zero; its data are kept."},
 
     /* below 0.1 nearly everything rounds to zero; at 60 LSB the clipping at
      * +-127 takes 3.4 % of the samples */
     {"quantizer", "target_rms", REAL(quantizer.target_rms, 0.1, 60, "LSB"),
      .fallback = "20",
-     .help = "Level that every input and channel is set to, rms of the real "
-             "or imaginary part.  16 to 24 loses least."},
+     .help = "Level to which every input and channel is scaled: rms of the "
+             "real or imaginary part. 16 to 24 loses least."},
     {"quantizer", "level", CHOICE(quantizer.level, levels),
      .fallback = "channel",
-     .help = "One gain per input and channel, or one per input."},
+     .help = "channel: a gain per input and channel; input: one per input."},
     {"quantizer", "dither", CHOICE(quantizer.dither, only_no), .fallback = "no",
-     .help = "Dither before rounding."},
+     .help = "Add dither before rounding."},
 
     {"correlator", "precision", CHOICE(correlator.precision, precisions),
      .fallback = "int8",
-     .help = "int8: quantised spectra, exact integers; fp32: floats; both: "
+     .help = "int8: quantised spectra, exact integer sums; fp32: floats; both: "
              "two files from one channelisation, and their comparison; "
-             "interval: two files that enclose the exact sum of the floats."},
+             "interval: two files that enclose the exact sums of the float "
+             "spectra."},
     {"correlator", "backend", CHOICE(correlator.backend, backends),
      .fallback = "auto",
-     .help = "Where to compute; auto: on a GPU where one is usable, else on "
-             "the CPU.  The summary says which, and why."},
+     .help = "Where to compute. auto takes a GPU if one can be used, else the "
+             "CPU; the summary says which, and why."},
     {"correlator", "device", TEXT(correlator.device), .fallback = "auto",
-     .help = "GPUs: auto, the first usable one, or ordinals, 0 or 0,1: parts "
-             "of each dump are divided among them."},
+     .help = "GPUs to use: auto takes the first usable one; numbers such as 0 "
+             "or 0,1 divide each dump among those."},
     {"correlator", "kernel", TEXT(correlator.kernel), .fallback = "auto",
-     .help = "Variant of the kernels, for tests: auto, reference, avx2 or "
-             "avx512, on a GPU dp4a, mma, wgmma or fp32; auto: the fastest "
-             "that this machine runs."},
+     .help = "Kernel variant, for tests: auto, reference, avx2 or avx512; on a "
+             "GPU auto, dp4a, mma, wgmma or fp32. auto takes the fastest that "
+             "runs here."},
     {"correlator", "integration_time_s",
      REAL(correlator.integration_time_s, 1e-3, LONGEST_S, "s"),
      WORD("all", INFINITY),
-     .help = "Length of a dump, rounded to whole spectra; all: one dump of "
-             "everything."},
+     .help = "Length of a dump, rounded to whole spectra; all: one dump of the "
+             "whole recording."},
     {"correlator", "threads", INTEGER(correlator.threads, 0, 1024),
-     .fallback = "0", .help = "Threads that compute; 0: all that there are."},
+     .fallback = "0",
+     .help = "Threads that compute; 0: one for each processor."},
     {"correlator", "pin_threads", CHOICE(correlator.pin_threads, yes_no),
      .fallback = "no", .help = "Bind each thread to a processor."},
     {"correlator", "spot_check", CHOICE(correlator.spot_check, spot_checks),
      .fallback = "auto",
-     .help = "In every dump, form a few sums of one channel again on the CPU, "
-             "from the same spectra, and end the run where one differs; auto: "
-             "yes on a GPU.  It finds what is steadily wrong."},
+     .help = "Recompute a few sums of one channel of every dump on the CPU "
+             "from the same spectra, and stop if one differs; auto: on a GPU. "
+             "This finds lasting faults; a single wrong bit may pass."},
     {"correlator", "memory_limit_mib",
      INTEGER(correlator.memory_limit_mib, 1, 1073741824), WORD("auto", 0),
      .unit = "MiB", .fallback = "auto",
-     .help = "Memory that the correlation may use; auto: as much as it works "
-             "best with."},
+     .help = "Memory that the correlation may use; auto: what it runs best "
+             "with."},
 
     {"delay", "mode", CHOICE(delay.mode, delay_modes), .fallback = "none",
-     .help = "none: the antennas are correlated as recorded; cable: cable "
-             "delays are removed; track: a phase centre is followed too."},
+     .help = "none: correlate antennas as recorded; cable: remove cable "
+             "delays; track: follow a phase centre as well."},
     {"delay", "phase_center_ra_deg",
      REAL(delay.phase_center_ra_deg, 0, 360, "deg"), OPTIONAL,
      .default_only = true,
@@ -351,67 +362,66 @@ const struct fx8_key fx8_keys[] = {
      .default_only = true, .help = "Declination of the phase centre, ICRS."},
     {"delay", "phase_center_name", TEXT(delay.phase_center_name),
      .fallback = "", .default_only = true,
-     .help = "Name of the phase centre, written to the output."},
+     .help = "Name of the phase centre, copied to the output."},
     {"delay", "dut1_s", REAL(delay.dut1_s, -1, 1, "s"), OPTIONAL,
-     .help = "UT1 - UTC on the day.  Only with it sidereal times are written; "
-             "readers work them out otherwise."},
+     .help = "UT1 - UTC on the day of the observation. Sidereal times are "
+             "written only if it is given; otherwise readers work them out."},
     {"delay", "iers_file", PATH(delay.iers_file), .fallback = "",
      .default_only = true, .help = "IERS table of UT1 - UTC and polar motion."},
 
     {"postprocess", "math", CHOICE(postprocess.math, maths), .fallback = "ieee",
-     .help = "Functions of the quick-look: ieee, those of the C library, or "
-             "fast, approximate ones of known error."},
+     .help = "Functions of the quick-look: ieee takes those of the C library, "
+             "fast takes approximations with known errors."},
     {"postprocess", "quicklook", PATH(postprocess.quicklook), .word = "none",
      .fallback = "none",
-     .help = "Quick-look file beside the visibilities: coherences and phases "
-             "in half precision, spectra in dB, averaged coherences."},
+     .help = "Quick-look file to write beside the visibilities: coherences and "
+             "phases in half precision, spectra in dB, averaged coherences."},
     {"postprocess", "quantization_bias",
      CHOICE(postprocess.quantization_bias, yes_no), .fallback = "yes",
-     .help = "Remove the rounding noise of the 8-bit quantiser from the "
+     .help = "Subtract the rounding noise of the 8-bit quantiser from the "
              "autocorrelations."},
 
     {"output", "file", PATH(output.file), .fallback = "",
-     .help = "UVH5 file to write; -o on the command line takes its place."},
+     .help = "UVH5 file to write; -o on the command line replaces it."},
     {"output", "channel_average",
      INTEGER(output.channel_average, 1, MOST_CHANNELS), .unit = "channels",
      .fallback = "1",
-     .help =
-         "Channels averaged into one after the correlation; a divisor of "
-         "the channels kept of each band; where that is one, of the bands."},
+     .help = "How many channels to average into one after the correlation. It "
+             "must divide the kept channels of a band; if a band has only one, "
+             "the number of bands."},
     {"output", "compression", CHOICE(output.compression, compressions),
      .fallback = "none",
-     .help = "Compression of the visibilities; bitshuffle needs the HDF5 "
-             "plug-in of that name here and at the reader."},
+     .help = "Compression of the visibilities. bitshuffle needs the HDF5 plug- "
+             "in of that name, here and wherever the file is read."},
 
     {"simulate", "sources", PATH(simulate.sources), .fallback = "",
-     .help = "CSV of the sources: az_deg, el_deg, or ra_deg, dec_deg (ICRS) "
-             "of those that move with the sky; I, Q, U, V in units of the "
-             "receiver noise, optional tone_hz.  Empty: receiver noise "
-             "alone."},
+     .help = "CSV of the sources. Columns: az_deg and el_deg of fixed sources, "
+             "ra_deg and dec_deg (ICRS) of those that move with the sky; I, Q, "
+             "U, V in units of the receiver noise; optionally tone_hz. Without "
+             "a file: receiver noise alone."},
     {"simulate", "noise_rms", REAL(simulate.noise_rms, 0, 127, "LSB"),
      .fallback = "16",
-     .help = "Receiver noise, rms of a real sample or of one part of a "
+     .help = "Receiver noise: rms of a real sample, or of one part of a "
              "complex sample; 0: none."},
     {"simulate", "duration_s", REAL(simulate.duration_s, 1e-9, LONGEST_S, "s"),
-     .fallback = "1", .help = "Length of the recording made."},
+     .fallback = "1", .help = "Length of the recording."},
     {"simulate", "samples", CHOICE(simulate.samples, sample_types),
      .fallback = "complex", .help = "Kind of samples."},
     {"simulate", "axis_order", TEXT(simulate.axis_order),
      .choices = axis_orders, .fallback = "antenna,pol,time",
-     .help = "Order of the axes in the recording, slowest first; changes no "
-             "sample."},
+     .help = "Order of the axes in the recording, slowest first; the samples "
+             "stay the same."},
     {"simulate", "gain_spread", REAL(simulate.gain_spread, 0, 1, ""),
      .fallback = "0",
-     .help = "Spread of the gains of the inputs, relative to 1; 0: all equal."},
+     .help = "Spread of the input gains relative to 1; 0: all equal."},
     {"simulate", "gain_phase_deg", REAL(simulate.gain_phase_deg, 0, 180, "deg"),
-     .fallback = "0",
-     .help = "Spread of the phases of the gains of the inputs; 0: all equal."},
+     .fallback = "0", .help = "Spread of the input phases; 0: all equal."},
     {"simulate", "dropout_fraction",
      REAL(simulate.dropout_fraction, 0, 0.9, ""), .fallback = "0",
-     .help = "Part of the samples that is marked missing."},
+     .help = "Fraction of the samples to mark as missing."},
     {"simulate", "seed", INTEGER(simulate.seed, 0, 2147483647), .fallback = "1",
-     .help = "Start of the random numbers: the same seed "
-             "gives the same recording."},
+     .help = "Seed of the random numbers: the same seed gives the same "
+             "recording."},
 };
 const size_t fx8_keys_count = sizeof fx8_keys / sizeof *fx8_keys;
 
