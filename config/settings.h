@@ -213,6 +213,9 @@ void fx8_settings_clear(struct fx8_settings *settings);
 /** Print every key with type, unit, range, default and help, in table order. */
 void fx8_settings_print_keys(FILE *stream);
 
+/** The same in Markdown, as config/README.md has it. */
+void fx8_settings_print_markdown(FILE *stream);
+
 /** Print the resolved configuration as an INI file that loads to the same
  *  settings (absolute paths). */
 void fx8_settings_dump(const struct fx8_settings *settings, FILE *stream);

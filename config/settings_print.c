@@ -37,18 +37,18 @@ static void print_wrapped(FILE *stream, const char *text, int column,
 }
 
 /* What of a key waits for a later stage. */
-static void print_later(FILE *stream, const struct fx8_key *key)
+static void print_later(FILE *stream, const struct fx8_key *key, int indent)
 {
     const char *separator = "Not built yet: ";
     if (key->default_only)
         fprintf(stream, "%*sNot built yet: only the default is accepted.\n",
-                HELP_COLUMN, "");
+                indent, "");
     const struct fx8_choice *choice = key->choices;
     for (; choice != NULL && choice->name != NULL; choice++) {
         if (!choice->is_later)
             continue;
         if (separator[0] == 'N')
-            fprintf(stream, "%*s", HELP_COLUMN, "");
+            fprintf(stream, "%*s", indent, "");
         fprintf(stream, "%s%s", separator, choice->name);
         separator = ", ";
     }
@@ -69,25 +69,57 @@ static void print_key(FILE *stream, const struct fx8_key *key)
     print_wrapped(stream, accepted, DESCRIPTION_COLUMN, DESCRIPTION_COLUMN);
     fprintf(stream, "%*s", HELP_COLUMN, "");
     print_wrapped(stream, key->help, HELP_COLUMN, HELP_COLUMN);
-    print_later(stream, key);
+    print_later(stream, key, HELP_COLUMN);
+}
+
+/* An item of a list: "- `name`: what it accepts; default", the help below. */
+static void print_item(FILE *stream, const struct fx8_key *key)
+{
+    const int column = fprintf(stream, "\n- `%s`: ", key->name) - 1;
+    char text[2 * FX8_KEY_EXPECTED_SIZE];
+    fx8_key_describe(key, text);
+    const size_t length = strlen(text);
+    const size_t size = sizeof text - length;
+    if (key->fallback == NULL)
+        snprintf(text + length, size, "; required.");
+    else if (key->fallback[0] == '\0')
+        snprintf(text + length, size, ".");
+    else
+        snprintf(text + length, size, "; default `%s`.", key->fallback);
+    print_wrapped(stream, text, column, 2);
+    fputs("  ", stream);
+    print_wrapped(stream, key->help, 2, 2);
+    print_later(stream, key, 2);
+}
+
+/* Every section with its keys; `heading` is a format for its name. */
+static void print_sections(FILE *stream, const char *heading, int column,
+                           void (*print)(FILE *stream,
+                                         const struct fx8_key *key))
+{
+    for (size_t s = 0; s < fx8_sections_count; s++) {
+        fprintf(stream, heading, fx8_sections[s].name);
+        print_wrapped(stream, fx8_sections[s].help, column, column);
+        for (size_t i = 0; i < fx8_keys_count; i++)
+            if (strcmp(fx8_keys[i].section, fx8_sections[s].name) == 0)
+                print(stream, &fx8_keys[i]);
+    }
 }
 
 void fx8_settings_print_keys(FILE *stream)
 {
-    fputs(
-        "# Keys of a configuration file, with their defaults.  Lines are\n"
-        "# \"key = value\" under a [section]; a line that starts with # or ;\n"
-        "# is a comment, and so is what follows a ; after a blank.  Relative\n"
-        "# paths are relative to the file.  A key without a value here is\n"
-        "# not given by default.\n",
-        stream);
-    for (size_t s = 0; s < fx8_sections_count; s++) {
-        fprintf(stream, "\n[%s]\n# ", fx8_sections[s].name);
-        print_wrapped(stream, fx8_sections[s].help, 2, 2);
-        for (size_t i = 0; i < fx8_keys_count; i++)
-            if (strcmp(fx8_keys[i].section, fx8_sections[s].name) == 0)
-                print_key(stream, &fx8_keys[i]);
-    }
+    fputs("# Keys of a configuration file, with their defaults.  Lines are\n"
+          "# \"key = value\" under a [section]; a line that starts with # or\n"
+          "# ; is a comment, and so is what follows a ; after a blank.\n"
+          "# Relative paths are relative to the file.  A key without a value\n"
+          "# here has no default.\n",
+          stream);
+    print_sections(stream, "\n[%s]\n# ", 2, print_key);
+}
+
+void fx8_settings_print_markdown(FILE *stream)
+{
+    print_sections(stream, "\n## [%s]\n\n", 0, print_item);
 }
 
 /* "name = value", or "name =" for a value that is not given. */

@@ -97,28 +97,40 @@ TEST(only_two_keys_are_required)
                         "expected an integer from 1 to 1048576");
 }
 
+/* Both forms of the reference: how each writes a section and a key. */
 TEST(reference_names_every_key)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *stream = open_memstream(&text, &size);
-    fx8_settings_print_keys(stream);
-    fclose(stream);
-    for (size_t i = 0; i < fx8_sections_count; i++) {
-        char header[80];
-        snprintf(header, sizeof header, "\n[%s]\n", fx8_sections[i].name);
-        assert_non_null(strstr(text, header));
+    static const struct {
+        void (*print)(FILE *stream);
+        const char *section;
+        const char *key;
+    } forms[] = {
+        {fx8_settings_print_keys, "\n[%s]\n", "\n  %s = %s "},
+        {fx8_settings_print_markdown, "\n## [%s]\n", "\n- `%s`: "},
+    };
+    for (size_t f = 0; f < sizeof forms / sizeof *forms; f++) {
+        char *text = NULL;
+        size_t size = 0;
+        FILE *stream = open_memstream(&text, &size);
+        forms[f].print(stream);
+        fclose(stream);
+        for (size_t i = 0; i < fx8_sections_count; i++) {
+            char header[80];
+            snprintf(header, sizeof header, forms[f].section,
+                     fx8_sections[i].name);
+            assert_non_null(strstr(text, header));
+        }
+        for (size_t i = 0; i < fx8_keys_count; i++) {
+            char line[160];
+            const char *fallback = fx8_keys[i].fallback;
+            snprintf(line, sizeof line, forms[f].key, fx8_keys[i].name,
+                     fallback != NULL ? fallback : "(required)");
+            assert_non_null(strstr(text, line));
+        }
+        for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+            assert_true(strlen(line) <= 80);
+        free(text);
     }
-    for (size_t i = 0; i < fx8_keys_count; i++) {
-        char line[160];
-        snprintf(line, sizeof line, "\n  %s = %s ", fx8_keys[i].name,
-                 fx8_keys[i].fallback != NULL ? fx8_keys[i].fallback
-                                              : "(required)");
-        assert_non_null(strstr(text, line));
-    }
-    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
-        assert_true(strlen(line) <= 80);
-    free(text);
 }
 
 /* --- overrides and origins ------------------------------------------------ */

@@ -10,30 +10,39 @@
 
 static int run(const struct fx8_command_line *line);
 
-enum { KEYS, DUMP, MAN, COMPLETION, SET };
+enum { KEYS, MARKDOWN, MAN, COMPLETION, DUMP, SET };
 
 static const struct fx8_option options[] = {
     [KEYS] = {.name = "keys",
               .help = "every key with type, unit, range, default and help"},
+    [MARKDOWN] = {.name = "markdown",
+                  .help = "the same in Markdown, as in config/README.md"},
+    [MAN] = {.name = "man", .help = "the manual page fx8(1), for man"},
+    [COMPLETION] = {.name = "completion",
+                    .help = "completion of fx8's words for bash to source"},
     [DUMP] = {.name = "dump",
               .help = "the resolved configuration: defaults, then the file, "
                       "then each --set; it loads to the same again"},
-    [MAN] = {.name = "man", .help = "the manual page fx8(1), for man"},
-    [COMPLETION] = {.name = "completion",
-                    .help = "what completes fx8's words in bash: to be "
-                            "sourced"},
     [SET] = FX8_OPTION_SET("override a key; may be given many times"),
+};
+
+/* What is printed of the tables alone. */
+static void (*const references[])(FILE *stream) = {
+    [KEYS] = fx8_settings_print_keys,
+    [MARKDOWN] = fx8_settings_print_markdown,
+    [MAN] = fx8_reference_man,
+    [COMPLETION] = fx8_reference_completion,
 };
 
 const struct fx8_command fx8_command_config = {
     .name = "config",
-    .synopsis = "[CONFIG.ini] --keys|--dump|--man|--completion "
+    .synopsis = "[CONFIG.ini] --keys|--markdown|--man|--completion|--dump "
                 "[--set section.key=value]...",
     .summary = "list every key, or print the resolved configuration",
     .options = options,
     .n_options = sizeof options / sizeof *options,
     .notes = "The file may be a part of a configuration: keys that correlate\n"
-             "requires may be missing here.  What is there is checked.\n",
+             "requires may be missing.  Those given are checked.\n",
     .run = run,
     .stops_at_once = true,
 };
@@ -41,8 +50,9 @@ const struct fx8_command fx8_command_config = {
 static int run(const struct fx8_command_line *line)
 {
     const char *const *given = line->given;
-    const int n_wanted = (given[KEYS] != NULL) + (given[DUMP] != NULL) +
-                         (given[MAN] != NULL) + (given[COMPLETION] != NULL);
+    int n_wanted = 0;
+    for (int i = KEYS; i <= DUMP; i++)
+        n_wanted += given[i] != NULL;
     struct fx8_settings settings;
     struct fx8_error error;
     if (line->n_files > 1)
@@ -50,20 +60,17 @@ static int run(const struct fx8_command_line *line)
             &fx8_command_config, "%s: expected one CONFIG.ini", line->files[1]);
     if (n_wanted != 1)
         return fx8_command_misuse(&fx8_command_config,
-                                  "expected one of --keys, --dump, --man and "
-                                  "--completion");
+                                  "expected one of --keys, --markdown, --man, "
+                                  "--completion and --dump");
     if (fx8_settings_load(line->n_files > 0 ? line->files[0] : NULL,
                           line->settings, line->n_settings, false, &settings,
                           &error) != FX8_OK)
         return fx8_command_error(&error);
-    if (given[KEYS] != NULL)
-        fx8_settings_print_keys(stdout);
-    else if (given[MAN] != NULL)
-        fx8_reference_man(stdout);
-    else if (given[COMPLETION] != NULL)
-        fx8_reference_completion(stdout);
-    else
+    if (given[DUMP] != NULL)
         fx8_settings_dump(&settings, stdout);
+    for (int i = KEYS; i < DUMP; i++)
+        if (given[i] != NULL)
+            references[i](stdout);
     fx8_settings_clear(&settings);
     return 0;
 }
