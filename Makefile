@@ -493,12 +493,19 @@ proof: ## write the table of all claims, their tests and limits into $(BUILD)/pr
 	@mkdir -p $(BUILD)
 	$(Q)python3 validation/lint/proof.py $(BUILD)/proof.md
 
+# The page keeps its text up to the line that says so.
+.PHONY: pages
+pages: $(BUILD)/fx8 ## write the list of all keys into config/README.md
+	$(Q)sed '/`make pages`/q' config/README.md > $(BUILD)/keys.md
+	$(Q)$< config --markdown >> $(BUILD)/keys.md
+	$(Q)cp $(BUILD)/keys.md config/README.md
+
 # --- install ------------------------------------------------------------------
 
 INSTALL ?= install
 # Pages, in the folders by which they name one another.
-INSTALLED_PAGES := README.md correlator/CONVENTIONS.md correlator/README.md data/README.md \
-	$(wildcard correlator/examples/*.c .github/*.md .github/*.cff)
+INSTALLED_PAGES := README.md config/README.md correlator/CONVENTIONS.md correlator/README.md \
+	data/README.md $(wildcard correlator/examples/*.c .github/*.md .github/*.cff)
 
 define PKG_CONFIG_FILE
 prefix=$(prefix)

@@ -8,6 +8,7 @@ Shows (proof, house): who includes whom, lengths, layout, names of keys, the map
     of the code, exported symbols
 """
 import concurrent.futures
+import glob
 import os
 import re
 import shlex
@@ -22,6 +23,7 @@ SOURCE_SUFFIXES = C_SUFFIXES + (".py", ".sh")
 SCRIPTS = ("Makefile", "validation/run", ".ci/run")
 MOST_LINES = 600
 MAP = "correlator/README.md"
+KEYS_PAGE = "config/README.md"
 
 # The public header is every room's: it has the words that users share with us,
 # statuses, errors, times, results.
@@ -81,7 +83,15 @@ def read(path):
         return file.read()
 
 
+def list_pages():
+    """Every page of the project, root-relative, sorted."""
+    return sorted(glob.glob("*.md") + [
+        path for room in ROOMS + ("data", ".github")
+        for path in glob.glob(f"{room}/**/*.md", recursive=True)])
+
+
 SOURCES = list_sources()
+PAGES = list_pages()
 C_SOURCES = [path for path in SOURCES if path.endswith(C_SUFFIXES)]
 # Headers of the CUDA-on-CPU harness are C++.
 
@@ -110,6 +120,12 @@ def matching_lines(path, pattern):
         match = pattern.search(line)
         if match:
             yield number, match
+
+
+def chapters(path):
+    """Anchors of a page's headings, as GitHub makes them."""
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
+            for title in re.findall(r"^#+ (.*)$", read(path), re.MULTILINE)}
 
 
 def check_rooms():
@@ -202,6 +218,26 @@ def check_map():
         if not os.path.exists(path) or not re.search(
                 rf"\b{function}\([^;]*?\)\s*\{{", read(path)):
             yield f"{MAP}: {path}: no function {function}()"
+
+
+def check_keys_page():
+    """the keys of config/README.md are the program's (else: make pages)"""
+    _, keys = run(f"{BUILD}/fx8", "config", "--markdown")
+    _, line, rest = read(KEYS_PAGE).partition("by `make pages`. -->\n")
+    if not line or not keys or rest != keys:
+        yield f"{KEYS_PAGE}: not what make pages writes"
+
+
+def check_links():
+    """what a page links to is there, chapters too"""
+    link = re.compile(r"\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]*))?\)")
+    for path in PAGES:
+        for name, chapter in link.findall(read(path)):
+            target = os.path.join(os.path.dirname(path), name) if name else path
+            if not os.path.exists(target):
+                yield f"{path}: {name}"
+            elif chapter and chapter not in chapters(target):
+                yield f"{path}: {target} has no #{chapter}"
 
 
 def check_words():
@@ -320,7 +356,8 @@ def check_names():
 
 
 RULES = (check_rooms, check_keys, check_kept_headers, check_pragmas, check_licence,
-         check_layout, check_length, check_map, check_words, check_headers_c,
+         check_layout, check_length, check_map, check_keys_page, check_links,
+         check_words, check_headers_c,
          check_headers_cpp, check_headers_harness, check_device_words,
          check_gcc, check_clang, check_exports, check_needs, check_names)
 
