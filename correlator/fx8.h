@@ -42,7 +42,7 @@
  *
  * Layout.  Structures are filled by name, from fx8_plan_default() or from
  * zeros, never by position.  They keep their layout as long as the library
- * keeps its soname; see the README, "As a library".  C11 or C++11 and later.
+ * keeps its soname: see CHANGELOG.md.  C11 or C++11 and later.
  *
  * Signs, axes and units: CONVENTIONS.md.
  */
