@@ -209,8 +209,9 @@ def check_length():
 
 
 def check_map():
-    """every hop of correlator/README.md is a function in that file"""
-    hops = re.findall(r"^\| \d+ \| `([^`]+)` `(\w+)\(\)` \|", read(MAP),
+    """the hops and files of correlator/README.md are in the code"""
+    page = read(MAP)
+    hops = re.findall(r"^\| \d+ \| `([^`]+)` `(\w+)\(\)` \|", page,
                       re.MULTILINE)
     if len(hops) < 10:
         yield f"{MAP}: {len(hops)} hops"
@@ -218,6 +219,14 @@ def check_map():
         if not os.path.exists(path) or not re.search(
                 rf"\b{function}\([^;]*?\)\s*\{{", read(path)):
             yield f"{MAP}: {path}: no function {function}()"
+    folder = ""
+    for path in re.findall(r"`([\w./]+\.(?:c|cu|h))`", page):
+        # a file named alone is in the room of the one before, or in this one
+        places = (path, os.path.join(folder, path), f"correlator/{path}")
+        found = next(filter(os.path.exists, places), "")
+        if not found:
+            yield f"{MAP}: there is no {path}"
+        folder = os.path.dirname(found)
 
 
 def check_keys_page():
