@@ -22,8 +22,11 @@ C_SUFFIXES = (".c", ".cc", ".h", ".cu", ".cuh")
 SOURCE_SUFFIXES = C_SUFFIXES + (".py", ".sh")
 SCRIPTS = ("Makefile", "validation/run", ".ci/run")
 MOST_LINES = 600
+MOST_COLUMNS = 100
 MAP = "correlator/README.md"
 KEYS_PAGE = "config/README.md"
+# Tables that programs write, and the text that such a page is made from.
+WIDE_PAGES = ("validation/results/", "validation/emitted/", "validation/README.md")
 
 # The public header is every room's: it has the words that users share with us,
 # statuses, errors, times, results.
@@ -237,6 +240,18 @@ def check_keys_page():
         yield f"{KEYS_PAGE}: not what make pages writes"
 
 
+def check_columns():
+    """README.md has at most 200 lines, and no page one of over 100 columns"""
+    count = len(read("README.md").splitlines())
+    if count > 200:
+        yield f"README.md: {count} lines"
+    for path in PAGES:
+        if not path.startswith(WIDE_PAGES):
+            for number, line in enumerate(read(path).splitlines(), 1):
+                if len(line) > MOST_COLUMNS:
+                    yield f"{path}:{number}: {len(line)} columns"
+
+
 def check_links():
     """what a page links to is there, chapters too"""
     link = re.compile(r"\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]*))?\)")
@@ -365,10 +380,10 @@ def check_names():
 
 
 RULES = (check_rooms, check_keys, check_kept_headers, check_pragmas, check_licence,
-         check_layout, check_length, check_map, check_keys_page, check_links,
-         check_words, check_headers_c,
-         check_headers_cpp, check_headers_harness, check_device_words,
-         check_gcc, check_clang, check_exports, check_needs, check_names)
+         check_layout, check_length, check_map, check_keys_page, check_columns,
+         check_links, check_words, check_headers_c, check_headers_cpp,
+         check_headers_harness, check_device_words, check_gcc, check_clang,
+         check_exports, check_needs, check_names)
 
 
 def main():
