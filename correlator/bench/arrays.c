@@ -20,7 +20,7 @@
 #include "correlator/bench/bench.h"
 #include "correlator/fx8.h"
 #include "kernels/baseline.h"
-#include "kernels/cpu/ceilings.h"
+#include "correlator/bench/ceilings.h"
 
 /* Spectra per round: two dumps, so that folding and averaging are in it. */
 #define SPECTRA_PER_DUMP 4096

@@ -12,8 +12,8 @@
 #include "config/base/clock.h"
 #include "config/base/shape.h"
 #include "correlator/bench/bench.h"
-#include "kernels/cpu/ceilings.h"
-#include "kernels/cpu/peers.h"
+#include "correlator/bench/ceilings.h"
+#include "correlator/bench/peers.h"
 #include "kernels/operations.h"
 
 /* Elements per call: three arrays stay within a first-level cache. */

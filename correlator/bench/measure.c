@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "config/base/parallel.h"
-#include "kernels/cpu/ceilings.h"
+#include "correlator/bench/ceilings.h"
 
 /* --- ceilings ---------------------------------------------------- */
 

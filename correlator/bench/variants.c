@@ -10,7 +10,7 @@
 #include "config/base/clock.h"
 #include "correlator/bench/bench.h"
 #include "correlator/bench/trial.h"
-#include "kernels/cpu/ceilings.h"
+#include "correlator/bench/ceilings.h"
 #include "kernels/functions.h"
 
 /* Time that the steps of a round take at least. */

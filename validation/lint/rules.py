@@ -56,7 +56,7 @@ KEPT_HEADERS = (
     (r"fftw3\.h", ("kernels/cpu/fft_fftw.c", "validation/cuda/fft.cc")),
     (r"ini\.h", ("config/",)),
     (r"cuda\w*\.h|cufft\w*\.h|mma\.h", ("kernels/cuda/", "validation/")),
-    (r"\w*intrin\.h", ("kernels/",)),
+    (r"\w*intrin\.h", ("kernels/", "correlator/bench/")),
 )
 # libfx8 needs nothing that belongs to the program.
 NOT_NEEDED = ("hdf5", "inih", "erfa", "cuda", "cufft", "libz.")

@@ -2,7 +2,7 @@
 /*
  * peers.c -- which function of which library, under which name.
  */
-#include "kernels/cpu/peers.h"
+#include "correlator/bench/peers.h"
 
 #include <dlfcn.h>
 #include <string.h>

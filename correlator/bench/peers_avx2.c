@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "kernels/cpu/peers_loops.h"
+#include "correlator/bench/peers_loops.h"
 
 #if defined(__x86_64__)
 

@@ -3,12 +3,12 @@
  * peers_loops.h -- calls of vector functions that take and return registers,
  * for the file of each level: one definition for every width.
  */
-#ifndef FX8_KERNELS_CPU_PEERS_LOOPS_H
-#define FX8_KERNELS_CPU_PEERS_LOOPS_H
+#ifndef FX8_CORRELATOR_BENCH_PEERS_LOOPS_H
+#define FX8_CORRELATOR_BENCH_PEERS_LOOPS_H
 
 #include <string.h>
 
-#include "kernels/cpu/peers.h"
+#include "correlator/bench/peers.h"
 
 /** The loops of `level`, whose registers hold `lanes` floats and whose
  *  intrinsics begin with `prefix`. */

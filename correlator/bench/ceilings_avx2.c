@@ -3,7 +3,7 @@
  * ceilings_avx2.c -- ruler loops on 256-bit registers: 12 accumulators ymm0
  * .. ymm11, operands ymm12 and ymm13, zero.
  */
-#include "kernels/cpu/ceilings.h"
+#include "correlator/bench/ceilings.h"
 
 #if defined(__x86_64__)
 

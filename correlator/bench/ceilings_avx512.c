@@ -4,7 +4,7 @@
  * accumulators zmm0 .. zmm23, operands zmm24 and zmm25 (zero: the values do
  * not matter, and zeros are never slow).
  */
-#include "kernels/cpu/ceilings.h"
+#include "correlator/bench/ceilings.h"
 
 #if defined(__x86_64__)
 

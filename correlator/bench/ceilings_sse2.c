@@ -4,7 +4,7 @@
  * and the compiler may use for the plain reference: 12 accumulators xmm0 ..
  * xmm11, operands xmm12 and xmm13, zero, a product in xmm14.
  */
-#include "kernels/cpu/ceilings.h"
+#include "correlator/bench/ceilings.h"
 
 #if defined(__x86_64__)
 

@@ -7,8 +7,8 @@
  * The arithmetic rulers are loops of one instruction on registers alone, in
  * assembly, so that no compiler can shorten them.
  */
-#ifndef FX8_KERNELS_CPU_CEILINGS_H
-#define FX8_KERNELS_CPU_CEILINGS_H
+#ifndef FX8_CORRELATOR_BENCH_CEILINGS_H
+#define FX8_CORRELATOR_BENCH_CEILINGS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
 /*
  * ceilings.c -- the table of rulers, and the clock beside them.
  */
-#include "kernels/cpu/ceilings.h"
+#include "correlator/bench/ceilings.h"
 
 #include <stdlib.h>
 #include <string.h>

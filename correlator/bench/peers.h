@@ -5,8 +5,8 @@
  * system has them, so that a benchmark can put them beside ours.  No result
  * of fx8 depends on them.
  */
-#ifndef FX8_KERNELS_CPU_PEERS_H
-#define FX8_KERNELS_CPU_PEERS_H
+#ifndef FX8_CORRELATOR_BENCH_PEERS_H
+#define FX8_CORRELATOR_BENCH_PEERS_H
 
 #include <stdbool.h>
 #include <stddef.h>
