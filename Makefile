@@ -43,7 +43,7 @@ say = $(if $(V),,@printf '  %-6s %s\n' '$(1)' '$(2)';)
 
 PKG_CONFIG ?= pkg-config
 HDF5_PC := $(shell $(PKG_CONFIG) --exists hdf5-serial 2>/dev/null && echo hdf5-serial || echo hdf5)
-PACKAGES := $(HDF5_PC) zlib fftw3f inih erfa
+PACKAGES := $(HDF5_PC) zlib fftw3f inih erfa jansson
 MISSING := $(foreach p,$(PACKAGES),$(shell $(PKG_CONFIG) --exists $(p) 2>/dev/null || echo $(p)))
 PC_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
 PC_LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null)

@@ -6,10 +6,10 @@
 
 #include "config/antennas.h"
 #include "config/base/csv.h"
+#include "config/base/json.h"
 #include "config/base/number.h"
 #include "config/base/shape.h"
 #include "config/base/text.h"
-#include "config/positions_json.h"
 
 /* Largest label: UVH5 readers take 32-bit integers for granted. */
 #define NUMBER_MAX INT32_MAX
@@ -21,6 +21,9 @@
 /* Least distance in metres: UVH5 readers refuse shorter baselines. */
 #define DISTANCE_MIN_M 1e-3
 
+/* Member of TART's JSON. */
+#define POSITIONS "antenna_positions"
+
 /* Largest cable delay: a second of fibre is 200,000 km of it. */
 #define DELAY_MAX_NS 1e9
 
@@ -28,7 +31,7 @@
 struct table {
     const char *path;
     struct fx8_antenna *antennas; /* [n] */
-    size_t *lines;                /* [n] */
+    size_t *lines;                /* [n], of CSV; NULL for JSON */
     size_t n;
     struct fx8_error *error;
 };
@@ -49,6 +52,18 @@ static enum fx8_status fail_row(const struct table *table, size_t row,
                     "%s:%zu: %s: %.80s: expected %s", table->path,
                     table->lines[row], column,
                     *value != '\0' ? value : "(empty)", expected);
+}
+
+/* Where an antenna is, for messages. */
+static void format_place(const struct table *table, size_t row,
+                         char text[FX8_ERROR_MESSAGE_SIZE])
+{
+    if (table->lines != NULL)
+        snprintf(text, FX8_ERROR_MESSAGE_SIZE, "%s:%zu", table->path,
+                 table->lines[row]);
+    else
+        snprintf(text, FX8_ERROR_MESSAGE_SIZE, "%s: " POSITIONS "[%zu]",
+                 table->path, row);
 }
 
 /* --- columns -------------------------------------------------------------- */
@@ -191,8 +206,7 @@ static enum fx8_status match_columns(const struct table *table,
 static enum fx8_status allocate(struct table *table, size_t n)
 {
     table->antennas = calloc(n, sizeof *table->antennas);
-    table->lines = calloc(n, sizeof *table->lines);
-    if (table->antennas == NULL || table->lines == NULL)
+    if (table->antennas == NULL)
         return fx8_no_memory(table->path, table->error);
     table->n = n;
     return FX8_OK;
@@ -205,7 +219,6 @@ static enum fx8_status read_rows(struct table *table, const struct fx8_csv *csv)
     if (status == FX8_OK)
         status = allocate(table, csv->n_rows);
     for (size_t row = 0; row < csv->n_rows && status == FX8_OK; row++) {
-        table->lines[row] = csv->lines[row];
         table->antennas[row] = nameless(row);
         for (size_t c = 0; c < N_COLUMNS && status == FX8_OK; c++) {
             if (where[c] == csv->n_columns)
@@ -225,6 +238,8 @@ static enum fx8_status read_csv(struct table *table, char *text)
     struct fx8_csv csv;
     enum fx8_status status =
         fx8_csv_parse(table->path, text, &csv, table->error);
+    table->lines = csv.lines; /* passes to the table */
+    csv.lines = NULL;
     if (status == FX8_OK)
         status = read_rows(table, &csv);
     fx8_csv_clear(&csv);
@@ -233,21 +248,33 @@ static enum fx8_status read_csv(struct table *table, char *text)
 
 static enum fx8_status read_json(struct table *table, const char *text)
 {
-    double(*positions)[3] = NULL;
-    size_t *lines = NULL;
-    size_t n = 0;
-    enum fx8_status status = fx8_positions_json_parse(
-        table->path, text, &positions, &lines, &n, table->error);
-    if (status == FX8_OK)
-        status = allocate(table, n);
+    json_t *json = NULL;
+    enum fx8_status status =
+        fx8_json_parse(table->path, text, FX8_ERR_USAGE, &json, table->error);
+    if (status != FX8_OK)
+        return status;
+    const json_t *positions =
+        json_is_array(json) ? json : json_object_get(json, POSITIONS);
+    const size_t n = json_array_size(positions); /* 0: no array, or not there */
+    status = n > 0 ? allocate(table, n)
+                   : fx8_fail(table->error, FX8_ERR_USAGE,
+                              "%s: " POSITIONS ": expected an array of [east, "
+                              "north, up] in metres",
+                              table->path);
     for (size_t row = 0; row < n && status == FX8_OK; row++) {
-        table->lines[row] = lines[row];
+        json_t *position = json_array_get(positions, row);
         table->antennas[row] = nameless(row);
-        memcpy(table->antennas[row].enu_m, positions[row],
-               sizeof positions[row]);
+        double *enu_m = table->antennas[row].enu_m;
+        if (json_unpack(position, "[FFF!]", enu_m, enu_m + 1, enu_m + 2) != 0) {
+            char found[41];
+            fx8_json_show(position, found, sizeof found);
+            status = fx8_fail(table->error, FX8_ERR_USAGE,
+                              "%s: " POSITIONS "[%zu]: %s: expected [east, "
+                              "north, up] in metres",
+                              table->path, row, found);
+        }
     }
-    free(positions);
-    free(lines);
+    json_decref(json);
     return status;
 }
 
@@ -309,6 +336,20 @@ static enum fx8_status check_distinct(const struct table *table,
     return FX8_OK;
 }
 
+static enum fx8_status fail_near(const struct table *table, size_t row,
+                                 size_t other)
+{
+    const double *r = table->antennas[row].enu_m;
+    char place[FX8_ERROR_MESSAGE_SIZE];
+    format_place(table, row, place);
+    return fx8_fail(table->error, FX8_ERR_USAGE,
+                    "%s: position: %g, %g, %g: expected at least 1 mm from the "
+                    "antenna of %s %zu",
+                    place, r[0], r[1], r[2],
+                    table->lines != NULL ? "line" : "position",
+                    table->lines != NULL ? table->lines[other] : other);
+}
+
 /* `ranked` by along_of: only neighbours in it can be near each other.  Twice
  * the distance leaves room for rounding. */
 static enum fx8_status check_apart(const struct table *table,
@@ -322,12 +363,7 @@ static enum fx8_status check_apart(const struct table *table,
                 break;
             if (hypot(hypot(r[0] - s[0], r[1] - s[1]), r[2] - s[2]) <
                 DISTANCE_MIN_M)
-                return fx8_fail(
-                    table->error, FX8_ERR_USAGE,
-                    "%s:%zu: position: %g, %g, %g: expected at least 1 mm from "
-                    "the antenna of line %zu",
-                    table->path, table->lines[ranked[i].row], r[0], r[1], r[2],
-                    table->lines[ranked[j].row]);
+                return fail_near(table, ranked[i].row, ranked[j].row);
         }
     }
     return FX8_OK;
@@ -350,7 +386,7 @@ static enum fx8_status check_distances(const struct table *table)
     enum fx8_status status = FX8_OK;
     for (size_t row = 0; row < table->n && status == FX8_OK; row++) {
         char where[FX8_ERROR_MESSAGE_SIZE];
-        snprintf(where, sizeof where, "%s:%zu", table->path, table->lines[row]);
+        format_place(table, row, where);
         status = fx8_antennas_check_distance(where, table->antennas[row].enu_m,
                                              table->error);
     }

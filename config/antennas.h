@@ -20,17 +20,16 @@ extern "C" {
  * a first character '{' or '[' is JSON, anything else CSV.
  *
  * Returned:  antennas    [n_antennas] in file order
- * Status:    FX8_ERR_USAGE with FILE:LINE for an unreadable file, unknown,
- *            missing or duplicate column, wrong number of fields, a value that
- *            is not a finite number, a position too far from the site,
- *            duplicate numbers or inputs, two antennas less than 1 mm apart
- *            (UVH5 readers refuse them), no rows
- * Ownership: the caller releases `antennas` with free(); NULL after failure
- * Notes: 1) CSV: header line; columns number, name, east_m, north_m, up_m,
- *           cable_delay_ns (or cable_delay_x_ns and cable_delay_y_ns),
- *           optional input (0-based position in the recording, default: row
- *           order); number defaults to row order, name to "ANTnnn"
- *        2) JSON: {"antenna_positions": [[east, north, up], ...]} in metres,
+ * Status:    FX8_ERR_USAGE with FILE:LINE (of JSON that parses, the member's
+ *            place) for an unreadable file, unknown, missing or duplicate
+ * column, wrong number of fields, a value that is not a finite number, a
+ * position too far from the site, duplicate numbers or inputs, two antennas
+ * less than 1 mm apart (UVH5 readers refuse them), no rows Ownership: the
+ * caller releases `antennas` with free(); NULL after failure Notes: 1) CSV:
+ * header line; columns number, name, east_m, north_m, up_m, cable_delay_ns (or
+ * cable_delay_x_ns and cable_delay_y_ns), optional input (0-based position in
+ * the recording, default: row order); number defaults to row order, name to
+ * "ANTnnn" 2) JSON: {"antenna_positions": [[east, north, up], ...]} in metres,
  *           or the bare array
  *        3) '#' starts a comment line in CSV; blank lines are skipped
  */

@@ -128,7 +128,8 @@ TEST(test_tart_positions)
     assert_int_equal(fx8_reader_open(&one, 1, &settings, &reader, &error),
                      FX8_ERR_USAGE);
     assert_non_null(strstr(error.message,
-                           "antenna_positions.json:2: position: -2559454, "
+                           "antenna_positions.json: antenna_positions[1]: "
+                           "position: -2559454, "
                            "5095372, -2849057: expected metres east"));
     /* the user's own table comes instead of it */
     char positions[] = "none";
@@ -145,13 +146,15 @@ TEST(test_bad_tart)
         const char *config;
         const char *expected;
     } cases[] = {
-        {"", "config: : expected a JSON object"},
-        {"[1]", "expected a JSON object"},
-        {"{\"frequency\": 1", "expected a JSON object"},
-        {"{\"frequency\" 1}", "expected a JSON object"},
-        {"{\"a\": [1, 2}", "expected a JSON object"},
-        {"{\"a\": \"x}", "expected a JSON object"},
-        {"{} x", "expected a JSON object"},
+        {"", "tart.hdf: config:1: '[' or '{' expected near end of file: "
+             "expected JSON"},
+        {"{\"frequency\": 1", ": '}' expected near end of file"},
+        {"{\"frequency\"\n1}", "config:2: ':' expected near '1'"},
+        {"{\"a\": [1, 2}", ": ']' expected near '}'"},
+        {"{\"a\": \"x}", ": premature end of input near '\"x}'"},
+        {"{\"a\": NaN}", ": invalid token near 'NaN'"},
+        {"{} x", ": end of file expected near 'x'"},
+        {"[1]", "sampling_frequency: missing"},
         {"{}", "sampling_frequency: missing"},
         {"{\"sampling_frequency\": 0}", "sampling_frequency: 0"},
         {"{\"sampling_frequency\": -5}", "sampling_frequency: -5"},

@@ -5,38 +5,47 @@
 
 #include "config/base/json.h"
 #include "config/base/number.h"
+#include "config/base/shape.h"
+
+/* --- reading ----------------------------------------------------- */
+
+enum fx8_status fx8_json_parse(const char *where, const char *text,
+                               enum fx8_status fault, json_t **value,
+                               struct fx8_error *error)
+{
+    json_error_t why;
+    *value = json_loads(text, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL,
+                        &why);
+    if (*value != NULL)
+        return FX8_OK;
+    if (why.text[0] == '\0') /* jansson has no text for it */
+        return fx8_no_memory(where, error);
+    return fx8_fail(error, fault, "%s:%d: %s: expected JSON", where, why.line,
+                    why.text);
+}
+
+void fx8_json_show(const json_t *value, char *text, size_t size)
+{
+    char number[FX8_NUMBER_TEXT_SIZE];
+    memset(text, 0, size);
+    if (json_is_string(value)) {
+        snprintf(text, size, "%s", json_string_value(value));
+    } else if (json_is_real(value)) {
+        fx8_number_format_real(json_real_value(value), number);
+        snprintf(text, size, "%s", number);
+    } else if (value != NULL) {
+        json_dumpb(value, text, size - 1,
+                   JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
+    }
+}
 
 /* --- texts ------------------------------------------------------- */
 
-/* Bytes of the UTF-8 sequence that begins here; 0: it is none (RFC 3629: no
- * surrogates, nothing longer than need be, nothing beyond U+10FFFF). */
-static size_t sequence_length(const unsigned char *text)
-{
-    const unsigned lead = text[0];
-    const size_t n = lead < 0x80                   ? 1
-                     : lead >= 0xc2 && lead < 0xe0 ? 2
-                     : lead >= 0xe0 && lead < 0xf0 ? 3
-                     : lead >= 0xf0 && lead < 0xf5 ? 4
-                                                   : 0;
-    for (size_t i = 1; i < n; i++)
-        if ((text[i] & 0xc0) != 0x80) /* the terminator is none either */
-            return 0;
-    const bool is_bad =
-        (lead == 0xe0 && text[1] < 0xa0) || (lead == 0xed && text[1] >= 0xa0) ||
-        (lead == 0xf0 && text[1] < 0x90) || (lead == 0xf4 && text[1] >= 0x90);
-    return is_bad ? 0 : n;
-}
-
 bool fx8_json_is_utf8(const char *text)
 {
-    const unsigned char *at = (const unsigned char *)text;
-    while (*at != '\0') {
-        const size_t n = sequence_length(at);
-        if (n == 0)
-            return false;
-        at += n;
-    }
-    return true;
+    json_t *string = json_string(text); /* NULL for anything else */
+    json_decref(string);
+    return string != NULL;
 }
 
 static void put_text(FILE *stream, const char *text)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * json.h -- a writer of JSON (RFC 8259), an item a line.
+ * json.h -- JSON (RFC 8259): read with jansson, written an item a line.
  */
 #ifndef FX8_CONFIG_BASE_JSON_H
 #define FX8_CONFIG_BASE_JSON_H
@@ -9,11 +9,35 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include <jansson.h>
+
+#include "correlator/fx8.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/** Deepest nesting. */
+/**
+ * fx8_json_parse -- an object or an array, with all that it holds.
+ *
+ * Given:     where   file, for messages
+ *            text    the whole of it
+ *            fault   status of a text that is no JSON
+ * Returned:  value   every number is a real, whatever it looks like
+ * Status:    `fault` "WHERE:LINE: ..." for anything else, for a key that an
+ *            object has twice, numbers beyond a double, nesting deeper than
+ *            2048; FX8_ERR_SYSTEM when memory is short
+ * Ownership: the caller releases `value` with json_decref(); NULL after failure
+ */
+enum fx8_status fx8_json_parse(const char *where, const char *text,
+                               enum fx8_status fault, json_t **value,
+                               struct fx8_error *error);
+
+/** A value as text, cut to `size` bytes: strings bare, numbers short, all else
+ *  as JSON writes it; "" for NULL. */
+void fx8_json_show(const json_t *value, char *text, size_t size);
+
+/** Deepest nesting of what is written. */
 #define FX8_JSON_DEPTH 8
 
 /** A writer; set `stream` and zero the rest. */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "config/base/json.h"
 #include "config/base/number.h"
 #include "io/h5/h5.h"
 #include "io/tart/config.h"
 
-/* Members that we know; each is kept as the text of its value. */
+/* Members that we know. */
 enum member {
     FREQUENCY,
     OSCILLATOR,
@@ -32,124 +32,25 @@ static const char *const names[N_MEMBERS] = {"frequency",
                                              "num_antenna",
                                              "name"};
 
-/* Room for the text of any value we use. */
+/* Their values as text. */
 struct members {
     char value[N_MEMBERS][FX8_TEXT_SIZE];
 };
 
-/* Deepest nesting that is skipped. */
-#define MAX_DEPTH 32
-
-static void skip_blanks(const char **at)
+static enum fx8_status read_members(const char *path, const char *json,
+                                    struct members *members,
+                                    struct fx8_error *error)
 {
-    *at += strspn(*at, " \t\r\n");
-}
-
-/* A string, its escapes kept as they stand (no name we look for has any);
- * cut at the size of `text`, which may be NULL. */
-static bool scan_string(const char **at, char *text, size_t size)
-{
-    if (**at != '"')
-        return false;
-    size_t length = 0;
-    for ((*at)++; **at != '"'; (*at)++) {
-        if ((unsigned char)**at < 0x20)
-            return false; /* the end of the text among them */
-        if (**at == '\\' && (unsigned char)*++*at < 0x20)
-            return false;
-        if (text != NULL && length + 1 < size)
-            text[length++] = **at;
-    }
-    (*at)++;
-    if (text != NULL)
-        text[length] = '\0';
-    return true;
-}
-
-/* A number or a word (true, false, null), as text. */
-static bool scan_word(const char **at, char *text, size_t size)
-{
-    const size_t length = strspn(*at, "+-.0123456789abcdefghijklmnopqrstuvwxyz"
-                                      "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
-    if (length == 0 || length >= FX8_TEXT_SIZE)
-        return false;
-    if (text != NULL)
-        snprintf(text, size, "%.*s", (int)length, *at);
-    *at += length;
-    return true;
-}
-
-/* Skip an array or object: strings whole, brackets counted and matched. */
-static bool skip_nest(const char **at)
-{
-    char open[MAX_DEPTH];
-    int depth = 0;
-    do {
-        const char c = **at;
-        if (c == '[' || c == '{') {
-            if (depth == MAX_DEPTH)
-                return false;
-            open[depth++] = c;
-            (*at)++;
-        } else if (c == ']' || c == '}') {
-            if (open[--depth] != (c == ']' ? '[' : '{'))
-                return false;
-            (*at)++;
-        } else if (c == '"') {
-            if (!scan_string(at, NULL, 0))
-                return false;
-        } else if (c == '\0') {
-            return false;
-        } else {
-            (*at)++;
-        }
-    } while (depth > 0);
-    return true;
-}
-
-static bool scan_value(const char **at, char *text, size_t size)
-{
-    if (**at == '"')
-        return scan_string(at, text, size);
-    if (**at == '[' || **at == '{')
-        return skip_nest(at);
-    return scan_word(at, text, size);
-}
-
-/* Members of the outermost object. */
-static bool scan_object(const char *json, struct members *members)
-{
-    const char *at = json;
-    skip_blanks(&at);
-    if (*at++ != '{')
-        return false;
-    skip_blanks(&at);
-    while (*at != '}') {
-        char name[FX8_TEXT_SIZE];
-        if (!scan_string(&at, name, sizeof name))
-            return false;
-        skip_blanks(&at);
-        if (*at++ != ':')
-            return false;
-        skip_blanks(&at);
-        char *value = NULL;
-        for (int i = 0; i < N_MEMBERS; i++)
-            if (strcmp(name, names[i]) == 0)
-                value = members->value[i];
-        if (!scan_value(&at, value, FX8_TEXT_SIZE))
-            return false;
-        skip_blanks(&at);
-        if (*at == '}')
-            break;
-        if (*at++ != ',')
-            return false;
-        skip_blanks(&at);
-        if (*at == '}')
-            return false; /* nothing behind a comma */
-    }
-    at++;
-    skip_blanks(&at);
-    return *at == '\0';
+    char where[FX8_ERROR_MESSAGE_SIZE];
+    json_t *config = NULL;
+    snprintf(where, sizeof where, "%s: config", path);
+    const enum fx8_status status =
+        fx8_json_parse(where, json, FX8_ERR_INPUT, &config, error);
+    for (int i = 0; i < N_MEMBERS && status == FX8_OK; i++)
+        fx8_json_show(json_object_get(config, names[i]), members->value[i],
+                      FX8_TEXT_SIZE);
+    json_decref(config);
+    return status;
 }
 
 /* A number between two limits; absent: `otherwise`, where that is a number. */
@@ -208,11 +109,10 @@ enum fx8_status fx8_tart_config(const char *path, const char *json,
                                 struct fx8_observation *observation,
                                 int64_t *n_antennas, struct fx8_error *error)
 {
-    struct members members = {.value = {""}};
-    if (!scan_object(json, &members))
-        return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s: config: %.40s: expected a JSON object", path,
-                        json);
+    struct members members;
+    enum fx8_status status = read_members(path, json, &members, error);
+    if (status != FX8_OK)
+        return status;
     struct fx8_rate rate = {0, 1};
     const char *text = members.value[RATE];
     if (!fx8_number_fraction(text, &rate.numerator_hz, &rate.denominator) ||
@@ -222,7 +122,7 @@ enum fx8_status fx8_tart_config(const char *path, const char *json,
                         "in Hz",
                         path, text[0] != '\0' ? text : "missing");
     observation->sample_rate = fx8_rate_reduced(rate);
-    enum fx8_status status = get_band(path, &members, observation, error);
+    status = get_band(path, &members, observation, error);
     if (status == FX8_OK)
         status = get_real(path, &members, LATITUDE, -90, 90, NAN,
                           &observation->site.latitude_deg, error);

@@ -55,11 +55,12 @@ KEPT_HEADERS = (
     (r"hdf5(_hl)?\.h|H5\w*\.h", ("io/", "validation/")),
     (r"fftw3\.h", ("kernels/cpu/fft_fftw.c", "validation/cuda/fft.cc")),
     (r"ini\.h", ("config/",)),
+    (r"jansson\.h", ("config/base/json.h",)),
     (r"cuda\w*\.h|cufft\w*\.h|mma\.h", ("kernels/cuda/", "validation/")),
     (r"\w*intrin\.h", ("kernels/", "correlator/bench/")),
 )
 # libfx8 needs nothing that belongs to the program.
-NOT_NEEDED = ("hdf5", "inih", "erfa", "cuda", "cufft", "libz.")
+NOT_NEEDED = ("hdf5", "inih", "erfa", "jansson", "cuda", "cufft", "libz.")
 UNFINISHED = re.compile(
     r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK|WI" r"P)\b|\bfor n" r"ow\b")
 
@@ -274,7 +275,7 @@ def check_words():
 def dependency_flags():
     """Where the headers of the libraries are (Debian keeps HDF5 apart)."""
     good, text = run("pkg-config", "--cflags", "hdf5-serial", "fftw3f", "inih",
-                     "erfa")
+                     "erfa", "jansson")
     return shlex.split(text) if good else []
 
 
@@ -355,7 +356,7 @@ def check_exports():
 
 
 def check_needs():
-    """libfx8 needs no HDF5, inih, ERFA or CUDA"""
+    """libfx8 needs no HDF5, inih, ERFA, jansson or CUDA"""
     good, text = run("readelf", "-d", f"{BUILD}/libfx8.so")
     needed = re.findall(r"NEEDED.*\[(.*)\]", text)
     if not good or "libc.so.6" not in needed:
