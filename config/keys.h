@@ -108,13 +108,6 @@ extern const struct fx8_key_type fx8_type_marker;
 /** Key by section and name, or NULL. */
 const struct fx8_key *fx8_key_find(const char *section, const char *name);
 
-/** The key whose spelling, section or both are nearest; NULL where nothing is
- *  near enough to be what was meant. */
-const struct fx8_key *fx8_key_nearest(const char *section, const char *name);
-
-/** The section whose spelling is nearest, or NULL. */
-const char *fx8_section_nearest(const char *name);
-
 /** Whether there is a section of that name. */
 bool fx8_section_exists(const char *name);
 

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "config/base/line.h"
+#include "config/base/nearest.h"
 #include "config/base/read_files.h"
 #include "config/base/shape.h"
 #include "config/base/text.h"
@@ -147,16 +148,25 @@ static enum fx8_status fail_unknown(const char *place, const char *section,
                                     const char *name, const char *value,
                                     struct fx8_error *error)
 {
-    const struct fx8_key *nearest = fx8_key_nearest(section, name);
-    if (nearest == NULL)
+    struct fx8_nearest nearest = {.name = name};
+    const struct fx8_key *meant = NULL;
+    for (const struct fx8_key *key = fx8_keys; key < fx8_keys + fx8_keys_count;
+         key++) {
+        /* a right name in a wrong section is a small fault, however the
+         * sections are spelt */
+        const size_t of_section = fx8_word_distance(section, key->section);
+        if (fx8_nearest_offer(&nearest, key->name,
+                              of_section < 2 ? of_section : 2))
+            meant = key;
+    }
+    if (meant == NULL)
         return fx8_fail(error, FX8_ERR_USAGE,
                         "%s: %.80s.%.80s: %.80s: unknown key; `fx8 config "
                         "--keys` lists those there are",
                         place, section, name, value);
     return fx8_fail(error, FX8_ERR_USAGE,
                     "%s: %.80s.%.80s: %.80s: unknown key; did you mean %s.%s?",
-                    place, section, name, value, nearest->section,
-                    nearest->name);
+                    place, section, name, value, meant->section, meant->name);
 }
 
 /* --- the file ------------------------------------------------------------- */
@@ -171,11 +181,13 @@ static enum fx8_status take_header(const struct fx8_ini_entry *entry,
 {
     if (fx8_section_exists(entry->section))
         return FX8_OK;
-    const char *nearest = fx8_section_nearest(entry->section);
-    if (nearest != NULL)
+    struct fx8_nearest nearest = {.name = entry->section};
+    for (size_t i = 0; i < fx8_sections_count; i++)
+        fx8_nearest_offer(&nearest, fx8_sections[i].name, 0);
+    if (nearest.word != NULL)
         return fx8_fail(error, FX8_ERR_USAGE,
                         "%s:%zu: [%.80s]: unknown section; did you mean [%s]?",
-                        entry->path, entry->line, entry->section, nearest);
+                        entry->path, entry->line, entry->section, nearest.word);
     return fx8_fail(error, FX8_ERR_USAGE,
                     "%s:%zu: [%.80s]: unknown section; `fx8 config --keys` "
                     "lists those there are",

@@ -12,31 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "config/base/nearest.h"
 #include "correlator/commands/command.h"
 #include "correlator/fx8.h"
-
-/* Letters that two words do not share in order: cheap, and enough to tell
- * "corelate" or "config-dump" from nonsense. */
-static size_t word_distance(const char *a, const char *b)
-{
-    enum { LONGEST = 32 };
-    size_t common[LONGEST + 1] = {0};
-    const size_t n_a = strlen(a), n_b = strlen(b);
-    if (n_a > LONGEST || n_b > LONGEST)
-        return n_a + n_b;
-    for (size_t i = 0; i < n_a; i++) {
-        size_t diagonal = 0;
-        for (size_t j = 0; j < n_b; j++) {
-            const size_t above = common[j + 1];
-            if (a[i] == b[j])
-                common[j + 1] = diagonal + 1;
-            else if (common[j] > above)
-                common[j + 1] = common[j];
-            diagonal = above;
-        }
-    }
-    return n_a + n_b - 2 * common[n_b];
-}
 
 static const struct fx8_command *find_command(const char *name)
 {
@@ -63,20 +41,15 @@ static int print_help(void)
 
 static int unknown_command(const char *name)
 {
-    const struct fx8_command *nearest = NULL;
-    size_t least = 4; /* two wrong letters: one lost and one put in, twice */
-    for (size_t i = 0; i < fx8_commands_count; i++) {
-        const size_t distance = word_distance(name, fx8_commands[i]->name);
-        if (distance <= least) {
-            least = distance;
-            nearest = fx8_commands[i];
-        }
-    }
+    struct fx8_nearest nearest = {.name = name};
+    for (size_t i = 0; i < fx8_commands_count; i++)
+        fx8_nearest_offer(&nearest, fx8_commands[i]->name, 0);
     struct fx8_error error;
     fx8_fail(&error, FX8_ERR_USAGE,
              "%s: unknown command%s%s%s (see fx8 --help)", name,
-             nearest != NULL ? ": did you mean " : "",
-             nearest != NULL ? nearest->name : "", nearest != NULL ? "?" : "");
+             nearest.word != NULL ? ": did you mean " : "",
+             nearest.word != NULL ? nearest.word : "",
+             nearest.word != NULL ? "?" : "");
     return fx8_command_error(&error);
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/base/nearest.h"
 #include "config/base/shape.h"
 #include "correlator/commands/command.h"
 
@@ -83,6 +84,22 @@ static size_t count_beginning(const struct fx8_command *command,
     return count;
 }
 
+/* "--NAME" or "--NAME=VALUE" of no option. */
+static int refuse_name(const struct fx8_command *command, const char *given)
+{
+    char name[FX8_ERROR_MESSAGE_SIZE];
+    const char *start = given + strspn(given, "-");
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(start, "="), start);
+    struct fx8_nearest nearest = {.name = name};
+    for (size_t i = 0; i < command->n_options; i++)
+        if (command->options[i].name != NULL)
+            fx8_nearest_offer(&nearest, command->options[i].name, 0);
+    if (nearest.word == NULL)
+        return fx8_command_misuse(command, "%s: unknown option", given);
+    return fx8_command_misuse(command, "%s: unknown option; did you mean --%s?",
+                              given, nearest.word);
+}
+
 /* The answer to '?' and ':' of getopt_long(), the option string starting with
  * ":" so that the two differ, opterr 0. */
 static int refuse_option(const struct fx8_command *command, int option,
@@ -107,7 +124,9 @@ static int refuse_option(const struct fx8_command *command, int option,
                                   "%.*s: several options begin so: expected "
                                   "more of its letters",
                                   (int)length, given);
-    return fx8_command_misuse(command, "%s: unknown option", name);
+    return name == given
+               ? refuse_name(command, given)
+               : fx8_command_misuse(command, "%s: unknown option", name);
 }
 
 /* Of "a, b or c". */

@@ -47,7 +47,7 @@ MAY_INCLUDE = {
     "correlator/commands": ("config/", "io/", "correlator/run/",
                             "correlator/simulate/", "correlator/compare/",
                             "correlator/bench/"),
-    "correlator": ("correlator/commands/",),
+    "correlator": ("config/base/", "correlator/commands/"),
     "validation": ("config/", "kernels/", "io/", "correlator/"),
 }
 # System headers that only some files may include.

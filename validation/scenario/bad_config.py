@@ -204,6 +204,14 @@ class BadCommandLines(refusal.Refusal):
                                 done.stderr)
                 self.assertEqual(done.stdout, "")
 
+    def test_unknown_commands(self):
+        for name, told in (("corelate", ": did you mean correlate?"),
+                           ("inof", ": did you mean info?"),
+                           ("frobnicate", "")):
+            self.assertEqual(program.run(name).stderr,
+                             f"fx8: error: {name}: unknown command{told} (see "
+                             "fx8 --help)\n")
+
     def test_what_is_wrong_with_an_option(self):
         for arguments, told in (
                 (("correlate", "--output"),
@@ -212,6 +220,8 @@ class BadCommandLines(refusal.Refusal):
                 (("correlate", "-xo", "y"), "-x: unknown option"),
                 (("correlate", "--quiet=yes"), "--quiet: takes no value"),
                 (("correlate", "--no-such=1"), "--no-such=1: unknown option"),
+                (("correlate", "--presicion=int8"), "--presicion=int8: unknown "
+                 "option; did you mean --precision?"),
                 (("correlate", "x", "--f"),
                  "--f: several options begin so: expected more of its letters"),
                 (("compare", "--h"),
