@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "config/base/divisor.h"
 #include "config/base/number.h"
@@ -169,53 +170,21 @@ bool fx8_number_fraction(const char *text, int64_t *numerator,
 
 /* --- instants ------------------------------------------------------------- */
 
-#define DAY_SECONDS INT64_C(86400)
+/* 0001-01-01T00:00:00 */
+#define FIRST_UNIX_S INT64_C(-62135596800)
 
-static bool is_leap_year(int64_t year)
+/* "2019-08-29T19:00:00", and more digits in years after 9999. */
+static bool format_second(struct fx8_time time, char text[FX8_NUMBER_TEXT_SIZE])
 {
-    return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-}
-
-static int64_t days_in_month(int64_t year, int64_t month)
-{
-    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    return days[month - 1] + (month == 2 && is_leap_year(year));
-}
-
-/* Days from 0001-01-01 to the first of January of a year >= 1. */
-static int64_t days_before_year(int64_t year)
-{
-    const int64_t past = year - 1;
-    return past * 365 + past / 4 - past / 100 + past / 400;
-}
-
-/* Days from 1970-01-01 to a date of the proleptic Gregorian calendar. */
-static int64_t days_from_civil(int64_t year, int64_t month, int64_t day)
-{
-    int64_t days = days_before_year(year) - days_before_year(1970) + day - 1;
-    for (int64_t m = 1; m < month; m++)
-        days += days_in_month(year, m);
-    return days;
-}
-
-/* Exactly `n_digits` digits. */
-static bool read_field(const char **cursor, int n_digits, int64_t *value)
-{
-    *value = 0;
-    for (int i = 0; i < n_digits; i++, ++*cursor) {
-        if (!is_digit(**cursor))
-            return false;
-        *value = *value * 10 + (**cursor - '0');
-    }
-    return true;
-}
-
-static bool read_character(const char **cursor, const char *accepted)
-{
-    if (**cursor == '\0' || strchr(accepted, **cursor) == NULL)
+    const time_t unix_s = (time_t)time.unix_s;
+    struct tm utc;
+    if (gmtime_r(&unix_s, &utc) == NULL)
         return false;
-    ++*cursor;
-    return true;
+    utc.tm_sec += (int)(time.picosecond / FX8_PICOSECONDS); /* leap second */
+    const int n = snprintf(text, FX8_NUMBER_TEXT_SIZE, "%04" PRId64,
+                           (int64_t)utc.tm_year + 1900);
+    return strftime(text + n, FX8_NUMBER_TEXT_SIZE - (size_t)n,
+                    "-%m-%dT%H:%M:%S", &utc) > 0;
 }
 
 /* 1 to 12 decimals of a second as picoseconds; 0 where there is no point. */
@@ -236,26 +205,25 @@ static bool read_decimals(const char **cursor, int64_t *picosecond)
 
 bool fx8_number_time(const char *text, struct fx8_time *time)
 {
-    const char *cursor = text;
-    int64_t year, month, day, hour, minute, second, picosecond;
-    if (!read_field(&cursor, 4, &year) || !read_character(&cursor, "-") ||
-        !read_field(&cursor, 2, &month) || !read_character(&cursor, "-") ||
-        !read_field(&cursor, 2, &day) || !read_character(&cursor, "T ") ||
-        !read_field(&cursor, 2, &hour) || !read_character(&cursor, ":") ||
-        !read_field(&cursor, 2, &minute) || !read_character(&cursor, ":") ||
-        !read_field(&cursor, 2, &second) ||
-        !read_decimals(&cursor, &picosecond))
+    char again[FX8_NUMBER_TEXT_SIZE];
+    struct tm utc = {0};
+    int64_t picosecond;
+    const char *cursor = strptime(text, "%Y-%m-%d", &utc);
+    if (cursor == NULL || (*cursor != 'T' && *cursor != ' '))
+        return false;
+    cursor = strptime(cursor + 1, "%H:%M:%S", &utc);
+    if (cursor == NULL || !read_decimals(&cursor, &picosecond))
         return false;
     if (*cursor != '\0' && strcmp(cursor, "Z") != 0 &&
         strcmp(cursor, "+00:00") != 0)
         return false;
-    if (year < 1 || month < 1 || month > 12 || day < 1 ||
-        day > days_in_month(year, month) || hour > 23 || minute > 59 ||
-        second > 59)
+    /* what the calendar lacks, and what is short of digits, comes back
+     * otherwise */
+    const struct fx8_time found = {timegm(&utc), picosecond};
+    if (found.unix_s < FIRST_UNIX_S || !format_second(found, again) ||
+        strncmp(text, again, 10) != 0 || strncmp(text + 11, again + 11, 8) != 0)
         return false;
-    time->unix_s = days_from_civil(year, month, day) * DAY_SECONDS +
-                   hour * 3600 + minute * 60 + second;
-    time->picosecond = picosecond;
+    *time = found;
     return true;
 }
 
@@ -284,27 +252,14 @@ void fx8_number_format_fraction(int64_t numerator, int64_t denominator,
 void fx8_number_format_time(struct fx8_time time,
                             char text[FX8_NUMBER_TEXT_SIZE])
 {
-    int64_t days = time.unix_s / DAY_SECONDS;
-    days -= time.unix_s % DAY_SECONDS < 0;
-    const int64_t second = time.unix_s - days * DAY_SECONDS;
-    /* 146097 days are 400 years: the estimate is off by one year at most */
-    int64_t year = 1970 + days * 400 / 146097;
-    while (year > 1 && days < days_from_civil(year, 1, 1))
-        year--;
-    while (days >= days_from_civil(year + 1, 1, 1))
-        year++;
-    int64_t month = 1;
-    while (month < 12 && days >= days_from_civil(year, month + 1, 1))
-        month++;
-    int length = snprintf(
-        text, FX8_NUMBER_TEXT_SIZE,
-        "%04" PRId64 "-%02" PRId64 "-%02" PRId64 "T%02" PRId64 ":%02" PRId64
-        ":%02" PRId64 ".%012" PRId64,
-        year, month, days - days_from_civil(year, month, 1) + 1, second / 3600,
-        second / 60 % 60, second % 60 + time.picosecond / FX8_PICOSECONDS,
-        time.picosecond % FX8_PICOSECONDS);
-    if (length >= FX8_NUMBER_TEXT_SIZE)
-        return; /* no instant of a calendar: cut, but terminated */
+    if (!format_second(time, text)) {
+        snprintf(text, FX8_NUMBER_TEXT_SIZE, "%" PRId64 " s", time.unix_s);
+        return; /* no year that the C library counts */
+    }
+    size_t length = strlen(text);
+    length +=
+        (size_t)snprintf(text + length, FX8_NUMBER_TEXT_SIZE - length,
+                         ".%012" PRId64, time.picosecond % FX8_PICOSECONDS);
     while (text[length - 1] == '0')
         length--;
     length -= text[length - 1] == '.';

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "config/base/number.h"
 #include "config/base/sha256.h"
 #include "config/base/shape.h"
 #include "correlator/run/describe.h"
@@ -78,11 +79,8 @@ static enum fx8_status write_history(const struct fx8_provenance *provenance,
                                      struct fx8_uvh5_header *header,
                                      struct fx8_error *error)
 {
-    char date[32] = "";
-    const time_t now = time(NULL);
-    struct tm utc;
-    if (gmtime_r(&now, &utc) != NULL)
-        strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    char date[FX8_NUMBER_TEXT_SIZE];
+    fx8_number_format_time((struct fx8_time){time(NULL), 0}, date);
     static const char format[] = "fx8 %s, written %s\n"
                                  "command: %s\n"
                                  "input: %s\n"
