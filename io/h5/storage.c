@@ -196,27 +196,17 @@ static enum fx8_status check_contiguous(const struct walk *walk,
 /* --- external storage ----------------------------------------------------- */
 
 /* Name of a raw file as HDF5 opens it: what is not absolute in the folder of
- * HDF5_EXTFILE_PREFIX, which may be told from the dataset's file, else in the
- * working folder (H5D__build_file_prefix of H5Dint.c).  NULL: no memory. */
+ * HDF5_EXTFILE_PREFIX, else in the working folder.  NULL: no memory. */
 static char *raw_path(const struct spot *spot, const char *name)
 {
-    static const char origin[] = "${ORIGIN}";
-    const char *prefix = getenv("HDF5_EXTFILE_PREFIX");
-    if (prefix == NULL || *prefix == '\0' || strcmp(prefix, ".") == 0 ||
-        *name == '/')
-        return strdup(name);
-    const bool is_told = strncmp(prefix, origin, sizeof origin - 1) == 0;
-    const char *slash = strrchr(spot->file->path, '/');
-    const int folder =
-        is_told && slash != NULL ? (int)(slash - spot->file->path) : 0;
-    const char *start = !is_told ? "" : slash == NULL ? "." : "";
-    const char *rest = is_told ? prefix + sizeof origin - 1 : prefix;
-    const size_t size = (size_t)folder + strlen(rest) + strlen(name) + 4;
-    char *path = malloc(size);
-    if (path != NULL)
-        snprintf(path, size, "%s%.*s%s/%s", start, folder, spot->file->path,
-                 rest, name);
-    return path;
+    char prefix[4096] = "";
+    hid_t access = H5Dget_access_plist(spot->dataset);
+    H5Pget_efile_prefix(access, prefix, sizeof prefix - 1);
+    fx8_h5_close(&access);
+    const size_t length = strlen(prefix);
+    if (length > 0)
+        prefix[length] = '/';
+    return fx8_path_join(prefix, name);
 }
 
 /* `needed` bytes from `offset` of a raw file. */
@@ -375,10 +365,9 @@ static enum fx8_status check_mapping(struct walk *walk, const struct spot *spot,
     char name[FX8_ERROR_MESSAGE_SIZE];
     snprintf(name, sizeof name, "%s: %s: %s", spot->name, file_name,
              dataset_name);
-    hid_t parent = spot->file->file, file = FX8_H5_NONE, source = FX8_H5_NONE;
-    enum fx8_status status =
-        fx8_h5_open_source(walk->path, spot->name, parent, spot->file->path,
-                           file_name, &file, walk->error);
+    hid_t file = FX8_H5_NONE, source = FX8_H5_NONE;
+    enum fx8_status status = fx8_h5_open_source(
+        walk->path, spot->name, spot->dataset, file_name, &file, walk->error);
     if (status == FX8_OK) {
         source = H5Dopen2(file, dataset_name, H5P_DEFAULT);
         if (source < 0)

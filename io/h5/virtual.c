@@ -13,93 +13,63 @@
 #include "io/h5/h5.h"
 #include "io/h5/virtual.h"
 
-/* Most axes of a virtual dataset; the readers know of three. */
-#define MOST_AXES 8
-
-/* Most boxes of all mappings, and most that are left uncovered at a time: their
+/* Most boxes of all mappings, and most gaps between them at a time: their
  * product is the work of a check, seconds at the worst. */
-#define MOST_BOXES ((size_t)1 << 17)
-#define MOST_RESTS ((size_t)4096)
+#define MOST_BOXES 131072
+#define MOST_GAPS  4096
 
-/* Elements [start, end) along every axis. */
-struct box {
-    hsize_t start[MOST_AXES];
-    hsize_t end[MOST_AXES];
-};
-
-/* A virtual dataset and the boxes that are mapped. */
+/* A virtual dataset and the elements of it that nothing is mapped to so far. */
 struct cover {
     const char *path, *name;
     struct fx8_error *error;
     int rank;
-    const hsize_t *extent;
-    struct box *boxes; /* [n] */
-    size_t n, capacity;
+    hid_t rest;
+    hssize_t n_boxes; /* taken out of it */
 };
 
 /* --- what is mapped ------------------------------------------------------- */
 
-/* One more box, both corners within; what lies beyond the extent is of no
- * consequence. */
-static enum fx8_status add_box(struct cover *cover, const hsize_t *first,
-                               const hsize_t *last)
+/* Take the boxes of a selection out of the rest. */
+static enum fx8_status take_boxes(struct cover *cover, hid_t space)
 {
-    if (cover->n == MOST_BOXES)
-        return fx8_fail(cover->error, FX8_ERR_INPUT,
-                        "%s: %s: more than %zu boxes mapped: expected fewer",
-                        cover->path, cover->name, MOST_BOXES);
-    if (cover->n == cover->capacity) {
-        const size_t capacity = 2 * cover->capacity + 16;
-        struct box *boxes =
-            realloc(cover->boxes, capacity * sizeof *cover->boxes);
-        if (boxes == NULL)
-            return fx8_no_memory("mappings of a virtual dataset", cover->error);
-        cover->boxes = boxes;
-        cover->capacity = capacity;
-    }
-    struct box box = {{0}, {0}};
-    for (int axis = 0; axis < cover->rank; axis++) {
-        box.start[axis] = first[axis];
-        box.end[axis] = last[axis] + 1;
-    }
-    cover->boxes[cover->n++] = box;
-    return FX8_OK;
-}
-
-/* The boxes of a selection that consists of boxes. */
-static enum fx8_status add_hyperslabs(struct cover *cover, hid_t space)
-{
-    const hssize_t n_boxes = H5Sget_select_hyper_nblocks(space);
     const size_t rank = (size_t)cover->rank;
-    if (n_boxes < 0)
-        return fx8_h5_fail(cover->error, FX8_ERR_INPUT, cover->path,
-                           cover->name);
-    if ((hsize_t)n_boxes > MOST_BOXES)
+    hsize_t start[H5S_MAX_RANK], stride[H5S_MAX_RANK], count[H5S_MAX_RANK],
+        block[H5S_MAX_RANK];
+    const hssize_t n_boxes = H5Sget_select_hyper_nblocks(space);
+    if (n_boxes < 0 || n_boxes > MOST_BOXES - cover->n_boxes)
         return fx8_fail(cover->error, FX8_ERR_INPUT,
-                        "%s: %s: a mapping of %" PRId64
-                        " boxes: expected at most %zu",
-                        cover->path, cover->name, (int64_t)n_boxes, MOST_BOXES);
+                        "%s: %s: more than %d boxes mapped: expected fewer",
+                        cover->path, cover->name, MOST_BOXES);
+    cover->n_boxes += n_boxes;
+    if (H5Sis_regular_hyperslab(space) > 0 &&
+        H5Sget_regular_hyperslab(space, start, stride, count, block) >= 0 &&
+        H5Sselect_hyperslab(cover->rest, H5S_SELECT_NOTB, start, stride, count,
+                            block) >= 0)
+        return FX8_OK;
     void *memory = NULL;
     enum fx8_status status =
         fx8_allocate((size_t)n_boxes, 2 * rank * sizeof(hsize_t),
                      "a mapping of a virtual dataset", &memory, cover->error);
     if (status != FX8_OK)
         return status;
-    const hsize_t *corners = memory;
+    const hsize_t *corner = memory;
     if (H5Sget_select_hyper_blocklist(space, 0, (hsize_t)n_boxes, memory) < 0)
         status =
             fx8_h5_fail(cover->error, FX8_ERR_INPUT, cover->path, cover->name);
-    for (size_t i = 0; i < (size_t)n_boxes && status == FX8_OK; i++)
-        status = add_box(cover, corners + 2 * i * rank,
-                         corners + (2 * i + 1) * rank);
+    for (hssize_t i = 0; i < n_boxes && status == FX8_OK; i++) {
+        for (size_t axis = 0; axis < rank; axis++)
+            count[axis] = corner[rank + axis] - corner[axis] + 1;
+        H5Sselect_hyperslab(cover->rest, H5S_SELECT_NOTB, corner, NULL, count,
+                            NULL);
+        corner += 2 * rank;
+    }
     free(memory);
     return status;
 }
 
 /* What one mapping maps. */
-static enum fx8_status add_mapping(struct cover *cover, hid_t space)
+static enum fx8_status take_mapping(struct cover *cover, hid_t space)
 {
-    static const hsize_t origin[MOST_AXES];
     const int rank = H5Sget_simple_extent_ndims(space);
     if (rank != cover->rank)
         return fx8_fail(cover->error, FX8_ERR_INPUT,
@@ -111,98 +81,75 @@ static enum fx8_status add_mapping(struct cover *cover, hid_t space)
                         "%s: %s: a mapping without an end: expected a virtual "
                         "dataset of sources that are whole and named",
                         cover->path, cover->name);
-    switch (H5Sget_select_type(space)) {
-    case H5S_SEL_HYPERSLABS:
-        return add_hyperslabs(cover, space);
-    case H5S_SEL_ALL:
-        return add_box(cover, origin, cover->extent);
-    default:
-        break;
-    }
-    return FX8_OK; /* nothing: what it was to cover is found to lack */
+    if (H5Sget_select_type(space) == H5S_SEL_ALL)
+        H5Sselect_none(cover->rest);
+    enum fx8_status status = FX8_OK; /* points: found to lack */
+    if (H5Sget_select_type(space) == H5S_SEL_HYPERSLABS)
+        status = take_boxes(cover, space);
+    if (status == FX8_OK &&
+        H5Sget_select_hyper_nblocks(cover->rest) > MOST_GAPS)
+        status = fx8_fail(cover->error, FX8_ERR_INPUT,
+                          "%s: %s: more than %d gaps between mappings: "
+                          "expected fewer",
+                          cover->path, cover->name, MOST_GAPS);
+    return status;
 }
 
-/* --- what is not ---------------------------------------------------------- */
-
-static int compare_boxes(const void *a, const void *b)
+/* Nothing may be left. */
+static enum fx8_status check_rest(const struct cover *cover)
 {
-    const struct box *x = a, *y = b;
-    for (int axis = 0; axis < MOST_AXES; axis++)
-        if (x->start[axis] != y->start[axis])
-            return x->start[axis] < y->start[axis] ? -1 : 1;
-    return 0;
-}
-
-static bool meet(const struct box *a, const struct box *b, int rank)
-{
-    for (int axis = 0; axis < rank; axis++)
-        if (a->end[axis] <= b->start[axis] || b->end[axis] <= a->start[axis])
-            return false;
-    return true;
-}
-
-/* Split what of `rest` is outside `box` into boxes at `to`: how many, at most
- * two an axis. */
-static size_t split(struct box rest, const struct box *box, int rank,
-                    struct box *to)
-{
-    size_t n = 0;
-    for (int axis = 0; axis < rank; axis++) {
-        if (rest.start[axis] < box->start[axis]) {
-            to[n] = rest;
-            to[n++].end[axis] = box->start[axis];
-            rest.start[axis] = box->start[axis];
-        }
-        if (box->end[axis] < rest.end[axis]) {
-            to[n] = rest;
-            to[n++].start[axis] = box->end[axis];
-            rest.end[axis] = box->end[axis];
-        }
-    }
-    return n;
-}
-
-static enum fx8_status fail_rest(const struct cover *cover,
-                                 const struct box *rest)
-{
-    char place[MOST_AXES * 24] = "";
+    hsize_t corners[2 * H5S_MAX_RANK] = {0}; /* stays where all is left */
+    char place[H5S_MAX_RANK * 24] = "";
     size_t used = 0;
+    if (H5Sget_select_npoints(cover->rest) == 0)
+        return FX8_OK;
+    H5Sget_select_hyper_blocklist(cover->rest, 0, 1, corners);
     for (int axis = 0; axis < cover->rank; axis++)
         used +=
             (size_t)snprintf(place + used, sizeof place - used, "%s%" PRIu64,
-                             axis > 0 ? ", " : "", (uint64_t)rest->start[axis]);
+                             axis > 0 ? ", " : "", (uint64_t)corners[axis]);
     return fx8_fail(cover->error, FX8_ERR_INPUT,
                     "%s: %s: element (%s) has no source: expected a virtual "
                     "dataset that is mapped throughout",
                     cover->path, cover->name, place);
 }
 
-/* Take every box away from the whole; nothing may be left. */
-static enum fx8_status check_boxes(const struct cover *cover, struct box *rests)
+/* A mapping by its first element: in this order few gaps are open at a time,
+ * for all usual mappings. */
+struct place {
+    uint64_t first;
+    size_t mapping;
+};
+
+static int compare_places(const void *a, const void *b)
 {
-    size_t n = 1;
-    memset(rests, 0, sizeof *rests);
-    for (int axis = 0; axis < cover->rank; axis++) {
-        rests[0].end[axis] = cover->extent[axis];
-        if (cover->extent[axis] == 0)
-            n = 0;
+    const struct place *x = a, *y = b;
+    return (x->first > y->first) - (x->first < y->first);
+}
+
+static enum fx8_status list_places(const struct cover *cover, hid_t creation,
+                                   size_t n, const hsize_t *extent,
+                                   struct place **places)
+{
+    void *memory = NULL;
+    const enum fx8_status status =
+        fx8_allocate(n, sizeof **places, "mappings of a virtual dataset",
+                     &memory, cover->error);
+    *places = memory;
+    if (status != FX8_OK)
+        return status;
+    for (size_t i = 0; i < n; i++) {
+        hsize_t first[H5S_MAX_RANK] = {0}, last[H5S_MAX_RANK];
+        hid_t space = H5Pget_virtual_vspace(creation, i);
+        H5Sget_select_bounds(space, first, last);
+        (*places)[i].mapping = i;
+        for (int axis = 0; axis < cover->rank; axis++)
+            (*places)[i].first =
+                (*places)[i].first * extent[axis] + first[axis];
+        fx8_h5_close(&space);
     }
-    for (size_t b = 0; b < cover->n; b++)
-        for (size_t i = 0; i < n;) {
-            if (!meet(&rests[i], &cover->boxes[b], cover->rank)) {
-                i++;
-                continue;
-            }
-            const struct box rest = rests[i];
-            rests[i] = rests[--n];
-            n += split(rest, &cover->boxes[b], cover->rank, rests + n);
-            if (n > MOST_RESTS)
-                return fx8_fail(cover->error, FX8_ERR_INPUT,
-                                "%s: %s: more than %zu gaps between mappings: "
-                                "expected fewer",
-                                cover->path, cover->name, MOST_RESTS);
-        }
-    return n == 0 ? FX8_OK : fail_rest(cover, &rests[0]);
+    qsort(*places, n, sizeof **places, compare_places);
+    return FX8_OK;
 }
 
 enum fx8_status fx8_h5_check_cover(const char *path, const char *name,
@@ -214,32 +161,24 @@ enum fx8_status fx8_h5_check_cover(const char *path, const char *name,
                           .name = name,
                           .error = error,
                           .rank = rank,
-                          .extent = extent};
+                          .rest = H5Screate_simple(rank, extent, NULL)};
+    struct place *places = NULL;
     size_t n_mappings = 0;
-    if (rank < 1 || rank > MOST_AXES)
-        return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s: %s: %d axes: expected 1 to %d", path, name, rank,
-                        MOST_AXES);
-    if (H5Pget_virtual_count(creation, &n_mappings) < 0)
-        return fx8_h5_fail(error, FX8_ERR_INPUT, path, name);
     enum fx8_status status = FX8_OK;
+    if (cover.rest < 0 || H5Pget_virtual_count(creation, &n_mappings) < 0)
+        status = fx8_h5_fail(error, FX8_ERR_INPUT, path, name);
+    if (status == FX8_OK)
+        status = list_places(&cover, creation, n_mappings, extent, &places);
     for (size_t i = 0; i < n_mappings && status == FX8_OK; i++) {
-        hid_t space = H5Pget_virtual_vspace(creation, i);
+        hid_t space = H5Pget_virtual_vspace(creation, places[i].mapping);
         status = space < 0 ? fx8_h5_fail(error, FX8_ERR_INPUT, path, name)
-                           : add_mapping(&cover, space);
+                           : take_mapping(&cover, space);
         fx8_h5_close(&space);
     }
-    /* in order: then few boxes are left at a time, for all usual mappings */
-    if (status == FX8_OK && cover.n > 0)
-        qsort(cover.boxes, cover.n, sizeof *cover.boxes, compare_boxes);
-    void *rests = NULL;
     if (status == FX8_OK)
-        status = fx8_allocate(MOST_RESTS + 2 * MOST_AXES, sizeof(struct box),
-                              "gaps of a virtual dataset", &rests, error);
-    if (status == FX8_OK)
-        status = check_boxes(&cover, rests);
-    free(rests);
-    free(cover.boxes);
+        status = check_rest(&cover);
+    free(places);
+    fx8_h5_close(&cover.rest);
     return status;
 }
 
@@ -254,15 +193,14 @@ struct search {
 };
 
 /* Whether FOLDER/NAME, or the bare name where the folder is "", opens. */
-static bool try_folder(struct search *search, const char *folder, size_t length)
+static bool try_folder(struct search *search, const char *folder)
 {
+    const size_t length = strlen(folder);
     const bool has_slash = length == 0 || folder[length - 1] == '/';
-    const size_t size = length + strlen(search->name) + 2;
-    char *path = malloc(size);
-    if (path == NULL)
+    char *path;
+    if (asprintf(&path, "%s%s%s", folder, has_slash ? "" : "/", search->name) <
+        0)
         return false;
-    snprintf(path, size, "%.*s%s%s", (int)length, folder, has_slash ? "" : "/",
-             search->name);
     struct fx8_error why = {FX8_OK, ""};
     const bool found =
         fx8_h5_open_as(path, search->access, &search->file, &why) == FX8_OK;
@@ -275,56 +213,39 @@ static bool try_folder(struct search *search, const char *folder, size_t length)
 /* Beside a file. */
 static bool try_beside(struct search *search, const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    return try_folder(search, path,
-                      slash == NULL ? 0 : (size_t)(slash - path) + 1);
-}
-
-/* In the folders that the environment names; last in all of it as one, which
- * may begin with the folder of the virtual dataset. */
-static bool try_prefixes(struct search *search, const char *parent_path)
-{
-    static const char origin[] = "${ORIGIN}";
-    const char *prefixes = getenv("HDF5_VDS_PREFIX");
-    if (prefixes == NULL)
-        return false;
-    for (const char *at = prefixes; *at != '\0'; at += *at == ':') {
-        const size_t length = strcspn(at, ":");
-        if (length > 0 && try_folder(search, at, length))
-            return true;
-        at += length;
-    }
-    if (strncmp(prefixes, origin, sizeof origin - 1) != 0)
-        return *prefixes != '\0' &&
-               try_folder(search, prefixes, strlen(prefixes));
-    char *folder = fx8_path_folder(parent_path);
-    bool found = false;
-    if (folder != NULL) {
-        const char *rest = prefixes + sizeof origin - 1;
-        const size_t size = strlen(folder) + strlen(rest) + 2;
-        char *path = malloc(size);
-        if (path != NULL) {
-            snprintf(path, size, "%s%s", *folder != '\0' ? folder : ".", rest);
-            found = try_folder(search, path, strlen(path));
-        }
-        free(path);
-    }
+    char *folder = path == NULL ? NULL : fx8_path_folder(path);
+    const bool found = folder != NULL && try_folder(search, folder);
     free(folder);
     return found;
 }
 
-static bool find_source(struct search *search, const char *parent_path)
+/* In the folders of HDF5_VDS_PREFIX. */
+static bool try_list(struct search *search)
+{
+    const char *folders = getenv("HDF5_VDS_PREFIX");
+    char *copy = strdup(folders != NULL ? folders : "");
+    bool found = false;
+    for (char *rest = copy, *folder;
+         !found && (folder = strsep(&rest, ":")) != NULL;)
+        found = *folder != '\0' && try_folder(search, folder);
+    free(copy);
+    return found;
+}
+
+/* `prefix` is that of the virtual dataset, as HDF5 has resolved it. */
+static bool find_source(struct search *search, const char *prefix,
+                        const char *parent_path)
 {
     if (*search->name == '/') {
-        if (try_folder(search, "", 0))
+        if (try_folder(search, ""))
             return true;
         search->name = strrchr(search->name, '/') + 1;
     }
-    if (try_prefixes(search, parent_path) || try_beside(search, parent_path) ||
-        try_folder(search, "", 0))
+    if (try_list(search) || (*prefix != '\0' && try_folder(search, prefix)) ||
+        try_beside(search, parent_path) || try_folder(search, ""))
         return true;
     char *real_path = realpath(parent_path, NULL);
-    const bool found = real_path != NULL && try_beside(search, real_path);
+    const bool found = try_beside(search, real_path);
     free(real_path);
     return found;
 }
@@ -344,38 +265,40 @@ enum fx8_status fx8_h5_check_room(const char *path, const char *name,
 }
 
 enum fx8_status fx8_h5_open_source(const char *path, const char *name,
-                                   hid_t parent, const char *parent_path,
-                                   const char *source, hid_t *file,
-                                   struct fx8_error *error)
+                                   hid_t dataset, const char *source,
+                                   hid_t *file, struct fx8_error *error)
 {
-    *file = FX8_H5_NONE;
-    if (strcmp(source, ".") == 0) {
-        H5Iinc_ref(parent);
-        *file = parent;
-        return FX8_OK;
-    }
+    char parent_path[4096] = "", prefix[4096] = "";
+    hid_t parent = H5Iget_file_id(dataset);
+    hid_t dataset_access = H5Dget_access_plist(dataset);
     struct search search = {.name = source,
                             .access = H5Fget_access_plist(parent),
                             .file = FX8_H5_NONE};
-    if (search.access < 0 ||
-        H5Pset_fclose_degree(search.access, H5F_CLOSE_WEAK) < 0) {
-        fx8_h5_close(&search.access);
-        return fx8_h5_fail(error, FX8_ERR_SYSTEM, path, "access properties");
-    }
-    const bool found = find_source(&search, parent_path);
-    fx8_h5_close(&search.access);
-    if (found) {
+    enum fx8_status status = FX8_OK;
+    *file = FX8_H5_NONE;
+    if (H5Fget_name(parent, parent_path, sizeof parent_path) < 0 ||
+        H5Pget_virtual_prefix(dataset_access, prefix, sizeof prefix) < 0 ||
+        H5Pset_fclose_degree(search.access, H5F_CLOSE_WEAK) < 0)
+        status = fx8_h5_fail(error, FX8_ERR_SYSTEM, path, "access properties");
+    else if (strcmp(source, ".") == 0) {
+        *file = parent;
+        parent = FX8_H5_NONE;
+    } else if (find_source(&search, prefix, parent_path)) {
         *file = search.file;
-        return FX8_OK;
+    } else {
+        status = fx8_h5_check_room(path, name, error);
+        if (status == FX8_OK && search.why.status != FX8_OK)
+            status = fx8_fail(error, FX8_ERR_INPUT, "%s: %s: source %s", path,
+                              name, search.why.message);
+        else if (status == FX8_OK)
+            status = fx8_fail(error, FX8_ERR_INPUT,
+                              "%s: %s: source %s: missing: expected the file "
+                              "beside the virtual dataset, or in "
+                              "HDF5_VDS_PREFIX",
+                              path, name, source);
     }
-    const enum fx8_status status = fx8_h5_check_room(path, name, error);
-    if (status != FX8_OK)
-        return status;
-    if (search.why.status != FX8_OK)
-        return fx8_fail(error, FX8_ERR_INPUT, "%s: %s: source %s", path, name,
-                        search.why.message);
-    return fx8_fail(error, FX8_ERR_INPUT,
-                    "%s: %s: source %s: missing: expected the file beside the "
-                    "virtual dataset, or in HDF5_VDS_PREFIX",
-                    path, name, source);
+    fx8_h5_close(&search.access);
+    fx8_h5_close(&dataset_access);
+    fx8_h5_close(&parent);
+    return status;
 }

@@ -27,8 +27,8 @@ extern "C" {
  *         extent      [rank]: the part that has to be covered, from the origin
  * Status: FX8_ERR_INPUT: an element that nothing is mapped to (which one);
  *         mappings without an end (unlimited, or over files that are counted
- *         by %b), more than 8 axes, more than 131,072 boxes, or boxes so
- *         placed that more than 4096 gaps are open at a time;
+ *         by %b), more than 131,072 boxes, or boxes so placed that more than
+ *         4096 gaps are open at a time;
  *         FX8_ERR_SYSTEM: no memory
  */
 enum fx8_status fx8_h5_check_cover(const char *path, const char *name,
@@ -39,25 +39,24 @@ enum fx8_status fx8_h5_check_cover(const char *path, const char *name,
 /**
  * fx8_h5_open_source -- the file of a source, as HDF5 finds it: an absolute
  * name as it stands, else the last part of it; in the folders of
- * HDF5_VDS_PREFIX, beside `parent`, in the working folder, beside the file
- * that `parent` is a symbolic link to.
+ * HDF5_VDS_PREFIX, beside the file of the dataset, in the working folder,
+ * beside what that file is a symbolic link to.  HDF5 has no call that tells
+ * where it found a source, or that it found none.
  *
- * It is opened with the properties that HDF5 takes for it, those of `parent`
+ * It is opened with the properties that HDF5 takes for it, those of that file
  * but closed weakly: while it is open with others, HDF5 does not open it for
  * the virtual dataset, and reads fill values.
  *
- * Given:    path, name   for messages
- *           parent       file of the virtual dataset
- *           parent_path  its name
- *           source       of the mapping, "." for `parent` itself
- * Returned: file         FX8_H5_NONE after failure; the caller closes it
+ * Given:    path, name  for messages
+ *           dataset     the virtual dataset
+ *           source      of the mapping, "." for the file of the dataset
+ * Returned: file        FX8_H5_NONE after failure; the caller closes it
  * Status:   FX8_ERR_INPUT: not there, or no whole HDF5 file; FX8_ERR_SYSTEM:
  *           no more files may be open
  */
 enum fx8_status fx8_h5_open_source(const char *path, const char *name,
-                                   hid_t parent, const char *parent_path,
-                                   const char *source, hid_t *file,
-                                   struct fx8_error *error);
+                                   hid_t dataset, const char *source,
+                                   hid_t *file, struct fx8_error *error);
 
 /**
  * fx8_h5_check_room -- one more file can be opened.  HDF5 opens a source at
