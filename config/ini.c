@@ -74,7 +74,7 @@ static void check_header(struct source *source, const char *line)
                   source->line, line);
         return;
     }
-    char *section = fx8_text_copy(line + 1, length - 2);
+    char *section = strndup(line + 1, length - 2);
     if (section == NULL) {
         source->status = fx8_no_memory(source->path, source->error);
         return;

@@ -63,28 +63,10 @@ static char **path_member(const struct fx8_key *key,
     return (char **)(void *)((char *)settings + key->offset);
 }
 
-/* Working directory with a slash at its end, "" where there is none to be
- * had; free() it. */
-static char *working_folder(void)
-{
-    char *folder = getcwd(NULL, 0);
-    char *joined = NULL;
-    if (folder != NULL) {
-        const size_t length = strlen(folder);
-        joined = malloc(length + 2);
-        if (joined != NULL) {
-            memcpy(joined, folder, length);
-            strcpy(joined + length, folder[length - 1] == '/' ? "" : "/");
-        }
-        free(folder);
-    }
-    return joined;
-}
-
 /* A path as a text that does not depend on the working directory. */
 static void write_absolute(const char *path, FILE *stream)
 {
-    char *folder = path[0] == '/' ? NULL : working_folder();
+    char *folder = path[0] == '/' ? NULL : getcwd(NULL, 0);
     char *joined = NULL;
     if (folder != NULL)
         joined = fx8_path_is_pattern(path) ? fx8_path_join_pattern(folder, path)
@@ -159,7 +141,7 @@ static enum fx8_status append_path(struct fx8_text_list *list,
                                    const char *start, size_t length,
                                    const char *folder)
 {
-    char *item = fx8_text_copy(start, length);
+    char *item = strndup(start, length);
     if (item == NULL)
         return FX8_ERR_SYSTEM;
     const char *path = fx8_text_trim(item);

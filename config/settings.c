@@ -217,9 +217,9 @@ static enum fx8_status take_entry(void *context,
                         entry->value, earlier->line);
     const struct fx8_key_origin origin = {
         .kind = FX8_ORIGIN_FILE,
-        .file = fx8_text_copy(entry->path, strlen(entry->path)),
+        .file = strdup(entry->path),
         .line = entry->line,
-        .text = fx8_text_copy(entry->value, strlen(entry->value)),
+        .text = strdup(entry->value),
     };
     return assign(loader->settings, key, origin, loader->folder, error);
 }
@@ -244,7 +244,7 @@ static enum fx8_status load_file(const char *path,
 static enum fx8_status apply_override(struct fx8_settings *settings,
                                       const char *text, struct fx8_error *error)
 {
-    char *copy = fx8_text_copy(text, strlen(text));
+    char *copy = strdup(text);
     if (copy == NULL)
         return fx8_no_memory("the configuration", error);
     enum fx8_status status;
@@ -266,7 +266,7 @@ static enum fx8_status apply_override(struct fx8_settings *settings,
     }
     const struct fx8_key_origin origin = {
         .kind = FX8_ORIGIN_OVERRIDE,
-        .text = fx8_text_copy(value, strlen(value)),
+        .text = strdup(value),
     };
     status = assign(settings, key, origin, "", error);
 cleanup:

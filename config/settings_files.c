@@ -15,7 +15,7 @@ static enum fx8_status append(struct fx8_text_list *list, const char *path,
         realloc(list->items, (list->count + 1) * sizeof *list->items);
     if (items != NULL)
         list->items = items;
-    char *copy = fx8_text_copy(path, strlen(path));
+    char *copy = strdup(path);
     if (items == NULL || copy == NULL) {
         free(copy);
         return fx8_no_memory("the list of files", error);

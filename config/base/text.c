@@ -119,34 +119,24 @@ void fx8_text_print(const char *text, FILE *stream)
         putc(fx8_line_letter(*text), stream);
 }
 
-char *fx8_text_copy(const char *text, size_t n)
-{
-    char *copy = malloc(n + 1);
-    if (copy == NULL)
-        return NULL;
-    memcpy(copy, text, n);
-    copy[n] = '\0';
-    return copy;
-}
-
 /* --- paths ---------------------------------------------------------------- */
 
 char *fx8_path_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');
-    return fx8_text_copy(path, slash == NULL ? 0 : (size_t)(slash - path) + 1);
+    return strndup(path, slash == NULL ? 0 : (size_t)(slash - path) + 1);
 }
 
 char *fx8_path_join(const char *folder, const char *path)
 {
-    const size_t n_folder = path[0] == '/' ? 0 : strlen(folder);
-    const size_t n_path = strlen(path);
-    char *joined = malloc(n_folder + n_path + 1);
-    if (joined == NULL)
-        return NULL;
-    memcpy(joined, folder, n_folder);
-    memcpy(joined + n_folder, path, n_path + 1);
-    return joined;
+    if (path[0] == '/')
+        folder = "";
+    const size_t length = strlen(folder);
+    const bool has_slash = length == 0 || folder[length - 1] == '/';
+    char *joined;
+    return asprintf(&joined, "%s%s%s", folder, has_slash ? "" : "/", path) < 0
+               ? NULL
+               : joined;
 }
 
 static const char glob_characters[] = "*?[\\";

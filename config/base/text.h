@@ -42,15 +42,12 @@ char *fx8_text_trim(char *text);
 /** Print a text as part of a line: fx8_line_letter() of each letter. */
 void fx8_text_print(const char *text, FILE *stream);
 
-/** Copy of `n` characters, or NULL when memory is short; free() it. */
-char *fx8_text_copy(const char *text, size_t n);
-
 /** Folder part of a path with its slash, "" for a bare name; NULL when memory
  *  is short; free() it. */
 char *fx8_path_folder(const char *path);
 
-/** folder + path, or path alone where it is absolute or the folder is "";
- *  NULL when memory is short; free() it. */
+/** "FOLDER/PATH", or path alone where it is absolute or the folder is ""; NULL
+ *  when memory is short; free() it. */
 char *fx8_path_join(const char *folder, const char *path);
 
 /** Whether a text has characters that glob() expands. */

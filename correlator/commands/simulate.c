@@ -105,7 +105,6 @@ struct work {
 static char *name_truth(const char *output)
 {
     static const char *const endings[] = {".h5", ".hdf5", ".hdf"};
-    static const char ending[] = ".true.uvh5";
     size_t length = strlen(output);
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
         const size_t n = strlen(endings[i]);
@@ -114,12 +113,9 @@ static char *name_truth(const char *output)
             break;
         }
     }
-    char *path = malloc(length + sizeof ending);
-    if (path == NULL)
-        return NULL;
-    memcpy(path, output, length);
-    memcpy(path + length, ending, sizeof ending);
-    return path;
+    char *path;
+    return asprintf(&path, "%.*s.true.uvh5", (int)length, output) < 0 ? NULL
+                                                                      : path;
 }
 
 /* --- what is simulated ------------------------------------------- */

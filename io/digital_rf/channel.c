@@ -242,13 +242,11 @@ enum fx8_status fx8_drf_open(const char *path,
                                         .data = FX8_H5_NONE,
                                         .space = FX8_H5_NONE,
                                         .memory_type = FX8_H5_NONE};
-    const size_t size = strlen(path) + sizeof "/" FX8_DRF_PROPERTIES;
-    char *properties = malloc(size);
+    char *properties = fx8_path_join(path, FX8_DRF_PROPERTIES);
     if (channel->path == NULL || properties == NULL) {
         free(properties);
         return fx8_no_memory("a channel", error);
     }
-    snprintf(properties, size, "%s/%s", path, FX8_DRF_PROPERTIES);
     enum fx8_status status = read_properties(channel, properties, error);
     free(properties);
     if (status == FX8_OK && like != NULL)

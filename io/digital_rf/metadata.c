@@ -192,12 +192,14 @@ enum fx8_status fx8_drf_center_frequency(const char *channel,
                                          double *frequency_hz,
                                          struct fx8_error *error)
 {
-    const size_t size = strlen(channel) + sizeof "/metadata/dmd_properties.h5";
-    char *path = malloc(size);
+    char *folder = fx8_path_join(channel, "metadata");
+    char *path =
+        folder == NULL ? NULL : fx8_path_join(folder, "dmd_properties.h5");
     *frequency_hz = NAN;
-    if (path == NULL)
+    if (path == NULL) {
+        free(folder);
         return fx8_no_memory(channel, error);
-    snprintf(path, size, "%s/metadata/dmd_properties.h5", channel);
+    }
     char prefix[FX8_TEXT_SIZE] = "";
     struct fx8_rate rate = {0, 0};
     hid_t file = FX8_H5_NONE;
@@ -210,9 +212,8 @@ enum fx8_status fx8_drf_center_frequency(const char *channel,
         status = fx8_drf_read_rate(&root, &rate, NULL);
     fx8_h5_close(&file);
     struct fx8_drf_list list = {0};
-    snprintf(path, size, "%s/metadata", channel);
     if (status == FX8_OK)
-        status = fx8_drf_list_files(path, prefix, &list, NULL);
+        status = fx8_drf_list_files(folder, prefix, &list, NULL);
     struct search search = {
         .span = span, .end = span->end, .frequency_hz = NAN, .error = error};
     const bool is_noted = status == FX8_OK;
@@ -222,5 +223,6 @@ enum fx8_status fx8_drf_center_frequency(const char *channel,
         *frequency_hz = search.frequency_hz;
     fx8_drf_clear_list(&list);
     free(path);
+    free(folder);
     return is_noted ? status : FX8_OK;
 }

@@ -30,22 +30,9 @@ static bool is_folder(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/* "FOLDER/NAME" */
-static char *join(const char *folder, const char *name)
-{
-    const size_t n = strlen(folder);
-    char *path = malloc(n + strlen(name) + 2);
-    if (path != NULL) {
-        memcpy(path, folder, n);
-        strcpy(path + n, n > 0 && folder[n - 1] == '/' ? "" : "/");
-        strcat(path, name);
-    }
-    return path;
-}
-
 static bool has_file(const char *folder, const char *name)
 {
-    char *path = join(folder, name);
+    char *path = fx8_path_join(folder, name);
     const bool found = path != NULL && access(path, F_OK) == 0;
     free(path);
     return found;
@@ -116,7 +103,7 @@ static enum fx8_status list_folders(const char *path,
     while (status == FX8_OK && (entry = readdir(folder)) != NULL) {
         if (!passes(entry->d_name))
             continue;
-        char *found = join(path, entry->d_name);
+        char *found = fx8_path_join(path, entry->d_name);
         if (found == NULL)
             status = fx8_no_memory("the name of a folder", error);
         else if (is_folder(found) && (status = grow(folders, sizeof **folders,
@@ -287,7 +274,7 @@ char *fx8_drf_file_path(const struct fx8_drf_list *list, const char *prefix,
     char text[320];
     snprintf(text, sizeof text, "%s@%" PRId64 "%s.h5", prefix,
              name->milliseconds / 1000, part);
-    return join(list->folders[name->folder], text);
+    return fx8_path_join(list->folders[name->folder], text);
 }
 
 int64_t fx8_drf_first_index(struct fx8_rate rate, int64_t milliseconds)

@@ -201,11 +201,8 @@ static char *raw_path(const struct spot *spot, const char *name)
 {
     char prefix[4096] = "";
     hid_t access = H5Dget_access_plist(spot->dataset);
-    H5Pget_efile_prefix(access, prefix, sizeof prefix - 1);
+    H5Pget_efile_prefix(access, prefix, sizeof prefix);
     fx8_h5_close(&access);
-    const size_t length = strlen(prefix);
-    if (length > 0)
-        prefix[length] = '/';
     return fx8_path_join(prefix, name);
 }
 

@@ -195,11 +195,8 @@ struct search {
 /* Whether FOLDER/NAME, or the bare name where the folder is "", opens. */
 static bool try_folder(struct search *search, const char *folder)
 {
-    const size_t length = strlen(folder);
-    const bool has_slash = length == 0 || folder[length - 1] == '/';
-    char *path;
-    if (asprintf(&path, "%s%s%s", folder, has_slash ? "" : "/", search->name) <
-        0)
+    char *path = fx8_path_join(folder, search->name);
+    if (path == NULL)
         return false;
     struct fx8_error why = {FX8_OK, ""};
     const bool found =
