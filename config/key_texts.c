@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "config/base/shape.h"
 #include "config/base/text.h"
 #include "config/keys.h"
 
@@ -136,6 +137,21 @@ void fx8_text_list_clear(struct fx8_text_list *list)
     *list = (struct fx8_text_list){0};
 }
 
+enum fx8_status fx8_text_list_add(struct fx8_text_list *list, char *text,
+                                  struct fx8_error *error)
+{
+    static const char what[] = "the list of files";
+    const enum fx8_status status =
+        text == NULL ? fx8_no_memory(what, error)
+                     : fx8_grow(&list->items, list->count, sizeof *list->items,
+                                what, error);
+    if (status != FX8_OK)
+        free(text);
+    else
+        list->items[list->count++] = text;
+    return status;
+}
+
 /* Append [start, end), joined to the folder; an empty item is refused. */
 static enum fx8_status append_path(struct fx8_text_list *list,
                                    const char *start, size_t length,
@@ -146,21 +162,12 @@ static enum fx8_status append_path(struct fx8_text_list *list,
         return FX8_ERR_SYSTEM;
     const char *path = fx8_text_trim(item);
     enum fx8_status status = *path == '\0' ? FX8_ERR_USAGE : FX8_OK;
-    if (status == FX8_OK) {
-        char *joined = fx8_path_is_pattern(path)
-                           ? fx8_path_join_pattern(folder, path)
-                           : fx8_path_join(folder, path);
-        char **items =
-            realloc(list->items, (list->count + 1) * sizeof *list->items);
-        if (items != NULL)
-            list->items = items;
-        if (items == NULL || joined == NULL) {
-            free(joined);
-            status = FX8_ERR_SYSTEM;
-        } else {
-            list->items[list->count++] = joined;
-        }
-    }
+    if (status == FX8_OK)
+        status = fx8_text_list_add(list,
+                                   fx8_path_is_pattern(path)
+                                       ? fx8_path_join_pattern(folder, path)
+                                       : fx8_path_join(folder, path),
+                                   NULL);
     free(item);
     return status;
 }

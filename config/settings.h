@@ -197,6 +197,11 @@ enum fx8_status fx8_settings_files(const struct fx8_settings *settings,
                                    struct fx8_text_list *files,
                                    struct fx8_error *error);
 
+/** Append `text`, which passes to the list; NULL, and memory that is short, are
+ *  FX8_ERR_SYSTEM. */
+enum fx8_status fx8_text_list_add(struct fx8_text_list *list, char *text,
+                                  struct fx8_error *error);
+
 /** Release a list of texts; a zeroed one is legal. */
 void fx8_text_list_clear(struct fx8_text_list *list);
 

@@ -8,22 +8,6 @@
 #include "config/base/text.h"
 #include "config/settings.h"
 
-static enum fx8_status append(struct fx8_text_list *list, const char *path,
-                              struct fx8_error *error)
-{
-    char **items =
-        realloc(list->items, (list->count + 1) * sizeof *list->items);
-    if (items != NULL)
-        list->items = items;
-    char *copy = strdup(path);
-    if (items == NULL || copy == NULL) {
-        free(copy);
-        return fx8_no_memory("the list of files", error);
-    }
-    list->items[list->count++] = copy;
-    return FX8_OK;
-}
-
 static enum fx8_status append_matches(const struct fx8_settings *settings,
                                       const char *pattern,
                                       struct fx8_text_list *files,
@@ -38,7 +22,7 @@ static enum fx8_status append_matches(const struct fx8_settings *settings,
         status = fx8_settings_fail(settings, "input.files", error,
                                    "expected files that match %s", pattern);
     for (size_t i = 0; status == FX8_OK && i < matches.gl_pathc; i++)
-        status = append(files, matches.gl_pathv[i], error);
+        status = fx8_text_list_add(files, strdup(matches.gl_pathv[i]), error);
     globfree(&matches);
     return status;
 }
@@ -54,7 +38,7 @@ enum fx8_status fx8_settings_files(const struct fx8_settings *settings,
         const char *entry = settings->input.files.items[i];
         status = fx8_path_is_pattern(entry) && access(entry, F_OK) != 0
                      ? append_matches(settings, entry, files, error)
-                     : append(files, entry, error);
+                     : fx8_text_list_add(files, strdup(entry), error);
     }
     if (status != FX8_OK)
         fx8_text_list_clear(files);

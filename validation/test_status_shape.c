@@ -142,3 +142,24 @@ TEST(bits_are_set_and_cleared_alone)
     assert_int_equal(fx8_round_up(65, 64), 128);
     assert_int_equal(fx8_round_up(9, 3), 9);
 }
+
+TEST(arrays_grow_by_doubling)
+{
+    struct fx8_error error = {FX8_OK, ""};
+    int64_t *items = NULL;
+    size_t n = 0;
+    for (; n < 1000; n++) {
+        assert_int_equal(fx8_grow(&items, n, sizeof *items, "items", &error),
+                         FX8_OK);
+        items[n] = (int64_t)n; /* the address checker sees what is too short */
+    }
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(items[i], i);
+    int64_t *before = items;
+    assert_int_equal(
+        fx8_grow(&items, (size_t)1 << 62, sizeof *items, "items", &error),
+        FX8_ERR_SYSTEM);
+    assert_string_equal(error.message, "out of memory: items");
+    assert_ptr_equal(items, before);
+    free(items);
+}

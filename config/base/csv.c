@@ -83,32 +83,9 @@ static enum fx8_status read_header(const char *path, struct cursor *cursor,
     return FX8_OK;
 }
 
-/* Room for one more row, doubling. */
-static enum fx8_status grow(const char *path, struct fx8_csv *csv, size_t *room,
-                            struct fx8_error *error)
-{
-    if (csv->n_rows < *room)
-        return FX8_OK;
-    /* a row takes at least a byte of a text of at most FX8_TEXT_FILE_MAX, so
-     * that these products cannot overflow */
-    const size_t larger = *room == 0 ? 64 : *room * 2;
-    char **fields =
-        realloc(csv->fields, larger * csv->n_columns * sizeof *fields);
-    if (fields != NULL)
-        csv->fields = fields;
-    size_t *lines = realloc(csv->lines, larger * sizeof *lines);
-    if (lines != NULL)
-        csv->lines = lines;
-    if (fields == NULL || lines == NULL)
-        return fx8_no_memory(path, error);
-    *room = larger;
-    return FX8_OK;
-}
-
 static enum fx8_status read_rows(const char *path, struct cursor *cursor,
                                  struct fx8_csv *csv, struct fx8_error *error)
 {
-    size_t room = 0;
     char *line;
     while ((line = take_line(cursor)) != NULL) {
         const size_t n_fields = count_fields(line);
@@ -119,7 +96,14 @@ static enum fx8_status read_rows(const char *path, struct cursor *cursor,
                             path, cursor->line, n_fields,
                             FX8_NOUN(n_fields, "field", "fields"),
                             csv->n_columns);
-        const enum fx8_status status = grow(path, csv, &room, error);
+        /* a row takes at least a byte of a text of at most FX8_TEXT_FILE_MAX,
+         * so that this product cannot overflow */
+        enum fx8_status status =
+            fx8_grow(&csv->fields, csv->n_rows,
+                     csv->n_columns * sizeof *csv->fields, path, error);
+        if (status == FX8_OK)
+            status = fx8_grow(&csv->lines, csv->n_rows, sizeof *csv->lines,
+                              path, error);
         if (status != FX8_OK)
             return status;
         cut_fields(line, n_fields, csv->fields + csv->n_rows * n_fields);

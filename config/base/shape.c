@@ -78,3 +78,19 @@ enum fx8_status fx8_allocate_arrays(const struct fx8_array *arrays,
     }
     return status;
 }
+
+enum fx8_status fx8_grow(void *array, size_t n, size_t item_size,
+                         const char *what, struct fx8_error *error)
+{
+    if ((n & (n - 1)) != 0)
+        return FX8_OK;
+    void *items;
+    memcpy(&items, array, sizeof items);
+    const size_t size =
+        fx8_product(n == 0 ? 1 : 2, n == 0 ? 1 : n, item_size, 1);
+    items = size == SIZE_MAX ? NULL : realloc(items, size);
+    if (items == NULL)
+        return fx8_no_memory(what, error);
+    memcpy(array, &items, sizeof items);
+    return FX8_OK;
+}

@@ -114,6 +114,20 @@ enum fx8_status fx8_allocate_arrays(const struct fx8_array *arrays,
                                     size_t n_arrays, const char *what,
                                     struct fx8_error *error);
 
+/**
+ * fx8_grow -- room for one more item at the end of an array, which doubles
+ * whenever its items have become a power of two.
+ *
+ * Given:     array      address of a pointer to objects of any type; NULL at
+ *                       first, and never allocated otherwise
+ *            n          items in it
+ *            what       owner, named in the message
+ * Status:    FX8_ERR_SYSTEM when memory is short; the array stays as it was
+ * Ownership: the caller releases the array with free()
+ */
+enum fx8_status fx8_grow(void *array, size_t n, size_t item_size,
+                         const char *what, struct fx8_error *error);
+
 #ifdef __cplusplus
 }
 #endif

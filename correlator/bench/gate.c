@@ -110,13 +110,12 @@ static enum fx8_status add_limit(struct fx8_bench_gate *gate,
                             "it already",
                             entry->path, entry->line, entry->section,
                             entry->key, gate->limits[k].line);
-    struct fx8_bench_limit *more =
-        realloc(gate->limits, (gate->n_limits + 1) * sizeof *more);
-    if (more == NULL)
-        return fx8_no_memory(entry->path, error);
-    gate->limits = more;
-    gate->limits[gate->n_limits++] = *limit;
-    return FX8_OK;
+    const enum fx8_status status =
+        fx8_grow(&gate->limits, gate->n_limits, sizeof *gate->limits,
+                 entry->path, error);
+    if (status == FX8_OK)
+        gate->limits[gate->n_limits++] = *limit;
+    return status;
 }
 
 static enum fx8_status take_entry(void *context,

@@ -36,21 +36,6 @@ double fx8_bench_share(const struct fx8_bench_figure *figure)
 
 /* --- collecting -------------------------------------------------- */
 
-/* Room for one more item at the end of an array. */
-static enum fx8_status make_room(void **items, size_t n, size_t *room,
-                                 size_t item_size, struct fx8_error *error)
-{
-    if (n < *room)
-        return FX8_OK;
-    const size_t more = *room == 0 ? 64 : 2 * *room;
-    void *moved = realloc(*items, more * item_size);
-    if (moved == NULL)
-        return fx8_no_memory("figures", error);
-    *items = moved;
-    *room = more;
-    return FX8_OK;
-}
-
 /* The prefix that a unit gets beside a value: its letter, and its size. */
 static double find_prefix(const struct fx8_bench_figure *figure, char prefix[2])
 {
@@ -88,11 +73,9 @@ enum fx8_status fx8_bench_put(const struct fx8_bench_run *run,
                               struct fx8_error *error)
 {
     struct fx8_bench_report *report = run->report;
-    void *items = report->records;
     const enum fx8_status status =
-        make_room(&items, report->n_records, &report->room_records,
-                  sizeof *report->records, error);
-    report->records = items;
+        fx8_grow(&report->records, report->n_records, sizeof *report->records,
+                 "figures", error);
     if (status != FX8_OK)
         return status;
     const bool is_first =
@@ -131,11 +114,9 @@ enum fx8_status fx8_bench_remark(const struct fx8_bench_run *run,
                                  const char *text, struct fx8_error *error)
 {
     struct fx8_bench_report *report = run->report;
-    void *items = report->texts;
     const enum fx8_status status =
-        make_room(&items, report->n_texts, &report->room_texts,
-                  sizeof *report->texts, error);
-    report->texts = items;
+        fx8_grow(&report->texts, report->n_texts, sizeof *report->texts,
+                 "figures", error);
     if (status != FX8_OK)
         return status;
     struct fx8_bench_text *entry = &report->texts[report->n_texts++];

@@ -37,9 +37,9 @@ struct fx8_bench_report {
     const char *command;
     size_t n_threads; /**< of what is measured on several */
     struct fx8_bench_record *records;
-    size_t n_records, room_records;
+    size_t n_records;
     struct fx8_bench_text *texts;
-    size_t n_texts, room_texts;
+    size_t n_texts;
 };
 
 /** value / ceiling, NaN without a ruler. */

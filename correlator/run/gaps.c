@@ -50,29 +50,12 @@ static bool for_inputs(const struct fx8_reader *reader,
 
 /* --- blocks ------------------------------------------------------ */
 
-/* Room for one item more in an array that grows. */
-static bool make_room(void **items, size_t n, size_t *capacity,
-                      size_t item_size)
-{
-    if (n < *capacity)
-        return true;
-    const size_t wanted = 2 * *capacity + 16;
-    void *memory = realloc(*items, wanted * item_size);
-    if (memory == NULL)
-        return false;
-    *items = memory;
-    *capacity = wanted;
-    return true;
-}
-
 static bool add_run(struct fx8_gaps *gaps, const struct fx8_missing *gap,
                     int64_t input)
 {
-    void *runs = gaps->runs;
-    if (!make_room(&runs, gaps->n_runs, &gaps->run_capacity,
-                   sizeof *gaps->runs))
+    if (fx8_grow(&gaps->runs, gaps->n_runs, sizeof *gaps->runs, "", NULL) !=
+        FX8_OK)
         return false;
-    gaps->runs = runs;
     gaps->runs[gaps->n_runs++] =
         (struct fx8_run){gap->first_sample, gap->n_samples, input};
     return true;
@@ -86,11 +69,9 @@ static bool add_input_run(void *context, size_t input,
 
 static bool open_gap(struct fx8_gaps *gaps, size_t gap)
 {
-    void *open = gaps->open;
-    if (!make_room(&open, gaps->n_open, &gaps->open_capacity,
-                   sizeof *gaps->open))
+    if (fx8_grow(&gaps->open, gaps->n_open, sizeof *gaps->open, "", NULL) !=
+        FX8_OK)
         return false;
-    gaps->open = open;
     gaps->open[gaps->n_open++] = gap;
     return true;
 }

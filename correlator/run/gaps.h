@@ -23,9 +23,9 @@ struct fx8_gaps {
     int64_t first_sample; /**< of the block last asked for */
     size_t next;          /**< first stretch not looked at yet */
     size_t *open;         /**< [n_open] stretches that reach into the block */
-    size_t n_open, open_capacity;
+    size_t n_open;
     struct fx8_run *runs; /**< [n_runs] the answer */
-    size_t n_runs, run_capacity;
+    size_t n_runs;
 };
 
 /**

@@ -76,17 +76,12 @@ static enum fx8_status add_missing(struct fx8_source_block *block,
                                    const struct fx8_run *run,
                                    struct fx8_error *error)
 {
-    if (block->block.n_missing == block->missing_capacity) {
-        const size_t capacity = 2 * block->missing_capacity + 16;
-        struct fx8_run *runs =
-            realloc(block->missing, capacity * sizeof *block->missing);
-        if (runs == NULL)
-            return fx8_no_memory("missing stretches", error);
-        block->missing = runs;
-        block->missing_capacity = capacity;
-    }
-    block->missing[block->block.n_missing++] = *run;
-    return FX8_OK;
+    const enum fx8_status status =
+        fx8_grow(&block->missing, block->block.n_missing,
+                 sizeof *block->missing, "missing stretches", error);
+    if (status == FX8_OK)
+        block->missing[block->block.n_missing++] = *run;
+    return status;
 }
 
 /* The missing stretches of a block just read, by row of the job, and what lies

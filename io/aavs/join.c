@@ -403,27 +403,21 @@ static enum fx8_status sort_stretches(struct fx8_aavs_reader *reader,
 
 /* --- what is missing ------------------------------------------------------ */
 
-/* Missing stretches in a growing array. */
+/* Whose missing stretches are listed. */
 struct gaps {
     struct fx8_aavs_reader *reader;
-    size_t capacity;
     struct fx8_error *error;
 };
 
 static enum fx8_status add_gap(struct gaps *gaps, struct fx8_missing gap)
 {
     struct fx8_reader *base = &gaps->reader->base;
-    if (base->n_missing == gaps->capacity) {
-        const size_t capacity = 2 * gaps->capacity + 64;
-        struct fx8_missing *missing =
-            realloc(base->missing, capacity * sizeof *missing);
-        if (missing == NULL)
-            return fx8_no_memory("missing stretches", gaps->error);
-        base->missing = missing;
-        gaps->capacity = capacity;
-    }
-    base->missing[base->n_missing++] = gap;
-    return FX8_OK;
+    const enum fx8_status status =
+        fx8_grow(&base->missing, base->n_missing, sizeof *base->missing,
+                 "missing stretches", gaps->error);
+    if (status == FX8_OK)
+        base->missing[base->n_missing++] = gap;
+    return status;
 }
 
 /* Samples [first, end) that a group lacks: one entry where it is all that there
@@ -453,7 +447,7 @@ static enum fx8_status add_lack(struct gaps *gaps,
 static enum fx8_status list_missing(struct fx8_aavs_reader *reader,
                                     struct fx8_error *error)
 {
-    struct gaps gaps = {reader, 0, error};
+    struct gaps gaps = {reader, error};
     for (size_t g = 0; g < reader->n_groups; g++) {
         const struct fx8_aavs_group *group = &reader->groups[g];
         int64_t end = 0;

@@ -47,7 +47,6 @@ struct fx8_aavs_stretch {
 struct fx8_aavs_stretches {
     struct fx8_aavs_stretch *items; /**< [n] */
     size_t n;
-    size_t capacity;
 };
 
 /** One file. */

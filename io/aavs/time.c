@@ -81,17 +81,12 @@ static enum fx8_status append(struct fit *fit,
                         "%s: %s: more than %d gaps: expected time stamps that "
                         "run steadily",
                         fit->file->path, FX8_AAVS_STAMPS, MOST_STRETCHES);
-    if (list->n == list->capacity) {
-        const size_t capacity = 2 * list->capacity + 16;
-        struct fx8_aavs_stretch *items =
-            realloc(list->items, capacity * sizeof *items);
-        if (items == NULL)
-            return fx8_no_memory("stretches of time stamps", error);
-        list->items = items;
-        list->capacity = capacity;
-    }
-    list->items[list->n++] = *stretch;
-    return FX8_OK;
+    const enum fx8_status status =
+        fx8_grow(&list->items, list->n, sizeof *list->items,
+                 "stretches of time stamps", error);
+    if (status == FX8_OK)
+        list->items[list->n++] = *stretch;
+    return status;
 }
 
 /* The stretch ends before row `end`: the line through it, and whether its

@@ -26,17 +26,11 @@ enum fx8_status fx8_drf_add_gap(struct fx8_drf_gaps *gaps,
                                 const struct fx8_missing *gap,
                                 struct fx8_error *error)
 {
-    if (gaps->n == gaps->capacity) {
-        const size_t more = 2 * gaps->capacity + 16;
-        struct fx8_missing *grown =
-            realloc(gaps->items, more * sizeof *gaps->items);
-        if (grown == NULL)
-            return fx8_no_memory("missing stretches", error);
-        gaps->items = grown;
-        gaps->capacity = more;
-    }
-    gaps->items[gaps->n++] = *gap;
-    return FX8_OK;
+    const enum fx8_status status = fx8_grow(
+        &gaps->items, gaps->n, sizeof *gaps->items, "missing stretches", error);
+    if (status == FX8_OK)
+        gaps->items[gaps->n++] = *gap;
+    return status;
 }
 
 static enum fx8_status open_channels(struct fx8_drf_reader *reader,

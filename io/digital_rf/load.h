@@ -16,7 +16,7 @@ extern "C" {
 /** A list that grows. */
 struct fx8_drf_gaps {
     struct fx8_missing *items; /**< [n] from malloc() */
-    size_t n, capacity;
+    size_t n;
 };
 
 /** A selected input. */

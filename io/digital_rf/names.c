@@ -24,6 +24,9 @@ __extension__ typedef __int128 wide;
 /* Latest file name, the year 9999: milliseconds times a rate fit 128 bits. */
 #define MAX_SECONDS INT64_C(253402300800)
 
+/* For messages. */
+#define WHAT "the names of a recording's files"
+
 static bool is_folder(const char *path)
 {
     struct stat status;
@@ -62,21 +65,6 @@ static int compare_texts(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static enum fx8_status grow(void *array, size_t item_size, size_t n,
-                            struct fx8_error *error)
-{
-    /* doubled whenever n is a power of two */
-    if (n > 0 && (n & (n - 1)) != 0)
-        return FX8_OK;
-    void *pointer;
-    memcpy(&pointer, array, sizeof pointer);
-    void *grown = realloc(pointer, (n == 0 ? 1 : 2 * n) * item_size);
-    if (grown == NULL)
-        return fx8_no_memory("the names of a recording's files", error);
-    memcpy(array, &grown, sizeof grown);
-    return FX8_OK;
-}
-
 static enum fx8_status open_folder(const char *path, DIR **folder,
                                    struct fx8_error *error)
 {
@@ -105,9 +93,10 @@ static enum fx8_status list_folders(const char *path,
             continue;
         char *found = fx8_path_join(path, entry->d_name);
         if (found == NULL)
-            status = fx8_no_memory("the name of a folder", error);
-        else if (is_folder(found) && (status = grow(folders, sizeof **folders,
-                                                    *n, error)) == FX8_OK)
+            status = fx8_no_memory(WHAT, error);
+        else if (is_folder(found) &&
+                 (status = fx8_grow(folders, *n, sizeof **folders, WHAT,
+                                    error)) == FX8_OK)
             (*folders)[(*n)++] = found;
         else
             free(found);
@@ -225,7 +214,8 @@ static enum fx8_status list_folder(struct fx8_drf_list *list, size_t number,
         struct fx8_drf_name name = {0, number};
         if (!read_name(entry->d_name, prefix, &name.milliseconds))
             continue;
-        status = grow(&list->files, sizeof *list->files, list->n_files, error);
+        status = fx8_grow(&list->files, list->n_files, sizeof *list->files,
+                          WHAT, error);
         if (status == FX8_OK)
             list->files[list->n_files++] = name;
     }

@@ -79,23 +79,25 @@ static enum fx8_status add_file(const struct walk *walk, hid_t file,
             return FX8_OK;
         }
     }
-    struct stored_file *files =
-        realloc(storage->files, (storage->n + 1) * sizeof *files);
-    if (files != NULL)
-        storage->files = files;
+    static const char what[] = "files of a recording";
     char *copy = strdup(path);
-    if (files == NULL || copy == NULL) {
+    const enum fx8_status result =
+        copy == NULL ? fx8_no_memory(what, walk->error)
+                     : fx8_grow(&storage->files, storage->n,
+                                sizeof *storage->files, what, walk->error);
+    if (result != FX8_OK) {
         free(copy);
         fx8_h5_close(&file);
-        return fx8_no_memory("files of a recording", walk->error);
+        return result;
     }
     *index = storage->n;
-    files[storage->n++] = (struct stored_file){.file = file,
-                                               .descriptor = descriptor,
-                                               .path = copy,
-                                               .size = (int64_t)status->st_size,
-                                               .device = status->st_dev,
-                                               .inode = status->st_ino};
+    storage->files[storage->n++] =
+        (struct stored_file){.file = file,
+                             .descriptor = descriptor,
+                             .path = copy,
+                             .size = (int64_t)status->st_size,
+                             .device = status->st_dev,
+                             .inode = status->st_ino};
     return FX8_OK;
 }
 
