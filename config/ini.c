@@ -174,17 +174,14 @@ enum fx8_status fx8_ini_parse(const char *path, fx8_ini_handler handler,
         return source.status;
     source.next = text;
     source.value = malloc(FX8_INI_LINE_MAX + 1);
-    if (source.value == NULL) {
+    if (source.value == NULL)
         source.status = fx8_no_memory(path, error);
-        goto cleanup;
-    }
     const int bad_line = ini_parse_stream(feed, &source, on_value, &source);
     if (bad_line != 0 && source.status == FX8_OK)
         source.status = fx8_fail(error, FX8_ERR_USAGE,
                                  "%s: inih stops with code %d: expected lines "
                                  "[section] and key = value",
                                  path, bad_line);
-cleanup:
     free(source.value);
     free(text);
     return source.status;

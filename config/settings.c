@@ -240,6 +240,20 @@ static enum fx8_status load_file(const char *path,
 
 /* --- overrides and defaults ----------------------------------------------- */
 
+static enum fx8_status override(struct fx8_settings *settings,
+                                const char *section, const char *name,
+                                const char *value, struct fx8_error *error)
+{
+    const struct fx8_key *key = fx8_key_find(section, name);
+    if (key == NULL)
+        return fail_unknown("--set", section, name, value, error);
+    const struct fx8_key_origin origin = {
+        .kind = FX8_ORIGIN_OVERRIDE,
+        .text = strdup(value),
+    };
+    return assign(settings, key, origin, "", error);
+}
+
 /* One text "section.key=value"; blanks around each part do not count. */
 static enum fx8_status apply_override(struct fx8_settings *settings,
                                       const char *text, struct fx8_error *error)
@@ -253,23 +267,11 @@ static enum fx8_status apply_override(struct fx8_settings *settings,
     if (equals == NULL || dot == NULL || dot > equals) {
         status = fx8_fail(error, FX8_ERR_USAGE,
                           "--set: %.80s: expected section.key=value", text);
-        goto cleanup;
+    } else {
+        *dot = *equals = '\0';
+        status = override(settings, fx8_text_trim(copy), fx8_text_trim(dot + 1),
+                          fx8_text_trim(equals + 1), error);
     }
-    *dot = *equals = '\0';
-    const char *section = fx8_text_trim(copy);
-    const char *name = fx8_text_trim(dot + 1);
-    const char *value = fx8_text_trim(equals + 1);
-    const struct fx8_key *key = fx8_key_find(section, name);
-    if (key == NULL) {
-        status = fail_unknown("--set", section, name, value, error);
-        goto cleanup;
-    }
-    const struct fx8_key_origin origin = {
-        .kind = FX8_ORIGIN_OVERRIDE,
-        .text = strdup(value),
-    };
-    status = assign(settings, key, origin, "", error);
-cleanup:
     free(copy);
     return status;
 }

@@ -24,41 +24,34 @@ enum fx8_status fx8_h5_open_table(const struct fx8_h5_place *place,
                                    .name = name,
                                    .dataset = FX8_H5_NONE,
                                    .type = FX8_H5_NONE};
-    hid_t space = FX8_H5_NONE;
     hsize_t n_rows = 0;
     enum fx8_status status = fx8_h5_open_whole_dataset(
         place->path, place->object, name, &table->dataset, error);
     if (status != FX8_OK)
         return status;
     table->type = H5Dget_type(table->dataset);
-    space = H5Dget_space(table->dataset);
-    if (table->type < 0 || space < 0) {
+    hid_t space = H5Dget_space(table->dataset);
+    const int rank = H5Sget_simple_extent_ndims(space);
+    if (table->type < 0 || rank < 0) {
         status = fx8_h5_fail(error, FX8_ERR_INPUT, place->path, name);
-        goto done;
-    }
-    if (H5Tget_class(table->type) != H5T_COMPOUND) {
+    } else if (H5Tget_class(table->type) != H5T_COMPOUND) {
         char type[128];
         fx8_h5_type_name(table->type, type, sizeof type);
         status = fx8_fail(error, FX8_ERR_INPUT,
                           "%s: %s: %s: expected a table (compound elements)",
                           place->path, name, type);
-        goto done;
-    }
-    if (H5Sget_simple_extent_ndims(space) != 1) {
+    } else if (rank != 1) {
         status = fx8_fail(error, FX8_ERR_INPUT, "%s: %s: %d axes: expected one",
-                          place->path, name, H5Sget_simple_extent_ndims(space));
-        goto done;
+                          place->path, name, rank);
+    } else {
+        H5Sget_simple_extent_dims(space, &n_rows, NULL);
     }
-    H5Sget_simple_extent_dims(space, &n_rows, NULL);
-    if (n_rows > MAX_ROWS) {
+    if (n_rows > MAX_ROWS)
         status =
             fx8_fail(error, FX8_ERR_INPUT,
                      "%s: %s: %" PRIu64 " rows: expected at most %" PRIu64,
                      place->path, name, (uint64_t)n_rows, (uint64_t)MAX_ROWS);
-        goto done;
-    }
     table->n_rows = (size_t)n_rows;
-done:
     fx8_h5_close(&space);
     if (status != FX8_OK)
         fx8_h5_close_table(table);
@@ -184,25 +177,22 @@ enum fx8_status fx8_h5_get_text_column(const struct fx8_h5_table *table,
     void *raw = NULL;
     enum fx8_status status = FX8_OK;
     if (H5Tset_size(type, variable ? H5T_VARIABLE : stride) < 0 ||
-        H5Tset_cset(type, H5Tget_cset(stored)) < 0) {
+        H5Tset_cset(type, H5Tget_cset(stored)) < 0)
         status = fx8_h5_fail(error, FX8_ERR_INPUT, table->path, table->name);
-        goto done;
-    }
-    status = fx8_allocate(table->n_rows, variable ? sizeof(char *) : stride,
-                          member, &raw, error);
-    if (status != FX8_OK)
-        goto done;
-    status = read_column(table, member, type, raw, error);
+    if (status == FX8_OK)
+        status = fx8_allocate(table->n_rows, variable ? sizeof(char *) : stride,
+                              member, &raw, error);
+    if (status == FX8_OK)
+        status = read_column(table, member, type, raw, error);
     if (status == FX8_OK)
         status = copy_texts(table, member, raw, stride, width, texts, error);
-    if (variable) {
+    if (variable && raw != NULL) {
         /* a table of one pointer per row, for the library to release */
         hid_t row = H5Tcreate(H5T_COMPOUND, sizeof(char *));
         H5Tinsert(row, member, 0, type);
         H5Dvlen_reclaim(row, space, H5P_DEFAULT, raw);
         fx8_h5_close(&row);
     }
-done:
     free(raw);
     fx8_h5_close(&space);
     fx8_h5_close(&type);

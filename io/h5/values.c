@@ -171,32 +171,25 @@ enum fx8_status fx8_h5_get_integers(const struct fx8_h5_place *place,
 {
     struct item item;
     enum fx8_status status = open_item(place, name, &item, error);
-    if (status != FX8_OK)
-        goto done;
     const H5T_class_t class = H5Tget_class(item.type);
-    if ((class != H5T_INTEGER && class != H5T_ENUM) ||
-        H5Tget_size(item.type) > 8) {
+    if (status == FX8_OK && ((class != H5T_INTEGER && class != H5T_ENUM) ||
+                             H5Tget_size(item.type) > 8))
         status = type_fail(&item, "a whole number", error);
-        goto done;
-    }
-    if ((status = check_shape(&item, rows, error)) != FX8_OK)
-        goto done;
+    if (status == FX8_OK)
+        status = check_shape(&item, rows, error);
     const bool is_unsigned =
         class == H5T_INTEGER && H5Tget_sign(item.type) == H5T_SGN_NONE;
-    status =
-        read_rows(&item, is_unsigned ? H5T_NATIVE_UINT64 : H5T_NATIVE_INT64,
-                  rows, values, error);
-    if (status != FX8_OK || !is_unsigned)
-        goto done;
-    for (size_t i = 0; i < rows.n * rows.columns; i++)
-        if (values[i] < 0) {
+    if (status == FX8_OK)
+        status =
+            read_rows(&item, is_unsigned ? H5T_NATIVE_UINT64 : H5T_NATIVE_INT64,
+                      rows, values, error);
+    const size_t n = is_unsigned ? rows.n * rows.columns : 0;
+    for (size_t i = 0; i < n && status == FX8_OK; i++)
+        if (values[i] < 0)
             status = fx8_fail(error, FX8_ERR_INPUT,
                               "%s: %s: %" PRIu64
                               ": expected at most 9223372036854775807",
                               place->path, name, (uint64_t)values[i]);
-            goto done;
-        }
-done:
     close_item(&item);
     return status;
 }
@@ -207,16 +200,13 @@ enum fx8_status fx8_h5_get_reals(const struct fx8_h5_place *place,
 {
     struct item item;
     enum fx8_status status = open_item(place, name, &item, error);
-    if (status != FX8_OK)
-        goto done;
     const H5T_class_t class = H5Tget_class(item.type);
-    if (class != H5T_FLOAT && class != H5T_INTEGER)
+    if (status == FX8_OK && class != H5T_FLOAT && class != H5T_INTEGER)
         status = type_fail(&item, "a number", error);
     if (status == FX8_OK)
         status = check_shape(&item, rows, error);
     if (status == FX8_OK)
         status = read_rows(&item, H5T_NATIVE_DOUBLE, rows, values, error);
-done:
     close_item(&item);
     return status;
 }

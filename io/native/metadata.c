@@ -313,20 +313,18 @@ enum fx8_status fx8_native_read_antennas(const char *path, hid_t file,
         fx8_h5_open_table(&root, FX8_NATIVE_ANTENNAS, &table, error);
     if (status != FX8_OK)
         return status;
-    if (table.n_rows != observation->n_antennas) {
+    if (table.n_rows != observation->n_antennas)
         status = fx8_fail(error, FX8_ERR_INPUT,
                           "%s: %s: %zu %s: expected %zu, as the antenna axis "
                           "of %s",
                           path, table.name, table.n_rows,
                           FX8_NOUN(table.n_rows, "row", "rows"),
                           observation->n_antennas, FX8_NATIVE_VOLTAGES);
-        goto done;
-    }
     const struct fx8_h5_place attributes = {path, table.dataset, true};
-    status = read_site(&attributes, &observation->site, error);
+    if (status == FX8_OK)
+        status = read_site(&attributes, &observation->site, error);
     if (status == FX8_OK)
         status = load_antennas(&table, observation, error);
-done:
     fx8_h5_close_table(&table);
     return status;
 }

@@ -58,6 +58,29 @@ static enum fx8_status overwrite(struct fx8_uvh5_writer *writer, hid_t group,
     return status;
 }
 
+static enum fx8_status put_new(struct fx8_uvh5_writer *writer, hid_t group,
+                               const char *name, int rank,
+                               const hsize_t *extent, const double *values,
+                               const char *text, struct fx8_error *error)
+{
+    const struct fx8_h5_target target = {writer->output, group, false};
+    enum fx8_status status =
+        fx8_h5_put_array(&target, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, rank,
+                         extent, values, error);
+    if (status != FX8_OK)
+        return status;
+    hid_t dataset = H5Dopen2(group, name, H5P_DEFAULT);
+    const struct fx8_h5_target attributes = {writer->output, dataset, true};
+    status = dataset < 0
+                 ? fx8_output_fail(writer->output, name, error)
+                 : fx8_h5_put_text(&attributes, "description", text, error);
+    /* its place in the file is known before a dump that follows counts */
+    if (status == FX8_OK)
+        status = fx8_output_flush(writer->output, writer->file, error);
+    fx8_h5_close(&dataset);
+    return status;
+}
+
 enum fx8_status fx8_uvh5_put(struct fx8_uvh5_writer *writer, const char *name,
                              size_t rank, const size_t *shape,
                              const double *values, const char *text,
@@ -72,34 +95,15 @@ enum fx8_status fx8_uvh5_put(struct fx8_uvh5_writer *writer, const char *name,
     for (size_t i = 0; i < rank; i++)
         extent[i] = shape[i];
     hid_t group = FX8_H5_NONE;
-    hid_t dataset = FX8_H5_NONE;
     enum fx8_status status = open_fx8_group(writer, &group, error);
-    if (status != FX8_OK)
-        goto done;
-    if (H5Lexists(group, name, H5P_DEFAULT) > 0) {
-        status =
-            overwrite(writer, group, name, (int)rank, extent, values, error);
-        goto done;
-    }
-    const struct fx8_h5_target target = {writer->output, group, false};
-    status = fx8_h5_put_array(&target, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE,
-                              (int)rank, extent, values, error);
-    if (status != FX8_OK)
-        goto done;
-    dataset = H5Dopen2(group, name, H5P_DEFAULT);
-    if (dataset < 0) {
-        status = fx8_output_fail(writer->output, name, error);
-        goto done;
-    }
-    const struct fx8_h5_target attributes = {writer->output, dataset, true};
-    status = fx8_h5_put_text(&attributes, "description", text, error);
-    /* its place in the file is known before a dump that follows counts */
     if (status == FX8_OK)
-        status = fx8_output_flush(writer->output, writer->file, error);
-done:
+        status = H5Lexists(group, name, H5P_DEFAULT) > 0
+                     ? overwrite(writer, group, name, (int)rank, extent, values,
+                                 error)
+                     : put_new(writer, group, name, (int)rank, extent, values,
+                               text, error);
     if (status == FX8_OK)
         status = fx8_output_check(writer->output, error);
-    fx8_h5_close(&dataset);
     fx8_h5_close(&group);
     return fx8_uvh5_noted(writer, status, error);
 }

@@ -219,9 +219,7 @@ static enum fx8_status put_feed_lists(const struct fx8_h5_target *target,
                               &angles, error);
     if (status == FX8_OK)
         status = fx8_allocate(n, MOUNT_SIZE, "mount types", &mounts, error);
-    if (status != FX8_OK)
-        goto done;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && status == FX8_OK; i++) {
         for (size_t k = 0; k < n_feeds; k++) {
             const bool is_y = feeds == 2 || k == 1;
             ((char *)names)[i * n_feeds + k] = is_y ? 'y' : 'x';
@@ -230,7 +228,8 @@ static enum fx8_status put_feed_lists(const struct fx8_h5_target *target,
         memcpy((char *)mounts + i * MOUNT_SIZE, "fixed", MOUNT_SIZE);
     }
     const hsize_t extent[2] = {n, n_feeds};
-    status = fx8_h5_put_integer(target, "Nfeeds", (int64_t)n_feeds, error);
+    if (status == FX8_OK)
+        status = fx8_h5_put_integer(target, "Nfeeds", (int64_t)n_feeds, error);
     if (status == FX8_OK)
         status =
             fx8_h5_put_texts(target, "feed_array", 2, extent, 1, names, error);
@@ -240,7 +239,6 @@ static enum fx8_status put_feed_lists(const struct fx8_h5_target *target,
     if (status == FX8_OK)
         status = fx8_h5_put_texts(target, "mount_type", 1, extent, MOUNT_SIZE,
                                   mounts, error);
-done:
     free(mounts);
     free(angles);
     free(names);

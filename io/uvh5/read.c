@@ -206,52 +206,37 @@ enum fx8_status fx8_uvh5_read_rows(struct fx8_uvh5_file *file, size_t first,
     return status;
 }
 
-enum fx8_status fx8_uvh5_get(struct fx8_uvh5_file *file, const char *name,
-                             size_t shape[3], double **values,
-                             struct fx8_error *error)
+/* All of a dataset below /fx8. */
+static enum fx8_status get_values(const struct fx8_uvh5_file *file,
+                                  const char *name, hid_t dataset,
+                                  size_t shape[3], double **values,
+                                  struct fx8_error *error)
 {
-    *values = NULL;
-    fx8_h5_quiet();
-    hid_t group = FX8_H5_NONE;
-    hid_t dataset = FX8_H5_NONE;
-    hid_t type = FX8_H5_NONE;
-    hid_t space = FX8_H5_NONE;
     hsize_t extent[3] = {1, 1, 1};
     void *memory = NULL;
     enum fx8_status status = FX8_OK;
-    if (H5Lexists(file->file, "fx8", H5P_DEFAULT) <= 0)
-        return FX8_OK;
-    if ((status = open_group(file, "fx8", &group, error)) != FX8_OK)
-        return status;
-    if (H5Lexists(group, name, H5P_DEFAULT) <= 0)
-        goto done;
-    status =
-        fx8_h5_open_whole_dataset(file->path, group, name, &dataset, error);
-    if (status != FX8_OK)
-        goto done;
-    type = H5Dget_type(dataset);
-    space = H5Dget_space(dataset);
+    hid_t type = H5Dget_type(dataset);
+    hid_t space = H5Dget_space(dataset);
     const int rank = H5Sget_simple_extent_ndims(space);
-    if (!is_real(type) || rank < 0 || rank > 3) {
+    if (!is_real(type) || rank < 0 || rank > 3)
         status =
             fx8_fail(error, FX8_ERR_INPUT,
                      "%s: fx8/%s: %d %s: expected at most 3 axes of "
                      "real numbers",
                      file->path, name, rank, FX8_NOUN(rank, "axis", "axes"));
-        goto done;
-    }
-    H5Sget_simple_extent_dims(space, extent, NULL);
+    else
+        H5Sget_simple_extent_dims(space, extent, NULL);
     for (int i = 0; i < 3; i++)
         shape[i] = (size_t)extent[i];
     const size_t n = fx8_product(shape[0], shape[1], shape[2], 1);
-    if (n > MAX_VALUES || n / 1024 > H5Dget_storage_size(dataset)) {
+    if (status == FX8_OK &&
+        (n > MAX_VALUES || n / 1024 > H5Dget_storage_size(dataset)))
         status = fx8_fail(error, FX8_ERR_INPUT,
                           "%s: fx8/%s: %zu x %zu x %zu: expected a shape that "
                           "the file can hold",
                           file->path, name, shape[0], shape[1], shape[2]);
-        goto done;
-    }
-    status = fx8_allocate(n, sizeof(double), name, &memory, error);
+    if (status == FX8_OK)
+        status = fx8_allocate(n, sizeof(double), name, &memory, error);
     if (status == FX8_OK && H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL,
                                     H5S_ALL, H5P_DEFAULT, memory) < 0)
         status = fx8_h5_fail(error, FX8_ERR_INPUT, file->path, name);
@@ -260,9 +245,27 @@ enum fx8_status fx8_uvh5_get(struct fx8_uvh5_file *file, const char *name,
         memory = NULL;
     }
     *values = memory;
-done:
     fx8_h5_close(&space);
     fx8_h5_close(&type);
+    return status;
+}
+
+enum fx8_status fx8_uvh5_get(struct fx8_uvh5_file *file, const char *name,
+                             size_t shape[3], double **values,
+                             struct fx8_error *error)
+{
+    *values = NULL;
+    fx8_h5_quiet();
+    hid_t group = FX8_H5_NONE;
+    hid_t dataset = FX8_H5_NONE;
+    if (H5Lexists(file->file, "fx8", H5P_DEFAULT) <= 0)
+        return FX8_OK;
+    enum fx8_status status = open_group(file, "fx8", &group, error);
+    if (status == FX8_OK && H5Lexists(group, name, H5P_DEFAULT) > 0)
+        status =
+            fx8_h5_open_whole_dataset(file->path, group, name, &dataset, error);
+    if (dataset >= 0)
+        status = get_values(file, name, dataset, shape, values, error);
     fx8_h5_close(&dataset);
     fx8_h5_close(&group);
     return status;
