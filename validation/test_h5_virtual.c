@@ -117,6 +117,35 @@ TEST(test_many_mappings)
                    "dataset that is mapped throughout");
 }
 
+/* Mappings that are no regular pattern, an L and what it leaves. */
+TEST(test_irregular_mappings)
+{
+    const hsize_t extent[2] = {ROWS, COLUMNS};
+    const hsize_t starts[3][2] = {{0, 0}, {2, 0}, {2, 250}};
+    const hsize_t counts[3][2] = {
+        {2, COLUMNS}, {ROWS - 2, 250}, {ROWS - 2, COLUMNS - 250}};
+    put_source("a.h5", H5T_STD_I8LE, 0, ROWS, false, COLUMNS);
+    for (int is_whole = 0; is_whole < 2; is_whole++) {
+        hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+        hid_t space = H5Screate_simple(2, extent, NULL);
+        for (int i = 0; i < 2 + is_whole; i++) {
+            H5Sselect_hyperslab(space, i == 1 ? H5S_SELECT_OR : H5S_SELECT_SET,
+                                starts[i], NULL, counts[i], NULL);
+            if (i > 0)
+                assert_true(
+                    H5Pset_virtual(creation, space, "a.h5", "v", space) >= 0);
+        }
+        H5Sselect_all(space);
+        unlink(scratch_path("main.h5"));
+        put_layout("main.h5", "v", H5T_STD_I8LE, space, creation);
+        if (is_whole)
+            expect_whole("main.h5");
+        else
+            expect_refused("main.h5", FX8_ERR_INPUT,
+                           "v: element (2, 250) has no source");
+    }
+}
+
 TEST(test_names_of_sources)
 {
     put_sources(false);
