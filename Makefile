@@ -81,10 +81,16 @@ NUMERICS_SOURCES := $(sort $(wildcard validation/numerics/*.c)) \
 	%/engine_trial.c %/engine_trial_checks.c %/channelize.c %/power.c, \
 	$(filter %/clock.c %/parallel.c %/shape.c %/status.c kernels/%,$(LIBRARY_SOURCES)))
 
-LIBRARY_OBJECTS := $(LIBRARY_SOURCES:%.c=$(BUILD)/%.o)
+# The objects of C sources: NAME_simd.c is compiled once for each level with
+# vectors, as NAME_simd_avx2.o and NAME_simd_avx512.o.
+LEVELS := $(if $(findstring x86_64,$(shell $(CC) -dumpmachine 2>/dev/null)),avx2 avx512)
+objects = $(patsubst %.c,$(BUILD)/%.o,$(filter-out %_simd.c,$(1)) \
+	$(foreach level,$(LEVELS),$(patsubst %.c,%_$(level).c,$(filter %_simd.c,$(1)))))
+
+LIBRARY_OBJECTS := $(call objects,$(LIBRARY_SOURCES))
 PROGRAM_OBJECTS := $(PROGRAM_SOURCES:%.c=$(BUILD)/%.o)
 TEST_PROGRAMS := $(addprefix $(BUILD)/,fx8-test fx8-test-cuda harness/fx8-cuda.so)
-NUMERICS_OBJECTS := $(NUMERICS_SOURCES:%.c=$(BUILD)/%.o)
+NUMERICS_OBJECTS := $(call objects,$(NUMERICS_SOURCES))
 NUMERICS_GPU_OBJECTS := $(addprefix $(BUILD)/validation/numerics/,device.cu.o \
 	machine.o references.o table.o)
 TESTED_OBJECTS := $(filter-out $(BUILD)/correlator/main.o,$(LIBRARY_OBJECTS) $(PROGRAM_OBJECTS))
@@ -96,10 +102,12 @@ SPOILED_SOURCES := $(filter-out validation/fuzz/fuzz_%,$(FUZZ_SOURCES))
 FUZZED_OBJECTS := $(filter $(BUILD)/config/% $(BUILD)/io/% \
 	$(BUILD)/correlator/simulate/sources.o $(BUILD)/correlator/run/site.o,$(TESTED_OBJECTS))
 
-# Flags of the kernel variants, by the suffix of the file.
+# Flags of the kernel variants, by the suffix of the object.
+ifneq ($(LEVELS),)
 $(BUILD)/%_avx2.o: VARIANT := -mavx2 -mfma -mf16c -mpopcnt
 $(BUILD)/%_avx512.o: VARIANT := -mavx512f -mavx512bw -mavx512dq -mavx512vl \
 	-mavx512vnni -mfma -mpopcnt
+endif
 # Nobody asks for floating-point exceptions: choices become blends, not jumps.
 # (clang does not know the second option, nor needs it.)
 $(BUILD)/kernels/cpu/functions_%.o: BLENDS := -fno-trapping-math \
@@ -212,10 +220,21 @@ $(BUILD)/flags: FORCE
 .PHONY: FORCE
 FORCE:
 
+define compile
+@mkdir -p $(@D)
+$(call say,CC,$(if $(VARIANT),$(@:$(BUILD)/%.o=%),$<))$(CC) $(REQUIRED) $(WARNINGS) \
+	$(PC_CFLAGS) $(VARIANT) $(BLENDS) $(ROUNDING) $(CPPFLAGS) $(CFLAGS) $(STRICTLY) \
+	-MMD -MP -c $< -o $@
+endef
+
+$(BUILD)/%_simd_avx2.o: %_simd.c $(BUILD)/flags
+	$(compile)
+
+$(BUILD)/%_simd_avx512.o: %_simd.c $(BUILD)/flags
+	$(compile)
+
 $(BUILD)/%.o: %.c $(BUILD)/flags
-	@mkdir -p $(@D)
-	$(call say,CC,$<)$(CC) $(REQUIRED) $(WARNINGS) $(PC_CFLAGS) $(VARIANT) $(BLENDS) \
-		$(ROUNDING) $(CPPFLAGS) $(CFLAGS) $(STRICTLY) -MMD -MP -c $< -o $@
+	$(compile)
 
 $(BUILD)/nvcc-flags: FORCE
 	$(if $(HAVE_NVCC),,$(error $(nvcc_missing_text)))

@@ -368,9 +368,11 @@ def check_needs():
 
 def check_names():
     """what a room shows to others is called fx8_*"""
-    objects = [f"{BUILD}/{path[:-2]}.o" for path in C_SOURCES
-               if path.endswith(".c") and not path.startswith(
-                   ("validation/", "correlator/examples/"))]
+    sources = [path for path in C_SOURCES if path.endswith(".c") and not
+               path.startswith(("validation/", "correlator/examples/"))]
+    objects = [f"{BUILD}/{path[:-2]}{level}.o" for path in sources
+               for level in (("_avx2", "_avx512") if path.endswith("_simd.c")
+                             else ("",))]
     good, text = run("nm", "--defined-only", "--extern-only", "-A", *objects)
     if not good:
         yield text.strip().splitlines()[-1]
