@@ -12,7 +12,12 @@
 /** Overrides entries of a table with one family of a level. */
 typedef void fill_family(struct fx8_operations *operations);
 
-#define N_FAMILIES 10
+#define COUNT(name)     +1
+#define REFERENCE(name) fx8_fill_##name##_reference,
+#define AVX2(name)      fx8_fill_##name##_avx2,
+#define AVX512(name)    fx8_fill_##name##_avx512,
+
+enum { N_FAMILIES = FX8_FAMILIES(COUNT) };
 
 /** A level: where it runs and what it overrides of the level below. */
 struct level {
@@ -29,7 +34,7 @@ static bool runs_everywhere(void)
 #if defined(__x86_64__)
 
 /* What the compiler may use in a file is what the CPU must have: these lists
- * and the flags of *_avx2.c and *_avx512.c in the Makefile belong together.
+ * and the flags of *_avx2.o and *_avx512.o in the Makefile belong together.
  * (F16C came before AVX2 in every CPU; not every compiler can ask for it.) */
 static bool runs_avx2(void)
 {
@@ -50,26 +55,22 @@ static bool runs_avx512(void)
 #endif
 
 static const struct level levels[] = {
-    {"reference",
-     runs_everywhere,
-     {fx8_fill_gather_reference, fx8_fill_fir_reference,
-      fx8_fill_fir_int16_reference, fx8_fill_quantise_reference,
-      fx8_fill_correlate_reference, fx8_fill_count_reference,
-      fx8_fill_interval_reference, fx8_fill_functions_reference,
-      fx8_fill_divide_reference, fx8_fill_half_reference}},
+    {
+        .name = "reference",
+        .is_runnable = runs_everywhere,
+        .families = {FX8_FAMILIES(REFERENCE)},
+    },
 #if defined(__x86_64__)
-    {"avx2",
-     runs_avx2,
-     {fx8_fill_gather_avx2, fx8_fill_fir_avx2, fx8_fill_fir_int16_avx2,
-      fx8_fill_quantise_avx2, fx8_fill_correlate_avx2, fx8_fill_count_avx2,
-      fx8_fill_interval_avx2, fx8_fill_functions_avx2, fx8_fill_divide_avx2,
-      fx8_fill_half_avx2}},
-    {"avx512",
-     runs_avx512,
-     {fx8_fill_gather_avx512, fx8_fill_fir_avx512, fx8_fill_fir_int16_avx512,
-      fx8_fill_quantise_avx512, fx8_fill_correlate_avx512,
-      fx8_fill_count_avx512, fx8_fill_interval_avx512,
-      fx8_fill_functions_avx512, fx8_fill_divide_avx512, fx8_fill_half_avx512}},
+    {
+        .name = "avx2",
+        .is_runnable = runs_avx2,
+        .families = {FX8_FAMILIES(AVX2)},
+    },
+    {
+        .name = "avx512",
+        .is_runnable = runs_avx512,
+        .families = {FX8_FAMILIES(AVX512)},
+    },
 #endif
 };
 

@@ -174,11 +174,16 @@ static const struct {
     const char *name;
     run_operation *run;
 } trials[] = {
-    {"gather", run_gather},       {"fir", run_fir},
-    {"fir_int16", run_fir_int16}, {"quantise", run_quantise},
-    {"turn", run_turn},           {"count", run_count},
-    {"int8", run_int8},           {"fp32", run_fp32},
-    {"interval", run_interval},   {"half", run_half},
+    {.name = "gather", .run = run_gather},
+    {.name = "fir", .run = run_fir},
+    {.name = "fir_int16", .run = run_fir_int16},
+    {.name = "quantise", .run = run_quantise},
+    {.name = "turn", .run = run_turn},
+    {.name = "count", .run = run_count},
+    {.name = "int8", .run = run_int8},
+    {.name = "fp32", .run = run_fp32},
+    {.name = "interval", .run = run_interval},
+    {.name = "half", .run = run_half},
 };
 
 const char *fx8_operations_disagreement(const struct fx8_operations *reference,

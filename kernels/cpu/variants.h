@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * variants.h -- where each file of kernel variants hands over its functions.
+ * variants.h -- the families of operations, and where each hands over its
+ * functions.
  *
- * A file holds one family of operations at one level (fir_avx2.c: the FIR,
- * compiled with AVX2).  Its fill function overrides the family's entries of a
- * table and touches nothing else; operations.c applies reference, avx2 and
- * avx512 in that order, so that a level inherits what it does not do faster.
+ * A file holds one family at one level.  NAME_ref.c is the reference, by which
+ * all others are judged.  NAME_simd.c is written once for vectors of any width
+ * and compiled for avx2 and for avx512; twins NAME_avx2.c and NAME_avx512.c are
+ * for algorithms that differ.  Its fill function overrides
+ * the family's entries of a table and touches nothing else; operations.c
+ * applies reference, avx2 and avx512 in that order, so that a level inherits
+ * what it does not do faster.
  *
- * Notes: 1) a fill function is compiled with the flags of its file:
+ * Notes: 1) a fill function is compiled with the flags of its level:
  *           operations.c calls it only where CPU detection allows the level
- *        2) on other architectures the avx2 and avx512 fills do nothing
+ *        2) where the CPU is not an x86-64 there is the reference alone
  */
 #ifndef FX8_KERNELS_CPU_VARIANTS_H
 #define FX8_KERNELS_CPU_VARIANTS_H
@@ -20,55 +24,24 @@
 extern "C" {
 #endif
 
-/** Entry gather. */
-void fx8_fill_gather_reference(struct fx8_operations *operations);
-void fx8_fill_gather_avx2(struct fx8_operations *operations);
-void fx8_fill_gather_avx512(struct fx8_operations *operations);
+/** The families, in the order of filling; a row is a NAME. */
+#define FX8_FAMILIES(ROW)                                                      \
+    ROW(gather)                                                                \
+    ROW(fir)                                                                   \
+    ROW(fir_int16)                                                             \
+    ROW(quantise)  /* entries quantise and turn */                             \
+    ROW(correlate) /* entries int8 and fp32 */                                 \
+    ROW(count)                                                                 \
+    ROW(interval)                                                              \
+    ROW(functions) /* entries functions and forms */                           \
+    ROW(divide)    /* form markstein of divide, after the others */            \
+    ROW(half)
 
-/** Entry fir. */
-void fx8_fill_fir_reference(struct fx8_operations *operations);
-void fx8_fill_fir_avx2(struct fx8_operations *operations);
-void fx8_fill_fir_avx512(struct fx8_operations *operations);
-
-/** Entry fir_int16. */
-void fx8_fill_fir_int16_reference(struct fx8_operations *operations);
-void fx8_fill_fir_int16_avx2(struct fx8_operations *operations);
-void fx8_fill_fir_int16_avx512(struct fx8_operations *operations);
-
-/** Entries quantise and turn. */
-void fx8_fill_quantise_reference(struct fx8_operations *operations);
-void fx8_fill_quantise_avx2(struct fx8_operations *operations);
-void fx8_fill_quantise_avx512(struct fx8_operations *operations);
-
-/** Entries int8 and fp32. */
-void fx8_fill_correlate_reference(struct fx8_operations *operations);
-void fx8_fill_correlate_avx2(struct fx8_operations *operations);
-void fx8_fill_correlate_avx512(struct fx8_operations *operations);
-
-/** Entry count. */
-void fx8_fill_count_reference(struct fx8_operations *operations);
-void fx8_fill_count_avx2(struct fx8_operations *operations);
-void fx8_fill_count_avx512(struct fx8_operations *operations);
-
-/** Entry interval. */
-void fx8_fill_interval_reference(struct fx8_operations *operations);
-void fx8_fill_interval_avx2(struct fx8_operations *operations);
-void fx8_fill_interval_avx512(struct fx8_operations *operations);
-
-/** Entries functions and forms. */
-void fx8_fill_functions_reference(struct fx8_operations *operations);
-void fx8_fill_functions_avx2(struct fx8_operations *operations);
-void fx8_fill_functions_avx512(struct fx8_operations *operations);
-
-/** Form markstein of divide, after the other functions. */
-void fx8_fill_divide_reference(struct fx8_operations *operations);
-void fx8_fill_divide_avx2(struct fx8_operations *operations);
-void fx8_fill_divide_avx512(struct fx8_operations *operations);
-
-/** Entry half. */
-void fx8_fill_half_reference(struct fx8_operations *operations);
-void fx8_fill_half_avx2(struct fx8_operations *operations);
-void fx8_fill_half_avx512(struct fx8_operations *operations);
+#define FX8_DECLARE_FAMILY(name)                                               \
+    void fx8_fill_##name##_reference(struct fx8_operations *operations);       \
+    void fx8_fill_##name##_avx2(struct fx8_operations *operations);            \
+    void fx8_fill_##name##_avx512(struct fx8_operations *operations);
+FX8_FAMILIES(FX8_DECLARE_FAMILY)
 
 /** The reference itself, for the edges that a variant does not cover; as the
  *  entries of the same name. */
