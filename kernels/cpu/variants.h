@@ -5,8 +5,8 @@
  *
  * A file holds one family at one level.  NAME_ref.c is the reference, by which
  * all others are judged.  NAME_simd.c is written once for vectors of any width
- * and compiled for avx2 and for avx512; twins NAME_avx2.c and NAME_avx512.c are
- * for algorithms that differ.  Its fill function overrides
+ * (vector.h) and compiled for avx2 and for avx512; twins NAME_avx2.c and
+ * NAME_avx512.c are for algorithms that differ.  Its fill function overrides
  * the family's entries of a table and touches nothing else; operations.c
  * applies reference, avx2 and avx512 in that order, so that a level inherits
  * what it does not do faster.

@@ -1,22 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * gather_tiles.h -- the gather of the vector variants, over the fx8_turn16()
- * of the including file.
+ * gather_simd.c -- the gather, over fx8_turn16().
  *
  * Inputs whose samples of one time lie within 64 bytes form a group; a group
  * is turned in tiles of 32 times.  The order of the inputs within the 64
  * bytes is free: a recording with its polarisations swapped is as fast.
  */
-#ifndef FX8_KERNELS_CPU_GATHER_TILES_H
-#define FX8_KERNELS_CPU_GATHER_TILES_H
-
-#include <stdbool.h>
 #include <string.h>
 
 #include "kernels/cpu/turn16.h"
 #include "kernels/cpu/variants.h"
-
-#if defined(__AVX2__)
 
 /* Samples per input that are gathered before the next group's turn: the
  * lines of the source that several groups touch stay in cache. */
@@ -194,11 +187,9 @@ static inline size_t gather_head(size_t n_inputs, size_t n_samples,
     return head / sample_size < n_samples ? head / sample_size : n_samples;
 }
 
-static inline void gather_tiles(size_t n_inputs, size_t n_samples,
-                                size_t sample_size, const int8_t *base,
-                                const ptrdiff_t *input_offset,
-                                ptrdiff_t time_stride, int8_t *out,
-                                size_t row_stride)
+static void gather(size_t n_inputs, size_t n_samples, size_t sample_size,
+                   const int8_t *base, const ptrdiff_t *input_offset,
+                   ptrdiff_t time_stride, int8_t *out, size_t row_stride)
 {
     if (time_stride == (ptrdiff_t)sample_size) {
         for (size_t input = 0; input < n_inputs; input++)
@@ -236,6 +227,7 @@ static inline void gather_tiles(size_t n_inputs, size_t n_samples,
         fx8_stream_end();
 }
 
-#endif
-
-#endif
+void FX8_LEVEL(fx8_fill_gather)(struct fx8_operations *operations)
+{
+    operations->gather = gather;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * vector.h -- the registers of the level that a file is compiled for, under
+ * names that NAME_simd.c can use for every level: vec_float, vec_int, their
+ * sizes, and the steps whose instructions differ by more than the width.  For
+ * all others VEC(mul_ps)(a, b) is the intrinsic of this width.
+ *
+ * The compiler's own operators serve where they say the same: a + b of floats,
+ * a & b of integers, and a cast between vec_float and vec_int, which keeps the
+ * bits.
+ */
+#ifndef FX8_KERNELS_CPU_VECTOR_H
+#define FX8_KERNELS_CPU_VECTOR_H
+
+#if defined(__AVX512VNNI__)
+#include "kernels/cpu/vector_avx512.h"
+#elif defined(__AVX2__)
+#include "kernels/cpu/vector_avx2.h"
+#endif
+
+#if defined(__AVX2__)
+
+/** Parts of 128 bits: unpacking and packing stay within them. */
+enum { VEC_QUARTERS = VEC_BYTES / 16 };
+
+/** A register of spectra, from an aligned place. */
+FX8_INLINE vec_float vec_load_spectra(const char *address)
+{
+    return VEC(load_ps)((const float *)(const void *)address);
+}
+
+FX8_INLINE vec_float vec_absolute(vec_float v)
+{
+    return (vec_float)((vec_int)v & VEC(set1_epi32)(0x7fffffff));
+}
+
+/** Change the sign of the lanes 0, 2, ...: of the real parts. */
+FX8_INLINE vec_float vec_negate_even(vec_float v)
+{
+    return (vec_float)((vec_int)v ^ vec_set_int64(0x80000000ll));
+}
+
+/** Lanes 0 and 1, 2 and 3, ... exchanged: (re, im) becomes (im, re). */
+FX8_INLINE vec_float vec_swap_pairs(vec_float v)
+{
+    return VEC(permute_ps)(v, 0xb1);
+}
+
+/** Add VEC_LANES floats to as many doubles. */
+FX8_INLINE void vec_add_to_doubles(double *sums, vec_float v)
+{
+    const size_t half = VEC_LANES / 2;
+    const vec_double low = VEC(cvtps_pd)(vec_lower_half(v));
+    const vec_double high = VEC(cvtps_pd)(vec_upper_half(v));
+    VEC(storeu_pd)(sums, VEC(loadu_pd)(sums) + low);
+    VEC(storeu_pd)(sums + half, VEC(loadu_pd)(sums + half) + high);
+}
+
+#endif
+
+#endif

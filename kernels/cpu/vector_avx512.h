@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * vector_avx512.h -- vector.h for AVX-512: 32 registers of 512 bits.
+ */
+#ifndef FX8_KERNELS_CPU_VECTOR_AVX512_H
+#define FX8_KERNELS_CPU_VECTOR_AVX512_H
+
+#include <immintrin.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/cpu/simd.h"
+
+/** The name of a function that each level has: fx8_fill_fir_avx512. */
+#define FX8_LEVEL(name) name##_avx512
+
+/** The intrinsic of this width. */
+#define VEC(intrinsic) _mm512_##intrinsic
+
+typedef __m512 vec_float;
+typedef __m512i vec_int;
+typedef __m512d vec_double;
+
+/** Bytes and floats of a register, number of registers. */
+enum { VEC_BYTES = 64, VEC_LANES = 16, VEC_REGISTERS = 32 };
+
+/** Whether vec_load_bytes() can load fewer than VEC_BYTES. */
+#define VEC_MASKS_BYTES 1
+
+#define vec_set_int64(x)  _mm512_set1_epi64(x)
+#define vec_lower_half(v) _mm512_castps512_ps256(v)
+#define vec_upper_half(v) _mm512_extractf32x8_ps(v, 1)
+
+FX8_INLINE vec_int vec_load_int(const void *p)
+{
+    return _mm512_loadu_si512(p);
+}
+
+FX8_INLINE void vec_store_int(void *p, vec_int v)
+{
+    _mm512_storeu_si512(p, v);
+}
+
+/** Store past the caches, to an aligned place. */
+FX8_INLINE void vec_stream_int(void *p, vec_int v)
+{
+    _mm512_stream_si512((__m512i *)p, v);
+}
+
+/** The first n bytes, 1 .. VEC_BYTES, 0 behind them. */
+FX8_INLINE vec_int vec_load_bytes(size_t n, const void *p)
+{
+    return _mm512_maskz_loadu_epi8(~(__mmask64)0 >> (VEC_BYTES - n), p);
+}
+
+/* A mask that is constant and full makes gcc 12 store what it has loaded. */
+
+FX8_INLINE __mmask16 vec_first_lanes(size_t n)
+{
+    const size_t most = n < VEC_LANES ? n : VEC_LANES;
+    return (__mmask16)((1u << most) - 1);
+}
+
+/** The first n floats, the other lanes those of `others`; n may be more than
+ *  VEC_LANES. */
+FX8_INLINE vec_float vec_load_first(size_t n, const float *p, vec_float others)
+{
+    return _mm512_mask_loadu_ps(others, vec_first_lanes(n), p);
+}
+
+FX8_INLINE void vec_store_first(size_t n, float *p, vec_float v)
+{
+    _mm512_mask_storeu_ps(p, vec_first_lanes(n), v);
+}
+
+/** The first n <= VEC_LANES samples, widened to 32 bits. */
+FX8_INLINE vec_int vec_load_int8(size_t n, const int8_t *p)
+{
+    return _mm512_cvtepi8_epi32(
+        n == VEC_LANES ? _mm_loadu_si128((const __m128i_u *)p)
+                       : _mm_maskz_loadu_epi8(vec_first_lanes(n), p));
+}
+
+/** The first n <= VEC_LANES numbers in the lower halves of the lanes, 0 in the
+ *  upper ones. */
+FX8_INLINE vec_int vec_load_int16(size_t n, const int16_t *p)
+{
+    return _mm512_cvtepu16_epi32(
+        n == VEC_LANES ? _mm256_loadu_si256((const __m256i_u *)p)
+                       : _mm256_maskz_loadu_epi16(vec_first_lanes(n), p));
+}
+
+/** In every lane `low` in the lower 16 bits, `high` in the upper ones. */
+FX8_INLINE vec_int vec_join_int16(vec_int low, vec_int high)
+{
+    return _mm512_mask_mov_epi16(low, 0xaaaaaaaa, _mm512_slli_epi32(high, 16));
+}
+
+/** sum + a[0] b[0] + a[1] b[1] of the two int16 in every lane. */
+FX8_INLINE vec_int vec_add_dot_int16(vec_int sum, vec_int a, vec_int b)
+{
+    return _mm512_dpwssd_epi32(sum, a, b);
+}
+
+/** Whether a >= b in any lane. */
+FX8_INLINE bool vec_any_at_least(vec_float a, vec_float b)
+{
+    return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ) != 0;
+}
+
+/** Put what two rounds of packing left, unit 4 L + i of 4 bytes in part L, at
+ *  4 i + L. */
+FX8_INLINE vec_int vec_order_packed_twice(vec_int v)
+{
+    return _mm512_permutexvar_epi32(
+        _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15),
+        v);
+}
+
+/** The same of one round, units of 8 bytes. */
+FX8_INLINE vec_int vec_order_packed(vec_int v)
+{
+    return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7),
+                                    v);
+}
+
+/** out[i]: part i of every in[k]. */
+FX8_INLINE void vec_turn_quarters(const vec_int in[4], vec_int out[4])
+{
+    const vec_int a = _mm512_shuffle_i64x2(in[0], in[1], 0x44);
+    const vec_int b = _mm512_shuffle_i64x2(in[0], in[1], 0xee);
+    const vec_int c = _mm512_shuffle_i64x2(in[2], in[3], 0x44);
+    const vec_int d = _mm512_shuffle_i64x2(in[2], in[3], 0xee);
+    out[0] = _mm512_shuffle_i64x2(a, c, 0x88);
+    out[1] = _mm512_shuffle_i64x2(a, c, 0xdd);
+    out[2] = _mm512_shuffle_i64x2(b, d, 0x88);
+    out[3] = _mm512_shuffle_i64x2(b, d, 0xdd);
+}
+
+/* Sums over lanes: each join adds the halves of two registers (of every 64,
+ * 128, 256 bits and of the whole) and leaves their sums side by side. */
+
+FX8_INLINE vec_float vec_join_lanes(vec_float x, vec_float y)
+{
+    return _mm512_unpacklo_ps(x, y) + _mm512_unpackhi_ps(x, y);
+}
+
+FX8_INLINE vec_float vec_join_pairs(vec_float x, vec_float y)
+{
+    const vec_double u = (vec_double)x, v = (vec_double)y;
+    return (vec_float)_mm512_unpacklo_pd(u, v) +
+           (vec_float)_mm512_unpackhi_pd(u, v);
+}
+
+FX8_INLINE vec_float vec_join_quarters(vec_float x, vec_float y)
+{
+    return _mm512_shuffle_f32x4(x, y, 0x88) + _mm512_shuffle_f32x4(x, y, 0xdd);
+}
+
+/** Lane k: the sum of the lanes of v[k]. */
+FX8_INLINE vec_float vec_lane_sums(const vec_float v[16])
+{
+    vec_float four[4];
+    FX8_UNROLL
+    for (int k = 0; k < 4; k++)
+        four[k] = vec_join_pairs(vec_join_lanes(v[4 * k], v[4 * k + 1]),
+                                 vec_join_lanes(v[4 * k + 2], v[4 * k + 3]));
+    return vec_join_quarters(vec_join_quarters(four[0], four[1]),
+                             vec_join_quarters(four[2], four[3]));
+}
+
+/** The first n floats to halves, to nearest even; n may be more than
+ *  VEC_LANES. */
+FX8_INLINE void vec_store_half(size_t n, uint16_t *p, vec_float v)
+{
+    const __m256i halves = _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT);
+    if (n >= VEC_LANES)
+        _mm256_storeu_si256((__m256i_u *)p, halves);
+    else
+        _mm256_mask_storeu_epi16(p, vec_first_lanes(n), halves);
+}
+
+/** The first n halves, 0 in the other lanes; n may be more than VEC_LANES. */
+FX8_INLINE vec_float vec_load_half(size_t n, const uint16_t *p)
+{
+    return _mm512_cvtph_ps(n < VEC_LANES
+                               ? _mm256_maskz_loadu_epi16(vec_first_lanes(n), p)
+                               : _mm256_loadu_si256((const __m256i_u *)p));
+}
+
+#endif
