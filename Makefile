@@ -308,7 +308,7 @@ $(BUILD)/fx8-test: $(TEST_SOURCES:%.c=$(BUILD)/%.o) $(TESTED_OBJECTS) \
 $(BUILD)/fx8-test-cuda: $(HARNESS_TESTS:%.cu=$(BUILD)/%.cpu.o) $(HARNESS_OBJECTS) \
 	$(addprefix $(BUILD)/,$(patsubst %.cu,%.cpu.o,\
 	$(filter-out %/main.cu,$(BENCH_GPU_SOURCES)) $(PLUGIN_SOURCES)) \
-	$(addprefix kernels/cpu/,fir_ref.o fir_int16_ref.o quantise_ref.o)) $(GPU_HOST)
+	$(addprefix kernels/cpu/,fir_ref.o quantise_ref.o)) $(GPU_HOST)
 	$(call say,LINK,$@)$(CXX) $(LINK_FLAGS) -rdynamic $^ \
 		$$($(PKG_CONFIG) --libs fftw3f) -ldl -lm $(LDFLAGS) -o $@
 

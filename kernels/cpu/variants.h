@@ -27,8 +27,7 @@ extern "C" {
 /** The families, in the order of filling; a row is a NAME. */
 #define FX8_FAMILIES(ROW)                                                      \
     ROW(gather)                                                                \
-    ROW(fir)                                                                   \
-    ROW(fir_int16)                                                             \
+    ROW(fir)       /* entries fir and fir_int16 */                             \
     ROW(quantise)  /* entries quantise and turn */                             \
     ROW(correlate) /* entries int8 and fp32 */                                 \
     ROW(count)                                                                 \
@@ -49,9 +48,6 @@ void fx8_gather_reference(size_t n_inputs, size_t n_samples, size_t sample_size,
                           const int8_t *base, const ptrdiff_t *input_offset,
                           ptrdiff_t time_stride, int8_t *out,
                           size_t row_stride);
-void fx8_fir_int16_reference(size_t n_spectra, size_t n_taps, size_t row,
-                             const int8_t *samples, const int16_t *coefficients,
-                             float scale, float *folded, size_t folded_stride);
 void fx8_turn_reference(size_t n_spectra, size_t n_channels,
                         const struct fx8_cf32 *spectra, size_t spectrum_stride,
                         uint32_t valid, struct fx8_cf32 *out,

@@ -25,7 +25,6 @@ inline fx8_operations reference()
 {
     fx8_operations operations = {};
     fx8_fill_fir_reference(&operations);
-    fx8_fill_fir_int16_reference(&operations);
     fx8_fill_quantise_reference(&operations);
     return operations;
 }
