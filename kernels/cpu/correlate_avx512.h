@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * correlate_avx512.h -- private to correlate_int8_avx512.c and
- * correlate_fp32_avx512.c: what their tiles have in common.
+ * correlate_fp32_simd.c: what their tiles have in common.
  *
  * A register holds 32 (8) spectra of one input, {re, im} as they lie in
  * memory; a tile is 4 rows x 2 columns, 16 sums in registers.  On the diagonal
@@ -22,8 +22,8 @@
 extern "C" {
 #endif
 
-/** Bytes of a row per step: a register. */
-#define FX8_TILE_STEP 64
+/** First of the two sums of column c with row r > c. */
+#define FX8_TRIANGLE_PAIR(c, r) ((r) * ((r)-1) + 2 * (c))
 
 /** Where the sums of a triangle go in the square [column][row][re,
  *  im]: the lane for each item of its first and its second two columns; the
@@ -35,9 +35,6 @@ extern "C" {
     _mm512_setr_epi32(0, 0, 0, 0, 14, 0, 10, 11, 0, 0, 0, 0, 0, 0, 15, 0)
 #define FX8_TRIANGLE_LOW_MASK  0xf4fd
 #define FX8_TRIANGLE_HIGH_MASK 0x40d0
-
-/** The INT8 half of fx8_fill_correlate_avx512(), which fills in both. */
-extern const struct fx8_correlate_int8 fx8_correlate_int8_avx512;
 
 #ifdef __cplusplus
 }

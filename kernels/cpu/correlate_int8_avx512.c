@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * correlate_int8_avx512.c -- INT8 correlator tiles with vpdpbusd, the 8-bit
- * dot product of AVX-512 VNNI.
+ * dot product of AVX-512 VNNI; a twin of correlate_int8_avx2.c, as AVX2 has no
+ * such product, and so no bias either.
  *
  * With row a and column b, conj(b) a = (ar br + ai bi) + i (ai br - ar bi):
  * the real part is a dot product of the bytes of a with those of b, the
@@ -19,15 +20,15 @@
  * difference, and that one fits into int32 as long as at most
  * FX8_MAX_INT32_SPECTRA spectra were added.
  */
-#include "kernels/operations.h"
+#include "kernels/cpu/variants.h"
 
 #if defined(__x86_64__)
 
-#include <immintrin.h>
 #include <string.h>
 
 #include "kernels/cpu/correlate_avx512.h"
 #include "kernels/cpu/correlate_sweep.h"
+#include "kernels/cpu/vector.h"
 
 /* Horizontal sums of sixteen registers at once: each join adds the halves of
  * two registers (of every 64, 128, 256 bits and of the whole) and leaves their
@@ -102,30 +103,25 @@ static inline __m512i column_im(__m512i b)
 
 /** vpdpbusd.  In assembly because gcc 12 copies the accumulators around every
  *  use of the intrinsic, which halves the rate; the instruction is the same. */
-static inline __m512i dot_int8(__m512i sum, __m512i column, __m512i row)
+static inline __m512i dot(__m512i sum, __m512i column, __m512i row)
 {
     __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(column), "v"(row));
     return sum;
 }
 
-/** Add one step of a column to its eight sums [row][re, im]. */
-static inline void add_column_int8(__m512i sum[8], const __m512i a[4],
-                                   __m512i b)
+/** Add a register of a column to its eight sums [row][re, im]. */
+FX8_INLINE void add_column(__m512i sum[8], const __m512i a[4], __m512i b)
 {
-    __m512i re = column_re(b);
-    __m512i im = column_im(b);
-
-    sum[0] = dot_int8(sum[0], re, a[0]);
-    sum[1] = dot_int8(sum[1], im, a[0]);
-    sum[2] = dot_int8(sum[2], re, a[1]);
-    sum[3] = dot_int8(sum[3], im, a[1]);
-    sum[4] = dot_int8(sum[4], re, a[2]);
-    sum[5] = dot_int8(sum[5], im, a[2]);
-    sum[6] = dot_int8(sum[6], re, a[3]);
-    sum[7] = dot_int8(sum[7], im, a[3]);
+    const __m512i re = column_re(b);
+    const __m512i im = column_im(b);
+    FX8_UNROLL
+    for (size_t r = 0; r < 4; r++) {
+        sum[2 * r] = dot(sum[2 * r], re, a[r]);
+        sum[2 * r + 1] = dot(sum[2 * r + 1], im, a[r]);
+    }
 }
 
-static void rectangle_int8(const struct fx8_tile *tile)
+static void rectangle(const struct fx8_tile *tile)
 {
     const char *row = tile->rows;
     const char *column = tile->columns;
@@ -140,8 +136,8 @@ static void rectangle_int8(const struct fx8_tile *tile)
                               _mm512_load_si512(row + 3 * pitch)};
 
         _mm_prefetch(ahead, _MM_HINT_T0);
-        add_column_int8(sum, a, _mm512_load_si512(column));
-        add_column_int8(sum + 8, a, _mm512_load_si512(column + pitch));
+        add_column(sum, a, _mm512_load_si512(column));
+        add_column(sum + 8, a, _mm512_load_si512(column + pitch));
         row += FX8_TILE_STEP;
         column += FX8_TILE_STEP;
         ahead += tile->ahead_step;
@@ -149,42 +145,31 @@ static void rectangle_int8(const struct fx8_tile *tile)
     add_int32(tile->sums, lane_sums_int32(sum));
 }
 
-/** Add one step of a triangle, in the order of correlate_avx512.h. */
-static inline void add_triangle_int8(__m512i cross[16], const __m512i a[4])
+/** Add a register of each row to the sums of a triangle. */
+FX8_INLINE void add_triangle(__m512i sum[16], const __m512i a[4])
 {
-    __m512i re = column_re(a[0]);
-    __m512i im = column_im(a[0]);
-
-    cross[12] = dot_int8(cross[12], re, a[0]);
-    cross[0] = dot_int8(cross[0], re, a[1]);
-    cross[1] = dot_int8(cross[1], im, a[1]);
-    cross[2] = dot_int8(cross[2], re, a[2]);
-    cross[3] = dot_int8(cross[3], im, a[2]);
-    cross[6] = dot_int8(cross[6], re, a[3]);
-    cross[7] = dot_int8(cross[7], im, a[3]);
-    re = column_re(a[1]);
-    im = column_im(a[1]);
-    cross[13] = dot_int8(cross[13], re, a[1]);
-    cross[4] = dot_int8(cross[4], re, a[2]);
-    cross[5] = dot_int8(cross[5], im, a[2]);
-    cross[8] = dot_int8(cross[8], re, a[3]);
-    cross[9] = dot_int8(cross[9], im, a[3]);
-    re = column_re(a[2]);
-    im = column_im(a[2]);
-    cross[14] = dot_int8(cross[14], re, a[2]);
-    cross[10] = dot_int8(cross[10], re, a[3]);
-    cross[11] = dot_int8(cross[11], im, a[3]);
-    cross[15] = dot_int8(cross[15], column_re(a[3]), a[3]);
+    FX8_UNROLL
+    for (size_t c = 0; c < 4; c++) {
+        const __m512i re = column_re(a[c]);
+        const __m512i im = column_im(a[c]);
+        sum[12 + c] = dot(sum[12 + c], re, a[c]);
+        FX8_UNROLL
+        for (size_t r = c + 1; r < 4; r++) {
+            __m512i *pair = sum + FX8_TRIANGLE_PAIR(c, r);
+            pair[0] = dot(pair[0], re, a[r]);
+            pair[1] = dot(pair[1], im, a[r]);
+        }
+    }
 }
 
 /** Add one step of a row to its bias [re, im]. */
-static inline void add_bias_int8(__m512i bias[2], __m512i a)
+static inline void add_bias(__m512i bias[2], __m512i a)
 {
-    bias[0] = dot_int8(bias[0], offset_re(), a);
-    bias[1] = dot_int8(bias[1], offset_im(), a);
+    bias[0] = dot(bias[0], offset_re(), a);
+    bias[1] = dot(bias[1], offset_im(), a);
 }
 
-static void triangle_int8(const struct fx8_tile *tile)
+static void triangle(const struct fx8_tile *tile)
 {
     const char *row = tile->rows;
     const char *ahead = tile->ahead;
@@ -199,7 +184,7 @@ static void triangle_int8(const struct fx8_tile *tile)
                               _mm512_load_si512(row + 3 * pitch)};
 
         _mm_prefetch(ahead, _MM_HINT_T0);
-        add_triangle_int8(cross, a);
+        add_triangle(cross, a);
         row += FX8_TILE_STEP;
         ahead += tile->ahead_step;
     }
@@ -213,7 +198,7 @@ static void triangle_int8(const struct fx8_tile *tile)
 
 /* A pass of its own, as its sums and those of the triangle together are more
  * than there are registers; by then the rows are in L1. */
-static void bias_int8(const struct fx8_tile *tile)
+static void bias(const struct fx8_tile *tile)
 {
     const char *row = tile->rows;
     size_t pitch = tile->pitch;
@@ -221,10 +206,10 @@ static void bias_int8(const struct fx8_tile *tile)
     __m512i sum;
 
     for (size_t left = tile->n_bytes; left > 0; left -= FX8_TILE_STEP) {
-        add_bias_int8(bias, _mm512_load_si512(row));
-        add_bias_int8(bias + 2, _mm512_load_si512(row + pitch));
-        add_bias_int8(bias + 4, _mm512_load_si512(row + 2 * pitch));
-        add_bias_int8(bias + 6, _mm512_load_si512(row + 3 * pitch));
+        add_bias(bias, _mm512_load_si512(row));
+        add_bias(bias + 2, _mm512_load_si512(row + pitch));
+        add_bias(bias + 4, _mm512_load_si512(row + 2 * pitch));
+        add_bias(bias + 6, _mm512_load_si512(row + 3 * pitch));
         row += FX8_TILE_STEP;
     }
     sum = join_int128(quarter_sums_int32(bias), quarter_sums_int32(bias + 4));
@@ -234,30 +219,30 @@ static void bias_int8(const struct fx8_tile *tile)
                                          _mm512_castsi512_si256(sum)));
 }
 
-static void square_int8(const struct fx8_tile *tile)
+static void square(const struct fx8_tile *tile)
 {
-    triangle_int8(tile);
-    bias_int8(tile);
+    triangle(tile);
+    bias(tile);
 }
 
-static size_t accumulator_size_int8(size_t n_inputs)
+static size_t accumulator_size(size_t n_inputs)
 {
     size_t n_blocks = fx8_tile_row_blocks(n_inputs);
 
     return fx8_tile_offset(n_blocks) + FX8_TILE_COLUMN * n_blocks;
 }
 
-static void accumulate_int8(size_t n_inputs, size_t row_begin, size_t row_end,
-                            size_t n_times, const struct fx8_ci8 *x,
-                            size_t input_stride, int32_t *accumulator)
+static void accumulate(size_t n_inputs, size_t row_begin, size_t row_end,
+                       size_t n_times, const struct fx8_ci8 *x,
+                       size_t input_stride, int32_t *accumulator)
 {
     /* 2048 spectra: long enough for the sums over lanes to cost 3 %. */
     static const struct fx8_tile_kernel kernel = {
         .segment_bytes = 4096,
         .item_size = sizeof(int32_t),
         .n_columns = 2,
-        .rectangle = rectangle_int8,
-        .square = square_int8,
+        .rectangle = rectangle,
+        .square = square,
     };
 
     fx8_correlate_sweep(&kernel, n_inputs, row_begin, row_end,
@@ -275,9 +260,9 @@ static void accumulate_int8(size_t n_inputs, size_t row_begin, size_t row_end,
 
 /** Fold the rectangle of one row block; sums[r] is row r's first item, the
  *  items of rows beyond n_rows go nowhere. */
-static void fold_rectangle_int8(size_t n_columns, const int32_t *items,
-                                const int32_t bias[8], int64_t *sums[4],
-                                size_t n_rows)
+static void fold_rectangle(size_t n_columns, const int32_t *items,
+                           const int32_t bias[8], int64_t *sums[4],
+                           size_t n_rows)
 {
     const __m512i by_row =
         _mm512_setr_epi32(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15);
@@ -304,7 +289,7 @@ static inline int32_t subtract_wrapping(int32_t a, int32_t b)
     return (int32_t)((uint32_t)a - (uint32_t)b);
 }
 
-static void fold_int8(size_t n_inputs, int32_t *accumulator, int64_t *sums)
+static void fold(size_t n_inputs, int32_t *accumulator, int64_t *sums)
 {
     size_t n_blocks = fx8_tile_row_blocks(n_inputs);
     const int32_t *bias = accumulator + fx8_tile_offset(n_blocks);
@@ -319,7 +304,7 @@ static void fold_int8(size_t n_inputs, int32_t *accumulator, int64_t *sums)
         for (size_t r = 0; r < 4; r++)
             row[r] =
                 r < n_rows ? sums + 2 * fx8_pair_index(0, first + r) : NULL;
-        fold_rectangle_int8(first, items, bias, row, n_rows);
+        fold_rectangle(first, items, bias, row, n_rows);
         for (size_t r = 0; r < n_rows; r++) {
             for (size_t i = 0; i <= r; i++) {
                 const int32_t *item = square + FX8_TILE_COLUMN * i + 2 * r;
@@ -331,14 +316,16 @@ static void fold_int8(size_t n_inputs, int32_t *accumulator, int64_t *sums)
             }
         }
     }
-    memset(accumulator, 0,
-           accumulator_size_int8(n_inputs) * sizeof(*accumulator));
+    memset(accumulator, 0, accumulator_size(n_inputs) * sizeof(*accumulator));
 }
 
-const struct fx8_correlate_int8 fx8_correlate_int8_avx512 = {
-    .accumulator_size = accumulator_size_int8,
-    .accumulate = accumulate_int8,
-    .fold = fold_int8,
-};
+void fx8_fill_correlate_int8_avx512(struct fx8_operations *operations)
+{
+    operations->int8 = (struct fx8_correlate_int8){
+        .accumulator_size = accumulator_size,
+        .accumulate = accumulate,
+        .fold = fold,
+    };
+}
 
 #endif

@@ -105,12 +105,20 @@ static void fold_fp32(size_t n_inputs, double *accumulator, double *sums)
     }
 }
 
-void fx8_fill_correlate_reference(struct fx8_operations *operations)
+void fx8_fill_correlate_int8_reference(struct fx8_operations *operations)
 {
-    operations->int8.accumulator_size = accumulator_size;
-    operations->int8.accumulate = accumulate_int8;
-    operations->int8.fold = fold_int8;
-    operations->fp32.accumulator_size = accumulator_size;
-    operations->fp32.accumulate = accumulate_fp32;
-    operations->fp32.fold = fold_fp32;
+    operations->int8 = (struct fx8_correlate_int8){
+        .accumulator_size = accumulator_size,
+        .accumulate = accumulate_int8,
+        .fold = fold_int8,
+    };
+}
+
+void fx8_fill_correlate_fp32_reference(struct fx8_operations *operations)
+{
+    operations->fp32 = (struct fx8_correlate_fp32){
+        .accumulator_size = accumulator_size,
+        .accumulate = accumulate_fp32,
+        .fold = fold_fp32,
+    };
 }

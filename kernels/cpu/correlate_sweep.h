@@ -26,6 +26,9 @@ extern "C" {
 /** Items that one column has in a row block: [row 0..3][re, im]. */
 #define FX8_TILE_COLUMN (2 * FX8_ROW_BLOCK)
 
+/** Bytes of a row between two prefetches: a cache line. */
+#define FX8_TILE_STEP 64
+
 /** Columns kept in the L2 cache while rows stream past them: with segments of
  *  4096 bytes 384 KiB, which leaves room for the rows in 512 KiB. */
 #define FX8_TILE_COLUMN_BLOCK 96

@@ -37,11 +37,4 @@ void fx8_fill_count_avx2(struct fx8_operations *operations)
     operations->count = count;
 }
 
-#else
-
-void fx8_fill_count_avx2(struct fx8_operations *operations)
-{
-    (void)operations;
-}
-
 #endif

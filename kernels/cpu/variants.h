@@ -27,9 +27,10 @@ extern "C" {
 /** The families, in the order of filling; a row is a NAME. */
 #define FX8_FAMILIES(ROW)                                                      \
     ROW(gather)                                                                \
-    ROW(fir)       /* entries fir and fir_int16 */                             \
-    ROW(quantise)  /* entries quantise and turn */                             \
-    ROW(correlate) /* entries int8 and fp32 */                                 \
+    ROW(fir)      /* entries fir and fir_int16 */                              \
+    ROW(quantise) /* entries quantise and turn */                              \
+    ROW(correlate_int8)                                                        \
+    ROW(correlate_fp32)                                                        \
     ROW(count)                                                                 \
     ROW(interval)                                                              \
     ROW(functions) /* entries functions and forms */                           \
