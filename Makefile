@@ -524,7 +524,7 @@ pages: $(BUILD)/fx8 ## write the list of all keys into config/README.md
 INSTALL ?= install
 # Pages, in the folders by which they name one another.
 INSTALLED_PAGES := README.md config/README.md correlator/CONVENTIONS.md correlator/README.md \
-	data/README.md $(wildcard correlator/examples/*.c .github/*.md .github/*.cff)
+	data/README.md kernels/README.md $(wildcard correlator/examples/*.c .github/*.md .github/*.cff)
 
 define PKG_CONFIG_FILE
 prefix=$(prefix)
