@@ -250,73 +250,22 @@ static void accumulate(size_t n_inputs, size_t row_begin, size_t row_end,
                         accumulator);
 }
 
-/** Add the [re, im] of one row in two columns, quarter q of value, to sums. */
-#define FOLD_QUARTER(sums, value, q)                                           \
-    _mm256_storeu_si256(                                                       \
-        (void *)(sums),                                                        \
-        _mm256_add_epi64(                                                      \
-            _mm256_loadu_si256((const void *)(sums)),                          \
-            _mm256_cvtepi32_epi64(_mm512_extracti32x4_epi32(value, q))))
-
-/** Fold the rectangle of one row block; sums[r] is row r's first item, the
- *  items of rows beyond n_rows go nowhere. */
-static void fold_rectangle(size_t n_columns, const int32_t *items,
-                           const int32_t bias[8], int64_t *sums[4],
-                           size_t n_rows)
-{
-    const __m512i by_row =
-        _mm512_setr_epi32(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15);
-    const __m512i both =
-        _mm512_broadcast_i64x4(_mm256_loadu_si256((const void *)bias));
-
-    for (size_t i = 0; i < n_columns; i += 2) {
-        __m512i value = _mm512_permutexvar_epi32(
-            by_row, _mm512_sub_epi32(_mm512_loadu_si512(items + 8 * i), both));
-
-        FOLD_QUARTER(sums[0] + 2 * i, value, 0);
-        if (n_rows > 1)
-            FOLD_QUARTER(sums[1] + 2 * i, value, 1);
-        if (n_rows > 2)
-            FOLD_QUARTER(sums[2] + 2 * i, value, 2);
-        if (n_rows > 3)
-            FOLD_QUARTER(sums[3] + 2 * i, value, 3);
-    }
-}
-
-/** Difference modulo 2^32; the result is known to fit. */
-static inline int32_t subtract_wrapping(int32_t a, int32_t b)
-{
-    return (int32_t)((uint32_t)a - (uint32_t)b);
-}
-
 static void fold(size_t n_inputs, int32_t *accumulator, int64_t *sums)
 {
-    size_t n_blocks = fx8_tile_row_blocks(n_inputs);
-    const int32_t *bias = accumulator + fx8_tile_offset(n_blocks);
+    const size_t n_blocks = fx8_tile_row_blocks(n_inputs);
+    int32_t *items = accumulator;
+    int32_t *bias = accumulator + fx8_tile_offset(n_blocks);
 
-    for (size_t block = 0; block < n_blocks; block++, bias += 8) {
-        size_t first = FX8_ROW_BLOCK * block;
-        size_t n_rows = n_inputs - first < 4 ? n_inputs - first : 4;
-        const int32_t *items = accumulator + fx8_tile_offset(block);
-        const int32_t *square = items + FX8_TILE_COLUMN * first;
-        int64_t *row[4];
-
-        for (size_t r = 0; r < 4; r++)
-            row[r] =
-                r < n_rows ? sums + 2 * fx8_pair_index(0, first + r) : NULL;
-        fold_rectangle(first, items, bias, row, n_rows);
-        for (size_t r = 0; r < n_rows; r++) {
-            for (size_t i = 0; i <= r; i++) {
-                const int32_t *item = square + FX8_TILE_COLUMN * i + 2 * r;
-                int64_t *sum = row[r] + 2 * (first + i);
-
-                sum[0] += subtract_wrapping(item[0], bias[2 * r]);
-                if (i < r)
-                    sum[1] += subtract_wrapping(item[1], bias[2 * r + 1]);
-            }
+    for (size_t block = 0; block < n_blocks; block++, bias += FX8_TILE_COLUMN) {
+        const __m256i of_rows = _mm256_loadu_si256((const __m256i_u *)bias);
+        const int32_t *end = accumulator + fx8_tile_offset(block + 1);
+        for (; items < end; items += FX8_TILE_COLUMN) {
+            __m256i_u *column = (__m256i_u *)items;
+            *column = _mm256_sub_epi32(*column, of_rows);
         }
+        memset(bias, 0, FX8_TILE_COLUMN * sizeof *bias);
     }
-    memset(accumulator, 0, accumulator_size(n_inputs) * sizeof(*accumulator));
+    fx8_tile_fold_int32(n_inputs, accumulator, sums);
 }
 
 void fx8_fill_correlate_int8_avx512(struct fx8_operations *operations)
