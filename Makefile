@@ -104,9 +104,9 @@ FUZZED_OBJECTS := $(filter $(BUILD)/config/% $(BUILD)/io/% \
 
 # Flags of the kernel variants, by the suffix of the object.
 ifneq ($(LEVELS),)
-$(BUILD)/%_avx2.o: VARIANT := -mavx2 -mfma -mf16c -mpopcnt
+$(BUILD)/%_avx2.o: VARIANT := -mavx2 -mfma -mf16c
 $(BUILD)/%_avx512.o: VARIANT := -mavx512f -mavx512bw -mavx512dq -mavx512vl \
-	-mavx512vnni -mfma -mpopcnt
+	-mavx512vnni -mfma
 endif
 # Nobody asks for floating-point exceptions: choices become blends, not jumps.
 # (clang does not know the second option, nor needs it.)

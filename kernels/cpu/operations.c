@@ -39,8 +39,7 @@ static bool runs_everywhere(void)
 static bool runs_avx2(void)
 {
     __builtin_cpu_init();
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-           __builtin_cpu_supports("popcnt");
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
 
 static bool runs_avx512(void)

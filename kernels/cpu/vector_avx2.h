@@ -29,6 +29,7 @@ enum { VEC_BYTES = 32, VEC_LANES = 8, VEC_REGISTERS = 16 };
 #define VEC_MASKS_BYTES 0
 
 #define vec_set_int64(x)  _mm256_set1_epi64x(x)
+#define vec_repeat(v)     _mm256_broadcastsi128_si256(v)
 #define vec_lower_half(v) _mm256_castps256_ps128(v)
 #define vec_upper_half(v) _mm256_extractf128_ps(v, 1)
 
@@ -118,6 +119,23 @@ FX8_INLINE vec_int vec_load_int16(size_t n, const int16_t *p)
     if (n < VEC_LANES)
         return _mm256_cvtepu16_epi32(vec_part_int16(n, p));
     return _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i_u *)p));
+}
+
+/** The first n words of 64 bits, 0 in the other parts; n may be more. */
+FX8_INLINE vec_int vec_load_words(size_t n, const uint64_t *p)
+{
+    const vec_int index = _mm256_setr_epi64x(0, 1, 2, 3);
+    const vec_int mask =
+        _mm256_cmpgt_epi64(_mm256_set1_epi64x((long long)n), index);
+    return _mm256_maskload_epi64((const long long *)p, mask);
+}
+
+/** Sum of the words of 64 bits. */
+FX8_INLINE int64_t vec_sum_words(vec_int v)
+{
+    const __m128i two = _mm_add_epi64(_mm256_castsi256_si128(v),
+                                      _mm256_extracti128_si256(v, 1));
+    return _mm_extract_epi64(two, 0) + _mm_extract_epi64(two, 1);
 }
 
 /** In every lane `low` in the lower 16 bits, `high` in the upper ones. */

@@ -29,6 +29,7 @@ enum { VEC_BYTES = 64, VEC_LANES = 16, VEC_REGISTERS = 32 };
 #define VEC_MASKS_BYTES 1
 
 #define vec_set_int64(x)  _mm512_set1_epi64(x)
+#define vec_repeat(v)     _mm512_broadcast_i32x4(v)
 #define vec_lower_half(v) _mm512_castps512_ps256(v)
 #define vec_upper_half(v) _mm512_extractf32x8_ps(v, 1)
 
@@ -89,6 +90,18 @@ FX8_INLINE vec_int vec_load_int16(size_t n, const int16_t *p)
     return _mm512_cvtepu16_epi32(
         n == VEC_LANES ? _mm256_loadu_si256((const __m256i_u *)p)
                        : _mm256_maskz_loadu_epi16(vec_first_lanes(n), p));
+}
+
+/** The first n words of 64 bits, 0 in the other parts; n may be more. */
+FX8_INLINE vec_int vec_load_words(size_t n, const uint64_t *p)
+{
+    return _mm512_maskz_loadu_epi64((__mmask8)vec_first_lanes(n), p);
+}
+
+/** Sum of the words of 64 bits. */
+FX8_INLINE int64_t vec_sum_words(vec_int v)
+{
+    return _mm512_reduce_add_epi64(v);
 }
 
 /** In every lane `low` in the lower 16 bits, `high` in the upper ones. */

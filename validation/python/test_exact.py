@@ -171,7 +171,7 @@ def usable_kernels():
     with open("/proc/cpuinfo", encoding="ascii") as file:
         flags = next(line for line in file if line.startswith("flags")).split()
     levels = ["reference"]
-    if {"avx2", "fma", "popcnt"} <= set(flags):
+    if {"avx2", "fma"} <= set(flags):
         levels.append("avx2")
     if {"avx512f", "avx512bw", "avx512vl", "avx512_vnni",
             "avx512_vbmi"} <= set(flags):
