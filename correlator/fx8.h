@@ -194,13 +194,22 @@ enum fx8_level {
     FX8_LEVEL_INPUT        /**< one gain per input */
 };
 
-/** Precision of the correlation; bits, so that BOTH is INT8 | FP32.
- *  INTERVAL: bounds of what FP32 sums, by directed rounding. */
+/** Kinds of result: of integers, of floats, and bounds of the exact sums of
+ *  these floats, by directed rounding. */
+enum fx8_result_kind {
+    FX8_RESULT_INT8 = 0,
+    FX8_RESULT_FP32,
+    FX8_RESULT_DOWN,
+    FX8_RESULT_UP,
+    FX8_N_RESULTS
+};
+
+/** Precision of the correlation: the kinds of result, a bit for each. */
 enum fx8_precision {
-    FX8_PRECISION_INT8 = 1,
-    FX8_PRECISION_FP32 = 2,
-    FX8_PRECISION_BOTH = 3,
-    FX8_PRECISION_INTERVAL = 4
+    FX8_PRECISION_INT8 = 1 << FX8_RESULT_INT8,
+    FX8_PRECISION_FP32 = 1 << FX8_RESULT_FP32,
+    FX8_PRECISION_BOTH = FX8_PRECISION_INT8 | FX8_PRECISION_FP32,
+    FX8_PRECISION_INTERVAL = 1 << FX8_RESULT_DOWN | 1 << FX8_RESULT_UP
 };
 
 /** Functions of the post-processing: those of the C library, or approximate
@@ -376,16 +385,15 @@ struct fx8_block {
                            reaches back for: the block is copied */
 };
 
-/** Visibilities of a dump of one kind, axes [n_baselines][n_channels]
- *  [n_products]; NULL pointers when the precision was not planned. */
+/** A result of a dump, axes [n_baselines][n_channels][n_products]; NULL
+ *  pointers: it was not planned. */
 struct fx8_result {
-    const float
-        *visibilities;     /**< [...][re, im] conj(E_1) E_2, input counts^2 */
-    const uint8_t *flags;  /**< 1: flagged.  Without a valid product value and
-                                weight are 0; what the plan flags, and what has
-                                a dead input or one without power to set its
-                                level by, keeps its data */
-    const float *nsamples; /**< valid products / M, 0 .. 1 */
+    float *visibilities; /**< [...][re, im] conj(E_1) E_2, input counts^2 */
+    uint8_t *flags;      /**< 1: flagged.  Without a valid product value and
+                              weight are 0; what the plan flags, and what has
+                              a dead input or one without power to set its
+                              level by, keeps its data */
+    float *nsamples;     /**< valid products / M, 0 .. 1 */
 };
 
 /* --- the quick-look ------------------------------------------------------ */
@@ -488,13 +496,14 @@ struct fx8_dump {
     size_t n_baselines; /**< n_antennas (n_antennas + 1) / 2 */
     size_t n_channels;  /**< of all bands, after channel_average */
     size_t n_products;  /**< 1: XX; 4: XX, YY, XY, YX */
-    struct fx8_result int8;
-    struct fx8_result fp32;
-    struct fx8_result down; /**< INTERVAL: no component is above that of the
-                                 exact sum of the float spectra, … */
-    struct fx8_result up;   /**< … none below; flags and weights as FP32 */
-    const uint8_t *dead;    /**< [n_bands][n_inputs] 1: all samples zero in
-                                 this dump */
+    struct fx8_result results[FX8_N_RESULTS]; /**< by enum fx8_result_kind.
+                                                   DOWN, UP: no component is
+                                                   above, none below that of
+                                                   the exact sum of the float
+                                                   spectra; flags and weights
+                                                   are those of FP32 */
+    const uint8_t *dead; /**< [n_bands][n_inputs] 1: all samples zero in this
+                              dump */
     struct fx8_quicklook_dump quicklook; /**< NULL pointers: not planned */
 };
 

@@ -126,7 +126,7 @@ struct fx8_engine_dump {
 /** What becomes of the sums of one precision; memory owned by the caller. */
 struct fx8_engine_results {
     const struct fx8_postprocess *plan; /**< NULL: nothing */
-    struct fx8_visibilities results;
+    struct fx8_result results;
 };
 
 /** Most inputs, and pairs of them, that are watched at a time. */

@@ -294,7 +294,7 @@ static enum fx8_status check_results(const struct fx8_trial *trial,
                                      const char *precision,
                                      struct fx8_error *error)
 {
-    const struct fx8_visibilities *a = &trial->made, *b = &trial->again;
+    const struct fx8_result *a = &trial->made, *b = &trial->again;
     for (size_t k = 0; k < trial->n_results; k++)
         if (memcmp(a->visibilities + 2 * k, b->visibilities + 2 * k,
                    2 * sizeof(float)) != 0 ||

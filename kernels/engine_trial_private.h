@@ -23,8 +23,8 @@ struct fx8_trial {
     struct fx8_engine_dump got, wanted;  /* of the same spectra */
     struct fx8_product *products;        /* [baseline][product] */
     uint8_t *flag_channel, *flag_input, *flag_cell;
-    struct fx8_visibilities made, again; /* by the engine, by the host */
-    struct fx8_array arrays[32];         /* all of these */
+    struct fx8_result made, again; /* by the engine, by the host */
+    struct fx8_array arrays[32];   /* all of these */
     size_t n_arrays;
 };
 

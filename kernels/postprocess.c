@@ -12,7 +12,7 @@ struct context {
     const int64_t *sums_int8; /* one of the two is NULL */
     const double *sums_fp32;
     const int64_t *counts;
-    const struct fx8_visibilities *results;
+    const struct fx8_result *results;
 };
 
 /* Channels [begin, end) of one product of one baseline. */
@@ -20,7 +20,7 @@ static void write_series(const struct context *job, size_t baseline,
                          size_t product, size_t begin, size_t end)
 {
     const struct fx8_postprocess *plan = job->plan;
-    const struct fx8_visibilities *results = job->results;
+    const struct fx8_result *results = job->results;
     const size_t n = plan->channel_average;
     const struct fx8_series_sums sums = fx8_series_sums_open(
         plan, job->sums_int8, job->sums_fp32, job->counts,
@@ -69,14 +69,14 @@ static void process(struct context job)
 
 void fx8_postprocess_int8(const struct fx8_postprocess *plan,
                           const int64_t *sums, const int64_t *counts,
-                          const struct fx8_visibilities *results)
+                          const struct fx8_result *results)
 {
     process((struct context){plan, sums, NULL, counts, results});
 }
 
 void fx8_postprocess_fp32(const struct fx8_postprocess *plan,
                           const double *sums, const int64_t *counts,
-                          const struct fx8_visibilities *results)
+                          const struct fx8_result *results)
 {
     process((struct context){plan, NULL, sums, counts, results});
 }

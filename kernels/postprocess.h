@@ -9,9 +9,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "correlator/fx8.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/** A result from a cell on; none where there is none. */
+static inline struct fx8_result fx8_result_from(const struct fx8_result *all,
+                                                size_t cell)
+{
+    struct fx8_result result = *all;
+    if (all->visibilities == NULL)
+        return result;
+    result.visibilities += 2 * cell;
+    result.flags += cell;
+    result.nsamples += cell;
+    return result;
+}
 
 /** Which pair of inputs makes a polarisation product of a baseline. */
 struct fx8_product {
@@ -54,19 +69,13 @@ struct fx8_postprocess {
     bool pin_threads;
 };
 
-/** Results, [n_baselines][row_channels / channel_average][n_products]. */
-struct fx8_visibilities {
-    float *visibilities; /**< [...][re, im] */
-    uint8_t *flags;      /**< 1: flagged */
-    float *nsamples;     /**< 0 .. 1 */
-};
-
 /**
  * fx8_postprocess_int8 -- mean, unscale, de-bias, flag, average.
  *
  * Given:    sums    int64 [n_channels][pair][re, im]
  *           counts  int64 [pair] valid products
- * Returned: results, all elements set
+ * Returned: results  [n_baselines][row_channels / channel_average]
+ *                    [n_products], all elements set
  * Numerics: (float)((double)sum / count / (g_i g_j)), one rounding per
  *           operation, none by an input_gain; autos have an imaginary part of
  *           exactly 0
@@ -85,13 +94,13 @@ struct fx8_visibilities {
  */
 void fx8_postprocess_int8(const struct fx8_postprocess *plan,
                           const int64_t *sums, const int64_t *counts,
-                          const struct fx8_visibilities *results);
+                          const struct fx8_result *results);
 
 /** The same for FP32, sums double [n_channels][pair][re, im]; gain and bias
  *  do not apply. */
 void fx8_postprocess_fp32(const struct fx8_postprocess *plan,
                           const double *sums, const int64_t *counts,
-                          const struct fx8_visibilities *results);
+                          const struct fx8_result *results);
 
 /**
  * fx8_postprocess_interval -- bounds of sums into bounds of visibilities.
@@ -111,18 +120,14 @@ void fx8_postprocess_fp32(const struct fx8_postprocess *plan,
 void fx8_postprocess_interval(const struct fx8_postprocess *plan,
                               const double *sums_down, const double *sums_up,
                               const int64_t *counts,
-                              const struct fx8_visibilities *down,
-                              const struct fx8_visibilities *up);
-
-/** Where each operation is rounded to. */
-enum fx8_rounding { FX8_ROUND_NEAREST = 0, FX8_ROUND_DOWN, FX8_ROUND_UP };
+                              const struct fx8_result *down,
+                              const struct fx8_result *up);
 
 /**
  * fx8_postprocess_bands -- average across bands of one channel each.
  *
  * Given:    n         bands that become one, a divisor of n_bands
- *           rounding  of values; DOWN and UP for those of
- *                     fx8_postprocess_interval()
+ *           kind      of the results: values of bounds are rounded outwards
  * Changed:  results   [n_baselines][n_bands][n_products] become
  *                     [n_baselines][n_bands / n][n_products] at the beginning
  * Numerics: sum of w v over sum of w in double, w the weight nsamples, then
@@ -133,8 +138,8 @@ enum fx8_rounding { FX8_ROUND_NEAREST = 0, FX8_ROUND_DOWN, FX8_ROUND_UP };
  */
 void fx8_postprocess_bands(size_t n_baselines, size_t n_bands,
                            size_t n_products, size_t n,
-                           enum fx8_rounding rounding,
-                           const struct fx8_visibilities *results);
+                           enum fx8_result_kind kind,
+                           const struct fx8_result *results);
 
 #ifdef __cplusplus
 }

@@ -17,8 +17,8 @@ struct group {
     bool is_flagged; /* all of them are */
 };
 
-static struct group open_group(const struct fx8_visibilities *results,
-                               size_t first, size_t stride, size_t n)
+static struct group open_group(const struct fx8_result *results, size_t first,
+                               size_t stride, size_t n)
 {
     struct group group = {first, stride, n, true};
     for (size_t k = 0; k < n; k++)
@@ -26,8 +26,8 @@ static struct group open_group(const struct fx8_visibilities *results,
     return group;
 }
 
-static bool uses(const struct group *group,
-                 const struct fx8_visibilities *results, size_t cell)
+static bool uses(const struct group *group, const struct fx8_result *results,
+                 size_t cell)
 {
     return group->is_flagged || results->flags[cell] == 0;
 }
@@ -36,8 +36,8 @@ static bool uses(const struct group *group,
  * nothing weighs.  The sum of weights is formed on both sides: the divisor is
  * the one that makes the quotient err where the mode does. */
 __attribute__((noinline)) static void write_mean(
-    const struct group *group, const struct fx8_visibilities *results,
-    size_t part, float *value)
+    const struct group *group, const struct fx8_result *results, size_t part,
+    float *value)
 {
     double sum = 0.0, weight = 0.0, negative = 0.0;
     for (size_t k = 0; k < group->n; k++) {
@@ -54,7 +54,7 @@ __attribute__((noinline)) static void write_mean(
 }
 
 static float mean_weight(const struct group *group,
-                         const struct fx8_visibilities *results)
+                         const struct fx8_result *results)
 {
     double weight = 0.0;
     for (size_t k = 0; k < group->n; k++) {
@@ -70,7 +70,7 @@ enum stage { VALUES, WEIGHTS, FLAGS };
 
 /* A stage of all groups.  Results go where what is read no more stood. */
 static void run_stage(enum stage stage, size_t n_groups, size_t n_products,
-                      size_t n, const struct fx8_visibilities *results)
+                      size_t n, const struct fx8_result *results)
 {
     for (size_t g = 0; g < n_groups; g++)
         for (size_t p = 0; p < n_products; p++) {
@@ -89,18 +89,19 @@ static void run_stage(enum stage stage, size_t n_groups, size_t n_products,
 
 void fx8_postprocess_bands(size_t n_baselines, size_t n_bands,
                            size_t n_products, size_t n,
-                           enum fx8_rounding rounding,
-                           const struct fx8_visibilities *results)
+                           enum fx8_result_kind kind,
+                           const struct fx8_result *results)
 {
-    static const int modes[] = {
-        [FX8_ROUND_NEAREST] = FE_TONEAREST,
-        [FX8_ROUND_DOWN] = FE_DOWNWARD,
-        [FX8_ROUND_UP] = FE_UPWARD,
+    static const int modes[FX8_N_RESULTS] = {
+        [FX8_RESULT_INT8] = FE_TONEAREST,
+        [FX8_RESULT_FP32] = FE_TONEAREST,
+        [FX8_RESULT_DOWN] = FE_DOWNWARD,
+        [FX8_RESULT_UP] = FE_UPWARD,
     };
     /* rows of baselines hold whole groups: they go on from row to row */
     const size_t n_groups = n_baselines * (n_bands / n);
     const int mode = fegetround();
-    fesetround(modes[rounding]);
+    fesetround(modes[kind]);
     run_stage(VALUES, n_groups, n_products, n, results);
     fesetround(FE_TONEAREST);
     run_stage(WEIGHTS, n_groups, n_products, n, results);

@@ -20,7 +20,7 @@ struct context {
     const struct fx8_postprocess *plan;
     const double *sums[2]; /* down, up */
     const int64_t *counts;
-    const struct fx8_visibilities *results[2]; /* likewise */
+    const struct fx8_result *results[2]; /* likewise */
 };
 
 static const int directions[2] = {FE_DOWNWARD, FE_UPWARD};
@@ -117,8 +117,8 @@ static void process_antenna(void *context, size_t antenna_1, size_t thread)
 void fx8_postprocess_interval(const struct fx8_postprocess *plan,
                               const double *sums_down, const double *sums_up,
                               const int64_t *counts,
-                              const struct fx8_visibilities *down,
-                              const struct fx8_visibilities *up)
+                              const struct fx8_result *down,
+                              const struct fx8_result *up)
 {
     struct context job = {plan, {sums_down, sums_up}, counts, {down, up}};
     fx8_parallel_for(plan->n_antennas, plan->n_threads, plan->pin_threads,

@@ -56,7 +56,7 @@ static void find_tile_scales(const struct fx8_quicklook *q,
 /* What the average needs of the two inputs: which part of their autos is of
  * the spectra that the product has, and their levels. */
 static void find_tile_inputs(const struct fx8_quicklook *q,
-                             const struct fx8_visibilities *in,
+                             const struct fx8_result *in,
                              struct fx8_quicklook_tile *tile)
 {
     const size_t n_products = q->plan.n_products;
@@ -85,8 +85,7 @@ static void find_tile_inputs(const struct fx8_quicklook *q,
 }
 
 /* rho, 0 where there is none; which cells have one, and which are averaged. */
-static void find_rho(const struct fx8_quicklook *q,
-                     const struct fx8_visibilities *in,
+static void find_rho(const struct fx8_quicklook *q, const struct fx8_result *in,
                      const struct scales *scales,
                      struct fx8_quicklook_tile *tile)
 {
@@ -133,7 +132,7 @@ static void find_amplitude(const struct fx8_functions *functions,
 
 void fx8_quicklook_evaluate(const struct fx8_quicklook *quicklook,
                             enum fx8_functions_mode mode,
-                            const struct fx8_visibilities *visibilities,
+                            const struct fx8_result *visibilities,
                             struct fx8_quicklook_tile *tile)
 {
     const struct fx8_functions *functions = &quicklook->plan.functions[mode];
@@ -177,7 +176,7 @@ static int64_t *reason_of(const struct fx8_quicklook_job *job, size_t at,
                           const struct fx8_product *product, size_t channel,
                           struct fx8_quicklook_counts *counts)
 {
-    const struct fx8_visibilities *in = job->in;
+    const struct fx8_result *in = job->in;
     const float *v = in->visibilities;
     if (!(in->nsamples[at] > 0.0f))
         return &counts->no_product;
@@ -313,7 +312,7 @@ static void process_baseline(void *context, size_t baseline, size_t thread)
 
 /* The inputs of a dump, which every engine leaves to the host. */
 static struct fx8_quicklook_job begin_dump(
-    struct fx8_quicklook *q, const struct fx8_visibilities *visibilities,
+    struct fx8_quicklook *q, const struct fx8_result *visibilities,
     const float *gain, const struct fx8_quicklook_dump *results)
 {
     const struct fx8_quicklook_plan *plan = &q->plan;
@@ -328,7 +327,7 @@ static struct fx8_quicklook_job begin_dump(
 }
 
 void fx8_quicklook_process(struct fx8_quicklook *quicklook,
-                           const struct fx8_visibilities *visibilities,
+                           const struct fx8_result *visibilities,
                            const float *gain,
                            const struct fx8_quicklook_dump *results)
 {
@@ -341,7 +340,7 @@ void fx8_quicklook_process(struct fx8_quicklook *quicklook,
 
 enum fx8_status fx8_quicklook_process_on(
     struct fx8_quicklook *quicklook, fx8_quicklook_look *look,
-    struct fx8_engine *engine, const struct fx8_visibilities *visibilities,
+    struct fx8_engine *engine, const struct fx8_result *visibilities,
     const float *gain, const struct fx8_quicklook_dump *results,
     struct fx8_error *error)
 {

@@ -86,7 +86,7 @@ size_t fx8_quicklook_size(const struct fx8_quicklook_plan *plan);
  *              and channels; flagged ones keep their values
  */
 void fx8_quicklook_process(struct fx8_quicklook *quicklook,
-                           const struct fx8_visibilities *visibilities,
+                           const struct fx8_result *visibilities,
                            const float *gain,
                            const struct fx8_quicklook_dump *results);
 
@@ -101,7 +101,7 @@ void fx8_quicklook_process(struct fx8_quicklook *quicklook,
  */
 enum fx8_status fx8_quicklook_process_on(
     struct fx8_quicklook *quicklook, fx8_quicklook_look *look,
-    struct fx8_engine *engine, const struct fx8_visibilities *visibilities,
+    struct fx8_engine *engine, const struct fx8_result *visibilities,
     const float *gain, const struct fx8_quicklook_dump *results,
     struct fx8_error *error);
 

@@ -62,7 +62,7 @@ struct fx8_quicklook {
 /** One dump at work. */
 struct fx8_quicklook_job {
     struct fx8_quicklook *quicklook;
-    const struct fx8_visibilities *in;
+    const struct fx8_result *in;
     const float *gain; /**< or NULL */
     const struct fx8_quicklook_dump *out;
 };
@@ -92,7 +92,7 @@ void fx8_quicklook_input(void *context, size_t input, size_t thread);
 /** rho and all that follows from it, in one mode; M and what is averaged. */
 void fx8_quicklook_evaluate(const struct fx8_quicklook *quicklook,
                             enum fx8_functions_mode mode,
-                            const struct fx8_visibilities *visibilities,
+                            const struct fx8_result *visibilities,
                             struct fx8_quicklook_tile *tile);
 
 /** Bounds of the two modes' differences, from kernels/numeric/bounds.h, of

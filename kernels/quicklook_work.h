@@ -53,7 +53,7 @@ struct fx8_quicklook_work {
     const uint8_t *is_real;
     const float *power, *weight, *steps;
     const float *scale[FX8_N_FUNCTIONS_MODES];
-    struct fx8_visibilities in;
+    struct fx8_result in;
     struct fx8_quicklook_dump out;
     struct fx8_fisher_sums *sums;
     struct fx8_quicklook_pair *pairs;

@@ -146,8 +146,8 @@ static inline void close_task(struct task *task,
 
 static inline void process(struct task *task, struct fx8_quicklook *quicklook)
 {
-    const struct fx8_visibilities in = {task->visibilities, task->flags,
-                                        task->nsamples};
+    const struct fx8_result in = {task->visibilities, task->flags,
+                                  task->nsamples};
     fx8_quicklook_process(quicklook, &in, task->gain, &task->out);
 }
 

@@ -19,9 +19,6 @@ struct voltages {
     size_t n_missing;
 };
 
-/** Results in a dump. */
-enum { N_KINDS = 4 };
-
 /** IN_PLACE: antenna-major, to be used where they lie. */
 enum layout { ANTENNA_MAJOR, TIME_MAJOR, BACKWARDS, IN_PLACE, N_LAYOUTS };
 
@@ -45,9 +42,9 @@ struct delivery {
 struct collected {
     size_t n_dumps, n_cells, n_inputs, n_channels;
     /** INT8, FP32, DOWN, UP [dump][cell][re, im] */
-    float *visibilities[N_KINDS];
-    uint8_t *flags[N_KINDS];
-    float *nsamples[N_KINDS];
+    float *visibilities[FX8_N_RESULTS];
+    uint8_t *flags[FX8_N_RESULTS];
+    float *nsamples[FX8_N_RESULTS];
     uint8_t *dead; /**< [dump][input] */
     float *gains;
     uint8_t *zero, *is_set;
@@ -136,10 +133,8 @@ static inline enum fx8_status collect_dump(void *context,
     struct collected *c = (struct collected *)context;
     assert_int_equal(dump->index, c->n_dumps);
     c->n_cells = dump->n_baselines * dump->n_channels * dump->n_products;
-    collect_result(c, 0, &dump->int8);
-    collect_result(c, 1, &dump->fp32);
-    collect_result(c, 2, &dump->down);
-    collect_result(c, 3, &dump->up);
+    for (size_t kind = 0; kind < FX8_N_RESULTS; kind++)
+        collect_result(c, kind, &dump->results[kind]);
     c->dead = (uint8_t *)append(c->dead, c->n_dumps * c->n_inputs, dump->dead,
                                 c->n_inputs, 1);
     if (c->n_dumps++ != c->stop_at)
@@ -353,7 +348,7 @@ static inline struct collected collect(const struct fx8_plan *plan,
 
 static inline void free_collected(struct collected *c)
 {
-    for (size_t k = 0; k < N_KINDS; k++) {
+    for (size_t k = 0; k < FX8_N_RESULTS; k++) {
         free(c->visibilities[k]);
         free(c->flags[k]);
         free(c->nsamples[k]);
@@ -373,7 +368,7 @@ static inline void check_same(const struct collected *a,
     assert_int_equal(a->n_dumps, b->n_dumps);
     assert_int_equal(a->dropped_spectra, b->dropped_spectra);
     const size_t cells = a->n_dumps * a->n_cells;
-    for (size_t k = 0; k < N_KINDS; k++) {
+    for (size_t k = 0; k < FX8_N_RESULTS; k++) {
         check_bytes(a->visibilities[k], b->visibilities[k],
                     2 * cells * sizeof(float));
         check_bytes(a->flags[k], b->flags[k], cells);

@@ -90,7 +90,7 @@ static void check_band(const struct fx8_plan *plan,
     assert_int_equal(wide->dropped_spectra, one->dropped_spectra);
     assert_int_equal(wide->n_cells, N_BANDS * one->n_cells);
     const size_t rows = one->n_dumps * one->n_cells / n;
-    for (size_t k = 0; k < N_KINDS; k++) {
+    for (size_t k = 0; k < FX8_N_RESULTS; k++) {
         check_rows(wide->visibilities[k], one->visibilities[k], rows,
                    N_BANDS * n, n, first, 2 * sizeof(float));
         check_rows(wide->flags[k], one->flags[k], rows, N_BANDS * n, n, first,
@@ -242,7 +242,7 @@ TEST(averages_across_bands)
         struct collected mean = collect(&plan, &v, &whole);
         assert_int_equal(mean.n_cells, 6 * products);
         assert_int_equal(mean.n_dumps, bands.n_dumps);
-        for (size_t kind = 0; kind < N_KINDS; kind++)
+        for (size_t kind = 0; kind < FX8_N_RESULTS; kind++)
             for (size_t row = 0; row < mean.n_dumps * 6; row++)
                 for (size_t p = 0; p < products; p++)
                     check_average(&bands, &mean, kind, row, products, p);
@@ -286,7 +286,7 @@ TEST(kept_channels_are_the_central_ones)
         assert_true(kept.n_dumps >= 2);
         assert_int_equal(kept.n_dumps, all.n_dumps);
         const size_t rows = kept.n_dumps * 3; /* baselines */
-        for (size_t p = 0; p < N_KINDS; p++) {
+        for (size_t p = 0; p < FX8_N_RESULTS; p++) {
             check_centre(all.visibilities[p], kept.visibilities[p], rows, c, k,
                          4 * 2 * sizeof(float));
             check_centre(all.flags[p], kept.flags[p], rows, c, k, 4);

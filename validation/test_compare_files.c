@@ -67,9 +67,12 @@ static void write_dumps(struct fx8_uvh5_writer *writer,
     for (size_t dump = 0; dump < DUMPS; dump++) {
         if (dump == 1 && variant->spoil != 0)
             visibilities[CHANNELS + 3][1] = (float)variant->spoil;
-        assert_int_equal(fx8_uvh5_write_dump(writer, dump, &visibilities[0][0],
-                                             flags, nsamples, &error),
-                         FX8_OK);
+        assert_int_equal(
+            fx8_uvh5_write_dump(
+                writer, dump,
+                &(struct fx8_result){&visibilities[0][0], flags, nsamples},
+                &error),
+            FX8_OK);
     }
 }
 

@@ -56,7 +56,7 @@ static const char *write_file(const struct variant *variant)
                          &error),
          error);
     for (size_t d = 0; d < DUMPS; d++) {
-        struct dump dump = make_dump(&f.header, d);
+        struct fx8_result dump = make_dump(&f.header, d);
         const size_t n = N_BL * variant->n_channels * PRODUCTS;
         for (size_t i = 0; i < 2 * n; i++) {
             dump.visibilities[i] =
@@ -67,9 +67,7 @@ static const char *write_file(const struct variant *variant)
         }
         if (d == 0)
             dump.nsamples[2] = variant->weight;
-        must(fx8_uvh5_write_dump(writer, d, dump.visibilities, dump.flags,
-                                 dump.nsamples, &error),
-             error);
+        must(fx8_uvh5_write_dump(writer, d, &dump, &error), error);
         free_dump(&dump);
     }
     must(fx8_uvh5_close(&writer, DUMPS, &error), error);

@@ -73,11 +73,11 @@ static void clear_wanted(struct wanted *w)
 }
 
 /* Arrays of results that nobody has written yet. */
-static struct fx8_visibilities make_results(size_t n_cells)
+static struct fx8_result make_results(size_t n_cells)
 {
-    const struct fx8_visibilities results = {exact(2 * n_cells * sizeof(float)),
-                                             exact(n_cells),
-                                             exact(n_cells * sizeof(float))};
+    const struct fx8_result results = {exact(2 * n_cells * sizeof(float)),
+                                       exact(n_cells),
+                                       exact(n_cells * sizeof(float))};
     memset(results.visibilities, 0x55, 2 * n_cells * sizeof(float));
     memset(results.flags, 0x55, n_cells);
     memset(results.nsamples, 0x55, n_cells * sizeof(float));
@@ -85,8 +85,8 @@ static struct fx8_visibilities make_results(size_t n_cells)
 }
 
 /* To the bit, what lies between the rows too. */
-static void check_results(const struct fx8_visibilities *wanted,
-                          const struct fx8_visibilities *got, size_t n_cells)
+static void check_results(const struct fx8_result *wanted,
+                          const struct fx8_result *got, size_t n_cells)
 {
     check_bytes(wanted->visibilities, got->visibilities,
                 2 * n_cells * sizeof(float));
@@ -94,7 +94,7 @@ static void check_results(const struct fx8_visibilities *wanted,
     check_bytes(wanted->nsamples, got->nsamples, n_cells * sizeof(float));
 }
 
-static void clear_results(struct fx8_visibilities *results)
+static void clear_results(struct fx8_result *results)
 {
     free(results->visibilities);
     free(results->flags);
@@ -114,7 +114,7 @@ static void push_dump(const struct task *task, struct fx8_engine *engine)
 
 /* Two kinds of results in memory of its own. */
 struct place {
-    struct fx8_visibilities results8, results32;
+    struct fx8_result results8, results32;
     char *memory; /* of both; NULL: each array has its own */
 };
 
@@ -134,7 +134,7 @@ static struct place make_place(struct fx8_engine *engine, size_t n_cells,
     p.memory = exact(PINNED_BYTES);
     memset(p.memory, 0x55, PINNED_BYTES);
     char *at = p.memory;
-    struct fx8_visibilities *const both[] = {&p.results8, &p.results32};
+    struct fx8_result *const both[] = {&p.results8, &p.results32};
     for (size_t k = 0; k < 2; k++) {
         both[k]->visibilities = (void *)at;
         both[k]->nsamples = (void *)(at + 8 * n_cells);
@@ -160,7 +160,7 @@ struct process {
     struct task task;
     const struct wanted *w;
     struct outcome o;
-    struct fx8_visibilities wanted8, wanted32;
+    struct fx8_result wanted8, wanted32;
 };
 
 /* The same dump again and again: none is added to another.  The next one is
@@ -376,7 +376,7 @@ TEST(results_that_were_not_planned)
     struct generator g = {107};
     struct task task = make_task(2, true, 1, 1, 2 * 8192, 0, true, &g);
     struct wanted w = want_results(&task, 1, 1, &g);
-    struct fx8_visibilities results = make_results(w.n_cells);
+    struct fx8_result results = make_results(w.n_cells);
     const struct fx8_engine_results wanted = {&w.plan, results};
     const struct task other = on_cuda(&task, "auto", 2);
     struct fx8_engine_plan plan = other.plan;

@@ -21,6 +21,7 @@ enum { N_VALUES = N_BL * N_CHAN * N_PRODUCTS };
 static float visibilities[N_VALUES][2];
 static uint8_t flags[N_VALUES];
 static float nsamples[N_VALUES];
+static const struct fx8_result result = {visibilities[0], flags, nsamples};
 
 /* A header, and one dump that cannot be packed to nothing. */
 static void fill_noisy(struct fixture *f)
@@ -65,8 +66,7 @@ static enum stage run_uvh5(enum fx8_compression compression, rlim_t limit,
     for (size_t d = 0; d < n_dumps && status == FX8_OK; d++) {
         if (d + 1 == late)
             limit_files(limit);
-        status = fx8_uvh5_write_dump(writer, d, visibilities[0], flags,
-                                     nsamples, error);
+        status = fx8_uvh5_write_dump(writer, d, &result, error);
         *n_finished += status == FX8_OK;
     }
     if (status == FX8_OK) {
@@ -228,8 +228,7 @@ TEST(test_full_disk_under_puts)
             assert_int_equal(status, FX8_ERR_SYSTEM);
         /* flushed, or not, before the disk was full: nothing is finished */
         if (status == FX8_OK)
-            status = fx8_uvh5_write_dump(writer, 0, visibilities[0], flags,
-                                         nsamples, &error);
+            status = fx8_uvh5_write_dump(writer, 0, &result, &error);
         assert_int_equal(fx8_uvh5_close(&writer, 0, NULL), status);
         limit_files(RLIM_INFINITY);
         assert_int_equal(status, FX8_ERR_SYSTEM);

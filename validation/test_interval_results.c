@@ -118,7 +118,7 @@ enum { M = 100 };
 
 /* Results of one kind, with garbage around what is to be set. */
 struct results {
-    struct fx8_visibilities out;
+    struct fx8_result out;
     size_t n_cells;
 };
 

@@ -42,7 +42,8 @@ static enum fx8_status keep_look(void *context, const struct fx8_dump *dump,
     (void)error;
     struct looked *l = context;
     const struct fx8_quicklook_dump *q = &dump->quicklook;
-    const struct fx8_result *result = l->is_fp32 ? &dump->fp32 : &dump->int8;
+    const struct fx8_result *result =
+        &dump->results[l->is_fp32 ? FX8_RESULT_FP32 : FX8_RESULT_INT8];
     assert_true(l->n_dumps < 8);
     l->n_cells = dump->n_baselines * dump->n_channels * dump->n_products;
     if (q->coherence != NULL) {

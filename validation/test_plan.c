@@ -82,7 +82,8 @@ CHANGE(most_target, plan->target_rms = 127)
 CHANGE(more_target, plan->target_rms = 127.5)
 CHANGE(nan_target, plan->target_rms = NAN)
 CHANGE(no_precision, plan->precision = (enum fx8_precision)0)
-CHANGE(more_precision, plan->precision = (enum fx8_precision)8)
+CHANGE(more_precision, plan->precision = (enum fx8_precision)16)
+CHANGE(one_bound, plan->precision = (enum fx8_precision)(1 << FX8_RESULT_UP))
 CHANGE(no_spectrum, plan->spectra_per_dump = 0)
 CHANGE(most_spectra, plan->spectra_per_dump = (INT64_C(1) << 61) / 16)
 CHANGE(more_spectra, plan->spectra_per_dump = (INT64_C(1) << 61) / 16 + 1)
@@ -236,6 +237,7 @@ TEST(rules_of_a_plan)
         {nan_target, target},
         {no_precision, precision},
         {more_precision, precision},
+        {one_bound, precision},
         {no_spectrum, spectra},
         {most_spectra, NULL},
         {more_spectra, spectra},

@@ -130,8 +130,8 @@ static void run(struct task *task, bool is_int8)
 {
     const size_t at =
         task->first / task->plan.channel_average * task->plan.n_products;
-    const struct fx8_visibilities results = {
-        task->visibilities + 2 * at, task->flags + at, task->nsamples + at};
+    const struct fx8_result results = {task->visibilities + 2 * at,
+                                       task->flags + at, task->nsamples + at};
     if (is_int8)
         fx8_postprocess_int8(&task->plan, task->sums8, task->counts, &results);
     else

@@ -62,8 +62,8 @@ static struct fx8_engine *open_engine(const struct task *task, size_t n_devices)
 static void process_on(struct task *task, struct fx8_quicklook *quicklook,
                        struct fx8_engine *engine)
 {
-    const struct fx8_visibilities in = {task->visibilities, task->flags,
-                                        task->nsamples};
+    const struct fx8_result in = {task->visibilities, task->flags,
+                                  task->nsamples};
     struct fx8_error error;
     must(fx8_quicklook_process_on(quicklook, cuda->look, engine, &in,
                                   task->gain, &task->out, &error),
@@ -345,8 +345,7 @@ TEST(looks_that_were_not_planned)
     struct generator g = {214};
     struct task task = make_task(2, 1, 6, FX8_FUNCTIONS_FAST);
     fill(&task, &g);
-    const struct fx8_visibilities in = {task.visibilities, task.flags,
-                                        task.nsamples};
+    const struct fx8_result in = {task.visibilities, task.flags, task.nsamples};
     for (int k = 0; k < 3; k++) {
         struct fx8_engine_plan plan = plan_engine(&task, 1);
         struct fx8_quicklook *quicklook = open_task(&task);

@@ -198,7 +198,7 @@ TEST(bounds_enclose_the_results)
                 assert_true(nextafterf(low, INFINITY) >= high);
             }
         }
-        for (size_t k = 2; k < N_KINDS; k++) {
+        for (size_t k = 2; k < FX8_N_RESULTS; k++) {
             check_bytes(c.flags[k], c.flags[1], n);
             check_bytes(c.nsamples[k], c.nsamples[1], n * sizeof(float));
         }

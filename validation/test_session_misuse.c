@@ -304,7 +304,7 @@ static enum fx8_status count_flagged(void *context, const struct fx8_dump *dump,
     (void)error;
     struct flagged *f = context;
     assert_int_equal(dump->index, f->n_dumps++);
-    f->n_good += dump->fp32.flags[0] == 0;
+    f->n_good += dump->results[FX8_RESULT_FP32].flags[0] == 0;
     if (dump->index == f->cancel_at)
         fx8_cancel(f->session);
     return FX8_OK;
@@ -465,7 +465,8 @@ static struct fx8_plan any_plan(struct generator *g)
     plan.n_bands = 1 + random_below(g, 3);
     plan.band_offset_hz = offsets_hz;
     plan.sample_rate.numerator_hz = plan.is_complex ? 1000000 : 2000000;
-    plan.precision = (enum fx8_precision)random_in(g, 1, 7);
+    const unsigned some = (unsigned)random_in(g, 1, 7);
+    plan.precision = (enum fx8_precision)(some & 4 ? some | 8 : some);
     plan.quicklook =
         (plan.precision & FX8_PRECISION_BOTH) != 0 && random_below(g, 2) == 0;
     plan.math = random_below(g, 2) == 0 ? FX8_MATH_FAST : FX8_MATH_IEEE;

@@ -393,7 +393,7 @@ static void check_truth(const struct fixture *fixture, size_t n_taps)
     const double width = 1e6 / (double)step;
     const int64_t n_spectra = fixture->job.plan.spectra_per_dump;
     for (int64_t dump = 0; dump < fixture->job.n_dumps; dump++) {
-        struct fx8_visibilities results;
+        struct fx8_result results;
         fx8_truth_dump(fixture->truth, dump, &results);
         for (size_t at = 0; at < 3 * 64 * 4; at++) {
             const size_t c = at / 4 % 64, b = at / 256;
@@ -540,7 +540,7 @@ static void check_moving(bool is_wide)
                                        {1, 1}, {1, 2}, {2, 2}};
     static const size_t feeds[4][2] = {{0, 0}, {1, 1}, {0, 1}, {1, 0}};
     for (int64_t dump = 2; dump >= 0; dump -= 2) { /* in any order */
-        struct fx8_visibilities results;
+        struct fx8_result results;
         fx8_truth_dump(fixture.truth, dump, &results);
         for (int64_t t = 0; t < n_spectra; t++)
             for (size_t s = 0; s < 3; s++)

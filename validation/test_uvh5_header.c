@@ -314,7 +314,7 @@ TEST(test_wrong_use)
     assert_null(writer);
     assert_false(scratch_exists("use.uvh5.part"));
     writer = create("use.uvh5", &f.header, FX8_COMPRESSION_NONE);
-    assert_int_equal(fx8_uvh5_write_dump(writer, 2, NULL, NULL, NULL, &error),
+    assert_int_equal(fx8_uvh5_write_dump(writer, 2, NULL, &error),
                      FX8_ERR_USAGE);
     const size_t shape[1] = {1};
     const double x = 0;

@@ -133,18 +133,13 @@ static inline float weight(size_t d, size_t i)
     return (float)((d + i) % 5) / 4;
 }
 
-/** Arrays [N_BL][n_channels][n_products]. */
-struct dump {
-    float *visibilities;
-    uint8_t *flags;
-    float *nsamples;
-};
-
-static inline struct dump make_dump(const struct fx8_uvh5_header *h, size_t d)
+static inline struct fx8_result make_dump(const struct fx8_uvh5_header *h,
+                                          size_t d)
 {
     const size_t n = h->n_baselines * h->n_channels * h->n_products;
-    struct dump dump = {(float *)exact(2 * n * sizeof(float)),
-                        (uint8_t *)exact(n), (float *)exact(n * sizeof(float))};
+    struct fx8_result dump = {(float *)exact(2 * n * sizeof(float)),
+                              (uint8_t *)exact(n),
+                              (float *)exact(n * sizeof(float))};
     for (size_t i = 0; i < n; i++) {
         dump.visibilities[2 * i] = value(d, 2 * i);
         dump.visibilities[2 * i + 1] = value(d, 2 * i + 1);
@@ -154,7 +149,7 @@ static inline struct dump make_dump(const struct fx8_uvh5_header *h, size_t d)
     return dump;
 }
 
-static inline void free_dump(struct dump *dump)
+static inline void free_dump(struct fx8_result *dump)
 {
     free(dump->visibilities);
     free(dump->flags);
@@ -164,11 +159,9 @@ static inline void free_dump(struct dump *dump)
 static inline void write_dump(struct fx8_uvh5_writer *writer,
                               const struct fx8_uvh5_header *h, size_t d)
 {
-    struct dump dump = make_dump(h, d);
+    struct fx8_result dump = make_dump(h, d);
     struct fx8_error error;
-    must(fx8_uvh5_write_dump(writer, d, dump.visibilities, dump.flags,
-                             dump.nsamples, &error),
-         error);
+    must(fx8_uvh5_write_dump(writer, d, &dump, &error), error);
     free_dump(&dump);
 }
 

@@ -94,3 +94,25 @@ enum fx8_status fx8_grow(void *array, size_t n, size_t item_size,
     memcpy(array, &items, sizeof items);
     return FX8_OK;
 }
+
+void fx8_free_arrays(const struct fx8_array *arrays, size_t n_arrays)
+{
+    for (size_t i = 0; i < n_arrays; i++) {
+        void *memory;
+        memcpy(&memory, arrays[i].pointer, sizeof memory);
+        free(memory);
+        memory = NULL;
+        memcpy(arrays[i].pointer, &memory, sizeof memory);
+    }
+}
+
+void fx8_list_result(struct fx8_result *result, size_t n_cells, bool is_wanted,
+                     struct fx8_array arrays[FX8_RESULT_ARRAYS])
+{
+    const struct fx8_array list[FX8_RESULT_ARRAYS] = {
+        {&result->visibilities, n_cells, is_wanted * 2 * sizeof(float)},
+        {&result->flags, n_cells, is_wanted},
+        {&result->nsamples, n_cells, is_wanted * sizeof(float)},
+    };
+    memcpy(arrays, list, sizeof list);
+}

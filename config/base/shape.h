@@ -128,6 +128,17 @@ enum fx8_status fx8_allocate_arrays(const struct fx8_array *arrays,
 enum fx8_status fx8_grow(void *array, size_t n, size_t item_size,
                          const char *what, struct fx8_error *error);
 
+/** Release what fx8_allocate_arrays() allocated and null the pointers. */
+void fx8_free_arrays(const struct fx8_array *arrays, size_t n_arrays);
+
+/** How many arrays a result has. */
+#define FX8_RESULT_ARRAYS 3
+
+/** List the arrays of a result of n_cells; none of them where it is not
+ *  wanted. */
+void fx8_list_result(struct fx8_result *result, size_t n_cells, bool is_wanted,
+                     struct fx8_array arrays[FX8_RESULT_ARRAYS]);
+
 #ifdef __cplusplus
 }
 #endif

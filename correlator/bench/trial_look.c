@@ -20,13 +20,13 @@
 /* A quick-look, and where its parts stand in the memory of the trial. */
 struct look {
     struct fx8_quicklook *quicklook;
-    struct fx8_visibilities in;
+    struct fx8_result in;
     struct fx8_quicklook_dump out;
 };
 
 /* Autos of 1000 and cross products of a few per cent of that. */
 static void fill(const struct fx8_quicklook_plan *plan,
-                 const struct fx8_visibilities *in)
+                 const struct fx8_result *in)
 {
     size_t cell = 0;
     for (size_t b = 0; b < plan->n_baselines; b++)

@@ -171,9 +171,9 @@ static enum fx8_status name_outputs(const struct fx8_command_line *line,
     const enum fx8_precision precision = work->settings.correlator.precision;
     size_t n_planned = 0;
     for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
-        n_planned += fx8_result_is_planned(precision, kind);
+        n_planned += precision >> kind & 1;
     for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++) {
-        if (!fx8_result_is_planned(precision, kind))
+        if ((precision >> kind & 1) == 0)
             continue;
         work->paths[kind] = n_planned > 1
                                 ? name_with(path, fx8_result_names[kind].word)

@@ -326,11 +326,10 @@ static enum fx8_status write_recording(struct work *work,
 static enum fx8_status write_truth(struct work *work, struct fx8_error *error)
 {
     for (int64_t dump = 0; dump < work->job.n_dumps; dump++) {
-        struct fx8_visibilities results;
+        struct fx8_result results;
         fx8_truth_dump(work->truth, dump, &results);
         const enum fx8_status status = fx8_uvh5_write_dump(
-            work->visibilities, (size_t)dump, results.visibilities,
-            results.flags, results.nsamples, error);
+            work->visibilities, (size_t)dump, &results, error);
         if (status != FX8_OK)
             return status;
     }

@@ -38,17 +38,18 @@ static enum fx8_status on_dump(void *context, const struct fx8_dump *dump,
                                struct fx8_error *error)
 {
     const struct fx8_plan *plan = context;
+    const struct fx8_result *result = &dump->results[FX8_RESULT_INT8];
     const struct fx8_time time = fx8_dump_time(plan, start, dump->index);
     double hz[CHANNELS], width_hz;
     fx8_frequencies(plan, hz, &width_hz);
     for (size_t cell = 0; cell < dump->n_baselines * CHANNELS; cell++) {
-        const float *value = &dump->int8.visibilities[2 * cell];
+        const float *value = &result->visibilities[2 * cell];
         size_t a, b;
         fx8_baseline_antennas(ANTENNAS, cell / CHANNELS, &a, &b);
         printf("%lld.%012lld %zu %zu %.0f %.9g %.9g %.9g\n",
                (long long)time.unix_s, (long long)time.picosecond, a, b,
                hz[cell % CHANNELS], (double)value[0], (double)value[1],
-               (double)dump->int8.nsamples[cell]);
+               (double)result->nsamples[cell]);
     }
     if (fflush(stdout) != 0) /* a failure ends the session */
         return fx8_fail(error, FX8_ERR_SYSTEM, "standard output: cannot write");

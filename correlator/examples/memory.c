@@ -31,7 +31,8 @@ static void print(const struct fx8_dump *dump, const double *frequencies_hz)
 {
     /* [baseline][channel][re, im] of baselines (0,0), (0,1), (1,1) */
     const float(*v)[CHANNELS][2] =
-        (const float(*)[CHANNELS][2])dump->int8.visibilities;
+        (const float(*)[CHANNELS][2])dump->results[FX8_RESULT_INT8]
+            .visibilities;
     for (size_t c = 0; c < CHANNELS; c++) {
         const double re = v[1][c][0], im = v[1][c][1];
         printf("%lld %.0f %.3f %.3f %.3f %.5f\n", (long long)dump->index,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* dumps.c -- see session_private.h: the end of a dump, from the sums of its
  * bands to the caller. */
+#include <string.h>
+
 #include "config/base/clock.h"
 #include "config/base/shape.h"
 #include "correlator/library/session_private.h"
@@ -17,28 +19,11 @@ static void flag_inputs(struct fx8_session *s)
     }
 }
 
-/* Results from a cell of the first baseline on. */
-static struct fx8_visibilities target_of(
-    const struct fx8_session_buffers *buffers, size_t cell)
-{
-    if (buffers->visibilities == NULL) /* not planned */
-        return (struct fx8_visibilities){NULL, NULL, NULL};
-    return (struct fx8_visibilities){buffers->visibilities + 2 * cell,
-                                     buffers->flags + cell,
-                                     buffers->nsamples + cell};
-}
-
-static struct fx8_result result_of(const struct fx8_session_buffers *buffers)
-{
-    return (struct fx8_result){buffers->visibilities, buffers->flags,
-                               buffers->nsamples};
-}
-
 /* Where the results of a band begin. */
 static size_t cell_of(const struct fx8_session *s, size_t band)
 {
-    return band * (s->axes.n_kept / s->results.channel_average) *
-           s->results.n_products;
+    return band * (s->axes.n_kept / s->postprocess.channel_average) *
+           s->axes.n_products;
 }
 
 /* Post-processing of one band among the others. */
@@ -46,7 +31,7 @@ static struct fx8_postprocess plan_band(const struct fx8_session *s,
                                         size_t band)
 {
     const size_t row = band * s->axes.n_inputs;
-    struct fx8_postprocess plan = s->results;
+    struct fx8_postprocess plan = s->postprocess;
     plan.flag_input = s->flag_input + row;
     if (s->plan.input_gain != NULL)
         plan.input_gain = s->plan.input_gain + row;
@@ -56,7 +41,7 @@ static struct fx8_postprocess plan_band(const struct fx8_session *s,
 /* What becomes of the sums of a band, in INT8 and in FP32. */
 struct band_results {
     struct fx8_postprocess int8, fp32;
-    struct fx8_visibilities to_int8, to_fp32;
+    struct fx8_result to_int8, to_fp32;
 };
 
 static struct band_results plan_results(const struct fx8_session *s,
@@ -65,8 +50,10 @@ static struct band_results plan_results(const struct fx8_session *s,
     struct band_results results = {
         .int8 = plan_band(s, band),
         .fp32 = plan_band(s, band),
-        .to_int8 = target_of(&s->int8, cell_of(s, band)),
-        .to_fp32 = target_of(&s->fp32, cell_of(s, band)),
+        .to_int8 =
+            fx8_result_from(&s->results[FX8_RESULT_INT8], cell_of(s, band)),
+        .to_fp32 =
+            fx8_result_from(&s->results[FX8_RESULT_FP32], cell_of(s, band)),
     };
     if (s->levels != NULL) {
         const size_t channel = band * s->axes.n_kept;
@@ -90,8 +77,10 @@ static void process_band(const struct fx8_session *s, size_t band,
                              &results->to_fp32);
     if (sums->sums_down != NULL) {
         const size_t cell = cell_of(s, band);
-        const struct fx8_visibilities down = target_of(&s->down, cell);
-        const struct fx8_visibilities up = target_of(&s->up, cell);
+        const struct fx8_result down =
+            fx8_result_from(&s->results[FX8_RESULT_DOWN], cell);
+        const struct fx8_result up =
+            fx8_result_from(&s->results[FX8_RESULT_UP], cell);
         fx8_postprocess_interval(&results->fp32, sums->sums_down, sums->sums_up,
                                  sums->counts, &down, &up);
     }
@@ -100,22 +89,13 @@ static void process_band(const struct fx8_session *s, size_t band,
 /* Averages across bands of one channel each, in every precision planned. */
 static void average_bands(struct fx8_session *s)
 {
-    const struct {
-        const struct fx8_session_buffers *buffers;
-        enum fx8_rounding rounding;
-    } kinds[] = {{&s->int8, FX8_ROUND_NEAREST},
-                 {&s->fp32, FX8_ROUND_NEAREST},
-                 {&s->down, FX8_ROUND_DOWN},
-                 {&s->up, FX8_ROUND_UP}};
-    const size_t n = s->plan.channel_average / s->results.channel_average;
+    const size_t n = s->plan.channel_average / s->postprocess.channel_average;
     const double start = fx8_clock_seconds();
-    for (size_t k = 0; n > 1 && k < sizeof kinds / sizeof *kinds; k++) {
-        const struct fx8_visibilities results = target_of(kinds[k].buffers, 0);
-        if (results.visibilities != NULL)
+    for (enum fx8_result_kind kind = 0; n > 1 && kind < FX8_N_RESULTS; kind++)
+        if (s->results[kind].visibilities != NULL)
             fx8_postprocess_bands(s->axes.n_baselines, s->plan.n_bands,
-                                  s->results.n_products, n, kinds[k].rounding,
-                                  &results);
-    }
+                                  s->axes.n_products, n, kind,
+                                  &s->results[kind]);
     s->statistics.postprocess_s += fx8_clock_seconds() - start;
 }
 
@@ -128,11 +108,10 @@ static enum fx8_status look_at_results(struct fx8_session *s,
         return FX8_OK;
     const double start = fx8_clock_seconds();
     const bool is_int8 = (s->plan.precision & FX8_PRECISION_INT8) != 0;
-    const struct fx8_visibilities results =
-        target_of(is_int8 ? &s->int8 : &s->fp32, 0);
     const enum fx8_status status = fx8_look_process(
-        s->look, s->engines[0], &results, is_int8 ? fx8_gains(s).gain : NULL,
-        &dump->quicklook, error);
+        s->look, s->engines[0],
+        &s->results[is_int8 ? FX8_RESULT_INT8 : FX8_RESULT_FP32],
+        is_int8 ? fx8_gains(s).gain : NULL, &dump->quicklook, error);
     s->statistics.quicklook_s += fx8_clock_seconds() - start;
     return status;
 }
@@ -224,13 +203,10 @@ static enum fx8_status hand_over(struct fx8_session *s, struct fx8_error *error)
         .index = s->dump - 1,
         .n_baselines = s->axes.n_baselines,
         .n_channels = s->axes.n_channels,
-        .n_products = s->results.n_products,
-        .int8 = result_of(&s->int8),
-        .fp32 = result_of(&s->fp32),
-        .down = result_of(&s->down),
-        .up = result_of(&s->up),
+        .n_products = s->axes.n_products,
         .dead = s->dead,
     };
+    memcpy(s->ready.results, s->results, sizeof s->results);
     const enum fx8_status status = look_at_results(s, &s->ready, error);
     if (status != FX8_OK)
         return status;

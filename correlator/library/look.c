@@ -135,7 +135,7 @@ enum fx8_status fx8_look_open(const struct fx8_plan *plan,
 
 enum fx8_status fx8_look_process(struct fx8_look *look,
                                  struct fx8_engine *engine,
-                                 const struct fx8_visibilities *visibilities,
+                                 const struct fx8_result *visibilities,
                                  const float *gain,
                                  struct fx8_quicklook_dump *dump,
                                  struct fx8_error *error)

@@ -138,6 +138,14 @@ static bool is_at_most(unsigned choice, unsigned last)
     return choice <= last;
 }
 
+/* Whether there is anything in it, and of an interval both bounds. */
+static bool is_precision(enum fx8_precision precision)
+{
+    const int interval = precision & FX8_PRECISION_INTERVAL;
+    return precision != 0 && precision < 1 << FX8_N_RESULTS &&
+           (interval == 0 || interval == FX8_PRECISION_INTERVAL);
+}
+
 /* One rule that a plan must keep. */
 struct rule {
     bool holds;
@@ -201,8 +209,7 @@ enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
          "target_rms: expected above 0, at most 127 LSB"},
         {is_at_most(plan->level, FX8_LEVEL_INPUT),
          "level: expected CHANNEL or INPUT"},
-        {plan->precision >= FX8_PRECISION_INT8 &&
-             plan->precision <= (FX8_PRECISION_BOTH | FX8_PRECISION_INTERVAL),
+        {is_precision(plan->precision),
          "precision: expected INT8, FP32, INTERVAL or several of them"},
         {plan->spectra_per_dump >= 1 &&
              plan->spectra_per_dump <= LAST_SAMPLE / step,

@@ -69,30 +69,17 @@ static size_t list_results(struct fx8_session *s,
                            size_t n_sums, size_t n_cells,
                            struct fx8_array *arrays)
 {
-    const struct {
-        enum fx8_precision precision;
-        void *sums;
-        struct fx8_session_buffers *buffers;
-    } kinds[] = {
-        {FX8_PRECISION_INT8, &s->sums.sums_int8, &s->int8},
-        {FX8_PRECISION_FP32, &s->sums.sums_fp32, &s->fp32},
-        {FX8_PRECISION_INTERVAL, &s->sums.sums_down, &s->down},
-        {FX8_PRECISION_INTERVAL, &s->sums.sums_up, &s->up},
-    };
+    void *const sums[FX8_N_RESULTS] = {&s->sums.sums_int8, &s->sums.sums_fp32,
+                                       &s->sums.sums_down, &s->sums.sums_up};
     size_t n = 0;
-    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-        struct fx8_session_buffers *buffers = kinds[k].buffers;
-        const size_t is_planned = (s->plan.precision & kinds[k].precision) != 0;
-        const size_t has_sums =
-            is_planned && (operations->end_dump == NULL ||
-                           kinds[k].precision == FX8_PRECISION_INTERVAL);
-        arrays[n++] = (struct fx8_array){kinds[k].sums, n_sums,
-                                         has_sums * sizeof(double)};
-        arrays[n++] = (struct fx8_array){&buffers->visibilities, n_cells,
-                                         is_planned * 2 * sizeof(float)};
-        arrays[n++] = (struct fx8_array){&buffers->flags, n_cells, is_planned};
-        arrays[n++] = (struct fx8_array){&buffers->nsamples, n_cells,
-                                         is_planned * sizeof(float)};
+    for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++) {
+        const bool is_planned = s->plan.precision >> kind & 1;
+        const bool has_sums = is_planned && (operations->end_dump == NULL ||
+                                             kind >= FX8_RESULT_DOWN);
+        arrays[n++] =
+            (struct fx8_array){sums[kind], n_sums, has_sums * sizeof(double)};
+        fx8_list_result(&s->results[kind], n_cells, is_planned, arrays + n);
+        n += FX8_RESULT_ARRAYS;
     }
     return n;
 }
@@ -373,7 +360,7 @@ static void set_up_results(struct fx8_session *s)
     const struct fx8_filterbank bank = fx8_plan_filterbank(plan);
     fx8_baseline_table(plan->n_antennas, plan->n_polarizations, s->products);
     fx8_plan_flag_channels(plan, s->flag_channel);
-    s->results = (struct fx8_postprocess){
+    s->postprocess = (struct fx8_postprocess){
         .n_antennas = plan->n_antennas,
         .n_products = s->axes.n_products,
         .n_inputs = s->axes.n_inputs,
@@ -432,15 +419,16 @@ static void pin_memory(struct fx8_session *s)
     const size_t n_cells = count_cells(s);
     s->operations->pin(s->engines[0], fx8_stream_memory(s->stream),
                        fx8_stream_size(&stream));
-    const struct fx8_session_buffers *const buffers[] = {&s->int8, &s->fp32};
-    for (size_t k = 0; k < sizeof buffers / sizeof *buffers; k++)
-        if (buffers[k]->visibilities != NULL) {
-            s->operations->pin(s->engines[0], buffers[k]->visibilities,
-                               n_cells * 2 * sizeof(float));
-            s->operations->pin(s->engines[0], buffers[k]->nsamples,
-                               n_cells * sizeof(float));
-            s->operations->pin(s->engines[0], buffers[k]->flags, n_cells);
-        }
+    for (enum fx8_result_kind kind = 0; kind < FX8_RESULT_DOWN; kind++) {
+        const struct fx8_result *result = &s->results[kind];
+        if (result->visibilities == NULL)
+            continue;
+        s->operations->pin(s->engines[0], result->visibilities,
+                           n_cells * 2 * sizeof(float));
+        s->operations->pin(s->engines[0], result->nsamples,
+                           n_cells * sizeof(float));
+        s->operations->pin(s->engines[0], result->flags, n_cells);
+    }
 }
 
 /* The plan with copies of the arrays that are looked at after the opening. */
@@ -549,12 +537,10 @@ void fx8_close(struct fx8_session **session)
     };
     for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++)
         free(memory[i]);
-    const struct fx8_session_buffers *const buffers[] = {&s->int8, &s->fp32,
-                                                         &s->down, &s->up};
-    for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++) {
-        free(buffers[i]->visibilities);
-        free(buffers[i]->flags);
-        free(buffers[i]->nsamples);
+    for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++) {
+        free(s->results[kind].visibilities);
+        free(s->results[kind].flags);
+        free(s->results[kind].nsamples);
     }
     free(s);
     *session = NULL;

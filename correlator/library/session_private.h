@@ -21,13 +21,6 @@
 #include "kernels/engine.h"
 #include "kernels/postprocess.h"
 
-/* Results of one kind, [n_baselines][channels of all bands][n_products]. */
-struct fx8_session_buffers {
-    float *visibilities;
-    uint8_t *flags;
-    float *nsamples;
-};
-
 struct fx8_session {
     struct fx8_plan plan;
     /* the copies that plan points to */
@@ -45,12 +38,13 @@ struct fx8_session {
     struct fx8_levels *levels; /* likewise */
     struct fx8_look *look;     /* NULL: no quick-look */
     struct fx8_spot spots[2];  /* of dumps by turns: one may be under way */
-    struct fx8_postprocess results;
+    struct fx8_postprocess postprocess;
     struct fx8_product *products;
     uint8_t *flag_channel;       /* [n_kept] */
     uint8_t *flag_input;         /* [n_rows] */
     struct fx8_engine_dump sums; /* of one band */
-    struct fx8_session_buffers int8, fp32, down, up;
+    /* [n_baselines][channels of all bands][n_products] */
+    struct fx8_result results[FX8_N_RESULTS];
     uint64_t *valid;        /* [n_rows][words of a block] */
     int64_t *valid_in_dump; /* [n_rows] */
     bool *has_signal;       /* [n_rows] in this dump */

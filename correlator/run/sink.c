@@ -13,9 +13,7 @@
 
 struct copy {
     int64_t index;
-    float *visibilities[FX8_N_RESULTS];
-    uint8_t *flags[FX8_N_RESULTS];
-    float *nsamples[FX8_N_RESULTS];
+    struct fx8_result results[FX8_N_RESULTS];
     double *gains; /* [n_inputs][n_channels], NULL: none */
     struct fx8_quicklook_dump quicklook; /* NULL pointers: none */
 };
@@ -59,7 +57,7 @@ static enum fx8_status write_look(struct fx8_sink *s, const struct copy *copy,
         .coherence = copy->quicklook.coherence,
         .amplitude = copy->quicklook.amplitude,
         .phase = copy->quicklook.phase,
-        .flags = copy->flags[s->extras.look_kind],
+        .flags = copy->results[s->extras.look_kind].flags,
         .spectra_db = copy->quicklook.spectra_db,
     };
     return fx8_quicklook_file_write(s->quicklook, (size_t)copy->index, &arrays,
@@ -74,8 +72,7 @@ static enum fx8_status write_copy(struct fx8_sink *s, const struct copy *copy,
     for (size_t f = 0; f < FX8_N_RESULTS && status == FX8_OK; f++)
         if (s->files[f] != NULL)
             status = fx8_uvh5_write_dump(s->files[f], (size_t)copy->index,
-                                         copy->visibilities[f], copy->flags[f],
-                                         copy->nsamples[f], error);
+                                         &copy->results[f], error);
     return status == FX8_OK ? write_look(s, copy, error) : status;
 }
 
@@ -98,51 +95,34 @@ static void *write_all(void *argument)
     return NULL;
 }
 
-static enum fx8_status allocate_look(const struct fx8_sink *s,
-                                     struct fx8_quicklook_dump *dump,
-                                     struct fx8_error *error)
+/* Arrays of a copy. */
+enum { N_ARRAYS = FX8_RESULT_ARRAYS * FX8_N_RESULTS + 5 };
+
+static void list_arrays(const struct fx8_sink *s, struct copy *copy,
+                        struct fx8_array arrays[N_ARRAYS])
 {
-    const struct fx8_array arrays[] = {
-        {&dump->coherence, s->n_cells, 2 * sizeof(uint16_t)},
-        {&dump->amplitude, s->n_cells, sizeof(uint16_t)},
-        {&dump->phase, s->n_cells, sizeof(uint16_t)},
-        {&dump->spectra_db, s->n_levels, sizeof(float)},
+    struct fx8_quicklook_dump *look = &copy->quicklook;
+    const size_t has_look = s->quicklook != NULL;
+    const struct fx8_array others[] = {
+        {&look->coherence, s->n_cells, has_look * 2 * sizeof(uint16_t)},
+        {&look->amplitude, s->n_cells, has_look * sizeof(uint16_t)},
+        {&look->phase, s->n_cells, has_look * sizeof(uint16_t)},
+        {&look->spectra_db, s->n_levels, has_look * sizeof(float)},
+        {&copy->gains, s->extras.n_inputs * s->extras.n_channels,
+         s->extras.gains == NULL ? 0 : sizeof(double)},
     };
-    return s->quicklook == NULL
-               ? FX8_OK
-               : fx8_allocate_arrays(arrays, sizeof arrays / sizeof *arrays,
-                                     "quick-look", error);
+    for (size_t f = 0; f < FX8_N_RESULTS; f++)
+        fx8_list_result(&copy->results[f], s->n_cells, s->files[f] != NULL,
+                        arrays + f * FX8_RESULT_ARRAYS);
+    memcpy(arrays + FX8_N_RESULTS * FX8_RESULT_ARRAYS, others, sizeof others);
 }
 
 static enum fx8_status allocate_copy(const struct fx8_sink *s,
                                      struct copy *copy, struct fx8_error *error)
 {
-    enum fx8_status status = FX8_OK;
-    void *memory = NULL;
-    for (size_t f = 0; f < FX8_N_RESULTS; f++) {
-        if (s->files[f] == NULL)
-            continue;
-        if ((status = fx8_allocate(s->n_cells, 2 * sizeof(float), "dump",
-                                   &memory, error)) != FX8_OK)
-            return status;
-        copy->visibilities[f] = memory;
-        if ((status = fx8_allocate(s->n_cells, 1, "dump", &memory, error)) !=
-            FX8_OK)
-            return status;
-        copy->flags[f] = memory;
-        if ((status = fx8_allocate(s->n_cells, sizeof(float), "dump", &memory,
-                                   error)) != FX8_OK)
-            return status;
-        copy->nsamples[f] = memory;
-    }
-    if ((status = allocate_look(s, &copy->quicklook, error)) != FX8_OK)
-        return status;
-    if (s->extras.gains == NULL)
-        return FX8_OK;
-    status = fx8_allocate(s->extras.n_inputs * s->extras.n_channels,
-                          sizeof(double), "gains", &memory, error);
-    copy->gains = memory;
-    return status;
+    struct fx8_array arrays[N_ARRAYS];
+    list_arrays(s, copy, arrays);
+    return fx8_allocate_arrays(arrays, N_ARRAYS, "dump", error);
 }
 
 static void copy_gains(const struct fx8_sink *s, double *gains)
@@ -211,15 +191,12 @@ enum fx8_status fx8_sink_open(struct fx8_uvh5_writer *files[FX8_N_RESULTS],
     return FX8_OK;
 }
 
-static void copy_result(struct copy *copy, size_t file, size_t n_cells,
-                        const struct fx8_result *result)
+static void copy_result(size_t n_cells, const struct fx8_result *from,
+                        const struct fx8_result *to)
 {
-    if (copy->visibilities[file] == NULL)
-        return;
-    memcpy(copy->visibilities[file], result->visibilities,
-           2 * n_cells * sizeof(float));
-    memcpy(copy->flags[file], result->flags, n_cells);
-    memcpy(copy->nsamples[file], result->nsamples, n_cells * sizeof(float));
+    memcpy(to->visibilities, from->visibilities, 2 * n_cells * sizeof(float));
+    memcpy(to->flags, from->flags, n_cells);
+    memcpy(to->nsamples, from->nsamples, n_cells * sizeof(float));
 }
 
 static void copy_look(const struct fx8_sink *s, struct copy *copy,
@@ -244,8 +221,9 @@ enum fx8_status fx8_sink_put(struct fx8_sink *sink, const struct fx8_dump *dump,
         return sink->status;
     }
     copy->index = dump->index;
-    for (enum fx8_result_kind f = 0; f < FX8_N_RESULTS; f++)
-        copy_result(copy, f, sink->n_cells, fx8_result_of(dump, f));
+    for (size_t f = 0; f < FX8_N_RESULTS; f++)
+        if (sink->files[f] != NULL)
+            copy_result(sink->n_cells, &dump->results[f], &copy->results[f]);
     copy_look(sink, copy, &dump->quicklook);
     if (copy->gains != NULL)
         copy_gains(sink, copy->gains);
@@ -292,16 +270,9 @@ static enum fx8_status put_extras(struct fx8_sink *s, struct fx8_error *error)
 static void free_sink(struct fx8_sink *s)
 {
     for (size_t i = 0; i < N_DUMPS; i++) {
-        for (size_t f = 0; f < FX8_N_RESULTS; f++) {
-            free(s->copies[i].visibilities[f]);
-            free(s->copies[i].flags[f]);
-            free(s->copies[i].nsamples[f]);
-        }
-        free(s->copies[i].gains);
-        free(s->copies[i].quicklook.coherence);
-        free(s->copies[i].quicklook.amplitude);
-        free(s->copies[i].quicklook.phase);
-        free(s->copies[i].quicklook.spectra_db);
+        struct fx8_array arrays[N_ARRAYS];
+        list_arrays(s, &s->copies[i], arrays);
+        fx8_free_arrays(arrays, N_ARRAYS);
     }
     fx8_queue_destroy(&s->empty);
     fx8_queue_destroy(&s->full);

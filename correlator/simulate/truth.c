@@ -64,7 +64,7 @@ struct fx8_truth {
     uint8_t *flag_channel;
     uint8_t *flag_input;
     struct fx8_postprocess postprocess;
-    struct fx8_visibilities results;
+    struct fx8_result results;
 };
 
 /* --- expected products ------------------------------------------- */
@@ -375,7 +375,7 @@ static void finish_slab(struct fx8_truth *truth, int64_t dump, size_t first,
     slab.n_channels = n;
     slab.flag_channel += first;
     const size_t cell = first / slab.channel_average * slab.n_products;
-    const struct fx8_visibilities results = {
+    const struct fx8_result results = {
         truth->results.visibilities + 2 * cell,
         truth->results.flags + cell,
         truth->results.nsamples + cell,
@@ -384,7 +384,7 @@ static void finish_slab(struct fx8_truth *truth, int64_t dump, size_t first,
 }
 
 void fx8_truth_dump(struct fx8_truth *truth, int64_t dump,
-                    struct fx8_visibilities *results)
+                    struct fx8_result *results)
 {
     const int64_t n_spectra = truth->job->plan.spectra_per_dump;
     memset(truth->counts, 0, truth->n_pairs * sizeof *truth->counts);
@@ -456,7 +456,7 @@ static enum fx8_status allocate_all(struct fx8_truth *truth,
         fx8_product(axes->n_baselines, axes->n_products, 1, 1);
     const size_t n_cells =
         fx8_product(n_table, truth->n_channels / plan->channel_average, 1, 1);
-    struct fx8_visibilities *results = &truth->results;
+    struct fx8_result *results = &truth->results;
     const struct fx8_array arrays[] = {
         {&truth->recorded, n_inputs, sizeof(size_t)},
         {&truth->input_of, n_recorded, sizeof(size_t)},

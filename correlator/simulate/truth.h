@@ -70,7 +70,7 @@ enum fx8_status fx8_truth_open(struct fx8_simulator *simulator,
  * Notes:    one dump does not depend on which were made before
  */
 void fx8_truth_dump(struct fx8_truth *truth, int64_t dump,
-                    struct fx8_visibilities *results);
+                    struct fx8_result *results);
 
 /** Release and null the handle; a NULL handle is legal. */
 void fx8_truth_close(struct fx8_truth **truth);

@@ -106,17 +106,10 @@ enum fx8_status fx8_uvh5_create(const char *path, bool force,
                                 struct fx8_uvh5_writer **writer,
                                 struct fx8_error *error);
 
-/**
- * fx8_uvh5_write_dump -- write one dump and flush it to the file.
- *
- * Given: dump          index in [0, n_times)
- *        visibilities  float [n_baselines][n_channels][n_products][re, im]
- *        flags         uint8 [n_baselines][n_channels][n_products], 1 flagged
- *        nsamples      float [n_baselines][n_channels][n_products], 0 .. 1
- */
+/** Write the result of dump `dump`, an index in [0, n_times), and flush it to
+ *  the file. */
 enum fx8_status fx8_uvh5_write_dump(struct fx8_uvh5_writer *writer, size_t dump,
-                                    const float *visibilities,
-                                    const uint8_t *flags, const float *nsamples,
+                                    const struct fx8_result *result,
                                     struct fx8_error *error);
 
 /**

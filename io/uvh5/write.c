@@ -204,8 +204,7 @@ static enum fx8_status write_cube(struct fx8_uvh5_writer *writer, int cube,
 }
 
 enum fx8_status fx8_uvh5_write_dump(struct fx8_uvh5_writer *writer, size_t dump,
-                                    const float *visibilities,
-                                    const uint8_t *flags, const float *nsamples,
+                                    const struct fx8_result *result,
                                     struct fx8_error *error)
 {
     fx8_h5_quiet();
@@ -215,11 +214,12 @@ enum fx8_status fx8_uvh5_write_dump(struct fx8_uvh5_writer *writer, size_t dump,
                         writer->n_times - 1);
     /* flags last: until they are down the dump counts as not written */
     enum fx8_status status =
-        write_cube(writer, FX8_UVH5_VISDATA, dump, visibilities, error);
+        write_cube(writer, FX8_UVH5_VISDATA, dump, result->visibilities, error);
     if (status == FX8_OK)
-        status = write_cube(writer, FX8_UVH5_NSAMPLES, dump, nsamples, error);
+        status = write_cube(writer, FX8_UVH5_NSAMPLES, dump, result->nsamples,
+                            error);
     if (status == FX8_OK)
-        status = write_cube(writer, FX8_UVH5_FLAGS, dump, flags, error);
+        status = write_cube(writer, FX8_UVH5_FLAGS, dump, result->flags, error);
     if (status == FX8_OK)
         status = fx8_output_flush(writer->output, writer->file, error);
     return fx8_uvh5_noted(writer, status, error);

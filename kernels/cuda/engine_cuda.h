@@ -177,11 +177,11 @@ struct fx8_cuda_results {
     /** [2 precisions][plan_bytes] of the host: the above on its way, since a
      *  copy of memory that is not pinned may wait for all work before it. */
     char *pinned_plan;
-    size_t plan_used; /**< of it, in this dump */
-    bool keeps;       /**< there is memory for all results of a dump */
-    struct fx8_visibilities slabs; /**< all of them, or those of two slots */
+    size_t plan_used;        /**< of it, in this dump */
+    bool keeps;              /**< there is memory for all results of a dump */
+    struct fx8_result slabs; /**< all of them, or those of two slots */
     /** Whose copies `slabs` are, until the next dump; NULL: of nobody's. */
-    struct fx8_visibilities kept;
+    struct fx8_result kept;
     /** [slots][staging_bytes] sums of other devices; NULL: there are none. */
     char *received;
 };
@@ -194,7 +194,7 @@ struct fx8_cuda_looks {
     uint8_t *is_real;              /**< [n_channels] */
     float *power, *weight, *steps; /**< of all inputs and channels */
     float *scale[FX8_N_FUNCTIONS_MODES];
-    struct fx8_visibilities in;
+    struct fx8_result in;
     struct fx8_quicklook_dump out;
     struct fx8_fisher_sums *sums;
     struct fx8_quicklook_pair *pairs;

@@ -123,15 +123,14 @@ static enum fx8_status upload_tables(const struct fx8_cuda_device *device,
 static bool is_kept(const struct fx8_cuda_device *device,
                     const struct fx8_quicklook_work *work)
 {
-    const struct fx8_visibilities *kept = &device->results.kept;
+    const struct fx8_result *kept = &device->results.kept;
     return kept->visibilities != nullptr &&
            kept->visibilities == work->in.visibilities &&
            kept->flags == work->in.flags && kept->nsamples == work->in.nsamples;
 }
 
 /* Visibilities from a cell on. */
-static struct fx8_visibilities from_cell(const struct fx8_visibilities *all,
-                                         size_t cell)
+static struct fx8_result from_cell(const struct fx8_result *all, size_t cell)
 {
     return {all->visibilities + 2 * cell, all->flags + cell,
             all->nsamples + cell};
@@ -180,7 +179,7 @@ static enum fx8_status upload_slab(const struct fx8_engine *engine,
     const struct fx8_cuda_device *device = &engine->devices[0];
     const struct fx8_cuda_looks *to = &device->looks;
     const size_t cells = cells_of(engine, job->n_baselines);
-    const struct fx8_visibilities from =
+    const struct fx8_result from =
         from_cell(&work->in, cells_of(engine, job->first_baseline));
     const struct pair_of_arrays arrays[] = {
         {to->in.visibilities, from.visibilities, cells * 2 * sizeof(float)},

@@ -117,7 +117,7 @@ static __device__ __forceinline__ void write_baseline(
     const fx8_postprocess_launch &launch, const fx8_postprocess_place &place,
     unsigned k, const fx8_postprocess_tile *tile)
 {
-    const fx8_visibilities &results = launch.job.results;
+    const fx8_result &results = launch.job.results;
     const unsigned n_products = launch.n_products;
     const size_t baseline = baseline_of(place.antenna_1 + k, place.antenna_2,
                                         launch.job.plan.n_antennas) -

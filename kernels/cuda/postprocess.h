@@ -27,7 +27,7 @@ struct fx8_cuda_postprocess {
     const int64_t *sums_int8; /**< [n_channels][pair][re, im]; NULL: FP32 */
     const double *sums_fp32;  /**< likewise; NULL: INT8 */
     const int64_t *counts;    /**< [pair] */
-    struct fx8_visibilities results;
+    struct fx8_result results;
 };
 
 /** Bytes of a cell of results: two floats, a flag, a weight. */

@@ -80,14 +80,14 @@ static size_t row_cells(const struct fx8_postprocess *plan)
 
 /* Where slab `number` is made, which begins with a baseline: kept ones lie side
  * by side. */
-static struct fx8_visibilities slab_of(const struct fx8_engine *engine,
-                                       const struct fx8_cuda_results *results,
-                                       size_t number, size_t cell)
+static struct fx8_result slab_of(const struct fx8_engine *engine,
+                                 const struct fx8_cuda_results *results,
+                                 size_t number, size_t cell)
 {
     const size_t at = results->keeps
                           ? cell
                           : number % FX8_CUDA_SLOTS * engine->shape.slab_cells;
-    const struct fx8_visibilities *all = &results->slabs;
+    const struct fx8_result *all = &results->slabs;
     return {all->visibilities + 2 * at, all->flags + at, all->nsamples + at};
 }
 
@@ -106,7 +106,7 @@ static struct slab_rows rows_of(const struct fx8_cuda_postprocess *job,
     const size_t cells = row_cells(plan);
     const size_t pitch = fx8_postprocess_row(wanted->plan) /
                          plan->channel_average * plan->n_products;
-    const struct fx8_visibilities *to = &wanted->results;
+    const struct fx8_result *to = &wanted->results;
     return {fx8_cuda_first_baseline(job->end_antenna, n) - first,
             {
                 {reinterpret_cast<char *>(to->visibilities + 2 * first * pitch),
@@ -234,7 +234,7 @@ enum fx8_status fx8_cuda_make_results(struct fx8_engine *engine, bool is_int8,
     struct fx8_cuda_device *device = &engine->devices[0];
     void *const sums = is_int8 ? static_cast<void *>(device->sums8)
                                : static_cast<void *>(device->sums32);
-    device->results.kept = fx8_visibilities();
+    device->results.kept = fx8_result();
     enum fx8_status status = fx8_cuda_enter(device, error);
     /* kept ones of the other precision are in the same place */
     for (const struct fx8_cuda_staging &slot : device->staging)

@@ -170,8 +170,8 @@ struct Results {
 static Results of_the_host(const Task &task, bool is_int8)
 {
     Results results(task.baselines() * task.row());
-    const fx8_visibilities to = {results.visibilities.data(),
-                                 results.flags.data(), results.nsamples.data()};
+    const fx8_result to = {results.visibilities.data(), results.flags.data(),
+                           results.nsamples.data()};
     if (is_int8)
         fx8_postprocess_int8(&task.plan, task.int8.data(), task.counts.data(),
                              &to);

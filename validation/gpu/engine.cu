@@ -82,7 +82,7 @@ class Results
         plan.remove_bias = true;
         return plan;
     }
-    fx8_visibilities place()
+    fx8_result place()
     {
         return {visibilities_.data(), flags_.data(), nsamples_.data()};
     }

@@ -151,7 +151,7 @@ bool is_exact(const Bench &bench)
     download(dump.nsamples.data(), &made_weights);
     download(dump.flags.data(), &made_flags);
     const fx8_postprocess plan = dump.plan_of_the_host();
-    const fx8_visibilities to = {wanted.data(), flags.data(), weights.data()};
+    const fx8_result to = {wanted.data(), flags.data(), weights.data()};
     fx8_postprocess_int8(&plan, sums.data(), dump.host_counts.data(), &to);
     return made_flags == flags && made_weights == weights &&
            std::memcmp(made.data(), wanted.data(),
