@@ -21,12 +21,6 @@
 extern "C" {
 #endif
 
-/** Precisions an engine correlates in; several bits: as many correlations of
- *  one channelisation.  INTERVAL: bounds of what FP32 sums. */
-#define FX8_ENGINE_INT8     1u
-#define FX8_ENGINE_FP32     2u
-#define FX8_ENGINE_INTERVAL 4u
-
 /**
  * What an engine is to do.  Copied by open(); the arrays need not outlive it.
  *
@@ -41,7 +35,8 @@ struct fx8_engine_plan {
     const float *coefficients; /**< [n_taps][row]; NULL for method none */
     size_t n_inputs;           /**< N */
     int64_t spectra_per_dump;  /**< M */
-    unsigned precisions;       /**< FX8_ENGINE_INT8, FP32, INTERVAL */
+    unsigned precisions;       /**< of enum fx8_precision, several bits: as
+                                    many correlations of one channelisation */
     const char *kernel;        /**< "auto" or a level of the engine */
     const int *devices; /**< [n_devices] ordinals, of engines on devices */
     size_t n_devices;   /**< 0: the first device that is usable */
@@ -75,6 +70,13 @@ struct fx8_engine_plan {
     size_t n_watched_inputs;
 };
 
+/** Whether there will be sums of a kind. */
+static inline bool fx8_is_planned(const struct fx8_engine_plan *plan,
+                                  size_t kind)
+{
+    return (plan->precisions >> kind & 1) != 0;
+}
+
 /**
  * Phase to be added to one spectrum of one input, for delay and fringe:
  * channel c is multiplied by exp(2 pi i (phase_turns + c * slope_turns)).
@@ -104,29 +106,18 @@ struct fx8_engine_block {
 };
 
 /**
- * Results of one dump, memory owned by the caller.
+ * Sums of one dump, memory owned by the caller.
  *
- * sums_int8: int64  [n_channels][pair][re, im], conj(E_i) E_j; NULL unless
- *            INT8 was planned
- * sums_fp32: double [n_channels][pair][re, im]; NULL unless FP32
- * sums_down: double, the same shape: no component is above the exact sum of
- *            the float spectra; NULL unless INTERVAL
- * sums_up:   likewise, below
- * counts:    int64  [pair] valid products
- * clips:     int64  [n_inputs][n_channels] valid spectra clamped
+ * sums:   by kind, [n_channels][pair][re, im], conj(E_i) E_j; NULL unless
+ *         planned.  INT8: int64, the others double.  DOWN, UP: no component is
+ *         above, none below the exact sum of the float spectra
+ * counts: int64 [pair] valid products
+ * clips:  int64 [n_inputs][n_channels] valid spectra clamped
  */
 struct fx8_engine_dump {
-    int64_t *sums_int8;
-    double *sums_fp32;
-    double *sums_down, *sums_up;
+    void *sums[FX8_N_RESULTS];
     int64_t *counts;
     int64_t *clips;
-};
-
-/** What becomes of the sums of one precision; memory owned by the caller. */
-struct fx8_engine_results {
-    const struct fx8_postprocess *plan; /**< NULL: nothing */
-    struct fx8_result results;
 };
 
 /** Most inputs, and pairs of them, that are watched at a time. */
@@ -149,9 +140,9 @@ typedef void fx8_engine_take(void *context, size_t n_spectra,
  * What an engine shows of a dump: spectra of some inputs in one channel, and
  * what it made of some pairs there.
  *
- * sums_int8: int64  [n_pairs][re, im], filled by take_dump(), which hands
- *            over no sums; NULL unless INT8
- * sums_fp32: double, the same shape; NULL unless FP32
+ * sums: by kind, [n_pairs][re, im] as in struct fx8_engine_dump; those of INT8
+ *       and FP32, where planned, are filled by take_dump(), which hands over
+ *       none
  */
 struct fx8_engine_watch {
     size_t channel;
@@ -161,8 +152,7 @@ struct fx8_engine_watch {
     size_t pairs[FX8_WATCHED_PAIRS]; /**< fx8_pair_index() */
     fx8_engine_take *take;
     void *context; /**< of take */
-    int64_t *sums_int8;
-    double *sums_fp32;
+    void *sums[FX8_N_RESULTS];
 };
 
 /** Seconds that an engine spent per stage since it was opened. */
@@ -250,23 +240,23 @@ struct fx8_engine_operations {
      * as nothing is waited for: the next dump may begin.  NULL: it leaves
      * results to the caller.
      *
-     * Given:    int8, fp32  results wanted, as planned: of antennas, products
-     *                       and channel_average of the engine's plan; their
-     *                       memory stays until take_dump()
+     * Given:    plan     of antennas, products and channel_average of the
+     *                    engine's plan
+     *           results  by kind, those of INT8 and FP32 where planned; their
+     *                    memory stays until take_dump()
      * Notes:    what the last dump ended with was taken before
      */
     enum fx8_status (*end_dump)(struct fx8_engine *engine,
-                                const struct fx8_engine_results *int8,
-                                const struct fx8_engine_results *fp32,
+                                const struct fx8_postprocess *plan,
+                                const struct fx8_result *results,
                                 struct fx8_error *error);
 
     /**
      * take_dump -- what end_dump() has begun.
      *
      * Returned: results in their places, bit for bit those of
-     *           fx8_postprocess_int8() and fx8_postprocess_fp32(); dump as
-     *           finish_dump() leaves it, without sums_int8 and sums_fp32, which
-     *           may be NULL
+     *           fx8_postprocess_dump(); dump as finish_dump() leaves it,
+     *           without the sums of INT8 and FP32, which may be NULL
      *           is_taken  whether it was all there; NULL: wait until it is
      * Notes:    where INTERVAL is planned, before the next push()
      */

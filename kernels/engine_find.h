@@ -24,7 +24,7 @@ extern "C" {
 #define FX8_ENGINE_PLUGIN_VARIABLE "FX8_CUDA_PLUGIN"
 
 /** Changes whenever anything that both sides of a plug-in know does. */
-#define FX8_ENGINE_ABI 7u
+#define FX8_ENGINE_ABI 8u
 
 /** What a plug-in exports. */
 struct fx8_engine_plugin {

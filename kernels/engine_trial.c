@@ -61,7 +61,7 @@ static enum fx8_status open_engines(struct fx8_trial *trial,
     struct fx8_engine_plan plan = trial->plan;
     enum fx8_status status = trial->tried->open(&plan, &trial->engine, error);
     plan.kernel = "auto";
-    plan.precisions |= FX8_ENGINE_FP32; /* what quantised ones are made of */
+    plan.precisions |= FX8_PRECISION_FP32; /* what quantised ones are made of */
     if (status == FX8_OK)
         status = fx8_engine_cpu.open(&plan, &trial->cpu, error);
     if (status != FX8_OK)
@@ -93,45 +93,44 @@ static enum fx8_status allocate(struct fx8_trial *trial,
         antennas == 0
             ? 0
             : fx8_product(n_products, channels / plan->channel_average, 1, 1);
-    const size_t int8 = (plan->precisions & FX8_ENGINE_INT8) != 0;
-    const size_t fp32 = (plan->precisions & FX8_ENGINE_FP32) != 0;
-    const size_t interval = (plan->precisions & FX8_ENGINE_INTERVAL) != 0;
+    const size_t int8 = fx8_is_planned(plan, FX8_RESULT_INT8);
+    const size_t floats = plan->precisions >> FX8_RESULT_FP32 != 0;
     const struct fx8_array arrays[] = {
         {&trial->samples, fx8_product(inputs, trial->row_stride, 1, 1), 1},
         {&trial->valid, inputs * fx8_bit_words(trial->n_spectra),
          sizeof *trial->valid},
         {&trial->gains, trial->n_gains, sizeof *trial->gains},
         {&trial->int8, trial->n_cells, int8 * sizeof *trial->int8},
-        {&trial->fp32, trial->n_cells, (fp32 | interval) * sizeof *trial->fp32},
+        {&trial->fp32, trial->n_cells, floats * sizeof *trial->fp32},
         {&trial->wanted_fp32, trial->n_cells, sizeof *trial->wanted_fp32},
         {&trial->least_clips, trial->n_gains, sizeof(int64_t)},
         {&trial->most_clips, trial->n_gains, sizeof(int64_t)},
-        {&trial->got.sums_int8, trial->n_sums, int8 * sizeof(int64_t)},
-        {&trial->got.sums_fp32, trial->n_sums, fp32 * sizeof(double)},
-        {&trial->got.sums_down, trial->n_sums, interval * sizeof(double)},
-        {&trial->got.sums_up, trial->n_sums, interval * sizeof(double)},
         {&trial->got.counts, trial->n_pairs, sizeof(int64_t)},
         {&trial->got.clips, trial->n_gains, sizeof(int64_t)},
-        {&trial->wanted.sums_int8, trial->n_sums, int8 * sizeof(int64_t)},
-        {&trial->wanted.sums_fp32, trial->n_sums, sizeof(double)},
-        {&trial->wanted.sums_down, trial->n_sums, interval * sizeof(double)},
-        {&trial->wanted.sums_up, trial->n_sums, interval * sizeof(double)},
         {&trial->wanted.counts, trial->n_pairs, sizeof(int64_t)},
         {&trial->wanted.clips, trial->n_gains, sizeof(int64_t)},
         {&trial->products, n_products, sizeof *trial->products},
         {&trial->flag_channel, channels, 1},
         {&trial->flag_input, inputs, 1},
         {&trial->flag_cell, trial->n_gains, 1},
-        {&trial->made.visibilities, trial->n_results, 2 * sizeof(float)},
-        {&trial->made.flags, trial->n_results, 1},
-        {&trial->made.nsamples, trial->n_results, sizeof(float)},
-        {&trial->again.visibilities, trial->n_results, 2 * sizeof(float)},
-        {&trial->again.flags, trial->n_results, 1},
-        {&trial->again.nsamples, trial->n_results, sizeof(float)},
     };
-    trial->n_arrays = sizeof arrays / sizeof *arrays;
+    struct fx8_array *next = trial->arrays + sizeof arrays / sizeof *arrays;
     memcpy(trial->arrays, arrays, sizeof arrays);
-    return fx8_allocate_arrays(arrays, trial->n_arrays,
+    for (size_t kind = 0; kind < FX8_N_RESULTS; kind++) {
+        const bool is_planned = fx8_is_planned(plan, kind);
+        const bool is_wanted = is_planned || kind == FX8_RESULT_FP32;
+        const bool is_made = is_planned && kind < FX8_RESULT_DOWN;
+        *next++ = (struct fx8_array){&trial->got.sums[kind], trial->n_sums,
+                                     is_planned * sizeof(double)};
+        *next++ = (struct fx8_array){&trial->wanted.sums[kind], trial->n_sums,
+                                     is_wanted * sizeof(double)};
+        fx8_list_result(&trial->made[kind], trial->n_results, is_made, next);
+        next += FX8_RESULT_ARRAYS;
+        fx8_list_result(&trial->again[kind], trial->n_results, is_made, next);
+        next += FX8_RESULT_ARRAYS;
+    }
+    trial->n_arrays = (size_t)(next - trial->arrays);
+    return fx8_allocate_arrays(trial->arrays, trial->n_arrays,
                                "the trial of an engine", error);
 }
 
@@ -139,11 +138,7 @@ static void clear(struct fx8_trial *trial)
 {
     trial->tried->close(&trial->engine);
     fx8_engine_cpu.close(&trial->cpu);
-    for (size_t k = 0; k < trial->n_arrays; k++) {
-        void *memory;
-        memcpy(&memory, trial->arrays[k].pointer, sizeof memory);
-        free(memory);
-    }
+    fx8_free_arrays(trial->arrays, trial->n_arrays);
 }
 
 /* Products of antennas' equal polarisations first, whatever they are. */
@@ -226,11 +221,9 @@ static enum fx8_status try_one(const struct fx8_engine_operations *tried,
     }
     if (status == FX8_OK)
         status = fx8_trial_sums(&trial, error);
-    if (status == FX8_OK && trial.n_results > 0 && tried->end_dump != NULL) {
-        status = fx8_trial_results(&trial, FX8_ENGINE_INT8, error);
-        if (status == FX8_OK)
-            status = fx8_trial_results(&trial, FX8_ENGINE_FP32, error);
-    }
+    if (status == FX8_OK && trial.n_results > 0 && tried->end_dump != NULL &&
+        (plan->precisions & FX8_PRECISION_BOTH) != 0)
+        status = fx8_trial_results(&trial, error);
     clear(&trial);
     return status;
 }

@@ -179,18 +179,17 @@ static double size_of(const struct fx8_trial *trial, size_t channel, size_t i,
 /* Whether float sums, and bounds, are near the CPU's: of numbers off by at most
  * SUM_ERROR each, a bound by twice that. */
 static bool are_floats_right(const struct fx8_trial *trial, size_t at,
-                             double size)
+                             double wanted, double size)
 {
-    const double wanted = trial->wanted.sums_fp32[at];
+    const double *fp32 = trial->got.sums[FX8_RESULT_FP32];
+    const double *down = trial->got.sums[FX8_RESULT_DOWN];
+    const double *up = trial->got.sums[FX8_RESULT_UP];
     const double most = 2.0 * SUM_ERROR * size;
-    if (trial->got.sums_fp32 != NULL &&
-        !(fabs(trial->got.sums_fp32[at] - wanted) <= most))
+    if (fp32 != NULL && !(fabs(fp32[at] - wanted) <= most))
         return false;
-    if (trial->got.sums_down == NULL)
-        return true;
-    const double down = trial->got.sums_down[at], up = trial->got.sums_up[at];
-    return down <= up && fabs(down - wanted) <= 1.5 * most &&
-           fabs(up - wanted) <= 1.5 * most;
+    return down == NULL ||
+           (down[at] <= up[at] && fabs(down[at] - wanted) <= 1.5 * most &&
+            fabs(up[at] - wanted) <= 1.5 * most);
 }
 
 static enum fx8_status check_pair(const struct fx8_trial *trial, size_t channel,
@@ -199,23 +198,25 @@ static enum fx8_status check_pair(const struct fx8_trial *trial, size_t channel,
     const size_t pair = fx8_pair_index(i, j);
     const double size =
         trial->fp32 != NULL ? size_of(trial, channel, i, j) : 0.0;
+    const int64_t *got = trial->got.sums[FX8_RESULT_INT8];
+    const int64_t *wanted = trial->wanted.sums[FX8_RESULT_INT8];
+    const double *floats = trial->wanted.sums[FX8_RESULT_FP32];
     for (size_t part = 0; part < 2; part++) {
         const size_t at = 2 * (channel * trial->n_pairs + pair) + part;
         const char *name = part == 0 ? "real" : "imaginary";
-        if (trial->int8 != NULL &&
-            trial->got.sums_int8[at] != trial->wanted.sums_int8[at])
+        if (trial->int8 != NULL && got[at] != wanted[at])
             return fx8_trial_differs(
                 trial, error,
                 "int8, %s sum of inputs %zu and %zu in channel %zu: "
                 "%lld: expected %lld",
-                name, i, j, channel, (long long)trial->got.sums_int8[at],
-                (long long)trial->wanted.sums_int8[at]);
-        if (trial->fp32 != NULL && !are_floats_right(trial, at, size))
+                name, i, j, channel, (long long)got[at], (long long)wanted[at]);
+        if (trial->fp32 != NULL &&
+            !are_floats_right(trial, at, floats[at], size))
             return fx8_trial_differs(
                 trial, error,
                 "floats, %s sum of inputs %zu and %zu in channel "
                 "%zu: expected one near %g",
-                name, i, j, channel, trial->wanted.sums_fp32[at]);
+                name, i, j, channel, floats[at]);
     }
     if (trial->got.counts[pair] != trial->wanted.counts[pair])
         return fx8_trial_differs(
@@ -267,11 +268,10 @@ enum fx8_status fx8_trial_sums(struct fx8_trial *trial, struct fx8_error *error)
 
 /* --- results -------------------------------------------------------------- */
 
-static struct fx8_postprocess plan_results(const struct fx8_trial *trial,
-                                           bool is_int8)
+static struct fx8_postprocess plan_results(const struct fx8_trial *trial)
 {
     const struct fx8_engine_plan *plan = &trial->plan;
-    const bool has_gain = is_int8 && plan->coefficients != NULL;
+    const bool has_gain = plan->coefficients != NULL;
     return (struct fx8_postprocess){
         .n_antennas = plan->n_result_antennas,
         .n_products = plan->n_result_products,
@@ -290,12 +290,11 @@ static struct fx8_postprocess plan_results(const struct fx8_trial *trial,
     };
 }
 
-static enum fx8_status check_results(const struct fx8_trial *trial,
-                                     const char *precision,
+static enum fx8_status check_results(const struct fx8_trial *trial, size_t kind,
                                      struct fx8_error *error)
 {
-    const struct fx8_result *a = &trial->made, *b = &trial->again;
-    for (size_t k = 0; k < trial->n_results; k++)
+    const struct fx8_result *a = &trial->made[kind], *b = &trial->again[kind];
+    for (size_t k = 0; k < trial->n_results && a->flags != NULL; k++)
         if (memcmp(a->visibilities + 2 * k, b->visibilities + 2 * k,
                    2 * sizeof(float)) != 0 ||
             a->flags[k] != b->flags[k] || a->nsamples[k] != b->nsamples[k])
@@ -303,7 +302,8 @@ static enum fx8_status check_results(const struct fx8_trial *trial,
                 trial, error,
                 "%s, result %zu: %g%+gi, flag %d, weight %g: "
                 "expected %g%+gi, %d, %g",
-                precision, k, (double)a->visibilities[2 * k],
+                kind == FX8_RESULT_INT8 ? "int8" : "fp32", k,
+                (double)a->visibilities[2 * k],
                 (double)a->visibilities[2 * k + 1], a->flags[k],
                 (double)a->nsamples[k], (double)b->visibilities[2 * k],
                 (double)b->visibilities[2 * k + 1], b->flags[k],
@@ -311,37 +311,27 @@ static enum fx8_status check_results(const struct fx8_trial *trial,
     return FX8_OK;
 }
 
-/* Of one precision: the same block once more, whose sums are known. */
-enum fx8_status fx8_trial_results(struct fx8_trial *trial, unsigned precision,
+/* The same block once more, whose sums are known. */
+enum fx8_status fx8_trial_results(struct fx8_trial *trial,
                                   struct fx8_error *error)
 {
-    const bool is_int8 = precision == FX8_ENGINE_INT8;
     const struct fx8_engine_block block = block_of(trial);
-    const struct fx8_postprocess int8 = plan_results(trial, true);
-    const struct fx8_postprocess fp32 = plan_results(trial, false);
+    const struct fx8_postprocess plan = plan_results(trial);
+    void *const *sums = trial->got.sums;
+    void *const known[FX8_N_RESULTS] = {sums[FX8_RESULT_INT8],
+                                        sums[FX8_RESULT_FP32]};
     struct fx8_engine_dump rest = trial->got;
-    rest.sums_int8 = NULL;
-    rest.sums_fp32 = NULL;
-    if ((trial->plan.precisions & precision) == 0)
-        return FX8_OK;
+    rest.sums[FX8_RESULT_INT8] = rest.sums[FX8_RESULT_FP32] = NULL;
     enum fx8_status status = trial->tried->push(trial->engine, &block, error);
-    if (status != FX8_OK)
-        return status;
-    /* the results of the other precision are written over */
-    const struct fx8_engine_results first = {&int8, is_int8 ? trial->made
-                                                            : trial->again};
-    const struct fx8_engine_results second = {&fp32, is_int8 ? trial->again
-                                                             : trial->made};
-    status = trial->tried->end_dump(trial->engine, &first, &second, error);
+    if (status == FX8_OK)
+        status =
+            trial->tried->end_dump(trial->engine, &plan, trial->made, error);
     if (status == FX8_OK)
         status = trial->tried->take_dump(trial->engine, &rest, NULL, error);
     if (status != FX8_OK)
         return status;
-    if (is_int8)
-        fx8_postprocess_int8(&int8, trial->got.sums_int8, trial->got.counts,
-                             &trial->again);
-    else
-        fx8_postprocess_fp32(&fp32, trial->got.sums_fp32, trial->got.counts,
-                             &trial->again);
-    return check_results(trial, is_int8 ? "int8" : "fp32", error);
+    fx8_postprocess_dump(&plan, known, trial->got.counts, trial->again);
+    status = check_results(trial, FX8_RESULT_INT8, error);
+    return status == FX8_OK ? check_results(trial, FX8_RESULT_FP32, error)
+                            : status;
 }

@@ -23,8 +23,10 @@ struct fx8_trial {
     struct fx8_engine_dump got, wanted;  /* of the same spectra */
     struct fx8_product *products;        /* [baseline][product] */
     uint8_t *flag_channel, *flag_input, *flag_cell;
-    struct fx8_result made, again; /* by the engine, by the host */
-    struct fx8_array arrays[32];   /* all of these */
+    /* by the engine, by the host */
+    struct fx8_result made[FX8_N_RESULTS], again[FX8_N_RESULTS];
+    /* all of these, of which eight are for each kind */
+    struct fx8_array arrays[16 + 8 * FX8_N_RESULTS];
     size_t n_arrays;
 };
 
@@ -42,9 +44,8 @@ enum fx8_status fx8_trial_spectra(struct fx8_trial *trial,
 enum fx8_status fx8_trial_sums(struct fx8_trial *trial,
                                struct fx8_error *error);
 
-/** Then the results of these sums, INT8's or FP32's; nothing where the
- *  precision is not planned. */
-enum fx8_status fx8_trial_results(struct fx8_trial *trial, unsigned precision,
+/** Then the results of these sums, INT8's and FP32's. */
+enum fx8_status fx8_trial_results(struct fx8_trial *trial,
                                   struct fx8_error *error);
 
 #endif

@@ -9,8 +9,8 @@
 
 struct context {
     const struct fx8_postprocess *plan;
-    const int64_t *sums_int8; /* one of the two is NULL */
-    const double *sums_fp32;
+    const void *sums;
+    bool is_int8;
     const int64_t *counts;
     const struct fx8_result *results;
 };
@@ -23,7 +23,7 @@ static void write_series(const struct context *job, size_t baseline,
     const struct fx8_result *results = job->results;
     const size_t n = plan->channel_average;
     const struct fx8_series_sums sums = fx8_series_sums_open(
-        plan, job->sums_int8, job->sums_fp32, job->counts,
+        plan, job->sums, job->is_int8, job->counts,
         &plan->products[baseline * plan->n_products + product]);
     for (size_t channel = begin; channel < end; channel++) {
         const struct fx8_group group =
@@ -61,22 +61,17 @@ static void process_antenna(void *context, size_t antenna_2, size_t thread)
     }
 }
 
-static void process(struct context job)
-{
-    fx8_parallel_for(job.plan->n_antennas, job.plan->n_threads,
-                     job.plan->pin_threads, process_antenna, &job);
-}
-
-void fx8_postprocess_int8(const struct fx8_postprocess *plan,
-                          const int64_t *sums, const int64_t *counts,
+void fx8_postprocess_dump(const struct fx8_postprocess *plan, void *const *sums,
+                          const int64_t *counts,
                           const struct fx8_result *results)
 {
-    process((struct context){plan, sums, NULL, counts, results});
-}
-
-void fx8_postprocess_fp32(const struct fx8_postprocess *plan,
-                          const double *sums, const int64_t *counts,
-                          const struct fx8_result *results)
-{
-    process((struct context){plan, NULL, sums, counts, results});
+    for (enum fx8_result_kind kind = 0; kind < FX8_RESULT_DOWN; kind++) {
+        struct context job = {plan, sums[kind], kind == FX8_RESULT_INT8, counts,
+                              &results[kind]};
+        if (sums[kind] != NULL)
+            fx8_parallel_for(plan->n_antennas, plan->n_threads,
+                             plan->pin_threads, process_antenna, &job);
+    }
+    if (sums[FX8_RESULT_DOWN] != NULL)
+        fx8_postprocess_interval(plan, sums, counts, results);
 }

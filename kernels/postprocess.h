@@ -56,29 +56,34 @@ struct fx8_postprocess {
     size_t channel_average; /**< n: C / n channels come out */
     const struct fx8_product *products; /**< [n_baselines][n_products] */
     int64_t spectra_per_dump;           /**< M */
-    const float *gain;        /**< [n_inputs][row_channels] or NULL; of INT8 */
+    const float *gain;        /**< [n_inputs][row_channels] or NULL; INT8's */
     const double *input_gain; /**< [n_inputs] powers of two, where there is no
                                    gain; NULL: 1 */
     const uint8_t *flag_channel; /**< [n_channels] */
     const uint8_t *flag_input;   /**< [n_inputs] */
-    const uint8_t *flag_cell;    /**< [n_inputs][row_channels], or NULL: none */
-    bool remove_bias;      /**< rounding noise of the quantiser in autos */
-    bool first_is_real;    /**< the spectra of channel 0 are real */
+    const uint8_t *flag_cell;    /**< [n_inputs][row_channels], or NULL: none;
+                                      INT8's */
+    bool remove_bias;   /**< rounding noise of the quantiser in INT8's autos */
+    bool first_is_real; /**< the spectra of channel 0 are real */
     bool negate_imaginary; /**< the samples should have been conjugated */
     size_t n_threads;
     bool pin_threads;
 };
 
 /**
- * fx8_postprocess_int8 -- mean, unscale, de-bias, flag, average.
+ * fx8_postprocess_dump -- mean, unscale, de-bias, flag, average.
  *
- * Given:    sums    int64 [n_channels][pair][re, im]
+ * Given:    sums    by kind, [n_channels][pair][re, im]: INT8 int64, the others
+ *                   double, down <= up; NULL: there are none
  *           counts  int64 [pair] valid products
- * Returned: results  [n_baselines][row_channels / channel_average]
- *                    [n_products], all elements set
+ * Returned: results  by kind, of what has sums, [n_baselines][row_channels /
+ *                    channel_average][n_products], all elements set
  * Numerics: (float)((double)sum / count / (g_i g_j)), one rounding per
  *           operation, none by an input_gain; autos have an imaginary part of
- *           exactly 0
+ *           exactly 0.  Of bounds the same operations in the same order are
+ *           rounded downwards and upwards, whatever the caller's rounding mode:
+ *           the exact mean of any sums between them lies between the results,
+ *           and so does what is made of these sums as FP32's
  * Notes:    1) no valid product: value 0, weight 0, flagged
  *           2) bias: 1/12 per real component in quantiser steps squared, 1/6
  *              per product of complex spectra, taken off parallel-hand autos
@@ -92,36 +97,14 @@ struct fx8_postprocess {
  *              it, and is flagged
  * Source:   DESIGN section 2, "Value written"
  */
-void fx8_postprocess_int8(const struct fx8_postprocess *plan,
-                          const int64_t *sums, const int64_t *counts,
+void fx8_postprocess_dump(const struct fx8_postprocess *plan, void *const *sums,
+                          const int64_t *counts,
                           const struct fx8_result *results);
 
-/** The same for FP32, sums double [n_channels][pair][re, im]; gain and bias
- *  do not apply. */
-void fx8_postprocess_fp32(const struct fx8_postprocess *plan,
-                          const double *sums, const int64_t *counts,
-                          const struct fx8_result *results);
-
-/**
- * fx8_postprocess_interval -- bounds of sums into bounds of visibilities.
- *
- * Given:    sums_down, sums_up  double [n_channels][pair][re, im], down <= up
- *           counts              int64 [pair] valid products
- * Returned: down, up  all elements set; flags and nsamples are those of
- *                     fx8_postprocess_fp32()
- * Numerics: the operations of fx8_postprocess_fp32() in the same order, each
- *           rounded downwards and upwards: the exact mean of any sums between
- *           the given ones lies between the results, and so does what
- *           fx8_postprocess_fp32() makes of them; autos have an imaginary
- *           part of exactly 0
- * Notes:    gain and bias do not apply; the caller's rounding mode does not
- *           matter to the values and is left as it was
- */
+/** The part of fx8_postprocess_dump() that makes DOWN and UP. */
 void fx8_postprocess_interval(const struct fx8_postprocess *plan,
-                              const double *sums_down, const double *sums_up,
-                              const int64_t *counts,
-                              const struct fx8_result *down,
-                              const struct fx8_result *up);
+                              void *const *sums, const int64_t *counts,
+                              const struct fx8_result *results);
 
 /**
  * fx8_postprocess_bands -- average across bands of one channel each.
@@ -133,7 +116,7 @@ void fx8_postprocess_interval(const struct fx8_postprocess *plan,
  * Numerics: sum of w v over sum of w in double, w the weight nsamples, then
  *           rounded to float
  * Notes:    mean of the unflagged ones of a group, as in
- *           fx8_postprocess_int8(), but here weights may differ; nsamples is
+ *           fx8_postprocess_dump(), but here weights may differ; nsamples is
  *           their sum divided by n
  */
 void fx8_postprocess_bands(size_t n_baselines, size_t n_bands,

@@ -18,9 +18,9 @@
 
 struct context {
     const struct fx8_postprocess *plan;
-    const double *sums[2]; /* down, up */
+    void *const *sums; /* [2] down, up */
     const int64_t *counts;
-    const struct fx8_result *results[2]; /* likewise */
+    const struct fx8_result *results; /* likewise */
 };
 
 static const int directions[2] = {FE_DOWNWARD, FE_UPWARD};
@@ -47,15 +47,15 @@ static void write_weights(const struct context *job, size_t baseline,
     const size_t n = plan->channel_average;
     const size_t n_channels = plan->n_channels / n;
     const struct fx8_series series =
-        fx8_series_open(plan, job->counts,
+        fx8_series_open(plan, false, job->counts,
                         &plan->products[baseline * plan->n_products + product]);
     for (size_t channel = 0; channel < n_channels; channel++) {
         const struct fx8_group group = fx8_group_open(&series, channel * n, n);
         const size_t at =
             fx8_postprocess_cell(plan, baseline, channel, product);
         for (size_t bound = 0; bound < 2; bound++) {
-            job->results[bound]->flags[at] = group.is_flagged;
-            job->results[bound]->nsamples[at] = group.nsamples;
+            job->results[bound].flags[at] = group.is_flagged;
+            job->results[bound].nsamples[at] = group.nsamples;
         }
     }
 }
@@ -72,23 +72,23 @@ __attribute__((noinline)) static void write_values(const struct context *job,
     const size_t n = plan->channel_average;
     const size_t n_channels = plan->n_channels / n;
     const struct fx8_series series =
-        fx8_series_open(plan, job->counts,
+        fx8_series_open(plan, false, job->counts,
                         &plan->products[baseline * plan->n_products + product]);
-    const double *re = job->sums[bound] + series.first;
-    const double *im =
-        job->sums[series.is_negated ? 1 - bound : bound] + series.first + 1;
+    const double *re = job->sums[bound];
+    const double *im = job->sums[series.is_negated ? 1 - bound : bound];
     const double sign = series.is_negated ? -1.0 : 1.0;
     for (size_t channel = 0; channel < n_channels; channel++) {
         const struct fx8_group group = fx8_group_open(&series, channel * n, n);
         const size_t at =
             fx8_postprocess_cell(plan, baseline, channel, product);
-        float *value = job->results[bound]->visibilities + 2 * at;
+        float *value = job->results[bound].visibilities + 2 * at;
         value[0] = value[1] = 0.0f;
         if (series.count == 0.0)
             continue;
-        value[0] = (float)mean(&series, &group, re, 1.0);
+        value[0] = (float)mean(&series, &group, re + series.first, 1.0);
         if (!series.is_auto)
-            value[1] = (float)mean(&series, &group, im, sign);
+            value[1] =
+                (float)mean(&series, &group, im + series.first + 1, sign);
     }
 }
 
@@ -115,12 +115,11 @@ static void process_antenna(void *context, size_t antenna_1, size_t thread)
 }
 
 void fx8_postprocess_interval(const struct fx8_postprocess *plan,
-                              const double *sums_down, const double *sums_up,
-                              const int64_t *counts,
-                              const struct fx8_result *down,
-                              const struct fx8_result *up)
+                              void *const *sums, const int64_t *counts,
+                              const struct fx8_result *results)
 {
-    struct context job = {plan, {sums_down, sums_up}, counts, {down, up}};
+    struct context job = {plan, sums + FX8_RESULT_DOWN, counts,
+                          results + FX8_RESULT_DOWN};
     fx8_parallel_for(plan->n_antennas, plan->n_threads, plan->pin_threads,
                      process_antenna, &job);
 }

@@ -133,7 +133,7 @@ static inline struct task make_task(size_t n_inputs, bool is_complex,
                           .n_channels = n_channels},
                  .n_inputs = n_inputs,
                  .spectra_per_dump = (int64_t)n_spectra,
-                 .precisions = FX8_ENGINE_INT8 | FX8_ENGINE_FP32,
+                 .precisions = FX8_PRECISION_INT8 | FX8_PRECISION_FP32,
                  .kernel = "reference",
                  .n_threads = 1},
         .n_spectra = n_spectra,
@@ -229,9 +229,9 @@ static inline struct outcome run_task(const struct task *task,
                                       const struct outcome *given)
 {
     const size_t inputs = task->plan.n_inputs;
-    const bool int8 = (task->plan.precisions & FX8_ENGINE_INT8) != 0;
-    const bool fp32 = (task->plan.precisions & FX8_ENGINE_FP32) != 0;
-    const bool interval = (task->plan.precisions & FX8_ENGINE_INTERVAL) != 0;
+    const bool int8 = (task->plan.precisions & FX8_PRECISION_INT8) != 0;
+    const bool fp32 = (task->plan.precisions & FX8_PRECISION_FP32) != 0;
+    const bool interval = (task->plan.precisions & FX8_PRECISION_INTERVAL) != 0;
     const size_t n_bytes = n_sums(task) * sizeof(double);
     struct outcome o = {
         .x8 = int8 ? exact(n_cells(task) * sizeof *o.x8) : NULL,
@@ -252,12 +252,8 @@ static inline struct outcome run_task(const struct task *task,
                  task->gains + input * task->plan.bank.n_channels, &error),
              error);
     const size_t block = task->engine->block_spectra(engine);
-    struct fx8_engine_dump dump = {.sums_int8 = o.sums8,
-                                   .sums_fp32 = o.sums32,
-                                   .sums_down = o.down,
-                                   .sums_up = o.up,
-                                   .counts = o.counts,
-                                   .clips = o.clips};
+    struct fx8_engine_dump dump = {
+        {o.sums8, o.sums32, o.down, o.up}, o.counts, o.clips};
     const size_t head = block < task->n_spectra ? block : task->n_spectra;
     run_block(task, engine, 0, head, given, &o);
     must(task->engine->finish_dump(engine, &dump, &error), error);

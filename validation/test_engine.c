@@ -296,9 +296,9 @@ TEST(one_precision_equals_both)
     struct generator g = {13};
     struct task task = make_task(5, true, 8, 3, 70, 1, false, &g);
     struct outcome both = run_task(&task, NULL);
-    task.plan.precisions = FX8_ENGINE_INT8;
+    task.plan.precisions = FX8_PRECISION_INT8;
     struct outcome int8 = run_task(&task, NULL);
-    task.plan.precisions = FX8_ENGINE_FP32;
+    task.plan.precisions = FX8_PRECISION_FP32;
     struct outcome fp32 = run_task(&task, NULL);
     check_equal(&task, &both, &int8, false);
     assert_memory_equal(both.x32, fp32.x32, n_cells(&task) * sizeof *both.x32);
@@ -489,7 +489,7 @@ TEST(what_an_engine_refuses)
 {
     struct generator g = {19};
     struct task task = make_task(2, true, 1, 1, 40, 0, true, &g);
-    task.plan.precisions = FX8_ENGINE_INT8;
+    task.plan.precisions = FX8_PRECISION_INT8;
     struct fx8_engine *engine;
     struct fx8_error error;
     must(cpu->open(&task.plan, &engine, &error), error);

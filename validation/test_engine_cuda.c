@@ -305,7 +305,7 @@ TEST(bounds_of_the_same_spectra)
     for (size_t mask = 0; mask < 4; mask++) {
         struct task task = make_task(mask % 2 == 0 ? 3 : 17, mask < 2, 3, 2,
                                      150 + mask, mask, false, &g);
-        task.plan.precisions |= FX8_ENGINE_INTERVAL;
+        task.plan.precisions |= FX8_PRECISION_INTERVAL;
         const struct task other = on_cuda(&task, "auto", 1);
         struct outcome wanted = run_task(&task, NULL);
         struct outcome got = run_task(&other, &wanted);
@@ -330,7 +330,7 @@ TEST(bounds_on_several_devices)
         if (is_none)
             task.plan.bank.n_taps = 1;
         struct task other = on_cuda(&task, "fp32", 2);
-        other.plan.precisions = FX8_ENGINE_INTERVAL;
+        other.plan.precisions = FX8_PRECISION_INTERVAL;
         struct outcome bounds = run_task(&other, NULL);
         assert_null(bounds.sums32);
         check_bounds(&other, &bounds);
@@ -338,7 +338,7 @@ TEST(bounds_on_several_devices)
         for (size_t k = 0; k < n_sums(&task); k++)
             n_apart += bounds.down[k] < bounds.up[k];
         assert_true(is_none ? n_apart == 0 : n_apart > n_sums(&task) / 2);
-        other.plan.precisions = FX8_ENGINE_FP32;
+        other.plan.precisions = FX8_PRECISION_FP32;
         struct outcome nearest = run_task(&other, NULL);
         check_bytes(nearest.x32, bounds.x32,
                     n_cells(&task) * sizeof *nearest.x32);
@@ -359,7 +359,7 @@ TEST(bounds_of_devices_are_added_in_their_direction)
     struct generator g = {104};
     struct task task = make_task(2, true, 1, 1, 8193, 0, true, &g);
     struct task other = on_cuda(&task, "auto", 2);
-    other.plan.precisions = FX8_ENGINE_INT8 | FX8_ENGINE_INTERVAL;
+    other.plan.precisions = FX8_PRECISION_INT8 | FX8_PRECISION_INTERVAL;
     struct outcome given = {
         .x8 = calloc(n_cells(&task), sizeof *given.x8),
         .x32 = calloc(n_cells(&task), sizeof *given.x32),
@@ -396,7 +396,7 @@ TEST(kernels_of_bounds)
         {"fp32", "fp32-down-16 fp32-up-16"},
         {"fp32-up-64", "fp32-down-16 fp32-up-64"},
     };
-    plan.precisions = FX8_ENGINE_INTERVAL;
+    plan.precisions = FX8_PRECISION_INTERVAL;
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         plan.kernel = names[k][0];
         must(cuda->open(&plan, &engine, &error), error);
@@ -413,7 +413,7 @@ TEST(kernels_of_bounds)
         assert_int_equal(cuda->open(&plan, &engine, &error), FX8_ERR_USAGE);
         assert_null(engine);
     }
-    plan.precisions = FX8_ENGINE_FP32;
+    plan.precisions = FX8_PRECISION_FP32;
     plan.kernel = "fp32-up";
     assert_int_equal(cuda->open(&plan, &engine, &error), FX8_ERR_USAGE);
     clear_task(&task);
@@ -426,7 +426,7 @@ TEST(what_the_engine_refuses)
     struct fx8_engine_plan plan = on_cuda(&task, "auto", 1).plan;
     struct fx8_engine *engine = (void *)&task;
     struct fx8_error error;
-    plan.precisions = FX8_ENGINE_INT8;
+    plan.precisions = FX8_PRECISION_INT8;
     plan.kernel = "fp32";
     assert_int_equal(cuda->open(&plan, &engine, &error), FX8_ERR_USAGE);
     assert_non_null(strstr(error.message, "plan: kernel: fp32: expected"));

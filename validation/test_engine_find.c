@@ -25,7 +25,7 @@ static struct fx8_engine_plan small_plan(const char *kernel)
                  .n_channels = 1},
         .n_inputs = 2,
         .spectra_per_dump = 10,
-        .precisions = FX8_ENGINE_INT8,
+        .precisions = FX8_PRECISION_INT8,
         .kernel = kernel,
         .n_threads = 1,
     };

@@ -112,9 +112,9 @@ static void push_dump(const struct task *task, struct fx8_engine *engine)
     }
 }
 
-/* Two kinds of results in memory of its own. */
+/* Results of INT8 and FP32 in memory of its own. */
 struct place {
-    struct fx8_result results8, results32;
+    struct fx8_result results[FX8_N_RESULTS];
     char *memory; /* of both; NULL: each array has its own */
 };
 
@@ -126,22 +126,21 @@ static struct place make_place(struct fx8_engine *engine, size_t n_cells,
 {
     struct place p = {.memory = NULL};
     if (!is_pinned) {
-        p.results8 = make_results(n_cells);
-        p.results32 = make_results(n_cells);
+        p.results[FX8_RESULT_INT8] = make_results(n_cells);
+        p.results[FX8_RESULT_FP32] = make_results(n_cells);
         return p;
     }
     assert_true(26 * n_cells <= PINNED_BYTES);
     p.memory = exact(PINNED_BYTES);
     memset(p.memory, 0x55, PINNED_BYTES);
     char *at = p.memory;
-    struct fx8_result *const both[] = {&p.results8, &p.results32};
-    for (size_t k = 0; k < 2; k++) {
-        both[k]->visibilities = (void *)at;
-        both[k]->nsamples = (void *)(at + 8 * n_cells);
+    for (size_t kind = 0; kind < FX8_RESULT_DOWN; kind++) {
+        p.results[kind].visibilities = (void *)at;
+        p.results[kind].nsamples = (void *)(at + 8 * n_cells);
         at += 12 * n_cells;
     }
-    p.results8.flags = (void *)at;
-    p.results32.flags = (void *)(at + n_cells);
+    p.results[FX8_RESULT_INT8].flags = (void *)at;
+    p.results[FX8_RESULT_FP32].flags = (void *)(at + n_cells);
     cuda->pin(engine, p.memory, PINNED_BYTES);
     return p;
 }
@@ -150,8 +149,8 @@ static void clear_place(struct place *p)
 {
     free(p->memory);
     if (p->memory == NULL) {
-        clear_results(&p->results8);
-        clear_results(&p->results32);
+        clear_results(&p->results[FX8_RESULT_INT8]);
+        clear_results(&p->results[FX8_RESULT_FP32]);
     }
 }
 
@@ -160,7 +159,7 @@ struct process {
     struct task task;
     const struct wanted *w;
     struct outcome o;
-    struct fx8_result wanted8, wanted32;
+    struct fx8_result wanted[FX8_N_RESULTS];
 };
 
 /* The same dump again and again: none is added to another.  The next one is
@@ -170,15 +169,14 @@ static void check_dumps(const struct process *p, bool is_pinned)
     enum { N_DUMPS = 4 };
     const struct task *task = &p->task;
     const struct wanted *w = p->w;
-    const bool has_bounds = (task->plan.precisions & FX8_ENGINE_INTERVAL) != 0;
+    const bool has_bounds =
+        (task->plan.precisions & FX8_PRECISION_INTERVAL) != 0;
     const size_t n_clips = task->plan.n_inputs * task->plan.bank.n_channels;
     int64_t *clips = exact(n_clips * sizeof *clips);
     const size_t n_pairs = fx8_pair_count(task->plan.n_inputs);
     int64_t *counts = exact(n_pairs * sizeof *counts);
-    struct fx8_engine_dump dump = {.sums_down = p->o.down,
-                                   .sums_up = p->o.up,
-                                   .counts = counts,
-                                   .clips = clips};
+    struct fx8_engine_dump dump = {
+        {NULL, NULL, p->o.down, p->o.up}, counts, clips};
     struct place places[N_DUMPS];
     struct fx8_engine *engine;
     struct fx8_error error;
@@ -191,9 +189,8 @@ static void check_dumps(const struct process *p, bool is_pinned)
     push_dump(task, engine);
     for (size_t k = 0; k < N_DUMPS; k++) {
         places[k] = make_place(engine, w->n_cells, is_pinned);
-        const struct fx8_engine_results int8 = {&w->plan, places[k].results8};
-        const struct fx8_engine_results fp32 = {&w->plan, places[k].results32};
-        must(cuda->end_dump(engine, &int8, &fp32, &error), error);
+        const struct fx8_result *got = places[k].results;
+        must(cuda->end_dump(engine, &w->plan, got, &error), error);
         /* waits for what is computed, and for no copy */
         must(cuda->set_gain(engine, 0, task->gains, &error), error);
         if (!has_bounds)
@@ -204,8 +201,8 @@ static void check_dumps(const struct process *p, bool is_pinned)
                                  &error),
                  error);
         while (!is_taken);
-        check_results(&p->wanted8, &int8.results, w->n_cells);
-        check_results(&p->wanted32, &fp32.results, w->n_cells);
+        for (size_t kind = 0; kind < FX8_RESULT_DOWN; kind++)
+            check_results(&p->wanted[kind], &got[kind], w->n_cells);
         check_bytes(p->o.clips, clips, n_clips * sizeof *clips);
         check_bytes(p->o.counts, counts, n_pairs * sizeof *counts);
         if (has_bounds)
@@ -228,10 +225,11 @@ static void check_process(const struct task *task, const struct wanted *w,
     p.task.plan.n_result_products = w->plan.n_products;
     p.task.plan.channel_average = w->plan.channel_average;
     p.o = run_task(&p.task, NULL);
-    p.wanted8 = make_results(w->n_cells);
-    p.wanted32 = make_results(w->n_cells);
-    fx8_postprocess_int8(&w->plan, p.o.sums8, p.o.counts, &p.wanted8);
-    fx8_postprocess_fp32(&w->plan, p.o.sums32, p.o.counts, &p.wanted32);
+    p.wanted[FX8_RESULT_INT8] = make_results(w->n_cells);
+    p.wanted[FX8_RESULT_FP32] = make_results(w->n_cells);
+    fx8_postprocess_dump(&w->plan,
+                         (void *[FX8_N_RESULTS]){p.o.sums8, p.o.sums32},
+                         p.o.counts, p.wanted);
     check_dumps(&p, false);
     if (!is_enough)
         check_dumps(&p, true);
@@ -240,8 +238,8 @@ static void check_process(const struct task *task, const struct wanted *w,
     if (!is_enough)
         check_dumps(&p, true);
     clear_outcome(&p.o);
-    clear_results(&p.wanted8);
-    clear_results(&p.wanted32);
+    clear_results(&p.wanted[FX8_RESULT_INT8]);
+    clear_results(&p.wanted[FX8_RESULT_FP32]);
 }
 
 /* Both precisions, averages, whole and in slabs of one antenna; recordings of
@@ -377,7 +375,7 @@ TEST(results_that_were_not_planned)
     struct task task = make_task(2, true, 1, 1, 2 * 8192, 0, true, &g);
     struct wanted w = want_results(&task, 1, 1, &g);
     struct fx8_result results = make_results(w.n_cells);
-    const struct fx8_engine_results wanted = {&w.plan, results};
+    const struct fx8_result wanted[FX8_N_RESULTS] = {results, results};
     const struct task other = on_cuda(&task, "auto", 2);
     struct fx8_engine_plan plan = other.plan;
     plan.n_result_products = 1;
@@ -388,7 +386,7 @@ TEST(results_that_were_not_planned)
         plan.n_result_antennas = antennas;
         must(cuda->open(&plan, &engine, &error), error);
         push_dump(&other, engine);
-        must_fail(cuda->end_dump(engine, &wanted, &wanted, &error), error,
+        must_fail(cuda->end_dump(engine, &w.plan, wanted, &error), error,
                   FX8_ERR_USAGE,
                   "engine: results of a shape that was not planned");
         cuda->close(&engine);

@@ -54,7 +54,7 @@ TEST(every_level_and_thread_encloses)
         for (size_t mask = 0; mask < 3; mask++) {
             struct task task = make_task(inputs[i], mask != 1, 6, 3,
                                          530 + 75 * mask, mask, false, &g);
-            task.plan.precisions = FX8_ENGINE_FP32 | FX8_ENGINE_INTERVAL;
+            task.plan.precisions = FX8_PRECISION_FP32 | FX8_PRECISION_INTERVAL;
             task.plan.n_threads = 1 + mask;
             for (size_t l = 0; l < fx8_operations_levels(); l++) {
                 if (fx8_operations_level(l) == NULL)
@@ -74,9 +74,9 @@ TEST(bounds_alone_equal_those_beside_fp32)
 {
     struct generator g = {52};
     struct task task = make_task(5, true, 8, 3, 700, 1, false, &g);
-    task.plan.precisions = FX8_ENGINE_FP32 | FX8_ENGINE_INTERVAL;
+    task.plan.precisions = FX8_PRECISION_FP32 | FX8_PRECISION_INTERVAL;
     struct outcome both = run_task(&task, NULL);
-    task.plan.precisions = FX8_ENGINE_INTERVAL;
+    task.plan.precisions = FX8_PRECISION_INTERVAL;
     struct outcome alone = run_task(&task, NULL);
     const size_t bytes = n_sums(&task) * sizeof(double);
     assert_memory_equal(both.down, alone.down, bytes);
@@ -95,7 +95,7 @@ TEST(method_none_has_no_width)
     struct generator g = {53};
     for (size_t mask = 0; mask < 4; mask++) {
         struct task task = make_task(7, true, 1, 1, 1100, mask, true, &g);
-        task.plan.precisions = FX8_ENGINE_INT8 | FX8_ENGINE_INTERVAL;
+        task.plan.precisions = FX8_PRECISION_INT8 | FX8_PRECISION_INTERVAL;
         for (size_t l = 0; l < fx8_operations_levels(); l++) {
             if (fx8_operations_level(l) == NULL)
                 continue;
@@ -205,9 +205,15 @@ static void clear_scene(struct scene *c)
 
 static void process(struct scene *c)
 {
-    fx8_postprocess_interval(&c->plan, c->sums[0], c->sums[2], c->counts,
-                             &c->results[0].out, &c->results[2].out);
-    fx8_postprocess_fp32(&c->plan, c->sums[1], c->counts, &c->results[1].out);
+    const struct fx8_result results[FX8_N_RESULTS] = {
+        [FX8_RESULT_FP32] = c->results[1].out,
+        [FX8_RESULT_DOWN] = c->results[0].out,
+        [FX8_RESULT_UP] = c->results[2].out,
+    };
+    fx8_postprocess_dump(
+        &c->plan,
+        (void *[FX8_N_RESULTS]){NULL, c->sums[1], c->sums[0], c->sums[2]},
+        c->counts, results);
 }
 
 /* The exact mean of a component over the channels of a group, from one of the
@@ -319,8 +325,11 @@ TEST(mode_is_put_back)
         struct results down = open_results(c.results[0].n_cells);
         struct results up = open_results(c.results[0].n_cells);
         fesetround(modes[m]);
-        fx8_postprocess_interval(&c.plan, c.sums[0], c.sums[2], c.counts,
-                                 &down.out, &up.out);
+        fx8_postprocess_dump(
+            &c.plan, (void *[FX8_N_RESULTS]){NULL, NULL, c.sums[0], c.sums[2]},
+            c.counts,
+            (struct fx8_result[FX8_N_RESULTS]){
+                [FX8_RESULT_DOWN] = down.out, [FX8_RESULT_UP] = up.out});
         const int mode = fegetround();
         fesetround(FE_TONEAREST);
         assert_int_equal(mode, modes[m]);

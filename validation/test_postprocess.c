@@ -130,12 +130,13 @@ static void run(struct task *task, bool is_int8)
 {
     const size_t at =
         task->first / task->plan.channel_average * task->plan.n_products;
-    const struct fx8_result results = {task->visibilities + 2 * at,
-                                       task->flags + at, task->nsamples + at};
-    if (is_int8)
-        fx8_postprocess_int8(&task->plan, task->sums8, task->counts, &results);
-    else
-        fx8_postprocess_fp32(&task->plan, task->sums32, task->counts, &results);
+    const size_t kind = is_int8 ? FX8_RESULT_INT8 : FX8_RESULT_FP32;
+    void *sums[FX8_N_RESULTS] = {NULL};
+    struct fx8_result results[FX8_N_RESULTS] = {{NULL, NULL, NULL}};
+    sums[kind] = is_int8 ? (void *)task->sums8 : task->sums32;
+    results[kind] = (struct fx8_result){task->visibilities + 2 * at,
+                                        task->flags + at, task->nsamples + at};
+    fx8_postprocess_dump(&task->plan, sums, task->counts, results);
 }
 
 /* --- the rules
@@ -183,7 +184,7 @@ static struct cell plain_cell(const struct task *task, size_t i, size_t j,
         re, i == j ? 0 : im, (double)count / M,
         plan->flag_channel[channel] || plan->flag_input[i] ||
             plan->flag_input[j] ||
-            (plan->flag_cell != NULL &&
+            (is_int8 && plan->flag_cell != NULL &&
              (task->flag_cell[cell_i] || task->flag_cell[cell_j]))};
 }
 

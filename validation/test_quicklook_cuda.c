@@ -37,7 +37,7 @@ static struct fx8_engine_plan plan_engine(const struct task *task,
                  .n_channels = 1},
         .n_inputs = task->plan.n_inputs,
         .spectra_per_dump = 1,
-        .precisions = FX8_ENGINE_INT8,
+        .precisions = FX8_PRECISION_INT8,
         .kernel = kernel_in_place_of("auto"),
         .devices = all_devices,
         .n_devices = n_devices,
@@ -282,12 +282,13 @@ static void correlate(struct task *task, struct fx8_engine *engine,
                                          .flag_channel = unflagged,
                                          .flag_input = unflagged,
                                          .n_threads = 1};
-    const struct fx8_engine_results results = {
-        &plan, {task->visibilities, task->flags, task->nsamples}};
+    const struct fx8_result result = {task->visibilities, task->flags,
+                                      task->nsamples};
+    const struct fx8_result results[FX8_N_RESULTS] = {result, result};
     struct fx8_engine_dump dump = {.counts = counts, .clips = clips};
     struct fx8_error error;
     must(cuda->push(engine, &block, &error), error);
-    must(cuda->end_dump(engine, &results, &results, &error), error);
+    must(cuda->end_dump(engine, &plan, results, &error), error);
     must(cuda->take_dump(engine, &dump, NULL, &error), error);
     free(samples);
     free(valid);

@@ -193,13 +193,13 @@ static void spoil(const struct fx8_engine *engine,
         2 * (spot->watch.channel * n + spot->watch.pairs[fault.pair]) +
         fault.part;
     const size_t shown = 2 * fault.pair + fault.part;
-    fault.spoil(spot,
-                dump->sums_int8 == NULL ? &spot->sums_int8[shown]
-                                        : &dump->sums_int8[at],
-                dump->sums_fp32 == NULL ? &spot->sums_fp32[shown]
-                                        : &dump->sums_fp32[at],
-                dump->sums_down == NULL ? NULL : &dump->sums_down[at],
-                dump->sums_up == NULL ? NULL : &dump->sums_up[at]);
+    int64_t *int8 = dump->sums[FX8_RESULT_INT8];
+    double *fp32 = dump->sums[FX8_RESULT_FP32];
+    double *down = dump->sums[FX8_RESULT_DOWN];
+    double *up = dump->sums[FX8_RESULT_UP];
+    fault.spoil(spot, int8 == NULL ? &spot->sums_int8[shown] : &int8[at],
+                fp32 == NULL ? &spot->sums_fp32[shown] : &fp32[at],
+                down == NULL ? NULL : &down[at], up == NULL ? NULL : &up[at]);
 }
 
 static enum fx8_status finish_wrongly(struct fx8_engine *engine,

@@ -161,8 +161,8 @@ static void check_task(const struct task *given, size_t n_watched,
 {
     struct task task = *given;
     task.plan.n_watched_inputs = n_watched;
-    const bool int8 = (task.plan.precisions & FX8_ENGINE_INT8) != 0;
-    const bool floats = (task.plan.precisions & ~FX8_ENGINE_INT8) != 0;
+    const bool int8 = (task.plan.precisions & FX8_PRECISION_INT8) != 0;
+    const bool floats = task.plan.precisions >> FX8_RESULT_FP32 != 0;
     const size_t n_bytes = n_sums(&task) * sizeof(double);
     struct outcome o = {
         .x8 = int8 ? exact(n_cells(&task) * sizeof *o.x8) : NULL,
@@ -174,13 +174,10 @@ static void check_task(const struct task *given, size_t n_watched,
         .counts = exact(fx8_pair_count(task.plan.n_inputs) * sizeof *o.counts),
         .clips = exact(n_cells(&task) * sizeof *o.clips),
     };
-    struct fx8_engine_dump dump = {
-        .sums_int8 = int8 ? o.sums8 : NULL,
-        .sums_fp32 = task.plan.precisions & FX8_ENGINE_FP32 ? o.sums32 : NULL,
-        .sums_down = task.plan.precisions & FX8_ENGINE_INTERVAL ? o.down : NULL,
-        .sums_up = task.plan.precisions & FX8_ENGINE_INTERVAL ? o.up : NULL,
-        .counts = o.counts,
-        .clips = o.clips};
+    void *const sums[FX8_N_RESULTS] = {o.sums8, o.sums32, o.down, o.up};
+    struct fx8_engine_dump dump = {.counts = o.counts, .clips = o.clips};
+    for (size_t kind = 0; kind < FX8_N_RESULTS; kind++)
+        dump.sums[kind] = fx8_is_planned(&task.plan, kind) ? sums[kind] : NULL;
     struct outcome none = {0};
     struct fx8_engine *engine;
     struct fx8_error error;
@@ -220,10 +217,11 @@ static void check_engine(bool on_device, size_t n_devices, uint64_t seed)
         struct task task =
             make_task(inputs[k], k % 2 == 0, 1 + k, 2,
                       1 + random_below(&g, 200), k % 4, false, &g);
-        task.plan.precisions = k % 3 == 0 ? FX8_ENGINE_INT8 | FX8_ENGINE_FP32
-                               : k == 1   ? FX8_ENGINE_INTERVAL
-                               : k == 2   ? FX8_ENGINE_INT8
-                                          : FX8_ENGINE_FP32;
+        task.plan.precisions = k % 3 == 0
+                                   ? FX8_PRECISION_INT8 | FX8_PRECISION_FP32
+                               : k == 1 ? FX8_PRECISION_INTERVAL
+                               : k == 2 ? FX8_PRECISION_INT8
+                                        : FX8_PRECISION_FP32;
         const struct task other = on_device ? on_cuda(&task,
                                                       k == 1   ? "auto"
                                                       : k == 4 ? "fp32-16"

@@ -19,71 +19,26 @@ static void flag_inputs(struct fx8_session *s)
     }
 }
 
-/* Where the results of a band begin. */
-static size_t cell_of(const struct fx8_session *s, size_t band)
-{
-    return band * (s->axes.n_kept / s->postprocess.channel_average) *
-           s->axes.n_products;
-}
-
-/* Post-processing of one band among the others. */
+/* Post-processing of one band among the others, and where its results go. */
 static struct fx8_postprocess plan_band(const struct fx8_session *s,
-                                        size_t band)
+                                        size_t band, struct fx8_result *results)
 {
     const size_t row = band * s->axes.n_inputs;
+    const size_t channel = band * s->axes.n_kept;
     struct fx8_postprocess plan = s->postprocess;
     plan.flag_input = s->flag_input + row;
     if (s->plan.input_gain != NULL)
         plan.input_gain = s->plan.input_gain + row;
-    return plan;
-}
-
-/* What becomes of the sums of a band, in INT8 and in FP32. */
-struct band_results {
-    struct fx8_postprocess int8, fp32;
-    struct fx8_result to_int8, to_fp32;
-};
-
-static struct band_results plan_results(const struct fx8_session *s,
-                                        size_t band)
-{
-    struct band_results results = {
-        .int8 = plan_band(s, band),
-        .fp32 = plan_band(s, band),
-        .to_int8 =
-            fx8_result_from(&s->results[FX8_RESULT_INT8], cell_of(s, band)),
-        .to_fp32 =
-            fx8_result_from(&s->results[FX8_RESULT_FP32], cell_of(s, band)),
-    };
     if (s->levels != NULL) {
-        const size_t channel = band * s->axes.n_kept;
         const struct fx8_input_gains gains = fx8_levels_gains(s->levels);
-        results.int8.gain = gains.gain + channel;
-        results.int8.flag_cell = gains.is_zero + channel;
+        plan.gain = gains.gain + channel;
+        plan.flag_cell = gains.is_zero + channel;
     }
-    return results;
-}
-
-/* Sums of a band to visibilities, in every precision whose sums are here. */
-static void process_band(const struct fx8_session *s, size_t band,
-                         const struct band_results *results)
-{
-    const struct fx8_engine_dump *sums = &s->sums;
-    if (sums->sums_int8 != NULL)
-        fx8_postprocess_int8(&results->int8, sums->sums_int8, sums->counts,
-                             &results->to_int8);
-    if (sums->sums_fp32 != NULL)
-        fx8_postprocess_fp32(&results->fp32, sums->sums_fp32, sums->counts,
-                             &results->to_fp32);
-    if (sums->sums_down != NULL) {
-        const size_t cell = cell_of(s, band);
-        const struct fx8_result down =
-            fx8_result_from(&s->results[FX8_RESULT_DOWN], cell);
-        const struct fx8_result up =
-            fx8_result_from(&s->results[FX8_RESULT_UP], cell);
-        fx8_postprocess_interval(&results->fp32, sums->sums_down, sums->sums_up,
-                                 sums->counts, &down, &up);
-    }
+    for (size_t kind = 0; kind < FX8_N_RESULTS; kind++)
+        results[kind] =
+            fx8_result_from(&s->results[kind], channel / plan.channel_average *
+                                                   s->axes.n_products);
+    return plan;
 }
 
 /* Averages across bands of one channel each, in every precision planned. */
@@ -133,7 +88,7 @@ static void count_clips(struct fx8_session *s, size_t band)
 {
     for (size_t input = 0; input < s->axes.n_inputs; input++)
         for (size_t channel = 0; channel < s->axes.n_kept; channel++) {
-            const int64_t n = s->sums.clips[input * s->axes.n_kept + channel];
+            const int64_t n = s->band.clips[input * s->axes.n_kept + channel];
             const size_t row = input * s->plan.n_bands + band;
             s->clips[row * s->axes.n_kept + channel] += n;
             s->statistics.n_clipped += n;
@@ -144,12 +99,11 @@ static void count_clips(struct fx8_session *s, size_t band)
 static enum fx8_status end_band(struct fx8_session *s, size_t band,
                                 struct fx8_error *error)
 {
-    const struct band_results results = plan_results(s, band);
-    const struct fx8_engine_results int8 = {&results.int8, results.to_int8};
-    const struct fx8_engine_results fp32 = {&results.fp32, results.to_fp32};
+    struct fx8_result results[FX8_N_RESULTS];
+    const struct fx8_postprocess plan = plan_band(s, band, results);
     if (s->operations->end_dump == NULL)
         return FX8_OK;
-    return s->operations->end_dump(s->engines[band], &int8, &fp32, error);
+    return s->operations->end_dump(s->engines[band], &plan, results, error);
 }
 
 /* What the engine of a band made of the dump that ended; is_taken as for
@@ -160,17 +114,18 @@ static enum fx8_status take_band(struct fx8_session *s, size_t band,
     struct fx8_engine *engine = s->engines[band];
     enum fx8_status status =
         s->operations->end_dump == NULL
-            ? s->operations->finish_dump(engine, &s->sums, error)
-            : s->operations->take_dump(engine, &s->sums, is_taken, error);
+            ? s->operations->finish_dump(engine, &s->band, error)
+            : s->operations->take_dump(engine, &s->band, is_taken, error);
     if (status != FX8_OK || (is_taken != NULL && !*is_taken))
         return status;
     status = fx8_spot_end(&s->spots[(s->dump - 1) % 2], s->operations,
-                          s->engines, band, &s->sums, error);
+                          s->engines, band, &s->band, error);
     if (status != FX8_OK)
         return status;
     const double start = fx8_clock_seconds();
-    const struct band_results results = plan_results(s, band);
-    process_band(s, band, &results);
+    struct fx8_result results[FX8_N_RESULTS];
+    const struct fx8_postprocess plan = plan_band(s, band, results);
+    fx8_postprocess_dump(&plan, s->band.sums, s->band.counts, results);
     count_clips(s, band);
     s->statistics.postprocess_s += fx8_clock_seconds() - start;
     return FX8_OK;

@@ -69,15 +69,13 @@ static size_t list_results(struct fx8_session *s,
                            size_t n_sums, size_t n_cells,
                            struct fx8_array *arrays)
 {
-    void *const sums[FX8_N_RESULTS] = {&s->sums.sums_int8, &s->sums.sums_fp32,
-                                       &s->sums.sums_down, &s->sums.sums_up};
     size_t n = 0;
     for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++) {
         const bool is_planned = s->plan.precision >> kind & 1;
         const bool has_sums = is_planned && (operations->end_dump == NULL ||
                                              kind >= FX8_RESULT_DOWN);
-        arrays[n++] =
-            (struct fx8_array){sums[kind], n_sums, has_sums * sizeof(double)};
+        arrays[n++] = (struct fx8_array){&s->band.sums[kind], n_sums,
+                                         has_sums * sizeof(double)};
         fx8_list_result(&s->results[kind], n_cells, is_planned, arrays + n);
         n += FX8_RESULT_ARRAYS;
     }
@@ -106,8 +104,8 @@ static size_t list_arrays(struct fx8_session *s,
         {&s->products, baselines * products, sizeof *s->products},
         {&s->flag_channel, kept, 1},
         {&s->flag_input, rows, 1},
-        {&s->sums.counts, pairs, sizeof(int64_t)},
-        {&s->sums.clips, fx8_product(inputs, kept, 1, 1), sizeof(int64_t)},
+        {&s->band.counts, pairs, sizeof(int64_t)},
+        {&s->band.clips, fx8_product(inputs, kept, 1, 1), sizeof(int64_t)},
         {&s->valid, fx8_product(rows, fx8_bit_words(block_spectra), 1, 1),
          sizeof(uint64_t)},
         {&s->valid_in_dump, rows, sizeof(int64_t)},
@@ -527,21 +525,12 @@ void fx8_close(struct fx8_session **session)
     fx8_levels_close(&s->levels);
     fx8_power_close(&s->power);
     fx8_look_close(&s->look);
-    void *const memory[] = {
-        s->engines,        s->flag_antenna,   s->input_gain,
-        s->products,       s->flag_channel,   s->flag_input,
-        s->sums.sums_int8, s->sums.sums_fp32, s->sums.sums_down,
-        s->sums.sums_up,   s->sums.counts,    s->sums.clips,
-        s->valid,          s->valid_in_dump,  s->has_signal,
-        s->dead,           s->clips,          s->valid_spectra,
-    };
-    for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++)
-        free(memory[i]);
-    for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++) {
-        free(s->results[kind].visibilities);
-        free(s->results[kind].flags);
-        free(s->results[kind].nsamples);
-    }
+    struct fx8_array arrays[N_ARRAYS];
+    const size_t n = list_arrays(s, &fx8_engine_cpu, 0, arrays);
+    fx8_free_arrays(arrays, n);
+    free(s->engines);
+    free(s->flag_antenna);
+    free(s->input_gain);
     free(s);
     *session = NULL;
 }

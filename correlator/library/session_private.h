@@ -42,7 +42,7 @@ struct fx8_session {
     struct fx8_product *products;
     uint8_t *flag_channel;       /* [n_kept] */
     uint8_t *flag_input;         /* [n_rows] */
-    struct fx8_engine_dump sums; /* of one band */
+    struct fx8_engine_dump band; /* sums of one, that are left to us */
     /* [n_baselines][channels of all bands][n_products] */
     struct fx8_result results[FX8_N_RESULTS];
     uint64_t *valid;        /* [n_rows][words of a block] */

@@ -190,8 +190,8 @@ enum fx8_status fx8_spot_begin(struct fx8_spot *spot,
     fx8_spot_choose(spot, dump);
     spot->watch.take = take;
     spot->watch.context = spot;
-    spot->watch.sums_int8 = spot->sums_int8;
-    spot->watch.sums_fp32 = spot->sums_fp32;
+    spot->watch.sums[FX8_RESULT_INT8] = spot->sums_int8;
+    spot->watch.sums[FX8_RESULT_FP32] = spot->sums_fp32;
     spot->is_watching = true;
     return operations->watch(engines[spot->band], &spot->watch, error);
 }
@@ -272,10 +272,25 @@ static enum fx8_status check_double(const struct finding *f, const char *kind,
     return tell(f, kind, said, wanted, error);
 }
 
-/* A part of a pair in every precision that there is; NULL: there is none. */
-static enum fx8_status check_part(const struct finding *f, const int64_t *int8,
-                                  const double *fp32, const double *down,
-                                  const double *up, struct fx8_error *error)
+/* The number of a kind, wherever the engine has left it; NULL: there is none.
+ */
+static const void *find_number(const struct finding *f,
+                               const struct fx8_engine_dump *dump, size_t kind)
+{
+    const struct fx8_engine_watch *watch = &f->spot->watch;
+    const size_t at = watch->channel * fx8_pair_count(f->spot->n_inputs) +
+                      watch->pairs[f->pair];
+    if ((f->spot->precisions >> kind & 1) == 0)
+        return NULL;
+    return dump->sums[kind] == NULL
+               ? (const double *)watch->sums[kind] + 2 * f->pair + f->part
+               : (const double *)dump->sums[kind] + 2 * at + f->part;
+}
+
+/* A part of a pair in every precision that there is. */
+static enum fx8_status check_part(const struct finding *f,
+                                  const struct fx8_engine_dump *dump,
+                                  struct fx8_error *error)
 {
     const double magnitude = f->spot->pairs[f->pair].sum.magnitude[f->part];
     const double n = (double)f->spot->n_spectra;
@@ -285,39 +300,25 @@ static enum fx8_status check_part(const struct finding *f, const int64_t *int8,
     const double small = own + n * UNDERFLOW_OF_A_SPECTRUM;
     const double near = ROUNDINGS * ROUNDED * magnitude + small;
     const double far = ROUNDINGS * ROUNDED_ONE_WAY * magnitude + small;
-    enum fx8_status status = FX8_OK;
-    if (int8 != NULL)
-        status = check_int8(f, *int8, error);
-    if (status == FX8_OK && fp32 != NULL)
-        status = check_double(f, "FP32", *fp32, near, near, error);
-    if (status == FX8_OK && down != NULL)
-        status = check_double(f, "lower bound", *down, far, own, error);
-    if (status == FX8_OK && up != NULL)
-        status = check_double(f, "upper bound", *up, own, far, error);
+    const struct {
+        const char *name;
+        double below, above;
+    } floats[FX8_N_RESULTS] = {
+        [FX8_RESULT_FP32] = {"FP32", near, near},
+        [FX8_RESULT_DOWN] = {"lower bound", far, own},
+        [FX8_RESULT_UP] = {"upper bound", own, far},
+    };
+    const int64_t *int8 = find_number(f, dump, FX8_RESULT_INT8);
+    enum fx8_status status =
+        int8 == NULL ? FX8_OK : check_int8(f, *int8, error);
+    for (size_t k = FX8_RESULT_FP32; k < FX8_N_RESULTS && status == FX8_OK;
+         k++) {
+        const double *got = find_number(f, dump, k);
+        if (got != NULL)
+            status = check_double(f, floats[k].name, *got, floats[k].below,
+                                  floats[k].above, error);
+    }
     return status;
-}
-
-/* Part `part` of pair `k`, wherever the engine has left it. */
-static enum fx8_status check_pair(const struct finding *f,
-                                  const struct fx8_engine_dump *sums,
-                                  struct fx8_error *error)
-{
-    const struct fx8_spot *spot = f->spot;
-    const struct fx8_engine_watch *watch = &spot->watch;
-    const size_t shown = 2 * f->pair + f->part;
-    const size_t at = 2 * (watch->channel * fx8_pair_count(spot->n_inputs) +
-                           watch->pairs[f->pair]) +
-                      f->part;
-    const int64_t *int8 = sums->sums_int8 == NULL ? spot->sums_int8 + shown
-                                                  : sums->sums_int8 + at;
-    const double *fp32 = sums->sums_fp32 == NULL ? spot->sums_fp32 + shown
-                                                 : sums->sums_fp32 + at;
-    const bool has_bounds = (spot->precisions & FX8_ENGINE_INTERVAL) != 0;
-    return check_part(f,
-                      (spot->precisions & FX8_ENGINE_INT8) != 0 ? int8 : NULL,
-                      (spot->precisions & FX8_ENGINE_FP32) != 0 ? fp32 : NULL,
-                      has_bounds ? sums->sums_down + at : NULL,
-                      has_bounds ? sums->sums_up + at : NULL, error);
 }
 
 enum fx8_status fx8_spot_end(struct fx8_spot *spot,
@@ -344,7 +345,7 @@ enum fx8_status fx8_spot_end(struct fx8_spot *spot,
         status =
             check_shown(spot, sums->counts[spot->watch.pairs[f.pair]], error);
         if (status == FX8_OK)
-            status = check_pair(&f, sums, error);
+            status = check_part(&f, sums, error);
     }
     spot->seconds += fx8_clock_seconds() - start;
     return status;

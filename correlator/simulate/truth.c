@@ -375,12 +375,11 @@ static void finish_slab(struct fx8_truth *truth, int64_t dump, size_t first,
     slab.n_channels = n;
     slab.flag_channel += first;
     const size_t cell = first / slab.channel_average * slab.n_products;
-    const struct fx8_result results = {
-        truth->results.visibilities + 2 * cell,
-        truth->results.flags + cell,
-        truth->results.nsamples + cell,
-    };
-    fx8_postprocess_fp32(&slab, sums, truth->counts, &results);
+    const struct fx8_result results[FX8_N_RESULTS] = {
+        [FX8_RESULT_FP32] = fx8_result_from(&truth->results, cell)};
+    fx8_postprocess_dump(&slab,
+                         (void *[FX8_N_RESULTS]){[FX8_RESULT_FP32] = sums},
+                         truth->counts, results);
 }
 
 void fx8_truth_dump(struct fx8_truth *truth, int64_t dump,

@@ -62,8 +62,10 @@ void fx8_cpu_correlate(struct fx8_engine *engine, size_t n_spectra)
     const struct fx8_engine_plan *plan = &engine->plan;
     const size_t n_times = fx8_round_up(n_spectra, FX8_GROUP);
     if (engine->x8 != NULL &&
-        engine->unfolded + (int64_t)n_times > FX8_MAX_INT32_SPECTRA)
-        fx8_cpu_fold_int8(engine, engine->folded8, false);
+        engine->unfolded + (int64_t)n_times > FX8_MAX_INT32_SPECTRA) {
+        fx8_cpu_fold(engine, (void *[FX8_N_RESULTS]){engine->folded8}, false);
+        engine->folded8_is_used = true;
+    }
 
     /* four items per thread keep the last one from being waited for long */
     const size_t wanted = 4 * plan->n_threads;
@@ -81,9 +83,7 @@ void fx8_cpu_correlate(struct fx8_engine *engine, size_t n_spectra)
 
 struct fold_context {
     struct fx8_engine *engine;
-    int64_t *sums8; /* NULL: not these; and so on */
-    double *sums32;
-    double *down, *up;
+    void *const *sums;
     bool is_first; /* the sums hold nothing yet */
 };
 
@@ -91,56 +91,37 @@ static void fold_item(void *context, size_t channel, size_t thread)
 {
     (void)thread;
     const struct fold_context *job = context;
-    struct fx8_engine *engine = job->engine;
+    const struct fx8_engine *engine = job->engine;
+    const struct fx8_operations *operations = engine->operations;
     const size_t n_inputs = engine->plan.n_inputs;
-    const size_t n_sums = fx8_pair_count(n_inputs) * 2;
-    if (job->sums8 != NULL) {
-        int64_t *sums = job->sums8 + channel * n_sums;
+    const size_t bytes = fx8_pair_count(n_inputs) * 2 * sizeof(double);
+    void *sums[FX8_N_RESULTS] = {NULL};
+    for (size_t kind = 0; kind < FX8_N_RESULTS; kind++) {
+        if (job->sums[kind] == NULL)
+            continue;
+        sums[kind] = (char *)job->sums[kind] + channel * bytes;
         if (job->is_first)
-            memset(sums, 0, n_sums * sizeof *sums);
-        engine->operations->int8.fold(
-            n_inputs, engine->accumulator8 + channel * engine->size8, sums);
+            memset(sums[kind], 0, bytes);
     }
-    if (job->sums32 != NULL) {
-        double *sums = job->sums32 + channel * n_sums;
-        memset(sums, 0, n_sums * sizeof *sums);
-        engine->operations->fp32.fold(
-            n_inputs, engine->accumulator32 + channel * engine->size32, sums);
-    }
-    if (job->down != NULL) {
-        double *down = job->down + channel * n_sums;
-        double *up = job->up + channel * n_sums;
-        memset(down, 0, n_sums * sizeof *down);
-        memset(up, 0, n_sums * sizeof *up);
-        engine->operations->interval.fold(n_inputs,
-                                          engine->accumulator_interval +
-                                              channel * engine->size_interval,
-                                          down, up);
-    }
+    if (sums[FX8_RESULT_INT8] != NULL)
+        operations->int8.fold(n_inputs,
+                              engine->accumulator8 + channel * engine->size8,
+                              sums[FX8_RESULT_INT8]);
+    if (sums[FX8_RESULT_FP32] != NULL)
+        operations->fp32.fold(n_inputs,
+                              engine->accumulator32 + channel * engine->size32,
+                              sums[FX8_RESULT_FP32]);
+    if (sums[FX8_RESULT_DOWN] != NULL)
+        operations->interval.fold(n_inputs,
+                                  engine->accumulator_interval +
+                                      channel * engine->size_interval,
+                                  sums[FX8_RESULT_DOWN], sums[FX8_RESULT_UP]);
 }
 
-static void fold(struct fold_context *context)
+void fx8_cpu_fold(struct fx8_engine *engine, void *const *sums, bool is_first)
 {
-    struct fx8_engine *engine = context->engine;
+    struct fold_context context = {engine, sums, is_first};
     fx8_parallel_for(engine->n_channels, engine->plan.n_threads,
-                     engine->plan.pin_threads, fold_item, context);
-}
-
-void fx8_cpu_fold_int8(struct fx8_engine *engine, int64_t *sums, bool is_first)
-{
-    fold(&(struct fold_context){
-        .engine = engine, .sums8 = sums, .is_first = is_first});
+                     engine->plan.pin_threads, fold_item, &context);
     engine->unfolded = 0;
-    if (sums == engine->folded8)
-        engine->folded8_is_used = true;
-}
-
-void fx8_cpu_fold_fp32(struct fx8_engine *engine, double *sums)
-{
-    fold(&(struct fold_context){.engine = engine, .sums32 = sums});
-}
-
-void fx8_cpu_fold_interval(struct fx8_engine *engine, double *down, double *up)
-{
-    fold(&(struct fold_context){.engine = engine, .down = down, .up = up});
 }

@@ -31,9 +31,9 @@
 static size_t spectrum_bytes(const struct fx8_engine *engine)
 {
     size_t bytes = 0;
-    if (engine->plan.precisions & FX8_ENGINE_INT8)
+    if (engine->plan.precisions & FX8_PRECISION_INT8)
         bytes += sizeof(struct fx8_ci8);
-    if (engine->plan.precisions & (FX8_ENGINE_FP32 | FX8_ENGINE_INTERVAL))
+    if (engine->plan.precisions & (FX8_PRECISION_FP32 | FX8_PRECISION_INTERVAL))
         bytes += sizeof(struct fx8_cf32);
     return fx8_product(engine->n_channels, engine->n_rows, bytes, 1);
 }
@@ -82,9 +82,9 @@ static enum fx8_status allocate(struct fx8_engine *engine,
     const struct fx8_engine_plan *plan = &engine->plan;
     const size_t channels = engine->n_channels, inputs = plan->n_inputs;
     const size_t pairs = fx8_pair_count(inputs);
-    const bool int8 = (plan->precisions & FX8_ENGINE_INT8) != 0;
-    const bool fp32 = (plan->precisions & FX8_ENGINE_FP32) != 0;
-    const bool interval = (plan->precisions & FX8_ENGINE_INTERVAL) != 0;
+    const bool int8 = (plan->precisions & FX8_PRECISION_INT8) != 0;
+    const bool fp32 = (plan->precisions & FX8_PRECISION_FP32) != 0;
+    const bool interval = (plan->precisions & FX8_PRECISION_INTERVAL) != 0;
     const bool bank = engine->has_filterbank;
     const bool is_long =
         plan->spectra_per_dump > FX8_MAX_INT32_SPECTRA - (int64_t)MOST_SPECTRA;
@@ -322,19 +322,13 @@ static enum fx8_status cpu_finish_dump(struct fx8_engine *engine,
     const double start = fx8_clock_seconds();
     const size_t pairs = fx8_pair_count(engine->plan.n_inputs);
     const size_t n_sums = engine->n_channels * pairs * 2;
-    if (engine->x8 != NULL) {
-        fx8_cpu_fold_int8(engine, dump->sums_int8, true);
-        if (engine->folded8_is_used)
-            for (size_t i = 0; i < n_sums; i++) {
-                dump->sums_int8[i] += engine->folded8[i];
-                engine->folded8[i] = 0;
-            }
-        engine->folded8_is_used = false;
+    int64_t *sums8 = dump->sums[FX8_RESULT_INT8];
+    fx8_cpu_fold(engine, dump->sums, true);
+    for (size_t i = 0; i < n_sums && engine->folded8_is_used; i++) {
+        sums8[i] += engine->folded8[i];
+        engine->folded8[i] = 0;
     }
-    if (engine->accumulator32 != NULL)
-        fx8_cpu_fold_fp32(engine, dump->sums_fp32);
-    if (engine->accumulator_interval != NULL)
-        fx8_cpu_fold_interval(engine, dump->sums_down, dump->sums_up);
+    engine->folded8_is_used = false;
     fx8_take_counts(pairs, &engine->counts, dump->counts);
     collect_clips(engine, dump->clips);
     engine->watch.take = NULL;

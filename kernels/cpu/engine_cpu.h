@@ -61,14 +61,9 @@ void fx8_cpu_channelize(struct fx8_engine *engine,
 /** Correlate n_spectra of x8 and x32 into the accumulators. */
 void fx8_cpu_correlate(struct fx8_engine *engine, size_t n_spectra);
 
-/** Fold accumulator8 into sums int64 [n_channels][pair][2], which are added to
- *  or, where `is_first`, replaced. */
-void fx8_cpu_fold_int8(struct fx8_engine *engine, int64_t *sums, bool is_first);
-
-/** Fold accumulator32 into sums double [n_channels][pair][2], replaced. */
-void fx8_cpu_fold_fp32(struct fx8_engine *engine, double *sums);
-
-/** Fold accumulator_interval into down and up, the same shape each. */
-void fx8_cpu_fold_interval(struct fx8_engine *engine, double *down, double *up);
+/** Fold the accumulators of every kind that `sums` has room for, as in struct
+ *  fx8_engine_dump, into these, which are added to or, where `is_first`,
+ *  replaced. */
+void fx8_cpu_fold(struct fx8_engine *engine, void *const *sums, bool is_first);
 
 #endif

@@ -114,41 +114,33 @@ struct fx8_cuda_spectra fx8_cuda_last_block(
     return spectra;
 }
 
-/* The spectra of a call to the sums of every precision; a correlator that is
- * not planned is NULL. */
+/* The spectra of a call to the sums of every kind; a correlator that is not
+ * planned is NULL. */
 static enum fx8_status correlate(const struct fx8_engine *engine,
                                  const struct fx8_cuda_device *device,
                                  struct fx8_error *error)
 {
     const struct fx8_cuda_call *call = &device->call;
-    const struct {
-        const struct fx8_cuda_correlator *correlator;
-        const void *x;
-        size_t times_per_vector;
-        void *sums;
-    } each[] = {
-        {device->int8, call->x8, FX8_CUDA_TIMES_INT8, device->sums8},
-        {device->fp32, call->x32, FX8_CUDA_TIMES_FP32, device->sums32},
-        {device->down, call->x32, FX8_CUDA_TIMES_FP32, device->sums_down},
-        {device->up, call->x32, FX8_CUDA_TIMES_FP32, device->sums_up},
-    };
     struct fx8_cuda_correlation job = {};
     job.n_inputs = engine->plan.n_inputs;
     job.n_channels = engine->plan.bank.n_channels;
     job.n_times = call->n_spectra;
     job.stream = device->compute;
     enum fx8_status status = FX8_OK;
-    for (const auto &one : each) {
-        if (status != FX8_OK || one.correlator == nullptr)
+    for (size_t kind = 0; kind < FX8_N_RESULTS; ++kind) {
+        const struct fx8_cuda_correlator *one = device->correlators[kind];
+        const bool is_int8 = kind == FX8_RESULT_INT8;
+        if (status != FX8_OK || one == nullptr)
             continue;
-        job.x = one.x;
-        job.channel_stride =
-            fx8_cuda_stride(engine, call->most_spectra, one.times_per_vector);
-        job.sums = one.sums;
-        status = fx8_cuda_check(one.correlator->accumulate(&job), device, error,
-                                "correlating by %s", one.correlator->name);
+        job.x = is_int8 ? static_cast<const void *>(call->x8) : call->x32;
+        job.channel_stride = fx8_cuda_stride(engine, call->most_spectra,
+                                             is_int8 ? FX8_CUDA_TIMES_INT8
+                                                     : FX8_CUDA_TIMES_FP32);
+        job.sums = device->sums[kind];
+        status = fx8_cuda_check(one->accumulate(&job), device, error,
+                                "correlating by %s", one->name);
         if (status == FX8_OK)
-            status = fx8_cuda_settle(device, one.correlator->name, error);
+            status = fx8_cuda_settle(device, one->name, error);
     }
     return status;
 }

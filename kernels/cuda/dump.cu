@@ -89,39 +89,42 @@ static void add_row(void *to, const void *from, size_t bytes)
         sums[i] = Addition::add(sums[i], partial[i]);
 }
 
+/* By kind. */
+static fx8_cuda_place *const additions[FX8_N_RESULTS] = {
+    add_row<plain_addition, int64_t>, add_row<plain_addition, double>,
+    add_row<addition_downwards, double>, add_row<addition_upwards, double>};
+
 /* n rows of `row` numbers.  The first device's are the result; those of others
  * are added to it. */
-template <class Addition = plain_addition, class Number>
 static enum fx8_status collect(const struct fx8_engine *engine,
                                struct fx8_cuda_device *device, bool is_first,
-                               Number *sums, Number *on_device, size_t n,
-                               size_t row, struct fx8_error *error)
+                               fx8_cuda_place *addition, void *sums,
+                               void *on_device, size_t n, size_t row,
+                               struct fx8_error *error)
 {
-    if (sums == nullptr || on_device == nullptr)
-        return FX8_OK;
-    const size_t bytes = row * sizeof *sums;
-    const struct fx8_cuda_rows rows = {
-        reinterpret_cast<char *>(sums), bytes, on_device, bytes,
-        is_first ? nullptr : add_row<Addition, Number>};
+    const size_t bytes = row * sizeof(int64_t);
+    const struct fx8_cuda_rows rows = {static_cast<char *>(sums), bytes,
+                                       on_device, bytes,
+                                       is_first ? nullptr : addition};
     return fetch(engine, device, &rows, n, on_device, error);
 }
 
-/* The bounds of a device, which are never made results here. */
-static enum fx8_status collect_bounds(struct fx8_engine *engine,
-                                      struct fx8_cuda_device *device,
-                                      bool is_first,
-                                      struct fx8_engine_dump *dump,
-                                      struct fx8_error *error)
+/* The sums of a device, of some kinds. */
+static enum fx8_status collect_sums(struct fx8_engine *engine,
+                                    struct fx8_cuda_device *device,
+                                    bool is_first, size_t first_kind,
+                                    struct fx8_engine_dump *dump,
+                                    struct fx8_error *error)
 {
     const size_t n_channels = engine->plan.bank.n_channels;
     const size_t row = engine->shape.n_sums / n_channels;
-    const enum fx8_status status =
-        collect<addition_downwards>(engine, device, is_first, dump->sums_down,
-                                    device->sums_down, n_channels, row, error);
-    if (status != FX8_OK)
-        return status;
-    return collect<addition_upwards>(engine, device, is_first, dump->sums_up,
-                                     device->sums_up, n_channels, row, error);
+    enum fx8_status status = FX8_OK;
+    for (size_t kind = first_kind; kind < FX8_N_RESULTS; ++kind)
+        if (status == FX8_OK && device->sums[kind] != nullptr)
+            status = collect(engine, device, is_first, additions[kind],
+                             dump->sums[kind], device->sums[kind], n_channels,
+                             row, error);
+    return status;
 }
 
 static enum fx8_status finish_device(struct fx8_engine *engine,
@@ -130,21 +133,14 @@ static enum fx8_status finish_device(struct fx8_engine *engine,
                                      struct fx8_engine_dump *dump,
                                      struct fx8_error *error)
 {
-    const size_t n_channels = engine->plan.bank.n_channels;
-    const size_t row = engine->shape.n_sums / n_channels;
     enum fx8_status status = fx8_cuda_enter(device, error);
     if (status == FX8_OK)
-        status = collect(engine, device, is_first, dump->sums_int8,
-                         device->sums8, n_channels, row, error);
+        status = collect_sums(engine, device, is_first, FX8_RESULT_INT8, dump,
+                              error);
     if (status == FX8_OK)
-        status = collect(engine, device, is_first, dump->sums_fp32,
-                         device->sums32, n_channels, row, error);
-    if (status == FX8_OK)
-        status = collect_bounds(engine, device, is_first, dump, error);
-    if (status == FX8_OK)
-        status = collect(engine, device, is_first, dump->clips,
-                         reinterpret_cast<int64_t *>(device->clips),
-                         engine->plan.n_inputs, n_channels, error);
+        status = collect(engine, device, is_first, additions[FX8_RESULT_INT8],
+                         dump->clips, device->clips, engine->plan.n_inputs,
+                         engine->plan.bank.n_channels, error);
     if (status == FX8_OK)
         status = fx8_cuda_wait(device, error);
     device->has_sums = false;
@@ -154,34 +150,23 @@ static enum fx8_status finish_device(struct fx8_engine *engine,
 /* --- results ---------------------------------------------------------------
  */
 
-static cudaError_t add(size_t n, const int64_t *from, int64_t *to,
-                       cudaStream_t stream)
-{
-    return fx8_cuda_add_int64(n, from, to, stream);
-}
-
-static cudaError_t add(size_t n, const double *from, double *to,
-                       cudaStream_t stream)
-{
-    return fx8_cuda_add_double(n, from, to, stream);
-}
-
 /* n numbers of another device to where the first one receives slab `number`,
  * once what was there before has been added; and added to its own.  The events
  * of both's staging tell of it: `made` of the first that the place is free,
  * `copied` of the other that the numbers are there. */
-template <class Number>
 static enum fx8_status pass_slab(struct fx8_engine *engine,
-                                 struct fx8_cuda_device *device, size_t number,
-                                 const Number *from, Number *to, size_t n,
+                                 struct fx8_cuda_device *device, size_t kind,
+                                 size_t number, size_t at, size_t n,
                                  struct fx8_error *error)
 {
     struct fx8_cuda_device *first = &engine->devices[0];
-    const size_t slot = number % FX8_CUDA_SLOTS, bytes = n * sizeof *from;
+    const size_t slot = number % FX8_CUDA_SLOTS, bytes = n * sizeof(int64_t);
     const cudaEvent_t is_free = first->staging[slot].made;
     const cudaEvent_t is_there = device->staging[slot].copied;
-    Number *const received = reinterpret_cast<Number *>(
-        first->results.received + slot * engine->shape.staging_bytes);
+    char *const received =
+        first->results.received + slot * engine->shape.staging_bytes;
+    const int64_t *const from = static_cast<int64_t *>(device->sums[kind]) + at;
+    int64_t *const to = static_cast<int64_t *>(first->sums[kind]) + at;
     enum fx8_status status = fx8_cuda_enter(device, error);
     if (status == FX8_OK)
         status = fx8_cuda_hold(device, device->copy, is_free, error);
@@ -198,25 +183,25 @@ static enum fx8_status pass_slab(struct fx8_engine *engine,
     if (status == FX8_OK)
         status = fx8_cuda_hold(first, first->compute, is_there, error);
     if (status == FX8_OK)
-        status = fx8_cuda_check(add(n, received, to, first->compute), first,
-                                error, "adding sums");
+        status = fx8_cuda_check(fx8_cuda_add_sums(kind == FX8_RESULT_INT8, n,
+                                                  received, to, first->compute),
+                                first, error, "adding sums");
     if (status == FX8_OK)
         status = fx8_cuda_record(first, is_free, first->compute, error);
     return status;
 }
 
-/* The sums of another device added to those of the first, to the bit as
- * collect() adds them; the host waits for nothing. */
-template <class Number>
+/* The sums of another device, INT8's or FP32's, added to those of the first, to
+ * the bit as collect() adds them; the host waits for nothing. */
 static enum fx8_status pass_on(struct fx8_engine *engine,
-                               struct fx8_cuda_device *device, Number *sums,
-                               Number *sums_of_first, struct fx8_error *error)
+                               struct fx8_cuda_device *device, size_t kind,
+                               struct fx8_error *error)
 {
-    if (sums == nullptr)
-        return FX8_OK;
     const size_t n = engine->shape.n_sums;
-    const size_t step = engine->shape.staging_bytes / sizeof *sums;
+    const size_t step = engine->shape.staging_bytes / sizeof(int64_t);
     const cudaEvent_t is_made = device->staging[0].made;
+    if (device->sums[kind] == nullptr)
+        return FX8_OK;
     enum fx8_status status = fx8_cuda_enter(device, error);
     if (status == FX8_OK)
         status = fx8_cuda_record(device, is_made, device->compute, error);
@@ -224,9 +209,8 @@ static enum fx8_status pass_on(struct fx8_engine *engine,
         status = fx8_cuda_hold(device, device->copy, is_made, error);
     size_t number = 0;
     for (size_t at = 0; at < n && status == FX8_OK; at += step, ++number)
-        status =
-            pass_slab(engine, device, number, sums + at, sums_of_first + at,
-                      n - at < step ? n - at : step, error);
+        status = pass_slab(engine, device, kind, number, at,
+                           n - at < step ? n - at : step, error);
     if (status == FX8_OK)
         status = fx8_cuda_enter(device, error);
     if (status == FX8_OK)
@@ -234,7 +218,7 @@ static enum fx8_status pass_on(struct fx8_engine *engine,
             device, device->compute,
             device->staging[(number - 1) % FX8_CUDA_SLOTS].copied, error);
     if (status == FX8_OK)
-        status = clear(device, sums, n * sizeof *sums, error);
+        status = clear(device, device->sums[kind], n * sizeof(int64_t), error);
     return status;
 }
 
@@ -270,17 +254,11 @@ enum fx8_status fx8_cuda_finish_dump(struct fx8_engine *engine,
 static enum fx8_status pass_all_on(struct fx8_engine *engine,
                                    struct fx8_error *error)
 {
-    const struct fx8_cuda_device *first = &engine->devices[0];
     enum fx8_status status = FX8_OK;
-    for (size_t k = 1; k < engine->n_devices && status == FX8_OK; ++k) {
-        struct fx8_cuda_device *device = &engine->devices[k];
-        if (!device->has_sums)
-            continue;
-        status = pass_on(engine, device, device->sums8, first->sums8, error);
-        if (status == FX8_OK)
-            status =
-                pass_on(engine, device, device->sums32, first->sums32, error);
-    }
+    for (size_t k = 1; k < engine->n_devices; ++k)
+        for (const size_t kind : {FX8_RESULT_INT8, FX8_RESULT_FP32})
+            if (status == FX8_OK && engine->devices[k].has_sums)
+                status = pass_on(engine, &engine->devices[k], kind, error);
     return status;
 }
 
@@ -307,16 +285,14 @@ static enum fx8_status end_clips(const struct fx8_engine *engine,
 }
 
 static enum fx8_status end_dump(struct fx8_engine *engine,
-                                const struct fx8_engine_results *int8,
-                                const struct fx8_engine_results *fp32,
+                                const struct fx8_postprocess *plan,
+                                const struct fx8_result *results,
                                 struct fx8_error *error)
 {
     struct fx8_cuda_device *first = &engine->devices[0];
     enum fx8_status status = FX8_OK;
-    if (first->sums32 != nullptr)
-        status = fx8_cuda_check_results(engine, fp32, error);
-    if (status == FX8_OK && first->sums8 != nullptr)
-        status = fx8_cuda_check_results(engine, int8, error);
+    if ((engine->plan.precisions & FX8_PRECISION_BOTH) != 0)
+        status = fx8_cuda_check_results(engine, plan, error);
     if (status == FX8_OK)
         status = end_calls(engine, error);
     if (status == FX8_OK)
@@ -329,14 +305,9 @@ static enum fx8_status end_dump(struct fx8_engine *engine,
         if (k == 0 || engine->devices[k].has_sums)
             status = end_clips(engine, &engine->devices[k], error);
     first->n_slabs = 0;
-    first->results.plan_used = 0;
-    /* INT8 last: what is kept is looked at */
-    if (status == FX8_OK && first->sums32 != nullptr)
-        status = fx8_cuda_make_results(engine, false, fp32,
+    if (status == FX8_OK && (engine->plan.precisions & FX8_PRECISION_BOTH) != 0)
+        status = fx8_cuda_make_results(engine, plan, results,
                                        engine->ended_counts, error);
-    if (status == FX8_OK && first->sums8 != nullptr)
-        status = fx8_cuda_make_results(engine, true, int8, engine->ended_counts,
-                                       error);
     if (status == FX8_OK)
         status = fx8_cuda_hold(first, first->back, first->ended, error);
     if (status == FX8_OK)
@@ -372,7 +343,8 @@ static enum fx8_status take_from_device(struct fx8_engine *engine,
     if (status == FX8_OK && is_first)
         status = fx8_cuda_receive_all(engine, device, device->n_slabs, error);
     if (status == FX8_OK)
-        status = collect_bounds(engine, device, is_first, dump, error);
+        status = collect_sums(engine, device, is_first, FX8_RESULT_DOWN, dump,
+                              error);
     device->has_ended = false;
     for (size_t k = 0; k < n && status == FX8_OK; ++k)
         dump->clips[k] = static_cast<int64_t>(device->ended_clips[k]) +
@@ -393,11 +365,12 @@ static enum fx8_status timed(struct fx8_engine *engine, Call call)
 }
 
 enum fx8_status fx8_cuda_end_dump(struct fx8_engine *engine,
-                                  const struct fx8_engine_results *int8,
-                                  const struct fx8_engine_results *fp32,
+                                  const struct fx8_postprocess *plan,
+                                  const struct fx8_result *results,
                                   struct fx8_error *error)
 {
-    return timed(engine, [&] { return end_dump(engine, int8, fp32, error); });
+    return timed(engine,
+                 [&] { return end_dump(engine, plan, results, error); });
 }
 
 enum fx8_status fx8_cuda_take_dump(struct fx8_engine *engine,

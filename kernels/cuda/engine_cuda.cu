@@ -27,47 +27,33 @@ static void list_correlators(char *text, size_t size)
     }
 }
 
-/* Whether there is a correlator of this name or kind, for these numbers. */
-static bool is_kernel(const char *name, bool is_int8,
-                      enum fx8_cuda_rounding rounding)
+/* How sums are rounded, by kind. */
+static const enum fx8_cuda_rounding roundings[FX8_N_RESULTS] = {
+    FX8_CUDA_NEAREST, FX8_CUDA_NEAREST, FX8_CUDA_DOWN, FX8_CUDA_UP};
+
+/* Whether there is a correlator of this name or its beginning, for a kind of
+ * sums. */
+static bool is_kernel(const char *name, size_t kind)
 {
     size_t n = 0;
     const struct fx8_cuda_correlator *all = fx8_cuda_correlators(&n);
     const size_t length = strlen(name);
     for (size_t k = 0; k < n; ++k)
-        if (all[k].is_int8 == is_int8 && all[k].rounding == rounding &&
+        if (all[k].is_int8 == (kind == FX8_RESULT_INT8) &&
+            all[k].rounding == roundings[kind] &&
             strncmp(all[k].name, name, length) == 0 &&
             (all[k].name[length] == '\0' || all[k].name[length] == '-'))
             return true;
     return false;
 }
 
-/* Where a device keeps a correlator. */
-typedef const struct fx8_cuda_correlator *fx8_cuda_device::*correlator_member;
-
-/* A correlation that may be planned. */
-struct correlation {
-    unsigned precision;
-    bool is_int8;
-    enum fx8_cuda_rounding rounding;
-    correlator_member correlator;
-};
-
-static const struct correlation correlations[] = {
-    {FX8_ENGINE_INT8, true, FX8_CUDA_NEAREST, &fx8_cuda_device::int8},
-    {FX8_ENGINE_FP32, false, FX8_CUDA_NEAREST, &fx8_cuda_device::fp32},
-    {FX8_ENGINE_INTERVAL, false, FX8_CUDA_DOWN, &fx8_cuda_device::down},
-    {FX8_ENGINE_INTERVAL, false, FX8_CUDA_UP, &fx8_cuda_device::up},
-};
-
 static enum fx8_status check_plan(const struct fx8_engine_plan *plan,
                                   struct fx8_error *error)
 {
     if (strcmp(plan->kernel, "auto") == 0)
         return FX8_OK;
-    for (const struct correlation &each : correlations)
-        if ((plan->precisions & each.precision) != 0 &&
-            is_kernel(plan->kernel, each.is_int8, each.rounding))
+    for (size_t kind = 0; kind < FX8_N_RESULTS; ++kind)
+        if (fx8_is_planned(plan, kind) && is_kernel(plan->kernel, kind))
             return FX8_OK;
     char names[512];
     list_correlators(names, sizeof names);
@@ -95,18 +81,14 @@ static void note_left_out(const struct fx8_cuda_choice *choice, char *text,
 /* The fastest correlator that the name allows.  Where several are planned the
  * name is that of one of them. */
 static enum fx8_status choose(struct fx8_engine *engine,
-                              struct fx8_cuda_device *device,
-                              const struct correlation *correlation,
+                              struct fx8_cuda_device *device, size_t kind,
                               struct fx8_error *error)
 {
     const struct fx8_engine_plan *plan = &engine->plan;
-    const char *name =
-        is_kernel(plan->kernel, correlation->is_int8, correlation->rounding)
-            ? plan->kernel
-            : "auto";
+    const char *name = is_kernel(plan->kernel, kind) ? plan->kernel : "auto";
     struct fx8_cuda_correlator_use use = {};
-    use.is_int8 = correlation->is_int8;
-    use.rounding = correlation->rounding;
+    use.is_int8 = kind == FX8_RESULT_INT8;
+    use.rounding = roundings[kind];
     use.n_inputs = plan->n_inputs;
     use.n_channels = plan->bank.n_channels;
     use.n_times = device->call.most_spectra;
@@ -129,7 +111,7 @@ static enum fx8_status choose(struct fx8_engine *engine,
                         "one that this device runs and that agrees with the "
                         "sums of its trial%s",
                         device->ordinal, device->name, name, engine->left_out);
-    device->*correlation->correlator = choice.correlator;
+    device->correlators[kind] = choice.correlator;
     return FX8_OK;
 }
 
@@ -148,9 +130,9 @@ static enum fx8_status open_device(struct fx8_engine *engine,
         status = fx8_cuda_allocate(engine, device, error);
     if (status == FX8_OK && is_trial)
         status = fx8_cuda_rehearse(engine, device, error);
-    for (const struct correlation &each : correlations)
-        if (status == FX8_OK && (engine->plan.precisions & each.precision) != 0)
-            status = choose(engine, device, &each, error);
+    for (size_t kind = 0; kind < FX8_N_RESULTS; ++kind)
+        if (status == FX8_OK && fx8_is_planned(&engine->plan, kind))
+            status = choose(engine, device, kind, error);
     /* the choice takes memory of its own, and gives it back */
     if (status == FX8_OK && !is_trial)
         status = fx8_cuda_allocate(engine, device, error);
@@ -180,8 +162,7 @@ static enum fx8_status note_names(struct fx8_engine *e, struct fx8_error *error)
     snprintf(e->device_name + length, sizeof e->device_name - size_t(length),
              " %s", first->name);
     length = 0;
-    for (const struct correlation &each : correlations) {
-        const struct fx8_cuda_correlator *chosen = first->*each.correlator;
+    for (const struct fx8_cuda_correlator *chosen : first->correlators) {
         if (chosen != nullptr)
             length += snprintf(e->kernel_name + length,
                                sizeof e->kernel_name - size_t(length), "%s%s",
@@ -416,13 +397,13 @@ static enum fx8_status cuda_finish_dump(struct fx8_engine *engine,
 }
 
 static enum fx8_status cuda_end_dump(struct fx8_engine *engine,
-                                     const struct fx8_engine_results *int8,
-                                     const struct fx8_engine_results *fp32,
+                                     const struct fx8_postprocess *plan,
+                                     const struct fx8_result *results,
                                      struct fx8_error *error)
 {
     enum fx8_status status = check_going(engine, error);
     if (status == FX8_OK)
-        status = fx8_cuda_end_dump(engine, int8, fp32, error);
+        status = fx8_cuda_end_dump(engine, plan, results, error);
     return note_failure(engine, status);
 }
 

@@ -89,9 +89,9 @@ struct fx8_cuda_shape {
     size_t chunk_inputs, chunk_spectra; /**< through FIR and FFT at a time */
     size_t folded_stride;               /**< floats from spectrum to spectrum */
     size_t n_pairs;
-    size_t n_sums;         /**< numbers in the sums of one precision */
+    size_t n_sums;         /**< numbers in the sums of a kind */
     size_t n_baselines;    /**< of results; 0: none are made here */
-    size_t plan_bytes;     /**< that results of a precision depend on */
+    size_t plan_bytes;     /**< that results depend on */
     size_t slab_antennas;  /**< whose baselines are made at a time ... */
     size_t slab_cells;     /**< ... and cells of these, at most */
     size_t look_baselines; /**< of a quick-look at a time; 0: none is here */
@@ -174,11 +174,10 @@ struct fx8_cuda_results {
     double *input_gain;           /**< [n_inputs] */
     uint8_t *flag_input;          /**< likewise */
     uint8_t *flag_channel;        /**< [n_channels] */
-    /** [2 precisions][plan_bytes] of the host: the above on its way, since a
-     *  copy of memory that is not pinned may wait for all work before it. */
+    /** [plan_bytes] of the host: the above on its way, since a copy of memory
+     *  that is not pinned may wait for all work before it. */
     char *pinned_plan;
-    size_t plan_used;        /**< of it, in this dump */
-    bool keeps;              /**< there is memory for all results of a dump */
+    bool keeps;              /**< there is memory for a whole result */
     struct fx8_result slabs; /**< all of them, or those of two slots */
     /** Whose copies `slabs` are, until the next dump; NULL: of nobody's. */
     struct fx8_result kept;
@@ -244,10 +243,10 @@ struct fx8_cuda_device {
     unsigned long long *clips, *ended_clips; /**< the latter pinned */
     float *folded; /**< [chunk][folded_stride], FIR and FFT in place */
     struct fx8_cuda_call call;
-    int64_t *sums8; /**< NULL: not planned, as what follows */
-    double *sums32;
-    double *sums_down, *sums_up;
-    const struct fx8_cuda_correlator *int8, *fp32, *down, *up;
+    /** By kind, [n_sums] as in struct fx8_engine_dump, and what makes them;
+     *  NULL: not planned. */
+    void *sums[FX8_N_RESULTS];
+    const struct fx8_cuda_correlator *correlators[FX8_N_RESULTS];
     bool has_sums;  /**< something was correlated in this dump */
     bool has_ended; /**< of the dump that ended there are clips */
     size_t n_slabs; /**< that are under way of what it ended with */
@@ -474,8 +473,8 @@ enum fx8_status fx8_cuda_finish_dump(struct fx8_engine *engine,
 /** Its results, made by the first device, as end_dump() and take_dump() of the
  *  table. */
 enum fx8_status fx8_cuda_end_dump(struct fx8_engine *engine,
-                                  const struct fx8_engine_results *int8,
-                                  const struct fx8_engine_results *fp32,
+                                  const struct fx8_postprocess *plan,
+                                  const struct fx8_result *results,
                                   struct fx8_error *error);
 enum fx8_status fx8_cuda_take_dump(struct fx8_engine *engine,
                                    struct fx8_engine_dump *dump, bool *is_taken,
@@ -510,21 +509,23 @@ enum fx8_status fx8_cuda_receive_all(const struct fx8_engine *engine,
 
 /** Whether results are of the shape that the engine was opened for. */
 enum fx8_status fx8_cuda_check_results(const struct fx8_engine *engine,
-                                       const struct fx8_engine_results *wanted,
+                                       const struct fx8_postprocess *plan,
                                        struct fx8_error *error);
 
 /**
- * fx8_cuda_make_results -- of the sums that the first device has, int8 or
- * float, by its compute stream; the sums are left zero.
+ * fx8_cuda_make_results -- INT8's and FP32's, of the sums that the first device
+ * has, by its compute stream; the sums are left zero.
  *
- * Given: wanted  plan and place of the results
- *        counts  int64 [n_pairs] valid products, of the host
+ * Given: plan, results  as for end_dump()
+ *        counts         int64 [n_pairs] valid products, of the host
  * Notes: 1) the results are on their way, device->n_slabs of them in slots:
  *           fx8_cuda_receive_all()
- *        2) they stay on the device too where it keeps them
+ *        2) the last of them, INT8's if planned, stay on the device too where
+ *           it keeps them
  */
-enum fx8_status fx8_cuda_make_results(struct fx8_engine *engine, bool is_int8,
-                                      const struct fx8_engine_results *wanted,
+enum fx8_status fx8_cuda_make_results(struct fx8_engine *engine,
+                                      const struct fx8_postprocess *plan,
+                                      const struct fx8_result *results,
                                       const int64_t *counts,
                                       struct fx8_error *error);
 

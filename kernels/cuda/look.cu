@@ -129,13 +129,6 @@ static bool is_kept(const struct fx8_cuda_device *device,
            kept->flags == work->in.flags && kept->nsamples == work->in.nsamples;
 }
 
-/* Visibilities from a cell on. */
-static struct fx8_result from_cell(const struct fx8_result *all, size_t cell)
-{
-    return {all->visibilities + 2 * cell, all->flags + cell,
-            all->nsamples + cell};
-}
-
 /* The job on the device of slab `number`, whose baselines begin with `first`.
  */
 static struct fx8_cuda_look plan_job(const struct fx8_engine *engine,
@@ -157,9 +150,10 @@ static struct fx8_cuda_look plan_job(const struct fx8_engine *engine,
     job.work.steps = looks->steps;
     job.work.scale[FX8_FUNCTIONS_IEEE] = looks->scale[FX8_FUNCTIONS_IEEE];
     job.work.scale[FX8_FUNCTIONS_FAST] = looks->scale[FX8_FUNCTIONS_FAST];
-    job.work.in = is_kept(device, work) ? from_cell(&device->results.slabs,
-                                                    cells_of(engine, first))
-                                        : looks->in;
+    job.work.in =
+        is_kept(device, work)
+            ? fx8_result_from(&device->results.slabs, cells_of(engine, first))
+            : looks->in;
     job.work.out.coherence = looks->out.coherence + 2 * out;
     job.work.out.amplitude = looks->out.amplitude + out;
     job.work.out.phase = looks->out.phase + out;
@@ -180,7 +174,7 @@ static enum fx8_status upload_slab(const struct fx8_engine *engine,
     const struct fx8_cuda_looks *to = &device->looks;
     const size_t cells = cells_of(engine, job->n_baselines);
     const struct fx8_result from =
-        from_cell(&work->in, cells_of(engine, job->first_baseline));
+        fx8_result_from(&work->in, cells_of(engine, job->first_baseline));
     const struct pair_of_arrays arrays[] = {
         {to->in.visibilities, from.visibilities, cells * 2 * sizeof(float)},
         {to->in.flags, from.flags, cells},

@@ -66,7 +66,7 @@ static size_t list_results(const struct fx8_engine *engine,
         {&results->slabs.flags, cells, 1, false, false},
         {&results->slabs.nsamples, cells, sizeof(float), false, false},
         {&results->received, n_received, shape->staging_bytes, false, false},
-        {&results->pinned_plan, 2, shape->plan_bytes, true, false},
+        {&results->pinned_plan, 1, shape->plan_bytes, true, false},
     };
     memcpy(arrays, list, sizeof list);
     return sizeof list / sizeof *list;
@@ -81,9 +81,8 @@ static size_t list_arrays(const struct fx8_engine *engine,
     const struct fx8_cuda_shape *shape = &engine->shape;
     const size_t channels = plan->bank.n_channels, inputs = plan->n_inputs;
     const bool bank = engine->has_filterbank;
-    const bool int8 = (plan->precisions & FX8_ENGINE_INT8) != 0;
-    const bool fp32 = (plan->precisions & FX8_ENGINE_FP32) != 0;
-    const bool interval = (plan->precisions & FX8_ENGINE_INTERVAL) != 0;
+    const bool int8 = fx8_is_planned(plan, FX8_RESULT_INT8);
+    const bool floats = plan->precisions >> FX8_RESULT_FP32 != 0;
     const size_t cells = fx8_product(inputs, channels, 1, 1);
     const size_t words = fx8_product(inputs, shape->valid_words, 1, 1);
     const size_t turns = fx8_product(inputs, shape->block_spectra, 1, 1);
@@ -111,16 +110,14 @@ static size_t list_arrays(const struct fx8_engine *engine,
         {&call->x8, fx8_product(channels, stride8, 1, 1) + tail,
          int8 * size_t(16), false, true},
         {&call->x32, fx8_product(channels, stride32, 1, 1) + tail,
-         (fp32 || interval) * size_t(16), false, true},
-        {&device->sums8, shape->n_sums, int8 * sizeof(int64_t), false, true},
-        {&device->sums32, shape->n_sums, fp32 * sizeof(double), false, true},
-        {&device->sums_down, shape->n_sums, interval * sizeof(double), false,
-         true},
-        {&device->sums_up, shape->n_sums, interval * sizeof(double), false,
-         true},
+         floats * size_t(16), false, true},
     };
     size_t n = sizeof fixed / sizeof *fixed;
     memcpy(arrays, fixed, sizeof fixed);
+    for (size_t kind = 0; kind < FX8_N_RESULTS; ++kind)
+        arrays[n++] = {&device->sums[kind], shape->n_sums,
+                       fx8_is_planned(plan, kind) * sizeof(double), false,
+                       true};
     arrays[n++] = {&device->samples, device->n_slots, samples, false, false};
     const size_t rotation = bank * sizeof(struct fx8_rotation);
     for (struct fx8_cuda_notes &notes : device->notes) {

@@ -95,8 +95,7 @@ static __device__ __forceinline__ void make_column(
     const size_t baseline =
         baseline_of(place.antenna_1 + k, place.antenna_2, job.plan.n_antennas);
     const fx8_series_sums sums = fx8_series_sums_open(
-        &job.plan, IS_INT8 ? job.sums_int8 : nullptr,
-        IS_INT8 ? nullptr : job.sums_fp32, job.counts,
+        &job.plan, job.sums, IS_INT8, job.counts,
         &job.plan.products[(baseline - k) * launch.n_products + column]);
 #pragma unroll 1
     for (unsigned c = threadIdx.y; c < place.n_channels; c += ROWS) {
@@ -117,7 +116,7 @@ static __device__ __forceinline__ void write_baseline(
     const fx8_postprocess_launch &launch, const fx8_postprocess_place &place,
     unsigned k, const fx8_postprocess_tile *tile)
 {
-    const fx8_result &results = launch.job.results;
+    const fx8_result &results = launch.job.result;
     const unsigned n_products = launch.n_products;
     const size_t baseline = baseline_of(place.antenna_1 + k, place.antenna_2,
                                         launch.job.plan.n_antennas) -
@@ -224,8 +223,7 @@ cudaError_t fx8_cuda_postprocess_sums(const struct fx8_cuda_postprocess *job,
         {fx8_postprocess_fp32_kernel, fx8_postprocess_fp32_mean_kernel},
         {fx8_postprocess_int8_kernel, fx8_postprocess_int8_mean_kernel},
     };
-    const auto kernel =
-        kernels[job->sums_int8 != nullptr][plan->channel_average > 1];
+    const auto kernel = kernels[job->is_int8][plan->channel_average > 1];
     if (x * y * z == 0)
         return fx8_cuda_load(kernel);
     const dim3 grid(static_cast<unsigned>(x), static_cast<unsigned>(y),
@@ -238,7 +236,7 @@ cudaError_t fx8_cuda_postprocess_sums(const struct fx8_cuda_postprocess *job,
 /** A grid over n numbers and the kernel for them. */
 template <class Number>
 static cudaError_t launch_add(void (*kernel)(size_t, const Number *, Number *),
-                              size_t n, const Number *from, Number *to,
+                              size_t n, const void *from, void *to,
                               cudaStream_t stream)
 {
     const size_t n_blocks = (n + ADD_THREADS - 1) / ADD_THREADS;
@@ -247,18 +245,14 @@ static cudaError_t launch_add(void (*kernel)(size_t, const Number *, Number *),
     FX8_LAUNCH(kernel,
                dim3(static_cast<unsigned>(
                    n_blocks < MOST_BLOCKS ? n_blocks : MOST_BLOCKS)),
-               dim3(ADD_THREADS), 0, stream, n, from, to);
+               dim3(ADD_THREADS), 0, stream, n,
+               static_cast<const Number *>(from), static_cast<Number *>(to));
     return cudaGetLastError();
 }
 
-cudaError_t fx8_cuda_add_int64(size_t n, const int64_t *from, int64_t *to,
-                               cudaStream_t stream)
+cudaError_t fx8_cuda_add_sums(bool is_int8, size_t n, const void *from,
+                              void *to, cudaStream_t stream)
 {
-    return launch_add(fx8_add_int64_kernel, n, from, to, stream);
-}
-
-cudaError_t fx8_cuda_add_double(size_t n, const double *from, double *to,
-                                cudaStream_t stream)
-{
-    return launch_add(fx8_add_double_kernel, n, from, to, stream);
+    return is_int8 ? launch_add(fx8_add_int64_kernel, n, from, to, stream)
+                   : launch_add(fx8_add_double_kernel, n, from, to, stream);
 }

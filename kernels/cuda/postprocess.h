@@ -13,21 +13,21 @@
 #include "kernels/postprocess.h"
 
 /**
- * Some baselines of one precision: those that begin on an antenna of
+ * Some baselines of INT8 or FP32: those that begin on an antenna of
  * [first_antenna, end_antenna).  They stand side by side.
  *
  * Notes: 1) every pointer, the plan's too, is of the device
- *        2) results: [baselines of the job][n_channels / channel_average]
+ *        2) result: [baselines of the job][n_channels / channel_average]
  *           [n_products], whatever row_channels
  *        3) at most FX8_CUDA_MOST_PRODUCTS products
  */
 struct fx8_cuda_postprocess {
     struct fx8_postprocess plan;
     size_t first_antenna, end_antenna;
-    const int64_t *sums_int8; /**< [n_channels][pair][re, im]; NULL: FP32 */
-    const double *sums_fp32;  /**< likewise; NULL: INT8 */
-    const int64_t *counts;    /**< [pair] */
-    struct fx8_result results;
+    const void *sums;      /**< [n_channels][pair][re, im] */
+    bool is_int8;          /**< they are int64, else double */
+    const int64_t *counts; /**< [pair] */
+    struct fx8_result result;
 };
 
 /** Bytes of a cell of results: two floats, a flag, a weight. */
@@ -53,11 +53,9 @@ static inline size_t fx8_cuda_first_baseline(size_t antenna, size_t n_antennas)
 cudaError_t fx8_cuda_postprocess_sums(const struct fx8_cuda_postprocess *job,
                                       cudaStream_t stream);
 
-/** to[k] += from[k], k in [0, n): sums of another device; n 0: the kernel is
- *  loaded. */
-cudaError_t fx8_cuda_add_int64(size_t n, const int64_t *from, int64_t *to,
-                               cudaStream_t stream);
-cudaError_t fx8_cuda_add_double(size_t n, const double *from, double *to,
-                                cudaStream_t stream);
+/** to[k] += from[k], k in [0, n), int64 of INT8 or double: sums of another
+ *  device; n 0: the kernel is loaded. */
+cudaError_t fx8_cuda_add_sums(bool is_int8, size_t n, const void *from,
+                              void *to, cudaStream_t stream);
 
 #endif

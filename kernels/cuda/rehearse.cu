@@ -32,13 +32,12 @@ static cudaError_t load_correlators()
     return code;
 }
 
-static cudaError_t load_results(const int64_t *sums_int8,
-                                size_t channel_average)
+static cudaError_t load_results(bool is_int8, size_t channel_average)
 {
     struct fx8_cuda_postprocess job = {};
     job.plan.n_products = 1;
     job.plan.channel_average = channel_average;
-    job.sums_int8 = sums_int8;
+    job.is_int8 = is_int8;
     return fx8_cuda_postprocess_sums(&job, nullptr);
 }
 
@@ -48,20 +47,17 @@ static cudaError_t load_all()
     struct fx8_cuda_look look = {};
     const struct fx8_cuda_pick_job pick = {};
     const struct fx8_cuda_pick_sums_job pick_sums = {};
-    const int64_t some = 0;
     cudaError_t code = load_correlators();
     for (size_t average = 1; average <= 2; ++average)
-        for (const int64_t *sums :
-             {static_cast<const int64_t *>(nullptr), &some})
+        for (const bool is_int8 : {false, true})
             if (code == cudaSuccess)
-                code = load_results(sums, average);
+                code = load_results(is_int8, average);
     look.work.n_products = 1;
     if (code == cudaSuccess)
         code = fx8_cuda_look_at(&look, nullptr);
-    if (code == cudaSuccess)
-        code = fx8_cuda_add_int64(0, nullptr, nullptr, nullptr);
-    if (code == cudaSuccess)
-        code = fx8_cuda_add_double(0, nullptr, nullptr, nullptr);
+    for (const bool is_int8 : {false, true})
+        if (code == cudaSuccess)
+            code = fx8_cuda_add_sums(is_int8, 0, nullptr, nullptr, nullptr);
     if (code == cudaSuccess)
         code = fx8_cuda_pick(&pick, nullptr);
     if (code == cudaSuccess)

@@ -8,40 +8,57 @@
 #include "kernels/cuda/postprocess.h"
 #include "kernels/numeric/visibility.h"
 
-/* n rows of `length` items, `pitch` apart on the host, to the device. */
-template <class Item>
-static enum fx8_status upload(struct fx8_cuda_device *device, const Item *from,
-                              size_t pitch, size_t length, size_t n, Item *to,
+/* Rows of items of the host that results depend on; NULL: there are none. */
+struct plan_array {
+    void *to;
+    const void *from;
+    size_t item_size, pitch, length, n; /* items from row to row, and in one */
+};
+
+/* To the device, by pinned memory from `used` on. */
+static enum fx8_status upload(const struct fx8_cuda_device *device,
+                              const struct plan_array *array, size_t *used,
                               struct fx8_error *error)
 {
+    const size_t row = array->length * array->item_size;
+    const char *const from = static_cast<const char *>(array->from);
+    char *const pinned = device->results.pinned_plan + *used;
     if (from == nullptr)
         return FX8_OK;
-    const size_t row = length * sizeof *to;
-    struct fx8_cuda_results *results = &device->results;
-    char *const pinned = results->pinned_plan + results->plan_used;
-    results->plan_used += fx8_round_up(n * row, FX8_CUDA_PLAN_UNIT);
-    for (size_t k = 0; k < n; ++k)
-        memcpy(pinned + k * row, from + k * pitch, row);
-    return fx8_cuda_check(cudaMemcpyAsync(to, pinned, n * row,
+    *used += fx8_round_up(array->n * row, FX8_CUDA_PLAN_UNIT);
+    for (size_t k = 0; k < array->n; ++k)
+        memcpy(pinned + k * row, from + k * array->pitch * array->item_size,
+               row);
+    return fx8_cuda_check(cudaMemcpyAsync(array->to, pinned, array->n * row,
                                           cudaMemcpyHostToDevice,
                                           device->compute),
                           device, error, "cudaMemcpyAsync of %s of results",
-                          fx8_cuda_bytes(n * row));
+                          fx8_cuda_bytes(array->n * row));
 }
 
 /* What the results depend on besides the sums; `plan` becomes that of the
  * device. */
 static enum fx8_status upload_plan(const struct fx8_engine *engine,
-                                   struct fx8_cuda_device *device,
+                                   const struct fx8_cuda_device *device,
                                    const int64_t *counts,
                                    struct fx8_postprocess *plan,
                                    struct fx8_error *error)
 {
     const struct fx8_cuda_results *to = &device->results;
     const struct fx8_postprocess from = *plan;
-    const size_t n_inputs = from.n_inputs, n_channels = from.n_channels;
+    const size_t inputs = from.n_inputs, channels = from.n_channels;
     const size_t row = fx8_postprocess_row(&from);
-    const size_t n_products = engine->shape.n_baselines * from.n_products;
+    const size_t products = engine->shape.n_baselines * from.n_products;
+    const size_t pairs = engine->shape.n_pairs;
+    const struct plan_array arrays[] = {
+        {to->products, from.products, sizeof *to->products, 0, products, 1},
+        {to->counts, counts, sizeof *to->counts, 0, pairs, 1},
+        {to->gain, from.gain, sizeof *to->gain, row, channels, inputs},
+        {to->flag_cell, from.flag_cell, 1, row, channels, inputs},
+        {to->input_gain, from.input_gain, sizeof *to->input_gain, 0, inputs, 1},
+        {to->flag_input, from.flag_input, 1, 0, inputs, 1},
+        {to->flag_channel, from.flag_channel, 1, 0, channels, 1},
+    };
     plan->products = to->products;
     plan->gain = from.gain == nullptr ? nullptr : to->gain;
     plan->input_gain = from.input_gain == nullptr ? nullptr : to->input_gain;
@@ -49,26 +66,11 @@ static enum fx8_status upload_plan(const struct fx8_engine *engine,
     plan->flag_input = to->flag_input;
     plan->flag_channel = to->flag_channel;
     plan->row_channels = 0;
-    enum fx8_status status = upload(device, from.products, n_products,
-                                    n_products, 1, to->products, error);
-    if (status == FX8_OK)
-        status = upload(device, counts, engine->shape.n_pairs,
-                        engine->shape.n_pairs, 1, to->counts, error);
-    if (status == FX8_OK)
-        status = upload(device, from.gain, row, n_channels, n_inputs, to->gain,
-                        error);
-    if (status == FX8_OK)
-        status = upload(device, from.flag_cell, row, n_channels, n_inputs,
-                        to->flag_cell, error);
-    if (status == FX8_OK)
-        status = upload(device, from.input_gain, n_inputs, n_inputs, 1,
-                        to->input_gain, error);
-    if (status == FX8_OK)
-        status = upload(device, from.flag_input, n_inputs, n_inputs, 1,
-                        to->flag_input, error);
-    if (status == FX8_OK)
-        status = upload(device, from.flag_channel, n_channels, n_channels, 1,
-                        to->flag_channel, error);
+    enum fx8_status status = FX8_OK;
+    size_t used = 0;
+    for (const struct plan_array &array : arrays)
+        if (status == FX8_OK)
+            status = upload(device, &array, &used, error);
     return status;
 }
 
@@ -87,36 +89,32 @@ static struct fx8_result slab_of(const struct fx8_engine *engine,
     const size_t at = results->keeps
                           ? cell
                           : number % FX8_CUDA_SLOTS * engine->shape.slab_cells;
-    const struct fx8_result *all = &results->slabs;
-    return {all->visibilities + 2 * at, all->flags + at, all->nsamples + at};
+    return fx8_result_from(&results->slabs, at);
 }
 
-/* The rows that a job makes, and where in the results they belong. */
+/* The rows that a job makes, and where in a result they belong, whose rows are
+ * `pitch` cells apart. */
 struct slab_rows {
     size_t n;
     struct fx8_cuda_rows arrays[FX8_CUDA_STAGED];
 };
 
 static struct slab_rows rows_of(const struct fx8_cuda_postprocess *job,
-                                const struct fx8_engine_results *wanted)
+                                size_t pitch, const struct fx8_result *to)
 {
-    const struct fx8_postprocess *plan = &job->plan;
-    const size_t n = plan->n_antennas;
+    const size_t n = job->plan.n_antennas;
     const size_t first = fx8_cuda_first_baseline(job->first_antenna, n);
-    const size_t cells = row_cells(plan);
-    const size_t pitch = fx8_postprocess_row(wanted->plan) /
-                         plan->channel_average * plan->n_products;
-    const struct fx8_result *to = &wanted->results;
+    const size_t cells = row_cells(&job->plan);
     return {fx8_cuda_first_baseline(job->end_antenna, n) - first,
             {
                 {reinterpret_cast<char *>(to->visibilities + 2 * first * pitch),
-                 2 * pitch * sizeof(float), job->results.visibilities,
+                 2 * pitch * sizeof(float), job->result.visibilities,
                  2 * cells * sizeof(float)},
                 {reinterpret_cast<char *>(to->nsamples + first * pitch),
-                 pitch * sizeof(float), job->results.nsamples,
+                 pitch * sizeof(float), job->result.nsamples,
                  cells * sizeof(float)},
                 {reinterpret_cast<char *>(to->flags + first * pitch), pitch,
-                 job->results.flags, cells},
+                 job->result.flags, cells},
             }};
 }
 
@@ -160,11 +158,11 @@ static enum fx8_status send_home(const struct fx8_cuda_device *device,
 static enum fx8_status make_slab(const struct fx8_engine *engine,
                                  struct fx8_cuda_device *device,
                                  const struct fx8_cuda_postprocess *job,
-                                 const struct fx8_engine_results *wanted,
+                                 size_t pitch, const struct fx8_result *to,
                                  struct fx8_error *error)
 {
     const size_t number = device->n_slabs++;
-    const struct slab_rows rows = rows_of(job, wanted);
+    const struct slab_rows rows = rows_of(job, pitch, to);
     const bool are_home = are_pinned(engine, &rows);
     enum fx8_status status =
         are_home ? FX8_OK : fx8_cuda_receive(engine, device, number, error);
@@ -182,12 +180,11 @@ static enum fx8_status make_slab(const struct fx8_engine *engine,
 }
 
 enum fx8_status fx8_cuda_check_results(const struct fx8_engine *engine,
-                                       const struct fx8_engine_results *wanted,
+                                       const struct fx8_postprocess *plan,
                                        struct fx8_error *error)
 {
     const struct fx8_engine_plan *opened = &engine->plan;
-    const struct fx8_postprocess *plan = wanted->plan;
-    if (plan != nullptr && opened->n_result_antennas > 0 &&
+    if (opened->n_result_antennas > 0 &&
         plan->n_antennas == opened->n_result_antennas &&
         plan->n_products == opened->n_result_products &&
         plan->channel_average == opened->channel_average &&
@@ -199,56 +196,64 @@ enum fx8_status fx8_cuda_check_results(const struct fx8_engine *engine,
 }
 
 /* While a slab is made the one before it is copied, and the one before that
- * brought to its places, if it is not there. */
+ * brought to its places, if it is not there.  `job` is of all antennas. */
 static enum fx8_status make(const struct fx8_engine *engine,
-                            struct fx8_cuda_device *device, bool is_int8,
-                            const struct fx8_engine_results *wanted,
-                            const int64_t *counts, struct fx8_error *error)
+                            struct fx8_cuda_device *device,
+                            struct fx8_cuda_postprocess *job, size_t pitch,
+                            const struct fx8_result *to,
+                            struct fx8_error *error)
 {
-    struct fx8_cuda_postprocess job = {};
-    job.plan = *wanted->plan;
-    job.sums_int8 = is_int8 ? device->sums8 : nullptr;
-    job.sums_fp32 = is_int8 ? nullptr : device->sums32;
-    job.counts = device->results.counts;
-    const size_t n_antennas = job.plan.n_antennas;
+    const size_t n_antennas = job->plan.n_antennas;
     const size_t step = engine->shape.slab_antennas;
-    enum fx8_status status =
-        upload_plan(engine, device, counts, &job.plan, error);
+    enum fx8_status status = FX8_OK;
+    /* those of another kind may be in the same place */
+    for (const struct fx8_cuda_staging &slot : device->staging)
+        if (status == FX8_OK)
+            status = fx8_cuda_hold(device, device->compute, slot.copied, error);
     for (size_t first = 0; first < n_antennas && status == FX8_OK;
          first += step) {
-        job.first_antenna = first;
-        job.end_antenna = n_antennas - first < step ? n_antennas : first + step;
-        job.results = slab_of(engine, &device->results, device->n_slabs,
+        job->first_antenna = first;
+        job->end_antenna =
+            n_antennas - first < step ? n_antennas : first + step;
+        job->result = slab_of(engine, &device->results, device->n_slabs,
                               fx8_cuda_first_baseline(first, n_antennas) *
-                                  row_cells(&job.plan));
-        status = make_slab(engine, device, &job, wanted, error);
+                                  row_cells(&job->plan));
+        status = make_slab(engine, device, job, pitch, to, error);
     }
     return status;
 }
 
-enum fx8_status fx8_cuda_make_results(struct fx8_engine *engine, bool is_int8,
-                                      const struct fx8_engine_results *wanted,
+enum fx8_status fx8_cuda_make_results(struct fx8_engine *engine,
+                                      const struct fx8_postprocess *plan,
+                                      const struct fx8_result *results,
                                       const int64_t *counts,
                                       struct fx8_error *error)
 {
     struct fx8_cuda_device *device = &engine->devices[0];
-    void *const sums = is_int8 ? static_cast<void *>(device->sums8)
-                               : static_cast<void *>(device->sums32);
+    const size_t row = fx8_postprocess_row(plan);
+    const size_t pitch = row / plan->channel_average * plan->n_products;
+    const bool keeps = device->results.keeps && row == plan->n_channels;
+    struct fx8_cuda_postprocess job = {};
+    job.plan = *plan;
+    job.counts = device->results.counts;
     device->results.kept = fx8_result();
     enum fx8_status status = fx8_cuda_enter(device, error);
-    /* kept ones of the other precision are in the same place */
-    for (const struct fx8_cuda_staging &slot : device->staging)
+    if (status == FX8_OK)
+        status = upload_plan(engine, device, counts, &job.plan, error);
+    for (const size_t kind : {FX8_RESULT_FP32, FX8_RESULT_INT8}) {
+        job.sums = device->sums[kind];
+        job.is_int8 = kind == FX8_RESULT_INT8;
+        if (status != FX8_OK || job.sums == nullptr)
+            continue;
+        status = make(engine, device, &job, pitch, &results[kind], error);
         if (status == FX8_OK)
-            status = fx8_cuda_hold(device, device->compute, slot.copied, error);
-    if (status == FX8_OK)
-        status = make(engine, device, is_int8, wanted, counts, error);
-    if (status == FX8_OK)
-        status = fx8_cuda_check(
-            cudaMemsetAsync(sums, 0, engine->shape.n_sums * sizeof(int64_t),
-                            device->compute),
-            device, error, "cudaMemsetAsync");
-    if (status == FX8_OK && device->results.keeps &&
-        fx8_postprocess_row(wanted->plan) == wanted->plan->n_channels)
-        device->results.kept = wanted->results;
+            status = fx8_cuda_check(
+                cudaMemsetAsync(device->sums[kind], 0,
+                                engine->shape.n_sums * sizeof(int64_t),
+                                device->compute),
+                device, error, "cudaMemsetAsync");
+        if (status == FX8_OK && keeps)
+            device->results.kept = results[kind];
+    }
     return status;
 }

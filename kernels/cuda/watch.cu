@@ -30,11 +30,10 @@ size_t fx8_cuda_list_watching(const struct fx8_engine *engine,
                               struct fx8_cuda_array *arrays)
 {
     const struct fx8_engine_plan *plan = &engine->plan;
-    const unsigned floats = FX8_ENGINE_FP32 | FX8_ENGINE_INTERVAL;
     const size_t items = fx8_product(
         plan->n_watched_inputs, stride_of(engine->shape.block_spectra), 1, 1);
-    const size_t int8 = (plan->precisions & FX8_ENGINE_INT8) != 0;
-    const size_t fp32 = (plan->precisions & floats) != 0;
+    const size_t int8 = fx8_is_planned(plan, FX8_RESULT_INT8);
+    const size_t fp32 = plan->precisions >> FX8_RESULT_FP32 != 0;
     size_t n = 0;
     for (struct fx8_cuda_picked &slot : watching->slots) {
         const size_t size8 = int8 * sizeof *slot.int8;
@@ -194,10 +193,13 @@ enum fx8_status fx8_cuda_watch_sums(struct fx8_engine *engine,
     struct fx8_cuda_pick_sums_job job = {};
     job.n_pairs = watch->n_pairs;
     memcpy(job.pairs, watch->pairs, sizeof job.pairs);
-    if (first->sums8 != nullptr)
-        job.from_int8 = first->sums8 + channel;
-    if (first->sums32 != nullptr)
-        job.from_fp32 = first->sums32 + channel;
+    const void *const *all = first->sums;
+    if (all[FX8_RESULT_INT8] != nullptr)
+        job.from_int8 =
+            static_cast<const int64_t *>(all[FX8_RESULT_INT8]) + channel;
+    if (all[FX8_RESULT_FP32] != nullptr)
+        job.from_fp32 =
+            static_cast<const double *>(all[FX8_RESULT_FP32]) + channel;
     job.to_int8 = sums->int8;
     job.to_fp32 = sums->fp32;
     enum fx8_status status = fx8_cuda_enter(first, error);
@@ -229,9 +231,11 @@ enum fx8_status fx8_cuda_take_watched(struct fx8_engine *engine, bool has_sums,
     const struct fx8_cuda_watched_sums *sums =
         first->watching.pinned_sums + number_of(engine, watch);
     const size_t n = 2 * watch->n_pairs;
-    if (has_sums && first->sums8 != nullptr)
-        memcpy(watch->sums_int8, sums->int8, n * sizeof *sums->int8);
-    if (has_sums && first->sums32 != nullptr)
-        memcpy(watch->sums_fp32, sums->fp32, n * sizeof *sums->fp32);
+    if (has_sums && first->sums[FX8_RESULT_INT8] != nullptr)
+        memcpy(watch->sums[FX8_RESULT_INT8], sums->int8,
+               n * sizeof *sums->int8);
+    if (has_sums && first->sums[FX8_RESULT_FP32] != nullptr)
+        memcpy(watch->sums[FX8_RESULT_FP32], sums->fp32,
+               n * sizeof *sums->fp32);
     return status;
 }

@@ -59,15 +59,16 @@ struct fx8_group {
     float nsamples;
 };
 
-/** The series of a product; counts as for fx8_postprocess_int8(). */
+/** The series of a product, of INT8 or not; counts as for
+ *  fx8_postprocess_dump(). */
 FX8_NUMERIC struct fx8_series fx8_series_open(
-    const struct fx8_postprocess *plan, const int64_t *counts,
+    const struct fx8_postprocess *plan, bool is_int8, const int64_t *counts,
     const struct fx8_product *product)
 {
     const int64_t count = counts[product->pair];
     const size_t row_1 = product->input_1 * fx8_postprocess_row(plan);
     const size_t row_2 = product->input_2 * fx8_postprocess_row(plan);
-    const bool has_cells = plan->flag_cell != NULL;
+    const bool has_cells = is_int8 && plan->flag_cell != NULL;
     struct fx8_series series;
     series.first = 2 * (size_t)product->pair;
     series.stride = 2 * fx8_pair_count(plan->n_inputs);
@@ -137,21 +138,21 @@ struct fx8_series_sums {
     bool first_is_real; /**< channel 0 has one component, not two */
 };
 
-/** The series of a product and its sums, those of one precision, the others
- *  NULL; arrays as for fx8_postprocess_int8() and _fp32(). */
+/** The series of a product and its sums; arrays as for
+ *  fx8_postprocess_dump(). */
 FX8_NUMERIC struct fx8_series_sums fx8_series_sums_open(
-    const struct fx8_postprocess *plan, const int64_t *sums_int8,
-    const double *sums_fp32, const int64_t *counts,
-    const struct fx8_product *product)
+    const struct fx8_postprocess *plan, const void *all, bool is_int8,
+    const int64_t *counts, const struct fx8_product *product)
 {
-    const bool is_int8 = sums_int8 != NULL;
+    const int64_t *const int8 = (const int64_t *)all;
+    const double *const fp32 = (const double *)all;
     const bool has_gain = is_int8 && plan->gain != NULL;
     const size_t row_1 = product->input_1 * fx8_postprocess_row(plan);
     const size_t row_2 = product->input_2 * fx8_postprocess_row(plan);
     struct fx8_series_sums sums;
-    sums.series = fx8_series_open(plan, counts, product);
-    sums.int8 = is_int8 ? sums_int8 + sums.series.first : NULL;
-    sums.fp32 = is_int8 ? NULL : sums_fp32 + sums.series.first;
+    sums.series = fx8_series_open(plan, is_int8, counts, product);
+    sums.int8 = is_int8 ? int8 + sums.series.first : NULL;
+    sums.fp32 = is_int8 ? NULL : fp32 + sums.series.first;
     sums.gain_1 = has_gain ? plan->gain + row_1 : NULL;
     sums.gain_2 = has_gain ? plan->gain + row_2 : NULL;
     sums.removes_bias = has_gain && sums.series.is_auto && plan->remove_bias;

@@ -102,7 +102,7 @@ class Run
         plan.bank = {true, 1, 1, 1};
         plan.n_inputs = N_INPUTS;
         plan.spectra_per_dump = N_SPECTRA;
-        plan.precisions = FX8_ENGINE_INT8 | FX8_ENGINE_FP32;
+        plan.precisions = FX8_PRECISION_INT8 | FX8_PRECISION_FP32;
         plan.kernel = kernel_in_place_of("dp4a-16");
         plan.n_threads = 1;
         plan.host_operations = fx8_operations_level(0);
@@ -140,8 +140,8 @@ class Run
         Sums sums;
         std::vector<int64_t> counts(fx8_pair_count(N_INPUTS)), clips(N_INPUTS);
         fx8_engine_dump dump = {};
-        dump.sums_int8 = sums.int8.data();
-        dump.sums_fp32 = sums.fp32.data();
+        dump.sums[FX8_RESULT_INT8] = sums.int8.data();
+        dump.sums[FX8_RESULT_FP32] = sums.fp32.data();
         dump.counts = counts.data();
         dump.clips = clips.data();
         must(table().finish_dump(engine_, &dump, &error_), error_);

@@ -48,13 +48,13 @@ static uint64_t random_state = 12;
 /** Whether a precision is made: not where its kernels are left out. */
 static bool is_made(unsigned precision)
 {
-    return !are_left_out(precision == FX8_ENGINE_INT8);
+    return !are_left_out(precision == FX8_PRECISION_INT8);
 }
 
 static unsigned precisions_made()
 {
-    return (is_made(FX8_ENGINE_INT8) ? FX8_ENGINE_INT8 : 0) |
-           (is_made(FX8_ENGINE_FP32) ? FX8_ENGINE_FP32 : 0);
+    return (is_made(FX8_PRECISION_INT8) ? FX8_PRECISION_INT8 : 0) |
+           (is_made(FX8_PRECISION_FP32) ? FX8_PRECISION_FP32 : 0);
 }
 
 static std::vector<fx8_ci8> random_spectra(size_t count)
@@ -174,16 +174,16 @@ class Engine
                 ? engine_table().push(engine_, &block, &error)
                 : engine_table().import_spectra(
                       engine_, &block,
-                      is_made(FX8_ENGINE_INT8) ? x.data() : nullptr,
-                      is_made(FX8_ENGINE_FP32) ? floats.data() : nullptr,
+                      is_made(FX8_PRECISION_INT8) ? x.data() : nullptr,
+                      is_made(FX8_PRECISION_FP32) ? floats.data() : nullptr,
                       &error),
             error);
         Sums sums(s);
         fx8_engine_dump dump = {};
-        if (is_made(FX8_ENGINE_INT8))
-            dump.sums_int8 = sums.int8.data();
-        if (is_made(FX8_ENGINE_FP32))
-            dump.sums_fp32 = sums.fp32.data();
+        if (is_made(FX8_PRECISION_INT8))
+            dump.sums[FX8_RESULT_INT8] = sums.int8.data();
+        if (is_made(FX8_PRECISION_FP32))
+            dump.sums[FX8_RESULT_FP32] = sums.fp32.data();
         dump.counts = sums.counts.data();
         dump.clips = sums.clips.data();
         must_engine(engine_table().finish_dump(engine_, &dump, &error), error);
@@ -214,9 +214,9 @@ static void check_dump(const Shape &shape, const char *kernel,
     const Sums expected = plain_sums(shape, x);
     for (int dump = 0; dump < 2; ++dump) {
         const Sums sums = engine.run(x, from_samples);
-        CHECK(!is_made(FX8_ENGINE_INT8) || sums.int8 == expected.int8);
+        CHECK(!is_made(FX8_PRECISION_INT8) || sums.int8 == expected.int8);
         /* integers: exact */
-        CHECK(!is_made(FX8_ENGINE_FP32) || sums.fp32 == expected.fp32);
+        CHECK(!is_made(FX8_PRECISION_FP32) || sums.fp32 == expected.fp32);
         CHECK(sums.counts == expected.counts);
     }
 }
@@ -268,8 +268,8 @@ static void push_block(struct fx8_engine *engine, const Expected &expected,
     fx8_error error;
     must_engine(engine_table().push(engine, &block, &error), error);
     must_engine(engine_table().export_spectra(
-                    engine, is_made(FX8_ENGINE_INT8) ? x8.data() : nullptr,
-                    is_made(FX8_ENGINE_FP32) ? x32.data() : nullptr, &error),
+                    engine, is_made(FX8_PRECISION_INT8) ? x8.data() : nullptr,
+                    is_made(FX8_PRECISION_FP32) ? x32.data() : nullptr, &error),
                 error);
     for (size_t k = 0; k < x8.size(); ++k) {
         const size_t at = job.cell(k / row, first, 0) + k % row;
@@ -287,11 +287,9 @@ static bool make(const Expected &expected, Made *made)
     plan.coefficients = expected.coefficients.data();
     plan.n_inputs = job.n_inputs;
     plan.spectra_per_dump = static_cast<int64_t>(job.n_spectra);
-    const bool is_int8 = is_made(FX8_ENGINE_INT8);
-    const bool is_fp32 = is_made(FX8_ENGINE_FP32);
-    const bool has_bounds = job.has_bounds && is_fp32;
+    const bool has_bounds = job.has_bounds && is_made(FX8_PRECISION_FP32);
     plan.precisions =
-        precisions_made() | (has_bounds ? FX8_ENGINE_INTERVAL : 0);
+        precisions_made() | (has_bounds ? FX8_PRECISION_INTERVAL : 0);
     plan.kernel = kernel_in_place_of(job.kernel);
     plan.fir_int16 = job.fir_int16;
     plan.n_threads = 2;
@@ -314,10 +312,10 @@ static bool make(const Expected &expected, Made *made)
         push_block(engine, expected, first,
                    std::min(block, job.n_spectra - first), made);
     fx8_engine_dump dump = {};
-    dump.sums_int8 = is_int8 ? made->sums8.data() : nullptr;
-    dump.sums_fp32 = is_fp32 ? made->sums32.data() : nullptr;
-    dump.sums_down = has_bounds ? made->down.data() : nullptr;
-    dump.sums_up = has_bounds ? made->up.data() : nullptr;
+    void *const sums[FX8_N_RESULTS] = {made->sums8.data(), made->sums32.data(),
+                                       made->down.data(), made->up.data()};
+    for (size_t kind = 0; kind < FX8_N_RESULTS; ++kind)
+        dump.sums[kind] = fx8_is_planned(&plan, kind) ? sums[kind] : nullptr;
     dump.counts = made->counts.data();
     dump.clips = made->clips.data();
     must_engine(engine_table().finish_dump(engine, &dump, &error), error);
@@ -360,8 +358,8 @@ static void check_spectra(const Expected &e, const Made &made)
         least[at] += largest > 127.5 + slack;
         most[at] += largest >= 127.5 - slack;
     }
-    CHECK(n_float == 0 || !is_made(FX8_ENGINE_FP32));
-    if (!is_made(FX8_ENGINE_INT8))
+    CHECK(n_float == 0 || !is_made(FX8_PRECISION_FP32));
+    if (!is_made(FX8_PRECISION_INT8))
         return;
     printf("# %zu of %zu numbers a step apart\n", n_step, 2 * job.n_cells());
     CHECK(n_far == 0);
@@ -422,10 +420,10 @@ static void check_sums(const Job &job, const Made &made)
                         static_cast<double>(made.sums8[k + part]);
                     const double sum = made.sums32[k + part];
                     const exact_sum &exact = part == 0 ? fp32.re : fp32.im;
-                    CHECK(!is_made(FX8_ENGINE_INT8) ||
+                    CHECK(!is_made(FX8_PRECISION_INT8) ||
                           is_between(part == 0 ? int8.re : int8.im, whole,
                                      whole));
-                    if (!is_made(FX8_ENGINE_FP32))
+                    if (!is_made(FX8_PRECISION_FP32))
                         continue;
                     CHECK(is_between(exact, sum - bound, sum + bound));
                     if (job.has_bounds) {

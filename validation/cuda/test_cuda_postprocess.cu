@@ -170,14 +170,15 @@ struct Results {
 static Results of_the_host(const Task &task, bool is_int8)
 {
     Results results(task.baselines() * task.row());
-    const fx8_result to = {results.visibilities.data(), results.flags.data(),
-                           results.nsamples.data()};
-    if (is_int8)
-        fx8_postprocess_int8(&task.plan, task.int8.data(), task.counts.data(),
-                             &to);
-    else
-        fx8_postprocess_fp32(&task.plan, task.fp32.data(), task.counts.data(),
-                             &to);
+    const size_t kind = is_int8 ? FX8_RESULT_INT8 : FX8_RESULT_FP32;
+    std::vector<int64_t> int8(task.int8);
+    std::vector<double> fp32(task.fp32);
+    void *sums[FX8_N_RESULTS] = {};
+    fx8_result to[FX8_N_RESULTS] = {};
+    sums[kind] = is_int8 ? static_cast<void *>(int8.data()) : fp32.data();
+    to[kind] = {results.visibilities.data(), results.flags.data(),
+                results.nsamples.data()};
+    fx8_postprocess_dump(&task.plan, sums, task.counts.data(), to);
     return results;
 }
 
@@ -204,8 +205,8 @@ class DeviceTask
         job.plan.flag_input = flag_input_.data();
         job.plan.flag_cell =
             task_.plan.flag_cell != nullptr ? flag_cell_.data() : nullptr;
-        job.sums_int8 = is_int8 ? int8_.data() : nullptr;
-        job.sums_fp32 = is_int8 ? nullptr : fp32_.data();
+        job.sums = is_int8 ? static_cast<void *>(int8_.data()) : fp32_.data();
+        job.is_int8 = is_int8;
         job.counts = counts_.data();
         job.end_antenna = task_.plan.n_antennas;
         return job;
@@ -223,7 +224,7 @@ class DeviceTask
         fx8_cuda_postprocess j = job(is_int8);
         j.first_antenna = first;
         j.end_antenna = end;
-        j.results = {visibilities.data(), flags.data(), nsamples.data()};
+        j.result = {visibilities.data(), flags.data(), nsamples.data()};
         MUST(fx8_cuda_postprocess_sums(&j, nullptr));
         results.visibilities = visibilities.read();
         results.nsamples = nsamples.read();
@@ -350,8 +351,8 @@ TEST(sums_of_devices_are_added)
         }
         DeviceArray<int64_t> from8(a), to8(b);
         DeviceArray<double> from32(x), to32(y);
-        MUST(fx8_cuda_add_int64(n, from8.data(), to8.data(), nullptr));
-        MUST(fx8_cuda_add_double(n, from32.data(), to32.data(), nullptr));
+        MUST(fx8_cuda_add_sums(true, n, from8.data(), to8.data(), nullptr));
+        MUST(fx8_cuda_add_sums(false, n, from32.data(), to32.data(), nullptr));
         for (size_t k = 0; k < n; ++k) {
             b[k] += a[k];
             y[k] += x[k];

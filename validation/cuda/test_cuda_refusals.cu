@@ -40,7 +40,7 @@ TEST(a_kernel_left_out_is_told)
     plan.bank = {true, 1, 1, 1};
     plan.n_inputs = 17;
     plan.spectra_per_dump = 20;
-    plan.precisions = FX8_ENGINE_INT8;
+    plan.precisions = FX8_PRECISION_INT8;
     plan.n_threads = 1;
     plan.host_operations = fx8_operations_level(0);
     const int error_before = harness::settings().fail_error;
@@ -81,7 +81,7 @@ static void open_beside(const char *kernel, const char *wanted)
     plan.coefficients = coefficients;
     plan.n_inputs = 3;
     plan.spectra_per_dump = 20;
-    plan.precisions = FX8_ENGINE_INT8 | FX8_ENGINE_FP32;
+    plan.precisions = FX8_PRECISION_INT8 | FX8_PRECISION_FP32;
     plan.kernel = "auto";
     plan.n_threads = 1;
     plan.host_operations = fx8_operations_level(0);
@@ -144,7 +144,7 @@ TEST(nothing_stays_pinned_beside_a_kernel_that_hangs)
         plan.bank = {true, 1, 1, 1};
         plan.n_inputs = 17;
         plan.spectra_per_dump = 20;
-        plan.precisions = FX8_ENGINE_INT8;
+        plan.precisions = FX8_PRECISION_INT8;
         plan.kernel = "dp4a";
         plan.n_threads = 1;
         plan.host_operations = fx8_operations_level(0);

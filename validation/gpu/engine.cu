@@ -248,8 +248,9 @@ class Engine
     {
         fx8_error error;
         plan_ = results_.plan();
-        const fx8_engine_results wanted = {&plan_, results_.place()};
-        must_engine(operations_.end_dump(engine_, &wanted, &wanted, &error),
+        const fx8_result wanted[FX8_N_RESULTS] = {results_.place(),
+                                                  results_.place()};
+        must_engine(operations_.end_dump(engine_, &plan_, wanted, &error),
                     error);
         has_ended_ = true;
     }
@@ -286,8 +287,9 @@ class Engine
         plan.n_inputs = n_inputs_;
         plan.spectra_per_dump = static_cast<int64_t>(n_spectra_);
         plan.precisions = precision_;
-        plan.kernel =
-            precision_ == FX8_ENGINE_INT8 ? kernel_in_place_of("auto") : "auto";
+        plan.kernel = precision_ == FX8_PRECISION_INT8
+                          ? kernel_in_place_of("auto")
+                          : "auto";
         plan.devices = &device;
         plan.n_devices = 1;
         plan.host_operations = fx8_operations_level(0);
@@ -355,7 +357,7 @@ void measure_case(Bench &bench, const Case &shape, unsigned precision)
                             : 0;
     const double compute = r.channelize + r.correlate;
     const double limit = std::max(copy, compute);
-    const char *name = precision == FX8_ENGINE_INT8 ? "int8" : "fp32";
+    const char *name = precision == FX8_PRECISION_INT8 ? "int8" : "fp32";
     const double n = engine.n_samples();
     bench.report->text(
         "%6zu x %-5zu %-5s %-10s %6zu %9.0f %11.0f %10.0f %10.0f %6.2f %9.2f "
@@ -407,7 +409,7 @@ size_t call_of_engine(const Bench &bench, size_t n_inputs)
 {
     const Case shape = {n_inputs, bench.is_tiny() ? 4 : ROWS / n_inputs};
     return Engine(bench, shape,
-                  are_left_out(true) ? FX8_ENGINE_FP32 : FX8_ENGINE_INT8)
+                  are_left_out(true) ? FX8_PRECISION_FP32 : FX8_PRECISION_INT8)
         .call_spectra();
 }
 
@@ -432,11 +434,12 @@ void measure_engine(Bench &bench)
             continue;
         const Case used = {shape.n_inputs,
                            bench.is_tiny() ? TINY_CHANNELS : shape.n_channels};
-        for (const unsigned precision : {FX8_ENGINE_INT8, FX8_ENGINE_FP32}) {
-            const char *const why = are_left_out(precision == FX8_ENGINE_INT8)
-                                        ? "left out"
-                                    : bench.has_time() ? nullptr
-                                                       : "out of time";
+        for (const unsigned precision :
+             {FX8_PRECISION_INT8, FX8_PRECISION_FP32}) {
+            const char *const why =
+                are_left_out(precision == FX8_PRECISION_INT8) ? "left out"
+                : bench.has_time()                            ? nullptr
+                                                              : "out of time";
             if (why == nullptr)
                 try_case(bench, used, precision);
             else

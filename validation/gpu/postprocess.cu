@@ -121,9 +121,10 @@ struct Dump {
         job.plan.flag_channel = job.plan.flag_input = job.plan.flag_cell =
             unflagged.data();
         job.end_antenna = size.n_antennas;
-        job.sums_int8 = sums.data();
+        job.sums = sums.data();
+        job.is_int8 = true;
         job.counts = counts.data();
-        job.results = {visibilities.data(), flags.data(), nsamples.data()};
+        job.result = {visibilities.data(), flags.data(), nsamples.data()};
         return job;
     }
 };
@@ -151,8 +152,10 @@ bool is_exact(const Bench &bench)
     download(dump.nsamples.data(), &made_weights);
     download(dump.flags.data(), &made_flags);
     const fx8_postprocess plan = dump.plan_of_the_host();
-    const fx8_result to = {wanted.data(), flags.data(), weights.data()};
-    fx8_postprocess_int8(&plan, sums.data(), dump.host_counts.data(), &to);
+    void *const all[FX8_N_RESULTS] = {sums.data()};
+    const fx8_result to[FX8_N_RESULTS] = {
+        {wanted.data(), flags.data(), weights.data()}};
+    fx8_postprocess_dump(&plan, all, dump.host_counts.data(), to);
     return made_flags == flags && made_weights == weights &&
            std::memcmp(made.data(), wanted.data(),
                        made.size() * sizeof(float)) == 0;
