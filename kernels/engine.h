@@ -15,7 +15,6 @@
 #include "kernels/filterbank.h"
 #include "kernels/operations.h"
 #include "kernels/postprocess.h"
-#include "kernels/quicklook_work.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -59,9 +58,9 @@ struct fx8_engine_plan {
     /** What end_dump() is to make: antennas, products of a baseline and
      *  channels that become one; no antennas: it is not called. */
     size_t n_result_antennas, n_result_products, channel_average;
-    /** Channels that look() is to look at, those of all bands; 0, or of an
-     *  engine that is not the first: it is not called. */
-    size_t look_channels;
+    /** Channels of the dumps that consume() is for, those of all bands; 0, or
+     *  of an engine that is not the first: it is not called. */
+    size_t consumed_channels;
     /** For a trial: seconds after which work on a device that is not done is
      *  given up, with the device, and that any of its kernels will do for; 0:
      *  never, and the fastest. */
@@ -164,6 +163,20 @@ struct fx8_engine_times {
 
 struct fx8_engine;
 
+/**
+ * fx8_engine_consume -- do on the engine's device what a consumer of finished
+ * dumps would do on the host.
+ *
+ * Given:  work  what it says itself: kernels/quicklook_work.h
+ * Status: FX8_ERR_USAGE: of another shape than was planned
+ * Notes:  results in it may be of several engines, and averages of theirs;
+ *         those of the last take_dump(), in the same arrays, are as it left
+ *         them: an engine may have kept them
+ */
+typedef enum fx8_status fx8_engine_consume(struct fx8_engine *engine,
+                                           const void *work,
+                                           struct fx8_error *error);
+
 /** The engine table. */
 struct fx8_engine_operations {
     const char *name; /**< "cpu", "cuda" */
@@ -264,16 +277,8 @@ struct fx8_engine_operations {
                                  struct fx8_engine_dump *dump, bool *is_taken,
                                  struct fx8_error *error);
 
-    /**
-     * look -- the cells of a quick-look, see fx8_quicklook_process_on(); NULL:
-     * fx8_quicklook_process() is for that.
-     *
-     * Status: FX8_ERR_USAGE: of another shape than was planned
-     * Notes:  results may be of several engines, and averages of theirs; those
-     *         of the last take_dump(), in the same arrays, are as it left
-     *         them: an engine may have kept them
-     */
-    fx8_quicklook_look *look;
+    /** For a consumer of finished dumps; NULL: it is on its own. */
+    fx8_engine_consume *consume;
 
     /**
      * export_spectra -- the spectra of the last block pushed, canonical order.

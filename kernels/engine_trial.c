@@ -51,7 +51,7 @@ static void plan_trial(struct fx8_trial *trial,
     trial->plan.pin_threads = trial->plan.measure_fft = false;
     trial->plan.admit = NULL;
     trial->plan.n_engines = 1;
-    trial->plan.n_opened = trial->plan.look_channels = 0;
+    trial->plan.n_opened = trial->plan.consumed_channels = 0;
     trial->plan.deadline_s = find_deadline();
 }
 

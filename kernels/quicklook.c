@@ -339,7 +339,7 @@ void fx8_quicklook_process(struct fx8_quicklook *quicklook,
 }
 
 enum fx8_status fx8_quicklook_process_on(
-    struct fx8_quicklook *quicklook, fx8_quicklook_look *look,
+    struct fx8_quicklook *quicklook, fx8_engine_consume *consume,
     struct fx8_engine *engine, const struct fx8_result *visibilities,
     const float *gain, const struct fx8_quicklook_dump *results,
     struct fx8_error *error)
@@ -372,7 +372,7 @@ enum fx8_status fx8_quicklook_process_on(
     };
     note->counts.n_cells +=
         (int64_t)(plan->n_baselines * plan->n_channels * plan->n_products);
-    return look(engine, &work, error);
+    return consume(engine, &work, error);
 }
 
 /* --- beginning and end ------------------------------------------- */

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "correlator/fx8.h"
+#include "kernels/engine.h"
 #include "kernels/functions.h"
 #include "kernels/postprocess.h"
 #include "kernels/quicklook_work.h"
@@ -93,14 +94,14 @@ void fx8_quicklook_process(struct fx8_quicklook *quicklook,
 /**
  * fx8_quicklook_process_on -- the next dump, its cells evaluated by an engine.
  *
- * Given:    look, engine  evaluates cells; see struct fx8_quicklook_work
+ * Given:    consume, engine  evaluates cells; see struct fx8_quicklook_work
  * Returned: as fx8_quicklook_process()
- * Status:   that of look()
+ * Status:   that of consume()
  * Notes:    levels and scales of the N inputs, beside N (N + 1) / 2 baselines,
  *           are the host's: rho is the same to the bit on every engine
  */
 enum fx8_status fx8_quicklook_process_on(
-    struct fx8_quicklook *quicklook, fx8_quicklook_look *look,
+    struct fx8_quicklook *quicklook, fx8_engine_consume *consume,
     struct fx8_engine *engine, const struct fx8_result *visibilities,
     const float *gain, const struct fx8_quicklook_dump *results,
     struct fx8_error *error);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * quicklook_work.h -- one dump of a quick-look, from the scales of its inputs
- * on: what an engine that evaluates cells itself is given.
+ * on: what an engine that evaluates cells itself gets with consume().
  */
 #ifndef FX8_KERNELS_QUICKLOOK_WORK_H
 #define FX8_KERNELS_QUICKLOOK_WORK_H
@@ -60,13 +60,6 @@ struct fx8_quicklook_work {
     struct fx8_quicklook_counts *counts;
     struct fx8_quicklook_differences *differences;
 };
-
-struct fx8_engine;
-
-/** Evaluate the cells of a dump. */
-typedef enum fx8_status fx8_quicklook_look(
-    struct fx8_engine *engine, const struct fx8_quicklook_work *work,
-    struct fx8_error *error);
 
 #ifdef __cplusplus
 }

@@ -234,7 +234,8 @@ static void check_process(const struct task *task, const struct wanted *w,
     if (!is_enough)
         check_dumps(&p, true);
     /* for a look, for which all of them stay on the device */
-    p.task.plan.look_channels = w->plan.n_channels / w->plan.channel_average;
+    p.task.plan.consumed_channels =
+        w->plan.n_channels / w->plan.channel_average;
     if (!is_enough)
         check_dumps(&p, true);
     clear_outcome(&p.o);

@@ -46,7 +46,7 @@ static struct fx8_engine_plan plan_engine(const struct task *task,
         .n_result_antennas = task->plan.n_inputs / pols,
         .n_result_products = task->plan.n_products,
         .channel_average = 1,
-        .look_channels = task->plan.n_channels,
+        .consumed_channels = task->plan.n_channels,
     };
 }
 
@@ -65,7 +65,7 @@ static void process_on(struct task *task, struct fx8_quicklook *quicklook,
     const struct fx8_result in = {task->visibilities, task->flags,
                                   task->nsamples};
     struct fx8_error error;
-    must(fx8_quicklook_process_on(quicklook, cuda->look, engine, &in,
+    must(fx8_quicklook_process_on(quicklook, cuda->consume, engine, &in,
                                   task->gain, &task->out, &error),
          error);
 }
@@ -352,12 +352,12 @@ TEST(looks_that_were_not_planned)
         struct fx8_quicklook *quicklook = open_task(&task);
         struct fx8_engine *engine;
         struct fx8_error error;
-        plan.look_channels = k == 0 ? 0 : k == 1 ? 5 : 6;
+        plan.consumed_channels = k == 0 ? 0 : k == 1 ? 5 : 6;
         plan.n_engines = 2;
         plan.n_opened = k == 2;
         must(cuda->open(&plan, &engine, &error), error);
-        must_fail(fx8_quicklook_process_on(quicklook, cuda->look, engine, &in,
-                                           NULL, &task.out, &error),
+        must_fail(fx8_quicklook_process_on(quicklook, cuda->consume, engine,
+                                           &in, NULL, &task.out, &error),
                   error, FX8_ERR_USAGE,
                   "engine: a quick-look of a shape that was not planned");
         cuda->close(&engine);

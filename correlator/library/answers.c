@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* answers.c -- see session_private.h: what a session knows of itself. */
-#include <math.h>
-
 #include "correlator/library/session_private.h"
 
 void fx8_get_statistics(const struct fx8_session *session,
@@ -16,27 +14,6 @@ void fx8_get_statistics(const struct fx8_session *session,
         statistics->correlate_s += times.correlate_s;
         statistics->postprocess_s += times.process_s;
     }
-}
-
-void fx8_get_quicklook(const struct fx8_session *session,
-                       struct fx8_quicklook_counts *counts,
-                       struct fx8_quicklook_differences *differences)
-{
-    *counts = (struct fx8_quicklook_counts){0};
-    *differences = (struct fx8_quicklook_differences){0};
-    if (session->look != NULL)
-        fx8_look_report(session->look, counts, differences);
-}
-
-void fx8_get_coherences(const struct fx8_session *session,
-                        struct fx8_quicklook_average *averages)
-{
-    const size_t n = session->axes.n_baselines * session->axes.n_products;
-    for (size_t i = 0; i < n; i++)
-        averages[i] = (struct fx8_quicklook_average){
-            FX8_QUICKLOOK_NONE, NAN, NAN, NAN, 0, 0.0};
-    if (session->look != NULL)
-        fx8_look_averages(session->look, averages);
 }
 
 struct fx8_session_info fx8_info(const struct fx8_session *session)

@@ -54,23 +54,6 @@ static void average_bands(struct fx8_session *s)
     s->statistics.postprocess_s += fx8_clock_seconds() - start;
 }
 
-/* INT8 where there is any: it is what people get. */
-static enum fx8_status look_at_results(struct fx8_session *s,
-                                       struct fx8_dump *dump,
-                                       struct fx8_error *error)
-{
-    if (s->look == NULL)
-        return FX8_OK;
-    const double start = fx8_clock_seconds();
-    const bool is_int8 = (s->plan.precision & FX8_PRECISION_INT8) != 0;
-    const enum fx8_status status = fx8_look_process(
-        s->look, s->engines[0],
-        &s->results[is_int8 ? FX8_RESULT_INT8 : FX8_RESULT_FP32],
-        is_int8 ? fx8_gains(s).gain : NULL, &dump->quicklook, error);
-    s->statistics.quicklook_s += fx8_clock_seconds() - start;
-    return status;
-}
-
 static void count_dump(struct fx8_session *s)
 {
     struct fx8_statistics *counters = &s->statistics;
@@ -162,7 +145,7 @@ static enum fx8_status hand_over(struct fx8_session *s, struct fx8_error *error)
         .dead = s->dead,
     };
     memcpy(s->ready.results, s->results, sizeof s->results);
-    const enum fx8_status status = look_at_results(s, &s->ready, error);
+    const enum fx8_status status = fx8_look_take(s, &s->ready, error);
     if (status != FX8_OK)
         return status;
     s->is_ready = s->callback == NULL;

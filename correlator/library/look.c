@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* look.c -- see session_private.h: the quick-look of a session, which consumes
+ * its finished dumps: kernels/quicklook.h set up from the plan. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/base/clock.h"
 #include "config/base/shape.h"
-#include "correlator/library/look.h"
 #include "correlator/library/plan.h"
-#include "kernels/filterbank.h"
+#include "correlator/library/session_private.h"
 #include "kernels/quicklook.h"
 
 /* So many spectra that the ends of a run do not count. */
@@ -14,23 +17,24 @@
 struct fx8_look {
     struct fx8_quicklook *quicklook;
     struct fx8_quicklook_dump dump;
-    fx8_quicklook_look *on_device; /* or NULL */
-    double inflation;              /* of the variance of a mean over cells */
+    double inflation; /* of the variance of a mean over cells */
 };
 
-static struct fx8_quicklook_plan shape_of(const struct fx8_plan *plan,
-                                          const struct fx8_axes *axes)
+static struct fx8_quicklook_plan shape_of(const struct fx8_session *s)
 {
     static const enum fx8_functions_mode modes[] = {
         [FX8_MATH_IEEE] = FX8_FUNCTIONS_IEEE,
         [FX8_MATH_FAST] = FX8_FUNCTIONS_FAST,
     };
+    const struct fx8_plan *plan = &s->plan;
+    const struct fx8_axes *axes = &s->axes;
     const struct fx8_filterbank bank = fx8_plan_filterbank(plan);
     return (struct fx8_quicklook_plan){
         .n_products = axes->n_products,
         .n_inputs = axes->n_inputs,
         .n_baselines = axes->n_baselines,
         .n_channels = axes->n_channels,
+        .products = s->products,
         .band_channels = axes->n_kept / fx8_plan_band_average(plan),
         .real_channel = fx8_filterbank_is_real(&bank, 0) ? 0 : axes->n_fine,
         .channel_average = plan->channel_average,
@@ -58,11 +62,13 @@ static void list_arrays(const struct fx8_quicklook_plan *shape,
     memcpy(arrays, list, sizeof list);
 }
 
-size_t fx8_look_size(const struct fx8_plan *plan, const struct fx8_axes *axes)
+size_t fx8_look_size(const struct fx8_session *s)
 {
-    const struct fx8_quicklook_plan shape = shape_of(plan, axes);
+    const struct fx8_quicklook_plan shape = shape_of(s);
     struct fx8_quicklook_dump unused;
     struct fx8_array arrays[N_ARRAYS];
+    if (!s->plan.quicklook)
+        return 0;
     list_arrays(&shape, &unused, arrays);
     const size_t dump = fx8_arrays_size(arrays, N_ARRAYS);
     const size_t sums = fx8_quicklook_size(&shape);
@@ -71,13 +77,12 @@ size_t fx8_look_size(const struct fx8_plan *plan, const struct fx8_axes *axes)
 
 /* What the overlap of windows leaves of the products in a cell, and does to a
  * mean over cells. */
-static enum fx8_status find_overlap(const struct fx8_plan *plan,
-                                    const struct fx8_axes *axes,
+static enum fx8_status find_overlap(const struct fx8_session *s,
                                     double *products_per_cell,
                                     double *inflation, struct fx8_error *error)
 {
-    const size_t length = axes->step;
-    const size_t n_weights = axes->window;
+    const struct fx8_plan *plan = &s->plan;
+    const size_t length = s->axes.step, n_weights = s->axes.window;
     void *memory;
     const enum fx8_status status = fx8_allocate(
         n_weights, sizeof(double), "filter weights", &memory, error);
@@ -89,7 +94,7 @@ static enum fx8_status find_overlap(const struct fx8_plan *plan,
         weights, n_weights / length, length, (size_t)plan->spectra_per_dump,
         fx8_plan_band_average(plan));
     const double all = fx8_filterbank_overlap(
-        weights, n_weights / length, length, MANY_SPECTRA, axes->n_kept);
+        weights, n_weights / length, length, MANY_SPECTRA, s->axes.n_kept);
     free(weights);
     *products_per_cell =
         (double)plan->spectra_per_dump * (double)plan->channel_average / cell;
@@ -97,81 +102,86 @@ static enum fx8_status find_overlap(const struct fx8_plan *plan,
     return FX8_OK;
 }
 
-enum fx8_status fx8_look_open(const struct fx8_plan *plan,
-                              const struct fx8_axes *axes,
-                              const struct fx8_product *products,
-                              const struct fx8_operations *operations,
-                              fx8_quicklook_look *on_device,
-                              struct fx8_look **look, struct fx8_error *error)
+enum fx8_status fx8_look_open(struct fx8_session *s, struct fx8_error *error)
 {
-    *look = NULL;
+    if (!s->plan.quicklook)
+        return FX8_OK;
     void *memory;
     enum fx8_status status =
-        fx8_allocate(1, sizeof **look, "quick-look", &memory, error);
+        fx8_allocate(1, sizeof *s->look, "quick-look", &memory, error);
     if (status != FX8_OK)
         return status;
-    struct fx8_look *new = memory;
-    struct fx8_quicklook_plan shape = shape_of(plan, axes);
+    s->look = memory;
+    const struct fx8_operations *operations =
+        s->operations->operations(s->engines[0]);
+    struct fx8_quicklook_plan shape = shape_of(s);
     struct fx8_array arrays[N_ARRAYS];
-    shape.products = products;
     shape.functions = operations->functions;
     shape.half = &operations->half;
-    shape.is_on_device = on_device != NULL;
-    new->on_device = on_device;
-    list_arrays(&shape, &new->dump, arrays);
-    status = find_overlap(plan, axes, &shape.products_per_cell, &new->inflation,
-                          error);
+    shape.is_on_device = s->operations->consume != NULL;
+    list_arrays(&shape, &s->look->dump, arrays);
+    status =
+        find_overlap(s, &shape.products_per_cell, &s->look->inflation, error);
     if (status == FX8_OK)
         status = fx8_allocate_arrays(arrays, N_ARRAYS, "quick-look", error);
-    if (status == FX8_OK)
-        status = fx8_quicklook_open(&shape, &new->quicklook, error);
-    if (status != FX8_OK) {
-        fx8_look_close(&new);
-        return status;
-    }
-    *look = new;
-    return FX8_OK;
+    return status == FX8_OK
+               ? fx8_quicklook_open(&shape, &s->look->quicklook, error)
+               : status;
 }
 
-enum fx8_status fx8_look_process(struct fx8_look *look,
-                                 struct fx8_engine *engine,
-                                 const struct fx8_result *visibilities,
-                                 const float *gain,
-                                 struct fx8_quicklook_dump *dump,
-                                 struct fx8_error *error)
+enum fx8_status fx8_look_take(struct fx8_session *s, struct fx8_dump *dump,
+                              struct fx8_error *error)
 {
-    *dump = look->dump;
-    if (look->on_device != NULL)
-        return fx8_quicklook_process_on(look->quicklook, look->on_device,
-                                        engine, visibilities, gain, dump,
-                                        error);
-    fx8_quicklook_process(look->quicklook, visibilities, gain, dump);
-    return FX8_OK;
+    struct fx8_look *look = s->look;
+    if (look == NULL)
+        return FX8_OK;
+    const double start = fx8_clock_seconds();
+    const bool is_int8 = (s->plan.precision & FX8_PRECISION_INT8) != 0;
+    const struct fx8_result *result =
+        &dump->results[is_int8 ? FX8_RESULT_INT8 : FX8_RESULT_FP32];
+    const float *gain = is_int8 ? fx8_gains(s).gain : NULL;
+    enum fx8_status status = FX8_OK;
+    dump->quicklook = look->dump;
+    if (s->operations->consume == NULL)
+        fx8_quicklook_process(look->quicklook, result, gain, &look->dump);
+    else
+        status = fx8_quicklook_process_on(look->quicklook,
+                                          s->operations->consume, s->engines[0],
+                                          result, gain, &look->dump, error);
+    s->statistics.quicklook_s += fx8_clock_seconds() - start;
+    return status;
 }
 
-void fx8_look_report(const struct fx8_look *look,
-                     struct fx8_quicklook_counts *counts,
-                     struct fx8_quicklook_differences *differences)
+void fx8_look_close(struct fx8_session *s)
 {
-    fx8_quicklook_report(look->quicklook, counts, differences);
-}
-
-void fx8_look_averages(const struct fx8_look *look,
-                       struct fx8_quicklook_average *averages)
-{
-    fx8_quicklook_averages(look->quicklook, look->inflation, averages);
-}
-
-void fx8_look_close(struct fx8_look **look)
-{
-    struct fx8_look *old = *look;
-    if (old == NULL)
+    if (s->look == NULL)
         return;
-    fx8_quicklook_close(&old->quicklook);
-    free(old->dump.coherence);
-    free(old->dump.amplitude);
-    free(old->dump.phase);
-    free(old->dump.spectra_db);
-    free(old);
-    *look = NULL;
+    const struct fx8_quicklook_plan shape = shape_of(s);
+    struct fx8_array arrays[N_ARRAYS];
+    list_arrays(&shape, &s->look->dump, arrays);
+    fx8_free_arrays(arrays, N_ARRAYS);
+    fx8_quicklook_close(&s->look->quicklook);
+    free(s->look);
+}
+
+void fx8_get_quicklook(const struct fx8_session *session,
+                       struct fx8_quicklook_counts *counts,
+                       struct fx8_quicklook_differences *differences)
+{
+    *counts = (struct fx8_quicklook_counts){0};
+    *differences = (struct fx8_quicklook_differences){0};
+    if (session->look != NULL)
+        fx8_quicklook_report(session->look->quicklook, counts, differences);
+}
+
+void fx8_get_coherences(const struct fx8_session *session,
+                        struct fx8_quicklook_average *averages)
+{
+    const size_t n = session->axes.n_baselines * session->axes.n_products;
+    for (size_t i = 0; i < n; i++)
+        averages[i] = (struct fx8_quicklook_average){
+            FX8_QUICKLOOK_NONE, NAN, NAN, NAN, 0, 0.0};
+    if (session->look != NULL)
+        fx8_quicklook_averages(session->look->quicklook,
+                               session->look->inflation, averages);
 }

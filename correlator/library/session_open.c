@@ -157,8 +157,7 @@ static struct need find_need(struct fx8_session *s,
         .spectra = engines,
         .samples = plus(fx8_stream_size(&stream),
                         has_levels ? fx8_stream_size(&ahead) : 0),
-        .results = plus(fx8_arrays_size(arrays, n),
-                        plan->quicklook ? fx8_look_size(plan, &s->axes) : 0),
+        .results = plus(fx8_arrays_size(arrays, n), fx8_look_size(s)),
     };
     if (has_levels)
         need.spectra = plus(plus(engines, fx8_levels_size(&levels)),
@@ -337,7 +336,7 @@ static enum fx8_status plan_engines(struct fx8_session *s,
         .n_result_antennas = plan->n_antennas,
         .n_result_products = s->axes.n_products,
         .channel_average = fx8_plan_band_average(plan),
-        .look_channels = plan->quicklook ? s->axes.n_channels : 0,
+        .consumed_channels = plan->quicklook ? s->axes.n_channels : 0,
         .n_watched_inputs =
             plan->spot_check == FX8_SPOT_NO ? 0 : fx8_spot_inputs(&s->axes),
     };
@@ -500,11 +499,7 @@ enum fx8_status fx8_open(const struct fx8_plan *plan,
         if (status != FX8_OK)
             goto fail;
     }
-    if (plan->quicklook &&
-        (status = fx8_look_open(&s->plan, &s->axes, s->products,
-                                s->operations->operations(s->engines[0]),
-                                s->operations->look, &s->look, error)) !=
-            FX8_OK)
+    if ((status = fx8_look_open(s, error)) != FX8_OK)
         goto fail;
     forget_callers(&s->plan);
     *session = s;
@@ -524,7 +519,7 @@ void fx8_close(struct fx8_session **session)
     fx8_kept_clear(&s->kept);
     fx8_levels_close(&s->levels);
     fx8_power_close(&s->power);
-    fx8_look_close(&s->look);
+    fx8_look_close(s);
     struct fx8_array arrays[N_ARRAYS];
     const size_t n = list_arrays(s, &fx8_engine_cpu, 0, arrays);
     fx8_free_arrays(arrays, n);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * session_private.h -- the state of a session, shared by the files that make
- * it up: session.c (samples to dumps), dumps.c (where these go), answers.c
- * (what it knows of itself), session_open.c (its beginning and end).
+ * it up: session.c (samples to dumps), dumps.c (where these go), look.c (the
+ * quick-look, which consumes them), answers.c (what it knows of itself),
+ * session_open.c (its beginning and end).
  */
 #ifndef FX8_CORRELATOR_LIBRARY_SESSION_PRIVATE_H
 #define FX8_CORRELATOR_LIBRARY_SESSION_PRIVATE_H
@@ -15,7 +16,6 @@
 #include "correlator/fx8.h"
 #include "correlator/library/kept.h"
 #include "correlator/library/levels.h"
-#include "correlator/library/look.h"
 #include "correlator/library/spot.h"
 #include "correlator/library/stream.h"
 #include "kernels/engine.h"
@@ -36,7 +36,7 @@ struct fx8_session {
     struct fx8_stream *stream;
     struct fx8_power *power;   /* NULL: no quantiser */
     struct fx8_levels *levels; /* likewise */
-    struct fx8_look *look;     /* NULL: no quick-look */
+    struct fx8_look *look;     /* consumes dumps; NULL: nobody does */
     struct fx8_spot spots[2];  /* of dumps by turns: one may be under way */
     struct fx8_postprocess postprocess;
     struct fx8_product *products;
@@ -72,6 +72,24 @@ struct fx8_session {
     bool is_delivering;      /* the callback is running */
     atomic_bool is_cancelled;
 };
+
+/* --- look.c --- */
+
+/* Bytes that fx8_look_open() allocates, SIZE_MAX where they overflow; 0 where
+ * no quick-look is planned. */
+size_t fx8_look_size(const struct fx8_session *s);
+
+/* Set it up, if it is planned, when there are engines, with their functions,
+ * and products.  FX8_ERR_SYSTEM: memory. */
+enum fx8_status fx8_look_open(struct fx8_session *s, struct fx8_error *error);
+
+/* Consume a dump: look at its INT8 where there is any, which is what people
+ * get, on the engine's device where that can.  The arrays in dump->quicklook
+ * are valid until the next call. */
+enum fx8_status fx8_look_take(struct fx8_session *s, struct fx8_dump *dump,
+                              struct fx8_error *error);
+
+void fx8_look_close(struct fx8_session *s);
 
 /* --- dumps.c --- */
 

@@ -197,6 +197,7 @@ static void cuda_close(struct fx8_engine **engine)
     free(e->devices);
     free(e->counts.pairs);
     free(e->ended_counts);
+    free(e->consumer);
     free(e);
     *engine = nullptr;
 }
@@ -218,8 +219,10 @@ static enum fx8_status cuda_open(const struct fx8_engine_plan *plan,
     e->plan = *plan;
     e->has_filterbank = plan->coefficients != nullptr;
     fx8_cuda_lay_out(e);
-    status = fx8_cuda_find_devices(plan->devices, plan->n_devices, &e->devices,
-                                   &e->n_devices, error);
+    status = fx8_cuda_open_consumer(e, error);
+    if (status == FX8_OK)
+        status = fx8_cuda_find_devices(plan->devices, plan->n_devices,
+                                       &e->devices, &e->n_devices, error);
     if (status != FX8_OK)
         e->n_devices = 0;
     for (size_t k = 0; k < e->n_devices && status == FX8_OK; ++k)
@@ -419,13 +422,12 @@ static enum fx8_status cuda_take_dump(struct fx8_engine *engine,
     return note_failure(engine, status);
 }
 
-static enum fx8_status cuda_look(struct fx8_engine *engine,
-                                 const struct fx8_quicklook_work *work,
-                                 struct fx8_error *error)
+static enum fx8_status cuda_consume(struct fx8_engine *engine, const void *work,
+                                    struct fx8_error *error)
 {
     enum fx8_status status = check_going(engine, error);
     if (status == FX8_OK)
-        status = fx8_cuda_look_at_dump(engine, work, error);
+        status = fx8_cuda_consume(engine, work, error);
     return note_failure(engine, status);
 }
 
@@ -497,7 +499,7 @@ static const struct fx8_engine_operations cuda = {
     cuda_device_name, cuda_kernel_name,    cuda_fft_plan_name,
     cuda_set_gain,    cuda_push,           cuda_settle,
     cuda_finish_dump, cuda_end_dump,       cuda_take_dump,
-    cuda_look,        cuda_export_spectra, cuda_import_spectra,
+    cuda_consume,     cuda_export_spectra, cuda_import_spectra,
     cuda_watch,       cuda_times,          cuda_close,
 };
 

@@ -5,9 +5,9 @@
  * in words), sizes.cu (what follows from the plan), memory.cu (what is
  * allocated), batch.cu (from samples to sums), dump.cu and results.cu (what a
  * dump ends with), staging.cu (how results reach the host), exchange.cu
- * (spectra in and out, for tests), look.cu (the quick-look), watch.cu (spectra
- * and sums that the engine shows while it works), rehearse.cu (what comes
- * before trials).
+ * (spectra in and out, for tests), look.cu (what consumes finished dumps),
+ * watch.cu (spectra and sums that the engine shows while it works), rehearse.cu
+ * (what comes before trials).
  *
  * The blocks of a dump go round the devices; the sums of each are added on the
  * host or, where they become results, on the first device, from one to the
@@ -26,8 +26,8 @@
  * that there is one FFT plan for everything.
  *
  * What comes back does so some of it at a time, a slab: sums, some channels of
- * them; or what the first device makes of a dump, results and then a
- * quick-look, some baselines of them:
+ * them; or what the first device makes of a dump, results and then what a
+ * consumer makes of these, some baselines of them:
  *
  *     compute  sums -> results
  *     back     results -> memory of the caller where that is pinned; else
@@ -47,7 +47,6 @@
 #include "kernels/cuda/correlate.h"
 #include "kernels/cuda/deadline.h"
 #include "kernels/cuda/layout.h"
-#include "kernels/cuda/quicklook.h"
 #include "kernels/cuda/watching.h"
 #include "kernels/engine.h"
 
@@ -89,14 +88,15 @@ struct fx8_cuda_shape {
     size_t chunk_inputs, chunk_spectra; /**< through FIR and FFT at a time */
     size_t folded_stride;               /**< floats from spectrum to spectrum */
     size_t n_pairs;
-    size_t n_sums;         /**< numbers in the sums of a kind */
-    size_t n_baselines;    /**< of results; 0: none are made here */
-    size_t plan_bytes;     /**< that results depend on */
-    size_t slab_antennas;  /**< whose baselines are made at a time ... */
-    size_t slab_cells;     /**< ... and cells of these, at most */
-    size_t look_baselines; /**< of a quick-look at a time; 0: none is here */
-    size_t staging_bytes;  /**< of sums, results, or a quick-look at a time */
-    bool may_keep;         /**< a quick-look is of what is made here alone */
+    size_t n_sums;        /**< numbers in the sums of a kind */
+    size_t n_baselines;   /**< of results; 0: none are made here */
+    size_t plan_bytes;    /**< that results depend on */
+    size_t slab_antennas; /**< whose baselines are made at a time ... */
+    size_t slab_cells;    /**< ... and cells of these, at most */
+    size_t slab_bytes;    /**< what is copied at a time */
+    size_t staging_bytes; /**< the same, or the least of sums, results or what
+                               a consumer makes, if that is more */
+    bool may_keep;        /**< a consumer gets what is made here alone */
 };
 
 /** A batch under way: samples of some inputs. */
@@ -185,21 +185,6 @@ struct fx8_cuda_results {
     char *received;
 };
 
-/** What a quick-look is made with, on the first device of the first engine:
- *  struct fx8_quicklook_work, of `in` look_baselines, which kept results need
- *  not, and of `out` twice as many. */
-struct fx8_cuda_looks {
-    struct fx8_product *products;
-    uint8_t *is_real;              /**< [n_channels] */
-    float *power, *weight, *steps; /**< of all inputs and channels */
-    float *scale[FX8_N_FUNCTIONS_MODES];
-    struct fx8_result in;
-    struct fx8_quicklook_dump out;
-    struct fx8_fisher_sums *sums;
-    struct fx8_quicklook_pair *pairs;
-    struct fx8_look_notes *notes; /**< of the dump */
-};
-
 /** Memory of the caller that was pinned; freed with the engine. */
 struct fx8_cuda_pinned {
     char *memory;
@@ -251,7 +236,6 @@ struct fx8_cuda_device {
     bool has_ended; /**< of the dump that ended there are clips */
     size_t n_slabs; /**< that are under way of what it ended with */
     struct fx8_cuda_results results;
-    struct fx8_cuda_looks looks;
     struct fx8_cuda_watching watching;
     struct fx8_engine_times times;
 };
@@ -259,7 +243,8 @@ struct fx8_cuda_device {
 struct fx8_engine {
     struct fx8_engine_plan plan;
     struct fx8_cuda_shape shape;
-    bool has_filterbank; /**< false: method none */
+    struct fx8_cuda_consumer *consumer; /**< NULL: none was planned */
+    bool has_filterbank;                /**< false: method none */
     struct fx8_cuda_device *devices;
     size_t n_devices;
     struct fx8_cuda_device *last;  /**< which had the last block */
@@ -529,17 +514,26 @@ enum fx8_status fx8_cuda_make_results(struct fx8_engine *engine,
                                       const int64_t *counts,
                                       struct fx8_error *error);
 
-/* --- look.cu -------------------------------------------------------------- */
+/* --- look.cu: the consumer of finished dumps ------------------------------ */
 
-/** The quick-look of a dump, by the first device, as look() of the table. */
-enum fx8_status fx8_cuda_look_at_dump(struct fx8_engine *engine,
-                                      const struct fx8_quicklook_work *work,
-                                      struct fx8_error *error);
+/** What it has, on the first device of the first engine. */
+struct fx8_cuda_consumer;
+
+/** Find its sizes, if it is planned, and raise staging_bytes to them; free()
+ *  releases it. */
+enum fx8_status fx8_cuda_open_consumer(struct fx8_engine *engine,
+                                       struct fx8_error *error);
 
 /** Its arrays, as memory.cu allocates them; how many. */
-size_t fx8_cuda_list_looks(const struct fx8_engine *engine,
-                           struct fx8_cuda_looks *looks,
-                           struct fx8_cuda_array *arrays);
+size_t fx8_cuda_list_consumer(const struct fx8_engine *engine,
+                              struct fx8_cuda_array *arrays);
+
+/** Load its kernels. */
+cudaError_t fx8_cuda_load_consumer(void);
+
+/** As consume() of the table. */
+enum fx8_status fx8_cuda_consume(struct fx8_engine *engine, const void *work,
+                                 struct fx8_error *error);
 
 /* --- watch.cu ------------------------------------------------------------- */
 

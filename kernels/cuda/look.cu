@@ -1,13 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* look.cu -- see engine_cuda.h: the quick-look of a dump on the first device,
- * some baselines at a time.  Visibilities that the device has just made and
- * kept are looked at where they are; others are brought there. */
+/* look.cu -- see engine_cuda.h: the consumer of finished dumps that there is,
+ * the quick-look, some baselines at a time.  Visibilities that the device has
+ * just made and kept are looked at where they are; others are brought there. */
+#include <stdlib.h>
 #include <string.h>
+
+#include <algorithm>
 
 #include "kernels/cuda/engine_cuda.h"
 #include "kernels/cuda/quicklook.h"
 
 #include "config/base/shape.h"
+
+/** Of struct fx8_quicklook_work: `in` of n_baselines, which kept results need
+ *  not, and `out` of twice as many. */
+struct fx8_cuda_consumer {
+    size_t n_baselines; /**< at a time */
+    struct fx8_product *products;
+    uint8_t *is_real;              /**< [n_channels] */
+    float *power, *weight, *steps; /**< of all inputs and channels */
+    float *scale[FX8_N_FUNCTIONS_MODES];
+    struct fx8_result in;
+    struct fx8_quicklook_dump out;
+    struct fx8_fisher_sums *sums;
+    struct fx8_quicklook_pair *pairs;
+    struct fx8_look_notes *notes; /**< of the dump */
+};
 
 /* --- memory ----------------------------------------------------------------
  */
@@ -16,21 +34,47 @@
 static size_t cells_of(const struct fx8_engine *engine, size_t n_baselines)
 {
     return fx8_product(n_baselines, engine->plan.n_result_products,
-                       engine->plan.look_channels, 1);
+                       engine->plan.consumed_channels, 1);
 }
 
-size_t fx8_cuda_list_looks(const struct fx8_engine *engine,
-                           struct fx8_cuda_looks *looks,
-                           struct fx8_cuda_array *arrays)
+enum fx8_status fx8_cuda_open_consumer(struct fx8_engine *engine,
+                                       struct fx8_error *error)
 {
     const struct fx8_engine_plan *plan = &engine->plan;
-    const size_t baselines = engine->shape.look_baselines;
-    const size_t channels = plan->look_channels;
+    struct fx8_cuda_shape *shape = &engine->shape;
+    if (plan->consumed_channels == 0 || plan->n_opened > 0)
+        return FX8_OK;
+    void *memory;
+    const enum fx8_status status =
+        fx8_allocate(1, sizeof *engine->consumer, "engine", &memory, error);
+    if (status != FX8_OK)
+        return status;
+    engine->consumer = static_cast<struct fx8_cuda_consumer *>(memory);
+    const size_t most =
+        shape->slab_bytes / FX8_CUDA_LOOK_BYTES / cells_of(engine, 1);
+    engine->consumer->n_baselines =
+        std::min(std::max(most, size_t(1)), shape->n_baselines);
+    shape->may_keep = plan->n_engines <= 1 &&
+                      plan->consumed_channels ==
+                          plan->bank.n_channels / plan->channel_average;
+    const size_t bytes =
+        fx8_product(cells_of(engine, engine->consumer->n_baselines),
+                    FX8_CUDA_HALVES_BYTES, 1, 1);
+    shape->staging_bytes = std::max(shape->staging_bytes, bytes);
+    return FX8_OK;
+}
+
+size_t fx8_cuda_list_consumer(const struct fx8_engine *engine,
+                              struct fx8_cuda_array *arrays)
+{
+    const struct fx8_engine_plan *plan = &engine->plan;
+    struct fx8_cuda_consumer *looks = engine->consumer;
+    const size_t channels = plan->consumed_channels;
     const size_t levels = fx8_product(plan->n_inputs, channels, 1, 1);
     const size_t products =
         fx8_product(engine->shape.n_baselines, plan->n_result_products, 1, 1);
-    const size_t in = cells_of(engine, baselines);
-    const size_t out = cells_of(engine, FX8_CUDA_SLOTS * baselines);
+    const size_t in = cells_of(engine, looks->n_baselines);
+    const size_t out = cells_of(engine, FX8_CUDA_SLOTS * looks->n_baselines);
     const struct {
         void *pointer;
         size_t n, size;
@@ -92,11 +136,11 @@ static enum fx8_status upload(const struct fx8_cuda_device *device,
 
 /* What a job is made of on the device besides visibilities: tables of all
  * inputs, and what all baselines have. */
-static enum fx8_status upload_tables(const struct fx8_cuda_device *device,
+static enum fx8_status upload_tables(const struct fx8_engine *engine,
                                      const struct fx8_quicklook_work *work,
                                      struct fx8_error *error)
 {
-    const struct fx8_cuda_looks *to = &device->looks;
+    const struct fx8_cuda_consumer *to = engine->consumer;
     const size_t bytes = work->n_inputs * work->n_channels * sizeof(float);
     const bool is_both = work->check_stride > 0;
     const bool is_fast = work->mode == FX8_FUNCTIONS_FAST;
@@ -115,7 +159,7 @@ static enum fx8_status upload_tables(const struct fx8_cuda_device *device,
         {to->scale[FX8_FUNCTIONS_FAST],
          is_fast ? work->scale[FX8_FUNCTIONS_FAST] : nullptr, bytes},
     };
-    return upload(device, arrays, error);
+    return upload(&engine->devices[0], arrays, error);
 }
 
 /* Whether the visibilities are those that the device has made last, and keeps.
@@ -137,10 +181,10 @@ static struct fx8_cuda_look plan_job(const struct fx8_engine *engine,
                                      size_t n_baselines)
 {
     const struct fx8_cuda_device *device = &engine->devices[0];
-    const struct fx8_cuda_looks *looks = &device->looks;
+    const struct fx8_cuda_consumer *looks = engine->consumer;
     const size_t product = first * work->n_products;
     const size_t out = cells_of(engine, number % FX8_CUDA_SLOTS *
-                                            engine->shape.look_baselines);
+                                            engine->consumer->n_baselines);
     struct fx8_cuda_look job = {};
     job.work = *work;
     job.work.products = looks->products + product;
@@ -171,7 +215,7 @@ static enum fx8_status upload_slab(const struct fx8_engine *engine,
                                    struct fx8_error *error)
 {
     const struct fx8_cuda_device *device = &engine->devices[0];
-    const struct fx8_cuda_looks *to = &device->looks;
+    const struct fx8_cuda_consumer *to = engine->consumer;
     const size_t cells = cells_of(engine, job->n_baselines);
     const struct fx8_result from =
         fx8_result_from(&work->in, cells_of(engine, job->first_baseline));
@@ -206,12 +250,12 @@ static enum fx8_status send_slab(struct fx8_engine *engine, size_t number,
 }
 
 /* What all slabs have added to. */
-static enum fx8_status fetch_sums(const struct fx8_cuda_device *device,
+static enum fx8_status fetch_sums(const struct fx8_engine *engine,
                                   const struct fx8_quicklook_work *work,
                                   struct fx8_look_notes *notes,
                                   struct fx8_error *error)
 {
-    const struct fx8_cuda_looks *from = &device->looks;
+    const struct fx8_cuda_consumer *from = engine->consumer;
     const size_t n = work->n_baselines * work->n_products;
     const struct {
         void *host;
@@ -226,8 +270,8 @@ static enum fx8_status fetch_sums(const struct fx8_cuda_device *device,
     enum fx8_status status = FX8_OK;
     for (const auto &array : arrays)
         if (status == FX8_OK && array.host != nullptr)
-            status = move(device, array.host, array.device, array.bytes,
-                          cudaMemcpyDeviceToHost, error);
+            status = move(&engine->devices[0], array.host, array.device,
+                          array.bytes, cudaMemcpyDeviceToHost, error);
     return status;
 }
 
@@ -276,11 +320,11 @@ static void add_differences(const struct fx8_look_notes *notes,
 static bool is_planned(const struct fx8_engine *engine,
                        const struct fx8_quicklook_work *work)
 {
-    return engine->shape.look_baselines > 0 &&
+    return engine->consumer != nullptr &&
            work->n_inputs == engine->plan.n_inputs &&
            work->n_baselines == engine->shape.n_baselines &&
            work->n_products == engine->plan.n_result_products &&
-           work->n_channels == engine->plan.look_channels;
+           work->n_channels == engine->plan.consumed_channels;
 }
 
 /* While a slab is looked at the one before it is copied, and the one before
@@ -290,7 +334,7 @@ static enum fx8_status look_at_slabs(struct fx8_engine *engine,
                                      struct fx8_error *error)
 {
     struct fx8_cuda_device *device = &engine->devices[0];
-    const size_t step = engine->shape.look_baselines;
+    const size_t step = engine->consumer->n_baselines;
     enum fx8_status status = FX8_OK;
     size_t number = 0;
     for (size_t first = 0; first < work->n_baselines && status == FX8_OK;
@@ -318,24 +362,32 @@ static enum fx8_status look(struct fx8_engine *engine,
                             struct fx8_error *error)
 {
     const struct fx8_cuda_device *device = &engine->devices[0];
-    enum fx8_status status = fx8_cuda_check(
-        cudaMemsetAsync(device->looks.notes, 0, sizeof *notes, device->compute),
-        device, error, "cudaMemsetAsync");
+    enum fx8_status status =
+        fx8_cuda_check(cudaMemsetAsync(engine->consumer->notes, 0,
+                                       sizeof *notes, device->compute),
+                       device, error, "cudaMemsetAsync");
     if (status == FX8_OK)
-        status = upload_tables(device, work, error);
+        status = upload_tables(engine, work, error);
     if (status == FX8_OK)
         status = look_at_slabs(engine, work, error);
     if (status == FX8_OK)
-        status = fetch_sums(device, work, notes, error);
+        status = fetch_sums(engine, work, notes, error);
     if (status == FX8_OK)
         status = fx8_cuda_drain(device, device->compute, "a quick-look", error);
     return status;
 }
 
-enum fx8_status fx8_cuda_look_at_dump(struct fx8_engine *engine,
-                                      const struct fx8_quicklook_work *work,
-                                      struct fx8_error *error)
+cudaError_t fx8_cuda_load_consumer(void)
 {
+    struct fx8_cuda_look none = {};
+    none.work.n_products = 1;
+    return fx8_cuda_look_at(&none, nullptr);
+}
+
+enum fx8_status fx8_cuda_consume(struct fx8_engine *engine, const void *given,
+                                 struct fx8_error *error)
+{
+    const auto *work = static_cast<const struct fx8_quicklook_work *>(given);
     struct fx8_look_notes notes = {};
     if (!is_planned(engine, work))
         return fx8_fail(error, FX8_ERR_USAGE,

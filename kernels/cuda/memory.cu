@@ -134,8 +134,8 @@ static size_t list_arrays(const struct fx8_engine *engine,
     n += fx8_cuda_list_watching(engine, &device->watching, arrays + n);
     if (shape->n_baselines > 0 && device == engine->devices)
         n += list_results(engine, &device->results, arrays + n);
-    if (shape->look_baselines > 0 && device == engine->devices)
-        n += fx8_cuda_list_looks(engine, &device->looks, arrays + n);
+    if (engine->consumer != nullptr && device == engine->devices)
+        n += fx8_cuda_list_consumer(engine, arrays + n);
     return n;
 }
 

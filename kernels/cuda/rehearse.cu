@@ -41,10 +41,9 @@ static cudaError_t load_results(bool is_int8, size_t channel_average)
     return fx8_cuda_postprocess_sums(&job, nullptr);
 }
 
-/* What the plan needs not is loaded too: that of a trial has no quick-look. */
+/* What the plan needs not is loaded too: that of a trial has no consumer. */
 static cudaError_t load_all()
 {
-    struct fx8_cuda_look look = {};
     const struct fx8_cuda_pick_job pick = {};
     const struct fx8_cuda_pick_sums_job pick_sums = {};
     cudaError_t code = load_correlators();
@@ -52,9 +51,8 @@ static cudaError_t load_all()
         for (const bool is_int8 : {false, true})
             if (code == cudaSuccess)
                 code = load_results(is_int8, average);
-    look.work.n_products = 1;
     if (code == cudaSuccess)
-        code = fx8_cuda_look_at(&look, nullptr);
+        code = fx8_cuda_load_consumer();
     for (const bool is_int8 : {false, true})
         if (code == cudaSuccess)
             code = fx8_cuda_add_sums(is_int8, 0, nullptr, nullptr, nullptr);

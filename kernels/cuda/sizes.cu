@@ -78,12 +78,6 @@ static size_t chunk_bytes(void)
     return (kib == 0 || kib > CHUNK_KIB ? CHUNK_KIB : kib) << 10;
 }
 
-static size_t slab_bytes(void)
-{
-    const size_t chunk = chunk_bytes();
-    return chunk < SLAB_BYTES ? chunk : SLAB_BYTES;
-}
-
 /* The FFT's batch: first few spectra of many inputs, since a dump's last block
  * may be short. */
 static void choose_chunk(struct fx8_cuda_shape *shape)
@@ -113,7 +107,7 @@ static void choose_slab(const struct fx8_engine_plan *plan,
         fx8_product(plan->bank.n_channels / plan->channel_average,
                     plan->n_result_products, 1, 1);
     const size_t cells = fx8_product(row, n_antennas, 1, 1);
-    const size_t most = slab_bytes() / FX8_CUDA_RESULT_BYTES;
+    const size_t most = shape->slab_bytes / FX8_CUDA_RESULT_BYTES;
     shape->n_baselines = fx8_pair_count(n_antennas);
     shape->slab_antennas = clamp(most / cells, 1, n_antennas);
     shape->slab_cells = fx8_product(cells, shape->slab_antennas, 1, 1);
@@ -139,22 +133,6 @@ static size_t choose_plan_bytes(const struct fx8_engine_plan *plan,
     return shape->n_baselines == 0 ? 0 : total;
 }
 
-/* Baselines of a quick-look, which are rows of all bands: of the first engine
- * alone, whatever others there are. */
-static void choose_look(const struct fx8_engine_plan *plan,
-                        struct fx8_cuda_shape *shape)
-{
-    if (plan->look_channels == 0 || plan->n_opened > 0)
-        return;
-    const size_t cells =
-        fx8_product(plan->look_channels, plan->n_result_products, 1, 1);
-    const size_t most = slab_bytes() / FX8_CUDA_LOOK_BYTES;
-    shape->look_baselines = clamp(most / cells, 1, shape->n_baselines);
-    shape->may_keep =
-        plan->n_engines <= 1 &&
-        plan->look_channels == plan->bank.n_channels / plan->channel_average;
-}
-
 /* What needs most: of sums as much as is copied at a time, or those of one
  * channel; clips of one input. */
 static void choose_staging(const struct fx8_engine_plan *plan,
@@ -162,13 +140,11 @@ static void choose_staging(const struct fx8_engine_plan *plan,
 {
     const size_t n_channels = plan->bank.n_channels;
     const size_t channel = fx8_product(shape->n_pairs, 2, sizeof(int64_t), 1);
-    const size_t several = clamp(slab_bytes() / channel, 1, n_channels);
+    const size_t several = clamp(shape->slab_bytes / channel, 1, n_channels);
     const size_t parts[] = {
         fx8_product(channel, several, 1, 1),
         fx8_product(n_channels, sizeof(int64_t), 1, 1),
         fx8_product(shape->slab_cells, FX8_CUDA_RESULT_BYTES, 1, 1),
-        fx8_product(shape->look_baselines, plan->look_channels,
-                    plan->n_result_products, FX8_CUDA_HALVES_BYTES),
     };
     shape->staging_bytes = 0;
     for (const size_t bytes : parts)
@@ -197,9 +173,9 @@ void fx8_cuda_lay_out(struct fx8_engine *engine)
     choose_chunk(shape);
     shape->n_pairs = fx8_pair_count(n_inputs);
     shape->n_sums = fx8_product(bank->n_channels, shape->n_pairs, 2, 1);
+    shape->slab_bytes = clamp(chunk_bytes(), 0, SLAB_BYTES);
     choose_slab(&engine->plan, shape);
     shape->plan_bytes = choose_plan_bytes(&engine->plan, shape);
-    choose_look(&engine->plan, shape);
     choose_staging(&engine->plan, shape);
 }
 

@@ -525,7 +525,7 @@ TEST(an_engine_with_every_array_is_opened)
     plan.n_threads = 1;
     plan.host_operations = fx8_operations_level(0);
     plan.n_result_antennas = 8;
-    plan.n_result_products = plan.channel_average = plan.look_channels = 1;
+    plan.n_result_products = plan.channel_average = plan.consumed_channels = 1;
     plan.n_watched_inputs = 2;
 #if defined(FX8_CUDA_ON_CPU)
     harness::settings().memory_bytes = size_t(1) << 30;

@@ -15,6 +15,7 @@
 #include "kernels/cuda/engine_cuda.h"
 #include "kernels/engine_find.h"
 #include "kernels/operations.h"
+#include "kernels/quicklook_work.h"
 #include "validation/cuda/without.h"
 #include "validation/gpu/bench.cuh"
 
@@ -190,7 +191,7 @@ class Engine
     {
         fx8_error error;
         const fx8_quicklook_work work = results_.work();
-        must_engine(operations_.look(engine_, &work, &error), error);
+        must_engine(operations_.consume(engine_, &work, &error), error);
     }
     fx8_engine_times times() const
     {
@@ -297,7 +298,7 @@ class Engine
             1U, std::min(MOST_THREADS, std::thread::hardware_concurrency()));
         plan.n_result_antennas = n_inputs_;
         plan.n_result_products = plan.channel_average = 1;
-        plan.look_channels = bank_.n_channels;
+        plan.consumed_channels = bank_.n_channels;
         fx8_error error;
         must_engine(operations_.open(&plan, &engine_, &error), error);
         const std::vector<float> gain(bank_.n_channels, 1.0F);
