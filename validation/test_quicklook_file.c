@@ -74,10 +74,10 @@ static void put_dump(struct fx8_quicklook_file *file, const struct fixture *f,
         flags[i] = flag(dump, i);
     for (size_t i = 0; i < levels; i++)
         spectra[i] = value(dump, i);
-    const struct fx8_quicklook_arrays arrays = {halves, halves + 1, halves + 2,
-                                                flags, spectra};
+    const struct fx8_quicklook_dump look = {halves, halves + 1, halves + 2,
+                                            spectra};
     struct fx8_error error;
-    must(fx8_quicklook_file_write(file, dump, &arrays, &error), error);
+    must(fx8_quicklook_file_write(file, dump, &look, flags, &error), error);
     free(halves);
     free(flags);
     free(spectra);
@@ -280,9 +280,9 @@ TEST(what_is_refused)
                                              &header, &second, &error),
                    error, FX8_ERR_USAGE, "there.h5.part");
     assert_null(second);
-    const struct fx8_quicklook_arrays none = {0};
-    must_fail_with(fx8_quicklook_file_write(file, 2, &none, &error), error,
-                   FX8_ERR_USAGE, "dump 2: expected 0 to 1");
+    const struct fx8_quicklook_dump none = {0};
+    must_fail_with(fx8_quicklook_file_write(file, 2, &none, NULL, &error),
+                   error, FX8_ERR_USAGE, "dump 2: expected 0 to 1");
     /* abandoned: the earlier result stays */
     must(fx8_quicklook_file_close(&file, false, &error), error);
     assert_true(scratch_exists("there.h5"));

@@ -95,13 +95,19 @@ enum fx8_status fx8_grow(void *array, size_t n, size_t item_size,
     return FX8_OK;
 }
 
+/* Where an array is. */
+static void *memory_of(const struct fx8_array *array)
+{
+    void *memory;
+    memcpy(&memory, array->pointer, sizeof memory);
+    return memory;
+}
+
 void fx8_free_arrays(const struct fx8_array *arrays, size_t n_arrays)
 {
     for (size_t i = 0; i < n_arrays; i++) {
-        void *memory;
-        memcpy(&memory, arrays[i].pointer, sizeof memory);
-        free(memory);
-        memory = NULL;
+        void *memory = NULL;
+        free(memory_of(&arrays[i]));
         memcpy(arrays[i].pointer, &memory, sizeof memory);
     }
 }
@@ -115,4 +121,26 @@ void fx8_list_result(struct fx8_result *result, size_t n_cells, bool is_wanted,
         {&result->nsamples, n_cells, is_wanted * sizeof(float)},
     };
     memcpy(arrays, list, sizeof list);
+}
+
+void fx8_list_quicklook(struct fx8_quicklook_dump *dump, size_t n_cells,
+                        size_t n_levels, bool is_wanted,
+                        struct fx8_array arrays[FX8_QUICKLOOK_ARRAYS])
+{
+    const struct fx8_array list[FX8_QUICKLOOK_ARRAYS] = {
+        {&dump->coherence, n_cells, is_wanted * 2 * sizeof(uint16_t)},
+        {&dump->amplitude, n_cells, is_wanted * sizeof(uint16_t)},
+        {&dump->phase, n_cells, is_wanted * sizeof(uint16_t)},
+        {&dump->spectra_db, n_levels, is_wanted * sizeof(float)},
+    };
+    memcpy(arrays, list, sizeof list);
+}
+
+void fx8_copy_arrays(const struct fx8_array *to, const struct fx8_array *from,
+                     size_t n_arrays)
+{
+    for (size_t i = 0; i < n_arrays; i++)
+        if (to[i].item_size > 0)
+            memcpy(memory_of(&to[i]), memory_of(&from[i]),
+                   to[i].n_items * to[i].item_size);
 }

@@ -139,6 +139,19 @@ void fx8_free_arrays(const struct fx8_array *arrays, size_t n_arrays);
 void fx8_list_result(struct fx8_result *result, size_t n_cells, bool is_wanted,
                      struct fx8_array arrays[FX8_RESULT_ARRAYS]);
 
+/** How many arrays the quick-look of a dump has. */
+#define FX8_QUICKLOOK_ARRAYS 4
+
+/** The same of a quick-look of n_cells, and n_levels of spectra. */
+void fx8_list_quicklook(struct fx8_quicklook_dump *dump, size_t n_cells,
+                        size_t n_levels, bool is_wanted,
+                        struct fx8_array arrays[FX8_QUICKLOOK_ARRAYS]);
+
+/** Copy the contents of the arrays of a list to those of another, which tells
+ *  their sizes. */
+void fx8_copy_arrays(const struct fx8_array *to, const struct fx8_array *from,
+                     size_t n_arrays);
+
 #ifdef __cplusplus
 }
 #endif

@@ -44,33 +44,25 @@ static struct fx8_quicklook_plan shape_of(const struct fx8_session *s)
     };
 }
 
-#define N_ARRAYS 4
-
 static void list_arrays(const struct fx8_quicklook_plan *shape,
                         struct fx8_quicklook_dump *dump,
-                        struct fx8_array arrays[N_ARRAYS])
+                        struct fx8_array arrays[FX8_QUICKLOOK_ARRAYS])
 {
     const size_t cells = fx8_product(shape->n_baselines, shape->n_channels,
                                      shape->n_products, 1);
     const size_t levels = fx8_product(shape->n_inputs, shape->n_channels, 1, 1);
-    const struct fx8_array list[N_ARRAYS] = {
-        {&dump->coherence, cells, 2 * sizeof(uint16_t)},
-        {&dump->amplitude, cells, sizeof(uint16_t)},
-        {&dump->phase, cells, sizeof(uint16_t)},
-        {&dump->spectra_db, levels, sizeof(float)},
-    };
-    memcpy(arrays, list, sizeof list);
+    fx8_list_quicklook(dump, cells, levels, true, arrays);
 }
 
 size_t fx8_look_size(const struct fx8_session *s)
 {
     const struct fx8_quicklook_plan shape = shape_of(s);
     struct fx8_quicklook_dump unused;
-    struct fx8_array arrays[N_ARRAYS];
+    struct fx8_array arrays[FX8_QUICKLOOK_ARRAYS];
     if (!s->plan.quicklook)
         return 0;
     list_arrays(&shape, &unused, arrays);
-    const size_t dump = fx8_arrays_size(arrays, N_ARRAYS);
+    const size_t dump = fx8_arrays_size(arrays, FX8_QUICKLOOK_ARRAYS);
     const size_t sums = fx8_quicklook_size(&shape);
     return dump > SIZE_MAX - sums ? SIZE_MAX : dump + sums;
 }
@@ -115,7 +107,7 @@ enum fx8_status fx8_look_open(struct fx8_session *s, struct fx8_error *error)
     const struct fx8_operations *operations =
         s->operations->operations(s->engines[0]);
     struct fx8_quicklook_plan shape = shape_of(s);
-    struct fx8_array arrays[N_ARRAYS];
+    struct fx8_array arrays[FX8_QUICKLOOK_ARRAYS];
     shape.functions = operations->functions;
     shape.half = &operations->half;
     shape.is_on_device = s->operations->consume != NULL;
@@ -123,7 +115,8 @@ enum fx8_status fx8_look_open(struct fx8_session *s, struct fx8_error *error)
     status =
         find_overlap(s, &shape.products_per_cell, &s->look->inflation, error);
     if (status == FX8_OK)
-        status = fx8_allocate_arrays(arrays, N_ARRAYS, "quick-look", error);
+        status = fx8_allocate_arrays(arrays, FX8_QUICKLOOK_ARRAYS, "quick-look",
+                                     error);
     return status == FX8_OK
                ? fx8_quicklook_open(&shape, &s->look->quicklook, error)
                : status;
@@ -157,9 +150,9 @@ void fx8_look_close(struct fx8_session *s)
     if (s->look == NULL)
         return;
     const struct fx8_quicklook_plan shape = shape_of(s);
-    struct fx8_array arrays[N_ARRAYS];
+    struct fx8_array arrays[FX8_QUICKLOOK_ARRAYS];
     list_arrays(&shape, &s->look->dump, arrays);
-    fx8_free_arrays(arrays, N_ARRAYS);
+    fx8_free_arrays(arrays, FX8_QUICKLOOK_ARRAYS);
     fx8_quicklook_close(&s->look->quicklook);
     free(s->look);
 }

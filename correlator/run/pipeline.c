@@ -29,7 +29,7 @@ struct run {
     struct fx8_source *source;
     struct fx8_sink *sink;
     struct fx8_uvh5_writer *files[FX8_N_RESULTS];
-    struct fx8_quicklook_file *quicklook;
+    struct fx8_consumer consumer;
     int64_t *dead_dumps; /* [n_inputs] of the job */
     bool is_complete;    /* every dump of the job has been taken */
 };
@@ -145,22 +145,17 @@ static enum fx8_status push_all(struct run *run, struct fx8_error *error)
 
 /* --- the stage is set -------------------------------------------- */
 
-static enum fx8_status describe(const struct run *run,
-                                enum fx8_result_kind kind,
-                                struct fx8_uvh5_header *header,
-                                struct fx8_error *error)
+static struct fx8_provenance provenance_of(const struct run *run,
+                                           enum fx8_result_kind kind)
 {
-    const struct fx8_run_request *request = run->request;
-    const struct fx8_provenance provenance = {
+    return (struct fx8_provenance){
         .precision = fx8_result_names[kind].keyword,
         .backend = run->report->backend,
         .kernel = run->report->kernel,
         .fft_plan = run->report->fft_plan,
-        .command = request->command,
-        .input = request->input,
+        .command = run->request->command,
+        .input = run->request->input,
     };
-    return fx8_describe(request->job, request->settings, &provenance, header,
-                        error);
 }
 
 static enum fx8_status create_output(struct run *run, enum fx8_result_kind kind,
@@ -170,8 +165,10 @@ static enum fx8_status create_output(struct run *run, enum fx8_result_kind kind,
     const char *path = request->paths[kind];
     if (path == NULL)
         return FX8_OK;
+    const struct fx8_provenance provenance = provenance_of(run, kind);
     struct fx8_uvh5_header header;
-    enum fx8_status status = describe(run, kind, &header, error);
+    enum fx8_status status = fx8_describe(request->job, request->settings,
+                                          &provenance, &header, error);
     if (status != FX8_OK)
         return status;
     status = fx8_uvh5_create(path, request->force, &header,
@@ -181,40 +178,20 @@ static enum fx8_status create_output(struct run *run, enum fx8_result_kind kind,
     return status;
 }
 
-/* What the quick-look is of: the first of the results, INT8 or FP32. */
-static enum fx8_result_kind look_kind(const struct run *run)
+/* Beside the visibility files; INT8 where there is any: it is what people
+ * get. */
+static enum fx8_status create_consumer(struct run *run, struct fx8_error *error)
 {
-    return run->request->paths[FX8_RESULT_INT8] != NULL ? FX8_RESULT_INT8
-                                                        : FX8_RESULT_FP32;
-}
-
-static enum fx8_status create_quicklook(struct run *run,
-                                        struct fx8_error *error)
-{
-    static const char *const maths[] = {
-        [FX8_MATH_IEEE] = "ieee",
-        [FX8_MATH_FAST] = "fast",
-    };
     const struct fx8_run_request *request = run->request;
-    const struct fx8_plan *plan = &request->job->plan;
-    if (request->path_quicklook == NULL)
-        return FX8_OK;
-    struct fx8_uvh5_header uvh5;
-    enum fx8_status status = describe(run, look_kind(run), &uvh5, error);
-    if (status != FX8_OK)
-        return status;
-    const struct fx8_quicklook_header header = {
-        .uvh5 = &uvh5,
-        .n_polarizations = plan->n_polarizations,
-        .spectra_per_dump = plan->spectra_per_dump,
-        .coherence_scale = (double)FX8_COHERENCE_SCALE,
-        .math = maths[plan->math],
-        .precision = fx8_result_names[look_kind(run)].keyword,
-    };
-    status = fx8_quicklook_file_create(request->path_quicklook, request->force,
-                                       &header, &run->quicklook, error);
-    fx8_uvh5_header_clear(&uvh5);
-    return status;
+    const enum fx8_result_kind kind = request->paths[FX8_RESULT_INT8] != NULL
+                                          ? FX8_RESULT_INT8
+                                          : FX8_RESULT_FP32;
+    const struct fx8_provenance provenance = provenance_of(run, kind);
+    return request->path_quicklook == NULL
+               ? FX8_OK
+               : fx8_quicklook_consume(request, &provenance, kind, run->session,
+                                       &run->report->look, &run->consumer,
+                                       error);
 }
 
 static enum fx8_status open_sink(struct run *run, struct fx8_error *error)
@@ -234,11 +211,8 @@ static enum fx8_status open_sink(struct run *run, struct fx8_error *error)
         .clips = fx8_inputs(run->session).clips,
         .valid_spectra = fx8_inputs(run->session).valid_spectra,
         .spectra_per_dump = plan->spectra_per_dump,
-        .session = run->session,
-        .look_kind = look_kind(run),
-        .look = &run->report->look,
     };
-    return fx8_sink_open(run->files, &run->quicklook, &shape, &extras,
+    return fx8_sink_open(run->files, &run->consumer, &shape, &extras,
                          &run->sink, error);
 }
 
@@ -317,7 +291,7 @@ static enum fx8_status set_stage(struct run *run, struct fx8_error *error)
     for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
         if ((status = create_output(run, kind, error)) != FX8_OK)
             return status;
-    if ((status = create_quicklook(run, error)) != FX8_OK ||
+    if ((status = create_consumer(run, error)) != FX8_OK ||
         (status = open_sink(run, error)) != FX8_OK)
         return status;
     /* one signal asks for the first dump, a second one for the end */
@@ -405,7 +379,7 @@ static enum fx8_status run_on(const struct fx8_run_request *request,
         note_interruption(&run, *n_dumps, error);
     for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
         fx8_uvh5_close(&run.files[kind], 0, NULL);
-    fx8_quicklook_file_close(&run.quicklook, false, NULL);
+    fx8_consumer_close(&run.consumer, false, NULL);
     if (run.session != NULL)
         fx8_get_statistics(run.session, &report->statistics);
     if (status == FX8_OK) {

@@ -12,7 +12,7 @@
 #include "config/settings.h"
 #include "correlator/fx8.h"
 #include "correlator/run/job.h"
-#include "correlator/run/look_file.h"
+#include "correlator/run/quicklook.h"
 #include "correlator/run/results.h"
 #include "io/reader.h"
 

@@ -12,19 +12,15 @@
 #define N_DUMPS 2
 
 struct copy {
-    int64_t index;
-    struct fx8_result results[FX8_N_RESULTS];
+    struct fx8_dump dump;
     double *gains; /* [n_inputs][n_channels], NULL: none */
-    struct fx8_quicklook_dump quicklook; /* NULL pointers: none */
 };
 
 struct fx8_sink {
     struct fx8_uvh5_writer *files[FX8_N_RESULTS];
-    struct fx8_quicklook_file *quicklook; /* or NULL */
+    struct fx8_consumer consumer;
     struct fx8_sink_extras extras;
-    size_t n_baselines, n_products;
-    size_t n_cells,
-        n_levels; /* in visibilities, in spectra of the quick-look */
+    size_t n_cells, n_levels; /* of a result, of all inputs and channels */
     struct copy copies[N_DUMPS];
     struct fx8_queue empty, full;
     pthread_t thread;
@@ -48,22 +44,6 @@ static enum fx8_status put_gains(struct fx8_sink *s, const double *gains,
                         error);
 }
 
-static enum fx8_status write_look(struct fx8_sink *s, const struct copy *copy,
-                                  struct fx8_error *error)
-{
-    if (s->quicklook == NULL)
-        return FX8_OK;
-    const struct fx8_quicklook_arrays arrays = {
-        .coherence = copy->quicklook.coherence,
-        .amplitude = copy->quicklook.amplitude,
-        .phase = copy->quicklook.phase,
-        .flags = copy->results[s->extras.look_kind].flags,
-        .spectra_db = copy->quicklook.spectra_db,
-    };
-    return fx8_quicklook_file_write(s->quicklook, (size_t)copy->index, &arrays,
-                                    error);
-}
-
 static enum fx8_status write_copy(struct fx8_sink *s, const struct copy *copy,
                                   struct fx8_error *error)
 {
@@ -71,9 +51,11 @@ static enum fx8_status write_copy(struct fx8_sink *s, const struct copy *copy,
     enum fx8_status status = put_gains(s, copy->gains, error);
     for (size_t f = 0; f < FX8_N_RESULTS && status == FX8_OK; f++)
         if (s->files[f] != NULL)
-            status = fx8_uvh5_write_dump(s->files[f], (size_t)copy->index,
-                                         &copy->results[f], error);
-    return status == FX8_OK ? write_look(s, copy, error) : status;
+            status = fx8_uvh5_write_dump(s->files[f], (size_t)copy->dump.index,
+                                         &copy->dump.results[f], error);
+    return status == FX8_OK && s->consumer.take != NULL
+               ? s->consumer.take(s->consumer.context, &copy->dump, error)
+               : status;
 }
 
 static void *write_all(void *argument)
@@ -95,34 +77,33 @@ static void *write_all(void *argument)
     return NULL;
 }
 
-/* Arrays of a copy. */
-enum { N_ARRAYS = FX8_RESULT_ARRAYS * FX8_N_RESULTS + 5 };
+/* Arrays of a dump. */
+enum { N_ARRAYS = FX8_RESULT_ARRAYS * FX8_N_RESULTS + FX8_QUICKLOOK_ARRAYS };
 
-static void list_arrays(const struct fx8_sink *s, struct copy *copy,
+/* Those that are written, or consumed. */
+static void list_arrays(const struct fx8_sink *s, struct fx8_dump *dump,
                         struct fx8_array arrays[N_ARRAYS])
 {
-    struct fx8_quicklook_dump *look = &copy->quicklook;
-    const size_t has_look = s->quicklook != NULL;
-    const struct fx8_array others[] = {
-        {&look->coherence, s->n_cells, has_look * 2 * sizeof(uint16_t)},
-        {&look->amplitude, s->n_cells, has_look * sizeof(uint16_t)},
-        {&look->phase, s->n_cells, has_look * sizeof(uint16_t)},
-        {&look->spectra_db, s->n_levels, has_look * sizeof(float)},
-        {&copy->gains, s->extras.n_inputs * s->extras.n_channels,
-         s->extras.gains == NULL ? 0 : sizeof(double)},
-    };
-    for (size_t f = 0; f < FX8_N_RESULTS; f++)
-        fx8_list_result(&copy->results[f], s->n_cells, s->files[f] != NULL,
-                        arrays + f * FX8_RESULT_ARRAYS);
-    memcpy(arrays + FX8_N_RESULTS * FX8_RESULT_ARRAYS, others, sizeof others);
+    struct fx8_array *next = arrays;
+    for (size_t f = 0; f < FX8_N_RESULTS; f++, next += FX8_RESULT_ARRAYS)
+        fx8_list_result(&dump->results[f], s->n_cells, s->files[f] != NULL,
+                        next);
+    fx8_list_quicklook(&dump->quicklook, s->n_cells, s->n_levels,
+                       s->consumer.take != NULL, next);
 }
 
 static enum fx8_status allocate_copy(const struct fx8_sink *s,
                                      struct copy *copy, struct fx8_error *error)
 {
     struct fx8_array arrays[N_ARRAYS];
-    list_arrays(s, copy, arrays);
-    return fx8_allocate_arrays(arrays, N_ARRAYS, "dump", error);
+    const struct fx8_array gains = {
+        &copy->gains, s->extras.n_inputs * s->extras.n_channels,
+        s->extras.gains == NULL ? 0 : sizeof(double)};
+    list_arrays(s, &copy->dump, arrays);
+    const enum fx8_status status =
+        fx8_allocate_arrays(arrays, N_ARRAYS, "dump", error);
+    return status == FX8_OK ? fx8_allocate_arrays(&gains, 1, "gains", error)
+                            : status;
 }
 
 static void copy_gains(const struct fx8_sink *s, double *gains)
@@ -130,6 +111,14 @@ static void copy_gains(const struct fx8_sink *s, double *gains)
     const size_t n = s->extras.n_inputs * s->extras.n_channels;
     for (size_t i = 0; i < n; i++)
         gains[i] = (double)s->extras.gains[i];
+}
+
+enum fx8_status fx8_consumer_close(struct fx8_consumer *consumer, bool keep,
+                                   struct fx8_error *error)
+{
+    const struct fx8_consumer old = *consumer;
+    *consumer = (struct fx8_consumer){NULL};
+    return old.close == NULL ? FX8_OK : old.close(old.context, keep, error);
 }
 
 /* Hand the files over. */
@@ -143,7 +132,7 @@ static void move_files(struct fx8_uvh5_writer **from,
 }
 
 enum fx8_status fx8_sink_open(struct fx8_uvh5_writer *files[FX8_N_RESULTS],
-                              struct fx8_quicklook_file **quicklook,
+                              struct fx8_consumer *consumer,
                               const struct fx8_dump *shape,
                               const struct fx8_sink_extras *extras,
                               struct fx8_sink **sink, struct fx8_error *error)
@@ -155,16 +144,14 @@ enum fx8_status fx8_sink_open(struct fx8_uvh5_writer *files[FX8_N_RESULTS],
     if (status != FX8_OK) {
         for (size_t f = 0; f < FX8_N_RESULTS; f++)
             fx8_uvh5_close(&files[f], 0, NULL);
-        fx8_quicklook_file_close(quicklook, false, NULL);
+        fx8_consumer_close(consumer, false, NULL);
         return status;
     }
     struct fx8_sink *s = memory;
     move_files(files, s->files);
-    s->quicklook = *quicklook;
-    *quicklook = NULL;
+    s->consumer = *consumer;
+    *consumer = (struct fx8_consumer){NULL};
     s->extras = *extras;
-    s->n_baselines = shape->n_baselines;
-    s->n_products = shape->n_products;
     s->n_levels = extras->n_inputs * shape->n_channels;
     s->n_cells = shape->n_baselines * shape->n_channels * shape->n_products;
     fx8_queue_init(&s->empty);
@@ -191,26 +178,6 @@ enum fx8_status fx8_sink_open(struct fx8_uvh5_writer *files[FX8_N_RESULTS],
     return FX8_OK;
 }
 
-static void copy_result(size_t n_cells, const struct fx8_result *from,
-                        const struct fx8_result *to)
-{
-    memcpy(to->visibilities, from->visibilities, 2 * n_cells * sizeof(float));
-    memcpy(to->flags, from->flags, n_cells);
-    memcpy(to->nsamples, from->nsamples, n_cells * sizeof(float));
-}
-
-static void copy_look(const struct fx8_sink *s, struct copy *copy,
-                      const struct fx8_quicklook_dump *from)
-{
-    const struct fx8_quicklook_dump *to = &copy->quicklook;
-    if (s->quicklook == NULL)
-        return;
-    memcpy(to->coherence, from->coherence, s->n_cells * 2 * sizeof(uint16_t));
-    memcpy(to->amplitude, from->amplitude, s->n_cells * sizeof(uint16_t));
-    memcpy(to->phase, from->phase, s->n_cells * sizeof(uint16_t));
-    memcpy(to->spectra_db, from->spectra_db, s->n_levels * sizeof(float));
-}
-
 enum fx8_status fx8_sink_put(struct fx8_sink *sink, const struct fx8_dump *dump,
                              struct fx8_error *error)
 {
@@ -220,11 +187,12 @@ enum fx8_status fx8_sink_put(struct fx8_sink *sink, const struct fx8_dump *dump,
         *error = sink->error;
         return sink->status;
     }
-    copy->index = dump->index;
-    for (size_t f = 0; f < FX8_N_RESULTS; f++)
-        if (sink->files[f] != NULL)
-            copy_result(sink->n_cells, &dump->results[f], &copy->results[f]);
-    copy_look(sink, copy, &dump->quicklook);
+    struct fx8_dump given = *dump;
+    struct fx8_array to[N_ARRAYS], from[N_ARRAYS];
+    copy->dump.index = dump->index;
+    list_arrays(sink, &copy->dump, to);
+    list_arrays(sink, &given, from);
+    fx8_copy_arrays(to, from, N_ARRAYS);
     if (copy->gains != NULL)
         copy_gains(sink, copy->gains);
     fx8_queue_put(&sink->full, copy);
@@ -271,8 +239,9 @@ static void free_sink(struct fx8_sink *s)
 {
     for (size_t i = 0; i < N_DUMPS; i++) {
         struct fx8_array arrays[N_ARRAYS];
-        list_arrays(s, &s->copies[i], arrays);
+        list_arrays(s, &s->copies[i].dump, arrays);
         fx8_free_arrays(arrays, N_ARRAYS);
+        free(s->copies[i].gains);
     }
     fx8_queue_destroy(&s->empty);
     fx8_queue_destroy(&s->full);
@@ -293,8 +262,8 @@ static enum fx8_status end_files(struct fx8_sink *s, enum fx8_status status,
     }
     struct fx8_error ignored;
     const bool is_kept = keep && status == FX8_OK && n_dumps > 0;
-    const enum fx8_status closed = fx8_quicklook_file_close(
-        &s->quicklook, is_kept, status == FX8_OK ? error : &ignored);
+    const enum fx8_status closed = fx8_consumer_close(
+        &s->consumer, is_kept, status == FX8_OK ? error : &ignored);
     return status == FX8_OK ? closed : status;
 }
 
@@ -314,10 +283,10 @@ enum fx8_status fx8_sink_close(struct fx8_sink **sink, bool keep,
         *error = s->error;
     if (status == FX8_OK && keep && s->n_dumps > 0)
         status = put_extras(s, error);
-    if (status == FX8_OK && keep && s->n_dumps > 0 && s->quicklook != NULL)
-        status = fx8_look_file_finish(
-            s->quicklook, s->extras.session, s->n_baselines, s->n_products,
-            (size_t)s->n_dumps, s->extras.look, error);
+    if (status == FX8_OK && keep && s->n_dumps > 0 &&
+        s->consumer.finish != NULL)
+        status =
+            s->consumer.finish(s->consumer.context, (size_t)s->n_dumps, error);
     if (seconds != NULL)
         *seconds = s->seconds;
     status = end_files(s, status, keep, error);

@@ -9,9 +9,7 @@
 #include <stddef.h>
 
 #include "correlator/fx8.h"
-#include "correlator/run/look_file.h"
 #include "correlator/run/results.h"
-#include "io/quicklook/file.h"
 #include "io/uvh5/uvh5.h"
 
 struct fx8_sink;
@@ -24,10 +22,24 @@ struct fx8_sink_extras {
     const int64_t *clips;         /* [n_inputs][n_channels] */
     const int64_t *valid_spectra; /* [n_bands][n_inputs] */
     int64_t spectra_per_dump;
-    const struct fx8_session *session; /* whose quick-look is written */
-    enum fx8_result_kind look_kind;    /* what it looks at */
-    struct fx8_look_report *look;      /* filled when the sink is closed */
 };
+
+/** Who gets the dumps beside the visibility files; zeros: nobody. */
+struct fx8_consumer {
+    void *context;
+    /** A dump, its index, results and quick-look, on the writer thread. */
+    enum fx8_status (*take)(void *context, const struct fx8_dump *dump,
+                            struct fx8_error *error);
+    /** So many were taken, and are the result. */
+    enum fx8_status (*finish)(void *context, size_t n_dumps,
+                              struct fx8_error *error);
+    /** Release the context; keep: what was made of the dumps is whole. */
+    enum fx8_status (*close)(void *context, bool keep, struct fx8_error *error);
+};
+
+/** Close and clear. */
+enum fx8_status fx8_consumer_close(struct fx8_consumer *consumer, bool keep,
+                                   struct fx8_error *error);
 
 /**
  * fx8_sink_open -- take over the files and start the writer thread.
@@ -35,11 +47,11 @@ struct fx8_sink_extras {
  * Given: files  [FX8_N_RESULTS] created files, NULL for what is not written;
  *               the sink closes them, and has nulled the handles whatever it
  *               returns
- *        quicklook  file created, or pointer to NULL; treated alike
+ *        consumer  treated alike
  *        shape  a dump of the session, for its sizes
  */
 enum fx8_status fx8_sink_open(struct fx8_uvh5_writer *files[FX8_N_RESULTS],
-                              struct fx8_quicklook_file **quicklook,
+                              struct fx8_consumer *consumer,
                               const struct fx8_dump *shape,
                               const struct fx8_sink_extras *extras,
                               struct fx8_sink **sink, struct fx8_error *error);

@@ -215,99 +215,6 @@ static void print_result(const char *path, FILE *stream)
     fx8_text_print(path, stream);
 }
 
-/* One kind of what is out of the ordinary. */
-struct kind {
-    int64_t count;
-    const char *text;
-};
-
-static void print_kinds(const struct kind *kinds, size_t n_kinds, int64_t all,
-                        const char *unit, FILE *stream)
-{
-    for (size_t i = 0; i < n_kinds; i++)
-        if (kinds[i].count > 0)
-            fprintf(stream, "           %lld of %lld %s %s\n",
-                    (long long)kinds[i].count, (long long)all, unit,
-                    kinds[i].text);
-}
-
-static void print_look_counts(const struct fx8_quicklook_counts *n,
-                              FILE *stream)
-{
-    const struct kind cells[] = {
-        {n->no_product, "without a valid product: 0"},
-        {n->not_finite, "NaN or infinite: 0"},
-        {n->no_power, "with an auto that has no power: 0"},
-        {n->above_one, "with a coherence above 1: kept"},
-        {n->beyond_half, "beyond half precision: infinity"},
-        {n->fisher_few, "worth fewer than 16 products: not averaged"},
-        {n->fisher_real, "in the first channel of real samples: not averaged"},
-        {n->fisher_loud, "of an input above 32 steps rms: not averaged"},
-        {n->fisher_clamped, "above 1 - 1e-6: averaged as that, no interval"},
-    };
-    const struct kind spectra[] = {
-        {n->spectra_no_data, "without a valid spectrum: NaN dB"},
-        {n->spectra_infinite, "NaN or infinite: NaN dB"},
-        {n->spectra_no_power, "without power: -400 dB"},
-    };
-    print_kinds(cells, sizeof cells / sizeof *cells, n->n_cells,
-                FX8_NOUN(n->n_cells, "cell", "cells"), stream);
-    print_kinds(
-        spectra, sizeof spectra / sizeof *spectra, n->n_spectra,
-        FX8_NOUN(n->n_spectra, "channel of spectra", "channels of spectra"),
-        stream);
-}
-
-static void print_difference(const char *name,
-                             const struct fx8_quicklook_difference *d,
-                             const char *unit, FILE *stream)
-{
-    fprintf(stream, "           %-9s %.2g (bound %.2g)%s", name, d->largest,
-            d->bound, unit);
-    if (d->n_beyond > 0)
-        fprintf(stream, ", %lld BEYOND THEIR BOUND", (long long)d->n_beyond);
-    fprintf(stream, "\n");
-}
-
-static void print_differences(const struct fx8_quicklook_differences *d,
-                              FILE *stream)
-{
-    if (d->n_dumps == 0)
-        return;
-    fprintf(stream,
-            "           fast beside ieee, largest difference in %lld %s:\n",
-            (long long)d->n_dumps, FX8_NOUN(d->n_dumps, "dump", "dumps"));
-    print_difference("coherence", &d->coherence, " of it", stream);
-    print_difference("amplitude", &d->amplitude, " of it", stream);
-    print_difference("phase", &d->phase, " rad", stream);
-    print_difference("spectra", &d->spectra, " dB", stream);
-    print_difference("average", &d->fisher, "", stream);
-}
-
-static void print_look(const struct fx8_run_request *request,
-                       const struct fx8_run_report *report, FILE *stream)
-{
-    const struct fx8_look_report *look = &report->look;
-    if (request->path_quicklook == NULL)
-        return;
-    fprintf(stream, "quick-look %lld %s of baselines coherent",
-            (long long)look->n_intervals,
-            FX8_NOUN(look->n_intervals, "product", "products"));
-    if (look->n_intervals > 0)
-        fprintf(stream, " (highest %.4f)", look->highest);
-    fprintf(stream, ", %lld upper %s (below 5 sigma in a cell)",
-            (long long)look->n_limits,
-            FX8_NOUN(look->n_limits, "limit", "limits"));
-    if (look->n_without > 0)
-        fprintf(stream, ", %lld near 1 without an interval",
-                (long long)look->n_without);
-    if (look->n_empty > 0)
-        fprintf(stream, ", %lld without data", (long long)look->n_empty);
-    fprintf(stream, "\n");
-    print_look_counts(&look->counts, stream);
-    print_differences(&look->differences, stream);
-}
-
 void fx8_summary_print(const struct fx8_run_request *request,
                        const struct fx8_run_report *report, FILE *stream)
 {
@@ -322,7 +229,8 @@ void fx8_summary_print(const struct fx8_run_request *request,
                 100.0 * report->clipped_fraction);
     fprintf(stream, "\n");
     print_flagged(request, report, stream);
-    print_look(request, report, stream);
+    if (request->path_quicklook != NULL)
+        fx8_quicklook_print(&report->look, stream);
     const double peak_mib = fx8_summary_peak_mib();
     if (peak_mib > 0)
         fprintf(stream, "memory     %.1f MiB at most\n", peak_mib);

@@ -475,9 +475,11 @@ static enum fx8_status write_cube(struct fx8_quicklook_file *file, int index,
     return status;
 }
 
-enum fx8_status fx8_quicklook_file_write(
-    struct fx8_quicklook_file *file, size_t dump,
-    const struct fx8_quicklook_arrays *arrays, struct fx8_error *error)
+enum fx8_status fx8_quicklook_file_write(struct fx8_quicklook_file *file,
+                                         size_t dump,
+                                         const struct fx8_quicklook_dump *look,
+                                         const uint8_t *flags,
+                                         struct fx8_error *error)
 {
     fx8_h5_quiet();
     if (dump >= file->extent[DUMP])
@@ -485,9 +487,9 @@ enum fx8_status fx8_quicklook_file_write(
                         fx8_output_part(file->output), dump,
                         file->extent[DUMP] - 1);
     const void *const values[N_CUBES] = {
-        [COHERENCE] = arrays->coherence, [AMPLITUDE] = arrays->amplitude,
-        [PHASE] = arrays->phase,         [SPECTRA] = arrays->spectra_db,
-        [TIME] = &file->dates[dump],     [FLAGS] = arrays->flags,
+        [COHERENCE] = look->coherence, [AMPLITUDE] = look->amplitude,
+        [PHASE] = look->phase,         [SPECTRA] = look->spectra_db,
+        [TIME] = &file->dates[dump],   [FLAGS] = flags,
     };
     enum fx8_status status = FX8_OK;
     for (int i = 0; i < N_CUBES && status == FX8_OK; i++)

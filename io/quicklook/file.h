@@ -30,15 +30,6 @@ struct fx8_quicklook_header {
     const char *precision;  /**< "INT8", "FP32": what was looked at */
 };
 
-/** Arrays of one dump, as in the file; halves as their bits. */
-struct fx8_quicklook_arrays {
-    const uint16_t *coherence; /**< [baseline][channel][product][re, im] */
-    const uint16_t *amplitude; /**< [baseline][channel][product] */
-    const uint16_t *phase;     /**< [baseline][channel][product] */
-    const uint8_t *flags;      /**< [baseline][channel][product] */
-    const float *spectra_db;   /**< [input][channel] */
-};
-
 /** Type of an item, in memory and in the file. */
 enum fx8_quicklook_type {
     FX8_QUICKLOOK_REAL = 0, /**< double, float64 */
@@ -74,10 +65,13 @@ enum fx8_status fx8_quicklook_file_create(
     const char *path, bool force, const struct fx8_quicklook_header *header,
     struct fx8_quicklook_file **file, struct fx8_error *error);
 
-/** Write one dump and flush it; dumps may come in any order. */
-enum fx8_status fx8_quicklook_file_write(
-    struct fx8_quicklook_file *file, size_t dump,
-    const struct fx8_quicklook_arrays *arrays, struct fx8_error *error);
+/** Write one dump and flush it; dumps may come in any order.  Flags are those
+ *  of the result that was looked at. */
+enum fx8_status fx8_quicklook_file_write(struct fx8_quicklook_file *file,
+                                         size_t dump,
+                                         const struct fx8_quicklook_dump *look,
+                                         const uint8_t *flags,
+                                         struct fx8_error *error);
 
 /** Cut the file to the dumps from 0 that it holds; once, after the last. */
 enum fx8_status fx8_quicklook_file_cut(struct fx8_quicklook_file *file,

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
+#include <stdlib.h>
+
+#include "config/base/line.h"
+#include "config/base/shape.h"
+#include "correlator/run/describe.h"
+#include "correlator/run/pipeline.h"
+#include "correlator/run/sink.h"
+#include "io/quicklook/file.h"
+
+/* The averages as columns. */
+struct columns {
+    struct fx8_quicklook_average *averages;
+    uint8_t *state;
+    double *coherence, *lower, *upper, *products;
+    int64_t *cells;
+};
+
+static enum fx8_status allocate_columns(struct columns *c, size_t n,
+                                        struct fx8_error *error)
+{
+    const struct fx8_array arrays[] = {
+        {&c->averages, n, sizeof *c->averages},
+        {&c->state, n, sizeof *c->state},
+        {&c->coherence, n, sizeof *c->coherence},
+        {&c->lower, n, sizeof *c->lower},
+        {&c->upper, n, sizeof *c->upper},
+        {&c->products, n, sizeof *c->products},
+        {&c->cells, n, sizeof *c->cells},
+    };
+    return fx8_allocate_arrays(arrays, sizeof arrays / sizeof *arrays,
+                               "averages", error);
+}
+
+static void free_columns(struct columns *c)
+{
+    void *const memory[] = {c->averages, c->state,    c->coherence, c->lower,
+                            c->upper,    c->products, c->cells};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
+        free(memory[i]);
+}
+
+static void fill_columns(struct columns *c, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct fx8_quicklook_average *a = &c->averages[i];
+        c->state[i] = (uint8_t)a->state;
+        c->coherence[i] = a->coherence;
+        c->lower[i] = a->lower;
+        c->upper[i] = a->upper;
+        c->products[i] = a->n_products;
+        c->cells[i] = a->n_cells;
+    }
+}
+
+static void count_states(const struct fx8_quicklook_average *averages, size_t n,
+                         struct fx8_look_report *report)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct fx8_quicklook_average *a = &averages[i];
+        report->n_empty += a->state == FX8_QUICKLOOK_NONE;
+        report->n_limits += a->state == FX8_QUICKLOOK_LIMIT;
+        report->n_without += a->state == FX8_QUICKLOOK_NO_INTERVAL;
+        if (a->state != FX8_QUICKLOOK_INTERVAL)
+            continue;
+        report->n_intervals++;
+        report->highest = fmax(report->highest, a->coherence);
+    }
+}
+
+static enum fx8_status put_averages(struct fx8_quicklook_file *file,
+                                    const struct columns *c, size_t n_baselines,
+                                    size_t n_products, struct fx8_error *error)
+{
+    const size_t b = n_baselines, p = n_products;
+    const enum fx8_quicklook_type real = FX8_QUICKLOOK_REAL;
+    const struct fx8_quicklook_item items[] = {
+        {"fisher",
+         "state",
+         FX8_QUICKLOOK_BYTE,
+         2,
+         {b, p},
+         c->state,
+         "0: nothing to average, 1: interval, 2: upper limit, 3: an input with "
+         "itself, 4: no honest interval"},
+        {"fisher",
+         "coherence",
+         real,
+         2,
+         {b, p},
+         c->coherence,
+         "averaged |rho|; NaN for a limit or nothing"},
+        {"fisher",
+         "lower",
+         real,
+         2,
+         {b, p},
+         c->lower,
+         "lower end of the 95 % interval; 0 for a limit"},
+        {"fisher",
+         "upper",
+         real,
+         2,
+         {b, p},
+         c->upper,
+         "upper end of the 95 % interval, or the limit"},
+        {"fisher",
+         "cells",
+         FX8_QUICKLOOK_INTEGER,
+         2,
+         {b, p},
+         c->cells,
+         "channels and dumps averaged"},
+        {"fisher",
+         "products",
+         real,
+         2,
+         {b, p},
+         c->products,
+         "independent products they are worth"},
+    };
+    return fx8_quicklook_file_put(file, items, sizeof items / sizeof *items,
+                                  error);
+}
+
+static enum fx8_status put_counts(struct fx8_quicklook_file *file,
+                                  const struct fx8_quicklook_counts *n,
+                                  struct fx8_error *error)
+{
+    const struct {
+        const char *name;
+        const int64_t *value;
+        const char *text;
+    } counts[] = {
+        {"cells", &n->n_cells, "cells looked at"},
+        {"no_product", &n->no_product, "no valid product: 0"},
+        {"not_finite", &n->not_finite, "NaN or infinite: 0"},
+        {"no_power", &n->no_power, "an auto below 1.2e-38: 0"},
+        {"above_one", &n->above_one, "|rho| > 1 of a cross product: kept"},
+        {"beyond_half", &n->beyond_half, "too large for a half: infinity"},
+        {"fisher_few", &n->fisher_few, "fewer than 16 products: not averaged"},
+        {"fisher_real", &n->fisher_real,
+         "the first channel of real samples: not averaged"},
+        {"fisher_loud", &n->fisher_loud,
+         "an input above 32 steps rms: not averaged"},
+        {"fisher_clamped", &n->fisher_clamped,
+         "|rho| > 1 - 1e-6: averaged as that, without an interval"},
+        {"spectra", &n->n_spectra, "channels of spectra looked at"},
+        {"spectra_no_data", &n->spectra_no_data, "no valid spectrum: NaN dB"},
+        {"spectra_infinite", &n->spectra_infinite, "NaN or infinite: NaN dB"},
+        {"spectra_no_power", &n->spectra_no_power, "below 1.2e-38: -400 dB"},
+    };
+    enum fx8_status status = FX8_OK;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts && status == FX8_OK;
+         i++) {
+        const struct fx8_quicklook_item item = {
+            "counts", counts[i].name,  FX8_QUICKLOOK_INTEGER, 0,
+            {0},      counts[i].value, counts[i].text};
+        status = fx8_quicklook_file_put(file, &item, 1, error);
+    }
+    return status;
+}
+
+static enum fx8_status put_modes(struct fx8_quicklook_file *file,
+                                 const struct fx8_quicklook_differences *d,
+                                 struct fx8_error *error)
+{
+    const struct {
+        const char *name;
+        const struct fx8_quicklook_difference *difference;
+        const char *text;
+    } kinds[] = {
+        {"coherence", &d->coherence, "relative difference, bound"},
+        {"amplitude", &d->amplitude, "relative difference, bound"},
+        {"phase", &d->phase, "difference, bound; radian"},
+        {"spectra", &d->spectra, "difference, bound; dB"},
+        {"fisher", &d->fisher, "difference of the average, bound"},
+    };
+    int64_t beyond = 0;
+    enum fx8_status status = FX8_OK;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && status == FX8_OK;
+         i++) {
+        const double pair[2] = {kinds[i].difference->largest,
+                                kinds[i].difference->bound};
+        const struct fx8_quicklook_item item = {
+            "modes", kinds[i].name, FX8_QUICKLOOK_REAL, 1,
+            {2},     pair,          kinds[i].text};
+        beyond += kinds[i].difference->n_beyond;
+        status = fx8_quicklook_file_put(file, &item, 1, error);
+    }
+    const struct fx8_quicklook_item ends[] = {
+        {"modes",
+         "dumps",
+         FX8_QUICKLOOK_INTEGER,
+         0,
+         {0},
+         &d->n_dumps,
+         "dumps evaluated in both modes"},
+        {"modes",
+         "beyond",
+         FX8_QUICKLOOK_INTEGER,
+         0,
+         {0},
+         &beyond,
+         "differences that exceed their bound"},
+    };
+    return status == FX8_OK ? fx8_quicklook_file_put(file, ends, 2, error)
+                            : status;
+}
+
+/* --- the life of a consumer -------------------------------------- */
+
+struct look {
+    struct fx8_quicklook_file *file;
+    const struct fx8_session *session;
+    enum fx8_result_kind kind; /* that is looked at */
+    size_t n_baselines, n_products;
+    struct fx8_look_report *report;
+};
+
+static enum fx8_status take(void *context, const struct fx8_dump *dump,
+                            struct fx8_error *error)
+{
+    const struct look *look = context;
+    return fx8_quicklook_file_write(look->file, (size_t)dump->index,
+                                    &dump->quicklook,
+                                    dump->results[look->kind].flags, error);
+}
+
+/* Cut the file to its dumps and write what is known at the end. */
+static enum fx8_status finish(void *context, size_t n_dumps,
+                              struct fx8_error *error)
+{
+    const struct look *look = context;
+    const size_t n = look->n_baselines * look->n_products;
+    struct fx8_look_report *report = look->report;
+    struct columns columns = {0};
+    *report = (struct fx8_look_report){.n_intervals = 0};
+    fx8_get_quicklook(look->session, &report->counts, &report->differences);
+    enum fx8_status status = allocate_columns(&columns, n, error);
+    if (status == FX8_OK) {
+        fx8_get_coherences(look->session, columns.averages);
+        fill_columns(&columns, n);
+        count_states(columns.averages, n, report);
+        status = fx8_quicklook_file_cut(look->file, n_dumps, error);
+    }
+    if (status == FX8_OK)
+        status = put_averages(look->file, &columns, look->n_baselines,
+                              look->n_products, error);
+    if (status == FX8_OK)
+        status = put_counts(look->file, &report->counts, error);
+    if (status == FX8_OK && report->differences.n_dumps > 0)
+        status = put_modes(look->file, &report->differences, error);
+    free_columns(&columns);
+    return status;
+}
+
+static enum fx8_status close_look(void *context, bool keep,
+                                  struct fx8_error *error)
+{
+    struct look *look = context;
+    const enum fx8_status status =
+        fx8_quicklook_file_close(&look->file, keep, error);
+    free(look);
+    return status;
+}
+
+static enum fx8_status create(const struct fx8_run_request *request,
+                              const struct fx8_provenance *provenance,
+                              struct look *look, struct fx8_error *error)
+{
+    static const char *const maths[] = {
+        [FX8_MATH_IEEE] = "ieee",
+        [FX8_MATH_FAST] = "fast",
+    };
+    const struct fx8_plan *plan = &request->job->plan;
+    struct fx8_uvh5_header uvh5;
+    enum fx8_status status =
+        fx8_describe(request->job, request->settings, provenance, &uvh5, error);
+    if (status != FX8_OK)
+        return status;
+    const struct fx8_quicklook_header header = {
+        .uvh5 = &uvh5,
+        .n_polarizations = plan->n_polarizations,
+        .spectra_per_dump = plan->spectra_per_dump,
+        .coherence_scale = (double)FX8_COHERENCE_SCALE,
+        .math = maths[plan->math],
+        .precision = provenance->precision,
+    };
+    status = fx8_quicklook_file_create(request->path_quicklook, request->force,
+                                       &header, &look->file, error);
+    fx8_uvh5_header_clear(&uvh5);
+    return status;
+}
+
+enum fx8_status fx8_quicklook_consume(const struct fx8_run_request *request,
+                                      const struct fx8_provenance *provenance,
+                                      enum fx8_result_kind kind,
+                                      const struct fx8_session *session,
+                                      struct fx8_look_report *report,
+                                      struct fx8_consumer *consumer,
+                                      struct fx8_error *error)
+{
+    const struct fx8_axes *axes = &request->job->axes;
+    void *memory;
+    enum fx8_status status =
+        fx8_allocate(1, sizeof(struct look), "quick-look", &memory, error);
+    if (status != FX8_OK)
+        return status;
+    struct look *look = memory;
+    *look = (struct look){.session = session,
+                          .kind = kind,
+                          .n_baselines = axes->n_baselines,
+                          .n_products = axes->n_products,
+                          .report = report};
+    *consumer = (struct fx8_consumer){look, take, finish, close_look};
+    return create(request, provenance, look, error);
+}
+
+/* --- the summary ------------------------------------------------- */
+
+/* One kind of what is out of the ordinary. */
+struct kind {
+    int64_t count;
+    const char *text;
+};
+
+static void print_kinds(const struct kind *kinds, size_t n_kinds, int64_t all,
+                        const char *unit, FILE *stream)
+{
+    for (size_t i = 0; i < n_kinds; i++)
+        if (kinds[i].count > 0)
+            fprintf(stream, "           %lld of %lld %s %s\n",
+                    (long long)kinds[i].count, (long long)all, unit,
+                    kinds[i].text);
+}
+
+static void print_look_counts(const struct fx8_quicklook_counts *n,
+                              FILE *stream)
+{
+    const struct kind cells[] = {
+        {n->no_product, "without a valid product: 0"},
+        {n->not_finite, "NaN or infinite: 0"},
+        {n->no_power, "with an auto that has no power: 0"},
+        {n->above_one, "with a coherence above 1: kept"},
+        {n->beyond_half, "beyond half precision: infinity"},
+        {n->fisher_few, "worth fewer than 16 products: not averaged"},
+        {n->fisher_real, "in the first channel of real samples: not averaged"},
+        {n->fisher_loud, "of an input above 32 steps rms: not averaged"},
+        {n->fisher_clamped, "above 1 - 1e-6: averaged as that, no interval"},
+    };
+    const struct kind spectra[] = {
+        {n->spectra_no_data, "without a valid spectrum: NaN dB"},
+        {n->spectra_infinite, "NaN or infinite: NaN dB"},
+        {n->spectra_no_power, "without power: -400 dB"},
+    };
+    print_kinds(cells, sizeof cells / sizeof *cells, n->n_cells,
+                FX8_NOUN(n->n_cells, "cell", "cells"), stream);
+    print_kinds(
+        spectra, sizeof spectra / sizeof *spectra, n->n_spectra,
+        FX8_NOUN(n->n_spectra, "channel of spectra", "channels of spectra"),
+        stream);
+}
+
+static void print_difference(const char *name,
+                             const struct fx8_quicklook_difference *d,
+                             const char *unit, FILE *stream)
+{
+    fprintf(stream, "           %-9s %.2g (bound %.2g)%s", name, d->largest,
+            d->bound, unit);
+    if (d->n_beyond > 0)
+        fprintf(stream, ", %lld BEYOND THEIR BOUND", (long long)d->n_beyond);
+    fprintf(stream, "\n");
+}
+
+static void print_differences(const struct fx8_quicklook_differences *d,
+                              FILE *stream)
+{
+    if (d->n_dumps == 0)
+        return;
+    fprintf(stream,
+            "           fast beside ieee, largest difference in %lld %s:\n",
+            (long long)d->n_dumps, FX8_NOUN(d->n_dumps, "dump", "dumps"));
+    print_difference("coherence", &d->coherence, " of it", stream);
+    print_difference("amplitude", &d->amplitude, " of it", stream);
+    print_difference("phase", &d->phase, " rad", stream);
+    print_difference("spectra", &d->spectra, " dB", stream);
+    print_difference("average", &d->fisher, "", stream);
+}
+
+void fx8_quicklook_print(const struct fx8_look_report *look, FILE *stream)
+{
+    fprintf(stream, "quick-look %lld %s of baselines coherent",
+            (long long)look->n_intervals,
+            FX8_NOUN(look->n_intervals, "product", "products"));
+    if (look->n_intervals > 0)
+        fprintf(stream, " (highest %.4f)", look->highest);
+    fprintf(stream, ", %lld upper %s (below 5 sigma in a cell)",
+            (long long)look->n_limits,
+            FX8_NOUN(look->n_limits, "limit", "limits"));
+    if (look->n_without > 0)
+        fprintf(stream, ", %lld near 1 without an interval",
+                (long long)look->n_without);
+    if (look->n_empty > 0)
+        fprintf(stream, ", %lld without data", (long long)look->n_empty);
+    fprintf(stream, "\n");
+    print_look_counts(&look->counts, stream);
+    print_differences(&look->differences, stream);
+}
