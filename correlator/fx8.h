@@ -728,6 +728,9 @@ struct fx8_axes {
     size_t n_fine;       /**< n_bands K, channels before channel_average: those
                               of gains and clips */
     size_t n_channels;   /**< of the results */
+    size_t band_average; /**< channels of a band that become one: of
+                              channel_average, or 1 where K is 1 and bands
+                              become one */
     size_t n_baselines;  /**< n_antennas (n_antennas + 1) / 2 */
     size_t n_products;   /**< 1: XX; 4: XX, YY, XY, YX */
     size_t step;         /**< N, samples from the start of one spectrum to the

@@ -7,7 +7,6 @@
 
 #include "config/base/clock.h"
 #include "config/base/shape.h"
-#include "correlator/library/plan.h"
 #include "correlator/library/session_private.h"
 #include "kernels/quicklook.h"
 
@@ -28,15 +27,14 @@ static struct fx8_quicklook_plan shape_of(const struct fx8_session *s)
     };
     const struct fx8_plan *plan = &s->plan;
     const struct fx8_axes *axes = &s->axes;
-    const struct fx8_filterbank bank = fx8_plan_filterbank(plan);
     return (struct fx8_quicklook_plan){
         .n_products = axes->n_products,
         .n_inputs = axes->n_inputs,
         .n_baselines = axes->n_baselines,
         .n_channels = axes->n_channels,
         .products = s->products,
-        .band_channels = axes->n_kept / fx8_plan_band_average(plan),
-        .real_channel = fx8_filterbank_is_real(&bank, 0) ? 0 : axes->n_fine,
+        .band_channels = axes->n_kept / axes->band_average,
+        .real_channel = fx8_filterbank_is_real(&s->bank, 0) ? 0 : axes->n_fine,
         .channel_average = plan->channel_average,
         .mode = modes[plan->math],
         .n_threads = plan->n_threads,
@@ -84,7 +82,7 @@ static enum fx8_status find_overlap(const struct fx8_session *s,
     fx8_plan_weights(plan, weights);
     const double cell = fx8_filterbank_overlap(
         weights, n_weights / length, length, (size_t)plan->spectra_per_dump,
-        fx8_plan_band_average(plan));
+        s->axes.band_average);
     const double all = fx8_filterbank_overlap(
         weights, n_weights / length, length, MANY_SPECTRA, s->axes.n_kept);
     free(weights);

@@ -72,6 +72,7 @@ struct fx8_axes fx8_plan_axes(const struct fx8_plan *plan)
         .n_kept = kept(plan),
         .n_fine = n_fine,
         .n_channels = n_fine / plan->channel_average,
+        .band_average = kept(plan) == 1 ? 1 : plan->channel_average,
         .n_baselines = fx8_baseline_count(plan->n_antennas),
         .n_products = fx8_baseline_products(plan->n_polarizations),
         .step = step_of(plan),
@@ -234,11 +235,6 @@ enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
     return FX8_OK;
 }
 
-size_t fx8_plan_band_average(const struct fx8_plan *plan)
-{
-    return kept(plan) == 1 ? 1 : plan->channel_average;
-}
-
 double fx8_plan_offset_hz(const struct fx8_plan *plan, size_t band)
 {
     return plan->band_offset_hz == NULL ? 0.0 : plan->band_offset_hz[band];
@@ -304,7 +300,7 @@ void fx8_frequencies(const struct fx8_plan *plan, double *frequencies_hz,
                      double *width_hz)
 {
     const size_t n = kept(plan);
-    const size_t average = fx8_plan_band_average(plan);
+    const size_t average = fx8_plan_axes(plan).band_average;
     const size_t n_bands = plan->channel_average / average; /* in a channel */
     const size_t n_written = n / average;
     const long double step_hz = channel_hz(plan);

@@ -22,10 +22,6 @@ extern "C" {
 enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
                                struct fx8_error *error);
 
-/** Channels of one band that become one: channel_average, but 1 where bands
- *  have one channel each, and the average goes across bands. */
-size_t fx8_plan_band_average(const struct fx8_plan *plan);
-
 /** Baseband zero of a band above dc_frequency_hz. */
 double fx8_plan_offset_hz(const struct fx8_plan *plan, size_t band);
 

@@ -50,7 +50,7 @@ static struct fx8_levels_shape levels_shape(const struct fx8_session *s)
         .level = plan->level,
         .n_threads = plan->n_threads,
         .pin_threads = plan->pin_threads,
-        .bank = fx8_plan_filterbank(plan),
+        .bank = s->bank,
         .power = s->power,
     };
 }
@@ -86,7 +86,7 @@ static size_t list_results(struct fx8_session *s,
 static size_t count_cells(const struct fx8_session *s)
 {
     return fx8_product(s->axes.n_baselines, s->axes.n_products,
-                       s->axes.n_fine / fx8_plan_band_average(&s->plan), 1);
+                       s->axes.n_fine / s->axes.band_average, 1);
 }
 
 /* The session's own arrays, beside engines of these operations; how many. */
@@ -294,7 +294,7 @@ static enum fx8_status plan_engines(struct fx8_session *s,
                                     struct fx8_error *error)
 {
     const struct fx8_plan *plan = &s->plan;
-    const struct fx8_filterbank bank = fx8_plan_filterbank(plan);
+    const struct fx8_filterbank bank = s->bank;
     int devices[FX8_MAX_DEVICES];
     size_t n_devices;
     const size_t n_weights = s->axes.window;
@@ -335,7 +335,7 @@ static enum fx8_status plan_engines(struct fx8_session *s,
         .admit_context = s,
         .n_result_antennas = plan->n_antennas,
         .n_result_products = s->axes.n_products,
-        .channel_average = fx8_plan_band_average(plan),
+        .channel_average = s->axes.band_average,
         .consumed_channels = plan->quicklook ? s->axes.n_channels : 0,
         .n_watched_inputs =
             plan->spot_check == FX8_SPOT_NO ? 0 : fx8_spot_inputs(&s->axes),
@@ -354,7 +354,6 @@ done:
 static void set_up_results(struct fx8_session *s)
 {
     const struct fx8_plan *plan = &s->plan;
-    const struct fx8_filterbank bank = fx8_plan_filterbank(plan);
     fx8_baseline_table(plan->n_antennas, plan->n_polarizations, s->products);
     fx8_plan_flag_channels(plan, s->flag_channel);
     s->postprocess = (struct fx8_postprocess){
@@ -363,12 +362,12 @@ static void set_up_results(struct fx8_session *s)
         .n_inputs = s->axes.n_inputs,
         .n_channels = s->axes.n_kept,
         .row_channels = s->axes.n_fine,
-        .channel_average = fx8_plan_band_average(plan),
+        .channel_average = s->axes.band_average,
         .products = s->products,
         .spectra_per_dump = plan->spectra_per_dump,
         .flag_channel = s->flag_channel,
         .remove_bias = plan->remove_quantization_bias,
-        .first_is_real = fx8_filterbank_is_real(&bank, 0),
+        .first_is_real = fx8_filterbank_is_real(&s->bank, 0),
         /* without a filter bank nothing conjugated the samples */
         .negate_imaginary =
             plan->method == FX8_METHOD_NONE && plan->lower_sideband,
@@ -411,11 +410,9 @@ static void pin_memory(struct fx8_session *s)
 {
     if (s->operations->pin == NULL)
         return;
-    const struct fx8_stream_shape stream = stream_shape(
-        s, s->operations, s->operations->block_spectra(s->engines[0]));
     const size_t n_cells = count_cells(s);
     s->operations->pin(s->engines[0], fx8_stream_memory(s->stream),
-                       fx8_stream_size(&stream));
+                       fx8_stream_size(&s->kept.shape));
     for (enum fx8_result_kind kind = 0; kind < FX8_RESULT_DOWN; kind++) {
         const struct fx8_result *result = &s->results[kind];
         if (result->visibilities == NULL)
@@ -435,6 +432,7 @@ static enum fx8_status copy_plan(struct fx8_session *s,
 {
     s->plan = *plan;
     s->axes = fx8_plan_axes(plan);
+    s->bank = fx8_plan_filterbank(plan);
     if (s->plan.n_threads == 0)
         s->plan.n_threads = fx8_parallel_cpus();
     const bool has_gains = plan->input_gain != NULL;

@@ -24,11 +24,12 @@
 struct fx8_session {
     struct fx8_plan plan;
     /* the copies that plan points to */
-    uint8_t *flag_antenna; /* [n_antennas] */
-    double *input_gain;    /* [n_bands][n_inputs] */
-    char reason[512];      /* why it is this engine */
-    bool is_spare;         /* a device that is there fails: that is why */
-    struct fx8_axes axes;
+    uint8_t *flag_antenna;      /* [n_antennas] */
+    double *input_gain;         /* [n_bands][n_inputs] */
+    char reason[512];           /* why it is this engine */
+    bool is_spare;              /* a device that is there fails: that is why */
+    struct fx8_axes axes;       /* what follows from the plan */
+    struct fx8_filterbank bank; /* likewise */
     fx8_dump_callback *callback;
     void *context;
     const struct fx8_engine_operations *operations;
