@@ -501,23 +501,16 @@ void fx8_quicklook_averages(const struct fx8_quicklook *quicklook,
     }
 }
 
+/* Of numbers that are all counts. */
 static void add_counts(struct fx8_quicklook_counts *sum,
                        const struct fx8_quicklook_counts *part)
 {
-    int64_t *const to[] = {
-        &sum->n_cells,         &sum->no_product,      &sum->not_finite,
-        &sum->no_power,        &sum->above_one,       &sum->beyond_half,
-        &sum->fisher_few,      &sum->fisher_real,     &sum->fisher_loud,
-        &sum->n_spectra,       &sum->spectra_no_data, &sum->spectra_infinite,
-        &sum->spectra_no_power};
-    const int64_t from[] = {
-        part->n_cells,         part->no_product,      part->not_finite,
-        part->no_power,        part->above_one,       part->beyond_half,
-        part->fisher_few,      part->fisher_real,     part->fisher_loud,
-        part->n_spectra,       part->spectra_no_data, part->spectra_infinite,
-        part->spectra_no_power};
+    int64_t to[sizeof *sum / sizeof(int64_t)], from[sizeof to / sizeof *to];
+    memcpy(to, sum, sizeof to);
+    memcpy(from, part, sizeof from);
     for (size_t i = 0; i < sizeof to / sizeof to[0]; i++)
-        *to[i] += from[i];
+        to[i] += from[i];
+    memcpy(sum, to, sizeof to);
 }
 
 void fx8_quicklook_report(const struct fx8_quicklook *quicklook,

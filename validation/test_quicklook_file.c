@@ -222,7 +222,8 @@ TEST(a_cut_file_is_small)
         {"fisher", "coherence", FX8_QUICKLOOK_REAL, 0, {0}, &number, "a"},
         {"fisher", "cells", FX8_QUICKLOOK_INTEGER, 2, {1, 2}, counts, "b"},
         {"counts", "state", FX8_QUICKLOOK_BYTE, 1, {3}, "\1\2\3", "c"}};
-    must(fx8_quicklook_file_put(file, items, 3, &error), error);
+    for (size_t i = 0; i < 3; i++)
+        must(fx8_quicklook_file_put(file, &items[i], &error), error);
     must(fx8_quicklook_file_close(&file, true, &error), error);
     check_quicklook("cut.h5", &f, 2, 2);
     assert_int_equal(stat(scratch_path("cut.h5"), &cut), 0);

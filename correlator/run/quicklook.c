@@ -9,6 +9,14 @@
 #include "correlator/run/sink.h"
 #include "io/quicklook/file.h"
 
+struct look {
+    struct fx8_quicklook_file *file;
+    const struct fx8_session *session;
+    enum fx8_result_kind kind; /* that is looked at */
+    size_t n_baselines, n_products;
+    struct fx8_look_report *report;
+};
+
 /* The averages as columns. */
 struct columns {
     struct fx8_quicklook_average *averages;
@@ -69,59 +77,45 @@ static void count_states(const struct fx8_quicklook_average *averages, size_t n,
     }
 }
 
-static enum fx8_status put_averages(struct fx8_quicklook_file *file,
-                                    const struct columns *c, size_t n_baselines,
-                                    size_t n_products, struct fx8_error *error)
+static enum fx8_status put_averages(const struct look *look,
+                                    const struct columns *c,
+                                    struct fx8_error *error)
 {
-    const size_t b = n_baselines, p = n_products;
     const enum fx8_quicklook_type real = FX8_QUICKLOOK_REAL;
-    const struct fx8_quicklook_item items[] = {
-        {"fisher",
-         "state",
-         FX8_QUICKLOOK_BYTE,
-         2,
-         {b, p},
-         c->state,
+    const struct {
+        const char *name;
+        enum fx8_quicklook_type type;
+        const void *values;
+        const char *text;
+    } columns[] = {
+        {"state", FX8_QUICKLOOK_BYTE, c->state,
          "0: nothing to average, 1: interval, 2: upper limit, 3: an input with "
          "itself, 4: no honest interval"},
-        {"fisher",
-         "coherence",
-         real,
-         2,
-         {b, p},
-         c->coherence,
+        {"coherence", real, c->coherence,
          "averaged |rho|; NaN for a limit or nothing"},
-        {"fisher",
-         "lower",
-         real,
-         2,
-         {b, p},
-         c->lower,
+        {"lower", real, c->lower,
          "lower end of the 95 % interval; 0 for a limit"},
-        {"fisher",
-         "upper",
-         real,
-         2,
-         {b, p},
-         c->upper,
+        {"upper", real, c->upper,
          "upper end of the 95 % interval, or the limit"},
-        {"fisher",
-         "cells",
-         FX8_QUICKLOOK_INTEGER,
-         2,
-         {b, p},
-         c->cells,
+        {"cells", FX8_QUICKLOOK_INTEGER, c->cells,
          "channels and dumps averaged"},
-        {"fisher",
-         "products",
-         real,
-         2,
-         {b, p},
-         c->products,
-         "independent products they are worth"},
+        {"products", real, c->products, "independent products they are worth"},
     };
-    return fx8_quicklook_file_put(file, items, sizeof items / sizeof *items,
-                                  error);
+    enum fx8_status status = FX8_OK;
+    for (size_t i = 0; i < sizeof columns / sizeof *columns && status == FX8_OK;
+         i++) {
+        const struct fx8_quicklook_item item = {
+            .group = "fisher",
+            .name = columns[i].name,
+            .type = columns[i].type,
+            .rank = 2,
+            .shape = {look->n_baselines, look->n_products},
+            .values = columns[i].values,
+            .text = columns[i].text,
+        };
+        status = fx8_quicklook_file_put(look->file, &item, error);
+    }
+    return status;
 }
 
 static enum fx8_status put_counts(struct fx8_quicklook_file *file,
@@ -155,9 +149,13 @@ static enum fx8_status put_counts(struct fx8_quicklook_file *file,
     for (size_t i = 0; i < sizeof counts / sizeof *counts && status == FX8_OK;
          i++) {
         const struct fx8_quicklook_item item = {
-            "counts", counts[i].name,  FX8_QUICKLOOK_INTEGER, 0,
-            {0},      counts[i].value, counts[i].text};
-        status = fx8_quicklook_file_put(file, &item, 1, error);
+            .group = "counts",
+            .name = counts[i].name,
+            .type = FX8_QUICKLOOK_INTEGER,
+            .values = counts[i].value,
+            .text = counts[i].text,
+        };
+        status = fx8_quicklook_file_put(file, &item, error);
     }
     return status;
 }
@@ -183,41 +181,34 @@ static enum fx8_status put_modes(struct fx8_quicklook_file *file,
          i++) {
         const double pair[2] = {kinds[i].difference->largest,
                                 kinds[i].difference->bound};
-        const struct fx8_quicklook_item item = {
-            "modes", kinds[i].name, FX8_QUICKLOOK_REAL, 1,
-            {2},     pair,          kinds[i].text};
+        const struct fx8_quicklook_item item = {.group = "modes",
+                                                .name = kinds[i].name,
+                                                .type = FX8_QUICKLOOK_REAL,
+                                                .rank = 1,
+                                                .shape = {2},
+                                                .values = pair,
+                                                .text = kinds[i].text};
         beyond += kinds[i].difference->n_beyond;
-        status = fx8_quicklook_file_put(file, &item, 1, error);
+        status = fx8_quicklook_file_put(file, &item, error);
     }
     const struct fx8_quicklook_item ends[] = {
-        {"modes",
-         "dumps",
-         FX8_QUICKLOOK_INTEGER,
-         0,
-         {0},
-         &d->n_dumps,
-         "dumps evaluated in both modes"},
-        {"modes",
-         "beyond",
-         FX8_QUICKLOOK_INTEGER,
-         0,
-         {0},
-         &beyond,
-         "differences that exceed their bound"},
+        {.group = "modes",
+         .name = "dumps",
+         .type = FX8_QUICKLOOK_INTEGER,
+         .values = &d->n_dumps,
+         .text = "dumps evaluated in both modes"},
+        {.group = "modes",
+         .name = "beyond",
+         .type = FX8_QUICKLOOK_INTEGER,
+         .values = &beyond,
+         .text = "differences that exceed their bound"},
     };
-    return status == FX8_OK ? fx8_quicklook_file_put(file, ends, 2, error)
-                            : status;
+    for (size_t i = 0; i < 2 && status == FX8_OK; i++)
+        status = fx8_quicklook_file_put(file, &ends[i], error);
+    return status;
 }
 
 /* --- the life of a consumer -------------------------------------- */
-
-struct look {
-    struct fx8_quicklook_file *file;
-    const struct fx8_session *session;
-    enum fx8_result_kind kind; /* that is looked at */
-    size_t n_baselines, n_products;
-    struct fx8_look_report *report;
-};
 
 static enum fx8_status take(void *context, const struct fx8_dump *dump,
                             struct fx8_error *error)
@@ -246,8 +237,7 @@ static enum fx8_status finish(void *context, size_t n_dumps,
         status = fx8_quicklook_file_cut(look->file, n_dumps, error);
     }
     if (status == FX8_OK)
-        status = put_averages(look->file, &columns, look->n_baselines,
-                              look->n_products, error);
+        status = put_averages(look, &columns, error);
     if (status == FX8_OK)
         status = put_counts(look->file, &report->counts, error);
     if (status == FX8_OK && report->differences.n_dumps > 0)

@@ -534,23 +534,20 @@ static enum fx8_status put_item(struct fx8_quicklook_file *file, hid_t group,
 }
 
 enum fx8_status fx8_quicklook_file_put(struct fx8_quicklook_file *file,
-                                       const struct fx8_quicklook_item *items,
-                                       size_t n_items, struct fx8_error *error)
+                                       const struct fx8_quicklook_item *item,
+                                       struct fx8_error *error)
 {
     fx8_h5_quiet();
     const struct fx8_h5_target root = {file->output, file->file, false};
     enum fx8_status status = FX8_OK;
-    for (size_t i = 0; i < n_items && status == FX8_OK; i++) {
-        hid_t group = FX8_H5_NONE;
-        if (H5Lexists(file->file, items[i].group, H5P_DEFAULT) <= 0)
-            status = fx8_h5_put_group(&root, items[i].group, &group, error);
-        else if ((group = H5Gopen2(file->file, items[i].group, H5P_DEFAULT)) <
-                 0)
-            status = fx8_output_fail(file->output, items[i].group, error);
-        if (status == FX8_OK)
-            status = put_item(file, group, &items[i], error);
-        fx8_h5_close(&group);
-    }
+    hid_t group = FX8_H5_NONE;
+    if (H5Lexists(file->file, item->group, H5P_DEFAULT) <= 0)
+        status = fx8_h5_put_group(&root, item->group, &group, error);
+    else if ((group = H5Gopen2(file->file, item->group, H5P_DEFAULT)) < 0)
+        status = fx8_output_fail(file->output, item->group, error);
+    if (status == FX8_OK)
+        status = put_item(file, group, item, error);
+    fx8_h5_close(&group);
     if (status == FX8_OK)
         status = fx8_output_check(file->output, error);
     return noted(file, status, error);

@@ -77,10 +77,10 @@ enum fx8_status fx8_quicklook_file_write(struct fx8_quicklook_file *file,
 enum fx8_status fx8_quicklook_file_cut(struct fx8_quicklook_file *file,
                                        size_t n_dumps, struct fx8_error *error);
 
-/** Write what is known at the end, [n_items]. */
+/** Write what is known at the end. */
 enum fx8_status fx8_quicklook_file_put(struct fx8_quicklook_file *file,
-                                       const struct fx8_quicklook_item *items,
-                                       size_t n_items, struct fx8_error *error);
+                                       const struct fx8_quicklook_item *item,
+                                       struct fx8_error *error);
 
 /**
  * fx8_quicklook_file_close -- give the file its name, or remove it; nulls the
