@@ -469,16 +469,9 @@ void fx8_quicklook_close(struct fx8_quicklook **quicklook)
     struct fx8_quicklook *q = *quicklook;
     if (q == NULL)
         return;
-    free(q->autos);
-    free(q->is_real);
-    for (int mode = 0; mode < FX8_N_FUNCTIONS_MODES; mode++)
-        free(q->scale[mode]);
-    free(q->power);
-    free(q->weight);
-    free(q->steps);
-    free(q->sums);
-    free(q->pairs);
-    free(q->notes);
+    struct fx8_array arrays[N_ARRAYS];
+    list_arrays(&q->plan, q, arrays);
+    fx8_free_arrays(arrays, N_ARRAYS);
     free(q);
     *quicklook = NULL;
 }

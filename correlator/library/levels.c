@@ -126,16 +126,10 @@ void fx8_levels_close(struct fx8_levels **levels)
     struct fx8_levels *l = *levels;
     if (l == NULL)
         return;
+    struct fx8_array arrays[N_ARRAYS];
+    list_arrays(l, arrays);
+    fx8_free_arrays(arrays, N_ARRAYS);
     fx8_stream_close(&l->stream);
-    free(l->is_set);
-    free(l->gain);
-    free(l->zero);
-    free(l->row_gain);
-    free(l->valid);
-    free(l->round_row);
-    free(l->round_spectra);
-    free(l->power);
-    free(l->whole);
     free(l);
     *levels = NULL;
 }

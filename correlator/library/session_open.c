@@ -297,24 +297,20 @@ static enum fx8_status plan_engines(struct fx8_session *s,
     const struct fx8_filterbank bank = s->bank;
     int devices[FX8_MAX_DEVICES];
     size_t n_devices;
-    const size_t n_weights = s->axes.window;
-    double *weights = NULL;
-    float *coefficients = NULL;
-    void *memory;
+    double *weights;
+    float *coefficients;
+    const struct fx8_array arrays[] = {
+        {&weights, s->axes.window, sizeof *weights},
+        {&coefficients, bank.n_taps * fx8_filterbank_row(&bank),
+         sizeof *coefficients},
+    };
     enum fx8_status status =
         fx8_engine_devices(plan->device, devices, &n_devices, error);
     if (status != FX8_OK)
         return status;
-    status = fx8_allocate(n_weights, sizeof *weights, "filter weights", &memory,
-                          error);
-    if (status != FX8_OK)
-        return status;
-    weights = memory;
-    status = fx8_allocate(bank.n_taps * fx8_filterbank_row(&bank),
-                          sizeof *coefficients, "coefficients", &memory, error);
+    status = fx8_allocate_arrays(arrays, 2, "filter weights", error);
     if (status != FX8_OK)
         goto done;
-    coefficients = memory;
     fx8_plan_weights(plan, weights);
     fx8_filterbank_coefficients(&bank, weights, plan->lower_sideband,
                                 plan->first_sample % 2 != 0, coefficients);
@@ -346,8 +342,7 @@ static enum fx8_status plan_engines(struct fx8_session *s,
                                 s->operations->operations(s->engines[0]),
                                 plan->n_threads, &s->power, error);
 done:
-    free(weights);
-    free(coefficients);
+    fx8_free_arrays(arrays, 2);
     return status;
 }
 

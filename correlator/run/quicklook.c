@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "config/base/line.h"
 #include "config/base/shape.h"
@@ -18,7 +19,10 @@ struct look {
 };
 
 /* The averages as columns. */
+enum { N_COLUMNS = 7 };
+
 struct columns {
+    struct fx8_array arrays[N_COLUMNS]; /* all of these */
     struct fx8_quicklook_average *averages;
     uint8_t *state;
     double *coherence, *lower, *upper, *products;
@@ -28,7 +32,7 @@ struct columns {
 static enum fx8_status allocate_columns(struct columns *c, size_t n,
                                         struct fx8_error *error)
 {
-    const struct fx8_array arrays[] = {
+    const struct fx8_array arrays[N_COLUMNS] = {
         {&c->averages, n, sizeof *c->averages},
         {&c->state, n, sizeof *c->state},
         {&c->coherence, n, sizeof *c->coherence},
@@ -37,16 +41,8 @@ static enum fx8_status allocate_columns(struct columns *c, size_t n,
         {&c->products, n, sizeof *c->products},
         {&c->cells, n, sizeof *c->cells},
     };
-    return fx8_allocate_arrays(arrays, sizeof arrays / sizeof *arrays,
-                               "averages", error);
-}
-
-static void free_columns(struct columns *c)
-{
-    void *const memory[] = {c->averages, c->state,    c->coherence, c->lower,
-                            c->upper,    c->products, c->cells};
-    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
-        free(memory[i]);
+    memcpy(c->arrays, arrays, sizeof arrays);
+    return fx8_allocate_arrays(arrays, N_COLUMNS, "averages", error);
 }
 
 static void fill_columns(struct columns *c, size_t n)
@@ -226,7 +222,7 @@ static enum fx8_status finish(void *context, size_t n_dumps,
     const struct look *look = context;
     const size_t n = look->n_baselines * look->n_products;
     struct fx8_look_report *report = look->report;
-    struct columns columns = {0};
+    struct columns columns;
     *report = (struct fx8_look_report){.n_intervals = 0};
     fx8_get_quicklook(look->session, &report->counts, &report->differences);
     enum fx8_status status = allocate_columns(&columns, n, error);
@@ -242,7 +238,7 @@ static enum fx8_status finish(void *context, size_t n_dumps,
         status = put_counts(look->file, &report->counts, error);
     if (status == FX8_OK && report->differences.n_dumps > 0)
         status = put_modes(look->file, &report->differences, error);
-    free_columns(&columns);
+    fx8_free_arrays(columns.arrays, N_COLUMNS);
     return status;
 }
 

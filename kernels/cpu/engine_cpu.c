@@ -76,8 +76,10 @@ static void lay_out(struct fx8_engine *engine)
     engine->fft_batch = fx8_fft_batch(plan->bank.fft_length);
 }
 
-static enum fx8_status allocate(struct fx8_engine *engine,
-                                struct fx8_error *error)
+#define N_ARRAYS 12
+
+static void list_arrays(struct fx8_engine *engine,
+                        struct fx8_array arrays[N_ARRAYS])
 {
     const struct fx8_engine_plan *plan = &engine->plan;
     const size_t channels = engine->n_channels, inputs = plan->n_inputs;
@@ -88,7 +90,7 @@ static enum fx8_status allocate(struct fx8_engine *engine,
     const bool bank = engine->has_filterbank;
     const bool is_long =
         plan->spectra_per_dump > FX8_MAX_INT32_SPECTRA - (int64_t)MOST_SPECTRA;
-    const struct fx8_array arrays[] = {
+    const struct fx8_array list[N_ARRAYS] = {
         {&engine->coefficients,
          fx8_product(plan->bank.n_taps, fx8_filterbank_row(&plan->bank), 1, 1),
          bank ? sizeof(float) : 0},
@@ -117,15 +119,23 @@ static enum fx8_status allocate(struct fx8_engine *engine,
         {&engine->clips, fx8_product(engine->n_segments, inputs, channels, 1),
          sizeof(uint32_t)},
     };
-    const size_t n_arrays = sizeof arrays / sizeof arrays[0];
-    engine->memory = fx8_arrays_size(arrays, n_arrays);
+    memcpy(arrays, list, sizeof list);
+}
+
+static enum fx8_status allocate(struct fx8_engine *engine,
+                                struct fx8_error *error)
+{
+    const struct fx8_engine_plan *plan = &engine->plan;
+    struct fx8_array arrays[N_ARRAYS];
+    list_arrays(engine, arrays);
+    engine->memory = fx8_arrays_size(arrays, N_ARRAYS);
     const enum fx8_status status =
         plan->admit == NULL ? FX8_OK
                             : plan->admit(plan->admit_context, engine->memory,
                                           engine->block_spectra, error);
     if (status != FX8_OK)
         return status;
-    return fx8_allocate_arrays(arrays, n_arrays, "the engine", error);
+    return fx8_allocate_arrays(arrays, N_ARRAYS, "the engine", error);
 }
 
 static enum fx8_status open_fft(struct fx8_engine *engine,
@@ -161,19 +171,10 @@ static void cpu_close(struct fx8_engine **engine)
     struct fx8_engine *e = *engine;
     if (e == NULL)
         return;
+    struct fx8_array arrays[N_ARRAYS];
+    list_arrays(e, arrays);
+    fx8_free_arrays(arrays, N_ARRAYS);
     fx8_fft_close(&e->fft);
-    free(e->coefficients);
-    free(e->coefficients16);
-    free(e->gain);
-    free(e->scratch);
-    free(e->x8);
-    free(e->x32);
-    free(e->accumulator8);
-    free(e->accumulator32);
-    free(e->accumulator_interval);
-    free(e->folded8);
-    free(e->counts.pairs);
-    free(e->clips);
     free(e);
     *engine = NULL;
 }
