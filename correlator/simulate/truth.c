@@ -33,6 +33,8 @@ struct moments {
     double count, time, time_squared;
 };
 
+enum { N_ARRAYS = 20 };
+
 struct fx8_truth {
     struct fx8_simulator *simulator;
     const struct fx8_job *job;
@@ -65,6 +67,7 @@ struct fx8_truth {
     uint8_t *flag_input;
     struct fx8_postprocess postprocess;
     struct fx8_result results;
+    struct fx8_array arrays[N_ARRAYS]; /* all of these */
 };
 
 /* --- expected products ------------------------------------------- */
@@ -455,8 +458,7 @@ static enum fx8_status allocate_all(struct fx8_truth *truth,
         fx8_product(axes->n_baselines, axes->n_products, 1, 1);
     const size_t n_cells =
         fx8_product(n_table, truth->n_channels / plan->channel_average, 1, 1);
-    struct fx8_result *results = &truth->results;
-    const struct fx8_array arrays[] = {
+    const struct fx8_array arrays[N_ARRAYS - FX8_RESULT_ARRAYS] = {
         {&truth->recorded, n_inputs, sizeof(size_t)},
         {&truth->input_of, n_recorded, sizeof(size_t)},
         {&truth->frequencies_hz, truth->n_channels, sizeof(double)},
@@ -481,12 +483,12 @@ static enum fx8_status allocate_all(struct fx8_truth *truth,
         {&truth->products, n_table, sizeof *truth->products},
         {&truth->flag_channel, truth->n_channels, 1},
         {&truth->flag_input, n_inputs, 1},
-        {&results->visibilities, n_cells, 2 * sizeof(float)},
-        {&results->flags, n_cells, 1},
-        {&results->nsamples, n_cells, sizeof(float)},
     };
-    return fx8_allocate_arrays(arrays, sizeof arrays / sizeof *arrays,
-                               "true visibilities", error);
+    memcpy(truth->arrays, arrays, sizeof arrays);
+    fx8_list_result(&truth->results, n_cells, true,
+                    truth->arrays + N_ARRAYS - FX8_RESULT_ARRAYS);
+    return fx8_allocate_arrays(truth->arrays, N_ARRAYS, "true visibilities",
+                               error);
 }
 
 static void plan_postprocess(struct fx8_truth *truth)
@@ -576,18 +578,7 @@ void fx8_truth_close(struct fx8_truth **truth)
     struct fx8_truth *closed = *truth;
     if (closed == NULL)
         return;
-    void *const memory[] = {closed->recorded,      closed->frequencies_hz,
-                            closed->weights,       closed->input_of,
-                            closed->power,         closed->directions,
-                            closed->beginnings,    closed->ends,
-                            closed->received,      closed->moments,
-                            closed->means,         closed->sums,
-                            closed->counts,        closed->valid,
-                            closed->products,      closed->flag_channel,
-                            closed->flag_input,    closed->results.visibilities,
-                            closed->results.flags, closed->results.nsamples};
-    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
-        free(memory[i]);
+    fx8_free_arrays(closed->arrays, N_ARRAYS);
     free(closed);
     *truth = NULL;
 }
