@@ -156,9 +156,6 @@ HARNESS_OBJECTS := $(patsubst %.cc,$(BUILD)/%.o,$(sort $(wildcard validation/cud
 HARNESS_TESTS := $(sort $(wildcard validation/cuda/test_*.cu)) validation/cuda/tests.cu
 HARNESS_REQUIRED := -std=c++17 -Ivalidation/cuda/include -DFX8_CUDA_ON_CPU \
 	$(filter-out -std=% -fvisibility=%,$(REQUIRED)) -Wall -Wextra -Wshadow
-# The plug-in on pretend devices is loaded late: its threads' data are found at
-# once all the same.
-HARNESS_REQUIRED += -ftls-model=initial-exec
 HARNESS_QUIET := -Wno-unknown-pragmas $(if $(findstring clang,$(CXX)),-Wno-pass-failed)
 
 # --- the plug-in: kernels/cuda and the little it needs of the library ------------
