@@ -117,7 +117,7 @@ enum fx8_status fx8_consumer_close(struct fx8_consumer *consumer, bool keep,
                                    struct fx8_error *error)
 {
     const struct fx8_consumer old = *consumer;
-    *consumer = (struct fx8_consumer){NULL};
+    *consumer = (struct fx8_consumer){.context = NULL};
     return old.close == NULL ? FX8_OK : old.close(old.context, keep, error);
 }
 
@@ -150,7 +150,7 @@ enum fx8_status fx8_sink_open(struct fx8_uvh5_writer *files[FX8_N_RESULTS],
     struct fx8_sink *s = memory;
     move_files(files, s->files);
     s->consumer = *consumer;
-    *consumer = (struct fx8_consumer){NULL};
+    *consumer = (struct fx8_consumer){.context = NULL};
     s->extras = *extras;
     s->n_levels = extras->n_inputs * shape->n_channels;
     s->n_cells = shape->n_baselines * shape->n_channels * shape->n_products;
