@@ -100,10 +100,11 @@ FX8_INLINE void copy_narrow(int8_t *to, const int8_t *from, size_t n)
 }
 
 /* A function: inlined, gcc finds slower code for some of its callers. */
-static __attribute__((noinline)) void fx8_turn16(const int8_t *source,
-                                                 ptrdiff_t stride,
-                                                 size_t n_bytes, int8_t *out,
-                                                 size_t out_stride)
+static __attribute__((noinline, unused)) void fx8_turn16(const int8_t *source,
+                                                         ptrdiff_t stride,
+                                                         size_t n_bytes,
+                                                         int8_t *out,
+                                                         size_t out_stride)
 {
     FX8_ALIGNED int8_t wide[FX8_TILE * FX8_TILE_BYTES];
     if (!VEC_MASKS_BYTES && n_bytes % VEC_BYTES != 0) {

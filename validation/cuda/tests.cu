@@ -108,6 +108,7 @@ int main(int argc, char **argv)
             return hook.on_words(words);
     if (result != NOTHING_RUN)
         return result;
-    fprintf(stderr, "fx8-test-cuda: %s: no group or case\n", words.back().c_str());
+    fprintf(stderr, "fx8-test-cuda: %s: no group or case\n",
+            words.back().c_str());
     return 2;
 }
