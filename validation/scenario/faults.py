@@ -104,7 +104,9 @@ class Faults(refusal.Refusal):
         samples[1, 0, :3000] = 0
         path = self.write(program.Scene(samples), "in.h5")
         count = self.path("count")
-        for backend in ("cpu", "cuda"):
+        # `make check` has no pretend devices: tier native runs this again
+        backends = ("cpu", "cuda") if os.path.exists(pretend.PLUGIN) else ("cpu",)
+        for backend in backends:
             with self.subTest(backend=backend):
                 self.write_config(program.ini_of(
                     oracle.Setup(16, 0.002, precision="int8"),
