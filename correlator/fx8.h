@@ -19,29 +19,29 @@
  *         use(fx8_take_dump(session));
  *     fx8_close(&session);
  *
- * With a callback in place of the first NULL, dumps arrive there instead, on
- * the thread that pushes.
+ * With a callback in place of the first NULL, fx8_push() passes each dump to
+ * it, on the calling thread.
  *
- * Whole programs: memory.c and follow.c of the examples.
+ * Complete programs: memory.c and follow.c of the examples.
  *
- * Errors.  A function that can fail returns a status, negative for a failure,
- * and then fills the caller's error record (NULL: none wanted); otherwise it
- * leaves the record alone.  Arguments that cannot be are FX8_ERR_USAGE and
- * change nothing.  After any other failure the session takes no more samples:
- * questions are still answered, every other call repeats that status, and
- * fx8_close() is due.
+ * Errors.  A function that can fail returns a status.  On failure it is
+ * negative and the caller's error record is filled (NULL: no record wanted);
+ * otherwise the record is left alone.  Invalid arguments return FX8_ERR_USAGE
+ * and change nothing.  After any other failure the session takes no more
+ * samples: getters still work, every other call repeats that status, and the
+ * caller must fx8_close() it.
  *
- * Pointers.  None may be NULL but where that is said.  Functions that return a
- * status refuse it with FX8_ERR_USAGE; to the others it is undefined, and so
- * is a session that was closed.
+ * Pointers must not be NULL unless the comment allows it.  Functions that
+ * return a status answer NULL with FX8_ERR_USAGE; for the others it is
+ * undefined behaviour, as is the use of a closed session.
  *
- * Threads.  Sessions know nothing of each other: there may be many, in as many
- * threads.  One session is for one thread at a time, but for fx8_cancel().
- * The threads that it computes with live within the calls.  Functions of
- * plans, times and errors keep no state.
+ * Threads.  Sessions are independent: any number may run in different threads.
+ * A session may be used by one thread at a time, except for fx8_cancel().  Its
+ * own threads run only during calls.  Functions of plans, times and errors
+ * keep no state.
  *
- * Layout.  Structures are filled by name, from fx8_plan_default() or from
- * zeros, never by position.  They keep their layout as long as the library
+ * Layout.  Fill structures by member name, starting from fx8_plan_default() or
+ * from zeros, never by position.  Their layout is fixed as long as the library
  * keeps its soname: see CHANGELOG.md.  C11 or C++11 and later.
  *
  * Signs, axes and units: CONVENTIONS.md.
@@ -57,31 +57,31 @@
 extern "C" {
 #endif
 
-/** Version that this header belongs to; fx8_version() tells the library's. */
+/** Version of this header; fx8_version() returns the library's. */
 #define FX8_VERSION_MAJOR 0
 #define FX8_VERSION_MINOR 1
 #define FX8_VERSION_PATCH 0
 
 /* --- statuses and errors ------------------------------------------------- */
 
-/** What libfx8 offers to others, and nothing else, is marked with this. */
+/** Marks the exported symbols of libfx8; all others are hidden. */
 #ifndef FX8_API
 #define FX8_API __attribute__((visibility("default")))
 #endif
 
-/** What a function of fx8 returns.  Zero is success; negative is failure;
- *  positive is success with something the caller must attend to. */
+/** Return status.  Zero: success; negative: failure; positive: success, but
+ *  the caller must act. */
 enum fx8_status {
     FX8_OK = 0,
-    FX8_DUMP_READY = 1,     /**< fx8_take_dump(), then make the call again */
+    FX8_DUMP_READY = 1,     /**< fx8_take_dump(), then repeat the call */
     FX8_ERR_USAGE = -1,     /**< wrong use or configuration: exit 2 */
     FX8_ERR_INPUT = -2,     /**< a file's content is unusable: exit 1 */
     FX8_ERR_SYSTEM = -3,    /**< disk, memory, thread: exit 1 */
     FX8_ERR_CANCELLED = -4, /**< cancelled by the caller: exit 130 */
     FX8_ERR_UNSUPPORTED =
         -5,             /**< not in this build or on this machine: exit 1 */
-    FX8_ERR_DEVICE = -6 /**< a GPU failed, or computed wrongly: exit 1; the CPU
-                             may do what it did not: see fx8_push() */
+    FX8_ERR_DEVICE = -6 /**< a GPU failed or computed wrongly: exit 1; a session
+                             on the CPU can take over: see fx8_push() */
 };
 
 /** Longest message in an error record, terminator included. */
@@ -102,15 +102,15 @@ struct fx8_error {
 #endif
 
 /**
- * fx8_fail -- fill an error record and return its status: how a dump callback
- * gives its reason.
+ * fx8_fail -- fill an error record and return its status.  Dump callbacks use
+ * it to report a reason.
  *
  * Given:     error   record to fill, or NULL to keep only the status
  *            status  a negative enum fx8_status
  *            format  printf format of the message, and its arguments; control
- *                    characters in the result (a file name may hold a
- *                    newline) become '?', what is too long is cut off
- * Status:    returns `status`, so that `return fx8_fail(...)` reads well
+ *                    characters in the result (a file name may contain a
+ *                    newline) become '?'; a long message is truncated
+ * Status:    returns `status`, for use in `return fx8_fail(...)`
  */
 FX8_API enum fx8_status fx8_fail(struct fx8_error *error,
                                  enum fx8_status status, const char *format,
@@ -135,7 +135,7 @@ struct fx8_rate {
     int64_t denominator;
 };
 
-/** Rate as a double in Hz, for widths and frequencies, never for time. */
+/** Rate as a double in Hz: for widths and frequencies, never for time. */
 FX8_API double fx8_rate_hz(struct fx8_rate rate);
 
 /** `rate` in lowest terms. */
@@ -162,8 +162,8 @@ FX8_API struct fx8_time fx8_time_add_half_samples(struct fx8_time start,
  */
 FX8_API double fx8_time_julian_date(struct fx8_time time);
 
-/** The instant of a Julian date (UTC), to the nearest 0.1 ms.  In a leap second
- *  it is 23:59:59 with one second and more in `picosecond`.  1970-01-01 where
+/** The instant of a Julian date (UTC), to the nearest 0.1 ms.  Within a leap
+ *  second: 23:59:59 with `picosecond` at least FX8_PICOSECONDS.  1970-01-01 if
  *  the date is NaN or beyond 10^12 days. */
 FX8_API struct fx8_time fx8_time_from_julian_date(double julian_date);
 
@@ -188,14 +188,14 @@ enum fx8_window_shape {
 /** Arithmetic of the FIR: floats, or integers with coefficients of 16 bits. */
 enum fx8_fir { FX8_FIR_FP32 = 0, FX8_FIR_DP2A };
 
-/** What one quantiser gain covers. */
+/** What shares one quantiser gain. */
 enum fx8_level {
     FX8_LEVEL_CHANNEL = 0, /**< one gain per input and channel */
     FX8_LEVEL_INPUT        /**< one gain per input */
 };
 
-/** Kinds of result: of integers, of floats, and bounds of the exact sums of
- *  these floats, by directed rounding. */
+/** Kinds of result: INT8 and FP32 correlate integers and floats; DOWN and UP
+ *  bound the exact sums of the same floats, by directed rounding. */
 enum fx8_result_kind {
     FX8_RESULT_INT8 = 0,
     FX8_RESULT_FP32,
@@ -204,7 +204,7 @@ enum fx8_result_kind {
     FX8_N_RESULTS
 };
 
-/** Precision of the correlation: the kinds of result, a bit for each. */
+/** Precision of the correlation: one bit for each kind of result. */
 enum fx8_precision {
     FX8_PRECISION_INT8 = 1 << FX8_RESULT_INT8,
     FX8_PRECISION_FP32 = 1 << FX8_RESULT_FP32,
@@ -212,194 +212,197 @@ enum fx8_precision {
     FX8_PRECISION_INTERVAL = 1 << FX8_RESULT_DOWN | 1 << FX8_RESULT_UP
 };
 
-/** Functions of the post-processing: those of the C library, or approximate
- *  ones of known error. */
+/** Mathematical functions of the quick-look: the C library's, or
+ *  approximations with known error bounds. */
 enum fx8_math { FX8_MATH_IEEE = 0, FX8_MATH_FAST };
 
-/** Which engine; AUTO: CUDA where a usable device is, else the CPU. */
+/** Choice of engine; AUTO: CUDA if there is a usable device, else the CPU. */
 enum fx8_backend { FX8_BACKEND_AUTO = 0, FX8_BACKEND_CPU, FX8_BACKEND_CUDA };
 
-/** Whether a few sums of every dump are checked on the CPU; AUTO: where another
- *  machine computes. */
+/** Whether to check a few sums of every dump on the CPU; AUTO: if a GPU
+ *  computes. */
 enum fx8_spot_check { FX8_SPOT_AUTO = 0, FX8_SPOT_YES, FX8_SPOT_NO };
 
-/** Spectra from which the gains of an input are set. */
+/** Number of spectra that set the gains of an input. */
 #define FX8_LEVEL_SPECTRA 256
 
-/** Most whole dumps that may be missing between two blocks, or before the
- * first: 12 days of dumps of 1 s. */
+/** Largest number of whole dumps that may be missing between two blocks, or
+ *  before the first: 12 days of dumps of 1 s. */
 #define FX8_MAX_MISSING_DUMPS 1048576
 
-/** Most antennas of a plan: pairs of inputs are counted in 32 bits. */
+/** Largest number of antennas: pairs of inputs are indexed with 32 bits. */
 #define FX8_MAX_ANTENNAS 32768
 
 struct fx8_block;
 
 /**
- * fx8_reread_callback -- delivers samples again, for a plan whose session need
- * not keep those that it sets gains from.
+ * fx8_reread_callback -- delivers samples again.  With it, a session does not
+ * have to keep the samples that set its gains.
  *
- * Given:    context       the plan's
- *           first_sample  absolute
- * Returned: block  samples as they were pushed, from first_sample on or, where
- *                  those are missing, from a later one; at least one of them.
- *                  Memory of the caller, left as it is until the callback is
- *                  called again, or fx8_close()
- *           error  never NULL; for a failure, filled by fx8_fail()
- * Status:   negative: the session is stopped, and fx8_push() or fx8_finish()
- *           returns this status and the record
- * Notes:    as note 1 of fx8_dump_callback
+ * Given:    context       the plan's reread_context
+ *           first_sample  absolute index
+ * Returned: block  samples as they were pushed, at least one, starting at
+ *                  first_sample or, if that one is missing, later.  The
+ *                  caller's memory: must not change until the callback is
+ *                  called again, or until fx8_close()
+ *           error  never NULL; fill it with fx8_fail() on failure
+ * Status:   negative: stops the session; fx8_push() or fx8_finish() returns
+ *           this status and the record
+ * Notes:    see note 1 of fx8_dump_callback
  */
 typedef enum fx8_status fx8_reread_callback(void *context, int64_t first_sample,
                                             struct fx8_block *block,
                                             struct fx8_error *error);
 
 /**
- * What to correlate.  Fill it from fx8_plan_default(); it is copied by
- * fx8_open(), arrays included.
+ * What to correlate.  Fill it from fx8_plan_default().  fx8_open() copies it,
+ * including the arrays.
  *
  * Inputs are numbered antenna-major: input = antenna * n_polarizations + pol.
  *
- * Samples may be of several bands, recorded side by side at one rate, each
- * channelised and correlated by itself.  What is said "of a row" below is of
- * one input in one band: row = band * n_inputs + input.  Channels of the
- * results run through the bands in ascending order.
+ * Samples may have several bands, recorded side by side at one rate.  Each is
+ * channelised and correlated by itself.  A row is one input in one band:
+ * row = band * n_inputs + input.  The channels of the results run through the
+ * bands in ascending order.
  */
 struct fx8_plan {
     /* the samples */
     bool is_complex;             /**< int8 {re, im} pairs, else real int8 */
     size_t n_antennas;           /**< 1 .. FX8_MAX_ANTENNAS */
     size_t n_polarizations;      /**< 1 (X) or 2 (X, Y) */
-    struct fx8_rate sample_rate; /**< real or complex samples a second of one
+    struct fx8_rate sample_rate; /**< real or complex samples per second of one
                                       band, in lowest terms: see
                                       fx8_rate_reduced() */
     double dc_frequency_hz;      /**< sky frequency of baseband zero */
-    bool lower_sideband; /**< the sky frequency falls as baseband rises */
+    bool lower_sideband; /**< sky frequency falls as baseband frequency rises */
     size_t n_bands;      /**< 1 .. 4096 */
     const double
         *band_offset_hz; /**< [n_bands] ascending: baseband zero of a band is
                               at dc_frequency_hz + this; NULL: one band at 0 */
-    const double *input_gain; /**< [n_bands][n_inputs] powers of two at most 1
-                                   that recorded values were multiplied by:
-                                   divided out of all results; NULL: 1 */
+    const double *input_gain; /**< [n_bands][n_inputs] powers of two, at most 1,
+                                   by which the samples were multiplied; divided
+                                   out of all results; NULL: 1 */
     int64_t first_sample;     /**< absolute index at which spectrum 0 starts */
-    bool has_marker;          /**< a value stands for missing samples … */
-    int marker_value;         /**< … this one, in both parts if complex … */
-    int64_t marker_run; /**< … where at least this many follow each other */
+    bool has_marker;          /**< runs of a marker value are missing samples */
+    int marker_value;         /**< the marker; in both parts if complex */
+    int64_t marker_run;       /**< shortest run that counts as missing */
 
     /* the filter bank */
     enum fx8_method method;
     size_t n_channels; /**< C of a band; 1 for FX8_METHOD_NONE */
-    size_t n_kept;     /**< K, the central channels of each band that are kept,
+    size_t n_kept;     /**< K: keep the central channels of each band,
                             k = -floor(K/2) .. -floor(K/2)+K-1; complex samples
                             only; 0: all */
     size_t n_taps;     /**< P, 1 .. 64, for FX8_METHOD_PFB */
     enum fx8_window_shape window;
     enum fx8_fir fir;  /**< arithmetic of the filter */
-    size_t flag_edges; /**< channels flagged at each end of a band's K */
+    size_t flag_edges; /**< channels to flag at each end of a band's K */
     bool flag_dc;      /**< flag the channel of baseband zero */
 
     /* the quantiser */
     double target_rms; /**< LSB per real component */
     enum fx8_level level;
-    fx8_reread_callback *reread; /**< delivers samples again that the gains
-                                      were set from; NULL: the session keeps
-                                      them until it knows the gains */
+    fx8_reread_callback *reread; /**< delivers again the samples that set the
+                                      gains; NULL: the session keeps them until
+                                      the gains are known */
     void *reread_context;
 
     /* the correlator */
-    enum fx8_precision precision; /**< any of the bits */
+    enum fx8_precision precision; /**< any combination of bits, but both bounds
+                                       or neither */
     enum fx8_backend backend;
     const char *device;       /**< GPUs: "auto" or ordinals, "0" or "0,1" */
-    const char *kernel;       /**< "auto" or one of the engine's kernels, which
-                                   the refusal of any other lists */
+    const char *kernel;       /**< "auto" or a kernel of the engine; the error
+                                   for an unknown name lists them */
     int64_t spectra_per_dump; /**< M, at least 1 */
     size_t n_threads;         /**< 0: all CPUs of the process; at most 1024 */
-    bool pin_threads;         /**< each of them to a CPU */
+    bool pin_threads;         /**< bind each thread to a CPU */
     bool measure_fft;         /**< time FFT algorithms instead of estimating:
-                                   the last bits may differ from run to run */
-    enum fx8_spot_check spot_check; /**< in every dump, a few sums formed again
-                                         from the same spectra */
-    size_t memory_limit; /**< bytes of engine, levels, samples and results;
-                              what needs more does not open, and the
-                              message names the least that will do.  For
-                              samples kept to set gains from it names, once
-                              these are known, what they took.  0: none */
+                                   the last bits may differ between runs */
+    enum fx8_spot_check spot_check; /**< recompute a few sums of every dump from
+                                         the same spectra */
+    size_t memory_limit; /**< bytes for engine, levels, samples and results;
+                              0: no limit.  fx8_open() refuses a plan that needs
+                              more and reports the smallest sufficient limit.
+                              Samples kept for level setting count too: if they
+                              exceed it, fx8_push() or fx8_finish() fails once
+                              the gains are known and reports what would have
+                              sufficed */
 
     /* the results */
-    bool remove_quantization_bias; /**< the quantiser's noise, from the
+    bool remove_quantization_bias; /**< subtract the quantiser's noise from the
                                         parallel-hand autos of INT8 */
-    size_t channel_average;      /**< n, a divisor of a band's K channels; where
-                                      K is 1, of the bands */
+    size_t channel_average;      /**< n, a divisor of a band's K channels; if K
+                                      is 1, of the number of bands */
     const uint8_t *flag_antenna; /**< [n_antennas] 1: flag; NULL: none */
-    bool quicklook;     /**< look at the INT8 results, else at the FP32 ones */
+    bool quicklook;     /**< of the INT8 results if planned, else of FP32 */
     enum fx8_math math; /**< functions of the quick-look */
 };
 
 /** A plan with every default: complex samples of one polarisation and one
- *  band, upper sideband, from sample 0 on, no marker (runs of 64 where one is
- *  set); PFB of 8 taps, window AUTO, FIR in floats, all channels, none flagged;
- *  INT8 at 20 LSB by channel, its noise removed; engine, device and kernel
- *  "auto", all CPUs, no limit of memory; no average, no quick-look.  Zero or
- *  NaN, to be filled in: n_antennas, sample_rate, dc_frequency_hz, n_channels
- *  and spectra_per_dump. */
+ *  band, upper sideband, from sample 0, no marker (marker_run 64); PFB of 8
+ *  taps, window AUTO, FIR in floats, all channels, none flagged; INT8 at 20 LSB
+ *  by channel, quantiser noise removed; engine, device and kernel "auto", all
+ *  CPUs, no memory limit; no average, no quick-look.  The caller must fill in
+ *  n_antennas, sample_rate, dc_frequency_hz, n_channels and spectra_per_dump,
+ *  which are zero or NaN. */
 FX8_API struct fx8_plan fx8_plan_default(void);
 
-/** A stretch of samples that is missing. */
+/** A stretch of missing samples. */
 struct fx8_run {
     int64_t first_sample; /**< absolute index, between -2^61 and 2^61 */
     int64_t n_samples;    /**< at least 0 */
-    int64_t input; /**< a row, band * n_inputs + input; -1: all of them */
+    int64_t input;        /**< a row, band * n_inputs + input; -1: all rows */
 };
 
 /**
- * A block of consecutive samples of all inputs in all bands; memory of the
- * caller, who may use it again when the call returns (but see in_place).
+ * A block of consecutive samples of all inputs in all bands.  The memory is the
+ * caller's, free for reuse when the call returns (but see in_place).
  *
- * Sample t of row i, relative to first_sample, stands at
- * samples + input_offset[i] + t * time_stride (bytes): any order of axes will
- * do, and samples are fetched fastest where those of one row, or of all rows
- * at one time, stand side by side.
+ * Sample t of row i, counted from first_sample, is at
+ * samples + input_offset[i] + t * time_stride (bytes).  Any order of axes
+ * works; it is fastest if the samples of a row, or all rows at one time, are
+ * contiguous.
  */
 struct fx8_block {
-    const int8_t *samples;         /**< real, or pairs re, im; may be NULL where
-                                        n_samples is 0, like input_offset */
+    const int8_t *samples;         /**< real, or pairs re, im.  If n_samples is
+                                        0, this and input_offset may be NULL */
     const ptrdiff_t *input_offset; /**< [n_bands][n_inputs] bytes */
     ptrdiff_t time_stride;         /**< bytes, may be negative */
     int64_t first_sample;          /**< absolute index, 0 to below 2^61 */
     int64_t n_samples;             /**< 0 to below 2^61 */
     const struct fx8_run
-        *missing; /**< [n_missing] in any order; what of them lies outside the
-                       block is not looked at.  NULL where there are none */
+        *missing; /**< [n_missing] in any order; parts outside the block are
+                       ignored.  NULL if there are none */
     size_t n_missing;
-    int8_t *in_place; /**< `samples`, where fx8_push() may use and overwrite
-                           them in their place.  The block is lent then, until
-                           an fx8_push() of another block, fx8_finish() (each
-                           FX8_OK) or fx8_close() has returned.  It is copied
-                           nowhere if
-                           the samples of an input lie side by side and each
-                           input n_samples + room or more behind the one before,
-                           all equally far.  NULL: samples are only read */
-    int64_t room;     /**< of in_place: samples in front of each input's first
-                           that may be overwritten.  Fewer than the filter
-                           reaches back for: the block is copied */
+    int8_t *in_place; /**< `samples` if fx8_push() may use and overwrite them in
+                           place; NULL: they are only read.  The library
+                           borrows the block until an fx8_push() of another
+                           block or fx8_finish() has returned FX8_OK, or
+                           fx8_close() has returned.  No copy is made if the
+                           samples of each row are contiguous and each row
+                           follows the one before at the same distance, at
+                           least n_samples + room samples */
+    int64_t room;     /**< with in_place: samples before each row's first that
+                           may be overwritten.  If these are fewer than the
+                           filter reaches back for, the block is copied */
 };
 
 /** A result of a dump, axes [n_baselines][n_channels][n_products]; NULL
- *  pointers: it was not planned. */
+ *  pointers if not planned. */
 struct fx8_result {
     float *visibilities; /**< [...][re, im] conj(E_1) E_2, input counts^2 */
-    uint8_t *flags;      /**< 1: flagged.  Without a valid product value and
-                              weight are 0; what the plan flags, and what has
-                              a dead input or one without power to set its
-                              level by, keeps its data */
+    uint8_t *flags;      /**< 1: flagged.  Without a valid product, value and
+                              weight are 0.  Data are kept if flagged by the
+                              plan, for a dead input, or for an input without
+                              power to set its level */
     float *nsamples;     /**< valid products / M, 0 .. 1 */
 };
 
 /* --- the quick-look ------------------------------------------------------ */
 
-/** Coherences are stored times this, so that the normal halves reach from
- *  3.7e-9 to 3.998. */
+/** Factor of the stored coherences: the normal halves then cover 3.7e-9 to
+ *  3.998. */
 #define FX8_COHERENCE_SCALE 16384.0f
 
 /**
@@ -407,11 +410,11 @@ struct fx8_result {
  *
  * coherence  V_ij / sqrt(V_ii V_jj) x 2^14, V_ii and V_jj the parallel-hand
  *            autos of the same dump and channel
- * amplitude  its modulus x 2^14
- * phase      its angle, radians, within 10^-3
+ * amplitude  modulus x 2^14
+ * phase      angle, radians, within 10^-3
  * spectra_db 10 log10 of the parallel-hand autos, input counts squared
  *
- * IEEE halves as their bits.  NULL pointers when not planned.
+ * IEEE halves, stored as their bits.  NULL pointers if not planned.
  */
 struct fx8_quicklook_dump {
     uint16_t *coherence; /**< [n_baselines][n_channels][n_products][re, im] */
@@ -421,28 +424,29 @@ struct fx8_quicklook_dump {
 };
 
 /**
- * What was out of the ordinary, and what became of it.
+ * Special cases, and how each is stored or averaged.
  *
- * Cells are channels of products of baselines in dumps; spectra are channels
- * of inputs in dumps.  A cell is counted under the first that applies.
+ * A cell is one channel of one product of one baseline in one dump; a spectrum
+ * here is one channel of one input in one dump.  A cell counts under the first
+ * case that applies.
  */
 struct fx8_quicklook_counts {
-    int64_t n_cells;          /**< all that were looked at */
+    int64_t n_cells;          /**< all cells examined */
     int64_t no_product;       /**< no valid product: 0 */
     int64_t not_finite;       /**< V or an auto NaN or infinite: 0 */
     int64_t no_power;         /**< an auto below 1.2e-38 or negative: 0 */
     int64_t above_one;        /**< |rho| > 1 of a cross product: kept */
-    int64_t beyond_half;      /**< |rho| x 2^14 from 65520 up: infinity;
-                                   counted besides above_one */
+    int64_t beyond_half;      /**< |rho| x 2^14 at least 65520: infinity; also
+                                   counted in above_one */
     int64_t fisher_few;       /**< unflagged, but fewer than 16 independent
                                    products: not averaged */
-    int64_t fisher_real;      /**< the first channel of real samples, whose
-                                   spectra are real: not averaged */
-    int64_t fisher_loud;      /**< unflagged, but an input of INT8 above 32
-                                   steps rms, which clips: not averaged */
+    int64_t fisher_real;      /**< first channel of real samples, whose spectra
+                                   are real: not averaged */
+    int64_t fisher_loud;      /**< unflagged, but an INT8 input above 32 steps
+                                   rms, which clips: not averaged */
     int64_t fisher_clamped;   /**< r > 1 - 1e-6 averaged as 1 - 1e-6: no
                                    interval */
-    int64_t n_spectra;        /**< all autos that were looked at */
+    int64_t n_spectra;        /**< all autos examined */
     int64_t spectra_no_data;  /**< no valid spectrum: NaN dB */
     int64_t spectra_infinite; /**< NaN or infinite: NaN dB */
     int64_t spectra_no_power; /**< below 1.2e-38 or negative: -400 dB */
@@ -451,113 +455,112 @@ struct fx8_quicklook_counts {
 /** Largest difference between fast and IEEE mode of one kind of result. */
 struct fx8_quicklook_difference {
     double largest;
-    double bound;     /**< that no difference can exceed, where it is largest */
-    int64_t n_beyond; /**< that exceed theirs all the same: 0 */
+    double bound;     /**< theoretical bound of the largest difference */
+    int64_t n_beyond; /**< differences above their bound: 0 if all is well */
 };
 
-/** Both modes compared, before anything is rounded to half. */
+/** Both modes compared before rounding to half. */
 struct fx8_quicklook_differences {
-    int64_t n_dumps; /**< evaluated in both modes; 0 in mode IEEE */
+    int64_t n_dumps; /**< computed in both modes; 0 in mode IEEE */
     struct fx8_quicklook_difference coherence; /**< relative to |rho| */
     struct fx8_quicklook_difference amplitude; /**< relative */
     struct fx8_quicklook_difference phase;     /**< radians */
     struct fx8_quicklook_difference spectra;   /**< dB */
     struct fx8_quicklook_difference fisher;    /**< of the average, over the
-                                                    dumps evaluated in both */
+                                                    dumps computed in both */
 };
 
-/** What an average of coherences is. */
+/** What an average of coherences could determine. */
 enum fx8_quicklook_state {
     FX8_QUICKLOOK_NONE = 0,   /**< no cell to average */
     FX8_QUICKLOOK_INTERVAL,   /**< |rho| with a 95 % interval */
     FX8_QUICKLOOK_LIMIT,      /**< below 5 / sqrt(M): a 95 % upper limit */
     FX8_QUICKLOOK_AUTO,       /**< an input with itself: 1 by definition */
-    FX8_QUICKLOOK_NO_INTERVAL /**< |rho| so near to 1 that no interval is
-                                   honest: see kernels/fisher.h */
+    FX8_QUICKLOOK_NO_INTERVAL /**< |rho| too close to 1 for a valid interval:
+                                   see kernels/fisher.h */
 };
 
 /** Coherence of one product of one baseline over all unflagged cells. */
 struct fx8_quicklook_average {
     enum fx8_quicklook_state state;
-    double coherence; /**< |rho|, NaN for a limit or none (auto: 1) */
+    double coherence; /**< |rho|; NaN for a limit or none (auto: 1) */
     double lower;     /**< of the interval; 0 for a limit, else NaN (auto: 1) */
     double upper;     /**< of the interval, or the limit; NaN for none */
     int64_t n_cells;
-    double n_products; /**< independent products, all cells together */
+    double n_products; /**< independent products of all cells */
 };
 
 /* --- sessions ---------------------------------------------------------------
  */
 
-/** A finished dump; valid until the callback returns, or until the session's
- *  next call that is not a question. */
+/** A finished dump.  Valid until the callback returns, or until the session's
+ *  next call that is not a getter. */
 struct fx8_dump {
     int64_t index;      /**< 0 is the dump that starts at first_sample */
     size_t n_baselines; /**< n_antennas (n_antennas + 1) / 2 */
     size_t n_channels;  /**< of all bands, after channel_average */
     size_t n_products;  /**< 1: XX; 4: XX, YY, XY, YX */
     struct fx8_result results[FX8_N_RESULTS]; /**< by enum fx8_result_kind.
-                                                   DOWN, UP: no component is
-                                                   above, none below that of
-                                                   the exact sum of the float
-                                                   spectra; flags and weights
-                                                   are those of FP32 */
+                                                   DOWN <= exact sum of the
+                                                   float spectra <= UP, in each
+                                                   component; flags and weights
+                                                   of both are FP32's */
     const uint8_t *dead; /**< [n_bands][n_inputs] 1: all samples zero in this
                               dump */
     struct fx8_quicklook_dump quicklook; /**< NULL pointers: not planned */
 };
 
 /**
- * fx8_dump_callback -- receives each dump, in order, on the thread that pushes,
- * flushes or finishes.
+ * fx8_dump_callback -- receives each dump, in order, on the thread that calls
+ * fx8_push(), fx8_flush() or fx8_finish().
  *
- * Given:    context  as fx8_open() got it
- *           dump     what points anywhere in it is valid until the return
- * Returned: error    never NULL; for a failure, filled by fx8_fail()
- * Status:   negative: the session is stopped, and fx8_push() or fx8_finish()
- *           returns this status and the record; anything else: it goes on
- * Notes:    1) it may ask questions of its session, and fx8_cancel() it.
- *              Other calls are FX8_ERR_USAGE, and fx8_close() does nothing.  It
- *              must return: no longjmp() nor exception may leave it
- *           2) it may be called some blocks after the last one of the dump, at
- *              the latest by fx8_flush() or fx8_finish()
+ * Given:    context  as passed to fx8_open()
+ *           dump     valid until the return, including everything it points to
+ * Returned: error    never NULL; fill it with fx8_fail() on failure
+ * Status:   negative: stops the session; fx8_push() or fx8_finish() returns
+ *           this status and the record; anything else: the session goes on
+ * Notes:    1) it may call getters and fx8_cancel() of its session.  Other
+ *              calls return FX8_ERR_USAGE, and fx8_close() does nothing.  It
+ *              must return: no longjmp() or exception may leave it
+ *           2) it may be called some blocks after the dump's last one, at the
+ *              latest by fx8_flush() or fx8_finish()
  */
 typedef enum fx8_status fx8_dump_callback(void *context,
                                           const struct fx8_dump *dump,
                                           struct fx8_error *error);
 
-/** Counters, and seconds by the clock on the wall within the calls, since
- *  fx8_open(). */
+/** Counters, and wall-clock seconds spent within calls, since fx8_open(). */
 struct fx8_statistics {
     int64_t n_dumps;
     int64_t n_spectra;       /**< spectra correlated, per row */
     int64_t n_valid_spectra; /**< summed over rows */
     int64_t n_clipped;       /**< spectra × channels clamped, over rows */
-    int64_t n_level_rounds;  /**< times that gains were set, for rows that had
-                                  begun to deliver */
+    int64_t n_level_rounds;  /**< rounds of level setting, each for rows that
+                                  had begun to deliver */
     double align_s;          /**< corner turn, masks */
     double channelize_s;     /**< FIR, FFT, quantise */
     double correlate_s;
     double postprocess_s; /**< without the quick-look */
     double quicklook_s;
     double level_s; /**< level setting */
-    double spot_s;  /**< the spot check, in none of the others */
+    double spot_s;  /**< the spot check; not part of the others */
 };
 
-/** A correlation under way; all its memory belongs to the library. */
+/** A running correlation; the library owns all its memory. */
 struct fx8_session;
 
 /**
  * fx8_open -- check the plan, choose an engine, allocate.
  *
  * Given:     plan      copied
- *            callback  receives the dumps, and context, which may be NULL;
- *                      NULL: they wait for fx8_take_dump()
- * Returned:  session   fx8_close() releases it; NULL on failure
- * Status:    FX8_ERR_USAGE: a member of the plan is out of range, named;
- *            FX8_ERR_UNSUPPORTED: backend or kernel not on this machine;
- *            FX8_ERR_DEVICE: a GPU that fails, or computes wrongly in a trial
- *            beside the CPU, where the backend or kernel asks for it;
+ *            callback  receives the dumps and context; NULL: dumps wait for
+ *                      fx8_take_dump()
+ *            context   may be NULL
+ * Returned:  session   release it with fx8_close(); NULL on failure
+ * Status:    FX8_ERR_USAGE: a member of the plan is out of range; the message
+ *            names it; FX8_ERR_UNSUPPORTED: backend or kernel not on this
+ *            machine; FX8_ERR_DEVICE: the plan requires a GPU by backend or
+ *            kernel, but it fails or differs from the CPU in a trial;
  *            FX8_ERR_SYSTEM: memory, threads
  */
 FX8_API enum fx8_status fx8_open(const struct fx8_plan *plan,
@@ -566,103 +569,103 @@ FX8_API enum fx8_status fx8_open(const struct fx8_plan *plan,
                                  struct fx8_error *error);
 
 /**
- * fx8_push -- hand over samples.
+ * fx8_push -- push a block of samples.
  *
  * Status: FX8_OK: consumed; FX8_DUMP_READY, without a callback: take the dump,
- *         then push the same block again (what of it was consumed is skipped);
- *         FX8_ERR_USAGE: a range below 0 or too far out, a missing stretch of
- *         an unknown row, more than FX8_MAX_MISSING_DUMPS before the block, a
- *         session that is finished;
- *         FX8_ERR_CANCELLED: fx8_cancel(); FX8_ERR_SYSTEM: memory, and what
- *         memory_limit allows of it, a sum that the spot check finds wrong,
- *         whose dump is not delivered; FX8_ERR_DEVICE: a GPU fails; what a
- *         callback returned, or FX8_ERR_USAGE where reread delivers nothing
- * Notes:  1) blocks ascend in time; samples between two blocks, and between
- *            the plan's first_sample and the first block, are missing: dumps
- *            of nothing else are delivered too, flagged; samples that were
- *            consumed already are skipped
+ *         then push the same block again (its consumed part is skipped);
+ *         FX8_ERR_USAGE: a range below 0 or too large, a missing stretch of an
+ *         unknown row, more than FX8_MAX_MISSING_DUMPS before the block, a
+ *         finished session; reread delivered nothing;
+ *         FX8_ERR_CANCELLED: fx8_cancel(); FX8_ERR_SYSTEM: out of memory or of
+ *         memory_limit; a sum that the spot check finds wrong (its dump is not
+ *         delivered); FX8_ERR_DEVICE: a GPU fails; any failure that a callback
+ *         returned
+ * Notes:  1) blocks ascend in time.  Samples between two blocks, and between
+ *            the plan's first_sample and the first block, are missing; a dump
+ *            without any samples is delivered too, flagged.  Samples consumed
+ *            before are skipped
  *         2) block sizes never change a result
- *         3) INT8: where inputs begin to deliver, a session that was given no
- *            gains waits for FX8_LEVEL_SPECTRA spectra of them before it
- *            correlates on.  The gain of an input and channel, for samples as
- *            pushed, is target_rms / sigma, sigma^2 = median(|X|^2) / (2 ln 2),
- *            / 0.45494 in channel 0 of real samples, over the first of its
- *            spectra that are valid and not all zero; 1 where the median is at
- *            most 2^-40 of the power of all bins, zero but for rounding, and
- *            that input and channel is flagged.  An input that begins and then
- *            delivers nothing holds back all dumps until fx8_finish()
- *         4) after FX8_ERR_DEVICE the session can only be closed; dumps that
- *            were delivered are right.  A new session with FX8_BACKEND_CPU
- *            starts over, or goes on behind them, with first_sample moved by
- *            whole dumps and the gains that the first one had: fx8_gains()
+ *         3) INT8: when inputs without gains begin to deliver, the session
+ *            waits for FX8_LEVEL_SPECTRA of their spectra before it correlates
+ *            further.  The gain of an input and channel, for samples as pushed,
+ *            is target_rms / sigma, sigma^2 = median(|X|^2) / (2 ln 2), or
+ *            median(X^2) / 0.45494 in channel 0 of real samples, over the first
+ *            of its spectra that are valid and not all zero.  A median of at
+ *            most 2^-40 of the power of all bins is only rounding: the gain is
+ *            1, and that input and channel is flagged.  An input that begins
+ *            and then stops holds back all dumps until fx8_finish()
+ *         4) after FX8_ERR_DEVICE the session can only be closed; the dumps
+ *            delivered are right.  A new session with FX8_BACKEND_CPU can start
+ *            over, or continue after them: advance first_sample by whole dumps
+ *            and pass on the first session's fx8_gains()
  */
 FX8_API enum fx8_status fx8_push(struct fx8_session *session,
                                  const struct fx8_block *block,
                                  struct fx8_error *error);
 
 /**
- * fx8_pin -- memory that blocks will be pushed from in place, so that a GPU
- * reads it while the CPU goes on.
+ * fx8_pin -- register memory from which blocks will be pushed in place, so that
+ * a GPU can read it while the CPU goes on.
  *
- * Notes: it must stay until fx8_close() has returned; memory that cannot be
- *        pinned, or of less than 2 MiB, does as well, but slower
+ * Notes: it must stay allocated until fx8_close() has returned; memory that
+ *        cannot be pinned, or is smaller than 2 MiB, works too, but slower
  */
 FX8_API void fx8_pin(struct fx8_session *session, void *memory, size_t bytes);
 
 /**
- * fx8_block_end -- where a block to be used in place should end: up to there
- * spectra are correlated at once, unless it ends with what may be missing
- * markers.
+ * fx8_block_end -- best end for a block used in place: all spectra up to there
+ * are correlated at once, unless the block ends in a possible run of markers.
  *
  * Given:    first_sample  of the block, from 0 to below 2^61
- *           most          samples that are wanted, 0 to below 2^61
- * Returned: the last such place within `most` samples, or else the first
+ *           most          samples wanted, 0 to below 2^61
+ * Returned: absolute index behind the block: the last such end within `most`
+ *           samples, or else the first
  * Notes:    callable from any thread while the session is open
  */
 FX8_API int64_t fx8_block_end(const struct fx8_session *session,
                               int64_t first_sample, int64_t most);
 
-/** No more samples: gains that are waited for are set from what there is, and
- *  the last dump is delivered if it is complete.  An incomplete one is dropped;
- *  `dropped_spectra` (may be NULL) says how many spectra it held.  A second
- *  call does nothing and says the same.  Status as fx8_push(); the session
- *  takes no more samples after FX8_DUMP_READY either. */
+/** No more samples: set pending gains from the spectra there are, and deliver
+ *  the last dump if it is complete.  An incomplete one is dropped;
+ *  `dropped_spectra` (may be NULL) receives its number of spectra.  A second
+ *  call does nothing and returns the same.  Status as fx8_push(); even after
+ *  FX8_DUMP_READY the session takes no more samples. */
 FX8_API enum fx8_status fx8_finish(struct fx8_session *session,
                                    int64_t *dropped_spectra,
                                    struct fx8_error *error);
 
-/** Deliver the dump that has ended, if it was not yet, after a wait: with
- *  CUDA the next one begins while its results return, and a later call delivers
- *  it.  Status as fx8_push(). */
+/** Wait for the dump that has ended and deliver it, unless delivered already.
+ *  With CUDA, results return while the next dump begins; without a flush, a
+ *  later call delivers them.  Status as fx8_push(). */
 FX8_API enum fx8_status fx8_flush(struct fx8_session *session,
                                   struct fx8_error *error);
 
-/** The dump that FX8_DUMP_READY is about, or NULL.  It is valid until the next
- *  call of the session that is not a question. */
+/** The dump announced by FX8_DUMP_READY, or NULL.  Valid until the session's
+ *  next call that is not a getter. */
 FX8_API const struct fx8_dump *fx8_take_dump(struct fx8_session *session);
 
-/** Make the running or next fx8_push() or fx8_finish(), and all after it,
- *  return FX8_ERR_CANCELLED; callable from any thread and from a signal handler
- *  while the session is open. */
+/** Make the running or next fx8_push() or fx8_finish(), and all later ones,
+ *  return FX8_ERR_CANCELLED.  Callable from any thread and from a signal
+ * handler while the session is open. */
 FX8_API void fx8_cancel(struct fx8_session *session);
 
-/** Release and null the handle; a NULL handle is legal.  Nothing more is
- *  delivered: fx8_finish() first. */
+/** Release and null the handle; a NULL handle is legal.  Delivers nothing more:
+ *  call fx8_finish() first. */
 FX8_API void fx8_close(struct fx8_session **session);
 
-/* --- questions, answered from opening to closing ---------------------------
+/* --- getters ("questions"): usable from opening to closing -----------------
  */
 
 /** Counters so far. */
 FX8_API void fx8_get_statistics(const struct fx8_session *session,
                                 struct fx8_statistics *statistics);
 
-/** What a session turned out to be; texts are never NULL and live with it. */
+/** What a session runs on; strings are never NULL and live as long as it. */
 struct fx8_session_info {
     const char *backend; /**< "cpu" or "cuda" */
-    const char *reason;  /**< why it is this engine, one line */
-    bool is_spare;       /**< the CPU computes because a GPU that is there
-                              fails; the reason says how */
+    const char *reason;  /**< why this engine was chosen, one line */
+    bool is_spare;       /**< the CPU replaces a GPU that is present but fails;
+                              see reason */
     const char *device;  /**< "0 NVIDIA H200"; "" for the CPU */
     const char *kernel;  /**< "avx512" or "wgmma" */
     const char *fft_plan;
@@ -670,74 +673,72 @@ struct fx8_session_info {
 
 FX8_API struct fx8_session_info fx8_info(const struct fx8_session *session);
 
-/** Gains of the quantiser, from recorded counts to its steps; NULL pointers
- *  where a plan has no quantiser. */
+/** Gains of the quantiser, from recorded counts to quantiser steps; NULL
+ *  pointers if the plan has no quantiser. */
 struct fx8_input_gains {
-    const float *gain; /**< [n_inputs][n_fine]: an input_gain is part
-                            of them, and all there is where not set */
-    const uint8_t
-        *is_zero;          /**< [n_inputs][n_fine] 1: nothing but
-                                rounding was there; the quantiser's gain is 1 */
-    const uint8_t *is_set; /**< [n_bands][n_inputs] 1: the gains are known */
+    const float *gain;      /**< [n_inputs][n_fine] input_gain included; only
+                                 input_gain if not set */
+    const uint8_t *is_zero; /**< [n_inputs][n_fine] 1: the channel held only
+                                 rounding; its quantiser gain is 1 */
+    const uint8_t *is_set;  /**< [n_bands][n_inputs] 1: the gains are known */
 };
 
-/** The gains so far: arrays that live and change with the session. */
+/** The gains so far.  The session owns and updates the arrays. */
 FX8_API struct fx8_input_gains fx8_gains(const struct fx8_session *session);
 
 /**
- * fx8_set_gains -- give a session gains instead of having them set from its
- * first samples: those of another run, of the same plan.
+ * fx8_set_gains -- use the gains of another run of the same plan instead of
+ * setting them from the first samples.
  *
- * Given:  gains  copied; rows that are not set there set their own
- * Status: FX8_ERR_USAGE: after the first block, without a quantiser, or a gain
+ * Given:  gains  copied; rows without is_set set their own
+ * Status: FX8_ERR_USAGE: called after the first block, no quantiser, or a gain
  *         that is not positive; FX8_ERR_DEVICE
  */
 FX8_API enum fx8_status fx8_set_gains(struct fx8_session *session,
                                       const struct fx8_input_gains *gains,
                                       struct fx8_error *error);
 
-/** Counters of inputs so far: arrays that live and change with the session. */
+/** Counters per input so far.  The session owns and updates the arrays. */
 struct fx8_input_counts {
-    const int64_t *clips;         /**< [n_inputs][n_fine] spectra that
-                                       the quantiser clamped */
+    const int64_t *clips;         /**< [n_inputs][n_fine] spectra clamped by
+                                       the quantiser */
     const int64_t *valid_spectra; /**< [n_bands][n_inputs] */
 };
 
 FX8_API struct fx8_input_counts fx8_inputs(const struct fx8_session *session);
 
-/** What was out of the ordinary in the quick-looks so far, and by how much the
- *  two modes of math differ; zeros where none is planned. */
+/** Counts of special cases in the quick-looks so far, and the differences
+ *  between the two modes of math; zeros without a quick-look. */
 FX8_API void fx8_get_quicklook(const struct fx8_session *session,
                                struct fx8_quicklook_counts *counts,
                                struct fx8_quicklook_differences *differences);
 
-/** Coherence of every baseline and product over all dumps so far, into the
- *  caller's [n_baselines][n_products]; FX8_QUICKLOOK_NONE where no quick-look
- *  is planned. */
+/** Coherence of every baseline and product over all dumps so far, written to
+ *  the caller's [n_baselines][n_products]; FX8_QUICKLOOK_NONE without a
+ *  quick-look. */
 FX8_API void fx8_get_coherences(const struct fx8_session *session,
                                 struct fx8_quicklook_average *averages);
 
-/* --- what follows from a plan that fx8_open() accepts ----------------------
+/* --- derived from a plan that fx8_open() accepts ---------------------------
  */
 
-/** Sizes that a plan gives its samples and results. */
+/** Sizes of samples and results that follow from a plan. */
 struct fx8_axes {
     size_t n_inputs;     /**< n_antennas n_polarizations */
     size_t n_rows;       /**< n_bands n_inputs */
     size_t n_kept;       /**< K, channels of a band */
-    size_t n_fine;       /**< n_bands K, channels before channel_average: those
-                              of gains and clips */
+    size_t n_fine;       /**< n_bands K, channels before channel_average, as in
+                              gains and clips */
     size_t n_channels;   /**< of the results */
-    size_t band_average; /**< channels of a band that become one: of
-                              channel_average, or 1 where K is 1 and bands
-                              become one */
+    size_t band_average; /**< channels averaged within a band: channel_average,
+                              or 1 if K is 1 and bands are averaged */
     size_t n_baselines;  /**< n_antennas (n_antennas + 1) / 2 */
     size_t n_products;   /**< 1: XX; 4: XX, YY, XY, YX */
     size_t step;         /**< N, samples from the start of one spectrum to the
                               next: C or 2 C; 1 for FX8_METHOD_NONE */
-    size_t window;       /**< P N, samples under a spectrum */
-    size_t zero_channel; /**< of a band, that of baseband zero; n_kept: none, of
-                              real samples of the lower sideband */
+    size_t window;       /**< P N, samples per spectrum */
+    size_t zero_channel; /**< channel of baseband zero in a band; n_kept for
+                              real samples of the lower sideband: none */
     bool has_quantiser;
 };
 
@@ -746,7 +747,7 @@ FX8_API struct fx8_axes fx8_plan_axes(const struct fx8_plan *plan);
 /** The prototype filter, double [window], sum of squares 1. */
 FX8_API void fx8_plan_weights(const struct fx8_plan *plan, double *weights);
 
-/** Channels of a band that the plan flags, uint8 [n_kept]: edges and DC. */
+/** Channels of a band flagged by the plan (edges, DC), uint8 [n_kept]. */
 FX8_API void fx8_plan_flag_channels(const struct fx8_plan *plan,
                                     uint8_t *flags);
 
@@ -760,55 +761,55 @@ FX8_API void fx8_baseline_antennas(size_t n_antennas, size_t baseline,
                                    size_t *antenna_1, size_t *antenna_2);
 
 /** Sky frequencies (Hz, channel centres, ascending) after channel_average, into
- *  double [n_channels] of the caller's, and the width of
- *  one channel (Hz). */
+ *  the caller's double [n_channels], and the width of one channel (Hz). */
 FX8_API void fx8_frequencies(const struct fx8_plan *plan,
                              double *frequencies_hz, double *width_hz);
 
-/** Centre of dump `index`, where the sample of absolute index 0 was taken at
- *  `start`. */
+/** Centre of dump `index`; `start` is the time of absolute sample 0. */
 FX8_API struct fx8_time fx8_dump_time(const struct fx8_plan *plan,
                                       struct fx8_time start, int64_t index);
 
-/* --- samples as a session sees them, for statistics ------------------------
+/* --- samples as a session uses them, for statistics ------------------------
  */
 
 /** What to scan; has_marker to marker_run as in struct fx8_plan. */
 struct fx8_scan_plan {
     size_t n_rows;
     bool is_complex;
-    int64_t first_sample; /**< absolute index of the first to be handed over */
-    int64_t n_samples;    /**< to be handed over, at least 1 */
+    int64_t first_sample; /**< absolute index of the first sample to deliver */
+    int64_t n_samples;    /**< to deliver, at least 1 */
     bool has_marker;
     int marker_value;
     int64_t marker_run;
-    size_t most_samples; /**< handed over at a time, at least 1 */
+    size_t most_samples; /**< delivered at a time, at least 1 */
     size_t n_threads;    /**< 0: all CPUs of the process */
 };
 
 /**
- * fx8_scan_callback -- receives samples of one row: from several threads at
- * once, each with another row.
+ * fx8_scan_callback -- receives samples of one row.  Several threads may call
+ * it at once, each with a different row.
  *
- * Given: samples  int8 [n_samples], pairs re, im if complex, until the return
- *        valid    uint64 [(n_samples + 63) / 64] bit t % 64 of word t / 64: 1:
- *                 sample t is not missing
+ * Given: samples  int8 [n_samples], pairs re, im if complex; valid until the
+ *                 return
+ *        valid    uint64 [(n_samples + 63) / 64]; bit t % 64 of word t / 64 is
+ *                 1 if sample t is not missing
  */
 typedef void fx8_scan_callback(void *context, size_t row, const int8_t *samples,
                                const uint64_t *valid, size_t n_samples);
 
 struct fx8_scan;
 
-/** Prepare; FX8_ERR_USAGE: a member out of range, named; FX8_ERR_SYSTEM:
- * memory. fx8_scan_close() releases it. */
+/** Open a scan.  FX8_ERR_USAGE: a member out of range, named in the message;
+ *  FX8_ERR_SYSTEM: memory.  Release it with fx8_scan_close(). */
 FX8_API enum fx8_status fx8_scan_open(const struct fx8_scan_plan *plan,
                                       fx8_scan_callback *callback,
                                       void *context, struct fx8_scan **scan,
                                       struct fx8_error *error);
 
-/** Hand over what of a block, and of those before, is decided: blocks as for
- *  fx8_push(), and gaps like that; those before first_sample are searched for
- *  markers.  With NULL: there are no more.  `n_scanned`: samples so far. */
+/** Deliver all samples so far that are known to be data or missing.  Blocks and
+ *  gaps are treated as in fx8_push(); samples before first_sample are searched
+ *  for markers.  NULL block: no more samples.  `n_scanned`: samples delivered
+ * so far. */
 FX8_API enum fx8_status fx8_scan_push(struct fx8_scan *scan,
                                       const struct fx8_block *block,
                                       int64_t *n_scanned,
