@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* answers.c -- see session_private.h: what a session knows of itself. */
+/* answers.c -- see session_private.h: getters of a session. */
 #include "correlator/library/session_private.h"
 
 void fx8_get_statistics(const struct fx8_session *session,

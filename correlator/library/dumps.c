@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* dumps.c -- see session_private.h: the end of a dump, from the sums of its
- * bands to the caller. */
+/* dumps.c -- see session_private.h: ends dumps, from the sums of each band to
+ * the caller. */
 #include <string.h>
 
 #include "config/base/clock.h"
@@ -8,8 +8,7 @@
 #include "correlator/library/session_private.h"
 #include "kernels/baseline.h"
 
-/* Flag antennas by configuration, and inputs that delivered nothing but zeros
- * although nothing of them was missing. */
+/* Flag configured antennas, and inputs whose valid samples were all zero. */
 static void flag_inputs(struct fx8_session *s)
 {
     for (size_t row = 0; row < s->axes.n_rows; row++) {
@@ -19,7 +18,8 @@ static void flag_inputs(struct fx8_session *s)
     }
 }
 
-/* Post-processing of one band among the others, and where its results go. */
+/* Plan the post-processing of one band, and find the place of its results among
+ * all bands. */
 static struct fx8_postprocess plan_band(const struct fx8_session *s,
                                         size_t band, struct fx8_result *results)
 {
@@ -41,7 +41,7 @@ static struct fx8_postprocess plan_band(const struct fx8_session *s,
     return plan;
 }
 
-/* Averages across bands of one channel each, in every precision planned. */
+/* Average across bands of one channel each, for every planned kind. */
 static void average_bands(struct fx8_session *s)
 {
     const size_t n = s->plan.channel_average / s->postprocess.channel_average;
@@ -78,7 +78,7 @@ static void count_clips(struct fx8_session *s, size_t band)
         }
 }
 
-/* An engine that makes results itself begins with those of the dump. */
+/* Start the post-processing of a dump on an engine that does it itself. */
 static enum fx8_status end_band(struct fx8_session *s, size_t band,
                                 struct fx8_error *error)
 {
@@ -89,8 +89,8 @@ static enum fx8_status end_band(struct fx8_session *s, size_t band,
     return s->operations->end_dump(s->engines[band], &plan, results, error);
 }
 
-/* What the engine of a band made of the dump that ended; is_taken as for
- * take_dump(). */
+/* Take one band of the dump that ended; is_taken as for take_dump() of the
+ * engine. */
 static enum fx8_status take_band(struct fx8_session *s, size_t band,
                                  bool *is_taken, struct fx8_error *error)
 {
@@ -114,8 +114,8 @@ static enum fx8_status take_band(struct fx8_session *s, size_t band,
     return FX8_OK;
 }
 
-/* A record of its own: the caller may want none, and a callback that gives no
- * reason must not leave one that is older. */
+/* Call the callback with its own record: the caller's may be NULL, or contain
+ * an older message if the callback gives no reason. */
 static enum fx8_status deliver(struct fx8_session *s,
                                const struct fx8_dump *dump,
                                struct fx8_error *error)
@@ -133,7 +133,7 @@ static enum fx8_status deliver(struct fx8_session *s,
     return fx8_fail(error, status, "%s", why.message);
 }
 
-/* Hand over the dump whose bands were taken. */
+/* Deliver the dump whose bands are all taken. */
 static enum fx8_status hand_over(struct fx8_session *s, struct fx8_error *error)
 {
     average_bands(s);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * kept.h -- copies of blocks that were pushed and cannot be correlated before
- * the quantiser's gains are known.
+ * kept.h -- copies of pushed blocks that wait for the quantiser's gains.
  */
 #ifndef FX8_CORRELATOR_LIBRARY_KEPT_H
 #define FX8_CORRELATOR_LIBRARY_KEPT_H
@@ -17,36 +16,35 @@ extern "C" {
 
 struct fx8_kept_block;
 
-/** Blocks in the order of their samples.  Starts as zeros, with shape and
- *  limit. */
+/** Blocks in the order of their samples.  Initialise to zeros, then set shape
+ *  and limit. */
 struct fx8_kept {
     struct fx8_stream_shape shape; /**< of the session's stream */
     size_t limit;                  /**< bytes */
-    size_t bytes; /**< that all of them take, or would take had they not passed
-                       the limit */
+    size_t bytes; /**< of all blocks; past the limit: that they would take */
     int64_t end;  /**< behind the last sample kept */
-    int64_t room_end; /**< behind the last that has memory */
+    int64_t room_end; /**< behind the last sample with memory */
     struct fx8_kept_block *first, *last;
     struct fx8_kept_block
         *cursor; /**< last found; NULL: start from the first */
 };
 
 /**
- * fx8_kept_add -- copy the samples of a block from sample `first` on, which is
- * behind all that is kept.  Small blocks become one.
+ * fx8_kept_add -- copy the samples of a block from sample `first` on, which
+ * must follow all kept samples.  Small blocks are merged.
  *
  * Status: FX8_ERR_SYSTEM: memory
- * Notes:  past the limit all blocks are dropped, and only their bytes are
- *         counted: fx8_kept_is_over()
+ * Notes:  past the limit all blocks are dropped and only bytes are counted:
+ *         fx8_kept_is_over()
  */
 enum fx8_status fx8_kept_add(struct fx8_kept *kept,
                              const struct fx8_block *block, int64_t first,
                              struct fx8_error *error);
 
-/** Whether more was to be kept than the limit allows. */
+/** Whether the limit was passed. */
 bool fx8_kept_is_over(const struct fx8_kept *kept);
 
-/** The first block that ends behind `sample`, NULL where none does. */
+/** The first block that ends behind `sample`, or NULL. */
 const struct fx8_block *fx8_kept_at(struct fx8_kept *kept, int64_t sample);
 
 /** Release the blocks that end at `sample` or before. */

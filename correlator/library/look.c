@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* look.c -- see session_private.h: the quick-look of a session, which consumes
- * its finished dumps: kernels/quicklook.h set up from the plan. */
+/* look.c -- see session_private.h: the quick-look of finished dumps:
+ * kernels/quicklook.h set up from the plan. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,13 +10,13 @@
 #include "correlator/library/session_private.h"
 #include "kernels/quicklook.h"
 
-/* So many spectra that the ends of a run do not count. */
+/* Enough spectra to make the ends of a run negligible. */
 #define MANY_SPECTRA ((size_t)1 << 40)
 
 struct fx8_look {
     struct fx8_quicklook *quicklook;
     struct fx8_quicklook_dump dump;
-    double inflation; /* of the variance of a mean over cells */
+    double inflation; /* factor on the variance of a mean over cells */
 };
 
 static struct fx8_quicklook_plan shape_of(const struct fx8_session *s)
@@ -65,8 +65,8 @@ size_t fx8_look_size(const struct fx8_session *s)
     return dump > SIZE_MAX - sums ? SIZE_MAX : dump + sums;
 }
 
-/* What the overlap of windows leaves of the products in a cell, and does to a
- * mean over cells. */
+/* Effect of overlapping windows: independent products per cell, and the factor
+ * on the variance of a mean over cells. */
 static enum fx8_status find_overlap(const struct fx8_session *s,
                                     double *products_per_cell,
                                     double *inflation, struct fx8_error *error)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * plan.h -- a plan as the inside of the library sees it.
+ * plan.h -- checks of a plan, and quantities derived from it inside the
+ * library.
  */
 #ifndef FX8_CORRELATOR_LIBRARY_PLAN_H
 #define FX8_CORRELATOR_LIBRARY_PLAN_H
@@ -15,14 +16,14 @@
 extern "C" {
 #endif
 
-/** Longest run of markers that may be asked for: it bounds the look-ahead. */
+/** Largest marker_run of a plan; it bounds the look-ahead. */
 #define FX8_MAX_MARKER_RUN (INT64_C(1) << 20)
 
 /** FX8_ERR_USAGE naming the first member of the plan that is out of range. */
 enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
                                struct fx8_error *error);
 
-/** Baseband zero of a band above dc_frequency_hz. */
+/** Baseband zero of a band, relative to dc_frequency_hz. */
 double fx8_plan_offset_hz(const struct fx8_plan *plan, size_t band);
 
 /** Geometry of the plan's filter bank. */

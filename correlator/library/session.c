@@ -2,12 +2,10 @@
 /*
  * session.c -- one correlation from samples to dumps: the stream aligns, the
  * levels set gains, an engine per band channelises and correlates, and each
- * finished dump is post-processed, its bands side by side, and handed to the
- * caller.
+ * finished dump is post-processed, its bands side by side, and delivered.
  *
- * A dump depends on the plan, the gains and its own samples alone: spectra are
- * cut into engine blocks from the start of their dump, whatever the blocks
- * that were pushed.
+ * A dump depends only on the plan, the gains and its own samples: engine blocks
+ * are counted from the start of the dump, independent of the blocks pushed.
  */
 #include "config/base/clock.h"
 #include "config/base/shape.h"
@@ -29,7 +27,7 @@ static void note_signal(struct fx8_session *s, size_t n_spectra)
     }
 }
 
-/* Hand each engine its band of the first n_spectra spectra of the stream. */
+/* Push the first n_spectra spectra of the stream, each band to its engine. */
 static enum fx8_status push_bands(struct fx8_session *s, size_t n_spectra,
                                   struct fx8_error *error)
 {
@@ -50,8 +48,8 @@ static enum fx8_status push_bands(struct fx8_session *s, size_t n_spectra,
     return status;
 }
 
-/* Correlate the first n_spectra spectra of the stream, unless a round of levels
- * begins with them. */
+/* Correlate the first n_spectra spectra of the stream, unless they start a
+ * round of level setting. */
 static enum fx8_status correlate_block(struct fx8_session *s, size_t n_spectra,
                                        struct fx8_error *error)
 {
@@ -78,17 +76,17 @@ static enum fx8_status correlate_block(struct fx8_session *s, size_t n_spectra,
     return FX8_OK;
 }
 
-/* Whether rows wait for their gains, and everything else for them. */
+/* Whether the session waits for gains of some rows. */
 static bool is_levelling(const struct fx8_session *s)
 {
     return s->levels != NULL && fx8_levels_active(s->levels);
 }
 
-/* Correlate while the stream holds whole engine blocks of known gains. */
+/* Correlate while the stream holds whole engine blocks with known gains. */
 static enum fx8_status drain(struct fx8_session *s, struct fx8_error *error)
 {
     const size_t most = s->operations->block_spectra(s->engines[0]);
-    /* of a dump whose end had to wait until the one before was taken */
+    /* a dump may have had to wait until the caller took the previous one */
     enum fx8_status status = fx8_session_end_dump(s, error);
     while (status == FX8_OK && !is_levelling(s)) {
         if (atomic_load(&s->is_cancelled))
@@ -106,8 +104,8 @@ static enum fx8_status drain(struct fx8_session *s, struct fx8_error *error)
     return status;
 }
 
-/* Leave out what a gap before sample `first` makes of the dump at hand and of
- * those behind it: whole engine blocks, or all that a dump still lacks. */
+/* Skip spectra that lie in a gap before sample `first`, in the current dump and
+ * the next ones: whole engine blocks, or the rest of a dump. */
 static enum fx8_status skip_gap(struct fx8_session *s, int64_t first,
                                 struct fx8_error *error)
 {
@@ -126,7 +124,8 @@ static enum fx8_status skip_gap(struct fx8_session *s, int64_t first,
     }
 }
 
-/* A gap becomes dumps, one by one: one that is too long is a wrong index. */
+/* Every dump in a gap is delivered, so a gap that is too long must be a wrong
+ * index. */
 static enum fx8_status check_gap(const struct fx8_session *s,
                                  const struct fx8_block *block,
                                  struct fx8_error *error)
@@ -145,7 +144,7 @@ static enum fx8_status check_gap(const struct fx8_session *s,
                     (long long)n, (long long)next, FX8_MAX_MISSING_DUMPS);
 }
 
-/* Wait until nobody reads samples of blocks any more. */
+/* Wait until no engine reads samples of blocks any more. */
 static enum fx8_status settle(struct fx8_session *s, struct fx8_error *error)
 {
     enum fx8_status status = FX8_OK;
@@ -156,8 +155,8 @@ static enum fx8_status settle(struct fx8_session *s, struct fx8_error *error)
     return status;
 }
 
-/* The memory of a block that was used in place is the caller's again, unless
- * the next one takes what is left in it. */
+/* Return a block used in place to the caller, unless `next` can take over the
+ * samples held in it. */
 static enum fx8_status give_back(struct fx8_session *s,
                                  const struct fx8_block *next,
                                  struct fx8_error *error)
@@ -172,8 +171,8 @@ static enum fx8_status give_back(struct fx8_session *s,
     return status;
 }
 
-/* Free the block before the one just taken: engines have read it when they
- * take the first spectra of another. */
+/* Return the previous block to the caller.  Once an engine has taken spectra
+ * from another block, it has read all of the previous one. */
 static enum fx8_status free_before(struct fx8_session *s, const int8_t *before,
                                    int64_t n_pushed, struct fx8_error *error)
 {
@@ -182,9 +181,10 @@ static enum fx8_status free_before(struct fx8_session *s, const int8_t *before,
     return n_pushed == s->n_pushed ? settle(s, error) : FX8_OK;
 }
 
-/* --- samples in their order -------------------------------------- */
+/* --- samples in order -------------------------------------------- */
 
-/* Have samples from `sample` on delivered again, as far as they were pushed. */
+/* Call the reread callback for samples from `sample` on, cut to those pushed.
+ */
 static enum fx8_status reread(struct fx8_session *s, int64_t sample,
                               struct fx8_error *error)
 {
@@ -218,10 +218,9 @@ static enum fx8_status reread(struct fx8_session *s, int64_t sample,
     return FX8_OK;
 }
 
-/* The block that ends behind `sample`, in the order of their samples: of those
- * that were pushed before and are still wanted, a block without samples where
- * they end with a gap, or else `newest`, which may be NULL; NULL where there is
- * none. */
+/* The first block that ends behind `sample`, or NULL: one pushed before (kept
+ * or reread), an empty block if these end with a gap, or else `newest`, which
+ * may be NULL. */
 static enum fx8_status block_behind(struct fx8_session *s, int64_t sample,
                                     const struct fx8_block *newest,
                                     const struct fx8_block **block,
@@ -251,8 +250,8 @@ static enum fx8_status block_behind(struct fx8_session *s, int64_t sample,
     return FX8_OK;
 }
 
-/* The gains of a round are known.  Where not all of its samples could be kept,
- * it is known what would have sufficed. */
+/* The gains of a round are known.  If its samples exceeded the limit, the size
+ * that would have sufficed is now known too: fail with it. */
 static enum fx8_status end_round(struct fx8_session *s, struct fx8_error *error)
 {
     s->statistics.n_level_rounds++;
@@ -268,7 +267,7 @@ static enum fx8_status end_round(struct fx8_session *s, struct fx8_error *error)
         (bytes >> 20) + (bytes % ((size_t)1 << 20) != 0));
 }
 
-/* Look for the levels as far as there are samples. */
+/* Measure levels as far as there are samples. */
 static enum fx8_status look_ahead(struct fx8_session *s,
                                   const struct fx8_block *newest,
                                   struct fx8_error *error)
@@ -293,20 +292,20 @@ static enum fx8_status look_ahead(struct fx8_session *s,
                    : fx8_fail(error, FX8_ERR_CANCELLED, "cancelled");
 }
 
-/* A block in place whose memory the caller gets back, and how many blocks of
- * spectra were pushed while samples were in it. */
+/* A block used in place that will go back to the caller, and n_pushed when the
+ * stream last held samples in it. */
 struct lent {
     const int8_t *before;
     int64_t n_pushed;
 };
 
-/* Correlate what was pushed, `newest` the last of it: as far as the gains are
- * known, and looking ahead for those that are not. */
+/* Correlate all pushed samples, up to and including `newest`, as far as the
+ * gains are known; look ahead for unknown gains. */
 static enum fx8_status advance(struct fx8_session *s,
                                const struct fx8_block *newest,
                                struct lent *lent, struct fx8_error *error)
 {
-    /* the newest is looked at even if it ends before the first sample: a run of
+    /* append the newest even if it ends before the first sample: a run of
      * markers may begin in it */
     bool is_seen = newest == NULL;
     for (;;) {
@@ -339,7 +338,7 @@ static enum fx8_status advance(struct fx8_session *s,
     }
 }
 
-/* Keep what of a block that waits for gains was not kept yet. */
+/* Keep the rest of a block that waits for gains. */
 static enum fx8_status keep_rest(struct fx8_session *s,
                                  const struct fx8_block *block,
                                  struct fx8_error *error)
@@ -354,7 +353,7 @@ static enum fx8_status keep_rest(struct fx8_session *s,
                : fx8_kept_add(&s->kept, block, first, error);
 }
 
-/* Correlate what still waits for samples that will not come. */
+/* No more samples: correlate all that is left. */
 static enum fx8_status run_out(struct fx8_session *s, struct fx8_error *error)
 {
     for (;;) {
@@ -375,7 +374,7 @@ static enum fx8_status run_out(struct fx8_session *s, struct fx8_error *error)
 
 /* --- calls ------------------------------------------------------- */
 
-/* Whether the session takes calls that change it. */
+/* Refuse calls that change the session if its state does not allow them. */
 static enum fx8_status enter(const struct fx8_session *s,
                              struct fx8_error *error)
 {
@@ -395,7 +394,7 @@ static enum fx8_status enter(const struct fx8_session *s,
     return FX8_OK;
 }
 
-/* After a failure the spectra of a dump may be incomplete: none may follow. */
+/* Stop after a failure: spectra of the dump may be lost. */
 static enum fx8_status leave(struct fx8_session *s, enum fx8_status status)
 {
     if (status < FX8_OK)
@@ -403,7 +402,7 @@ static enum fx8_status leave(struct fx8_session *s, enum fx8_status status)
     return status;
 }
 
-/* Whether the session takes this block. */
+/* As enter(), and check a block. */
 static enum fx8_status enter_with(const struct fx8_session *s,
                                   const struct fx8_block *block,
                                   struct fx8_error *error)
@@ -522,8 +521,8 @@ void fx8_pin(struct fx8_session *session, void *memory, size_t bytes)
         session->operations->pin(session->engines[0], memory, bytes);
 }
 
-/* Spectra behind the last whole block of the first n, and how many of its dump
- * or of a block that is whole come next. */
+/* After n spectra: how many the current engine block has (rest), and how many
+ * it will have (next). */
 struct progress {
     int64_t rest, next;
 };
@@ -541,7 +540,7 @@ int64_t fx8_block_end(const struct fx8_session *session, int64_t first_sample,
 {
     const struct fx8_plan *plan = &session->plan;
     const int64_t step = (int64_t)session->axes.step;
-    /* where the first spectrum would begin if its window were a step */
+    /* start of the first spectrum if its window were one step long */
     const int64_t origin =
         plan->first_sample + (int64_t)session->axes.window - step;
     const int64_t begin = first_sample > origin ? first_sample - origin : 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * session_open.c -- a session's beginning and end: engine, stream, memory.
+ * session_open.c -- opens and closes a session: engine, stream, memory.
  */
 #include <math.h>
 #include <stdio.h>
@@ -15,9 +15,9 @@
 #include "kernels/cpu/power.h"
 #include "kernels/engine_find.h"
 
-/* For blocks of so many spectra, of which engines of these operations may still
- * copy one while the next is gathered; those of the stream are still to be
- * filled in. */
+/* A stream for engine blocks of block_spectra.  Engines that pin memory may
+ * still copy one block while the next is gathered: two sets.  The caller sets
+ * shape.operations. */
 static struct fx8_stream_shape stream_shape(
     const struct fx8_session *s, const struct fx8_engine_operations *operations,
     size_t block_spectra)
@@ -58,12 +58,12 @@ static struct fx8_levels_shape levels_shape(const struct fx8_session *s)
 /* --- memory ---------------------------------------------------------------
  */
 
-/* Most arrays that list_arrays() lists. */
+/* Size of the list of list_arrays(). */
 enum { N_ARRAYS = 27 };
 
-/* Sums and results of every precision, [n_sums] and [n_cells], nothing for
- * those that are not planned, nor for sums that stay with an engine.  Returns
- * how many arrays. */
+/* List sums and results of every precision, [n_sums] and [n_cells]; size 0 if
+ * not planned, and for sums that stay in an engine.  Returns the number of
+ * arrays. */
 static size_t list_results(struct fx8_session *s,
                            const struct fx8_engine_operations *operations,
                            size_t n_sums, size_t n_cells,
@@ -82,14 +82,15 @@ static size_t list_results(struct fx8_session *s,
     return n;
 }
 
-/* Of the results of a dump, before bands are averaged. */
+/* Cells of a dump's results, before bands are averaged. */
 static size_t count_cells(const struct fx8_session *s)
 {
     return fx8_product(s->axes.n_baselines, s->axes.n_products,
                        s->axes.n_fine / s->axes.band_average, 1);
 }
 
-/* The session's own arrays, beside engines of these operations; how many. */
+/* List the session's own arrays for engines of these operations; returns their
+ * number. */
 static size_t list_arrays(struct fx8_session *s,
                           const struct fx8_engine_operations *operations,
                           size_t block_spectra,
@@ -120,13 +121,13 @@ static size_t list_arrays(struct fx8_session *s,
                             count_cells(s), arrays + n);
 }
 
-/* The sum of two sizes; SIZE_MAX on overflow. */
+/* a + b; SIZE_MAX on overflow. */
 static size_t plus(size_t a, size_t b)
 {
     return a > SIZE_MAX - b ? SIZE_MAX : a + b;
 }
 
-/* Bytes that a session takes, all of them. */
+/* Bytes that a session needs. */
 struct need {
     size_t spectra; /* engines and levels */
     size_t samples;
@@ -138,8 +139,8 @@ static size_t sum_of(const struct need *need)
     return plus(plus(need->spectra, need->samples), need->results);
 }
 
-/* With engines of these operations that take `engines` bytes.  The levels look
- * ahead on a copy of the samples. */
+/* With engines of these operations that need `engines` bytes.  Levels need a
+ * copy of the samples to look ahead. */
 static struct need find_need(struct fx8_session *s,
                              const struct fx8_engine_operations *operations,
                              size_t engines, size_t block_spectra)
@@ -170,7 +171,7 @@ static size_t whole_mib(size_t bytes)
     return (bytes >> 20) + (bytes % ((size_t)1 << 20) != 0);
 }
 
-/* The least limit that will do, and what it is for: in whole MiB that add up.
+/* Report the smallest sufficient limit and its parts, in whole MiB that add up.
  */
 static enum fx8_status refuse(const struct need *need, struct fx8_error *error)
 {
@@ -184,7 +185,8 @@ static enum fx8_status refuse(const struct need *need, struct fx8_error *error)
                     all, spectra, with_samples - spectra, all - with_samples);
 }
 
-/* Whether there is room for engines of the CPU, and all else beside them. */
+/* Called by the CPU engine before it allocates: check the limit for engines of
+ * all bands and everything else. */
 static enum fx8_status admit(void *context, size_t bytes, size_t block_spectra,
                              struct fx8_error *error)
 {
@@ -210,13 +212,13 @@ static enum fx8_status allocate(struct fx8_session *s, struct fx8_error *error)
 
 static void close_engines(struct fx8_session *s)
 {
-    /* the first is the last: it has pinned what they all copy from */
+    /* close the first last: it pinned the memory that all of them copy */
     for (size_t band = s->plan.n_bands; s->engines != NULL && band > 0; band--)
         if (s->engines[band - 1] != NULL)
             s->operations->close(&s->engines[band - 1]);
 }
 
-/* An engine per band, all of them alike. */
+/* Open an engine per band, all of the same kind. */
 static enum fx8_status open_alike(struct fx8_session *s,
                                   enum fx8_engine_wish wish,
                                   struct fx8_engine_plan *plan,
@@ -244,7 +246,7 @@ static enum fx8_status open_alike(struct fx8_session *s,
     return FX8_OK;
 }
 
-/* Where any machine will do, one that has no room for all bands will not. */
+/* With FX8_BACKEND_AUTO, use the CPU if a GPU fails to take all bands. */
 static enum fx8_status open_engines(struct fx8_session *s,
                                     struct fx8_engine_plan *plan,
                                     struct fx8_error *error)
@@ -269,7 +271,7 @@ static enum fx8_status open_engines(struct fx8_session *s,
     return on_cpu;
 }
 
-/* Engines that, with all else, keep the limit. */
+/* Open engines; fail if the session as a whole exceeds the limit. */
 static enum fx8_status open_within_limit(struct fx8_session *s,
                                          struct fx8_engine_plan *plan,
                                          struct fx8_error *error)
@@ -363,7 +365,7 @@ static void set_up_results(struct fx8_session *s)
         .flag_channel = s->flag_channel,
         .remove_bias = plan->remove_quantization_bias,
         .first_is_real = fx8_filterbank_is_real(&s->bank, 0),
-        /* without a filter bank nothing conjugated the samples */
+        /* without a filter bank, samples were not conjugated */
         .negate_imaginary =
             plan->method == FX8_METHOD_NONE && plan->lower_sideband,
         .n_threads = plan->n_threads,
@@ -400,7 +402,7 @@ static enum fx8_status open_stream(struct fx8_session *s,
     return fx8_stream_open(&shape, s->plan.first_sample, &s->stream, error);
 }
 
-/* What the engines copy from and to. */
+/* Pin the memory that engines copy from and to. */
 static void pin_memory(struct fx8_session *s)
 {
     if (s->operations->pin == NULL)
@@ -420,7 +422,7 @@ static void pin_memory(struct fx8_session *s)
     }
 }
 
-/* The plan with copies of the arrays that are looked at after the opening. */
+/* Copy the plan, and the arrays used after fx8_open(). */
 static enum fx8_status copy_plan(struct fx8_session *s,
                                  const struct fx8_plan *plan,
                                  struct fx8_error *error)
@@ -450,7 +452,7 @@ static enum fx8_status copy_plan(struct fx8_session *s,
     return FX8_OK;
 }
 
-/* What else the plan points to is the caller's, and only for the opening. */
+/* These point to the caller's memory, valid only during fx8_open(). */
 static void forget_callers(struct fx8_plan *plan)
 {
     plan->kernel = plan->device = NULL;
@@ -505,7 +507,7 @@ fail:
 void fx8_close(struct fx8_session **session)
 {
     struct fx8_session *s = *session;
-    if (s == NULL || s->is_delivering) /* its caller goes on with it */
+    if (s == NULL || s->is_delivering) /* still in use by its caller */
         return;
     close_engines(s);
     fx8_stream_close(&s->stream);

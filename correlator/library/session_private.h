@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * session_private.h -- the state of a session, shared by the files that make
- * it up: session.c (samples to dumps), dumps.c (where these go), look.c (the
- * quick-look, which consumes them), answers.c (what it knows of itself),
- * session_open.c (its beginning and end).
+ * session_private.h -- the state of a session, shared by session.c (samples to
+ * dumps), dumps.c (dumps to the caller), look.c (the quick-look of dumps),
+ * answers.c (getters) and session_open.c (opening and closing).
  */
 #ifndef FX8_CORRELATOR_LIBRARY_SESSION_PRIVATE_H
 #define FX8_CORRELATOR_LIBRARY_SESSION_PRIVATE_H
@@ -23,12 +22,12 @@
 
 struct fx8_session {
     struct fx8_plan plan;
-    /* the copies that plan points to */
+    /* copies; plan points to them */
     uint8_t *flag_antenna;      /* [n_antennas] */
     double *input_gain;         /* [n_bands][n_inputs] */
-    char reason[512];           /* why it is this engine */
-    bool is_spare;              /* a device that is there fails: that is why */
-    struct fx8_axes axes;       /* what follows from the plan */
+    char reason[512];           /* why this engine was chosen */
+    bool is_spare;              /* the CPU replaces a device that fails */
+    struct fx8_axes axes;       /* derived from the plan */
     struct fx8_filterbank bank; /* likewise */
     fx8_dump_callback *callback;
     void *context;
@@ -37,13 +36,13 @@ struct fx8_session {
     struct fx8_stream *stream;
     struct fx8_power *power;   /* NULL: no quantiser */
     struct fx8_levels *levels; /* likewise */
-    struct fx8_look *look;     /* consumes dumps; NULL: nobody does */
-    struct fx8_spot spots[2];  /* of dumps by turns: one may be under way */
+    struct fx8_look *look;     /* takes dumps; NULL: no quick-look */
+    struct fx8_spot spots[2];  /* of dumps in turn: two may overlap */
     struct fx8_postprocess postprocess;
     struct fx8_product *products;
     uint8_t *flag_channel;       /* [n_kept] */
     uint8_t *flag_input;         /* [n_rows] */
-    struct fx8_engine_dump band; /* sums of one, that are left to us */
+    struct fx8_engine_dump band; /* sums that an engine leaves to us */
     /* [n_baselines][channels of all bands][n_products] */
     struct fx8_result results[FX8_N_RESULTS];
     uint64_t *valid;        /* [n_rows][words of a block] */
@@ -53,22 +52,22 @@ struct fx8_session {
     int64_t *clips;         /* [n_inputs][n_bands][n_kept] */
     int64_t *valid_spectra; /* [n_rows] */
     int64_t dump;           /* index of the current dump */
-    int64_t position;       /* spectra of it that are done */
+    int64_t position;       /* spectra of it already correlated */
     int64_t n_pushed;       /* blocks of spectra, to the engines */
-    bool has_ended;         /* the dump before, which was not handed over */
-    size_t n_taken;         /* bands of that dump */
-    struct fx8_dump ready;  /* handed over, to be taken: without a callback */
+    bool has_ended;         /* the previous dump, not yet delivered */
+    size_t n_taken;         /* bands taken of that dump */
+    struct fx8_dump ready;  /* for fx8_take_dump(), without a callback */
     bool is_ready;
-    /* samples that wait for gains */
-    struct fx8_kept kept;   /* copies of them, where nobody delivers again */
-    struct fx8_block again; /* or what was delivered last; no samples: none */
+    /* samples waiting for gains */
+    struct fx8_kept kept;   /* copies, without a reread callback */
+    struct fx8_block again; /* last reread block; no samples: none */
     struct fx8_block gap;   /* no samples, at pushed_end */
-    int64_t pushed_end;     /* behind the last block that was pushed */
-    int64_t samples_end;    /* and behind the last that had samples */
-    bool has_begun;         /* something was pushed */
-    size_t memory;          /* bytes of the session without them */
+    int64_t pushed_end;     /* behind the last block pushed */
+    int64_t samples_end;    /* behind the last block with samples */
+    bool has_begun;         /* a block was pushed */
+    size_t memory;          /* bytes of the session without kept */
     struct fx8_statistics statistics;
-    enum fx8_status stopped; /* why no more samples are taken, or FX8_OK */
+    enum fx8_status stopped; /* first failure, or FX8_OK */
     bool has_finished;       /* by fx8_finish() */
     bool is_delivering;      /* the callback is running */
     atomic_bool is_cancelled;
@@ -76,17 +75,17 @@ struct fx8_session {
 
 /* --- look.c --- */
 
-/* Bytes that fx8_look_open() allocates, SIZE_MAX where they overflow; 0 where
- * no quick-look is planned. */
+/* Bytes that fx8_look_open() allocates, SIZE_MAX on overflow; 0 without a
+ * quick-look. */
 size_t fx8_look_size(const struct fx8_session *s);
 
-/* Set it up, if it is planned, when there are engines, with their functions,
- * and products.  FX8_ERR_SYSTEM: memory. */
+/* Open the quick-look if planned; needs the engines and products.
+ * FX8_ERR_SYSTEM: memory. */
 enum fx8_status fx8_look_open(struct fx8_session *s, struct fx8_error *error);
 
-/* Consume a dump: look at its INT8 where there is any, which is what people
- * get, on the engine's device where that can.  The arrays in dump->quicklook
- * are valid until the next call. */
+/* Add a dump: its INT8 results if any, else FP32, on the engine's device if
+ * that supports it.  The arrays in dump->quicklook are valid until the next
+ * call. */
 enum fx8_status fx8_look_take(struct fx8_session *s, struct fx8_dump *dump,
                               struct fx8_error *error);
 
@@ -94,15 +93,16 @@ void fx8_look_close(struct fx8_session *s);
 
 /* --- dumps.c --- */
 
-/* Hands over the dump that ended, if there is one: when all of its bands are
- * there, or, where it must be, after a wait.  FX8_DUMP_READY: it waits to be
- * taken, and nothing else was done. */
+/* Deliver the dump that ended, if any: once all of its bands are available, or,
+ * with must_be, after a wait.  FX8_DUMP_READY: a dump waits for
+ * fx8_take_dump(); nothing else was done. */
 enum fx8_status fx8_session_take_dump(struct fx8_session *s, bool must_be,
                                       struct fx8_error *error);
 
-/* Ends the current dump if its spectra are complete.  The next one may begin
- * while its results return; sums that are left to the session, and bounds, are
- * taken before.  FX8_DUMP_READY: as above; call again when it is taken. */
+/* End the current dump if its spectra are complete.  The next one may begin
+ * while its results return, except that sums left to the session, and bounds,
+ * are taken first.  FX8_DUMP_READY: as above; call again after
+ * fx8_take_dump(). */
 enum fx8_status fx8_session_end_dump(struct fx8_session *s,
                                      struct fx8_error *error);
 

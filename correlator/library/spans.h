@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spans.h -- stretches of missing samples of an input, in a list that grows at
- * its end and is forgotten from its start.
+ * spans.h -- list of an input's missing stretches: they are added at the end
+ * and dropped from the start.
  */
 #ifndef FX8_CORRELATOR_LIBRARY_SPANS_H
 #define FX8_CORRELATOR_LIBRARY_SPANS_H
@@ -20,18 +20,18 @@ struct fx8_span {
     int64_t first, end;
 };
 
-/** Spans as they were added; zeroed: none.  The owner frees items. */
+/** Spans in the order they were added; zeros: empty.  The owner frees items. */
 struct fx8_spans {
     struct fx8_span *items; /**< [n] from malloc() */
     size_t n, capacity;
 };
 
-/** Add a span: where it begins as the last one ends, they become one.  Status:
- *  FX8_ERR_SYSTEM when memory is short. */
+/** Add a span; it is merged with the last one if they touch.  FX8_ERR_SYSTEM:
+ *  memory. */
 enum fx8_status fx8_spans_add(struct fx8_spans *spans, int64_t first,
                               int64_t end, struct fx8_error *error);
 
-/** Forget what ends at `sample` or before it. */
+/** Remove spans that end at `sample` or before. */
 void fx8_spans_drop(struct fx8_spans *spans, int64_t sample);
 
 #ifdef __cplusplus

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spot.h -- the spot check: in every dump the sums of a few pairs of inputs in
- * one channel are formed again from the engine's own spectra, by plain code,
- * and compared with what the engine made of them.  It finds kernels and cards
- * that are steadily wrong; a single wrong bit may pass.
+ * spot.h -- the spot check: in every dump, plain code recomputes the sums of a
+ * few pairs of inputs in one channel from the engine's own spectra and compares
+ * them with the engine's sums.  It finds kernels and cards that are steadily
+ * wrong; a single wrong bit may pass.
  *
- * Which pairs is a function of plan and dump: their number goes with the size
- * of the plan, so that the check takes a small part of the time, and from dump
- * to dump they go through all pairs, all inputs with themselves, and all
- * channels.
+ * Plan and dump determine the pairs.  Their number grows with the plan, so that
+ * the check takes a small part of the time.  From dump to dump they go through
+ * all pairs, all inputs with themselves, and all channels.
  */
 #ifndef FX8_CORRELATOR_LIBRARY_SPOT_H
 #define FX8_CORRELATOR_LIBRARY_SPOT_H
@@ -24,27 +23,27 @@
 extern "C" {
 #endif
 
-/** Sums of a pair as the check forms them, [re, im]. */
+/** Sums of a pair as the check computes them, [re, im]. */
 struct fx8_spot_sum {
     int64_t int8[2];
     double fp32[2];
-    double magnitude[2]; /**< of the float products without their signs */
+    double magnitude[2]; /**< sums of |float products| */
 };
 
 /** A pair of inputs, i <= j. */
 struct fx8_spot_pair {
     size_t i, j;
-    size_t row_i, row_j; /**< among those watched */
+    size_t row_i, row_j; /**< index among the watched inputs */
     struct fx8_spot_sum sum;
 };
 
-/** The check of a session; zeros: there is none. */
+/** The check of a session; zeros: no check. */
 struct fx8_spot {
-    size_t n_pairs;      /**< of a dump; 0: nothing is checked */
+    size_t n_pairs;      /**< per dump; 0: no check */
     unsigned precisions; /**< as of an engine's plan */
     size_t n_inputs, n_polarizations;
     size_t n_channels, n_bands; /**< channels of one band */
-    /* of the dump at hand */
+    /* of the current dump */
     bool is_watching;
     int64_t dump;
     size_t band; /**< whose engine is watched */
@@ -56,21 +55,21 @@ struct fx8_spot {
     double seconds; /**< spent on all dumps */
 };
 
-/** Pairs of a dump that a plan is checked by. */
+/** Number of pairs checked per dump. */
 size_t fx8_spot_pairs(const struct fx8_axes *axes);
 
-/** Most inputs that are watched for it. */
+/** Largest number of inputs watched for them. */
 size_t fx8_spot_inputs(const struct fx8_axes *axes);
 
-/** Which pairs, where, in dump `dump`: sets everything "of the dump at hand".
- */
+/** Choose the pairs and the channel of dump `dump`: sets all members "of the
+ *  current dump". */
 void fx8_spot_choose(struct fx8_spot *spot, int64_t dump);
 
 /**
- * fx8_spot_begin -- watch a dump, unless it is watched already.
+ * fx8_spot_begin -- start watching a dump, unless already watched.
  *
- * Given:  engines  of these operations, one for each band
- *         dump     its index; none of its blocks was pushed yet
+ * Given:  engines  of these operations, one per band
+ *         dump     its index; none of its blocks may have been pushed yet
  * Status: as watch() of the engine
  */
 enum fx8_status fx8_spot_begin(struct fx8_spot *spot,
@@ -79,13 +78,13 @@ enum fx8_status fx8_spot_begin(struct fx8_spot *spot,
                                struct fx8_error *error);
 
 /**
- * fx8_spot_end -- compare, where this band of the dump was watched.
+ * fx8_spot_end -- compare the sums if this band of the dump was watched.
  *
- * Given:    sums    as the engine of the band handed them over
- * Status:   FX8_ERR_SYSTEM: a sum differs, the first one is told: integers by
- *           anything; floats by more than their roundings can
- *           (struct fx8_correlate_fp32); bounds that do not enclose the sum, or
- *           are farther from it than their roundings can
+ * Given:    sums    from the engine of the band
+ * Status:   FX8_ERR_SYSTEM: a sum is wrong; the message names the first:
+ *           integers that differ at all; floats that differ by more than
+ *           rounding explains (struct fx8_correlate_fp32); bounds that do not
+ *           enclose the sum, or are farther from it than rounding explains
  */
 enum fx8_status fx8_spot_end(struct fx8_spot *spot,
                              const struct fx8_engine_operations *operations,

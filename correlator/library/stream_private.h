@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* stream_private.h -- what the files of the stream share. */
+/* stream_private.h -- the stream's state, shared by stream.c and
+ * stream_markers.c. */
 #ifndef FX8_CORRELATOR_LIBRARY_STREAM_PRIVATE_H
 #define FX8_CORRELATOR_LIBRARY_STREAM_PRIVATE_H
 
@@ -9,37 +10,38 @@
 struct fx8_stream {
     struct fx8_stream_shape shape;
     int8_t *memory;       /* [1 or 2 sets][n_inputs][row_stride] */
-    int8_t *samples;      /* column 0 of what is held: the set in use, or the
-                             memory of a block */
+    int8_t *samples;      /* column 0 of the held samples: in the set in use, or
+                             in a borrowed block */
     size_t row_stride;    /* bytes */
-    const int8_t *lender; /* its first sample; NULL: the stream's own memory */
-    int64_t lent_first;   /* its first sample */
+    const int8_t *lender; /* first sample of the borrowed block; NULL: none */
+    int64_t lent_first;   /* absolute index of that sample */
     int64_t capacity;     /* samples per row */
     int64_t window_first; /* absolute index of column 0 */
     int64_t window_end;   /* absolute index behind the last sample held */
     bool has_ended;
     struct fx8_spans *runs; /* [n_inputs + 1]; the last: all inputs */
-    int64_t *marker_start;  /* [n_inputs] start of the run of markers that the
-                               samples held end with; window_end: none */
+    int64_t *marker_start;  /* [n_inputs] start of the run of markers at the
+                               end of the held samples; window_end: none */
     bool has_begun;         /* a sample has been taken */
-    int64_t seen_before;    /* end of the samples before the first that were
-                               looked at for markers; -1: none */
+    int64_t seen_before;    /* end of the samples before the stream's first that
+                               were searched for markers; -1: none */
 };
 
-/** Extend the input's run of markers over samples [first, end), which the row
- *  now holds; runs that are long enough are missing.  Of every marker_run
- *  samples such a run covers one: the others are looked at only around it. */
+/** Find the input's marker runs in samples [first, end), just appended to the
+ *  row, and note those that are long enough as missing.  Such a run contains at
+ *  least one of every marker_run samples, so only those are tested, and their
+ *  neighbours if they are markers. */
 enum fx8_status fx8_stream_find_markers(struct fx8_stream *stream, size_t input,
                                         int64_t first, int64_t end,
                                         struct fx8_error *error);
 
-/** A run of markers may begin before the first sample of the stream: follow it
- *  through the samples of the block that come before and were not seen yet. */
+/** Search the block's samples before the stream's first for a run of markers
+ *  that begins there; samples searched already are skipped. */
 void fx8_stream_look_before(struct fx8_stream *stream,
                             const struct fx8_block *block);
 
-/** The first sample is about to be taken: forget a run that does not reach it.
- */
+/** Called before the first sample is appended: forget a run that does not reach
+ *  it. */
 void fx8_stream_begin_markers(struct fx8_stream *stream);
 
 /** Absolute index up to which every sample is known to be data or missing. */
