@@ -19,8 +19,8 @@
  *         use(fx8_take_dump(session));
  *     fx8_close(&session);
  *
- * With a callback in place of the first NULL, fx8_push() passes each dump to
- * it, on the calling thread.
+ * With a callback in place of the first NULL, it receives the dumps instead, on
+ * the thread that pushes.
  *
  * Complete programs: memory.c and follow.c of the examples.
  *
@@ -32,8 +32,8 @@
  * caller must fx8_close() it.
  *
  * Pointers must not be NULL unless the comment allows it.  Functions that
- * return a status answer NULL with FX8_ERR_USAGE; for the others it is
- * undefined behaviour, as is the use of a closed session.
+ * return a status then return FX8_ERR_USAGE; the behaviour of the others is
+ * undefined.  So is any use of a closed session.
  *
  * Threads.  Sessions are independent: any number may run in different threads.
  * A session may be used by one thread at a time, except for fx8_cancel().  Its
@@ -455,7 +455,7 @@ struct fx8_quicklook_counts {
 /** Largest difference between fast and IEEE mode of one kind of result. */
 struct fx8_quicklook_difference {
     double largest;
-    double bound;     /**< theoretical bound of the largest difference */
+    double bound;     /**< bound that holds for the largest difference */
     int64_t n_beyond; /**< differences above their bound: 0 if all is well */
 };
 
@@ -628,8 +628,8 @@ FX8_API int64_t fx8_block_end(const struct fx8_session *session,
 /** No more samples: set pending gains from the spectra there are, and deliver
  *  the last dump if it is complete.  An incomplete one is dropped;
  *  `dropped_spectra` (may be NULL) receives its number of spectra.  A second
- *  call does nothing and returns the same.  Status as fx8_push(); even after
- *  FX8_DUMP_READY the session takes no more samples. */
+ *  call does nothing and gives the same number.  Status as fx8_push(); even
+ * after FX8_DUMP_READY the session takes no more samples. */
 FX8_API enum fx8_status fx8_finish(struct fx8_session *session,
                                    int64_t *dropped_spectra,
                                    struct fx8_error *error);
@@ -645,8 +645,8 @@ FX8_API enum fx8_status fx8_flush(struct fx8_session *session,
 FX8_API const struct fx8_dump *fx8_take_dump(struct fx8_session *session);
 
 /** Make the running or next fx8_push() or fx8_finish(), and all later ones,
- *  return FX8_ERR_CANCELLED.  Callable from any thread and from a signal
- * handler while the session is open. */
+ *  return FX8_ERR_CANCELLED.  While the session is open, any thread and any
+ *  signal handler may call this. */
 FX8_API void fx8_cancel(struct fx8_session *session);
 
 /** Release and null the handle; a NULL handle is legal.  Delivers nothing more:
@@ -731,7 +731,7 @@ struct fx8_axes {
                               gains and clips */
     size_t n_channels;   /**< of the results */
     size_t band_average; /**< channels averaged within a band: channel_average,
-                              or 1 if K is 1 and bands are averaged */
+                              or 1 if K is 1, when bands are averaged */
     size_t n_baselines;  /**< n_antennas (n_antennas + 1) / 2 */
     size_t n_products;   /**< 1: XX; 4: XX, YY, XY, YX */
     size_t step;         /**< N, samples from the start of one spectrum to the
@@ -808,8 +808,8 @@ FX8_API enum fx8_status fx8_scan_open(const struct fx8_scan_plan *plan,
 
 /** Deliver all samples so far that are known to be data or missing.  Blocks and
  *  gaps are treated as in fx8_push(); samples before first_sample are searched
- *  for markers.  NULL block: no more samples.  `n_scanned`: samples delivered
- * so far. */
+ *  for markers.  NULL block: no more samples.  `n_scanned`: samples
+ *  delivered so far. */
 FX8_API enum fx8_status fx8_scan_push(struct fx8_scan *scan,
                                       const struct fx8_block *block,
                                       int64_t *n_scanned,

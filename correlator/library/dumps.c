@@ -114,8 +114,8 @@ static enum fx8_status take_band(struct fx8_session *s, size_t band,
     return FX8_OK;
 }
 
-/* Call the callback with its own record: the caller's may be NULL, or contain
- * an older message if the callback gives no reason. */
+/* Call the callback with a separate record: the caller's may be NULL, or hold
+ * an old message that could pass for the callback's reason. */
 static enum fx8_status deliver(struct fx8_session *s,
                                const struct fx8_dump *dump,
                                struct fx8_error *error)

@@ -4,14 +4,14 @@
 #include "config/base/shape.h"
 #include "correlator/library/kept.h"
 
-/* Small blocks share memory for at least so many bytes of samples, and so many
- * samples. */
+/* Small blocks share memory for at least this many bytes of samples, and this
+ * many samples. */
 #define LEAST_BYTES   ((size_t)64 << 10)
 #define LEAST_SAMPLES ((size_t)256)
 
 struct fx8_kept_block {
     struct fx8_kept_block *next;
-    struct fx8_stream *stream; /* of single samples: gathers and holds them */
+    struct fx8_stream *stream; /* step and window 1: owns the samples */
     size_t bytes;
     ptrdiff_t *input_offset;
     struct fx8_run *missing;
@@ -53,7 +53,7 @@ bool fx8_kept_is_over(const struct fx8_kept *kept)
     return kept->bytes > kept->limit;
 }
 
-/* Shape of memory for n samples or more. */
+/* Shape of a stream for n samples or more. */
 static struct fx8_stream_shape shape_for(const struct fx8_kept *kept, size_t n)
 {
     struct fx8_stream_shape shape = kept->shape;
@@ -66,7 +66,7 @@ static struct fx8_stream_shape shape_for(const struct fx8_kept *kept, size_t n)
     return shape;
 }
 
-/* Past the limit all blocks go. */
+/* Count bytes; past the limit, drop all blocks. */
 static void count(struct fx8_kept *kept, size_t bytes)
 {
     kept->bytes =
@@ -78,7 +78,7 @@ static void count(struct fx8_kept *kept, size_t bytes)
         kept->last->bytes += bytes;
 }
 
-/* Memory for samples from `first` on, at the end of the list. */
+/* Append an empty block for samples from `first` on. */
 static enum fx8_status open_block(struct fx8_kept *kept,
                                   const struct fx8_stream_shape *shape,
                                   int64_t first, struct fx8_error *error)
@@ -121,7 +121,7 @@ static bool touches(const struct fx8_run *run, int64_t first, int64_t end)
            run->n_samples > first - run->first_sample;
 }
 
-/* The missing stretches of a block that touch [first, end). */
+/* Keep the missing stretches of a block that overlap [first, end). */
 static enum fx8_status add_missing(struct fx8_kept *kept,
                                    const struct fx8_block *block, int64_t first,
                                    int64_t end, struct fx8_error *error)

@@ -21,7 +21,7 @@ struct fx8_kept_block;
 struct fx8_kept {
     struct fx8_stream_shape shape; /**< of the session's stream */
     size_t limit;                  /**< bytes */
-    size_t bytes; /**< of all blocks; past the limit: that they would take */
+    size_t bytes; /**< of all blocks; past the limit: what they would need */
     int64_t end;  /**< behind the last sample kept */
     int64_t room_end; /**< behind the last sample with memory */
     struct fx8_kept_block *first, *last;

@@ -9,39 +9,39 @@
 #include "config/base/shape.h"
 #include "correlator/library/levels.h"
 
-/* Powers that one round keeps at most, in floats (256 MiB). */
+/* Largest number of powers kept in a round, in floats (256 MiB). */
 #define ROUND_FLOATS ((size_t)64 << 20)
 
-/* Spectra looked at in one go: what is left is moved after each. */
+/* Spectra measured at a time; the remaining samples are moved after each. */
 #define LOOK_AHEAD_SPECTRA ((size_t)1024)
 
-/* A channel's share of the power of its spectrum that may be rounding of floats
- * alone, (16 2^-24)^2: see fx8_power_measure().  The rounding to 8 bits of a
- * line that fills them is 7e-6 / N. */
+/* Share of a spectrum's power that float rounding alone may put into a channel,
+ * (16 2^-24)^2: see fx8_power_measure().  For comparison: a full-scale line
+ * rounded to 8 bits puts 7e-6 / N into each. */
 #define ROUNDING_SHARE 0x1p-40
 
-/* Channels whose powers are brought together at a time: one cache line. */
+/* Channels whose powers are transposed at a time: one cache line. */
 #define CHANNEL_TILE ((size_t)16)
 
 struct fx8_levels {
     struct fx8_levels_shape shape;
-    size_t n_rows, n_channels; /* the shape's, rows of all bands */
+    size_t n_rows, n_channels; /* of the shape; rows of all bands */
     uint8_t *is_set;           /* [n_rows] */
     float *gain;               /* [n_inputs][n_bands][n_channels] */
     uint8_t *zero;             /* [n_inputs][n_bands][n_channels] */
-    float *row_gain;           /* [n_channels] of one row, on its way */
-    uint64_t *valid;           /* [n_rows][words] of the look-ahead */
+    float *row_gain;           /* [n_channels] of one row, for its engine */
+    uint64_t *valid;           /* [n_rows][words] in the look-ahead */
     /* the round */
     struct fx8_stream *stream;
     size_t round_capacity;
     size_t n_round;
     size_t *round_row;     /* [round_capacity] */
-    size_t *round_spectra; /* [round_capacity] seen so far */
+    size_t *round_spectra; /* [round_capacity] measured so far */
     float *power;          /* [round_capacity][FX8_LEVEL_SPECTRA][n_channels] */
     float *whole;          /* [round_capacity][FX8_LEVEL_SPECTRA] of all bins */
 };
 
-/* Where a row stands among the gains: bands of an input side by side. */
+/* Index of a row's first gain: the bands of an input are side by side. */
 static size_t first_cell(const struct fx8_levels *l, size_t row)
 {
     const size_t input = row % l->shape.n_inputs;
@@ -49,7 +49,7 @@ static size_t first_cell(const struct fx8_levels *l, size_t row)
     return (input * l->shape.n_bands + band) * l->n_channels;
 }
 
-/* What the samples of a row were multiplied by. */
+/* Factor in the samples of a row. */
 static float input_gain(const struct fx8_levels *l, size_t row)
 {
     return l->shape.input_gain == NULL ? 1.0f : (float)l->shape.input_gain[row];
@@ -57,7 +57,7 @@ static float input_gain(const struct fx8_levels *l, size_t row)
 
 #define N_ARRAYS 9
 
-/* Sizes that follow from the shape, and the arrays of them. */
+/* Derive sizes from the shape, and list the arrays. */
 static void list_arrays(struct fx8_levels *l, struct fx8_array arrays[N_ARRAYS])
 {
     const size_t per_row = FX8_LEVEL_SPECTRA * l->shape.n_channels;
@@ -165,16 +165,16 @@ enum fx8_status fx8_levels_begin(struct fx8_levels *levels,
     return *needed ? fx8_stream_copy(stream, &l->stream, error) : FX8_OK;
 }
 
-/* Level per real component of noise with that median of |X|^2 in a channel, 0
- * where only rounding is in it; `whole` is the median over all bins. */
+/* Rms of a real component of noise whose median of |X|^2 in a channel is
+ * `median`, 0 if that is only rounding; `whole` is the median over all bins. */
 static double level_of(const struct fx8_levels *l, size_t channel,
                        double median, double whole)
 {
     if (median <= ROUNDING_SHARE * whole)
         return 0.0;
-    /* |X|^2 of complex noise is exponential: its median is ln 2 times its
-     * mean, which is 2 sigma^2.  That of real noise is the square of a normal
-     * variable: half of its values are within 0.6745 sigma */
+    /* |X|^2 of complex noise is exponential: its median is ln 2 times its mean
+     * of 2 sigma^2.  For real noise it is the square of a normal variable: half
+     * of its values are within 0.6745 sigma */
     const double quartile = 0.67448975019608174;
     const bool is_real = fx8_filterbank_is_real(&l->shape.bank, channel);
     return sqrt(median / (is_real ? quartile * quartile : 2.0 * M_LN2));
@@ -185,12 +185,12 @@ static void set_gain(struct fx8_levels *l, size_t row, size_t channel,
 {
     const size_t at = first_cell(l, row) + channel;
     l->zero[at] = sigma == 0.0;
-    /* a power of two: the engine gets back the same gain without it */
+    /* exact: input_gain is a power of two, divided out again for the engine */
     l->gain[at] = (l->zero[at] ? 1.0f : (float)(l->shape.target_rms / sigma)) *
                   input_gain(l, row);
 }
 
-/* Gains of CHANNEL_TILE channels from powers [n_spectra][n_channels]. */
+/* Gains of n <= CHANNEL_TILE channels from powers [n_spectra][n_channels]. */
 static void set_tile(struct fx8_levels *l, size_t row, const float *power,
                      double whole, size_t n_spectra, size_t first, size_t n)
 {
@@ -204,8 +204,8 @@ static void set_tile(struct fx8_levels *l, size_t row, const float *power,
                           whole));
 }
 
-/* One gain for all channels, from the powers of all.  Those of a channel of
- * real spectra have another distribution: they count only where it is alone. */
+/* One gain for all channels, from the powers of all.  A channel of real spectra
+ * has another distribution: it counts only if it is the only one. */
 static void set_row(struct fx8_levels *l, size_t row, float *power,
                     double whole, size_t n_spectra)
 {
@@ -241,7 +241,7 @@ static void set_gains_item(void *context, size_t item, size_t thread)
     }
 }
 
-/* Gives an engine the gains of a row. */
+/* Give an engine the gains of a row. */
 static enum fx8_status hand_to_engine(
     struct fx8_levels *l, size_t row,
     const struct fx8_engine_operations *operations,
@@ -277,7 +277,7 @@ struct measure_context {
     size_t n_spectra; /* ready */
 };
 
-/* The spectra of one row of the round among those ready. */
+/* Measure the ready spectra of one row of the round. */
 static void measure_item(void *context, size_t k, size_t thread)
 {
     const struct measure_context *job = context;
@@ -298,7 +298,7 @@ static void measure_item(void *context, size_t k, size_t thread)
     }
 }
 
-/* Measure the spectra ready, and take them from the round's stream. */
+/* Measure the ready spectra, and take them from the round's stream. */
 static void measure(struct fx8_levels *l, bool *done)
 {
     size_t ready;
@@ -327,7 +327,7 @@ enum fx8_status fx8_levels_push(struct fx8_levels *levels,
     struct fx8_levels *l = levels;
     *done = false;
     (void)fx8_stream_skip(l->stream, block->first_sample, INT64_MAX, 1);
-    /* nothing is taken where what is held already fills the stream */
+    /* appends nothing if the stream is full already */
     const enum fx8_status status = fx8_stream_append(l->stream, block, error);
     if (status != FX8_OK)
         return status;
@@ -351,8 +351,7 @@ enum fx8_status fx8_levels_end(struct fx8_levels *levels,
     return finish_round(levels, operations, engines, error);
 }
 
-/* Whether what a row is given are gains: FX8_ERR_USAGE names one that is not.
- */
+/* FX8_ERR_USAGE naming the first gain of a row that is not positive. */
 static enum fx8_status check_row(const struct fx8_levels *l, size_t row,
                                  const struct fx8_input_gains *gains,
                                  struct fx8_error *error)

@@ -12,11 +12,11 @@
 #define MOST_THREADS  ((size_t)1024)
 #define LAST_SAMPLE   (INT64_C(1) << 61)
 
-/* Smallest gain of samples: beyond it sums could leave the range of floats. */
+/* Smallest input_gain: with a smaller one, sums could leave the float range. */
 #define LEAST_INPUT_GAIN 0x1p-30
 
-/* By what part of a channel bands may overlap: frequencies are doubles, exact
- * to 10^-16 of themselves, 10^-7 of a channel of 1 Hz at 10 GHz. */
+/* Allowed overlap of bands, in channels.  Frequencies are doubles with a
+ * relative error of 10^-16: 10^-6 of a 1 Hz channel at 10 GHz. */
 #define TOLERATED_OVERLAP 1e-6
 
 struct fx8_plan fx8_plan_default(void)
@@ -91,7 +91,7 @@ static long double channel_hz(const struct fx8_plan *plan)
            (long double)step_of(plan);
 }
 
-/* Whether bands ascend; kept parts of what passed a filter bank must not
+/* Whether bands ascend and, after a filter bank, their kept channels do not
  * overlap. */
 static bool bands_ascend(const struct fx8_plan *plan)
 {
@@ -115,7 +115,7 @@ static bool bands_ascend(const struct fx8_plan *plan)
     return true;
 }
 
-/* Channels among which neighbours may be averaged. */
+/* Number of channels that channel_average must divide. */
 static size_t averaged_channels(const struct fx8_plan *plan)
 {
     const size_t n_kept = kept(plan);
@@ -133,13 +133,13 @@ static bool are_powers_of_two(const double *gains, size_t n)
     return true;
 }
 
-/* Whether an alternative is one of those from 0 to `last`. */
+/* Whether an enum value is valid: 0 to `last`. */
 static bool is_at_most(unsigned choice, unsigned last)
 {
     return choice <= last;
 }
 
-/* Whether there is anything in it, and of an interval both bounds. */
+/* Whether any kind is planned, and of the two bounds both or neither. */
 static bool is_precision(enum fx8_precision precision)
 {
     const int interval = precision & FX8_PRECISION_INTERVAL;
@@ -147,7 +147,7 @@ static bool is_precision(enum fx8_precision precision)
            (interval == 0 || interval == FX8_PRECISION_INTERVAL);
 }
 
-/* One rule that a plan must keep. */
+/* One condition on a plan. */
 struct rule {
     bool holds;
     const char *what;
@@ -287,7 +287,7 @@ int64_t fx8_count_dumps(const struct fx8_plan *plan, int64_t n_samples)
     return (n_samples - overlap) / n / plan->spectra_per_dump;
 }
 
-/* Sky frequency of baseband zero, mean of n bands. */
+/* Sky frequency of baseband zero, averaged over n bands. */
 static long double zero_hz(const struct fx8_plan *plan, size_t band, size_t n)
 {
     long double offset = 0.0L;
@@ -301,7 +301,7 @@ void fx8_frequencies(const struct fx8_plan *plan, double *frequencies_hz,
 {
     const size_t n = kept(plan);
     const size_t average = fx8_plan_axes(plan).band_average;
-    const size_t n_bands = plan->channel_average / average; /* in a channel */
+    const size_t n_bands = plan->channel_average / average; /* per channel */
     const size_t n_written = n / average;
     const long double step_hz = channel_hz(plan);
     /* offset of channel 0 from baseband zero, in channels: see CONVENTIONS */

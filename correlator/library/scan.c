@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* scan.c -- samples handed over as a session would correlate them: a stream
- * whose spectra are single samples. */
+/* scan.c -- delivers samples as a session would correlate them: a stream whose
+ * spectra are single samples. */
 #include <stdlib.h>
 
 #include "config/base/parallel.h"
@@ -15,7 +15,7 @@ struct fx8_scan {
     fx8_scan_callback *callback;
     void *context;
     uint64_t *valid;   /* [n_rows][words of most_samples] */
-    int64_t first, at; /* absolute: the first sample, and the next */
+    int64_t first, at; /* absolute: first sample, next sample */
     int64_t end;
     bool has_ended;
 };
@@ -113,7 +113,7 @@ static void hand_over_row(void *context, size_t row, size_t thread)
                 s->valid + row * fx8_bit_words(job->n_samples), job->n_samples);
 }
 
-/* What the stream holds of the samples before the end. */
+/* Deliver the ready samples up to the end of the scan. */
 static void hand_over(struct fx8_scan *s)
 {
     size_t n;
@@ -151,7 +151,7 @@ enum fx8_status fx8_scan_push(struct fx8_scan *scan,
         const int64_t end = block->first_sample + block->n_samples;
         read.in_place = NULL;
         status = fx8_stream_check(scan->stream, &read, error);
-        /* one that lies before the first sample is only searched, by one
+        /* a block before the first sample is only searched for markers: one
          * append */
         bool is_more = status == FX8_OK;
         while (is_more) {

@@ -171,8 +171,8 @@ static enum fx8_status give_back(struct fx8_session *s,
     return status;
 }
 
-/* Return the previous block to the caller.  Once an engine has taken spectra
- * from another block, it has read all of the previous one. */
+/* Return the previous block to the caller.  Once engines have accepted spectra
+ * of another block, they no longer read the previous one. */
 static enum fx8_status free_before(struct fx8_session *s, const int8_t *before,
                                    int64_t n_pushed, struct fx8_error *error)
 {
@@ -183,7 +183,7 @@ static enum fx8_status free_before(struct fx8_session *s, const int8_t *before,
 
 /* --- samples in order -------------------------------------------- */
 
-/* Call the reread callback for samples from `sample` on, cut to those pushed.
+/* Call the reread callback for samples from `sample` on; cut to those pushed.
  */
 static enum fx8_status reread(struct fx8_session *s, int64_t sample,
                               struct fx8_error *error)
@@ -394,7 +394,7 @@ static enum fx8_status enter(const struct fx8_session *s,
     return FX8_OK;
 }
 
-/* Stop after a failure: spectra of the dump may be lost. */
+/* Stop after a failure: spectra of the dump may be lost, so none may follow. */
 static enum fx8_status leave(struct fx8_session *s, enum fx8_status status)
 {
     if (status < FX8_OK)
@@ -521,8 +521,8 @@ void fx8_pin(struct fx8_session *session, void *memory, size_t bytes)
         session->operations->pin(session->engines[0], memory, bytes);
 }
 
-/* After n spectra: how many the current engine block has (rest), and how many
- * it will have (next). */
+/* After the first n spectra: those in the unfinished engine block (rest), and
+ * the full size of that block (next). */
 struct progress {
     int64_t rest, next;
 };

@@ -37,7 +37,7 @@ struct fx8_session {
     struct fx8_power *power;   /* NULL: no quantiser */
     struct fx8_levels *levels; /* likewise */
     struct fx8_look *look;     /* takes dumps; NULL: no quick-look */
-    struct fx8_spot spots[2];  /* of dumps in turn: two may overlap */
+    struct fx8_spot spots[2];  /* for dumps in turn, which may overlap */
     struct fx8_postprocess postprocess;
     struct fx8_product *products;
     uint8_t *flag_channel;       /* [n_kept] */
@@ -54,7 +54,7 @@ struct fx8_session {
     int64_t dump;           /* index of the current dump */
     int64_t position;       /* spectra of it already correlated */
     int64_t n_pushed;       /* blocks of spectra, to the engines */
-    bool has_ended;         /* the previous dump, not yet delivered */
+    bool has_ended;         /* the previous dump is not delivered yet */
     size_t n_taken;         /* bands taken of that dump */
     struct fx8_dump ready;  /* for fx8_take_dump(), without a callback */
     bool is_ready;

@@ -7,26 +7,25 @@
 #include "correlator/library/plan.h"
 #include "correlator/library/spot.h"
 
-/* Inputs times channels that one pair is for.  Forming a product takes 0.4 to
- * 0.9 ns of integers, 2 to 3 ns of floats (measured); of so many the samples of
- * a spectrum take 330 ns at least, on their way to a device at 25 GB/s. */
+/* Inputs times channels per checked pair.  A product takes 0.4 to 0.9 ns with
+ * integers, 2 to 3 ns with floats (measured); the samples of this many inputs
+ * times channels take at least 330 ns per spectrum to a device, at 25 GB/s. */
 #define CELLS_PER_PAIR 4096
 
-/* With so many pairs one is of an input with itself: there are few of these. */
+/* From this many pairs on, one is an auto, since few of all pairs are. */
 #define PAIRS_WITH_AUTO 8
 
-/* Roundings on the way of a product into a sum of floats, at most
- * (struct fx8_correlate_fp32), of 2^-24 each, to nearest, and of twice that
- * where they have a direction. */
+/* Largest number of roundings from a product to a sum of floats (struct
+ * fx8_correlate_fp32): 2^-24 each to nearest, twice that if directed. */
 #define ROUNDINGS       520
 #define ROUNDED         0x1p-24
 #define ROUNDED_ONE_WAY 0x1p-23
 
-/* What a spectrum may lose where floats are too small for their precision: four
- * products of subnormal numbers and their sums. */
+/* Largest error of a spectrum by underflow: four subnormal products and their
+ * sums. */
 #define UNDERFLOW_OF_A_SPECTRUM 0x1p-147
 
-/* Spectra whose products an int32 takes: 2 * 128 * 128 each. */
+/* Spectra whose products fit an int32 sum: 2 * 128 * 128 each. */
 #define SHORT_SPECTRA ((size_t)4096)
 
 /* --- which pairs --------------------------------------------------
@@ -56,9 +55,8 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
     return a;
 }
 
-/* Place `number` of an order of 0 .. n - 1 in which neighbours are far apart
- * and each stands once: steps of the golden section of n, as nearly as they
- * meet every place; n below 2^32. */
+/* Element `number` of a permutation of 0 .. n - 1 whose neighbours are far
+ * apart: steps of about the golden section of n, coprime to n; n below 2^32. */
 static size_t scattered(uint64_t number, uint64_t n)
 {
     uint64_t step = (uint64_t)(0.6180339887498949 * (double)n) + 1;
@@ -67,7 +65,7 @@ static size_t scattered(uint64_t number, uint64_t n)
     return (size_t)(number % n * (step % n) % n);
 }
 
-/* Inputs i and j of the pair of this index, fx8_pair_index(). */
+/* Inputs of a pair: the inverse of fx8_pair_index(). */
 static void split_pair(size_t index, size_t *i, size_t *j)
 {
     size_t row = (size_t)((sqrt(8.0 * (double)index + 1.0) - 1.0) / 2.0);
@@ -79,7 +77,7 @@ static void split_pair(size_t index, size_t *i, size_t *j)
     *i = index - fx8_pair_index(0, row);
 }
 
-/* Where an input is among those watched; it becomes one. */
+/* Index of an input among the watched ones; added if it is new. */
 static size_t watch_input(struct fx8_engine_watch *watch, size_t input)
 {
     size_t row = 0;
@@ -140,7 +138,7 @@ static void add_int8(size_t n, const struct fx8_ci8 *a, const struct fx8_ci8 *b,
     }
 }
 
-/* Products of floats are exact as doubles. */
+/* Products of floats are exact in double. */
 static void add_fp32(size_t n, const struct fx8_cf32 *a,
                      const struct fx8_cf32 *b, struct fx8_spot_sum *sum)
 {
@@ -199,7 +197,7 @@ enum fx8_status fx8_spot_begin(struct fx8_spot *spot,
 /* --- comparison ---------------------------------------------------
  */
 
-/* What was compared: pair and part, a kind of sum, in words. */
+/* The sum being compared, for the message. */
 struct finding {
     const struct fx8_spot *spot;
     const char *engine, *device, *kernel;
@@ -213,7 +211,7 @@ static const char *name_feed(const struct fx8_spot *spot, size_t input)
                                       : feeds[input % spot->n_polarizations];
 }
 
-/* got and wanted in words. */
+/* Fill the error record; got and wanted as text. */
 static enum fx8_status tell(const struct finding *f, const char *kind,
                             const char *got, const char *wanted,
                             struct fx8_error *error)
@@ -233,7 +231,7 @@ static enum fx8_status tell(const struct finding *f, const char *kind,
         f->device[0] == '\0' ? "" : " device ", f->device, f->kernel);
 }
 
-/* An engine that shows nothing is not one that is right. */
+/* The engine must have shown at least all valid spectra. */
 static enum fx8_status check_shown(const struct fx8_spot *spot,
                                    int64_t n_products, struct fx8_error *error)
 {
@@ -258,7 +256,7 @@ static enum fx8_status check_int8(const struct finding *f, int64_t got,
     return tell(f, "INT8", said, wanted, error);
 }
 
-/* Whether got is within [sum - below, sum + above], not a number neither. */
+/* got must be in [sum - below, sum + above]; NaN is not. */
 static enum fx8_status check_double(const struct finding *f, const char *kind,
                                     double got, double below, double above,
                                     struct fx8_error *error)
@@ -272,8 +270,8 @@ static enum fx8_status check_double(const struct finding *f, const char *kind,
     return tell(f, kind, said, wanted, error);
 }
 
-/* The number of a kind, wherever the engine has left it; NULL: there is none.
- */
+/* The engine's sum of a kind, from the dump or the watch; NULL if the kind is
+ * not planned. */
 static const void *find_number(const struct finding *f,
                                const struct fx8_engine_dump *dump, size_t kind)
 {
@@ -287,15 +285,15 @@ static const void *find_number(const struct finding *f,
                : (const double *)dump->sums[kind] + 2 * at + f->part;
 }
 
-/* A part of a pair in every precision that there is. */
+/* Check one part of a pair in every planned precision. */
 static enum fx8_status check_part(const struct finding *f,
                                   const struct fx8_engine_dump *dump,
                                   struct fx8_error *error)
 {
     const double magnitude = f->spot->pairs[f->pair].sum.magnitude[f->part];
     const double n = (double)f->spot->n_spectra;
-    /* of the sum formed here: two additions a spectrum, of its size at most,
-     * of sums and of their bound */
+    /* rounding of the sum computed here, and of its magnitude: two additions
+     * per spectrum */
     const double own = (n + 1.0) * 0x1p-51 * magnitude;
     const double small = own + n * UNDERFLOW_OF_A_SPECTRUM;
     const double near = ROUNDINGS * ROUNDED * magnitude + small;

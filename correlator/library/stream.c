@@ -6,12 +6,12 @@
 #include "config/base/shape.h"
 #include "correlator/library/stream_private.h"
 
-/* Samples that one item of work brings in: small enough to share out, large
- * enough for the corner turn to run at speed. */
+/* Samples gathered per work item: small enough to share among threads, large
+ * enough for an efficient corner turn. */
 #define ALIGN_CHUNK ((size_t)8192)
 
-/* Samples in a row: room for the spectra asked for even when the last samples
- * are held back as a possible run of markers.  SIZE_MAX on overflow. */
+/* Samples in a row: room for most_spectra even if the last samples are held
+ * back as a possible run of markers.  SIZE_MAX on overflow. */
 static size_t row_samples(const struct fx8_stream_shape *shape)
 {
     const size_t columns =
@@ -21,8 +21,8 @@ static size_t row_samples(const struct fx8_stream_shape *shape)
     return columns > (size_t)INT64_MAX - extra ? SIZE_MAX : columns + extra;
 }
 
-/* Bytes from row to row, one cache line more than needed: rows must not lie a
- * power of two apart. */
+/* Bytes from row to row, with one extra cache line: rows must not be a power of
+ * two apart. */
 static size_t row_bytes(const struct fx8_stream_shape *shape)
 {
     const size_t bytes =
@@ -74,7 +74,7 @@ enum fx8_status fx8_stream_open(const struct fx8_stream_shape *shape,
     return FX8_OK;
 }
 
-/* The samples held of every input to other rows, which begin with them. */
+/* Copy the held samples of every input to the start of other rows. */
 static void copy_held(const struct fx8_stream *s, int8_t *to, size_t stride)
 {
     const size_t bytes =
@@ -88,7 +88,7 @@ enum fx8_status fx8_stream_copy(const struct fx8_stream *other,
                                 struct fx8_error *error)
 {
     struct fx8_stream_shape shape = other->shape;
-    shape.has_two = false; /* nobody is looking at what it hands out */
+    shape.has_two = false; /* nothing reads rows taken from a copy */
     enum fx8_status status =
         fx8_stream_open(&shape, other->window_first, stream, error);
     if (status != FX8_OK)
@@ -152,7 +152,7 @@ void *fx8_stream_memory(const struct fx8_stream *stream)
 
 /* --- taking samples ------------------------------------------------------- */
 
-/* Bound of every index: sums of a few cannot overflow. */
+/* Bound of every index, so that sums of a few cannot overflow. */
 #define FAR_SAMPLE (INT64_MAX / 4)
 
 static enum fx8_status check_missing(const struct fx8_stream *s,
@@ -245,8 +245,8 @@ static void gather(const struct fx8_stream *s, const struct fx8_block *block,
                      gather_chunk, &context);
 }
 
-/* Bytes from row to row of a block that holds each input's samples side by
- * side, with room in front of them; 0: it does not, or not at one distance. */
+/* Bytes from row to row of a block whose rows are contiguous, with room in
+ * front and at equal distances; else 0. */
 static size_t block_stride(const struct fx8_stream *s,
                            const struct fx8_block *block)
 {
@@ -264,8 +264,7 @@ static size_t block_stride(const struct fx8_stream *s,
     return stride < least ? 0 : (size_t)stride;
 }
 
-/* Where the first sample of a block to be used in place lies; NULL: it is not
- * such a block. */
+/* First sample of a block that may be used in place; NULL for other blocks. */
 static int8_t *first_place(const struct fx8_block *block)
 {
     return block->in_place == NULL || block->n_samples == 0
@@ -291,7 +290,7 @@ bool fx8_stream_may_borrow(const struct fx8_stream *stream,
             block_stride(s, block) > 0);
 }
 
-/* Go on in the memory of the block, with what is held in front of the next
+/* Continue in the block's memory: copy the held samples in front of its next
  * sample. */
 static void borrow(struct fx8_stream *s, const struct fx8_block *block)
 {
@@ -324,7 +323,7 @@ void fx8_stream_keep(struct fx8_stream *stream)
     s->lender = NULL;
 }
 
-/* The block's missing runs, cut to [first, end). */
+/* Note the block's missing runs, cut to [first, end). */
 static enum fx8_status note_missing(struct fx8_stream *s,
                                     const struct fx8_block *block,
                                     int64_t first, int64_t end,
@@ -334,7 +333,7 @@ static enum fx8_status note_missing(struct fx8_stream *s,
         const struct fx8_run *run = &block->missing[i];
         const int64_t from =
             run->first_sample > first ? run->first_sample : first;
-        /* written so that a run to the end of time cannot overflow */
+        /* in this form a run up to INT64_MAX cannot overflow */
         const int64_t to = run->n_samples > end - run->first_sample
                                ? end
                                : run->first_sample + run->n_samples;
@@ -350,7 +349,8 @@ static enum fx8_status note_missing(struct fx8_stream *s,
     return FX8_OK;
 }
 
-/* The samples [window_end, window_end + n) are in place. */
+/* Samples [window_end, window_end + n_samples) are in the rows: count them as
+ * held, and find markers. */
 static enum fx8_status accept(struct fx8_stream *s, int64_t n_samples,
                               bool is_gap, struct fx8_error *error)
 {
@@ -387,7 +387,7 @@ static enum fx8_status append_gap(struct fx8_stream *s, int64_t n_samples,
     return accept(s, n_samples, true, error);
 }
 
-/* Whether every sample held is missing of all inputs. */
+/* Whether every held sample is missing for all inputs. */
 static bool holds_nothing(const struct fx8_stream *s)
 {
     const struct fx8_spans *list = &s->runs[s->shape.n_inputs];
@@ -493,7 +493,7 @@ void fx8_stream_validity(const struct fx8_stream *stream, size_t n_spectra,
 {
     const size_t n_words = fx8_bit_words(n_spectra);
     const size_t n_inputs = stream->shape.n_inputs;
-    /* what is missing of all inputs, once, in the first row */
+    /* samples missing for all inputs: in the first row, then copied */
     memset(valid, 0xff, n_words * sizeof *valid);
     if (n_spectra % 64 != 0)
         valid[n_words - 1] = ((uint64_t)1 << n_spectra % 64) - 1;
@@ -536,13 +536,14 @@ size_t fx8_stream_first_signal(const struct fx8_stream *stream, size_t input,
             return n_spectra;
         if (at < t * step + window)
             return t;
-        /* the first spectrum whose window reaches it */
+        /* first spectrum whose window includes `at` */
         t = fx8_bit_next(valid, (at - window) / step + 1, n_spectra);
     }
     return n_spectra;
 }
 
-/* What is behind the spectra taken to the beginning of the rows. */
+/* Move the samples behind the taken spectra to the start of the rows; with two
+ * sets, of the other set. */
 static void move_rest(struct fx8_stream *s, const int8_t *from, size_t bytes)
 {
     if (s->shape.has_two)

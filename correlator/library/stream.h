@@ -110,7 +110,7 @@ void fx8_stream_keep(struct fx8_stream *stream);
  *           most    spectra, at least 1
  *           unit    spectra: drop a multiple of it, or `most`
  * Returned: number of spectra dropped; 0 unless all held samples are in the
- *           gap.  fx8_stream_append() and fx8_stream_take() lead there
+ *           gap.  fx8_stream_append() and fx8_stream_take() get there
  */
 int64_t fx8_stream_skip(struct fx8_stream *stream, int64_t sample, int64_t most,
                         int64_t unit);
@@ -118,8 +118,7 @@ int64_t fx8_stream_skip(struct fx8_stream *stream, int64_t sample, int64_t most,
 /** No more samples: a marker run that is still too short is data. */
 void fx8_stream_end(struct fx8_stream *stream);
 
-/** Number of spectra whose windows are complete and free of undecided markers.
- */
+/** Spectra whose windows are complete and free of undecided markers. */
 size_t fx8_stream_ready(const struct fx8_stream *stream);
 
 /** Row of an input; it starts with the first sample of the first ready

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* stream_markers.c -- see stream_private.h: runs of markers are missing. */
+/* stream_markers.c -- see stream_private.h: finds runs of markers, which are
+ * missing samples. */
 #include "correlator/library/stream_private.h"
 
 static bool is_marker(const struct fx8_stream *s, const int8_t *sample)
@@ -9,10 +10,10 @@ static bool is_marker(const struct fx8_stream *s, const int8_t *sample)
            (s->shape.sample_size == 1 || sample[1] == value);
 }
 
-/* A row to look for markers in; times are absolute. */
+/* A row to search for markers; times are absolute. */
 struct marker_row {
     const struct fx8_stream *stream;
-    const int8_t *samples; /* of the stream's first sample */
+    const int8_t *samples; /* starts at window_first */
 };
 
 static bool is_marker_at(const struct marker_row *row, int64_t t)
@@ -22,7 +23,7 @@ static bool is_marker_at(const struct marker_row *row, int64_t t)
                                            s->shape.sample_size);
 }
 
-/* The first sample in [t, end) that is no marker, or end. */
+/* First sample in [t, end) that is not a marker, or end. */
 static int64_t markers_end(const struct marker_row *row, int64_t t, int64_t end)
 {
     while (t < end && is_marker_at(row, t))
@@ -30,7 +31,7 @@ static int64_t markers_end(const struct marker_row *row, int64_t t, int64_t end)
     return t;
 }
 
-/* Where the markers begin that [first, t) ends with; t: there are none. */
+/* Start of the run of markers at the end of [first, t); t if there is none. */
 static int64_t markers_begin(const struct marker_row *row, int64_t first,
                              int64_t t)
 {
@@ -48,13 +49,13 @@ enum fx8_status fx8_stream_find_markers(struct fx8_stream *stream, size_t input,
     const int64_t least = s->shape.marker_run;
     enum fx8_status status = FX8_OK;
     int64_t start = s->marker_start[input];
-    int64_t at = markers_end(&row, first, end); /* of the run that is open */
+    int64_t at = markers_end(&row, first, end); /* end of the open run */
     if (at - start >= least && at > first)
-        /* a long run is noted up to `first` already */
+        /* a run that was long enough before is noted up to `first` */
         status = fx8_spans_add(
             &s->runs[input], first - start < least ? start : first, at, error);
     while (at < end && status == FX8_OK) {
-        /* sample `at` is no marker */
+        /* sample `at` is not a marker */
         const int64_t probe = at + least < end ? at + least : end;
         if (probe < end && !is_marker_at(&row, probe)) {
             at = probe;

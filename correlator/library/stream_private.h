@@ -22,7 +22,7 @@ struct fx8_stream {
     struct fx8_spans *runs; /* [n_inputs + 1]; the last: all inputs */
     int64_t *marker_start;  /* [n_inputs] start of the run of markers at the
                                end of the held samples; window_end: none */
-    bool has_begun;         /* a sample has been taken */
+    bool has_begun;         /* a sample has been appended */
     int64_t seen_before;    /* end of the samples before the stream's first that
                                were searched for markers; -1: none */
 };
