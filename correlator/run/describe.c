@@ -104,7 +104,7 @@ static enum fx8_status write_history(const struct fx8_provenance *provenance,
     return FX8_OK;
 }
 
-/* What the configuration is called: history and digest of the dump. */
+/* Origin of the data: history, and digest of the resolved configuration. */
 static enum fx8_status describe_origin(const struct fx8_job *job,
                                        const struct fx8_settings *settings,
                                        const struct fx8_provenance *provenance,
@@ -208,7 +208,7 @@ static enum fx8_status describe_axes(const struct fx8_job *job,
                                    header->apparent_lst_rad, error);
 }
 
-/* UVH5 has no visibilities without a place on the Earth. */
+/* UVH5 requires a location on the Earth. */
 static enum fx8_status check_site(const struct fx8_settings *settings,
                                   const struct fx8_site *site,
                                   struct fx8_error *error)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * describe.h -- a job in the words of UVH5: positions in ECEF, uvw, instants,
- * frequencies, phase centre, provenance.
+ * describe.h -- the UVH5 header of a job: antenna positions in ECEF, uvw,
+ * times, frequencies, phase centre, provenance.
  */
 #ifndef FX8_CORRELATOR_RUN_DESCRIBE_H
 #define FX8_CORRELATOR_RUN_DESCRIBE_H
@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/** What a description adds to the job: how the visibilities were made. */
+/** What the header needs besides the job: how the visibilities were made. */
 struct fx8_provenance {
     const char *precision; /**< "INT8", "FP32", "FP32-DOWN", "TRUTH" */
     const char *backend;   /**< "CPU", ... or "" */
@@ -28,18 +28,18 @@ struct fx8_provenance {
 /**
  * fx8_describe -- header of the visibilities of a job.
  *
- * Returned:  header  complete: rows for all job->n_dumps dumps; extra
- *                    keywords FX8VERS, PRECISN, BACKEND, KERNEL, FFTPLAN,
+ * Returned:  header  complete, with rows for all job->n_dumps dumps.  Extra
+ *                    keywords: FX8VERS, PRECISN, BACKEND, KERNEL, FFTPLAN,
  *                    CONFSHA (SHA-256 of the resolved configuration, first 16
- *                    hex digits), POSFAKE (1) where it holds, ...; history:
- *                    version, date, command, then the resolved configuration
- *                    line by line
+ *                    hex digits), POSFAKE (1, if positions are faked), ...
+ *                    History: version, date, command, then the resolved
+ *                    configuration line by line
  * Ownership: fx8_uvh5_header_clear() releases it
  * Notes:     1) antenna positions: ENU of the site (WGS84) rotated to ECEF,
  *               minus the reference position
  *            2) uvw: ENU difference r_2 - r_1 (unprojected)
- *            3) apparent sidereal time by ERFA (UT1 = UTC + dut1_s, 0 where
- *               not given); lst_array only where dut1_s is given
+ *            3) apparent sidereal time by ERFA; UT1 = UTC + dut1_s, or UTC if
+ *               dut1_s is not given; then lst_array is not written
  * Source:    formats: UVH5 memo 1.2; ERFA eraGst06a, eraSp00, eraGd2gc
  */
 enum fx8_status fx8_describe(const struct fx8_job *job,

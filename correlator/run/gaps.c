@@ -4,7 +4,7 @@
 #include "config/base/shape.h"
 #include "correlator/run/gaps.h"
 
-/* First index behind a stretch. */
+/* First index after a gap. */
 static int64_t end_of(const struct fx8_missing *gap)
 {
     return gap->first_sample + gap->n_samples;
@@ -15,7 +15,7 @@ static bool is_of_all(const struct fx8_missing *gap)
     return gap->antenna < 0 && gap->polarization < 0 && gap->band < 0;
 }
 
-/* Positions [first, end) on an axis of n that `at` stands for. */
+/* Positions [first, end) that `at` selects on an axis of n. */
 struct extent {
     size_t first, end;
 };
@@ -26,7 +26,7 @@ static struct extent positions(int32_t at, size_t n)
                   : (struct extent){(size_t)at, (size_t)at + 1};
 }
 
-/* Call `take` for every input of a stretch; it returns false to stop. */
+/* Call `take` for every input of a gap; it returns false to stop. */
 static bool for_inputs(const struct fx8_reader *reader,
                        const struct fx8_missing *gap,
                        bool (*take)(void *context, size_t input,
@@ -76,8 +76,8 @@ static bool open_gap(struct fx8_gaps *gaps, size_t gap)
     return true;
 }
 
-/* Drop the stretches that end before the block, open those that begin in it
- * or before it. */
+/* Drop the gaps that end before the block; open those that begin before its
+ * end. */
 static bool move_to(struct fx8_gaps *gaps, const struct fx8_reader *reader,
                     int64_t first, int64_t end)
 {
@@ -129,14 +129,14 @@ void fx8_gaps_clear(struct fx8_gaps *gaps)
 
 /* --- sums -------------------------------------------------------- */
 
-/* A walk over all stretches in the order of time. */
+/* A walk over all gaps in time order. */
 struct walk {
     size_t n_inputs;
     const struct fx8_missing **ends; /* [n_missing] ascending ends */
-    size_t *depth;                   /* [n_inputs] stretches that it is in */
-    size_t n_lacking;                /* inputs that are in any */
+    size_t *depth;                   /* [n_inputs] gaps that it is in */
+    size_t n_lacking;                /* inputs in at least one gap */
     int64_t *missing;                /* [n_inputs] */
-    struct fx8_gap_count *count, *whole, *single; /* count: what is open */
+    struct fx8_gap_count *count, *whole, *single; /* count: the open one */
     int64_t since;                                /* when count last changed */
 };
 
@@ -169,8 +169,8 @@ static bool end_input(void *context, size_t input,
     return true;
 }
 
-/* The stretches that begin or end at sample `at` have done so: close what was
- * counted before it, and open what the inputs that lack now call for. */
+/* All gaps that begin or end at sample `at` have been applied: close the
+ * stretch counted so far, and open one of the kind that now holds. */
 static void turn(struct walk *walk, int64_t at)
 {
     struct fx8_gap_count *count = walk->single;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * gaps.h -- the stretches that a recording lists as missing: which of them lie
- * in a block, and what they come to.
+ * gaps.h -- the gaps that a recording lists: those in one block, and their
+ * totals.
  *
- * Inputs are all that the recording has, [band][antenna][polarisation].
+ * Inputs are all inputs of the recording, [band][antenna][polarisation].
  */
 #ifndef FX8_CORRELATOR_RUN_GAPS_H
 #define FX8_CORRELATOR_RUN_GAPS_H
@@ -18,26 +18,26 @@
 extern "C" {
 #endif
 
-/** Where a walk along the recording stands; zeroed: at its start. */
+/** Position of a walk along the recording; zeroed: at its start. */
 struct fx8_gaps {
-    int64_t first_sample; /**< of the block last asked for */
-    size_t next;          /**< first stretch not looked at yet */
-    size_t *open;         /**< [n_open] stretches that reach into the block */
+    int64_t first_sample; /**< of the last block requested */
+    size_t next;          /**< first gap not yet looked at */
+    size_t *open;         /**< [n_open] gaps that reach into the block */
     size_t n_open;
-    struct fx8_run *runs; /**< [n_runs] the answer */
+    struct fx8_run *runs; /**< [n_runs] the result */
     size_t n_runs;
 };
 
 /**
- * fx8_gaps_list -- the missing stretches of a block just read, by input.
+ * fx8_gaps_list -- the gaps of a block just read, by input.
  *
- * Given:    first_sample, n_samples  the block, absolute: what the recording
- *           lists of it, and what its read() has found
- * Returned: gaps  runs [n_runs], of single inputs or of all (-1), valid until
- *                 the next call; they may reach beyond the block and overlap
+ * Given:    first_sample, n_samples  the block, absolute
+ * Returned: gaps  runs [n_runs], of one input or of all (-1), valid until the
+ *                 next call: what the recording lists and what its last
+ *                 read() found.  Runs may reach beyond the block and overlap
  * Status:   FX8_ERR_SYSTEM when memory is short
- * Notes:    as blocks go forward, a stretch is looked at as often as blocks
- *           meet it; a step back starts the walk anew
+ * Notes:    while blocks go forward, each gap is visited once per block that
+ *           it meets; a step back restarts the walk
  */
 enum fx8_status fx8_gaps_list(struct fx8_gaps *gaps,
                               const struct fx8_reader *reader,
@@ -47,20 +47,20 @@ enum fx8_status fx8_gaps_list(struct fx8_gaps *gaps,
 /** Release; a zeroed one is legal. */
 void fx8_gaps_clear(struct fx8_gaps *gaps);
 
-/** Stretches of one kind; they neither overlap nor touch. */
+/** Gaps of one kind; they neither overlap nor touch. */
 struct fx8_gap_count {
     int64_t n_stretches;
-    int64_t n_samples; /**< instants, whatever the number of inputs */
+    int64_t n_samples; /**< instants, counted once for all inputs */
     int64_t longest_samples;
 };
 
 /**
- * fx8_gaps_count -- what all the stretches of a recording come to, however
- * they overlap and repeat.
+ * fx8_gaps_count -- totals over all gaps of a recording, which may overlap and
+ * repeat.
  *
- * Returned: whole    samples that every input lacks
- *           single   samples that some inputs lack and others have
- *           missing  [n_inputs] samples that each input lacks
+ * Returned: whole    samples missing in every input
+ *           single   samples missing in some inputs only
+ *           missing  [n_inputs] missing samples of each input
  * Status:   FX8_ERR_SYSTEM when memory is short
  * Numerics: exact
  */

@@ -11,12 +11,12 @@
 #include "correlator/run/job_antennas.h"
 #include "correlator/run/job_bands.h"
 
-/* Shortest dump: instants are written as Julian dates in double precision,
- * which resolve 40 microseconds; and no array needs shorter ones. */
+/* Shortest dump: times are written as Julian dates in double precision, which
+ * resolve 40 microseconds; no array needs shorter dumps. */
 #define LEAST_DUMP_S 1e-3
 
-/* Channels flagged at each end of a band unless the configuration says
- * otherwise: the complex band wraps at its ends, the real one folds. */
+/* Channels flagged at each end of a band by default: a complex band wraps at
+ * its ends, a real one folds. */
 #define EDGE_COMPLEX 2
 #define EDGE_REAL    1
 
@@ -51,7 +51,7 @@ static void warn_of_start(struct fx8_job *job, struct fx8_time given,
                  won, lost);
 }
 
-/* [observation] supplies what the recording lacks and wins over it. */
+/* [observation] supplies what the recording lacks, and overrides it. */
 static enum fx8_status supply_observation(struct fx8_job *job,
                                           const struct fx8_settings *settings,
                                           const char *path,
@@ -153,7 +153,7 @@ static enum fx8_status choose_polarizations(struct fx8_job *job,
     return FX8_OK;
 }
 
-/* A duration in samples, to the nearest; -1 where it exceeds 2^62. */
+/* A duration in samples, to the nearest; -1 if it exceeds 2^62. */
 static int64_t to_samples(double duration_s, struct fx8_rate rate)
 {
     const long double samples = (long double)duration_s *
@@ -305,7 +305,7 @@ static void warn_of_math(struct fx8_job *job,
                           "postprocess.quicklook");
 }
 
-/* Baseband zero is a bin of the transform that is not always written. */
+/* The bin at baseband zero is not always written. */
 static void warn_of_flag_dc(struct fx8_job *job)
 {
     if (job->plan.flag_dc && job->axes.zero_channel == job->axes.n_kept)

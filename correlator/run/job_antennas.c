@@ -10,8 +10,8 @@
 #include "config/base/shape.h"
 #include "correlator/run/job_antennas.h"
 
-/* Two antennas closer than this stand on one spot: readers of UVH5 refuse a
- * cross baseline shorter than 1 mm. */
+/* Antennas closer than this count as coincident: UVH5 readers refuse cross
+ * baselines shorter than 1 mm. */
 #define LEAST_DISTANCE_M 1e-3
 
 void fx8_job_warn(struct fx8_job *job, const char *format, ...)
@@ -25,7 +25,7 @@ void fx8_job_warn(struct fx8_job *job, const char *format, ...)
     va_end(arguments);
 }
 
-/* Positions in the recording that are to be correlated, in order. */
+/* Positions in the recording to correlate, in order. */
 static enum fx8_status list_positions(const struct fx8_settings *settings,
                                       const struct fx8_observation *recorded,
                                       const char *path, size_t **positions,
@@ -78,7 +78,7 @@ static enum fx8_status list_positions(const struct fx8_settings *settings,
     return status;
 }
 
-/* The table that tells of antennas: from the configuration, else recorded. */
+/* The table of antennas: the configuration's, else the recorded one. */
 struct table {
     struct fx8_antenna *rows;
     size_t n_rows;
@@ -120,7 +120,7 @@ static enum fx8_status place_antenna(const struct table *table, size_t position,
     return fx8_antennas_check_distance(where, row->enu_m, error);
 }
 
-/* Numbers differ, and no two antennas stand on one spot. */
+/* Antenna numbers must differ, and no two antennas may coincide. */
 static enum fx8_status check_distinct(const struct fx8_antenna *antennas,
                                       size_t n, const char *source,
                                       struct fx8_error *error)
@@ -182,7 +182,7 @@ static enum fx8_status choose_site(struct fx8_job *job,
         {"longitude_deg", given->longitude_deg, &site->longitude_deg},
         {"altitude_m", given->altitude_m, &site->altitude_m},
     };
-    /* bench tests may leave the site out, but not a part of it */
+    /* bench tests may omit the site, but not a part of it */
     const size_t n_members = sizeof members / sizeof members[0];
     bool is_needed = strcmp(settings->array.positions, "none") != 0;
     for (size_t i = 0; i < n_members; i++)
@@ -205,8 +205,8 @@ static enum fx8_status choose_site(struct fx8_job *job,
     return FX8_OK;
 }
 
-/* The table of the configuration wins over the recorded one; where they number
- * the antenna of a position differently, its rows may be in another order. */
+/* The configuration's table wins over the recorded one.  Warn if they number
+ * the antenna of a position differently: its rows may be in another order. */
 static void compare_tables(struct fx8_job *job, const struct table *given,
                            const struct table *recorded, size_t n_positions)
 {

@@ -6,10 +6,10 @@
 #include "config/base/number.h"
 #include "correlator/run/job_bands.h"
 
-/* Largest numbers in a fraction that people would call one. */
+/* Largest denominator of a fraction that is still readable. */
 #define LARGEST_DENOMINATOR 65536
 
-/* Distance of the two bands that are nearest to each other. */
+/* Distance between the two nearest bands. */
 static double least_distance_hz(const struct fx8_plan *plan)
 {
     double least = INFINITY;
@@ -19,8 +19,8 @@ static double least_distance_hz(const struct fx8_plan *plan)
     return least;
 }
 
-/* distance / sample rate in lowest terms, where that is a simple fraction; else
- * the whole channels within the distance. */
+/* distance / sample rate in lowest terms if that is a simple fraction; else in
+ * whole channels, rounded down. */
 static struct fx8_fraction widest_part(const struct fx8_plan *plan,
                                        double distance_hz)
 {
@@ -56,7 +56,7 @@ enum fx8_status fx8_job_check_bands(const struct fx8_job *job,
     const struct fx8_axes axes = fx8_plan_axes(plan);
     const double kept = (double)axes.n_kept / (double)axes.step;
     const double width_hz = kept * fx8_rate_hz(plan->sample_rate);
-    /* as near as doubles tell */
+    /* equal within double precision */
     if (width_hz <= distance_hz * (1.0 + 1e-12))
         return FX8_OK;
     if (!plan->is_complex)

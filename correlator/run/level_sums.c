@@ -9,15 +9,15 @@
 /* Components summed in 32 bits: 2^16 squares of 2^14 stay below 2^31. */
 #define MOST_COMPONENTS ((size_t)1 << 16)
 
-/* The mean of n samples of noise has 1/n of their power: five sigma of it are
- * chance still. */
+/* The mean of n noise samples has 1/n of their power; up to five sigma is
+ * still chance. */
 #define OFFSET_CHANCE 25.0
 
 const char *const fx8_remark_names[FX8_N_REMARKS] = {
     "absent", "dead", "clipped", "weak", "strong", "DC offset", "-128"};
 
-/* Sums of at most MOST_COMPONENTS components, all there; inline, so that each
- * of the two strides becomes vector code of its own. */
+/* Sums of at most MOST_COMPONENTS components, none missing; inline, so that
+ * each of the two strides is vectorised separately. */
 static inline void add_part(struct fx8_level_sums *sums, const int8_t *samples,
                             size_t n_samples, size_t components)
 {
@@ -82,7 +82,7 @@ struct fx8_level_figures fx8_level_sums_figures(
     const double n = (double)sums->n_samples;
     const double n_components = n * (double)components;
     const double looked_at = n + (double)sums->n_missing;
-    /* 0 / 0 is the NaN that says "none" */
+    /* 0 / 0: NaN, no samples */
     return (struct fx8_level_figures){
         .rms_lsb = sqrt((double)sums->square / n_components),
         .mean_lsb = {(double)sums->sum[0] / n, (double)sums->sum[1] / n},
@@ -93,7 +93,7 @@ struct fx8_level_figures fx8_level_sums_figures(
     };
 }
 
-/* Whether an input has a level to be compared. */
+/* Whether an input has a level to compare. */
 static bool is_live(const struct fx8_level_sums *sums)
 {
     return sums->square > 0;
@@ -105,7 +105,7 @@ static double recorded_rms(const struct fx8_level_sums *sums, size_t components,
     return fx8_level_sums_figures(sums, components).rms_lsb / gain;
 }
 
-/* Remarks that an input earns by itself. */
+/* Remarks that depend on this input alone. */
 static unsigned judge_alone(const struct fx8_level_sums *sums,
                             size_t components)
 {
@@ -129,7 +129,7 @@ static unsigned judge_alone(const struct fx8_level_sums *sums,
 }
 
 /* Compare the live inputs of a band with their median; `levels` has room for
- * all of them. */
+ * all inputs. */
 static void compare_levels(const struct fx8_level_sums *sums,
                            const double *gain, size_t n_inputs,
                            size_t components, double *levels, unsigned *remarks)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pipeline.c -- the story of a run; read this first.
+ * pipeline.c -- the course of a run; read this first.
  *
  *     reader thread        caller's thread            writer thread
  *     source.c       ->    session (libfx8)     ->    sink.c
  *     HDF5 blocks          align, channelise,         UVH5 dumps
  *                          correlate, average
  *
- * The outputs are created before the first sample is read, so that a run that
- * could not be kept never starts; the first failure of any thread wins; an
- * interrupt ends the run behind the dump in progress.
+ * The outputs are created before the first sample is read, so that no run
+ * starts whose results cannot be written.  The first failure of any thread is
+ * reported.  An interrupt ends the run after the current dump.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static int interrupted(const struct run *run)
     return run->request->interrupted == NULL ? 0 : run->request->interrupted();
 }
 
-/* --- dumps leave ------------------------------------------------- */
+/* --- taking dumps ------------------------------------------------ */
 
 /* Hand the dump that is ready to the sink. */
 static enum fx8_status take_dump(struct run *run, struct fx8_error *error)
@@ -57,9 +57,9 @@ static enum fx8_status take_dump(struct run *run, struct fx8_error *error)
                : fx8_fail(error, FX8_ERR_CANCELLED, "interrupted");
 }
 
-/* --- samples enter ----------------------------------------------- */
+/* --- pushing samples --------------------------------------------- */
 
-/* For the session: samples again that its gains were set from. */
+/* Callback of the session: read again the samples that set its gains. */
 static enum fx8_status reread(void *context, int64_t first_sample,
                               struct fx8_block *block, struct fx8_error *error)
 {
@@ -69,9 +69,8 @@ static enum fx8_status reread(void *context, int64_t first_sample,
     return fx8_source_reread(run->source, first_sample, block, error);
 }
 
-/* Push a block, or without one what the session still holds, and take the dumps
- * that become ready.  Once all are there, what follows was read only to find
- * markers. */
+/* Push a block, or flush the session if NULL, and take the dumps that become
+ * ready.  After the last dump, samples are read only to find markers. */
 static enum fx8_status push_block(struct run *run,
                                   const struct fx8_block *block,
                                   struct fx8_error *error)
@@ -121,7 +120,7 @@ static enum fx8_status push_blocks(struct run *run, struct fx8_error *error)
         run->report->n_clamped += block->n_clamped;
         if (status != FX8_OK)
             return status;
-        /* this block is lent until the next one is pushed */
+        /* the session may use a block until the next one is pushed */
         if (before != NULL)
             fx8_source_release(run->source, before);
         before = block;
@@ -135,15 +134,15 @@ static enum fx8_status push_all(struct run *run, struct fx8_error *error)
     const enum fx8_status status = push_blocks(run, error);
     if (status == FX8_OK)
         return push_block(run, NULL, error);
-    /* a dump that has ended is kept, unless the session has failed; the first
-     * failure is the one that is reported */
+    /* keep a dump that has ended, unless the session has failed; the first
+     * failure is reported */
     struct fx8_error later;
     if (fx8_flush(run->session, &later) == FX8_DUMP_READY)
         (void)take_dump(run, &later);
     return status;
 }
 
-/* --- the stage is set -------------------------------------------- */
+/* --- setup ------------------------------------------------------- */
 
 static struct fx8_provenance provenance_of(const struct run *run,
                                            enum fx8_result_kind kind)
@@ -178,8 +177,8 @@ static enum fx8_status create_output(struct run *run, enum fx8_result_kind kind,
     return status;
 }
 
-/* Beside the visibility files; INT8 where there is any: it is what people
- * get. */
+/* Consumer besides the visibility files; INT8 if computed: it is the main
+ * result. */
 static enum fx8_status create_consumer(struct run *run, struct fx8_error *error)
 {
     const struct fx8_run_request *request = run->request;
@@ -227,8 +226,8 @@ static void note_kernels(struct run *run)
     strncpy(report->fft_plan, info.fft_plan, sizeof report->fft_plan - 1);
 }
 
-/* What the library says of a member of the plan, said of the key that it came
- * from. */
+/* Rewrite the library's error about a plan member to name the configuration key
+ * that set it. */
 static enum fx8_status name_key(const struct fx8_settings *settings,
                                 enum fx8_status status, struct fx8_error *error)
 {
@@ -249,7 +248,7 @@ static enum fx8_status name_key(const struct fx8_settings *settings,
     return status;
 }
 
-/* A device that is there and not used. */
+/* Warn of a device that is present but not used. */
 static void warn_of_device(const struct fx8_run_request *request,
                            const char *why)
 {
@@ -273,7 +272,7 @@ static enum fx8_status set_stage(struct run *run, struct fx8_error *error)
     if (status != FX8_OK)
         return status;
     run->dead_dumps = memory;
-    /* only with its inputs known does a reader tell their gains */
+    /* a reader has input gains only after select() */
     struct fx8_reader *reader = request->reader;
     status = reader->select(reader, request->job->inputs,
                             request->job->n_inputs, error);
@@ -294,7 +293,7 @@ static enum fx8_status set_stage(struct run *run, struct fx8_error *error)
     if ((status = create_consumer(run, error)) != FX8_OK ||
         (status = open_sink(run, error)) != FX8_OK)
         return status;
-    /* one signal asks for the first dump, a second one for the end */
+    /* after one signal the run still finishes its first dump; two end it now */
     if (interrupted(run) > 1)
         return fx8_fail(error, FX8_ERR_CANCELLED, "interrupted");
     return fx8_source_open(request->reader, request->job,
@@ -340,7 +339,8 @@ static void count_spectra(struct run *run)
                                    (valid * (double)job->axes.n_fine);
 }
 
-/* The result has no name, and is not of the whole recording either. */
+/* The results could not be kept, and the run was interrupted too: report both.
+ */
 static void note_interruption(const struct run *run, int64_t n_dumps,
                               struct fx8_error *error)
 {
@@ -351,8 +351,8 @@ static void note_interruption(const struct run *run, int64_t n_dumps,
              (long long)run->request->job->n_dumps);
 }
 
-/* By one backend; n_dumps is how many dumps were handed over, whatever became
- * of them. */
+/* Run on one backend; n_dumps counts the dumps handed over, whether or not they
+ * were written. */
 static enum fx8_status run_on(const struct fx8_run_request *request,
                               enum fx8_backend backend,
                               struct fx8_run_report *report, int64_t *n_dumps,

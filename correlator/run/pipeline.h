@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * pipeline.h -- one run: a reader thread, the correlation on the caller's
- * thread, a writer thread, joined by bounded queues.
+ * thread and a writer thread, connected by bounded queues.
  */
 #ifndef FX8_CORRELATOR_RUN_PIPELINE_H
 #define FX8_CORRELATOR_RUN_PIPELINE_H
@@ -16,7 +16,7 @@
 #include "correlator/run/results.h"
 #include "io/reader.h"
 
-/** How far a run has got. */
+/** Progress of a run. */
 struct fx8_progress {
     int64_t n_samples;     /**< done, per input */
     int64_t total_samples; /**< to do, per input */
@@ -38,11 +38,11 @@ struct fx8_run_request {
     const char *command;        /**< for the history */
     const char *input;          /**< names of the recordings, one line */
     const char *input_brief;    /**< the first, and how many more */
-    int64_t block_samples;      /**< samples per read; 0: what suits the file */
+    int64_t block_samples; /**< samples per read; 0: chosen to suit the file */
     bool is_fft_measured;
     /** 0: go on; 1: finish the current dump; 2: stop now. */
     int (*interrupted)(void);
-    /** Called now and then on the caller's thread; may be NULL. */
+    /** Called regularly on the caller's thread; may be NULL. */
     void (*progress)(void *context, const struct fx8_progress *progress);
     void *progress_context;
     /** One line, on the caller's thread; may be NULL. */
@@ -50,21 +50,21 @@ struct fx8_run_request {
     void *warn_context;
 };
 
-/** What came of it. */
+/** The outcome. */
 struct fx8_run_report {
     struct fx8_statistics statistics;
     int64_t n_dumps; /**< written */
     bool was_interrupted;
     double read_s, write_s, total_s;
     char backend[128]; /**< engine, device */
-    char reason[512];  /**< why it is this engine */
+    char reason[512];  /**< why this engine was chosen */
     char kernel[64], fft_plan[64];
     double clipped_fraction;     /**< of valid spectra and channels */
     double valid_fraction;       /**< of spectra */
-    int64_t n_clamped;           /**< real numbers read that had no room in
+    int64_t n_clamped;           /**< real numbers read that were clamped to
                                       8 bits */
-    size_t n_zero_level;         /**< inputs and channels with gain 1 for want
-                                      of power, on inputs that are not dead */
+    size_t n_zero_level;         /**< inputs and channels with gain 1 because
+                                      they had no power; dead inputs excluded */
     uint8_t *dead;               /**< [inputs of the job, band by band] 1: in
                                       some dump, 2: in every one; the caller
                                       frees */
@@ -75,11 +75,11 @@ struct fx8_run_report {
  * fx8_pipeline_run -- from recording to visibility files.
  *
  * Status: FX8_OK also when interrupted after at least one dump (the report
- *         says so); FX8_ERR_CANCELLED when interrupted before; what reading,
- *         correlating or writing says: the first failure wins
- * Notes:  1) after a failure nothing stands under the final names
- *         2) where the backend is for us to choose and a GPU fails before it
- *            delivered a dump, the CPU does it all, after a warning
+ *         says so); FX8_ERR_CANCELLED when interrupted before; otherwise the
+ *         first failure of reading, correlating or writing
+ * Notes:  1) after a failure no file exists under a final name
+ *         2) with automatic choice of the backend, if a GPU fails before it
+ *            delivered a dump, the CPU redoes the run, after a warning
  */
 enum fx8_status fx8_pipeline_run(const struct fx8_run_request *request,
                                  struct fx8_run_report *report,

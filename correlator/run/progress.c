@@ -5,11 +5,11 @@
 #include "config/base/clock.h"
 #include "correlator/run/progress.h"
 
-/* Seconds between two updates: smooth for an eye, sparse in a log. */
+/* Seconds between two updates: smooth on a terminal, sparse in a log. */
 #define TERMINAL_PERIOD_S 0.1
 #define LOG_PERIOD_S      10.0
 
-/* Letters of the bar between its brackets, and least for it to be drawn. */
+/* Width of the bar between its brackets, and the least worth drawing. */
 #define BAR_MOST  24
 #define BAR_LEAST 8
 
@@ -31,7 +31,7 @@ static int terminal_columns(FILE *stream)
     return size.ws_col;
 }
 
-/* "1:02:03", or "--" where there is nothing to go by yet. */
+/* "1:02:03", or "--" while unknown. */
 static void format_time(double seconds, char *text, size_t size)
 {
     if (!(seconds >= 0.0 && seconds < 360000.0)) {
@@ -46,19 +46,19 @@ static void format_time(double seconds, char *text, size_t size)
                  whole % 60);
 }
 
-/* Parts of the line in their order, and in that in which they go where the
- * terminal is narrow: the time left never does. */
+/* Parts of the line in order, and the order in which they are dropped on a
+ * narrow terminal; the time left always stays. */
 enum { BAR, PERCENT, DUMPS, SAMPLES, SPEED, LEFT, N_PARTS };
 static const int expendable[] = {SAMPLES, SPEED, DUMPS, BAR, PERCENT};
 
 #define N_EXPENDABLE (sizeof expendable / sizeof *expendable)
 
 struct line {
-    char parts[N_PARTS][64]; /* "": not there */
+    char parts[N_PARTS][64]; /* "": omitted */
     char text[N_PARTS * 66];
 };
 
-/* The parts that there are, two blanks between them; returns the length. */
+/* Join the non-empty parts with two blanks; returns the length. */
 static size_t join(struct line *line)
 {
     char *end = line->text;
@@ -77,7 +77,7 @@ static void draw_bar(double share, size_t width, char *bar)
         bar[1 + i] = (double)i + 1.0 <= filled ? '#' : '.';
 }
 
-/* A line never wraps: it could not be drawn over. */
+/* Fit the line to the terminal: a wrapped line could not be redrawn. */
 static void fit(struct line *line, double share, size_t room)
 {
     draw_bar(share, BAR_LEAST, line->parts[BAR]);

@@ -13,16 +13,16 @@
 struct look {
     struct fx8_quicklook_file *file;
     const struct fx8_session *session;
-    enum fx8_result_kind kind; /* that is looked at */
+    enum fx8_result_kind kind; /* of the results used */
     size_t n_baselines, n_products;
     struct fx8_look_report *report;
 };
 
-/* The averages as columns. */
+/* Columns of the averages. */
 enum { N_COLUMNS = 7 };
 
 struct columns {
-    struct fx8_array arrays[N_COLUMNS]; /* all of these */
+    struct fx8_array arrays[N_COLUMNS]; /* all of the below */
     struct fx8_quicklook_average *averages;
     uint8_t *state;
     double *coherence, *lower, *upper, *products;
@@ -204,7 +204,7 @@ static enum fx8_status put_modes(struct fx8_quicklook_file *file,
     return status;
 }
 
-/* --- the life of a consumer -------------------------------------- */
+/* --- consumer ---------------------------------------------------- */
 
 static enum fx8_status take(void *context, const struct fx8_dump *dump,
                             struct fx8_error *error)
@@ -215,7 +215,7 @@ static enum fx8_status take(void *context, const struct fx8_dump *dump,
                                     dump->results[look->kind].flags, error);
 }
 
-/* Cut the file to its dumps and write what is known at the end. */
+/* Cut the file to its dumps and write the final data. */
 static enum fx8_status finish(void *context, size_t n_dumps,
                               struct fx8_error *error)
 {
@@ -306,7 +306,7 @@ enum fx8_status fx8_quicklook_consume(const struct fx8_run_request *request,
 
 /* --- the summary ------------------------------------------------- */
 
-/* One kind of what is out of the ordinary. */
+/* One kind of anomaly. */
 struct kind {
     int64_t count;
     const char *text;

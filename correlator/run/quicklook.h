@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * quicklook.h -- the quick-look of a run: it consumes the dumps into a file of
- * its own, and has its lines in the summary.
+ * quicklook.h -- the quick-look of a run: turns the dumps into a file of its
+ * own and prints its lines of the summary.
  */
 #ifndef FX8_CORRELATOR_RUN_QUICKLOOK_H
 #define FX8_CORRELATOR_RUN_QUICKLOOK_H
@@ -19,7 +19,7 @@ struct fx8_consumer;
 struct fx8_provenance;
 struct fx8_run_request;
 
-/** What the summary tells of a quick-look. */
+/** Figures of a quick-look for the summary. */
 struct fx8_look_report {
     struct fx8_quicklook_counts counts;
     struct fx8_quicklook_differences differences;
@@ -29,13 +29,13 @@ struct fx8_look_report {
 };
 
 /**
- * fx8_quicklook_consume -- create the file that a run asks for.
+ * fx8_quicklook_consume -- create the quick-look file that a run asks for.
  *
- * Given:    kind      of the results that are looked at, with its provenance
+ * Given:    kind      which results to use, with their provenance
  *           session   planned with a quick-look
- * Returned: report    filled when the consumer is finished
- *           consumer  to be closed, also after a failure
- * Status:   memory, what writing says
+ * Returned: report    filled when the consumer finishes
+ *           consumer  must be closed, also after a failure
+ * Status:   memory; errors of writing
  */
 enum fx8_status fx8_quicklook_consume(const struct fx8_run_request *request,
                                       const struct fx8_provenance *provenance,
@@ -45,7 +45,7 @@ enum fx8_status fx8_quicklook_consume(const struct fx8_run_request *request,
                                       struct fx8_consumer *consumer,
                                       struct fx8_error *error);
 
-/** Its lines of the summary. */
+/** Print the quick-look's lines of the summary. */
 void fx8_quicklook_print(const struct fx8_look_report *look, FILE *stream);
 
 #ifdef __cplusplus

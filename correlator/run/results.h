@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * results.h -- what the visibility files of a run are called, one for each kind
- * of result.
+ * results.h -- names of the visibility files of a run, one for each kind of
+ * result.
  */
 #ifndef FX8_CORRELATOR_RUN_RESULTS_H
 #define FX8_CORRELATOR_RUN_RESULTS_H
@@ -12,11 +12,11 @@
 extern "C" {
 #endif
 
-/** Keyword PRECISN of the bounds. */
+/** Values of keyword PRECISN for the bounds. */
 #define FX8_PRECISN_DOWN "FP32-DOWN"
 #define FX8_PRECISN_UP   "FP32-UP"
 
-/** One of them. */
+/** Names of a kind of result. */
 struct fx8_result_name {
     const char *word;    /**< in the name of a file: OUT.int8.uvh5 */
     const char *keyword; /**< PRECISN, and in the summary */

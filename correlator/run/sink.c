@@ -20,12 +20,12 @@ struct fx8_sink {
     struct fx8_uvh5_writer *files[FX8_N_RESULTS];
     struct fx8_consumer consumer;
     struct fx8_sink_extras extras;
-    size_t n_cells, n_levels; /* of a result, of all inputs and channels */
+    size_t n_cells, n_levels; /* of a result; of all inputs and channels */
     struct copy copies[N_DUMPS];
     struct fx8_queue empty, full;
     pthread_t thread;
     bool has_thread;
-    /* the thread's, read by others after it has ended or `empty` is closed */
+    /* written by the thread; read after it has ended or closed `empty` */
     int64_t n_dumps;
     double seconds;
     enum fx8_status status;
@@ -47,7 +47,7 @@ static enum fx8_status put_gains(struct fx8_sink *s, const double *gains,
 static enum fx8_status write_copy(struct fx8_sink *s, const struct copy *copy,
                                   struct fx8_error *error)
 {
-    /* gains first: a file that holds a dump can always be compared */
+    /* gains first: compare can then read any file with a dump */
     enum fx8_status status = put_gains(s, copy->gains, error);
     for (size_t f = 0; f < FX8_N_RESULTS && status == FX8_OK; f++)
         if (s->files[f] != NULL)
@@ -71,7 +71,7 @@ static void *write_all(void *argument)
         s->n_dumps++;
         fx8_queue_put(&s->empty, copy);
     }
-    /* whoever waits for an empty copy must learn of the failure */
+    /* wakes a caller that waits for an empty copy */
     fx8_queue_close(&s->empty);
     fx8_queue_close(&s->full);
     return NULL;
@@ -80,7 +80,7 @@ static void *write_all(void *argument)
 /* Arrays of a dump. */
 enum { N_ARRAYS = FX8_RESULT_ARRAYS * FX8_N_RESULTS + FX8_QUICKLOOK_ARRAYS };
 
-/* Those that are written, or consumed. */
+/* List the arrays that are written or consumed. */
 static void list_arrays(const struct fx8_sink *s, struct fx8_dump *dump,
                         struct fx8_array arrays[N_ARRAYS])
 {
@@ -121,7 +121,7 @@ enum fx8_status fx8_consumer_close(struct fx8_consumer *consumer, bool keep,
     return old.close == NULL ? FX8_OK : old.close(old.context, keep, error);
 }
 
-/* Hand the files over. */
+/* Move the files to their new owner. */
 static void move_files(struct fx8_uvh5_writer **from,
                        struct fx8_uvh5_writer **to)
 {
@@ -183,7 +183,7 @@ enum fx8_status fx8_sink_put(struct fx8_sink *sink, const struct fx8_dump *dump,
 {
     struct copy *copy = fx8_queue_take(&sink->empty);
     if (copy == NULL) {
-        /* the thread has closed the queue behind its failure */
+        /* the thread failed and closed the queue */
         *error = sink->error;
         return sink->status;
     }
@@ -199,7 +199,7 @@ enum fx8_status fx8_sink_put(struct fx8_sink *sink, const struct fx8_dump *dump,
     return FX8_OK;
 }
 
-/* What is known only at the end: final gains, clipped fractions. */
+/* Write what is known only at the end: final gains, clipped fractions. */
 static enum fx8_status put_extras(struct fx8_sink *s, struct fx8_error *error)
 {
     double *values = s->copies[0].gains;
@@ -248,8 +248,8 @@ static void free_sink(struct fx8_sink *s)
     free(s);
 }
 
-/* All results become whole files, or none; of a run that has failed the
- * finished dumps stay as .part. */
+/* Finish all results, or none: after a failed run finished dumps stay as .part.
+ */
 static enum fx8_status end_files(struct fx8_sink *s, enum fx8_status status,
                                  bool keep, struct fx8_error *error)
 {

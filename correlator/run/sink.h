@@ -24,16 +24,16 @@ struct fx8_sink_extras {
     int64_t spectra_per_dump;
 };
 
-/** Who gets the dumps beside the visibility files; zeros: nobody. */
+/** Receives the dumps in addition to the visibility files; zeroed: none. */
 struct fx8_consumer {
     void *context;
     /** A dump, its index, results and quick-look, on the writer thread. */
     enum fx8_status (*take)(void *context, const struct fx8_dump *dump,
                             struct fx8_error *error);
-    /** So many were taken, and are the result. */
+    /** All dumps have been taken: n_dumps of them are the result. */
     enum fx8_status (*finish)(void *context, size_t n_dumps,
                               struct fx8_error *error);
-    /** Release the context; keep: what was made of the dumps is whole. */
+    /** Release the context; keep: the output is complete. */
     enum fx8_status (*close)(void *context, bool keep, struct fx8_error *error);
 };
 
@@ -44,10 +44,10 @@ enum fx8_status fx8_consumer_close(struct fx8_consumer *consumer, bool keep,
 /**
  * fx8_sink_open -- take over the files and start the writer thread.
  *
- * Given: files  [FX8_N_RESULTS] created files, NULL for what is not written;
- *               the sink closes them, and has nulled the handles whatever it
- *               returns
- *        consumer  treated alike
+ * Given: files  [FX8_N_RESULTS] created files, NULL for results not written;
+ *               the sink closes them; the handles are NULL on return, also
+ *               after a failure
+ *        consumer  treated the same way
  *        shape  a dump of the session, for its sizes
  */
 enum fx8_status fx8_sink_open(struct fx8_uvh5_writer *files[FX8_N_RESULTS],
@@ -56,21 +56,20 @@ enum fx8_status fx8_sink_open(struct fx8_uvh5_writer *files[FX8_N_RESULTS],
                               const struct fx8_sink_extras *extras,
                               struct fx8_sink **sink, struct fx8_error *error);
 
-/** Hand over a dump; copied.  Waits while two are in flight.  A failure of the
- *  writer thread is returned by the next call. */
+/** Hand over a dump, which is copied.  Waits while two are in flight.  A
+ * failure of the writer thread is returned by the next call. */
 enum fx8_status fx8_sink_put(struct fx8_sink *sink, const struct fx8_dump *dump,
                              struct fx8_error *error);
 
 /**
- * fx8_sink_close -- wait for the writer and end the files; nulls the handle, a
- * NULL handle is legal.
+ * fx8_sink_close -- wait for the writer and finish the files; nulls the
+ * handle, a NULL handle is legal.
  *
  * Given:  keep   the dumps written so far are the result; else the run has
  *                failed, and finished dumps stay as .part
- *         error  of the failed run: what stays is added to its message; may be
- *                NULL
- * Returned: n_dumps  written (may be NULL), seconds  spent writing (may be
- *         NULL)
+ *         error  of the failed run: which files stay is added to its message;
+ *                may be NULL
+ * Returned: n_dumps  written; seconds  spent writing; either may be NULL
  */
 enum fx8_status fx8_sink_close(struct fx8_sink **sink, bool keep,
                                int64_t *n_dumps, double *seconds,

@@ -16,7 +16,7 @@ void fx8_site_rotate(const struct fx8_site *site, const double enu[3],
     const double cos_lat = cos(site->latitude_deg * radian);
     const double sin_lon = sin(site->longitude_deg * radian);
     const double cos_lon = cos(site->longitude_deg * radian);
-    /* away from the axis of the Earth, in the meridian of the site */
+    /* away from the Earth's axis, in the site's meridian */
     const double outward = cos_lat * enu[2] - sin_lat * enu[1];
     ecef[0] = cos_lon * outward - sin_lon * enu[0];
     ecef[1] = sin_lon * outward + cos_lon * enu[0];
@@ -63,14 +63,14 @@ static enum fx8_status fail_date(struct fx8_time time, struct fx8_error *error)
                     "start time: %s: expected a date that has a UTC", text);
 }
 
-/* Seconds for which precession and nutation are taken as constant: they move
- * the equinox by less than 2e-9 rad a minute. */
+/* Seconds for which precession and nutation are held constant: they move the
+ * equinox by less than 2e-9 rad a minute. */
 #define SLOW_S 60
 
-/* What changes slowly in sidereal time. */
+/* The slowly changing part of sidereal time. */
 struct slow {
     bool is_known;
-    int64_t unix_s;   /* when it was worked out */
+    int64_t unix_s;   /* when it was computed */
     double angle_rad; /* of the equinox from the origin, with s' */
 };
 
@@ -80,8 +80,8 @@ static enum fx8_status sidereal_time(const struct fx8_site *site,
                                      struct fx8_error *error)
 {
     double utc[2], tai[2], tt[2], ut1[2];
-    /* positive statuses warn of dates before 1960 or beyond the table of leap
-     * seconds: still the best there is */
+    /* a positive status warns of a date before 1960 or after the table of leap
+     * seconds: still the best available */
     if (quasi_julian_date(time, &utc[0], &utc[1]) < 0 ||
         eraUtctai(utc[0], utc[1], &tai[0], &tai[1]) < 0 ||
         eraTaitt(tai[0], tai[1], &tt[0], &tt[1]) < 0 ||
@@ -124,7 +124,8 @@ enum fx8_status fx8_site_sky(const struct fx8_site *site, struct fx8_time time,
 {
     double day, fraction, origins;
     eraASTROM astrom;
-    /* no polar motion; no pressure, no refraction: the rest does not matter */
+    /* no polar motion; no pressure, no refraction: the other arguments do not
+     * matter */
     if (quasi_julian_date(time, &day, &fraction) < 0 ||
         eraApco13(day, fraction, dut1_s, site->longitude_deg * radian,
                   site->latitude_deg * radian, site->altitude_m, 0.0, 0.0, 0.0,

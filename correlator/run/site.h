@@ -17,9 +17,9 @@ extern "C" {
 #define FX8_LIGHT_M_S 299792458.0
 
 /**
- * fx8_site_rotate -- a vector of the site (east, north, up) in ECEF axes.
+ * fx8_site_rotate -- rotate a vector from the site's axes to ECEF axes.
  *
- * Given:    enu  double [3]  any unit, not moved to the site's position
+ * Given:    enu  double [3]  any unit; rotated only, not shifted
  * Returned: ecef double [3]  same unit
  */
 void fx8_site_rotate(const struct fx8_site *site, const double enu[3],
@@ -43,9 +43,9 @@ void fx8_site_direction(double azimuth_deg, double elevation_deg,
  * Returned: lst_rad [n_times] in [0, 2 pi): Greenwich apparent sidereal time
  *           (IAU 2006/2000A), TIO locator s' and east longitude; no polar
  *           motion
- * Status:   FX8_ERR_USAGE: a date that ERFA knows no UTC for
- * Numerics: 1e-9 rad against pyuvdata, and 2e-9 rad more by a model of the
- *           equinox that is renewed every minute, at 30 microseconds a time
+ * Status:   FX8_ERR_USAGE: a date for which ERFA has no UTC
+ * Numerics: 1e-9 rad against pyuvdata, and 2e-9 rad more because precession and
+ *           nutation are updated once a minute; 30 microseconds per update
  * Source:   ERFA eraDtf2d, eraUtctai, eraTaitt, eraUtcut1, eraEra00,
  *           eraGst06a, eraSp00
  */
@@ -56,20 +56,19 @@ enum fx8_status fx8_site_sidereal_times(const struct fx8_site *site,
                                         struct fx8_error *error);
 
 /**
- * fx8_site_sky -- where places on the celestial sphere stand over a site.
+ * fx8_site_sky -- apparent places of celestial positions as seen from a site.
  *
  * Given:    time      UTC
  *           dut1_s    UT1 - UTC
  *           icrs_deg  double [n][2]  right ascension and declination, ICRS, of
- *                     what is infinitely far and stands still there
- * Returned: enu       double [n][3]  unit vectors towards the apparent places,
- *                     negative up below the horizon
- * Status:   FX8_ERR_USAGE: a date that ERFA knows no UTC for
+ *                     sources at infinity without proper motion
+ * Returned: enu       double [n][3]  unit vectors towards the apparent places;
+ *                     up is negative below the horizon
+ * Status:   FX8_ERR_USAGE: a date for which ERFA has no UTC
  * Numerics: 1e-9 rad against the IAU's models: precession and nutation
- *           2006/2000A, aberration of the observer's motion around the Sun and
- *           the Earth's axis, deflection by the Sun.  Left out: refraction,
- *           and polar motion, at most 3e-6 rad
- * Notes:    takes 0.1 ms, and a microsecond a place
+ *           2006/2000A, annual and diurnal aberration, deflection by the Sun.
+ *           Left out: refraction, and polar motion, at most 3e-6 rad
+ * Notes:    takes 0.1 ms plus a microsecond per place
  * Source:   ERFA eraApco13, eraAtciqz, eraAtioq
  */
 enum fx8_status fx8_site_sky(const struct fx8_site *site, struct fx8_time time,

@@ -10,13 +10,13 @@
 #include "correlator/run/queue.h"
 #include "correlator/run/source.h"
 
-/* Blocks in flight: one being read, one waiting, one being correlated, one that
- * may still be copied to a GPU. */
+/* Blocks in flight: one being read, one waiting, one being correlated, one
+ * still being copied to a GPU. */
 #define N_BLOCKS 4
 
-/* Memory for blocks that end where the session's do: so much of each, and this
- * part of the machine's for all.  Where that is too little, or memory_limit is
- * set, blocks are as suits the file, and the session gathers them. */
+/* Memory for blocks that end where the session's blocks do: at most so much
+ * each, and this share of the machine's memory for all.  If that is too little,
+ * or memory_limit is set, blocks suit the file and the session gathers them. */
 #define MOST_BYTES     ((size_t)512 << 20)
 #define PART_OF_MEMORY 8
 
@@ -26,16 +26,16 @@ struct fx8_source {
     struct fx8_session *session;      /* may be NULL */
     int64_t first_sample, end_sample; /* absolute */
     int64_t block_samples;            /* wanted */
-    bool is_fitted;                   /* blocks end where the session's do */
-    int64_t most_samples;             /* of a block */
-    int64_t room;                     /* samples in front of a row */
+    bool is_fitted;       /* blocks end at the session's block ends */
+    int64_t most_samples; /* of a block */
+    int64_t room;         /* samples in front of a row */
     int64_t row_samples;
     struct fx8_source_block blocks[N_BLOCKS];
     struct fx8_source_block again;
-    int64_t *row; /* [inputs of the recording] of the job; -1: none */
+    int64_t *row; /* [inputs of the recording] row in the job; -1: none */
     struct fx8_gaps gaps, again_gaps;
     struct fx8_queue empty, full;
-    pthread_mutex_t mutex; /* the reader, and what follows */
+    pthread_mutex_t mutex; /* guards the reader and the members below */
     double seconds;
     enum fx8_status status; /* of the thread, read after it has ended */
     struct fx8_error error;
@@ -48,7 +48,7 @@ static size_t sample_bytes(const struct fx8_source *s)
     return s->job->plan.is_complex ? 2 : 1;
 }
 
-/* Rows with room in front of the first, too; SIZE_MAX on overflow. */
+/* Bytes of all rows, with room before the first too; SIZE_MAX on overflow. */
 static size_t buffer_bytes(const struct fx8_source *s)
 {
     const size_t rows = s->reader->buffer_size(s->reader, s->row_samples);
@@ -84,8 +84,8 @@ static enum fx8_status add_missing(struct fx8_source_block *block,
     return status;
 }
 
-/* The missing stretches of a block just read, by row of the job, and what lies
- * behind the stretch to be processed. */
+/* The gaps of a block just read, by row of the job, and the samples after the
+ * stretch to be processed. */
 static enum fx8_status list_missing(const struct fx8_source *s,
                                     struct fx8_gaps *gaps,
                                     struct fx8_source_block *block,
@@ -104,7 +104,7 @@ static enum fx8_status list_missing(const struct fx8_source *s,
     }
     const int64_t stop = s->job->plan.first_sample + s->job->n_samples;
     if (end > stop && status == FX8_OK) {
-        /* read for the sake of a run of markers, not to be processed */
+        /* read only to find runs of markers, not processed */
         const struct fx8_run beyond = {stop, end - stop, -1};
         status = add_missing(block, &beyond, error);
     }
@@ -112,7 +112,7 @@ static enum fx8_status list_missing(const struct fx8_source *s,
     return status;
 }
 
-/* How many samples to read from the first on. */
+/* Samples of the next block. */
 static int64_t next_samples(const struct fx8_source *s, int64_t first,
                             bool is_fitted)
 {
@@ -123,8 +123,8 @@ static int64_t next_samples(const struct fx8_source *s, int64_t first,
     return n < left ? n : left;
 }
 
-/* Whether the session can use samples where they lie: rows of single inputs, in
- * the order of the job. */
+/* Whether the session can use samples in place: each input in one row, in the
+ * job's order. */
 static bool is_by_rows(const struct fx8_source *s,
                        const struct fx8_sample_layout *layout)
 {
@@ -162,7 +162,7 @@ static enum fx8_status read_block(struct fx8_source *s, int64_t first,
     if (is_fitted && is_by_rows(s, &layout))
         block->block.in_place = samples;
     else if (is_fitted)
-        s->is_fitted = false; /* they are gathered: blocks need not be long */
+        s->is_fitted = false; /* gathered by the session: may be short */
     block->n_clamped = s->reader->n_clamped;
     if (status == FX8_OK)
         status = list_missing(s, gaps, block, error);
@@ -189,7 +189,7 @@ static void *read_all(void *argument)
     return NULL;
 }
 
-/* A run of markers at either end of the stretch to be processed may go on
+/* A run of markers at either end of the stretch to be processed may extend
  * beyond it: read as far as that can matter. */
 static void set_range(struct fx8_source *s)
 {
@@ -202,8 +202,8 @@ static void set_range(struct fx8_source *s)
     s->end_sample = first + s->job->n_samples + (left < more ? left : more);
 }
 
-/* Rows of the longest block, with room in front of each for what a filter
- * reaches back for, not a power of two apart. */
+/* Set the row distance: the longest block and the filter's history before it;
+ * not a power of two. */
 static void set_rows_apart(struct fx8_source *s)
 {
     s->room = (int64_t)(s->job->axes.window - s->job->axes.step);
@@ -213,7 +213,7 @@ static void set_rows_apart(struct fx8_source *s)
                   sample_bytes(s));
 }
 
-/* Of a block that ends where the session's do. */
+/* Largest block that ends at a block end of the session. */
 static size_t most_bytes(void)
 {
     const size_t memory = fx8_product((size_t)sysconf(_SC_PHYS_PAGES),
@@ -222,8 +222,8 @@ static size_t most_bytes(void)
     return part < MOST_BYTES ? part : MOST_BYTES;
 }
 
-/* Blocks as long as they suit the file; for a session they end where its own
- * do. */
+/* Block sizes that suit the file; with a session, blocks end at its block ends.
+ */
 static void set_sizes(struct fx8_source *s, int64_t block_samples)
 {
     const int64_t total = s->end_sample - s->first_sample;
@@ -247,7 +247,7 @@ static void set_sizes(struct fx8_source *s, int64_t block_samples)
     }
 }
 
-/* Where each input of the recording stands in the job. */
+/* Map each input of the recording to its row in the job. */
 static enum fx8_status set_rows(struct fx8_source *s, struct fx8_error *error)
 {
     const struct fx8_observation *o = &s->reader->observation;

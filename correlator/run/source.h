@@ -14,14 +14,14 @@
 
 struct fx8_source;
 
-/** A block as read, with the memory it stands on. */
+/** A block as read, with its memory. */
 struct fx8_source_block {
     struct fx8_block block;
     int8_t *buffer;
     ptrdiff_t *input_offset; /* [n_inputs] */
     struct fx8_run *missing; /* [block.n_missing] */
     int64_t n_clamped; /* real numbers clamped to 8 bits as they were read */
-    bool is_pinned;    /* as far as it can be */
+    bool is_pinned;    /* as far as possible */
 };
 
 /**
@@ -29,11 +29,11 @@ struct fx8_source_block {
  *
  * Given:  reader         with the job's inputs selected; used by the source
  *                        alone until it is closed
- *         block_samples  per read; 0: what suits the file and the session
- *         session        that the blocks are for, and that is to use them in
- *                        place where it can; NULL: none
- * Notes:  the session may use and pin the source's memory: fx8_source_stop(),
- *         fx8_close(), then fx8_source_close()
+ *         block_samples  per read; 0: chosen to suit the file and the session
+ *         session        consumer of the blocks, which uses them in place
+ *                        where it can; NULL: none
+ * Notes:  the session may use and pin the source's memory, so end with
+ *         fx8_source_stop(), fx8_close(), fx8_source_close() in this order
  */
 enum fx8_status fx8_source_open(struct fx8_reader *reader,
                                 const struct fx8_job *job,
@@ -42,8 +42,8 @@ enum fx8_status fx8_source_open(struct fx8_reader *reader,
                                 struct fx8_source **source,
                                 struct fx8_error *error);
 
-/** Next block in time, NULL at the end; after a failed read NULL too, and
- *  fx8_source_status() tells.  fx8_source_release() gives it back. */
+/** Next block in time; NULL at the end, and after a failed read, which
+ *  fx8_source_status() reports.  Return it with fx8_source_release(). */
 struct fx8_source_block *fx8_source_take(struct fx8_source *source);
 
 void fx8_source_release(struct fx8_source *source,
@@ -57,8 +57,8 @@ enum fx8_status fx8_source_status(struct fx8_source *source,
  * fx8_source_reread -- read a block out of turn.
  *
  * Given:    first_sample  absolute
- * Returned: block         in memory of the source's, valid until the next call;
- *                         empty behind the last sample
+ * Returned: block         in the source's memory, valid until the next call;
+ *                         empty after the last sample
  */
 enum fx8_status fx8_source_reread(struct fx8_source *source,
                                   int64_t first_sample, struct fx8_block *block,
@@ -67,7 +67,7 @@ enum fx8_status fx8_source_reread(struct fx8_source *source,
 /** Seconds spent reading so far. */
 double fx8_source_seconds(struct fx8_source *source);
 
-/** Stop reading, before the session is closed; blocks stay where they are. NULL
+/** Stop reading, before the session is closed; the blocks' memory remains. NULL
  *  is legal. */
 void fx8_source_stop(struct fx8_source *source);
 

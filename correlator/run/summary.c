@@ -9,7 +9,7 @@
 
 static const char *const feeds[] = {"X", "Y"};
 
-/* Most bands that are named; of more the last one. */
+/* Most bands named one by one; of more, only the last. */
 #define NAMED_BANDS 6
 
 static double band_mhz(const struct fx8_plan *plan, size_t band)
@@ -50,8 +50,8 @@ static void print_input(const struct fx8_run_request *request, FILE *stream)
         print_bands(plan, stream);
 }
 
-/* Why it is this engine.  Nobody who has no GPU, and asks for none, wants to
- * hear of one. */
+/* Whether to print why this engine was chosen: not to users who have no GPU and
+ * ask for none. */
 static bool tells_choice(const struct fx8_run_request *request,
                          const struct fx8_run_report *report)
 {
@@ -101,7 +101,7 @@ static void print_plan(const struct fx8_run_request *request,
         fprintf(stream, "           backend auto: %s\n", report->reason);
 }
 
-/* Recordings of more than 8 bits: gains, and what they did not suffice for. */
+/* Recordings of more than 8 bits: gains, and how much was clamped. */
 static void print_scaling(const struct fx8_run_request *request,
                           const struct fx8_run_report *report, FILE *stream)
 {
@@ -144,8 +144,8 @@ static void print_times(const struct fx8_run_request *request,
             samples / fx8_rate_hz(job->plan.sample_rate) / report->total_s);
 }
 
-/* One input that was dead in part or all of the time; where not in all bands
- * alike, in which.  States [n_bands], n_inputs apart. */
+/* One input that was dead for some or all of the time, with the bands if they
+ * differ.  States [n_bands], n_inputs apart. */
 static void print_dead(const struct fx8_job *job, const uint8_t *states,
                        size_t n_inputs, size_t input, uint8_t state,
                        FILE *stream)
@@ -193,8 +193,7 @@ static void print_flagged(const struct fx8_run_request *request,
                          "inputs x channels"));
 }
 
-/* Not getrusage(): its figure includes what the process was before it became
- * fx8. */
+/* Not getrusage(): its figure includes the process image before exec(). */
 double fx8_summary_peak_mib(void)
 {
     FILE *status = fopen("/proc/self/status", "r");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * summary.h -- what a run says at its end.
+ * summary.h -- the summary printed at the end of a run.
  */
 #ifndef FX8_CORRELATOR_RUN_SUMMARY_H
 #define FX8_CORRELATOR_RUN_SUMMARY_H
@@ -14,8 +14,8 @@
 void fx8_summary_print(const struct fx8_run_request *request,
                        const struct fx8_run_report *report, FILE *stream);
 
-/** Peak resident memory of the process, MiB; 0 where the system does not
- *  tell. */
+/** Peak resident memory of the process, MiB; 0 if the system does not report
+ *  it. */
 double fx8_summary_peak_mib(void);
 
 #endif

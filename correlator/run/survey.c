@@ -6,8 +6,8 @@
 #include "correlator/run/gaps.h"
 #include "correlator/run/survey.h"
 
-/* Samples of all inputs brought side by side at a time: a cache's worth, in
- * rows that are worth vector code. */
+/* Samples of all inputs made contiguous at a time: they fit a cache, and rows
+ * are long enough for vector code. */
 #define TILE_BYTES    ((size_t)8 << 20)
 #define MOST_SAMPLES  ((size_t)8192)
 #define LEAST_SAMPLES ((size_t)64)
@@ -17,7 +17,7 @@ struct work {
     struct fx8_reader *reader;
     struct fx8_survey *survey;
     const struct fx8_survey_range *range;
-    struct fx8_scan_plan plan; /* but for the range */
+    struct fx8_scan_plan plan; /* except the range */
     int64_t read_samples;
     int8_t *buffer;
     ptrdiff_t *input_offset; /* [n_inputs] */
@@ -40,7 +40,7 @@ static void add_samples(void *context, size_t input, const int8_t *samples,
                        work->plan.is_complex ? 2 : 1, valid);
 }
 
-/* How far the survey of everything is. */
+/* Show the progress of a survey of all samples. */
 static void show_progress(const struct work *work, int64_t at)
 {
     const struct fx8_rate rate = work->reader->observation.sample_rate;
@@ -76,8 +76,8 @@ static enum fx8_status read_block(struct work *work, int64_t first, int64_t n,
     return status;
 }
 
-/* Samples [first, first + n): read with as much on either side as a run of
- * markers may need. */
+/* Survey samples [first, first + n); read as far on either side as a run of
+ * markers may reach. */
 static enum fx8_status add_stretch(struct work *work, int64_t first, int64_t n,
                                    struct fx8_error *error)
 {
@@ -128,7 +128,7 @@ static enum fx8_status add_range(struct work *work,
     work->survey->block_samples = block;
     enum fx8_status status = FX8_OK;
     for (int64_t k = 0; k < n && status == FX8_OK; k++) {
-        /* k (n_all - 1) / (n - 1), where the product may not fit */
+        /* k (n_all - 1) / (n - 1) without overflow of the product */
         const int64_t step = n > 1 ? (n_all - 1) / (n - 1) : 0;
         const int64_t rest = n > 1 ? (n_all - 1) % (n - 1) : 0;
         const int64_t index = n > 1 ? k * step + k * rest / (n - 1) : 0;

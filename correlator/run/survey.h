@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * survey.h -- levels of a recording: its samples, or blocks spread evenly over
- * it, into the sums of every input.
+ * survey.h -- levels of a recording: sums per input over all samples, or over
+ * blocks spread evenly.
  */
 #ifndef FX8_CORRELATOR_RUN_SURVEY_H
 #define FX8_CORRELATOR_RUN_SURVEY_H
@@ -20,51 +20,52 @@
 extern "C" {
 #endif
 
-/** Bytes of samples that a survey reads unless it is to read all: seconds of
- *  a slow disk, and a few thousand samples of each of 512 inputs a block. */
+/** Bytes of samples that a survey reads unless all are requested: seconds on a
+ *  slow disk, and a few thousand samples of each of 512 inputs per block. */
 #define FX8_SURVEY_BYTES ((size_t)64 << 20)
 
-/** What is to be looked at. */
+/** What to survey. */
 struct fx8_survey_range {
     int64_t first_sample;
     int64_t n_samples; /**< at least 1, within the recording */
-    bool is_all;       /**< every sample; else about FX8_SURVEY_BYTES of them */
-    /** Told after every read where is_all; NULL: not.  Has no dumps. */
+    bool is_all;       /**< every sample; else about FX8_SURVEY_BYTES  */
+    /** Called after every read if is_all; NULL: none.  Reports no dumps. */
     void (*progress)(void *context, const struct fx8_progress *progress);
     void *progress_context;
 };
 
 /**
- * What was found.
+ * The result of a survey.
  *
  * Ownership: filled by fx8_survey_run(), released by fx8_survey_clear()
- * Notes:     inputs are all of the recording, [band][antenna][polarisation]
+ * Notes:     inputs are all inputs of the recording,
+ * [band][antenna][polarisation]
  */
 struct fx8_survey {
     size_t n_inputs;
     struct fx8_level_sums *sums; /**< [n_inputs] */
     unsigned *remarks;           /**< [n_inputs] sets of enum fx8_remark */
-    int64_t n_blocks;            /**< stretches looked at */
-    int64_t block_samples; /**< of each of them, the last may be shorter */
-    int64_t n_samples;     /**< looked at, of each input */
-    int64_t n_clamped;     /**< real numbers read, of all inputs, that had no
-                                room in 8 bits */
+    int64_t n_blocks;            /**< stretches read */
+    int64_t block_samples;       /**< per stretch; the last may be shorter */
+    int64_t n_samples;           /**< read, per input */
+    int64_t n_clamped; /**< real numbers read, over all inputs, that were
+                            clamped to 8 bits */
 };
 
 /** Inputs of a recording, all bands together; SIZE_MAX on overflow. */
 size_t fx8_survey_inputs(const struct fx8_observation *observation);
 
 /**
- * fx8_survey_run -- read, and sum up.
+ * fx8_survey_run -- read samples and sum their levels.
  *
  * Given:  reader    all its inputs are selected
  *         settings  the markers of missing samples
- * Status: what reading says; FX8_ERR_SYSTEM when memory is short
- * Notes:  1) samples that the recording lists as missing, and markers by the
- *            rule of correlation, runs over the ends of a block included, are
- *            counted as missing and enter no other sum
- *         2) blocks are whole reads of the file, the first and the last among
- *            them; a read that is as large as FX8_SURVEY_BYTES is the first
+ * Status: errors of reading; FX8_ERR_SYSTEM when memory is short
+ * Notes:  1) missing samples are counted as missing and enter no other sum:
+ *            those the recording lists, and markers by the correlator's rule,
+ *            including runs that cross the ends of a block
+ *         2) blocks are whole reads of the file, including the first and the
+ *            last; if one read is as large as FX8_SURVEY_BYTES, only the first
  *         3) memory does not grow with the recording
  */
 enum fx8_status fx8_survey_run(struct fx8_reader *reader,
