@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bench.c -- `fx8 bench`: what this machine can do at best, and what share of
- * it the stages reach, measured in the same rounds.
+ * bench.c -- `fx8 bench`: the limits of this machine, and the share of them
+ * that the stages reach, measured in the same rounds.
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -148,7 +148,7 @@ static bool take_count(const char *text, int64_t least, int64_t most,
     return true;
 }
 
-/* What options say; -1 to go on, or an exit code. */
+/* Read the options; -1 to go on, or an exit code. */
 static int take_options(const struct fx8_command_line *line, struct wish *wish)
 {
     const char *const *given = line->given;
@@ -170,7 +170,7 @@ static int take_options(const struct fx8_command_line *line, struct wish *wish)
     return -1;
 }
 
-/* What does not go together, or asks for nothing; -1 to go on. */
+/* Refuse combinations that contradict or select nothing; -1 to go on. */
 static int check_wish(const struct wish *wish)
 {
     const struct fx8_bench_wish *cases = &wish->cases;
@@ -194,7 +194,7 @@ static int check_wish(const struct wish *wish)
 
 /* --- running ----------------------------------------------------- */
 
-/* Whether a gate can be written is known before the minutes of measuring. */
+/* Test that the gate file can be written before the minutes of measuring. */
 static enum fx8_status try_to_write(const struct wish *wish,
                                     struct fx8_error *error)
 {
@@ -216,8 +216,8 @@ static enum fx8_status write_gate(const struct wish *wish,
              machine.cpu, machine.compiler, fx8_version(), report->command);
     for (char *at = text; *at != '\0'; at++)
         if ((unsigned char)*at < ' ')
-            *at = '?';           /* one line it stays */
-    fx8_command_count_signals(); /* a moment: nothing half-written stays */
+            *at = '?';           /* must stay one line */
+    fx8_command_count_signals(); /* brief: no partial file must remain */
     return fx8_bench_gate_write(wish->write_path, report->records,
                                 report->n_records, text, wish->force, error);
 }
@@ -244,7 +244,7 @@ static int bench(struct wish *wish, const char *command)
     return status == FX8_OK ? 0 : fx8_command_error(&error);
 }
 
-/* Options are right; the kernel and the gate are still to be looked at. */
+/* The options are valid; check the kernel and the gate, then run. */
 static int start(struct wish *wish, const char *command)
 {
     struct fx8_error error;

@@ -19,11 +19,11 @@ const struct fx8_command *const fx8_commands[] = {
 };
 const size_t fx8_commands_count = sizeof fx8_commands / sizeof *fx8_commands;
 
-/* What a signal finds.  Any thread may take it, so that these are atomic; and
- * lock-free, as a handler needs. */
+/* Used by the signal handler.  Any thread may run it, so these are atomic, and
+ * lock-free as a handler requires. */
 static atomic_int n_signals;
 static atomic_bool stops_at_once;
-static _Atomic(const char *) temporary; /* removed by a stop; or NULL */
+static _Atomic(const char *) temporary; /* removed on a stop; or NULL */
 
 int fx8_exit_code(enum fx8_status status)
 {
@@ -79,7 +79,7 @@ void fx8_command_warn_of_name(const char *path, const char *written,
 int fx8_command_misuse(const struct fx8_command *command, const char *format,
                        ...)
 {
-    struct fx8_error error; /* for its care of control characters */
+    struct fx8_error error; /* fx8_fail() replaces control characters */
     char text[FX8_ERROR_MESSAGE_SIZE];
     va_list arguments;
     va_start(arguments, format);
@@ -108,7 +108,7 @@ char *fx8_command_join(const char *first, char *const *items, size_t n)
     return text;
 }
 
-/* Async-signal-safe, as are all that it calls. */
+/* Async-signal-safe, like everything it calls. */
 static void stop_now(void)
 {
     static const char message[] = "fx8: error: stopped by a signal\n";
@@ -120,7 +120,7 @@ static void stop_now(void)
         (void)unlink(file);
     if (write(STDERR_FILENO, is_removed ? removed : message,
               (is_removed ? sizeof removed : sizeof message) - 1) < 0)
-        errno = 0; /* nobody is left to read it */
+        errno = 0; /* nothing else to do */
     _exit(fx8_exit_code(FX8_ERR_CANCELLED));
 }
 
@@ -135,13 +135,13 @@ static void take_signal(int number)
 void fx8_command_watch_signals(bool stop_at_once)
 {
     stops_at_once = stop_at_once;
-    /* SA_RESTART: no read or write may fail because someone is impatient */
+    /* SA_RESTART: a signal must not make a read or write fail */
     struct sigaction action = {.sa_flags = SA_RESTART}, before;
     action.sa_handler = take_signal;
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    /* nohup has it ignored, and means it */
+    /* leave it ignored under nohup */
     if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
         sigaction(SIGHUP, &action, NULL);
 }

@@ -15,39 +15,39 @@
 extern "C" {
 #endif
 
-/** An option of a command.  Parser, help, fx8(1) and the completions are made
- *  of the same table. */
+/** An option of a command.  Parser, help, fx8(1) and the completions all use
+ *  this table. */
 struct fx8_option {
-    const char *name;     /**< "output"; NULL: no option, a file that help tells
-                               of by `argument` */
+    const char *name;     /**< "output"; NULL: not an option, but a file that
+                               help describes by `argument` */
     char letter;          /**< 'o' of -o; 0: none */
-    const char *argument; /**< what it takes: one of the words "a|b", a file
-                               "OUT.uvh5" or "FILE", else "N"; NULL: nothing */
-    const char *key;  /**< its value is that of this key of the configuration,
-                           or FX8_ANY_KEY; NULL: it is the command's */
-    bool is_once;     /**< twice is an error; else the last one counts */
-    const char *help; /**< what it does, one paragraph */
+    const char *argument; /**< its value: one of the words "a|b", a file
+                               "OUT.uvh5" or "FILE", else "N"; NULL: no value */
+    const char *key;      /**< the configuration key that it sets, or
+                               FX8_ANY_KEY; NULL: handled by the command */
+    bool is_once;         /**< twice is an error; else the last counts */
+    const char *help;     /**< what it does, one paragraph */
 };
 
-/** Of --set: the value names the key too. */
+/** For --set: the value names the key too. */
 #define FX8_ANY_KEY ""
 
-/** The option that all commands with a configuration have. */
+/** The option of all commands that take a configuration. */
 #define FX8_OPTION_SET(text)                                                   \
     {                                                                          \
         .name = "set", .argument = "section.key=value", .key = FX8_ANY_KEY,    \
         .help = text                                                           \
     }
 
-/** A command line taken apart. */
+/** A parsed command line. */
 struct fx8_command_line {
     const char *text; /**< "fx8 NAME ..." as it was given, for histories */
-    char **files;     /**< [n_files] what is no option */
+    char **files;     /**< [n_files] arguments that are not options */
     size_t n_files;
-    const char **given;    /**< [n_options] values, "" of what takes none;
-                                NULL: not given */
-    const char **settings; /**< [n_settings] "section.key=value": --set, then
-                                what options say of their keys */
+    const char **given;    /**< [n_options] values, "" for options without a
+                                value; NULL: not given */
+    const char **settings; /**< [n_settings] "section.key=value": --set first,
+                                then the options that set keys */
     size_t n_settings;
 };
 
@@ -56,13 +56,13 @@ struct fx8_command {
     const char *name;
     const char *synopsis; /**< "CONFIG.ini [INPUT...] [-o OUT.uvh5] ..." */
     const char *summary;  /**< one line */
-    const struct fx8_option *options; /**< [n_options] but for --help */
+    const struct fx8_option *options; /**< [n_options] without --help */
     size_t n_options;
-    const char *notes; /**< what help says after the options; lines as laid
-                            out here, below 80 columns */
+    const char *notes; /**< printed by help after the options, line by line as
+                            laid out here; below 80 columns */
     int (*run)(const struct fx8_command_line *line);
-    bool stops_at_once; /**< has nothing to finish: a signal ends it with 130;
-                             else it looks at fx8_command_interrupted() */
+    bool stops_at_once; /**< nothing to finish: a signal ends it with 130;
+                             else it polls fx8_command_interrupted() */
 };
 
 extern const struct fx8_command fx8_command_bench;
@@ -86,28 +86,28 @@ int fx8_command_error(const struct fx8_error *error);
 /** Print "fx8: warning: MESSAGE" on stderr. */
 void fx8_command_warning(const char *message);
 
-/** Warn where an output is called like a file of a format that fx8 does not
- *  write (.ms, .fits, .uvfits): `written` is what it will be; of UVH5, how
- *  pyuvdata converts it. */
+/** Warn if an output is named like a file of a format that fx8 does not write
+ *  (.ms, .fits, .uvfits): `written` is what it will be; for UVH5, how pyuvdata
+ *  converts it. */
 void fx8_command_warn_of_name(const char *path, const char *written,
                               bool is_uvh5);
 
-/** Take a command line apart, argv[0] of which is the command's name, and run
- *  the command, or print its help; returns the exit code. */
+/** Parse a command line, where argv[0] is the command's name, and run the
+ *  command or print its help; returns the exit code. */
 int fx8_command_run(const struct fx8_command *command, int argc, char **argv);
 
-/** One text of many, separated by blanks, for histories: `first` (none when
- *  empty), then items [n].  The caller frees; NULL when memory is short. */
+/** Join texts with blanks, for histories: `first` (skipped when empty), then
+ *  items [n].  The caller frees; NULL when memory is short. */
 char *fx8_command_join(const char *first, char *const *items, size_t n);
 
-/** Wrong use of a command: one line on stderr that ends in "(see fx8 NAME
+/** Report wrong use: one line on stderr that ends in "(see fx8 NAME
  *  --help)"; returns 2. */
 int fx8_command_misuse(const struct fx8_command *command, const char *format,
                        ...) FX8_PRINTF(2, 3);
 
-/** From now on SIGINT, SIGTERM and SIGHUP (unless it is ignored, as nohup has
- *  it) are counted for fx8_command_interrupted(), or say so and end the program
- *  with 130 at once. */
+/** Handle SIGINT, SIGTERM and SIGHUP (unless ignored, as under nohup): either
+ *  count them for fx8_command_interrupted(), or print a message and end the
+ *  program with 130 at once. */
 void fx8_command_watch_signals(bool stop_at_once);
 
 /** From now on signals are counted. */
@@ -115,16 +115,16 @@ void fx8_command_count_signals(void);
 
 /**
  * fx8_command_stop_at_once -- from now on a signal ends the program with 130 at
- * once; so does one counted before.  The .part of every open output goes, and
- * the message then says that nothing is written.
+ * once; so does a signal counted before.  The .part files of all open outputs
+ * are removed, and the message then says that nothing is written.
  *
- * Given:  file  of this run alone, to be removed too; NULL: none.  The text
- *               lives until fx8_command_count_signals()
+ * Given:  file  a private file of this run to remove too; NULL: none.  The text
+ *               must live until fx8_command_count_signals()
  */
 void fx8_command_stop_at_once(const char *file);
 
-/** Counts signals; commands that run long look at it.  1: finish what is
- *  begun; 2 or more: stop now. */
+/** Number of signals so far; long commands poll it.  1: finish the current
+ *  step; 2 or more: stop now. */
 int fx8_command_interrupted(void);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * command_line.c -- what a command's table of options is used for: to take its
- * command line apart, and for its help.
+ * command_line.c -- uses of a command's table of options: to parse its command
+ * line, and to print its help.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -12,12 +12,12 @@
 #include "config/base/shape.h"
 #include "correlator/commands/command.h"
 
-/* A command line in the making; `line` points into it. */
+/* A command line while it is parsed; `line` points into it. */
 struct parsed {
     struct fx8_command_line line;
     char *text;
-    struct option *options; /* [n_options + 2] what getopt_long() wants */
-    size_t n_typed;         /* settings that stand in argv, before our own */
+    struct option *options; /* [n_options + 2] for getopt_long() */
+    size_t n_typed;         /* settings from argv, before those of options */
     bool wants_help;
 };
 
@@ -26,7 +26,7 @@ struct parsed {
 #define TEXT_COLUMN 26
 #define LAST_COLUMN 79
 
-/* A paragraph that goes on at `column`, from TEXT_COLUMN on. */
+/* Print a paragraph from `column` on, indented to TEXT_COLUMN. */
 static void print_paragraph(const char *text, int column)
 {
     while (*text != '\0') {
@@ -70,9 +70,9 @@ static int print_help(const struct fx8_command *command)
     return 0;
 }
 
-/* --- what is wrong ----------------------------------------------- */
+/* --- errors ------------------------------------------------------ */
 
-/* How many long options, --help among them, begin with these letters. */
+/* Number of long options, --help included, that begin with these letters. */
 static size_t count_beginning(const struct fx8_command *command,
                               const char *letters, size_t n)
 {
@@ -84,7 +84,7 @@ static size_t count_beginning(const struct fx8_command *command,
     return count;
 }
 
-/* "--NAME" or "--NAME=VALUE" of no option. */
+/* "--NAME" or "--NAME=VALUE" that is not an option. */
 static int refuse_name(const struct fx8_command *command, const char *given)
 {
     char name[FX8_ERROR_MESSAGE_SIZE];
@@ -100,13 +100,13 @@ static int refuse_name(const struct fx8_command *command, const char *given)
                               given, nearest.word);
 }
 
-/* The answer to '?' and ':' of getopt_long(), the option string starting with
- * ":" so that the two differ, opterr 0. */
+/* Handle '?' and ':' of getopt_long(); the option string starts with ":" so
+ * that the two differ, and opterr is 0. */
 static int refuse_option(const struct fx8_command *command, int option,
                          char **argv)
 {
-    /* getopt_long() stands behind a faulty long option, but may still stand
-     * at a faulty letter of a group such as -xy: optopt tells the letter */
+    /* optind is after a faulty long option, but may still be at a faulty letter
+     * of a group such as -xy: optopt is the letter */
     const char *given = argv[optind > 0 ? optind - 1 : 0];
     char letter[3] = {'-', (char)optopt, '\0'};
     const char *name =
@@ -129,10 +129,10 @@ static int refuse_option(const struct fx8_command *command, int option,
                : fx8_command_misuse(command, "%s: unknown option", name);
 }
 
-/* Of "a, b or c". */
+/* Room for "a, b or c". */
 #define WORDS_SIZE 256
 
-/* Whether a value is one of the words "a|b|c"; *list has them for people. */
+/* Whether a value is one of the words "a|b|c"; *list becomes "a, b or c". */
 static bool is_word(const char *words, const char *value, char list[WORDS_SIZE])
 {
     bool is_one = false;
@@ -162,7 +162,7 @@ static bool takes_file(const struct fx8_option *option)
             (strchr(argument, '.') != NULL && strpbrk(argument, "|=") == NULL));
 }
 
-/* Exit code of a wrong use, or 0. */
+/* Exit code for wrong use, or 0. */
 static int take_option(const struct fx8_command *command, size_t index,
                        struct parsed *parsed)
 {
@@ -178,7 +178,7 @@ static int take_option(const struct fx8_command *command, size_t index,
                                   "--%s: -: expected the name of a file, not a "
                                   "standard stream",
                                   option->name);
-    /* words of a key are the configuration's to judge */
+    /* the configuration checks values of keys */
     if (option->argument != NULL && option->key == NULL &&
         strchr(option->argument, '|') != NULL &&
         !is_word(option->argument, value, words))
@@ -190,8 +190,8 @@ static int take_option(const struct fx8_command *command, size_t index,
     return 0;
 }
 
-/* Exit code of a wrong use, or 0.  getopt_long() tells a long option by its
- * place in the table, and a letter by itself. */
+/* Exit code for wrong use, or 0.  getopt_long() returns the index of a long
+ * option, or the letter of a short one. */
 static int take_options(const struct fx8_command *command, int argc,
                         char **argv, struct parsed *parsed)
 {
@@ -204,7 +204,7 @@ static int take_options(const struct fx8_command *command, int argc,
         const char letter[] = {option->letter, takes ? ':' : '\0', '\0'};
         if (option->name == NULL)
             continue;
-        strcat(letters, letter); /* nothing where there is none */
+        strcat(letters, letter); /* "" without a letter */
         parsed->options[n_long++] = (struct option){
             option->name, takes ? required_argument : no_argument, NULL,
             first_index + (int)i};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * compare.c -- `fx8 compare`: what INT8 cost, beside what it must cost; or
- * whether visibilities keep proved bounds.
+ * compare.c -- `fx8 compare`: the measured error of INT8 against the predicted
+ * one; or whether visibilities keep proved bounds.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,14 +86,14 @@ const struct fx8_command fx8_command_compare = {
     .stops_at_once = true,
 };
 
-/* What the command line asks for. */
+/* The parsed command line. */
 struct wish {
     bool is_rigorous, is_json, force;
     const char *page; /* name, NULL: none */
 };
 
-/* Open the page before the minutes of reading, but behind the headers: which
- * files it must spare is known once both inputs have been open. */
+/* Open the page before the minutes of reading, but after the headers: opening
+ * both inputs first protects them from being overwritten. */
 static enum fx8_status open_page(const struct wish *wish, char *const paths[2],
                                  struct fx8_output **page,
                                  struct fx8_error *error)

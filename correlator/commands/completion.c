@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What completes the words of fx8 in bash: four functions that tell what the
- * tables hold, and one, the same always, that asks them.
+ * Completion of fx8 in bash: four functions generated from the tables, and a
+ * fixed one that uses them.
  */
 #include <string.h>
 
@@ -9,8 +9,8 @@
 #include "correlator/commands/reference.h"
 #include "correlator/fx8.h"
 
-/* What may stand in a place, as the script's functions print it: "keys",
- * "words A B", "files PATTERN" or nothing. */
+/* Print what completes an argument, as the script's functions do: "keys",
+ * "words A B", "files PATTERN" or a bare "words". */
 static void put_kind(FILE *stream, const char *argument, int length)
 {
     const char *last = argument + length;
@@ -58,8 +58,8 @@ static void put_arguments(FILE *stream, const struct fx8_command *command)
     }
 }
 
-/* The next word of a synopsis that is a file, options in brackets passed over;
- * NULL where there is none before an option or an alternative. */
+/* The next file in a synopsis, skipping options in brackets; NULL if an option
+ * or an alternative comes first. */
 static const char *find_file(const char *synopsis)
 {
     synopsis += strspn(synopsis, " ]");
@@ -74,8 +74,8 @@ static const char *find_file(const char *synopsis)
                : synopsis;
 }
 
-/* Lines for the files of a command: the first, second ... of its synopsis; the
- * last of them stands for all that follow. */
+/* Lines for the files of a command: first, second ... of its synopsis; the last
+ * one also covers all that follow. */
 static void put_files(FILE *stream, const struct fx8_command *command)
 {
     const char *text = find_file(command->synopsis);
@@ -104,7 +104,7 @@ static bool is_plain(const char *word)
     return word[0] != '\0' && strpbrk(word, " '") == NULL;
 }
 
-/* A line for a key with words of its own, or whose value is a file. */
+/* A line for a key whose value is one of several words, or a file. */
 static void put_values(FILE *stream, const struct fx8_key *key)
 {
     const bool is_path =

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * config.c -- `fx8 config`: the keys there are, and what a file comes to.
+ * config.c -- `fx8 config`: lists the keys, and resolves a configuration file.
  */
 #include <stdio.h>
 
@@ -26,7 +26,7 @@ static const struct fx8_option options[] = {
     [SET] = FX8_OPTION_SET("override a key; may be given many times"),
 };
 
-/* What is printed of the tables alone. */
+/* Output that needs only the tables. */
 static void (*const references[])(FILE *stream) = {
     [KEYS] = fx8_settings_print_keys,
     [MARKDOWN] = fx8_settings_print_markdown,

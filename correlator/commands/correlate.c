@@ -90,7 +90,7 @@ static char *name_with(const char *path, const char *word)
     return name;
 }
 
-/* Samples per read: a test may ask for odd blocks, results must not change. */
+/* Samples per read: tests set odd sizes; results must not change. */
 static enum fx8_status block_samples(int64_t *samples, struct fx8_error *error)
 {
     const char *text = getenv("FX8_BLOCK_SAMPLES");
@@ -118,7 +118,7 @@ struct work {
     struct fx8_reader *reader;
     struct fx8_job job;
     char *input, *input_brief;
-    char *paths[FX8_N_RESULTS]; /* of what is written, or NULL */
+    char *paths[FX8_N_RESULTS]; /* of the results written, or NULL */
     struct fx8_run_report report;
 };
 
@@ -191,7 +191,7 @@ static const char *quicklook_path(const struct work *work)
     return path[0] == '\0' ? NULL : path;
 }
 
-/* The first of the inputs, and how many there are besides; the caller frees. */
+/* The first input and the number of the others; the caller frees. */
 static char *name_inputs(char *const *files, size_t n)
 {
     char more[64] = "";
@@ -210,7 +210,7 @@ static void warn_of_names(const struct work *work)
         fx8_command_warn_of_name(quicklook_path(work), "HDF5", false);
 }
 
-/* No result takes the place of another. */
+/* No result may overwrite another. */
 static enum fx8_status check_outputs(const struct work *work,
                                      struct fx8_error *error)
 {
@@ -247,12 +247,12 @@ static enum fx8_status prepare(const struct fx8_command_line *line,
                            work->reader->path, &work->job, error);
 }
 
-/* INT8 beside FP32: the short form of `fx8 compare`. */
+/* INT8 against FP32: the short form of `fx8 compare`. */
 static enum fx8_status compare(const struct work *work, bool quiet,
                                struct fx8_error *error)
 {
     struct fx8_comparison comparison;
-    /* the results are whole: there is nothing to finish */
+    /* the results are complete: nothing to finish */
     fx8_command_stop_at_once(NULL);
     const enum fx8_status status =
         fx8_compare_files(work->paths[FX8_RESULT_INT8],

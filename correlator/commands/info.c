@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * info.c -- `fx8 info`: what a recording, a visibility file or a quick-look
- * holds, in the units of people: MHz, s, m; or all of it for machines.
+ * info.c -- `fx8 info`: the contents of a recording, a visibility file or a
+ * quick-look, in readable units (MHz, s, m), or in full as JSON.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -79,8 +79,8 @@ static bool is_folder(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/* A file that is whole by itself: *known says whether it is one, and
- * *as_visibilities why it is no UVH5 file. */
+/* Print a UVH5 or quick-look file: *known is false if it is neither, and
+ * *as_visibilities then says why it is not UVH5. */
 static enum fx8_status tell_result(const struct fx8_info_request *request,
                                    bool *known,
                                    struct fx8_error *as_visibilities,
@@ -121,8 +121,8 @@ static enum fx8_status tell(const struct fx8_info_request *request,
     if (status == FX8_OK)
         return FX8_OK;
     *error = as_recording;
-    /* what has a format, or is no HDF5 file at all, is told off once; the two
-     * halves fit: a message holds 1,023 letters */
+    /* one reason is enough if the format is known or it is not HDF5 at all;
+     * both halves fit: a message holds 1,023 letters */
     if (may_be_result && fx8_reader_format_name(request->paths[0]) == NULL &&
         strcmp(as_recording.message, as_visibilities.message) != 0)
         status = fx8_fail(error, status, "%.500s; nor visibilities: %.480s",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * info.h -- inside `fx8 info`: a file for each kind of what is told about.
+ * info.h -- internals of `fx8 info`: one source file for each kind of input.
  */
 #ifndef FX8_CORRELATOR_COMMANDS_INFO_H
 #define FX8_CORRELATOR_COMMANDS_INFO_H
@@ -21,26 +21,26 @@
 extern "C" {
 #endif
 
-/** What is asked for. */
+/** What to print. */
 struct fx8_info_request {
     const char *const *paths; /**< [n_paths] of one recording, or one file */
     size_t n_paths;
-    const struct fx8_settings *settings; /**< over what a recording says */
+    const struct fx8_settings *settings; /**< override recorded metadata */
     bool is_json;
     bool has_levels;
     bool is_all; /**< levels of all samples */
 };
 
-/* --- what the kinds share: info_print.c -------------------------------- */
+/* --- shared by all kinds: info_print.c --------------------------------- */
 
 /** One aligned line "  label      text". */
 void fx8_info_field(const char *label, const char *format, ...)
     FX8_PRINTF(2, 3);
 
-/** The same with a text that a file holds, its control characters '?'. */
+/** The same with text from a file; control characters become '?'. */
 void fx8_info_line(const char *label, const char *text);
 
-/** The first line: a path, as fx8_info_line() has texts, and what it is. */
+/** The first line: a path, printed as by fx8_info_line(), and its kind. */
 void fx8_info_head(const char *path, const char *what);
 
 /** fx8_info_line() unless the text is empty. */
@@ -49,7 +49,7 @@ void fx8_info_text(const char *label, const char *text);
 void fx8_info_site(const struct fx8_site *site);
 void fx8_info_site_json(struct fx8_json *json, const struct fx8_site *site);
 
-/** Instant of a Julian date; what a double holds is good to 40 microseconds. */
+/** Instant of a Julian date; a double resolves 40 microseconds. */
 void fx8_info_julian_date(double julian_date, char text[FX8_NUMBER_TEXT_SIZE]);
 
 /** "XX YY XY YX" of AIPS codes, [n_products]. */
@@ -58,35 +58,35 @@ void fx8_info_products(const int *products, size_t n_products, char *text,
 
 /* --- the kinds -------------------------------------------------------- */
 
-/** Open and tell of a recording; what the settings give wins. */
+/** Open and print a recording; settings override its metadata. */
 enum fx8_status fx8_info_recording(const struct fx8_info_request *request,
                                    struct fx8_error *error);
 
-/** Tell of an open UVH5 file. */
+/** Print an open UVH5 file. */
 enum fx8_status fx8_info_visibilities(const struct fx8_info_request *request,
                                       struct fx8_uvh5_file *file,
                                       const struct fx8_uvh5_header *header,
                                       struct fx8_error *error);
 
-/** Open and tell of a quick-look file. */
+/** Open and print a quick-look file. */
 enum fx8_status fx8_info_quicklook(const struct fx8_info_request *request,
                                    struct fx8_error *error);
 
 /* --- levels of a recording: info_levels.c ------------------------------- */
 
-/** An input by name: "ANT003 X", "antenna 3 Y band 1". */
+/** Name of an input: "ANT003 X", "antenna 3 Y band 1". */
 void fx8_info_input_name(const struct fx8_reader *reader, bool y_first,
                          size_t input, char *text, size_t size);
 
-/** Verdict and how much was read: lines among the fields. */
+/** Print the verdict and how much was read, as fields. */
 void fx8_info_verdict(const struct fx8_reader *reader, bool y_first,
                       const struct fx8_survey *survey);
 
-/** One line per input. */
+/** Print one line per input. */
 void fx8_info_levels(const struct fx8_reader *reader, bool y_first,
                      const struct fx8_survey *survey);
 
-/** Member "levels": all of it. */
+/** Write member "levels": the whole survey. */
 void fx8_info_levels_json(struct fx8_json *json,
                           const struct fx8_reader *reader, bool y_first,
                           const struct fx8_survey *survey);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * info_levels.c -- levels of the inputs of a recording, in words and in
- * figures.
+ * info_levels.c -- levels of the inputs of a recording: verdict and table.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -11,10 +10,10 @@
 #include "config/base/line.h"
 #include "correlator/commands/info.h"
 
-/* Inputs that a verdict names. */
+/* Most inputs named in a verdict. */
 #define MOST_NAMED 6
 
-/* Where an input of a survey stands in the recording. */
+/* Band, antenna and polarisation of an input of a survey. */
 struct place {
     size_t antenna, slot, band;
 };
@@ -61,7 +60,7 @@ void fx8_info_input_name(const struct fx8_reader *reader, bool y_first,
     snprintf(text, size, "%s %s%s", name, letter_of(at.slot, y_first), band);
 }
 
-/* "clipped, DC offset" of a set of remarks. */
+/* List a set of remarks: "clipped, DC offset". */
 static void list_remarks(unsigned remarks, char *text, size_t size)
 {
     size_t used = 0;
@@ -82,7 +81,7 @@ static size_t count_wrong(const struct fx8_survey *survey)
     return n;
 }
 
-/* The inputs that look wrong by name, the worst remark first. */
+/* Name the inputs that look wrong, the worst remark first. */
 static void print_wrong(const struct fx8_reader *reader, bool y_first,
                         const struct fx8_survey *survey, size_t n_wrong)
 {
@@ -92,7 +91,7 @@ static void print_wrong(const struct fx8_reader *reader, bool y_first,
         for (size_t i = 0; i < survey->n_inputs && n_named < MOST_NAMED; i++) {
             const unsigned remarks = survey->remarks[i];
             if ((remarks & (2 * remark - 1)) != remark)
-                continue; /* not at all, or named for something worse */
+                continue; /* fine, or already named for something worse */
             char name[128], words[128];
             fx8_info_input_name(reader, y_first, i, name, sizeof name);
             list_remarks(remarks, words, sizeof words);
@@ -103,7 +102,7 @@ static void print_wrong(const struct fx8_reader *reader, bool y_first,
         printf(" and %zu more", n_wrong - n_named);
 }
 
-/* By what recording, reading and markers say together. */
+/* Missing samples, from the recording's list, reading and markers together. */
 static void print_left_out(const struct fx8_survey *survey)
 {
     double n_missing = 0.0;
@@ -149,7 +148,7 @@ void fx8_info_verdict(const struct fx8_reader *reader, bool y_first,
     putchar('\n');
 }
 
-/* A figure in a column, "-" where there is none. */
+/* A figure in a column, "-" for NaN. */
 static void print_cell(int width, int decimals, double value)
 {
     if (isnan(value))
@@ -199,7 +198,7 @@ void fx8_info_levels(const struct fx8_reader *reader, bool y_first,
     }
 }
 
-/* --- for machines ------------------------------------------------- */
+/* --- JSON --------------------------------------------------------- */
 
 static void write_remarks(struct fx8_json *json, unsigned remarks)
 {

@@ -9,7 +9,7 @@
 #include "correlator/commands/info.h"
 #include "io/quicklook/read.h"
 
-/* --- for people -------------------------------------------------- */
+/* --- text -------------------------------------------------------- */
 
 static void print_counts(const struct fx8_quicklook_description *d)
 {
@@ -54,7 +54,7 @@ static void print(const char *path, const struct fx8_quicklook_description *d)
     print_counts(d);
 }
 
-/* --- for machines ------------------------------------------------ */
+/* --- JSON -------------------------------------------------------- */
 
 static void write_counts(struct fx8_json *json,
                          const struct fx8_quicklook_description *d)

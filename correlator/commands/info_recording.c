@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * info_recording.c -- `fx8 info` of a recording: what it says of itself, what
- * is missing, and the levels of its inputs.
+ * info_recording.c -- `fx8 info` of a recording: metadata, missing samples, and
+ * the levels of its inputs.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -16,7 +16,7 @@
 #include "correlator/run/gaps.h"
 #include "correlator/run/progress.h"
 
-/* Everything there is to tell, released in one place. */
+/* Everything printed, released in one place. */
 struct work {
     const struct fx8_info_request *request;
     struct fx8_reader *reader;
@@ -25,9 +25,9 @@ struct work {
     struct fx8_survey survey;
 };
 
-/* --- what the settings give --------------------------------------- */
+/* --- settings ------------------------------------------------------ */
 
-/* Keys that stand for what a recording may say itself. */
+/* Keys for values that a recording may contain. */
 static const char *const supplied[] = {
     "observation.sample_rate_hz",
     "observation.dc_frequency_hz",
@@ -73,7 +73,7 @@ static void supply(const struct fx8_settings *settings,
     supply_text(settings->observation.object, o->object);
 }
 
-/* A duration in samples, to the nearest; -1: more than there can be. */
+/* A duration in samples, to the nearest; -1: too many. */
 static int64_t to_samples(double duration_s, struct fx8_rate rate)
 {
     const long double samples = (long double)duration_s *
@@ -82,7 +82,7 @@ static int64_t to_samples(double duration_s, struct fx8_rate rate)
     return samples < 0x1p62L ? (int64_t)roundl(samples) : -1;
 }
 
-/* The samples that [input] start_s and duration_s leave. */
+/* The samples selected by [input] start_s and duration_s. */
 static enum fx8_status choose_range(const struct fx8_info_request *request,
                                     const struct fx8_observation *o,
                                     struct fx8_survey_range *range,
@@ -128,7 +128,7 @@ static const char *sideband_name(enum fx8_sideband sideband)
                                             : "upper";
 }
 
-/* NaN where the rate is unknown. */
+/* NaN if the rate is unknown. */
 static double duration_s(const struct fx8_observation *o)
 {
     if (o->sample_rate.numerator_hz <= 0)
@@ -138,7 +138,7 @@ static double duration_s(const struct fx8_observation *o)
                     (long double)o->sample_rate.numerator_hz);
 }
 
-/* What correlate would ask about, or refuse in the table that is recorded. */
+/* Warn of what correlate would warn of, or refuse in the recorded table. */
 static void warn(const char *path, const struct fx8_observation *o)
 {
     char text[FX8_TEXT_SIZE];
@@ -155,7 +155,7 @@ static void warn(const char *path, const struct fx8_observation *o)
         fx8_command_warning(error.message);
 }
 
-/* --- for people --------------------------------------------------- */
+/* --- text --------------------------------------------------------- */
 
 static void print_frequencies(const struct fx8_observation *o)
 {
@@ -306,7 +306,7 @@ static void print_head(const struct work *work)
     print_missing(work);
 }
 
-/* --- for machines ------------------------------------------------- */
+/* --- JSON --------------------------------------------------------- */
 
 static void write_times(struct fx8_json *json, const struct fx8_observation *o)
 {
@@ -470,7 +470,7 @@ static enum fx8_status tell(struct work *work, struct fx8_error *error)
     if (status != FX8_OK)
         return status;
     if (!request->is_json) {
-        print_head(work); /* at once: reading all may take hours */
+        print_head(work); /* now: reading all may take hours */
         fflush(stdout);
     }
     if (request->has_levels)

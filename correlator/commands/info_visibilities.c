@@ -14,10 +14,10 @@
 /* Bytes of flags read at a time. */
 #define READ_SIZE ((size_t)4 << 20)
 
-/* What the flags tell. */
+/* Figures from the flags. */
 struct flagged {
-    double share;      /* of all values; NaN without any */
-    size_t n_finished; /* dumps up to the last with a value that counts */
+    double share;      /* of all values; NaN if there are none */
+    size_t n_finished; /* dumps up to the last with an unflagged value */
 };
 
 static enum fx8_status measure_flagged(struct fx8_uvh5_file *file,
@@ -54,7 +54,7 @@ static enum fx8_status measure_flagged(struct fx8_uvh5_file *file,
     return status;
 }
 
-/* --- for people -------------------------------------------------- */
+/* --- text -------------------------------------------------------- */
 
 static void print_axes(const struct fx8_uvh5_header *header)
 {
@@ -95,8 +95,7 @@ static void print_keywords(const struct fx8_uvh5_header *header)
     }
 }
 
-/* The name that a run gives its file until it is whole; what is to come is
- * flagged in it. */
+/* Whether the name marks an unfinished file; its missing dumps are flagged. */
 static bool is_part(const char *path)
 {
     static const char ending[] = ".part";
@@ -122,7 +121,7 @@ static void print(const char *path, const struct fx8_uvh5_header *header,
     print_keywords(header);
 }
 
-/* --- for machines ------------------------------------------------ */
+/* --- JSON -------------------------------------------------------- */
 
 static void write_axes(struct fx8_json *json,
                        const struct fx8_uvh5_header *header)

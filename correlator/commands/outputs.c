@@ -16,8 +16,8 @@ static bool is_same_file(const char *path, const struct stat *file)
            other.st_dev == file->st_dev && other.st_ino == file->st_ino;
 }
 
-/* Folder without links, and name: the caller frees it; NULL without memory.  A
- * folder that does not exist is left as it was written. */
+/* Folder with links resolved, and name: the caller frees it; NULL without
+ * memory.  The path of a missing folder stays as written. */
 static char *full_name(const char *path, const char *suffix)
 {
     char *result = NULL;
@@ -36,7 +36,7 @@ static char *full_name(const char *path, const char *suffix)
     return result;
 }
 
-/* Whether `a` with its suffix is what `b` with its own names. */
+/* Whether `a` and `b`, each with its suffix, are the same file. */
 static enum fx8_status is_same_name(const char *a, const char *suffix_a,
                                     const char *b, const char *suffix_b,
                                     bool *is_same, struct fx8_error *error)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * outputs.h -- the results of one run have names of their own.
+ * outputs.h -- checks that the results of one run have different names.
  */
 #ifndef FX8_CORRELATOR_COMMANDS_OUTPUTS_H
 #define FX8_CORRELATOR_COMMANDS_OUTPUTS_H
@@ -16,8 +16,8 @@ extern "C" {
 /**
  * fx8_outputs_differ -- refuse results that would overwrite each other.
  *
- * Told by folder and name, since they need not exist, or by device and inode
- * where they do; PATH takes PATH.part too.
+ * Files are compared by folder and name, since they need not exist, or by
+ * device and inode if they do.  A result PATH also occupies PATH.part.
  *
  * Given:  outputs  [n_outputs] results to write; NULL: none
  * Status: FX8_ERR_USAGE: two are the same file; FX8_ERR_SYSTEM: memory

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The manual page.  Options become its tagged paragraphs; notes of a command
- * are laid out by hand and stay as they are.
+ * The manual page.  Options become tagged paragraphs; the notes of a command,
+ * which are laid out by hand, are copied as they are.
  */
 #include "correlator/commands/reference.h"
 
@@ -13,7 +13,7 @@
 /* --- roff ------------------------------------------------------------------
  */
 
-/* One character so that it is printed as it stands. */
+/* Write one character so that roff prints it unchanged. */
 static void put_character(FILE *stream, char character)
 {
     static const struct {
@@ -37,7 +37,7 @@ static void put_part(FILE *stream, const char *text, int length)
         put_character(stream, text[i]);
 }
 
-/* A line of running text: a point at its beginning is no request. */
+/* Write a line of text: a point at its beginning must not become a request. */
 static void put_line(FILE *stream, const char *text, int length)
 {
     if (length > 0 && text[0] == '.')
@@ -51,7 +51,7 @@ static void put_text(FILE *stream, const char *text)
     put_line(stream, text, (int)strlen(text));
 }
 
-/* In the font B or I. */
+/* Write in font B or I. */
 static void put_font(FILE *stream, char font, const char *text)
 {
     fprintf(stream, "\\f%c", font);
@@ -59,7 +59,7 @@ static void put_font(FILE *stream, char font, const char *text)
     fputs("\\fR", stream);
 }
 
-/* As it is laid out, up to the end of the text. */
+/* Write the rest of the text as laid out. */
 static void put_verbatim(FILE *stream, const char *text)
 {
     fputs(".PP\n.nf\n", stream);

@@ -17,8 +17,8 @@ extern "C" {
 /** Print the manual page fx8(1), in the macros of man(7). */
 void fx8_reference_man(FILE *stream);
 
-/** Print a script that bash sources: it completes commands, options, what
- *  options take, names and values of keys, and files. */
+/** Print a script for bash to source: it completes commands, options, values of
+ *  options, names and values of keys, and files. */
 void fx8_reference_completion(FILE *stream);
 
 #ifdef __cplusplus

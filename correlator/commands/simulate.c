@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * simulate.c -- `fx8 simulate`: a recording of a known sky, and beside it the
- * visibilities that a correlation of it tends to.
+ * simulate.c -- `fx8 simulate`: a recording of a known sky, and the expected
+ * visibilities.
  */
 #include <errno.h>
 #include <math.h>
@@ -66,25 +66,25 @@ const struct fx8_command fx8_command_simulate = {
         "\n"
         "A signal ends it at once and leaves nothing behind.\n",
     .run = run,
-    .stops_at_once = true, /* until there is something to remove */
+    .stops_at_once = true, /* until there are files to remove */
 };
 
 /* Bytes of samples made at a time. */
 #define WRITE_SIZE ((size_t)16 << 20)
 
-/* More clamped samples than this share are worth a warning: 20 LSB of noise
- * clamp about one in 4e9. */
+/* Warn above this share of clamped samples: noise of 20 LSB clamps about one
+ * sample in 4e9. */
 #define CLIPPED_SHARE 1e-6
 
 /* Rounding of Gaussian samples multiplies the correlations of an input by
- * 1 - 2 exp(-2 pi^2 rms^2): by 1e-4 less than 1 at this rms, LSB, and by 1.4e-2
- * less at 0.5. */
+ * 1 - 2 exp(-2 pi^2 rms^2): 1e-4 below 1 at this rms, LSB, and 1.4e-2 below 1
+ * at 0.5. */
 #define FAINT_RMS 0.7
 
 /* Everything that one simulation owns. */
 struct work {
     struct fx8_settings settings;
-    struct fx8_observation observation; /* as it will be recorded */
+    struct fx8_observation observation; /* as recorded */
     struct fx8_job job;
     struct fx8_simulation plan;
     double (*position_m)[3];
@@ -118,10 +118,10 @@ static char *name_truth(const char *output)
                                                                       : path;
 }
 
-/* --- what is simulated ------------------------------------------- */
+/* --- simulation -------------------------------------------------- */
 
-/* Positions and cables of every input of the recording: its table, and the
- * job's word for the antennas that are correlated (positions = none). */
+/* Positions and cable delays of every recorded input: from the recording's
+ * table, and from the job for correlated antennas (positions = none). */
 static enum fx8_status place_inputs(struct work *work, struct fx8_error *error)
 {
     const struct fx8_observation *observation = &work->observation;
@@ -157,8 +157,8 @@ static enum fx8_status place_inputs(struct work *work, struct fx8_error *error)
     return FX8_OK;
 }
 
-/* The simulator knows no horizon: sources below it when the recording begins
- * or ends are worth a warning. */
+/* The simulator has no horizon: warn of sources below it at the beginning or
+ * end of the recording. */
 static enum fx8_status warn_of_set_sources(const struct work *work,
                                            struct fx8_error *error)
 {
@@ -189,7 +189,7 @@ static enum fx8_status warn_of_set_sources(const struct work *work,
     return FX8_OK;
 }
 
-/* What is fainter than the steps of the samples is lost in the rounding. */
+/* Warn of inputs fainter than the sample steps: rounding loses them. */
 static void warn_of_faint_inputs(const struct work *work)
 {
     const size_t n_inputs = work->plan.n_antennas * work->plan.n_polarizations;
@@ -237,7 +237,7 @@ static enum fx8_status open_simulator(struct work *work,
         .cable_delay_s = work->cable_delay_s,
         .sources = work->sources,
         .n_sources = n_sources,
-        .site = work->job.observation.site, /* without one no truth is made */
+        .site = work->job.observation.site, /* without one there is no truth */
         .start_time = observation->start_time,
         .dut1_s = isnan(settings->delay.dut1_s) ? 0.0 : settings->delay.dut1_s,
         .noise_rms = settings->simulate.noise_rms,
@@ -259,9 +259,9 @@ static enum fx8_status open_simulator(struct work *work,
 
 /* --- writing ----------------------------------------------------- */
 
-/* The recording first: its size is known and is held against the disk before
- * any work, and its lock keeps other runs away from the truth file too.  From
- * then on a signal removes what is begun. */
+/* Create the recording first: its known size is checked against the free disk
+ * space before any work, and its lock protects the truth file too.  From then
+ * on a signal removes the unfinished files. */
 static enum fx8_status create_recording(const struct fx8_command_line *line,
                                         struct work *work,
                                         struct fx8_error *error)
@@ -349,7 +349,7 @@ static enum fx8_status write_files(const struct fx8_command_line *line,
             fx8_truth_open(work->simulator, &work->job, &work->truth, error);
     if (status == FX8_OK)
         status = write_truth(work, error);
-    /* from the first rename on a signal is too late to leave nothing */
+    /* after the first rename a signal can no longer undo everything */
     fx8_command_count_signals();
     if (status == FX8_OK)
         status = fx8_native_close(&work->recording, true, error);
@@ -406,7 +406,7 @@ static void print_summary(const char *output, const struct work *work)
     }
 }
 
-/* Abandoned writers remove what they began. */
+/* Abandoned writers remove their unfinished files. */
 static void clear(struct work *work)
 {
     if (work->recording != NULL)
