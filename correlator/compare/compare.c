@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * compare.c -- the sums; reading is files.c, what a cell may differ by judge.c,
- * what is made of the sums figures.c and verdict.c, showing it print.c, json.c,
- * html.c.
+ * compare.c -- the sums.  See files.c for reading, judge.c for the limits of a
+ * cell, figures.c and verdict.c for the evaluation, print.c, json.c and html.c
+ * for output.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -56,7 +56,7 @@ static enum fx8_status allocate_all(struct fx8_comparison *comparison,
     return status;
 }
 
-/* Levels of the groups of channels that were averaged. */
+/* Levels of the groups of averaged channels. */
 static void combine_levels(const struct fx8_compare_theory *theory,
                            struct fx8_comparison *comparison)
 {
@@ -127,7 +127,8 @@ void fx8_compare_begin_dump(struct fx8_comparison *comparison,
         fx8_compare_level_input(comparison, input);
 }
 
-/* Count a cell as left out; a fault of one input is counted for it alone. */
+/* Count a cell as left out; a fault of one input counts for that input alone.
+ */
 static void leave_out(struct fx8_comparison *comparison,
                       const struct fx8_compare_cell *cell,
                       enum fx8_compare_reason reason, bool first_input,
@@ -142,7 +143,7 @@ static void leave_out(struct fx8_comparison *comparison,
     inputs[cell->inputs[1]] += second_input;
 }
 
-/* Why the cell is left out, and counted so, or N_REASONS. */
+/* Why the cell is left out, or N_REASONS; counts it. */
 static enum fx8_compare_reason reason_of(struct fx8_comparison *comparison,
                                          const struct fx8_compare_cell *cell)
 {
@@ -193,7 +194,7 @@ static void add_to_spreads(struct fx8_comparison *comparison,
 {
     const double magnitude = hypot(product[0], product[1]);
     if (!(magnitude > 0.0))
-        return; /* one of them is zero and has no phase */
+        return; /* one is zero and has no phase */
     fx8_compare_spread_add(&comparison->phase, atan2(product[1], product[0]));
     fx8_compare_spread_add(&comparison->log_amplitude,
                            log(magnitude / coherence));
@@ -262,7 +263,7 @@ void fx8_compare_add(struct fx8_comparison *comparison, size_t baseline,
     for (size_t at = 0; at < n_cells; at++) {
         const int *feeds = shape->feeds[at % shape->n_products];
         if (antenna_1 == antenna_2 && feeds[0] > feeds[1])
-            continue; /* YX of one antenna is XY again */
+            continue; /* for one antenna YX is the same pair as XY */
         struct fx8_compare_cell cell = {
             .place = {baseline, at % shape->n_products, at / shape->n_products,
                       (size_t)comparison->n_dumps - 1},

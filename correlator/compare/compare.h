@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * compare.h -- two correlations of the same voltages side by side: what INT8
- * costs against FP32, measured, beside what theory says it must cost.
+ * compare.h -- compare two correlations of the same voltages: the measured
+ * error of INT8 against FP32, next to the error that theory predicts.
  *
  * A quantiser that rounds to steps of 1 adds noise of variance 1/12 per real
  * component, a share eps_i = 1 / (12 sigma_i^2) of the power at level sigma_i.
@@ -10,10 +10,11 @@
  *     rms |V_int8 - V_fp32| / sqrt(P_i P_j)
  *         = sqrt((eps_i + eps_j + eps_i eps_j) / M),
  *
- * whatever the coherence, as long as it stays away from 1, nothing is clamped
- * and the level is above 1 step (astronomy.md of the design, oracle e).
+ * whatever the coherence, as long as the coherence is not close to 1, nothing
+ * is clamped and the level is above 1 step (astronomy.md of the design, oracle
+ * e).
  *
- * Words: a *pair* is two different inputs; a *cell* is one pair in one channel
+ * Terms: a *pair* is two different inputs; a *cell* is one pair in one channel
  * of one dump.  XY and YX of one antenna are one pair: YX is left out.
  */
 #ifndef FX8_CORRELATOR_COMPARE_COMPARE_H
@@ -32,7 +33,7 @@
 extern "C" {
 #endif
 
-/** Limits of DESIGN's verdict, and of what it looks at. */
+/** Limits of DESIGN's verdict, and of the cells that it uses. */
 #define FX8_COMPARE_RATIO_LOW  0.9
 #define FX8_COMPARE_RATIO_HIGH 1.1
 #define FX8_COMPARE_SIGMAS     5.0
@@ -40,10 +41,10 @@ extern "C" {
 #define FX8_COMPARE_LEVEL      1.0
 #define FX8_COMPARE_COHERENCE  0.9
 
-/** How often good data may fail one check, over all that it looks at. */
+/** Probability that good data fail one check, over everything it tests. */
 #define FX8_COMPARE_CHANCE 1e-5
 
-/** Why a cell is left out; the first that holds counts. */
+/** Why a cell is left out; the first reason that applies counts. */
 enum fx8_compare_reason {
     FX8_COMPARE_FLAGGED = 0, /**< flagged, or weight 0, in either file */
     FX8_COMPARE_NO_POWER,    /**< an auto of the reference is not positive */
@@ -54,12 +55,12 @@ enum fx8_compare_reason {
     FX8_COMPARE_N_REASONS
 };
 
-/** What a group of cells scores where chance is all that is at work: each
- *  |delta|^2 over a variance, of which 1 is expected. */
+/** Scores of a group of cells: each |delta|^2 over a variance.  Each has an
+ *  expectation of 1 if only chance is at work. */
 struct fx8_compare_scores {
     int64_t n;
-    double high; /**< sum, over the largest variance that the file allows and
-                      less what clips may have done */
+    double high; /**< sum, over the largest variance that the file allows, of
+                      |delta| less the largest effect of clips */
     double low;  /**< sum, over the predicted variance */
 };
 
@@ -75,7 +76,7 @@ struct fx8_compare_sums {
     struct fx8_compare_scores scores;
 };
 
-/** What the verdict looks at besides the median. */
+/** What the verdict checks besides the median. */
 enum fx8_compare_check {
     FX8_COMPARE_CHECK_MASKS = 0, /**< flags and weights are the same */
     FX8_COMPARE_CHECK_ALL,       /**< all pairs together */
@@ -84,49 +85,49 @@ enum fx8_compare_check {
     FX8_COMPARE_CHECK_DUMPS,
     FX8_COMPARE_CHECK_CELLS,
     FX8_COMPARE_CHECK_AUTOS,  /**< the worst cell of auto-correlations */
-    FX8_COMPARE_CHECK_BOUNDS, /**< cells that chance does not rule, beside what
-                                   rounding and clamping can do at most */
+    FX8_COMPARE_CHECK_BOUNDS, /**< cells judged not by chance but by the most
+                                   that rounding and clamping can do */
     FX8_COMPARE_N_CHECKS
 };
 
-/** Where something is; a check of a group sets what names the group. */
+/** A place in the data; a check of a group sets only what names the group. */
 struct fx8_compare_place {
     size_t baseline, product, channel, dump;
 };
 
-/** The worst that a check has seen. */
+/** The worst result of a check. */
 struct fx8_compare_worst_of {
-    int64_t n_judged;  /**< groups or cells looked at */
+    int64_t n_judged;  /**< groups or cells judged */
     int64_t n_outside; /**< CHECK_MASKS and CHECK_BOUNDS: cells */
     struct fx8_compare_place place;
-    double n_independent; /**< cells that count as such in the group */
+    double n_independent; /**< effective number of independent cells */
     double high, low;     /**< mean scores */
-    double evidence;      /**< against chance, natural logarithm */
-    double ratio;         /**< measured over the most predicted; over the
-                               bound; of CHECK_MASKS n_outside */
-    double plain;         /**< of a group, measured over predicted */
-    double limits[2];     /**< least of plain, most of ratio */
+    double evidence;      /**< against chance: -ln of its bound */
+    double ratio;         /**< measured over the most predicted, or over the
+                               bound; for CHECK_MASKS: n_outside */
+    double plain;         /**< for groups: measured over predicted */
+    double limits[2];     /**< lower of plain, upper of ratio */
 };
 
-/** An input in a channel of the dump, worked out once for all its pairs. */
+/** An input in a channel of the dump, computed once for all its pairs. */
 struct fx8_compare_level {
     int reason;        /**< enum fx8_compare_reason, or N_REASONS */
     double noise;      /**< eps */
     double noise_most; /**< eps of the coarsest step of the averaged channels */
     double level_2;    /**< sigma^2 in that step */
     double finest_2;   /**< sigma^2 in the finest of them */
-    bool is_dithered;  /**< rounding does not follow the signal */
-    double gain_error; /**< most that rounding on a lattice scales it by */
-    double clip_loss;  /**< most that clips took off the power, as a share */
+    bool is_dithered;  /**< rounding is independent of the signal */
+    double gain_error; /**< largest scale error by rounding on a lattice */
+    double clip_loss;  /**< largest share of the power lost to clips */
 };
 
-/** The levels of the quantiser, or what stands in for them. */
+/** The levels of the quantiser, or substitutes. */
 struct fx8_compare_theory {
     size_t n_plan_channels;      /**< channels before channel_average */
     const double *gain;          /**< [n_inputs][n_plan_channels], 0: none */
     const double *clip_fraction; /**< the same shape */
     double spectra_per_dump;     /**< M */
-    bool has_bias;               /**< autos have the quantiser's noise */
+    bool has_bias;               /**< autos include the quantiser's noise */
 };
 
 /** Sizes of both sets of visibilities.  `feeds` holds 0 (X or R) or 1 (Y or L)
@@ -154,7 +155,7 @@ struct fx8_compare_autos {
     const double *weight;              /**< nsamples of both */
 };
 
-/** The quantiser of an input; of its channels, as written.  NaN: no channel
+/** The quantiser of an input, over its channels as written.  NaN: no channel
  *  has a level. */
 struct fx8_compare_input {
     size_t n_levelled; /**< channels with a gain */
@@ -166,12 +167,12 @@ struct fx8_compare_input {
 /**
  * A comparison: first the sums, then (fx8_compare_finish) the figures.
  *
- * Notes: 1) A is the subject (INT8 where one is), B the reference (FP32)
+ * Notes: 1) A is the subject (INT8, if there is one), B the reference (FP32)
  *        2) inputs are antenna * n_polarizations + polarisation
- *        3) where channels were averaged, eps of a group of n is that of the
- *           mean quantiser noise over the mean power, so 1/g^2 is averaged;
- *           the clip fraction is the largest of the group; one channel of the
- *           group without a gain leaves the group out
+ *        3) for averaged channels, eps of a group is the mean quantiser noise
+ *           over the mean power, so 1/g^2 is averaged; the clip fraction is
+ *           the largest of the group; a group with any channel without a gain
+ *           is left out
  */
 struct fx8_comparison {
     char subject_name[FX8_TEXT_SIZE];
@@ -182,17 +183,17 @@ struct fx8_comparison {
     bool lacks_levels;         /**< INT8 against FP32, but no /fx8/gain */
     bool is_absolute;          /**< no autos: powers count as 1 and differences
                                     are in the unit of the visibilities */
-    char units[FX8_TEXT_SIZE]; /**< vis_units, "" where not told */
+    char units[FX8_TEXT_SIZE]; /**< vis_units, "" if unknown */
     char precision[2][FX8_TEXT_SIZE]; /**< PRECISN of subject and reference */
     double spectra_per_mean;          /**< M times channel_average */
-    bool has_bias;                    /**< as the theory says */
+    bool has_bias;                    /**< as in the theory */
     double *inverse_gain_2; /**< [n_inputs][n_channels] mean 1/g^2; 0: none */
     double *coarsest_2;     /**< likewise: largest 1/g^2 of a group */
     double *finest_2;       /**< likewise: smallest */
-    bool *has_unit_gain;    /**< likewise: one that a level of zero is given */
-    double *clip_fraction;  /**< [n_inputs][n_channels] */
-    double *power_sum;      /**< [n_inputs][n_channels] over dumps with any */
-    int64_t *power_count;   /**< [n_inputs][n_channels] such dumps */
+    bool *has_unit_gain; /**< likewise: a gain set because the level is zero */
+    double *clip_fraction; /**< [n_inputs][n_channels] */
+    double *power_sum;     /**< [n_inputs][n_channels] over dumps with power */
+    int64_t *power_count;  /**< [n_inputs][n_channels] such dumps */
     int64_t n_dumps;
     struct fx8_compare_autos dump; /**< the powers of this dump */
     struct fx8_compare_level
@@ -205,7 +206,7 @@ struct fx8_comparison {
     struct fx8_compare_sums *baselines; /**< [n_baselines] */
     struct fx8_compare_sums autos;      /**< auto-correlations alone */
     struct fx8_compare_spread phase;    /**< of A over B, rad, cell by cell */
-    struct fx8_compare_spread log_amplitude; /**< ln |A / B|, where both have
+    struct fx8_compare_spread log_amplitude; /**< ln |A / B|, if both have
                                                   an amplitude */
     struct fx8_compare_input *inputs;        /**< [n_inputs] */
     struct fx8_compare_worst_of worst[FX8_COMPARE_N_CHECKS];
@@ -213,7 +214,7 @@ struct fx8_comparison {
     int64_t *channels_left_out; /**< [N_REASONS][n_channels] cells */
     int64_t *inputs_left_out;   /**< [N_REASONS][n_inputs] cells */
 
-    double *frequencies_hz;         /**< [n_channels], NaN where not known */
+    double *frequencies_hz;         /**< [n_channels], NaN if unknown */
     int64_t *antenna_numbers;       /**< [n_antennas] */
     size_t (*baseline_antennas)[2]; /**< [n_baselines] positions */
 
@@ -224,10 +225,10 @@ struct fx8_comparison {
 };
 
 /**
- * fx8_compare_open -- nothing seen yet.
+ * fx8_compare_open -- start a comparison.
  *
  * Given:     shape   copied
- *            theory  copied as far as it is needed; NULL: measure only
+ *            theory  copied as needed; NULL: measure only
  * Status:    FX8_ERR_INPUT when n_plan_channels is no multiple of n_channels
  * Ownership: fx8_compare_clear() releases it, also after a failure
  */
@@ -236,7 +237,7 @@ enum fx8_status fx8_compare_open(const struct fx8_compare_shape *shape,
                                  struct fx8_comparison *comparison,
                                  struct fx8_error *error);
 
-/** Start a dump; its powers are used until the next one or the end. */
+/** Start a dump; its powers are used until the next dump or the end. */
 void fx8_compare_begin_dump(struct fx8_comparison *comparison,
                             const struct fx8_compare_autos *autos);
 
@@ -276,19 +277,18 @@ enum fx8_status fx8_compare_files(const char *path_a, const char *path_b,
 void fx8_compare_clear(struct fx8_comparison *comparison);
 
 /**
- * fx8_compare_print -- the figures as a table that begins with the verdict.
+ * fx8_compare_print -- print the table of figures, headed by the verdict.
  *
  * Given: brief  only the overall line, and the verdict after it
  */
 void fx8_compare_print(const struct fx8_comparison *comparison, bool brief,
                        FILE *stream);
 
-/** The same for machines: a JSON object with every channel, baseline and
- *  input. */
+/** Print as JSON: an object with every channel, baseline and input. */
 void fx8_compare_print_json(const struct fx8_comparison *comparison,
                             FILE *stream);
 
-/** The same as a page with figures: HTML that is also XML, SVG inside. */
+/** Print as a page with figures: HTML that is also XML, SVG inside. */
 void fx8_compare_print_html(const struct fx8_comparison *comparison,
                             FILE *stream);
 
@@ -301,8 +301,8 @@ void fx8_compare_print_html(const struct fx8_comparison *comparison,
 bool fx8_compare_verdict(const struct fx8_comparison *comparison,
                          char reason[FX8_TEXT_SIZE]);
 
-/** The verdict in a word: "good", "outside", or "none" where there is nothing
- *  to judge by. */
+/** The verdict in a word: "good", "outside", or "none" if nothing can be
+ *  judged. */
 const char *fx8_compare_verdict_word(const struct fx8_comparison *comparison);
 
 #ifdef __cplusplus

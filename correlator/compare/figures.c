@@ -24,21 +24,21 @@ static size_t count_inputs(const struct fx8_comparison *comparison)
 /* --- figures of a group ------------------------------------------ */
 
 /*
- * Cells that count as independent in a group; 0 for none.
+ * Effective number of independent cells in a group; 0 for none.
  *
- * Each |delta|^2 / expected is, for M products and more, the square of a
- * complex Gaussian: mean 1, standard deviation 1.  Cells of pairs without a
- * common input are independent.  Pairs (i, j) and (i, k) share the rounding
- * noise of i, multiplied by E_j in one and by E_k in the other: their deltas
- * correlate by at most |rho_jk|, so the squares by at most |rho_jk|^2, which
- * the measured mean |rho|^2 stands for (its noise, 1/M, is about what the
- * chance alignment of E_j and E_k over M spectra adds).  Each pair has
- * 2 (n - 2) such neighbours, so n_cells count as
+ * For M products and more, each |delta|^2 / expected is the square of a complex
+ * Gaussian: mean 1, standard deviation 1.  Cells of pairs without a common
+ * input are independent.  Pairs (i, j) and (i, k) share the rounding noise of
+ * i, multiplied by E_j in one and by E_k in the other: their deltas correlate
+ * by at most |rho_jk|, so the squares by at most |rho_jk|^2.  The measured mean
+ * |rho|^2 is used for it; its noise, 1/M, is about what the chance alignment of
+ * E_j and E_k over M spectra adds.  Each pair has 2 (n - 2) such neighbours, so
+ * n_cells count as
  *
  *     n_cells / (1 + 2 (n - 2) mean |rho|^2).
  *
- * They never count as less than floor(n / 2) per channel and dump: so many
- * pairs share no input at all, and averaging over more cannot do harm.
+ * They never count as less than floor(n / 2) per channel and dump: that many
+ * pairs share no input, and averaging over more cells can only help.
  */
 static double count_independent(const struct fx8_comparison *comparison,
                                 const struct fx8_compare_sums *sums)
@@ -60,15 +60,15 @@ static double ratio_of(const struct fx8_comparison *comparison,
     if (!comparison->has_theory || sums->n_cells == 0)
         return NAN;
     /* The median over channels of a mean of n squares, a Gamma variable, is
-     * below 1: Choi (1994), Proc. AMS 121, 245.  Without this factor many
-     * channels of few cells would look too good. */
+     * below 1: Choi (1994), Proc. AMS 121, 245.  Without this factor, many
+     * channels with few cells would look too good. */
     const double n = fmax(1.0, count_independent(comparison, sums));
     const double median = 1.0 - 1.0 / (3.0 * n) + 8.0 / (405.0 * n * n);
     return sqrt(sums->ratio / (double)sums->n_cells / median);
 }
 
-/* Pairs of one baseline have a common input only where there are cross hands:
- * XX has one with XY and one with YX. */
+/* Pairs of one baseline share an input only with cross hands: XX shares one
+ * with XY and one with YX. */
 static double independent_of(const struct fx8_comparison *comparison,
                              const struct fx8_compare_sums *sums,
                              enum fx8_compare_group group)
@@ -104,7 +104,7 @@ struct fx8_compare_figures fx8_compare_figures_of(
     return figures;
 }
 
-/* How bad a group is, or below 0: no cells. */
+/* How bad a group is; below 0: no cells. */
 static double badness(const struct fx8_comparison *comparison,
                       const struct fx8_compare_sums *sums,
                       enum fx8_compare_group group)
@@ -156,7 +156,8 @@ static double round_up(double value)
     return 10.0 * decade;
 }
 
-/* What half of the values are within, or more than half, by bisection. */
+/* The magnitude that contains half of the values (or, with the flag, more than
+ * half), by bisection. */
 static double half_within(const struct fx8_compare_spread *spread, bool is_more)
 {
     const double half = 0.5 * (double)spread->n;
@@ -172,7 +173,7 @@ static double half_within(const struct fx8_compare_spread *spread, bool is_more)
     return high;
 }
 
-/* Between the two middle ones of an even number there may be none. */
+/* For an even number, the mean of the two middle magnitudes. */
 static double median_magnitude(const struct fx8_compare_spread *spread)
 {
     return 0.5 * (half_within(spread, false) + half_within(spread, true));
@@ -184,7 +185,7 @@ void fx8_compare_phases_of(const struct fx8_comparison *comparison,
     const struct fx8_compare_spread *spread = &comparison->phase;
     *phases = (struct fx8_compare_phases){
         .rms_deg = NAN, .median_deg = NAN, .median_absolute_deg = NAN};
-    /* a Gaussian's four standard deviations, in a range of round figures */
+    /* four standard deviations of a Gaussian, rounded up to a round number */
     const double half = degree * median_magnitude(spread);
     const double range = half > 0.0 ? fmin(180.0, round_up(6.0 * half)) : 1.0;
     phases->first_deg = -range;
@@ -313,14 +314,14 @@ void fx8_compare_finish(struct fx8_comparison *comparison)
         if (comparison->channels[c].n_cells > 0) {
             const struct fx8_compare_sums *sums = &comparison->channels[c];
             ratios[n++] = ratio_of(comparison, sums);
-            /* a root mean square of n_independent complex cells */
+            /* variance of a root mean square of n_independent complex cells */
             variance += 0.25 / fmax(1.0, count_independent(comparison, sums));
         }
     comparison->n_channels_used = n;
     if (n > 0 && comparison->has_theory) {
         comparison->median_ratio = fx8_median(ratios, n);
-        /* sqrt(pi / 2): the median of Gaussian values is that much wider than
-         * their mean */
+        /* sqrt(pi / 2): for Gaussian values the median's standard error is
+         * larger than the mean's by this factor */
         comparison->standard_error =
             sqrt(1.5707963267948966 * variance / (double)n / (double)n);
         const double margin = FX8_COMPARE_SIGMAS * comparison->standard_error;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * figures.h -- what the sums of a comparison say, the same for the
+ * figures.h -- figures derived from the sums of a comparison, shared by the
  * table, the JSON and the page.
  */
 #ifndef FX8_CORRELATOR_COMPARE_FIGURES_H
@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/** Most groups that fx8_compare_worst() tells. */
+/** Most groups that fx8_compare_worst() returns. */
 #define FX8_COMPARE_WORST 10
 
 /** Bins of the histogram of phase differences; odd, so that 0 is in the middle
@@ -22,7 +22,7 @@ extern "C" {
 /** Cells that are looked at together. */
 enum fx8_compare_group { FX8_COMPARE_CHANNEL, FX8_COMPARE_BASELINE };
 
-/** Figures of a group of cells; NaN where there are no cells, or nothing is
+/** Figures of a group of cells; NaN if there are no cells, or nothing is
  *  predicted. */
 struct fx8_compare_figures {
     int64_t n_cells;
@@ -41,11 +41,11 @@ struct fx8_compare_figures fx8_compare_figures_of(
     const struct fx8_compare_sums *sums, enum fx8_compare_group group);
 
 /**
- * fx8_compare_worst -- the groups farthest from theory, either way, or without
- * theory those that differ most.
+ * fx8_compare_worst -- the groups farthest from theory, either way; without
+ * theory, the groups that differ most.
  *
- * Returned: worst  indices of channels or baselines, worst first; as many as
- *                  is returned
+ * Returned: worst  indices of channels or baselines, worst first; the function
+ *                  returns their number
  */
 size_t fx8_compare_worst(const struct fx8_comparison *comparison,
                          enum fx8_compare_group group,
@@ -57,14 +57,14 @@ struct fx8_compare_phases {
     double percent[FX8_COMPARE_PHASE_BINS]; /**< of all cells with a phase */
     double percent_outside;
     double rms_deg, median_deg;
-    double median_absolute_deg; /**< half of the cells are within */
+    double median_absolute_deg; /**< half of the cells are within it */
 };
 
 void fx8_compare_phases_of(const struct fx8_comparison *comparison,
                            struct fx8_compare_phases *phases);
 
-/** |A / B|: the median, and what the middle 68.27 % of the cells lie between
- *  (one standard deviation either way of a Gaussian).  NaN: no cells. */
+/** |A / B|: the median, and the range of the middle 68.27 % of the cells (one
+ *  standard deviation either way of a Gaussian).  NaN: no cells. */
 struct fx8_compare_amplitudes {
     double median, low, high;
 };
@@ -81,9 +81,9 @@ void fx8_compare_input_name(const struct fx8_comparison *comparison,
  * fx8_compare_print_ranges -- channels with a count, as ranges: "0-1, 63".
  *
  * Given:    counts  [n]
- *           most    ranges that are printed
+ *           most    most ranges to print
  *           dash    between the first and the last channel of a range
- * Returned: how many ranges there are besides
+ * Returned: number of ranges not printed
  */
 size_t fx8_compare_print_ranges(const int64_t *counts, size_t n, size_t most,
                                 const char *dash, FILE *stream);
@@ -95,7 +95,7 @@ extern const char *const fx8_compare_reason_names[FX8_COMPARE_N_REASONS];
 bool fx8_compare_is_channel_lost(const struct fx8_comparison *comparison,
                                  size_t channel);
 
-/** What differences are measured in: "coherence", or a unit. */
+/** Unit of the differences: "coherence", or a unit. */
 const char *fx8_compare_unit(const struct fx8_comparison *comparison);
 
 #ifdef __cplusplus

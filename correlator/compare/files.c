@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * files.c -- two UVH5 files into a comparison, row by row.
+ * files.c -- read two UVH5 files into a comparison, row by row.
  */
 #include <float.h>
 #include <stdio.h>
@@ -15,8 +15,8 @@
 
 /* --- shape and levels -------------------------------------------- */
 
-/* One dataset of /fx8 with the levels, [n_inputs][plan channels], 0 to `most`
- * each. */
+/* Read one dataset of /fx8 with levels, [n_inputs][plan channels], each 0 to
+ * `most`. */
 static enum fx8_status get_levels(struct fx8_compare_side *side,
                                   const char *name, double most,
                                   const struct fx8_compare_shape *shape,
@@ -59,7 +59,7 @@ static bool has_autos(const struct fx8_uvh5_header *header)
     return false;
 }
 
-/* Whether the rounding noise was left in the autos. */
+/* Whether the rounding noise is still in the autos. */
 static bool has_bias(const struct fx8_uvh5_header *header)
 {
     const struct fx8_keyword *keyword = fx8_uvh5_keyword(header, "AUTOCORR");
@@ -81,7 +81,8 @@ static enum fx8_status open_comparison(struct fx8_compare_side *levels,
         fx8_uvh5_get(levels->file, "gain", extent, &gain, error);
     if (status == FX8_OK && (gain == NULL || !has_autos(&levels->header))) {
         free(gain);
-        /* no quantiser (method none), or not from fx8: the verdict tells */
+        /* no quantiser (method none), or not from fx8: the verdict reports it
+         */
         status = fx8_compare_open(shape, NULL, comparison, error);
         comparison->lacks_levels = true;
         return status;
@@ -187,7 +188,7 @@ static enum fx8_status walk(struct fx8_compare_side *subject,
     return status;
 }
 
-/* Positions of the antennas of each baseline, names for the tables. */
+/* Positions of the antennas of each baseline, and names for the tables. */
 static enum fx8_status note_axes(const struct fx8_compare_side *side,
                                  struct fx8_comparison *comparison,
                                  struct fx8_error *error)

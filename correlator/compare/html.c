@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * html.c -- a comparison as one page, to be read without explanation:
- * verdict, key figures, what was left out, and the figures of
- * page.c.
+ * html.c -- a comparison as one self-explanatory page: verdict, key figures,
+ * what was left out, and the figures of page.c.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -12,7 +11,7 @@
 #include "correlator/compare/side.h"
 #include "correlator/fx8.h"
 
-/* Items of a list before it is cut short. */
+/* Most items listed. */
 #define MAX_LISTED 64
 
 static const char *const style =
@@ -103,7 +102,7 @@ static void put_meaning(const struct fx8_comparison *comparison, FILE *stream)
               stream);
 }
 
-/* A figure of the table, nothing where it is not known. */
+/* A figure of the table; empty if unknown. */
 static void put_cell(const char *format, double value, FILE *stream)
 {
     fputs("<td>", stream);
@@ -155,7 +154,7 @@ static void put_figures(const struct fx8_comparison *comparison, FILE *stream)
             amplitudes.median, amplitudes.low, amplitudes.high);
 }
 
-/* --- what is judged --------------------------------------------- */
+/* --- checks ----------------------------------------------------- */
 
 static void put_checks(const struct fx8_comparison *comparison, FILE *stream)
 {
@@ -182,7 +181,7 @@ static void put_checks(const struct fx8_comparison *comparison, FILE *stream)
     fputs("</table>\n", stream);
 }
 
-/* --- what is left out -------------------------------------------- */
+/* --- cells left out ---------------------------------------------- */
 
 static void put_channels(const int64_t *counts, size_t n, FILE *stream)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * json.c -- a comparison for machines: every figure of the table and
- * of the page, of every channel, baseline and input.
+ * json.c -- a comparison as JSON: all figures of the table and the page, for
+ * every channel, baseline and input.
  */
 #include <math.h>
 
@@ -44,7 +44,7 @@ static void put_limits(struct fx8_json *json,
     fx8_json_end(json);
 }
 
-/* Where the worst of a check is, as far as the check is of such places. */
+/* Place of the worst of a check: the members that its groups have. */
 static void put_place(struct fx8_json *json,
                       const struct fx8_comparison *comparison,
                       enum fx8_compare_check check)
@@ -90,7 +90,7 @@ static void put_checks(struct fx8_json *json,
     fx8_json_end(json);
 }
 
-/* Members of an object that is open. */
+/* Add members to the open object. */
 static void put_figures(struct fx8_json *json,
                         const struct fx8_comparison *comparison,
                         const struct fx8_compare_sums *sums,

@@ -3,43 +3,43 @@
  * judge.c -- the scores of cells and their bounds.
  *
  * Chance.  Given the spectra, the difference of a cell is a sum of rounding
- * errors with known weights.  Where rounding does not follow the signal they
- * are independent between inputs, spectra and channels, even between channels
- * whose spectra overlap, and uniform: the tails of such a sum are within those
- * of a Gaussian of the same variance, however few spectra there are (it is
- * strictly sub-Gaussian), so that |delta|^2 over the variance falls off like
- * exp(-x).  Only pairs with a common input are correlated; verdict.c allows for
- * that.
+ * errors with known weights.  If rounding is independent of the signal, the
+ * errors are uniform, and independent between inputs, spectra and channels,
+ * even between channels whose spectra overlap.  The tails of such a sum lie
+ * within those of a Gaussian of the same variance, however few spectra there
+ * are (it is strictly sub-Gaussian), so |delta|^2 over the variance falls off
+ * like exp(-x).  Only pairs with a common input are correlated; verdict.c
+ * allows for that.
  *
- * The variance can be larger than compare.h predicts, by
- *  - a mean over channels of different steps: the coarsest is taken;
+ * The variance can exceed the prediction of compare.h for two reasons:
+ *  - a mean over channels with different steps: the coarsest is used;
  *  - missing data: the power of an input in the spectra it has in common with
- *    another is at most the whole, w_i / w_ij times its mean.
+ *    another is at most its whole power, w_i / w_ij times its mean.
  *
- * Rounding follows the signal where what dithers it is below one step: where
- * the level is, where a tone or pulses of one channel stand so far above the
- * other channels that noise as in those is, or where two inputs are so alike
- * that their difference is.  From one step up the correlation is at most
+ * Rounding depends on the signal if what dithers it is below one step: the
+ * level itself; the noise of a channel with a tone or pulses far above the
+ * other channels, taken to be as in those; or the difference of two inputs that
+ * are nearly alike.  From one step up the correlation is at most
  * exp(-2 pi^2) = 3e-9 (Widrow and Kollar, Quantization Noise, 2008, ch. 5, 9).
  * All this follows from the gains and the powers of the reference, not from the
- * visibilities that are judged.
+ * visibilities under test.
  *
- * A lattice.  Without a window the transform of whole numbers at multiples of
- * a quarter of the sample rate is whole numbers again, times a step s.  If a
- * multiple of 1 / s is close to a whole number k, rounding of these few values
- * repeats itself and scales the signal: by at most 0.2 / sigma, the largest
- * sum over the harmonics m k of 2 delta / k exp(-2 pi^2 m^2 sigma^2 delta^2)
- * with the signs that they have, delta being how close.  Which channels these
- * are no file says; by how much they are scaled their autos do, twice.
+ * A lattice.  Without a window, the transform of integers at multiples of a
+ * quarter of the sample rate gives integers again, times a step s.  If a
+ * multiple of 1 / s is close to an integer k, the rounding of these few values
+ * is periodic and scales the signal by at most 0.2 / sigma: the largest sum
+ * over the harmonics m k of 2 delta / k exp(-2 pi^2 m^2 sigma^2 delta^2) with
+ * their signs, where delta is the distance from k.  No file says which channels
+ * these are, but their autos show twice the change of scale.
  *
  * Bounds.  A rounding error is at most half a step per component, |e|^2 <=
  * 1/2: three times its mean.  By Cauchy and Schwarz
  *     |delta| <= sqrt(3) (sqrt(eps_i) + sqrt(eps_j) + sqrt(3 eps_i eps_j)).
  *
- * Clips.  A component clamped from x to 127 takes x^2 - 127^2 >= 254 u off the
- * power, u = |x| - 127 being lost.  If L is the share that an auto has lost, a
+ * Clips.  A component clamped from x to 127 reduces the power by x^2 - 127^2
+ * >= 254 u, where u = |x| - 127 is lost.  If an auto has lost the share L, a
  * sum of u |Y| with |Y| <= 127 sqrt(2) is at most L_i sigma_i / (sqrt(2)
- * sigma_j) of sqrt(P_i P_j), and one of u_i u_j at most sqrt(L_i L_j).
+ * sigma_j) of sqrt(P_i P_j), and a sum of u_i u_j at most sqrt(L_i L_j).
  */
 #include <math.h>
 
@@ -47,15 +47,15 @@
 #include "correlator/compare/figures.h"
 #include "correlator/compare/judge.h"
 
-/* Standard deviations that an auto may lie off: 2e-9. */
+/* Standard deviations by which an auto may be off: probability 2e-9. */
 #define AUTO_SIGMAS 6.0
 
 /* FP32 is good to a few 1e-7 of sqrt(P_i P_j), and visibilities are stored as
  * floats. */
 #define FLOAT_ERROR 1e-6
 
-/* Most of a change of scale, over sigma; it is looked for where the auto is
- * this far off: one that is less adds no more to a cell than chance does. */
+/* Largest change of scale, times sigma.  It is allowed for only if the auto is
+ * off by this much: a smaller one adds no more to a cell than chance does. */
 #define LATTICE_ERROR  0.2
 #define LATTICE_SIGMAS 3.0
 
@@ -69,15 +69,15 @@ static double squared(double value)
 
 /* --- levels ------------------------------------------------------ */
 
-/* Most that rounding can change a coherence by. */
+/* Largest change of a coherence by rounding. */
 static double rounding_bound(double noise_1, double noise_2)
 {
     return sqrt(3.0 * noise_1) + sqrt(3.0 * noise_2) +
            3.0 * sqrt(noise_1 * noise_2);
 }
 
-/* What the auto says of a change of scale and of the power that clips took,
- * beside chance and a bias of eps, removed or not. */
+/* Derive from the auto the change of scale and the power lost to clips, beyond
+ * chance and a bias of eps, removed or not. */
 static void read_auto(const struct fx8_comparison *comparison, size_t at,
                       struct fx8_compare_level *level)
 {
@@ -88,7 +88,7 @@ static void read_auto(const struct fx8_comparison *comparison, size_t at,
     const double beside =
         noise + (level->is_dithered ? AUTO_SIGMAS * sqrt(2.0 * noise / n)
                                     : rounding_bound(noise, noise));
-    /* the bias is left in where the level is too low to tell */
+    /* at too low a level the bias is not removed */
     const double left =
         comparison->dump.subject[at] / (2.0 * comparison->finest_2[at]);
     const bool is_biased = comparison->has_bias || left < 1.0;
@@ -127,7 +127,8 @@ void fx8_compare_level_input(struct fx8_comparison *comparison, size_t input)
     for (size_t c = 0; c < n_channels && comparison->has_theory; c++)
         if (power[c] > 0.0)
             comparison->scratch[n++] = power[c];
-    /* sorted by it; the lower one of two, which may be interference */
+    /* sorts them; the lower of two middle ones: the upper may be interference
+     */
     fx8_median(comparison->scratch, n);
     const double usual = n > 0 ? comparison->scratch[(n - 1) / 2] : 0.0;
     for (size_t at = first; at < first + n_channels; at++) {
@@ -169,7 +170,7 @@ static void take_cell(struct fx8_comparison *comparison,
     if (worst->n_judged++ > 0 && score <= worst->high)
         return;
     worst->high = score;
-    worst->low = 1.0; /* a cell may be as good as it likes */
+    worst->low = 1.0; /* a single cell has no lower limit */
     worst->n_independent = 1.0;
     worst->place = cell->place;
 }
@@ -197,7 +198,7 @@ void fx8_compare_judge_mask(struct fx8_comparison *comparison,
         (flags[0] || fabs(one - other) <= WEIGHT_ERROR * fmax(one, other)))
         return;
     if (cell->has_unit_gain) {
-        /* INT8 alone flags a level of zero, or averages without it */
+        /* only INT8 flags a level of zero or averages without it */
         cell->is_flagged = true;
         return;
     }
@@ -215,7 +216,7 @@ static bool is_dithered(const struct fx8_compare_cell *cell)
                squared(FX8_COMPARE_LEVEL);
 }
 
-/* Most that clips can change a coherence by. */
+/* Largest change of a coherence by clips. */
 static double clip_bound(const struct fx8_compare_cell *cell)
 {
     const struct fx8_compare_level *i = cell->levels[0], *j = cell->levels[1];
@@ -231,7 +232,7 @@ void fx8_compare_judge_pair(struct fx8_comparison *comparison,
                             enum fx8_compare_reason reason)
 {
     if (reason == FX8_COMPARE_NO_POWER) {
-        /* nothing but zeros: they stay zeros */
+        /* all zeros, which stay zeros */
         const bool is_zero =
             cell->subject[0] == 0.0 && cell->subject[1] == 0.0 &&
             cell->reference[0] == 0.0 && cell->reference[1] == 0.0;
@@ -243,7 +244,7 @@ void fx8_compare_judge_pair(struct fx8_comparison *comparison,
     const double of_j = fmax(1.0, cell->weights[1] / w);
     const double difference = sqrt(cell->difference);
     if (reason == FX8_COMPARE_NO_GAIN) {
-        /* of two coherences no more is known than that they are */
+        /* nothing is known but that both are coherences */
         take_bound(comparison, cell, 0.5 * difference / sqrt(of_i * of_j));
         return;
     }
@@ -273,10 +274,9 @@ void fx8_compare_judge_pair(struct fx8_comparison *comparison,
 
 /*
  * An auto changes by 2 Re<x* e> + <|e|^2>: a standard deviation of
- * sqrt(2 eps / M), a bias of up to eps, removed or not, and twice what a
- * lattice scales by.  The square of one
- * real Gaussian exceeds 2 x its variance as rarely as that of a complex one
- * exceeds x.
+ * sqrt(2 eps / M), a bias of up to eps, removed or not, and twice the lattice's
+ * change of scale.  The square of a real Gaussian exceeds 2 x its variance as
+ * rarely as the square of a complex Gaussian exceeds x.
  */
 void fx8_compare_judge_auto(struct fx8_comparison *comparison,
                             const struct fx8_compare_cell *cell)

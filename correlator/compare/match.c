@@ -89,9 +89,10 @@ static enum fx8_status check_sizes(const struct side *a, const struct side *b,
 }
 
 /*
- * Frequencies may differ by a millionth of a channel and times by a thousandth
- * of a dump: more than the rounding of a double (40 microseconds of a Julian
- * date, of at least 1 ms), less than anything that moves a visibility.
+ * Tolerances: a millionth of a channel in frequency, a thousandth of a dump in
+ * time.  That is more than the rounding of a double (40 microseconds of a
+ * Julian date, for dumps of at least 1 ms), and too little to move a
+ * visibility.
  */
 enum fx8_status fx8_compare_match(const char *path_a,
                                   const struct fx8_uvh5_header *of_a,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * match.h -- whether two visibility files are of the same thing.
+ * match.h -- whether two visibility files describe the same observation.
  */
 #ifndef FX8_CORRELATOR_COMPARE_MATCH_H
 #define FX8_CORRELATOR_COMPARE_MATCH_H
@@ -13,9 +13,9 @@ extern "C" {
 #endif
 
 /**
- * fx8_compare_match -- the same antennas, baselines, products, frequencies,
- * times and length of a dump, in the same order; the same unit where both tell
- * one.
+ * fx8_compare_match -- check for the same antennas, baselines, products,
+ * frequencies, times and dump lengths, in the same order; and the same unit if
+ * both files name one.
  *
  * Status: FX8_ERR_INPUT: "PATH_B: ITEM: value: expected value as in PATH_A"
  */

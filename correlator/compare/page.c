@@ -4,12 +4,12 @@
 
 #include "correlator/compare/page.h"
 
-/* Marks of a figure, so that a page of any array stays below half a MB. */
+/* Most marks per figure: the page of any array stays below 0.5 MB. */
 #define MAX_BASELINES ((size_t)500)
 #define MAX_CHANNELS  ((size_t)256)
 #define MAX_INPUTS    ((size_t)256)
 
-/* Within so many sigma chance is at home. */
+/* Sigmas within which a deviation is chance. */
 #define CHANCE 5.0
 
 static void begin(const char *id, const char *heading, FILE *stream)
@@ -28,7 +28,7 @@ static void take(struct fx8_plot_axis *axis, double value)
     axis->high = fmax(axis->high, value);
 }
 
-/* So many of `n` side by side that no more than `most` are left. */
+/* Neighbours to combine so that at most `most` of `n` remain. */
 static size_t step_of(size_t n, size_t most)
 {
     return n <= most ? 1 : (n + most - 1) / most;
@@ -80,7 +80,7 @@ void fx8_compare_draw_baselines(const struct fx8_comparison *comparison,
         take(&plot.y, FX8_COMPARE_RATIO_HIGH * figures.predicted);
     }
     if (!(plot.x.high >= plot.x.low))
-        return; /* nothing is predicted, as the page says */
+        return; /* nothing is predicted; the page says so */
     fx8_plot_widen(&plot.x);
     fx8_plot_widen(&plot.y);
     begin("baselines", "Measured against predicted loss", stream);
@@ -89,7 +89,7 @@ void fx8_compare_draw_baselines(const struct fx8_comparison *comparison,
                                     FX8_COMPARE_RATIO_HIGH};
     for (size_t k = 0; k < 2; k++) {
         fx8_plot_begin_path(&plot, "d");
-        /* in steps, as a line is cut off at the frame point by point */
+        /* in steps: lines are clamped to the frame point by point */
         for (int i = 0; i <= 50; i++) {
             const double x = plot.x.low + (plot.x.high - plot.x.low) * i / 50.0;
             fx8_plot_point(&plot, x, slopes[k] * x, i == 0);
@@ -139,7 +139,7 @@ static struct fx8_compare_figures combine(
     return fx8_compare_figures_of(comparison, &sums, FX8_COMPARE_CHANNEL);
 }
 
-/* The measured marks, or the line of the prediction. */
+/* Draw the measured marks, or the predicted line. */
 static void draw_along(const struct fx8_comparison *comparison,
                        const struct fx8_plot *plot, size_t step,
                        bool is_prediction)
@@ -187,7 +187,7 @@ void fx8_compare_draw_channels(const struct fx8_comparison *comparison,
         const struct fx8_compare_figures figures =
             combine(comparison, c, c + step < n ? c + step : n, &mhz);
         take(&plot.x, mhz);
-        take(&plot.y, figures.measured); /* NaN is passed over */
+        take(&plot.y, figures.measured); /* fmin, fmax skip NaN */
         take(&plot.y, figures.predicted);
     }
     fx8_plot_widen(&plot.x);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * page.h -- the figures of the page of a comparison, each with its
- * title, its caption and, in every mark, the numbers that it stands for.
+ * page.h -- the figures on the page of a comparison, each with title and
+ * caption; every mark carries its numbers as text.
  */
 #ifndef FX8_CORRELATOR_COMPARE_PAGE_H
 #define FX8_CORRELATOR_COMPARE_PAGE_H
@@ -17,7 +17,7 @@ extern "C" {
 void fx8_compare_draw_baselines(const struct fx8_comparison *comparison,
                                 FILE *stream);
 
-/** Both along the frequency axis. */
+/** Measured and predicted rms along the frequency axis. */
 void fx8_compare_draw_channels(const struct fx8_comparison *comparison,
                                FILE *stream);
 

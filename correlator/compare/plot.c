@@ -5,7 +5,7 @@
 #include "config/base/json.h"
 #include "correlator/compare/plot.h"
 
-/* The figure and the frame inside it, in units of the drawing. */
+/* The figure and the frame inside it, in drawing units. */
 #define WIDTH  860.0
 #define HEIGHT 360.0
 #define LEFT   92.0
@@ -13,7 +13,7 @@
 #define TOP    12.0
 #define BOTTOM (HEIGHT - 52.0)
 
-/* About so many ticks to an axis. */
+/* Approximate number of ticks per axis. */
 #define N_TICKS 6.0
 
 void fx8_plot_text(FILE *stream, const char *text)
@@ -164,7 +164,7 @@ void fx8_plot_end_path(const struct fx8_plot *plot)
     fputs("\"/>\n", plot->stream);
 }
 
-/* Text of a mark, and the end of the element `name` that it is in. */
+/* Write the tooltip of a mark and end its element `name`. */
 static void end_with_text(const struct fx8_plot *plot, const char *name,
                           const char *format, va_list arguments)
 {

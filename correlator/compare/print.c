@@ -11,11 +11,11 @@
 #include "correlator/compare/judge.h"
 #include "correlator/compare/side.h"
 
-/* Lines of the tables of the worst channels and baselines, at most
+/* Most rows in the tables of the worst channels and baselines, at most
  * FX8_COMPARE_WORST. */
 #define MAX_WORST 5
 
-/* Items of a list before it is cut short. */
+/* Most items listed. */
 #define MAX_LISTED 8
 
 static void print_heading(const struct fx8_comparison *comparison, FILE *stream)
@@ -67,7 +67,7 @@ static void print_worst(const struct fx8_comparison *comparison, FILE *stream)
     }
 }
 
-/* What is cell by cell, not of sums. */
+/* Figures per cell, not of sums. */
 static void print_cells(const struct fx8_comparison *comparison, FILE *stream)
 {
     if (comparison->phase.n == 0)
@@ -109,7 +109,7 @@ static void print_levels(const struct fx8_comparison *comparison, FILE *stream)
     if (levels[0] <= levels[1])
         fprintf(stream, "median levels of the inputs %.4g to %.4g LSB",
                 levels[0], levels[1]);
-    else /* they are those of powers in the reference */
+    else /* levels need powers of the reference */
         fprintf(stream, "levels not known");
     fprintf(stream, ",\n           clipped in a channel at most %.3g",
             comparison->inputs[clipped].clip_largest);
@@ -171,7 +171,7 @@ static void print_left_out(const struct fx8_comparison *comparison,
     }
 }
 
-/* Channels of which nothing is left. */
+/* Channels with no cell left. */
 static void print_lost(const struct fx8_comparison *comparison, FILE *stream)
 {
     const size_t n_channels = comparison->shape.n_channels;
@@ -187,7 +187,7 @@ static void print_lost(const struct fx8_comparison *comparison, FILE *stream)
                 n_lost, n_channels, FX8_NOUN(n_lost, "is", "are"));
 }
 
-/* Every check, with the worst that it found. */
+/* Every check with its worst result. */
 static void print_checks(const struct fx8_comparison *comparison, FILE *stream)
 {
     if (!comparison->has_theory)
@@ -203,7 +203,7 @@ static void print_checks(const struct fx8_comparison *comparison, FILE *stream)
             continue;
         fprintf(stream, "%-18s %10" PRId64, fx8_compare_check_names[check],
                 worst->n_judged);
-        /* infinite: not zero where it must be */
+        /* infinite: the bound is zero, the value is not */
         if (isinf(worst->ratio))
             fprintf(stream, " %10s %10s", "not zero", "zero");
         else

@@ -25,7 +25,7 @@ struct walk {
     size_t dump;
 };
 
-/* One number. */
+/* Test one number. */
 static void test_number(struct walk *walk, size_t baseline, size_t channel,
                         size_t product, bool is_imaginary,
                         const double value[N_SIDES], double scale)
@@ -70,7 +70,7 @@ static enum fx8_status check_weight(const struct walk *walk, size_t row,
                     walk->sides[X].path);
 }
 
-/* sqrt(P_i P_j) of a cell, 0 where that is not known. */
+/* sqrt(P_i P_j) of a cell, 0 if unknown. */
 static double scale_of(const struct walk *walk, size_t baseline, size_t channel,
                        size_t product)
 {
@@ -85,7 +85,7 @@ static double scale_of(const struct walk *walk, size_t baseline, size_t channel,
     return power[0] > 0.0 && power[1] > 0.0 ? sqrt(power[0] * power[1]) : 0.0;
 }
 
-/* One baseline of a dump, `row` of those read last. */
+/* Test one baseline of a dump, `row` of the rows read last. */
 static enum fx8_status test_row(struct walk *walk, size_t row, size_t baseline,
                                 struct fx8_error *error)
 {

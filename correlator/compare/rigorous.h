@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * rigorous.h -- whether visibilities lie between bounds that directed
- * rounding has proved: DOWN <= X <= UP, number by number.
+ * rigorous.h -- whether visibilities lie within bounds proved by directed
+ * rounding: DOWN <= X <= UP, number by number.
  */
 #ifndef FX8_CORRELATOR_COMPARE_RIGOROUS_H
 #define FX8_CORRELATOR_COMPARE_RIGOROUS_H
@@ -30,7 +30,7 @@ struct fx8_compare_outlier {
  * A test of bounds.
  *
  * Notes: 1) a cell is one product of one baseline in one channel of one dump;
- *           it has two numbers, its real and its imaginary part
+ *           it has two numbers, the real and the imaginary part
  *        2) cells with nsamples > 0 are tested, flagged or not
  */
 struct fx8_enclosure {
@@ -39,7 +39,7 @@ struct fx8_enclosure {
     struct fx8_compare_shape shape;
     int64_t n_dumps;
     int64_t n_cells;        /**< tested */
-    int64_t n_without_data; /**< cells that are not */
+    int64_t n_without_data; /**< cells not tested */
     int64_t n_outside;      /**< numbers */
     struct fx8_compare_outlier worst;
     double worst_julian_date, worst_frequency_hz;
@@ -53,11 +53,10 @@ struct fx8_enclosure {
  * fx8_enclosure_test -- read three UVH5 files side by side.
  *
  * Given:     paths  X, DOWN, UP
- * Status:    FX8_ERR_INPUT: unreadable; not of the same antennas, baselines,
+ * Status:    FX8_ERR_INPUT: unreadable; different antennas, baselines,
  *            products, frequencies, times or weights; keyword PRECISN does not
- *            say that DOWN and UP are what they are given as, or says that X
- *            is one of them; a value that is not finite; FX8_ERR_SYSTEM:
- *            memory
+ *            mark DOWN and UP as such, or marks X as one of them; a value that
+ *            is not finite; FX8_ERR_SYSTEM: memory
  * Ownership: fx8_enclosure_clear() releases; empty after a failure
  */
 enum fx8_status fx8_enclosure_test(const char *const paths[3],
@@ -74,7 +73,7 @@ void fx8_enclosure_print(const struct fx8_enclosure *enclosure, FILE *stream);
  * fx8_enclosure_verdict -- whether all numbers lie inside.
  *
  * Returned: reason  one line, also when inside
- * Status:   true: there are some, and none is outside
+ * Status:   true: some were tested, and none is outside
  */
 bool fx8_enclosure_verdict(const struct fx8_enclosure *enclosure,
                            char reason[FX8_TEXT_SIZE]);

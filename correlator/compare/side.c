@@ -111,7 +111,7 @@ enum fx8_status fx8_compare_side_allocate(struct fx8_compare_side *side,
     return status;
 }
 
-/* Weights [n] from row `first` on; above 1 they may be elsewhere. */
+/* Weights [n] from row `first` on; they may exceed 1 elsewhere. */
 static enum fx8_status check_weights(const struct fx8_compare_side *side,
                                      size_t first, size_t n,
                                      struct fx8_error *error)

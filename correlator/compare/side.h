@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * side.h -- one of the files of a comparison, read some rows at a time.
+ * side.h -- one of the files of a comparison, read a few rows at a time.
  */
 #ifndef FX8_CORRELATOR_COMPARE_SIDE_H
 #define FX8_CORRELATOR_COMPARE_SIDE_H
@@ -49,7 +49,7 @@ void fx8_compare_side_print(int64_t n_dumps,
                             const struct fx8_compare_shape *shape,
                             FILE *stream);
 
-/** Rows to be read at a time: a few MiB, at least one row. */
+/** Rows per read: a few MiB, at least one row. */
 size_t fx8_compare_side_rows(const struct fx8_compare_shape *shape);
 
 /** Memory for n_rows rows. */
@@ -72,7 +72,7 @@ enum fx8_status fx8_compare_side_antennas(const struct fx8_compare_side *side,
                                           size_t (*antennas)[2],
                                           struct fx8_error *error);
 
-/** Powers of the inputs in a dump, from its autos, and their weights (or
+/** Powers of the inputs in a dump, from its autos, and their weights (may be
  *  NULL): double [n_inputs][n_channels].  Reads rows one by one. */
 enum fx8_status fx8_compare_side_powers(struct fx8_compare_side *side,
                                         size_t dump,

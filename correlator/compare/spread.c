@@ -6,13 +6,13 @@
 #include "config/base/shape.h"
 #include "correlator/compare/spread.h"
 
-/* A bin of positive doubles: their exponent and first six digits behind the
- * point, which are the top bits of their representation. */
+/* A bin of positive doubles: the exponent and the first six bits of the
+ * fraction, which are the top bits of the representation. */
 #define BIN_SHIFT 46
 #define N_HALF    ((size_t)1 << (63 - BIN_SHIFT))
 
-/* Bins run from the most negative to the most positive value; N_HALF holds
- * zero and what is too small to have bits there. */
+/* Bins run from the most negative to the most positive value; bin N_HALF holds
+ * zero and values too small to have any of these bits. */
 #define N_BINS (2 * N_HALF)
 
 enum fx8_status fx8_compare_spread_open(struct fx8_compare_spread *spread,
@@ -54,7 +54,7 @@ static double edge_of(size_t bin)
     return edge;
 }
 
-/* Both edges of a bin; equal for the one of zero. */
+/* Both edges of a bin; equal for the bin of zero. */
 static void edges_of(size_t bin, double *low, double *high)
 {
     *low = *high = 0.0;
@@ -67,7 +67,7 @@ static void edges_of(size_t bin, double *low, double *high)
     }
 }
 
-/* The first bin with values from `bin` on, N_BINS: none. */
+/* The first bin at or after `bin` with values; N_BINS: none. */
 static size_t next_bin(const struct fx8_compare_spread *spread, size_t bin)
 {
     while (bin < N_BINS && spread->bins[bin] == 0)
@@ -95,7 +95,7 @@ double fx8_compare_spread_quantile(const struct fx8_compare_spread *spread,
             break;
         bin = next;
     }
-    /* as many on either side: half way to the next */
+    /* the share ends between two bins: half way */
     const size_t next = next_bin(spread, bin + 1);
     return (double)below == wanted && next < N_BINS
                ? 0.5 * (middle_of(bin) + middle_of(next))
@@ -113,7 +113,7 @@ void fx8_compare_spread_fill(const struct fx8_compare_spread *spread,
         double low, high;
         edges_of(bin, &low, &high);
         const double count = (double)spread->bins[bin];
-        /* in steps from the first */
+        /* in units of steps from `first` */
         low = (low - first) / step;
         high = (high - first) / step;
         if (high < 0.0 || low >= (double)n_counts)

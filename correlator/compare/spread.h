@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spread.h -- the distribution of more values than can be kept: a
- * histogram of signed doubles with 64 bins in a factor of 2.
+ * spread.h -- the distribution of any number of values: a histogram of signed
+ * doubles with 64 bins per factor of 2.
  */
 #ifndef FX8_CORRELATOR_COMPARE_SPREAD_H
 #define FX8_CORRELATOR_COMPARE_SPREAD_H
@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/** Values seen; all zero: none, and none may be added before it is opened. */
+/** Values seen; all zero: none; open it before adding any. */
 struct fx8_compare_spread {
     int64_t n;
     double sum;
@@ -36,8 +36,8 @@ void fx8_compare_spread_clear(struct fx8_compare_spread *spread);
 void fx8_compare_spread_add(struct fx8_compare_spread *spread, double value);
 
 /** The value that a share of all, 0 to 1, does not exceed, to 1 % of itself:
- *  the middle of its bin, or half way between two where the share ends exactly
- *  between them; 0 without any. */
+ *  the middle of its bin, or half way to the next used bin if the share ends
+ *  exactly between two; 0 without values. */
 double fx8_compare_spread_quantile(const struct fx8_compare_spread *spread,
                                    double share);
 
@@ -46,7 +46,8 @@ double fx8_compare_spread_quantile(const struct fx8_compare_spread *spread,
  *
  * Given:    first, step  bin k spans [first + k step, first + (k + 1) step)
  * Returned: counts       [n_counts]; a bin of the spread that spans several
- *                        is shared out in proportion, hence no whole numbers
+ *                        counts is divided in proportion, so counts may be
+ *                        fractions
  */
 void fx8_compare_spread_fill(const struct fx8_compare_spread *spread,
                              double first, double step, size_t n_counts,

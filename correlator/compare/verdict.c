@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * verdict.c -- the worst of every kind of group beside what chance allows the
- * worst of so many, and what follows.
+ * verdict.c -- compare the worst of every kind of group with the worst that
+ * chance allows among so many, and give the verdict.
  *
  * The score of a group is a mean of n squares of complex Gaussians with some
- * correlation matrix, a sum of independent Exp(1) with its eigenvalues.  Of a
- * given sum, with none above n / m, m equal ones have the heaviest tails, and
+ * correlation matrix: a sum of independent Exp(1) weighted by its eigenvalues.
+ * For a given sum and no eigenvalue above n / m, m equal eigenvalues have the
+ * heaviest tails, and
  *
  *     P(mean > x), P(mean < 1 / x) <= exp(-m (x - 1 - ln x))
  *
  * (Chernoff), each side with its own x.  Differences of pairs (i, j) and (i, k)
  * share half of their variance, the noise of i, if j and k are fully coherent:
- * the matrix is half of B B^T at most, B being which input is in which pair.
- * Its largest eigenvalue is n_inputs - 1 over all pairs, 2 over XX, XY, YX and
- * YY of two antennas, 1 where a baseline is one pair or XX and YY; dumps and
- * channels are independent.
+ * the matrix is at most half of B B^T, where B says which input is in which
+ * pair.  Its largest eigenvalue is n_inputs - 1 over all pairs, 2 over XX, XY,
+ * YX and YY of two antennas, 1 if a baseline is one pair or XX and YY; dumps
+ * and channels are independent.
  *
- * The worst of N groups fails where this is below FX8_COMPARE_CHANCE / N.  The
- * expectation itself is good to 10 %, DESIGN's limits of the median.
+ * The worst of N groups fails if this is below FX8_COMPARE_CHANCE / N.  The
+ * expectation itself is accurate to 10 %, DESIGN's limits of the median.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -27,12 +28,12 @@
 #include "correlator/compare/figures.h"
 #include "correlator/compare/judge.h"
 
-/* Less than a hundredth of the predicted rms means no rounding at all: a
- * channel of the other file, in the place of its own. */
+/* Below a hundredth of the predicted rms there was no rounding at all: the
+ * channel was copied from the other file. */
 #define LEAST_SCORE 1e-4
 
-/* Fewer cells are not asked for the least: the few values of a lattice may
- * happen to be whole steps. */
+/* Groups with fewer cells are not tested for LEAST_SCORE: the few values of a
+ * lattice may happen to be whole steps. */
 #define LEAST_CELLS 10.0
 #define TOLERANCE   (FX8_COMPARE_RATIO_HIGH * FX8_COMPARE_RATIO_HIGH)
 
@@ -55,7 +56,7 @@ static double surprise(double x)
     return x > 0.0 ? x - 1.0 - log(x) : INFINITY;
 }
 
-/* Where surprise(x) is so much, above 1 or below, by bisection. */
+/* Solve surprise(x) = so_much above or below 1, by bisection. */
 static double surprising(double so_much, bool is_above)
 {
     double near = 1.0, far = is_above ? 2.0 + 2.0 * so_much : 0.0;
@@ -79,7 +80,7 @@ static double evidence_of(const struct fx8_compare_worst_of *group)
     return is_none ? n * surprise(group->low) : 0.0;
 }
 
-/* The worst is what speaks most against chance, or else differs most. */
+/* The worst has the most evidence against chance, or else differs most. */
 static void take_group(struct fx8_comparison *comparison,
                        enum fx8_compare_check check,
                        const struct fx8_compare_scores *scores,
@@ -166,7 +167,7 @@ void fx8_compare_judge_all(struct fx8_comparison *comparison)
         bounds->ratio = NAN;
 }
 
-/* --- what follows ------------------------------------------------ */
+/* --- verdict ----------------------------------------------------- */
 
 bool fx8_compare_is_within(const struct fx8_compare_worst_of *worst)
 {
@@ -174,8 +175,9 @@ bool fx8_compare_is_within(const struct fx8_compare_worst_of *worst)
                                     worst->ratio <= worst->limits[1]);
 }
 
-/* Data of other spectra explain all that follows; of the rest the one with the
- * most evidence is where the fault is, not what it is a part of. */
+/* Masks come first: different spectra explain every other failure.  Of the
+ * others, the one with the most evidence is the fault itself, not a group that
+ * merely contains it. */
 enum fx8_compare_check fx8_compare_failed(
     const struct fx8_comparison *comparison)
 {
@@ -192,7 +194,7 @@ enum fx8_compare_check fx8_compare_failed(
     return failed;
 }
 
-/* Channel, dump and pair, as far as they name a group of this kind. */
+/* Channel, dump and pair: those that name a group of this kind. */
 void fx8_compare_place_name(const struct fx8_comparison *comparison,
                             enum fx8_compare_check check,
                             char name[FX8_COMPARE_PLACE_SIZE])
@@ -260,7 +262,7 @@ static void explain(const struct fx8_comparison *comparison,
     }
 }
 
-/* Which reason took every cell, if it was one. */
+/* The reason that left out every cell, if it is a single one. */
 static const char *why_nothing_is_left(const struct fx8_comparison *comparison)
 {
     int64_t total = 0;
@@ -276,7 +278,7 @@ static const char *why_nothing_is_left(const struct fx8_comparison *comparison)
 bool fx8_compare_verdict(const struct fx8_comparison *comparison,
                          char reason[FX8_TEXT_SIZE])
 {
-    /* rounding leaves a trace */
+    /* rounding would leave a difference */
     if (comparison->is_identical &&
         !(comparison->has_theory && comparison->n_channels_used > 0)) {
         snprintf(reason, FX8_TEXT_SIZE, "identical to the last bit");
