@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * motion.c -- where sources stand: a function of the sample alone, whatever was
- * asked for before.
+ * motion.c -- directions of the sources: a function of the sample alone,
+ * independent of earlier calls.
  */
 #include <math.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "correlator/run/site.h"
 #include "correlator/simulate/simulator_private.h"
 
-/* Rotation of the Earth against the stars. */
+/* Rotation of the Earth relative to the stars. */
 static const double turn_rad_s = 7.2921159e-5;
 
 static const double two_pi = 6.28318530717958647692;
@@ -55,7 +55,7 @@ enum fx8_status fx8_simulator_plan_motion(struct fx8_simulator *simulator,
         if (simulator->sources[s].is_celestial)
             memcpy(simulator->icrs_deg[n++], simulator->sources[s].icrs_deg,
                    sizeof *simulator->icrs_deg);
-    /* where the first and the last have a UTC, those between have one */
+    /* if the first and the last have a UTC, so do all between */
     const int64_t last = (int64_t)ceil((double)plan->n_samples /
                                        fx8_rate_hz(plan->sample_rate)) +
                          1;
@@ -65,7 +65,7 @@ enum fx8_status fx8_simulator_plan_motion(struct fx8_simulator *simulator,
     return status;
 }
 
-/* Both nodes around a stretch of a second; a known one is not made again. */
+/* Load both nodes around a second; a known one is reused. */
 static void find_nodes(struct fx8_simulator *simulator, int64_t second)
 {
     struct node *nodes = simulator->nodes;

@@ -7,7 +7,7 @@
 #include "config/base/shape.h"
 #include "correlator/simulate/observe.h"
 
-/* Positions none: as many antennas as [array] antennas needs, 1 m apart. */
+/* positions = none: as many antennas as [array] antennas needs, 1 m apart. */
 static enum fx8_status count_antennas(const struct fx8_settings *settings,
                                       struct fx8_observation *observation,
                                       struct fx8_error *error)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * random.h -- random numbers by address: the same stream and index give the
- * same number whatever was drawn before, on whichever thread.
+ * random.h -- random numbers by address: a stream and an index always give the
+ * same number, whatever was drawn before, on any thread.
  */
 #ifndef FX8_CORRELATOR_SIMULATE_RANDOM_H
 #define FX8_CORRELATOR_SIMULATE_RANDOM_H
@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/** A stream: what the numbers are for (`kind`) and of which of these. */
+/** A stream: the purpose of the numbers (`kind`) and its `item`. */
 struct fx8_random {
     uint64_t seed;
     uint32_t kind;

@@ -7,13 +7,13 @@
 #include "correlator/run/site.h"
 #include "correlator/simulate/simulator_private.h"
 
-/* Shortest block (long enough for threads to be worth starting), and longest
- * delays in a block (see simulator.h). */
+/* Shortest block (long enough to be worth starting threads for), and block
+ * length in units of the longest delay (see simulator.h). */
 #define MIN_LENGTH     16384
 #define LENGTH_A_DELAY 512
 
-/* Under a moving sky blocks may be as short as this; and most that a fringe
- * turns from one to the next, rad (see simulator.h). */
+/* With a moving sky blocks may be as short as this; and the largest turn of a
+ * fringe from one block to the next, rad (see simulator.h). */
 #define MIN_MOVING   256
 #define LARGEST_TURN 0.0625
 
@@ -22,7 +22,7 @@
 
 static const double pi = 3.14159265358979323846;
 
-/* --- what a source does ------------------------------------------ */
+/* --- response to a source ---------------------------------------- */
 
 bool fx8_simulator_is_y(const struct fx8_simulator *simulator, size_t input)
 {
@@ -60,8 +60,8 @@ void fx8_simulator_mix(const struct fx8_source *source, bool is_y,
         mix[0][0] = of_x;
         return;
     }
-    /* X carries signal 1 alone; Y as much of it as <conj(X) Y> = U + iV
-     * asks, and the rest of its power from signal 2 */
+    /* X carries signal 1 alone; Y carries as much of it as <conj(X) Y> = U + iV
+     * needs, and the rest of its power as signal 2 */
     if (of_x > 0.0) {
         mix[0][0] = source->stokes[2] / of_x;
         mix[0][1] = source->stokes[3] / of_x;
@@ -145,7 +145,7 @@ double fx8_simulator_rms(const struct fx8_simulator *simulator, size_t input)
 /* --- plan -------------------------------------------------------- */
 
 /* Longest difference of delays between two inputs, in samples; a celestial
- * source may stand in any direction. */
+ * source may be in any direction. */
 static double longest_delay(const struct fx8_simulator *simulator)
 {
     const size_t n_inputs = simulator->n_inputs;
@@ -176,7 +176,7 @@ static enum fx8_status choose_length(struct fx8_simulator *simulator,
                                      struct fx8_error *error)
 {
     const double delay = longest_delay(simulator);
-    /* from block to block, for each sample of a block */
+    /* turn from block to block, per sample of block length */
     const double turn = fx8_simulator_turn(simulator, 0.5);
     if (!(delay * LENGTH_A_DELAY <= (double)MAX_LENGTH))
         return fx8_fail(error, FX8_ERR_USAGE,
@@ -276,7 +276,7 @@ static enum fx8_status allocate_blocks(struct fx8_simulator *simulator,
     return FX8_OK;
 }
 
-/* Tones must lie in the band that is sampled. */
+/* Tones must lie in the sampled band. */
 static enum fx8_status list_tones(struct fx8_simulator *simulator,
                                   struct fx8_error *error)
 {
@@ -317,7 +317,7 @@ static void draw_gains(struct fx8_simulator *simulator)
     }
 }
 
-/* One stretch somewhere in each part of the recording, per input. */
+/* Draw one missing stretch in each part of the recording, per input. */
 static void draw_dropouts(struct fx8_simulator *simulator)
 {
     const struct fx8_simulation *plan = &simulator->plan;

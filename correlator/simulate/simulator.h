@@ -4,29 +4,30 @@
  *
  * Every input gets  gain * (sky + receiver noise), rounded to int8.  The sky
  * reaches input i as s(f) exp(2 pi i f a_i) at sky frequency f, with
- * a_i = r_i . s / c - cable delay: antennas nearer the source hear it earlier,
- * so that conj(E_i) E_j has the phase 2 pi f (r_j - r_i) . s / c.  Broad-band
- * sources are Gaussian noise, white over the band; tones are sinusoids.
+ * a_i = r_i . s / c - cable delay: antennas nearer the source receive it
+ * earlier, so conj(E_i) E_j has the phase 2 pi f (r_j - r_i) . s / c.
+ * Broad-band sources are Gaussian noise, white over the band; tones are
+ * sinusoids.
  *
  * Broad-band signals are made in blocks of L samples: random spectra, the
- * phases above in each bin, an inverse FFT, a sine window; blocks overlap by
- * half, and as the windows squared add up to 1 the power is constant.  Errors:
- * a delay of d samples between two inputs loses the share
+ * phases above in each bin, an inverse FFT, a sine window.  Blocks overlap by
+ * half; the squared windows add up to 1, so the power is constant.  Error: a
+ * delay of d samples between two inputs loses the share
  * 1 - cos(pi d / L) < 5 (d / L)^2 of the coherence; L is chosen so that this
  * stays below 2e-5 for the longest delay.
  *
- * A celestial source moves.  Its direction is that of ERFA once a second of
- * the recording, on straight lines between: within (w 1 s)^2 / 8 < 7e-10 of
- * its length, w = 7.29e-5 rad/s the rotation of the Earth.  A block has the
- * direction of its centre.  Where the fringe of a pair of inputs turns by q
- * from one centre to the next, at u from 0 to 1 between them the two blocks add
- * up to  cos^2(pi u/2) + sin^2(pi u/2) exp(iq)  instead of exp(iqu): a phase
- * that errs by at most 0.105 q, as often one way as the other, a modulus that
- * is short by at most q^2 / 8, and on the mean over whole half blocks a
- * coherence that is short by less than q^2 / 15.  L is chosen so that q, at
- * most 2 pi f (baseline / c) w (L / 2 fs) at the highest frequency, stays below
- * 1/16 rad for the longest baseline: 0.007 rad, 5e-4 and 3e-4.  The phase of a
- * tone runs on a straight line from centre to centre.
+ * A celestial source moves.  ERFA gives its direction once per second of the
+ * recording, with linear interpolation between: the error is below
+ * (w 1 s)^2 / 8 < 7e-10 of its length, w = 7.29e-5 rad/s being the Earth's
+ * rotation.  A block uses the direction at its centre.  Let the fringe of a
+ * pair turn by q from one centre to the next.  At u from 0 to 1 between them
+ * the two blocks add up to  cos^2(pi u/2) + sin^2(pi u/2) exp(iq)  instead of
+ * exp(iqu).  The phase error is at most 0.105 q, with both signs alike; the
+ * modulus is too small by at most q^2 / 8, and the mean coherence over whole
+ * half blocks by less than q^2 / 15.  q is at most
+ * 2 pi f (baseline / c) w (L / 2 fs) at the highest frequency; L is chosen so
+ * that it stays below 1/16 rad for the longest baseline: 0.007 rad, 5e-4 and
+ * 3e-4.  The phase of a tone is linear from centre to centre.
  */
 #ifndef FX8_CORRELATOR_SIMULATE_SIMULATOR_H
 #define FX8_CORRELATOR_SIMULATE_SIMULATOR_H
@@ -47,9 +48,9 @@ extern "C" {
 /**
  * What to simulate; inputs are antenna * n_polarizations + slot as recorded.
  *
- * Notes: noise_rms is that of a real sample or of one part of a complex one;
- *        with 0 there is no receiver noise, and the unit of the sources is
- *        that of an rms of 1 LSB
+ * Notes: noise_rms is the rms of a real sample or of one part of a complex one;
+ *        with 0 there is no receiver noise, and the unit of the sources is an
+ *        rms of 1 LSB
  */
 struct fx8_simulation {
     bool is_complex;
@@ -59,12 +60,12 @@ struct fx8_simulation {
     int64_t n_samples;
     size_t n_antennas;
     size_t n_polarizations;
-    bool y_first;                  /**< slot 0 is Y, of two */
+    bool y_first;                  /**< with two: slot 0 is Y */
     const double (*position_m)[3]; /**< [n_antennas] ENU */
     const double *cable_delay_s;   /**< [n_inputs] */
     const struct fx8_source *sources;
     size_t n_sources;
-    struct fx8_site site; /**< these three for celestial sources alone */
+    struct fx8_site site; /**< these three: only for celestial sources */
     struct fx8_time start_time;
     double dut1_s; /**< UT1 - UTC */
     double noise_rms;
@@ -93,14 +94,14 @@ enum fx8_status fx8_simulator_open(const struct fx8_simulation *simulation,
  * fx8_simulator_read -- samples [first, first + n) of every input.
  *
  * Returned: samples  int8 or ci8 [n_inputs][n], 0 where missing
- * Numerics: rounded half to even, clamped to +-127; the same sample is the
- *           same number whatever was read before and on however many threads
+ * Numerics: rounded half to even, clamped to +-127; a sample does not depend on
+ *           what was read before, nor on the number of threads
  * Notes:    fastest when read in ascending order
  */
 void fx8_simulator_read(struct fx8_simulator *simulator, int64_t first,
                         int64_t n, int8_t *samples);
 
-/** Stretches that are marked missing, ascending first_sample. */
+/** Stretches marked missing, in order of first_sample. */
 const struct fx8_missing *fx8_simulator_missing(
     const struct fx8_simulator *simulator, size_t *n_missing);
 
@@ -110,24 +111,24 @@ int64_t fx8_simulator_clipped(const struct fx8_simulator *simulator);
 /** Modulus of the voltage gain of an input. */
 double fx8_simulator_gain(const struct fx8_simulator *simulator, size_t input);
 
-/** Phase of the gain of an input, in turns: that of sky frequencies, as a
- *  delay's is. */
+/** Phase of the gain of an input, in turns, at the sky frequency (like the
+ *  phase of a delay). */
 double fx8_simulator_gain_turns(const struct fx8_simulator *simulator,
                                 size_t input);
 
 /**
- * fx8_simulator_directions -- where the sources stand at a sample.
+ * fx8_simulator_directions -- directions of the sources at a sample.
  *
  * Given:    sample      of the recording, from 1 s before it to its end
  * Returned: directions  double [n_sources][3]  east, north, up, within 7e-10 of
  *                       unit vectors
- * Notes:    not for several threads at a time
+ * Notes:    not thread-safe
  */
 void fx8_simulator_directions(struct fx8_simulator *simulator, double sample,
                               double (*directions)[3]);
 
-/** Most that the fringe of any pair of inputs turns in so many samples, rad: 0
- *  where no source is celestial. */
+/** Largest turn of the fringe of any pair of inputs in n_samples, rad: 0
+ *  without celestial sources. */
 double fx8_simulator_turn(const struct fx8_simulator *simulator,
                           double n_samples);
 
@@ -137,14 +138,13 @@ double fx8_simulator_path(const struct fx8_simulator *simulator,
                           const double direction[3], size_t input);
 
 /**
- * fx8_simulator_voltage -- what a source does to an input at one frequency.
+ * fx8_simulator_voltage -- response of an input to a source at one frequency.
  *
- * Given:    direction  double [3]  of the source, then
+ * Given:    direction  double [3]  of the source at that time
  * Returned: voltage  double [2][re, im]  coefficients of two independent
- *                    complex signals of the unit power, gain included; a tone
- *                    uses the first alone, with power 1 in a complex sample
- *                    and, for real samples, in the half of it that lies at
- *                    positive frequency: 1/2
+ *                    complex signals of unit power, gain included.  A tone uses
+ *                    only the first, with power 1 in complex samples; for real
+ *                    samples 1/2, the half at positive frequency
  * Notes:    V_ij = sum over both of conj(voltage_i) voltage_j, times
  *           fx8_simulator_unit()
  */
@@ -162,7 +162,7 @@ double fx8_simulator_noise(const struct fx8_simulator *simulator, size_t input);
  *  is rounded: sky, noise and gain, LSB. */
 double fx8_simulator_rms(const struct fx8_simulator *simulator, size_t input);
 
-/** What is simulated; lives as long as the simulator. */
+/** The simulated configuration; lives as long as the simulator. */
 const struct fx8_simulation *fx8_simulator_plan(
     const struct fx8_simulator *simulator);
 

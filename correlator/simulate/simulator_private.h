@@ -10,7 +10,7 @@
 #include "kernels/fft.h"
 #include "kernels/operations.h"
 
-/* What random streams are for: `kind` of struct fx8_random. */
+/* Purposes of random streams: `kind` of struct fx8_random. */
 enum { RANDOM_GAIN = 0, RANDOM_DROPOUT, RANDOM_NOISE, RANDOM_SOURCE };
 
 /* Each input loses one stretch in each of so many equal parts. */
@@ -61,7 +61,7 @@ struct fx8_simulator {
     float *scratch;           /* [n_threads][stride] */
     struct fx8_cf32 *spectra; /* [n_sources][2][length] of one block */
     double (*directions)[3];  /* [n_sources] at the centre of one block */
-    double (*earlier)[3];     /* [n_sources] at that of the block before */
+    double (*earlier)[3]; /* [n_sources] at the centre of the block before */
     struct tone *tones;
     size_t n_tones;
     float *tail;        /* [n_inputs][half][n_parts] of tail_block, windowed */
@@ -76,8 +76,8 @@ struct fx8_simulator {
 void fx8_simulator_mix(const struct fx8_source *source, bool is_y,
                        double mix[2][2]);
 
-/* Seconds by which an input hears a direction earlier than the site does, cable
- * included. */
+/* Seconds by which a direction's signal reaches an input earlier than the site,
+ * cable included. */
 double fx8_simulator_advance(const struct fx8_simulator *simulator,
                              const double direction[3], size_t input);
 

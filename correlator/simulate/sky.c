@@ -18,7 +18,7 @@ static const double two_pi = 6.28318530717958647692;
 struct making {
     struct fx8_simulator *simulator;
     int64_t block;
-    bool emit; /* finish half block block - 1 with it */
+    bool emit; /* also finish half block `block` - 1 */
 };
 
 /* --- signals of the sources -------------------------------------- */
@@ -57,10 +57,10 @@ static void rotor(double cycles, double value[2])
 }
 
 /*
- * Add a source to the spectrum of an input: bin v of the sky spectrum stands
- * at dc + v fs / L, or at dc - v fs / L in a real lower sideband, where the
- * recorded spectrum is its conjugate.  Complex: v = -L/2 ... L/2 - 1, negative
- * ones wrapped to the upper half; real: v = 0 ... L/2.
+ * Add a source to the spectrum of an input: bin v of the sky spectrum is at
+ * dc + v fs / L; with a real lower sideband at dc - v fs / L, and the recorded
+ * spectrum is its conjugate.  Complex: v = -L/2 ... L/2 - 1, negative ones
+ * wrapped to the upper half; real: v = 0 ... L/2.
  */
 static void add_source(const struct fx8_simulator *simulator, size_t source,
                        size_t input, float *bins)
@@ -101,8 +101,8 @@ static void add_source(const struct fx8_simulator *simulator, size_t source,
     }
 }
 
-/* The ends of the spectrum of real samples: their real parts, with the power of
- * both parts, as there is no mirror image that has the other half of it. */
+/* Make an end bin of a real spectrum real, with the power of both parts: it has
+ * no mirror image to hold the other half. */
 static void make_real(float *end)
 {
     end[0] *= (float)M_SQRT2;
@@ -151,7 +151,7 @@ static void make_tone(void *context, size_t index, size_t thread)
 }
 
 /* Add a tone to half a block; the phase between input and site is `cycles` at
- * its beginning, and `step` more with every sample. */
+ * its beginning and grows by `step` per sample. */
 static void add_tone(const struct fx8_simulator *simulator,
                      const struct tone *tone, const double amplitude[2],
                      double cycles, double step, float *data)
@@ -174,8 +174,8 @@ static void add_tone(const struct fx8_simulator *simulator,
     }
 }
 
-/* Add the tones to the first half of `data`, from the centre of the block
- * before to that of this one. */
+/* Add the tones to the first half of `data`: from the centre of the previous
+ * block to that of this one. */
 static void add_tones(const struct fx8_simulator *simulator, size_t input,
                       float *data)
 {
@@ -263,8 +263,8 @@ static void blank(const struct fx8_simulator *simulator, size_t input,
     }
 }
 
-/* Half block block - 1 of an input: the tail of the block before, the first
- * half of this one, and what has no blocks. */
+/* Finish half block `block` - 1 of an input: add the previous block's tail to
+ * this block's first half, then tones and noise; round to int8. */
 static void finish_half(struct fx8_simulator *simulator, size_t input,
                         int64_t half_block, float *data)
 {
@@ -300,7 +300,7 @@ static void make_input(void *context, size_t input, size_t thread)
     memcpy(tail, data + n_numbers, n_numbers * sizeof *tail);
 }
 
-/* The sample at the centre of a block, between two. */
+/* Position of the centre of a block, between two samples. */
 static double centre(const struct fx8_simulator *simulator, int64_t block)
 {
     return (double)block * (double)simulator->half - 0.5;

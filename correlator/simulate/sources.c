@@ -34,7 +34,7 @@ static const char *const columns[N_COLUMNS] = {
     "expected az_deg, el_deg (or ra_deg, dec_deg), I, optional Q, U, V, "      \
     "tone_hz"
 
-/* The column of a pair whose other half is there, or N_COLUMNS. */
+/* The missing column of a pair that has the other one, or N_COLUMNS. */
 static size_t find_half(const bool has[N_COLUMNS])
 {
     for (size_t k = AZIMUTH; k < STOKES_I; k++)
@@ -73,7 +73,7 @@ static enum fx8_status match_columns(const struct fx8_csv *csv,
     return FX8_OK;
 }
 
-/* Values of a row, 0 where empty or absent, and which of them are there. */
+/* Values of a row, 0 if empty or absent, and which are present. */
 static enum fx8_status read_row(const struct fx8_csv *csv, const char *path,
                                 const size_t at[N_COLUMNS], size_t row,
                                 double values[N_COLUMNS], bool has[N_COLUMNS],
@@ -143,7 +143,7 @@ static enum fx8_status check_stokes(const char *path, size_t line,
                             path, line, polarized, i);
         return FX8_OK;
     }
-    /* one rounding of the root is forgiven to a fully polarised source */
+    /* allow for rounding of the root with full polarisation */
     if (!(polarized <= i * (1.0 + 1e-12)))
         return fx8_fail(error, FX8_ERR_USAGE,
                         "%s:%zu: Q, U, V: %.9g: expected a root of squares of "

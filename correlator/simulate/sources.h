@@ -15,12 +15,12 @@ extern "C" {
 #endif
 
 /**
- * A source that stands still over the array, or moves with the sky.
+ * A source, fixed above the array or moving with the sky.
  *
- * Stokes parameters are in the frame of the feeds and in units of the
- * receiver noise power of one input, so that I = 1 doubles the power there:
- * <conj(X) X> = I + Q, <conj(Y) Y> = I - Q, <conj(X) Y> = U + iV.  A tone of
- * nothing but I is alike in X and Y, as one with U = I is.
+ * Stokes parameters are in the frame of the feeds, in units of the receiver
+ * noise power of one input, so I = 1 doubles the power there:
+ * <conj(X) X> = I + Q, <conj(Y) Y> = I - Q, <conj(X) Y> = U + iV.  A tone with
+ * I only is the same signal in X and Y, as is one with U = I.
  */
 struct fx8_source {
     bool is_celestial;
@@ -35,17 +35,17 @@ struct fx8_source {
  * fx8_sources_load -- read a table of sources.
  *
  * Given:     path  CSV with the columns az_deg (from north through east) and
- *                  el_deg, or ra_deg and dec_deg (ICRS), or all four, of which
- *                  each row fills either pair; I, and optional Q, U, V,
+ *                  el_deg, or ra_deg and dec_deg (ICRS), or all four, and then
+ *                  each row fills one of the pairs; I, and optional Q, U, V,
  *                  tone_hz (empty: broad band)
  * Returned:  sources    [n_sources]
  * Status:    FX8_ERR_USAGE with FILE:LINE: a missing or unknown column, a
- *            value that is not a number, no place or two, one outside of the
- *            sphere, I below 0 or below sqrt(Q^2 + U^2 + V^2), a tone with Q,
- *            U or V that is not fully polarised (to 1e-6)
+ *            value that is not a number, no position or two, a position outside
+ *            the sphere, I below 0 or below sqrt(Q^2 + U^2 + V^2), a tone with
+ *            Q, U or V that is not fully polarised (to 1e-6)
  * Ownership: the caller releases `sources` with free(); NULL after failure
- * Notes:     the phase of a tone, in X or, where it has no X, in Y, is 0 at
- *            the first sample at the site's reference position
+ * Notes:     at the first sample, at the site's reference position, the phase
+ *            of a tone is 0 in X, or in Y if it has no X
  */
 enum fx8_status fx8_sources_load(const char *path, struct fx8_source **sources,
                                  size_t *n_sources, struct fx8_error *error);

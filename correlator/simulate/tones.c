@@ -3,7 +3,7 @@
 
 #include "correlator/simulate/tones.h"
 
-/* Channels on either side of a tone in which it is looked for. */
+/* Channels on either side of a tone in which it counts. */
 #define TONE_REACH 256.0
 
 static const double pi = 3.14159265358979323846;
@@ -25,7 +25,7 @@ void fx8_tone_beat(const struct fx8_tone *tone,
 {
     const double *h = tone->response;
     /* cycles from spectrum to spectrum, modulo 1: the mean over a dump is a
-     * sum of a geometric series */
+     * geometric series */
     const double step = 2.0 * tone->offset - rint(2.0 * tone->offset);
     const double size =
         step == 0.0 ? 1.0

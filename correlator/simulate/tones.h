@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * tones.h -- what a filter bank makes of a tone.
+ * tones.h -- response of a filter bank to a tone.
  */
 #ifndef FX8_CORRELATOR_SIMULATE_TONES_H
 #define FX8_CORRELATOR_SIMULATE_TONES_H
@@ -20,20 +20,21 @@ struct fx8_tone {
 };
 
 /**
- * fx8_tone_find -- a tone in a channel.
+ * fx8_tone_find -- response to a tone in a channel.
  *
  * Given:    bank, weights  [n_taps * fft_length]
- *           offset         in channels, any alias of it
+ *           offset         in channels, any alias
  */
 struct fx8_tone fx8_tone_find(const struct fx8_filterbank *bank,
                               const double *weights, double offset);
 
 /**
- * fx8_tone_beat -- how a tone beats with its mirror image in a channel of real
- * spectra, z + conj(z): what z_i z_j has where conj(z_i) z_j has |response|^2.
+ * fx8_tone_beat -- beat of a tone with its mirror image in a channel of real
+ * spectra z + conj(z): z_i z_j, in units in which conj(z_i) z_j has
+ * |response|^2.
  *
- * Given:    first_sample  of spectrum 0 in the recording, at whose sample 0 the
- *                         phase is that of the voltages
+ * Given:    first_sample  of spectrum 0 in the recording; the phase refers to
+ *                         sample 0 of the recording
  *           dump, n       spectra [dump * n, (dump + 1) * n)
  * Returned: beat  re, im  the mean over these spectra
  */

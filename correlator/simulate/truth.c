@@ -10,25 +10,25 @@
 #include "kernels/baseline.h"
 #include "kernels/operations.h"
 
-/* Segments of a dump: longest in spectra, and in seconds and turn of a fringe
- * where sources move (see truth.h). */
+/* Segments of a dump: most spectra and, with moving sources, most seconds and
+ * largest turn of a fringe (see truth.h). */
 #define SEGMENT_SPECTRA 65536
 #define SEGMENT_S       8.0
 #define SEGMENT_TURN    0.0625
 
-/* Sums that are post-processed at a time, where none are kept for longer. */
+/* Sums post-processed at a time, unless a whole dump is kept. */
 #define SLAB_BYTES ((size_t)16 << 20)
 
 static const double two_pi = 6.28318530717958647692;
 
-/* What an input receives of a source in a channel. */
+/* Signal of a source in an input and a channel. */
 struct reception {
     double voltage[2][2];
-    double turn; /* of its phase, rad per spectrum; 0: stands still */
+    double turn; /* of its phase, rad per spectrum; 0: fixed source */
 };
 
-/* Over the valid spectra of a pair in a segment, time in spectra from the
- * middle of the segment. */
+/* Moments over the valid spectra of a pair in a segment; time in spectra from
+ * the middle of the segment. */
 struct moments {
     double count, time, time_squared;
 };
@@ -41,11 +41,11 @@ struct fx8_truth {
     size_t n_channels; /* of the plan, before averaging */
     size_t n_pairs;
     bool is_moving;   /* whether there is a celestial source */
-    int64_t segment;  /* spectra at a time */
-    int64_t length;   /* spectra now: fewer at the end of a dump */
+    int64_t segment;  /* most spectra */
+    int64_t length;   /* its spectra now: fewer at the end of a dump */
     size_t slab;      /* channels at a time, a multiple of the average */
-    size_t *recorded; /* [n_inputs] input as the simulator counts */
-    size_t *input_of; /* [inputs recorded], n_inputs: not correlated */
+    size_t *recorded; /* [n_inputs] input number in the simulator */
+    size_t *input_of; /* [recorded inputs] inverse; n_inputs: not correlated */
     struct fx8_filterbank bank;
     double width_hz;            /* of a channel */
     double *frequencies_hz;     /* [n_channels] */
@@ -55,11 +55,11 @@ struct fx8_truth {
     double (*beginnings)[3];    /* [n_sources] at its beginning */
     double (*ends)[3];          /* [n_sources] at its end */
     struct reception *received; /* [n_threads][n_inputs] */
-    double *means;              /* [n_channels][pair][re, im] of what stands */
-    double *sums;               /* the same of a dump: of all channels where
-                                   something moves, else of a slab */
+    double *means;              /* [n_channels][pair][re, im] fixed sources */
+    double *sums;               /* the same for a dump: of all channels with
+                                   moving sources, else of a slab */
     int64_t *counts;            /* [pair] of a dump */
-    struct moments *moments;    /* [pair] of a segment, where something moves */
+    struct moments *moments;    /* [pair] of a segment, with moving sources */
     uint64_t *valid;            /* [n_inputs][valid_words] of a segment */
     size_t valid_words;
     struct fx8_product *products;
@@ -67,14 +67,13 @@ struct fx8_truth {
     uint8_t *flag_input;
     struct fx8_postprocess postprocess;
     struct fx8_result results;
-    struct fx8_array arrays[N_ARRAYS]; /* all of these */
+    struct fx8_array arrays[N_ARRAYS]; /* all of the above */
 };
 
 /* --- expected products ------------------------------------------- */
 
-/* Whether the spectra of a channel are real: sums of those of the sky and of
- * their mirror image.  Half of such a channel lies beyond the end of the band.
- */
+/* Whether the spectra of a channel are real: the sum of the sky's spectrum and
+ * its mirror image.  Half of such a channel lies beyond the end of the band. */
 static bool is_real(const struct fx8_truth *truth, size_t channel)
 {
     return fx8_filterbank_is_real(&truth->bank, channel);
@@ -89,8 +88,8 @@ static struct fx8_tone find_tone(const struct fx8_truth *truth,
                              truth->width_hz);
 }
 
-/* Power of a source in a channel, I being 1.  Where spectra are real the mirror
- * image of a tone has as much again. */
+/* Power of a source in a channel for I = 1.  In real spectra the mirror image
+ * of a tone adds the same again. */
 static double power_of(const struct fx8_truth *truth,
                        const struct fx8_source *source, size_t channel)
 {
@@ -113,7 +112,7 @@ static void find_powers(void *context, size_t channel, size_t thread)
             power_of(truth, &plan->sources[s], channel);
 }
 
-/* What the inputs receive of a source in a channel, or NULL for nothing. */
+/* Signals of a source in all inputs in a channel; NULL: no power. */
 static const struct reception *receive(const struct fx8_truth *truth,
                                        size_t source, size_t channel,
                                        size_t thread)
@@ -127,7 +126,7 @@ static const struct reception *receive(const struct fx8_truth *truth,
         frequency_hz += 0.25 * truth->width_hz;
     const size_t n_inputs = truth->job->n_inputs;
     struct reception *received = truth->received + thread * n_inputs;
-    double motion[3]; /* in a segment */
+    double motion[3]; /* over a segment */
     if (truth->power[source * truth->n_channels + channel] == 0.0)
         return NULL;
     for (size_t axis = 0; axis < 3; axis++)
@@ -157,7 +156,7 @@ static void multiply(const struct reception *a, const struct reception *b,
     }
 }
 
-/* Means of a channel: what stands still, and noise. */
+/* Means of a channel: fixed sources and noise. */
 static void form_means(void *context, size_t channel, size_t thread)
 {
     struct fx8_truth *truth = context;
@@ -184,8 +183,8 @@ static void form_means(void *context, size_t channel, size_t thread)
             fx8_simulator_noise(truth->simulator, truth->recorded[i]);
 }
 
-/* Add what moves to the sums of a channel, over the valid spectra of a
- * segment: exp(ipt) by its first three terms. */
+/* Add the moving sources to the sums of a channel, over the valid spectra of a
+ * segment: exp(ipt) to second order. */
 static void add_moving(void *context, size_t channel, size_t thread)
 {
     struct fx8_truth *truth = context;
@@ -285,7 +284,7 @@ static void sum_bits(const uint64_t *a, const uint64_t *b, size_t n_words,
     }
 }
 
-/* Counts of pairs, and of what moves their moments, in n spectra. */
+/* Counts and moments (with moving sources) of all pairs in n spectra. */
 static void count_products(struct fx8_truth *truth, int64_t n)
 {
     const size_t n_words = fx8_bit_words((size_t)n);
@@ -311,7 +310,7 @@ static void count_products(struct fx8_truth *truth, int64_t n)
 
 /* --- dumps ------------------------------------------------------- */
 
-/* Where the sources stand in spectra first ... first + n - 1. */
+/* Directions of the sources in spectra first ... first + n - 1. */
 static void find_directions(struct fx8_truth *truth, int64_t first, int64_t n)
 {
     const struct fx8_plan *plan = &truth->job->plan;
@@ -328,8 +327,8 @@ static void find_directions(struct fx8_truth *truth, int64_t first, int64_t n)
                              truth->ends);
 }
 
-/* Add to the sums of channel 0, whose spectra are z + conj(z), what z_i z_j has
- * of tones that stand still. */
+/* Add z_i z_j of the fixed tones to the sums of channel 0, whose spectra are
+ * z + conj(z). */
 static void add_beats(const struct fx8_truth *truth, int64_t dump, double *sums)
 {
     const struct fx8_plan *plan = &truth->job->plan;
@@ -355,7 +354,7 @@ static void add_beats(const struct fx8_truth *truth, int64_t dump, double *sums)
     }
 }
 
-/* Channels first ... first + n - 1 of a dump into results. */
+/* Results of channels first ... first + n - 1 of a dump. */
 static void finish_slab(struct fx8_truth *truth, int64_t dump, size_t first,
                         size_t n)
 {
@@ -416,7 +415,7 @@ void fx8_truth_dump(struct fx8_truth *truth, int64_t dump,
 
 /* --- open, close ------------------------------------------------- */
 
-/* Spectra of a segment, channels of a slab. */
+/* Choose the spectra per segment and the channels per slab. */
 static void choose_sizes(struct fx8_truth *truth)
 {
     const struct fx8_plan *plan = &truth->job->plan;
@@ -515,7 +514,7 @@ static void plan_postprocess(struct fx8_truth *truth)
     };
 }
 
-/* Inputs of the job as the simulator counts them, and the other way round. */
+/* Map inputs of the job to inputs of the simulator, and back. */
 static void map_inputs(struct fx8_truth *truth)
 {
     const struct fx8_simulation *plan = fx8_simulator_plan(truth->simulator);
@@ -566,7 +565,7 @@ enum fx8_status fx8_truth_open(struct fx8_simulator *simulator,
     plan_postprocess(made);
     const size_t n_threads = made->postprocess.n_threads;
     fx8_parallel_for(made->n_channels, n_threads, false, find_powers, made);
-    /* any sample does for what stands still */
+    /* fixed sources: any sample will do */
     fx8_simulator_directions(simulator, 0.0, made->directions);
     fx8_parallel_for(made->n_channels, n_threads, false, form_means, made);
     *truth = made;
