@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * arrays.c -- the stages of a correlation, four arrays, from samples in memory
- * to averaged visibilities, one thread.
+ * arrays.c -- the stages of a correlation on one thread, from samples in memory
+ * to averaged visibilities, for four arrays.
  *
- * A stage has a rate, and a ceiling that no stage of this kind can exceed on
- * this machine.  Aligning, channelising and correlating, what every sample goes
- * through, follow one another on one core, so that the whole can at best take
- * the sum of their times: the harmonic limit, 1 / sum(1 / rate), once of the
- * stages as they are, once of their ceilings.  Post-processing, a dump at a
- * time, and all that is between the stages, falls short of it.
+ * Each stage has a rate, and a ceiling that no stage of its kind can exceed on
+ * this machine.  Every sample is aligned, channelised and correlated, one after
+ * the other on one core, so the whole takes at least the sum of these times:
+ * the harmonic limit, 1 / sum(1 / rate), given once for the measured stages and
+ * once for their ceilings.  The whole falls short of it by post-processing,
+ * once per dump, and by all work between the stages.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@
 #include "kernels/baseline.h"
 #include "correlator/bench/ceilings.h"
 
-/* Spectra per round: two dumps, so that folding and averaging are in it. */
+/* Spectra per round: two dumps, so that folding and averaging are included. */
 #define SPECTRA_PER_DUMP 4096
 #define DUMPS_PER_ROUND  2
 
@@ -42,13 +42,13 @@ static const struct {
 
 #define N_PRECISIONS (sizeof precisions / sizeof precisions[0])
 
-/* Stages of the signal path, as fx8_statistics has them. */
+/* Stages of the signal path, in the order of fx8_statistics. */
 enum stage { ALIGN, CHANNELIZE, CORRELATE, POSTPROCESS, N_STAGES };
 
-/* Of which the first make the harmonic limit. */
+/* The first of them, which set the harmonic limit. */
 #define N_LIMITING 3
 
-/* What rounds measure; samples per second over all inputs. */
+/* Results of the rounds; samples per second over all inputs. */
 struct rounds {
     double rate[N_STAGES][FX8_BENCH_ROUNDS];
     double ceiling[N_STAGES][FX8_BENCH_ROUNDS];
@@ -68,7 +68,7 @@ void fx8_bench_fill(int8_t *samples, size_t size)
     }
 }
 
-/* Random samples that are pushed again and again under new indices. */
+/* Random samples, pushed repeatedly under new indices. */
 struct recording {
     struct fx8_block block;
     int8_t *samples;
@@ -79,7 +79,7 @@ static enum fx8_status make_recording(const struct fx8_bench_array *array,
                                       struct recording *recording,
                                       struct fx8_error *error)
 {
-    /* about 32 MiB: beyond the caches, as a recording is */
+    /* about 32 MiB: larger than the caches, like a recording */
     const size_t sample = 2 * array->n_inputs;
     const size_t n = ((size_t)32 << 20) / sample;
     void *memory;
@@ -156,8 +156,8 @@ static enum fx8_status measure_round(struct fx8_session *session,
     }
     const double whole_s = fx8_clock_seconds() - start;
     fx8_get_statistics(session, &after);
-    /* samples of the dumps that were finished; blocks begun for the next
-     * dump, and left from the last one, cancel on average */
+    /* samples of the finished dumps; blocks begun for the next dump and blocks
+     * left from the last one cancel on average */
     const double samples = (double)(after.n_spectra - before.n_spectra) *
                            (double)(array->n_channels * array->n_inputs);
     measure_stages(&before, &after, samples, rounds, round);
@@ -177,7 +177,7 @@ struct rulers {
     size_t n_taps;
 };
 
-/* Complex samples for which a visibility is made. */
+/* Complex samples per visibility. */
 static double samples_per_product(const struct fx8_bench_array *array)
 {
     const double inputs = (double)array->n_inputs;
@@ -186,7 +186,7 @@ static double samples_per_product(const struct fx8_bench_array *array)
            (baselines * (double)fx8_baseline_products(2));
 }
 
-/* CMAC of the correlator for a sample. */
+/* CMAC of the correlator per sample. */
 static double products_per_sample(const struct fx8_bench_array *array)
 {
     return ((double)array->n_inputs + 1.0) / 2.0;
@@ -198,7 +198,7 @@ static void measure_ceilings(const struct rulers *rulers, struct rounds *rounds,
     const double copy = fx8_ceiling_measure(FX8_CEILING_MEMCPY);
     double as_used, transform;
     fx8_bench_fft_measure(rulers->fft, &as_used, &transform);
-    /* a tap of a complex sample is half a CMAC; the quantiser is free */
+    /* a tap of a complex sample is half a CMAC; the quantiser counts as free */
     const double channelize[] = {fx8_ceiling_measure(rulers->floats) /
                                      ((double)rulers->n_taps / 2.0),
                                  transform};
@@ -222,7 +222,8 @@ static const char *const quantities[] = {
 
 #define N_QUANTITIES (sizeof quantities / sizeof quantities[0])
 
-/* The whole beside the limit of what its stages do, or can do at best. */
+/* The whole against the limit of its stages, and against that of their
+ * ceilings. */
 static enum fx8_status put_whole(const struct fx8_bench_run *run,
                                  const struct rounds *rounds, bool is_machine,
                                  struct fx8_error *error)
@@ -345,7 +346,7 @@ static enum fx8_status measure_case(const struct fx8_bench_run *run,
         status = fx8_bench_fft_open(array->n_channels, &rulers.fft, error);
     if (status == FX8_OK)
         status = fx8_open(&plan, drop_dump, &n_dumps, &session, error);
-    /* the first round warms up: memory is touched, levels are set */
+    /* warm-up: the first round touches the memory and sets the levels */
     if (status == FX8_OK)
         status = measure_round(session, array, &recording, &n_dumps, &rounds, 0,
                                error);

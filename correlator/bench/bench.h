@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bench.h -- what `fx8 bench` is made of: sections that measure, a report that
- * tells, a gate that judges.
+ * bench.h -- the parts of `fx8 bench`: sections that measure, a report that
+ * prints, a gate that judges.
  *
- * A section is a list of cases, each a name that no other case has.  Measuring
- * a case puts figures into the report: a quantity, its value, and the ceiling
- * that the same rounds found for it.  Quantity and case name a figure on paper,
- * in JSON and in a gate file alike.
+ * A section is a list of cases with unique names.  Measuring a case adds
+ * figures to the report: a quantity, its value, and the ceiling found in the
+ * same rounds.  Quantity and case name a figure in tables, in JSON and in a
+ * gate file alike.
  */
 #ifndef FX8_CORRELATOR_BENCH_BENCH_H
 #define FX8_CORRELATOR_BENCH_BENCH_H
@@ -22,7 +22,7 @@
 extern "C" {
 #endif
 
-/** Room for the name of a case; inih takes no longer section. */
+/** Room for the name of a case; inih accepts no longer section name. */
 #define FX8_BENCH_NAME_SIZE 48
 
 /** Most quantities with a share of one case. */
@@ -37,37 +37,37 @@ struct fx8_bench_report;
 struct fx8_bench_run {
     const char *section;
     const char *name;                        /**< of the case */
-    const struct fx8_operations *operations; /**< level to be measured */
+    const struct fx8_operations *operations; /**< level to measure */
     size_t n_threads;                        /**< of jobs and unpacking */
     size_t n_rounds;                         /**< 1 .. FX8_BENCH_ROUNDS */
     struct fx8_bench_report *report;
 };
 
-/** What was found out about a quantity of a case. */
+/** The result for a quantity of a case. */
 struct fx8_bench_figure {
-    const char *quantity; /**< "correlate"; static, as all texts here */
-    const char *variant;  /**< "avx512"; NULL: nothing to choose from */
+    const char *quantity; /**< "correlate"; static, like all texts here */
+    const char *variant;  /**< "avx512"; NULL: no variants */
     size_t n_threads;     /**< 0: one */
     double value;
     const char *unit;  /**< one of the units of the JSON document */
-    const char *ruler; /**< what the ceiling is of; NULL: there is none */
+    const char *ruler; /**< name of the ceiling; NULL: no ceiling */
     double ceiling;    /**< in the same unit */
     double lowest;     /**< share of the ceiling in the worst round */
 };
 
-/** A part of what is measured. */
+/** A section of the benchmark. */
 struct fx8_bench_section {
     const char *name;
     const char *about; /**< one line above its table */
     size_t n_cases;
-    size_t n_rounds;     /**< unless told otherwise */
-    bool is_every_level; /**< measured at all levels, unless one is named */
-    bool has_levels;     /**< figures tell the level as their variant */
+    size_t n_rounds;     /**< by default */
+    bool is_every_level; /**< measured at all levels unless one is given */
+    bool has_levels;     /**< the variant of a figure is the level */
     /** Name of a case. */
     void (*name_case)(size_t index, char name[FX8_BENCH_NAME_SIZE]);
-    /** Its quantities that have a share; how many.  NULL: none has. */
+    /** List its quantities that have a share; returns how many.  NULL: none. */
     size_t (*list)(size_t index, const char *quantities[FX8_BENCH_QUANTITIES]);
-    /** Measure a case, every figure into the report. */
+    /** Measure a case and report its figures. */
     enum fx8_status (*measure)(const struct fx8_bench_run *run, size_t index,
                                struct fx8_error *error);
 };
@@ -86,7 +86,7 @@ extern const struct fx8_bench_section fx8_bench_variants;
 /* --- figures ------------------------------------------------------------- */
 
 /**
- * fx8_bench_put -- a figure into the report, and onto the table.
+ * fx8_bench_put -- add a figure to the report and print it in the table.
  *
  * Status: FX8_ERR_SYSTEM when memory is short
  */
@@ -94,19 +94,19 @@ enum fx8_status fx8_bench_put(const struct fx8_bench_run *run,
                               const struct fx8_bench_figure *figure,
                               struct fx8_error *error);
 
-/** The same for a value and a ceiling per round, double [n_rounds] each: the
- *  medians, and the lowest quotient.  `figure` tells the rest. */
+/** The same from a value and a ceiling per round, double [n_rounds] each: puts
+ *  the medians and the lowest quotient; `figure` has the other members. */
 enum fx8_status fx8_bench_put_rounds(const struct fx8_bench_run *run,
                                      struct fx8_bench_figure figure,
                                      const double *values,
                                      const double *ceilings,
                                      struct fx8_error *error);
 
-/** Something to be said of a case, such as why it is left out; copied. */
+/** Add a remark on a case, such as why it is left out; copied. */
 enum fx8_status fx8_bench_remark(const struct fx8_bench_run *run,
                                  const char *text, struct fx8_error *error);
 
-/** Median of values [n], n at least 1; they stay as they are. */
+/** Median of values [n], n at least 1; values are not changed. */
 double fx8_bench_median(const double *values, size_t n);
 
 /** 1 / (1 / rates[0] + ...): the rate of stages that share a core. */
@@ -125,12 +125,12 @@ struct fx8_bench_array {
 
 #define FX8_N_BENCH_ARRAYS 4
 
-/** From small and wide to large and narrow. */
+/** From small arrays with wide bands to large ones with narrow bands. */
 extern const struct fx8_bench_array fx8_bench_array_shapes[FX8_N_BENCH_ARRAYS];
 
-/** Complex samples per second that FFTW transforms, one thread, in spectra of
- *  `length` as the engine has them: with the plan that it uses, and with the
- *  better of that and the one that FFTW finds by trying. */
+/** Complex samples per second that FFTW transforms on one thread, in spectra of
+ *  `length` laid out as in the engine: with the engine's plan (as_used), and
+ *  with the better of it and the plan that FFTW finds by measuring (best). */
 struct fx8_bench_fft;
 enum fx8_status fx8_bench_fft_open(size_t length, struct fx8_bench_fft **fft,
                                    struct fx8_error *error);

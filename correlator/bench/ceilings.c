@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ceilings.c -- the table of rulers, and the clock beside them.
+ * ceilings.c -- the table of rulers and their timing.
  */
 #include "correlator/bench/ceilings.h"
 
@@ -11,8 +11,8 @@
 #include "config/base/shape.h"
 #include "kernels/operations.h"
 
-/** Parts of a measurement, and the time of each that the length of the loop
- *  is set to at least: each part is long against the clock's steps. */
+/** Parts of a measurement, and the least time of each, which sets the length of
+ *  the loop: long against the resolution of the clock. */
 #define N_PARTS 20
 #define PART_S  1e-3
 
@@ -20,17 +20,17 @@
  *  one core of today's machines can fill (32 MiB). */
 #define ARRAY_BYTES ((size_t)64 << 20)
 
-/** Copies of the arrays that are timed: four take about 20 ms. */
+/** Timed copies of the arrays: four take about 20 ms. */
 #define N_COPIES 4
 
-/** Level whose rulers are written for x86-64; on no other CPU any. */
+/** Level of the x86-64 rulers; no level has this name on other CPUs. */
 #if defined(__x86_64__)
 #define REFERENCE_X86 "reference"
 #else
 #define REFERENCE_X86 "x86-64"
 #endif
 
-/** Level of the description, how it runs, and what one round is worth. */
+/** A ruler: its description, how to run it, and the work of one round. */
 struct ruler {
     struct fx8_ceiling_description description;
     void (*loop)(long n);      /* arithmetic: NULL for memory */
@@ -111,7 +111,7 @@ static const struct ruler rulers[FX8_N_CEILINGS] = {
         },
 };
 
-/** Rulers of a level, by what is multiplied. */
+/** Rulers of a level, by type of work. */
 static const struct {
     const char *level;
     enum fx8_ceiling of[FX8_N_CEILING_WORKS];
@@ -132,8 +132,8 @@ static double now_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/** Whether this CPU runs a level of operations: their table is the one place
- *  that asks the CPU. */
+/** Whether this CPU supports a level of operations; only their table queries
+ *  the CPU. */
 static bool level_runs(const char *name)
 {
     for (size_t k = 0; k < fx8_operations_levels(); k++) {
@@ -181,14 +181,14 @@ static double measure_memory(const struct ruler *ruler)
         if (fx8_allocate(ARRAY_BYTES, 1, "ruler", &memory, NULL) != FX8_OK)
             goto cleanup;
         arrays[k] = memory;
-        memset(memory, (int)k, ARRAY_BYTES); /* so that its pages exist */
+        memset(memory, (int)k, ARRAY_BYTES); /* maps its pages */
     }
     for (size_t part = 0; part < N_COPIES; part++) {
         double start = now_s();
         double taken;
 
         ruler->pass(arrays);
-        /* What was written is used, as far as the compiler can tell. */
+        /* Keeps the compiler from removing the writes. */
         __asm__ volatile("" : : "r"(arrays[0]) : "memory");
         taken = now_s() - start;
         if (part == 0 || taken < best)

@@ -13,7 +13,7 @@
 #define CLEAR(k) "vpxor %%ymm" #k ", %%ymm" #k ", %%ymm" #k "\n\t"
 #define FMA(k)   "vfmadd231ps %%ymm12, %%ymm13, %%ymm" #k "\n\t"
 
-/* Multiply and accumulate, as no AVX2 instruction does both on integers. */
+/* Multiply, then add: AVX2 has no instruction for both on integers. */
 #define MADDWD(k)                                                              \
     "vpmaddwd %%ymm12, %%ymm13, %%ymm14\n\t"                                   \
     "vpaddd %%ymm14, %%ymm" #k ", %%ymm" #k "\n\t"

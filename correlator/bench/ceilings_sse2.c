@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ceilings_sse2.c -- ruler loops on 128-bit registers, what every x86-64 has
+ * ceilings_sse2.c -- ruler loops on 128-bit registers, which every x86-64 has
  * and the compiler may use for the plain reference: 12 accumulators xmm0 ..
  * xmm11, operands xmm12 and xmm13, zero, a product in xmm14.
  */
@@ -13,7 +13,7 @@
 
 #define CLEAR(k) "pxor %%xmm" #k ", %%xmm" #k "\n\t"
 
-/* Instructions of two operands: the product needs a copy of one of them. */
+/* Two-operand instructions: the product needs a copy of one operand. */
 #define MADDWD(k)                                                              \
     "movdqa %%xmm12, %%xmm14\n\t"                                              \
     "pmaddwd %%xmm13, %%xmm14\n\t"                                             \

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * functions.c -- the functions of post-processing, one thread: every form and
- * the vector libraries of the system beside the C library (form "ieee"), which
- * is no ceiling: shares may be above 1; and conversions to half precision
- * beside a copy.
+ * functions.c -- the functions of post-processing on one thread: all forms, and
+ * the system's vector libraries, compared with the C library (form "ieee").
+ * That is no ceiling: shares may exceed 1.  Also conversions to half precision,
+ * compared with a copy.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,16 +19,15 @@
 /* Elements per call: three arrays stay within a first-level cache. */
 #define N_ELEMENTS 2048
 
-/* Elements of the conversions: beyond the caches, as a dump is. */
+/* Elements of the conversions: larger than the caches, like a dump. */
 #define N_HALVES ((size_t)16 << 20)
 
-/* A figure is the best of so many parts: what else the machine does only ever
- * makes it slower. */
+/* A figure is the best of so many parts: other load only makes parts slower. */
 #define N_PARTS 8
 #define PART_S  2e-3
 
-/* Arguments are drawn evenly from a range in which the C library cannot take
- * a short way for all of them. */
+/* Arguments are drawn uniformly from a range in which the C library cannot take
+ * a shortcut for all of them. */
 static const struct {
     const char *function;
     float from, to;
@@ -45,7 +44,7 @@ struct arrays {
     float *a, *b, *y;
 };
 
-/* One thing to be timed: a form of ours, or a peer's. */
+/* One function to time: our form, or a peer's. */
 struct candidate {
     const struct fx8_function_form *form; /* or NULL */
     struct fx8_peer_function peer;
@@ -90,14 +89,14 @@ static double measure_rate(const struct candidate *candidate,
 static void fill(float *values, float from, float to, uint32_t state)
 {
     for (size_t k = 0; k < N_ELEMENTS; k++) {
-        state = state * 1664525u + 1013904223u; /* the high bits serve */
+        state = state * 1664525u + 1013904223u; /* the high bits are used */
         values[k] = from + (to - from) * (float)(state >> 8) / 16777216.0f;
     }
 }
 
 /* --- one function ------------------------------------------------- */
 
-/* Form `index` at a level: ours, in the order of its list; NULL: no more. */
+/* Our form `index` at a level, in the order of its list; NULL: no more. */
 static const struct fx8_function_form *find_form(
     const struct fx8_operations *operations, const char *function, size_t index)
 {
@@ -108,8 +107,8 @@ static const struct fx8_function_form *find_form(
     return NULL;
 }
 
-/* What there is to be timed; *name of it.  False: not on this system, or no
- * more where *name is NULL. */
+/* The candidate `index` and its *name.  False: not on this system; with *name
+ * NULL: no more candidates. */
 static bool find_candidate(const struct fx8_operations *operations,
                            const char *function, size_t index,
                            struct candidate *candidate, const char **name)
@@ -132,7 +131,7 @@ static bool find_candidate(const struct fx8_operations *operations,
     return fx8_peer_find(library, operations->name, function, &candidate->peer);
 }
 
-/* A form beside the C library. */
+/* Measure a form against the C library. */
 static enum fx8_status measure_candidate(const struct fx8_bench_run *run,
                                          const struct candidate *candidate,
                                          const char *name,
@@ -152,7 +151,7 @@ static enum fx8_status measure_candidate(const struct fx8_bench_run *run,
     return fx8_bench_put_rounds(run, figure, rates, library, error);
 }
 
-/* The form "ieee", in every round. */
+/* Measure the form "ieee" in every round. */
 static void measure_library(const struct fx8_bench_run *run,
                             const char *function, const struct arrays *arrays,
                             double *rates)

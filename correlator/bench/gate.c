@@ -32,7 +32,7 @@ static enum fx8_status check_case(const struct fx8_ini_entry *entry,
                     entry->path, entry->line, entry->section, nearest);
 }
 
-/* Whether this is a level of the operations, here or elsewhere. */
+/* Whether this is a level of operations, on any CPU. */
 static bool is_level(const char *name)
 {
     const struct fx8_operations *operations;
@@ -305,7 +305,7 @@ void fx8_bench_gate_put(const struct fx8_bench_gate *gate,
 
 /* --- writing ----------------------------------------------------- */
 
-/* Whether a share of this can be asked for. */
+/* Whether a gate can demand a share of this. */
 static bool is_listed(const struct fx8_bench_record *record)
 {
     char nearest[FX8_BENCH_NAME_SIZE];
@@ -322,7 +322,7 @@ static bool is_listed(const struct fx8_bench_record *record)
     return false;
 }
 
-/* Three significant digits, never more than the value itself, from 0 up. */
+/* Three significant digits, rounded down; value from 0 up. */
 static void round_down(double value, char text[32])
 {
     const double unit =
@@ -340,7 +340,7 @@ static size_t write_lines(FILE *stream, const struct fx8_bench_record *records,
         if (!is_listed(&records[k]))
             continue;
         const double share = fx8_bench_share(figure);
-        /* what is left of a small share is still asked for */
+        /* demand at least half of a small share */
         const double margin =
             fmin(fmax(share - figure->lowest, 0.02), 0.5 * figure->lowest);
         char least[32];
@@ -348,7 +348,7 @@ static size_t write_lines(FILE *stream, const struct fx8_bench_record *records,
         if (strcmp(name, records[k].name) != 0)
             fprintf(stream, "\n[%s]\n", records[k].name);
         name = records[k].name;
-        /* a variant is told where there were others */
+        /* name the variant if there are others */
         const bool has_others =
             (k > 0 && strcmp(records[k - 1].name, name) == 0 &&
              strcmp(records[k - 1].figure.quantity, figure->quantity) == 0) ||

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * jobs.c -- what a user waits for: whole jobs, from a reader that copies
- * samples to files, the parts of the time that the stages take, and what is
- * left beside them.
+ * jobs.c -- whole jobs as a user runs them: from a reader that copies samples
+ * from memory to result files; the time of each stage, and the rest.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +19,7 @@
  * spectra, one second or two of a band of a megahertz. */
 #define JOB_SAMPLES ((int64_t)1 << 29)
 
-/* Random samples that are read again and again, bytes. */
+/* Random samples read repeatedly, bytes. */
 #define RECORDED ((size_t)32 << 20)
 
 /* --- a recording in memory --------------------------------------- */
@@ -37,7 +36,7 @@ static enum fx8_status select_inputs(struct fx8_reader *reader,
                                      size_t n_inputs, struct fx8_error *error)
 {
     (void)reader, (void)inputs, (void)n_inputs, (void)error;
-    return FX8_OK; /* all of them, in their order */
+    return FX8_OK; /* all inputs, in order */
 }
 
 static size_t buffer_size(const struct fx8_reader *reader, int64_t n_samples)
@@ -46,14 +45,14 @@ static size_t buffer_size(const struct fx8_reader *reader, int64_t n_samples)
     return 2 * r->n_inputs * (size_t)n_samples;
 }
 
-/* As many as are held: every read is one copy. */
+/* All samples held: every read is one copy. */
 static int64_t read_samples(const struct fx8_reader *reader)
 {
     const struct memory_reader *r = (const struct memory_reader *)reader;
     return (int64_t)(RECORDED / 2 / r->n_inputs);
 }
 
-/* Of one row, from the part that is held of it, again and again. */
+/* Copy samples of one row, repeating the part held in memory. */
 static void copy_samples(const struct memory_reader *r, size_t row,
                          size_t n_bytes, int8_t *to)
 {
@@ -120,7 +119,7 @@ static enum fx8_status open_memory(const struct fx8_bench_array *array,
 
 /* --- a job ------------------------------------------------------- */
 
-/* What a job makes. */
+/* Kind of job. */
 struct variety {
     const char *name;
     enum fx8_precision precision;
@@ -136,7 +135,7 @@ static const struct variety varieties[] = {
 
 #define N_VARIETIES (sizeof varieties / sizeof varieties[0])
 
-/* Results of a job, removed as soon as it has ended. */
+/* Results of a job, removed when it ends. */
 struct names {
     char result[FX8_BENCH_PATH_SIZE], quicklook[FX8_BENCH_PATH_SIZE];
 };
@@ -178,7 +177,7 @@ static enum fx8_status load(const struct fx8_bench_run *run,
     return fx8_settings_load(NULL, overrides, n, true, settings, error);
 }
 
-/* A signal stops the job at once; what it has begun to write goes with it. */
+/* A signal stops the job at once and removes its unfinished files. */
 static int is_stopped(void)
 {
     return fx8_command_interrupted() > 0 ? 2 : 0;
@@ -205,7 +204,7 @@ static enum fx8_status run_job(const struct fx8_bench_run *run,
             .job = &job,
             .settings = &settings,
             .reader = &reader.base,
-            .force = true, /* names of this process */
+            .force = true, /* the names are private to this process */
             .command = "fx8 bench",
             .input = reader.base.path,
             .interrupted = is_stopped,
@@ -230,9 +229,9 @@ static enum fx8_status run_job(const struct fx8_bench_run *run,
 
 /* --- figures ----------------------------------------------------- */
 
-/* Parts of the time of a job.  The first, what every sample goes through, make
- * its harmonic limit; all but reading and writing, which go on beside them,
- * follow one another. */
+/* Parts of the time of a job.  The first ones, which process every sample, set
+ * its harmonic limit.  All run one after the other, except reading and writing,
+ * which run in parallel. */
 static const char *const parts[] = {
     "align",      "channelize", "correlate", "postprocess",
     "quick-look", "level",      "read",      "write",
@@ -241,7 +240,7 @@ static const char *const parts[] = {
 #define N_PARTS    (sizeof parts / sizeof parts[0])
 #define N_LIMITING 3
 
-/* What the rounds of a job took. */
+/* Times of the rounds of a job. */
 struct rounds {
     double total_s[FX8_BENCH_ROUNDS];
     double part_s[N_PARTS][FX8_BENCH_ROUNDS];
@@ -260,8 +259,8 @@ static void keep_report(const struct fx8_run_report *report,
         rounds->part_s[k][round] = seconds[k];
 }
 
-/* The whole beside the time that the limiting stages take, as medians and in
- * the worst round. */
+/* The whole against the time of the limiting stages: medians, and the worst
+ * round. */
 static enum fx8_status put_whole(const struct fx8_bench_run *run,
                                  const struct rounds *rounds, double samples,
                                  struct fx8_error *error)
@@ -318,7 +317,7 @@ static void name_case(size_t index, char name[FX8_BENCH_NAME_SIZE])
              array->n_channels, varieties[index % N_VARIETIES].name);
 }
 
-/* Only the whole has a share that more is better of. */
+/* Only for the whole is a higher share better. */
 static size_t list_quantities(size_t index,
                               const char *list[FX8_BENCH_QUANTITIES])
 {
@@ -345,7 +344,7 @@ static enum fx8_status measure_case(const struct fx8_bench_run *run,
         if (status == FX8_OK)
             keep_report(&report, &rounds, r);
     }
-    /* what came meanwhile, between two jobs say, counts now */
+    /* act now on a signal that came between two jobs */
     fx8_command_stop_at_once(NULL);
     if (status == FX8_OK)
         status = put_whole(run, &rounds,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * measure.c -- the table of sections, and the walk over their cases.
+ * measure.c -- the table of sections, and the loop over their cases.
  */
 #include "correlator/bench/measure.h"
 
@@ -63,7 +63,7 @@ static bool is_wanted(const struct fx8_bench_wish *wish,
            (wish->gate == NULL || fx8_bench_gate_names(wish->gate, name));
 }
 
-/* Calls `visit` for every case asked for, until it fails. */
+/* Call `visit` for every requested case until it fails. */
 static enum fx8_status walk(
     const struct fx8_bench_wish *wish,
     enum fx8_status (*visit)(void *context,
@@ -127,7 +127,7 @@ void fx8_bench_list(const struct fx8_bench_wish *wish)
     (void)walk(wish, list_case, NULL, NULL);
 }
 
-/* Letters that two names begin with alike. */
+/* Length of the common prefix of two names. */
 static size_t count_common(const char *a, const char *b)
 {
     size_t n = 0;
@@ -163,7 +163,7 @@ const struct fx8_bench_section *fx8_bench_find(
 
 struct walk_state {
     const struct fx8_bench_wish *wish;
-    const struct fx8_operations *operations; /* of the kernel asked for */
+    const struct fx8_operations *operations; /* of the requested kernel */
     const struct fx8_bench_section *section; /* of the case before */
     struct fx8_bench_report *report;
 };
@@ -191,7 +191,7 @@ static enum fx8_status measure_case(void *context,
     enum fx8_status status = FX8_OK;
     for (size_t k = 0; k < fx8_operations_levels() && status == FX8_OK; k++) {
         const struct fx8_operations *level = fx8_operations_level(k);
-        /* only what agrees with the reference is worth a figure */
+        /* measure only what agrees with the reference */
         if (level != NULL &&
             fx8_operations_select(level->name, &run.operations, NULL) == FX8_OK)
             status = section->measure(&run, index, error);

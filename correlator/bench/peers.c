@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * peers.c -- which function of which library, under which name.
+ * peers.c -- table of functions, libraries and symbol names.
  */
 #include "correlator/bench/peers.h"
 
@@ -14,7 +14,7 @@ static const struct {
     [FX8_PEER_SLEEF] = {"SLEEF", "libsleef.so.3"},
 };
 
-/* The handle stays open: a benchmark calls what it found until it ends. */
+/* The handle stays open: a benchmark calls the functions until it ends. */
 static void *open_library(enum fx8_peer_library library)
 {
     return dlopen(libraries[library].file, RTLD_NOW | RTLD_LOCAL);

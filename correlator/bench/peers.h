@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * peers.h -- the vector mathematics libraries that a user could call instead
- * of kernels/numeric/: glibc's libmvec and SLEEF, opened at run time where the
- * system has them, so that a benchmark can put them beside ours.  No result
- * of fx8 depends on them.
+ * of kernels/numeric/: glibc's libmvec and SLEEF, opened at run time if the
+ * system has them, for comparison in benchmarks.  No result of fx8 depends on
+ * them.
  */
 #ifndef FX8_CORRELATOR_BENCH_PEERS_H
 #define FX8_CORRELATOR_BENCH_PEERS_H
@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/** Libraries that are known. */
+/** Known libraries. */
 enum fx8_peer_library {
     FX8_PEER_LIBMVEC = 0, /**< glibc, errors up to 4 ulp */
     FX8_PEER_SLEEF,       /**< libsleef3, its variants of 1 ulp */
@@ -31,13 +31,13 @@ bool fx8_peer_is_there(enum fx8_peer_library library);
 /** A function of a library at one level of fx8's own operations. */
 struct fx8_peer_function {
     void *symbol;
-    float scale; /**< what an argument is multiplied by before the call */
+    float scale; /**< factor applied to an argument before the call */
     void (*loop)(const struct fx8_peer_function *function, size_t n,
                  const float *a, const float *b, float *y);
 };
 
 /**
- * fx8_peer_find -- a library's counterpart of one of our functions.
+ * fx8_peer_find -- find a library's counterpart of one of our functions.
  *
  * Given:    level     "avx2" or "avx512"
  *           function  as in struct fx8_function_form

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * peers_loops.h -- calls of vector functions that take and return registers,
- * for the file of each level: one definition for every width.
+ * peers_loops.h -- calls of vector functions that take and return registers;
+ * one definition for the files of all levels.
  */
 #ifndef FX8_CORRELATOR_BENCH_PEERS_LOOPS_H
 #define FX8_CORRELATOR_BENCH_PEERS_LOOPS_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * reading.c -- recordings in every storage against read() of the same file.
+ * reading.c -- reading recordings in every storage format, against read() of
+ * the same file.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,12 +21,12 @@
 #include "io/native/native.h"
 #include "kernels/operations.h"
 
-/* Samples of a recording: beyond the caches; packed ones take longer. */
+/* Bytes of samples: larger than the caches; packed ones take longer. */
 #define PLAIN_BYTES  ((size_t)128 << 20)
 #define PACKED_BYTES ((size_t)32 << 20)
 
-/* Passes of a round, of which the best counts: what else the machine does only
- * ever makes one slower. */
+/* Passes per round, of which the best counts: other load only makes them
+ * slower. */
 #define N_PLAIN  3
 #define N_PACKED 1
 
@@ -72,7 +73,7 @@ struct rounds {
     double one[FX8_BENCH_ROUNDS], all[FX8_BENCH_ROUNDS];
     double file[FX8_BENCH_ROUNDS];
     double cold[FX8_BENCH_ROUNDS], cold_file[FX8_BENCH_ROUNDS];
-    bool is_cold; /* the system let go of the file in every round */
+    bool is_cold; /* the system dropped the file in every round */
 };
 
 struct names {
@@ -175,7 +176,7 @@ static void close_pass(struct pass *pass)
     free(pass->input_offset);
 }
 
-/* The whole recording through its reader. */
+/* Time the whole recording through its reader. */
 static enum fx8_status time_reader(struct pass *pass, size_t n_threads,
                                    double *best, struct fx8_error *error)
 {
@@ -196,7 +197,7 @@ static enum fx8_status time_reader(struct pass *pass, size_t n_threads,
     return FX8_OK;
 }
 
-/* The bytes of the file, as many at once. */
+/* Time read() of the file in blocks of the same size. */
 static enum fx8_status time_file(struct pass *pass, double *best,
                                  struct fx8_error *error)
 {
@@ -215,7 +216,7 @@ static enum fx8_status time_file(struct pass *pass, double *best,
                              pass->names->path, strerror(reason));
 }
 
-/* Let the system forget the file's bytes; false where it keeps them. */
+/* Drop the file from the system's cache; false if it stays. */
 static bool evict(const char *path)
 {
     struct stat status;

@@ -23,7 +23,7 @@ double fx8_bench_median(const double *values, size_t n)
 
 double fx8_bench_harmonic(const double *rates, size_t n)
 {
-    double seconds = 0.0; /* of a unit of work */
+    double seconds = 0.0; /* per unit of work */
     for (size_t k = 0; k < n; k++)
         seconds += 1.0 / rates[k];
     return 1.0 / seconds;
@@ -36,7 +36,7 @@ double fx8_bench_share(const struct fx8_bench_figure *figure)
 
 /* --- collecting -------------------------------------------------- */
 
-/* The prefix that a unit gets beside a value: its letter, and its size. */
+/* The SI prefix for a figure: its letter and its size. */
 static double find_prefix(const struct fx8_bench_figure *figure, char prefix[2])
 {
     static const struct {
@@ -104,7 +104,7 @@ enum fx8_status fx8_bench_put_rounds(const struct fx8_bench_run *run,
         figure.lowest = INFINITY;
         for (size_t r = 0; r < run->n_rounds; r++)
             figure.lowest = fmin(figure.lowest, values[r] / ceilings[r]);
-        /* medians of both may come from two rounds */
+        /* the two medians may come from different rounds */
         figure.lowest = fmin(figure.lowest, fx8_bench_share(&figure));
     }
     return fx8_bench_put(run, &figure, error);
@@ -135,7 +135,7 @@ void fx8_bench_report_clear(struct fx8_bench_report *report)
     *report = (struct fx8_bench_report){0};
 }
 
-/* --- words ------------------------------------------------------- */
+/* --- printing ---------------------------------------------------- */
 
 void fx8_bench_print_machine(const char *command)
 {

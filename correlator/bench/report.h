@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * report.h -- the figures of one call of `fx8 bench`: collected, told as tables
- * while they come in, or in the end as one JSON document.
+ * report.h -- the figures of one call of `fx8 bench`: collected, and printed as
+ * tables while they come in, or at the end as one JSON document.
  */
 #ifndef FX8_CORRELATOR_BENCH_REPORT_H
 #define FX8_CORRELATOR_BENCH_REPORT_H
@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-/** A figure and where it belongs. */
+/** A figure with its section and case. */
 struct fx8_bench_record {
     const char *section;
     char name[FX8_BENCH_NAME_SIZE]; /**< of the case */
@@ -24,18 +24,19 @@ struct fx8_bench_record {
     struct fx8_bench_figure figure;
 };
 
-/** A remark and where it belongs. */
+/** A remark with its section and case. */
 struct fx8_bench_text {
     const char *section;
     char name[FX8_BENCH_NAME_SIZE];
     char text[160];
 };
 
-/** Zero it, then set what is said of each; fx8_bench_report_clear() frees. */
+/** Zero it, then set is_silent, command and n_threads;
+ *  fx8_bench_report_clear() frees. */
 struct fx8_bench_report {
-    bool is_silent; /**< collect only: JSON comes in the end */
+    bool is_silent; /**< collect only: JSON is printed at the end */
     const char *command;
-    size_t n_threads; /**< of what is measured on several */
+    size_t n_threads; /**< of measurements on several threads */
     struct fx8_bench_record *records;
     size_t n_records;
     struct fx8_bench_text *texts;
@@ -45,17 +46,18 @@ struct fx8_bench_report {
 /** value / ceiling, NaN without a ruler. */
 double fx8_bench_share(const struct fx8_bench_figure *figure);
 
-/** What this machine is, in one or two lines before the tables. */
+/** Describe this machine, in one or two lines before the tables. */
 void fx8_bench_print_machine(const char *command);
 
-/** The heading of a section's table. */
+/** Print the heading of a section's table. */
 void fx8_bench_print_heading(const struct fx8_bench_section *section);
 
-/** "105.2 of 130.1 GCMAC/s" without the unit's prefix twice; `text` is cut. */
+/** "105.2 of 130.1 GCMAC/s" with the unit's prefix only once; `text` is
+ *  truncated. */
 void fx8_bench_print_rates(const struct fx8_bench_figure *figure, char *text,
                            size_t size);
 
-/** The JSON document on stdout; verdicts of `gate`, NULL: none. */
+/** Print the JSON document on stdout; verdicts of `gate`, NULL: none. */
 void fx8_bench_print_json(const struct fx8_bench_report *report,
                           const struct fx8_bench_gate *gate);
 

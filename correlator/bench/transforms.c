@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * transforms.c -- the FFT of the filter bank.  It is FFTW's, so that the only
- * honest ruler is FFTW itself: the better of the plan that the engine uses,
- * estimated so that results never depend on the moment, and of the one that
- * FFTW finds by trying what it has.
+ * transforms.c -- the FFT of the filter bank.  It is FFTW's, so the ruler is
+ * FFTW itself: the better of the engine's plan, which is estimated so that
+ * results never depend on timing, and of the plan that FFTW finds by measuring.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,8 +17,7 @@ static const size_t lengths[] = {32, 64, 512, 1024, 4096};
 
 #define N_LENGTHS (sizeof lengths / sizeof lengths[0])
 
-/* The best of so many parts counts: what else the machine does only ever makes
- * one slower. */
+/* The best of so many parts counts: other load only makes parts slower. */
 #define N_PARTS 10
 #define PART_S  1e-3
 
@@ -49,7 +47,7 @@ enum fx8_status fx8_bench_fft_open(size_t length, struct fx8_bench_fft **fft,
         status = fx8_allocate(fx8_fft_size((*fft)->plans[0]), sizeof(float),
                               "FFT", &memory, error);
     if (status == FX8_OK)
-        (*fft)->data = memory; /* zeros stay zeros, however often */
+        (*fft)->data = memory; /* zeros stay zeros in every transform */
     else
         fx8_bench_fft_close(fft);
     return status;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * trial.h -- one operation by itself, at one size and level, as section
- * variants measures it: steps of work that are repeated until time enough has
- * passed, and the ruler beside them.
+ * trial.h -- one operation alone, at one size and level, as measured by section
+ * variants: steps of work, repeated until enough time has passed, and the
+ * ruler to compare with.
  */
 #ifndef FX8_CORRELATOR_BENCH_TRIAL_H
 #define FX8_CORRELATOR_BENCH_TRIAL_H
@@ -17,28 +17,28 @@
 extern "C" {
 #endif
 
-/** What an operation is held against. */
+/** The ruler of an operation. */
 enum fx8_bench_ruler {
-    FX8_BENCH_COPY, /**< memcpy() of as many bytes, from memory as near to
-                         memory as far */
+    FX8_BENCH_COPY, /**< memcpy() of the same number of bytes, between the same
+                         areas of memory */
     FX8_BENCH_INT8, /**< instructions, as enum fx8_ceiling_work */
     FX8_BENCH_INT16,
     FX8_BENCH_FLOAT,
-    FX8_BENCH_TWO_FLOATS, /**< two of them for each: both directions */
+    FX8_BENCH_TWO_FLOATS, /**< two float operations each: both directions */
 };
 
-/** An operation at work; open() fills what it needs. */
+/** An operation under test; open() fills what it needs. */
 struct fx8_bench_trial {
     const struct fx8_operations *operations;
     size_t size;    /**< inputs or channels */
-    size_t variety; /**< what the kind makes of it */
-    /* what open() sets */
-    double work;     /**< of a step, in the kind's unit */
-    double bytes;    /**< of a copy, read and written; for FX8_BENCH_COPY */
-    size_t n_copies; /**< that a step is worth; 0: one */
+    size_t variety; /**< meaning depends on the kind */
+    /* set by open() */
+    double work;     /**< per step, in the kind's unit */
+    double bytes;    /**< per copy, read plus written; for FX8_BENCH_COPY */
+    size_t n_copies; /**< copies that equal a step; 0: one */
     void *from, *to, *extra;   /**< memory of the trial, or NULL */
     size_t from_size, to_size; /**< bytes */
-    void *state;               /**< more of the kind */
+    void *state;               /**< private to the kind */
 };
 
 /** A kind of trial. */
@@ -47,19 +47,19 @@ struct fx8_bench_kind {
     enum fx8_bench_ruler ruler;
     enum fx8_status (*open)(struct fx8_bench_trial *trial,
                             struct fx8_error *error);
-    /** The k-th step. */
+    /** Run step k. */
     void (*step)(struct fx8_bench_trial *trial, size_t k);
     void (*close)(struct fx8_bench_trial *trial); /**< `state`; may be NULL */
 };
 
-/** Time-major samples into rows; variety: bytes of a sample. */
+/** Transpose time-major samples into rows; variety: bytes of a sample. */
 extern const struct fx8_bench_kind fx8_bench_align;
 
-/** The filter of 8 taps in floats, and in integers of 16 bits. */
+/** The filter of 8 taps in floats, and in 16-bit integers. */
 extern const struct fx8_bench_kind fx8_bench_filter;
 extern const struct fx8_bench_kind fx8_bench_filter_int16;
 
-/** The corner turn, with the quantiser and without. */
+/** The corner turn, with and without the quantiser. */
 extern const struct fx8_bench_kind fx8_bench_quantise;
 extern const struct fx8_bench_kind fx8_bench_turn;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * trial_look.c -- the quick-look by itself, dumps of 64 channels.
+ * trial_look.c -- the quick-look alone, dumps of 64 channels.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -13,11 +13,11 @@
 
 #define N_CHANNELS 64
 
-/* Bytes that a cell is read from, and written to. */
+/* Bytes read and written per cell. */
 #define CELL_IN  (2 * sizeof(float) + sizeof(uint8_t) + sizeof(float))
 #define CELL_OUT (4 * sizeof(uint16_t))
 
-/* A quick-look, and where its parts stand in the memory of the trial. */
+/* A quick-look, with its arrays in the memory of the trial. */
 struct look {
     struct fx8_quicklook *quicklook;
     struct fx8_result in;
@@ -101,7 +101,7 @@ static enum fx8_status open_look(struct fx8_bench_trial *trial,
     return fx8_quicklook_open(&plan, &look->quicklook, error);
 }
 
-/* As many dumps as there are to one that is evaluated in both modes. */
+/* One check interval of dumps, of which one is evaluated in both modes. */
 static void step_look(struct fx8_bench_trial *trial, size_t k)
 {
     (void)k;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * trial_products.c -- the correlators by themselves, channel after channel of
- * spectra that lie beyond the caches.
+ * trial_products.c -- the correlators alone, channel by channel, on spectra
+ * larger than the caches.
  */
 #include <stdint.h>
 
@@ -9,8 +9,8 @@
 #include "correlator/bench/bench.h"
 #include "correlator/bench/trial.h"
 
-/* Spectra of a channel, and items between two rows of them: not a power of two
- * apart, as the engine has them. */
+/* Spectra of a channel, and items between two rows of them: as in the engine,
+ * not a power of two. */
 #define N_TIMES 2048
 
 /* Bytes of all channels, one at least. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * trial_spectra.c -- what stands before the correlator, by itself: samples into
- * rows, the filter, the quantiser, the corner turn.
+ * trial_spectra.c -- the stages before the correlator, each alone: align,
+ * filter, quantise, corner turn.
  */
 #include <stdint.h>
 
@@ -12,7 +12,7 @@
 
 #define MIB ((size_t)1 << 20)
 
-/* Memory of the three arrays of a trial. */
+/* Allocate the three arrays of a trial. */
 static enum fx8_status allocate(struct fx8_bench_trial *trial, size_t from,
                                 size_t to, size_t extra,
                                 struct fx8_error *error)
@@ -25,7 +25,7 @@ static enum fx8_status allocate(struct fx8_bench_trial *trial, size_t from,
     return fx8_allocate_arrays(arrays, 3, "a trial", error);
 }
 
-/* Floats between two spectra, as the engine has them. */
+/* Floats between two spectra, as in the engine. */
 static size_t spectrum_stride(const struct fx8_bench_trial *trial)
 {
     return fx8_fft_stride_of(FX8_FFT_COMPLEX, trial->size);
@@ -33,11 +33,11 @@ static size_t spectrum_stride(const struct fx8_bench_trial *trial)
 
 /* --- align ------------------------------------------------------- */
 
-/* Samples of a step: beyond the caches, as a recording is. */
+/* Samples of a step: larger than the caches, like a recording. */
 #define ALIGN_BYTES (32 * MIB)
 
-/* Bytes between two rows, as the correlation has them: rows must not lie a
- * power of two apart. */
+/* Bytes between two rows, as in the engine: the distance of rows must not be a
+ * power of two. */
 #define ROW_GAP 64
 
 static enum fx8_status open_align(struct fx8_bench_trial *trial,
@@ -77,7 +77,7 @@ const struct fx8_bench_kind fx8_bench_align = {
 
 #define N_TAPS 8
 
-/* Samples that the steps go through, and those of a step at least: a call for
+/* Samples that the steps go through, and least samples of a step: a call for
  * few channels is too short for the clock. */
 #define FILTER_BYTES (8 * MIB)
 #define STEP_BYTES   ((size_t)1 << 16)
@@ -168,7 +168,7 @@ static size_t turn_stride(size_t item_size)
     return ROW_SPECTRA + FX8_ALIGNMENT / item_size;
 }
 
-/* Spectra of a group, near as the FFT leaves them; rows of results, far. */
+/* Spectra of a group, in cache as after the FFT; rows of results, in memory. */
 static enum fx8_status open_turns(struct fx8_bench_trial *trial,
                                   size_t item_size, struct fx8_error *error)
 {

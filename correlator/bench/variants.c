@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * variants.c -- every operation by itself, at every level, beside what that
- * level's instructions or a copy can do.
+ * variants.c -- every operation alone, at every level, compared with the limit
+ * of that level's instructions or of a copy.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "correlator/bench/ceilings.h"
 #include "kernels/functions.h"
 
-/* Time that the steps of a round take at least. */
+/* Least time of the steps of a round. */
 #define ROUND_S 10e-3
 
 static const struct {
@@ -47,8 +47,7 @@ static const struct {
 
 /* --- rounds ------------------------------------------------------ */
 
-/* As many bytes as a step reads and writes, from where it reads to where it
- * writes. */
+/* Copy as many bytes as a step reads and writes, between the same areas. */
 static void copy_step(struct fx8_bench_trial *trial, size_t k)
 {
     const size_t size = (size_t)(trial->bytes / 2.0);
@@ -74,7 +73,7 @@ static double time_steps(struct fx8_bench_trial *trial,
     return (double)k / seconds;
 }
 
-/* The ruler of a trial, in its unit per second; its name. */
+/* Rate of the ruler of a trial, in the trial's unit, and its name. */
 static double measure_ruler(const struct fx8_bench_kind *kind,
                             struct fx8_bench_trial *trial, const char **name)
 {
@@ -122,13 +121,13 @@ static enum fx8_status measure_case(const struct fx8_bench_run *run,
     double values[FX8_BENCH_ROUNDS], ceilings[FX8_BENCH_ROUNDS];
     enum fx8_status status = kind->open(&trial, error);
     if (status == FX8_OK)
-        kind->step(&trial, 0); /* memory is touched */
+        kind->step(&trial, 0); /* touches the memory */
     for (size_t r = 0; r < run->n_rounds && status == FX8_OK; r++) {
         ceilings[r] = measure_ruler(kind, &trial, &figure.ruler);
         values[r] = trial.work * time_steps(&trial, kind->step);
     }
     if (status == FX8_OK && ceilings[0] <= 0.0)
-        figure.ruler = NULL; /* written for another CPU */
+        figure.ruler = NULL; /* the ruler is for another CPU */
     if (status == FX8_OK)
         status = fx8_bench_put_rounds(run, figure, values, ceilings, error);
     if (kind->close != NULL)
