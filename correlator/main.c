@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * main.c -- the program: finds the command, runs it, answers for what was
- * written to standard output.
+ * main.c -- the program: finds and runs the command, and checks that standard
+ * output was written.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -53,8 +53,8 @@ static int unknown_command(const char *name)
     return fx8_command_error(&error);
 }
 
-/* A file opened later must not become standard output because the caller
- * closed that one: writing to a descriptor opened for reading fails, and is
+/* Occupy closed standard descriptors, so that no file opened later becomes
+ * standard output.  They are open for reading only: writing fails and is
  * noticed at the end. */
 static void hold_standard_streams(void)
 {
@@ -85,8 +85,8 @@ static int dispatch(int argc, char **argv)
     return fx8_command_run(command, argc - 1, argv + 1);
 }
 
-/* A reader that left, as head does, has what it wanted.  The error of an
- * earlier write is not kept by stdio: the pipe itself is asked then. */
+/* A reader that left early, as head does, has what it wanted.  stdio does not
+ * keep the error of an earlier write, so query the pipe itself. */
 static bool has_reader_left(int write_error)
 {
     struct pollfd output = {.fd = STDOUT_FILENO, .events = POLLOUT};
@@ -98,7 +98,7 @@ static bool has_reader_left(int write_error)
 int main(int argc, char **argv)
 {
     hold_standard_streams();
-    /* a closed pipe and a file-size limit come back as errors of write() */
+    /* a closed pipe and a file-size limit become errors of write() */
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
     int code = dispatch(argc, argv);

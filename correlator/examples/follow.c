@@ -5,12 +5,12 @@
  *     cc follow.c $(pkg-config --cflags --libs fx8) -o follow
  *     follow FILE SECONDS
  *
- * The recorder appends int8 samples [time][antenna][re, im] to FILE, and -128
- * in place of those that were lost.  Prints every dump as soon as it is whole,
+ * The recorder appends int8 samples [time][antenna][re, im] to FILE, with -128
+ * for lost samples.  Prints every dump as soon as it is complete,
  *
  *     unix_time antenna_1 antenna_2 frequency_hz re im weight
  *
- * and ends when nothing was appended for SECONDS, or at SIGINT or SIGTERM.
+ * and ends when nothing was appended for SECONDS, or on SIGINT or SIGTERM.
  */
 #include <fcntl.h>
 #include <fx8.h>
@@ -24,7 +24,7 @@ enum { ANTENNAS = 3, CHANNELS = 16, BLOCK = 8192 };
 static const struct fx8_time start = {1600000000, 0}; /* of the recording */
 
 static int fd;            /* the recording */
-static double patience_s; /* to wait for more of it */
+static double patience_s; /* longest wait for more samples */
 static int8_t samples[BLOCK][ANTENNAS][2];
 static const ptrdiff_t input_offset[ANTENNAS] = {0, 2, 4};
 static volatile sig_atomic_t is_stopped;
@@ -56,8 +56,8 @@ static enum fx8_status on_dump(void *context, const struct fx8_dump *dump,
     return FX8_OK;
 }
 
-/* The samples from `first` on, at least one of every antenna; false when none
- * come any more. */
+/* Read the samples from `first` on, at least one per antenna; false when no
+ * more arrive. */
 static bool read_block(int64_t first, struct fx8_block *block)
 {
     const off_t size = sizeof samples[0];
@@ -78,7 +78,7 @@ static bool read_block(int64_t first, struct fx8_block *block)
     return n >= size;
 }
 
-/* Push all there is; `first` is how far it went. */
+/* Push all samples; `first` becomes the end of what was pushed. */
 static enum fx8_status follow(struct fx8_session *session, int64_t *first,
                               int64_t *dropped, struct fx8_error *error)
 {

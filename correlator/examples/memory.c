@@ -4,8 +4,8 @@
  *
  *     cc memory.c $(pkg-config --cflags --libs fx8) -lm -o memory
  *
- * Two antennas hear the same noise, the second one sample later: the phase of
- * conj(E_0) E_1 falls by one turn over the band.  Prints for every dump and
+ * Two antennas receive the same noise, the second one sample later: the phase
+ * of conj(E_0) E_1 falls by one turn over the band.  Prints for every dump and
  * channel: frequency in Hz, power of both antennas, amplitude and phase.
  */
 #include <fx8.h>
@@ -14,7 +14,7 @@
 
 enum { CHANNELS = 16, TAPS = 8, SPECTRA = 4096, DUMPS = 2, BLOCKS = 9 };
 enum { SAMPLES = CHANNELS * (SPECTRA * DUMPS + TAPS - 1) };
-enum { BLOCK = SAMPLES / BLOCKS }; /* any size, even a varying one, will do */
+enum { BLOCK = SAMPLES / BLOCKS }; /* any size works, even a varying one */
 
 static int8_t samples[SAMPLES + 1][2]; /* [time][re, im], from -1 on */
 static void make_samples(void)
@@ -22,7 +22,7 @@ static void make_samples(void)
     uint32_t state = 1;
     for (size_t i = 0; i < 2 * (SAMPLES + 1); i++) {
         state = state * 1664525u + 1013904223u;
-        /* whole numbers from -15 to 15, all equally often */
+        /* whole numbers from -15 to 15, uniform */
         samples[i / 2][i % 2] = (int8_t)((int)((state >> 8) % 31) - 15);
     }
 }
@@ -43,7 +43,7 @@ static void print(const struct fx8_dump *dump, const double *frequencies_hz)
 
 int main(void)
 {
-    const ptrdiff_t input_offset[2] = {2, 0}; /* the second hears it later */
+    const ptrdiff_t input_offset[2] = {2, 0}; /* the second receives it later */
     double frequencies_hz[CHANNELS], width_hz;
     struct fx8_session *session = NULL;
     struct fx8_error error;
