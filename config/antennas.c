@@ -11,23 +11,23 @@
 #include "config/base/shape.h"
 #include "config/base/text.h"
 
-/* Largest label: UVH5 readers take 32-bit integers for granted. */
+/* Largest antenna number: UVH5 readers assume 32-bit integers. */
 #define NUMBER_MAX INT32_MAX
 
-/* Longest way from the site in metres: no array is larger, and no place on
- * Earth is so near to its centre. */
+/* Largest distance from the site in metres: larger than any array, smaller than
+ * the Earth's radius, so it catches geocentric positions. */
 #define DISTANCE_MAX_M 1e6
 
-/* Least distance in metres: UVH5 readers refuse shorter baselines. */
+/* Smallest antenna spacing in metres: UVH5 readers refuse shorter baselines. */
 #define DISTANCE_MIN_M 1e-3
 
 /* Member of TART's JSON. */
 #define POSITIONS "antenna_positions"
 
-/* Largest cable delay: a second of fibre is 200,000 km of it. */
+/* Largest cable delay: one second is 200,000 km of fibre. */
 #define DELAY_MAX_NS 1e9
 
-/* Antennas that are being read, and where each stands in the file. */
+/* Antennas being read, and their places in the file. */
 struct table {
     const char *path;
     struct fx8_antenna *antennas; /* [n] */
@@ -36,7 +36,7 @@ struct table {
     struct fx8_error *error;
 };
 
-/* Antenna of a row that says nothing of itself. */
+/* Default antenna for a row. */
 static struct fx8_antenna nameless(size_t row)
 {
     struct fx8_antenna antenna = {.number = (int64_t)row, .position = row};
@@ -54,7 +54,7 @@ static enum fx8_status fail_row(const struct table *table, size_t row,
                     *value != '\0' ? value : "(empty)", expected);
 }
 
-/* Where an antenna is, for messages. */
+/* Place of an antenna in the file, for messages. */
 static void format_place(const struct table *table, size_t row,
                          char text[FX8_ERROR_MESSAGE_SIZE])
 {
@@ -68,7 +68,7 @@ static void format_place(const struct table *table, size_t row,
 
 /* --- columns -------------------------------------------------------------- */
 
-/* Store a field of one kind; false where it is not such a value. */
+/* Parse and store a field; false if the value is invalid. */
 typedef bool (*store_function)(struct fx8_antenna *antenna, size_t axis,
                                const char *text);
 
@@ -166,7 +166,7 @@ static const struct {
                       "a position in the recording, an integer from 0 on"},
 };
 
-/* Which column of the file each of ours is, n_columns where it is absent. */
+/* Find the file's column for each of ours; n_columns if absent. */
 static enum fx8_status match_columns(const struct table *table,
                                      const struct fx8_csv *csv,
                                      size_t where[N_COLUMNS])
@@ -232,13 +232,13 @@ static enum fx8_status read_rows(struct table *table, const struct fx8_csv *csv)
     return status;
 }
 
-/* `text` passes to this function. */
+/* Takes ownership of `text`. */
 static enum fx8_status read_csv(struct table *table, char *text)
 {
     struct fx8_csv csv;
     enum fx8_status status =
         fx8_csv_parse(table->path, text, &csv, table->error);
-    table->lines = csv.lines; /* passes to the table */
+    table->lines = csv.lines; /* the table takes ownership */
     csv.lines = NULL;
     if (status == FX8_OK)
         status = read_rows(table, &csv);
@@ -280,7 +280,7 @@ static enum fx8_status read_json(struct table *table, const char *text)
 
 /* --- checks of the whole table -------------------------------------------- */
 
-/* An antenna in the order of some value of it. */
+/* An antenna with its sort key. */
 struct ranked {
     double value;
     size_t row;
@@ -305,8 +305,8 @@ static double position_of(const struct fx8_antenna *antenna)
     return (double)antenna->position;
 }
 
-/* Along a unit vector askew to any array: what is near in space is near here,
- * and antennas on a line or a grid do not fall together. */
+/* Position along a unit vector at an odd angle: antennas close in space are
+ * close here, and antennas on a line or a grid do not coincide. */
 static double along_of(const struct fx8_antenna *antenna)
 {
     const double *r = antenna->enu_m;
@@ -350,8 +350,8 @@ static enum fx8_status fail_near(const struct table *table, size_t row,
                     table->lines != NULL ? table->lines[other] : other);
 }
 
-/* `ranked` by along_of: only neighbours in it can be near each other.  Twice
- * the distance leaves room for rounding. */
+/* `ranked` is sorted by along_of(): only antennas close in it can be close in
+ * space.  Twice the distance leaves room for rounding. */
 static enum fx8_status check_apart(const struct table *table,
                                    const struct ranked *ranked)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * inih keeps a line in a buffer of about 200 bytes and takes what does not fit
- * for a line of its own.  A value such as a list of paths is longer than that,
- * so the reader below hands inih a long line in fragments:
+ * inih has a line buffer of about 200 bytes and treats the rest as a new line.
+ * Values such as lists of paths are longer, so the reader below passes a long
+ * line to inih in fragments:
  *
  *     key = first part|
  *      |second part|
  *      |last part|
  *
- * An indented line is to inih a further value of the same key; the bars keep
- * blanks at the cuts, and on_value() takes them off and joins the parts.
+ * inih treats an indented line as another value of the same key.  The bars
+ * preserve blanks at the cuts; on_value() removes them and joins the parts.
  */
 #include <ini.h>
 #include <stdbool.h>
@@ -22,12 +22,12 @@
 
 struct source {
     const char *path;
-    char *next;    /* first character of the line after the present one */
-    size_t line;   /* number of the present line */
-    char *rest;    /* what is left of a long line, or NULL */
-    bool is_first; /* the line in inih's hands opens an entry ... */
+    char *next;    /* start of the next line */
+    size_t line;   /* number of the current line */
+    char *rest;    /* rest of a long line, or NULL */
+    bool is_first; /* the current fragment starts an entry ... */
     bool is_cut;   /* ... and this one ends with a bar */
-    char *value;   /* [FX8_INI_LINE_MAX + 1] value as far as it is joined */
+    char *value;   /* [FX8_INI_LINE_MAX + 1] value joined so far */
     size_t n_value;
     fx8_ini_handler handler;
     void *context;
@@ -35,11 +35,11 @@ struct source {
     struct fx8_error *error;
 };
 
-/* End the parse with an error of the present line. */
+/* End the parse with an error on the current line. */
 #define FAIL_LINE(source, ...)                                                 \
     ((source)->status = fx8_fail((source)->error, FX8_ERR_USAGE, __VA_ARGS__))
 
-/* Next line, blanks and comments gone; NULL at the end of the text. */
+/* Next line without outer blanks and comments; NULL at the end of the text. */
 static char *take_line(struct source *source)
 {
     char *line = source->next;
@@ -56,7 +56,7 @@ static char *take_line(struct source *source)
     }
     for (char *c = line; *c != '\0'; c++)
         if (*c == ';' && (c == line || c[-1] == ' ' || c[-1] == '\t')) {
-            *c = '\0'; /* a comment up to the end of the line */
+            *c = '\0'; /* comment to the end of the line */
             break;
         }
     line = fx8_text_trim(line);
@@ -65,7 +65,7 @@ static char *take_line(struct source *source)
     return line;
 }
 
-/* A line in brackets: name the section to the handler. */
+/* A section header: pass it to the handler. */
 static void check_header(struct source *source, const char *line)
 {
     const size_t length = strlen(line);
@@ -86,14 +86,14 @@ static void check_header(struct source *source, const char *line)
     free(section);
 }
 
-/* What inih cannot say with a line number of ours is checked here. */
+/* Checks that inih cannot report with our line number. */
 static void check_line(struct source *source, const char *line, size_t room)
 {
     if (*line == '[') {
         check_header(source, line);
         return;
     }
-    /* the name must fit the first fragment of a long line */
+    /* the name must fit into the first fragment */
     const size_t n_name = strcspn(line, "=:");
     if (*line != '\0' &&
         (n_name == 0 || line[n_name] == '\0' || n_name >= room))
@@ -101,7 +101,7 @@ static void check_line(struct source *source, const char *line, size_t room)
                   source->line, line);
 }
 
-/* The reader inih pulls lines from, in the manner of fgets(). */
+/* Reader callback for inih, like fgets(). */
 static char *feed(char *buffer, int size, void *stream)
 {
     struct source *source = stream;

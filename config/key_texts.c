@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Kinds of values that are texts: names, paths, lists of paths.
+ * Types of key values that are texts: names, paths, lists of paths.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +64,7 @@ static char **path_member(const struct fx8_key *key,
     return (char **)(void *)((char *)settings + key->offset);
 }
 
-/* A path as a text that does not depend on the working directory. */
+/* Write a path as an absolute path. */
 static void write_absolute(const char *path, FILE *stream)
 {
     char *folder = path[0] == '/' ? NULL : getcwd(NULL, 0);
@@ -77,8 +77,7 @@ static void write_absolute(const char *path, FILE *stream)
     free(folder);
 }
 
-/* The word of a path ("none") is kept as it is, unless it is the default:
- * then it is "". */
+/* The word of a path ("none") is stored as is, or as "" if the default. */
 static enum fx8_status read_path(const struct fx8_key *key, const char *text,
                                  const char *folder,
                                  struct fx8_settings *settings)
@@ -152,7 +151,7 @@ enum fx8_status fx8_text_list_add(struct fx8_text_list *list, char *text,
     return status;
 }
 
-/* Append [start, end), joined to the folder; an empty item is refused. */
+/* Append the path of `length` bytes, joined to the folder; refuse "". */
 static enum fx8_status append_path(struct fx8_text_list *list,
                                    const char *start, size_t length,
                                    const char *folder)

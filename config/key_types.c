@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The kinds of values that keys have.  Each is three functions and a line
- * at the end of its block.
+ * Types of key values.  Each has three functions and a line at the end of its
+ * block.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -12,8 +12,8 @@
 #include "config/keys.h"
 #include "config/number_list.h"
 
-/* Largest denominator of a sampling rate: half samples times it stay below
- * 2^86, as fx8_time_add_half_samples() wants them. */
+/* Largest denominator of a sampling rate: keeps half samples times it below
+ * 2^86, as fx8_time_add_half_samples() requires. */
 #define RATE_DENOMINATOR_MAX 1000000
 
 static void *member(const struct fx8_key *key, struct fx8_settings *settings)
@@ -43,7 +43,7 @@ static const struct fx8_choice *find_choice(const struct fx8_key *key,
     return NULL;
 }
 
-/* Enumerations and booleans are both lists of words; the size tells which. */
+/* Enumerations and booleans are lists of words and differ in size. */
 static enum fx8_status read_choice(const struct fx8_key *key, const char *text,
                                    const char *folder,
                                    struct fx8_settings *settings)
@@ -74,7 +74,7 @@ static void write_choice(const struct fx8_key *key,
         }
 }
 
-/* "a, b or c" of the words whose stage is built. */
+/* Write "a, b or c": the words whose stage is built. */
 static void describe_choice(const struct fx8_key *key, FILE *stream)
 {
     size_t n_left = 0, n_written = 0;
@@ -177,7 +177,7 @@ static void describe_real(const struct fx8_key *key, FILE *stream)
 const struct fx8_key_type fx8_type_real = {
     .read = read_real, .write = write_real, .describe = describe_real};
 
-/* "" is "not given": rate 0/0. */
+/* "" means "not given": rate 0/0. */
 static enum fx8_status read_rate(const struct fx8_key *key, const char *text,
                                  const char *folder,
                                  struct fx8_settings *settings)
@@ -236,7 +236,7 @@ static void write_fraction(const struct fx8_key *key,
 {
     const struct fx8_fraction *fraction = const_member(key, settings);
     char text[FX8_NUMBER_TEXT_SIZE];
-    /* 0/0 before the defaults are in */
+    /* 0/0 before defaults are set */
     fx8_number_format_fraction(fraction->numerator, fraction->denominator,
                                text);
     fputs(text, stream);
@@ -252,7 +252,7 @@ const struct fx8_key_type fx8_type_fraction = {.read = read_fraction,
                                                .write = write_fraction,
                                                .describe = describe_fraction};
 
-/* Smallest scale: 16 bits become two values and their signs. */
+/* Smallest scale: 16 bits shrink to two values and their signs. */
 #define SCALE_MIN_DENOMINATOR 16384
 
 static enum fx8_status read_scale(const struct fx8_key *key, const char *text,
@@ -414,7 +414,7 @@ const struct fx8_key_type fx8_type_numbers = {.read = read_numbers,
                                               .describe = describe_numbers,
                                               .clear = clear_numbers};
 
-/* --- what all kinds share ------------------------------------------------- */
+/* --- common to all types -------------------------------------------------- */
 
 bool fx8_key_is_built(const struct fx8_key *key, const char *text)
 {

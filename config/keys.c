@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The table of keys, in the order of struct fx8_settings.  Every fallback is
- * written as fx8_settings_dump() writes it (validation/test_config.c).
+ * The table of keys, in the order of struct fx8_settings.  Fallbacks are
+ * written exactly as fx8_settings_dump() prints them (validation/test_config.c
+ * checks this).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -156,10 +157,10 @@ const size_t fx8_sections_count = sizeof fx8_sections / sizeof *fx8_sections;
 #define WORD(text, value) .word = text, .word_value = value
 #define OPTIONAL          WORD("", NAN), .fallback = ""
 
-/* 116 days: with FASTEST_HZ the half samples of a recording stay below 2^63 */
+/* 116 days: at FASTEST_HZ the half samples still stay below 2^63 */
 #define LONGEST_S  1e7
 #define FASTEST_HZ 1e11
-/* largest transform; more channels than that have no use on 8-bit voltages */
+/* largest transform; more channels are useless for 8-bit voltages */
 #define MOST_CHANNELS 1048576
 
 const struct fx8_key fx8_keys[] = {
@@ -255,7 +256,7 @@ const struct fx8_key fx8_keys[] = {
      .help = "Geodetic latitude of the site (WGS84), north positive."},
     {"array", "longitude_deg", REAL(array.site.longitude_deg, -180, 360, "deg"),
      OPTIONAL, .help = "Longitude of the site (WGS84), east positive."},
-    /* readers of UVH5 refuse what is not 6350 to 6390 km from the geocentre */
+    /* UVH5 readers require 6350 to 6390 km from the geocentre */
     {"array", "altitude_m", REAL(array.site.altitude_m, -5000, 10000, "m"),
      OPTIONAL, .help = "Height of the site above the WGS84 ellipsoid."},
     {"array", "x_orientation", TEXT(array.x_orientation),
@@ -300,8 +301,8 @@ const struct fx8_key fx8_keys[] = {
      .fallback = "no",
      .help = "Flag the channel of baseband zero; its data are kept."},
 
-    /* below 0.1 nearly everything rounds to zero; at 60 LSB the clipping at
-     * +-127 takes 3.4 % of the samples */
+    /* below 0.1 nearly everything rounds to zero; at 60 LSB, 3.4 % of the
+     * samples clip at +-127 */
     {"quantizer", "target_rms", REAL(quantizer.target_rms, 0.1, 60, "LSB"),
      .fallback = "20",
      .help = "Level to which every input and channel is scaled: rms of the "

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * keys.h -- the one table of configuration keys.  It drives the parser, the
- * messages, `fx8 config --keys` and `fx8 config --dump`; a new key is one line
- * of the table in keys.c and one member of struct fx8_settings.
+ * keys.h -- the table of configuration keys.  It drives the parser, the
+ * messages, `fx8 config --keys` and `fx8 config --dump`; a new key takes one
+ * line of the table in keys.c and one member of struct fx8_settings.
  */
 #ifndef FX8_CONFIG_KEYS_H
 #define FX8_CONFIG_KEYS_H
@@ -18,36 +18,36 @@
 extern "C" {
 #endif
 
-/** Room for what the functions that describe a key write. */
+/** Size of the text written by fx8_key_describe() and fx8_key_expected(). */
 #define FX8_KEY_EXPECTED_SIZE 320
 
 struct fx8_key;
 
-/** How values of a kind are read, written and described. */
+/** How values of one type are read, written and described. */
 struct fx8_key_type {
     /**
-     * read -- store the value of a text in the member of `key`.
+     * read -- parse a text and store its value in the member of `key`.
      *
-     * Given:  folder  what relative paths are joined to, "" or with its slash
-     * Status: FX8_ERR_USAGE where the text is not such a value or out of
-     *         range, FX8_ERR_SYSTEM when memory is short; no message, and the
-     *         member keeps what it had
+     * Given:  folder  base of relative paths, "" or ending with a slash
+     * Status: FX8_ERR_USAGE if the text is not such a value or out of range,
+     *         FX8_ERR_SYSTEM when memory is short; no message; the member is
+     *         unchanged
      */
     enum fx8_status (*read)(const struct fx8_key *key, const char *text,
                             const char *folder, struct fx8_settings *settings);
 
-    /** write -- the value as a text that read() takes back unchanged. */
+    /** write -- write a text that read() maps to the same value. */
     void (*write)(const struct fx8_key *key,
                   const struct fx8_settings *settings, FILE *stream);
 
-    /** What is expected, to follow that word: "an integer from 1 to 64". */
+    /** What to print after "expected": "an integer from 1 to 64". */
     void (*describe)(const struct fx8_key *key, FILE *stream);
 
-    /** Release what the member owns; NULL: it owns nothing. */
+    /** Release the member's memory; NULL: it owns none. */
     void (*clear)(const struct fx8_key *key, struct fx8_settings *settings);
 };
 
-/** One word that a key accepts.  A table of them ends with a NULL name. */
+/** One word that a key accepts.  A table ends with a NULL name. */
 struct fx8_choice {
     const char *name;
     int value;
@@ -81,9 +81,9 @@ struct fx8_section {
 /** Where the value of a key came from. */
 struct fx8_key_origin {
     enum { FX8_ORIGIN_DEFAULT = 0, FX8_ORIGIN_FILE, FX8_ORIGIN_OVERRIDE } kind;
-    char *file;  /**< FX8_ORIGIN_FILE: as it was named */
+    char *file;  /**< FX8_ORIGIN_FILE: as named by the user */
     size_t line; /**< FX8_ORIGIN_FILE: from 1 */
-    char *text;  /**< the value as it was written; NULL for a default */
+    char *text;  /**< the value as written; NULL for a default */
 };
 
 extern const struct fx8_key fx8_keys[];
@@ -111,19 +111,19 @@ const struct fx8_key *fx8_key_find(const char *section, const char *name);
 /** Whether there is a section of that name. */
 bool fx8_section_exists(const char *name);
 
-/** Whether the stage that a valid text of this key asks for is built. */
+/** Whether this build has the stage that a valid text of this key selects. */
 bool fx8_key_is_built(const struct fx8_key *key, const char *text);
 
 /** Whether the key is required and was not given. */
 bool fx8_key_is_missing(const struct fx8_key *key,
                         const struct fx8_settings *settings);
 
-/** What values of the key look like: "an integer from 1 to 64". */
+/** Describe the values of the key: "an integer from 1 to 64". */
 void fx8_key_describe(const struct fx8_key *key,
                       char text[FX8_KEY_EXPECTED_SIZE]);
 
-/** What this build accepts, to follow "expected ": as fx8_key_describe(), or
- *  the default where nothing else is built yet. */
+/** What this build accepts, to print after "expected ": as fx8_key_describe(),
+ *  or only the default if nothing else is built yet. */
 void fx8_key_expected(const struct fx8_key *key,
                       char text[FX8_KEY_EXPECTED_SIZE]);
 

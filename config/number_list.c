@@ -21,7 +21,7 @@ static bool take_item(const char *start, const char *end, char item[64])
     return true;
 }
 
-/* "7" or "3-9"; numbers of a list have no sign, so '-' is always a range. */
+/* "7" or "3-9".  Numbers have no sign, so '-' always means a range. */
 static bool read_range(char *item, int64_t *first, int64_t *last)
 {
     char *dash = strchr(item, '-');
@@ -40,7 +40,7 @@ static int compare_numbers(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Status: FX8_ERR_USAGE when a number stands in `items` twice. */
+/* Status: FX8_ERR_USAGE if a number is repeated. */
 static enum fx8_status check_distinct(const int64_t *items, size_t count)
 {
     int64_t *sorted = malloc(count * sizeof *sorted + 1);
@@ -57,7 +57,7 @@ static enum fx8_status check_distinct(const int64_t *items, size_t count)
     return status;
 }
 
-/* Fill `items` [FX8_NUMBER_LIST_MAX] from a text that is not empty. */
+/* Fill `items` [FX8_NUMBER_LIST_MAX] from a non-empty text. */
 static enum fx8_status read_items(const char *text, int64_t minimum,
                                   int64_t maximum, int64_t *items,
                                   size_t *count)
@@ -137,7 +137,7 @@ void fx8_number_list_write(const struct fx8_number_list *list,
         while (end + 1 < list->count &&
                list->items[end + 1] == list->items[end] + 1)
             end++;
-        /* a selection of one number is a range: alone it would be a count */
+        /* one selected number becomes a range: alone it would be a count */
         const bool is_range = end > i || (is_selection && list->count == 1);
         fprintf(stream, "%s%" PRId64, i > 0 ? "," : "", list->items[i]);
         if (is_range)

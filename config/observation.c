@@ -34,15 +34,15 @@ void fx8_observation_edges(const struct fx8_observation *observation,
     const bool is_complex = observation->is_complex;
     const bool is_lower = observation->sideband == FX8_SIDEBAND_LOWER;
     const size_t last = observation->n_bands - 1;
-    /* dc is the middle of a complex band, an edge of a real one */
+    /* dc is the centre of a complex band, an edge of a real one */
     edges_hz[0] = fx8_observation_band_hz(observation, 0) -
                   half_hz * (is_complex || is_lower);
     edges_hz[1] = fx8_observation_band_hz(observation, last) +
                   half_hz * (is_complex || !is_lower);
 }
 
-/* Real samples that begin this near to 0 Hz, as a share of their rate, would
- * have been sampled without an oscillator, from 0 Hz on. */
+/* A real band that starts this close to 0 Hz, as a fraction of the sample rate,
+ * was sampled directly from 0 Hz, without an oscillator. */
 #define NEAR_ZERO 0.01
 
 bool fx8_observation_doubt(const struct fx8_observation *observation,
@@ -50,7 +50,7 @@ bool fx8_observation_doubt(const struct fx8_observation *observation,
 {
     const double dc_hz = observation->dc_frequency_hz;
     const double rate = rate_hz(observation);
-    /* neighbouring bands are numbered from 0 Hz on: the last one counts */
+    /* coarse channels are numbered from 0 Hz, so test the highest band */
     const double highest_hz =
         fx8_observation_band_hz(observation, observation->n_bands - 1);
     double edges_hz[2];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * observation.h -- what a recording is of: instants, rates, frequencies,
- * antennas.  Readers fill it, the configuration amends it, the pipeline and
+ * observation.h -- description of a recording: times, rates, frequencies,
+ * antennas.  Readers fill it, the configuration overrides it, the pipeline and
  * the writers use it.
  */
 #ifndef FX8_CONFIG_OBSERVATION_H
@@ -48,7 +48,7 @@ struct fx8_site {
 };
 
 /**
- * What a recording says of itself, as far as it says it.
+ * Metadata of a recording, as far as they are recorded.
  *
  * Ownership: `antennas` and `band_offset_hz` are allocated with malloc and
  *            released by fx8_observation_clear()
@@ -66,8 +66,8 @@ struct fx8_observation {
     struct fx8_time start_time; /**< instant of sample 0 */
     double dc_frequency_hz;     /**< of the first band */
     size_t n_bands;             /**< coarse bands recorded side by side, >= 1 */
-    double *band_offset_hz; /**< [n_bands] of their dc_frequency_hz from that of
-                                 the first, ascending; NULL: one band */
+    double *band_offset_hz; /**< [n_bands] offsets of dc_frequency_hz from the
+                               first band, ascending; NULL: one band */
     enum fx8_sideband sideband;
     char telescope[FX8_TEXT_SIZE];
     char instrument[FX8_TEXT_SIZE];
@@ -77,25 +77,25 @@ struct fx8_observation {
     size_t n_table;
 };
 
-/** An observation about which nothing is known yet. */
+/** An observation with every field unknown. */
 struct fx8_observation fx8_observation_unknown(void);
 
 /** Sky frequency of baseband zero of a band; NaN: not recorded. */
 double fx8_observation_band_hz(const struct fx8_observation *observation,
                                size_t band);
 
-/** Edges of all bands together, sky frequencies ascending; NaN where rate or
+/** Edges of all bands together, sky frequencies ascending; NaN if rate or
  *  frequency is not recorded. */
 void fx8_observation_edges(const struct fx8_observation *observation,
                            double edges_hz[2]);
 
 /**
- * fx8_observation_doubt -- whether the frequency may be in other units than Hz.
+ * fx8_observation_doubt -- whether the frequency looks like it is not in Hz.
  *
- * Given:    observation  as amended by the configuration
- * Returned: text         what is odd about it, and the question; untouched
- *                        where nothing is
- * Notes:    0 Hz is never in doubt: bench recordings have it
+ * Given:    observation  after overrides by the configuration
+ * Returned: text         what is odd, and the question to ask; untouched if
+ *                        nothing is
+ * Notes:    0 Hz is accepted: bench recordings have it
  */
 bool fx8_observation_doubt(const struct fx8_observation *observation,
                            char text[FX8_TEXT_SIZE]);

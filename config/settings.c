@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Loading: defaults, then the file, then the overrides, then what no key can
- * say alone.  Printing is in settings_print.c.
+ * Loading: defaults, then the file, then overrides, then checks that involve
+ * several keys.  Printing is in settings_print.c.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,12 +18,12 @@
 #include "config/keys.h"
 #include "config/settings.h"
 
-/* Longest part of a value that a message quotes. */
+/* Most characters of a value quoted in a message. */
 #define QUOTED_MAX 120
 
-/* --- where values come from ----------------------------------------------- */
+/* --- origins of values ---------------------------------------------------- */
 
-/* Key of "section.key", or NULL. */
+/* Find the key "section.key", or NULL. */
 static const struct fx8_key *find_by_full_name(const char *name)
 {
     for (size_t i = 0; i < fx8_keys_count; i++) {
@@ -49,7 +49,7 @@ bool fx8_settings_given(const struct fx8_settings *settings, const char *key)
            origin_of(settings, found)->kind != FX8_ORIGIN_DEFAULT;
 }
 
-/* The fault of one value: "FILE:LINE: section.key: value: TEXT". */
+/* Report an invalid value: "FILE:LINE: section.key: value: TEXT". */
 static enum fx8_status fail_value(const struct fx8_key *key,
                                   const struct fx8_key_origin *origin,
                                   struct fx8_error *error, const char *text)
@@ -87,7 +87,7 @@ enum fx8_status fx8_settings_fail(const struct fx8_settings *settings,
 bool fx8_key_is_missing(const struct fx8_key *key,
                         const struct fx8_settings *settings)
 {
-    /* method none has one channel, said or not */
+    /* method none implies one channel */
     const bool is_implied = settings->channelizer.method == FX8_METHOD_NONE &&
                             strcmp(key->name, "channels") == 0;
     return key->fallback == NULL && !is_implied &&
@@ -96,7 +96,7 @@ bool fx8_key_is_missing(const struct fx8_key *key,
 
 /* --- one value ------------------------------------------------------------ */
 
-/* What an INI file could not hold: it would not survive a dump. */
+/* Text that an INI file cannot hold, and so would not survive a dump. */
 static const char *unwritable_part(const char *text)
 {
     if (*text == ';')
@@ -110,8 +110,7 @@ static const char *unwritable_part(const char *text)
     return NULL;
 }
 
-/* Give a key the value of a text; `origin` says whence and passes to the
- * settings, failed or not. */
+/* Set a key from a text.  Takes ownership of `origin`, also on failure. */
 static enum fx8_status assign(struct fx8_settings *settings,
                               const struct fx8_key *key,
                               struct fx8_key_origin origin, const char *folder,
@@ -152,8 +151,8 @@ static enum fx8_status fail_unknown(const char *place, const char *section,
     const struct fx8_key *meant = NULL;
     for (const struct fx8_key *key = fx8_keys; key < fx8_keys + fx8_keys_count;
          key++) {
-        /* a right name in a wrong section is a small fault, however the
-         * sections are spelt */
+        /* a correct name in a wrong section is a small error, however different
+         * the section names are */
         const size_t of_section = fx8_word_distance(section, key->section);
         if (fx8_nearest_offer(&nearest, key->name,
                               of_section < 2 ? of_section : 2))
@@ -254,7 +253,7 @@ static enum fx8_status override(struct fx8_settings *settings,
     return assign(settings, key, origin, "", error);
 }
 
-/* One text "section.key=value"; blanks around each part do not count. */
+/* Apply one text "section.key=value"; blanks around the parts are ignored. */
 static enum fx8_status apply_override(struct fx8_settings *settings,
                                       const char *text, struct fx8_error *error)
 {
@@ -281,7 +280,7 @@ static enum fx8_status set_defaults(struct fx8_settings *settings,
 {
     for (size_t i = 0; i < fx8_keys_count; i++) {
         const struct fx8_key *key = &fx8_keys[i];
-        /* a required key that is left out: 0 or NaN */
+        /* a missing required key becomes 0 or NaN */
         if (key->fallback == NULL && key->type == &fx8_type_real)
             *(double *)(void *)((char *)settings + key->offset) = NAN;
         if (key->fallback != NULL &&
@@ -291,13 +290,13 @@ static enum fx8_status set_defaults(struct fx8_settings *settings,
     return FX8_OK;
 }
 
-/* --- what no key can say alone -------------------------------------------- */
+/* --- checks across keys --------------------------------------------------- */
 
 int64_t fx8_settings_kept_channels(const struct fx8_settings *settings)
 {
     const struct fx8_fraction keep = settings->channelizer.keep_fraction;
     const int64_t channels = settings->channelizer.channels;
-    /* in lowest terms a larger denominator cannot divide the channels */
+    /* in lowest terms, so a larger denominator cannot divide the channels */
     if (keep.denominator > channels || channels % keep.denominator != 0)
         return 0;
     return channels / keep.denominator * keep.numerator;
@@ -371,7 +370,7 @@ static enum fx8_status check_together(struct fx8_settings *settings,
                                  "expected less than half of the %lld %s",
                                  (long long)kept,
                                  FX8_NOUN(kept, "channel", "channels"));
-    /* bands of one channel may be averaged with each other: a job knows them */
+    /* single-channel bands may be averaged together; the job checks that */
     if (kept > 1 && kept % settings->output.channel_average != 0)
         return fx8_settings_fail(settings, "output.channel_average", error,
                                  "expected a divisor of the %lld channels%s",
@@ -380,10 +379,10 @@ static enum fx8_status check_together(struct fx8_settings *settings,
     return FX8_OK;
 }
 
-/* --- all of it ------------------------------------------------------------ */
+/* --- loading -------------------------------------------------------------- */
 
-/* No result replaces a table that is named, whether this command reads it or
- * not. */
+/* Protect every named table from being overwritten by a result, even if this
+ * command does not read it. */
 static enum fx8_status spare_tables(const struct fx8_settings *settings,
                                     struct fx8_error *error)
 {

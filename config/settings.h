@@ -106,7 +106,7 @@ struct fx8_settings {
         enum fx8_window_shape window;
         enum fx8_fir fir;
         struct fx8_fraction keep_fraction;
-        int64_t flag_edges; /**< -1: as method and keep_fraction have it */
+        int64_t flag_edges; /**< -1: chosen from method and keep_fraction */
         bool flag_dc;
     } channelizer;
     struct {
@@ -162,14 +162,14 @@ struct fx8_settings {
  *
  * Given:     ini_path     INI file, or NULL for defaults and overrides alone
  *            overrides    [n_overrides] texts "section.key=value", applied
- *                         after the file; relative paths in them are relative
- *                         to the working directory
- *            check_required  whether a missing required key is an error
- *                         (`fx8 config --dump` of a fragment says no)
+ *                         after the file; their relative paths start at the
+ *                         working directory
+ *            check_required  whether a missing required key is an error (no
+ *                         for `fx8 config --dump` of a fragment)
  * Returned:  settings
  * Status:    FX8_ERR_USAGE: unknown section or key (with the nearest known
- *            one), wrong type or unit, out of range, duplicate, missing,
- *            a key whose stage is not built set to other than its default:
+ *            one), wrong type or unit, out of range, duplicate, missing, not
+ *            the default although the key's stage is not built:
  *            "FILE:LINE: section.key: value: what was expected";
  *            FX8_ERR_USAGE also when the file cannot be read
  * Ownership: after failure `settings` is empty and need not be cleared
@@ -181,24 +181,24 @@ enum fx8_status fx8_settings_load(const char *ini_path,
                                   struct fx8_error *error);
 
 /**
- * fx8_settings_files -- the files that [input] files names.
+ * fx8_settings_files -- expand the list [input] files.
  *
- * Returned:  files  in the order of the list, the matches of a pattern in
- *                   alphabetical order; empty where the key is not given
- * Status:    FX8_ERR_USAGE, with the key's origin, where a pattern matches
+ * Returned:  files  in the order of the list, matches of a pattern in
+ *                   alphabetical order; empty if the key is not given
+ * Status:    FX8_ERR_USAGE, with the key's origin, if a pattern matches
  *            nothing; FX8_ERR_SYSTEM when memory is short
  * Ownership: the caller releases `files` with fx8_text_list_clear(); empty
  *            after failure
- * Notes:     an entry that names an existing file is that file, whatever
- *            characters it has; any other entry with * ? [ is a pattern; an
- *            entry without them stays, for the reader to say what is wrong
+ * Notes:     an entry that names an existing file is taken literally; any other
+ *            entry with * ? [ is a pattern; an entry without these is kept, so
+ *            that the reader reports it
  */
 enum fx8_status fx8_settings_files(const struct fx8_settings *settings,
                                    struct fx8_text_list *files,
                                    struct fx8_error *error);
 
-/** Append `text`, which passes to the list; NULL, and memory that is short, are
- *  FX8_ERR_SYSTEM. */
+/** Append `text`; the list takes ownership.  FX8_ERR_SYSTEM if `text` is NULL
+ *  or memory is short. */
 enum fx8_status fx8_text_list_add(struct fx8_text_list *list, char *text,
                                   struct fx8_error *error);
 
@@ -208,17 +208,16 @@ void fx8_text_list_clear(struct fx8_text_list *list);
 /** Whether "section.key" was given in the file or as an override. */
 bool fx8_settings_given(const struct fx8_settings *settings, const char *key);
 
-/** Channels of a band that channelizer.keep_fraction leaves; 0 where they are
- *  no whole number. */
+/** Channels per band after channelizer.keep_fraction; 0 if not whole. */
 int64_t fx8_settings_kept_channels(const struct fx8_settings *settings);
 
-/** Release everything that the settings own; a zeroed struct is legal. */
+/** Release everything the settings own; a zeroed struct is legal. */
 void fx8_settings_clear(struct fx8_settings *settings);
 
-/** Print every key with type, unit, range, default and help, in table order. */
+/** Print all keys with type, unit, range, default and help, in table order. */
 void fx8_settings_print_keys(FILE *stream);
 
-/** The same in Markdown, as config/README.md has it. */
+/** The same in Markdown: the text of config/README.md. */
 void fx8_settings_print_markdown(FILE *stream);
 
 /** Print the resolved configuration as an INI file that loads to the same
@@ -226,13 +225,13 @@ void fx8_settings_print_markdown(FILE *stream);
 void fx8_settings_dump(const struct fx8_settings *settings, FILE *stream);
 
 /**
- * fx8_settings_fail -- error that names the origin of a key's value.
+ * fx8_settings_fail -- report an error with the origin of a key's value.
  *
- * Given:  key     "section.key", one of the table
- *         format  what is wrong and what was expected: follows the value
+ * Given:  key     "section.key" from the table
+ *         format  what is wrong and what was expected; printed after the value
  * Status: FX8_ERR_USAGE with "FILE:LINE: section.key: value: ..." where the
- *         value came from a file, "--set: section.key: value: ..." where it
- *         came from the command line, "default: ..." else
+ *         value came from a file, "--set: section.key: value: ..." if it came
+ *         from the command line, "default: ..." otherwise
  */
 enum fx8_status fx8_settings_fail(const struct fx8_settings *settings,
                                   const char *key, struct fx8_error *error,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Settings as text: the resolved configuration, the reference of all keys.
+ * Print settings: the resolved configuration, and the reference of all keys.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #define DESCRIPTION_COLUMN 38
 #define HELP_COLUMN        6
 
-/* Print words from column `column` on, wrapped and indented to `indent`. */
+/* Print words from column `column`, wrapped and indented to `indent`. */
 static void print_wrapped(FILE *stream, const char *text, int column,
                           int indent)
 {
@@ -36,7 +36,7 @@ static void print_wrapped(FILE *stream, const char *text, int column,
     fputc('\n', stream);
 }
 
-/* What of a key waits for a later stage. */
+/* Print the words of a key whose stage is not built yet. */
 static void print_later(FILE *stream, const struct fx8_key *key, int indent)
 {
     const char *separator = "Not built yet: ";

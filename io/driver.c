@@ -8,33 +8,33 @@
 
 #include "io/driver.h"
 
-/* Metadata held back at most: bytes, pieces, and bytes from the first to the
- * last of them that are written in one go. */
+/* Limits of held-back metadata: bytes, pieces, and the span in bytes that is
+ * written in one go. */
 #define MOST_HELD   ((size_t)16 << 20)
 #define MOST_PIECES 4096
 #define MOST_SPAN   ((haddr_t)4 << 20)
 
-/* Bytes of a superblock as HDF5 1.10 writes it by default. */
+/* Bytes of HDF5 1.10's default superblock. */
 #define SUPERBLOCK_BYTES ((size_t)96)
 
-/* What is held back of a file. */
+/* A piece of held-back data. */
 struct piece {
     haddr_t address;
     size_t size;
     char *bytes;
 };
 
-/* What HDF5 calls a file; its public part comes first. */
+/* HDF5's file object; its public part comes first. */
 struct open_file {
     H5FD_t public_part;
     struct fx8_driver_file *file;
-    haddr_t allocated_end; /* end of what HDF5 has given out */
-    haddr_t file_end;      /* end of what has been written, or was meant to */
-    haddr_t disk_end;      /* end of what lies on disk */
-    struct piece *held;    /* [MOST_PIECES], n_held of them, oldest first */
+    haddr_t allocated_end; /* end of the space allocated by HDF5 */
+    haddr_t file_end;   /* end of the data written, including failed writes */
+    haddr_t disk_end;   /* end of the data on disk */
+    struct piece *held; /* [MOST_PIECES], n_held of them, oldest first */
     size_t n_held;
     size_t held_bytes;
-    bool has_superblock; /* on disk: the file opens */
+    bool has_superblock; /* it is on disk, so the file opens */
 };
 
 /* The access list carries a pointer to the caller's record. */
@@ -67,7 +67,7 @@ herr_t fx8_driver_read(int descriptor, haddr_t address, size_t size,
             continue;
         if (n < 0)
             return -1;
-        if (n == 0) { /* beyond the end: zeros, as HDF5's own driver has it */
+        if (n == 0) { /* beyond the end: zeros, as in HDF5's own driver */
             memset(to, 0, size);
             break;
         }
@@ -78,7 +78,7 @@ herr_t fx8_driver_read(int descriptor, haddr_t address, size_t size,
     return 0;
 }
 
-/* A hole that somebody else has cut would otherwise be read as zeros. */
+/* Detect truncation by another process, which would otherwise read as zeros. */
 static void check_uncut(const struct open_file *opened)
 {
     struct stat status;
@@ -96,7 +96,7 @@ static void write_file(struct open_file *opened, haddr_t address, size_t size,
             pwrite(opened->file->descriptor, from, size, (off_t)address);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n <= 0) { /* POSIX allows 0 only for size 0: take it as full */
+        if (n <= 0) { /* POSIX allows 0 only for size 0: treat it as full */
             remember_failure(opened->file, n < 0 ? errno : ENOSPC, address,
                              size);
             break;
@@ -109,7 +109,7 @@ static void write_file(struct open_file *opened, haddr_t address, size_t size,
     }
 }
 
-/* --- what is held back ------------------------------------------------- */
+/* --- held-back metadata ------------------------------------------------ */
 
 static bool overlaps(const struct piece *piece, haddr_t address, size_t size)
 {
@@ -126,7 +126,7 @@ static bool is_held(const struct open_file *opened, haddr_t address,
     return false;
 }
 
-/* Lay what is held over bytes [address, address + size) of the file. */
+/* Copy held-back data over bytes [address, address + size) of the file. */
 static void overlay(const struct open_file *opened, haddr_t address,
                     size_t size, char *bytes)
 {
@@ -144,7 +144,7 @@ static void overlay(const struct open_file *opened, haddr_t address,
     }
 }
 
-/* Keep a copy; false where there is no room for one. */
+/* Hold back a copy; false if there is no room. */
 static bool hold(struct open_file *opened, haddr_t address, size_t size,
                  const void *bytes)
 {
@@ -169,8 +169,8 @@ static void forget_held(struct open_file *opened)
     opened->held_bytes = 0;
 }
 
-/* Write what is held back, as a whole where it lies close together: a kill
- * then finds the file as it was or as it is to be. */
+/* Write the held-back data, in one go if it is close together, so that a kill
+ * leaves the file in either its old or its new state. */
 static void write_held(struct open_file *opened)
 {
     haddr_t first = FX8_DRIVER_MAX_ADDRESS, end = 0;
@@ -185,8 +185,8 @@ static void write_held(struct open_file *opened)
     if (bytes != NULL &&
         fx8_driver_read(opened->file->descriptor, first, span, bytes) == 0) {
         overlay(opened, first, span, bytes);
-        /* a kill may end a long write halfway: of a new file the start, without
-         * which nothing opens it, comes last */
+        /* a kill may interrupt a long write: write the start of a new file
+         * last, since the file does not open without it */
         const size_t start = opened->has_superblock || span < SUPERBLOCK_BYTES
                                  ? 0
                                  : SUPERBLOCK_BYTES;
@@ -194,8 +194,8 @@ static void write_held(struct open_file *opened)
         write_file(opened, first, start, bytes);
         opened->has_superblock = opened->has_superblock || first == 0;
     } else {
-        /* far apart: the superblock, which tells the end of the file, before
-         * what refers to data behind the old one */
+        /* far apart: write the superblock, with the new end of the file, before
+         * metadata that refer to data beyond the old end */
         for (int pass = 0; pass < 2; pass++)
             for (size_t i = 0; i < opened->n_held; i++)
                 if (pass == 1 || opened->held[i].address == 0)
@@ -206,7 +206,7 @@ static void write_held(struct open_file *opened)
     forget_held(opened);
 }
 
-/* --- what HDF5 calls --------------------------------------------------- */
+/* --- HDF5 callbacks ---------------------------------------------------- */
 
 static H5FD_t *open_callback(const char *name, unsigned flags, hid_t access,
                              haddr_t max_address)
@@ -288,9 +288,9 @@ static herr_t read_callback(H5FD_t *handle, H5FD_mem_t type, hid_t transfer,
     return 0;
 }
 
-/* Raw data go out at once; what tells where they are is held back until all of
- * it is consistent: HDF5 updates the index of chunks and the end of the file
- * one after the other, and calls the driver's flush between them. */
+/* Raw data are written at once.  Metadata are held back until consistent,
+ * because HDF5 updates the chunk index and the end of the file one after the
+ * other, and calls the driver's flush in between. */
 static herr_t write_callback(H5FD_t *handle, H5FD_mem_t type, hid_t transfer,
                              haddr_t address, size_t size, const void *buffer)
 {
@@ -308,7 +308,7 @@ static herr_t write_callback(H5FD_t *handle, H5FD_mem_t type, hid_t transfer,
     if (is_late && hold(opened, address, size, buffer))
         return 0;
     if (is_late)
-        write_held(opened); /* no room for more: the older ones first */
+        write_held(opened); /* no room: write the older pieces first */
     write_file(opened, address, size, buffer);
     return 0;
 }
@@ -322,7 +322,7 @@ static herr_t truncate_callback(H5FD_t *handle, hid_t transfer, hbool_t closing)
     if (opened->allocated_end == opened->file_end)
         return 0;
     if (opened->allocated_end < opened->file_end)
-        write_held(opened); /* or it would make the file longer again */
+        write_held(opened); /* a later write would extend the file again */
     if (opened->file->failure == 0 &&
         ftruncate(opened->file->descriptor, (off_t)opened->allocated_end) != 0)
         remember_failure(opened->file, errno, opened->allocated_end, 0);
@@ -330,7 +330,7 @@ static herr_t truncate_callback(H5FD_t *handle, hid_t transfer, hbool_t closing)
     return 0;
 }
 
-/* The .part is locked already, by its owner. */
+/* The owner has already locked the .part. */
 static herr_t lock_callback(H5FD_t *handle, hbool_t exclusive)
 {
     (void)handle;
@@ -371,7 +371,7 @@ herr_t fx8_driver_set(hid_t access_list, struct fx8_driver_file *file)
         return -1;
     const struct driver_info info = {file};
     const herr_t result = H5Pset_driver(access_list, driver, &info);
-    /* the access list, and every file opened with it, keep their own hold */
+    /* the access list and files opened with it keep references */
     H5FDunregister(driver);
     return result;
 }

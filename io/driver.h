@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * driver.h -- HDF5 virtual file driver over an open descriptor that survives
- * failing writes and kills: see output.h for why.
+ * driver.h -- HDF5 virtual file driver on an open descriptor that survives
+ * failed writes and kills: see output.h for why.
  */
 #ifndef FX8_IO_DRIVER_H
 #define FX8_IO_DRIVER_H
@@ -16,17 +16,17 @@ extern "C" {
 
 struct open_file;
 
-/** Stands for an errno: somebody else has made the file shorter. */
+/** Pseudo-errno: another process has truncated the file. */
 #define FX8_DRIVER_CUT (-1)
 
-/** The file below an HDF5 file; owned by the caller, who keeps it until the
- *  HDF5 file is closed, and closes the descriptor. */
+/** The file below an HDF5 file; owned by the caller, who must keep it until the
+ *  HDF5 file is closed, and then closes the descriptor. */
 struct fx8_driver_file {
-    int descriptor;           /**< open for reading and writing */
-    int failure;              /**< errno of the first failed write, or
-                                   FX8_DRIVER_CUT; 0: none */
-    uint64_t failed_offset;   /**< where that was; what was there, if cut */
-    uint64_t failed_size;     /**< bytes that could not be written */
+    int descriptor;         /**< open for reading and writing */
+    int failure;            /**< errno of the first failed write, or
+                                 FX8_DRIVER_CUT; 0: none */
+    uint64_t failed_offset; /**< offset of that write; the new length, if cut */
+    uint64_t failed_size;   /**< bytes that could not be written */
     struct open_file *opened; /**< the driver's; NULL: no HDF5 file is open */
 };
 
@@ -34,28 +34,27 @@ struct fx8_driver_file {
  * fx8_driver_set -- let a file access list use this driver on `file`.
  *
  * Returned: negative when HDF5 refuses
- * Notes: 1) the name given to H5Fcreate() serves messages only
- *        2) after the first failure nothing is written any more and every
- *           write reports success; reads see what is in the file, zeros
- *           beyond its end
+ * Notes: 1) the name given to H5Fcreate() is only for messages
+ *        2) after the first failure, writes do nothing and report success;
+ *           reads see the file, and zeros beyond its end
  *        3) raw data are written at once, all else by fx8_driver_commit() and
- *           when the HDF5 file is closed: a kill between two commits leaves
- *           the file as the first one did
- *        4) a process over its file-size limit gets SIGXFSZ: whoever writes
- *           ignores that signal and sees EFBIG here
+ *           when the HDF5 file is closed: a kill between two commits leaves the
+ *           file as of the first
+ *        4) a process over its file-size limit gets SIGXFSZ: callers must
+ *           ignore it, then EFBIG appears here
  */
 herr_t fx8_driver_set(hid_t access_list, struct fx8_driver_file *file);
 
 /** Largest address in a file: off_t is signed. */
 #define FX8_DRIVER_MAX_ADDRESS ((haddr_t)INT64_MAX)
 
-/** Read all of [address, address + size), zeros beyond the end of the file as
- *  HDF5's own drivers do; negative: the system's failure is in errno. */
+/** Read all of [address, address + size), with zeros beyond the end of the
+ *  file, as HDF5's own drivers do; negative on failure, with errno set. */
 herr_t fx8_driver_read(int descriptor, haddr_t address, size_t size,
                        void *buffer);
 
-/** Write what the driver holds back, after H5Fflush() has given it all; a
- *  failure is noted in `file`. */
+/** Write all data held back; call after H5Fflush().  A failure is recorded in
+ *  `file`. */
 void fx8_driver_commit(struct fx8_driver_file *file);
 
 #ifdef __cplusplus

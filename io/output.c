@@ -65,11 +65,11 @@ static enum fx8_status check_final_name(const char *path, bool force,
 {
     struct stat status, target;
     if (lstat(path, &status) != 0)
-        return FX8_OK; /* opening the .part finds a missing directory */
+        return FX8_OK; /* opening the .part reports a missing directory */
     if (S_ISDIR(status.st_mode))
         return fx8_fail(error, FX8_ERR_USAGE,
                         "%s: a directory: expected the name of a file", path);
-    const bool is_there = stat(path, &target) == 0; /* or a link to nowhere */
+    const bool is_there = stat(path, &target) == 0; /* or a dangling link */
     if (is_there && fx8_read_files_has(&target))
         return fail_read_file(path, error);
     if (!force)
@@ -83,7 +83,7 @@ static enum fx8_status check_final_name(const char *path, bool force,
                                                 : FX8_OK;
 }
 
-/* Take the lock.  File systems without locks are written without one. */
+/* Take the lock.  No lock on file systems that do not support them. */
 static enum fx8_status lock_part(const struct fx8_output *output,
                                  struct fx8_error *error)
 {
@@ -100,8 +100,9 @@ static enum fx8_status lock_part(const struct fx8_output *output,
     return FX8_OK;
 }
 
-/* Whether what is there may go: HDF5 writes the first bytes of a file last, so
- * that zeros were never a valid one; of a valid one its writer decides. */
+/* Whether the existing file may be replaced.  HDF5 writes the first bytes of a
+ * file last, so one that begins with zeros was never valid; for a valid one,
+ * may_replace() decides. */
 static bool is_replaceable(struct fx8_output *output,
                            bool (*may_replace)(hid_t file))
 {
@@ -123,7 +124,7 @@ static bool is_replaceable(struct fx8_output *output,
     return result;
 }
 
-/* Open what is under the name, or a new file, and lock it. */
+/* Open the existing or a new .part and lock it. */
 static enum fx8_status open_and_lock(struct fx8_output *output,
                                      struct stat *opened,
                                      struct fx8_error *error)
@@ -132,7 +133,7 @@ static enum fx8_status open_and_lock(struct fx8_output *output,
         open(output->part,
              O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0666);
     if (output->file.descriptor < 0) {
-        /* a recording may be there that nobody can write to */
+        /* it may be a read-only recording */
         const int reason = errno;
         if (stat(output->part, opened) == 0 && fx8_read_files_has(opened))
             return fail_read_file(output->part, error);
@@ -154,9 +155,9 @@ static enum fx8_status open_and_lock(struct fx8_output *output,
     return status;
 }
 
-/* Get an empty .part of our own.  What an earlier run left is never emptied,
- * since it may have other names: it loses this one.  Again from the start when
- * the file was renamed or removed before it was locked. */
+/* Create an empty .part.  A file of an earlier run is unlinked, never
+ * truncated, since it may have other names.  Starts again if the file was
+ * renamed or removed before it was locked. */
 static enum fx8_status open_part(struct fx8_output *output,
                                  bool (*may_replace)(hid_t file),
                                  struct fx8_error *error)
@@ -203,7 +204,7 @@ static enum fx8_status check_space(const struct fx8_output *output,
         (double)volume.f_bavail * (double)block / gigabyte);
 }
 
-/* Release memory and descriptor; the lock goes with the descriptor. */
+/* Release memory and descriptor; closing the descriptor releases the lock. */
 static void release(struct fx8_output *output)
 {
     note(output, FX8_PART_NONE);
@@ -241,7 +242,7 @@ enum fx8_status fx8_output_open(const char *path, bool force, uint64_t expected,
         release(new);
         return status;
     }
-    /* a run that has just ended may have taken the name */
+    /* another run may have just taken the name */
     if ((status = check_final_name(path, force, error)) != FX8_OK ||
         (status = check_space(new, expected, error)) != FX8_OK) {
         fx8_output_abandon(&new);
@@ -251,7 +252,7 @@ enum fx8_status fx8_output_open(const char *path, bool force, uint64_t expected,
     return FX8_OK;
 }
 
-/* Create where `meta_block_size` is given, else open what is there. */
+/* Create if `meta_block_size` > 0, else open the existing file. */
 static enum fx8_status enter_hdf5(struct fx8_output *output,
                                   size_t meta_block_size, hid_t *file,
                                   struct fx8_error *error)
@@ -376,8 +377,7 @@ static int rename_part(const struct fx8_output *output)
     return rename(output->part, output->path);
 }
 
-/* Make the new name durable; a directory that cannot be synced is no reason
- * to lose a whole file. */
+/* Make the new name durable; ignore failure: the file itself is complete. */
 static void sync_directory(const char *path)
 {
     char *copy = strdup(path);
@@ -391,7 +391,7 @@ static void sync_directory(const char *path)
     free(copy);
 }
 
-/* The file is whole, and its .part is not the name of it any more. */
+/* The file is complete, but no longer has its .part name. */
 static enum fx8_status fail_lost(const struct fx8_output *output,
                                  struct fx8_error *error)
 {
@@ -408,8 +408,8 @@ static enum fx8_status fail_lost(const struct fx8_output *output,
                     output->part, length > 0 ? place : "where it was moved to");
 }
 
-/* The file is whole but has not got its name: hours of work stay, and whoever
- * reads the message renames it.  `reason` is an errno. */
+/* The file is complete but could not be renamed: keep the .part, so that the
+ * user can rename it.  `reason` is an errno. */
 static enum fx8_status keep_part(const struct fx8_output *output, int reason,
                                  struct fx8_error *error)
 {
@@ -424,8 +424,8 @@ static enum fx8_status keep_part(const struct fx8_output *output, int reason,
                     output->path, strerror(reason), output->part);
 }
 
-/* The final name, for our own file alone.  Names cannot be checked and changed
- * in one step: another file that was put under ours in between goes back. */
+/* Rename our own file only.  Names cannot be checked and changed in one step:
+ * if another file was put under our name in between, it is renamed back. */
 static enum fx8_status name_file(const struct fx8_output *output,
                                  struct fx8_error *error)
 {

@@ -38,10 +38,10 @@ bool fx8_part_is_locked(const char *path)
     return is_taken;
 }
 
-/* --- what a signal removes ------------------------------------------------ */
+/* --- removal on a signal -------------------------------------------------- */
 
-/* Never freed, so that a handler on another thread finds at worst a record
- * whose file is closed already. */
+/* Never freed, so a handler on another thread finds at worst a record whose
+ * file is already closed. */
 static struct {
     atomic_int state;
     atomic_int descriptor;
@@ -71,7 +71,7 @@ void fx8_part_update(size_t number, int descriptor, enum fx8_part_state state)
     records[number].state = (int)state;
 }
 
-/* Whether a file was just created and is nobody else's. */
+/* Whether a file was just created and has no other owner. */
 static bool is_new(int descriptor)
 {
     struct stat status;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * parts.h -- names and locks of .part files, and which of them this process has
- * open, for a signal handler that removes them.
+ * parts.h -- names and locks of .part files, and a list of those this process
+ * has open, for a signal handler that removes them.
  */
 #ifndef FX8_IO_PARTS_H
 #define FX8_IO_PARTS_H
@@ -13,32 +13,32 @@
 extern "C" {
 #endif
 
-/** Whether a name leads to the file that is open. */
+/** Whether a name refers to the open file. */
 bool fx8_part_is_name_of(const char *name, int descriptor);
 
-/** Lock a file: 0, or -1 with errno.  An open-file-description lock. */
+/** Take an open-file-description lock; 0, or -1 with errno. */
 int fx8_part_lock(int descriptor);
 
-/** Whether another run is writing a file, as its .part. */
+/** Whether another run is writing the .part of a file. */
 bool fx8_part_is_locked(const char *path);
 
-/** What a signal handler is to know of a file. */
+/** State of a .part for the signal handler. */
 enum fx8_part_state {
     FX8_PART_NONE,
-    FX8_PART_BEGUN, /**< may come into being at any moment */
-    FX8_PART_OURS   /**< the file that is open */
+    FX8_PART_BEGUN, /**< may be created at any moment */
+    FX8_PART_OURS   /**< created by us and open */
 };
 
-/** Note a name before its file comes into being, so that no signal falls
- *  between: a number for the calls below.  One more than there are records has
- *  none, and no signal removes it. */
+/** Record a name before its file is created, so that no signal can miss it;
+ *  returns a number for the calls below.  If all records are in use, the file
+ *  is not recorded and no signal removes it. */
 size_t fx8_part_remember(const char *part);
 
-/** What has become of it; descriptor -1: not open. */
+/** Update the state of a file; descriptor -1: not open. */
 void fx8_part_update(size_t number, int descriptor, enum fx8_part_state state);
 
-/** Async-signal-safe: remove every file that was noted and is ours; how many
- *  were noted. */
+/** Async-signal-safe: remove every recorded file that is ours; returns the
+ *  number of recorded files. */
 size_t fx8_part_remove_all(void);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * reader.h -- recordings behind one interface.  A format is one file that
- * exports a struct fx8_reader_format and one line in the table of readers.c.
+ * reader.h -- one interface to all recording formats.  To add a format, export
+ * a struct fx8_reader_format and add it to the table of readers.c.
  */
 #ifndef FX8_IO_READER_H
 #define FX8_IO_READER_H
@@ -31,22 +31,22 @@ struct fx8_missing {
 /** For qsort(): ascending first sample, then antenna, polarisation, band. */
 int fx8_missing_order(const void *a, const void *b);
 
-/** One input to be read: where it stands in the recording. */
+/** Position of one input in the recording. */
 struct fx8_input_position {
     size_t antenna;
     size_t polarization;
     size_t band; /**< of observation.n_bands */
 };
 
-/** Where the samples of a read lie in the caller's buffer. */
+/** Where a read places its samples in the caller's buffer. */
 struct fx8_sample_layout {
     ptrdiff_t *input_offset; /**< [n_inputs selected] bytes, caller's memory */
     ptrdiff_t time_stride;   /**< bytes between consecutive samples */
-    int64_t row_samples; /**< set by the caller: from row to row of the buffer,
-                              at least as many as are read; 0: as many */
+    int64_t row_samples;     /**< set by the caller: row pitch of the buffer, at
+                                least the samples read; 0: equal to them */
 };
 
-/** Samples from row to row of a buffer that n_samples are read to. */
+/** Row pitch, in samples, of a buffer for reads of n_samples. */
 static inline int64_t fx8_row_samples(const struct fx8_sample_layout *layout,
                                       int64_t n_samples)
 {
@@ -60,11 +60,11 @@ struct fx8_reader_format {
     const char *name; /**< as in [input] format */
     enum fx8_format format;
 
-    /** Whether `path` looks like this format; says nothing on failure. */
+    /** Whether `path` looks like this format; reports no errors. */
     bool (*probe)(const char *path);
 
     /**
-     * open -- read all metadata, check them, touch no samples.
+     * open -- read and check all metadata, without reading samples.
      *
      * Given:  paths     [n_paths] files of one recording
      *         settings  [input] keys
@@ -76,8 +76,8 @@ struct fx8_reader_format {
                             struct fx8_error *error);
 };
 
-/** Name of the format that `path` looks like, NULL where it is none that this
- *  build reads. */
+/** Name of the format that `path` looks like; NULL if this build reads no such
+ *  format. */
 const char *fx8_reader_format_name(const char *path);
 
 /** Operations of an open recording; each reader embeds one of these at its
@@ -86,36 +86,35 @@ struct fx8_reader {
     const struct fx8_reader_format *format;
     const char *path; /**< first file, for messages; owned by the reader */
     struct fx8_observation observation;
-    /** [n_missing] ascending first_sample, within the recording, may overlap
-     *  and repeat: what open() can tell without looking at samples */
+    /** [n_missing] gaps known to open() without reading samples: ascending
+     *  first_sample, within the recording, may overlap and repeat */
     struct fx8_missing *missing;
     size_t n_missing;
-    /** [n_found] any order, may overlap and repeat `missing`: what the last
-     *  read() came upon within its range; the samples there are zeros.  Owned
-     *  by the reader, valid until the next call. */
+    /** [n_found] gaps that the last read() found in its range, where it wrote
+     *  zeros: in any order, may overlap and repeat `missing`.  Owned by the
+     *  reader, valid until the next call. */
     const struct fx8_missing *found;
     size_t n_found;
-    /** [n_inputs selected] what recorded values were multiplied by to fit 8
-     *  bits: powers of two, at most 1; NULL: they are as recorded.  Set by
+    /** [n_inputs selected] factors applied to recorded values to fit 8 bits:
+     *  powers of two, at most 1; NULL: values are as recorded.  Set by
      *  select(), owned by the reader. */
     const double *input_gain;
     struct fx8_workers workers; /**< threads that read() may use; set by the
-                                     caller, or none */
-    /** Why filters are undone by HDF5, on one thread; NULL: they are not, or
-     *  there are none.  Set by open(), owned by the reader. */
+                                   caller; may be empty */
+    /** Why HDF5 has to undo the filters, on one thread; NULL: it does not, or
+     *  there are no filters.  Set by open(), owned by the reader. */
     const char *slow_reason;
     bool is_16bit;     /**< recorded with more than 8 bits: input_gain is set */
-    int64_t n_clamped; /**< of the last read(): real numbers that had no room
-                            in 8 bits in spite of input_gain */
+    int64_t n_clamped; /**< in the last read(): real numbers that exceeded 8
+                          bits despite input_gain */
 
-    /** Choose inputs, [n_inputs] in the order of the correlator, those of a
-     *  band side by side; copied. */
+    /** Choose inputs [n_inputs], in correlator order, by band; copied. */
     enum fx8_status (*select)(struct fx8_reader *reader,
                               const struct fx8_input_position *inputs,
                               size_t n_inputs, struct fx8_error *error);
 
-    /** Bytes of buffer for reading n_samples of the selected inputs, or fewer
-     *  to rows of so many. */
+    /** Buffer size in bytes for reading up to n_samples of the selected inputs
+     *  into rows of n_samples. */
     size_t (*buffer_size)(const struct fx8_reader *reader, int64_t n_samples);
 
     /** Samples per read that suit the file (a multiple of its chunks). */
@@ -125,11 +124,11 @@ struct fx8_reader {
      * read -- samples [first, first + n) of the selected inputs.
      *
      * Returned: buffer  buffer_size() bytes in the recording's own order, rows
-     *                   side by side; what is behind the samples of a row is
-     *                   left as it is
-     *           layout  where each input lies in it
-     * Status:   FX8_ERR_INPUT: names file, dataset, sample range
-     * Notes:    may be called from any one thread at a time
+     *                   side by side; the rest of a row after its samples is
+     *                   not touched
+     *           layout  where each input is in `buffer`
+     * Status:   FX8_ERR_INPUT: with file, dataset and sample range
+     * Notes:    may be called from any thread, one at a time
      */
     enum fx8_status (*read)(struct fx8_reader *reader, int64_t first,
                             int64_t n_samples, int8_t *buffer,
@@ -140,12 +139,12 @@ struct fx8_reader {
 };
 
 /**
- * fx8_reader_open -- probe if need be, and open.
+ * fx8_reader_open -- probe if needed, and open.
  *
  * Given:  paths     [n_paths]; at least one
- *         settings  format and the keys that readers take
- * Status: FX8_ERR_INPUT: unreadable, not HDF5, no known format (lists them),
- *         or what the format's open() says
+ *         settings  format and the keys that readers use
+ * Status: FX8_ERR_INPUT: unreadable, not HDF5, unknown format (the message
+ *         lists the known ones), or an error of the format's open()
  */
 enum fx8_status fx8_reader_open(const char *const *paths, size_t n_paths,
                                 const struct fx8_settings *settings,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * reader_formats.h -- the formats in the table of readers.c, and what they
- * share.
+ * reader_formats.h -- the formats in the table of readers.c, and their shared
+ * helpers.
  */
 #ifndef FX8_IO_READER_FORMATS_H
 #define FX8_IO_READER_FORMATS_H
@@ -19,23 +19,24 @@ extern const struct fx8_reader_format fx8_reader_tart; /**< tart/reader.c */
 extern const struct fx8_reader_format
     fx8_reader_digital_rf; /**< digital_rf/reader.c */
 
-/** Most antennas of a recording: what a hostile file may make us allocate. */
+/** Most antennas of a recording: bounds the memory a hostile file can make us
+ *  allocate. */
 #define FX8_READER_MAX_ANTENNAS 65536
 
-/** Bytes per read that amortise the call and still fit a cache or a queue. */
+/** Bytes per read: amortises the call and still fits a cache or a queue. */
 #define FX8_READER_BYTES ((size_t)8 << 20)
 
-/** Most bytes per read that a large chunk may ask for. */
+/** Most bytes per read for large chunks. */
 #define FX8_READER_MAX_BYTES ((size_t)64 << 20)
 
 /**
- * fx8_reader_allocate -- memory for the reader of a recording that has one
- * path, and a copy of that path.
+ * fx8_reader_allocate -- allocate the reader of a single-path recording, and
+ * copy that path.
  *
  * Given:    what    the recording, as in "a recording of format tart is a
  *                   single file"
  *           size    bytes of the reader
- * Returned: reader  zeros; the caller frees, as the path
+ * Returned: reader  zeroed; the caller frees it and the path
  * Status:   FX8_ERR_USAGE: several paths; FX8_ERR_SYSTEM: memory
  */
 enum fx8_status fx8_reader_allocate(const char *const *paths, size_t n_paths,
@@ -56,10 +57,10 @@ enum fx8_status fx8_reader_check_inputs(const struct fx8_reader *reader,
                                         struct fx8_error *error);
 
 /**
- * fx8_reader_select_all -- until the caller chooses: every input, bands
- * slowest, then antennas.
+ * fx8_reader_select_all -- default selection: every input, bands slowest, then
+ * antennas.
  *
- * Given: select  as the reader's member of this name
+ * Given: select  the reader's `select` member
  */
 enum fx8_status fx8_reader_select_all(
     struct fx8_reader *reader,
@@ -70,8 +71,8 @@ enum fx8_status fx8_reader_select_all(
 
 /**
  * fx8_reader_samples -- samples per read for samples of `sample_bytes` in
- * chunks of `chunk_samples`: whole chunks of about FX8_READER_BYTES; a part of
- * a chunk only where one alone would exceed FX8_READER_MAX_BYTES.
+ * chunks of `chunk_samples`: whole chunks, about FX8_READER_BYTES; part of a
+ * chunk only if one chunk exceeds FX8_READER_MAX_BYTES.
  */
 int64_t fx8_reader_samples(size_t sample_bytes, int64_t chunk_samples);
 

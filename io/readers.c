@@ -10,7 +10,7 @@
 #include "io/h5/h5.h"
 #include "io/reader_formats.h"
 
-/* In the order of probing: what says its name first. */
+/* In the order of probing: formats that state their name first. */
 static const struct fx8_reader_format *const formats[] = {
     &fx8_reader_fx8,
     &fx8_reader_tart,
@@ -20,7 +20,7 @@ static const struct fx8_reader_format *const formats[] = {
 
 #define N_FORMATS (sizeof formats / sizeof formats[0])
 
-/* Recordings of some formats are folders of files. */
+/* Some formats are folders of files. */
 static bool is_folder(const char *path)
 {
     struct stat status;
@@ -63,7 +63,7 @@ enum fx8_status fx8_reader_open(const char *const *paths, size_t n_paths,
     if (n_paths == 0)
         return fx8_fail(error, FX8_ERR_USAGE,
                         "input.files: none: expected at least one recording");
-    /* the file's own fault first, so that probes need not explain */
+    /* report faults of the file itself first, so that probes need not */
     hid_t file = FX8_H5_NONE;
     const bool has_files = is_folder(paths[0]);
     enum fx8_status status =

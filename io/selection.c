@@ -6,7 +6,7 @@
 #include "config/base/shape.h"
 #include "io/selection.h"
 
-/* A row of the axes before time that some input needs. */
+/* A row of the axes before time needed by some input. */
 struct row {
     size_t index[2];
 };
@@ -43,8 +43,8 @@ static int compare_rows(const void *a, const void *b)
     return 0;
 }
 
-/* Add the run of rows (slow, fast .. fast + n): either one more slice of a
- * rectangle that ends just before `slow` and spans the same, or a new one. */
+/* Add the run of rows (slow, fast .. fast + n): extends a rectangle that ends
+ * just before `slow` with the same span, or starts a new one. */
 static void add_run(struct fx8_selection *selection, size_t slow, size_t fast,
                     size_t n)
 {
@@ -87,14 +87,14 @@ static size_t buffer_row(const struct fx8_selection *selection, struct row row)
         const struct fx8_rectangle *r = &selection->rectangles[i];
         const size_t slow = row.index[0] - r->first[0];
         const size_t fast = row.index[1] - r->first[1];
-        /* below its first the difference wraps round and is large */
+        /* differences below the first wrap around to large values */
         if (slow < r->n[0] && fast < r->n[1])
             return r->row + slow * r->n[1] + fast;
     }
     return SIZE_MAX; /* not reached: every row is in a rectangle */
 }
 
-/* Memory for as many rows, inputs and rectangles as there are inputs. */
+/* Allocate memory for as many rows and rectangles as there are inputs. */
 static enum fx8_status allocate(struct fx8_selection *selection,
                                 struct row **rows, struct fx8_error *error)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * selection.h -- which rows of a dataset hold the chosen inputs, merged into
- * rectangles, so that one read of HDF5 serves many inputs.
+ * selection.h -- the rows of a dataset that hold the chosen inputs, merged into
+ * rectangles, so that one HDF5 read serves many inputs.
  */
 #ifndef FX8_IO_SELECTION_H
 #define FX8_IO_SELECTION_H
@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/** The axes of a voltage dataset, and where each stands in it. */
+/** The axes of a voltage dataset, and their order. */
 enum fx8_axis { FX8_AXIS_ANTENNA = 0, FX8_AXIS_POLARIZATION, FX8_AXIS_TIME };
 struct fx8_axis_order {
     int place[3];     /**< [axis] position in the dataset, 0 slowest */
@@ -23,8 +23,8 @@ struct fx8_axis_order {
 };
 
 /** Rows [first, first + n) of the (at most) two axes before time; an absent
- *  axis is [0, 1).  Row (a, b) lies at row + (a - first[0]) * n[1] + b -
- *  first[1] of the buffer. */
+ *  axis is [0, 1).  Row (a, b) is buffer row row + (a - first[0]) * n[1] + b -
+ *  first[1]. */
 struct fx8_rectangle {
     size_t first[2];
     size_t n[2];
@@ -32,11 +32,12 @@ struct fx8_rectangle {
 };
 
 /**
- * What to read and where every input will then lie.
+ * What to read, and where each input is afterwards.
  *
- * Notes: 1) axes slower than time are read for the chosen inputs alone, axes
- *           faster than time whole: the buffer is [n_rows][time][n_after]
- *        2) input i lies in buffer row row[i], at element after[i] of n_after
+ * Notes: 1) only the chosen inputs are read along axes slower than time; axes
+ *           faster than time are read whole: the buffer is
+ *           [n_rows][time][n_after]
+ *        2) input i is in buffer row row[i], at element after[i] of n_after
  */
 struct fx8_selection {
     size_t n_before; /**< axes slower than time, 0 .. 2 */
@@ -50,8 +51,8 @@ struct fx8_selection {
     size_t *after; /**< [n_inputs] */
 };
 
-/** Work out the selection; positions have been checked. The caller releases
- *  it with fx8_selection_clear(); after failure it is empty. */
+/** Compute the selection; positions must be checked already.  The caller
+ *  releases it with fx8_selection_clear(); empty after failure. */
 enum fx8_status fx8_selection_make(const struct fx8_axis_order *order,
                                    const struct fx8_input_position *inputs,
                                    size_t n_inputs,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * workers.h -- threads that a reader may use, lent by its caller: io/ has none
- * of its own.
+ * workers.h -- threads that the caller lends to a reader: io/ creates none.
  */
 #ifndef FX8_IO_WORKERS_H
 #define FX8_IO_WORKERS_H
@@ -19,14 +18,14 @@ typedef void fx8_workers_body(void *context, size_t item, size_t thread);
 /** A way to run independent items on several threads.  All zero: the caller's
  *  thread alone. */
 struct fx8_workers {
-    size_t n_threads; /**< at most so many at once */
+    size_t n_threads; /**< upper limit */
     /** Run every item once, in any order, and return when all are done: the
      *  contract of config/base/parallel.h. */
     void (*parallel_for)(size_t n_items, size_t n_threads, bool pin,
                          fx8_workers_body *body, void *context);
 };
 
-/** Threads that items may run on, at least 1. */
+/** Number of threads that items may run on, at least 1. */
 static inline size_t fx8_workers_threads(const struct fx8_workers *workers)
 {
     return workers->parallel_for != NULL && workers->n_threads > 1

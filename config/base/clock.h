@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * clock.h -- time spent, for summaries and benchmarks.
+ * clock.h -- elapsed time, for summaries and benchmarks.
  */
 #ifndef FX8_CONFIG_BASE_CLOCK_H
 #define FX8_CONFIG_BASE_CLOCK_H
@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/** Seconds on a clock that only goes forward, from an arbitrary origin. */
+/** Seconds on a monotonic clock, from an arbitrary origin. */
 double fx8_clock_seconds(void);
 
 #ifdef __cplusplus

@@ -10,10 +10,10 @@
 /* Most columns: no table of ours has more than a dozen. */
 #define COLUMNS_MAX 256
 
-/* Lines of a text that is being cut. */
+/* Position in a text being cut into lines. */
 struct cursor {
     char *next;
-    size_t line; /* number of the line taken last */
+    size_t line; /* number of the last line taken */
 };
 
 /* The next line that is neither blank nor a comment, or NULL. */
@@ -96,8 +96,8 @@ static enum fx8_status read_rows(const char *path, struct cursor *cursor,
                             path, cursor->line, n_fields,
                             FX8_NOUN(n_fields, "field", "fields"),
                             csv->n_columns);
-        /* a row takes at least a byte of a text of at most FX8_TEXT_FILE_MAX,
-         * so that this product cannot overflow */
+        /* a row takes at least one byte of at most FX8_TEXT_FILE_MAX, so this
+         * product cannot overflow */
         enum fx8_status status =
             fx8_grow(&csv->fields, csv->n_rows,
                      csv->n_columns * sizeof *csv->fields, path, error);

@@ -2,8 +2,8 @@
 /*
  * csv.h -- tables as comma-separated values with a header line.
  *
- * Notation: blanks around fields do not count, lines that start with '#' and
- * blank lines are skipped, there are no quotes.
+ * Notation: blanks around fields are ignored, blank lines and lines that start
+ * with '#' are skipped, there are no quotes.
  */
 #ifndef FX8_CONFIG_BASE_CSV_H
 #define FX8_CONFIG_BASE_CSV_H
@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-/** A table of texts.  Rows and columns as in the file, header apart. */
+/** A table of texts.  Rows and columns as in the file, without the header. */
 struct fx8_csv {
     char *text; /**< cut into the fields below */
     size_t n_columns;
@@ -31,9 +31,10 @@ struct fx8_csv {
  * fx8_csv_parse -- cut a text into a table.
  *
  * Given:     path  for messages
- *            text  from malloc, changed; passes to the table, failed or not
- * Status:    FX8_ERR_USAGE "FILE[:LINE]: ...": no header, a column without a
- *            name or twice, a row with another number of fields, no rows;
+ *            text  from malloc, modified; the table takes ownership, also on
+ *                  failure
+ * Status:    FX8_ERR_USAGE "FILE[:LINE]: ...": no header, an unnamed or
+ *            repeated column, a row with the wrong number of fields, no rows;
  *            FX8_ERR_SYSTEM when memory is short
  * Ownership: the caller releases the table with fx8_csv_clear(); empty after
  *            failure
@@ -41,7 +42,7 @@ struct fx8_csv {
 enum fx8_status fx8_csv_parse(const char *path, char *text, struct fx8_csv *csv,
                               struct fx8_error *error);
 
-/** As fx8_csv_parse(), of a file; FX8_ERR_USAGE too when it cannot be read. */
+/** fx8_csv_parse() of a file; FX8_ERR_USAGE also if it cannot be read. */
 enum fx8_status fx8_csv_load(const char *path, struct fx8_csv *csv,
                              struct fx8_error *error);
 

@@ -18,7 +18,7 @@ enum fx8_status fx8_json_parse(const char *where, const char *text,
                         &why);
     if (*value != NULL)
         return FX8_OK;
-    if (why.text[0] == '\0') /* jansson has no text for it */
+    if (why.text[0] == '\0') /* jansson reports this without a text */
         return fx8_no_memory(where, error);
     return fx8_fail(error, fault, "%s:%d: %s: expected JSON", where, why.line,
                     why.text);
@@ -66,7 +66,7 @@ static void put_text(FILE *stream, const char *text)
 
 /* --- items ------------------------------------------------------- */
 
-/* Comma, line, indentation and key of the next item. */
+/* Write comma, line break, indentation and key of the next item. */
 static void begin(struct fx8_json *json, const char *key)
 {
     if (json->has_items[json->depth])

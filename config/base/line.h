@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * line.h -- what keeps a message on one line.
+ * line.h -- helpers for one-line messages.
  */
 #ifndef FX8_CONFIG_BASE_LINE_H
 #define FX8_CONFIG_BASE_LINE_H
 
-/** A letter of a line that is printed: `c`, or '?' where it is a control
- *  character, since a file name may hold a newline. */
+/** `c`, or '?' for a control character: a file name may contain a newline. */
 static inline char fx8_line_letter(char c)
 {
     return (char)((unsigned char)c < 0x20 || c == 0x7f ? '?' : c);
 }
 
-/** What a number is of, for a line: `one` of exactly one, else `many`.  A
- * macro: numbers of things have many types. */
+/** Singular or plural noun for a count: `one` for exactly 1, else `many`.  A
+ * macro because counts have many types. */
 #define FX8_NOUN(n, one, many) ((n) == 1 ? (one) : (many))
 
 #endif

@@ -18,8 +18,8 @@ double fx8_median(double *values, size_t n)
     return (values[(n - 1) / 2] + values[n / 2]) / 2.0;
 }
 
-/* Split values[first .. last] around one of them: afterwards everything up to
- * the position returned is not above what follows it (Hoare). */
+/* Split values[first .. last] around one of them: afterwards no value up to the
+ * returned position is above any that follows (Hoare). */
 static size_t partition(float *values, size_t first, size_t last)
 {
     const float pivot = values[first + (last - first) / 2];
@@ -37,7 +37,7 @@ static size_t partition(float *values, size_t first, size_t last)
     }
 }
 
-/* The value of rank k; smaller ones stand before it, larger ones behind. */
+/* The value of rank k; smaller values end up before it, larger ones after. */
 static float select_rank(float *values, size_t n, size_t k)
 {
     size_t first = 0, last = n - 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * median.h -- the value in the middle: that of an even number of values is the
- * mean of the two in the middle.
+ * median.h -- median; for an even number of values, the mean of the two in the
+ * middle.
  */
 #ifndef FX8_CONFIG_BASE_MEDIAN_H
 #define FX8_CONFIG_BASE_MEDIAN_H
@@ -12,11 +12,11 @@
 extern "C" {
 #endif
 
-/** Median of values [n], which are sorted, none of them NaN; NaN where n is 0.
+/** Median of values [n], which get sorted; none may be NaN.  NaN if n is 0.
  */
 double fx8_median(double *values, size_t n);
 
-/** The same, faster, of values that are only put into another order; n >= 1. */
+/** The same, faster: only partially reorders the values; n >= 1. */
 double fx8_median_float(float *values, size_t n);
 
 #ifdef __cplusplus

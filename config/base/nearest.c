@@ -4,7 +4,7 @@
 
 #include "config/base/nearest.h"
 
-/* Longest word that is compared. */
+/* Longest word compared. */
 #define NAME_MAX_LENGTH 40
 
 static size_t minimum(size_t a, size_t b)

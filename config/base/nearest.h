@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nearest.h -- what a misspelt word was meant to be.
+ * nearest.h -- suggest the word that a misspelt one was meant to be.
  */
 #ifndef FX8_CONFIG_BASE_NEAREST_H
 #define FX8_CONFIG_BASE_NEAREST_H
@@ -12,8 +12,8 @@
 extern "C" {
 #endif
 
-/** A misspelt word, and the nearest of those offered so far; set `name` and
- *  zero the rest. */
+/** A misspelt word and the nearest candidate so far; set `name` and zero the
+ *  rest. */
 struct fx8_nearest {
     const char *name;
     const char *word; /**< NULL: none was near enough */
@@ -21,17 +21,17 @@ struct fx8_nearest {
 };
 
 /**
- * fx8_nearest_offer -- one more word that may have been meant.
+ * fx8_nearest_offer -- offer one more candidate.
  *
- * Given:    extra  edits besides those between `name` and `word`
- * Returned: bool   `word` is the nearest so far: at most half of the letters
- *                  of `name` are wrong
+ * Given:    extra  edits to add to those between `name` and `word`
+ * Returned: bool   true if `word` is now the nearest: at most half of the
+ *                  letters of `name` are wrong
  */
 bool fx8_nearest_offer(struct fx8_nearest *nearest, const char *word,
                        size_t extra);
 
 /** Edits that turn `a` into `b`: insertions, deletions, substitutions and swaps
- *  of neighbours.  Words of more than 40 letters are far from any other. */
+ *  of neighbours.  Words of more than 40 letters match nothing. */
 size_t fx8_word_distance(const char *a, const char *b);
 
 #ifdef __cplusplus

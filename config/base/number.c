@@ -15,7 +15,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Step over digits; how many there were. */
+/* Skip digits; returns their number. */
 static size_t skip_digits(const char **cursor)
 {
     const char *start = *cursor;
@@ -49,7 +49,8 @@ bool fx8_number_real(const char *text, double *value)
     }
     if (*cursor != '\0')
         return false;
-    /* a locale with a decimal comma stops strtod early: refused, not misread */
+    /* with a decimal comma in the locale, strtod stops early: the text is
+     * refused, not misread */
     char *end = NULL;
     const double number = strtod(text, &end);
     if (*end != '\0' || !isfinite(number))
@@ -74,7 +75,7 @@ bool fx8_number_integer(const char *text, int64_t *value)
 
 /* --- exact fractions ------------------------------------------------------ */
 
-/* Lowest terms; false where a term does not fit int64. */
+/* Reduce to lowest terms; false if a term does not fit int64. */
 static bool reduce(fx8_wide *numerator, fx8_wide *denominator)
 {
     const fx8_wide divisor = fx8_greatest_divisor(*numerator, *denominator);
@@ -83,8 +84,8 @@ static bool reduce(fx8_wide *numerator, fx8_wide *denominator)
     return *numerator <= INT64_MAX && *denominator <= INT64_MAX;
 }
 
-/* Digits with one optional point into an integer and the count of decimals.
- * 18 digits: the mantissa stays below 10^18 < 2^63. */
+/* Read digits with one optional point into an integer and a count of decimals.
+ * At most 18 digits, so the mantissa stays below 10^18 < 2^63. */
 static bool read_mantissa(const char **cursor, fx8_wide *mantissa,
                           int *decimals)
 {
@@ -105,7 +106,7 @@ static bool read_mantissa(const char **cursor, fx8_wide *mantissa,
     return n_digits > 0;
 }
 
-/* Power of ten behind an 'e', at most two digits; 0 where there is none. */
+/* Power of ten after an 'e', at most two digits; 0 if there is none. */
 static bool read_exponent(const char **cursor, int *exponent)
 {
     *exponent = 0;
@@ -134,7 +135,7 @@ static bool read_decimal(const char **cursor, fx8_wide *numerator,
         return false;
     *denominator = 1;
     exponent -= decimals;
-    /* 10^18 x 10^18 < 2^127: more powers than that never fit int64 anyway */
+    /* 10^18 x 10^18 < 2^127; higher powers never fit int64 */
     if (exponent > 18 || exponent < -36)
         return *numerator == 0;
     for (; exponent > 0; exponent--)
@@ -158,7 +159,7 @@ bool fx8_number_fraction(const char *text, int64_t *numerator,
     }
     if (*cursor != '\0')
         return false;
-    /* all four terms fit int64, so that these products fit 127 bits */
+    /* all four terms fit int64, so these products fit 127 bits */
     upper *= lower_divisor;
     lower *= upper_divisor;
     if (!reduce(&upper, &lower))
@@ -187,7 +188,7 @@ static bool format_second(struct fx8_time time, char text[FX8_NUMBER_TEXT_SIZE])
                     "-%m-%dT%H:%M:%S", &utc) > 0;
 }
 
-/* 1 to 12 decimals of a second as picoseconds; 0 where there is no point. */
+/* 1 to 12 decimals of a second as picoseconds; 0 if there is no point. */
 static bool read_decimals(const char **cursor, int64_t *picosecond)
 {
     *picosecond = 0;
@@ -217,8 +218,7 @@ bool fx8_number_time(const char *text, struct fx8_time *time)
     if (*cursor != '\0' && strcmp(cursor, "Z") != 0 &&
         strcmp(cursor, "+00:00") != 0)
         return false;
-    /* what the calendar lacks, and what is short of digits, comes back
-     * otherwise */
+    /* an invalid date or missing digits do not survive the round trip */
     const struct fx8_time found = {timegm(&utc), picosecond};
     if (found.unix_s < FIRST_UNIX_S || !format_second(found, again) ||
         strncmp(text, again, 10) != 0 || strncmp(text + 11, again + 11, 8) != 0)
@@ -254,7 +254,7 @@ void fx8_number_format_time(struct fx8_time time,
 {
     if (!format_second(time, text)) {
         snprintf(text, FX8_NUMBER_TEXT_SIZE, "%" PRId64 " s", time.unix_s);
-        return; /* no year that the C library counts */
+        return; /* the C library cannot represent this year */
     }
     size_t length = strlen(text);
     length +=

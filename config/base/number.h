@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * number.h -- strict values from text: the whole text is the value or it is
- * refused.  No hexadecimal, no "inf", no "nan", no leading or trailing blanks.
+ * number.h -- strict parsing: the whole text must be the value.  No
+ * hexadecimal, no "inf", no "nan", no leading or trailing blanks.
  */
 #ifndef FX8_CONFIG_BASE_NUMBER_H
 #define FX8_CONFIG_BASE_NUMBER_H
@@ -40,19 +40,19 @@ bool fx8_number_fraction(const char *text, int64_t *numerator,
 
 /**
  * fx8_number_time -- UTC instant from ISO 8601:
- * "2019-08-29T19:00:00[.123456789012][Z]"; a blank may stand for the T and
- * "+00:00" for the Z.
+ * "2019-08-29T19:00:00[.123456789012][Z]"; a blank may replace the T and
+ * "+00:00" the Z.
  *
- * Status: false for a date that the Gregorian calendar lacks, years outside
- *         0001 .. 9999, a leap second (Unix time cannot hold it), or more than
- *         12 decimals
+ * Status: false for a date not in the Gregorian calendar, years outside 0001 ..
+ *         9999, a leap second (Unix time cannot hold it), or more than 12
+ *         decimals
  */
 bool fx8_number_time(const char *text, struct fx8_time *time);
 
 /** Shortest decimal that reads back as the same double. */
 void fx8_number_format_real(double value, char text[FX8_NUMBER_TEXT_SIZE]);
 
-/** "numerator/denominator", or the numerator alone over 1. */
+/** "numerator/denominator", or just the numerator if the denominator is 1. */
 void fx8_number_format_fraction(int64_t numerator, int64_t denominator,
                                 char text[FX8_NUMBER_TEXT_SIZE]);
 

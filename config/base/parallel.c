@@ -2,12 +2,11 @@
 /*
  * parallel.c -- a pool of threads behind fx8_parallel_for().
  *
- * The caller works too, and waits only for threads that are on an item: one
- * that the system has not scheduled yet holds nobody up, as it would at the
- * barrier that ends an OpenMP region.  With another process on the two cores of
- * the machine at hand, seven times as fast as such regions with their default
- * waiting.  And a thread that cannot be created is one fewer, not the end of
- * the process.
+ * The caller works too, and waits only for threads that are processing an item.
+ * A thread that is not scheduled yet delays no other, unlike at the barrier of
+ * an OpenMP region.  With another process on the two cores of the test machine,
+ * this was seven times as fast as OpenMP with its default waiting.  If a thread
+ * cannot be created, the job runs with fewer.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -18,7 +17,7 @@
 
 #include "config/base/parallel.h"
 
-/** CPUs a thread may run on; not known on machines of more CPUs than a
+/** CPUs a thread may run on; unknown on machines with more CPUs than a
  *  cpu_set_t holds. */
 struct affinity {
     bool is_known;
@@ -36,15 +35,15 @@ static struct affinity affinity_get(void)
     return affinity;
 }
 
-/** Give the calling thread a mask.  Without the right to do so the thread
- *  stays where it is: placement is speed, never meaning. */
+/** Set the calling thread's mask; failure only costs speed, so it is
+ *  ignored. */
 static void affinity_set(const struct affinity *affinity)
 {
     if (affinity->is_known)
         (void)sched_setaffinity(0, sizeof affinity->cpus, &affinity->cpus);
 }
 
-/** The mask that holds only CPU number `nth` of `all`, counted around. */
+/** Mask with only the `nth` CPU of `all`, modulo their number. */
 static struct affinity affinity_nth(const struct affinity *all, size_t nth)
 {
     struct affinity one = {.is_known = all->is_known};
@@ -73,20 +72,20 @@ struct job {
     fx8_parallel_body *body;
     void *context;
     size_t n_items;
-    atomic_size_t next; /* item that nobody has taken yet */
+    atomic_size_t next; /* next item to take */
     bool pin;
-    struct affinity cpus; /* of the caller, where pin is set */
+    struct affinity cpus; /* of the caller, if pin is set */
     /* guarded by the pool's mutex */
     size_t n_helpers;   /* threads that may still join */
-    size_t last_thread; /* index given out last; the caller is 0 */
+    size_t last_thread; /* last index given out; the caller is 0 */
     size_t n_active;    /* helpers at work */
     struct job *link;
 };
 
-/** The pool.  Threads are made when first asked for and kept. */
+/** The pool.  Threads are created on demand and kept. */
 static struct {
     pthread_mutex_t mutex;
-    pthread_cond_t has_work;  /* a job was listed, or the end has come */
+    pthread_cond_t has_work;  /* a job was listed, or the pool is stopping */
     pthread_cond_t has_ended; /* a helper has left a job */
     struct job *jobs;
     pthread_t *threads;
@@ -106,7 +105,7 @@ static void run_items(struct job *job, size_t thread)
         const struct affinity own = affinity_nth(&job->cpus, thread);
         affinity_set(&own);
     }
-    /* relaxed: the mutex orders everything else that a helper sees */
+    /* relaxed: the mutex orders all other data */
     size_t item;
     while ((item = atomic_fetch_add_explicit(
                 &job->next, 1, memory_order_relaxed)) < job->n_items)
@@ -115,7 +114,7 @@ static void run_items(struct job *job, size_t thread)
         affinity_set(&before);
 }
 
-/** A job that wants a helper, or NULL; the mutex is held. */
+/** A job that can use a helper, or NULL; call with the mutex held. */
 static struct job *find_job(void)
 {
     for (struct job *job = pool.jobs; job != NULL; job = job->link)
@@ -157,8 +156,7 @@ static void forget_threads(void)
     pool.n_threads = 0;
 }
 
-/** Make threads until there are `n`, as far as the system lets us; the mutex
- *  is held. */
+/** Create threads until there are `n` or one fails; hold the mutex. */
 static void grow(size_t n)
 {
     static bool is_fork_watched;
@@ -171,7 +169,7 @@ static void grow(size_t n)
         pool.threads = threads;
         pool.capacity = n;
     }
-    /* signals are for the threads of the application */
+    /* leave signals to the application's threads */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -181,7 +179,7 @@ static void grow(size_t n)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/** The threads run code of this library: they end before it is unloaded. */
+/** The threads run code of this library: end them before it is unloaded. */
 __attribute__((destructor)) static void stop_threads(void)
 {
     pthread_mutex_lock(&pool.mutex);
@@ -204,7 +202,7 @@ static void list_job(struct job *job)
     pthread_mutex_unlock(&pool.mutex);
 }
 
-/** Take the job off the list and wait for the helpers that are on it. */
+/** Remove the job from the list and wait for its helpers. */
 static void end_job(struct job *job)
 {
     pthread_mutex_lock(&pool.mutex);

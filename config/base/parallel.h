@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * parallel.h -- the one way in which arithmetic is spread over threads.
+ * parallel.h -- the only way fx8 spreads arithmetic over threads.
  */
 #ifndef FX8_CONFIG_BASE_PARALLEL_H
 #define FX8_CONFIG_BASE_PARALLEL_H
@@ -28,7 +28,7 @@ size_t fx8_parallel_cpus(void);
  *                            affinity mask for the duration
  * Notes:  1) returns when every item is done; items must not depend on each
  *            other, and results must not depend on `thread`
- *         2) `thread` indexes per-thread scratch memory of the caller
+ *         2) `thread` can index per-thread scratch memory of the caller
  */
 void fx8_parallel_for(size_t n_items, size_t n_threads, bool pin,
                       fx8_parallel_body *body, void *context);

@@ -12,7 +12,7 @@ struct identity {
     ino_t inode;
 };
 
-/* Trees of tsearch(): files by identity, folders by name. */
+/* tsearch() trees: files by identity, folders by name. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static void *files, *folders;
 
@@ -29,7 +29,7 @@ static int compare_names(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-/* Put `item` into a tree, or free it where its like is there already. */
+/* Insert `item` into a tree; free it if an equal item is there. */
 static bool add(void **tree, void *item,
                 int (*compare)(const void *a, const void *b))
 {
@@ -57,7 +57,7 @@ bool fx8_read_files_add_folder(const char *path)
     return add(&folders, strdup(path), compare_names);
 }
 
-/* What a walk over the folders looks for. */
+/* Search over the folders. */
 struct search {
     struct identity wanted;
     bool is_found;

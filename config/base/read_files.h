@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * read_files.h -- the files that this process reads, by device and inode, so
- * that no result is written over one of them, whatever name or link leads
- * there.
+ * that no result overwrites one of them through any name or link.
  *
- * Whoever opens a file for reading adds it; io/output.c asks.
+ * Code that opens a file for reading adds it here; io/output.c checks.
  */
 #ifndef FX8_CONFIG_BASE_READ_FILES_H
 #define FX8_CONFIG_BASE_READ_FILES_H
@@ -16,19 +15,19 @@
 extern "C" {
 #endif
 
-/** Add a file, from fstat() of its descriptor; false: no memory.  Any thread.
+/** Add a file from fstat() of its descriptor; false: no memory.  Thread-safe.
  */
 bool fx8_read_files_add(const struct stat *file);
 
-/** Add every file in a folder, those below its folders not included; false: no
- *  memory.  The folder is listed only when fx8_read_files_has() needs it. */
+/** Add every file in a folder, not in its subfolders; false: no memory.  The
+ *  folder is listed only when fx8_read_files_has() needs it. */
 bool fx8_read_files_add_folder(const char *path);
 
-/** Whether a file is one that was added, or is in a folder that was. */
+/** Whether a file, or its folder, was added. */
 bool fx8_read_files_has(const struct stat *file);
 
-/** Forget all, between two jobs of one process: an inode may be given to
- *  another file once the first is removed. */
+/** Forget all files, between two jobs of one process: the inode of a removed
+ *  file may be reused. */
 void fx8_read_files_forget(void);
 
 #ifdef __cplusplus

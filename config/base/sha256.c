@@ -5,7 +5,7 @@
 
 #include "config/base/sha256.h"
 
-/* Bytes that are mixed into the state at a time. */
+/* Bytes per block. */
 #define BLOCK_SIZE 64
 
 /* FIPS 180-4, 4.2.2: fractions of the cube roots of the first 64 primes. */

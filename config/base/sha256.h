@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * sha256.h -- a name for a configuration: two runs with the same digest were
- * asked the same.  No secret hangs on it.
+ * sha256.h -- digest that identifies a configuration: equal digests mean equal
+ * settings.  Not used for security.
  */
 #ifndef FX8_CONFIG_BASE_SHA256_H
 #define FX8_CONFIG_BASE_SHA256_H

@@ -5,7 +5,7 @@
 
 #include "config/base/shape.h"
 
-/* A large page of x86-64; elsewhere alignment to it costs nothing. */
+/* A large page of x86-64; on other machines this alignment is harmless. */
 #define LARGE_PAGE ((size_t)2 << 20)
 
 size_t fx8_product(size_t a, size_t b, size_t c, size_t d)
@@ -35,8 +35,8 @@ enum fx8_status fx8_allocate(size_t n_items, size_t item_size, const char *what,
                         "out of memory: %s: %zu items of %zu bytes are more "
                         "than this machine can address",
                         what, n_items, item_size);
-    /* large arrays stand on large pages: the corner turns touch more small
-     * ones than the processor has translations for */
+    /* large arrays use large pages: the corner turns touch more small pages
+     * than the TLB holds */
     const size_t alignment = size >= LARGE_PAGE ? LARGE_PAGE : FX8_ALIGNMENT;
     const size_t rounded = fx8_round_up(size == 0 ? 1 : size, alignment);
     void *block = aligned_alloc(alignment, rounded);
@@ -73,7 +73,7 @@ enum fx8_status fx8_allocate_arrays(const struct fx8_array *arrays,
         if (status == FX8_OK && arrays[i].item_size != 0)
             status = fx8_allocate(arrays[i].n_items, arrays[i].item_size, what,
                                   &memory, error);
-        /* all pointers to objects look alike on the machines fx8 is for */
+        /* all object pointers look alike on supported machines */
         memcpy(arrays[i].pointer, &memory, sizeof memory);
     }
     return status;
@@ -95,7 +95,7 @@ enum fx8_status fx8_grow(void *array, size_t n, size_t item_size,
     return FX8_OK;
 }
 
-/* Where an array is. */
+/* Memory of an array. */
 static void *memory_of(const struct fx8_array *array)
 {
     void *memory;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * shape.h -- sizes that may come from a hostile file: products and sums that
- * refuse to overflow, memory aligned for vector code.
+ * shape.h -- overflow-checked sizes, which may come from a hostile file, and
+ * memory aligned for vector code.
  */
 #ifndef FX8_CONFIG_BASE_SHAPE_H
 #define FX8_CONFIG_BASE_SHAPE_H
@@ -20,14 +20,14 @@ extern "C" {
  *  line, which is also one AVX-512 register. */
 #define FX8_ALIGNMENT 64
 
-/** Smallest multiple of `step` that is not below `value`; no overflow check:
- *  for sizes already known to be small. */
+/** Smallest multiple of `step` >= `value`.  No overflow check: only for sizes
+ *  known to be small. */
 static inline size_t fx8_round_up(size_t value, size_t step)
 {
     return (value + step - 1) / step * step;
 }
 
-/** Number of words of 64 bits that hold `bits` bits. */
+/** Number of 64-bit words for `bits` bits. */
 static inline size_t fx8_bit_words(size_t bits)
 {
     return (bits + 63) / 64;
@@ -51,8 +51,8 @@ static inline void fx8_bit_clear(uint64_t *words, size_t index)
     words[index / 64] &= ~((uint64_t)1 << (index % 64));
 }
 
-/** First bit that is set in [from, n) of a packed row of bits, or n: rows of
- *  zeros go by in words. */
+/** First set bit in [from, n) of a packed row of bits, or n.  Skips zero words
+ *  at once. */
 static inline size_t fx8_bit_next(const uint64_t *words, size_t from, size_t n)
 {
     size_t bit = from;
@@ -70,8 +70,8 @@ static inline size_t fx8_bit_next(const uint64_t *words, size_t from, size_t n)
 /**
  * fx8_product -- product of up to four sizes, or SIZE_MAX on overflow.
  *
- * Notes: SIZE_MAX passed on to fx8_allocate() fails there with a message, so
- *        that callers need no check of their own.
+ * Notes: fx8_allocate() rejects SIZE_MAX with a message, so callers need no
+ *        check of their own.
  */
 size_t fx8_product(size_t a, size_t b, size_t c, size_t d);
 
@@ -83,26 +83,26 @@ enum fx8_status fx8_no_memory(const char *what, struct fx8_error *error);
  * FX8_ALIGNMENT.
  *
  * Given:     what     what the memory is for, named in the message
- * Returned:  memory   NULL on failure; at least one byte is allocated, so
- *                     that NULL always means failure
+ * Returned:  memory   NULL on failure; allocates at least one byte, so NULL
+ *                     always means failure
  * Status:    FX8_ERR_SYSTEM when the size overflows or memory is short
  * Ownership: the caller releases it with free()
  */
 enum fx8_status fx8_allocate(size_t n_items, size_t item_size, const char *what,
                              void **memory, struct fx8_error *error);
 
-/** An array to be allocated: where its pointer stands, and its size. */
+/** An array to allocate: address of its pointer, and its size. */
 struct fx8_array {
     void *pointer; /**< address of a pointer to objects of any type */
     size_t n_items;
-    size_t item_size; /**< 0: not wanted this time, the pointer becomes NULL */
+    size_t item_size; /**< 0: not wanted, the pointer becomes NULL */
 };
 
-/** Bytes of all arrays that are wanted, or SIZE_MAX on overflow. */
+/** Total bytes of the wanted arrays, or SIZE_MAX on overflow. */
 size_t fx8_arrays_size(const struct fx8_array *arrays, size_t n_arrays);
 
 /**
- * fx8_allocate_arrays -- fx8_allocate() for each of a list.
+ * fx8_allocate_arrays -- fx8_allocate() for each array of a list.
  *
  * Given:     arrays  [n_arrays]
  *            what    owner, named in the message
@@ -115,40 +115,39 @@ enum fx8_status fx8_allocate_arrays(const struct fx8_array *arrays,
                                     struct fx8_error *error);
 
 /**
- * fx8_grow -- room for one more item at the end of an array, which doubles
- * whenever its items have become a power of two.
+ * fx8_grow -- make room for one more item at the end of an array; the array
+ * doubles when its length reaches a power of two.
  *
- * Given:     array      address of a pointer to objects of any type; NULL at
- *                       first, and never allocated otherwise
+ * Given:     array      address of a pointer to objects of any type; the
+ *                       pointer starts as NULL and only this function may
+ *                       allocate it
  *            n          items in it
  *            what       owner, named in the message
- * Status:    FX8_ERR_SYSTEM when memory is short; the array stays as it was
+ * Status:    FX8_ERR_SYSTEM when memory is short; the array is unchanged
  * Ownership: the caller releases the array with free()
  */
 enum fx8_status fx8_grow(void *array, size_t n, size_t item_size,
                          const char *what, struct fx8_error *error);
 
-/** Release what fx8_allocate_arrays() allocated and null the pointers. */
+/** Release arrays from fx8_allocate_arrays() and null the pointers. */
 void fx8_free_arrays(const struct fx8_array *arrays, size_t n_arrays);
 
-/** How many arrays a result has. */
+/** Number of arrays in a result. */
 #define FX8_RESULT_ARRAYS 3
 
-/** List the arrays of a result of n_cells; none of them where it is not
- *  wanted. */
+/** List the arrays of a result of n_cells; all of size 0 if not wanted. */
 void fx8_list_result(struct fx8_result *result, size_t n_cells, bool is_wanted,
                      struct fx8_array arrays[FX8_RESULT_ARRAYS]);
 
-/** How many arrays the quick-look of a dump has. */
+/** Number of arrays in the quick-look of a dump. */
 #define FX8_QUICKLOOK_ARRAYS 4
 
-/** The same of a quick-look of n_cells, and n_levels of spectra. */
+/** The same for a quick-look of n_cells and n_levels spectral levels. */
 void fx8_list_quicklook(struct fx8_quicklook_dump *dump, size_t n_cells,
                         size_t n_levels, bool is_wanted,
                         struct fx8_array arrays[FX8_QUICKLOOK_ARRAYS]);
 
-/** Copy the contents of the arrays of a list to those of another, which tells
- *  their sizes. */
+/** Copy the arrays of list `from` to those of `to`, with the sizes of `to`. */
 void fx8_copy_arrays(const struct fx8_array *to, const struct fx8_array *from,
                      size_t n_arrays);
 

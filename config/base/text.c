@@ -12,8 +12,8 @@
 #include "config/base/shape.h"
 #include "config/base/text.h"
 
-/* A regular file: opening a pipe that nobody writes to would wait for ever,
- * whatever signals come, so it is opened without waiting and then refused. */
+/* Open a regular file.  Opening a pipe without a writer would block forever,
+ * despite signals, so open without blocking and then refuse. */
 static FILE *open_regular(const char *path, struct fx8_error *error)
 {
     FILE *file = NULL;
@@ -35,7 +35,7 @@ static FILE *open_regular(const char *path, struct fx8_error *error)
     return file;
 }
 
-/* Everything that `file` holds; one below /proc tells no size. */
+/* Read all of `file`.  Files below /proc report no size. */
 static enum fx8_status read_all(FILE *file, const char *path, char **text,
                                 size_t *size, struct fx8_error *error)
 {
@@ -61,7 +61,8 @@ static enum fx8_status read_all(FILE *file, const char *path, char **text,
     return FX8_OK;
 }
 
-/* In place: no byte order mark, '\n' for "\r\n", nothing but text. */
+/* In place: drop the byte order mark, turn "\r\n" into '\n', refuse other
+ * control characters. */
 static enum fx8_status clean(const char *path, char *text, size_t size,
                              struct fx8_error *error)
 {

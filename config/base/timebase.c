@@ -31,7 +31,7 @@ struct fx8_time fx8_time_add_half_samples(struct fx8_time start,
                                           int64_t half_samples,
                                           struct fx8_rate rate)
 {
-    /* whole seconds first, so that the picoseconds cannot overflow */
+    /* whole seconds first, so the picoseconds cannot overflow */
     const fx8_wide denominator = (fx8_wide)2 * rate.numerator_hz;
     const fx8_wide numerator = (fx8_wide)half_samples * rate.denominator;
     const fx8_wide seconds = floor_divide(numerator, denominator);
@@ -46,8 +46,8 @@ struct fx8_time fx8_time_add_half_samples(struct fx8_time start,
     };
 }
 
-/* JD of 1970-01-01T00:00, and ticks of what a Julian date in a double holds,
- * 40 microseconds in this century. */
+/* JD of 1970-01-01T00:00, and ticks of the resolution of a Julian date in a
+ * double, 40 microseconds in this century. */
 #define EPOCH_JD         2440587.5
 #define DAY_SECONDS      86400
 #define TICKS            INT64_C(10000)
@@ -70,7 +70,7 @@ static int64_t day_seconds(int64_t day)
 double fx8_time_julian_date(struct fx8_time time)
 {
     const int64_t day = (int64_t)floor_divide(time.unix_s, DAY_SECONDS);
-    /* long double keeps one rounding */
+    /* long double: only one rounding */
     const long double second =
         (long double)(time.unix_s - day * DAY_SECONDS) +
         (long double)time.picosecond / (long double)FX8_PICOSECONDS;

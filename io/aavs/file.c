@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * file.c -- one channel file: what it says of itself, and its samples opened
- * and closed.
+ * file.c -- one channel file: read its metadata, open and close its samples.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -14,7 +13,7 @@
 #include "io/h5/h5.h"
 #include "io/h5/storage.h"
 
-/* Largest tile and channel numbers that are believed. */
+/* Largest tile and channel numbers accepted. */
 #define MOST_TILES    65535
 #define MOST_CHANNELS 65536
 
@@ -24,20 +23,20 @@
 /* Memory for decoded chunks of a compressed file. */
 #define MAX_CHUNK_CACHE ((size_t)64 << 20)
 
-/* The rate of a station's coarse channels, and how near 1 / tsamp must be to
- * mean it: a sampling time may have been rounded to a float. */
+/* The rate of a station's coarse channels, and the relative tolerance of 1 /
+ * tsamp: a sampling time may have been rounded to a float. */
 static const struct fx8_rate usual_rate = {25000000, 27};
 #define USUAL_RATE_TOLERANCE 1e-6
 
-/* Largest denominator of a rate, as the configuration has it, and how near a
- * fraction must be to the sampling time recorded in double precision. */
+/* Largest denominator of a rate, as in the configuration, and the tolerance
+ * between the fraction and a sampling time in double precision. */
 #define MOST_DENOMINATOR 1000000
 #define RATE_TOLERANCE   1e-11
 
-/* --- what the file says --------------------------------------------------- */
+/* --- metadata ------------------------------------------------------------- */
 
-/* The fraction of smallest terms near `value`, by its continued fraction;
- * numerator 0 where there is none. */
+/* The fraction with the smallest terms near `value`, by continued fraction;
+ * numerator 0 if there is none. */
 static struct fx8_rate near_fraction(double value)
 {
     double rest = value;
@@ -58,7 +57,7 @@ static struct fx8_rate near_fraction(double value)
     return (struct fx8_rate){0, 0};
 }
 
-/* The sampling time, which not every version recorded; 0: it did not know. */
+/* Read the sampling time, absent in some recorder versions; 0: unknown. */
 static enum fx8_status read_rate(const struct fx8_h5_place *root,
                                  struct fx8_aavs_file *file,
                                  struct fx8_error *error)
@@ -110,7 +109,7 @@ static enum fx8_status read_attributes(struct fx8_aavs_file *file, hid_t object,
         status = fx8_h5_get_integer(&root, "channel_id", 0,
                                     MOST_CHANNELS - n_channels,
                                     &file->first_channel, error);
-    /* channel 0 is 0 Hz: alone it stands for a recorder that did not know */
+    /* channel 0 is 0 Hz: alone, it means that the recorder did not know */
     file->has_channel = file->first_channel > 0 || n_channels > 1;
     file->start_s = NAN;
     if (status == FX8_OK && fx8_h5_has(&root, "timestamp"))
@@ -127,8 +126,8 @@ static enum fx8_status read_attributes(struct fx8_aavs_file *file, hid_t object,
 /*
  * Numbers in a name "channel_MODE[_TILE]_DATE_SECONDS_PART.hdf5".
  *
- * Returned: tile  where there are four of them
- * Status:   how many there are; 0: another kind of name
+ * Returned: tile  if there are four numbers
+ * Status:   their count; 0: another kind of name
  */
 static int read_name(const char *path, int64_t *tile)
 {
@@ -151,7 +150,7 @@ static int read_name(const char *path, int64_t *tile)
     return *name == '.' ? n : 0;
 }
 
-/* The name may tell the tile, too, and a merged file may keep the antenna
+/* The name may also contain the tile, and a merged file may keep the antenna
  * count of a tile. */
 static enum fx8_status check_name(struct fx8_aavs_file *file, hsize_t width,
                                   struct fx8_error *error)
@@ -172,7 +171,7 @@ static enum fx8_status check_name(struct fx8_aavs_file *file, hsize_t width,
 
 /* --- the samples ---------------------------------------------------------- */
 
-/* A compound of two int8 in memory, by the names that the file has. */
+/* Memory type: a compound of two int8 with the file's member names. */
 static enum fx8_status make_type(struct fx8_aavs_file *file,
                                  struct fx8_error *error)
 {
@@ -213,7 +212,8 @@ static enum fx8_status make_type(struct fx8_aavs_file *file,
     return status;
 }
 
-/* Rows and columns against the attributes; rows may be in store for later. */
+/* Check rows and columns against the attributes; more rows may be allocated
+ * than written. */
 static enum fx8_status check_extent(struct fx8_aavs_file *file,
                                     struct fx8_error *error)
 {
@@ -248,8 +248,8 @@ static enum fx8_status check_extent(struct fx8_aavs_file *file,
     return FX8_OK;
 }
 
-/* Unfiltered chunks are read straight into the buffer when there is no cache;
- * filtered ones must survive from one read to the next. */
+/* Without a cache, unfiltered chunks are read straight into the buffer;
+ * filtered ones must stay cached from one read to the next. */
 static enum fx8_status reopen_samples(struct fx8_aavs_file *file,
                                       struct fx8_error *error)
 {
@@ -269,8 +269,7 @@ static enum fx8_status reopen_samples(struct fx8_aavs_file *file,
                           FX8_AAVS_SAMPLE_BYTES;
         if (cache_bytes > MAX_CHUNK_CACHE)
             cache_bytes = MAX_CHUNK_CACHE;
-        /* about 100 slots a chunk, as HDF5 advises; 1.0: chunks read to
-         * their end leave first */
+        /* 100 slots per chunk, as HDF5 advises; 1.0: evict read chunks first */
         if (H5Pset_chunk_cache(access, n_across < 5000 ? 100 * n_across + 1 : 1,
                                cache_bytes, 1.0) >= 0) {
             fx8_h5_close(&file->samples);
@@ -294,7 +293,7 @@ void fx8_aavs_file_close(struct fx8_aavs_file *file)
     fx8_h5_close(&file->file);
 }
 
-/* The dataset of samples, its type and its extent. */
+/* Open the dataset of samples; check its type and extent. */
 static enum fx8_status open_samples(struct fx8_aavs_file *file,
                                     struct fx8_error *error)
 {

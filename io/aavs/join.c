@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * join.c -- many channel files as one recording: tiles side by side, coarse
- * channels as bands, parts one after the other, what lacks as missing samples.
+ * channels as bands, parts in sequence, gaps as missing samples.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -12,14 +12,14 @@
 #include "config/base/shape.h"
 #include "io/aavs/reader.h"
 
-/* Samples that a stretch may be off the grid of the others, rounding of its
- * stamps aside. */
+/* Tolerance, in samples, of a stretch against the grid of the others, besides
+ * rounding of its stamps. */
 #define MOST_OFF 0.1
 
-/* Longest recording, as the configuration has it: 116 days. */
+/* Longest recording, as in the configuration: 116 days. */
 #define LONGEST_S 1e7
 
-/* Antennas of a tile of which there is no file, where tiles differ. */
+/* Antennas assumed for a tile without files, if the other tiles differ. */
 #define USUAL_ANTENNAS 16
 
 static const char *path_of(const struct fx8_aavs_reader *reader, size_t file)
@@ -38,7 +38,7 @@ static enum fx8_status fail_pair(const struct fx8_aavs_file *file,
                     file->path, what, value, expected, other->path);
 }
 
-/* A file in the group of its tile and channels, or in a new one. */
+/* Add a file to the group of its tile and channels, or to a new one. */
 static enum fx8_status sort_file(struct fx8_aavs_reader *reader, size_t index,
                                  struct fx8_error *error)
 {
@@ -95,7 +95,7 @@ static int compare_groups(const void *a, const void *b)
                : x->first_channel > y->first_channel;
 }
 
-/* Groups [first, end) of one tile. */
+/* End of the groups [first, end) of one tile. */
 static size_t end_of_tile(const struct fx8_aavs_reader *reader, size_t first)
 {
     size_t end = first;
@@ -105,7 +105,7 @@ static size_t end_of_tile(const struct fx8_aavs_reader *reader, size_t first)
     return end;
 }
 
-/* Groups of a tile that no file is of, with the channels of the first tile. */
+/* Add groups for a tile without files, with the first tile's channels. */
 static enum fx8_status add_missing_tile(struct fx8_aavs_reader *reader,
                                         int64_t tile, size_t n_antennas,
                                         struct fx8_error *error)
@@ -127,7 +127,7 @@ static enum fx8_status add_missing_tile(struct fx8_aavs_reader *reader,
     return FX8_OK;
 }
 
-/* As many antennas as all tiles have, or the usual number. */
+/* The antenna count common to all tiles, or the usual number. */
 static size_t usual_antennas(const struct fx8_aavs_reader *reader)
 {
     for (size_t g = 1; g < reader->n_groups; g++)
@@ -136,7 +136,7 @@ static size_t usual_antennas(const struct fx8_aavs_reader *reader)
     return reader->groups[0].n_antennas;
 }
 
-/* Every tile number from the first to the last has files. */
+/* Check that every tile in the range has files, or add the missing ones. */
 static enum fx8_status complete_tiles(struct fx8_aavs_reader *reader,
                                       bool may_lack_tiles,
                                       struct fx8_error *error)
@@ -165,8 +165,7 @@ static enum fx8_status complete_tiles(struct fx8_aavs_reader *reader,
     return FX8_OK;
 }
 
-/* The groups [g, end) of a tile have the channels of all bands, in whatever
- * files. */
+/* Check that a tile's groups [g, end) cover the channels of all bands. */
 static enum fx8_status place_tile(struct fx8_aavs_reader *reader, size_t g,
                                   size_t end, const int64_t *channels,
                                   struct fx8_error *error)
@@ -191,7 +190,7 @@ static enum fx8_status place_tile(struct fx8_aavs_reader *reader, size_t g,
         reader->groups[0].tile, path_of(reader, reader->groups[0].file));
 }
 
-/* The channels of the first tile become the bands; every tile has them. */
+/* Make the channels of the first tile the bands; every tile must have them. */
 static enum fx8_status place_channels(struct fx8_aavs_reader *reader,
                                       struct fx8_error *error)
 {
@@ -233,7 +232,7 @@ static enum fx8_status place_channels(struct fx8_aavs_reader *reader,
     return status;
 }
 
-/* Antennas stand in the order of their tiles. */
+/* Order the antennas by tile. */
 static enum fx8_status place_antennas(struct fx8_aavs_reader *reader,
                                       struct fx8_error *error)
 {
@@ -260,7 +259,7 @@ static enum fx8_status place_antennas(struct fx8_aavs_reader *reader,
 
 /* --- time ----------------------------------------------------------------- */
 
-/* The stretch that the others are measured by: the longest. */
+/* The reference stretch: the longest. */
 static const struct fx8_aavs_stretch *reference_of(
     const struct fx8_aavs_stretches *stretches)
 {
@@ -271,8 +270,8 @@ static const struct fx8_aavs_stretch *reference_of(
     return best;
 }
 
-/* Each stretch on the grid of samples through the reference, whose first row
- * is sample 0. */
+/* Place each stretch on the sample grid of the reference, whose first row is
+ * sample 0. */
 static enum fx8_status place_on_grid(struct fx8_aavs_reader *reader,
                                      const struct fx8_aavs_stretch *reference,
                                      struct fx8_error *error)
@@ -308,8 +307,7 @@ static enum fx8_status place_on_grid(struct fx8_aavs_reader *reader,
     return FX8_OK;
 }
 
-/* The first sample of any file becomes sample 0; its time is on the line
- * through the reference. */
+/* Make the earliest sample sample 0; its time follows from the reference. */
 static enum fx8_status set_origin(struct fx8_aavs_reader *reader,
                                   const struct fx8_aavs_stretch *reference,
                                   struct fx8_error *error)
@@ -356,7 +354,7 @@ static int compare_stretches(const void *a, const void *b)
     return x->file < y->file ? -1 : x->file > y->file;
 }
 
-/* Stretches by group and time; no two of a group at the same time. */
+/* Sort stretches by group and time; stretches of a group must not overlap. */
 static enum fx8_status sort_stretches(struct fx8_aavs_reader *reader,
                                       struct fx8_error *error)
 {
@@ -401,9 +399,9 @@ static enum fx8_status sort_stretches(struct fx8_aavs_reader *reader,
     return FX8_OK;
 }
 
-/* --- what is missing ------------------------------------------------------ */
+/* --- gaps ----------------------------------------------------------------- */
 
-/* Whose missing stretches are listed. */
+/* Context of the gap list. */
 struct gaps {
     struct fx8_aavs_reader *reader;
     struct fx8_error *error;
@@ -420,8 +418,9 @@ static enum fx8_status add_gap(struct gaps *gaps, struct fx8_missing gap)
     return status;
 }
 
-/* Samples [first, end) that a group lacks: one entry where it is all that there
- * is, one an antenna where it is all of its tile, else one a band, too. */
+/* List samples [first, end) missing in a group: one entry if it is the only
+ * group, one per antenna if it is its tile's only group, else one per antenna
+ * and band. */
 static enum fx8_status add_lack(struct gaps *gaps,
                                 const struct fx8_aavs_group *group,
                                 int64_t first, int64_t end)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * parts.c -- later parts whose time stamps run ahead.
+ * parts.c -- correct later parts whose time stamps run ahead.
  *
- * When the acquisition goes on in a new file, it adds to the instant of each
- * block the time that has passed since the first one, until the last stamp of
- * the file before: the instant holds that time already.  Not every version
- * need do so; a part is put back only where it then follows the part before
- * it to the sample, which a loss of data does not look like.
+ * When the acquisition continues in a new file, it adds to the time of each
+ * block the time elapsed until the last stamp of the previous file, although
+ * the block time already includes it.  Some versions may not do so.  A part is
+ * put back only if it then follows the previous part to the sample, which a
+ * loss of data would not cause.
  *
  * Source: ska-low-mccs-daq, pydaq/persisters: aavs_file.py (ingest_data,
  *         timestamp_pad), channel.py (_write_data, _append_data)
@@ -17,16 +17,16 @@
 #include "config/base/shape.h"
 #include "io/aavs/reader.h"
 
-/* A file in time, as its stamps have it. */
+/* Time range of a file by its stamps. */
 struct part {
     const struct fx8_aavs_file *file;
     struct fx8_aavs_stretch *first; /* of the file's stretches ... */
     struct fx8_aavs_stretch *last;
-    double start_s; /* of row 0, near enough to sort by */
+    double start_s; /* of row 0, accurate enough for sorting */
 };
 
-/* Samples from the stamp `from_s` to a row: differences of stamps are exact,
- * sums with them are not. */
+/* Samples from the stamp `from_s` to a row.  Differences of stamps are exact,
+ * sums are not. */
 static double samples_to(const struct fx8_aavs_stretch *stretch, int64_t row,
                          double from_s, double rate_hz)
 {
@@ -49,9 +49,9 @@ static int compare_parts(const void *a, const void *b)
 }
 
 /*
- * Put a part back if it runs ahead by what had passed until the end of the one
- * before it: `stamped` is the last stretch of that one by its stamps, `before`
- * where it really lies.
+ * Put a part back if it runs ahead by the time elapsed until the end of the
+ * previous part.  `stamped` is the last stretch of that part by its stamps,
+ * `before` its corrected position.
  */
 static void put_back(struct part *part, const struct fx8_aavs_stretch *stamped,
                      const struct fx8_aavs_stretch *before, double rate_hz)
@@ -60,8 +60,8 @@ static void put_back(struct part *part, const struct fx8_aavs_stretch *stamped,
         samples_to(stamped, end_row(stamped), part->file->start_s, rate_hz);
     const double apart = samples_to(part->first, 0, before->stamp_s, rate_hz) -
                          (double)end_row(before) - before->lag;
-    /* such sums are rounded to twice the step of a stamp, and a part that
-     * begins with the recording runs ahead of nothing; start_s may be NaN */
+    /* these sums are rounded to twice the resolution of a stamp; a part at the
+     * start of the recording cannot run ahead; start_s may be NaN */
     if (!(passed > 1.0) || !(fabs(apart - passed) < 1.0))
         return;
     const double shift =
@@ -72,7 +72,7 @@ static void put_back(struct part *part, const struct fx8_aavs_stretch *stamped,
     }
 }
 
-/* The stretches of each file, files by tile, channels and time. */
+/* List the stretches of each file, sorted by tile, channels and time. */
 static void list_parts(struct fx8_aavs_reader *reader, struct part *parts,
                        double rate_hz)
 {

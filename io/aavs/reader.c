@@ -14,7 +14,7 @@
 #include "io/h5/h5.h"
 #include "io/h5/storage.h"
 
-/* Files open at a time: a station of 16 tiles in four parts. */
+/* Most files open at once: a station of 16 tiles in four parts. */
 #define MOST_OPEN 64
 
 /* The rate of a station's coarse channels: 800 MHz / 1024 x 32/27. */
@@ -36,7 +36,7 @@ static bool aavs_probe(const char *path)
 
 /* --- files ---------------------------------------------------------------- */
 
-/* Make room for one more open file: the one that was used longest ago goes. */
+/* Close the least recently used file, to make room for another. */
 static void close_oldest(struct fx8_aavs_reader *reader)
 {
     if (reader->n_open < MOST_OPEN)
@@ -54,7 +54,7 @@ static void close_oldest(struct fx8_aavs_reader *reader)
     }
 }
 
-/* The file, open. */
+/* Open a file if it is not open, and mark it as used. */
 static enum fx8_status use_file(struct fx8_aavs_reader *reader, size_t index,
                                 struct fx8_error *error)
 {
@@ -69,7 +69,7 @@ static enum fx8_status use_file(struct fx8_aavs_reader *reader, size_t index,
     return status;
 }
 
-/* One rate for all files: the user's, or the one that they agree on. */
+/* Choose one rate for all files: the user's, or the one they agree on. */
 static enum fx8_status choose_rate(struct fx8_aavs_reader *reader, size_t index,
                                    struct fx8_rate given,
                                    struct fx8_error *error)
@@ -93,7 +93,7 @@ static enum fx8_status choose_rate(struct fx8_aavs_reader *reader, size_t index,
                     reader->files[0].path);
 }
 
-/* Why a file's filters are undone by HDF5, if one's are. */
+/* Record why HDF5 must undo a file's filters, if so. */
 static void note_slow(struct fx8_aavs_reader *reader,
                       const struct fx8_aavs_file *file)
 {
@@ -104,7 +104,7 @@ static void note_slow(struct fx8_aavs_reader *reader,
     reader->base.slow_reason = reader->slow_reason;
 }
 
-/* Metadata and time stamps of every file. */
+/* Load metadata and time stamps of every file. */
 static enum fx8_status load_files(struct fx8_aavs_reader *reader,
                                   const struct fx8_settings *settings,
                                   struct fx8_error *error)
@@ -163,7 +163,7 @@ static enum fx8_status read_column_order(struct fx8_aavs_reader *reader,
                     settings->input.column_order);
 }
 
-/* Column of an input among those of its group. */
+/* Column of an input within its group. */
 static size_t column_of(const struct fx8_aavs_reader *reader,
                         const struct fx8_aavs_group *group,
                         const struct fx8_input_position *input)
@@ -185,7 +185,7 @@ static size_t group_of(const struct fx8_aavs_reader *reader,
 {
     size_t g = 0;
     for (; g + 1 < reader->n_groups; g++) {
-        /* differences below the first wrap round and are large */
+        /* differences below the first wrap around to large values */
         const struct fx8_aavs_group *group = &reader->groups[g];
         if (input->antenna - group->first_antenna < group->n_antennas &&
             input->band - group->first_band < group->n_channels)
@@ -242,8 +242,8 @@ static enum fx8_status aavs_select(struct fx8_reader *base,
 
 /* --- reading -------------------------------------------------------------- */
 
-/* The buffer is [slot][sample][n_wide]: tiles one after the other, as their
- * files have them; narrower ones leave the end of a row unused. */
+/* The buffer is [slot][sample][n_wide]: tiles one after the other, in the
+ * layout of their files; narrower ones leave the end of a row unused. */
 static size_t aavs_buffer_size(const struct fx8_reader *base, int64_t n_samples)
 {
     const struct fx8_aavs_reader *reader = (const struct fx8_aavs_reader *)base;
@@ -264,7 +264,7 @@ static int64_t aavs_read_samples(const struct fx8_reader *base)
     return fx8_reader_samples(aavs_buffer_size(base, 1), chunk);
 }
 
-/* Rows [first, first + n) of a file into rows of n_wide samples. */
+/* Read rows [first, first + n) of a file into rows of n_wide samples. */
 static enum fx8_status read_rows(const struct fx8_aavs_reader *reader,
                                  const struct fx8_aavs_file *file,
                                  int64_t first, int64_t n, int8_t *buffer,
@@ -280,7 +280,7 @@ static enum fx8_status read_rows(const struct fx8_aavs_reader *reader,
                               first, n, status, error);
 }
 
-/* The first stretch of a group that ends behind a sample. */
+/* The first stretch of a group that ends after a sample. */
 static size_t find_stretch(const struct fx8_aavs_reader *reader,
                            const struct fx8_aavs_group *group, int64_t sample)
 {
@@ -297,7 +297,7 @@ static size_t find_stretch(const struct fx8_aavs_reader *reader,
     return low;
 }
 
-/* Samples [first, first + n) of a group; zeros where it has none. */
+/* Read samples [first, first + n) of a group; zeros in gaps. */
 static enum fx8_status read_group(struct fx8_aavs_reader *reader,
                                   const struct fx8_aavs_group *group,
                                   int64_t first, int64_t n, int8_t *buffer,
@@ -307,7 +307,7 @@ static enum fx8_status read_group(struct fx8_aavs_reader *reader,
     const size_t end_stretch = group->first_stretch + group->n_stretches;
     if (group->n_columns < reader->n_wide)
         memset(buffer, 0, (size_t)n * row_bytes);
-    int64_t sample = first; /* up to which the buffer is filled */
+    int64_t sample = first; /* end of the filled part of the buffer */
     for (size_t i = find_stretch(reader, group, first);
          i < end_stretch && sample < first + n; i++) {
         const struct fx8_aavs_stretch *s = &reader->stretches.items[i];
@@ -388,7 +388,7 @@ static void aavs_close(struct fx8_reader *base)
     free(reader);
 }
 
-/* Names of the files; no file is open yet. */
+/* Set the file names; no file is open yet. */
 static enum fx8_status name_files(struct fx8_aavs_reader *reader,
                                   const char *const *paths, size_t n_paths,
                                   struct fx8_error *error)

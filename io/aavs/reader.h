@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * reader.h -- what the files of the SKA-Low/AAVS reader share: one file, its
- * gap-free stretches, and the tiles that many of them make up.
+ * reader.h -- shared declarations of the SKA-Low/AAVS reader: one file, its
+ * gap-free stretches, and the tiles made up of many files.
  *
  * Source: ska-low-mccs-daq, pydaq/persisters (aavs_file.py, channel.py)
  */
@@ -29,17 +29,16 @@ extern "C" {
 /** Bytes of a complex sample in memory. */
 #define FX8_AAVS_SAMPLE_BYTES ((size_t)2)
 
-/** Rows [first_row, first_row + n_rows) of a file, whose time stamps run
- *  steadily. */
+/** Rows [first_row, first_row + n_rows) of a file, with steady time stamps. */
 struct fx8_aavs_stretch {
     size_t file;
-    size_t group; /**< of the sorted groups, once they are */
+    size_t group; /**< index among the groups, once these are sorted */
     int64_t first_row;
     int64_t n_rows;
-    double stamp_s; /**< of the file's row 0: Unix time */
+    double stamp_s; /**< Unix time of the file's row 0 */
     double
         lag; /**< samples: first_row is at stamp_s + (first_row + lag) / fs */
-    double doubt;         /**< samples that rounded stamps may move `lag` by */
+    double doubt; /**< uncertainty of `lag` from rounded stamps, in samples */
     int64_t first_sample; /**< index in the recording, once it is known */
 };
 
@@ -57,9 +56,9 @@ struct fx8_aavs_file {
     size_t n_polarizations;
     size_t n_channels;
     int64_t first_channel;
-    bool has_channel; /**< whether the file says which channels it holds */
+    bool has_channel; /**< whether the file records which channels it holds */
     size_t n_columns; /**< channels x antennas x polarisations */
-    int64_t n_rows;   /**< written ones: blocks x samples a block */
+    int64_t n_rows;   /**< rows written: blocks x samples per block */
     int64_t block_rows;
     int64_t chunk_rows;   /**< of the samples; 1: not chunked */
     struct fx8_rate rate; /**< recorded; numerator 0: not recorded */
@@ -78,8 +77,8 @@ struct fx8_aavs_file {
     uint64_t last_use;            /**< of the reader's count of uses */
 };
 
-/** The files of one tile and the same coarse channels, which follow one
- *  another in time.  A missing tile is a group without stretches. */
+/** Files of one tile and the same coarse channels, consecutive in time.  A
+ *  missing tile is a group without stretches. */
 struct fx8_aavs_group {
     int64_t tile;
     size_t n_antennas;
@@ -92,7 +91,7 @@ struct fx8_aavs_group {
     size_t first_stretch; /**< of the sorted stretches */
     size_t n_stretches;
     bool is_selected;
-    size_t slot; /**< where it stands in the buffer, if it is selected */
+    size_t slot; /**< place in the buffer, if selected */
 };
 
 /** A recording of many files. */
@@ -112,11 +111,10 @@ struct fx8_aavs_reader {
     size_t *input_group;  /**< [n_inputs] */
     size_t *input_column; /**< [n_inputs] */
     size_t n_slots;
-    size_t n_wide; /**< columns of the widest group that is selected */
+    size_t n_wide; /**< columns of the widest selected group */
 };
 
-/** What the columns of the samples count, in the words of
- *  [input] column_order. */
+/** Axes of the sample columns, as named in [input] column_order. */
 enum fx8_aavs_axis {
     FX8_AAVS_CHANNEL = 0,
     FX8_AAVS_ANTENNA,
@@ -124,37 +122,37 @@ enum fx8_aavs_axis {
 };
 
 /**
- * fx8_aavs_file_load -- everything that a file says but for its time stamps;
- * the file stays open.
+ * fx8_aavs_file_load -- read all metadata of a file except its time stamps; the
+ * file stays open.
  *
  * Given:     file  zeroed but for its path; handles FX8_H5_NONE
- * Status:    FX8_ERR_INPUT: not HDF5, no channel file, other types, ranks or
- *            sizes, fewer rows stored than said to be written
+ * Status:    FX8_ERR_INPUT: not HDF5, not a channel file, wrong types, ranks or
+ *            sizes, fewer rows stored than recorded as written
  */
 enum fx8_status fx8_aavs_file_load(struct fx8_aavs_file *file,
                                    struct fx8_error *error);
 
-/** Open the samples (again); FX8_ERR_INPUT also where they have changed. */
+/** Open the samples (again); FX8_ERR_INPUT also if they have changed. */
 enum fx8_status fx8_aavs_file_open(struct fx8_aavs_file *file,
                                    struct fx8_error *error);
 
-/** Close what is open; the file can be opened again. */
+/** Close all handles; the file can be opened again. */
 void fx8_aavs_file_close(struct fx8_aavs_file *file);
 
 /**
- * fx8_aavs_fit -- the gap-free stretches of a file, from its time stamps.
+ * fx8_aavs_fit -- find the gap-free stretches of a file from its time stamps.
  *
- * Given:     file, index  open; its place among the files
- *            rate         of all files
- * Returned:  stretches    those of the file appended
- * Status:    FX8_ERR_INPUT: stamps missing, not finite, not ascending, off a
- *            steady rate: names the row and the offset
- * Notes: 1) where the file was written in blocks of 4096 rows or more, the
- *           first and last stamp of every 65536 rows or fewer are read, and
- *           all between them where the two are not as far apart as their rows;
- *           of smaller blocks every stamp
- *        2) stamps are doubles: 0.24 us apart in this century, 0.22 samples.
- *           Hence a stretch is fitted as a whole.
+ * Given:     file, index  open; its index among the files
+ *            rate         the rate of all files
+ * Returned:  stretches    the file's stretches are appended
+ * Status:    FX8_ERR_INPUT: stamps missing, not finite, not ascending, not at a
+ *            steady rate (with row and offset)
+ * Notes: 1) for blocks of 4096 rows or more, only the first and last stamp of
+ *           every 65536 rows or fewer are read, and the stamps between them
+ *           only if these two do not match the row count; for smaller blocks,
+ *           every stamp is read
+ *        2) stamps are doubles with a resolution of 0.24 us in this century,
+ *           0.22 samples; hence a stretch is fitted as a whole
  */
 enum fx8_status fx8_aavs_fit(const struct fx8_aavs_file *file, size_t index,
                              struct fx8_rate rate,
@@ -162,23 +160,23 @@ enum fx8_status fx8_aavs_fit(const struct fx8_aavs_file *file, size_t index,
                              struct fx8_error *error);
 
 /**
- * fx8_aavs_put_back -- parts whose stamps are late by the time that had passed
- * before them.
+ * fx8_aavs_put_back -- correct parts whose stamps are late by the time elapsed
+ * before them (parts.c).
  *
- * Given:    reader  files and stretches, those of a file side by side
- * Returned: reader  stretches of such parts follow the part before them
+ * Given:    reader  files and stretches, grouped by file
+ * Returned: reader  stretches of such parts follow the previous part
  * Status:   FX8_ERR_SYSTEM: no memory
  */
 enum fx8_status fx8_aavs_put_back(struct fx8_aavs_reader *reader,
                                   struct fx8_error *error);
 
 /**
- * fx8_aavs_join -- tiles side by side, parts one after the other.
+ * fx8_aavs_join -- join files: tiles side by side, parts in sequence.
  *
  * Given:     reader  files and stretches; may_lack_tiles from the settings
  * Returned:  reader  groups, stretches sorted and placed, missing, observation
- * Status:    FX8_ERR_INPUT: files that contradict or overlap one another, a
- *            tile that is missing
+ * Status:    FX8_ERR_INPUT: files that contradict or overlap each other, a
+ *            missing tile
  */
 enum fx8_status fx8_aavs_join(struct fx8_aavs_reader *reader,
                               bool may_lack_tiles, struct fx8_error *error);

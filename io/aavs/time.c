@@ -14,37 +14,38 @@
 #include "io/h5/h5.h"
 #include "io/h5/storage.h"
 
-/* Stamps read at a time, and rows between two that are read at most. */
+/* Stamps read at a time, and most rows between two stamps read. */
 #define PIECE 65536
 
-/* Blocks of fewer rows are read whole: two reads each would take longer. */
+/* Smaller blocks: read all stamps, as two reads per block would be slower. */
 #define LEAST_SPARSE 4096
 
-/* Most stretches of a file: more gaps than that are not a recording. */
+/* Most stretches of a file: no real recording has more gaps. */
 #define MOST_STRETCHES 65536
 
-/* Samples that a stamp may be off the line through its stretch, rounding of
- * stamps aside. */
+/* Tolerance, in samples, of a stamp against the line through its stretch,
+ * besides rounding. */
 #define MOST_OFF 0.1
 
-/* Coarsest step of time stamps, in samples, from which a gap can be told: a
- * stamp is at most one step off its line, a lost sample a whole sample. */
+/* Coarsest resolution of time stamps, in samples, that still reveals a gap: a
+ * stamp is at most one step off its line, a lost sample shifts it by one
+ * sample. */
 #define MOST_STEP 0.45
 
-/* A stretch that grows stamp by stamp.  Lags are in samples: how much later
- * than `row / fs` after the file's first stamp a row was stamped. */
+/* A stretch that grows stamp by stamp.  Lags are in samples: how much later a
+ * row was stamped than `row / fs` after the file's first stamp. */
 struct fit {
     const struct fx8_aavs_file *file;
     size_t index;
     double rate_hz;
     double stamp_s;      /* of row 0 */
-    double step_samples; /* between neighbouring doubles there */
+    double step_samples; /* spacing of doubles there, in samples */
     struct fx8_aavs_stretches *stretches;
     size_t n_before;
     int64_t first_row;
     int64_t n_stamps;
     double sum;
-    double last;        /* lag of the stamp before */
+    double last;        /* lag of the previous stamp */
     double least, most; /* lags ... */
     int64_t least_row, most_row;
 };
@@ -57,7 +58,7 @@ static enum fx8_status fail_row(const struct fit *fit, int64_t row, double off,
                     fit->file->path, FX8_AAVS_STAMPS, row, off, expected);
 }
 
-/* The rate is wrong: whose it may be. */
+/* Report a wrong rate, and where it comes from. */
 static enum fx8_status fail_rate(const struct fit *fit, int64_t row, double off,
                                  struct fx8_error *error)
 {
@@ -89,10 +90,10 @@ static enum fx8_status append(struct fit *fit,
     return status;
 }
 
-/* The stretch ends before row `end`: the line through it, and whether its
- * stamps lie on that line.  A stamp and the start of its block were both
- * rounded: that makes one step; a second one in later parts, where the start
- * is a sum of two instants (parts.c). */
+/* End the stretch before row `end`: fit its line and check that its stamps lie
+ * on it.  A stamp and the start of its block were both rounded, which allows
+ * one step; a second step in later parts, where the start is a sum of two times
+ * (parts.c). */
 static enum fx8_status close_stretch(struct fit *fit, int64_t end,
                                      struct fx8_error *error)
 {
@@ -113,18 +114,19 @@ static enum fx8_status close_stretch(struct fit *fit, int64_t end,
         .n_rows = n_rows,
         .stamp_s = fit->stamp_s,
         .lag = lag,
-        /* the start of each block was rounded by half a step at most */
+        /* the start of each block was rounded by at most half a step */
         .doubt = 0.5 * fit->step_samples / sqrt(n_blocks),
     };
     fit->n_stamps = 0;
     return append(fit, &stretch, error);
 }
 
-/* The stamp of a row: one more of the stretch, or the first after a gap. */
+/* Process the stamp of a row: it continues the stretch or starts a new one
+ * after a gap. */
 static enum fx8_status take_stamp(struct fit *fit, int64_t row, double stamp_s,
                                   struct fx8_error *error)
 {
-    /* Julian dates and calendars end with the year 9999 */
+    /* supported dates end with the year 9999 */
     if (!(stamp_s > 0.0 && stamp_s < 253402300800.0))
         return fx8_fail(error, FX8_ERR_INPUT,
                         "%s: %s: row %" PRId64
@@ -145,7 +147,7 @@ static enum fx8_status take_stamp(struct fit *fit, int64_t row, double stamp_s,
     const double lag = (stamp_s - fit->stamp_s) * fit->rate_hz - (double)row;
     if (fit->n_stamps > 0) {
         const double jump = lag - fit->sum / (double)fit->n_stamps;
-        /* off the line, but not off the stamp before: the rate is wrong */
+        /* off the line, but near the previous stamp: the rate is wrong */
         if (fabs(jump) > 0.5 && fabs(lag - fit->last) <= 0.5)
             return fail_rate(fit, row, jump, error);
         if (jump < -0.5)
@@ -172,7 +174,7 @@ static enum fx8_status take_stamp(struct fit *fit, int64_t row, double stamp_s,
     return FX8_OK;
 }
 
-/* Stamps of rows first, first + stride ... */
+/* Read the stamps of rows first, first + stride ... */
 static enum fx8_status read_stamps(const struct fit *fit, hid_t stamps,
                                    hid_t space, int64_t first, int64_t stride,
                                    int64_t n, double *values,
@@ -182,7 +184,7 @@ static enum fx8_status read_stamps(const struct fit *fit, hid_t stamps,
     const hsize_t step[2] = {(hsize_t)stride, 1};
     const hsize_t count[2] = {(hsize_t)n, 1};
     enum fx8_status status = FX8_OK;
-    /* of the same rank: HDF5 maps other shapes value by value */
+    /* same rank: HDF5 maps other shapes value by value */
     hid_t memory =
         H5Screate_simple(H5Sget_simple_extent_ndims(space), count, NULL);
     if (memory < 0 ||
@@ -196,8 +198,8 @@ static enum fx8_status read_stamps(const struct fit *fit, hid_t stamps,
     return status;
 }
 
-/* Rows [first, first + n): the two at the ends tell of the rest, where they are
- * as far apart as they should be. */
+/* Process rows [first, first + n): the stamps at both ends suffice if their
+ * distance matches the row count. */
 static enum fx8_status take_rows(struct fit *fit, hid_t stamps, hid_t space,
                                  int64_t first, int64_t n, double *values,
                                  struct fx8_error *error)
@@ -222,7 +224,7 @@ static enum fx8_status take_rows(struct fit *fit, hid_t stamps, hid_t space,
     return status;
 }
 
-/* Shape and type of the stamps; rows beyond those written do not count. */
+/* Check shape and type of the stamps; rows beyond those written are ignored. */
 static enum fx8_status check_stamps(const struct fx8_aavs_file *file,
                                     hid_t stamps, hid_t space,
                                     struct fx8_error *error)
@@ -257,7 +259,7 @@ static enum fx8_status check_stamps(const struct fx8_aavs_file *file,
     return status;
 }
 
-/* The stamps without a cache: few are read of each chunk, none twice. */
+/* Open the stamps without a cache: few are read per chunk, none twice. */
 static enum fx8_status open_stamps(const struct fx8_aavs_file *file,
                                    hid_t *stamps, hid_t *space,
                                    struct fx8_error *error)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * channel.c -- a channel of a Digital RF recording: its properties, its extent,
- * and where in which file its samples are.
+ * and the location of its samples in files.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "config/observation.h"
 #include "io/digital_rf/reader.h"
 
-/* As of native recordings: half samples times it stay below 2^86. */
+/* As for native recordings: keeps half samples times it below 2^86. */
 #define MAX_DENOMINATOR 1000000
 
 /* --- properties -------------------------------------------------------- */
@@ -69,7 +69,7 @@ static enum fx8_status read_properties(struct fx8_drf_channel *channel,
         {"is_complex", 0, 1, &is_complex},
         {"is_continuous", 0, 1, &is_continuous},
         {"num_subchannels", 1, 65536, &n_subchannels},
-        /* a day; milliseconds of files and their rates stay small */
+        /* a day; keeps products of milliseconds and rates small */
         {"file_cadence_millisecs", 1, 86400000, &channel->cadence_ms},
     };
     if (status == FX8_OK)
@@ -161,7 +161,7 @@ enum fx8_status fx8_drf_next(struct fx8_drf_channel *channel, int64_t from,
 void fx8_drf_next_by_name(const struct fx8_drf_channel *channel, int64_t from,
                           int64_t end, struct fx8_drf_piece *piece)
 {
-    /* what writers round in floating point is left to the indices */
+    /* leave a margin for writers that round in floating point */
     const int64_t doubt = channel->rate.denominator == 1 ? 0 : 1;
     *piece = (struct fx8_drf_piece){.n = 0};
     for (size_t i = find_file(channel, from); i < channel->list.n_files; i++) {
@@ -182,7 +182,7 @@ void fx8_drf_next_by_name(const struct fx8_drf_channel *channel, int64_t from,
 
 /* --- the channel ------------------------------------------------------- */
 
-/* First and last sample, by the indices of the first and the last file. */
+/* Find the first and last sample from the indices in those files. */
 static enum fx8_status find_extent(struct fx8_drf_channel *channel,
                                    struct fx8_error *error)
 {
@@ -206,7 +206,7 @@ static enum fx8_status find_extent(struct fx8_drf_channel *channel,
     return status;
 }
 
-/* Channels of one recording are alike. */
+/* Check that the channels of a recording agree. */
 static enum fx8_status compare_channels(const struct fx8_drf_channel *a,
                                         const struct fx8_drf_channel *b,
                                         struct fx8_error *error)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * file.c -- one file of a channel of a Digital RF recording: opened, held
- * against the channel, its rows read.
+ * file.c -- one file of a Digital RF channel: open it, check it against the
+ * channel, read its rows.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "io/digital_rf/reader.h"
 #include "io/h5/storage.h"
 
-/* Memory for a decoded chunk that a read has touched only in part. */
+/* Memory for a decoded chunk that was read only in part. */
 #define MAX_CHUNK_CACHE ((size_t)256 << 20)
 
 size_t fx8_drf_row_bytes(const struct fx8_drf_channel *channel)
@@ -30,7 +30,7 @@ static size_t integer_bytes(hid_t type)
     return is_good ? size : 0;
 }
 
-/* Bytes of a number of a sample, 0 where its type is not read. */
+/* Bytes of a real number of a sample, 0 if the type is unsupported. */
 static size_t part_bytes(hid_t type, bool is_complex)
 {
     if (!is_complex)
@@ -63,7 +63,7 @@ static hid_t make_memory_type(size_t bytes, bool is_complex)
     return FX8_H5_NONE;
 }
 
-/* Type of rf_data; that of the first file opened is the channel's. */
+/* Check the type of rf_data; the first file opened sets the channel's. */
 static enum fx8_status check_type(struct fx8_drf_channel *channel,
                                   struct fx8_error *error)
 {
@@ -92,7 +92,7 @@ static enum fx8_status check_type(struct fx8_drf_channel *channel,
     return FX8_OK;
 }
 
-/* Rows of rf_data: [row][sub-channel], or [row] of a single one. */
+/* Rows of rf_data: [row][sub-channel], or [row] for a single one. */
 static enum fx8_status check_shape(struct fx8_drf_channel *channel,
                                    struct fx8_error *error)
 {
@@ -113,8 +113,8 @@ static enum fx8_status check_shape(struct fx8_drf_channel *channel,
     return FX8_OK;
 }
 
-/* A packed chunk that does not fit HDF5's own cache would be decoded anew by
- * every read that touches it: open rf_data again with room for one. */
+/* A packed chunk larger than HDF5's default cache would be decoded again by
+ * every read: reopen rf_data with room for one. */
 static enum fx8_status give_cache(struct fx8_drf_channel *channel,
                                   struct fx8_error *error)
 {
@@ -144,7 +144,8 @@ static enum fx8_status give_cache(struct fx8_drf_channel *channel,
     return status;
 }
 
-/* Rows of rf_data_index in order, within rf_data and within the file's time. */
+/* Check that the rows of rf_data_index ascend, within rf_data and the file's
+ * time range. */
 static enum fx8_status check_index(const struct fx8_drf_channel *channel,
                                    struct fx8_error *error)
 {
@@ -174,7 +175,7 @@ static enum fx8_status check_index(const struct fx8_drf_channel *channel,
     return FX8_OK;
 }
 
-/* Rows of rf_data_index; at most one for each row of rf_data. */
+/* Count the rows of rf_data_index; at most one per row of rf_data. */
 static enum fx8_status count_stretches(struct fx8_drf_channel *channel,
                                        size_t *n, struct fx8_error *error)
 {
@@ -209,7 +210,7 @@ static enum fx8_status read_index(struct fx8_drf_channel *channel,
     enum fx8_status status = count_stretches(channel, &n, error);
     if (status != FX8_OK)
         return status;
-    /* a stretch is two int64 without padding, as a row is */
+    /* a stretch is two int64 without padding, like a row */
     _Static_assert(sizeof(struct fx8_drf_stretch) == 2 * sizeof(int64_t),
                    "rows of rf_data_index");
     struct fx8_drf_stretch *grown = realloc(
@@ -225,7 +226,7 @@ static enum fx8_status read_index(struct fx8_drf_channel *channel,
     return status == FX8_OK ? check_index(channel, error) : status;
 }
 
-/* The file repeats the rate: one that was copied from elsewhere differs. */
+/* Check the rate in the file: it differs in a file copied from elsewhere. */
 static enum fx8_status check_rate(const struct fx8_drf_channel *channel,
                                   struct fx8_error *error)
 {

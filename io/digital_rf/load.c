@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * load.c -- a recording of Digital RF as a whole: its channels side by side,
- * and what is missing by names and indices.
+ * load.c -- load a Digital RF recording: its channels, and the gaps shown by
+ * file names and indices.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -13,7 +13,7 @@
 #include "io/digital_rf/load.h"
 #include "io/reader_formats.h"
 
-/* Bytes of rows read at once: they stay in a cache until converted. */
+/* Bytes of rows read at once: small enough to stay in cache until converted. */
 #define ROWS_BYTES ((size_t)1 << 20)
 
 int64_t fx8_drf_rows_at_once(const struct fx8_drf_channel *channel)
@@ -62,7 +62,7 @@ static enum fx8_status open_channels(struct fx8_drf_reader *reader,
     return status;
 }
 
-/* Antennas and polarisations of the sub-channels, one after the other. */
+/* Assign sub-channels to antennas and polarisations in order. */
 static enum fx8_status set_shape(struct fx8_drf_reader *reader,
                                  const struct fx8_settings *settings,
                                  struct fx8_error *error)
@@ -87,7 +87,7 @@ static enum fx8_status set_shape(struct fx8_drf_reader *reader,
     return FX8_OK;
 }
 
-/* From the earliest to the latest sample of any channel. */
+/* Set the extent: earliest to latest sample of any channel. */
 static void set_extent(struct fx8_drf_reader *reader)
 {
     struct fx8_observation *observation = &reader->base.observation;
@@ -106,7 +106,7 @@ static void set_extent(struct fx8_drf_reader *reader)
         channels[0].epoch, 2 * first, channels[0].rate);
 }
 
-/* Samples of a number of seconds, within the recording. */
+/* Convert seconds to samples, limited to the recording. */
 static int64_t to_samples(const struct fx8_drf_reader *reader,
                           struct fx8_rate rate, double seconds)
 {
@@ -115,7 +115,7 @@ static int64_t to_samples(const struct fx8_drf_reader *reader,
     return samples < (double)n ? (int64_t)samples : n;
 }
 
-/* What start_s and duration_s ask for. */
+/* Set the range from start_s and duration_s. */
 static void set_range(struct fx8_drf_reader *reader,
                       const struct fx8_settings *settings)
 {
@@ -132,8 +132,8 @@ static void set_range(struct fx8_drf_reader *reader,
         reader->until = reader->from + to_samples(reader, rate, duration_s);
 }
 
-/* The part of a channel that will be processed; of an empty one, which has to
- * be refused for another reason, all. */
+/* The part of a channel that will be processed; all of it if that part is
+ * empty, which is refused elsewhere. */
 static struct fx8_drf_span used_span(const struct fx8_drf_reader *reader,
                                      const struct fx8_drf_channel *channel)
 {
@@ -147,8 +147,7 @@ static struct fx8_drf_span used_span(const struct fx8_drf_reader *reader,
         .rate = channel->rate};
 }
 
-/* One centre frequency, as far as the channels tell it for what will be
- * processed of them. */
+/* Find the channels' common centre frequency for the processed range. */
 static enum fx8_status find_frequency(struct fx8_drf_reader *reader,
                                       struct fx8_error *error)
 {
@@ -175,7 +174,7 @@ static enum fx8_status find_frequency(struct fx8_drf_reader *reader,
     return FX8_OK;
 }
 
-/* What the user gives settles what the metadata contradict. */
+/* A frequency from the user overrides contradictory metadata. */
 static enum fx8_status set_frequency(struct fx8_drf_reader *reader,
                                      const struct fx8_settings *settings,
                                      struct fx8_error *error)
@@ -188,7 +187,7 @@ static enum fx8_status set_frequency(struct fx8_drf_reader *reader,
     return FX8_OK;
 }
 
-/* Gains that are known already: of 8 bits, and what the user gives. */
+/* Set gains known without reading samples: for 8 bits, or given by the user. */
 static enum fx8_status set_shifts(struct fx8_drf_reader *reader,
                                   const struct fx8_settings *settings,
                                   struct fx8_error *error)
@@ -220,7 +219,7 @@ static enum fx8_status set_shifts(struct fx8_drf_reader *reader,
     return status;
 }
 
-/* --- what is missing by names and indices ------------------------------ */
+/* --- gaps by file names and indices ------------------------------------ */
 
 static enum fx8_status list_gap(struct fx8_drf_reader *reader, size_t channel,
                                 int64_t first, int64_t end,
@@ -240,7 +239,7 @@ static enum fx8_status list_gap(struct fx8_drf_reader *reader, size_t channel,
     return status;
 }
 
-/* Gaps of [first, end), by the indices of files or by their names alone. */
+/* List gaps in [first, end), from the indices of files or only their names. */
 static enum fx8_status list_gaps(struct fx8_drf_reader *reader, size_t number,
                                  int64_t first, int64_t end, bool by_index,
                                  struct fx8_error *error)
@@ -264,8 +263,8 @@ static enum fx8_status list_gaps(struct fx8_drf_reader *reader, size_t number,
     return status;
 }
 
-/* Files that hold the fill value where samples are missing are whole; others
- * are opened, for their indices, as far as they will be processed. */
+/* Files with fill values for missing samples are complete.  Others are opened
+ * to read their indices, within the processed range. */
 static enum fx8_status list_missing(struct fx8_drf_reader *reader,
                                     struct fx8_error *error)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * load.h -- the reader of Digital RF as an object: what opening fills and
- * reading uses.
+ * load.h -- the Digital RF reader object, filled by opening and used by
+ * reading.
  */
 #ifndef FX8_IO_DIGITAL_RF_LOAD_H
 #define FX8_IO_DIGITAL_RF_LOAD_H
@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-/** A list that grows. */
+/** A growing list of gaps. */
 struct fx8_drf_gaps {
     struct fx8_missing *items; /**< [n] from malloc() */
     size_t n;
@@ -23,7 +23,7 @@ struct fx8_drf_gaps {
 struct fx8_drf_wanted {
     size_t channel;
     size_t subchannel;
-    size_t row; /**< of the selection and of the buffer */
+    size_t row; /**< in the selection and in the buffer */
     struct fx8_input_position at;
 };
 
@@ -33,16 +33,17 @@ struct fx8_drf_reader {
     char *path;
     struct fx8_drf_channel *channels; /**< [n_channels] */
     size_t n_channels;
-    size_t *first_input; /**< [n_channels + 1] inputs of the channels before */
+    size_t *first_input; /**< [n_channels + 1] inputs before each channel */
     size_t sample_bytes; /**< of int8: 1 real, 2 complex */
     int64_t origin;      /**< absolute index of sample 0 */
-    int64_t from, until; /**< absolute: what start_s and duration_s ask for */
-    int *shifts;         /**< [inputs recorded] gain 2^-shift; -1: not known */
+    int64_t from, until; /**< absolute: range given by start_s and duration_s */
+    int *shifts;         /**< [inputs recorded] gain 2^-shift; -1: unknown */
     struct fx8_drf_wanted *wanted; /**< [n_wanted] by channel */
     size_t n_wanted;
     double *gains; /**< [n_wanted] by row */
     struct fx8_drf_gaps missing, found;
-    void *rows; /**< room for the rows of any channel that are read at once */
+    void *rows; /**< buffer for the rows read at once, large enough for any
+                   channel */
 };
 
 /** Append a gap; FX8_ERR_SYSTEM when memory is short. */
@@ -50,8 +51,7 @@ enum fx8_status fx8_drf_add_gap(struct fx8_drf_gaps *gaps,
                                 const struct fx8_missing *gap,
                                 struct fx8_error *error);
 
-/** Rows of a channel that are read at once, margins for the fill value not
- *  counted. */
+/** Rows of a channel read at once, without the margins for the fill value. */
 int64_t fx8_drf_rows_at_once(const struct fx8_drf_channel *channel);
 
 /**
@@ -60,8 +60,8 @@ int64_t fx8_drf_rows_at_once(const struct fx8_drf_channel *channel);
  * Given:  reader    zeroed but for path and base; closed by the caller also
  *                   after failure
  *         settings  start_s, duration_s, scale_to_8bit, polarizations
- * Status: FX8_ERR_INPUT: a channel cannot be used, or contradicts another one;
- *         FX8_ERR_USAGE: an odd number of inputs for two polarisations
+ * Status: FX8_ERR_INPUT: an unusable channel, or channels that contradict each
+ *         other; FX8_ERR_USAGE: an odd number of inputs for two polarisations
  */
 enum fx8_status fx8_drf_load(struct fx8_drf_reader *reader,
                              const struct fx8_settings *settings,

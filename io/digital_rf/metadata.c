@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * metadata.c -- the centre frequency that a recorder noted in CHANNEL/metadata:
- * files PREFIX@SECONDS.h5 with a group per entry, named after the sample from
- * which on it holds.  All of it is optional: what cannot be read counts as not
- * noted, and the configuration has to tell.  What was noted twice, differently,
- * is an error that says where.
+ * metadata.c -- read the centre frequency from CHANNEL/metadata: files
+ * PREFIX@SECONDS.h5 with a group per entry, named after the sample from which
+ * it is valid.  All of it is optional: anything unreadable counts as absent,
+ * and the configuration must then give the frequency.  Contradictory entries
+ * are an error that names the place.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -18,24 +18,25 @@
 #include "config/observation.h"
 #include "io/digital_rf/reader.h"
 
-/* What recorders call it (thor.py, gr_digital_rf): one per sub-channel. */
+/* Name used by thor.py and gr_digital_rf: one value per sub-channel. */
 #define FREQUENCIES "center_frequencies"
 
-/* More than any receiver has channels: what a file may make us allocate. */
+/* More channels than any receiver has: bounds the memory a file can make us
+ * allocate. */
 #define MAX_FREQUENCIES 65536
 
-/* Entries of a file, latest first, as far back as they matter. */
+/* Search over entries, latest first, as far back as needed. */
 struct search {
     const struct fx8_drf_span *span;
     int64_t end;
     double frequency_hz; /* NaN: none yet */
-    int64_t index;       /* of the entry that it is from */
-    bool is_lacking;     /* an entry in force does not say */
+    int64_t index;       /* of its entry */
+    bool is_lacking;     /* an entry in force has no frequency */
     bool is_complete;    /* an entry in force at the first sample was found */
     struct fx8_error *error;
 };
 
-/* The end of both messages: what settles it. */
+/* End of both messages: the key to set. */
 #define SETTLED_BY "observation.dc_frequency_hz"
 
 static enum fx8_status compare_subchannels(const char *path, int64_t index,
@@ -53,7 +54,7 @@ static enum fx8_status compare_subchannels(const char *path, int64_t index,
     return FX8_OK;
 }
 
-/* One frequency of an entry, NaN where it does not say for each sub-channel. */
+/* The frequency of an entry; NaN if it is not given for each sub-channel. */
 static enum fx8_status entry_frequency(const char *path, hid_t entry,
                                        int64_t index, double *found,
                                        struct fx8_error *error)
@@ -88,7 +89,7 @@ static enum fx8_status entry_frequency(const char *path, hid_t entry,
     return status;
 }
 
-/* Sample of an entry by its name, -1 for another name. */
+/* Sample of an entry from its name, -1 for other names. */
 static int64_t entry_index(const char *name)
 {
     int64_t index = -1;
@@ -116,7 +117,7 @@ static int64_t latest_entry(hid_t file, int64_t end)
     return latest;
 }
 
-/* Of two entries in force, the earlier just found, and the later. */
+/* Compare the entry just found with a later one in force. */
 static enum fx8_status compare_entries(const struct search *search,
                                        const char *path, int64_t index,
                                        double found)
@@ -135,7 +136,7 @@ static enum fx8_status compare_entries(const struct search *search,
                     search->index);
 }
 
-/* Entries of a file from the latest on backwards. */
+/* Search the entries of a file backwards from the latest. */
 static enum fx8_status search_file(struct search *search, const char *path,
                                    hid_t file)
 {
@@ -164,7 +165,7 @@ static enum fx8_status search_file(struct search *search, const char *path,
     return status;
 }
 
-/* Files from the last one on backwards. */
+/* Search the files backwards from the last. */
 static enum fx8_status search_files(const struct fx8_drf_list *list,
                                     const char *prefix, struct fx8_rate rate,
                                     struct search *search)

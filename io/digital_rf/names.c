@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * names.c -- folders and files of Digital RF by their names:
- * CHANNEL/YYYY-MM-DDTHH-MM-SS/rf@SECONDS.MILLISECONDS.h5.  A day in files of a
- * second is 86,400 names: they are listed, not opened.
+ * names.c -- names of Digital RF folders and files:
+ * CHANNEL/YYYY-MM-DDTHH-MM-SS/rf@SECONDS.MILLISECONDS.h5.  A day of one-second
+ * files is 86,400 names, so files are listed, not opened.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -18,7 +18,7 @@
 #include "config/base/text.h"
 #include "io/digital_rf/reader.h"
 
-/* __extension__: 128-bit integers are in gcc and clang, not in C17 */
+/* __extension__: gcc and clang have 128-bit integers, C17 does not */
 __extension__ typedef __int128 wide;
 
 /* Latest file name, the year 9999: milliseconds times a rate fit 128 bits. */
@@ -41,7 +41,7 @@ static bool has_file(const char *folder, const char *name)
     return found;
 }
 
-/* 0 stands for a digit. */
+/* Match a text; '0' in the pattern matches any digit. */
 static bool matches(const char *text, const char *pattern)
 {
     for (; *pattern != '\0'; text++, pattern++)
@@ -75,7 +75,7 @@ static enum fx8_status open_folder(const char *path, DIR **folder,
                     path, strerror(errno));
 }
 
-/* Folders in a folder whose names pass, by name. */
+/* List the subfolders whose names pass, sorted by name. */
 static enum fx8_status list_folders(const char *path,
                                     bool (*passes)(const char *name),
                                     char ***folders, size_t *n,
@@ -206,7 +206,7 @@ static enum fx8_status list_folder(struct fx8_drf_list *list, size_t number,
     enum fx8_status status = open_folder(list->folders[number], &folder, error);
     if (status != FX8_OK)
         return status;
-    /* its files are opened when their samples are due, long after the result */
+    /* its files are opened only when needed, long after the result */
     if (!fx8_read_files_add_folder(list->folders[number]))
         status = fx8_no_memory("the name of a folder", error);
     const struct dirent *entry;

@@ -3,9 +3,9 @@
  * reader.c -- recordings of Digital RF (data/README.md): a folder of channels,
  * each with one or more sub-channels, 8 or 16 bits.
  *
- * open() reads names, and, of channels that leave gaps out of their files, the
- * indices; what else is missing shows as it is read.  Absolute indices count
- * from the epoch, samples of the recording from `origin`.
+ * open() reads file names and, for channels that omit gaps from their files,
+ * the indices; read() finds all other gaps.  Absolute indices count from the
+ * epoch, samples of the recording from `origin`.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -38,7 +38,7 @@ static bool drf_probe(const char *path)
 
 /* --- a walk along a channel -------------------------------------------- */
 
-/* What a walk does with what it meets, in order of time; absolute indices. */
+/* Callbacks of a walk, in time order; absolute indices. */
 struct visitor {
     enum fx8_status (*take)(struct visitor *visitor, int64_t first,
                             const void *rows, size_t n_rows);
@@ -56,8 +56,8 @@ static enum fx8_status give_run(struct visitor *visitor, int64_t first,
                    : visitor->take(visitor, first, rows, n);
 }
 
-/* Rows of one piece; those of the fill value are gaps.  A few rows more on
- * either side tell how long a run at the edge is. */
+/* Visit the rows of one piece; fill rows are gaps.  A few extra rows on either
+ * side give the length of a run at the edge. */
 static enum fx8_status visit_rows(struct visitor *visitor,
                                   const struct fx8_drf_piece *piece)
 {
@@ -95,7 +95,7 @@ static enum fx8_status visit_rows(struct visitor *visitor,
     return status;
 }
 
-/* Samples [first, end) of a channel, `n_rows` at a time. */
+/* Visit samples [first, end) of a channel, `n_rows` at a time. */
 static enum fx8_status visit(struct visitor *visitor, int64_t first,
                              int64_t end, int64_t n_rows)
 {
@@ -125,7 +125,7 @@ static enum fx8_status visit(struct visitor *visitor, int64_t first,
 struct level_visitor {
     struct visitor base;  /* first */
     uint32_t *histograms; /* [subchannel][32769] */
-    size_t n_left;        /* samples wanted still */
+    size_t n_left;        /* samples still needed */
 };
 
 static enum fx8_status take_levels(struct visitor *base, int64_t first,
@@ -155,7 +155,8 @@ static enum fx8_status skip_levels(struct visitor *base, int64_t first,
     return FX8_OK;
 }
 
-/* Shifts of a channel's inputs, from the first valid samples to be processed.
+/* Choose the shifts of a channel's inputs from the first valid samples to be
+ * processed.
  */
 static enum fx8_status measure(struct fx8_drf_reader *reader, size_t number,
                                struct fx8_error *error)
@@ -188,7 +189,7 @@ static enum fx8_status measure(struct fx8_drf_reader *reader, size_t number,
     return status;
 }
 
-/* Gains of the selected inputs, once per selection. */
+/* Set the gains of the selected inputs, once per selection. */
 static enum fx8_status set_gains(struct fx8_drf_reader *reader,
                                  struct fx8_error *error)
 {
@@ -218,7 +219,7 @@ static int compare_wanted(const void *a, const void *b)
     return wanted_a->row < wanted_b->row ? -1 : wanted_a->row > wanted_b->row;
 }
 
-/* Without looking at samples. */
+/* Set the inputs without reading samples. */
 static enum fx8_status set_inputs(struct fx8_reader *base,
                                   const struct fx8_input_position *inputs,
                                   size_t n_inputs, struct fx8_error *error)
@@ -340,7 +341,7 @@ static enum fx8_status skip_samples(struct visitor *base, int64_t first,
     return status;
 }
 
-/* Every channel that has a selected input. */
+/* Read every channel with a selected input. */
 static enum fx8_status read_channels(struct fx8_drf_reader *reader,
                                      int64_t first, int64_t n_samples,
                                      int64_t row_samples, int8_t *buffer,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * samples.c -- the fill value in rows of samples, and rows of 8 or 16 bits as
- * int8.
+ * samples.c -- find fill values in rows of samples, convert rows of 8 or 16
+ * bits to int8.
  */
 #include <string.h>
 
 #include "io/digital_rf/reader.h"
 
-/* Bytes of the fill value that no signal is taken to make. */
+/* Bytes of fill values that count as a gap, not as signal. */
 #define FILL_BYTES 8
 
 size_t fx8_drf_shortest_fill(size_t row_bytes)
@@ -15,7 +15,7 @@ size_t fx8_drf_shortest_fill(size_t row_bytes)
     return row_bytes >= FILL_BYTES ? 1 : (FILL_BYTES - 1) / row_bytes + 1;
 }
 
-/* The recorder's fill value is the least number of the type. */
+/* The recorder's fill value is the smallest number of the type. */
 static bool is_fill8(const int8_t *row, size_t n_numbers)
 {
     for (size_t i = 0; i < n_numbers; i++)
@@ -32,7 +32,7 @@ static bool is_fill16(const int16_t *row, size_t n_numbers)
     return true;
 }
 
-/* First row from `from` on that is, or is not, of the fill value. */
+/* First row from `from` on that is (is_fill), or is not, fill. */
 static size_t find_row(const void *rows, size_t n_rows, size_t n_numbers,
                        size_t part_bytes, size_t from, bool is_fill)
 {
@@ -71,8 +71,8 @@ struct fx8_drf_run fx8_drf_next_run(const void *rows, size_t n_rows,
     return (struct fx8_drf_run){from, n_rows - from, false};
 }
 
-/* Samples of a sub-channel side by side.  A sample has 1, 2 or 4 bytes: with
- * its size known, a copy is one instruction. */
+/* Copy samples of a sub-channel side by side.  A sample has 1, 2 or 4 bytes;
+ * with a constant size, a copy is one instruction. */
 static void gather(const char *from, size_t n, size_t stride, size_t size,
                    char *to)
 {
@@ -89,9 +89,9 @@ static void gather(const char *from, size_t n, size_t stride, size_t size,
             memcpy(to + 4 * i, from + i * stride, 4);
 }
 
-/* x / 2^shift, half to even, clamped; how many were.  On x + 2^15, which
- * divides without a rest for every shift that there is, since C leaves shifts
- * of negative numbers open. */
+/* x / 2^shift, half to even, clamped; returns the number clamped.  Works on x +
+ * 2^15, where 2^15 is a multiple of 2^shift, because C does not define shifts
+ * of negative numbers. */
 static int divide(const int16_t *numbers, size_t n, int shift,
                   int8_t *quotients)
 {
@@ -143,7 +143,7 @@ void fx8_drf_count_levels(const int16_t *rows, size_t n_rows, size_t stride,
         }
 }
 
-/* The value that `rank` others stand before, rank below their number. */
+/* The value at `rank` in ascending order, rank below the count. */
 static size_t value_of_rank(const uint32_t histogram[32769], uint64_t rank)
 {
     size_t value = 0;
@@ -159,7 +159,7 @@ int fx8_drf_choose_shift(const uint32_t histogram[32769])
         n += histogram[i];
     if (n == 0)
         return 0;
-    /* as fx8_median() has it */
+    /* as in fx8_median() */
     const double median = (double)(value_of_rank(histogram, (n - 1) / 2) +
                                    value_of_rank(histogram, n / 2)) /
                           2.0;

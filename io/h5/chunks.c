@@ -13,27 +13,27 @@
 
 #define MAX_RANK FX8_H5_CHUNKS_MAX_RANK
 
-/* Memory for unpacked chunks that the next read may go on with. */
+/* Memory for unpacked chunks that the next read may need. */
 #define MAX_KEPT ((size_t)256 << 20)
 
-/* Sizes of chunks that are worth the way round HDF5: smaller ones cost more to
- * find than to unpack, and of larger ones every thread would hold two. */
+/* Chunk sizes worth bypassing HDF5 for: smaller ones cost more to find than to
+ * unpack; of larger ones, every thread would hold two. */
 #define LEAST_CHUNK ((size_t)4096)
 #define MOST_CHUNK  ((size_t)256 << 20)
 
-/* An unpacked chunk that a read has left before its end. */
+/* An unpacked chunk that a read used only in part. */
 struct kept {
     hsize_t time_chunk;
     uint8_t *bytes; /* or NULL */
 };
 
-/* A chunk that a read touches.  All arrays are of three axes: those that the
- * dataset lacks come first, with an extent of 1. */
+/* A chunk that a read touches.  All arrays have three axes; axes missing in the
+ * dataset come first, with extent 1. */
 struct item {
     hsize_t chunk[MAX_RANK]; /* its position, in chunks */
-    size_t column;           /* its position but for time */
+    size_t column;           /* its position without time */
     const uint8_t *unpacked; /* kept by an earlier read, or NULL */
-    bool is_wanted;          /* keep it */
+    bool is_wanted;          /* keep it for the next read */
     uint8_t *keep;
     enum { DONE, NOT_STORED, DAMAGED } outcome;
     char fault[FX8_H5_FAULT_SIZE];
@@ -42,7 +42,7 @@ struct item {
 struct fx8_h5_chunks {
     struct fx8_h5_samples samples;
     int rank;
-    int time;                 /* of three axes */
+    int time;                 /* time axis, 0 .. 2 */
     hsize_t extent[MAX_RANK]; /* elements */
     hsize_t length[MAX_RANK]; /* of a chunk, elements */
     size_t element_bytes;
@@ -52,14 +52,14 @@ struct fx8_h5_chunks {
     struct fx8_h5_pipeline pipeline;
     struct kept *kept; /* [n_kept] by column */
     size_t n_kept;
-    struct item *items; /* [capacity] of a read */
+    struct item *items; /* [capacity] of the current read */
     size_t n_items, capacity;
     struct fx8_h5_scratch *scratch; /* [n_scratch] by thread */
     size_t n_scratch;
     pthread_mutex_t fetch;
 };
 
-/* A read under way. */
+/* The read in progress. */
 struct work {
     struct fx8_h5_chunks *chunks;
     hsize_t start[MAX_RANK], count[MAX_RANK], memory[MAX_RANK];
@@ -83,7 +83,7 @@ static enum fx8_status fail(const struct fx8_h5_chunks *chunks,
 
 /* --- opening ----------------------------------------------------- */
 
-/* Elements of the dataset are, byte for byte, those of the caller. */
+/* Whether elements of dataset and caller are the same byte for byte. */
 static bool is_same_type(const struct fx8_h5_chunks *chunks)
 {
     hid_t type = H5Dget_type(chunks->samples.dataset);
@@ -94,7 +94,7 @@ static bool is_same_type(const struct fx8_h5_chunks *chunks)
     return is_same;
 }
 
-/* Why chunks cannot be unpacked here, in chunks->reason; false: they can. */
+/* True if chunks cannot be unpacked here, with the cause in chunks->reason. */
 static bool is_slow(struct fx8_h5_chunks *chunks, hid_t creation)
 {
     unsigned options = 0;
@@ -128,7 +128,7 @@ static enum fx8_status prepare(struct fx8_h5_chunks *chunks,
                 (size_t)((chunks->extent[axis] - 1) / chunks->length[axis] + 1);
     const size_t n_columns = fx8_product(n[0], n[1], n[2], 1);
     if (n_columns == SIZE_MAX)
-        return FX8_OK; /* columns could not be told apart: none is kept */
+        return FX8_OK; /* column numbers would overflow: keep none */
     chunks->n_kept =
         n_columns < MAX_KEPT / bytes ? n_columns : MAX_KEPT / bytes;
     void *memory;
@@ -139,7 +139,7 @@ static enum fx8_status prepare(struct fx8_h5_chunks *chunks,
     return status;
 }
 
-/* Layout, shape and filters of the dataset. */
+/* Examine layout, shape and filters of the dataset. */
 static enum fx8_status examine(struct fx8_h5_chunks *chunks, hid_t space,
                                hid_t creation, struct fx8_error *error)
 {
@@ -223,7 +223,7 @@ void fx8_h5_chunks_close(struct fx8_h5_chunks **handle)
     free(chunks);
 }
 
-/* --- by HDF5 ----------------------------------------------------- */
+/* --- reads by HDF5 ----------------------------------------------- */
 
 static enum fx8_status read_by_library(const struct fx8_h5_chunks *chunks,
                                        const struct work *work,
@@ -251,8 +251,7 @@ static enum fx8_status read_by_library(const struct fx8_h5_chunks *chunks,
 
 /* --- chunk by chunk ---------------------------------------------- */
 
-/* First and one beyond the last element of the read within a chunk, counted
- * from the chunk's first. */
+/* Elements [first, end) of a chunk that the read covers. */
 static void intersect(const struct work *work, const struct item *item,
                       hsize_t first[MAX_RANK], hsize_t end[MAX_RANK])
 {
@@ -266,8 +265,8 @@ static void intersect(const struct work *work, const struct item *item,
     }
 }
 
-/* Whether a later read may ask for more of a chunk: it has been read up to
- * its end in time, and side by side whole, or not. */
+/* Whether a later read may need the chunk: it was not read to its end in time,
+ * or not over its full width. */
 static bool is_left(const struct work *work, const struct item *item)
 {
     const struct fx8_h5_chunks *chunks = work->chunks;
@@ -284,7 +283,7 @@ static bool is_left(const struct work *work, const struct item *item)
     return false;
 }
 
-/* The part of an unpacked chunk that was asked for into the buffer. */
+/* Copy the requested part of an unpacked chunk into the buffer. */
 static void scatter(const struct work *work, const struct item *item,
                     const uint8_t *bytes)
 {
@@ -297,7 +296,7 @@ static void scatter(const struct work *work, const struct item *item,
     size_t run = (size_t)(end[2] - first[2]);
     size_t n_rows = (size_t)(end[1] - first[1]);
     if (run == chunks->length[2] && run == work->memory[2]) {
-        run *= n_rows; /* the rows follow each other on both sides */
+        run *= n_rows; /* rows are contiguous on both sides */
         n_rows = 1;
     }
     const size_t element = chunks->element_bytes;
@@ -315,9 +314,9 @@ static void scatter(const struct work *work, const struct item *item,
         }
 }
 
-/* A chunk as stored.  Its size and its bytes are asked for without a pause, so
- * that HDF5 looks it up once: the answers belong together whatever another
- * process does to the file. */
+/* Fetch a chunk as stored.  Size and bytes are requested back to back, so that
+ * HDF5 looks the chunk up once and both match, even if another process changes
+ * the file. */
 static bool fetch(struct fx8_h5_chunks *chunks, struct item *item,
                   uint32_t *filter_mask, struct fx8_h5_bytes *bytes)
 {
@@ -375,7 +374,7 @@ static void read_chunk(void *context, size_t number, size_t thread)
     }
 }
 
-/* Memory for the chunks of a read and for its threads. */
+/* Allocate memory for the chunks of a read and for its threads. */
 static enum fx8_status make_room(struct fx8_h5_chunks *chunks, size_t n_items,
                                  size_t n_threads, struct fx8_error *error)
 {
@@ -405,7 +404,7 @@ static enum fx8_status make_room(struct fx8_h5_chunks *chunks, size_t n_items,
     return FX8_OK;
 }
 
-/* The chunks that a read touches, those of a column in the order of time. */
+/* List the chunks that a read touches; within a column in time order. */
 static enum fx8_status list_items(struct work *work, size_t n_threads,
                                   struct fx8_error *error)
 {
@@ -448,7 +447,7 @@ static enum fx8_status list_items(struct work *work, size_t n_threads,
     return FX8_OK;
 }
 
-/* Chunks that were read to their end leave, those begun are kept. */
+/* Drop chunks that were read to their end; keep the others. */
 static void update_kept(const struct work *work)
 {
     struct fx8_h5_chunks *chunks = work->chunks;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * chunks.h -- parts of a dataset, as fast as its storage allows: filtered
- * chunks are fetched as stored, and unpacked by several threads outside of
- * HDF5's lock; whatever else there is, HDF5 reads.
+ * chunks.h -- fast reads of parts of a dataset: filtered chunks are fetched as
+ * stored and unpacked by several threads outside HDF5's lock; HDF5 reads all
+ * other storage.
  */
 #ifndef FX8_IO_H5_CHUNKS_H
 #define FX8_IO_H5_CHUNKS_H
@@ -23,28 +23,28 @@ extern "C" {
 
 struct fx8_h5_chunks;
 
-/** A dataset to read from; handles and texts outlive the reading. */
+/** A dataset to read from; handles and texts must outlive its use. */
 struct fx8_h5_samples {
     const char *path;  /**< of the file, for messages */
     const char *name;  /**< of the dataset, for messages */
     hid_t dataset;     /**< 1 to FX8_H5_CHUNKS_MAX_RANK axes */
     hid_t memory_type; /**< of an element in the caller's memory */
-    int time_axis;     /**< the axis that reads go along, and messages count */
+    int time_axis;     /**< axis of reads, counted in messages */
 };
 
-/** Part of a dataset, and the array that takes it; arrays by axis of the
- *  dataset, slowest first, as many as it has. */
+/** Part of a dataset, and the array that receives it.  Each member has one
+ *  entry per axis of the dataset, slowest first. */
 struct fx8_h5_part {
     const hsize_t *start;
     const hsize_t *count;
     const hsize_t *memory; /**< extents of the array at `buffer`, at least
-                                `count`; the part goes to its beginning */
+                              `count`; the part goes to its start */
 };
 
 /**
- * fx8_h5_chunks_open -- find out how a dataset can be read.
+ * fx8_h5_chunks_open -- determine how to read a dataset.
  *
- * Status:    FX8_ERR_INPUT: HDF5 cannot tell what the dataset is
+ * Status:    FX8_ERR_INPUT: HDF5 cannot describe the dataset
  * Ownership: the caller releases `chunks` with fx8_h5_chunks_close(), before
  *            it closes the dataset
  */
@@ -52,20 +52,20 @@ enum fx8_status fx8_h5_chunks_open(const struct fx8_h5_samples *samples,
                                    struct fx8_h5_chunks **chunks,
                                    struct fx8_error *error);
 
-/** Why filters are undone by HDF5 itself, one chunk after the other; NULL:
- *  several threads can undo them, or there are none. */
+/** Why HDF5 itself must undo the filters, one chunk at a time; NULL: several
+ *  threads can, or there are no filters. */
 const char *fx8_h5_chunks_slow_reason(const struct fx8_h5_chunks *chunks);
 
 /**
  * fx8_h5_chunks_read -- read a part.
  *
  * Given:    workers  threads to unpack with
- * Returned: buffer   [memory] elements of memory_type; those beyond `count`
- *                    are left as they are
+ * Returned: buffer   [memory] elements of memory_type; those beyond `count` are
+ *                    not touched
  * Status:   FX8_ERR_INPUT: "PATH: NAME: samples A to B: what is wrong"
- * Notes:    1) one call at a time for a dataset
+ * Notes:    1) one call at a time per dataset
  *           2) chunks that a part ends within are kept unpacked for the next
- *              part, up to 256 MiB
+ *              call, up to 256 MiB
  */
 enum fx8_status fx8_h5_chunks_read(struct fx8_h5_chunks *chunks,
                                    const struct fx8_workers *workers,

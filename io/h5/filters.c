@@ -12,8 +12,7 @@
 #include "config/base/line.h"
 #include "io/h5/filters.h"
 
-/** What undoing a filter takes: `in` into `in`, `expected` bytes where the
- *  filter packs. */
+/** Undo a filter: from `in` into `in`; `expected` bytes if the filter packs. */
 typedef bool undo_function(const struct fx8_h5_filter *filter, size_t expected,
                            struct fx8_h5_scratch *scratch, char *fault);
 
@@ -21,8 +20,8 @@ struct fx8_h5_filter_kind {
     H5Z_filter_t id;
     const char *name;
     bool packs;     /* the size of its result depends on the samples */
-    bool is_plugin; /* its function is that of a plug-in */
-    size_t n_added; /* bytes behind the data */
+    bool is_plugin; /* its function comes from a plug-in */
+    size_t n_added; /* bytes after the data */
     undo_function *undo;
 };
 
@@ -84,8 +83,8 @@ static bool undo_deflate(const struct fx8_h5_filter *filter, size_t expected,
     return true;
 }
 
-/* Bytes k of all elements stand together; what is behind the last whole
- * element was left in its place. */
+/* Bytes k of all elements are stored together; bytes after the last whole
+ * element are not moved. */
 static bool undo_shuffle(const struct fx8_h5_filter *filter, size_t expected,
                          struct fx8_h5_scratch *scratch, char *fault)
 {
@@ -93,13 +92,13 @@ static bool undo_shuffle(const struct fx8_h5_filter *filter, size_t expected,
     const size_t size = filter->n_values > 0 ? filter->values[0] : 1;
     const size_t n_bytes = scratch->in.n;
     if (size <= 1 || n_bytes / size <= 1)
-        return true; /* HDF5 leaves such data as they are */
+        return true; /* HDF5 does not change such data */
     if (!fx8_h5_bytes_resize(&scratch->out, n_bytes))
         return no_memory(n_bytes, fault);
     const size_t n = n_bytes / size;
     const uint8_t *from = scratch->in.bytes;
     uint8_t *to = scratch->out.bytes;
-    if (size == 2) { /* complex samples; written so that it becomes vectors */
+    if (size == 2) { /* complex samples; written so that it vectorises */
         for (size_t i = 0; i < n; i++) {
             to[2 * i] = from[i];
             to[2 * i + 1] = from[n + i];
@@ -115,7 +114,7 @@ static bool undo_shuffle(const struct fx8_h5_filter *filter, size_t expected,
 }
 
 /* Fletcher's checksum of 16-bit words, high byte first, an odd byte at the end
- * as the high one (HDF5 file format specification, filter 3). */
+ * is the high one (HDF5 file format specification, filter 3). */
 static uint32_t fletcher32(const uint8_t *bytes, size_t n)
 {
     const size_t most = 360; /* words whose sums stay below 2^32 */
@@ -141,8 +140,8 @@ static uint32_t fletcher32(const uint8_t *bytes, size_t n)
     return high << 16 | low;
 }
 
-/* Four bytes behind the data, lowest first.  HDF5 before 1.6.3 exchanged the
- * bytes of each half on some machines, and HDF5 takes that too. */
+/* Four bytes after the data, lowest first.  HDF5 before 1.6.3 swapped the bytes
+ * of each half on some machines, which HDF5 also accepts. */
 static bool undo_fletcher32(const struct fx8_h5_filter *filter, size_t expected,
                             struct fx8_h5_scratch *scratch, char *fault)
 {
@@ -180,10 +179,10 @@ static uint64_t big_endian(const uint8_t *bytes, size_t n)
     return value;
 }
 
-/* Whether the lengths within a packed stream are those of `expected` bytes and
- * end with it: the plug-in believes them.  Uncompressed size (8 bytes), size
- * of a block (4), then per block its packed size (4) and as many bytes;
- * elements beyond a multiple of eight follow as they are. */
+/* Whether the lengths in a packed stream match `expected` bytes and its end,
+ * because the plug-in does not check them.  Format: uncompressed size (8
+ * bytes), block size (4), then per block its packed size (4) and that many
+ * bytes; elements beyond a multiple of eight follow unpacked. */
 static bool is_bitshuffle_stream(const struct fx8_h5_bytes *in, size_t expected,
                                  size_t element_bytes)
 {
@@ -209,8 +208,8 @@ static bool is_bitshuffle_stream(const struct fx8_h5_bytes *in, size_t expected,
     return in->n - at == as_they_are;
 }
 
-/* The plug-in's function keeps nothing between calls: it takes memory, fills
- * it from the chunk and frees the chunk. */
+/* The plug-in's function keeps no state: it allocates memory, fills it from the
+ * chunk and frees the chunk. */
 static bool undo_bitshuffle(const struct fx8_h5_filter *filter, size_t expected,
                             struct fx8_h5_scratch *scratch, char *fault)
 {
@@ -263,7 +262,7 @@ static int note_name(struct dl_phdr_info *info, size_t size, void *context)
     return 0;
 }
 
-/* The filter that a shared object brings, as HDF5 asks for it. */
+/* The filter function of a shared object, found as HDF5 does. */
 static H5Z_func_t function_of(void *object, H5Z_filter_t id)
 {
     typedef const void *get_info(void);
@@ -277,8 +276,8 @@ static H5Z_func_t function_of(void *object, H5Z_filter_t id)
                : NULL;
 }
 
-/* The function of a filter that HDF5 has loaded from its plug-in path: the
- * plug-in is among the objects of this process, and stays there. */
+/* Function of a filter that HDF5 has loaded from its plug-in path; the plug-in
+ * is then a shared object of this process and stays loaded. */
 static H5Z_func_t find_plugin(H5Z_filter_t id)
 {
     if (H5Zfilter_avail(id) <= 0) /* loads it */
@@ -292,7 +291,7 @@ static H5Z_func_t find_plugin(H5Z_filter_t id)
                            : dlopen(list.names[i], RTLD_LAZY | RTLD_NOLOAD);
         if (object != NULL) {
             found = function_of(object, id);
-            if (found == NULL) /* else it is held for the process's life */
+            if (found == NULL) /* else keep it loaded */
                 dlclose(object);
         }
         free(list.names[i]);
@@ -358,7 +357,7 @@ bool fx8_h5_pipeline_undo(const struct fx8_h5_pipeline *pipeline,
                           uint32_t filter_mask, struct fx8_h5_scratch *scratch,
                           char *fault)
 {
-    /* only one filter packs: the sizes before it are known */
+    /* only one filter packs, so the sizes before it are known */
     size_t before[FX8_H5_MAX_FILTERS];
     size_t n = pipeline->chunk_bytes;
     for (size_t i = 0; i < pipeline->n; i++) {

@@ -8,9 +8,9 @@
 #include "io/h5/h5.h"
 #include "io/h5/read_driver.h"
 
-/* HDF5 reads pieces of a row that are shorter than this together with what
- * lies between them: 64 KiB unless told, which costs a recording of many
- * inputs, one row each, several times its size (measured: 5 times as slow). */
+/* HDF5 reads pieces of a row shorter than this together with the data between
+ * them.  Its default of 64 KiB makes recordings with one row per input several
+ * times as large to read (measured: 5 times as slow). */
 #define SIEVE_BYTES 4096
 
 void fx8_h5_quiet(void)
@@ -29,12 +29,12 @@ void fx8_h5_close(hid_t *id)
     *id = FX8_H5_NONE;
 }
 
-/* Where the innermost reason goes. */
+/* Receives the innermost reason. */
 struct reason {
     char text[256];
 };
 
-/* The first record of an upward walk is the innermost one. */
+/* Keep the first record of an upward walk: the innermost one. */
 static herr_t keep_first(unsigned depth, const H5E_error2_t *record,
                          void *client)
 {
@@ -44,8 +44,8 @@ static herr_t keep_first(unsigned depth, const H5E_error2_t *record,
     return 1;
 }
 
-/* The innermost reason of the call that has just failed.  A number that this
- * library does not know is what it finds in files of newer ones. */
+/* The innermost reason of the call that has just failed.  Version numbers
+ * unknown to this library occur in files of newer ones. */
 static struct reason last_reason(void)
 {
     struct reason reason = {"no reason given by HDF5"};
@@ -67,7 +67,7 @@ enum fx8_status fx8_h5_fail(struct fx8_error *error, enum fx8_status status,
     return fx8_fail(error, status, "%s: %s: %s", path, what, reason.text);
 }
 
-/* A file with the signature of HDF5 that HDF5 will not open. */
+/* Report a file that has HDF5's signature but does not open. */
 static enum fx8_status fail_to_open(const char *path, struct fx8_error *error)
 {
     const struct reason reason = last_reason();
@@ -140,7 +140,7 @@ bool fx8_h5_has(const struct fx8_h5_place *place, const char *name)
     return H5Lexists(place->object, name, H5P_DEFAULT) > 0;
 }
 
-/* Members of a compound type, "compound {r: int8, i: int8}". */
+/* Write the members of a compound type, "compound {r: int8, i: int8}". */
 static void compound_name(hid_t type, char *text, size_t size)
 {
     size_t used = (size_t)snprintf(text, size, "compound {");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * h5.h -- the little of HDF5 that every file of io/ needs: handles, values read
- * with their type and shape checked, the library's reason as our line.
+ * h5.h -- HDF5 helpers for all of io/: handles, values read with type and shape
+ * checks, HDF5's error as a one-line message.
  */
 #ifndef FX8_IO_H5_H5_H
 #define FX8_IO_H5_H5_H
@@ -21,17 +21,17 @@ extern "C" {
 /** No handle. */
 #define FX8_H5_NONE ((hid_t)-1)
 
-/** Where values are looked for: the attributes of an object, or the datasets
- *  of a group.  Handles and text belong to the caller. */
+/** Where to look for values: the attributes of an object, or the datasets of a
+ *  group.  Handles and text belong to the caller. */
 struct fx8_h5_place {
     const char *path; /**< file, for messages */
     hid_t object;
     bool attributes; /**< attributes of `object`, else datasets below it */
 };
 
-/** Rows [first, first + n) of an array that must have `total` rows of
- *  `columns` values.  One column: one axis (no axis at all where total is 1);
- *  more: two axes. */
+/** Rows [first, first + n) of an array that must have `total` rows of `columns`
+ *  values.  One column: one axis (or a scalar if total is 1); more: two
+ *  axes. */
 struct fx8_h5_rows {
     size_t total;
     size_t columns;
@@ -46,43 +46,43 @@ static inline struct fx8_h5_rows fx8_h5_all(size_t total, size_t columns)
     return rows;
 }
 
-/** Keep the library from printing: its error stacks are per thread, so every
- *  entry that a new thread may call does this first. */
+/** Stop HDF5 from printing errors.  Error stacks are per thread, so every entry
+ *  point that a new thread may call does this first. */
 void fx8_h5_quiet(void);
 
 /** Close a handle of any kind and forget it; FX8_H5_NONE is legal. */
 void fx8_h5_close(hid_t *id);
 
 /**
- * fx8_h5_fail -- error from a call of HDF5 that has just failed.
+ * fx8_h5_fail -- report the HDF5 call that has just failed.
  *
  * Given: what   dataset or attribute; the message becomes
- *               "PATH: WHAT: innermost reason of the library"
+ *               "PATH: WHAT: innermost reason of HDF5"
  */
 enum fx8_status fx8_h5_fail(struct fx8_error *error, enum fx8_status status,
                             const char *path, const char *what);
 
-/** Open for reading without file locks (a recording may lie on a read-only
- *  disk, or be read while it is written). FX8_ERR_INPUT with the reason. */
+/** Open for reading without file locks (a recording may be on a read-only disk,
+ *  or still being written).  FX8_ERR_INPUT with the reason. */
 enum fx8_status fx8_h5_open_file(const char *path, hid_t *file,
                                  struct fx8_error *error);
 
-/** The same with access properties of the caller's. */
+/** The same with the caller's access properties. */
 enum fx8_status fx8_h5_open_as(const char *path, hid_t access_list, hid_t *file,
                                struct fx8_error *error);
 
-/** Whether the root attribute `format` of an HDF5 file says so. */
+/** Whether the root attribute `format` of an HDF5 file equals `format`. */
 bool fx8_h5_has_format(hid_t file, const char *format);
 
-/** Whether `path` is such a file. */
+/** Whether `path` is an HDF5 file with that format attribute. */
 bool fx8_h5_is_format(const char *path, const char *format);
 
-/** Open a dataset; FX8_ERR_INPUT when it is missing or something else. */
+/** Open a dataset; FX8_ERR_INPUT if it is missing or not a dataset. */
 enum fx8_status fx8_h5_open_dataset(const char *path, hid_t group,
                                     const char *name, hid_t access,
                                     hid_t *dataset, struct fx8_error *error);
 
-/** Whether the attribute, or the link, is there. */
+/** Whether the attribute or link exists. */
 bool fx8_h5_has(const struct fx8_h5_place *place, const char *name);
 
 /** Type in words: "int8", "compound {r: int16, i: int16}", "string". */
@@ -92,7 +92,7 @@ void fx8_h5_type_name(hid_t type, char *text, size_t size);
 bool fx8_h5_is_int8(hid_t type);
 
 /**
- * fx8_h5_get_integers -- whole numbers of any width that fit int64; an
+ * fx8_h5_get_integers -- read integers of any width that fit int64; an
  * enumeration (HDF5's booleans) is read as its numbers.
  *
  * Returned: values  [rows.n][rows.columns]
@@ -114,7 +114,7 @@ enum fx8_status fx8_h5_get_integer(const struct fx8_h5_place *place,
                                    int64_t most, int64_t *value,
                                    struct fx8_error *error);
 
-/** A whole number that is looked for, and where it goes. */
+/** A whole number to read, and its destination. */
 struct fx8_h5_integer {
     const char *name;
     int64_t least;
@@ -122,7 +122,7 @@ struct fx8_h5_integer {
     int64_t *value;
 };
 
-/** Whole numbers of one place, [n], up to the first that is refused. */
+/** Read [n] whole numbers of one place; stops at the first error. */
 enum fx8_status fx8_h5_get_each(const struct fx8_h5_place *place,
                                 const struct fx8_h5_integer *integers, size_t n,
                                 struct fx8_error *error);
@@ -133,7 +133,7 @@ enum fx8_status fx8_h5_get_real(const struct fx8_h5_place *place,
                                 struct fx8_error *error);
 
 /**
- * fx8_h5_get_texts -- strings of fixed or variable length.
+ * fx8_h5_get_texts -- read strings of fixed or variable length.
  *
  * Returned: texts  [n][width] terminated; a missing string of variable length
  *                  is empty
@@ -143,8 +143,8 @@ enum fx8_status fx8_h5_get_texts(const struct fx8_h5_place *place,
                                  const char *name, size_t n, size_t width,
                                  char *texts, struct fx8_error *error);
 
-/** Make a text safe to show and to store: what is not printable ASCII becomes
- *  '?', byte by byte.  A terminal would obey what a hostile file says. */
+/** Make a text safe to show and to store: every byte that is not printable
+ *  ASCII becomes '?', because a hostile file could contain terminal escapes. */
 void fx8_h5_printable(char *text);
 
 /** One string of any length; the caller frees it. */

@@ -5,13 +5,13 @@
 #include "io/h5/h5.h"
 #include "io/h5/lzf.h"
 
-/* Number that the HDF Group gave to LZF. */
+/* Registered filter number of LZF. */
 #define LZF 32000
 
-/* Control bytes below are runs of literal bytes. */
+/* Smaller control bytes are runs of literal bytes. */
 #define FIRST_COPY 32u
 
-/* A length that goes on in the next byte. */
+/* A length that continues in the next byte. */
 #define LONG_LENGTH 7u
 
 size_t fx8_h5_lzf_unpack(const uint8_t *packed, size_t n_packed, uint8_t *bytes,
@@ -40,14 +40,14 @@ size_t fx8_h5_lzf_unpack(const uint8_t *packed, size_t n_packed, uint8_t *bytes,
         const size_t distance = ((control & 31u) << 8 | packed[in++]) + 1u;
         if (distance > out || n > capacity - out)
             return 0;
-        /* byte by byte: a copy may run into what it writes */
+        /* byte by byte: a copy may overlap its own output */
         for (size_t k = 0; k < n; k++, out++)
             bytes[out] = bytes[out - distance];
     }
     return out;
 }
 
-/* The signature is HDF5's; the third value is the size of a whole chunk. */
+/* HDF5's filter signature; the third value is the size of a whole chunk. */
 static size_t undo(unsigned flags, size_t n_values, const unsigned values[],
                    size_t n_bytes, size_t *capacity, void **bytes)
 {
@@ -99,5 +99,5 @@ void fx8_h5_lzf_register(void)
         .name = "lzf",
         .filter = undo,
     };
-    (void)H5Zregister(&lzf); /* a file that needs it says so otherwise */
+    (void)H5Zregister(&lzf); /* on failure, files that need it report so */
 }

@@ -83,7 +83,7 @@ enum fx8_status fx8_h5_put_bool(const struct fx8_h5_target *target,
     return status;
 }
 
-/* ASCII of `size` bytes with the given padding. */
+/* ASCII type of `size` bytes with the given padding. */
 static hid_t text_type(size_t size, H5T_str_t padding)
 {
     hid_t type = H5Tcopy(H5T_C_S1);

@@ -18,8 +18,8 @@
 extern "C" {
 #endif
 
-/** Where values are written: as attributes of an object or as datasets of a
- *  group.  All functions below return FX8_ERR_SYSTEM with the reason. */
+/** Where to write values: attributes of an object or datasets of a group.  All
+ *  functions below return FX8_ERR_SYSTEM with the reason. */
 struct fx8_h5_target {
     const struct fx8_output *output;
     hid_t object;
@@ -52,7 +52,7 @@ enum fx8_status fx8_h5_put_text(const struct fx8_h5_target *target,
                                 const char *name, const char *text,
                                 struct fx8_error *error);
 
-/** Strings [extent…][width] terminated in memory, stored in `width` bytes. */
+/** Strings [extent…][width], terminated in memory, stored in `width` bytes. */
 enum fx8_status fx8_h5_put_texts(const struct fx8_h5_target *target,
                                  const char *name, int rank,
                                  const hsize_t *extent, size_t width,

@@ -9,7 +9,7 @@
 #include "io/driver.h"
 #include "io/h5/read_driver.h"
 
-/* What HDF5 calls a file; its public part comes first. */
+/* HDF5's file object; its public part comes first. */
 struct open_file {
     H5FD_t public_part;
     int descriptor;
@@ -25,7 +25,7 @@ static H5FD_t *open_callback(const char *name, unsigned flags, hid_t access,
     if ((flags & H5F_ACC_RDWR) != 0 || max_address == 0 ||
         (opened = calloc(1, sizeof *opened)) == NULL)
         return NULL;
-    /* a link may lead to a pipe, which would keep open() waiting */
+    /* a link may lead to a pipe, on which open() would block */
     opened->descriptor =
         open(name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (opened->descriptor >= 0 &&
@@ -46,7 +46,7 @@ static herr_t close_callback(H5FD_t *handle)
     return 0;
 }
 
-/* HDF5 shares what it knows of a file among those who open it. */
+/* Lets HDF5 share its state of a file that is opened twice. */
 static int compare_callback(const H5FD_t *a, const H5FD_t *b)
 {
     const struct stat *x = &((const struct open_file *)a)->status;
@@ -59,7 +59,7 @@ static int compare_callback(const H5FD_t *a, const H5FD_t *b)
 static herr_t query_callback(const H5FD_t *handle, unsigned long *flags)
 {
     (void)handle;
-    /* the last: HDF5 finds sources beside what a symbolic link leads to */
+    /* the last: HDF5 searches sources beside a symbolic link's target */
     *flags = H5FD_FEAT_ACCUMULATE_METADATA | H5FD_FEAT_DATA_SIEVE |
              H5FD_FEAT_POSIX_COMPAT_HANDLE;
     return 0;
@@ -100,7 +100,7 @@ static herr_t read_callback(H5FD_t *handle, H5FD_mem_t type, hid_t transfer,
                            address, size, buffer);
 }
 
-/* HDF5 wants one; nothing that is opened for reading gets here. */
+/* HDF5 requires one; never called, as files are opened read-only. */
 static herr_t write_callback(H5FD_t *handle, H5FD_mem_t type, hid_t transfer,
                              haddr_t address, size_t size, const void *buffer)
 {
@@ -130,8 +130,8 @@ static const H5FD_class_t driver_class = {
     .fl_map = H5FD_FLMAP_DICHOTOMY,
 };
 
-/* Registered once: HDF5 takes two files for the same, and opens a source that
- * is open already, only where both are of one registration. */
+/* Registered once: only with the same registration does HDF5 recognise two
+ * files as the same and open a source that is already open. */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static hid_t driver = H5I_INVALID_HID;
 

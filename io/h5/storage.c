@@ -15,28 +15,28 @@
 #include "io/h5/storage.h"
 #include "io/h5/virtual.h"
 
-/* Virtual datasets of virtual datasets, and mappings of them all. */
+/* Deepest nesting of virtual datasets, and most mappings in all of them. */
 #define MOST_DEEP     8
 #define MOST_MAPPINGS 65536
 
-/* A file that samples lie in. */
+/* A file that holds samples. */
 struct stored_file {
     hid_t file;     /* FX8_H5_NONE: external storage, without HDF5 */
-    int descriptor; /* that HDF5 reads `file` from: its name may meanwhile
-                     * belong to another */
-    char *path;     /* for messages; of external storage */
+    int descriptor; /* from which HDF5 reads `file`: its name may belong to
+                       another file by now */
+    char *path;     /* for messages, and to find external storage */
     int64_t size;   /* bytes */
     dev_t device;
     ino_t inode;
 };
 
 struct fx8_h5_storage {
-    struct stored_file *files; /* [n], the one of the dataset first */
+    struct stored_file *files; /* [n], the dataset's own file first */
     size_t n;
     bool is_virtual;
 };
 
-/* A check on its way through the sources. */
+/* State of a check through all sources. */
 struct walk {
     const char *path;
     struct fx8_h5_storage *storage;
@@ -44,14 +44,14 @@ struct walk {
     size_t n_mappings;
 };
 
-/* A dataset on that way.  `name` tells the way: "voltages: a.h5: v". */
+/* A dataset being checked.  `name` is its path: "voltages: a.h5: v". */
 struct spot {
     const char *name;
     hid_t dataset;
     hid_t creation;
     const struct stored_file *file;
     int rank;
-    hsize_t extent[H5S_MAX_RANK]; /* the part that must be there */
+    hsize_t extent[H5S_MAX_RANK]; /* the part that must exist */
     int depth;
 };
 
@@ -63,8 +63,8 @@ static enum fx8_status fail_spot(const struct walk *walk,
     return fx8_h5_fail(walk->error, FX8_ERR_INPUT, walk->path, spot->name);
 }
 
-/* One more file, or one that is known already, which is then returned.  Takes
- * the handle over. */
+/* Add a file, or find it if already known; returns its index.  Takes ownership
+ * of the handle. */
 static enum fx8_status add_file(const struct walk *walk, hid_t file,
                                 int descriptor, const char *path,
                                 const struct stat *status, size_t *index)
@@ -101,7 +101,7 @@ static enum fx8_status add_file(const struct walk *walk, hid_t file,
     return FX8_OK;
 }
 
-/* The file that a dataset lies in. */
+/* Add the file of a dataset. */
 static enum fx8_status add_file_of(const struct walk *walk, hid_t dataset,
                                    size_t *index)
 {
@@ -148,7 +148,7 @@ int64_t fx8_h5_storage_bytes(const struct fx8_h5_storage *storage)
 
 /* --- one dataset ---------------------------------------------------------- */
 
-/* Chunks that the rows of the dataset take, against those in its index. */
+/* Compare the chunks that the rows need with those in the index. */
 static enum fx8_status check_chunks(const struct walk *walk,
                                     const struct spot *spot)
 {
@@ -161,7 +161,7 @@ static enum fx8_status check_chunks(const struct walk *walk,
     fx8_h5_close(&space);
     if (!is_known)
         return fail_spot(walk, spot);
-    hsize_t n_chunks = 1; /* at most one a sample: the readers bound those */
+    hsize_t n_chunks = 1; /* at most one per sample, which the readers limit */
     for (int i = 0; i < spot->rank; i++)
         n_chunks *=
             spot->extent[i] > 0 ? (spot->extent[i] - 1) / chunk[i] + 1 : 0;
@@ -175,7 +175,7 @@ static enum fx8_status check_chunks(const struct walk *walk,
                     FX8_NOUN(n_chunks - n_written, "was", "were"));
 }
 
-/* HDF5 takes space for a contiguous dataset at the first write into it. */
+/* HDF5 allocates a contiguous dataset at its first write. */
 static enum fx8_status check_contiguous(const struct walk *walk,
                                         const struct spot *spot)
 {
@@ -197,7 +197,7 @@ static enum fx8_status check_contiguous(const struct walk *walk,
 
 /* --- external storage ----------------------------------------------------- */
 
-/* Name of a raw file as HDF5 opens it: what is not absolute in the folder of
+/* Name of a raw file as HDF5 opens it: relative names are in the folder
  * HDF5_EXTFILE_PREFIX, else in the working folder.  NULL: no memory. */
 static char *raw_path(const struct spot *spot, const char *name)
 {
@@ -208,7 +208,7 @@ static char *raw_path(const struct spot *spot, const char *name)
     return fx8_path_join(prefix, name);
 }
 
-/* `needed` bytes from `offset` of a raw file. */
+/* Check that a raw file has `needed` bytes from `offset`. */
 static enum fx8_status check_raw(const struct walk *walk,
                                  const struct spot *spot, const char *name,
                                  uint64_t offset, uint64_t needed)
@@ -239,7 +239,7 @@ static enum fx8_status check_raw(const struct walk *walk,
     return result;
 }
 
-/* Every slot's part of the bytes, one after the other. */
+/* Check each slot's part of the bytes in order. */
 static enum fx8_status check_external(const struct walk *walk,
                                       const struct spot *spot, int n_slots)
 {
@@ -274,8 +274,8 @@ static enum fx8_status check_external(const struct walk *walk,
 static enum fx8_status check_dataset(struct walk *walk, const char *name,
                                      hid_t dataset, uint64_t n_rows, int depth);
 
-/* Whether HDF5 turns `from` into `to` without a loss: the same kind and size;
- * of compounds every member by its name, for one that lacks becomes zeros. */
+/* Whether HDF5 converts `from` to `to` without loss: the same kind and size; in
+ * compounds, every member by name, because a missing one becomes zeros. */
 static bool is_same_type(hid_t to, hid_t from)
 {
     const H5T_class_t class = H5Tget_class(to);
@@ -302,8 +302,8 @@ static bool is_same_type(hid_t to, hid_t from)
     return is_same;
 }
 
-/* Whether a source has the elements that mapping i takes of it.  Of a source
- * that is mapped as a whole HDF5 keeps no extent: then as many as there are. */
+/* Whether a source has the elements that mapping i takes.  For a source mapped
+ * as a whole HDF5 stores no extent: then their number must match. */
 static bool is_within(const struct spot *spot, size_t i, hid_t source)
 {
     hsize_t extent[H5S_MAX_RANK], first[H5S_MAX_RANK], last[H5S_MAX_RANK];
@@ -330,7 +330,7 @@ static bool is_within(const struct spot *spot, size_t i, hid_t source)
     return good;
 }
 
-/* Type and extent of the source of mapping i. */
+/* Check type and extent of the source of mapping i. */
 static enum fx8_status check_source(const struct walk *walk,
                                     const struct spot *spot, size_t i,
                                     const char *name, hid_t source)
@@ -356,7 +356,7 @@ static enum fx8_status check_source(const struct walk *walk,
     return status;
 }
 
-/* The dataset that a mapping means, in its file. */
+/* Check the source dataset of a mapping. */
 static enum fx8_status check_mapping(struct walk *walk, const struct spot *spot,
                                      size_t i, const char *file_name,
                                      const char *dataset_name)
@@ -383,7 +383,7 @@ static enum fx8_status check_mapping(struct walk *walk, const struct spot *spot,
     return status;
 }
 
-/* A name of a mapping, "%%" in it being "%"; the caller frees it. */
+/* A name in a mapping, with "%%" replaced by "%"; the caller frees it. */
 static char *name_of(hid_t creation, size_t i,
                      ssize_t (*get)(hid_t, size_t, char *, size_t))
 {
@@ -433,7 +433,7 @@ static enum fx8_status check_virtual(struct walk *walk, const struct spot *spot)
     return status;
 }
 
-/* --- any dataset ---------------------------------------------------------- */
+/* --- datasets of any layout ----------------------------------------------- */
 
 static enum fx8_status check_layout(struct walk *walk, const struct spot *spot)
 {
@@ -446,7 +446,7 @@ static enum fx8_status check_layout(struct walk *walk, const struct spot *spot)
                            : check_contiguous(walk, spot);
     case H5D_VIRTUAL:
         return check_virtual(walk, spot);
-    case H5D_COMPACT: /* stands in the header, and is there with it */
+    case H5D_COMPACT: /* stored in the object header */
         return FX8_OK;
     default:
         return fail_spot(walk, spot);
@@ -461,7 +461,7 @@ static enum fx8_status check_dataset(struct walk *walk, const char *name,
     enum fx8_status status = add_file_of(walk, dataset, &index);
     if (status != FX8_OK)
         return status;
-    /* the list may move while sources are added to it */
+    /* copied: the list may move while sources are added */
     const struct stored_file file = walk->storage->files[index];
     spot.file = &file;
     hid_t space = H5Dget_space(dataset);
@@ -523,7 +523,7 @@ enum fx8_status fx8_h5_open_whole_dataset(const char *path, hid_t group,
 
 /* --- after a read --------------------------------------------------------- */
 
-/* Bytes now; 0 for what is not there any more. */
+/* Current size in bytes; 0 if the file is gone. */
 static int64_t size_now(const struct stored_file *file)
 {
     struct stat status;

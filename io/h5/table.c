@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * table.c -- tables: datasets of one axis with compound elements, read column
- * by column, so that order, padding and width of the members and members that
- * we do not know never matter.
+ * by column, so that order, padding and width of the members do not matter and
+ * unknown members are ignored.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,8 +12,8 @@
 #include "io/h5/h5.h"
 #include "io/h5/storage.h"
 
-/* Most rows: 64 bytes each would be 4 GiB, far above any antenna table and
- * above the missing samples of a recording that is worth reading. */
+/* Most rows: at 64 bytes each that is 4 GiB, far above any antenna table or
+ * useful table of missing samples. */
 #define MAX_ROWS ((hsize_t)1 << 26)
 
 enum fx8_status fx8_h5_open_table(const struct fx8_h5_place *place,
@@ -140,7 +140,7 @@ enum fx8_status fx8_h5_get_real_column(const struct fx8_h5_table *table,
     return read_column(table, member, H5T_NATIVE_DOUBLE, values, error);
 }
 
-/* Copy terminated strings of `stride` bytes, or behind pointers (stride 0). */
+/* Copy terminated strings of `stride` bytes, or through pointers (stride 0). */
 static enum fx8_status copy_texts(const struct fx8_h5_table *table,
                                   const char *member, const void *raw,
                                   size_t stride, size_t width, char *texts,
@@ -187,7 +187,7 @@ enum fx8_status fx8_h5_get_text_column(const struct fx8_h5_table *table,
     if (status == FX8_OK)
         status = copy_texts(table, member, raw, stride, width, texts, error);
     if (variable && raw != NULL) {
-        /* a table of one pointer per row, for the library to release */
+        /* one pointer per row, to be released by HDF5 */
         hid_t row = H5Tcreate(H5T_COMPOUND, sizeof(char *));
         H5Tinsert(row, member, 0, type);
         H5Dvlen_reclaim(row, space, H5P_DEFAULT, raw);

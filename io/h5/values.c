@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * values.c -- values of attributes and small datasets.  A file may be damaged
- * or hostile: nothing is allocated before type, shape and size have been held
- * against what the file really stores.
+ * or hostile: nothing is allocated before type, shape and size have been
+ * checked against the data actually stored.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -17,10 +17,10 @@
 /* Deflate, the strongest filter in use, packs at most 1032 : 1. */
 #define MAX_PACKING 1032
 
-/* What a dataset may claim beyond that: fill values are stored once. */
+/* Size a dataset may claim beyond that: fill values are stored once. */
 #define FREE_CLAIM ((uint64_t)1 << 20)
 
-/* An attribute or a dataset, opened. */
+/* An open attribute or dataset. */
 struct item {
     const struct fx8_h5_place *place;
     const char *name;
@@ -44,7 +44,7 @@ static enum fx8_status item_fail(const struct item *item,
     return fx8_h5_fail(error, FX8_ERR_INPUT, item->place->path, item->name);
 }
 
-/* Open; one or two axes at most, or none. */
+/* Open an attribute or dataset of at most two axes. */
 static enum fx8_status open_item(const struct fx8_h5_place *place,
                                  const char *name, struct item *item,
                                  struct fx8_error *error)
@@ -100,7 +100,8 @@ static enum fx8_status check_shape(const struct item *item,
                     (uint64_t)n_columns, rows.total, rows.columns);
 }
 
-/* A file of a few bytes must not make us ask for gigabytes. */
+/* Refuse claims that the file size cannot support, so that a tiny file cannot
+ * make us allocate gigabytes. */
 static enum fx8_status check_claim(const struct item *item, uint64_t bytes,
                                    struct fx8_error *error)
 {
@@ -249,8 +250,7 @@ enum fx8_status fx8_h5_get_real(const struct fx8_h5_place *place,
                     *value);
 }
 
-/* Strings read raw: fixed ones side by side, variable ones as pointers that
- * the library owns. */
+/* Raw strings: fixed ones side by side, variable ones as HDF5's pointers. */
 struct strings {
     hid_t memory;
     size_t width; /* 0: variable */
@@ -290,7 +290,7 @@ static enum fx8_status read_strings(const struct item *item, size_t n,
     status = check_claim(item, fx8_product(n, item_size, 1, 1), error);
     if (status != FX8_OK)
         return status;
-    /* one byte more than stored: conversion then always terminates */
+    /* one byte more than stored: then conversion always terminates */
     strings->memory = H5Tcopy(H5T_C_S1);
     if (strings->memory < 0 ||
         H5Tset_size(strings->memory,

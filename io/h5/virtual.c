@@ -13,23 +13,23 @@
 #include "io/h5/h5.h"
 #include "io/h5/virtual.h"
 
-/* Most boxes of all mappings, and most gaps between them at a time: their
- * product is the work of a check, seconds at the worst. */
+/* Most boxes of all mappings, and most gaps open at a time: their product
+ * bounds the work of a check to seconds. */
 #define MOST_BOXES 131072
 #define MOST_GAPS  4096
 
-/* A virtual dataset and the elements of it that nothing is mapped to so far. */
+/* A virtual dataset and its elements not mapped so far. */
 struct cover {
     const char *path, *name;
     struct fx8_error *error;
     int rank;
     hid_t rest;
-    hssize_t n_boxes; /* taken out of it */
+    hssize_t n_boxes; /* boxes removed so far */
 };
 
-/* --- what is mapped ------------------------------------------------------- */
+/* --- mappings ------------------------------------------------------------- */
 
-/* Take the boxes of a selection out of the rest. */
+/* Remove the boxes of a selection from the rest. */
 static enum fx8_status take_boxes(struct cover *cover, hid_t space)
 {
     const size_t rank = (size_t)cover->rank;
@@ -67,7 +67,7 @@ static enum fx8_status take_boxes(struct cover *cover, hid_t space)
     return status;
 }
 
-/* What one mapping maps. */
+/* Remove the elements of one mapping. */
 static enum fx8_status take_mapping(struct cover *cover, hid_t space)
 {
     const int rank = H5Sget_simple_extent_ndims(space);
@@ -83,7 +83,7 @@ static enum fx8_status take_mapping(struct cover *cover, hid_t space)
                         cover->path, cover->name);
     if (H5Sget_select_type(space) == H5S_SEL_ALL)
         H5Sselect_none(cover->rest);
-    enum fx8_status status = FX8_OK; /* points: found to lack */
+    enum fx8_status status = FX8_OK; /* points: reported as gaps */
     if (H5Sget_select_type(space) == H5S_SEL_HYPERSLABS)
         status = take_boxes(cover, space);
     if (status == FX8_OK &&
@@ -95,10 +95,10 @@ static enum fx8_status take_mapping(struct cover *cover, hid_t space)
     return status;
 }
 
-/* Nothing may be left. */
+/* Check that no element is left. */
 static enum fx8_status check_rest(const struct cover *cover)
 {
-    hsize_t corners[2 * H5S_MAX_RANK] = {0}; /* stays where all is left */
+    hsize_t corners[2 * H5S_MAX_RANK] = {0}; /* stays 0 if everything is left */
     char place[H5S_MAX_RANK * 24] = "";
     size_t used = 0;
     if (H5Sget_select_npoints(cover->rest) == 0)
@@ -114,8 +114,8 @@ static enum fx8_status check_rest(const struct cover *cover)
                     cover->path, cover->name, place);
 }
 
-/* A mapping by its first element: in this order few gaps are open at a time,
- * for all usual mappings. */
+/* A mapping and its first element: in this order, usual mappings leave few gaps
+ * open at a time. */
 struct place {
     uint64_t first;
     size_t mapping;
@@ -184,7 +184,7 @@ enum fx8_status fx8_h5_check_cover(const char *path, const char *name,
 
 /* --- sources -------------------------------------------------------------- */
 
-/* A search; `why` is of the first file that is there and cannot be used. */
+/* A search; `why` describes the first file that exists but cannot be used. */
 struct search {
     const char *name;
     hid_t access; /* properties that HDF5 opens a source with */
@@ -192,7 +192,7 @@ struct search {
     struct fx8_error why;
 };
 
-/* Whether FOLDER/NAME, or the bare name where the folder is "", opens. */
+/* Try to open FOLDER/NAME, or just NAME if the folder is "". */
 static bool try_folder(struct search *search, const char *folder)
 {
     char *path = fx8_path_join(folder, search->name);
@@ -207,7 +207,7 @@ static bool try_folder(struct search *search, const char *folder)
     return found;
 }
 
-/* Beside a file. */
+/* Try the folder of a file. */
 static bool try_beside(struct search *search, const char *path)
 {
     char *folder = path == NULL ? NULL : fx8_path_folder(path);
@@ -216,7 +216,7 @@ static bool try_beside(struct search *search, const char *path)
     return found;
 }
 
-/* In the folders of HDF5_VDS_PREFIX. */
+/* Try the folders of HDF5_VDS_PREFIX. */
 static bool try_list(struct search *search)
 {
     const char *folders = getenv("HDF5_VDS_PREFIX");
@@ -229,7 +229,7 @@ static bool try_list(struct search *search)
     return found;
 }
 
-/* `prefix` is that of the virtual dataset, as HDF5 has resolved it. */
+/* `prefix` is the prefix of the virtual dataset as resolved by HDF5. */
 static bool find_source(struct search *search, const char *prefix,
                         const char *parent_path)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * format.h -- names of fx8's own recordings, shared by the one that writes and
- * the one that reads them.  data/README.md is the format to the byte.
+ * format.h -- names in fx8's own recordings, shared by writer and reader.
+ * data/README.md specifies the format.
  */
 #ifndef FX8_IO_NATIVE_FORMAT_H
 #define FX8_IO_NATIVE_FORMAT_H
@@ -29,20 +29,20 @@ extern const char *const fx8_native_axes[3];
 hid_t fx8_native_complex_type(void);
 
 /** Places of the axes from labels [3][FX8_NATIVE_LABEL_SIZE], slowest first;
- *  false when they are no permutation of fx8_native_axes. */
+ *  false if they are not a permutation of fx8_native_axes. */
 bool fx8_native_order(const char *labels, struct fx8_axis_order *order);
 
-/** Root attributes into the observation: rate, time, frequency, texts. */
+/** Read root attributes into the observation: rate, time, frequency, texts. */
 enum fx8_status fx8_native_read_attributes(const char *path, hid_t file,
                                            struct fx8_observation *observation,
                                            struct fx8_error *error);
 
-/** /antennas, where there is one: its rows must be the antenna axis. */
+/** Read /antennas, if present: its rows must match the antenna axis. */
 enum fx8_status fx8_native_read_antennas(const char *path, hid_t file,
                                          struct fx8_observation *observation,
                                          struct fx8_error *error);
 
-/** /missing, where there is one, sorted; the caller frees it. */
+/** Read /missing, if present, sorted; the caller frees it. */
 enum fx8_status fx8_native_read_missing(
     const char *path, hid_t file, const struct fx8_observation *observation,
     struct fx8_missing **missing, size_t *n_missing, struct fx8_error *error);

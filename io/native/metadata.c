@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * metadata.c -- what a recording in fx8's own format says of itself, voltages
- * aside.
+ * metadata.c -- read the metadata of a recording in fx8's own format.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -87,7 +86,7 @@ enum fx8_status fx8_native_read_attributes(const char *path, hid_t file,
         {"version", FX8_NATIVE_VERSION, FX8_NATIVE_VERSION, &version},
         {"sample_rate_numerator_hz", 1, INT64_MAX, &rate.numerator_hz},
         {"sample_rate_denominator", 1, INT64_MAX, &rate.denominator},
-        /* within the years that a Julian date and the calendar can follow */
+        /* the years 0001 to 9999 */
         {"start_time_unix_s", INT64_C(-62135596800), INT64_C(253402300799),
          &observation->start_time.unix_s},
         {"start_time_ns", 0, 999999999, &nanosecond},
@@ -101,7 +100,7 @@ enum fx8_status fx8_native_read_attributes(const char *path, hid_t file,
     observation->has_start_time = true;
     status = fx8_h5_get_real(&root, "dc_frequency_hz",
                              &observation->dc_frequency_hz, error);
-    /* as the configuration has it: up to 1 PHz */
+    /* as in the configuration: up to 1 PHz */
     if (status == FX8_OK && (observation->dc_frequency_hz < 0 ||
                              observation->dc_frequency_hz > 1e15))
         status = fx8_fail(error, FX8_ERR_INPUT,
@@ -121,7 +120,7 @@ enum fx8_status fx8_native_read_attributes(const char *path, hid_t file,
     return status;
 }
 
-/* All three or none. */
+/* Read the site: all three attributes or none. */
 static enum fx8_status read_site(const struct fx8_h5_place *attributes,
                                  struct fx8_site *site, struct fx8_error *error)
 {
@@ -162,15 +161,15 @@ static enum fx8_status read_site(const struct fx8_h5_place *attributes,
     return FX8_OK;
 }
 
-/* Columns of /antennas, each [n] doubles, and where they go. */
+/* Columns of /antennas, each [n] doubles, and their destinations. */
 enum { EAST, NORTH, UP, DELAY, DELAY_Y, N_REALS };
 static const char *const real_columns[N_REALS] = {
     "east_m", "north_m", "up_m", "cable_delay_s", "cable_delay_y_s"};
 
-/* UVH5's readers keep antenna numbers in 32 bits. */
+/* UVH5 readers store antenna numbers in 32 bits. */
 #define MAX_NUMBER INT64_C(2147483647)
 
-/* Memory for the columns of the table while it is turned into records. */
+/* The table's columns, before conversion to records. */
 struct columns {
     int64_t *number;
     char (*name)[sizeof((struct fx8_antenna *)0)->name];
@@ -189,7 +188,7 @@ static enum fx8_status read_columns(const struct fx8_h5_table *table,
                                         columns->name[0], error);
     for (size_t i = 0; i < N_REALS && status == FX8_OK; i++) {
         double *column = columns->real + i * n;
-        /* a table without delays has none; without a second one, X's is Y's */
+        /* missing delays are 0; a missing Y delay equals X's */
         if (i >= DELAY && !fx8_h5_has_column(table, real_columns[i])) {
             if (i == DELAY_Y)
                 memcpy(column, columns->real + DELAY * n, n * sizeof *column);
@@ -329,7 +328,7 @@ enum fx8_status fx8_native_read_antennas(const char *path, hid_t file,
     return status;
 }
 
-/* One row of /missing against the axes. */
+/* Check one row of /missing against the axes. */
 static bool missing_fits(const int64_t row[4],
                          const struct fx8_observation *observation)
 {
@@ -344,7 +343,7 @@ static bool missing_fits(const int64_t row[4],
            count <= observation->n_samples - first;
 }
 
-/* Column by column into `values` [n][4], then row by row into records. */
+/* Read columns into `values` [n][4], then convert rows to records. */
 static enum fx8_status load_missing(const struct fx8_h5_table *table,
                                     const struct fx8_observation *observation,
                                     int64_t *column,

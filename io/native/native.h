@@ -19,14 +19,14 @@ extern "C" {
 
 struct fx8_native_writer;
 
-/** How samples lie in the file.  All zero: in chunks of the length that
- *  readers like, not packed. */
+/** Storage of samples in the file.  All zero: uncompressed chunks of a length
+ *  that suits readers. */
 struct fx8_native_storage {
     bool is_contiguous;
-    size_t chunk_bytes; /**< of a chunk; 0: chosen */
-    int deflate_level;  /**< 1 .. 9; 0: not packed by deflate */
-    bool shuffle;       /**< before packing: bytes of samples sorted */
-    bool bitshuffle;    /**< packed by bitshuffle and LZ4: needs its plug-in */
+    size_t chunk_bytes; /**< bytes of a chunk; 0: automatic */
+    int deflate_level;  /**< 1 .. 9; 0: no deflate */
+    bool shuffle;       /**< shuffle filter before packing */
+    bool bitshuffle;    /**< bitshuffle with LZ4: needs its plug-in */
 };
 
 /**
@@ -44,8 +44,8 @@ enum fx8_status fx8_native_create(
     const char *axis_order, const struct fx8_missing *missing, size_t n_missing,
     struct fx8_native_writer **writer, struct fx8_error *error);
 
-/** The same with a storage of the caller's choice.  FX8_ERR_UNSUPPORTED: HDF5
- *  has not the plug-in that it needs. */
+/** The same with a given storage.  FX8_ERR_UNSUPPORTED: HDF5 lacks a required
+ *  plug-in. */
 enum fx8_status fx8_native_create_stored(
     const char *path, bool force, const struct fx8_observation *observation,
     const char *axis_order, const struct fx8_missing *missing, size_t n_missing,
@@ -59,8 +59,8 @@ enum fx8_status fx8_native_write(struct fx8_native_writer *writer,
                                  const int8_t *samples,
                                  struct fx8_error *error);
 
-/** Close; `commit` renames to the final name, else the .part is removed.
- *  Nulls the handle. */
+/** Close; rename to the final name if `commit`, else remove the .part.  Nulls
+ *  the handle. */
 enum fx8_status fx8_native_close(struct fx8_native_writer **writer, bool commit,
                                  struct fx8_error *error);
 

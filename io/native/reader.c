@@ -13,11 +13,11 @@
 #include "io/native/format.h"
 #include "io/reader_formats.h"
 
-/* Bytes of a contiguous dataset that a read takes from each row, where it can:
- * half of them cost a tenth of the speed, an eighth a third. */
+/* Bytes per row and read of a contiguous dataset, if possible: half of that
+ * costs a tenth of the speed, an eighth costs a third. */
 #define ROW_BYTES ((size_t)128 << 10)
 
-/* Memory for decoded chunks that a read has touched only in part. */
+/* Memory for decoded chunks that were read only in part. */
 #define MAX_CHUNK_CACHE ((size_t)256 << 20)
 
 struct native_reader {
@@ -30,7 +30,7 @@ struct native_reader {
     struct fx8_h5_chunks *chunks;
     size_t sample_bytes; /* 1 real, 2 complex */
     struct fx8_axis_order order;
-    int64_t chunk_samples; /* length of a chunk in time, or of a good piece */
+    int64_t chunk_samples; /* length in time of a chunk or a good piece */
     struct fx8_h5_storage *storage;
     struct fx8_selection selection;
 };
@@ -162,7 +162,7 @@ static enum fx8_status read_shape(struct native_reader *reader,
     return FX8_OK;
 }
 
-/* A filter that this libhdf5 lacks would fail at the first sample. */
+/* Check that this libhdf5 has all filters; else the first read would fail. */
 static enum fx8_status check_filters(const struct native_reader *reader,
                                      hid_t creation, struct fx8_error *error)
 {
@@ -183,7 +183,7 @@ static enum fx8_status check_filters(const struct native_reader *reader,
     return FX8_OK;
 }
 
-/* Samples of a contiguous dataset that make a piece worth its read. */
+/* Samples per read that suit a contiguous dataset. */
 static int64_t piece_samples(const struct native_reader *reader)
 {
     size_t sample = reader->sample_bytes;
@@ -194,10 +194,10 @@ static int64_t piece_samples(const struct native_reader *reader)
 }
 
 /*
- * Chunks and the cache for them.  A chunk without filters is read straight
- * into the buffer when there is no cache, which is several times faster than
- * through it.  A filtered chunk is decoded whole: one that a read touches only
- * in part must survive until the next read, for all inputs side by side.
+ * Choose the chunk cache.  Without a cache, an unfiltered chunk is read
+ * straight into the buffer, which is several times faster.  A filtered chunk is
+ * decoded whole; if read only in part, it must stay cached until the next read,
+ * for all inputs side by side.
  */
 static enum fx8_status choose_cache(struct native_reader *reader,
                                     hid_t creation, hid_t access,
@@ -224,21 +224,20 @@ static enum fx8_status choose_cache(struct native_reader *reader,
         cache_bytes = fx8_product(n_chunks, chunk_bytes, 1, 1);
         if (cache_bytes > MAX_CHUNK_CACHE)
             cache_bytes = MAX_CHUNK_CACHE;
-        /* HDF5 advises about 100 slots a chunk, against collisions; 2^20
-         * of them are 8 MiB of pointers, enough for any array */
+        /* HDF5 advises about 100 slots per chunk, against collisions; 2^20
+         * slots take 8 MiB of pointers, enough for any array */
         n_slots = 100 * n_chunks + 1;
         if (n_slots > (size_t)1 << 20)
             n_slots = (size_t)1 << 20;
     }
-    /* weight 1: chunks read to their end leave first */
+    /* weight 1: evict fully read chunks first */
     if (H5Pset_chunk_cache(access, n_slots, cache_bytes, 1.0) < 0)
         return fx8_h5_fail(error, FX8_ERR_SYSTEM, reader->path,
                            FX8_NATIVE_VOLTAGES);
     return FX8_OK;
 }
 
-/* Open /voltages again with the cache that suits what it has turned out to
- * be. */
+/* Reopen /voltages with a cache that suits its layout. */
 static enum fx8_status reopen_voltages(struct native_reader *reader,
                                        struct fx8_error *error)
 {
@@ -299,7 +298,7 @@ static int64_t native_read_samples(const struct fx8_reader *base)
                               reader->chunk_samples);
 }
 
-/* Samples [first, first + n) of one rectangle into its rows of the buffer. */
+/* Read samples [first, first + n) of one rectangle into its buffer rows. */
 static enum fx8_status read_rectangle(const struct native_reader *reader,
                                       const struct fx8_rectangle *rectangle,
                                       int64_t first, int64_t n_samples,
@@ -379,7 +378,7 @@ static void native_close(struct fx8_reader *base)
     free(reader);
 }
 
-/* How the samples will be read, now that they are known to be there. */
+/* Set up reading of the samples, which are known to exist. */
 static enum fx8_status open_chunks(struct native_reader *reader,
                                    struct fx8_error *error)
 {
@@ -393,7 +392,7 @@ static enum fx8_status open_chunks(struct native_reader *reader,
     return status;
 }
 
-/* Everything but the samples. */
+/* Load everything but the samples. */
 static enum fx8_status load(struct native_reader *reader,
                             struct fx8_error *error)
 {

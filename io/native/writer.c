@@ -11,8 +11,8 @@
 #include "io/native/native.h"
 #include "io/output.h"
 
-/* A stretch of all inputs that is written at once, and its length in time is
- * that of a chunk: as large as what readers like to take. */
+/* Bytes of a stretch of all inputs, written at once and one chunk long: as
+ * large as a typical read. */
 #define STRETCH_BYTES ((size_t)8 << 20)
 
 struct fx8_native_writer {
@@ -29,7 +29,7 @@ struct fx8_native_writer {
     int8_t *turned; /* one stretch in the axis order of the file */
 };
 
-/* "antenna,pol,time" into places. */
+/* Parse "antenna,pol,time" into axis places. */
 static enum fx8_status parse_order(const char *path, const char *text,
                                    struct fx8_axis_order *order,
                                    char labels[3][FX8_NATIVE_LABEL_SIZE],
@@ -96,14 +96,14 @@ static enum fx8_status write_attributes(const struct fx8_native_writer *writer,
     return status;
 }
 
-/* Row of /antennas as it lies in memory. */
+/* Row of /antennas in memory. */
 struct antenna_row {
     int64_t number;
     char name[sizeof((struct fx8_antenna *)0)->name];
     double real[5]; /* east, north, up, delay of X, delay of Y */
 };
 
-/* Memory type of a row; members packed in the file. */
+/* Memory type of a row; members are packed in the file. */
 static hid_t antenna_type(void)
 {
     static const char *const reals[5] = {"east_m", "north_m", "up_m",
@@ -132,7 +132,7 @@ static enum fx8_status write_site(const struct fx8_native_writer *writer,
 {
     if (isnan(site->latitude_deg) || isnan(site->longitude_deg) ||
         isnan(site->altitude_m))
-        return FX8_OK; /* a table may stand without a site */
+        return FX8_OK; /* a table without a site is legal */
     hid_t table = H5Dopen2(writer->file, FX8_NATIVE_ANTENNAS, H5P_DEFAULT);
     if (table < 0)
         return fx8_output_fail(writer->output, FX8_NATIVE_ANTENNAS, error);
@@ -218,7 +218,7 @@ static enum fx8_status write_missing(const struct fx8_native_writer *writer,
     return status;
 }
 
-/* Layout and filters of a storage with chunks of that shape. */
+/* Set layout and filters of a storage with chunks of that shape. */
 static bool set_storage(const struct fx8_native_storage *storage,
                         const hsize_t chunk[3], hid_t creation)
 {
@@ -234,8 +234,8 @@ static bool set_storage(const struct fx8_native_storage *storage,
                           values) >= 0);
 }
 
-/* Chunks: one input each on the axes slower than time, whole on the faster
- * ones, chunk_samples long; so that a stretch is whole chunks. */
+/* Chunks cover one input on the axes slower than time, all of the faster axes,
+ * and chunk_samples in time; so a stretch is whole chunks. */
 static enum fx8_status create_voltages(struct fx8_native_writer *writer,
                                        char labels[3][FX8_NATIVE_LABEL_SIZE],
                                        struct fx8_error *error)
@@ -298,7 +298,7 @@ static enum fx8_status check_observation(const char *path,
     return FX8_OK;
 }
 
-/* Bytes of one time in a chunk: the axes faster than time are whole in it. */
+/* Bytes of one time in a chunk, with all axes faster than time. */
 static size_t sample_of_chunk(const struct fx8_native_writer *writer)
 {
     size_t bytes = writer->sample_bytes;
@@ -308,7 +308,7 @@ static size_t sample_of_chunk(const struct fx8_native_writer *writer)
     return bytes;
 }
 
-/* Sizes and memory of a writer. */
+/* Set the sizes of a writer and allocate its memory. */
 static enum fx8_status size_writer(struct fx8_native_writer *writer,
                                    const struct fx8_observation *o,
                                    struct fx8_error *error)
@@ -320,7 +320,7 @@ static enum fx8_status size_writer(struct fx8_native_writer *writer,
     writer->order.extent[FX8_AXIS_TIME] = (size_t)o->n_samples;
     const size_t row_bytes =
         fx8_product(o->n_antennas, o->n_polarizations, writer->sample_bytes, 1);
-    const size_t least = 256; /* chunks of a few samples would drown in index */
+    const size_t least = 256; /* shorter chunks need too large an index */
     size_t length = STRETCH_BYTES / row_bytes;
     if (writer->storage.chunk_bytes > 0)
         length = writer->storage.chunk_bytes / sample_of_chunk(writer);
@@ -381,7 +381,7 @@ enum fx8_status fx8_native_create_stored(
                         (size_t)observation->n_samples, writer->sample_bytes),
             NULL, &writer->output, error);
     if (status == FX8_OK)
-        /* HDF5's own size of a block of metadata */
+        /* HDF5's default metadata block size */
         status =
             fx8_output_create_hdf5(writer->output, 2048, &writer->file, error);
     if (status == FX8_OK) {
@@ -406,7 +406,7 @@ enum fx8_status fx8_native_create_stored(
     return FX8_OK;
 }
 
-/* [antenna][pol][n of stride samples] into the order of the file. */
+/* [antenna][pol][n of stride samples] into the axis order of the file. */
 static void turn(const struct fx8_native_writer *writer, const int8_t *samples,
                  size_t stride, size_t n)
 {
@@ -433,7 +433,7 @@ static void turn(const struct fx8_native_writer *writer, const int8_t *samples,
         }
 }
 
-/* One stretch, at most to the end of a chunk. */
+/* Write one stretch, at most to the end of a chunk. */
 static enum fx8_status write_stretch(struct fx8_native_writer *writer,
                                      int64_t first, size_t n,
                                      struct fx8_error *error)

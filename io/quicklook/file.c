@@ -21,8 +21,8 @@ static const size_t type_sizes[N_TYPES] = {2, 4, 8, 1};
 
 #define MOST_RANK 5
 
-/* The datasets with a row for each dump; flags last: until they are down the
- * dump counts as not written. */
+/* The datasets with a row for each dump.  Flags come last: a dump counts as
+ * written only once its flags are. */
 static const struct cube {
     const char *name;
     enum type type;
@@ -48,8 +48,8 @@ static const struct cube {
 
 enum { COHERENCE, AMPLITUDE, PHASE, SPECTRA, TIME, FLAGS, N_CUBES };
 
-/* Bytes of chunks, as those of UVH5 files: a dump or a part of its channels,
- * small dumps share one. */
+/* Chunk sizes, as for UVH5 files: a dump or part of its channels; small dumps
+ * share a chunk. */
 #define LEAST_BYTES ((size_t)1 << 20)
 #define GOOD_BYTES  ((size_t)2 << 20)
 #define MOST_BYTES  ((size_t)4 << 20)
@@ -169,11 +169,11 @@ static herr_t set_fill(hid_t creation, enum type type)
     case BYTE:
         return H5Pset_fill_value(creation, H5T_NATIVE_UINT8, &flagged);
     default:
-        return 0; /* halves are 0 */
+        return 0; /* half-floats: 0 */
     }
 }
 
-/* An empty cube that can grow to its full length. */
+/* Create an empty cube that can grow to its full length. */
 static enum fx8_status create_cube(struct fx8_quicklook_file *file, int index,
                                    struct fx8_error *error)
 {
@@ -222,8 +222,8 @@ static enum fx8_status set_length(struct fx8_quicklook_file *file,
     return FX8_OK;
 }
 
-/* Side by side, so that what belongs to later dumps lies later in the file, and
- * a file that is cut becomes shorter. */
+/* Grow the cubes together, so that later dumps are later in the file and
+ * cutting shortens it. */
 static enum fx8_status create_cubes(struct fx8_quicklook_file *file,
                                     struct fx8_error *error)
 {
@@ -242,7 +242,7 @@ static enum fx8_status create_cubes(struct fx8_quicklook_file *file,
     return status;
 }
 
-/* --- what is known at the beginning ------------------------------ */
+/* --- metadata written first -------------------------------------- */
 
 static enum fx8_status put_attributes(const struct fx8_quicklook_file *file,
                                       const struct fx8_quicklook_header *header,
@@ -362,7 +362,7 @@ static enum fx8_status fill_file(struct fx8_quicklook_file *file,
     return status;
 }
 
-/* --- the life of a file ------------------------------------------ */
+/* --- creating and closing ---------------------------------------- */
 
 static enum fx8_status copy_header(struct fx8_quicklook_file *file,
                                    const struct fx8_quicklook_header *header,
@@ -389,8 +389,8 @@ static enum fx8_status copy_header(struct fx8_quicklook_file *file,
     return FX8_OK;
 }
 
-/* Bytes of all dumps, and of metadata: 64 KiB for what is small, 16 bytes an
- * antenna, baseline and channel, 100 a chunk. */
+/* Bytes of all dumps and of metadata: 64 KiB for small items, 16 bytes per
+ * antenna, baseline and channel, 100 per chunk. */
 static uint64_t file_bytes(const struct fx8_quicklook_file *file,
                            uint64_t *meta_bytes)
 {
@@ -411,8 +411,8 @@ static uint64_t file_bytes(const struct fx8_quicklook_file *file,
     return bytes;
 }
 
-/* Whether what an earlier run left is a quick-look: it is made again with the
- * visibilities, whose own .part is the one to keep. */
+/* Whether the .part of an earlier run is a quick-look: replaceable, because it
+ * is made again with the visibilities, whose own .part is kept. */
 static bool is_quicklook(hid_t file)
 {
     return fx8_h5_has_format(file, FX8_QUICKLOOK_FORMAT);

@@ -10,7 +10,7 @@
 #include "io/quicklook/file.h"
 #include "io/quicklook/read.h"
 
-/* Most dumps and most channels: memory is asked for before they are read. */
+/* Most dumps and channels: memory is allocated before they are read. */
 #define MOST_VALUES ((size_t)1 << 24)
 
 const char *const fx8_quicklook_count_names[FX8_QUICKLOOK_COUNTS] = {
@@ -57,7 +57,7 @@ static enum fx8_status get_length(const struct fx8_h5_place *place,
     return status;
 }
 
-/* A dataset of real numbers, [*n]; the caller frees it. */
+/* Read a dataset of real numbers, [*n]; the caller frees it. */
 static enum fx8_status get_all(const struct fx8_h5_place *place,
                                const char *name, double **values, size_t *n,
                                struct fx8_error *error)
@@ -146,7 +146,7 @@ static enum fx8_status get_channels(const struct fx8_h5_place *root,
     return status;
 }
 
-/* The group that is written last: a run that was killed has none. */
+/* Read the group that is written last; absent if the run was killed. */
 static enum fx8_status get_counts(const struct fx8_h5_place *root,
                                   struct fx8_quicklook_description *d,
                                   struct fx8_error *error)

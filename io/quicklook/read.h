@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * read.h -- what a quick-look file says of itself; data/README.md,
- * "Quick-look", has every dataset.
+ * read.h -- reading the metadata of a quick-look file; data/README.md,
+ * "Quick-look", lists every dataset.
  */
 #ifndef FX8_IO_QUICKLOOK_READ_H
 #define FX8_IO_QUICKLOOK_READ_H
@@ -17,34 +17,35 @@
 extern "C" {
 #endif
 
-/** Items of the group /counts that are told, in the order of the document. */
+/** Number of reported items of the group /counts, in document order. */
 #define FX8_QUICKLOOK_COUNTS 14
 
-/** A quick-look in short. */
+/** Summary of a quick-look. */
 struct fx8_quicklook_description {
     char telescope[FX8_TEXT_SIZE], instrument[FX8_TEXT_SIZE];
     char object[FX8_TEXT_SIZE];
     char math[FX8_TEXT_SIZE];      /**< "ieee", "fast" */
-    char precision[FX8_TEXT_SIZE]; /**< "INT8", "FP32": what was looked at */
+    char precision[FX8_TEXT_SIZE]; /**< "INT8", "FP32": precision of the
+                                      visibilities */
     int64_t spectra_per_dump;
     double integration_time_s;
-    size_t n_dumps;                             /**< there is room for */
-    size_t n_written;                           /**< dumps that have a date */
+    size_t n_dumps;                             /**< dumps allocated */
+    size_t n_written;                           /**< dumps with a date */
     double first_julian_date, last_julian_date; /**< of these; NaN: none */
     size_t n_antennas, n_inputs, n_baselines, n_channels, n_products;
     double first_frequency_hz, last_frequency_hz, channel_width_hz;
-    bool has_counts; /**< the run has come to its end */
+    bool has_counts; /**< the run finished */
     int64_t counts[FX8_QUICKLOOK_COUNTS];
 };
 
 /** Names of the counts, as in the file. */
 extern const char *const fx8_quicklook_count_names[FX8_QUICKLOOK_COUNTS];
 
-/** Whether `path` says that it is a quick-look file. */
+/** Whether the format attribute of `path` says quick-look. */
 bool fx8_quicklook_probe(const char *path);
 
 /**
- * fx8_quicklook_describe -- read all of it but the large datasets.
+ * fx8_quicklook_describe -- read everything but the large datasets.
  *
  * Status: FX8_ERR_INPUT: "FILE: DATASET: value: what was expected"
  */

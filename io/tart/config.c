@@ -8,7 +8,7 @@
 #include "io/h5/h5.h"
 #include "io/tart/config.h"
 
-/* Members that we know. */
+/* Known members. */
 enum member {
     FREQUENCY,
     OSCILLATOR,
@@ -53,7 +53,7 @@ static enum fx8_status read_members(const char *path, const char *json,
     return status;
 }
 
-/* A number between two limits; absent: `otherwise`, where that is a number. */
+/* Read a number between limits; `otherwise` if absent (NaN: required). */
 static enum fx8_status get_real(const char *path, const struct members *members,
                                 enum member member, double least, double most,
                                 double otherwise, double *value,
@@ -72,7 +72,7 @@ static enum fx8_status get_real(const char *path, const struct members *members,
                     most);
 }
 
-/* Where zero of the sampled band lies on the sky: note 1 of the header. */
+/* Find the sky frequency of baseband zero: note 1 of the header. */
 static enum fx8_status get_band(const char *path, const struct members *members,
                                 struct fx8_observation *observation,
                                 struct fx8_error *error)
@@ -92,7 +92,7 @@ static enum fx8_status get_band(const char *path, const struct members *members,
                           frequency_hz - baseband_hz, &oscillator_hz, error);
     if (status != FX8_OK)
         return status;
-    /* both sums are of numbers far below 2^53 with at most some decimals */
+    /* all numbers are far below 2^53, with few decimals */
     const double tolerance_hz = 1e-3;
     if (fabs(fabs(frequency_hz - oscillator_hz) - baseband_hz) > tolerance_hz)
         return fx8_fail(error, FX8_ERR_INPUT,

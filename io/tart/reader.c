@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * reader.c -- raw recordings of a Transient Array Radio Telescope: `data` uint8
- * [antenna][byte], eight one-bit samples a byte, the most significant first;
+ * [antenna][byte], eight one-bit samples per byte, most significant first;
  * `timestamp` ISO 8601 text; `config` JSON text; antenna positions in
  * antenna_positions.json beside the file.
  *
  * A bit is the sign of the voltage: 1 is read as +1, 0 as -1.  The opposite
- * choice would turn every input round and leave every product as it is.
+ * choice would negate every input and leave every product unchanged.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ struct tart_reader {
     struct fx8_selection selection;
     uint8_t *packed; /* bytes of one read, grown as needed */
     size_t packed_size;
-    int8_t unpacked[256][PACKED]; /* samples of every byte */
+    int8_t unpacked[256][PACKED]; /* the samples of every byte value */
 };
 
 static bool tart_probe(const char *path)
@@ -66,7 +66,7 @@ static void fill_unpacked(struct tart_reader *reader)
                 (byte >> (PACKED - 1 - i) & 1) != 0 ? 1 : -1;
 }
 
-/* Type and shape of `data`. */
+/* Check type and shape of `data`. */
 static enum fx8_status read_shape(struct tart_reader *reader,
                                   struct fx8_error *error)
 {
@@ -140,7 +140,7 @@ static enum fx8_status read_metadata(struct tart_reader *reader,
     return status;
 }
 
-/* The table beside the recording, unless the user gives another one. */
+/* Read the table beside the recording, unless the user gives another. */
 static enum fx8_status read_positions(struct tart_reader *reader,
                                       const struct fx8_settings *settings,
                                       struct fx8_error *error)
@@ -179,8 +179,8 @@ static enum fx8_status tart_select(struct fx8_reader *base,
         fx8_reader_check_inputs(base, inputs, n_inputs, error);
     if (status != FX8_OK)
         return status;
-    /* one polarisation, which the dataset has no axis for: as if it stood
-     * between antennas and time with length 1 */
+    /* one polarisation, without an axis in the dataset: treated as an axis of
+     * length 1 between antennas and time */
     const struct fx8_axis_order order = {
         .place = {0, 1, 2}, .extent = {base->observation.n_antennas, 1, 1}};
     struct fx8_selection selection;
@@ -208,7 +208,7 @@ static int64_t tart_read_samples(const struct fx8_reader *base)
     return n < PACKED ? PACKED : n / PACKED * PACKED;
 }
 
-/* Bytes [first, first + n) of one rectangle of antennas. */
+/* Read bytes [first, first + n) of one rectangle of antennas. */
 static enum fx8_status read_bytes(const struct tart_reader *reader,
                                   const struct fx8_rectangle *rectangle,
                                   hsize_t first, hsize_t n,
@@ -228,7 +228,7 @@ static enum fx8_status read_bytes(const struct tart_reader *reader,
     return status;
 }
 
-/* Samples [skip, skip + n) of a packed row. */
+/* Unpack samples [skip, skip + n) of a packed row. */
 static void unpack_row(const struct tart_reader *reader, const uint8_t *packed,
                        size_t skip, size_t n, int8_t *samples)
 {

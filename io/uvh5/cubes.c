@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * cubes.c -- visdata, flags and nsamples: layout on disk; and the end of all
- * that is open in a file.
+ * cubes.c -- layout of visdata, flags and nsamples on disk; closing all handles
+ * of a file.
  */
 #include "io/h5/h5.h"
 #include "io/uvh5/writer.h"
 
-/* Option of bitshuffle that adds LZ4 behind it. */
+/* Option of bitshuffle that adds LZ4. */
 #define BITSHUFFLE_LZ4 2
 
-/* Sizes of a chunk of visdata, eight bytes a value. */
+/* Chunk sizes of visdata, eight bytes per value. */
 #define VALUE_BYTES ((size_t)8)
 #define LEAST_BYTES ((size_t)1 << 20)
 #define GOOD_BYTES  ((size_t)2 << 20)
@@ -26,8 +26,8 @@ static size_t divide_up(size_t a, size_t b)
 /*
  * A dump is one chunk, or a row of chunks along frequency when it is large;
  * only a dump whose single channel is too large is cut along baselines too.
- * So no chunk holds parts of two dumps, except that small dumps share one when
- * nothing is compressed: a packed chunk would be packed again for each.
+ * Uncompressed small dumps share a chunk; otherwise no chunk holds two dumps,
+ * because a packed chunk would be packed again for each.
  */
 void fx8_uvh5_chunk_shape(const struct fx8_uvh5_writer *writer,
                           hsize_t chunk[3])
@@ -51,7 +51,7 @@ void fx8_uvh5_chunk_shape(const struct fx8_uvh5_writer *writer,
     chunk[2] = writer->n_products;
 }
 
-/* Types of the three cubes: bool as h5py has it, float, {r, i} of floats. */
+/* Types of the three cubes: bool as in h5py, float, {r, i} of floats. */
 static enum fx8_status make_types(struct fx8_uvh5_writer *writer,
                                   struct fx8_error *error)
 {
@@ -81,7 +81,7 @@ static herr_t set_filters(const struct fx8_uvh5_writer *writer, int cube,
     return H5Pset_shuffle(creation) < 0 ? -1 : H5Pset_deflate(creation, 1);
 }
 
-/* An empty cube that can grow to its full length. */
+/* Create an empty cube that can grow to its full length. */
 static enum fx8_status create_cube(struct fx8_uvh5_writer *writer, int cube,
                                    const hsize_t chunk[3],
                                    struct fx8_error *error)
@@ -118,10 +118,10 @@ static enum fx8_status create_cube(struct fx8_uvh5_writer *writer, int cube,
 }
 
 /*
- * Grow the cubes and columns side by side, one row of chunks at a time: what
- * belongs to later dumps then lies later in the file, and cutting dumps off
- * frees its end.  Visibilities and weights that were never written are holes or
- * fresh blocks, zero either way; flags are written as TRUE.
+ * Grow the cubes and columns together, one row of chunks at a time, so that
+ * later dumps are later in the file and cutting them frees its end.
+ * Visibilities and weights that were never written are holes or fresh blocks,
+ * zero either way; flags are written as TRUE.
  */
 static enum fx8_status grow_cubes(struct fx8_uvh5_writer *writer,
                                   const hsize_t chunk[3],

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * cut.c -- a file of the dumps that there are, of a run that ended early.
+ * cut.c -- cut a file to its finished dumps, after a run that ended early.
  *
- * HDF5 shortens a file, when it closes it, by what is free at its end.  Cut
- * dumps are; but what was added after the cubes, below /fx8 and as keywords,
- * stands behind them and would keep the file at its full size.  It waits in
- * memory, a few kilobytes, while the file is closed and opened again.
+ * On close, HDF5 removes free space at the end of a file.  Cut dumps are free
+ * space, but late additions (/fx8 and keywords) are stored after them and would
+ * keep the file at its full size.  So these few kilobytes are moved to memory
+ * while the file is closed and reopened.
  */
 #include "io/h5/h5.h"
 #include "io/uvh5/writer.h"
 
-/* What is added late, and its name while it waits. */
+/* Late additions, and their names in memory. */
 static const struct {
     const char *name;
     const char *aside;
@@ -18,7 +18,7 @@ static const struct {
 
 #define N_LATE (sizeof late / sizeof late[0])
 
-/* Drop rows of the cubes and columns. */
+/* Drop rows of cubes and columns beyond n_dumps. */
 static enum fx8_status drop_rows(struct fx8_uvh5_writer *writer, size_t n_dumps,
                                  struct fx8_error *error)
 {
@@ -30,7 +30,7 @@ static enum fx8_status drop_rows(struct fx8_uvh5_writer *writer, size_t n_dumps,
     return fx8_uvh5_cut_columns(writer, n_dumps, error);
 }
 
-/* A file in memory that is never written to disk. */
+/* Create a file in memory that is never written to disk. */
 static enum fx8_status create_aside(const struct fx8_uvh5_writer *writer,
                                     hid_t *aside, struct fx8_error *error)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * extras.c -- what may be added to a file at any time: datasets below /fx8,
- * extra keywords.
+ * extras.c -- additions at any time: datasets below /fx8, extra keywords.
  */
 #include <string.h>
 
@@ -20,7 +19,7 @@ enum fx8_status fx8_uvh5_noted(struct fx8_uvh5_writer *writer,
     return status;
 }
 
-/* Group /fx8, created by the first who needs it. */
+/* Open the group /fx8; create it if needed. */
 static enum fx8_status open_fx8_group(struct fx8_uvh5_writer *writer,
                                       hid_t *group, struct fx8_error *error)
 {
@@ -31,7 +30,7 @@ static enum fx8_status open_fx8_group(struct fx8_uvh5_writer *writer,
     return *group < 0 ? fx8_output_fail(writer->output, "fx8", error) : FX8_OK;
 }
 
-/* Write again what stands there; the shape must be the same. */
+/* Overwrite an existing dataset; the shape must be the same. */
 static enum fx8_status overwrite(struct fx8_uvh5_writer *writer, hid_t group,
                                  const char *name, int rank,
                                  const hsize_t *extent, const double *values,
@@ -74,7 +73,7 @@ static enum fx8_status put_new(struct fx8_uvh5_writer *writer, hid_t group,
     status = dataset < 0
                  ? fx8_output_fail(writer->output, name, error)
                  : fx8_h5_put_text(&attributes, "description", text, error);
-    /* its place in the file is known before a dump that follows counts */
+    /* flush, so that its address is on disk before the next dump counts */
     if (status == FX8_OK)
         status = fx8_output_flush(writer->output, writer->file, error);
     fx8_h5_close(&dataset);

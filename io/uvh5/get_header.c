@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * get_header.c -- Header/ of any UVH5 1.x file, every size held against the
- * file before memory is asked for.
+ * get_header.c -- read Header/ of any UVH5 1.x file; every size is checked
+ * against the file before memory is allocated.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "config/base/shape.h"
 #include "io/uvh5/reader.h"
 
-/* Rows of the long columns that are compared at once. */
+/* Rows of the long columns compared at once. */
 #define BLOCK_ROWS 65536
 
 /* Deflate, the strongest filter in use, packs at most 1032 : 1. */
@@ -117,8 +117,8 @@ static enum fx8_status get_texts(const struct fx8_h5_place *place,
     return fx8_h5_get_long_text(place, "history", &header->history, error);
 }
 
-/* What the visibilities are turned towards, if anything: of the catalogue
- * since version 1.1, of phase_type before. */
+/* Read the phase centre, if any: from the catalogue since version 1.1, from
+ * phase_type before. */
 static enum fx8_status get_phasing(const struct fx8_h5_place *place,
                                    size_t n_rows,
                                    struct fx8_uvh5_header *header,
@@ -150,8 +150,8 @@ static enum fx8_status get_phasing(const struct fx8_h5_place *place,
     return status;
 }
 
-/* One value of each list that a count is of: where they differ, that shows
- * before memory is asked for as the count says. */
+/* Read one value of each list, which checks its length against its count before
+ * memory is allocated. */
 static enum fx8_status check_lists(const struct fx8_h5_place *place,
                                    const struct fx8_uvh5_header *header,
                                    size_t n_rows, struct fx8_error *error)
@@ -174,7 +174,7 @@ static enum fx8_status check_lists(const struct fx8_h5_place *place,
     return status;
 }
 
-/* All arrays of the header, zeroed. */
+/* Allocate all arrays of the header, zeroed. */
 static enum fx8_status allocate(struct fx8_uvh5_header *header,
                                 struct fx8_error *error)
 {
@@ -262,7 +262,7 @@ struct block {
 };
 
 /* Compare the rows of whole dumps with the first dump; keep one date and one
- * sidereal time of each. */
+ * sidereal time per dump. */
 static enum fx8_status take_block(const struct fx8_h5_place *place,
                                   struct fx8_uvh5_header *header, size_t first,
                                   size_t n, const struct block *block,
@@ -313,7 +313,7 @@ static enum fx8_status read_block(const struct fx8_h5_place *place,
     return status;
 }
 
-/* The columns with a row per baseline and dump. */
+/* Read the columns with a row per baseline and dump. */
 static enum fx8_status get_columns(const struct fx8_uvh5_file *file,
                                    const struct fx8_h5_place *place,
                                    struct fx8_uvh5_header *header,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * keywords.c -- headers in memory, and the group of extra keywords.
+ * keywords.c -- headers in memory, and reading the extra keywords.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "config/base/shape.h"
 #include "io/uvh5/reader.h"
 
-/* More keywords than anyone writes. */
+/* Most keywords. */
 #define MAX_KEYWORDS 4096
 
 void fx8_uvh5_header_clear(struct fx8_uvh5_header *header)
@@ -39,7 +39,7 @@ const struct fx8_keyword *fx8_uvh5_keyword(const struct fx8_uvh5_header *header,
     return NULL;
 }
 
-/* Class of the elements of a dataset, H5T_NO_CLASS where there is none. */
+/* Class of the elements of a dataset, H5T_NO_CLASS if it is absent. */
 static H5T_class_t class_of(const struct fx8_h5_place *group, const char *name)
 {
     hid_t dataset = FX8_H5_NONE;
@@ -53,7 +53,7 @@ static H5T_class_t class_of(const struct fx8_h5_place *group, const char *name)
     return class;
 }
 
-/* Read one keyword; false when it is none that we can hold. */
+/* Read one keyword; false if we cannot represent it. */
 static bool take_keyword(const struct fx8_h5_place *group, const char *name,
                          struct fx8_keyword *keyword)
 {

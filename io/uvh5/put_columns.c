@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * put_columns.c -- the datasets of Header/ with one row per baseline and dump.
- * Everything they hold is known before the first sample is read, so they are
- * written before it; in blocks of rows, among the cubes, so that rows which are
- * cut off leave the end of the file and no hole in it.
+ * Their contents are known before the first sample is read, so they are written
+ * first, in blocks of rows between those of the cubes, so that cutting rows
+ * frees the end of the file and leaves no holes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +13,11 @@
 #include "io/h5/h5.h"
 #include "io/uvh5/writer.h"
 
-/* Rows of a chunk, and of a block that is written at once: 128 KiB of one
- * column of doubles. */
+/* Rows of a chunk and of a block written at once: 128 KiB of one column of
+ * doubles. */
 #define BLOCK_ROWS 16384
 
-/* How the rows of a column follow from what the header holds.  Every value is
- * eight bytes wide. */
+/* How a column's rows follow from the header; values have eight bytes. */
 enum pattern {
     PER_BASELINE, /* [n_baselines][width], the same in every dump */
     PER_DUMP,     /* [n_times], the same for every baseline */
@@ -47,18 +46,18 @@ static const char *const column_names[] = {"ant_1_array",
 
 #define N_COLUMNS (sizeof column_names / sizeof column_names[0])
 
-/* The columns while they are written. */
+/* The columns while they are being written. */
 struct fx8_uvh5_columns {
-    size_t n_columns; /* that are open */
+    size_t n_columns; /* number of open ones */
     struct column columns[N_COLUMNS];
     hid_t dataset[N_COLUMNS];
     double *dates; /* [n_times] Julian */
     double latitude_rad;
-    char *rows;       /* a block of one column */
+    char *rows;       /* buffer for a block of one column */
     size_t n_written; /* rows of every column, whole blocks */
 };
 
-/* Rows [first, first + n) of a column. */
+/* Fill rows [first, first + n) of a column. */
 static void fill_rows(const struct column *column, size_t n_baselines,
                       size_t first, size_t n, char *rows)
 {
@@ -121,13 +120,13 @@ static enum fx8_status write_rows(const struct fx8_uvh5_writer *writer,
     return status;
 }
 
-/* Create the datasets at full length; their blocks come later. */
+/* Create the datasets at full length; their blocks are written later. */
 static enum fx8_status create_columns(struct fx8_uvh5_writer *writer,
                                       const struct fx8_uvh5_header *header,
                                       struct fx8_error *error)
 {
     static const double no_angle = 0;
-    static const int64_t entry = 0; /* of the phase centre catalogue */
+    static const int64_t entry = 0; /* entry of the phase centre catalogue */
     struct fx8_uvh5_columns *c = writer->columns;
     const struct column columns[N_COLUMNS] = {
         {column_names[0], false, 1, PER_BASELINE, header->ant_1},
@@ -178,7 +177,7 @@ enum fx8_status fx8_uvh5_open_columns(struct fx8_uvh5_writer *writer,
     writer->columns->rows = rows;
     if (status != FX8_OK)
         return status;
-    /* one date a dump, so that equal instants are equal doubles */
+    /* one date per dump, so that equal times are equal doubles */
     for (size_t i = 0; i < header->n_times; i++)
         writer->columns->dates[i] = fx8_time_julian_date(header->times[i]);
     return create_columns(writer, header, error);
@@ -199,7 +198,7 @@ enum fx8_status fx8_uvh5_write_columns(struct fx8_uvh5_writer *writer,
                            c->rows, error);
             if (status != FX8_OK)
                 return status;
-            /* a chunk gets its place when it leaves the cache */
+            /* a chunk gets its file address when it leaves the cache */
             if (H5Dflush(c->dataset[i]) < 0)
                 return fx8_output_fail(writer->output, c->columns[i].name,
                                        error);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * put_header.c -- the parts of Header/ whose size does not grow with the number
- * of dumps.
+ * put_header.c -- write the parts of Header/ whose size does not grow with the
+ * number of dumps.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static int compare_integers(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Distinct antennas among the baselines. */
+/* Count the distinct antennas of the baselines. */
 static enum fx8_status count_antennas(const struct fx8_uvh5_header *header,
                                       int64_t *count, struct fx8_error *error)
 {
@@ -43,10 +43,9 @@ static enum fx8_status count_antennas(const struct fx8_uvh5_header *header,
     return FX8_OK;
 }
 
-/* Whether rows of a dump ascend, as blt_order "time, baseline" promises.  Where
- * they do not there is no blt_order: pyuvdata takes "time" alone to be an order
- * of one part, and then neither adds such files nor reads its own UVFITS of
- * them. */
+/* Whether rows of a dump ascend, as blt_order "time, baseline" promises.  If
+ * not, blt_order is omitted: with "time" alone, pyuvdata cannot add such files,
+ * nor read its own UVFITS files made from them. */
 static bool baselines_ascend(const struct fx8_uvh5_header *header)
 {
     for (size_t i = 1; i < header->n_baselines; i++)
@@ -72,8 +71,7 @@ static enum fx8_status put_texts(const struct fx8_h5_target *target,
         {"telescope_frame", "itrs"},
         {"vis_units", "uncalib"},
         {"blt_order", baselines_ascend(header) ? "time, baseline" : NULL},
-        /* the next two are for readers before pyuvdata 2.2, which want them;
-         * later ones look into the catalogue instead */
+        /* the next two are for pyuvdata < 2.2; later ones use the catalogue */
         {"object_name",
          header->object[0] != '\0' ? header->object : "unprojected"},
         {"phase_type", "drift"},
@@ -188,7 +186,7 @@ static enum fx8_status put_lists(const struct fx8_h5_target *target,
                             header->antenna_names[0], error);
 }
 
-/* Feeds that the products name: bit 0 X, bit 1 Y. */
+/* Feeds used by the products: bit 0 X, bit 1 Y. */
 static unsigned feeds_used(const struct fx8_uvh5_header *header)
 {
     unsigned feeds = 0;
@@ -266,7 +264,7 @@ static enum fx8_status put_feeds(const struct fx8_h5_target *target,
                           error);
 }
 
-/* Catalogue with the one entry "0": not phased to any point. */
+/* Write the catalogue with the single entry "0": unphased. */
 static enum fx8_status put_catalogue(const struct fx8_h5_target *target,
                                      const struct fx8_uvh5_header *header,
                                      struct fx8_error *error)
@@ -293,7 +291,7 @@ static enum fx8_status put_catalogue(const struct fx8_h5_target *target,
         if (status == FX8_OK)
             status =
                 fx8_h5_put_text(&below, texts[i].name, texts[i].text, error);
-    /* the zenith, as pyuvdata has it */
+    /* the zenith, as in pyuvdata */
     if (status == FX8_OK)
         status = fx8_h5_put_real(&below, "cat_lon", 0, error);
     if (status == FX8_OK)

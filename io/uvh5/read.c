@@ -158,7 +158,7 @@ enum fx8_status fx8_uvh5_open(const char *path, struct fx8_uvh5_file **result,
     return FX8_OK;
 }
 
-/* Rows of one cube as `type`. */
+/* Read rows of one cube as `type`. */
 static enum fx8_status read_cube(struct fx8_uvh5_file *file, hid_t dataset,
                                  const char *name, hid_t type, size_t first,
                                  size_t n_rows, void *values,
@@ -206,7 +206,7 @@ enum fx8_status fx8_uvh5_read_rows(struct fx8_uvh5_file *file, size_t first,
     return status;
 }
 
-/* All of a dataset below /fx8. */
+/* Read a whole dataset below /fx8. */
 static enum fx8_status get_values(const struct fx8_uvh5_file *file,
                                   const char *name, hid_t dataset,
                                   size_t shape[3], double **values,

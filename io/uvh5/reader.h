@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * reader.h -- inside the UVH5 reader.
+ * reader.h -- internals of the UVH5 reader.
  */
 #ifndef FX8_IO_UVH5_READER_H
 #define FX8_IO_UVH5_READER_H
@@ -15,7 +15,7 @@ extern "C" {
 struct fx8_uvh5_file {
     char *path;
     hid_t file;
-    hid_t group; /**< Header, while it is read */
+    hid_t group; /**< group Header, while it is read */
     hid_t visdata;
     hid_t flags;
     hid_t nsamples;
@@ -25,14 +25,14 @@ struct fx8_uvh5_file {
     size_t n_products;
 };
 
-/** Header/ into `header`; sets n_rows, n_channels and n_products of `file`.
- *  After failure the caller clears `header`. */
+/** Read Header/ into `header`; sets n_rows, n_channels and n_products of
+ *  `file`.  After failure the caller clears `header`. */
 enum fx8_status fx8_uvh5_get_header(struct fx8_uvh5_file *file,
                                     struct fx8_uvh5_header *header,
                                     struct fx8_error *error);
 
-/** Header/extra_keywords; those that are no scalars, or whose names or texts
- *  are longer than fx8's own, are passed over. */
+/** Read Header/extra_keywords; skips non-scalars, and names or texts longer
+ *  than fx8's own. */
 enum fx8_status fx8_uvh5_get_keywords(struct fx8_uvh5_file *file,
                                       struct fx8_uvh5_header *header,
                                       struct fx8_error *error);

@@ -36,8 +36,8 @@ struct fx8_keyword {
 /**
  * Everything in a UVH5 header, in the units of the format.
  *
- * Ownership: for a writer the caller owns every array; a reader allocates and
- *            fx8_uvh5_header_clear() releases
+ * Ownership: for a writer, the caller owns every array; for a reader, they are
+ *            allocated, and released by fx8_uvh5_header_clear()
  * Notes: 1) rows ("blts") are time-major: dump 0 with all baselines, dump 1 …
  *        2) uvw_m = r(ant_2) - r(ant_1)
  *        3) visibilities are conj(E_ant_1) E_ant_2
@@ -47,8 +47,8 @@ struct fx8_uvh5_header {
     char instrument[FX8_TEXT_SIZE];
     char object[FX8_TEXT_SIZE];
     char x_orientation[FX8_TEXT_SIZE];
-    char units[FX8_TEXT_SIZE]; /**< vis_units; reader, "" where not told */
-    bool is_phased; /**< turned towards `object`; reader, of the first row */
+    char units[FX8_TEXT_SIZE]; /**< vis_units; reader only, "" if absent */
+    bool is_phased; /**< phased to `object`; reader only, from the first row */
     struct fx8_site site;
     size_t n_antennas;
     int64_t *antenna_numbers;    /**< [n_antennas] */
@@ -75,7 +75,7 @@ struct fx8_uvh5_header {
     size_t n_keywords;
 };
 
-/** Release what a reader allocated; a zeroed header is legal. */
+/** Release the arrays that a reader allocated; a zeroed header is legal. */
 void fx8_uvh5_header_clear(struct fx8_uvh5_header *header);
 
 /** Keyword by name, or NULL. */
@@ -89,16 +89,15 @@ struct fx8_uvh5_writer;
  *
  * Given:  path         final name
  *         force        replace an existing PATH or PATH.part
- *         header       see above; copied as far as it is needed later
- *         compression  of visdata; flags and nsamples are deflated when it is
- *                      not none
- * Status: as fx8_output_open() has it; without `force` a PATH.part that holds
- *         finished dumps is refused, one without any is replaced
- * Notes: 1) the header describes all n_times dumps at once; data of dumps not
- *           yet written are flagged with weight 0, so that the .part is a
- *           valid file whenever the program is killed
+ *         header       see above; parts needed later are copied
+ *         compression  of visdata; if not none, flags and nsamples are deflated
+ * Status: as fx8_output_open(); without `force`, a PATH.part with finished
+ *         dumps is refused, one without is replaced
+ * Notes: 1) the header describes all n_times dumps from the start; unwritten
+ *           dumps are flagged with weight 0, so the .part is a valid file
+ *           whenever the program is killed
  *        2) a failed write is reported once, as FX8_ERR_SYSTEM with the path
- *           and the system's reason; the library's close cannot crash on it
+ *           and the system's reason; closing HDF5 afterwards is safe
  */
 enum fx8_status fx8_uvh5_create(const char *path, bool force,
                                 const struct fx8_uvh5_header *header,
@@ -131,22 +130,22 @@ enum fx8_status fx8_uvh5_put_keyword(struct fx8_uvh5_writer *writer,
 /**
  * fx8_uvh5_close -- finish or abandon; nulls the handle.
  *
- * Given:  n_dumps  dumps finished, ascending from 0: with fewer than n_times
- *                  the file is cut to them; with 0 the .part is removed and
- *                  there is no file under the final name
- * Status: of the first failed write, here or before: the .part then stays as
- *         after fx8_uvh5_leave(); else as fx8_output_commit()
+ * Given:  n_dumps  dumps finished, from 0 on: if fewer than n_times, the file
+ *                  is cut to them; if 0, the .part is removed and no final file
+ *                  is created
+ * Status: the first failed write, now or earlier: the .part is then kept as by
+ *         fx8_uvh5_leave(); else as fx8_output_commit()
  */
 enum fx8_status fx8_uvh5_close(struct fx8_uvh5_writer **writer, size_t n_dumps,
                                struct fx8_error *error);
 
 /**
- * fx8_uvh5_leave -- close the file of a run that has failed; nulls the handle.
+ * fx8_uvh5_leave -- close the file of a failed run; nulls the handle.
  *
- * Given: n_dumps  dumps finished: where there are any, the .part stays, opens,
- *                 and holds them; with 0 it is removed
- *        error    of the run: what the .part keeps is added to its message; may
- * be NULL
+ * Given: n_dumps  dumps finished: if any, the .part is kept, opens, and holds
+ *                 them; if 0, it is removed
+ *        error    of the run, may be NULL: the contents of a kept .part are
+ *                 added to its message
  */
 void fx8_uvh5_leave(struct fx8_uvh5_writer **writer, size_t n_dumps,
                     struct fx8_error *error);
@@ -157,8 +156,8 @@ struct fx8_uvh5_file;
  * fx8_uvh5_open -- open any UVH5 file and read its header.
  *
  * Status: FX8_ERR_INPUT: "FILE: DATASET: value: what was expected"
- * Notes:  rows need not be time-major with equal baselines in every dump; if
- *         they are not, FX8_ERR_INPUT says so
+ * Notes:  FX8_ERR_INPUT also if rows are not time-major with the same baselines
+ *         in every dump
  */
 enum fx8_status fx8_uvh5_open(const char *path, struct fx8_uvh5_file **file,
                               struct fx8_uvh5_header *header,
@@ -173,9 +172,9 @@ enum fx8_status fx8_uvh5_read_rows(struct fx8_uvh5_file *file, size_t first,
                                    struct fx8_error *error);
 
 /**
- * fx8_uvh5_get -- read /fx8/NAME as float64 if it is there.
+ * fx8_uvh5_get -- read /fx8/NAME as float64 if it exists.
  *
- * Returned: values  malloc'ed, caller frees; NULL with FX8_OK when absent
+ * Returned: values  malloc'ed, the caller frees; NULL with FX8_OK if absent
  *           shape   [3], unused axes 1
  */
 enum fx8_status fx8_uvh5_get(struct fx8_uvh5_file *file, const char *name,

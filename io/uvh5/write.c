@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * write.c -- a UVH5 file from its creation, dump by dump, to its end.
+ * write.c -- create a UVH5 file, write its dumps, close it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static enum fx8_status check_compression(const char *path,
                     path, FX8_UVH5_BITSHUFFLE);
 }
 
-/* Everything below Header and Data. */
+/* Write everything below Header and Data. */
 static enum fx8_status fill_file(struct fx8_uvh5_writer *writer,
                                  const struct fx8_uvh5_header *header,
                                  struct fx8_error *error)
@@ -71,10 +71,10 @@ static enum fx8_status fill_file(struct fx8_uvh5_writer *writer,
     return status;
 }
 
-/* Blocks of metadata large enough for the header (30 KiB, and less than 1 KiB a
- * keyword) and the index of all chunks (about 100 bytes each, at least 3 KiB a
- * cube), so that nothing of it lies between the chunks, where it would keep a
- * cut file long. */
+/* Metadata block size: holds the header (30 KiB, and less than 1 KiB per
+ * keyword) and the index of all chunks (about 100 bytes each, at least 3 KiB
+ * per cube), so that no metadata are between the chunks, where they would keep
+ * a cut file long. */
 static size_t meta_block_size(const struct fx8_uvh5_writer *writer,
                               size_t n_keywords)
 {
@@ -105,7 +105,7 @@ static bool are_flagged(hid_t flags, hid_t space, const hsize_t start[3],
     return is_read && memchr(values, 0, n) == NULL;
 }
 
-/* Whether a .part that an earlier run left holds no dump. */
+/* Whether the .part of an earlier run holds no dump. */
 static bool holds_no_dump(hid_t file)
 {
     const size_t wanted = (size_t)4 << 20; /* bytes at a time */
@@ -180,7 +180,7 @@ enum fx8_status fx8_uvh5_create(const char *path, bool force,
     return FX8_OK;
 }
 
-/* One dump into a cube. */
+/* Write one dump to a cube. */
 static enum fx8_status write_cube(struct fx8_uvh5_writer *writer, int cube,
                                   size_t dump, const void *values,
                                   struct fx8_error *error)
@@ -212,7 +212,7 @@ enum fx8_status fx8_uvh5_write_dump(struct fx8_uvh5_writer *writer, size_t dump,
         return fx8_fail(error, FX8_ERR_USAGE, "%s: dump %zu: expected 0 to %zu",
                         fx8_output_part(writer->output), dump,
                         writer->n_times - 1);
-    /* flags last: until they are down the dump counts as not written */
+    /* flags last: the dump counts as written only once its flags are */
     enum fx8_status status =
         write_cube(writer, FX8_UVH5_VISDATA, dump, result->visibilities, error);
     if (status == FX8_OK)
@@ -225,7 +225,7 @@ enum fx8_status fx8_uvh5_write_dump(struct fx8_uvh5_writer *writer, size_t dump,
     return fx8_uvh5_noted(writer, status, error);
 }
 
-/* The run has failed, or the file: its finished dumps stay as .part. */
+/* After a failed run or write: keep the finished dumps as .part. */
 static void leave(struct fx8_uvh5_writer *writer, size_t n_dumps,
                   struct fx8_error *error)
 {

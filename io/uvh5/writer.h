@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * writer.h -- inside the UVH5 writer: the parts of a file and who writes them.
- * Source of every name and type: the UVH5 memo 1.1 and pyuvdata, as
- * data/README.md tells.
+ * writer.h -- internals of the UVH5 writer: the parts of a file and the
+ * functions that write them.  All names and types follow the UVH5 memo 1.1 and
+ * pyuvdata; see data/README.md.
  */
 #ifndef FX8_IO_UVH5_WRITER_H
 #define FX8_IO_UVH5_WRITER_H
@@ -14,11 +14,10 @@
 extern "C" {
 #endif
 
-/** Number of the filter bitshuffle in the HDF Group's registry; libhdf5 finds
- *  it as a plugin. */
+/** Registered filter number of bitshuffle, which libhdf5 loads as a plugin. */
 #define FX8_UVH5_BITSHUFFLE 32008
 
-/** Datasets of Data/, in the order in which their chunks lie in the file. */
+/** Datasets of Data/, in the order of their chunks in the file. */
 enum {
     FX8_UVH5_FLAGS = 0,
     FX8_UVH5_NSAMPLES,
@@ -41,10 +40,10 @@ struct fx8_uvh5_writer {
     size_t n_baselines;
     size_t n_channels;
     size_t n_products;
-    struct fx8_error failure; /**< the first failure, told again by close */
+    struct fx8_error failure; /**< the first failure, reported again by close */
 };
 
-/** Keep the first failure for close; the status that was given. */
+/** Keep the first failure for close; returns the given status. */
 enum fx8_status fx8_uvh5_noted(struct fx8_uvh5_writer *writer,
                                enum fx8_status status,
                                const struct fx8_error *error);
@@ -54,33 +53,33 @@ enum fx8_status fx8_uvh5_put_header(struct fx8_uvh5_writer *writer,
                                     const struct fx8_uvh5_header *header,
                                     struct fx8_error *error);
 
-/** Datasets of Header/ with one row per baseline and dump: create them; the
- *  header must live until they are closed. */
+/** Create the datasets of Header/ with one row per baseline and dump; `header`
+ *  must outlive them. */
 enum fx8_status fx8_uvh5_open_columns(struct fx8_uvh5_writer *writer,
                                       const struct fx8_uvh5_header *header,
                                       struct fx8_error *error);
 
-/** Write them up to n_rows, and what is left of that block. */
+/** Write these datasets up to n_rows, and the rest of that block. */
 enum fx8_status fx8_uvh5_write_columns(struct fx8_uvh5_writer *writer,
                                        size_t n_rows, struct fx8_error *error);
 
-/** Also after a failure, or when they are closed. */
+/** Close them; legal after a failure or if already closed. */
 void fx8_uvh5_close_columns(struct fx8_uvh5_writer *writer);
 
-/** Cut those datasets to n_rows and correct Nblts and Ntimes. */
+/** Cut these datasets to n_dumps and correct Nblts and Ntimes. */
 enum fx8_status fx8_uvh5_cut_columns(struct fx8_uvh5_writer *writer,
                                      size_t n_dumps, struct fx8_error *error);
 
-/** All cubes and columns cut to n_dumps, the file as short as they allow. */
+/** Cut all cubes and columns to n_dumps and shorten the file accordingly. */
 enum fx8_status fx8_uvh5_cut(struct fx8_uvh5_writer *writer, size_t n_dumps,
                              struct fx8_error *error);
 
-/** Close the HDF5 file and all that is open in it; the output stays open. */
+/** Close the HDF5 file and its open objects; the output stays open. */
 enum fx8_status fx8_uvh5_close_handles(struct fx8_uvh5_writer *writer,
                                        struct fx8_error *error);
 
-/** Data/ at full size: flagged, zero weight, zero visibilities; and the rows
- *  of the columns along with it. */
+/** Create Data/ at full size: flagged, zero weight, zero visibilities; and
+ *  write the rows of the columns with it. */
 enum fx8_status fx8_uvh5_create_cubes(struct fx8_uvh5_writer *writer,
                                       struct fx8_error *error);
 
