@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * baseline.h -- the one owner of baseline order, polarisation order and
- * conjugation.
+ * baseline.h -- defines baseline order, polarisation order and conjugation.
  *
  * Baselines: (0,0), (0,1) … (0,n-1), (1,1) …, antenna_1 <= antenna_2.
  * Products:  XX, YY, XY, YX (AIPS -5, -6, -7, -8); the first letter is the
  *            feed of antenna_1.
- * Value:     conj(E_1) E_2, and uvw = r_2 - r_1: what readers of UVH5 need.
+ * Value:     conj(E_1) E_2, and uvw = r_2 - r_1, as readers of UVH5 expect.
  */
 #ifndef FX8_KERNELS_BASELINE_H
 #define FX8_KERNELS_BASELINE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * count_products.h -- valid products of a dump, block by block, in an engine.
+ * count_products.h -- count the valid products of a dump, block by block.
  */
 #ifndef FX8_KERNELS_COUNT_PRODUCTS_H
 #define FX8_KERNELS_COUNT_PRODUCTS_H
@@ -16,24 +16,24 @@
 extern "C" {
 #endif
 
-/** What has been counted in a dump so far. */
+/** Counts of a dump so far. */
 struct fx8_product_counts {
-    int64_t *pairs; /**< [pair], of blocks in which masks differed */
-    int64_t all;    /**< spectra of blocks that were valid on every input */
+    int64_t *pairs; /**< [pair], from blocks with invalid spectra */
+    int64_t all;    /**< spectra in blocks fully valid on every input */
 };
 
-/** What a block misses. */
+/** How much of a block is valid. */
 enum fx8_block_validity {
-    FX8_BLOCK_EMPTY, /**< everything: nothing to correlate */
+    FX8_BLOCK_EMPTY, /**< nothing to correlate */
     FX8_BLOCK_PARTLY,
-    FX8_BLOCK_WHOLE /**< nothing */
+    FX8_BLOCK_WHOLE
 };
 
 /**
  * fx8_count_products -- add the block's valid products.
  *
  * Given:    valid   uint64 [n_inputs][fx8_bit_words(n_spectra)]
- * Notes:    most blocks miss nothing: these cost one popcount a word
+ * Notes:    most blocks are whole: they cost one popcount a word
  */
 static inline enum fx8_block_validity fx8_count_products(
     const struct fx8_operations *operations, size_t n_inputs, size_t n_spectra,
@@ -53,7 +53,7 @@ static inline enum fx8_block_validity fx8_count_products(
     return FX8_BLOCK_PARTLY;
 }
 
-/** Hand the counts over, int64 [pair], and start again. */
+/** Write the counts, int64 [pair], and reset them. */
 static inline void fx8_take_counts(size_t n_pairs,
                                    struct fx8_product_counts *counts,
                                    int64_t *out)

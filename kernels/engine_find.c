@@ -18,8 +18,8 @@ static const char *const cuda_kernels[] = {"dp4a", "mma", "wgmma", "fp32"};
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* Whether `name` is one of the names, or one of them, "-" and more: a kernel of
- * that kind, of which the engine knows more. */
+/* Whether `name` is one of the names, or one of them followed by "-" and more,
+ * which the engine checks. */
 static bool is_among(const char *const *names, size_t n_names, const char *name)
 {
     const size_t length = strcspn(name, "-");
@@ -29,7 +29,7 @@ static bool is_among(const char *const *names, size_t n_names, const char *name)
     return false;
 }
 
-/* An engine that is not wanted has no say in what a kernel may be called. */
+/* Only kernel names of a requested engine are accepted. */
 static enum fx8_status check_kernel(enum fx8_engine_wish wish,
                                     const char *kernel, struct fx8_error *error)
 {
@@ -85,8 +85,8 @@ enum fx8_status fx8_engine_devices(const char *text, int *devices,
 /* --- the plug-in ----------------------------------------------------------
  */
 
-/* The folder of the program or library that this function is part of; "." when
- * the system does not tell. */
+/* The folder of the program or library that contains this function; "." if
+ * unknown. */
 static void find_folder(char folder[PATH_MAX])
 {
     Dl_info info;
@@ -112,12 +112,12 @@ static void find_folder(char folder[PATH_MAX])
         *slash = '\0';
 }
 
-/* Open the file: that of the environment, else the first there is.  A file
- * that is there and cannot be loaded ends the search: its reason counts. */
+/* Open the file named by the environment, else the first that exists.  If it
+ * exists but cannot be loaded, the search ends with its error. */
 static enum fx8_status load(void **library, char path[PATH_MAX],
                             struct fx8_error *error)
 {
-    /* never unloaded: a GPU's runtime does not expect it */
+    /* never unloaded: GPU runtimes do not support that */
     const int mode = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE;
     static const char *const places[] = {"", "/../lib"};
     const char *given = getenv(FX8_ENGINE_PLUGIN_VARIABLE);
@@ -171,15 +171,15 @@ static enum fx8_status find_plugin(
                         path);
     }
     *operations = plugin->operations;
-    dlclose(library); /* gives back the handle; RTLD_NODELETE */
+    dlclose(library); /* only the handle; RTLD_NODELETE */
     return FX8_OK;
 }
 
 /* --- engines --------------------------------------------------------------
  */
 
-/* A device without memory for a trial has none for the plan either, and tells
- * that in figures of the plan. */
+/* A device without memory for a trial has none for the plan either; opening the
+ * plan gives an error with the figures of the plan. */
 static enum fx8_status open_cuda(const struct fx8_engine_plan *plan,
                                  struct fx8_engine_found *found,
                                  struct fx8_error *error)

@@ -12,8 +12,8 @@
 #define MOST_INPUTS  19
 #define MOST_SPECTRA 67
 
-/* Of all spectra, and of all sums, where there are many channels; and what
- * inputs and spectra are then cut to, but not below. */
+/* Limit of all spectra, and of all sums.  With many channels, inputs and
+ * spectra are reduced to meet it, but not below the least values here. */
 #define MOST_CELLS    ((size_t)1 << 21)
 #define LEAST_INPUTS  4
 #define LEAST_SPECTRA 9
@@ -26,7 +26,7 @@ static double find_deadline(void)
     return text == NULL ? FX8_ENGINE_TRIAL_SECONDS : strtod(text, NULL) / 1e3;
 }
 
-/* As the plan, but small; both engines' blocks may be shorter still. */
+/* A small version of the plan; blocks of both engines may be even shorter. */
 static void plan_trial(struct fx8_trial *trial,
                        const struct fx8_engine_plan *plan)
 {
@@ -61,7 +61,7 @@ static enum fx8_status open_engines(struct fx8_trial *trial,
     struct fx8_engine_plan plan = trial->plan;
     enum fx8_status status = trial->tried->open(&plan, &trial->engine, error);
     plan.kernel = "auto";
-    plan.precisions |= FX8_PRECISION_FP32; /* what quantised ones are made of */
+    plan.precisions |= FX8_PRECISION_FP32; /* to check quantised spectra */
     if (status == FX8_OK)
         status = fx8_engine_cpu.open(&plan, &trial->cpu, error);
     if (status != FX8_OK)
@@ -141,7 +141,7 @@ static void clear(struct fx8_trial *trial)
     fx8_free_arrays(trial->arrays, trial->n_arrays);
 }
 
-/* Products of antennas' equal polarisations first, whatever they are. */
+/* Products of equal polarisations first, whatever the polarisations are. */
 static void list_products(struct fx8_trial *trial)
 {
     const size_t antennas = trial->plan.n_result_antennas;
@@ -171,8 +171,8 @@ static unsigned random_below(uint64_t *state, unsigned end)
     return (unsigned)((*state >> 33) % end);
 }
 
-/* Samples of the full range; one spectrum in eight is invalid.  Levels of 8 to
- * 71 steps: from channel to channel few or many are clipped. */
+/* Samples of the full range; one spectrum in eight is invalid.  Levels from 8
+ * to 71 steps: the number of clipped spectra varies with the channel. */
 static void make_task(struct fx8_trial *trial)
 {
     const struct fx8_engine_plan *plan = &trial->plan;
@@ -189,7 +189,7 @@ static void make_task(struct fx8_trial *trial)
         plan->bank.n_taps * fx8_filterbank_row(&plan->bank);
     for (size_t k = 0; plan->coefficients != NULL && k < n_weights; k++)
         power += (double)plan->coefficients[k] * (double)plan->coefficients[k];
-    /* of a part of a spectrum, samples being even from -128 to 127 */
+    /* of a component of a spectrum; samples are uniform in -128 .. 127 */
     const double rms = 74.0 * sqrt(power / 2.0);
     for (size_t k = 0; k < trial->n_gains; k++) {
         trial->gains[k] =

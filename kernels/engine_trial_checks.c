@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* engine_trial_checks.c -- see engine_trial_private.h: what an engine makes
- * beside what the CPU makes. */
+/* engine_trial_checks.c -- see engine_trial_private.h: compare the output of an
+ * engine with the CPU engine's. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,14 +8,14 @@
 
 #include "kernels/engine_trial_private.h"
 
-/* Of a float sum of 512 products at a time: struct fx8_correlate_fp32. */
+/* Relative error of a float sum: struct fx8_correlate_fp32. */
 #define SUM_ERROR (520 * 0x1p-24)
 
-/* Steps of a quantised number, 127 at most, that the rounding of its product
- * with a gain may cost. */
+/* Error in steps of a quantised number, at most 127, from rounding its product
+ * with a gain. */
 #define GAIN_ERROR (128 * 0x1p-24)
 
-/* --- what is wrong -------------------------------------------------------- */
+/* --- error messages ------------------------------------------------------- */
 
 enum fx8_status fx8_trial_differs(const struct fx8_trial *trial,
                                   struct fx8_error *error, const char *format,
@@ -57,10 +57,10 @@ static enum fx8_status set_gains(const struct fx8_trial *trial,
 
 /* --- spectra -------------------------------------------------------------- */
 
-/* From one engine's spectrum to the other's: each is off by a rounding for
- * every product of the FIR, though most of them are the same, and for every
- * halving of the length in the FFT; four times that, as transforms of prime
- * lengths are made of several. */
+/* Bound of the difference between the engines' spectra: in each, a rounding per
+ * product of the FIR (mostly equal in both) and per halving of the length in
+ * the FFT; four times that, because a transform of prime length takes
+ * several. */
 static double spectrum_error(const struct fx8_trial *trial)
 {
     double peak = 0.0;
@@ -73,14 +73,14 @@ static double spectrum_error(const struct fx8_trial *trial)
                      (8.0 + log2((double)trial->plan.bank.fft_length));
 }
 
-/* Whether a number may be what the quantiser makes of x, known to `margin`. */
+/* Whether the quantiser may give `number` for x, which is known to `margin`. */
 static bool is_quantised(int number, double x, double margin)
 {
     const double clamped = fmin(fmax(x, -127.0), 127.0);
     return fabs(number - clamped) <= 0.5 + margin;
 }
 
-/* One number of the spectra; clips are counted where x may, and must, be. */
+/* Check one number of the spectra; count where x may, and must, clip. */
 static bool is_int8_right(struct fx8_trial *trial, size_t cell, size_t input,
                           size_t channel, double spectrum_error)
 {
@@ -138,7 +138,7 @@ static enum fx8_status check_spectra(struct fx8_trial *trial,
     return status;
 }
 
-/* By both engines, from the same samples. */
+/* Both engines get the same samples. */
 enum fx8_status fx8_trial_spectra(struct fx8_trial *trial,
                                   struct fx8_error *error)
 {
@@ -162,7 +162,7 @@ enum fx8_status fx8_trial_spectra(struct fx8_trial *trial,
 
 /* --- sums ----------------------------------------------------------------- */
 
-/* What the products of a pair add up to without their signs. */
+/* Sum of the magnitudes of the products of a pair. */
 static double size_of(const struct fx8_trial *trial, size_t channel, size_t i,
                       size_t j)
 {
@@ -176,8 +176,8 @@ static double size_of(const struct fx8_trial *trial, size_t channel, size_t i,
     return size;
 }
 
-/* Whether float sums, and bounds, are near the CPU's: of numbers off by at most
- * SUM_ERROR each, a bound by twice that. */
+/* Whether float sums and bounds are near the CPU's: a sum is off by at most
+ * SUM_ERROR, a bound by twice that. */
 static bool are_floats_right(const struct fx8_trial *trial, size_t at,
                              double wanted, double size)
 {
@@ -252,7 +252,7 @@ static enum fx8_status check_sums(const struct fx8_trial *trial,
     return FX8_OK;
 }
 
-/* By both engines, from the spectra of the one that is tried. */
+/* Both engines get the spectra of the engine under test. */
 enum fx8_status fx8_trial_sums(struct fx8_trial *trial, struct fx8_error *error)
 {
     const struct fx8_engine_block block = block_of(trial);
@@ -311,7 +311,7 @@ static enum fx8_status check_results(const struct fx8_trial *trial, size_t kind,
     return FX8_OK;
 }
 
-/* The same block once more, whose sums are known. */
+/* Process the same block again; its sums are known. */
 enum fx8_status fx8_trial_results(struct fx8_trial *trial,
                                   struct fx8_error *error)
 {

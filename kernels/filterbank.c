@@ -3,7 +3,7 @@
 
 #include "kernels/filterbank.h"
 
-/* Channels beyond which overlap is not looked for. */
+/* Overlap is computed up to this many channels apart. */
 #define MOST_APART 8
 
 static const double PI = 3.14159265358979323846;
@@ -24,8 +24,8 @@ static double window_value(enum fx8_filter_window window, size_t n,
     return 1.0;
 }
 
-/** sinc((n + 1/2)/N - P/2), its argument a quotient of integers: exactly odd
- *  about the middle of the filter. */
+/** sinc((n + 1/2)/N - P/2).  The argument is a quotient of integers, so it is
+ *  exactly odd about the middle of the filter. */
 static double sinc_value(size_t n, size_t n_taps, size_t length)
 {
     const double x = ((double)(2 * n + 1) - (double)(n_taps * length)) /
@@ -114,8 +114,8 @@ void fx8_filterbank_response(const double *weights, size_t n_weights,
     response[1] = im;
 }
 
-/* R(d, k); the phase turns by a product each sample, which over the longest
- * filter loses less than 10^-9. */
+/* R(d, k).  The phase is advanced by a product per sample; over the longest
+ * filter the error is less than 10^-9. */
 static double overlap_of(const double *weights, size_t n_weights, size_t length,
                          size_t spectra_apart, size_t channels_apart)
 {
@@ -143,7 +143,7 @@ double fx8_filterbank_overlap(const double *weights, size_t n_taps,
         for (size_t k = 0; k <= MOST_APART && k < n_channels; k++) {
             const double share = (1.0 - (double)d / (double)n_spectra) *
                                  (1.0 - (double)k / (double)n_channels);
-            /* both signs of what is not 0 */
+            /* both signs of nonzero d and k */
             const double both = (d > 0 ? 2.0 : 1.0) * (k > 0 ? 2.0 : 1.0);
             sum += both * share *
                    overlap_of(weights, n_taps * length, length, d, k);

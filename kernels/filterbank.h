@@ -42,7 +42,7 @@ struct fx8_filterbank {
     size_t n_channels; /**< K, channels handed on */
 };
 
-/** Real numbers in one row of N samples: N, or 2 N when complex (re, im). */
+/** Floats in one row of N samples: N, or 2 N when complex (re, im). */
 static inline size_t fx8_filterbank_row(const struct fx8_filterbank *bank)
 {
     return bank->fft_length * (bank->is_complex ? 2 : 1);
@@ -64,8 +64,8 @@ static inline size_t fx8_filterbank_bin(const struct fx8_filterbank *bank,
     return channel >= half ? channel - half : bank->fft_length + channel - half;
 }
 
-/** Whether the spectra of an output channel are real numbers: those of k = 0 of
- *  real samples, in either sideband. */
+/** Whether the spectra of an output channel are real: k = 0 of real samples,
+ *  in either sideband. */
 static inline bool fx8_filterbank_is_real(const struct fx8_filterbank *bank,
                                           size_t channel)
 {
@@ -80,7 +80,7 @@ static inline bool fx8_filterbank_is_real(const struct fx8_filterbank *bank,
  *           length   N
  *           has_sinc whether W is multiplied by sinc((n + 1/2)/N - P/2)
  * Returned: weights  double [P * N], sum of squares 1
- * Notes:    P N = 1 has weight 1 whatever the window; sinc(x) is
+ * Notes:    P N = 1 has weight 1 for any window; sinc(x) is
  *           sin(pi x)/(pi x)
  * Source:   DESIGN, "Filter bank"
  */
@@ -92,14 +92,14 @@ void fx8_filterbank_weights(enum fx8_filter_window window, size_t n_taps,
  *
  * Given:    bank         geometry
  *           weights      double [P * N]
- *           lower        samples are of the lower sideband: complex samples
- *                        are conjugated (imaginary parts get the negated
- *                        weight), real ones multiplied by (-1)^n
+ *           lower        lower sideband: complex samples are conjugated
+ *                        (imaginary parts get the negated weight), real ones
+ *                        multiplied by (-1)^n
  *           first_is_odd the first sample processed has an odd absolute index
  *                        in the recording (matters for real lower only)
  * Returned: coefficients float [P][row], row = fx8_filterbank_row(); complex:
  *                        each weight twice, for re and im
- * Numerics: each weight rounded once to float; the signs are exact
+ * Numerics: each weight is rounded once to float; signs are exact
  */
 void fx8_filterbank_coefficients(const struct fx8_filterbank *bank,
                                  const double *weights, bool lower,
@@ -108,11 +108,11 @@ void fx8_filterbank_coefficients(const struct fx8_filterbank *bank,
 /**
  * fx8_filterbank_int16 -- coefficients as the operation fir_int16 takes them.
  *
- * Given:    n_coefficients, coefficients  of fx8_filterbank_coefficients()
+ * Given:    n_coefficients, coefficients  from fx8_filterbank_coefficients()
  * Returned: rounded  int16 [n_coefficients]: w / scale, to nearest even
- *           the scale, max |w| / 32767; 0 where all are zero
+ *           the scale, max |w| / 32767; 0 if all are zero
  * Numerics: scale * rounded is within max |w| / 65533 of w: half a unit of
- *           1/32767, and the rounding of scale
+ *           1/32767 plus the rounding of scale
  */
 float fx8_filterbank_int16(size_t n_coefficients, const float *coefficients,
                            int16_t *rounded);
@@ -129,8 +129,9 @@ void fx8_filterbank_response(const double *weights, size_t n_weights,
                              double response[2]);
 
 /**
- * fx8_filterbank_overlap -- by how much windows that overlap raise the variance
- * of a mean of products of white noise, beside independent products.
+ * fx8_filterbank_overlap -- factor by which overlapping windows raise the
+ * variance of a mean of products of white noise, relative to independent
+ * products.
  *
  * Given:    weights     double [n_taps * length], P and N
  *           n_spectra   consecutive spectra in the mean, at least 1
@@ -140,10 +141,9 @@ void fx8_filterbank_response(const double *weights, size_t n_weights,
  *           |sum over n of w_n w_(n + dN) exp(2 pi i k n / N)|^2: 1 for a
  *           rectangular FFT; the mean is worth n_spectra n_channels / this many
  *           independent products
- * Notes:    1) k up to 8 channels apart: what lies further adds less than
- *              10^-5
- *           2) holds for real samples too, but within two channels of the ends
- *              of their band, where a channel overlaps its own mirror image
+ * Notes:    1) k up to 8 channels apart; the rest adds less than 10^-5
+ *           2) also holds for real samples, except within two channels of the
+ *              band edges, where a channel overlaps its own mirror image
  * Source:   the covariance of two products is the product of the covariances
  *           of their factors, for normal noise (Isserlis)
  */

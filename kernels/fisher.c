@@ -5,14 +5,14 @@
 #include "kernels/fisher.h"
 #include "kernels/numeric/coherence.h"
 
-/* Standard deviations of a normal distribution within which 95 % lie. */
+/* Standard deviations that contain 95 % of a normal distribution. */
 static const double SIGMAS = 1.959963984540054;
 
-/* Cells whose roots are taken at a time. */
+/* Cells processed at a time. */
 #define PIECE 512
 
-/* One choice a loop, or the compiler makes branches of them instead of
- * vectors. */
+/* One selection per loop; with more the compiler branches instead of
+ * vectorising. */
 static void limit_below(size_t n, float least, float *x)
 {
     for (size_t k = 0; k < n; k++)
@@ -83,8 +83,8 @@ static double weighted_spread(const struct fx8_fisher_sums *sums, double p)
                      sums->weighted_shares / sums->weight);
 }
 
-/* What stays in the mean of z: (3 rho^2 - 1) g / (4 M rho); its weight M
- * leaves the plain mean of g. */
+/* Remaining bias of the mean of z: (3 rho^2 - 1) g / (4 M rho); the weight M
+ * cancels, leaving the unweighted mean of g. */
 static double bias_of_z(const struct fx8_fisher_sums *sums, double rho)
 {
     const double n = (double)sums->n_cells;
@@ -102,7 +102,7 @@ static bool has_interval(const struct fx8_fisher_sums *sums, double rho)
            sums->weighted_steps / sums->weight <= 1.0 - rho;
 }
 
-/* By how much the mean power lies above its lower 2.5 % where |rho|^2 is p. */
+/* Distance from the mean power down to its 2.5 % quantile if |rho|^2 is p. */
 static double reach_below(const struct fx8_fisher_sums *sums, double inflation,
                           double p)
 {
@@ -112,10 +112,9 @@ static double reach_below(const struct fx8_fisher_sums *sums, double inflation,
                 (2.0 * p * weighted_spread(sums, p) + noise));
 }
 
-/* The |rho| at whose lower 2.5 % the mean power lies.  What is sought is where
- * p less its reach, a convex function that ends above, crosses the mean.  A
- * mean below 0 is taken as 0, or limits below what can be measured would come
- * out. */
+/* The |rho| whose 2.5 % quantile is the mean power: where p minus its reach, a
+ * convex function that ends above, crosses the mean.  A mean below 0 counts as
+ * 0; otherwise limits could be lower than is measurable. */
 static double upper_limit(const struct fx8_fisher_sums *sums, double inflation)
 {
     const double mean = fmax(sums->weighted_power / sums->weight, 0.0);

@@ -3,35 +3,36 @@
  * fisher.h -- the coherence of a baseline averaged over cells, by Fisher's
  * transformation, with its interval or an upper limit.
  *
- * It is taken for granted that rho is the same in all cells: the average of
- * different ones is what tanh makes of the mean atanh.
+ * The method assumes the same rho in all cells.  If rho differs, the average is
+ * the tanh of the mean atanh.
  *
- * The modulus r of a sample coherence over M independent products is too large
- * by its noise, and its spread depends on itself.  The noise is taken off
- * first, r'^2 = r^2 - (1 - r^2)^2 / M, not below 0; z = atanh(r') then has the
- * variance 1 / (2 M) whatever r is, and averages with weight M.
+ * Noise makes the modulus r of a sample coherence over M independent products
+ * too large, and its spread depends on r.  The noise is subtracted first,
+ * r'^2 = r^2 - (1 - r^2)^2 / M, not below 0; z = atanh(r') then has the
+ * variance 1 / (2 M) for any r, and averages with weight M.
  *
- * What is left of the bias does not average down: for complex normal samples
- * E atanh r = atanh rho + (rho + 1/rho) / (4 M), of which the removal of noise
- * takes (1 - rho^2) / (2 M rho) off, so that (3 rho^2 - 1) / (4 M rho) stays
- * in every cell.  It is subtracted from the mean.
+ * A bias remains that does not average down.  For complex normal samples
+ * E atanh r = atanh rho + (rho + 1/rho) / (4 M).  Subtracting the noise removes
+ * (1 - rho^2) / (2 M rho); (3 rho^2 - 1) / (4 M rho) remains in every cell and
+ * is subtracted from the mean.
  *
- * An auto averages all spectra of its input, the product those that both
- * inputs have.  Where these are M of M / f_1 and M / f_2, powers do not cancel
- * in r and its spread is larger: (1 - f_1 r^2) (1 - f_2 r^2) / M of noise, and
- * g / (2 M) for the variance of z,
+ * An auto averages all spectra of its input, a product only the spectra that
+ * both inputs have: M of M / f_1 and M / f_2.  The powers then do not cancel in
+ * r and its spread is larger: the noise is (1 - f_1 r^2) (1 - f_2 r^2) / M, the
+ * variance of z is g / (2 M),
  *
  *     g = (1 + rho^2 - 3/2 rho^2 (f_1 + f_2) + rho^4 f_1 f_2) / (1 - rho^2)^2
  *
- * (the second order of the logarithm of r; 1 where f is 1), which multiplies
- * what stays of the bias too.
+ * (the second order of the logarithm of r; 1 where f is 1).  g also multiplies
+ * the remaining bias.
  *
  * There is an average but no interval where these expansions do not hold: a
- * cell at |rho| = 1, fewer than 16 products M / g in a cell, or inputs of INT8
+ * cell at |rho| = 1, fewer than 16 products M / g in a cell, or INT8 inputs
  * that differ by less than a step, so that their rounding is not independent.
  *
- * Where |rho| sqrt(M) of a cell is below 5, too many cells are cut at 0 for
- * that: there the mean of the uncut r^2 - (1 - r^2)^2 / M gives an upper limit.
+ * There is no interval either where |rho| sqrt(M) of a cell is below 5, because
+ * too many cells are cut at 0.  The mean of the uncut r^2 - (1 - r^2)^2 / M
+ * then gives an upper limit.
  */
 #ifndef FX8_KERNELS_FISHER_H
 #define FX8_KERNELS_FISHER_H
@@ -47,7 +48,7 @@
 extern "C" {
 #endif
 
-/** Where |rho| sqrt(M) of a cell becomes an interval. */
+/** Least |rho| sqrt(M) of a cell for an interval. */
 #define FX8_FISHER_DETECTION 5.0
 
 /** Running sums of one product of one baseline; zero at first. */
@@ -61,8 +62,8 @@ struct fx8_fisher_sums {
     double shares;          /**< sum of f_1 f_2 */
     double weighted_steps;  /**< sum of M times the cell's `steps` */
     int64_t n_cells;
-    int64_t n_cut;     /**< of them r'^2 was below 0 */
-    int64_t n_clamped; /**< of them r'^2 was above FX8_FISHER_MOST_POWER */
+    int64_t n_cut;     /**< cells with r'^2 below 0 */
+    int64_t n_clamped; /**< cells with r'^2 above FX8_FISHER_MOST_POWER */
 };
 
 /**
@@ -83,7 +84,7 @@ void fx8_fisher_cells(const struct fx8_functions *functions,
                       const float *share_1, const float *share_2,
                       float *unbiased, float *z);
 
-/** What one cell brings. */
+/** One cell. */
 struct fx8_fisher_cell {
     float n_products;       /**< M, above 0 */
     float share_1, share_2; /**< f_1, f_2 */
@@ -93,7 +94,7 @@ struct fx8_fisher_cell {
     float z;
 };
 
-/** Add one cell, or one of weight 0 that changes nothing. */
+/** Add one cell; is_averaged 0 leaves the sums unchanged. */
 FX8_NUMERIC void fx8_fisher_add(struct fx8_fisher_sums *sums, int is_averaged,
                                 const struct fx8_fisher_cell *cell)
 {
@@ -121,20 +122,19 @@ FX8_NUMERIC void fx8_fisher_add(struct fx8_fisher_sums *sums, int is_averaged,
  * fx8_fisher_average -- the average, and its interval or limit.
  *
  * Given:    sums       see above
- *           functions  whose tanh leads back
- *           inflation  variance of a mean of many cells beside that of as many
+ *           functions  tanh is used
+ *           inflation  variance of a mean of many cells relative to as many
  *                      independent ones, at least 1: see
  *                      fx8_filterbank_overlap()
  * Returned: average    see fx8.h
- * Notes:    1) 95 %: z +- 1.96 sqrt(g inflation / (2 sum of M)); a limit is
- *              the largest rho whose mean power would lie as low as the
- *              measured one, or lower, with a chance of 2.5 %: the upper end of
- *              such an interval.  With 5 % the intervals and limits of a rho
- *              at the border, where either may come out, would cover it in
- *              92.5 % of the cases
+ * Notes:    1) interval: 95 %, z +- 1.96 sqrt(g inflation / (2 sum of M)).
+ *              Limit: the largest rho for which a mean power as low as measured
+ *              has a chance of 2.5 %, the upper end of such an interval.  With
+ *              5 %, a rho at the border between the two would be covered in
+ *              only 92.5 % of the cases
  *           2) the power of one cell has the variance (1 - rho^2)^2
- *              (2 g rho^2 M + 1) / M^2, taken as normal: its distribution leans
- * to the right, so that a limit of few cells covers more
+ *              (2 g rho^2 M + 1) / M^2, taken as normal.  The true distribution
+ *              is skewed to the right, so a limit of few cells covers more
  */
 void fx8_fisher_average(const struct fx8_fisher_sums *sums,
                         const struct fx8_functions *functions, double inflation,

@@ -4,14 +4,13 @@
  * modes of [postprocess] math, and the conversion to half precision.
  *
  * IEEE mode: correctly rounded operations and the C library's functions.
- * Fast mode: the definitions of kernels/numeric/, whose errors are in
+ * Fast mode: the definitions of kernels/numeric/, with the errors in
  * kernels/numeric/bounds.h; on the host equal bit for bit at every level.
  *
  * Notes: 1) inputs and outputs may be the same array, but not overlap
  *           otherwise; any alignment; n may be 0
- *        2) arguments outside a function's domain give what its numerics
- *           header says (NaN, infinity, a clamp), in both modes; nothing is
- *           counted here: who calls knows what it means
+ *        2) the numerics headers define the value outside a function's domain
+ *           (NaN, infinity, a clamp), for both modes; callers count such cases
  */
 #ifndef FX8_KERNELS_FUNCTIONS_H
 #define FX8_KERNELS_FUNCTIONS_H

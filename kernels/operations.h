@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * operations.h -- the arithmetic of fx8 as pure functions, and the table that
- * holds one choice of them.  A level ("reference", "avx2", "avx512") is a
- * table: the reference fills every entry, each higher level overrides what it
- * does faster.  Whatever the level, integers and the FIR are equal bit for
- * bit; FP32 sums are within the bound stated at their entry.
+ * operations.h -- the arithmetic of fx8 as pure functions in a table.  A level
+ * ("reference", "avx2", "avx512") is one table: the reference fills every
+ * entry, each higher level overrides what it does faster.  Integers and the FIR
+ * are equal bit for bit at every level; FP32 sums are within the bound stated
+ * at their entry.
  */
 #ifndef FX8_KERNELS_OPERATIONS_H
 #define FX8_KERNELS_OPERATIONS_H
@@ -39,7 +39,7 @@ struct fx8_ci8 {
  *  padded to a multiple of it with readable memory. */
 #define FX8_ROW_BLOCK 4
 
-/** Most spectra an int32 accumulator may take between two folds:
+/** Most spectra that an int32 accumulator may take between two folds:
  *  2 * 128 * 128 * 65535 < 2^31. */
 #define FX8_MAX_INT32_SPECTRA 65535
 
@@ -65,16 +65,16 @@ static inline size_t fx8_pair_index(size_t i, size_t j)
  *
  * Notes: 1) spectra x: ci8 [round_up(n_inputs, FX8_ROW_BLOCK)][input_stride],
  *           of which n_times (a multiple of FX8_GROUP) are used; rows from
- *           n_inputs on may hold anything and reach no result; x and
+ *           n_inputs on may hold anything and affect no result; x and
  *           input_stride * sizeof(struct fx8_ci8) are multiples of 64 bytes
- *        2) the accumulator has the variant's own order; all zero bytes is
- *           the empty accumulator
+ *        2) each variant orders the accumulator its own way; all zero bytes
+ *           is the empty accumulator
  *        3) exact for -128 .. 127 as long as at most FX8_MAX_INT32_SPECTRA
  *           spectra are accumulated between two folds
- *        4) row blocks [row_begin, row_end) of FX8_ROW_BLOCK inputs j, with
- *           all i <= j, may be given to different threads
- *        5) what follows the rows in memory is prefetched towards the end, but
- *           never read: fastest when that is the channel correlated next
+ *        4) different threads may take different row blocks [row_begin,
+ *           row_end) of FX8_ROW_BLOCK inputs j, each with all i <= j
+ *        5) memory after the rows is prefetched but never read: fastest if the
+ *           channel correlated next is there
  */
 struct fx8_correlate_int8 {
     /** int32 items of an accumulator for n_inputs inputs. */
@@ -88,19 +88,19 @@ struct fx8_correlate_int8 {
 };
 
 /**
- * FP32 correlator of one channel; as fx8_correlate_int8 but for:
+ * FP32 correlator of one channel; as fx8_correlate_int8 except:
  *
  * Notes: 1) spectra x: cf32, every row 64-byte aligned; the accumulator is
- *           double: float sums are folded into it every 512 spectra counted
- *           from the first one of the call, so that the result depends on the
- *           call boundaries only when these are not multiples of 512
+ *           double.  Float sums are folded into it every 512 spectra, counted
+ *           from the start of the call: the result depends on the call
+ *           boundaries only if these are not multiples of 512
  *        2) integers up to 128 in magnitude are summed exactly
  *        3) against an exact sum of T < 10^12 spectra, barring underflow:
  *           |error| <= 520 * 2^-24 * (sum over t of |x_i(t)| |x_j(t)|) per
- *           component.  The reference rounds a product at most 514 times
- *           before it is double (itself, the sum of two, 512 float sums),
- *           the variants, which sum in lanes, 68 and 131 times; the doubles
- *           add T / 512 * 2^-53, which the rest of the 520 covers
+ *           component.  Before the fold into double the reference rounds a
+ *           product at most 514 times (itself, the sum of two, 512 float sums);
+ *           the variants, which sum in lanes, 68 and 131 times.  The doubles
+ *           add T / 512 * 2^-53, covered by the rest of the 520
  */
 struct fx8_correlate_fp32 {
     /** double items of an accumulator for n_inputs inputs. */
@@ -113,19 +113,18 @@ struct fx8_correlate_fp32 {
 };
 
 /**
- * Enclosing correlator of one channel: the FP32 correlator twice, rounded
- * downwards and upwards in every step; as fx8_correlate_fp32 but for:
+ * Enclosing correlator of one channel: the FP32 correlator twice, every step
+ * rounded downwards and upwards; as fx8_correlate_fp32 except:
  *
- * Notes: 1) float sums are folded into double every `segment` spectra counted
- *           from the first one of the call: a multiple of FX8_GROUP,
+ * Notes: 1) float sums are folded into double every `segment` spectra, counted
+ *           from the start of the call: a multiple of FX8_GROUP,
  *           FX8_MAX_FP32_PRODUCTS outside of tests
- *        2) the sums keep what the name says for each component: down <=
- *           exact sum <= up, for the real numbers that the floats stand for
- *        3) the order of operations is that of the level's fp32 correlator,
- *           so that its sums lie between the two
- *        4) finite spectra whose sums do not overflow a float
- *        5) the caller's rounding mode does not matter and is as it was when
- *           the call returns; subnormal numbers are not flushed to zero
+ *        2) for each component, down <= exact sum <= up
+ *        3) operations have the order of the level's fp32 correlator, so its
+ *           sums lie between the two
+ *        4) spectra must be finite and their sums not overflow a float
+ *        5) independent of the caller's rounding mode, which is restored;
+ *           subnormal numbers are not flushed to zero
  */
 struct fx8_correlate_interval {
     /** double items of an accumulator, both directions, for n_inputs. */
@@ -140,7 +139,7 @@ struct fx8_correlate_interval {
                  double *up);
 };
 
-/** One choice of every operation. */
+/** All operations at one level. */
 struct fx8_operations {
     /** Name of the level: "reference", "avx2", "avx512". */
     const char *name;
@@ -154,9 +153,9 @@ struct fx8_operations {
      *                         base + input_offset[i] + t * time_stride (bytes)
      * Returned: out           [n_inputs] rows of n_samples samples, row_stride
      *                         bytes apart
-     * Notes:    fast where time_stride equals sample_size (copy) and where
-     *           neighbouring inputs have neighbouring offsets (corner turn);
-     *           right for any strides, negative ones included
+     * Notes:    fast if time_stride equals sample_size (copy) or neighbouring
+     *           inputs have neighbouring offsets (corner turn); correct for
+     *           any strides, also negative ones
      */
     void (*gather)(size_t n_inputs, size_t n_samples, size_t sample_size,
                    const int8_t *base, const ptrdiff_t *input_offset,
@@ -172,25 +171,25 @@ struct fx8_operations {
      *                         (+) ..., each (+) one fused multiply-add in
      *                         ascending tap order starting from zero
      * Numerics: equal bit for bit at every level
-     * Notes:    what follows the samples is prefetched, but never read: fastest
-     *           when those are the next ones
+     * Notes:    memory after the samples is prefetched but never read: fastest
+     *           if the next samples are there
      */
     void (*fir)(size_t n_spectra, size_t n_taps, size_t row,
                 const int8_t *samples, const float *coefficients, float *folded,
                 size_t folded_stride);
 
     /**
-     * fir_int16 -- the same with coefficients of 16 bits, in integers.
+     * fir_int16 -- fir() in integers, with 16-bit coefficients.
      *
      * Given:    samples       int8 [n_spectra + n_taps - 1][row]
      *           coefficients  int16 [n_taps][row], -32767 .. 32767, n_taps at
      *                         most FX8_MAX_TAPS: a sum is less than 2^28
-     *           scale         of a unit of the coefficients
+     *           scale         value of one unit of the coefficients
      * Returned: folded        float [n_spectra][folded_stride]: element
      *                         [t][r] = (float)(sum over p of c[p][r]
      *                         x[t+p][r]) * scale
-     * Numerics: exact integers, two roundings to float after them; equal bit
-     *           for bit at every level
+     * Numerics: exact integers, then two roundings to float; equal bit for bit
+     *           at every level
      */
     void (*fir_int16)(size_t n_spectra, size_t n_taps, size_t row,
                       const int8_t *samples, const int16_t *coefficients,
@@ -200,7 +199,7 @@ struct fx8_operations {
      * quantise -- gain, round half to even, clamp to +-127, corner turn.
      *
      * Given:    spectra      cf32 [n_spectra][spectrum_stride], n_spectra <=
-     *                        FX8_GROUP; channels [0, n_channels) of it
+     *                        FX8_GROUP; channels [0, n_channels) are read
      *           gain         float [n_channels]
      *           valid        bit t set: spectrum t is valid; others become 0
      * Returned: out          ci8 [n_channels][channel_stride], elements
@@ -215,7 +214,7 @@ struct fx8_operations {
                      const float *gain, uint32_t valid, struct fx8_ci8 *out,
                      size_t channel_stride, uint32_t *clips);
 
-    /** turn -- the same corner turn for FP32: mask, no gain.  out: cf32
+    /** turn -- the same corner turn for FP32: masked, without gain.  out: cf32
      *  [n_channels][channel_stride]. */
     void (*turn)(size_t n_spectra, size_t n_channels,
                  const struct fx8_cf32 *spectra, size_t spectrum_stride,
@@ -246,12 +245,12 @@ struct fx8_operations {
 /** Number of levels compiled in; level 0 is the reference. */
 size_t fx8_operations_levels(void);
 
-/** Level `index`, ascending in speed; NULL when this CPU cannot run it. */
+/** Level `index`, ascending in speed; NULL if this CPU cannot run it. */
 const struct fx8_operations *fx8_operations_level(size_t index);
 
 /**
- * fx8_operations_select -- the fastest level that this CPU runs and that
- * agrees with the reference on a built-in test.
+ * fx8_operations_select -- select the fastest level that this CPU can run and
+ * that agrees with the reference on a built-in test.
  *
  * Given:    name        "auto" or the name of a level
  * Returned: operations  static, never freed

@@ -3,8 +3,8 @@
 #include "kernels/numeric/visibility.h"
 #include "kernels/postprocess.h"
 
-/* Output channels turned at a time: a row of results takes whole cache lines,
- * and the rows of sums in flight still fit the first-level cache. */
+/* Output channels turned at a time: a row of results fills whole cache lines,
+ * and the rows of sums in use still fit the first-level cache. */
 #define CHANNEL_TILE 16
 
 struct context {
@@ -40,8 +40,8 @@ static void write_series(const struct context *job, size_t baseline,
     }
 }
 
-/* All baselines that end on one antenna: their sums stand side by side, their
- * results in rows far apart, hence the tiles of channels. */
+/* All baselines that end on one antenna.  Their sums are contiguous, but their
+ * results are in rows far apart, hence the tiles of channels. */
 static void process_antenna(void *context, size_t antenna_2, size_t thread)
 {
     (void)thread;

@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/** A result from a cell on; none where there is none. */
+/** A result from a cell on; unchanged if it has no arrays. */
 static inline struct fx8_result fx8_result_from(const struct fx8_result *all,
                                                 size_t cell)
 {
@@ -39,14 +39,14 @@ struct fx8_product {
 /**
  * How sums become results; the arrays belong to the caller.
  *
- * Notes: 1) baselines are (0,0), (0,1) … (0,n-1), (1,1) …; products of a
- *           baseline stand side by side
- *        2) gain NULL: no quantiser, sums are in counts squared of what came
- *           in: recorded values times input_gain.  gain itself is in units of
- *           recorded counts
- *        3) of several bands side by side each is post-processed by itself:
- *           gain, flag_cell and the results begin with those of the band, and
- *           row_channels tells how far on the next input or baseline is
+ * Notes: 1) baselines are (0,0), (0,1) … (0,n-1), (1,1) …; the products of a
+ *           baseline are adjacent
+ *        2) gain NULL: no quantiser; the unit of the sums is the square of the
+ *           input, which is recorded values times input_gain.  gain itself is
+ *           in units of recorded counts
+ *        3) several bands side by side are post-processed one by one: gain,
+ *           flag_cell and the results point to the first channel of the band,
+ *           and row_channels is the step to the next input or baseline
  */
 struct fx8_postprocess {
     size_t n_antennas, n_products, n_inputs;
@@ -57,13 +57,13 @@ struct fx8_postprocess {
     const struct fx8_product *products; /**< [n_baselines][n_products] */
     int64_t spectra_per_dump;           /**< M */
     const float *gain;        /**< [n_inputs][row_channels] or NULL; INT8's */
-    const double *input_gain; /**< [n_inputs] powers of two, where there is no
-                                   gain; NULL: 1 */
+    const double *input_gain; /**< [n_inputs] powers of two, used without gain;
+                                   NULL: 1 */
     const uint8_t *flag_channel; /**< [n_channels] */
     const uint8_t *flag_input;   /**< [n_inputs] */
     const uint8_t *flag_cell;    /**< [n_inputs][row_channels], or NULL: none;
                                       INT8's */
-    bool remove_bias;   /**< rounding noise of the quantiser in INT8's autos */
+    bool remove_bias;   /**< remove quantiser rounding noise from INT8 autos */
     bool first_is_real; /**< the spectra of channel 0 are real */
     bool negate_imaginary; /**< the samples should have been conjugated */
     size_t n_threads;
@@ -74,34 +74,33 @@ struct fx8_postprocess {
  * fx8_postprocess_dump -- mean, unscale, de-bias, flag, average.
  *
  * Given:    sums    by kind, [n_channels][pair][re, im]: INT8 int64, the others
- *                   double, down <= up; NULL: there are none
+ *                   double, down <= up; NULL: kind not computed
  *           counts  int64 [pair] valid products
- * Returned: results  by kind, of what has sums, [n_baselines][row_channels /
+ * Returned: results  by kind, for kinds with sums, [n_baselines][row_channels /
  *                    channel_average][n_products], all elements set
  * Numerics: (float)((double)sum / count / (g_i g_j)), one rounding per
  *           operation, none by an input_gain; autos have an imaginary part of
- *           exactly 0.  Of bounds the same operations in the same order are
- *           rounded downwards and upwards, whatever the caller's rounding mode:
- *           the exact mean of any sums between them lies between the results,
- *           and so does what is made of these sums as FP32's
+ *           exactly 0.  Bounds: the same operations in the same order, rounded
+ *           downwards and upwards in any rounding mode of the caller.  The
+ *           exact mean of any sums between the bounds lies between the results;
+ *           so do the FP32 results of such sums
  * Notes:    1) no valid product: value 0, weight 0, flagged
  *           2) bias: 1/12 per real component in quantiser steps squared, 1/6
- *              per product of complex spectra, taken off parallel-hand autos
- *              where the level of a component without it, sqrt(mean / 2) or,
- *              of real spectra, sqrt(mean), is at least 1 step; the uniform
- *              model of rounding fails below; not clamped at 0
- *           3) average: mean of the unflagged channels of a group, of equal
- *              weight as nsamples is the same for all channels of a pair;
- *              nsamples is the sum over them divided by n; a group that is
- *              flagged throughout keeps its data, averaged alike over all of
- *              it, and is flagged
+ *              per product of complex spectra.  Subtracted from parallel-hand
+ *              autos if the level of a component without bias, sqrt(mean / 2)
+ *              or, for real spectra, sqrt(mean), is at least 1 step; below that
+ *              the uniform model of rounding fails.  Not clamped at 0
+ *           3) average: mean of the unflagged channels of a group, with equal
+ *              weights because nsamples is the same for all channels of a pair;
+ *              nsamples is their sum divided by n.  A group with all channels
+ *              flagged is flagged and holds the mean of all of them
  * Source:   DESIGN section 2, "Value written"
  */
 void fx8_postprocess_dump(const struct fx8_postprocess *plan, void *const *sums,
                           const int64_t *counts,
                           const struct fx8_result *results);
 
-/** The part of fx8_postprocess_dump() that makes DOWN and UP. */
+/** The part of fx8_postprocess_dump() for DOWN and UP. */
 void fx8_postprocess_interval(const struct fx8_postprocess *plan,
                               void *const *sums, const int64_t *counts,
                               const struct fx8_result *results);
@@ -109,15 +108,15 @@ void fx8_postprocess_interval(const struct fx8_postprocess *plan,
 /**
  * fx8_postprocess_bands -- average across bands of one channel each.
  *
- * Given:    n         bands that become one, a divisor of n_bands
- *           kind      of the results: values of bounds are rounded outwards
+ * Given:    n         bands averaged into one, a divisor of n_bands
+ *           kind      of the results: bounds are rounded outwards
  * Changed:  results   [n_baselines][n_bands][n_products] become
  *                     [n_baselines][n_bands / n][n_products] at the beginning
  * Numerics: sum of w v over sum of w in double, w the weight nsamples, then
  *           rounded to float
- * Notes:    mean of the unflagged ones of a group, as in
- *           fx8_postprocess_dump(), but here weights may differ; nsamples is
- *           their sum divided by n
+ * Notes:    mean of the unflagged bands of a group, as in
+ *           fx8_postprocess_dump(), but weights may differ; nsamples is their
+ *           sum divided by n
  */
 void fx8_postprocess_bands(size_t n_baselines, size_t n_bands,
                            size_t n_products, size_t n,

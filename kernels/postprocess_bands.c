@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * postprocess_bands.c -- from results of bands of one channel each to their
- * averages.  Bounds stay bounds: each operation is rounded in the direction of
- * its bound, under a rounding mode that is put back.  The arithmetic reaches
- * results through memory, in a function that is never inlined, so that no
- * compiler may move it across the call which sets the mode; the Makefile adds
+ * postprocess_bands.c -- average the results of bands of one channel each.
+ * Bounds stay bounds: each operation is rounded in the direction of its bound,
+ * in a rounding mode that is restored afterwards.  The arithmetic accesses
+ * results through memory, in a function that is never inlined, so no compiler
+ * can move it across the call that sets the mode; the Makefile adds
  * -frounding-math.
  */
 #include <fenv.h>
 
 #include "kernels/postprocess.h"
 
-/* Cells that become one: those of a product in neighbouring bands. */
+/* Cells averaged into one: a product in neighbouring bands. */
 struct group {
     size_t first, stride, n;
-    bool is_flagged; /* all of them are */
+    bool is_flagged; /* all cells are flagged */
 };
 
 static struct group open_group(const struct fx8_result *results, size_t first,
@@ -32,9 +32,9 @@ static bool uses(const struct group *group, const struct fx8_result *results,
     return group->is_flagged || results->flags[cell] == 0;
 }
 
-/* Mean of one component by weight, in the rounding mode at hand; 0 where
- * nothing weighs.  The sum of weights is formed on both sides: the divisor is
- * the one that makes the quotient err where the mode does. */
+/* Weighted mean of one component in the current rounding mode; 0 without
+ * weight.  The sum of weights is rounded both ways; the divisor is the one that
+ * makes the quotient err in the direction of the mode. */
 __attribute__((noinline)) static void write_mean(
     const struct group *group, const struct fx8_result *results, size_t part,
     float *value)
@@ -65,10 +65,10 @@ static float mean_weight(const struct group *group,
     return (float)(weight / (double)group->n);
 }
 
-/* What is made of a group, in order: each needs what the next overwrites. */
+/* Stages in order: each reads what the next overwrites. */
 enum stage { VALUES, WEIGHTS, FLAGS };
 
-/* A stage of all groups.  Results go where what is read no more stood. */
+/* Run a stage for all groups.  Results overwrite input no longer needed. */
 static void run_stage(enum stage stage, size_t n_groups, size_t n_products,
                       size_t n, const struct fx8_result *results)
 {
@@ -98,7 +98,7 @@ void fx8_postprocess_bands(size_t n_baselines, size_t n_bands,
         [FX8_RESULT_DOWN] = FE_DOWNWARD,
         [FX8_RESULT_UP] = FE_UPWARD,
     };
-    /* rows of baselines hold whole groups: they go on from row to row */
+    /* rows of baselines hold whole groups, so groups run across rows */
     const size_t n_groups = n_baselines * (n_bands / n);
     const int mode = fegetround();
     fesetround(modes[kind]);

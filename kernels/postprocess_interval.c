@@ -2,14 +2,13 @@
 /*
  * postprocess_interval.c -- from bounds of sums to bounds of visibilities: the
  * operations of postprocess.c in their order, each rounded in the direction of
- * its bound, the conversion to float included.
+ * its bound, including the conversion to float.
  *
- * Threads have a rounding mode of their own: it is set around the values of an
- * antenna and put back; flags and weights are formed before, so that they are
- * those of every other result.  The arithmetic reaches sums and results
- * through memory, in a function that is never inlined, so that no compiler may
- * move it across the call which sets the mode; the Makefile adds
- * -frounding-math.
+ * The rounding mode is per thread: it is set for the values of an antenna and
+ * restored.  Flags and weights are computed before, so they equal those of
+ * every other result.  The arithmetic accesses sums and results through memory,
+ * in a function that is never inlined, so no compiler can move it across the
+ * call that sets the mode; the Makefile adds -frounding-math.
  */
 #include <fenv.h>
 
@@ -25,8 +24,8 @@ struct context {
 
 static const int directions[2] = {FE_DOWNWARD, FE_UPWARD};
 
-/* Mean of one component over the channels of a group that are used, in the
- * rounding mode at hand.  The sign is changed first, where that is exact. */
+/* Mean of one component over the used channels of a group, in the current
+ * rounding mode.  The sign is changed first, which is exact. */
 static double mean(const struct fx8_series *series,
                    const struct fx8_group *group, const double *sums,
                    double sign)
@@ -60,9 +59,9 @@ static void write_weights(const struct context *job, size_t baseline,
     }
 }
 
-/* One bound of one product of one baseline, in its rounding mode.  The
- * imaginary part of a product that is stored the other way round is minus the
- * opposite bound. */
+/* One bound of one product of one baseline, in its rounding mode.  If the pair
+ * is stored in the other order, the imaginary part is minus the opposite
+ * bound. */
 __attribute__((noinline)) static void write_values(const struct context *job,
                                                    size_t bound,
                                                    size_t baseline,
@@ -92,7 +91,7 @@ __attribute__((noinline)) static void write_values(const struct context *job,
     }
 }
 
-/* All baselines that start on one antenna: they stand side by side. */
+/* All baselines that start on one antenna, which are contiguous. */
 static void process_antenna(void *context, size_t antenna_1, size_t thread)
 {
     (void)thread;

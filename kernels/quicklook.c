@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * quicklook.c -- one dump: the autos of every input become scales and levels,
- * then every baseline is evaluated in tiles that the functions take whole.
+ * quicklook.c -- one dump: compute scales and levels from the autos of every
+ * input, then evaluate every baseline in tiles.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -20,8 +20,8 @@
 
 /* --- cells ------------------------------------------------------- */
 
-/* Scales and least weights of the cells of a tile, from tables by input: the
- * one step that goes product by product. */
+/* Scales and least weights of the cells of a tile, from the tables of the
+ * inputs: the only step that works product by product. */
 struct scales {
     float a[FX8_QUICKLOOK_TILE], b[FX8_QUICKLOOK_TILE];
     float least[FX8_QUICKLOOK_TILE]; /* products for an average */
@@ -53,8 +53,8 @@ static void find_tile_scales(const struct fx8_quicklook *q,
     }
 }
 
-/* What the average needs of the two inputs: which part of their autos is of
- * the spectra that the product has, and their levels. */
+/* Input data for the average: the fraction of each auto's spectra that are in
+ * the product, and the levels. */
 static void find_tile_inputs(const struct fx8_quicklook *q,
                              const struct fx8_result *in,
                              struct fx8_quicklook_tile *tile)
@@ -84,7 +84,7 @@ static void find_tile_inputs(const struct fx8_quicklook *q,
     }
 }
 
-/* rho, 0 where there is none; which cells have one, and which are averaged. */
+/* rho, 0 if a cell has none; which cells have one, and which are averaged. */
 static void find_rho(const struct fx8_quicklook *q, const struct fx8_result *in,
                      const struct scales *scales,
                      struct fx8_quicklook_tile *tile)
@@ -189,7 +189,8 @@ static int64_t *reason_of(const struct fx8_quicklook_job *job, size_t at,
     return &counts->no_power;
 }
 
-/* Whether nothing is: the common case, in loops of one type each. */
+/* Whether there is nothing to count: the common case, in loops of one type
+ * each. */
 static bool is_ordinary(const struct fx8_quicklook_tile *tile,
                         const uint16_t *half)
 {
@@ -216,7 +217,7 @@ static int64_t *why_not_averaged(const struct fx8_quicklook *q,
                                                : &counts->fisher_loud;
 }
 
-/* Count what is out of the ordinary in a tile. */
+/* Count the unusual cells of a tile. */
 static void count_tile(const struct fx8_quicklook_job *job,
                        const struct fx8_quicklook_tile *tile,
                        struct fx8_quicklook_counts *counts)
@@ -247,9 +248,8 @@ static void count_tile(const struct fx8_quicklook_job *job,
     }
 }
 
-/* Cells of all products, those that are not averaged with weight 0: what is
- * added to a sum is the same, in the same order, and products stand side by
- * side. */
+/* Add the cells of all products; cells that are not averaged get weight 0.
+ * Sums get the same terms in the same order, and products are adjacent. */
 static inline void add_cells(struct fx8_fisher_sums *sums, size_t n_products,
                              const struct fx8_quicklook_tile *tile)
 {
@@ -261,7 +261,7 @@ static inline void add_cells(struct fx8_fisher_sums *sums, size_t n_products,
                 .n_products = tile->n_products[k],
                 .share_1 = tile->share_1[k],
                 .share_2 = tile->share_2[k],
-                /* a loud cell must not make its weight of 0 a NaN */
+                /* 0 times an infinite `steps` would be NaN */
                 .steps = is_averaged ? tile->steps[k] : 0.0f,
                 .unbiased = tile->unbiased[k],
                 .z = tile->z[k],
@@ -310,7 +310,7 @@ static void process_baseline(void *context, size_t baseline, size_t thread)
     }
 }
 
-/* The inputs of a dump, which every engine leaves to the host. */
+/* Process the inputs of a dump, always on the host. */
 static struct fx8_quicklook_job begin_dump(
     struct fx8_quicklook *q, const struct fx8_result *visibilities,
     const float *gain, const struct fx8_quicklook_dump *results)
@@ -375,7 +375,7 @@ enum fx8_status fx8_quicklook_process_on(
     return consume(engine, &work, error);
 }
 
-/* --- beginning and end ------------------------------------------- */
+/* --- open and close ---------------------------------------------- */
 
 #define N_ARRAYS 10
 
@@ -476,7 +476,7 @@ void fx8_quicklook_close(struct fx8_quicklook **quicklook)
     *quicklook = NULL;
 }
 
-/* --- what is known at the end ------------------------------------ */
+/* --- averages and report ----------------------------------------- */
 
 void fx8_quicklook_averages(const struct fx8_quicklook *quicklook,
                             double inflation,
@@ -494,7 +494,7 @@ void fx8_quicklook_averages(const struct fx8_quicklook *quicklook,
     }
 }
 
-/* Of numbers that are all counts. */
+/* All members of the struct are counts. */
 static void add_counts(struct fx8_quicklook_counts *sum,
                        const struct fx8_quicklook_counts *part)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * quicklook_cell.h -- what is decided of one cell of a quick-look, and how two
- * modes of it may differ: one definition for the host, which takes it row by
- * row, and for devices.
+ * quicklook_cell.h -- decisions for one cell of a quick-look, and the bounds of
+ * the difference between its two modes: one definition for the host, which
+ * works row by row, and for devices.
  */
 #ifndef FX8_KERNELS_QUICKLOOK_CELL_H
 #define FX8_KERNELS_QUICKLOOK_CELL_H
@@ -23,25 +23,25 @@
 extern "C" {
 #endif
 
-/** |rho|^2 above which a cell is beyond 1 by more than roundings: those of two
- *  rsqrt and three products, in either mode, stay within 2e-6. */
+/** |rho|^2 above which a cell exceeds 1 by more than rounding errors: two rsqrt
+ *  and three products, in either mode, stay within 2e-6. */
 #define FX8_QUICKLOOK_ABOVE_ONE 1.00001f
 
-/** In place of struct fx8_fisher_cell's `steps`: an input so loud that it
+/** Replaces `steps` of struct fx8_fisher_cell if the input is so loud that it
  *  clips. */
 #define FX8_QUICKLOOK_LOUD HUGE_VALF
 
-/** Least |rho|^2 whose modes are compared: |rho| = 2^-38 is below what a half
- *  tells from 0, and no part that matters to it is subnormal. */
+/** Least |rho|^2 at which modes are compared: a half cannot distinguish
+ *  |rho| = 2^-38 from 0, and no part that matters to it is subnormal. */
 #define FX8_QUICKLOOK_COMPARED_POWER 0x1p-76f
 
 /** Relative error of one rounding to float. */
 #define FX8_QUICKLOOK_ROUNDING 0x1p-24
 
-/** Stands for the products of errors, which are left out of a bound. */
+/** Covers the products of errors, which the bounds leave out. */
 #define FX8_QUICKLOOK_SLACK (1.0 + 1e-5)
 
-/** Whether a product is of an input with itself. */
+/** Whether a product is an auto. */
 FX8_NUMERIC bool fx8_is_auto(const struct fx8_product *product)
 {
     return product->input_1 == product->input_2;
@@ -53,16 +53,16 @@ FX8_NUMERIC bool fx8_is_finite(float x)
     return fabsf(x) <= FLT_MAX;
 }
 
-/** f: the part of the spectra in an auto, of weight `weight`, that a product of
- *  weight nsamples shares; 1 where the auto has none. */
+/** f: the fraction of the auto's spectra (`weight`) that are also in the
+ *  product (nsamples); 1 if the auto has none. */
 FX8_NUMERIC float fx8_cell_share(float nsamples, float weight)
 {
     const float share = nsamples / weight;
     return weight > 0.0f ? share : 1.0f;
 }
 
-/** Whether a cell has a coherence: a product, the scales of both inputs, a
- *  visibility that is a number.  Numbers, not branches. */
+/** Whether a cell has a coherence: a valid product, scales of both inputs, a
+ *  finite visibility.  Without branches. */
 FX8_NUMERIC int fx8_cell_is_good(float nsamples, float scale_1, float scale_2,
                                  float re, float im)
 {
@@ -72,15 +72,15 @@ FX8_NUMERIC int fx8_cell_is_good(float nsamples, float scale_1, float scale_2,
     return has_weight & has_1 & has_2 & is_re & is_im;
 }
 
-/** |rho| of |rho|^2 and what stands for its root: 0 and infinity are products
- *  of 0 and infinity in fast mode. */
+/** |rho| from |rho|^2 and its computed root.  In fast mode the root of 0 or
+ *  infinity is 0 times infinity and not usable. */
 FX8_NUMERIC float fx8_cell_amplitude(float power, float root)
 {
     const float high = power <= FLT_MAX ? root : HUGE_VALF;
     return power >= FX8_LEAST_POWER ? high : 0.0f;
 }
 
-/** What two modes may differ by, relative unless it says otherwise. */
+/** Bounds of the difference between two modes; relative unless noted. */
 struct fx8_quicklook_bounds {
     double rho, amplitude;
     double phase;                 /**< radians */
@@ -89,7 +89,7 @@ struct fx8_quicklook_bounds {
     double atanh, tanh;           /**< of the functions alone */
 };
 
-/** Fisher sums of both modes over the dumps that both have evaluated. */
+/** Fisher sums of both modes over the dumps evaluated in both. */
 struct fx8_quicklook_pair {
     double weight;
     double weighted_z[FX8_N_FUNCTIONS_MODES];
@@ -97,10 +97,11 @@ struct fx8_quicklook_pair {
 };
 
 /**
- * fx8_cell_bound_of_z -- largest difference of z in two modes, from that of the
- * power: both roots lie between those of the least and the greatest power.
+ * fx8_cell_bound_of_z -- bound of the difference of z between two modes, from
+ * the bound of the power: both roots lie between the roots of the least and the
+ * greatest power.
  *
- * Given: power, n_products, share_1, share_2, z  of the IEEE mode
+ * Given: power, n_products, share_1, share_2, z  from the IEEE mode
  */
 FX8_NUMERIC double fx8_cell_bound_of_z(
     const struct fx8_quicklook_bounds *bounds, float power, float n_products,
@@ -124,7 +125,7 @@ FX8_NUMERIC double fx8_cell_bound_of_z(
     return FX8_QUICKLOOK_SLACK * (apart + bounds->atanh * ((double)z + apart));
 }
 
-/** Add a cell of n_products, its z in both modes and their bound. */
+/** Add a cell: its products, z in both modes, and the bound of z. */
 FX8_NUMERIC void fx8_pair_add(struct fx8_quicklook_pair *pair, float n_products,
                               float z_ieee, float z_fast, double bound)
 {

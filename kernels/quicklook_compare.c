@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * quicklook_compare.c -- fast mode beside IEEE mode, and what the errors of
- * their functions allow the two to differ by.
+ * quicklook_compare.c -- compare fast mode with IEEE mode, and bound the
+ * difference by the errors of their functions.
  *
- * Every bound is carried on from those of kernels/numeric/bounds.h: relative
- * errors of factors add up, a rounding adds 2^-24.  Products of errors are left
- * out; FX8_QUICKLOOK_SLACK stands for them.
+ * Every bound is propagated from kernels/numeric/bounds.h: relative errors of
+ * factors add up, a rounding adds 2^-24.  Products of errors are left out;
+ * FX8_QUICKLOOK_SLACK covers them.
  */
 #include <math.h>
 #include <string.h>
@@ -26,7 +26,7 @@ struct row {
 
 static const struct row rows[] = {FX8_NUMERIC_BOUNDS(ROW)};
 
-/* Error of a function in both modes together: largest of its rows. */
+/* Sum of a function's errors in both modes: the largest of its rows. */
 static struct row both_modes(const char *device, const char *function)
 {
     static const char *const forms[FX8_N_FUNCTIONS_MODES] = {"ieee", "fast"};
@@ -50,7 +50,7 @@ static struct row both_modes(const char *device, const char *function)
 void fx8_quicklook_set_bounds(const char *device,
                               struct fx8_quicklook_bounds *bounds)
 {
-    /* scales, levels and averages are the host's */
+    /* the host computes scales, levels and averages */
     const struct row scale = both_modes("host", "rsqrt");
     const struct row log10 = both_modes("host", "log10");
     const struct row rsqrt = both_modes(device, "rsqrt");
@@ -63,7 +63,7 @@ void fx8_quicklook_set_bounds(const char *device,
          * p rsqrt(p) */
         .amplitude = FX8_QUICKLOOK_SLACK *
                      (rho + rsqrt.max_relative + 4.0 * FX8_QUICKLOOK_ROUNDING),
-        /* parts that are wrong by e turn the angle by e at most */
+        /* errors e of the parts change the angle by at most e */
         .phase = FX8_QUICKLOOK_SLACK *
                  (rho + PI * atan2.max_relative + atan2.max_absolute),
         .log10 = FX8_QUICKLOOK_SLACK *
@@ -147,8 +147,7 @@ void fx8_quicklook_compare(struct fx8_quicklook *quicklook,
     struct fx8_quicklook_pair *pairs =
         quicklook->pairs + ieee->baseline * n_products;
     for (size_t k = 0; k < ieee->n; k++) {
-        /* what no half can tell from 0, or is infinite, has no relative
-         * difference */
+        /* no relative difference if infinite, or 0 as a half */
         if (ieee->power[k] >= FX8_QUICKLOOK_COMPARED_POWER &&
             isfinite(ieee->power[k]))
             compare_cell(&quicklook->bounds, ieee, fast, k, differences);
@@ -178,7 +177,7 @@ void fx8_quicklook_compare_averages(
         double rho[FX8_N_FUNCTIONS_MODES];
         for (int mode = 0; mode < FX8_N_FUNCTIONS_MODES; mode++)
             rho[mode] = tanh_in(q, mode, pair->weighted_z[mode] / pair->weight);
-        /* tanh is nowhere steeper than 1; its argument and the sums are
+        /* the slope of tanh is at most 1; its argument and the sums are
          * rounded */
         note_difference(&differences->fisher,
                         fabs(rho[FX8_FUNCTIONS_FAST] - rho[FX8_FUNCTIONS_IEEE]),

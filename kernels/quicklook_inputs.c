@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * quicklook_inputs.c -- the autos of one input: levels in dB, and what every
- * baseline of the input needs: scales, weights, steps.
+ * quicklook_inputs.c -- the autos of one input: levels in dB, and scales,
+ * weights and steps for its baselines.
  */
 #include <math.h>
 #include <string.h>
@@ -29,8 +29,7 @@ static bool has_power(float power)
     return power >= FX8_LEAST_POWER && power <= FLT_MAX;
 }
 
-/* 10 log10 of powers; where there is none, 0 dB that correct_levels()
- * replaces. */
+/* 10 log10 of powers; without power 0 dB, which correct_levels() replaces. */
 static void find_levels(const struct fx8_functions *functions, size_t n,
                         const float *powers, float *levels)
 {
@@ -59,7 +58,7 @@ static void correct_levels(size_t n, const float *powers, const float *weights,
     }
 }
 
-/* rsqrt(P), 0 where there is no power. */
+/* rsqrt(P), 0 without power. */
 static void find_scales(const struct fx8_functions *functions, size_t n,
                         const float *powers, float *scales)
 {
@@ -70,12 +69,12 @@ static void find_scales(const struct fx8_functions *functions, size_t n,
         scales[k] = has_power(powers[k]) ? scales[k] : 0.0f;
 }
 
-/* Mean |X|^2, in steps of the quantiser, above which it clips: 32 rms, where
- * one sample in 10^4 is beyond 127. */
+/* Mean |X|^2, in quantiser steps squared, above which an input clips: 32 rms,
+ * where one sample in 10^4 is beyond 127. */
 static const float LOUD = 2.0f * 32.0f * 32.0f;
 
-/* 1 / (2 sigma^2) of a row of channels of one input, at the least of the
- * gains that went into a channel; LOUD at the greatest. */
+/* 1 / (2 sigma^2) of a row of channels of one input, with the least gain in the
+ * channel; whether it is LOUD is decided with the greatest. */
 static void find_steps(const struct fx8_quicklook_job *job, size_t input,
                        size_t first, size_t n, const float *powers,
                        float *steps)

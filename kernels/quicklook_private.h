@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * quicklook_private.h -- inside the quick-look: quicklook.c evaluates one mode,
- * quicklook_compare.c sets the other beside it.
+ * quicklook_private.h -- inside the quick-look: quicklook.c evaluates a mode,
+ * quicklook_compare.c compares the two modes.
  */
 #ifndef FX8_KERNELS_QUICKLOOK_PRIVATE_H
 #define FX8_KERNELS_QUICKLOOK_PRIVATE_H
@@ -33,33 +33,33 @@ struct fx8_quicklook_tile {
     int32_t is_averaged[FX8_QUICKLOOK_TILE]; /**< goes into the average */
 };
 
-/** What a thread notes, apart from what others do; whole numbers and largest
- *  values do not depend on who adds them up. */
+/** Notes of one thread.  They hold integers and maxima, so the totals do not
+ *  depend on how work is split. */
 struct fx8_quicklook_note {
     struct fx8_quicklook_counts counts;
     struct fx8_quicklook_differences differences;
-    uint8_t distance[64]; /**< to the next one */
+    uint8_t distance[64]; /**< against false sharing */
 };
 
 struct fx8_quicklook {
     struct fx8_quicklook_plan plan;
-    bool is_checked; /**< the dump at hand is evaluated in both modes */
+    bool is_checked; /**< this dump is evaluated in both modes */
     int64_t n_dumps, n_checked;
-    size_t check_stride; /**< of the baselines that are */
+    size_t check_stride; /**< stride of the checked baselines */
     size_t *autos;       /**< [n_inputs] index of product (input, input) */
     uint8_t *is_real;    /**< [n_channels] fx8_quicklook_is_real() */
     float *scale[FX8_N_FUNCTIONS_MODES]; /**< [n_inputs][n_channels] rsqrt(P),
-                                              0 where there is no power */
+                                              0 without power */
     float *power;                 /**< [n_inputs][n_channels] of the auto */
-    float *weight;                /**< the same; its nsamples */
-    float *steps;                 /**< the same; struct fx8_fisher_cell; LOUD */
+    float *weight;                /**< likewise, nsamples of the auto */
+    float *steps;                 /**< likewise; struct fx8_fisher_cell; LOUD */
     struct fx8_fisher_sums *sums; /**< [n_baselines][n_products] */
-    struct fx8_quicklook_pair *pairs; /**< the same; fast mode only */
+    struct fx8_quicklook_pair *pairs; /**< likewise; fast mode only */
     struct fx8_quicklook_note *notes; /**< [n_threads] */
     struct fx8_quicklook_bounds bounds;
 };
 
-/** One dump at work. */
+/** One dump being processed. */
 struct fx8_quicklook_job {
     struct fx8_quicklook *quicklook;
     const struct fx8_result *in;
@@ -85,22 +85,23 @@ static inline bool fx8_quicklook_is_real(const struct fx8_quicklook_plan *plan,
     return channel % band == plan->real_channel;
 }
 
-/** Levels, scales, weights and steps of one input; an item of
- *  fx8_parallel_for() over a struct fx8_quicklook_job. */
+/** Compute levels, scales, weights and steps of one input; an item of
+ *  fx8_parallel_for() with a struct fx8_quicklook_job. */
 void fx8_quicklook_input(void *context, size_t input, size_t thread);
 
-/** rho and all that follows from it, in one mode; M and what is averaged. */
+/** Fill a tile in one mode: rho and everything derived from it, M, and which
+ *  cells are averaged. */
 void fx8_quicklook_evaluate(const struct fx8_quicklook *quicklook,
                             enum fx8_functions_mode mode,
                             const struct fx8_result *visibilities,
                             struct fx8_quicklook_tile *tile);
 
-/** Bounds of the two modes' differences, from kernels/numeric/bounds.h, of
- *  what a device makes, "host" or "cuda", and of what the host does. */
+/** Set the bounds of the modes' differences from kernels/numeric/bounds.h, for
+ *  the parts computed on `device`, "host" or "cuda", and those on the host. */
 void fx8_quicklook_set_bounds(const char *device,
                               struct fx8_quicklook_bounds *bounds);
 
-/** Compare a tile of the IEEE mode with the same of the fast one. */
+/** Compare the same tile in IEEE and fast mode. */
 void fx8_quicklook_compare(struct fx8_quicklook *quicklook,
                            const struct fx8_quicklook_tile *ieee,
                            const struct fx8_quicklook_tile *fast,
@@ -116,7 +117,7 @@ void fx8_quicklook_compare_averages(
     const struct fx8_quicklook *quicklook,
     struct fx8_quicklook_differences *differences);
 
-/** The larger of two differences, and the sum of what is beyond. */
+/** Merge: the larger difference, and the sum of the counts beyond bounds. */
 void fx8_quicklook_merge(struct fx8_quicklook_difference *sum,
                          const struct fx8_quicklook_difference *part);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * channelize.c -- the F stage of the CPU engine: int8 samples in, spectra in
- * the order of the correlator out.
+ * channelize.c -- the F stage of the CPU engine: from int8 samples to spectra
+ * in the order of the correlator.
  *
- * Work is cut into (input, segment of groups); a group is FX8_GROUP spectra,
- * counted from the start of the dump, so that a spectrum's place in its FFT
- * batch, and with it its bits, never depends on block size or threads.
+ * Work is split into (input, segment of groups).  A group is FX8_GROUP spectra,
+ * counted from the start of the dump, so the place of a spectrum in its FFT
+ * batch, and hence its bits, does not depend on block size or threads.
  */
 #include <math.h>
 #include <string.h>
@@ -35,8 +35,8 @@ static size_t channel_runs(const struct fx8_filterbank *bank,
     return n_runs;
 }
 
-/* Multiply one spectrum by its phases.  The phase is reduced to a fraction of
- * a turn in double before sine and cosine are taken. */
+/* Rotate one spectrum.  The phase is reduced to a fraction of a turn in double
+ * before sine and cosine are computed. */
 static void rotate(const struct fx8_filterbank *bank,
                    const struct fx8_rotation *rotation,
                    struct fx8_cf32 *spectrum)
@@ -52,7 +52,7 @@ static void rotate(const struct fx8_filterbank *bank,
     }
 }
 
-/* Where the spectra of one FFT batch go. */
+/* Destination of the spectra of one FFT batch. */
 struct place {
     size_t input;
     size_t time;      /* of the first spectrum, in the block */
@@ -85,9 +85,8 @@ static void store_batch(const struct fx8_engine *engine,
     }
 }
 
-/* Fold, transform and rotate up to fft_batch spectra; the places of the batch
- * beyond n_spectra hold zeros.  Returns where the spectra are, in the scratch
- * at `data`. */
+/* Fold, transform and rotate up to fft_batch spectra; the batch is zero from
+ * n_spectra on.  Returns the spectra, in the scratch at `data`. */
 static const struct fx8_cf32 *transform_batch(
     const struct fx8_engine *engine, const struct fx8_engine_block *block,
     size_t input, size_t time, size_t n_spectra, float *data)
@@ -115,8 +114,8 @@ static const struct fx8_cf32 *transform_batch(
     return spectra;
 }
 
-/* One group of FX8_GROUP spectra; those beyond the block, and the invalid
- * ones, become zero. */
+/* One group of FX8_GROUP spectra; spectra beyond the block, and invalid ones,
+ * become zero. */
 static void channelize_group(const struct fx8_engine *engine,
                              const struct fx8_engine_block *block, size_t input,
                              size_t group, uint32_t *clips, float *data)

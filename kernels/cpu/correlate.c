@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * correlate.c -- the X stage of the CPU engine: channels, and row blocks of
- * the triangle where channels are few, spread over the threads.
+ * correlate.c -- the X stage of the CPU engine: distribute channels, and with
+ * few channels also row blocks of the triangle, over the threads.
  */
 #include <string.h>
 
@@ -67,7 +67,7 @@ void fx8_cpu_correlate(struct fx8_engine *engine, size_t n_spectra)
         engine->folded8_is_used = true;
     }
 
-    /* four items per thread keep the last one from being waited for long */
+    /* four items per thread keep the wait for the last one short */
     const size_t wanted = 4 * plan->n_threads;
     struct correlate_context context = {
         .engine = engine,

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * correlate_avx512.h -- private to correlate_int8_avx512.c and
- * correlate_fp32_simd.c: what their tiles have in common.
+ * correlate_fp32_simd.c: common parts of their tiles.
  *
- * A register holds 32 (8) spectra of one input, {re, im} as they lie in
- * memory; a tile is 4 rows x 2 columns, 16 sums in registers.  On the diagonal
- * the sums are those of a triangle: items 0 .. 11 the pairs (column, row)
- * (0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3) as [re, im], items 12 .. 15
- * the real parts of the rows with themselves.
+ * A register holds 32 (8) spectra of one input, {re, im} in memory order; a
+ * tile is 4 rows x 2 columns, 16 sums in registers.  On the diagonal the sums
+ * form a triangle: items 0 .. 11 are the pairs (column, row) (0, 1), (0, 2),
+ * (1, 2), (0, 3), (1, 3), (2, 3) as [re, im], items 12 .. 15 the real parts of
+ * the autos.
  *
- * A row goes by 64 bytes a step.  The prefetch asks for L1, though the rows to
- * come only stay in L2: that was as fast as asking for L2 or faster by up to
- * 4 % (64 inputs, from memory).
+ * A step takes 64 bytes of each row.  The prefetch targets L1, although later
+ * rows only stay in L2: this was as fast as a prefetch to L2, or up to 4 %
+ * faster (64 inputs, from memory).
  */
 #ifndef FX8_KERNELS_CPU_CORRELATE_AVX512_H
 #define FX8_KERNELS_CPU_CORRELATE_AVX512_H
@@ -25,10 +25,10 @@ extern "C" {
 /** First of the two sums of column c with row r > c. */
 #define FX8_TRIANGLE_PAIR(c, r) ((r) * ((r)-1) + 2 * (c))
 
-/** Where the sums of a triangle go in the square [column][row][re,
- *  im]: the lane for each item of its first and its second two columns; the
- *  masks leave out what lies above the diagonal and the imaginary parts on
- *  it, which are zero. */
+/** Permutation of the sums of a triangle into the square [column][row][re,
+ *  im]: source lanes for its first and its last two columns.  The masks leave
+ *  out items above the diagonal and, on it, the imaginary parts, which are
+ *  zero. */
 #define FX8_TRIANGLE_LOW                                                       \
     _mm512_setr_epi32(12, 0, 0, 1, 2, 3, 6, 7, 0, 0, 13, 0, 4, 5, 8, 9)
 #define FX8_TRIANGLE_HIGH                                                      \

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * correlate_fp32_simd.c -- FP32 correlator tiles with fused multiply-adds.  A
- * register holds consecutive spectra of one input, {re, im} as they lie in
- * memory; a tile is 4 rows x 1 column with AVX2, x 2 with AVX-512: the sums
- * take half of the registers.
+ * register holds consecutive spectra of one input, {re, im} in memory order; a
+ * tile is 4 rows x 1 column with AVX2, x 2 with AVX-512: the sums take half of
+ * the registers.
  *
- * With row a and column b, conj(b) a = (ar br + ai bi) + i (ai br - ar bi): the
- * lanes of a times those of b are summed for the real part, a times b with its
- * lanes swapped in pairs for the imaginary one, where every other lane is
- * subtracted in the end.
+ * With row a and column b, conj(b) a = (ar br + ai bi) + i (ai br - ar bi).
+ * The real part sums a times b lane by lane, the imaginary part a times b with
+ * its lanes swapped in pairs, where every other lane is subtracted at the end.
  *
  * Rounding, u = 2^-24: of 512 spectra a lane takes 128 fused products with
- * AVX2, 64 with AVX-512, three or four sums join the lanes: 131 u, 68 u.
+ * AVX2, 64 with AVX-512; three or four sums join the lanes: 131 u, 68 u.
  * Integers up to 128 in magnitude never round: no partial sum exceeds 2^24.
  */
 #include "kernels/cpu/correlate_avx512.h"
@@ -100,8 +99,8 @@ FX8_INLINE void add_triangle(vec_float sum[16], const vec_float a[4])
     }
 }
 
-/* The ten products that are needed of sixteen: their sums fit into the 32
- * registers at once. */
+/* Only the ten needed products of sixteen: their sums fit into the 32
+ * registers. */
 static void square(const struct fx8_tile *tile)
 {
     const char *row = tile->rows;
@@ -129,7 +128,7 @@ static void square(const struct fx8_tile *tile)
 
 #else
 
-/* Four tiles of a column, of whose sixteen products six are not needed. */
+/* Four tiles of one column; six of the sixteen products are not needed. */
 static void square(const struct fx8_tile *tile)
 {
     double *sums = tile->sums;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * correlate_int8_avx2.c -- INT8 correlator tiles for machines without an 8-bit
- * dot product; a twin of correlate_int8_avx512.c, since products of 16 bits
- * need no bias and no fold of their own.  A tile is 4 rows x 1 column, 8 sums
- * in registers; the square on the diagonal is four such tiles, of which six in
- * sixteen pairs are not needed.
+ * dot product.  Unlike correlate_int8_avx512.c, it uses products of 16 bits,
+ * which need no bias and no fold of their own.  A tile is 4 rows x 1 column, 8
+ * sums in registers; the square on the diagonal is four such tiles, where six
+ * of sixteen pairs are not needed.
  *
  * Bytes are widened to int16 and multiplied in pairs by vpmaddwd; with
  * row a and column b the pairs are (ar, ai) (br, bi) for the real part and
  * (ar, ai) (-bi, br) for the imaginary one.  A pair's sum is at most 2^15, so
- * that the only bound is that of int32: FX8_MAX_INT32_SPECTRA spectra.
+ * the only bound is that of int32: FX8_MAX_INT32_SPECTRA spectra.
  */
 #include "kernels/cpu/variants.h"
 

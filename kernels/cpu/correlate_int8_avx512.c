@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * correlate_int8_avx512.c -- INT8 correlator tiles with vpdpbusd, the 8-bit
- * dot product of AVX-512 VNNI; a twin of correlate_int8_avx2.c, as AVX2 has no
- * such product, and so no bias either.
+ * dot product of AVX-512 VNNI.  AVX2 has no such product and needs no bias; see
+ * correlate_int8_avx2.c.
  *
  * With row a and column b, conj(b) a = (ar br + ai bi) + i (ai br - ar bi):
  * the real part is a dot product of the bytes of a with those of b, the
  * imaginary part one with b's bytes swapped and the first negated.
  *
- * vpdpbusd takes unsigned times signed, hence the bias: a row is taken as it
- * is, a column as (br + 128, bi + 128) for the real and (127 - bi, br + 128)
- * for the imaginary part: one xor each, and no value -128 .. 127 is lost.
- * The sums come out too large by 128 (Sr + Si) and 127 Sr + 128 Si, where
- * (Sr, Si) is the sum of the row.  Those are summed along as the "bias" of the
- * row and subtracted in fold().
+ * vpdpbusd multiplies unsigned by signed bytes, hence the bias: a row is used
+ * unchanged, a column as (br + 128, bi + 128) for the real and (127 - bi,
+ * br + 128) for the imaginary part: one xor each, exact for all values
+ * -128 .. 127.  The sums are then too large by 128 (Sr + Si) and
+ * 127 Sr + 128 Si, where (Sr, Si) is the sum of the row.  These terms are
+ * accumulated as the "bias" of the row and subtracted in fold().
  *
- * Bound: sum and bias are each right modulo 2^32 whatever their size, as
- * vpdpbusd does not saturate and int32 addition wraps.  So is their
- * difference, and that one fits into int32 as long as at most
- * FX8_MAX_INT32_SPECTRA spectra were added.
+ * Bound: sum and bias are each correct modulo 2^32, because vpdpbusd does not
+ * saturate and int32 addition wraps.  So is their difference, which fits into
+ * int32 if at most FX8_MAX_INT32_SPECTRA spectra were added.
  */
 #include "kernels/cpu/variants.h"
 
@@ -31,8 +30,8 @@
 #include "kernels/cpu/vector.h"
 
 /* Horizontal sums of sixteen registers at once: each join adds the halves of
- * two registers (of every 64, 128, 256 bits and of the whole) and leaves their
- * sums side by side, so that four rounds of joins leave one register. */
+ * two registers (of every 64, 128, 256 bits and of the whole) and places the
+ * sums side by side; after four rounds of joins one register is left. */
 
 static inline __m512i join_int32(__m512i x, __m512i y)
 {
@@ -73,8 +72,8 @@ static inline void add_int32(void *sums, __m512i value)
                         _mm512_add_epi32(_mm512_loadu_si512(sums), value));
 }
 
-/** What makes (br, bi) unsigned for the real part; as a vector of unsigned
- *  bytes it also is the bias of the real part. */
+/** Makes (br, bi) unsigned for the real part; as a vector of unsigned bytes it
+ *  is also the bias of the real part. */
 static inline __m512i offset_re(void)
 {
     return _mm512_set1_epi8((char)0x80);
@@ -101,8 +100,8 @@ static inline __m512i column_im(__m512i b)
     return _mm512_xor_si512(_mm512_shuffle_epi8(b, swap), offset_im());
 }
 
-/** vpdpbusd.  In assembly because gcc 12 copies the accumulators around every
- *  use of the intrinsic, which halves the rate; the instruction is the same. */
+/** vpdpbusd, in assembly because gcc 12 copies the accumulators around every
+ *  use of the intrinsic, which halves the rate. */
 static inline __m512i dot(__m512i sum, __m512i column, __m512i row)
 {
     __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(column), "v"(row));
@@ -196,8 +195,8 @@ static void triangle(const struct fx8_tile *tile)
                                              FX8_TRIANGLE_HIGH, sum));
 }
 
-/* A pass of its own, as its sums and those of the triangle together are more
- * than there are registers; by then the rows are in L1. */
+/* A separate pass, because its sums and those of the triangle do not fit the
+ * registers together; by then the rows are in L1. */
 static void bias(const struct fx8_tile *tile)
 {
     const char *row = tile->rows;
@@ -236,7 +235,7 @@ static void accumulate(size_t n_inputs, size_t row_begin, size_t row_end,
                        size_t n_times, const struct fx8_ci8 *x,
                        size_t input_stride, int32_t *accumulator)
 {
-    /* 2048 spectra: long enough for the sums over lanes to cost 3 %. */
+    /* 2048 spectra: the sums over lanes then cost only 3 % */
     static const struct fx8_tile_kernel kernel = {
         .segment_bytes = 4096,
         .item_size = sizeof(int32_t),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * correlate_ref.c -- the correlator as its definition: conj(x_i) x_j, summed
- * over time, pair by pair.  Every variant is judged by this file; it is not
+ * correlate_ref.c -- the correlator by definition: conj(x_i) x_j, summed over
+ * time, pair by pair.  Every variant is compared with this file; it is not
  * meant to be fast.
  *
  * Its accumulators are in the order of fx8_pair_index(), [pair][re, im].
@@ -24,8 +24,8 @@ static size_t accumulator_size(size_t n_inputs)
 /* --- INT8 ------------------------------------------------------------------
  */
 
-/* Bound: a spectrum adds at most 2 * 128 * 128 to either part, so that
- * FX8_MAX_INT32_SPECTRA of them, 2147450880, stay below 2^31. */
+/* Bound: a spectrum adds at most 2 * 128 * 128 to either part, so the sum over
+ * FX8_MAX_INT32_SPECTRA, 2147450880, stays below 2^31. */
 static void accumulate_int8(size_t n_inputs, size_t row_begin, size_t row_end,
                             size_t n_times, const struct fx8_ci8 *x,
                             size_t input_stride, int32_t *accumulator)
@@ -72,8 +72,9 @@ static void add_segment(size_t n_times, const struct fx8_cf32 *a,
     sum[1] += (double)im;
 }
 
-/* Rounding, u = 2^-24: a real product is rounded itself, in the sum of two and
- * in at most 512 sums: at most 514 times, 514.02 u with the higher orders. */
+/* Rounding, u = 2^-24: a real product is rounded once itself, once in the sum
+ * of two and in at most 512 sums: at most 514 times, 514.02 u with the higher
+ * orders. */
 static void accumulate_fp32(size_t n_inputs, size_t row_begin, size_t row_end,
                             size_t n_times, const struct fx8_cf32 *x,
                             size_t input_stride, double *accumulator)

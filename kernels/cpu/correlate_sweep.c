@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * correlate_sweep.c -- walk over the triangle of one channel, blocked for the
- * caches, with the rows to come prefetched.
+ * correlate_sweep.c -- walk over the triangle of one channel, with cache
+ * blocking and prefetch.
  *
  * Three loops: segments of time (so that a row is a page and four of them
  * stay in L1), blocks of columns (which stay in L2), row blocks streaming past
  * the columns.  The prefetch is spread over the tiles, one row segment each,
- * because a burst of it would stall the arithmetic; without any, FP32 loses a
+ * because a burst would stall the arithmetic; without prefetch, FP32 loses a
  * fifth of its rate for 64 and more inputs.
  */
 #include "kernels/cpu/correlate_sweep.h"
 
 #include <string.h>
 
-/** Rows that the prefetch runs ahead of the arithmetic, at most: a fraction
- *  of L2 (256 KiB), and long enough to hide memory. */
+/** Most rows that the prefetch is ahead of the arithmetic: a fraction of L2
+ *  (256 KiB), enough to hide the latency of memory. */
 #define LEAD_ROWS 64
 
-/** Binary logarithm of the tiles that share the prefetch of a row, at most:
- *  more would make the lead fall behind where rows have few tiles. */
+/** Most tiles that share the prefetch of a row, as a binary logarithm: with
+ *  more, the prefetch would fall behind if rows have few tiles. */
 #define MOST_SHARE_BITS 3
 
-/** What one call sweeps over. */
+/** The arguments of one call. */
 struct sweep {
     const struct fx8_tile_kernel *kernel;
     size_t n_inputs;
@@ -31,7 +31,7 @@ struct sweep {
     char *accumulator;
 };
 
-/** What is to be prefetched next. */
+/** State of the prefetch. */
 struct lookahead {
     uintptr_t channel; /* an address only: the last ones may not exist */
     size_t offset, column_begin, input;
@@ -51,8 +51,8 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/** Go to the row that the sweep touches next; after the last one, to the rows
- *  behind it in memory, where the engine keeps the next channel. */
+/** Go to the row that the sweep uses next; after the last one, to the rows that
+ *  follow in memory, where the engine keeps the next channel. */
 static void lookahead_advance(const struct sweep *sweep, struct lookahead *next)
 {
     size_t end = FX8_ROW_BLOCK * sweep->row_end;
@@ -74,8 +74,8 @@ static void lookahead_advance(const struct sweep *sweep, struct lookahead *next)
     next->input = larger(FX8_ROW_BLOCK * sweep->row_begin, next->column_begin);
 }
 
-/** Start where the call for the channel before, if there was one, left off:
- *  the first rows are in the cache. */
+/** Start where the call for the previous channel, if any, stopped: the first
+ *  rows are in the cache. */
 static struct lookahead lookahead_start(const struct sweep *sweep)
 {
     size_t n_rows = FX8_ROW_BLOCK * (sweep->row_end - sweep->row_begin);
@@ -95,8 +95,8 @@ static struct lookahead lookahead_start(const struct sweep *sweep)
     return next;
 }
 
-/** Give a tile its share of the prefetch: at an even rate over all tiles, as
- *  the arithmetic has to wait behind a burst. */
+/** Give a tile its share of the prefetch, evenly over all tiles: a burst would
+ *  stall the arithmetic. */
 static void lookahead_share(const struct sweep *sweep, struct lookahead *next,
                             struct fx8_tile *tile)
 {
@@ -182,8 +182,8 @@ static size_t row_items(size_t j)
     return fx8_tile_offset(j / FX8_ROW_BLOCK) + 2 * (j % FX8_ROW_BLOCK);
 }
 
-/* The imaginary part of an input with itself is zero and not looked at: the
- * variants differ in what they leave there. */
+/* The imaginary part of an auto is zero; its item is not read because variants
+ * leave different values there. */
 
 void fx8_tile_fold_int32(size_t n_inputs, int32_t *accumulator, int64_t *sums)
 {

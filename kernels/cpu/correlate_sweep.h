@@ -2,13 +2,13 @@
 /*
  * correlate_sweep.h -- private to the vector variants of the correlator: the
  * order of their accumulator, and the walk over the triangle of one channel.
- * A variant brings two tile functions; the walk brings the blocking for the
- * caches, the same for INT8 and FP32 because it counts in bytes.
+ * A variant provides two tile functions; the walk does the cache blocking, the
+ * same for INT8 and FP32 because it counts in bytes.
  *
- * "Time in lanes": a register holds consecutive spectra of one input, as they
- * lie in memory.  A tile is the four inputs of a row block (j) against one or
- * two columns (i); nothing is packed, and the triangle is covered without
- * waste but for the corners on its diagonal.
+ * "Time in lanes": a register holds consecutive spectra of one input, in memory
+ * order.  A tile is the four inputs of a row block (j) against one or two
+ * columns (i).  Nothing is packed, and only the corners on the diagonal of the
+ * triangle are wasted.
  */
 #ifndef FX8_KERNELS_CPU_CORRELATE_SWEEP_H
 #define FX8_KERNELS_CPU_CORRELATE_SWEEP_H
@@ -23,7 +23,7 @@
 extern "C" {
 #endif
 
-/** Items that one column has in a row block: [row 0..3][re, im]. */
+/** Items of one column in a row block: [row 0..3][re, im]. */
 #define FX8_TILE_COLUMN (2 * FX8_ROW_BLOCK)
 
 /** Bytes of a row between two prefetches: a cache line. */
@@ -43,17 +43,17 @@ static inline size_t fx8_tile_row_blocks(size_t n_inputs)
  * fx8_tile_offset -- first item of a row block in the accumulator.
  *
  * Notes: 1) row block b holds [column 0 .. 4b + 3][row 0..3][re, im]: the
- *           rectangle left of the diagonal, then the square on it, of which
- *           only entries with column <= row mean something
- *        2) for the number of row blocks it is the size of the whole; rows of
- *           the padding have items, which fold() passes over
+ *           rectangle left of the diagonal, then the square on it, where only
+ *           entries with column <= row are used
+ *        2) with the number of row blocks it gives the total size; padding
+ *           rows have items, which fold() skips
  */
 static inline size_t fx8_tile_offset(size_t row_block)
 {
     return FX8_TILE_COLUMN * FX8_ROW_BLOCK / 2 * row_block * (row_block + 1);
 }
 
-/** One tile to be correlated. */
+/** One tile to correlate. */
 struct fx8_tile {
     const char *rows;    /**< four rows, `pitch` bytes apart, 64-byte aligned */
     const char *columns; /**< likewise; equal to rows on the diagonal */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * count_ref.c -- the number of valid products as its definition.
+ * count_ref.c -- the number of valid products by definition.
  */
 #include "kernels/cpu/variants.h"
 

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * count_simd.c -- the number of valid products, by table look-up of half bytes:
- * vpopcntq is not among the features that the levels ask for.  Rows of 32 words
- * with holes count 1.5 times as fast as with popcnt in 256 bits, 2.2 times in
- * 512.
+ * count_simd.c -- the number of valid products, by table look-up of half bytes,
+ * because the levels do not require vpopcntq.  Rows of 32 words with gaps are
+ * counted 1.5 times as fast as with popcnt in 256 bits, 2.2 times in 512.
  *
- * Most rows of most blocks miss nothing.  An input that is valid wherever any
- * input is (it equals the union of all rows) hides nothing of another: the
- * pair's count is the other one's own.  Such a pair costs one addition,
- * whatever the length of the rows; with all of 512 inputs full the whole is
- * seven times faster at 32 words than counting every pair.
+ * Most rows of most blocks have no gaps.  If an input is valid wherever any
+ * input is (it equals the union of all rows), the count of a pair is the count
+ * of the other input.  Such a pair costs one addition for any length of the
+ * rows; with all of 512 inputs valid and 32 words, the total is seven times
+ * faster than counting every pair.
  */
 #include "kernels/cpu/variants.h"
 #include "kernels/cpu/vector.h"
@@ -17,7 +16,7 @@
 /* Inputs i whose own counts are kept at a time. */
 #define BLOCK 64
 
-/** Bits set in each part of 64. */
+/** Bits set in each 64-bit part. */
 FX8_INLINE vec_int bits_set(vec_int words)
 {
     /* Byte k of each part of 128 bits: the bits set in k, for k from 0 to 15.
@@ -80,7 +79,8 @@ static void count_row(size_t n_words, const uint64_t *valid, size_t first,
     }
 }
 
-/* A row is part of the union: it equals it when it has as many bits. */
+/* A row is a subset of the union: it equals the union if it has as many bits.
+ */
 static void count(size_t n_inputs, size_t n_words, const uint64_t *valid,
                   int64_t *counts)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * divide_simd.c -- fx8_divide() for the lanes of a register; the seed is the
- * reciprocal of the CPU, |b s0 - 1| <= 1.5 2^-12 of AVX2, which is the least
- * that the refinement of kernels/numeric/divide.h asks for, 2^-14 of AVX-512.
+ * divide_simd.c -- fx8_divide() for the lanes of a register.  The seed is the
+ * CPU's approximate reciprocal: |b s0 - 1| <= 1.5 2^-12 with AVX2, just enough
+ * for the refinement of kernels/numeric/divide.h; 2^-14 with AVX-512.
  *
- * The levels differ in how a number is split into sign, mantissa and exponent,
- * and in what is left for the slow path.  With AVX2 these are the bits of the
- * number, and everything but normal numbers and quotients goes the slow way.
- * With AVX-512 splitting and scaling are instructions, and they know zeros,
- * infinities, NaN and subnormal numbers: mantissas of zero and infinity are 1,
- * their exponents -infinity and infinity, and what the difference of exponents
- * makes of them (0 x 2^anything, NaN of 0/0 and infinity/infinity) is what the
- * quotient is.  Only subnormal quotients are left.
+ * The levels differ in how they split a number into sign, mantissa and exponent
+ * and in what takes the slow path.  AVX2 uses the bits of the number;
+ * everything but normal numbers and quotients takes the slow path.  AVX-512 has
+ * instructions for splitting and scaling that handle zeros, infinities, NaN and
+ * subnormal numbers: mantissas of zero and infinity are 1, their exponents
+ * -infinity and infinity, and the difference of exponents gives the correct
+ * quotient (0 x 2^anything, NaN for 0/0 and infinity/infinity).  Only subnormal
+ * quotients take the slow path.
  */
 #include "kernels/cpu/function_forms.h"
 #include "kernels/cpu/variants.h"
@@ -58,7 +58,7 @@ FX8_INLINE vec_int pattern(uint32_t bits)
 #if defined(__AVX512VNNI__)
 
 /** A bit for each lane whose quotient, in (1/2, 2) 2^scale, may be subnormal;
- *  below 2^-150 it is rounded to zero as it should be. */
+ *  below 2^-150 it is correctly rounded to zero. */
 FX8_INLINE unsigned outside(__m512 scale)
 {
     const __mmask16 is_low =
@@ -67,7 +67,7 @@ FX8_INLINE unsigned outside(__m512 scale)
                                    _CMP_GE_OQ);
 }
 
-/** Quotients, right in the lanes whose bit is not set in `slow`. */
+/** Quotients, correct in the lanes whose bit is not set in `slow`. */
 FX8_INLINE vec_float divide_fast(vec_float a, vec_float b, unsigned *slow)
 {
     const __m512 mantissa =
@@ -100,7 +100,7 @@ FX8_INLINE unsigned outside(__m256i a, __m256i b, __m256i quotient)
                  _mm256_cmpgt_epi32(most, pattern(FX8_FLOAT_INFINITY - 1))));
 }
 
-/** Quotients, right in the lanes whose bit is not set in `slow`. */
+/** Quotients, correct in the lanes whose bit is not set in `slow`. */
 FX8_INLINE vec_float divide_fast(vec_float a, vec_float b, unsigned *slow)
 {
     const __m256i sign = pattern(FX8_FLOAT_SIGN);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * engine_cpu.c -- the life of the CPU engine: geometry, memory, dumps.
+ * engine_cpu.c -- the CPU engine: geometry, memory, dumps.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,19 +11,19 @@
 #include "config/base/shape.h"
 #include "kernels/cpu/engine_cpu.h"
 
-/* Bytes that the spectra of a block are kept to.  Few inputs make few products
- * of a byte: their spectra should reach the correlator from a cache that all
- * cores share.  Many inputs gain more from longer sums (measured: 16 and 64
- * inputs, fx8 bench). */
+/* Limits of the bytes of spectra in a block.  With few inputs there are few
+ * products per byte, so the correlator should read the spectra from the cache
+ * that all cores share.  Many inputs gain more from longer sums (measured: 16
+ * and 64 inputs, fx8 bench). */
 #define FEW_INPUTS      ((size_t)32)
 #define BLOCK_BYTES_FEW ((size_t)16 << 20)
 #define BLOCK_BYTES     ((size_t)64 << 20)
 
-/* Blocks of very wide spectra: memory counts for more than speed. */
+/* Blocks of very wide spectra: memory matters more than speed. */
 #define MOST_BLOCK_BYTES ((size_t)256 << 20)
 
-/* More spectra per block than this gain nothing; fewer than the second figure
- * cost the correlator too much in horizontal sums, cache or not. */
+/* Most and fewest spectra per block: more gain nothing; with fewer, horizontal
+ * sums cost the correlator too much, even from the cache. */
 #define MOST_SPECTRA  ((size_t)2048)
 #define LEAST_SPECTRA ((size_t)256)
 
@@ -58,8 +58,8 @@ static void lay_out(struct fx8_engine *engine)
     engine->n_channels = plan->bank.n_channels;
     engine->n_rows = fx8_round_up(plan->n_inputs, FX8_ROW_BLOCK);
     engine->block_spectra = choose_block_spectra(engine);
-    /* one cache line more than the times: rows a power of two apart would
-     * share the same few lines of the first-level cache */
+    /* one extra cache line: rows a power of two apart would share the same few
+     * lines of the first-level cache */
     const size_t n_times = fx8_round_up(engine->block_spectra, FX8_GROUP);
     engine->stride8 = n_times + FX8_ALIGNMENT / sizeof(struct fx8_ci8);
     engine->stride32 = n_times + FX8_ALIGNMENT / sizeof(struct fx8_cf32);
@@ -263,7 +263,7 @@ static bool count_products(struct fx8_engine *engine,
                               &engine->counts) != FX8_BLOCK_EMPTY;
 }
 
-/* The watched rows of the block at hand. */
+/* Pass the watched rows of the current block to take(). */
 static void show_block(const struct fx8_engine *engine)
 {
     const struct fx8_engine_watch *watch = &engine->watch;
@@ -302,7 +302,7 @@ static enum fx8_status cpu_push(struct fx8_engine *engine,
     return FX8_OK;
 }
 
-/* The clip counts of all time segments, added up and cleared. */
+/* Add up the clip counts of all time segments and clear them. */
 static void collect_clips(struct fx8_engine *engine, int64_t *clips)
 {
     const size_t n_items = engine->plan.n_inputs * engine->n_channels;

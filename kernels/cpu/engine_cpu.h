@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * engine_cpu.h -- the state of the CPU engine, shared by the files that make
- * it up: engine_cpu.c (life), channelize.c (F), correlate.c (X).
+ * it up: engine_cpu.c (open, dumps, close), channelize.c (F), correlate.c (X).
  */
 #ifndef FX8_KERNELS_CPU_ENGINE_CPU_H
 #define FX8_KERNELS_CPU_ENGINE_CPU_H
@@ -15,7 +15,7 @@
  *
  * Spectra of one block, X-engine order (times fastest, a row per input):
  *   x8   ci8  [n_channels][n_rows][stride8]
- *   x32  cf32 [n_channels][n_rows][stride32], of FP32 and INTERVAL
+ *   x32  cf32 [n_channels][n_rows][stride32], for FP32 and INTERVAL
  */
 struct fx8_engine {
     struct fx8_engine_plan plan;
@@ -26,8 +26,8 @@ struct fx8_engine {
     size_t block_spectra;
     size_t stride8, stride32; /* elements between rows */
     float *coefficients;      /* [n_taps][row] */
-    int16_t *coefficients16;  /* likewise, of plan.fir_int16 */
-    float scale16;            /* of a unit of coefficients16 */
+    int16_t *coefficients16;  /* likewise, for plan.fir_int16 */
+    float scale16;            /* value of one unit of coefficients16 */
     float *gain;              /* [n_inputs][n_channels] */
     struct fx8_fft *fft;      /* the batch of the stream */
     size_t fft_batch;
@@ -47,23 +47,23 @@ struct fx8_engine {
     size_t n_segments; /* time segments per input, for the F threads */
     uint32_t *clips;   /* [n_segments][n_inputs][n_channels] */
     size_t n_spectra;  /* of the last block, for export */
-    bool is_empty;     /* no spectrum of it was valid: x8 and x32 are older */
-    struct fx8_engine_watch watch; /* nothing where take is NULL */
+    bool is_empty;     /* it has no valid spectrum: x8 and x32 are stale */
+    struct fx8_engine_watch watch; /* unused if take is NULL */
     struct fx8_engine_times times;
     size_t memory; /* bytes of the arrays */
     char fft_name[64];
 };
 
-/** FIR, FFT, rotate, quantise and turn of a block into x8 and x32. */
+/** FIR, FFT, rotation, quantiser and corner turn of a block into x8 and x32. */
 void fx8_cpu_channelize(struct fx8_engine *engine,
                         const struct fx8_engine_block *block);
 
 /** Correlate n_spectra of x8 and x32 into the accumulators. */
 void fx8_cpu_correlate(struct fx8_engine *engine, size_t n_spectra);
 
-/** Fold the accumulators of every kind that `sums` has room for, as in struct
- *  fx8_engine_dump, into these, which are added to or, where `is_first`,
- *  replaced. */
+/** Fold the accumulators of every kind not NULL in `sums`, which is as in
+ *  struct fx8_engine_dump: added to the sums or, if `is_first`, replacing
+ *  them. */
 void fx8_cpu_fold(struct fx8_engine *engine, void *const *sums, bool is_first);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fft_fftw.c -- the one file that knows FFTW (single precision).
+ * fft_fftw.c -- the only file that uses FFTW (single precision).
  */
 #include <limits.h>
 #include <pthread.h>
@@ -18,16 +18,16 @@ struct fx8_fft {
     fftwf_plan plan;
 };
 
-/* Floats per cache line: every transform of a batch starts on one, so that
- * FFTW's choice by alignment is the same for all of them. */
+/* Floats per cache line: every transform of a batch starts on a line, so that
+ * all have the alignment that FFTW planned for. */
 #define LINE_FLOATS (FX8_ALIGNMENT / sizeof(float))
 
-/* A multiple of so many lines between transforms would leave the same column
- * of all of them to a few of the 64 sets of a first-level cache. */
+/* If transforms were a multiple of so many lines apart, the same column of all
+ * of them would share a few of the 64 sets of a first-level cache. */
 #define LINES_APART 16
 
-/* Bytes that a batch may take, results not counted, so that FIR, FFT and
- * quantiser find it in the second-level cache. */
+/* Most bytes of a batch, without results, so that FIR, FFT and quantiser find
+ * it in the second-level cache. */
 #define BATCH_BYTES ((size_t)2 << 20)
 
 /* FFTW's planner is one global object. */
@@ -38,9 +38,9 @@ static bool is_complex(enum fx8_fft_kind kind)
     return kind == FX8_FFT_COMPLEX || kind == FX8_FFT_INVERSE_COMPLEX;
 }
 
-/** Where the results of a batch at `data` are.  In place, FFTW gathers complex
- *  spectra in a buffer and copies them back: apart they are never slower, and
- *  up to twice as fast.  Real ones gain at some lengths and lose at others. */
+/** Results of a batch at `data`.  In place, FFTW collects complex spectra in a
+ *  buffer and copies them back: out of place is never slower, and up to twice
+ *  as fast.  Real spectra gain at some lengths and lose at others. */
 static float *results(enum fx8_fft_kind kind, size_t batch, size_t stride,
                       float *data)
 {
@@ -79,8 +79,8 @@ static fftwf_plan make_plan(enum fx8_fft_kind kind, int length, int batch,
 
 /**
  * An estimated plan must be a function of its arguments alone, but FFTW
- * prefers what earlier measurements of the process taught it.  Put that
- * wisdom aside for the moment of planning.
+ * prefers wisdom from earlier measurements in this process.  Remove that wisdom
+ * while planning.
  */
 static fftwf_plan make_estimated_plan(enum fx8_fft_kind kind, int length,
                                       int batch, int stride, float *data)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fir_simd.c -- the FIR in floats and in integers, the columns of a register at
- * a time.  Of some spectra the sums stay in registers: a sample is converted
+ * fir_simd.c -- the FIR in floats and in integers, one register of columns at a
+ * time.  The sums of several spectra stay in registers: a sample is converted
  * once for up to 8 multiply-adds, and every sum takes its taps in ascending
  * order.
  */
@@ -11,8 +11,8 @@
 /* Samples of a cache line. */
 #define LINE 64
 
-/* Spectra whose sums are held in registers, half of them, and taps that are
- * taken at once. */
+/* Spectra with sums in registers, which take half of the registers; and taps
+ * per step. */
 #define MOST_SPECTRA (VEC_REGISTERS / 2)
 #define MOST_TAPS    8
 
@@ -27,8 +27,7 @@ struct pass {
     size_t folded_stride;
 };
 
-/** Columns that one step works on: as many as a register holds, or a whole row
- *  of fewer. */
+/** Columns of one step: a full register, or a whole shorter row. */
 struct columns {
     const int8_t *samples;
     const float *coefficients;
@@ -160,9 +159,9 @@ FX8_INLINE void fold_columns(bool is_integer, int n_spectra,
     }
 }
 
-/** Ask for a line of each row behind those of a pass, which the next pass
- *  takes: rows are too many streams for the CPU to follow by itself.  Into the
- *  second level: asking for the first is a quarter slower (measured). */
+/** Prefetch a line of each row of the next pass: rows are too many streams for
+ *  the hardware prefetcher.  Into the second level: the first is a quarter
+ *  slower (measured). */
 FX8_INLINE void prefetch(int n_spectra, const struct pass *pass, size_t column)
 {
     const int8_t *behind =
@@ -171,9 +170,9 @@ FX8_INLINE void prefetch(int n_spectra, const struct pass *pass, size_t column)
         __builtin_prefetch(behind + row * pass->row + column, 0, 2);
 }
 
-/** n_spectra (constant) spectra, whole rows; then on to the next ones.  The
- *  last step of a row that is no multiple of VEC_LANES takes again what the one
- *  before it has taken. */
+/** n_spectra (constant) spectra, whole rows; then advance to the next ones.  If
+ *  a row is not a multiple of VEC_LANES, its last step overlaps the previous
+ *  one. */
 FX8_INLINE void fold_rows(bool is_integer, bool is_narrow, int n_spectra,
                           struct pass *pass)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * function_forms.h -- how a fill function enters a form of a function into
- * the list of its level.
+ * function_forms.h -- add a form of a function to the list of a level.
  *
  *     fx8_add_form(operations, "divide", "markstein", NULL, divide_markstein);
  */
@@ -14,12 +13,12 @@
 #include "kernels/operations.h"
 
 /**
- * fx8_add_form -- enter a form, or override the one that the level below has
- * entered under the same two names.
+ * fx8_add_form -- add a form, or override the form with the same two names from
+ * the level below.
  *
  * Given:    function, form  names as in kernels/numeric/bounds.h, static
  *           unary, binary   one of them NULL
- * Notes:    at most FX8_MAX_FUNCTION_FORMS forms, all known when compiled
+ * Notes:    at most FX8_MAX_FUNCTION_FORMS forms, fixed at compile time
  */
 static inline void fx8_add_form(struct fx8_operations *operations,
                                 const char *function, const char *form,

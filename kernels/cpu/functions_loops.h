@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * functions_loops.h -- the functions of kernels/numeric/ over arrays, for the
- * file of each level to include: one definition, which the compiler turns
- * into the vectors of that file's flags.  Nothing but explicit fma and single
- * roundings is in them, so that the bits are the same at every level.
+ * functions_loops.h -- the functions of kernels/numeric/ over arrays, included
+ * by the file of each level: one definition, vectorised with the flags of that
+ * file.  It contains only explicit fma and single roundings, so the bits are
+ * the same at every level.
  */
 #ifndef FX8_KERNELS_CPU_FUNCTIONS_LOOPS_H
 #define FX8_KERNELS_CPU_FUNCTIONS_LOOPS_H
@@ -19,9 +19,10 @@
 #include "kernels/numeric/tanh.h"
 #include "kernels/numeric/turns.h"
 
-/** The next loop's turns are independent: its arrays are the same or apart. */
+/** Iterations of the next loop are independent: its arrays are identical or do
+ *  not overlap. */
 #if defined(__clang__)
-/* Builds that keep a loop scalar, as for the thread checker, mean to. */
+/* Some builds keep loops scalar on purpose, such as for the thread checker. */
 #pragma clang diagnostic ignored "-Wpass-failed"
 #define FX8_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -46,8 +47,8 @@
             y[k] = (value);                                                    \
     }
 
-/* What IEEE mode computes in vectors: operations that round correctly.  The
- * double square root and quotient leave nothing but the last rounding. */
+/* Vector operations of IEEE mode: correctly rounded ones.  Square root and
+ * quotient are in double, which leaves only the last rounding. */
 FX8_UNARY_LOOP(reciprocal_ieee, 1.0f / x[k])
 FX8_UNARY_LOOP(rsqrt_ieee, (float)(1.0 / sqrt((double)x[k])))
 FX8_BINARY_LOOP(divide_ieee, a[k] / b[k])
@@ -65,7 +66,7 @@ FX8_UNARY_LOOP(atanh_fast, fx8_atanh(x[k]))
 FX8_BINARY_LOOP(divide_fast, fx8_divide_fast(a[k], b[k]))
 FX8_BINARY_LOOP(atan2_fast, fx8_atan2(a[k], b[k]))
 
-/** Enter both modes of `functions` into the list of forms. */
+/** Add both modes of `functions` to the list of forms. */
 static inline void list_modes(struct fx8_operations *operations)
 {
     static const char *const forms[FX8_N_FUNCTIONS_MODES] = {"ieee", "fast"};
@@ -94,7 +95,7 @@ static inline void list_modes(struct fx8_operations *operations)
     }
 }
 
-/** Everything above into a table; what it leaves is the C library's. */
+/** Enter the functions above in a table; the others stay the C library's. */
 static inline void fill_functions(struct fx8_operations *operations)
 {
     struct fx8_functions *ieee = &operations->functions[FX8_FUNCTIONS_IEEE];

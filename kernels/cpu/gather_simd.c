@@ -11,35 +11,36 @@
 #include "kernels/cpu/turn16.h"
 #include "kernels/cpu/variants.h"
 
-/* Samples per input that are gathered before the next group's turn: the
- * lines of the source that several groups touch stay in cache. */
+/* Samples per input that are gathered before the next group: source lines used
+ * by several groups stay in cache. */
 #define GATHER_BLOCK 1024
 
-/* The same where rows are streamed, of 1 and of 2 bytes: few whole lines, so
+/* The same for streamed rows, samples of 1 and of 2 bytes: few whole lines, so
  * that the source is read in its order (measured: one line of complex samples
  * is 1.3 times as fast as 32, four lines of real ones 1.1 times as one). */
 static const size_t gather_streamed_block[2] = {256, 32};
 
-/* Groups that take turns. */
+/* Groups processed alternately. */
 #define GATHER_GROUPS 64
 
-/* Smaller groups are left to the reference, which is then as fast. */
+/* Smaller groups use the reference, which is then as fast. */
 #define GATHER_FEWEST_INPUTS 4
 
-/* Bytes from which on rows pass by the caches, half of a second level: what is
- * written would not stay, and nothing need be fetched to be overwritten. */
+/* Least bytes for streaming rows past the caches, half of a second level:
+ * written data would not stay in cache, and no lines are fetched just to be
+ * overwritten. */
 #define GATHER_STREAMED ((size_t)512 << 10)
 
-/** What a gather needs to know for every group. */
+/** Parameters of a gather that are common to all groups. */
 struct gather_source {
     size_t sample_size;
     const int8_t *base;
     ptrdiff_t time_stride;
-    bool is_streamed; /* rows begin at whole lines, and pass by the caches */
+    bool is_streamed; /* rows begin at whole lines and bypass the caches */
     size_t n_left;    /* samples from `base` to the last one */
 };
 
-/** Inputs whose samples of one time lie together. */
+/** Inputs whose samples of one time are close together. */
 struct gather_group {
     size_t first, n;  /* inputs */
     ptrdiff_t lowest; /* offset */
@@ -115,8 +116,8 @@ static inline void gather_line(const struct gather_source *source,
         fx8_copy_line(row, out, source->is_streamed);
 }
 
-/** Ask for the rows of the next line, to be read once: they are too far apart
- *  for the CPU to see a pattern (measured: 2 to 4 times as fast). */
+/** Prefetch the rows of the next line, which are read once: they are too far
+ *  apart for the hardware prefetcher (measured: 2 to 4 times as fast). */
 static inline void gather_prefetch(const int8_t *from, ptrdiff_t time_stride,
                                    size_t n_times)
 {
@@ -173,8 +174,7 @@ static inline void gather_block(const struct gather_source *source,
             gather_turned(source, g, n_samples, offset, out, row_stride);
 }
 
-/** Samples before the first ones that are streamed: those up to a whole line,
- *  or all of them. */
+/** Samples before the first streamed one: up to a whole line, or all. */
 static inline size_t gather_head(size_t n_inputs, size_t n_samples,
                                  size_t sample_size, const int8_t *out,
                                  size_t row_stride)

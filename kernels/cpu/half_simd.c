@@ -2,10 +2,10 @@
 /*
  * half_simd.c -- half precision by the CPU's own conversions.
  *
- * Plain stores.  Those that pass by the cache gain a third where the arrays
- * are larger than the last cache (41 to 54 GB/s at 192 MiB), and lose up to a
- * factor of 8 where they are not, and of 2 for whoever reads the results next:
- * the blocks of post-processing are small.
+ * Plain stores.  Stores past the cache gain a third if the arrays are larger
+ * than the last cache (41 to 54 GB/s at 192 MiB); otherwise they lose up to a
+ * factor of 8, and a factor of 2 when the results are read.  The blocks of
+ * post-processing are small.
  */
 #include "kernels/cpu/variants.h"
 #include "kernels/cpu/vector.h"

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * interval_ref.c -- the enclosing correlator as its definition: the plain FP32
+ * interval_ref.c -- the enclosing correlator by definition: the plain FP32
  * correlator of correlate_ref.c, once with every operation rounded downwards,
- * once upwards.  Rounding is monotonic, so that its sums, rounded to nearest
- * in the same order, lie between.
+ * once upwards.  Rounding is monotonic, so sums rounded to nearest in the same
+ * order lie between.
  *
- * The direction is the CPU's rounding mode.  Threads have their own; a
- * function here sets it and puts back what it found before it returns.  The
- * arithmetic stands in functions of their own, never inlined, which reach
- * their operands and results through memory only: no compiler may move that
- * across the call which sets the mode.  The Makefile adds -frounding-math, as
- * (-a) b is not -(a b) here.
+ * The direction is the CPU's rounding mode, which is per thread; functions here
+ * set it and restore it before they return.  The arithmetic is in separate
+ * functions, never inlined, that access operands and results only through
+ * memory: no compiler can move it across the call that sets the mode.  The
+ * Makefile adds -frounding-math, because (-a) b is not -(a b) here.
  *
  * Its accumulator is [direction][pair][re, im], pairs in the order of
  * fx8_pair_index().
@@ -22,7 +21,7 @@
 /** The directions, in the order of the accumulator. */
 static const int directions[2] = {FE_DOWNWARD, FE_UPWARD};
 
-/** What accumulate() is given. */
+/** Arguments of accumulate(). */
 struct work {
     size_t n_inputs, row_begin, row_end, n_times;
     const struct fx8_cf32 *x;
@@ -39,9 +38,9 @@ static size_t accumulator_size(size_t n_inputs)
     return 2 * one_direction(n_inputs);
 }
 
-/** Add one segment of a pair, in the rounding mode at hand.  The sign of a
- *  product is changed on an operand: on the product it would turn the
- *  direction round. */
+/** Add one segment of a pair, in the current rounding mode.  The sign of a
+ *  product is changed on an operand; on the product it would reverse the
+ *  direction. */
 static void add_segment(size_t n_times, const struct fx8_cf32 *a,
                         const struct fx8_cf32 *b, double sum[2])
 {
@@ -56,7 +55,7 @@ static void add_segment(size_t n_times, const struct fx8_cf32 *a,
     sum[1] += (double)im;
 }
 
-/** One direction, in the rounding mode at hand. */
+/** One direction, in the current rounding mode. */
 __attribute__((noinline)) static void add_rows(const struct work *work,
                                                double *sums)
 {
@@ -95,7 +94,7 @@ static void accumulate(size_t n_inputs, size_t row_begin, size_t row_end,
     fesetround(mode);
 }
 
-/** Add n items to the sums and empty them, in the rounding mode at hand. */
+/** Add n items to the sums and empty them, in the current rounding mode. */
 __attribute__((noinline)) static void add_items(size_t n, double *items,
                                                 double *sums)
 {

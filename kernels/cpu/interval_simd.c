@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * interval_simd.c -- the enclosing correlator, under the rounding mode of the
- * thread, which accumulate() sets upwards and puts back; the arithmetic runs
- * in functions that the sweep calls by pointer, out of any compiler's sight.
+ * interval_simd.c -- the enclosing correlator.  accumulate() sets the rounding
+ * mode of the thread upwards and restores it; the sweep calls the arithmetic
+ * through pointers, so no compiler can move it across these calls.
  *
- * Lanes and the order in which they are joined are those of
- * correlate_fp32_simd.c.  That one changes the sign of every other lane of an
- * imaginary sum in the end; here the column bears it, (-bi, br), as a lane is
- * rounded in one direction from its first product on.  A tile is 4 rows x 1
- * column: 8 sums for `up` and 8 for `down`, negated, by a fused negated
- * multiply-add.  AVX2 has registers for one bound: a column goes past its rows
- * twice.
+ * Lanes and the order of joining them are as in correlate_fp32_simd.c.  There,
+ * the sign of every other lane of an imaginary sum is changed at the end; here
+ * the column is (-bi, br) instead, because a lane is rounded in one direction
+ * from its first product on.  A tile is 4 rows x 1 column: 8 sums for `up` and
+ * 8 for `down`, negated, by a fused negated multiply-add.  AVX2 has registers
+ * for one bound only: each column is processed twice.
  */
 #include <fenv.h>
 
@@ -48,8 +47,8 @@ FX8_INLINE void add_rows(size_t first, vec_float *sum, const char *row,
     }
 }
 
-/** N_BOUNDS bounds of one column against four rows; the rows to come are
- *  prefetched from `ahead` on. */
+/** N_BOUNDS bounds of one column against four rows; later rows are prefetched
+ *  from `ahead` on. */
 FX8_INLINE void add_bounds(size_t first, const struct fx8_tile *tile,
                            const char *column, const char *ahead,
                            size_t ahead_step, double *sums)

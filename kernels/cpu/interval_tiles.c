@@ -15,9 +15,8 @@ static size_t row_items(size_t j)
     return 2 * fx8_tile_offset(j / FX8_ROW_BLOCK) + 2 * (j % FX8_ROW_BLOCK);
 }
 
-/** Add `sign` times one of the bounds to its sums, in the rounding mode at
- *  hand.  The imaginary part of an input with itself is zero and not looked
- *  at. */
+/** Add `sign` times one of the bounds to its sums, in the current rounding
+ *  mode.  The imaginary part of an auto is zero and not read. */
 __attribute__((noinline)) static void add_bound(size_t n_inputs,
                                                 const double *items,
                                                 double sign, double *sums)

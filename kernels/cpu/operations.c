@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * operations.c -- the levels: what each is made of, where it runs, and
- * whether it may be trusted.
+ * operations.c -- the levels: their families, CPU detection, and their
+ * self-test.
  */
 #include <pthread.h>
 #include <string.h>
@@ -33,9 +33,10 @@ static bool runs_everywhere(void)
 
 #if defined(__x86_64__)
 
-/* What the compiler may use in a file is what the CPU must have: these lists
- * and the flags of *_avx2.o and *_avx512.o in the Makefile belong together.
- * (F16C came before AVX2 in every CPU; not every compiler can ask for it.) */
+/* The CPU must have every feature that the compiler may use in a file: keep
+ * these lists in step with the flags of *_avx2.o and *_avx512.o in the
+ * Makefile.  (Every CPU with AVX2 has F16C; not every compiler can test for
+ * it.) */
 static bool runs_avx2(void)
 {
     __builtin_cpu_init();
@@ -75,7 +76,7 @@ static const struct level levels[] = {
 
 #define N_LEVELS (sizeof levels / sizeof levels[0])
 
-/** What is known of a level on this machine. */
+/** State of a level on this machine. */
 struct verdict {
     bool is_runnable;
     bool is_tried;
@@ -89,8 +90,8 @@ static struct verdict verdicts[N_LEVELS];
 static pthread_once_t tables_once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t trial_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/** A fill function is itself compiled for its level, so that only levels that
- *  run here are filled.  A level that runs implies those below it. */
+/** Only levels that run here are filled, because a fill function is itself
+ *  compiled for its level.  A level that runs implies those below it. */
 static void build_tables(void)
 {
     for (size_t index = 0; index < N_LEVELS; index++) {
@@ -105,7 +106,7 @@ static void build_tables(void)
     }
 }
 
-/** Try a level once per process; NULL when it agrees with the reference. */
+/** Test a level once per process; NULL if it agrees with the reference. */
 static const char *try_level(size_t index)
 {
     if (index == 0)
@@ -134,7 +135,7 @@ const struct fx8_operations *fx8_operations_level(size_t index)
                                                            : NULL;
 }
 
-/** The named level, or an error that says why not. */
+/** Select the named level, or return an error with the reason. */
 static enum fx8_status select_named(size_t index,
                                     const struct fx8_operations **operations,
                                     struct fx8_error *error)

@@ -75,7 +75,7 @@ fail:
     return status;
 }
 
-/* Sum of squares; eight sums side by side do not wait for each other. */
+/* Sum of squares, in eight independent sums. */
 static double sum_squares(const float *values, size_t n)
 {
     double sums[8] = {0};

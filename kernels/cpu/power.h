@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * power.h -- |X|^2 of single spectra, for the level setting.  Whatever engine
- * correlates, the levels are measured here, so that the gains do not depend on
- * it.
+ * power.h -- |X|^2 of single spectra, for the level setting.  Levels are always
+ * measured here, so the gains do not depend on the engine.
  */
 #ifndef FX8_KERNELS_CPU_POWER_H
 #define FX8_KERNELS_CPU_POWER_H
@@ -24,8 +23,8 @@ struct fx8_power;
  * fx8_power_open -- plan the transform of a single spectrum.
  *
  * Given:    bank, coefficients  as for an engine; coefficients are copied
- *           operations          whose FIR is used; all give the same bits
- *           n_threads           that may measure at the same time
+ *           operations          their FIR is used; all give the same bits
+ *           n_threads           threads that may measure at the same time
  * Status:   FX8_ERR_SYSTEM: memory
  */
 enum fx8_status fx8_power_open(const struct fx8_filterbank *bank,
@@ -38,11 +37,11 @@ enum fx8_status fx8_power_open(const struct fx8_filterbank *bank,
  * fx8_power_measure -- |X|^2 of one spectrum.
  *
  * Given:    samples  int8 [n_taps][row], the window of the spectrum
- *           thread   below n_threads; calls that differ in it may overlap
+ *           thread   below n_threads; concurrent calls must differ in it
  * Returned: out      float [n_channels]
- *           the sum over all N bins, those that are no channel too
- * Numerics: a spectrum's rounding is at most 16 times 2^-24 of its norm, the
- *           root of that sum
+ *           the sum over all N bins, including bins that are not channels
+ * Numerics: the rounding error of a spectrum is at most 16 times 2^-24 of its
+ *           norm, the root of that sum
  */
 float fx8_power_measure(const struct fx8_power *power, const int8_t *samples,
                         size_t thread, float *out);

@@ -3,7 +3,7 @@
 
 #include "kernels/cpu/variants.h"
 
-/** Round half to even, clamp to +-127 and tell whether that clamped. */
+/** Round half to even and clamp to +-127; sets *is_clipped if it clamped. */
 static int8_t quantise_value(float value, bool *is_clipped)
 {
     const float rounded = rintf(value);

@@ -4,7 +4,7 @@
  *
  * Spectra are quantised row by row into a tile of 32 spectra x 32 channels
  * that stays in the first-level cache, and turned from there: the group of 32
- * spectra of one channel leaves as one whole cache line.
+ * spectra of one channel is written as one whole cache line.
  */
 #include <math.h>
 #include <string.h>
@@ -60,8 +60,8 @@ FX8_INLINE bool quantise_row(const float *spectrum, size_t n_floats,
     return vec_any_at_least(largest, VEC(set1_ps)(CLIP_LIMIT));
 }
 
-/** Count the clamped channels of one spectrum.  Clipping is rare: the row's
- *  quantiser only says that there is something to count. */
+/** Count the clamped channels of one spectrum.  Clipping is rare: the quantiser
+ *  of a row only reports whether anything was clamped. */
 static inline void count_clips(const struct fx8_cf32 *spectrum,
                                size_t n_channels, const float *gain,
                                uint32_t *clips)
@@ -72,9 +72,9 @@ static inline void count_clips(const struct fx8_cf32 *spectrum,
             fabsf(spectrum[channel].im * gain[channel]) >= CLIP_LIMIT;
 }
 
-/** Ask for a line of each of the next n_channels rows of results, so that it
- *  is near when their turn comes; `line` is in the first one.  Into the second
- *  level: the first is no faster than not to ask (measured). */
+/** Prefetch a line of each of the next n_channels rows of results; `line` is in
+ *  the first one.  Into the second level: the first is no faster than no
+ *  prefetch (measured). */
 static inline void prefetch_rows(const void *line, size_t row_bytes,
                                  size_t n_channels)
 {
@@ -82,7 +82,7 @@ static inline void prefetch_rows(const void *line, size_t row_bytes,
         __builtin_prefetch((const char *)line + channel * row_bytes, 1, 2);
 }
 
-/** Up to 32 spectra of up to 32 channels; arguments as those of quantise. */
+/** Up to 32 spectra of up to 32 channels; arguments as for quantise. */
 FX8_INLINE void quantise_tile(size_t n_spectra, size_t n_channels,
                               const struct fx8_cf32 *spectra,
                               size_t spectrum_stride, const float *gain,
@@ -167,7 +167,7 @@ FX8_INLINE void turn_side(const struct fx8_cf32 *spectra,
     }
 }
 
-/* The edges are the reference's. */
+/* The reference does the edges. */
 static void turn(size_t n_spectra, size_t n_channels,
                  const struct fx8_cf32 *spectra, size_t spectrum_stride,
                  uint32_t valid, struct fx8_cf32 *out, size_t channel_stride)

@@ -25,7 +25,7 @@ enum {
 #define DATA_BYTES   ((size_t)N_PADDED * N_TIMES * sizeof(struct fx8_cf32))
 #define RESULT_BYTES ((size_t)N_PAIRS * 2 * 2 * sizeof(double))
 
-/** Memory of one trial; every part on a line of its own. */
+/** Memory of one trial; every part starts on a cache line. */
 struct trial {
     _Alignas(FX8_ALIGNMENT) int8_t bytes[DATA_BYTES];
     _Alignas(FX8_ALIGNMENT) float floats[DATA_BYTES / sizeof(float)];
@@ -109,8 +109,8 @@ static void run_count(const struct fx8_operations *operations,
                       (void *)result);
 }
 
-/* Accumulators come from the heap, since only the level knows their size;
- * without memory the result stays empty, which no reference is. */
+/* Accumulators come from the heap, because their size depends on the level.
+ * Without memory the result stays empty and differs from the reference. */
 static void run_int8(const struct fx8_operations *operations,
                      const struct trial *trial, uint8_t *result)
 {
@@ -139,8 +139,8 @@ static void run_fp32(const struct fx8_operations *operations,
     free(accumulator);
 }
 
-/* Sums of these integers are exact, rounded either way; a zero may have either
- * sign. */
+/* Sums of these integers are exact in both rounding directions; a zero may have
+ * either sign. */
 static void run_interval(const struct fx8_operations *operations,
                          const struct trial *trial, uint8_t *result)
 {
@@ -158,7 +158,7 @@ static void run_interval(const struct fx8_operations *operations,
     free(accumulator);
 }
 
-/* Normal, subnormal and infinite halves of these integers, ties among them. */
+/* Normal, subnormal and infinite halves from these integers, including ties. */
 static void run_half(const struct fx8_operations *operations,
                      const struct trial *trial, uint8_t *result)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * selftest.h -- the trial that a level passes before it is trusted.
+ * selftest.h -- the test that a level must pass before use.
  */
 #ifndef FX8_KERNELS_CPU_SELFTEST_H
 #define FX8_KERNELS_CPU_SELFTEST_H
@@ -18,7 +18,7 @@ extern "C" {
  * Given:    reference, level  whole tables
  * Returned: NULL when all results are equal bit for bit, else the name of the
  *           first operation that differs (static text)
- * Notes:    1) FP32 sums are tried on integers, where they are exact
+ * Notes:    1) FP32 sums are tested on integers, where they are exact
  *           2) takes about a millisecond; safe on any thread
  */
 const char *fx8_operations_disagreement(const struct fx8_operations *reference,

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * simd.h -- three words that the vector variants share.
+ * simd.h -- macros of the vector variants.
  */
 #ifndef FX8_KERNELS_CPU_SIMD_H
 #define FX8_KERNELS_CPU_SIMD_H
 
-/** A function that is a template: inlined wherever it is called, so that
- *  constant arguments become constants of its body. */
+/** A function used as a template: always inlined, so that constant arguments
+ *  are constants in its body. */
 #define FX8_INLINE static inline __attribute__((always_inline))
 
-/** An array that a register of 64 bytes is loaded from or stored to. */
+/** Alignment of an array for 64-byte register loads and stores. */
 #define FX8_ALIGNED __attribute__((aligned(64)))
 
 /** Unroll the next loop completely, so that arrays indexed by it become

@@ -5,17 +5,17 @@
  *
  * fx8_turn16(source, stride, n_bytes, out, out_stride):
  *
- * Given:    source   32 rows, `stride` bytes apart, of which the first n_bytes
- *                    (1 .. 64) are read; the rest counts as zero
+ * Given:    source   32 rows, `stride` bytes apart; the first n_bytes (1 .. 64)
+ *                    are read, the rest counts as zero
  * Returned: out      32 rows of 64 bytes, out_stride bytes apart: item t of
- *                    row k is item k of row t of the source; rows of no
- *                    item within n_bytes need not be written
+ *                    row k is item k of row t of the source; rows for items
+ *                    beyond n_bytes need not be written
  *
- * fx8_copy_line(row, out, is_streamed): 64 bytes; fx8_pick_line(low, high,
- * parity, out, is_streamed): bytes 0 (parity 0) or 1 of the items of two such
- * rows, one after the other: 64 real samples of an input.  What is streamed
- * goes past the caches to an aligned place: fx8_stream_end() before anyone else
- * looks at it.
+ * fx8_copy_line(row, out, is_streamed) copies 64 bytes.  fx8_pick_line(low,
+ * high, parity, out, is_streamed) takes byte 0 (parity 0) or 1 of each item of
+ * two such rows, one after the other: 64 real samples of an input.  Streamed
+ * stores bypass the caches and need aligned addresses; call fx8_stream_end()
+ * before other threads read them.
  *
  * Notes:    present in files compiled with AVX-512 or AVX2
  */
@@ -32,7 +32,7 @@
 
 #if defined(__AVX2__)
 
-/** Turn the 8 x 8 items in each part of 128 bits of 8 registers: part L of
+/** Turn the 8 x 8 items in each 128-bit part of 8 registers: part L of
  *  turned[c][group] holds column 8 L + c of these 8 rows. */
 FX8_INLINE void turn_parts(const vec_int rows[8], int group,
                            vec_int turned[8][VEC_QUARTERS])
@@ -80,8 +80,8 @@ FX8_INLINE void turn_square(const int8_t *source, ptrdiff_t stride,
     }
 }
 
-/** Copy n bytes, 1 .. 64, in two pieces that overlap: a call of memcpy() of a
- *  length that is not constant takes several times as long. */
+/** Copy n bytes, 1 .. 64, in two overlapping pieces: memcpy() with a variable
+ *  length takes several times as long. */
 FX8_INLINE void copy_narrow(int8_t *to, const int8_t *from, size_t n)
 {
     if (n >= 32) {
@@ -99,7 +99,7 @@ FX8_INLINE void copy_narrow(int8_t *to, const int8_t *from, size_t n)
     }
 }
 
-/* A function: inlined, gcc finds slower code for some of its callers. */
+/* Not inlined: gcc would generate slower code for some callers. */
 static __attribute__((noinline, unused)) void fx8_turn16(const int8_t *source,
                                                          ptrdiff_t stride,
                                                          size_t n_bytes,

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * variants.h -- the families of operations, and where each hands over its
- * functions.
+ * variants.h -- the families of operations and their fill functions.
  *
- * A file holds one family at one level.  NAME_ref.c is the reference, by which
- * all others are judged.  NAME_simd.c is written once for vectors of any width
- * (vector.h) and compiled for avx2 and for avx512; twins NAME_avx2.c and
- * NAME_avx512.c are for algorithms that differ.  Its fill function overrides
- * the family's entries of a table and touches nothing else; operations.c
- * applies reference, avx2 and avx512 in that order, so that a level inherits
- * what it does not do faster.
+ * A file holds one family at one level.  NAME_ref.c is the reference that all
+ * others are compared with.  NAME_simd.c is written once for vectors of any
+ * width (vector.h) and compiled for avx2 and for avx512; separate NAME_avx2.c
+ * and NAME_avx512.c are for algorithms that differ.  A fill function overrides
+ * only the family's entries of a table; operations.c applies reference, avx2
+ * and avx512 in that order, so that a level inherits what it does not do
+ * faster.
  *
  * Notes: 1) a fill function is compiled with the flags of its level:
- *           operations.c calls it only where CPU detection allows the level
- *        2) where the CPU is not an x86-64 there is the reference alone
+ *           operations.c calls it only if CPU detection allows the level
+ *        2) on CPUs other than x86-64 there is only the reference
  */
 #ifndef FX8_KERNELS_CPU_VARIANTS_H
 #define FX8_KERNELS_CPU_VARIANTS_H
@@ -43,8 +42,8 @@ extern "C" {
     void fx8_fill_##name##_avx512(struct fx8_operations *operations);
 FX8_FAMILIES(FX8_DECLARE_FAMILY)
 
-/** The reference itself, for the edges that a variant does not cover; as the
- *  entries of the same name. */
+/** Reference functions, for edges that a variant does not cover; as the entries
+ *  of the same name. */
 void fx8_gather_reference(size_t n_inputs, size_t n_samples, size_t sample_size,
                           const int8_t *base, const ptrdiff_t *input_offset,
                           ptrdiff_t time_stride, int8_t *out,

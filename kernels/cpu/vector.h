@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * vector.h -- the registers of the level that a file is compiled for, under
- * names that NAME_simd.c can use for every level: vec_float, vec_int, their
- * sizes, and the steps whose instructions differ by more than the width.  For
- * all others VEC(mul_ps)(a, b) is the intrinsic of this width.
+ * vector.h -- registers of the level that a file is compiled for, under names
+ * common to all levels: vec_float, vec_int, their sizes, and operations whose
+ * instructions differ by more than the width.  For all others VEC(mul_ps)(a, b)
+ * is the intrinsic of this width.
  *
- * The compiler's own operators serve where they say the same: a + b of floats,
- * a & b of integers, and a cast between vec_float and vec_int, which keeps the
- * bits.
+ * Where possible the compiler's operators are used: a + b of floats, a & b of
+ * integers, and a cast between vec_float and vec_int, which keeps the bits.
  */
 #ifndef FX8_KERNELS_CPU_VECTOR_H
 #define FX8_KERNELS_CPU_VECTOR_H
@@ -20,10 +19,10 @@
 
 #if defined(__AVX2__)
 
-/** Parts of 128 bits: unpacking and packing stay within them. */
+/** Number of 128-bit parts: unpacking and packing stay within a part. */
 enum { VEC_QUARTERS = VEC_BYTES / 16 };
 
-/** A register of spectra, from an aligned place. */
+/** Load a register of spectra from an aligned address. */
 FX8_INLINE vec_float vec_load_spectra(const char *address)
 {
     return VEC(load_ps)((const float *)(const void *)address);
@@ -34,13 +33,13 @@ FX8_INLINE vec_float vec_absolute(vec_float v)
     return (vec_float)((vec_int)v & VEC(set1_epi32)(0x7fffffff));
 }
 
-/** Change the sign of the lanes 0, 2, ...: of the real parts. */
+/** Change the sign of lanes 0, 2, ..., the real parts. */
 FX8_INLINE vec_float vec_negate_even(vec_float v)
 {
     return (vec_float)((vec_int)v ^ vec_set_int64(0x80000000ll));
 }
 
-/** Lanes 0 and 1, 2 and 3, ... exchanged: (re, im) becomes (im, re). */
+/** Swap lanes 0 and 1, 2 and 3, ...: (re, im) becomes (im, re). */
 FX8_INLINE vec_float vec_swap_pairs(vec_float v)
 {
     return VEC(permute_ps)(v, 0xb1);

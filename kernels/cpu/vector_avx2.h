@@ -43,7 +43,7 @@ FX8_INLINE void vec_store_int(void *p, vec_int v)
     _mm256_storeu_si256((__m256i_u *)p, v);
 }
 
-/** Store past the caches, to an aligned place. */
+/** Store past the caches, to an aligned address. */
 FX8_INLINE void vec_stream_int(void *p, vec_int v)
 {
     _mm256_stream_si256((__m256i *)p, v);
@@ -64,7 +64,7 @@ FX8_INLINE vec_int vec_first_lanes(size_t n)
                               _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
 
-/** The first n floats, the other lanes those of `others`; n may be more than
+/** The first n floats, the other lanes from `others`; n may be more than
  *  VEC_LANES. */
 FX8_INLINE vec_float vec_load_first(size_t n, const float *p, vec_float others)
 {
@@ -83,7 +83,7 @@ FX8_INLINE void vec_store_first(size_t n, float *p, vec_float v)
         _mm256_maskstore_ps(p, vec_first_lanes(n), v);
 }
 
-/* Narrow rows are rare: loads of a part are no more than calls. */
+/* Narrow rows are rare: partial loads are plain function calls. */
 
 static __attribute__((noinline, unused)) uint64_t vec_part_int8(size_t n,
                                                                 const int8_t *p)
@@ -121,7 +121,7 @@ FX8_INLINE vec_int vec_load_int16(size_t n, const int16_t *p)
     return _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i_u *)p));
 }
 
-/** The first n words of 64 bits, 0 in the other parts; n may be more. */
+/** The first n 64-bit words, then 0; n may be more than fit. */
 FX8_INLINE vec_int vec_load_words(size_t n, const uint64_t *p)
 {
     const vec_int index = _mm256_setr_epi64x(0, 1, 2, 3);
@@ -130,7 +130,7 @@ FX8_INLINE vec_int vec_load_words(size_t n, const uint64_t *p)
     return _mm256_maskload_epi64((const long long *)p, mask);
 }
 
-/** Sum of the words of 64 bits. */
+/** Sum of the 64-bit words. */
 FX8_INLINE int64_t vec_sum_words(vec_int v)
 {
     const __m128i two = _mm_add_epi64(_mm256_castsi256_si128(v),
@@ -156,15 +156,15 @@ FX8_INLINE bool vec_any_at_least(vec_float a, vec_float b)
     return _mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_GE_OQ)) != 0;
 }
 
-/** Put what two rounds of packing left, unit 2 L + i of 4 bytes in part L, at
- *  2 i + L. */
+/** Reorder the output of two rounds of packing: 4-byte unit 2 L + i, in part L,
+ *  goes to 2 i + L. */
 FX8_INLINE vec_int vec_order_packed_twice(vec_int v)
 {
     return _mm256_permutevar8x32_epi32(
         v, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
 }
 
-/** The same of one round, units of 8 bytes. */
+/** The same for one round, with 8-byte units. */
 FX8_INLINE vec_int vec_order_packed(vec_int v)
 {
     return _mm256_permute4x64_epi64(v, 0xd8);
@@ -188,7 +188,7 @@ FX8_INLINE vec_float vec_lane_sums(const vec_float v[8])
            _mm256_permute2f128_ps(low, high, 0x31);
 }
 
-/** The first n floats to halves, to nearest even; n may be more than
+/** Store the first n floats as halves, to nearest even; n may be more than
  *  VEC_LANES. */
 FX8_INLINE void vec_store_half(size_t n, uint16_t *p, vec_float v)
 {

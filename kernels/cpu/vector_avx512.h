@@ -43,13 +43,13 @@ FX8_INLINE void vec_store_int(void *p, vec_int v)
     _mm512_storeu_si512(p, v);
 }
 
-/** Store past the caches, to an aligned place. */
+/** Store past the caches, to an aligned address. */
 FX8_INLINE void vec_stream_int(void *p, vec_int v)
 {
     _mm512_stream_si512((__m512i *)p, v);
 }
 
-/** The first n bytes, 1 .. VEC_BYTES, 0 behind them. */
+/** The first n bytes, 1 .. VEC_BYTES, then 0. */
 FX8_INLINE vec_int vec_load_bytes(size_t n, const void *p)
 {
     return _mm512_maskz_loadu_epi8(~(__mmask64)0 >> (VEC_BYTES - n), p);
@@ -63,7 +63,7 @@ FX8_INLINE __mmask16 vec_first_lanes(size_t n)
     return (__mmask16)((1u << most) - 1);
 }
 
-/** The first n floats, the other lanes those of `others`; n may be more than
+/** The first n floats, the other lanes from `others`; n may be more than
  *  VEC_LANES. */
 FX8_INLINE vec_float vec_load_first(size_t n, const float *p, vec_float others)
 {
@@ -92,13 +92,13 @@ FX8_INLINE vec_int vec_load_int16(size_t n, const int16_t *p)
                        : _mm256_maskz_loadu_epi16(vec_first_lanes(n), p));
 }
 
-/** The first n words of 64 bits, 0 in the other parts; n may be more. */
+/** The first n 64-bit words, then 0; n may be more than fit. */
 FX8_INLINE vec_int vec_load_words(size_t n, const uint64_t *p)
 {
     return _mm512_maskz_loadu_epi64((__mmask8)vec_first_lanes(n), p);
 }
 
-/** Sum of the words of 64 bits. */
+/** Sum of the 64-bit words. */
 FX8_INLINE int64_t vec_sum_words(vec_int v)
 {
     return _mm512_reduce_add_epi64(v);
@@ -122,8 +122,8 @@ FX8_INLINE bool vec_any_at_least(vec_float a, vec_float b)
     return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ) != 0;
 }
 
-/** Put what two rounds of packing left, unit 4 L + i of 4 bytes in part L, at
- *  4 i + L. */
+/** Reorder the output of two rounds of packing: 4-byte unit 4 L + i, in part L,
+ *  goes to 4 i + L. */
 FX8_INLINE vec_int vec_order_packed_twice(vec_int v)
 {
     return _mm512_permutexvar_epi32(
@@ -131,7 +131,7 @@ FX8_INLINE vec_int vec_order_packed_twice(vec_int v)
         v);
 }
 
-/** The same of one round, units of 8 bytes. */
+/** The same for one round, with 8-byte units. */
 FX8_INLINE vec_int vec_order_packed(vec_int v)
 {
     return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7),
@@ -152,7 +152,7 @@ FX8_INLINE void vec_turn_quarters(const vec_int in[4], vec_int out[4])
 }
 
 /* Sums over lanes: each join adds the halves of two registers (of every 64,
- * 128, 256 bits and of the whole) and leaves their sums side by side. */
+ * 128, 256 bits and of the whole) and places the sums side by side. */
 
 FX8_INLINE vec_float vec_join_lanes(vec_float x, vec_float y)
 {
@@ -183,7 +183,7 @@ FX8_INLINE vec_float vec_lane_sums(const vec_float v[16])
                              vec_join_quarters(four[2], four[3]));
 }
 
-/** The first n floats to halves, to nearest even; n may be more than
+/** Store the first n floats as halves, to nearest even; n may be more than
  *  VEC_LANES. */
 FX8_INLINE void vec_store_half(size_t n, uint16_t *p, vec_float v)
 {

@@ -11,7 +11,7 @@
 /* --- time ------------------------------------------------------------------
  */
 
-/* Add up what a timer measured, when that is over. */
+/* Add the time that a timer measured, once its work is done. */
 static enum fx8_status read_timer(const struct fx8_cuda_device *device,
                                   struct fx8_cuda_timer *timer,
                                   struct fx8_error *error)
@@ -30,15 +30,14 @@ static enum fx8_status read_timer(const struct fx8_cuda_device *device,
     return status;
 }
 
-/* The next piece of work of the compute stream begins; its time is added to
- * `seconds`. */
+/* Start a timer in the compute stream; its time is added to `seconds`. */
 static enum fx8_status start_timer(struct fx8_cuda_device *device,
                                    double *seconds, struct fx8_error *error)
 {
     struct fx8_cuda_timer *timer =
         &device->timers[device->n_timers % FX8_CUDA_TIMERS];
     enum fx8_status status = read_timer(device, timer, error);
-    /* created when they are first used: a short run uses few */
+    /* created on first use: a short run uses few */
     for (cudaEvent_t *event : {&timer->begin, &timer->end})
         if (status == FX8_OK && *event == nullptr)
             status = fx8_cuda_check(cudaEventCreate(event), device, error,
@@ -86,8 +85,8 @@ enum fx8_status fx8_cuda_wait(struct fx8_cuda_device *device,
 /* --- a call ----------------------------------------------------------------
  */
 
-/* 16-byte vectors from time 0 of a call to a later one, a multiple of those in
- * a vector. */
+/* 16-byte vectors from time 0 of a call to a later time, which is a multiple of
+ * the times in a vector. */
 static size_t vectors_before(const struct fx8_engine *engine, size_t time,
                              size_t times_per_vector)
 {
@@ -114,8 +113,8 @@ struct fx8_cuda_spectra fx8_cuda_last_block(
     return spectra;
 }
 
-/* The spectra of a call to the sums of every kind; a correlator that is not
- * planned is NULL. */
+/* Correlate the spectra of a call into the sums of every kind; a correlator
+ * that is not planned is NULL. */
 static enum fx8_status correlate(const struct fx8_engine *engine,
                                  const struct fx8_cuda_device *device,
                                  struct fx8_error *error)
@@ -176,7 +175,7 @@ static enum fx8_status copy_to_device(const struct fx8_cuda_device *device,
         fx8_cuda_bytes(bytes));
 }
 
-/* Masks to the device, once nobody looks at those that were there. */
+/* Copy masks to the device when the old ones are no longer in use. */
 static enum fx8_status copy_masks(const struct fx8_cuda_device *device,
                                   const struct fx8_engine_block *block,
                                   struct fx8_cuda_part *part,
@@ -194,7 +193,7 @@ static enum fx8_status copy_masks(const struct fx8_cuda_device *device,
                                              notes->pinned_valid, bytes, error);
 }
 
-/* Where the rotation of the next block is. */
+/* The slot of the next block's rotation. */
 static const struct fx8_cuda_rotation *next_rotation(
     const struct fx8_cuda_device *device)
 {
@@ -268,7 +267,7 @@ enum fx8_status fx8_cuda_end_block(struct fx8_engine *engine,
     if (status == FX8_OK)
         status = fx8_cuda_record(device, notes->done, device->compute, error);
     device->has_sums = true;
-    /* the next one begins behind whole folds alone */
+    /* the next block may only begin after whole folds */
     if (status == FX8_OK && (call->n_spectra == call->most_spectra ||
                              call->n_spectra % FX8_CUDA_CALL_UNIT != 0))
         status = fx8_cuda_end_call(engine, device, error);
@@ -281,7 +280,8 @@ enum fx8_status fx8_cuda_end_block(struct fx8_engine *engine,
 /* --- samples to spectra ----------------------------------------------------
  */
 
-/* One chunk: FIR, FFT, rotate, quantise, turn; the part is its place. */
+/* One chunk: FIR, FFT, rotation, quantiser, corner turn; `part` is its place.
+ */
 static enum fx8_status channelize_chunk(
     const struct fx8_engine *engine, const struct fx8_cuda_device *device,
     const int8_t *samples, const struct fx8_cuda_part *part,
@@ -334,7 +334,7 @@ static enum fx8_status channelize_chunk(
                             : status;
 }
 
-/* All chunks of a batch, whose inputs and times `whole` names. */
+/* All chunks of a batch; `whole` has its inputs and times. */
 static enum fx8_status channelize_batch(const struct fx8_engine *engine,
                                         const struct fx8_cuda_device *device,
                                         const int8_t *samples,
@@ -382,8 +382,8 @@ static enum fx8_status channelize_batch(const struct fx8_engine *engine,
 /* --- host to device --------------------------------------------------------
  */
 
-/* Rows to rows; one by one where they are further apart than the device allows
- * in one copy: 2 GiB as a rule. */
+/* Copy rows; one by one if they are further apart than the device allows in one
+ * copy, usually 2 GiB. */
 static cudaError_t copy_rows(const struct fx8_cuda_device *device, int8_t *to,
                              size_t to_pitch, const int8_t *from,
                              size_t from_pitch, size_t bytes, size_t n_rows)
@@ -398,8 +398,8 @@ static cudaError_t copy_rows(const struct fx8_cuda_device *device, int8_t *to,
     return code;
 }
 
-/* Samples of some inputs to a slot, once it is free; from pinned memory while
- * the host goes on. */
+/* Copy samples of some inputs to a slot when it is free; asynchronous from
+ * pinned memory. */
 static enum fx8_status copy_samples(const struct fx8_engine *engine,
                                     const struct fx8_cuda_device *device,
                                     const struct fx8_engine_block *block,
@@ -426,7 +426,7 @@ static enum fx8_status copy_samples(const struct fx8_engine *engine,
     return status;
 }
 
-/* Inputs of one batch: to the device, to spectra. */
+/* Copy one batch of inputs to the device and channelise it. */
 static enum fx8_status push_batch(struct fx8_engine *engine,
                                   struct fx8_cuda_device *device,
                                   const struct fx8_engine_block *block,

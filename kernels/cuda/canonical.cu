@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * canonical.cu -- spectra between the layout of the correlators and canonical
- * order, [channel][spectrum][input]: for exports, imports and tests, where
- * nothing waits for them.
+ * canonical.cu -- convert spectra between the layout of the correlators and
+ * canonical order, [channel][spectrum][input]: for exports, imports and tests,
+ * where speed does not matter.
  *
  * A thread takes one vector of real and one of imaginary parts of one input
- * and channel; neighbouring threads neighbouring inputs.
+ * and channel; neighbouring threads take neighbouring inputs.
  */
 #include "kernels/cuda/spectra.cuh"
 
-/** What a vector of 16 bytes is made of, by the complex number. */
+/** Elements of a 16-byte vector, by complex type. */
 template <class Complex> struct fx8_canonical_item;
 template <> struct fx8_canonical_item<fx8_ci8> {
     typedef int8_t Part;
@@ -31,10 +31,9 @@ template <class Complex> struct fx8_canonical_launch {
     size_t channel_vectors; /* from channel to channel */
 };
 
-/** What one thread does. */
+/** Work of one thread. */
 template <class Complex> struct fx8_canonical_place {
-    typename fx8_canonical_item<Complex>::Part
-        *parts; /* re, and im behind them */
+    typename fx8_canonical_item<Complex>::Part *parts; /* re, then im */
     size_t input, time;
     size_t canonical; /* index of the first spectrum */
     bool exists;
@@ -116,7 +115,8 @@ namespace
 
 template <class Complex> using Kernel = void (*)(fx8_canonical_launch<Complex>);
 
-/** A launch for the times before end_time, with what follows from the shape. */
+/** A launch for the times before end_time, with values derived from the shape.
+ */
 template <class Complex>
 fx8_canonical_launch<Complex> launch_of(
     const fx8_cuda_spectra *spectra,
@@ -154,7 +154,7 @@ cudaError_t run(Kernel<Complex> kernel,
     return cudaGetLastError();
 }
 
-/** Import into one array, if it is there. */
+/** Import into one array, if not NULL. */
 template <class Complex>
 cudaError_t import_array(Kernel<Complex> kernel, const fx8_cuda_part *part,
                          const Complex *in, const fx8_cuda_spectra *spectra,
@@ -170,7 +170,7 @@ cudaError_t import_array(Kernel<Complex> kernel, const fx8_cuda_part *part,
     return run(kernel, launch, stream);
 }
 
-/** Export one array, if it is wanted. */
+/** Export one array, if not NULL. */
 template <class Complex>
 cudaError_t export_array(Kernel<Complex> kernel,
                          const fx8_cuda_spectra *spectra,

@@ -7,19 +7,19 @@
  *     cuFFT, batched                        folded -> bins
  *     fx8_cuda_turn                         bins -> spectra
  *
- * fx8_cuda_gather takes the place of all three where the recorded integers are
- * the spectra (method none).
+ * fx8_cuda_gather replaces all three if the recorded integers are the spectra
+ * (method none).
  *
  * Notes: 1) every function queues on `stream` of the current device and
- *           returns; arrays lie in that device's memory
+ *           returns; arrays are in that device's memory
  *        2) a job of size zero is legal and does nothing
- *        3) a block may be done in parts, by inputs and by spectra: the jobs of
- *           a part point to its samples and bins, and name its place in the
- *           block by first_input and first_time
- *        4) every result but a rotated one is the same, bit for bit, as that
- *           of the CPU (kernels/operations.h) from the same numbers
- * Status: of all: what the launch reported; cudaErrorInvalidValue for a job
- *         that breaks a rule stated at its struct
+ *        3) a block may be processed in parts, by inputs and by spectra: a job
+ *           points to the samples and bins of its part; first_input and
+ *           first_time are its place in the block
+ *        4) without rotation, results equal the CPU's (kernels/operations.h)
+ *           bit for bit, given the same input
+ * Status: of all functions: the error of the launch; cudaErrorInvalidValue for
+ *         a job that breaks a rule stated at its struct
  */
 #ifndef FX8_KERNELS_CUDA_CHANNELIZE_H
 #define FX8_KERNELS_CUDA_CHANNELIZE_H
@@ -39,11 +39,11 @@
  * samples:  int8, input i at samples + i * row_stride (bytes), each
  *           (n_spectra + n_taps - 1) * row of them; any alignment
  * folded:   float [n_inputs][n_spectra][folded_stride], of which the first
- *           `row` numbers of each row are written: what the operation fir, or
- *           fir_int16, says of a spectrum
+ *           `row` numbers of each row are written: the output of the operation
+ *           fir or fir_int16
  *
- * Notes: fastest where samples, row_stride and row are multiples of 4 and
- *        folded of 16 bytes, folded_stride of 4 floats
+ * Notes: fastest if samples, row_stride and row are multiples of 4, folded of
+ *        16 bytes, folded_stride of 4 floats
  */
 struct fx8_cuda_fir_job {
     const int8_t *samples;
@@ -67,8 +67,8 @@ cudaError_t fx8_cuda_fir_int16(const struct fx8_cuda_fir_job *job,
                                cudaStream_t stream);
 
 /**
- * The spectra of a block in the layout of layout.h, or of a call, from where
- * one of its blocks begins.
+ * The spectra of a block in the layout of layout.h, or of a call, starting at
+ * one of its blocks.
  *
  * int8, fp32: the arrays, each may be NULL; aligned to 16 bytes
  */
@@ -81,10 +81,10 @@ struct fx8_cuda_spectra {
 };
 
 /**
- * Where a part of a block is, and what of it is valid.
+ * Place and validity of a part of a block.
  *
  * valid: uint64 [inputs of the block][valid_words], bit t: time t of the block
- *        is valid; others become zero.  NULL: all are
+ *        is valid; others become zero.  NULL: all are valid
  *
  * Notes: time first_time + s is spectrum s of the part; times from
  *        first_time + n_spectra to end_time become zero
@@ -100,7 +100,7 @@ struct fx8_cuda_part {
 };
 
 /**
- * What follows the FFT.
+ * The step after the FFT.
  *
  * bins:     cf32 [part.n_inputs][part.n_spectra][bins_stride], the bins of the
  *           FFT in its order
@@ -108,8 +108,8 @@ struct fx8_cuda_part {
  *           block; NULL: none
  * gain:     float [inputs of the block][n_channels]
  * clips:    uint64 [inputs of the block][n_channels]: the number of valid
- *           spectra with a component beyond +-127 is added; gain and clips are
- *           used for int8 alone
+ *           spectra with a component beyond +-127 is added; only int8 uses
+ *           gain and clips
  */
 struct fx8_cuda_turn_job {
     struct fx8_filterbank bank;
@@ -135,9 +135,9 @@ cudaError_t fx8_cuda_turn(const struct fx8_cuda_turn_job *job,
                           const struct fx8_cuda_spectra *spectra,
                           cudaStream_t stream);
 
-/** By how much sine and cosine of a rotation may err, for phases and slopes
- *  that are exact: 2^-26 turn for the phase as a float, and the rounding of
- *  the functions; less than a ten-thousandth of a quantiser step. */
+/** Error bound of sine and cosine of a rotation with exact phases and slopes:
+ *  2^-26 turn for the phase as a float, plus the rounding of the functions;
+ *  less than a ten-thousandth of a quantiser step. */
 #define FX8_CUDA_ROTATION_ERROR 0x1p-22
 
 /**
@@ -156,8 +156,8 @@ cudaError_t fx8_cuda_gather(const struct fx8_cuda_part *part,
  * fx8_cuda_import -- spectra in canonical order, of a whole block.
  *
  * Given:    part   first_input, first_time 0, n_inputs those of the block
- *           int8   ci8  [n_channels][n_spectra][n_inputs]; NULL: zero
- *           fp32   cf32 [n_channels][n_spectra][n_inputs]; NULL: zero
+ *           int8   ci8  [n_channels][n_spectra][n_inputs]; NULL: zeros
+ *           fp32   cf32 [n_channels][n_spectra][n_inputs]; NULL: zeros
  * Returned: spectra  the times before end_time of each array that is not NULL
  */
 cudaError_t fx8_cuda_import(const struct fx8_cuda_part *part,
@@ -170,8 +170,8 @@ cudaError_t fx8_cuda_import(const struct fx8_cuda_part *part,
  * fx8_cuda_export -- the reverse.
  *
  * Given:    n_spectra  of the block, at most spectra.n_times
- * Returned: int8, fp32  shapes as for import; NULL: not wanted, else the array
- *                       of spectra must be there
+ * Returned: int8, fp32  shapes as for import; NULL: not exported, else the
+ *                       array in spectra must not be NULL
  */
 cudaError_t fx8_cuda_export(const struct fx8_cuda_spectra *spectra,
                             size_t n_spectra, struct fx8_ci8 *int8,

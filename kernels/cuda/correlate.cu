@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* correlate.cu -- see correlate.h: the table of correlators, and the one that
- * suits a device without measuring. */
+/* correlate.cu -- see correlate.h: the table of correlators, and the choice
+ * without measurement. */
 #include "kernels/cuda/correlate.h"
 
 #include "kernels/cuda/correlate_kinds.h"

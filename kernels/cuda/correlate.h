@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * correlate.h -- the correlators of the device: every one adds
+ * correlate.h -- the correlators of the device: each adds
  * conj(E_i) E_j, i <= j, to sums of all pairs of all channels.
  *
  *     dp4a   int8, four products an instruction       sm_61 and later
@@ -9,9 +9,9 @@
  *     fp32   floats, the reference                    every device
  *     fp32-down, fp32-up: the same, rounded downwards and upwards: bounds
  *
- * A correlator is one of these with one size of tile, named after both:
- * "dp4a-64" has tiles of 64 by 64 inputs.  All int8 ones give the same
- * integers, all fp32 ones of a rounding the same bits.
+ * A correlator is one kind with one tile size, and named after both: "dp4a-64"
+ * has tiles of 64 by 64 inputs.  All int8 correlators give the same integers,
+ * all fp32 correlators of one rounding the same bits.
  */
 #ifndef FX8_KERNELS_CUDA_CORRELATE_H
 #define FX8_KERNELS_CUDA_CORRELATE_H
@@ -24,15 +24,15 @@
 #include "kernels/cuda/launch.h"
 
 /**
- * What to correlate.
+ * A correlation.
  *
  * x:     spectra in the layout of layout.h: int8 or float, channel c at
  *        x + c * channel_stride * 16 bytes; any 16-byte column may be the first
  * sums:  [n_channels][fx8_pair_count(n_inputs)][re, im], int64 or double,
- *        aligned to 16 bytes; pairs as fx8_pair_index() has them
+ *        aligned to 16 bytes; pairs in the order of fx8_pair_index()
  *
- * Notes: 1) times behind n_times, to the end of the 16 bytes of the last one,
- *           are zero; later ones and rows from 2 n_inputs on are not read
+ * Notes: 1) times from n_times to the end of the last 16 bytes are zero; later
+ *           times, and rows from 2 n_inputs on, are not read
  *        2) a job without inputs, channels or times is legal: the kernel is
  *           loaded and not run
  */
@@ -49,7 +49,7 @@ struct fx8_cuda_correlation {
 /** How a correlator of floats rounds every operation. */
 enum fx8_cuda_rounding { FX8_CUDA_NEAREST, FX8_CUDA_DOWN, FX8_CUDA_UP };
 
-/** What a device has that correlators ask for. */
+/** Device properties that correlators need. */
 struct fx8_cuda_capability {
     int major, minor;    /**< compute capability */
     size_t shared_bytes; /**< a block may opt in to */
@@ -64,20 +64,20 @@ struct fx8_cuda_capability {
  *           fused multiply-adds in the order of time, folded into the double
  *           sum every 256 spectra counted from the first of the call (512
  *           products of integers up to 128 are exact, and 512 roundings keep
- *           the bound of struct fx8_correlate_fp32), so that the sums depend
- *           on the call boundaries only when these are not multiples of 256
+ *           the bound of struct fx8_correlate_fp32).  The sums depend on the
+ *           call boundaries only if these are not multiples of 256
  *           fp32-down, fp32-up: the same operations in the same order, each
- *           rounded in its direction: sums of any calls, begun with bounds,
- *           are bounds of the exact sum and of what fp32 gives; integers as
- *           above are exact
+ *           rounded in its direction: starting from bounds, any sequence of
+ *           calls gives bounds of the exact sum and of the fp32 sum; integers
+ *           as above are exact
  */
 struct fx8_cuda_correlator {
     const char *name;
     bool is_int8;
     enum fx8_cuda_rounding rounding; /**< int8: FX8_CUDA_NEAREST */
     unsigned tile_inputs;            /**< inputs in a tile, either way */
-    /** Beside the others of its precision, tiles being full: a guess from how
-     *  the device is built, for a choice without a measurement. */
+    /** Speed with full tiles, relative to others of the same precision:
+     *  estimated from the hardware, for a choice without measurement. */
     double expected_speed;
     /** Whether the device has the instructions and the memory. */
     bool (*runs_on)(const struct fx8_cuda_capability *capability);
@@ -89,39 +89,38 @@ struct fx8_cuda_correlator {
 /** Every correlator, in the order in which they are listed to users. */
 const struct fx8_cuda_correlator *fx8_cuda_correlators(size_t *n_correlators);
 
-/** What a job with so many inputs is expected to cost, beside the others. */
+/** Estimated cost of a job with so many inputs, relative to the others. */
 double fx8_cuda_correlator_cost(const struct fx8_cuda_correlator *correlator,
                                 size_t n_inputs);
 
-/** The one to take without a measurement: of those that run on the device and
- *  round to nearest, the one expected to be the fastest for so many inputs. */
+/** The choice without measurement: of those that run on the device and round to
+ *  nearest, the one with the least estimated cost for so many inputs. */
 const struct fx8_cuda_correlator *fx8_cuda_correlator_default(
     bool is_int8, const struct fx8_cuda_capability *capability,
     size_t n_inputs);
 
-/** What the current device has. */
+/** Properties of the current device. */
 cudaError_t fx8_cuda_capability_of_device(
     struct fx8_cuda_capability *capability);
 
-/** How large a job the choice is for. */
+/** The job that a correlator is chosen for. */
 struct fx8_cuda_correlator_use {
     bool is_int8;
     size_t n_inputs;
     size_t n_channels;
     size_t n_times; /**< of one call */
     enum fx8_cuda_rounding rounding;
-    /** The first one that is exact will do: tried are those expected to be the
-     *  fastest, one by one, and nothing is measured. */
+    /** Take the first exact one, trying them in order of estimated speed;
+     *  measure nothing. */
     bool is_any = false;
     /** Seconds that a kernel may take; 0: FX8_CUDA_TRIAL_SECONDS. */
     double deadline_s = 0;
 };
 
-/** What became of a correlator in fx8_cuda_correlator_choose(). */
+/** Outcome for one correlator in fx8_cuda_correlator_choose(). */
 struct fx8_cuda_correlator_trial {
     const struct fx8_cuda_correlator *correlator;
-    /** Why it is not taken, in words; NULL: it agreed with sums made on the
-     *  host. */
+    /** Why it was rejected; NULL: it agreed with sums made on the host. */
     const char *trouble;
     float milliseconds; /**< median of the same job for all; 0: not measured */
 };
@@ -130,9 +129,9 @@ struct fx8_cuda_correlator_trial {
 #define FX8_CUDA_MAX_TRIALS 16
 
 struct fx8_cuda_choice {
-    /** NULL: none of that name runs on the device and is exact. */
+    /** NULL: none with that name runs on the device and is exact. */
     const struct fx8_cuda_correlator *correlator;
-    /** Whose trial an error ended; NULL: nobody's. */
+    /** The correlator whose trial ended with an error; NULL: none. */
     const struct fx8_cuda_correlator *trying;
     struct fx8_cuda_correlator_trial trials[FX8_CUDA_MAX_TRIALS];
     size_t n_trials;
@@ -140,25 +139,25 @@ struct fx8_cuda_choice {
 
 /**
  * fx8_cuda_correlator_choose -- try the correlators of a name on the current
- * device, each on a small job whose sums are known; measure those that are
- * exact on a job like the one meant, and choose the fastest.
+ * device with a small job whose sums are known; measure the exact ones on a job
+ * like the intended one, and choose the fastest.
  *
  * Given:    name    "auto", a kind ("dp4a") or one correlator ("dp4a-64")
- *           use     the job meant; no correlator of another rounding is tried
- *           stream  of the current device; has nothing to do
+ *           use     the intended job; only correlators of its rounding are
+ *                   tried
+ *           stream  of the current device; idle
  * Returned: choice
- * Status:   what the runtime reported; memory for the trial job, at most
- *           128 MiB for spectra and as much for sums, or one channel of each
- *           where that is more, is taken and given back
- * Notes:    1) which one is chosen may differ from run to run, what it
- *              computes does not
- *           2) a name with one correlator is tried, but not measured; nor
- *              are tiles twice as large as the array, where the kind has
- *              smaller ones
- *           3) a kernel that does not end in time is left out, and from then
- *              on in this process; the device is stuck (deadline.h), the memory
- *              is not given back, and nothing is measured beside that kernel:
- *              the choice is the one expected to be the fastest
+ * Status:   the error of the runtime; memory for the trial job is allocated and
+ *           freed: at most 128 MiB for spectra and as much for sums, or one
+ *           channel of each if that is more
+ * Notes:    1) the choice may differ from run to run, the results do not
+ *           2) if the name has a single correlator, it is tried but not
+ *              measured; nor are tiles twice as large as the array, if the
+ *              kind has smaller ones
+ *           3) a kernel that does not end in time is rejected for the rest of
+ *              the process.  The device then counts as stuck (deadline.h), the
+ *              memory is not freed, and nothing is measured while that kernel
+ *              runs: the choice has the least estimated cost
  */
 cudaError_t fx8_cuda_correlator_choose(
     const char *name, const struct fx8_cuda_correlator_use *use,

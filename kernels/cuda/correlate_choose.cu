@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* correlate_choose.cu -- see correlate.h: correlators tried and measured on the
- * device at hand. */
+/* correlate_choose.cu -- see correlate.h: try and measure correlators on the
+ * current device. */
 #include <string.h>
 
 #include <algorithm>
@@ -15,12 +15,12 @@
 namespace
 {
 
-/* The job with known sums: no tile of any size divides its inputs, no stage
- * its times; the first time of all is -128. */
+/* The job with known sums: its inputs are a multiple of no tile, its times of
+ * no stage; every input is -128 at the first time. */
 constexpr size_t TRIED_INPUTS = 131;
 constexpr size_t TRIED_TIMES = 70;
 
-/* Of the measured job. */
+/* Limits of the measured job. */
 constexpr size_t MOST_MEASURED_BYTES = size_t(128) << 20;
 constexpr size_t MOST_MEASURED_TIMES = 4096;
 constexpr float ENOUGH_MILLISECONDS = 5;
@@ -34,8 +34,7 @@ constexpr int MEASUREMENTS = 5; /* an odd number: there is a median */
             return error_;                                                     \
     } while (0)
 
-/* What is made on the current device, and not given back where that is stuck.
- */
+/* A resource of the current device; not released if the device is stuck. */
 class Made
 {
   public:
@@ -135,7 +134,7 @@ uint64_t next_random(uint64_t *state)
 constexpr size_t TAIL_BYTES = 16 * FX8_CUDA_TAIL_ROWS;
 
 /* Random spectra of a channel in the layout of layout.h, values -128 to 127,
- * with whatever rows of no input. */
+ * also in padding rows. */
 template <class T> struct Spectra {
     size_t n_inputs, n_times;
     std::vector<T> x;
@@ -197,20 +196,20 @@ std::vector<Sum> expected_sums(const Spectra<T> &spectra)
     return sums;
 }
 
-/* A device that lacks the code of a kernel says so when it is loaded or
- * launched: the kernel is out. */
+/* If the code of a kernel is missing for the device, loading or launching it
+ * fails and the correlator is rejected. */
 cudaError_t note_built(cudaError_t error,
                        struct fx8_cuda_correlator_trial *trial)
 {
     if (error != cudaErrorNoKernelImageForDevice &&
         error != cudaErrorInvalidDeviceFunction)
         return error;
-    cudaGetLastError(); /* it is kept until asked for */
+    cudaGetLastError(); /* clears the error */
     trial->trouble = "not in this build";
     return cudaSuccess;
 }
 
-/* Correlators that did not end, by device and place in the table: they are not
+/* Correlators that did not end, by device and index in the table: they are not
  * tried again in this process. */
 std::atomic<bool> hanging[FX8_CUDA_PLACES][FX8_CUDA_MAX_TRIALS];
 
@@ -224,8 +223,8 @@ std::atomic<bool> &does_hang(const struct fx8_cuda_correlator *correlator,
 
 constexpr const char *HANGS = "does not end";
 
-/* Wait for the correlator's work before the event; one that does not end is
- * out. */
+/* Wait for the correlator's work before the event; reject it if it does not
+ * end. */
 cudaError_t wait_for(struct fx8_cuda_correlator_trial *trial,
                      const Event &event, const fx8_cuda_correlator_use *use)
 {
@@ -243,14 +242,14 @@ cudaError_t wait_for(struct fx8_cuda_correlator_trial *trial,
     return cudaSuccess;
 }
 
-/* What the trial of a correlator has for itself, so that one that never ends
- * keeps nothing from the others. */
+/* Resources of one correlator's trial, not shared, so that a kernel that never
+ * ends does not block the others. */
 struct Lane {
     Stream stream;
     Event done;
 };
 
-/* Whether a correlator adds the right sums, twice in succession. */
+/* Check that a correlator adds the right sums, twice in succession. */
 template <class Sum>
 cudaError_t try_one(struct fx8_cuda_correlator_trial *trial,
                     const struct fx8_cuda_correlation *job,
@@ -275,8 +274,8 @@ cudaError_t try_one(struct fx8_cuda_correlator_trial *trial,
     return cudaSuccess;
 }
 
-/* All that calls for memory, streams or code comes first: afterwards a kernel
- * may be there that they would wait for. */
+/* Allocate memory, create streams and load code first: later, these calls might
+ * wait for a kernel that never ends. */
 template <class T, class Sum>
 cudaError_t try_all(struct fx8_cuda_choice *choice,
                     const fx8_cuda_correlator_use *use, cudaStream_t stream)
@@ -289,8 +288,8 @@ cudaError_t try_all(struct fx8_cuda_choice *choice,
     Memory x, sums;
     TRY(x.allocate(spectra.bytes() + TAIL_BYTES));
     TRY(sums.allocate(choice->n_trials * bytes));
-    /* not cudaMemcpy(), which may return while the data are on their way, and
-     * for which such streams do not wait */
+    /* not cudaMemcpy(), which may return before the copy is done and which
+     * these streams do not wait for */
     TRY(cudaMemcpyAsync(x.data(), spectra.x.data(), spectra.bytes(),
                         cudaMemcpyHostToDevice, stream));
     TRY(cudaMemsetAsync(sums.data(), 0, choice->n_trials * bytes, stream));
@@ -322,7 +321,7 @@ cudaError_t try_all(struct fx8_cuda_choice *choice,
     return cudaSuccess;
 }
 
-/* The time of one call; nothing of one that does not end. */
+/* Measure the time of one call, unless it does not end. */
 cudaError_t measure(struct fx8_cuda_correlator_trial *trial,
                     const struct fx8_cuda_correlation *job,
                     const fx8_cuda_correlator_use *use, const Event &begin,
@@ -337,7 +336,7 @@ cudaError_t measure(struct fx8_cuda_correlator_trial *trial,
     return cudaEventElapsedTime(milliseconds, begin.get(), end.get());
 }
 
-/* As many channels as keep the device busy for long enough. */
+/* Increase the number of channels until a call takes long enough. */
 cudaError_t grow(struct fx8_cuda_correlator_trial *trial,
                  struct fx8_cuda_correlation *job,
                  const fx8_cuda_correlator_use *use, const Event &begin,
@@ -354,7 +353,7 @@ cudaError_t grow(struct fx8_cuda_correlator_trial *trial,
     }
 }
 
-/* The channel in all channels at x: those that are there are doubled. */
+/* Copy the channel to all channels at x, doubling the filled part each time. */
 template <class T>
 cudaError_t repeat(const Spectra<T> &spectra, size_t n_channels, void *x,
                    cudaStream_t stream)
@@ -370,7 +369,7 @@ cudaError_t repeat(const Spectra<T> &spectra, size_t n_channels, void *x,
     return cudaStreamSynchronize(stream);
 }
 
-/* The same job for all: as large as the first one needs. */
+/* Measure all with the same job, as large as the first correlator needs. */
 template <class T, class Sum>
 cudaError_t measure_all(struct fx8_cuda_choice *choice,
                         const struct fx8_cuda_correlator_use *use)
@@ -411,7 +410,7 @@ cudaError_t measure_all(struct fx8_cuda_choice *choice,
         for (float &time : times)
             if (trial.trouble == nullptr)
                 TRY(measure(&trial, &job, use, begin, end, &time));
-        if (trial.trouble != nullptr) /* nothing is measured beside it */
+        if (trial.trouble != nullptr) /* it may run on: measure no others */
             break;
         std::sort(times + 1, times + 1 + MEASUREMENTS);
         trial.milliseconds = times[1 + MEASUREMENTS / 2];
@@ -420,7 +419,7 @@ cudaError_t measure_all(struct fx8_cuda_choice *choice,
     return cudaSuccess;
 }
 
-/* Whether a name means a correlator: all, its kind or itself. */
+/* Whether a name selects a correlator: "auto", its kind or its own name. */
 bool is_meant(const char *name, const struct fx8_cuda_correlator &correlator)
 {
     const size_t length = strlen(name);
@@ -486,7 +485,7 @@ cudaError_t choose(const struct fx8_cuda_correlator_use *use,
     if (n_exact > 1 && !use->is_any && !fx8_cuda_is_stuck(ordinal) &&
         use->n_inputs > 0 && use->n_channels > 0 && use->n_times > 0)
         TRY((measure_all<T, Sum>(choice, use)));
-    /* beside a kernel that never ends no time means anything */
+    /* no measurements while a kernel hangs */
     const bool is_measured = !use->is_any && !fx8_cuda_is_stuck(ordinal);
     const auto cost = [&](const struct fx8_cuda_correlator_trial &trial) {
         return is_measured

@@ -3,8 +3,8 @@
  * correlate_dp4a.cu -- the int8 correlator by DP4A, four products and their sum
  * in one instruction, for every card since 2016.
  *
- * Three sums for a pair: real parts; and apart, since nothing can be negated
- * within eight bits, the two that make the imaginary part.
+ * Three sums for a pair: the real part, and the two terms of the imaginary
+ * part, kept apart because -(-128) does not fit eight bits.
  */
 #include "kernels/cuda/correlate_kinds.h"
 #include "kernels/cuda/correlate_lanes.cuh"
@@ -14,7 +14,7 @@ struct dp4a {
     using Vector = int4;
     using Sum = longlong2;
     using Rounding = fx8_tile_plain_add;
-    /* A job is never longer: 4096 times 16 spectra. */
+    /* No job is longer: 4096 times 16 spectra. */
     static constexpr unsigned FOLD = 4096;
 
     template <unsigned REACH> struct Sums {
@@ -52,7 +52,7 @@ struct dp4a {
     };
 };
 
-/** A size of tile: the kernel, and the function that queues it. */
+/** A tile size: the kernel, and the function that queues it. */
 #define FX8_DP4A(tile, reach, depth, blocks)                                   \
     extern "C" __global__ void __launch_bounds__(                              \
         fx8_lane_shape<tile, reach, depth>::THREADS, blocks)                   \

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * correlate_fp32.cu -- the FP32 correlator of the device: the reference beside
- * the integer ones.
+ * correlate_fp32.cu -- the FP32 correlator of the device, the reference for the
+ * integer correlators.
  *
  * A component of a pair is one float, to which every spectrum adds two
  * products, each by a fused multiply-add; after 256 spectra it is added to the
- * double sum in global memory and begins anew.  So at most 512 roundings lie
- * between a product and its double, and integers up to 128 are exact, as
+ * double sum in global memory and cleared.  A product is thus rounded at most
+ * 512 times before it is double, and integers up to 128 are exact, because
  * 512 * 128^2 < 2^24.
  *
- * There it is three times: rounded to nearest, and with every operation
+ * There are three versions: rounded to nearest, and with every operation
  * rounded downwards or upwards, in the same order.  Rounding is monotonic: the
- * exact sum lies between the latter two, and so does what the first gives.
- * The minus of an imaginary part stands on an operand, which is exact; on the
- * product it would turn the direction round.
+ * exact sum and the first version lie between the other two.  The minus of an
+ * imaginary part is on an operand, which is exact; on the product it would
+ * reverse the direction.
  */
 #include "kernels/cuda/correlate_kinds.h"
 #include "kernels/cuda/correlate_lanes.cuh"
 
-/* A rounding: of fused multiply-adds, and of additions to the double sums. */
+/* A rounding of fused multiply-adds and of additions to the double sums. */
 
 struct to_nearest : fx8_tile_plain_add {
     static __device__ __forceinline__ float fma(float a, float b, float c)

@@ -13,11 +13,11 @@
  *                   clear(), re(), im(), and add() a word of one row and one
  *                   column
  *
- * Notes: 1) a warp holds 4 REACH rows by 8 REACH columns side by side, so that
- *           whole warps lie above the diagonal and rest, and a warp reads 64
+ * Notes: 1) a warp holds 4 REACH rows by 8 REACH adjacent columns, so that
+ *           whole warps are above the diagonal and idle, and a warp reads 64
  *           or 128 contiguous bytes of shared memory at a time
- *        2) two buffers take turns, so that one barrier a stage is enough: who
- *           fills a buffer has passed the barrier behind its last use
+ *        2) two buffers alternate, so one barrier per stage is enough: a thread
+ *           that fills a buffer has passed the barrier after its last use
  */
 #ifndef FX8_KERNELS_CUDA_CORRELATE_LANES_CUH
 #define FX8_KERNELS_CUDA_CORRELATE_LANES_CUH
@@ -134,7 +134,7 @@ struct fx8_lane_part {
 };
 
 /** Add the sums of a thread to those in global memory, two rows at a time, and
- *  clear them.  Where they go is found anew: kept through the loop, it would
+ *  clear them.  Addresses are recomputed: kept through the loop, they would
  *  take registers from the products. */
 template <class Rounding, class Shape, class Vector, class Sum, class Sums>
 static __device__ __forceinline__ void fx8_lane_fold(

@@ -9,9 +9,9 @@
  *     im = sum of m_j r_i - r_j m_i
  *        = sum of m_j r_i + (~r_j) m_i, and of m_i
  *
- * as -r = ~r + 1.  The complement of a byte is a byte, where -(-128) is none,
- * so that all values are legal; the sum of m_i, one number for a column, is
- * added at the end.
+ * because -r = ~r + 1.  The complement of a byte always fits a byte, while
+ * -(-128) does not, so all values are legal.  The sum of m_i, one number per
+ * column, is added at the end.
  *
  * Notes: 1) all sums are modulo 2^32, and so exact where the result fits
  *        2) three stages in shared memory: one being multiplied, the next
@@ -71,7 +71,7 @@ static __device__ __forceinline__ void mma_commit()
 #endif
 }
 
-/** All stages but the last are there. */
+/** Wait until all stages but the last have arrived. */
 static __device__ __forceinline__ void mma_wait()
 {
 #ifdef FX8_HAS_COPY_ASYNC
@@ -156,7 +156,7 @@ static __device__ __forceinline__ void mma_multiply(
     }
 }
 
-/** Add to every imaginary sum that of its column. */
+/** Add the sum of its column to every imaginary sum. */
 template <unsigned ROWS, unsigned COLUMNS>
 static __device__ __forceinline__ void mma_complete(
     mma_sums<ROWS, COLUMNS> &sums)
@@ -208,7 +208,7 @@ static __device__ __forceinline__ void mma_fold(
     }
 }
 
-/** How many halves of COLUMNS times 8 columns hold pairs: 0, 1 or 2. */
+/** Number of halves of COLUMNS times 8 columns that hold pairs: 0, 1 or 2. */
 template <unsigned ROWS, unsigned COLUMNS>
 static __device__ __forceinline__ unsigned mma_halves(const mma_task &task,
                                                       unsigned row,
@@ -228,7 +228,7 @@ static __device__ __forceinline__ void correlate_mma(const mma_task &task)
     __shared__ typename Shape::Side stages[Shape::STAGES][2];
 
     /* Warps k, k + 4 ... share a quarter of the tensor cores: of two of them,
-     * one is high and one low in the tile, as the low ones rest more often. */
+     * one is high and one low in the tile, because low ones idle more often. */
     const unsigned warp = fx8_warp_of_block();
     const unsigned strip = warp / WARP_ROWS, place = warp % WARP_ROWS;
     const unsigned row =
@@ -267,7 +267,7 @@ static __device__ __forceinline__ void correlate_mma(const mma_task &task)
         stage = stage + 1 == Shape::STAGES ? 0 : stage + 1;
         begin += Shape::DEPTH;
     } while (begin < task.n_columns);
-    /* All lanes take part in its shuffles; who rested has no pairs to add. */
+    /* All lanes must take part in the shuffles; idle warps have no pairs. */
     mma_complete(sums);
     mma_fold(task, row, column, sums);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * correlate_tile.cuh -- what the correlators share: square tiles of the
- * triangle of pairs, a block of threads for each, and how a tile gets its
- * spectra and gives its sums.
+ * correlate_tile.cuh -- common parts of the correlators: square tiles of the
+ * triangle of pairs, one block of threads per tile, loading spectra and adding
+ * sums.
  *
- * Rows of a tile are inputs j, its columns inputs i <= j; only a tile on the
- * diagonal has pairs that are not wanted, and its rows and columns are the same
- * inputs, loaded once.
+ * Rows of a tile are inputs j, columns inputs i <= j.  Only tiles on the
+ * diagonal have unneeded pairs; there, rows and columns are the same inputs,
+ * loaded once.
  */
 #ifndef FX8_KERNELS_CUDA_CORRELATE_TILE_CUH
 #define FX8_KERNELS_CUDA_CORRELATE_TILE_CUH
@@ -21,7 +21,7 @@
 /** Threads of a warp. */
 #define FX8_LANES 32u
 
-/** The number of this thread's warp: equal in all lanes, and known to be. */
+/** The number of this thread's warp, which the compiler knows to be uniform. */
 static __device__ __forceinline__ unsigned fx8_warp_of_block()
 {
     return __shfl_sync(~0u, threadIdx.x / FX8_LANES, 0);
@@ -57,8 +57,8 @@ template <class Vector, class Sum> struct fx8_tile_task {
     }
 };
 
-/** What the arguments are for this block: blockIdx.x is the tile, by rows of
- *  the triangle, blockIdx.y the channel. */
+/** The task of this block: blockIdx.x is the tile, by rows of the triangle,
+ *  blockIdx.y the channel. */
 template <unsigned TILE, class Vector, class Sum>
 static __device__ __forceinline__ fx8_tile_task<Vector, Sum> fx8_tile_of_block(
     const Vector *x, size_t channel_stride, size_t pitch, unsigned n_inputs,
@@ -74,9 +74,9 @@ static __device__ __forceinline__ fx8_tile_task<Vector, Sum> fx8_tile_of_block(
 }
 
 /**
- * Where a vector of 32 consecutive rows, 16 inputs, goes in shared memory, and
- * whence: lanes 0 to 15 take the real, 16 to 31 the imaginary parts, so that
- * both the load of a warp and its store are contiguous.
+ * Source and place in shared memory of each vector of 32 consecutive rows, 16
+ * inputs: lanes 0 to 15 take the real, 16 to 31 the imaginary parts, so that
+ * both load and store of a warp are contiguous.
  */
 struct fx8_tile_place {
     unsigned input, part;
@@ -89,10 +89,10 @@ struct fx8_tile_place {
 };
 
 /**
- * Which input stands at a place in shared memory from which tensor cores take
- * their columns: 0 4 1 5 2 6 3 7 of every eight.  They give a lane the sums of
- * two places side by side; so its and its neighbours' are those of adjacent
- * inputs, and four lanes touch 64 bytes of a row of sums at once.
+ * The input at a place in shared memory from which tensor cores read columns:
+ * 0 4 1 5 2 6 3 7 of every eight.  A lane gets the sums of two adjacent places;
+ * with this order, neighbouring lanes have adjacent inputs, and four lanes
+ * access 64 bytes of a row of sums at once.
  */
 static __device__ __forceinline__ unsigned fx8_tile_input_at(unsigned place)
 {
@@ -104,7 +104,7 @@ template <class Number> struct fx8_tile_part {
     Number re, im;
 };
 
-/** Sums as the device rounds them by itself: doubles to nearest. */
+/** Plain additions: doubles are rounded to nearest. */
 struct fx8_tile_plain_add {
     template <class Number, class Part>
     static __device__ __forceinline__ Number add(Number sum, Part part)
@@ -114,15 +114,14 @@ struct fx8_tile_plain_add {
 };
 
 /**
- * Add to the sums of COLUMNS pairs of every row, STEP inputs apart, the first
- * `begin` inputs from where the row begins: parts(row, column) says what,
- * Rounding::add() how.
+ * Add parts(row, column) to the sums of COLUMNS pairs of every row, STEP inputs
+ * apart, the first `begin` inputs from the beginning of the row, with
+ * Rounding::add().
  *
- * All are loaded before the first is stored: the compiler cannot know that they
- * are of different pairs, and a load would wait for the store before it.  Where
- * the row has no such pair, its first one, which is this thread's too, is
- * loaded and never stored: so the loads need one predicate a row, and there are
- * only seven.
+ * All are loaded before the first is stored: the compiler does not know that
+ * the pairs differ, and a load would wait for the previous store.  If the row
+ * has no such pair, its first pair, also of this thread, is loaded and not
+ * stored: the loads then need one predicate per row, and there are only seven.
  */
 template <unsigned STEP, unsigned COLUMNS, class Rounding = fx8_tile_plain_add,
           unsigned ROWS, class Sum, class Parts>

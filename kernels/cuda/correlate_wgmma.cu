@@ -3,14 +3,14 @@
  * correlate_wgmma.cu -- the int8 correlator on the tensor cores of sm_90, four
  * warps at a time.
  *
- * Sums, and how the minus is avoided, are those of correlate_mma.cu.  A block
- * of three warpgroups makes a tile of 128 by 128 inputs: two multiply, 64 rows
- * each, and hold nothing but sums and the rows' fragments in registers; the
- * third keeps a ring of stages in shared memory filled and sums the columns'
- * imaginary parts.
+ * Sums, and how the minus is avoided, are as in correlate_mma.cu.  A block of
+ * three warpgroups computes a tile of 128 by 128 inputs.  Two multiply, 64 rows
+ * each, and hold only sums and the rows' fragments in registers; the third
+ * fills a ring of stages in shared memory and sums the columns' imaginary
+ * parts.
  *
- * A stage is full when all threads of the third have seen their copies arrive,
- * and empty when each warp of those who multiply, and each thread of the third,
+ * A stage is full when the copies of all threads of the third warpgroup have
+ * arrived, and empty when each multiplying warp, and each thread of the third,
  * is done with it.
  *
  * Notes: 1) compiled for sm_90a alone: no other device has the instructions
@@ -47,12 +47,12 @@ static constexpr unsigned STEPS = DEPTH / 2;
 static constexpr unsigned COLUMN_BYTES = 2 * TILE * sizeof(int4);
 static constexpr unsigned CORE_BYTES = 8 * sizeof(int4);
 
-/* The barrier of the block at which the sums of the columns are there. */
+/* The block's barrier for the sums of the columns. */
 static constexpr unsigned SUMS_BARRIER = 1;
 
 using wgmma_task = fx8_tile_task<int4, longlong2>;
 
-/** What the warpgroups of a block share. */
+/** Shared memory of a block. */
 struct wgmma_shared {
     uint64_t full[STAGES], empty[STAGES];
     int column[TILE]; /* sums of the imaginary parts */
@@ -114,8 +114,8 @@ static __device__ __forceinline__ int wgmma_sum_column(const Side &side,
     return sum;
 }
 
-/** What the third warpgroup does: the copies of a stage are started one stage
- *  before they are waited for. */
+/** Work of the third warpgroup: it starts the copies of a stage one stage
+ *  before it waits for them. */
 static __device__ __forceinline__ void wgmma_produce(const wgmma_task &task,
                                                      unsigned thread,
                                                      Stage *stages,
@@ -199,8 +199,8 @@ static __device__ __forceinline__ void wgmma_multiply(const Side &rows,
     fx8_ptx_wgmma_wait<0>();
 }
 
-/** What a warpgroup that multiplies does with every stage; nothing, with no
- *  columns, but to give it back. */
+/** Work of a multiplying warpgroup for every stage; without columns it only
+ *  releases the stage. */
 template <unsigned COLUMNS>
 static __device__ __forceinline__ void wgmma_consume(const wgmma_task &task,
                                                      unsigned row,
@@ -250,7 +250,7 @@ static __device__ __forceinline__ void wgmma_fold(const wgmma_task &task,
             });
 }
 
-/** How many of the columns hold pairs with 64 rows: none, 64 or all. */
+/** Number of columns that hold pairs with 64 rows: none, 64 or all. */
 static __device__ __forceinline__ unsigned wgmma_columns(const wgmma_task &task,
                                                          unsigned row)
 {

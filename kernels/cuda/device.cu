@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* device.cu -- see engine_cuda.h: which devices, and errors in words. */
+/* device.cu -- see engine_cuda.h: choice of devices, error messages, waits. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 /* --- errors ----------------------------------------------------------------
  */
 
-/* "device 0 (NAME): ", or nothing for none. */
+/* "device 0 (NAME): ", or empty without a device. */
 static void name_device(const struct fx8_cuda_device *device, char *text,
                         size_t size)
 {
@@ -25,7 +25,7 @@ enum fx8_status fx8_cuda_check(cudaError_t code,
 {
     if (code == cudaSuccess)
         return FX8_OK;
-    (void)cudaGetLastError(); /* told here: not a second time */
+    (void)cudaGetLastError(); /* clear it: it is reported here */
     char what[128], where[128];
     va_list arguments;
     va_start(arguments, format);
@@ -75,13 +75,13 @@ enum fx8_status fx8_cuda_check_fft(cufftResult code,
 /* --- devices ---------------------------------------------------------------
  */
 
-/* A kernel for every device (correlate_fp32.cu).  All are compiled for the same
- * architectures: where this one can be loaded, the others can. */
+/* A kernel that runs on every device (correlate_fp32.cu).  All are compiled for
+ * the same architectures: if this one loads, the others do. */
 extern "C" __global__ void fx8_correlate_fp32_16_kernel(
     const float4 *x, size_t channel_stride, size_t pitch, unsigned n_inputs,
     unsigned n_columns, double2 *sums);
 
-/* Dot products of four bytes, the least that a correlator needs. */
+/* Dot products of four bytes, the minimum for a correlator. */
 static const int LEAST_CAPABILITY = 61;
 
 /* Whether the device can be used; its name goes into `device`. */
@@ -156,7 +156,7 @@ static enum fx8_status take_listed(const int *ordinals, size_t n_ordinals,
     return FX8_OK;
 }
 
-/* The first that is usable; else what is wrong with the first. */
+/* Take the first usable device; else report the error of the first. */
 static enum fx8_status take_first(int count, struct fx8_cuda_device *device,
                                   struct fx8_error *error)
 {

@@ -19,7 +19,7 @@ static enum fx8_status clear(const struct fx8_cuda_device *device, void *from,
                           device, error, "cudaMemsetAsync");
 }
 
-/* Bring n rows of numbers of 8 bytes back, some at a time, and leave zeros. */
+/* Copy n rows of 8-byte numbers to the host in slabs, and zero them. */
 static enum fx8_status fetch(const struct fx8_engine *engine,
                              struct fx8_cuda_device *device,
                              const struct fx8_cuda_rows *all, size_t n,
@@ -46,7 +46,7 @@ static enum fx8_status fetch(const struct fx8_engine *engine,
     return status;
 }
 
-/* How the sums of two devices are added: as those of their correlators. */
+/* Sums of two devices are added with the rounding of their correlators. */
 
 struct plain_addition {
     template <class Number> static Number add(Number a, Number b)
@@ -55,8 +55,8 @@ struct plain_addition {
     }
 };
 
-/* a + b rounded towards `end`, an infinity: `lost` is what rounding to nearest
- * took away, without error (Knuth, TwoSum). */
+/* a + b rounded towards `end`, an infinity: `lost` is the exact error of
+ * rounding to nearest (Knuth, TwoSum). */
 static double add_towards(double a, double b, double end)
 {
     const double sum = a + b;
@@ -94,8 +94,8 @@ static fx8_cuda_place *const additions[FX8_N_RESULTS] = {
     add_row<plain_addition, int64_t>, add_row<plain_addition, double>,
     add_row<addition_downwards, double>, add_row<addition_upwards, double>};
 
-/* n rows of `row` numbers.  The first device's are the result; those of others
- * are added to it. */
+/* Collect n rows of `row` numbers: copied from the first device, added from the
+ * others. */
 static enum fx8_status collect(const struct fx8_engine *engine,
                                struct fx8_cuda_device *device, bool is_first,
                                fx8_cuda_place *addition, void *sums,
@@ -150,10 +150,11 @@ static enum fx8_status finish_device(struct fx8_engine *engine,
 /* --- results ---------------------------------------------------------------
  */
 
-/* n numbers of another device to where the first one receives slab `number`,
- * once what was there before has been added; and added to its own.  The events
- * of both's staging tell of it: `made` of the first that the place is free,
- * `copied` of the other that the numbers are there. */
+/* Copy n numbers of another device to the slot of slab `number` on the first,
+ * when the slot's previous numbers have been added, and add them to the first
+ * device's own.  Events of the staging slots synchronise this: `made` of the
+ * first device when the slot is free, `copied` of the other when the numbers
+ * have arrived. */
 static enum fx8_status pass_slab(struct fx8_engine *engine,
                                  struct fx8_cuda_device *device, size_t kind,
                                  size_t number, size_t at, size_t n,
@@ -191,8 +192,8 @@ static enum fx8_status pass_slab(struct fx8_engine *engine,
     return status;
 }
 
-/* The sums of another device, INT8's or FP32's, added to those of the first, to
- * the bit as collect() adds them; the host waits for nothing. */
+/* Add INT8 or FP32 sums of another device to those of the first, with the same
+ * bits as collect(); the host does not wait. */
 static enum fx8_status pass_on(struct fx8_engine *engine,
                                struct fx8_cuda_device *device, size_t kind,
                                struct fx8_error *error)
@@ -222,7 +223,7 @@ static enum fx8_status pass_on(struct fx8_engine *engine,
     return status;
 }
 
-/* What was gathered on any device becomes sums. */
+/* Correlate the gathered spectra on all devices. */
 static enum fx8_status end_calls(struct fx8_engine *engine,
                                  struct fx8_error *error)
 {
@@ -250,7 +251,7 @@ enum fx8_status fx8_cuda_finish_dump(struct fx8_engine *engine,
     return status;
 }
 
-/* The sums of all devices are those of the first. */
+/* Add the sums of all devices on the first one. */
 static enum fx8_status pass_all_on(struct fx8_engine *engine,
                                    struct fx8_error *error)
 {
@@ -262,7 +263,7 @@ static enum fx8_status pass_all_on(struct fx8_engine *engine,
     return status;
 }
 
-/* Clips on their way to the host; the next dump's begin. */
+/* Queue the copy of clips to the host and reset them for the next dump. */
 static enum fx8_status end_clips(const struct fx8_engine *engine,
                                  struct fx8_cuda_device *device,
                                  struct fx8_error *error)
@@ -315,7 +316,7 @@ static enum fx8_status end_dump(struct fx8_engine *engine,
     return status;
 }
 
-/* Whether all that the dump ended with has left the devices. */
+/* Whether all output of the ended dump has left the devices. */
 static enum fx8_status has_come_back(const struct fx8_engine *engine, bool *has,
                                      struct fx8_error *error)
 {
@@ -352,7 +353,7 @@ static enum fx8_status take_from_device(struct fx8_engine *engine,
     return status;
 }
 
-/* The time spent in a call belongs to the first device. */
+/* Count the time of a call for the first device. */
 template <class Call>
 static enum fx8_status timed(struct fx8_engine *engine, Call call)
 {

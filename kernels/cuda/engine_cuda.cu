@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * engine_cuda.cu -- the life of the CUDA engine: plan, dumps, and the table
- * that the plug-in exports.
+ * engine_cuda.cu -- the CUDA engine: plan, dumps, and the table that the
+ * plug-in exports.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,12 +27,11 @@ static void list_correlators(char *text, size_t size)
     }
 }
 
-/* How sums are rounded, by kind. */
+/* Rounding of sums, by kind. */
 static const enum fx8_cuda_rounding roundings[FX8_N_RESULTS] = {
     FX8_CUDA_NEAREST, FX8_CUDA_NEAREST, FX8_CUDA_DOWN, FX8_CUDA_UP};
 
-/* Whether there is a correlator of this name or its beginning, for a kind of
- * sums. */
+/* Whether a correlator for a kind of sums has this name or begins with it. */
 static bool is_kernel(const char *name, size_t kind)
 {
     size_t n = 0;
@@ -64,7 +63,7 @@ static enum fx8_status check_plan(const struct fx8_engine_plan *plan,
                     plan->kernel, names);
 }
 
-/* Kernels that failed their trial: "; not NAME: why", once each. */
+/* List kernels that failed their trial: "; not NAME: why", once each. */
 static void note_left_out(const struct fx8_cuda_choice *choice, char *text,
                           size_t size)
 {
@@ -78,8 +77,8 @@ static void note_left_out(const struct fx8_cuda_choice *choice, char *text,
     }
 }
 
-/* The fastest correlator that the name allows.  Where several are planned the
- * name is that of one of them. */
+/* Choose the fastest correlator that the name allows.  If several kinds are
+ * planned, the name applies to one of them. */
 static enum fx8_status choose(struct fx8_engine *engine,
                               struct fx8_cuda_device *device, size_t kind,
                               struct fx8_error *error)
@@ -133,7 +132,7 @@ static enum fx8_status open_device(struct fx8_engine *engine,
     for (size_t kind = 0; kind < FX8_N_RESULTS; ++kind)
         if (status == FX8_OK && fx8_is_planned(&engine->plan, kind))
             status = choose(engine, device, kind, error);
-    /* the choice takes memory of its own, and gives it back */
+    /* the choice allocates and frees its own memory */
     if (status == FX8_OK && !is_trial)
         status = fx8_cuda_allocate(engine, device, error);
     return status;
@@ -235,7 +234,7 @@ static enum fx8_status cuda_open(const struct fx8_engine_plan *plan,
         cuda_close(&e);
         return status;
     }
-    /* of the caller; they were copied */
+    /* the caller's arrays; they were copied */
     e->plan.coefficients = nullptr;
     e->plan.devices = nullptr;
     e->plan.kernel = nullptr;
@@ -244,7 +243,7 @@ static enum fx8_status cuda_open(const struct fx8_engine_plan *plan,
     return FX8_OK;
 }
 
-/* --- answers ---------------------------------------------------------------
+/* --- getters ---------------------------------------------------------------
  */
 
 static size_t cuda_block_spectra(const struct fx8_engine *engine)
@@ -278,7 +277,7 @@ static const char *cuda_fft_plan_name(const struct fx8_engine *engine)
     return engine->fft_name;
 }
 
-/* Of the device that took longest: they work side by side. */
+/* Times of the slowest device: devices work in parallel. */
 static void cuda_times(const struct fx8_engine *engine,
                        struct fx8_engine_times *times)
 {
@@ -295,7 +294,7 @@ static void cuda_times(const struct fx8_engine *engine,
 /* --- samples to sums -------------------------------------------------------
  */
 
-/* After a failure the sums of a dump are incomplete: none may follow. */
+/* After a failure the sums of a dump are incomplete: refuse further calls. */
 static enum fx8_status check_going(const struct fx8_engine *engine,
                                    struct fx8_error *error)
 {
@@ -342,7 +341,7 @@ static enum fx8_status cuda_set_gain(struct fx8_engine *engine, size_t input,
     return note_failure(engine, status);
 }
 
-/* Which device a block of the dump goes to: a function of its place alone. */
+/* The device of a block: a function of its place in the dump alone. */
 static struct fx8_cuda_device *device_of(struct fx8_engine *engine,
                                          const struct fx8_engine_block *block)
 {
@@ -492,7 +491,7 @@ static enum fx8_status cuda_watch(struct fx8_engine *engine,
 /* --- the table -------------------------------------------------------------
  */
 
-/* In the order of the members: C++17 knows no designated initialisers. */
+/* In the order of the members: C++17 has no designated initialisers. */
 static const struct fx8_engine_operations cuda = {
     "cuda",           cuda_open,           cuda_block_spectra,
     cuda_memory,      fx8_cuda_pin,        cuda_operations,
@@ -504,7 +503,7 @@ static const struct fx8_engine_operations cuda = {
 };
 
 extern "C" {
-/** What fx8 looks for in the plug-in. */
+/** The symbol that fx8 loads from the plug-in. */
 extern __attribute__((visibility("default")))
 const struct fx8_engine_plugin fx8_engine_plugin;
 const struct fx8_engine_plugin fx8_engine_plugin = {FX8_ENGINE_ABI, FX8_VERSION,

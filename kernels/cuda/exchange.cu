@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* exchange.cu -- see engine_cuda.h: spectra in canonical order in and out, for
- * tests and for comparing engines; memory for them is taken each time. */
+/* exchange.cu -- see engine_cuda.h: import and export of spectra in canonical
+ * order, for tests and for comparing engines; allocates memory on each call. */
 #include "config/base/shape.h"
 #include "kernels/cuda/engine_cuda.h"
 
@@ -43,8 +43,7 @@ static enum fx8_status open_canonical(const struct fx8_engine *engine,
     return status;
 }
 
-/* Give the memory back, whatever happened before; but from a device that is
- * stuck none can be had. */
+/* Free the memory, also after errors, but not on a stuck device. */
 static enum fx8_status close_canonical(const struct fx8_cuda_device *device,
                                        const struct canonical *spectra,
                                        enum fx8_status before,
@@ -60,8 +59,8 @@ static enum fx8_status close_canonical(const struct fx8_cuda_device *device,
                           error, "cudaFree");
 }
 
-/* In the order of what is computed: not by cudaMemcpy(), which may return while
- * the data are on their way, and for which these streams do not wait. */
+/* Copy in the compute stream: not by cudaMemcpy(), which may return before the
+ * copy is done and which these streams do not wait for. */
 static enum fx8_status copy(const struct fx8_cuda_device *device, void *to,
                             const void *from, size_t bytes, cudaMemcpyKind kind,
                             struct fx8_error *error)
@@ -91,7 +90,7 @@ enum fx8_status fx8_cuda_export_block(struct fx8_engine *engine,
             fx8_cuda_check(fx8_cuda_export(&spectra, engine->n_spectra,
                                            all.int8, all.fp32, device->compute),
                            device, error, "exporting spectra");
-    /* a copy to memory that is not pinned would wait without a deadline */
+    /* a copy to unpinned memory would wait without a deadline */
     if (status == FX8_OK)
         status = fx8_cuda_drain(device, device->compute, "spectra", error);
     if (status == FX8_OK)
@@ -130,7 +129,7 @@ enum fx8_status fx8_cuda_import_block(struct fx8_engine *engine,
     if (status == FX8_OK)
         status = copy(device, all.fp32, fp32, all.bytes32,
                       cudaMemcpyHostToDevice, error);
-    /* the masks are on their way */
+    /* the masks are in flight */
     if (status == FX8_OK)
         status = fx8_cuda_drain(device, device->copy, "masks", error);
     if (status == FX8_OK)

@@ -11,7 +11,7 @@ static __device__ __forceinline__ float sample_of(unsigned word, int c)
     return static_cast<float>(static_cast<int8_t>(word >> 8 * c));
 }
 
-/** Coefficients of a thread's columns; zero where there are none. */
+/** Coefficients of a thread's columns; zero beyond the last tap or column. */
 template <int TAPS, int COLUMNS>
 static __device__ __forceinline__ void load_coefficients(
     const fx8_fir_launch &launch, const fx8_fir_place &place,
@@ -43,7 +43,7 @@ static __device__ __forceinline__ void fold_spectrum(
     }
 }
 
-/** What a thread does. */
+/** Work of one thread. */
 template <int TAPS, int COLUMNS>
 static __device__ __forceinline__ void fold(const fx8_fir_launch &launch,
                                             const float *coefficients)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fir.cuh -- what the two FIRs of the device share: how a job is cut among
- * threads, and how samples are loaded and sums stored.
+ * fir.cuh -- common parts of the device's two FIRs: splitting a job among
+ * threads, loading samples and storing sums.
  *
  * A thread takes COLUMNS neighbouring columns of one input through a segment
  * of spectra; it keeps their last TAPS samples and all their coefficients in
- * registers, so that each sample is loaded once but for the first TAPS - 1 of
- * a segment.  Jobs of fewer taps than TAPS get coefficients of zero, which
- * change no sum, and samples of zero behind their end.
+ * registers, so each sample is loaded once, except the first TAPS - 1 of a
+ * segment.  Jobs with fewer taps than TAPS get zero coefficients, which change
+ * no sum, and zero samples after their end.
  */
 #ifndef FX8_KERNELS_CUDA_FIR_CUH
 #define FX8_KERNELS_CUDA_FIR_CUH
@@ -21,9 +21,9 @@
 /** Blocks of a grid along its second and third axis. */
 #define FX8_FIR_MOST_BLOCKS 65535
 
-/** A job as it is cut.  A grid is [inputs][segments][groups of columns], a
- *  block [segments][groups]: as many groups as there are, rounded up to a power
- *  of two, and segments for the rest of its threads. */
+/** A job split among threads.  A grid is [inputs][segments][groups of columns],
+ *  a block [segments][groups]: all groups, rounded up to a power of two, and
+ *  segments for the rest of its threads. */
 struct fx8_fir_launch {
     fx8_cuda_fir_job job;
     unsigned segment; /**< spectra, a multiple of FX8_FIR_STEP */
@@ -33,7 +33,7 @@ struct fx8_fir_launch {
     dim3 grid, block;
 };
 
-/** What one thread does: a segment of one input. */
+/** Work of one thread: a segment of one input. */
 struct fx8_fir_place {
     const int8_t *samples; /**< of the next row to be loaded */
     float *folded;         /**< of the next spectrum to be stored */
@@ -82,7 +82,7 @@ static __device__ __forceinline__ unsigned fx8_fir_word(const int8_t *samples)
     return *reinterpret_cast<const unsigned char *>(samples);
 }
 
-/** The samples of the next COUNT rows, a word each; zero behind the last. */
+/** The samples of the next COUNT rows, a word each; zero after the last. */
 template <int COLUMNS, int COUNT>
 static __device__ __forceinline__ void fx8_fir_load(
     const fx8_fir_launch &launch, fx8_fir_place *place,
@@ -145,12 +145,12 @@ static inline bool fx8_fir_is_multiple(const void *address, size_t size)
     return reinterpret_cast<uintptr_t>(address) % size == 0;
 }
 
-/* Threads that keep a large card busy, and spectra below which a segment costs
- * more in samples loaded twice than it gains. */
+/* Threads that keep a large card busy; and least spectra of a segment: below,
+ * samples loaded twice cost more than it gains. */
 #define FX8_FIR_MANY_THREADS (static_cast<size_t>(1) << 18)
 #define FX8_FIR_LEAST_TAPS   4
 
-/** Cut a job for threads of `columns` columns that keep `taps` samples. */
+/** Split a job for threads of `columns` columns that keep `taps` samples. */
 static inline fx8_fir_launch fx8_fir_cut(const fx8_cuda_fir_job *job,
                                          size_t columns, size_t taps)
 {
@@ -204,7 +204,7 @@ template <class... Coefficients> struct fx8_fir_variant {
     void (*kernel)(fx8_fir_launch, Coefficients...);
 };
 
-/** Queue a job by the first variant that has its taps; the last has
+/** Queue a job with the first variant that has enough taps; the last has
  *  FX8_MAX_TAPS. */
 template <class... Coefficients>
 static cudaError_t fx8_fir_queue(

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * fir_int16.cu -- the FIR in integers: DP2A multiplies two 16-bit coefficients
- * with two samples that follow each other in time, and adds exactly.
+ * with two samples consecutive in time, and adds exactly.
  *
  * A word holds four samples of one column.  Of the four spectra that begin
- * within it, the first and third meet the coefficients in pairs that begin
- * with an even tap, the second and fourth in pairs that begin with an odd one:
- * both pairings are kept, and no sample is ever shifted.
+ * within it, the first and third use coefficients in pairs that begin with an
+ * even tap, the second and fourth in pairs that begin with an odd tap.  Both
+ * pairings are kept, so samples are never shifted.
  *
  * Notes: no sum overflows: 64 taps of 32767 * 128 are less than 2^28
  */
@@ -20,8 +20,8 @@ static __device__ __forceinline__ int pair_of(int16_t first, int16_t second)
                             static_cast<uint16_t>(first));
 }
 
-/** The coefficients of one column in pairs: even[p] is those of taps 2 p and
- *  2 p + 1, odd[p] of 2 p - 1 and 2 p; 0 stands for taps that are not. */
+/** The coefficients of one column in pairs: even[p] has taps 2 p and 2 p + 1,
+ *  odd[p] taps 2 p - 1 and 2 p; 0 for missing taps. */
 template <int TAPS> struct fx8_fir_pairs {
     int even[TAPS / 2], odd[TAPS / 2 + 1];
 };
@@ -53,8 +53,8 @@ static __device__ __forceinline__ fx8_fir_pairs<TAPS> load_pairs(
     return pairs;
 }
 
-/** COUNT pairs of coefficients with as many pairs of samples, beginning with
- *  pair `first` of the words. */
+/** Multiply COUNT pairs of coefficients with pairs of samples, from pair
+ *  `first` of the words on. */
 template <int COUNT, int COLUMNS, int WORDS>
 static __device__ __forceinline__ int dot_pairs(
     const int (&pairs)[COUNT], const unsigned (&window)[WORDS][COLUMNS],
@@ -70,7 +70,7 @@ static __device__ __forceinline__ int dot_pairs(
     return sum;
 }
 
-/** Words of four columns, a row each, become words of four rows. */
+/** Turn words of four columns, one per row, into words of four rows. */
 template <int COLUMNS>
 static __device__ __forceinline__ void turn_words(const unsigned *rows,
                                                   unsigned (&columns)[COLUMNS])
@@ -109,7 +109,7 @@ static __device__ __forceinline__ void fold_four(
     }
 }
 
-/** What a thread does. */
+/** Work of one thread. */
 template <int TAPS, int COLUMNS>
 static __device__ __forceinline__ void fold(const fx8_fir_launch &launch,
                                             const int16_t *coefficients,

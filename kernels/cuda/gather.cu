@@ -4,12 +4,12 @@
  * channel.
  *
  * A thread takes sixteen times of one input: 32 bytes of pairs in, 16 bytes of
- * real and 16 of imaginary parts out.  Of a warp, eight times sixteen times of
- * four inputs, loads take 256 bytes in a row, stores 128.
+ * real and 16 of imaginary parts out.  A warp has eight such groups of four
+ * inputs: loads take 256 contiguous bytes, stores 128.
  */
 #include "kernels/cuda/spectra.cuh"
 
-/* Groups of sixteen times in a warp and in a block, beside four inputs. */
+/* Groups of sixteen times in a warp and in a block, for four inputs. */
 #define WARP_GROUPS  8
 #define BLOCK_GROUPS (FX8_SPECTRA_THREADS / FX8_SPECTRA_INPUTS)
 
@@ -25,7 +25,8 @@ struct fx8_gather_launch {
     bool has_vectors; /* 32 bytes may be loaded as two vectors */
 };
 
-/** The pairs of sixteen times, those in `bits`; others are zero. */
+/** Load the pairs of sixteen times whose bit in `bits` is set; others are zero.
+ */
 static __device__ __forceinline__ void load_pairs(const int8_t *samples,
                                                   unsigned bits,
                                                   bool has_vectors,

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * half2.cuh -- half precision on the device, two numbers at a time: what one
- * thread does with one pair, wherever the arrays start and however many
- * numbers they have.
+ * half2.cuh -- half precision on the device, two numbers per thread, for arrays
+ * of any alignment and length.
  *
- * A span divides an array of halves into a head of one number where it starts
+ * A span divides an array of halves into a head of one number if it starts
  * between two words, whole words of two, and a tail of one.  Item k below the
- * number of pairs is pair k; one more item, the last, is head and tail; items
- * beyond it are nothing.
+ * number of pairs is pair k; the last item is head and tail; further items do
+ * nothing.
  *
- * Notes: 1) the words of a span are read or written whole; the arrays beside
- *           it may lie otherwise and are then taken by single numbers
- *        2) equal bit for bit to kernels/numeric/half.h, any NaN for any NaN:
- *           the instructions round to nearest even and keep subnormals
+ * Notes: 1) the words of a span are read or written whole; other arrays may be
+ *           aligned differently and are then accessed by single numbers
+ *        2) equal bit for bit to kernels/numeric/half.h, except NaN bits: the
+ *           instructions round to nearest even and keep subnormals
  *        3) float to half is one instruction for a pair from sm_80 on, two and
  *           a permutation before
  * Source: CUDA Math API, "Half Precision Conversion and Data Movement"

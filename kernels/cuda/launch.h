@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * launch.h -- how kernels are launched and get their shared memory: in words
- * that both nvcc and, with FX8_CUDA_ON_CPU, any C++ compiler with a stand-in
- * for the runtime's headers on its path understand.
+ * launch.h -- kernel launches and shared memory, in a form that nvcc compiles
+ * and, with FX8_CUDA_ON_CPU, any C++ compiler with a stand-in for the runtime's
+ * headers on its path.
  *
- * Kernels and their hosts use no <<<>>>, texture or assembly: launches are
+ * Kernels and host code use no <<<>>>, texture or assembly: launches are
  * FX8_LAUNCH(), PTX is in ptx.h and ptx_tensor.h.
  */
 #ifndef FX8_KERNELS_CUDA_LAUNCH_H
@@ -17,13 +17,13 @@
 /**
  * FX8_LAUNCH -- queue a kernel.
  *
- * Given: kernel        a __global__ function; (f<A, B>) in parentheses where
- *                      there is a comma in it
+ * Given: kernel        a __global__ function; in parentheses, (f<A, B>), if it
+ *                      contains a comma
  *        grid, block   dim3
  *        shared_bytes  of dynamic shared memory for each block
  *        stream        cudaStream_t of the current device
- *        ...           the arguments, one at least
- * Status: what cudaGetLastError() then says; the caller asks
+ *        ...           the arguments, at least one
+ * Status: the caller checks cudaGetLastError()
  */
 #define FX8_LAUNCH(kernel, grid, block, shared_bytes, stream, ...)             \
     kernel<<<grid, block, shared_bytes, stream>>>(__VA_ARGS__)

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * layout.h -- how spectra lie in device memory between the channeliser and the
- * correlators: one layout for every correlator kernel.
+ * layout.h -- layout of spectra in device memory between the channeliser and
+ * the correlators, the same for every correlator kernel.
  *
- * A row is one part of an input: row 2 i holds the real, 2 i + 1 the imaginary
- * part of input i, so that a correlator is a product of a real matrix with its
- * own transpose and nothing is ever negated.  Sixteen bytes hold one row for
- * sixteen consecutive times (int8) or four (float), the unit of every copy,
- * ldmatrix row and core-matrix row:
+ * Row 2 i holds the real, row 2 i + 1 the imaginary part of input i: a
+ * correlator is then the product of a real matrix with its own transpose,
+ * without negations.  Sixteen bytes hold one row for sixteen consecutive times
+ * (int8) or four (float), the unit of every copy, ldmatrix row and core-matrix
+ * row:
  *
  *     int8   [n_channels][n_times / 16][pitch][16]
  *     float  [n_channels][n_times / 4][pitch][4]
  *
- * Notes: 1) pitch is n_rows rounded up to FX8_CUDA_ROW_PAD; what lies in rows
- *           from 2 n_inputs on may be anything and reaches no result
- *        2) n_times is a multiple of FX8_CUDA_TIME_PAD; times behind the last
+ * Notes: 1) pitch is n_rows rounded up to FX8_CUDA_ROW_PAD; rows from
+ *           2 n_inputs on may hold anything and affect no result
+ *        2) n_times is a multiple of FX8_CUDA_TIME_PAD; times after the last
  *           spectrum are zero
- *        3) the allocation ends FX8_CUDA_TAIL_ROWS rows of 16 bytes behind the
- *           last: a tile may be loaded whole
+ *        3) the allocation ends FX8_CUDA_TAIL_ROWS rows of 16 bytes after the
+ *           last: a whole tile may be loaded
  */
 #ifndef FX8_KERNELS_CUDA_LAYOUT_H
 #define FX8_KERNELS_CUDA_LAYOUT_H
@@ -36,11 +36,10 @@ extern "C" {
 /** Rows are padded to a multiple of this: four inputs, 128 bytes. */
 #define FX8_CUDA_ROW_PAD 8
 
-/** Times are padded to a multiple of this: what the longest stage of a kernel
- *  takes at once. */
+/** Times are padded to a multiple of this, the longest stage of a kernel. */
 #define FX8_CUDA_TIME_PAD 128
 
-/** Readable rows of 16 bytes behind the last. */
+/** Readable rows of 16 bytes after the last. */
 #define FX8_CUDA_TAIL_ROWS 512
 
 /** Rows from one 16-byte column to the next, for n_inputs inputs. */

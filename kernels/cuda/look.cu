@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* look.cu -- see engine_cuda.h: the consumer of finished dumps that there is,
- * the quick-look, some baselines at a time.  Visibilities that the device has
- * just made and kept are looked at where they are; others are brought there. */
+/* look.cu -- see engine_cuda.h: the quick-look, some baselines at a time.
+ * Visibilities that the device has just computed and kept are used in place;
+ * others are copied to the device. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,8 +12,8 @@
 
 #include "config/base/shape.h"
 
-/** Of struct fx8_quicklook_work: `in` of n_baselines, which kept results need
- *  not, and `out` of twice as many. */
+/** Device arrays of struct fx8_quicklook_work: `in` for n_baselines, not needed
+ *  with kept results, and `out` for twice as many. */
 struct fx8_cuda_consumer {
     size_t n_baselines; /**< at a time */
     struct fx8_product *products;
@@ -114,7 +114,7 @@ static enum fx8_status move(const struct fx8_cuda_device *device, void *to,
         "cudaMemcpyAsync of %s of a quick-look", fx8_cuda_bytes(bytes));
 }
 
-/* An array on both sides; NULL on the host: there is none. */
+/* An array on host and device; NULL on the host: not present. */
 struct pair_of_arrays {
     void *device;
     const void *host;
@@ -134,8 +134,8 @@ static enum fx8_status upload(const struct fx8_cuda_device *device,
     return status;
 }
 
-/* What a job is made of on the device besides visibilities: tables of all
- * inputs, and what all baselines have. */
+/* Copy everything but visibilities to the device: the tables of all inputs and
+ * the data of all baselines. */
 static enum fx8_status upload_tables(const struct fx8_engine *engine,
                                      const struct fx8_quicklook_work *work,
                                      struct fx8_error *error)
@@ -162,7 +162,7 @@ static enum fx8_status upload_tables(const struct fx8_engine *engine,
     return upload(&engine->devices[0], arrays, error);
 }
 
-/* Whether the visibilities are those that the device has made last, and keeps.
+/* Whether the visibilities are the last ones computed and kept on the device.
  */
 static bool is_kept(const struct fx8_cuda_device *device,
                     const struct fx8_quicklook_work *work)
@@ -173,8 +173,7 @@ static bool is_kept(const struct fx8_cuda_device *device,
            kept->flags == work->in.flags && kept->nsamples == work->in.nsamples;
 }
 
-/* The job on the device of slab `number`, whose baselines begin with `first`.
- */
+/* The job of slab `number`, whose baselines begin with `first`. */
 static struct fx8_cuda_look plan_job(const struct fx8_engine *engine,
                                      const struct fx8_quicklook_work *work,
                                      size_t number, size_t first,
@@ -249,7 +248,7 @@ static enum fx8_status send_slab(struct fx8_engine *engine, size_t number,
                          error);
 }
 
-/* What all slabs have added to. */
+/* Fetch the sums over all slabs. */
 static enum fx8_status fetch_sums(const struct fx8_engine *engine,
                                   const struct fx8_quicklook_work *work,
                                   struct fx8_look_notes *notes,
@@ -275,7 +274,7 @@ static enum fx8_status fetch_sums(const struct fx8_engine *engine,
     return status;
 }
 
-/* --- what was noted --------------------------------------------------------
+/* --- notes -----------------------------------------------------------------
  */
 
 static void add_counts(const struct fx8_look_notes *notes,
@@ -327,8 +326,8 @@ static bool is_planned(const struct fx8_engine *engine,
            work->n_channels == engine->plan.consumed_channels;
 }
 
-/* While a slab is looked at the one before it is copied, and the one before
- * that brought to its places. */
+/* While one slab is computed, the previous one is copied, and the host stores
+ * the one before that. */
 static enum fx8_status look_at_slabs(struct fx8_engine *engine,
                                      const struct fx8_quicklook_work *work,
                                      struct fx8_error *error)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* memory.cu -- see engine_cuda.h: what is allocated on a device. */
+/* memory.cu -- see engine_cuda.h: allocation on a device. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,11 +31,11 @@ const char *fx8_cuda_bytes(size_t bytes)
 /* --- a device --------------------------------------------------------------
  */
 
-/* Of masks, of watched spectra, and 46 others. */
+/* Masks, watched spectra and 46 others. */
 static const size_t MOST_ARRAYS =
     64 + 2 * FX8_CUDA_NOTES + 4 * FX8_CUDA_WATCH_SLOTS;
 
-/* Those that results are made with; how many. */
+/* List the arrays for results; returns their number. */
 static size_t list_results(const struct fx8_engine *engine,
                            struct fx8_cuda_results *results,
                            struct fx8_cuda_array *arrays)
@@ -72,7 +72,8 @@ static size_t list_results(const struct fx8_engine *engine,
     return sizeof list / sizeof *list;
 }
 
-/* All arrays of a device with the sizes that it has now; how many. */
+/* List all arrays of a device with their current sizes; returns their number.
+ */
 static size_t list_arrays(const struct fx8_engine *engine,
                           struct fx8_cuda_device *device,
                           struct fx8_cuda_array arrays[MOST_ARRAYS])
@@ -139,8 +140,8 @@ static size_t list_arrays(const struct fx8_engine *engine,
     return n;
 }
 
-/* Bytes that the arrays take, on the device or of the host; each allocation
- * of a device begins at a multiple of UNIT. */
+/* Bytes of the arrays, on the device or on the host; each allocation on a
+ * device begins at a multiple of UNIT. */
 static size_t count_bytes(const struct fx8_engine *engine,
                           struct fx8_cuda_device *device, bool is_pinned)
 {
@@ -160,7 +161,7 @@ static size_t count_bytes(const struct fx8_engine *engine,
     return total;
 }
 
-/* Calls of n blocks, and slots for the samples of another one meanwhile. */
+/* Plan calls of n blocks, with slots for the samples of one more block. */
 static void plan_call(const struct fx8_engine *engine,
                       struct fx8_cuda_device *device, size_t n_blocks)
 {
@@ -172,7 +173,7 @@ static void plan_call(const struct fx8_engine *engine,
         FX8_CUDA_MOST_BATCHES, std::max<size_t>(FX8_CUDA_SLOTS, wanted));
 }
 
-/* Calls as long as they may be in half of the memory: others may want some. */
+/* Choose the longest calls that fit half of the memory; others may need it. */
 static void choose_call(const struct fx8_engine *engine,
                         struct fx8_cuda_device *device, size_t usable)
 {
@@ -186,8 +187,8 @@ static void choose_call(const struct fx8_engine *engine,
     device->n_slots = FX8_CUDA_SLOTS;
 }
 
-/* What fits into the device's memory: the most inputs a batch may have, the
- * plan's or half of them, and so on; then calls. */
+/* Choose sizes that fit the device's memory: first the inputs of a batch, all
+ * of the plan's, half of them, and so on; then calls. */
 static enum fx8_status choose_sizes(const struct fx8_engine *engine,
                                     struct fx8_cuda_device *device,
                                     struct fx8_error *error)
@@ -203,7 +204,7 @@ static enum fx8_status choose_sizes(const struct fx8_engine *engine,
     const char *text = getenv(FX8_CUDA_MEMORY_VARIABLE);
     const size_t allowed =
         text == nullptr ? SIZE_MAX : strtoul(text, nullptr, 10) << 10;
-    /* the rest is what the runtime takes for itself while kernels are loaded */
+    /* leave 1/32 for the runtime, which allocates when kernels are loaded */
     const size_t usable = std::min(allowed, free_bytes - free_bytes / 32) /
                           (n_engines - engine->plan.n_opened);
     device->batch_inputs = engine->shape.most_inputs;
@@ -257,7 +258,7 @@ static enum fx8_status allocate_array(const struct fx8_cuda_array *array,
     return status;
 }
 
-/* One plan for every chunk, in place, on memory that fft_area will be. */
+/* One plan for every chunk, in place; fft_area becomes its work memory. */
 static enum fx8_status plan_fft(const struct fx8_engine *engine,
                                 struct fx8_cuda_device *device,
                                 struct fx8_error *error)
@@ -365,7 +366,7 @@ static enum fx8_status fill(const struct fx8_engine *engine,
                          weights * sizeof *plan->coefficients, "coefficients",
                          error);
     }
-    /* the failure that is told is the first */
+    /* report the first failure */
     const enum fx8_status waited =
         fx8_cuda_drain(device, device->compute, "gains and coefficients",
                        status == FX8_OK ? error : nullptr);
@@ -418,8 +419,8 @@ enum fx8_status fx8_cuda_allocate(struct fx8_engine *engine,
     return status;
 }
 
-/* Whatever the runtime says to it, nothing can be done about it here: what it
- * may report is an error of earlier work, which was told already. */
+/* Errors are ignored: they can only be of earlier work and were reported
+ * then. */
 void fx8_cuda_quiesce(const struct fx8_cuda_device *device)
 {
     (void)cudaSetDevice(device->ordinal);
@@ -471,11 +472,11 @@ void fx8_cuda_release(const struct fx8_engine *engine,
 
 void fx8_cuda_pin(struct fx8_engine *engine, void *memory, size_t bytes)
 {
-    /* what is smaller may share its pages, which are pinned whole */
+    /* whole pages are pinned; smaller memory may share its pages */
     static const size_t LEAST_BYTES = size_t(2) << 20;
-    /* where a device is stuck, nothing is given back: the memory would stay
-     * pinned when it is the caller's no more, and copies from what comes to
-     * stand there be of the old pages */
+    /* With a stuck device nothing is unpinned: the memory would stay pinned
+     * after the caller frees it, and copies from new memory at the same address
+     * would read the old pages. */
     if (bytes < LEAST_BYTES || fx8_cuda_is_any_stuck())
         return;
     auto *pinned = static_cast<struct fx8_cuda_pinned *>(

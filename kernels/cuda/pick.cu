@@ -3,7 +3,7 @@
  * pick.cu -- see pick.h.
  *
  * A thread takes one vector of real and one of imaginary parts of one input,
- * side by side in memory; neighbouring threads neighbouring times.
+ * adjacent in memory; neighbouring threads take neighbouring times.
  */
 #include "kernels/cuda/pick.h"
 
@@ -12,7 +12,7 @@
 
 #define THREADS 128
 
-/** What a vector of 16 bytes is made of, by the complex number. */
+/** Elements of a 16-byte vector, by complex type. */
 template <class Complex> struct fx8_pick_item;
 template <> struct fx8_pick_item<fx8_ci8> {
     typedef int8_t Part;
@@ -59,7 +59,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     pick(launch);
 }
 
-/* A thread for each part of a pair. */
+/* One thread per component of a pair. */
 extern "C" __global__ void __launch_bounds__(2 * FX8_WATCHED_PAIRS)
     fx8_pick_sums_kernel(const fx8_cuda_pick_sums_job job)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pick.h -- a little of what lies on the device, brought together for a copy
- * to the host: spectra of some inputs in one channel, and sums of some pairs.
+ * pick.h -- collect watched data on the device for a copy to the host: spectra
+ * of some inputs in one channel, and sums of some pairs.
  *
- * Notes: as channelize.h has them
+ * Notes: as in channelize.h
  */
 #ifndef FX8_KERNELS_CUDA_PICK_H
 #define FX8_KERNELS_CUDA_PICK_H
@@ -13,9 +13,9 @@
 /**
  * Which spectra to pick.
  *
- * int8, fp32: ci8 and cf32 [n_picked][stride], of which the first n_spectra of
- *             each row are written, and what is behind them in the 16 bytes of
- *             the last one's parts; NULL: not wanted
+ * int8, fp32: ci8 and cf32 [n_picked][stride]; the first n_spectra of each row
+ *             are written, rounded up to whole 16-byte vectors of layout.h;
+ *             NULL: not wanted
  */
 struct fx8_cuda_pick_job {
     struct fx8_cuda_spectra spectra;

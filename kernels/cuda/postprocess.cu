@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * postprocess.cu -- sums lie channel by channel, results baseline by baseline:
- * a block takes the columns of one second antenna, (first antenna, product),
- * whose sums stand side by side, by a tile of channels that come out, and turns
- * them in shared memory.
+ * postprocess.cu -- sums are ordered by channel, results by baseline.  A block
+ * takes the columns (first antenna, product) of one second antenna, whose sums
+ * are adjacent, for a tile of output channels, and turns them in shared memory.
  *
  *     sums     [channel][column]            a warp reads a row of columns
  *     results  [baseline][channel][product] a warp writes a row of channels
@@ -13,34 +12,34 @@
 #include "kernels/cuda/postprocess.h"
 #include "kernels/numeric/visibility.h"
 
-/** Columns and channels of a tile, a thread for each column of a row. */
+/** Columns and channels of a tile, one thread per column of a row. */
 #define COLUMNS  32
 #define CHANNELS 32
 #define ROWS     8
 
-/** A tile of results: one more channel, so that neither a row nor a column of
- *  it is in one bank. */
+/** A tile of results, padded by one channel so that neither a row nor a column
+ *  is in one bank. */
 struct fx8_postprocess_tile {
     float2 values[COLUMNS][CHANNELS + 1];
     float nsamples[COLUMNS][CHANNELS + 1];
     uint8_t flags[COLUMNS][CHANNELS + 4];
 };
 
-/** A job with what follows from its shape. */
+/** A job with values derived from its shape. */
 struct fx8_postprocess_launch {
     fx8_cuda_postprocess job;
-    size_t n_channels;     /**< that come out */
+    size_t n_channels;     /**< output channels */
     size_t first_baseline; /**< of the job */
     unsigned n_products;
-    unsigned n_antennas;  /**< whose columns with one other make a tile */
+    unsigned n_antennas;  /**< first antennas in a tile */
     unsigned of_products; /**< 2^16 / n_products, rounded up */
 };
 
-/** Which columns and channels a block has. */
+/** Columns and channels of a block. */
 struct fx8_postprocess_place {
     size_t antenna_1, antenna_2; /**< of the first column */
     unsigned n_baselines;        /**< whole ones */
-    size_t first_channel;        /**< that comes out */
+    size_t first_channel;        /**< of the output */
     unsigned n_channels;
 };
 
@@ -62,7 +61,7 @@ find_place(const fx8_postprocess_launch &launch)
     return place;
 }
 
-/** Where (antenna_1, antenna_2) is among all baselines. */
+/** Index of baseline (antenna_1, antenna_2). */
 static __device__ __forceinline__ size_t baseline_of(size_t antenna_1,
                                                      size_t antenna_2,
                                                      size_t n_antennas)
@@ -71,8 +70,8 @@ static __device__ __forceinline__ size_t baseline_of(size_t antenna_1,
            (antenna_2 - antenna_1);
 }
 
-/** x / n_products, x below CHANNELS COLUMNS: the product of x and what
- *  of_products is too large by, less than n_products, stays below 2^16. */
+/** x / n_products, x below CHANNELS COLUMNS.  Exact: x times the rounding error
+ *  of of_products, less than n_products, stays below 2^16. */
 static __device__ __forceinline__ unsigned divide(
     const fx8_postprocess_launch &launch, unsigned x)
 {
@@ -83,7 +82,7 @@ static_assert(CHANNELS * COLUMNS * FX8_CUDA_MOST_PRODUCTS <= 1 << 16 &&
                   FX8_CUDA_MOST_PRODUCTS <= COLUMNS,
               "divide() is exact, and a tile has a baseline");
 
-/** The cells of one column, of channels as they are or averaged. */
+/** Compute the cells of one column, with or without channel averaging. */
 template <bool IS_INT8, bool IS_MEAN>
 static __device__ __forceinline__ void make_column(
     const fx8_postprocess_launch &launch, const fx8_postprocess_place &place,
@@ -111,7 +110,7 @@ static __device__ __forceinline__ void make_column(
     }
 }
 
-/** The cells of one baseline, to the results. */
+/** Write the cells of one baseline to the results. */
 static __device__ __forceinline__ void write_baseline(
     const fx8_postprocess_launch &launch, const fx8_postprocess_place &place,
     unsigned k, const fx8_postprocess_tile *tile)
@@ -167,7 +166,7 @@ FX8_POSTPROCESS_KERNEL(fx8_postprocess_fp32_mean_kernel, false, true)
 /* --- sums of other devices -------------------------------------------------
  */
 
-/** Threads of a block, and most blocks: they go round. */
+/** Threads of a block, and most blocks; threads loop over the rest. */
 #define ADD_THREADS 256
 #define MOST_BLOCKS 65535
 

@@ -13,12 +13,12 @@
 #include "kernels/postprocess.h"
 
 /**
- * Some baselines of INT8 or FP32: those that begin on an antenna of
- * [first_antenna, end_antenna).  They stand side by side.
+ * Some baselines of INT8 or FP32: those whose first antenna is in
+ * [first_antenna, end_antenna), which are contiguous.
  *
- * Notes: 1) every pointer, the plan's too, is of the device
+ * Notes: 1) every pointer, also in the plan, is to device memory
  *        2) result: [baselines of the job][n_channels / channel_average]
- *           [n_products], whatever row_channels
+ *           [n_products]; row_channels has no effect on it
  *        3) at most FX8_CUDA_MOST_PRODUCTS products
  */
 struct fx8_cuda_postprocess {
@@ -36,7 +36,7 @@ struct fx8_cuda_postprocess {
 /** Products of a baseline that a tile holds. */
 #define FX8_CUDA_MOST_PRODUCTS 32
 
-/** Place of baseline (antenna, antenna) among n_antennas of them. */
+/** Index of baseline (antenna, antenna) with n_antennas antennas. */
 static inline size_t fx8_cuda_first_baseline(size_t antenna, size_t n_antennas)
 {
     return antenna * (2 * n_antennas - antenna + 1) / 2;
@@ -46,15 +46,15 @@ static inline size_t fx8_cuda_first_baseline(size_t antenna, size_t n_antennas)
  * fx8_cuda_postprocess_sums -- queue a job; without antennas its kernel is
  * loaded.
  *
- * Status: cudaErrorInvalidValue: more products, antennas or channels than a
- *         launch has room for
+ * Status: cudaErrorInvalidValue: too many products, antennas or channels for a
+ *         launch
  * Source: kernels/postprocess.h
  */
 cudaError_t fx8_cuda_postprocess_sums(const struct fx8_cuda_postprocess *job,
                                       cudaStream_t stream);
 
-/** to[k] += from[k], k in [0, n), int64 of INT8 or double: sums of another
- *  device; n 0: the kernel is loaded. */
+/** Add sums of another device: to[k] += from[k], k in [0, n), int64 for INT8,
+ *  else double; n 0: only load the kernel. */
 cudaError_t fx8_cuda_add_sums(bool is_int8, size_t n, const void *from,
                               void *to, cudaStream_t stream);
 

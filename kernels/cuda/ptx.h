@@ -2,9 +2,9 @@
 /*
  * ptx.h -- every PTX instruction that fx8 names, one device function each.
  *
- * Notes: 1) approximate ones are the multi-function unit's (MUFU); .ftz takes
- *           subnormal arguments and results for zero, which is what the unit
- *           does without help
+ * Notes: 1) approximate ones run on the multi-function unit (MUFU); .ftz
+ *           flushes subnormal arguments and results to zero, as the unit does
+ *           natively
  *        2) errors are measured per card: validation/results/numerics-*.md
  * Source: PTX ISA, "Floating Point Instructions"
  */

@@ -3,18 +3,18 @@
  * ptx_tensor.h -- the PTX of the tensor cores and of the copies that feed
  * them, one device function each.
  *
- * A twin of each in plain C++ stands in validation/cuda/twins.h, so that
- * kernels are checked without a device; a change here is a change there.
+ * validation/cuda/twins.h has each function in plain C++, so that kernels can
+ * be checked without a device; keep both in step.
  *
  * Given: every tile is int8, 16 values of k in 16 bytes, in the order of time:
  *        a row of ldmatrix, a core-matrix row of wgmma, a unit of cp.async
  *
  * Notes: 1) sums are modulo 2^32, never saturated: saturation would depend on
  *           the order
- *        2) a function exists from the architecture named on; below it the
- *           kernel that calls it must have another body.  wgmma and setmaxnreg
- *           need sm_90a: neither sm_90 nor a later one has them
- *        3) shared memory is meant where an argument is called so
+ *        2) a function exists from the named architecture on; for older ones a
+ *           kernel that calls it needs another body.  wgmma and setmaxnreg need
+ *           sm_90a: neither sm_90 nor later architectures have them
+ *        3) arguments named `shared` point to shared memory
  * Source: PTX ISA, "Warp Level Matrix Instructions", "Asynchronous Warpgroup
  *         Level Matrix Instructions", "Data Movement and Conversion",
  *         "Parallel Synchronization and Communication: mbarrier"
@@ -97,13 +97,13 @@ static __device__ __forceinline__ void fx8_ptx_mma_s8(int (&sums)[4],
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 
 /**
- * fx8_ptx_copy_async -- 16 bytes to shared memory behind the thread's back:
- * `bytes` of them from global memory, zeros for the rest.
+ * fx8_ptx_copy_async -- copy 16 bytes to shared memory asynchronously: `bytes`
+ * of them from global memory, zeros for the rest.
  *
  * Given: shared, global  multiples of 16
  *        bytes           0 to 16; with 0 nothing is read
- * Notes: the thread's own from fx8_ptx_copy_wait() on, others' from the next
- *        barrier on
+ * Notes: visible to the thread after fx8_ptx_copy_wait(), to others after the
+ *        next barrier
  */
 static __device__ __forceinline__ void fx8_ptx_copy_async(void *shared,
                                                           const void *global,
@@ -143,7 +143,7 @@ static __device__ __forceinline__ void fx8_ptx_mbarrier_init(uint64_t *barrier,
                  : "memory");
 }
 
-/** Bulk copies see the barriers made so far. */
+/** Make barriers created so far visible to bulk copies. */
 static __device__ __forceinline__ void fx8_ptx_mbarrier_init_fence()
 {
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
@@ -158,7 +158,7 @@ static __device__ __forceinline__ void fx8_ptx_mbarrier_arrive(
                  : "memory");
 }
 
-/** Arrive, and let the phase wait for `bytes` of bulk copies too. */
+/** Arrive, and make the phase also wait for `bytes` of bulk copies. */
 static __device__ __forceinline__ void fx8_ptx_mbarrier_expect(
     uint64_t *barrier, unsigned bytes)
 {
@@ -198,7 +198,7 @@ static __device__ __forceinline__ void fx8_ptx_bulk_copy(void *shared,
                  : "memory");
 }
 
-/** What threads wrote to shared memory is seen by wgmma and bulk copies. */
+/** Make writes of threads to shared memory visible to wgmma and bulk copies. */
 static __device__ __forceinline__ void fx8_ptx_proxy_fence()
 {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * quicklook.cu -- a block takes a baseline, tile by tile of channels: a thread
- * for each cell, then one for each product that adds the cells of the tile in
- * the order of channels, so that sums are the host's to the bit.  A second
- * kernel takes baselines of which both modes are evaluated.
+ * quicklook.cu -- a block processes a baseline in tiles of channels: one thread
+ * per cell, then one per product, which adds the cells of the tile in the order
+ * of channels, so that sums equal the host's to the bit.  A second kernel is
+ * for baselines evaluated in both modes.
  */
 #include <math.h>
 #include <string.h>
@@ -16,10 +16,10 @@
 #include "kernels/numeric/rsqrt.h"
 #include "kernels/numeric/tanh.h"
 
-/** Threads of a block, and cells of a tile at most. */
+/** Threads of a block, and most cells of a tile. */
 #define CELLS 128
 
-/** A job with what follows from its shape. */
+/** A job with values derived from its shape. */
 struct fx8_look_launch {
     fx8_cuda_look job;
     unsigned n_products, tile_channels;
@@ -34,7 +34,7 @@ struct fx8_look_tile {
     fx8_look_notes notes; /**< of the block */
 };
 
-/** Those of a tile that both modes evaluate. */
+/** The cells of a tile evaluated in both modes. */
 struct fx8_look_pairs {
     float n_products[CELLS], z_ieee[CELLS], z_fast[CELLS];
     double bounds[CELLS];
@@ -42,7 +42,7 @@ struct fx8_look_pairs {
     fx8_look_notes notes; /**< of the block */
 };
 
-/** Where a cell is. */
+/** Place of a cell. */
 struct fx8_look_place {
     size_t baseline; /**< of the job */
     size_t channel;
@@ -51,7 +51,7 @@ struct fx8_look_place {
     size_t input_1, input_2; /**< cells of the inputs' tables */
 };
 
-/** What a cell has before any function is taken. */
+/** Input of a cell. */
 struct fx8_look_input {
     float re, im, nsamples;
     float n_products; /**< 1 where it is not averaged */
@@ -59,7 +59,7 @@ struct fx8_look_input {
     bool is_good, is_averaged;
 };
 
-/** What comes out of one mode. */
+/** Output of one mode. */
 struct fx8_look_values {
     float re, im, power, amplitude, phase, unbiased, z;
 };
@@ -67,7 +67,7 @@ struct fx8_look_values {
 /* --- functions -------------------------------------------------------------
  */
 
-/** sqrt(x) of x that is 0 or normal; in fast mode 0 needs care. */
+/** sqrt(x), x 0 or normal; fast mode treats 0 separately. */
 template <bool IS_FAST> static __device__ __forceinline__ float root_of(float x)
 {
     return IS_FAST ? fx8_mul(fx8_rsqrt(x), x) : sqrtf(x);
@@ -98,8 +98,8 @@ evaluate(const fx8_look_input &in, float scale_1, float scale_2)
 /* --- cells -----------------------------------------------------------------
  */
 
-/** The product of `item` and what of_products is too large by stays below
- *  2^16: the quotient is exact. */
+/** `item` times the rounding error of of_products stays below 2^16, so the
+ *  quotient is exact. */
 static __device__ __forceinline__ fx8_look_place find_place(
     const fx8_look_launch &launch, size_t baseline, size_t first, unsigned item)
 {
@@ -215,7 +215,7 @@ static __device__ __forceinline__ void do_cell(const fx8_quicklook_work &work,
         fx8_half_of(v.amplitude, FX8_COHERENCE_SCALE);
     reinterpret_cast<__half *>(work.out.phase)[place.cell] =
         __float2half_rn(v.phase);
-    /* a loud cell must not make its weight of 0 a NaN */
+    /* 0 times an infinite `steps` would be NaN */
     tile->cells[item] = {in.n_products, in.share_1,
                          in.share_2,    in.is_averaged ? in.steps : 0.0F,
                          v.unbiased,    v.z};
@@ -237,7 +237,7 @@ static __device__ __forceinline__ void add_cells(const fx8_quicklook_work &work,
     *stored = sums;
 }
 
-/** What the block has noted, to what all have. */
+/** Add the notes of the block to the notes of all. */
 static __device__ __forceinline__ void add_notes(const fx8_look_notes &block,
                                                  fx8_look_notes *notes)
 {
@@ -250,7 +250,7 @@ static __device__ __forceinline__ void add_notes(const fx8_look_notes &block,
         atomicAdd(&notes->beyond[k], block.beyond[k]);
 }
 
-/** Cells of the tile of channels that begins with `first`. */
+/** Number of cells in the tile that begins with channel `first`. */
 static __device__ __forceinline__ unsigned cells_of(
     const fx8_look_launch &launch, size_t first)
 {
@@ -260,8 +260,8 @@ static __device__ __forceinline__ unsigned cells_of(
                                     : launch.tile_channels);
 }
 
-/** A baseline, tile by tile: CELL for each cell of a tile, a thread each, then
- *  ADD for each product; what was noted of all of them. */
+/** Process a baseline tile by tile: CELL for each cell, one thread each, then
+ *  ADD for each product; finally add the notes. */
 template <class Tile,
           void CELL(const fx8_quicklook_work &, const fx8_look_place &,
                     unsigned, Tile *),
@@ -394,7 +394,7 @@ FX8_LOOK_KERNEL(fx8_quicklook_check_kernel, check)
 /* --- the host --------------------------------------------------------------
  */
 
-/* The baselines of the job that both modes evaluate, if any. */
+/* Launch for the baselines evaluated in both modes, if any. */
 static void launch_check(fx8_look_launch launch, cudaStream_t stream)
 {
     const size_t first = launch.job.first_baseline;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * quicklook.h -- the cells of a quick-look on the device: coherence, amplitude
- * and phase in half precision, Fisher sums, counts, both modes beside each
- * other.
+ * and phase in half precision, Fisher sums, counts, comparison of both modes.
  */
 #ifndef FX8_KERNELS_CUDA_QUICKLOOK_H
 #define FX8_KERNELS_CUDA_QUICKLOOK_H
@@ -13,7 +12,7 @@
 
 #include "kernels/quicklook_work.h"
 
-/** What is counted, in the order of struct fx8_quicklook_counts. */
+/** Counts, in the order of struct fx8_quicklook_counts. */
 enum fx8_look_count {
     FX8_LOOK_NO_PRODUCT = 0,
     FX8_LOOK_NOT_FINITE,
@@ -34,21 +33,22 @@ enum fx8_look_difference {
     FX8_LOOK_N_DIFFERENCES
 };
 
-/** What all blocks note; zero at first. */
+/** Notes of all thread blocks; zero at first. */
 struct fx8_look_notes {
     unsigned long long counts[FX8_LOOK_N_COUNTS];
     unsigned long long beyond[FX8_LOOK_N_DIFFERENCES];
-    /** Bits of the largest difference and 1, which stand in the same order;
-     *  0: none was taken. */
+    /** Bits of the largest difference plus 1, ordered as the differences;
+     *  0: none. */
     unsigned long long largest[FX8_LOOK_N_DIFFERENCES];
 };
 
 /**
- * Some baselines, side by side.
+ * Some consecutive baselines.
  *
- * Notes: 1) every pointer of `work` is of the device; products, in, out, sums
- *           and pairs begin at first_baseline, which counts for check_stride
- *        2) counts and differences go to `notes`, added
+ * Notes: 1) every pointer in `work` is to device memory; products, in, out,
+ *           sums and pairs begin at first_baseline, the origin of check_stride
+ *           stays baseline 0
+ *        2) counts and differences are added to `notes`
  */
 struct fx8_cuda_look {
     struct fx8_quicklook_work work;
@@ -68,8 +68,7 @@ struct fx8_cuda_look {
 /**
  * fx8_cuda_look_at -- queue a job; without baselines its kernels are loaded.
  *
- * Status: cudaErrorInvalidValue: more products or baselines than a launch has
- *         room for
+ * Status: cudaErrorInvalidValue: too many products or baselines for a launch
  * Source: kernels/quicklook.h
  */
 cudaError_t fx8_cuda_look_at(const struct fx8_cuda_look *job,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * rehearse.cu -- see engine_cuda.h: everything is loaded before a correlator is
- * tried, which may never end, and behind which nothing is loaded any more.
+ * rehearse.cu -- see engine_cuda.h: load everything before a correlator is
+ * tried.  It may never end, and then nothing can be loaded any more.
  */
 #include <stdlib.h>
 
@@ -10,8 +10,8 @@
 #include "kernels/cuda/pick.h"
 #include "kernels/cuda/postprocess.h"
 
-/* Kernels by jobs of nothing; one that is not in the build tells that when it
- * is tried. */
+/* Load kernels with empty jobs; the trial reports a kernel missing in the
+ * build. */
 static cudaError_t load_correlators()
 {
     struct fx8_cuda_capability capability;
@@ -41,7 +41,8 @@ static cudaError_t load_results(bool is_int8, size_t channel_average)
     return fx8_cuda_postprocess_sums(&job, nullptr);
 }
 
-/* What the plan needs not is loaded too: that of a trial has no consumer. */
+/* Load also what the plan does not need: the plan of a trial has no
+ * quick-look. */
 static cudaError_t load_all()
 {
     const struct fx8_cuda_pick_job pick = {};
@@ -69,7 +70,7 @@ enum fx8_status fx8_cuda_load_kernels(const struct fx8_cuda_device *device,
     return fx8_cuda_check(load_all(), device, error, "loading kernels");
 }
 
-/* A block of zeros as far as its spectra, and these to the host. */
+/* Channelise a block of zeros and copy its spectra to the host. */
 static enum fx8_status channelize_zeros(struct fx8_engine *engine,
                                         struct fx8_cuda_device *device,
                                         const int8_t *zeros,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* results.cu -- see engine_cuda.h: sums to results on the device, some antennas
- * at a time, so that they take little memory there. */
+/* results.cu -- see engine_cuda.h: from sums to results on the device, some
+ * antennas at a time to save device memory. */
 #include <string.h>
 
 #include "config/base/shape.h"
@@ -8,14 +8,14 @@
 #include "kernels/cuda/postprocess.h"
 #include "kernels/numeric/visibility.h"
 
-/* Rows of items of the host that results depend on; NULL: there are none. */
+/* Rows of items on the host that results depend on; NULL: none. */
 struct plan_array {
     void *to;
     const void *from;
     size_t item_size, pitch, length, n; /* items from row to row, and in one */
 };
 
-/* To the device, by pinned memory from `used` on. */
+/* Copy to the device, through pinned memory from `used` on. */
 static enum fx8_status upload(const struct fx8_cuda_device *device,
                               const struct plan_array *array, size_t *used,
                               struct fx8_error *error)
@@ -36,8 +36,8 @@ static enum fx8_status upload(const struct fx8_cuda_device *device,
                           fx8_cuda_bytes(array->n * row));
 }
 
-/* What the results depend on besides the sums; `plan` becomes that of the
- * device. */
+/* Copy the inputs of the results other than sums; `plan` becomes the device's
+ * plan. */
 static enum fx8_status upload_plan(const struct fx8_engine *engine,
                                    const struct fx8_cuda_device *device,
                                    const int64_t *counts,
@@ -80,8 +80,8 @@ static size_t row_cells(const struct fx8_postprocess *plan)
     return plan->n_channels / plan->channel_average * plan->n_products;
 }
 
-/* Where slab `number` is made, which begins with a baseline: kept ones lie side
- * by side. */
+/* Device memory of slab `number`, which begins with a baseline; kept slabs are
+ * contiguous. */
 static struct fx8_result slab_of(const struct fx8_engine *engine,
                                  const struct fx8_cuda_results *results,
                                  size_t number, size_t cell)
@@ -92,8 +92,8 @@ static struct fx8_result slab_of(const struct fx8_engine *engine,
     return fx8_result_from(&results->slabs, at);
 }
 
-/* The rows that a job makes, and where in a result they belong, whose rows are
- * `pitch` cells apart. */
+/* The rows of a job and their place in a result, whose rows are `pitch` cells
+ * apart. */
 struct slab_rows {
     size_t n;
     struct fx8_cuda_rows arrays[FX8_CUDA_STAGED];
@@ -129,7 +129,7 @@ static bool are_pinned(const struct fx8_engine *engine,
     return are;
 }
 
-/* Straight to their places, which are pinned. */
+/* Copy directly to the destination, which is pinned. */
 static enum fx8_status send_home(const struct fx8_cuda_device *device,
                                  size_t number, const struct slab_rows *rows,
                                  struct fx8_error *error)
@@ -153,8 +153,7 @@ static enum fx8_status send_home(const struct fx8_cuda_device *device,
     return status;
 }
 
-/* The slab that a job makes, once its slot and its place on the device are
- * free. */
+/* Compute the slab of a job when its slot and its device memory are free. */
 static enum fx8_status make_slab(const struct fx8_engine *engine,
                                  struct fx8_cuda_device *device,
                                  const struct fx8_cuda_postprocess *job,
@@ -195,8 +194,9 @@ enum fx8_status fx8_cuda_check_results(const struct fx8_engine *engine,
                     "engine: results of a shape that was not planned");
 }
 
-/* While a slab is made the one before it is copied, and the one before that
- * brought to its places, if it is not there.  `job` is of all antennas. */
+/* While one slab is computed, the previous one is copied, and the host stores
+ * the one before that, unless it was copied directly.  `job` has all
+ * antennas. */
 static enum fx8_status make(const struct fx8_engine *engine,
                             struct fx8_cuda_device *device,
                             struct fx8_cuda_postprocess *job, size_t pitch,
@@ -206,7 +206,7 @@ static enum fx8_status make(const struct fx8_engine *engine,
     const size_t n_antennas = job->plan.n_antennas;
     const size_t step = engine->shape.slab_antennas;
     enum fx8_status status = FX8_OK;
-    /* those of another kind may be in the same place */
+    /* slabs of another kind may use the same memory */
     for (const struct fx8_cuda_staging &slot : device->staging)
         if (status == FX8_OK)
             status = fx8_cuda_hold(device, device->compute, slot.copied, error);

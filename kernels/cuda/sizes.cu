@@ -6,32 +6,32 @@
 #include "kernels/cuda/engine_cuda.h"
 #include "kernels/cuda/postprocess.h"
 
-/* Samples of a block, of which the host has two.  FP32 sums depend on how long
- * it is, so that it is a function of the plan. */
+/* Bytes of samples in a block; the host has two.  FP32 sums depend on its
+ * length, so it is a function of the plan. */
 static const size_t BLOCK_BYTES = size_t(256) << 20;
 
-/* Blocks of very wide spectra: memory counts for more than speed. */
+/* Blocks of very wide spectra: memory matters more than speed. */
 static const size_t MOST_BLOCK_BYTES = size_t(1) << 30;
 
-/* More spectra than this gain nothing; fewer than the second figure are many
- * small copies.  Both are multiples of what an FP32 correlator folds, so that
- * blocks and dumps end on a fold, and blocks share a call. */
+/* Most and fewest spectra in a block: more gain nothing, fewer mean many small
+ * copies.  Both are multiples of the FP32 fold, so blocks and dumps end on a
+ * fold, and blocks can share a call. */
 static const size_t MOST_SPECTRA = 8192;
 static const size_t LEAST_SPECTRA = 512;
 
-/* Samples of a batch, which a slot holds. */
+/* Bytes of samples in a batch, the size of a slot. */
 static const size_t BATCH_BYTES = size_t(64) << 20;
 
-/* Floats that go through FIR and FFT at a time: enough to fill a device, few
- * enough to stay in the second-level cache of a large one. */
+/* Floats in a chunk of FIR and FFT: enough to fill a device, few enough to stay
+ * in the second-level cache of a large one. */
 static const size_t CHUNK_KIB = size_t(32) << 10;
 static const size_t CHUNK_SPECTRA = 1024;
 
-/* Sums or results that are copied at a time: long enough for the bus, little
- * beside what a host may have. */
+/* Bytes of sums or results copied at a time: enough for full bus speed, little
+ * compared with host memory. */
 static const size_t SLAB_BYTES = size_t(8) << 20;
 
-/* Inputs begin where 16 bytes can be loaded at once. */
+/* Alignment of inputs, for 16-byte loads. */
 static const size_t SAMPLES_ALIGNMENT = 16;
 
 static size_t clamp(size_t value, size_t least, size_t most)
@@ -54,7 +54,7 @@ static size_t choose_block_spectra(const struct fx8_engine *engine)
                : static_cast<size_t>(per_dump);
 }
 
-/* Of a dump that goes round the devices each has a part. */
+/* Each device gets only a part of a dump's blocks. */
 static size_t choose_most_blocks(const struct fx8_engine *engine)
 {
     const size_t block = engine->shape.block_spectra;
@@ -78,8 +78,8 @@ static size_t chunk_bytes(void)
     return (kib == 0 || kib > CHUNK_KIB ? CHUNK_KIB : kib) << 10;
 }
 
-/* The FFT's batch: first few spectra of many inputs, since a dump's last block
- * may be short. */
+/* The FFT's batch: prefer few spectra of many inputs, because a dump's last
+ * block may be short. */
 static void choose_chunk(struct fx8_cuda_shape *shape)
 {
     const size_t bytes = shape->folded_stride * sizeof(float);
@@ -94,9 +94,8 @@ static void choose_chunk(struct fx8_cuda_shape *shape)
         clamp(most / (spectra * bytes), 1, shape->most_inputs);
 }
 
-/* Baselines that begin on one antenna are one row of results after the other,
- * at most as many as there are antennas: a slab is as much as is copied at a
- * time, or those of one antenna. */
+/* Baselines that begin on one antenna are consecutive rows of results, at most
+ * as many as antennas.  A slab has SLAB_BYTES, or one antenna's baselines. */
 static void choose_slab(const struct fx8_engine_plan *plan,
                         struct fx8_cuda_shape *shape)
 {
@@ -113,8 +112,7 @@ static void choose_slab(const struct fx8_engine_plan *plan,
     shape->slab_cells = fx8_product(cells, shape->slab_antennas, 1, 1);
 }
 
-/* Of products, counts, gains and flags, each of which may begin at a multiple
- * of 16 bytes. */
+/* Bytes of products, counts, gains and flags, each aligned to 16 bytes. */
 static size_t choose_plan_bytes(const struct fx8_engine_plan *plan,
                                 const struct fx8_cuda_shape *shape)
 {
@@ -133,8 +131,8 @@ static size_t choose_plan_bytes(const struct fx8_engine_plan *plan,
     return shape->n_baselines == 0 ? 0 : total;
 }
 
-/* What needs most: of sums as much as is copied at a time, or those of one
- * channel; clips of one input. */
+/* The largest need: a slab of sums, or the sums of one channel; clips of one
+ * input. */
 static void choose_staging(const struct fx8_engine_plan *plan,
                            struct fx8_cuda_shape *shape)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spectra.cuh -- writing spectra in the layout of layout.h: what a thread that
- * has one input, one channel and sixteen times in registers does with them.
+ * spectra.cuh -- write spectra in the layout of layout.h; a thread has sixteen
+ * times of one input and channel in registers.
  *
- * Four neighbouring inputs in a warp write 128 bytes in a row.
+ * Four neighbouring inputs in a warp write 128 contiguous bytes.
  */
 #ifndef FX8_KERNELS_CUDA_SPECTRA_CUH
 #define FX8_KERNELS_CUDA_SPECTRA_CUH
@@ -15,7 +15,7 @@
 #define FX8_SPECTRA_THREADS 256
 #define FX8_SPECTRA_INPUTS  4
 
-/** Spectra with what follows from their shape. */
+/** Spectra with values derived from their shape. */
 struct fx8_spectra_view {
     fx8_cuda_spectra at;
     size_t pitch; /**< rows */
@@ -70,8 +70,8 @@ static __device__ __forceinline__ void fx8_spectra_store_fp32(
     at[1] = make_float4(x[0].y, x[1].y, x[2].y, x[3].y);
 }
 
-/** Which of the sixteen spectra from `time` on, a multiple of sixteen, exist
- *  and are valid: a bit each. */
+/** One bit for each of the sixteen spectra from `time` on, a multiple of
+ *  sixteen: set if it exists and is valid. */
 static __device__ __forceinline__ unsigned fx8_part_bits(
     const fx8_cuda_part &part, size_t input, size_t time)
 {
@@ -108,7 +108,7 @@ static inline bool fx8_part_is_legal(const fx8_cuda_part *part,
             part->valid_words * 64 >= part->first_time + part->n_spectra);
 }
 
-/** A grid; x = 0: there is nothing to do; false: more than a grid holds. */
+/** Set a grid; x = 0: nothing to do; returns false if it is too large. */
 static inline bool fx8_spectra_grid(size_t x, size_t y, size_t z, dim3 *grid)
 {
     if (x > INT32_MAX || y > 65535 || z > 65535)

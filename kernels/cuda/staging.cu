@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* staging.cu -- see engine_cuda.h: from the device by way of pinned memory, so
- * that copies go on beside what is computed next. */
+/* staging.cu -- see engine_cuda.h: copies from the device through pinned
+ * memory, so that they overlap with later work. */
 #include <string.h>
 
 #include "config/base/parallel.h"
 #include "kernels/cuda/engine_cuda.h"
 
-/* Fewer bytes than this are brought to their places by one thread. */
+/* Below this many bytes, one thread stores the rows. */
 static const size_t SHARED_BYTES = size_t(1) << 20;
 
 static void replace(void *to, const void *from, size_t bytes)

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * turn.cu -- what follows the FFT: channels chosen, rotated, multiplied by
- * their gain, quantised, masked and turned into the layout of the correlators,
- * in one pass.
+ * turn.cu -- the step after the FFT: select channels, rotate, multiply by the
+ * gain, quantise, mask, and turn into the layout of the correlators, in one
+ * pass.
  *
- * A thread takes one channel of one input through sixteen times, which it has
- * in registers; so the corner is turned without shared memory.  Of a warp, the
- * eight channels of four inputs, each load takes 64 bytes in a row per input,
- * each store 128 bytes per channel; the warps of a block take 64 neighbouring
- * channels.
+ * A thread holds sixteen times of one channel of one input in registers, so the
+ * corner turn needs no shared memory.  A warp has eight channels of four
+ * inputs: each load takes 64 contiguous bytes per input, each store 128 bytes
+ * per channel.  The warps of a block take 64 neighbouring channels.
  */
 #include "kernels/cuda/spectra.cuh"
 #include "kernels/numeric/turns.h"
@@ -20,13 +19,13 @@
 /* Times of a thread. */
 #define TIMES FX8_CUDA_TIMES_INT8
 
-/** A job as it is cut: a grid is [sixteen times][four inputs][64 channels]. */
+/** A job; its grid is [sixteen times][four inputs][64 channels]. */
 struct fx8_turn_launch {
     fx8_cuda_turn_job job;
     fx8_spectra_view out;
 };
 
-/** What one thread does. */
+/** Work of one thread. */
 struct fx8_turn_place {
     size_t input;   /* of the part */
     size_t channel; /* of the block of spectra */
@@ -62,8 +61,8 @@ bin_of(const struct fx8_filterbank &bank, size_t channel)
 /* --- rotation ----------------------------------------------------------------
  */
 
-/** A rotation in units of 2^-64 turn: whole turns fall off the upper end, so
- *  that channel * slope is reduced exactly. */
+/** A rotation in units of 2^-64 turn: whole turns overflow, so channel * slope
+ *  is reduced exactly. */
 struct fx8_turns {
     unsigned long long phase, slope;
 };
@@ -71,7 +70,7 @@ struct fx8_turns {
 /** Rotations of a block: [input][time]. */
 typedef fx8_turns fx8_block_turns[FX8_SPECTRA_INPUTS][TIMES];
 
-/** Turns in units of 2^-64, cut off below 2^-63. */
+/** Turns in units of 2^-64, truncated below 2^-63. */
 static __device__ __forceinline__ unsigned long long fixed_turns(double turns)
 {
     const double fraction = turns - rint(turns);
@@ -133,7 +132,7 @@ static __device__ __forceinline__ unsigned quantise(float x, float gain,
         __float2int_rn(fminf(fmaxf(rounded, -127.0F), 127.0F)));
 }
 
-/** Sixteen times in int8; the number of spectra clamped is returned. */
+/** Sixteen times in int8; returns the number of spectra clamped. */
 static __device__ __forceinline__ unsigned quantise_times(
     const float2 (&x)[TIMES], float gain, unsigned (&re)[4], unsigned (&im)[4])
 {
@@ -157,7 +156,7 @@ static __device__ __forceinline__ unsigned quantise_times(
 /* --- the kernels -------------------------------------------------------------
  */
 
-/** The valid spectra of a thread; the others are zero. */
+/** Load the valid spectra of a thread; the others become zero. */
 static __device__ __forceinline__ void load_times(const fx8_turn_launch &launch,
                                                   const fx8_turn_place &place,
                                                   unsigned bits,
@@ -176,7 +175,7 @@ static __device__ __forceinline__ void load_times(const fx8_turn_launch &launch,
     }
 }
 
-/** Write what a thread has. */
+/** Write the spectra of a thread. */
 static __device__ __forceinline__ void store_times(
     const fx8_turn_launch &launch, const fx8_turn_place &place,
     const float2 (&x)[TIMES])

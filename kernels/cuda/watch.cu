@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * watch.cu -- see engine_cuda.h: what the engine shows of a dump.
+ * watch.cu -- see engine_cuda.h: watched spectra and sums of a dump.
  *
  *     compute  spectra of a block -> those watched, side by side, in a slot
  *     watch    slot -> its pinned memory
  *     host     pinned memory -> take(), when the slot comes round again or the
  *              dump ends
  *
- * The copies have a stream of their own: that of samples would hold those of
- * the next block until this one is channelised.
+ * The copies have their own stream: in the stream of samples they would delay
+ * the samples of the next block until this one is channelised.
  */
 #include <string.h>
 
@@ -16,7 +16,7 @@
 #include "kernels/cuda/engine_cuda.h"
 #include "kernels/cuda/pick.h"
 
-/* From row to row of watched spectra. */
+/* Stride of the rows of watched spectra. */
 static size_t stride_of(size_t n_spectra)
 {
     return fx8_round_up(n_spectra, FX8_CUDA_TIMES_INT8);
@@ -79,7 +79,7 @@ void fx8_cuda_close_watching(const struct fx8_cuda_watching *watching)
 /* --- spectra ---------------------------------------------------------------
  */
 
-/* What a slot holds, if anything, to whoever watches. */
+/* Pass the contents of a slot, if any, to take(). */
 static enum fx8_status take_slot(const struct fx8_cuda_device *device,
                                  struct fx8_cuda_picked *slot,
                                  struct fx8_error *error)
@@ -171,7 +171,7 @@ enum fx8_status fx8_cuda_watch_block(const struct fx8_engine *engine,
 /* --- sums, and the end of a dump -------------------------------------------
  */
 
-/* Which of both watches of the engine it is. */
+/* Index of a watch in the engine's two. */
 static size_t number_of(const struct fx8_engine *engine,
                         const struct fx8_engine_watch *watch)
 {

@@ -4,9 +4,9 @@
  *
  * atan2(y, x) is k pi/2 +- atan(q), q in [0, 1] the smaller magnitude over the
  * larger and atan(q) = q + q s t(s), s = q^2, with t of degree 7: minimax of
- * the relative error of atan(q) (Remez), its coefficients rounded to float one
- * after the other and the rest fitted again; error 1.7e-8 = 2^-25.8.  The same
- * on the device, where the quotient is fx8_divide_fast().
+ * the relative error of atan(q) (Remez).  Each coefficient was rounded to float
+ * in turn and the rest refitted; error 1.7e-8 = 2^-25.8.  The device uses the
+ * same, with fx8_divide_fast() for the quotient.
  */
 #ifndef FX8_KERNELS_NUMERIC_ATAN2_H
 #define FX8_KERNELS_NUMERIC_ATAN2_H
@@ -32,10 +32,9 @@ FX8_NUMERIC float fx8_atan_octant(float q)
 /**
  * fx8_atan2 -- the angle of (x, y), in [-pi, pi].
  *
- * Notes: zeros, infinities and signs as IEEE 754 says: the angle of (0, 0) is
- *        +-0, that of (-0, 0) +-pi, of (inf, inf) +-pi/4, each with the sign of
- *        y; NaN where x or y is NaN; on the device subnormal x and y count as
- *        0 where both are
+ * Notes: zeros, infinities and signs as in IEEE 754: (0, 0) gives +-0, (-0, 0)
+ *        +-pi, (inf, inf) +-pi/4, each with the sign of y; NaN if x or y is
+ *        NaN; on the device x and y count as 0 if both are subnormal
  */
 FX8_NUMERIC float fx8_atan2(float y, float x)
 {
@@ -43,7 +42,7 @@ FX8_NUMERIC float fx8_atan2(float y, float x)
     const int is_steep = ay > ax;
     const float larger = fx8_select(is_steep, ay, ax);
     const float smaller = fx8_select(is_steep, ax, ay);
-    /* 0 / 0 is to be 0; inf / inf is to be 1, as is NaN for a while. */
+    /* 0 / 0 must give 0, inf / inf 1; NaN gives 1 here and is set at the end */
     const float divisor = fx8_select(larger > 0.0f, larger, 1.0f);
     const float quotient = fx8_divide_fast(smaller, divisor);
     const float octant =

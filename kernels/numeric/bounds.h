@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bounds.h -- how wrong each function of kernels/numeric/ may be: the one
- * place that says so.  Header comments, tests and error tables refer to it.
+ * bounds.h -- error bounds of all functions of kernels/numeric/.  Header
+ * comments, tests and error tables refer to this file.
  *
  * FX8_NUMERIC_BOUNDS(row) expands to one
  *
  *     row(device, function, form, max_ulp, max_relative, max_absolute,
  *         lowest, highest, note)
  *
- * per bound.  Against the exact value f, of every argument in [lowest,
- * highest], the result y satisfies
+ * per bound.  For every argument in [lowest, highest] with the exact value f,
+ * the result y satisfies
  *
  *     (|y - f| <= max_ulp ulp(f)  and  |y - f| <= max_relative |f|)
  *     or  |y - f| <= max_absolute
@@ -19,28 +19,25 @@
  * max_ulp   in units of the spacing of floats at f, 2^-149 where f is
  *           subnormal
  * max_relative  where f is a normal number
- * lowest, highest  of the argument, or of its magnitude where lowest is not
- *           negative; of both operands where there are two, and of their
- *           quotient
+ * lowest, highest  of the argument, or of its magnitude if lowest is not
+ *           negative; for two operands, of both and of their quotient
  *
- * Notes: 1) "ieee" is the C library's function where that is no correctly
- *           rounded operation: its row says what that library was measured at
- *        2) measured over all 2^32 arguments by `make numerics`, which writes
+ * Notes: 1) "ieee" is the C library's function unless a correctly rounded
+ *           operation exists: the row is the measured error of that library
+ *        2) `make numerics` measures all 2^32 arguments and writes
  *           validation/results/numerics-*.md: the bound is the maximum, rounded
- *           up in the fourth digit.  Those of atan2 are of 2^30 pairs out of
- *           2^64 and have 1.5 % added; quotients are proved to be correctly
- *           rounded
- *        3) the functions of a device are bounded by what is published of
- *           them until a card has measured them: ulps of the library's from its
- *           guide, 2 ulp of __fdividef, 2^-22.9 of rsqrt.approx, 2^-22 of
- *           lg2.approx.  Of atan2 and atanh, "fast", the errors of the quotient
- *           and of the logarithm are added to those of the host's form; atanh
- *           is log(q) / 2 with q >= 3, so that a relative error of q counts for
- *           less than itself
- * Source: CUDA C++ Programming Guide, "Mathematical Functions"; PTX ISA,
- *         "Floating Point Instructions"; N. Juffa, "Hardware-accelerated
- *         tanh() on Turing", NVIDIA developer forums 173291 (2021): for the
- *         published ones
+ *           up in the fourth digit.  For atan2 it measures 2^30 of 2^64 pairs,
+ *           and 1.5 % is added; quotients are proved to be correctly rounded
+ *        3) bounds of device functions are the published ones until measured
+ *           on a card: ulps from the guide of the library, 2 ulp for
+ *           __fdividef, 2^-22.9 for rsqrt.approx, 2^-22 for lg2.approx.  For
+ *           "fast" atan2 and atanh, the errors of the quotient and of the
+ *           logarithm are added to those of the host's form; atanh is
+ *           log(q) / 2 with q >= 3, so a relative error of q shrinks
+ * Source: published bounds: CUDA C++ Programming Guide, "Mathematical
+ *         Functions"; PTX ISA, "Floating Point Instructions"; N. Juffa,
+ *         "Hardware-accelerated tanh() on Turing", NVIDIA developer forums
+ *         173291 (2021)
  */
 #ifndef FX8_KERNELS_NUMERIC_BOUNDS_H
 #define FX8_KERNELS_NUMERIC_BOUNDS_H

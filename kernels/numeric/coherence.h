@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * coherence.h -- the arithmetic of one cell of a quick-look, between the
- * functions that kernels/functions.h names: one definition for both engines.
+ * coherence.h -- the arithmetic of one cell of a quick-look apart from the
+ * functions of kernels/functions.h: one definition for both engines.
  *
  * A cell is one channel of one product of one baseline in one dump.
  */
@@ -11,23 +11,23 @@
 #include "correlator/fx8.h"
 #include "kernels/numeric/target.h"
 
-/** Least power that is one: the least normal float.  Below it, zero and
- *  negative powers included, an input has no power. */
+/** Least power that counts: the least normal float.  Below it, including zero
+ *  and negative powers, an input has no power. */
 #define FX8_LEAST_POWER 1.17549435e-38f
 
-/** Level, in dB, of an input without power: below that of any normal float,
- *  -379.3 dB. */
+/** Level, in dB, of an input without power: below any normal float, which has
+ *  at least -379.3 dB. */
 #define FX8_NO_POWER_DB (-400.0f)
 
 /** Largest |rho|^2 that is averaged, |rho| = 1 - 1e-6: atanh(1) is
  *  infinite. */
 #define FX8_FISHER_MOST_POWER 0.999998f
 
-/** Fewest independent products in a cell that is averaged: with fewer the
- *  noise bias is none that can be removed (one product alone has |rho| = 1). */
+/** Fewest independent products in an averaged cell: with fewer, the noise bias
+ *  cannot be removed (a single product has |rho| = 1). */
 #define FX8_FISHER_LEAST_PRODUCTS 16.0f
 
-/** A part of V rsqrt(P_1) rsqrt(P_2): two roundings. */
+/** Re or im of V rsqrt(P_1) rsqrt(P_2): two roundings. */
 FX8_NUMERIC float fx8_coherence_part(float v, float rsqrt_1, float rsqrt_2)
 {
     return fx8_mul(fx8_mul(v, rsqrt_1), rsqrt_2);
@@ -39,9 +39,9 @@ FX8_NUMERIC float fx8_coherence_power(float re, float im)
     return fx8_add(fx8_mul(re, re), fx8_mul(im, im));
 }
 
-/** What makes |rho|^2 large by chance alone taken off: p - (1 - f_1 p)
- *  (1 - f_2 p) / M, which may be negative; p at most 1; f, 1 where nothing is
- *  missing, the part of the spectra in an auto that the product shares. */
+/** |rho|^2 minus its noise bias: p - (1 - f_1 p) (1 - f_2 p) / M, which may be
+ *  negative.  p is at most 1; f is the fraction of the auto's spectra that are
+ *  also in the product, 1 without gaps. */
 FX8_NUMERIC float fx8_coherence_unbiased(float power, float n_products,
                                          float share_1, float share_2)
 {

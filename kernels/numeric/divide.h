@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * divide.h -- a / b in single precision, correctly rounded without a divider:
- * an approximate reciprocal, refined by fused multiply-adds, and the residual
- * of a quotient that is already nearly right (Markstein).
+ * refine an approximate reciprocal by fused multiply-adds, then correct a
+ * nearly right quotient by its residual (Markstein).
  *
- * Every pair of floats gives what IEEE 754 asks for, to nearest even: normal,
- * subnormal, zero, infinity, overflow and underflow; any NaN stands for any
- * other.  Exception flags are not set as a divider would set them.
+ * Every pair of floats gives the IEEE 754 result, to nearest even: normal,
+ * subnormal, zero, infinity, overflow and underflow.  All NaNs are equivalent.
+ * Exception flags are not set as a divider would set them.
  *
- * What follows speaks of mantissas A and B in [1, 2), whatever the exponents
- * of a and b, with b = 2^23 B an integer and u = 2^-24, the spacing of floats
- * in [1/2, 1).
+ * Below, A and B are the mantissas in [1, 2) for any exponents of a and b,
+ * b = 2^23 B is an integer, and u = 2^-24 is the spacing of floats in [1/2, 1).
  *
- * The fast path: s0 with |B s0 - 1| <= 1.5 2^-12 from whatever the machine
- * has, then
+ * The fast path: a machine-dependent s0 with |B s0 - 1| <= 1.5 2^-12, then
  *
  *     s  = s0 (+) s0 (1 (-) B s0)         two such steps, each (.) one fma
  *     r  = s  (+) s  (1 (-) B s), at least 1/2 + u
@@ -25,11 +23,11 @@
  *         exponents are subtracted as integers, which is exact.  None of the
  *         intermediate values can overflow or underflow: the smallest that is
  *         not zero is a residual, a multiple of 2^-47.  A subnormal operand
- *         has no such field, and a subnormal quotient must be rounded once, at
- *         its own last place: a float q would be rounded twice.
+ *         has no such field.  A subnormal quotient must be rounded once, at
+ *         its own last place; a float q would be rounded twice.
  *
  * Why q is right:
- *      1) s lies between 1/B - (2.25 / B + 1/2) u and 1/B + u / 2 (but for
+ *      1) s lies between 1/B - (2.25 / B + 1/2) u and 1/B + u / 2 (apart from
  *         2^-12 u, the rounding of 1 - B s0): the error of a Newton step is
  *         minus the square of the error before it, (1.5 2^-12)^2 = 2.25 u.
  *         For each of the 2^23 values of B, and every float s in that
@@ -46,9 +44,9 @@
  *      3) q is the rounding of Q + (Q - q0) (B r - 1) where A - B q0 is exact,
  *         as it is where |Q - q0| <= U: a multiple of U 2^-23 up to U B < 2 U.
  *         It can differ from the rounding of Q only if a midpoint m lies
- *         between the two (or on the first).  No binade is crossed but to 1
- *         itself: A > B gives Q > 1 + u and q0 >= 1, A < B gives Q < 1 - u and
- *         q0 <= 1, and from A = B the last step makes 1 of 1 - u too.
+ *         between the two (or on the first).  No binade is crossed except to
+ *         reach 1: A > B gives Q > 1 + u and q0 >= 1, A < B gives Q < 1 - u and
+ *         q0 <= 1, and for A = B the last step turns even 1 - u into 1.
  *      4) If q0 is a neighbour of m, |Q - q0| <= U/2 + |Q - m|, and by 1) the
  *         two are less than (U/2 + |Q - m|) / (b + 1) apart, which by 2) is
  *         at most |Q - m|: m does not lie between them.
@@ -70,10 +68,10 @@
 #include "kernels/numeric/target.h"
 
 #if defined(__CUDACC__)
-/** A function that is seldom called, and kept out of the way. */
+/** A seldom called function, not inlined. */
 #define FX8_NUMERIC_SLOW static __host__ __device__ __noinline__
 #else
-/** A function that is seldom called, and kept out of the way. */
+/** A seldom called function, not inlined. */
 #define FX8_NUMERIC_SLOW static __attribute__((noinline, cold, unused))
 #endif
 
@@ -97,9 +95,8 @@
  *
  * Numerics: on the device the reciprocal of the multi-function unit (absolute
  *           error 2^-23, PTX ISA).  On the host the polynomial of degree 4
- *           with 1 - b s0 = T5(2b - 3) / T5(-3), T5 a Chebyshev polynomial:
- *           of all such polynomials the one with the smallest relative error,
- *           1 / 3363
+ *           with 1 - b s0 = T5(2b - 3) / T5(-3), T5 a Chebyshev polynomial: it
+ *           has the smallest relative error of its degree, 1 / 3363
  */
 FX8_NUMERIC float fx8_divide_seed(float b)
 {
@@ -120,7 +117,7 @@ FX8_NUMERIC float fx8_divide_newton(float b, float s)
     return fx8_fma(s, fx8_fma(-b, s, 1.0f), s);
 }
 
-/** r from s: the last step, and its bound. */
+/** r from s: the last step, with its lower bound. */
 FX8_NUMERIC float fx8_divide_reciprocal(float b, float s)
 {
     const float r = fx8_divide_newton(b, s);
@@ -138,9 +135,9 @@ FX8_NUMERIC float fx8_divide_mantissas(float a, float b, float r)
     return fx8_fma(fx8_fma(-b, q0, a), r, q0);
 }
 
-/* --- the slow path: everything, in integers ----------------------------- */
+/* --- the slow path: any operands, in integers --------------------------- */
 
-/** A finite magnitude that is not zero: mantissa 2^(exponent - 150). */
+/** A finite nonzero magnitude: mantissa 2^(exponent - 150). */
 struct fx8_float_parts {
     uint32_t mantissa; /**< [2^23, 2^24) */
     int32_t exponent;  /**< as in the float, below 1 where it is subnormal */
@@ -164,7 +161,7 @@ FX8_NUMERIC struct fx8_float_parts fx8_float_split(uint32_t magnitude)
     return parts;
 }
 
-/** The bits of a / b, rounded once wherever its last place lies. */
+/** The bits of a / b, rounded once at its last place, subnormal or not. */
 FX8_NUMERIC uint32_t fx8_divide_parts(struct fx8_float_parts a,
                                       struct fx8_float_parts b)
 {
@@ -178,7 +175,7 @@ FX8_NUMERIC uint32_t fx8_divide_parts(struct fx8_float_parts a,
         return FX8_FLOAT_INFINITY;
     if (exponent < -23) /* less than half of the smallest number */
         return 0;
-    /* 24 bits, one below the last place, one for all that is below that */
+    /* 24 bits, a guard bit and a sticky bit */
     uint32_t quotient = 0;
     for (int place = 0; place < 26; place++) {
         const uint32_t bit = remainder >= b.mantissa;
@@ -219,8 +216,8 @@ FX8_NUMERIC_SLOW float fx8_divide_slow(float a, float b)
 
 /* --- both --------------------------------------------------------------- */
 
-/** Whether these bits, the sign taken off, are those of a normal number; the
- *  bits of a quotient whose exponent left the field never are. */
+/** Whether these bits, without sign, are a normal number.  False for a quotient
+ *  whose exponent does not fit its field. */
 FX8_NUMERIC int fx8_is_normal_size(uint32_t size)
 {
     return size - FX8_FLOAT_NORMAL < FX8_FLOAT_INFINITY - FX8_FLOAT_NORMAL;
@@ -229,8 +226,8 @@ FX8_NUMERIC int fx8_is_normal_size(uint32_t size)
 /**
  * fx8_divide -- a / b, correctly rounded.
  *
- * Notes: the fast path is computed for all operands, and its result thrown
- *        away where it does not hold
+ * Notes: the fast path is computed for all operands; its result is discarded
+ *        where it is not valid
  */
 FX8_NUMERIC float fx8_divide(float a, float b)
 {

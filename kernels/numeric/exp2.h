@@ -4,8 +4,8 @@
  *
  * On the host 2^x = 2^n 2^f with n = rint(x), f = x - n exact, and a
  * polynomial of degree 6 for 2^f, |f| <= 1/2: minimax of the relative error
- * (Remez), the constant held at 1 so that whole x are exact, the coefficients
- * rounded to float one after the other and the rest fitted again; error
+ * (Remez) with the constant fixed at 1 so that integer x are exact.  Each
+ * coefficient was rounded to float in turn and the rest refitted; error
  * 3.0e-9 = 2^-28.3.
  */
 #ifndef FX8_KERNELS_NUMERIC_EXP2_H
@@ -15,8 +15,8 @@
 
 #if !defined(__CUDA_ARCH__)
 
-/** 2^x, with `raise` added to the exponent, where that makes a normal number;
- *  anything elsewhere. */
+/** 2^x with `raise` added to the exponent; undefined if the result is not a
+ *  normal number. */
 FX8_NUMERIC float fx8_exp2_normal(float x, uint32_t raise)
 {
     /* At 1.5 * 2^23 the spacing is 1: the sum is rounded to n. */
@@ -30,7 +30,7 @@ FX8_NUMERIC float fx8_exp2_normal(float x, uint32_t raise)
     p = fx8_fma(p, f, 0x1.ebfbdcp-3f);
     p = fx8_fma(p, f, 0x1.62e430p-1f);
     p = fx8_fma(p, f, 1.0f);
-    /* n, which stands in the low bits of the sum, to the exponent of p. */
+    /* Add n, the low bits of the sum, to the exponent of p. */
     const uint32_t n = fx8_float_bits(shifted) + raise;
     return fx8_bits_float(fx8_float_bits(p) + (n << 23));
 }
@@ -49,7 +49,7 @@ FX8_NUMERIC float fx8_exp2(float x)
 #if defined(__CUDA_ARCH__)
     return fx8_ptx_ex2(x);
 #else
-    /* What is subnormal comes from 2^64 times as much. */
+    /* Subnormal results are computed 2^64 times as large and scaled down. */
     const int is_low = x < -126.0f;
     const float normal = fx8_exp2_normal(x, is_low ? 64 : 0);
     const float y = normal * fx8_select(is_low, 0x1p-64f, 1.0f);

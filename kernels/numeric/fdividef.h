@@ -2,12 +2,12 @@
 /*
  * fdividef.h -- a / b, fast.  Bounds: kernels/numeric/bounds.h.
  *
- * On the host this is the processor's division, which nothing here outruns
+ * On the host this is the processor's division; nothing tried was faster
  * (kernels/numeric/rsqrt.h, note 1).  On the device it is __fdividef(), a
  * product with an approximate reciprocal: documented for |b| in [2^-126,
- * 2^126], and 0 (NaN for infinite a) above, where the reciprocal is subnormal.
- * The guard scales both operands there, which changes no quotient: what it
- * loses of a subnormal a is below 2^-270 of the quotient's unit.
+ * 2^126]; above, where the reciprocal is subnormal, it gives 0 (NaN for
+ * infinite a).  A guard scales both operands there without changing the
+ * quotient: the loss of a subnormal a is below 2^-270 of the quotient's unit.
  */
 #ifndef FX8_KERNELS_NUMERIC_FDIVIDEF_H
 #define FX8_KERNELS_NUMERIC_FDIVIDEF_H
@@ -17,7 +17,7 @@
 /**
  * fx8_divide_fast -- a / b.
  *
- * Notes: signs, zeros, infinities and NaN as IEEE 754 says; on the device
+ * Notes: signs, zeros, infinities and NaN as in IEEE 754; on the device
  *        divisors below 2^-126 in magnitude may count as 0
  */
 FX8_NUMERIC float fx8_divide_fast(float a, float b)

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * half.h -- IEEE half precision in portable arithmetic: the definition that
- * the vector and device variants are compared with.
+ * half.h -- IEEE half precision in portable arithmetic: the reference for the
+ * vector and device variants.
  *
  * A half is held as its 16 bits: sign, 5 bits of exponent (bias 15), 10 of
  * fraction.  Normal from 2^-14 to 65504, subnormal in steps of 2^-24 below.
  *
- * Notes: 1) the largest float that rounds to zero is 0x33000000 = 2^-25: it
- *           lies half way between 0 and 2^-24, and 0 is the even one.  The
- *           first that does not is its successor 0x33000001.  A published
- *           listing gives 0x32ffffff, the predecessor, which is so only
- *           where ties leave zero; F16C and this file agree on 2^-25
+ * Notes: 1) the largest float that rounds to zero is 0x33000000 = 2^-25: it is
+ *           half way between 0 and 2^-24, and 0 is the even one.  The next
+ *           float, 0x33000001, does not round to zero.  A published listing
+ *           gives 0x32ffffff, the float before, which holds only if ties round
+ *           away from zero; F16C and this file agree on 2^-25
  *           (validation/test_half.c, edges_of_the_range)
- *        2) the largest float that rounds to 65504 is 0x477fefff, the
- *           predecessor of 65520: that tie goes to the even one, infinity
+ *        2) the largest float that rounds to 65504 is 0x477fefff, just below
+ *           65520: that tie goes to the even one, infinity
  *        3) a NaN keeps its sign and the upper bits of its payload and becomes
- *           quiet, as F16C does it; the device gives 0x7fff for every NaN.
- *           Comparisons take any NaN for any other
+ *           quiet, as with F16C; the device gives 0x7fff for every NaN.
+ *           Comparisons treat all NaNs as equal
  *        4) kernels/cuda/half2.cuh names the device's instructions; this file
  *           compiles for the device too, where they can be compared
  *        5) the rounding mode is to nearest even, as everywhere outside of
@@ -29,15 +29,14 @@
 
 #include "kernels/numeric/target.h"
 
-/** Bits of a float in which it differs from the half of the same value: the
- *  lower end of the fraction. */
+/** Fraction bits that a float has more than a half. */
 #define FX8_HALF_SHIFT 13
 
-/** 127 - 15 in the exponent of a float: the biases differ by it. */
+/** 127 - 15, the difference of the biases, in the exponent field of a float. */
 #define FX8_HALF_REBIAS 0x38000000
 
-/** a where is_first is 1, b where it is 0, without a branch: as ?: it would
- *  become one where a or b is the result of a float operation. */
+/** a if is_first is 1, b if it is 0.  Not written as ?:, which would become a
+ *  branch if a or b is the result of a float operation. */
 FX8_NUMERIC int32_t fx8_half_select(int is_first, int32_t a, int32_t b)
 {
     return (a & -is_first) | (b & (is_first - 1));
@@ -57,8 +56,8 @@ FX8_NUMERIC uint16_t fx8_half_from_float(float x)
     const int32_t magnitude = (int32_t)(bits & 0x7fffffff);
     const float positive = fx8_bits_float(bits & 0x7fffffff);
 
-    /* Adding half a step, less one unit if the bit to be kept is even,
-     * carries where rounding up is due, into the exponent if need be. */
+    /* Adding half a step, less one unit if the last kept bit is even, carries
+     * exactly when rounding up, into the exponent if necessary. */
     const int32_t is_odd = magnitude >> FX8_HALF_SHIFT & 1;
     const int32_t normal =
         (magnitude - FX8_HALF_REBIAS + 0xfff + is_odd) >> FX8_HALF_SHIFT;
@@ -88,7 +87,7 @@ FX8_NUMERIC float fx8_half_to_float(uint16_t number)
     const int32_t magnitude = (number & 0x7fff) << FX8_HALF_SHIFT;
 
     const int32_t normal = magnitude + FX8_HALF_REBIAS;
-    /* A subnormal has no leading one: put one there and take it off. */
+    /* A subnormal has no leading one: insert one and subtract it. */
     const int32_t subnormal = (int32_t)fx8_float_bits(
         fx8_add(fx8_bits_float((uint32_t)(magnitude + 0x38800000)), -0x1p-14f));
     const int32_t special = (0x70000000 + magnitude) | (magnitude > 0x0f800000)
@@ -104,16 +103,16 @@ FX8_NUMERIC float fx8_half_to_float(uint16_t number)
  * fx8_half_round -- a double rounded once to half.
  *
  * Given:    x   zero, infinity, NaN, or 2^-126 <= |x| < 2^128
- * Numerics: to float by cutting off, with the last bit set if anything was
- *           cut off ("rounding to odd"): such a float is on the same side of
- *           every half and of every tie as x, since it has more than two bits
- *           beyond a half's, so that the second rounding decides alone
+ * Numerics: truncate to float and set the last bit if anything was cut off
+ *           ("rounding to odd").  The float has more than two bits more than a
+ *           half, so it is on the same side of every half and every tie as x,
+ *           and the second rounding gives the correct result
  * Source:   Boldo and Melquiond, "Emulation of FMA and correctly rounded
  *           sums", IEEE Trans. Computers 57 (2008) 462, theorem 1
  */
 FX8_NUMERIC uint16_t fx8_half_round(double x)
 {
-    const uint64_t below = 0x1fffffff; /* what a float has no room for */
+    const uint64_t below = 0x1fffffff; /* bits that do not fit a float */
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
     bits = (bits & ~below) | ((bits & below) != 0 ? below + 1 : 0);
@@ -122,11 +121,11 @@ FX8_NUMERIC uint16_t fx8_half_round(double x)
 }
 
 /**
- * fx8_half_scale_add -- a x + b, all halves, rounded once: the twin of the
- * device's __hfma, and of each half of __hfma2.
+ * fx8_half_scale_add -- a x + b, all halves, rounded once: equivalent to the
+ * device's __hfma, and to each half of __hfma2.
  *
  * Numerics: bit-equal to the exact a x + b rounded to half, signed zeros and
- *           infinities by IEEE 754, any NaN for any NaN.
+ *           infinities by IEEE 754; NaN bits may differ.
  *           The product of 11-bit numbers is exact in double.  So is the sum
  *           s = p + b, or rounding it to double changes nothing: if |s| >=
  *           2^17, double and half agree on infinity.  Otherwise let p = m L,

@@ -4,11 +4,11 @@
  *
  * On the host x = 2^e (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)), f exact, and
  * log(1 + f) = c f + f t(f): c is 1 for log2 and 1/2 for log10, so that c f is
- * exact, and t is a polynomial of degree 8.  Near 1, where e = 0, the last
- * addition is the only rounding of weight, so that the relative error stays
- * bounded there.  t is the minimax of the relative error of the logarithm
- * (Remez), its coefficients rounded to float one after the other and the rest
- * fitted again; errors 3.4e-8 = 2^-24.8 (log2), 2.8e-8 = 2^-25.1 (log10).
+ * exact, and t is a polynomial of degree 8.  Near 1, where e = 0, only the last
+ * addition has a significant rounding, so the relative error stays bounded.
+ * t is the minimax of the relative error of the logarithm (Remez).  Each
+ * coefficient was rounded to float in turn and the rest refitted; errors
+ * 3.4e-8 = 2^-24.8 (log2), 2.8e-8 = 2^-25.1 (log10).
  *
  * On the device both are lg2.approx, whose error near 1 is bounded absolutely,
  * not relatively.
@@ -22,7 +22,7 @@
 
 #if !defined(__CUDA_ARCH__)
 
-/** f of a normal x > 0, and 2^23 e: the exponent where it stands. */
+/** f of a normal x > 0, and 2^23 e: the exponent field, not shifted. */
 FX8_NUMERIC float fx8_log_split(float x, float *e)
 {
     const uint32_t bits = fx8_float_bits(x);
@@ -49,8 +49,8 @@ FX8_NUMERIC float fx8_log2_normal(float x)
     return fx8_fma(f, t, fx8_fma(e, 0x1p-23f, f));
 }
 
-/** log10 likewise.  log10(2) is a sum of 16 bits, whose product with e is
- *  exact, and of the rest. */
+/** log10 likewise.  log10(2) is split into 16 bits, whose product with e is
+ *  exact, and the rest. */
 FX8_NUMERIC float fx8_log10_normal(float x)
 {
     const float high = 0x1.344p-25f;
@@ -69,8 +69,8 @@ FX8_NUMERIC float fx8_log10_normal(float x)
     return fx8_fma(e, high, fx8_fma(f, t, fx8_fma(e, rest, 0.5f * f)));
 }
 
-/** The logarithm where x is a normal number > 0, else what fx8_log2() says.
- *  A scaling that would spare the subnormal ones cost a third of the speed. */
+/** The logarithm if x is a normal number > 0, else as noted at fx8_log2().
+ *  Scaling to handle subnormal x would cost a third of the speed. */
 FX8_NUMERIC float fx8_log_special(float x, float logarithm)
 {
     const float zero = fx8_select(x >= FLT_MIN, logarithm, -HUGE_VALF);
@@ -84,7 +84,7 @@ FX8_NUMERIC float fx8_log_special(float x, float logarithm)
  * fx8_log2 -- logarithm to base 2.
  *
  * Notes: +-0 gives -inf, x < 0 NaN, inf inf, NaN NaN; subnormal arguments
- *        count as 0 (on the device negative ones, too); whole results are
+ *        count as 0 (on the device also negative ones); integer results are
  *        exact on the host
  */
 FX8_NUMERIC float fx8_log2(float x)
@@ -96,7 +96,8 @@ FX8_NUMERIC float fx8_log2(float x)
 #endif
 }
 
-/** fx8_log10 -- logarithm to base 10; as fx8_log2, but for whole results. */
+/** fx8_log10 -- logarithm to base 10; as fx8_log2, but integer results need not
+ *  be exact. */
 FX8_NUMERIC float fx8_log10(float x)
 {
 #if defined(__CUDA_ARCH__)

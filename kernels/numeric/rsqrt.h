@@ -2,13 +2,13 @@
 /*
  * rsqrt.h -- 1 / x and 1 / sqrt(x).  Bounds: kernels/numeric/bounds.h.
  *
- * Notes: 1) on the host both are the processor's division and square root:
- *           an integer first guess with three refinements, correct for no
- *           special argument, was slower (1 / x, AVX-512, one core of Zen 5:
- *           22 against 27 G/s) or lost its lead to the special arguments
- *           (1 / sqrt(x): 4 against 10)
+ * Notes: 1) on the host both use the processor's division and square root.  An
+ *           integer first guess with three refinements was slower for 1 / x
+ *           (AVX-512, one core of Zen 5: 22 against 27 G/s) even without
+ *           special arguments; for 1 / sqrt(x), handling these cost its lead
+ *           (4 against 10)
  *        2) on the device both are one instruction of the multi-function unit;
- *           __frsqrt_rn() is none: it rounds correctly, at the cost of a dozen
+ *           __frsqrt_rn() rounds correctly but takes a dozen instructions
  */
 #ifndef FX8_KERNELS_NUMERIC_RSQRT_H
 #define FX8_KERNELS_NUMERIC_RSQRT_H

@@ -7,15 +7,15 @@
  *     fx8_tanh_ex2       (1 - e) / (1 + e), e = exp(-2 |x|) by 2^x
  *     fx8_tanh           a polynomial below 0.6, 1 - 2 e / (1 + e) above
  *
- * Notes: 1) the difference 1 - e loses what is small: it is used from 0.005
- *           up, where that is as bad as tanh(x) = x is below
+ * Notes: 1) 1 - e cancels for small x: it is used from 0.005 up, where its
+ *           error equals that of tanh(x) = x, used below
  *        2) the polynomials, x + x s t(s) with s = x^2, are minimax of the
- *           relative error (Remez), coefficients rounded to float one after
- *           the other and the rest fitted again: tanh to |x| = 0.6 of degree 4
- *           in s, error 2.8e-9 = 2^-28.4; atanh to 1/2 of degree 5, error
+ *           relative error (Remez).  Each coefficient was rounded to float in
+ *           turn and the rest refitted: tanh to |x| = 0.6 of degree 4 in s,
+ *           error 2.8e-9 = 2^-28.4; atanh to 1/2 of degree 5, error
  *           1.4e-9 = 2^-29.4
  * Source: N. Juffa, "Hardware-accelerated tanh() on Turing", NVIDIA developer
- *         forums 173291 (2021): the idea of the ex2 form; published there
+ *         forums 173291 (2021): the idea of the ex2 form, and errors of
  *         133.96 ulp, 1.113e-5 (hardware), 108.83 ulp, 9.345e-6 (ex2)
  */
 #ifndef FX8_KERNELS_NUMERIC_TANH_H
@@ -40,7 +40,7 @@ static __device__ __forceinline__ float fx8_tanh_hardware(float x)
 
 #endif
 
-/** 1 / (1 + e) and e = exp(-2 a) for a >= 0; anything for NaN. */
+/** 1 / (1 + e) and e = exp(-2 a) for a >= 0; undefined for NaN. */
 FX8_NUMERIC float fx8_tanh_parts(float a, float *e)
 {
 #if defined(__CUDA_ARCH__)
@@ -84,8 +84,8 @@ FX8_NUMERIC float fx8_tanh(float x)
     return copysignf(fx8_select(a >= 0.6f, large, small), x);
 }
 
-/** atanh(a) for a in [1/2, 1): log((1 + a) / (1 - a)) / 2, a quotient that is
- *  at least 3, far from where log2() has trouble. */
+/** atanh(a) for a in [1/2, 1): log((1 + a) / (1 - a)) / 2.  The quotient is at
+ *  least 3, far from 1, where log2() is inaccurate. */
 FX8_NUMERIC float fx8_atanh_quotient(float a)
 {
     const float quotient = fx8_divide_fast(fx8_add(1.0f, a), 1.0f - a);
@@ -98,7 +98,7 @@ FX8_NUMERIC float fx8_atanh_quotient(float a)
 }
 
 /**
- * fx8_atanh -- the number whose tanh is x.
+ * fx8_atanh -- inverse of tanh.
  *
  * Notes: +-0 gives +-0, +-1 +-inf, |x| > 1 and NaN give NaN
  */

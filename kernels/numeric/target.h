@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * target.h -- what the numerics headers need of the machine they are compiled
- * for: one definition of a function serves C17 on the host, where the compiler
- * vectorises it, and CUDA C++ on the device, where it may use the instruction
- * that it names.
+ * target.h -- target-dependent basics of the numerics headers.  One definition
+ * of a function serves C17 on the host, where the compiler vectorises it, and
+ * CUDA C++ on the device, where it may use special instructions.
  *
- * Notes: 1) contraction is off everywhere: an fma stands where fx8_fma() does,
- *           so that every level of the host gives the same bits
- *        2) a function is free of branches that depend on its argument, or the
- *           loops over it do not become vectors; fx8_select() chooses
+ * Notes: 1) contraction is off everywhere: only fx8_fma() gives an fma, so that
+ *           every level of the host gives the same bits
+ *        2) functions must not branch on their argument, or loops over them are
+ *           not vectorised; use fx8_select()
  */
 #ifndef FX8_KERNELS_NUMERIC_TARGET_H
 #define FX8_KERNELS_NUMERIC_TARGET_H
@@ -25,8 +24,8 @@
 #define FX8_NUMERIC static inline
 #endif
 
-/** Before a loop whose body is long and which nothing gains by unrolling: nvcc
- *  would take registers for it.  The host's compiler does not know the word. */
+/** Put before a loop with a long body that gains nothing by unrolling: nvcc
+ *  would spend registers on it.  The host compiler lacks this pragma. */
 #if defined(__CUDA_ARCH__)
 #define FX8_ROLLED _Pragma("unroll 1")
 #else
@@ -61,7 +60,7 @@ FX8_NUMERIC float fx8_bits_float(uint32_t bits)
 #endif
 }
 
-/** a where is_first, else b: both are computed, neither branches. */
+/** a if is_first, else b, without a branch: both are computed. */
 FX8_NUMERIC float fx8_select(int is_first, float a, float b)
 {
     return is_first ? a : b;

@@ -3,15 +3,15 @@
  * turns.h -- sine and cosine of a phase in turns: sin(2 pi x), cos(2 pi x).
  * Bounds: kernels/numeric/bounds.h.
  *
- * Turns are reduced exactly: r = x - rint(x) is a float for every float x, in
- * [-1/2, 1/2], 0 for all whole ones and hence for all from 2^23 up.  So is
- * 1/2 - |r| for |r| >= 1/4, the fold onto the first quarter, where the sine is
- * 4 a + a t(a^2): 4 a is exact and right at both ends of it, and t is a
- * polynomial of degree 4: minimax of the relative error (Remez), its
- * coefficients rounded to float one after the other and the rest fitted again;
- * error 1.1e-8 = 2^-26.4.  1/4 - |r|, of which the cosine is the sine, is exact
- * for |r| >= 1/8 and rounded below, where it matters by half a unit.
- * Multiples of 1/4 turn give exactly 0 or +-1 on the host.
+ * The reduction is exact: r = x - rint(x) is a float for every float x, in
+ * [-1/2, 1/2], and 0 for all integers and so for all x from 2^23 up.  The fold
+ * onto the first quarter, 1/2 - |r| for |r| >= 1/4, is exact too.  There the
+ * sine is 4 a + a t(a^2): 4 a is exact and correct at both ends, and t is a
+ * polynomial of degree 4, minimax of the relative error (Remez).  Each
+ * coefficient was rounded to float in turn and the rest refitted; error
+ * 1.1e-8 = 2^-26.4.  The cosine is the sine of 1/4 - |r|, which is exact for
+ * |r| >= 1/8 and rounded below, an error of half a unit.  Multiples of 1/4 turn
+ * give exactly 0 or +-1 on the host.
  *
  * On the device sin.approx and cos.approx take radians in [-pi, pi]; their
  * error is bounded absolutely.
@@ -21,8 +21,7 @@
 
 #include "kernels/numeric/target.h"
 
-/** What is left of x without whole turns, in [-1/2, 1/2]; NaN for infinite x
- *  and NaN. */
+/** x without whole turns, in [-1/2, 1/2]; NaN for infinite x and NaN. */
 FX8_NUMERIC float fx8_turns_rest(float x)
 {
     return fx8_add(x, -rintf(x));

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * visibility.h -- one cell of the results of a dump: its flag, its weight, the
- * channels that its mean is taken over, and the mean.  Flags and weights are
- * the same whatever the sums are made of.
+ * channels averaged in it, and their mean.  Flags and weights do not depend on
+ * the kind of the sums.
  *
- * Notes: 1) arithmetic in double, each operation rounded once; no product but
- *           by powers of two, which is exact, is added to anything, so that
- *           contraction has nothing to change
- *        2) the pointers of a plan are of the memory of whoever asks, host or
+ * Notes: 1) arithmetic in double, each operation rounded once; the only
+ *           products that are added to anything are by powers of two, which are
+ *           exact, so contraction changes nothing
+ *        2) the pointers of a plan point to memory of the calling side, host or
  *           device
  */
 #ifndef FX8_KERNELS_NUMERIC_VISIBILITY_H
@@ -18,8 +18,8 @@
 #include "kernels/postprocess.h"
 
 /** Rounding noise of a component, in quantiser steps squared.  It is uniform
- *  and independent enough to be removed where the power without it is at least
- *  1, a level of one step. */
+ *  and independent enough to be removed if the power without it is at least 1,
+ *  a level of one step. */
 #define FX8_ROUNDING_NOISE (1.0 / 12.0)
 
 /** Channels from an input or a baseline to the next, before averaging. */
@@ -28,7 +28,7 @@ FX8_NUMERIC size_t fx8_postprocess_row(const struct fx8_postprocess *plan)
     return plan->row_channels == 0 ? plan->n_channels : plan->row_channels;
 }
 
-/** Place of a channel that comes out in the results, in cells. */
+/** Index of an output channel in the results, in cells. */
 static inline size_t fx8_postprocess_cell(const struct fx8_postprocess *plan,
                                           size_t baseline, size_t channel,
                                           size_t product)
@@ -37,30 +37,28 @@ static inline size_t fx8_postprocess_cell(const struct fx8_postprocess *plan,
     return (baseline * row + channel) * plan->n_products + product;
 }
 
-/** One product of one baseline: all that does not change from channel to
- *  channel. */
+/** One product of one baseline: everything independent of the channel. */
 struct fx8_series {
     size_t first;                /**< item of channel 0 in the sums */
     size_t stride;               /**< items from channel to channel */
     double count;                /**< valid products */
     double nsamples;             /**< the same, over M */
-    double unscale;              /**< of products that have no gains: 2^n */
+    double unscale;              /**< factor without gains, a power of two */
     const uint8_t *flag_channel; /**< [n_channels] */
     const uint8_t *flag_cell_1, *flag_cell_2; /**< [n_channels] or NULL */
     bool is_flagged;                          /**< in every channel */
     bool is_auto, is_negated;                 /**< imaginary part: 0, minus */
 };
 
-/** The channels that become one. */
+/** Channels averaged into one. */
 struct fx8_group {
     size_t first, n;
     double n_used;   /**< channels in the mean: the unflagged ones, or all */
-    bool is_flagged; /**< all of them are */
+    bool is_flagged; /**< all channels are flagged */
     float nsamples;
 };
 
-/** The series of a product, of INT8 or not; counts as for
- *  fx8_postprocess_dump(). */
+/** The series of a product; counts as for fx8_postprocess_dump(). */
 FX8_NUMERIC struct fx8_series fx8_series_open(
     const struct fx8_postprocess *plan, bool is_int8, const int64_t *counts,
     const struct fx8_product *product)
@@ -92,7 +90,7 @@ FX8_NUMERIC struct fx8_series fx8_series_open(
 FX8_NUMERIC bool fx8_series_is_flagged(const struct fx8_series *series,
                                        size_t channel)
 {
-    /* numbers, not branches */
+    /* no branches */
     const int is_cell =
         series->flag_cell_1 != NULL &&
         (series->flag_cell_1[channel] | series->flag_cell_2[channel]) != 0;
@@ -100,8 +98,8 @@ FX8_NUMERIC bool fx8_series_is_flagged(const struct fx8_series *series,
             is_cell) != 0;
 }
 
-/** Channels [first, first + n) of a series.  The weight of a channel is that
- *  of its series, so that their mean has equal weights. */
+/** Channels [first, first + n) of a series.  All channels of a series have the
+ *  same weight. */
 FX8_NUMERIC struct fx8_group fx8_group_open(const struct fx8_series *series,
                                             size_t first, size_t n)
 {
@@ -128,7 +126,7 @@ FX8_NUMERIC bool fx8_group_uses(const struct fx8_group *group,
     return group->is_flagged || !fx8_series_is_flagged(series, channel);
 }
 
-/** A series and what is known of its sums. */
+/** A series with its sums. */
 struct fx8_series_sums {
     struct fx8_series series;
     const int64_t *int8; /**< of channel 0; one of the two is NULL */
@@ -195,7 +193,7 @@ FX8_NUMERIC struct fx8_visibility fx8_visibility_of(
     return value;
 }
 
-/** A group of one channel; 0 where there is no valid product. */
+/** Value of a group of one channel; 0 without a valid product. */
 FX8_NUMERIC struct fx8_visibility fx8_visibility_single(
     const struct fx8_series_sums *sums, const struct fx8_group *group)
 {
@@ -204,8 +202,7 @@ FX8_NUMERIC struct fx8_visibility fx8_visibility_single(
                                      : fx8_visibility_of(sums, group->first);
 }
 
-/** Mean of the channels of a group that are used; 0 where there is no valid
- *  product. */
+/** Mean of the used channels of a group; 0 without a valid product. */
 FX8_NUMERIC struct fx8_visibility fx8_visibility_mean(
     const struct fx8_series_sums *sums, const struct fx8_group *group)
 {
@@ -214,7 +211,7 @@ FX8_NUMERIC struct fx8_visibility fx8_visibility_mean(
         return sum;
     FX8_ROLLED
     for (size_t c = group->first; c < group->first + group->n; c++) {
-        /* a choice, not a branch: flagged channels are few */
+        /* select instead of branch: few channels are flagged */
         const bool is_used = fx8_group_uses(group, &sums->series, c);
         const struct fx8_visibility value = fx8_visibility_of(sums, c);
         sum.re = is_used ? sum.re + value.re : sum.re;
