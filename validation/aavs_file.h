@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * aavs_file.h -- channel files of tiles made with HDF5 alone, as the
- * acquisition of AAVS lays them out, and what fx8 must make of many of them:
- * every sample, and every sample that is missing.
+ * aavs_file.h -- channel files of tiles, made with HDF5 alone, as the
+ * acquisition of AAVS lays them out, and the check that fx8 reads many of them
+ * as one recording: every sample and every missing sample.
  */
 #ifndef FX8_VALIDATION_AAVS_FILE_H
 #define FX8_VALIDATION_AAVS_FILE_H
@@ -18,7 +18,7 @@
 #include "validation/scratch.h"
 #include "validation/testing.h"
 
-/* Most samples of a recording that these tests make, antennas and channels. */
+/* Upper limits of a test recording: samples in time, antennas, channels. */
 enum { MOST_TIME = 20000, MOST_ANT = 8, MOST_CHAN = 6 };
 
 /** 2020-02-17T00:00:00.5Z; doubles there are 0.22 samples apart. */
@@ -35,10 +35,10 @@ struct piece {
     int n_channels;
     int first;
     int n;
-    int block;         /**< rows a block */
-    int spare;         /**< rows in store behind them */
-    int gap_at;        /**< row before which samples are lost, 0: none */
-    int gap;           /**< how many */
+    int block;         /**< rows per block */
+    int spare;         /**< unused rows allocated behind them */
+    int gap_at;        /**< samples are lost before this row, 0: none */
+    int gap;           /**< samples lost */
     const char *order; /**< columns, slowest first: letters c, a, p */
     double shift;      /**< samples by which all stamps are late */
     double tsamp;      /**< 0: as usual; -1: no attribute */
@@ -47,7 +47,7 @@ struct piece {
     bool is_packed;             /**< deflated, as some merging scripts do */
 };
 
-/** Any byte, -128 among them, different along every axis. */
+/** Any byte, including -128; varies along every axis. */
 static inline int8_t aavs_sample(int channel, int antenna, int pol, int t,
                                  int part)
 {
@@ -56,7 +56,7 @@ static inline int8_t aavs_sample(int channel, int antenna, int pol, int t,
     return (int8_t)(uint8_t)(value & 0xff);
 }
 
-/** {real, imag} of int8, or of another type. */
+/** A compound of members `re` and `im` of type `of`. */
 static inline hid_t aavs_type(const char *re, const char *im, hid_t of)
 {
     const size_t size = H5Tget_size(of);
@@ -66,14 +66,14 @@ static inline hid_t aavs_type(const char *re, const char *im, hid_t of)
     return type;
 }
 
-/** Sample of the recording that row `row` holds. */
+/** Index in the recording of the sample in row `row`. */
 static inline int time_of_row(const struct piece *p, int row)
 {
     return p->first + row + (p->gap > 0 && row >= p->gap_at ? p->gap : 0);
 }
 
-/** Stamps as the acquisition makes them: the start of a block rounded to
- *  double, rows of the block from there. */
+/** Stamps as the acquisition makes them: the start of a block is rounded to
+ *  double, and the rows of the block count from there. */
 static inline double stamp_of_row(const struct piece *p, int row)
 {
     const int in_block = row % p->block;
@@ -81,7 +81,7 @@ static inline double stamp_of_row(const struct piece *p, int row)
         AAVS_START_S +
         ((double)time_of_row(p, row - in_block) + p->shift) / AAVS_RATE_HZ;
     if (p->before != NULL) {
-        /* the acquisition's own sums, in this order */
+        /* the acquisition adds in this order */
         const double pad =
             stamp_of_row(p->before, p->before->n - 1) + 1 / AAVS_RATE_HZ;
         start += pad;
@@ -175,7 +175,7 @@ static inline int column_of_piece(const struct piece *p, int c, int a, int pol)
     return column;
 }
 
-/** Write a piece; its path. */
+/** Write a piece; returns its path. */
 static inline const char *put_piece(const struct piece *p)
 {
     const int columns = p->n_channels * p->n_antennas * 2;
@@ -229,10 +229,10 @@ static const struct piece good = {.name = "good.hdf5",
                                   .block = 200,
                                   .order = "cap"};
 
-/** Most pieces of a recording. */
+/** Limit on pieces of a recording. */
 enum { MOST_PIECES = 80 };
 
-/** Files of the pieces in an order that depends on `turn`, opened. */
+/** Open the files of the pieces, in an order that depends on `turn`. */
 static inline enum fx8_status open_pieces(const struct piece *pieces, size_t n,
                                           const struct fx8_settings *settings,
                                           unsigned turn,
@@ -258,10 +258,10 @@ static inline struct fx8_settings plain(const char *order)
     return settings;
 }
 
-/* --- what must come of it ------------------------------------------------- */
+/* --- what fx8 must read --------------------------------------------------- */
 
-/** Which samples pieces hold: [channel][antenna][time], channel and time from
- *  the lowest and the first of any piece. */
+/** Which samples the pieces hold: [channel][antenna][time], counted from the
+ *  lowest channel and the first sample of all pieces. */
 struct held {
     bool is_held[MOST_CHAN][MOST_ANT][MOST_TIME];
     int n_channels, n_antennas;
@@ -296,7 +296,7 @@ static inline struct held *note_pieces(const struct piece *pieces, size_t n,
     return &held;
 }
 
-/** The list of missing samples is what no piece holds, each once. */
+/** The list of missing samples has each sample that no piece holds once. */
 static inline void check_missing(const struct fx8_reader *reader,
                                  const struct held *held)
 {
@@ -326,8 +326,8 @@ static inline void check_missing(const struct fx8_reader *reader,
                              c, a, t, count[c][a][t], held->is_held[c][a][t]);
 }
 
-/** Read [first, first + n) of chosen inputs, and compare every sample; those
- *  that no piece holds are zero. */
+/** Read [first, first + n) of chosen inputs and compare every sample; samples
+ *  in no piece are zero. */
 static inline void check_aavs_read(struct fx8_reader *reader,
                                    const struct held *held,
                                    const struct fx8_input_position *inputs,
@@ -374,7 +374,7 @@ static inline void check_aavs(struct fx8_reader *reader,
     assert_true(o->dc_frequency_hz == held->lowest * 781250.0);
     for (int c = 0; c < held->n_channels && held->n_channels > 1; c++)
         assert_true(o->band_offset_hz[c] == c * 781250.0);
-    /* the mean of stamps that were rounded by 0.12 us at most */
+    /* the mean of stamps, each rounded by 0.12 us at most */
     const double start = (double)(o->start_time.unix_s - 1581897600) +
                          (double)o->start_time.picosecond * 1e-12;
     assert_true(fabs(start - (0.5 + held->first / AAVS_RATE_HZ)) < 0.13e-6);
@@ -388,7 +388,7 @@ static inline void check_aavs(struct fx8_reader *reader,
                 inputs[n++] = (struct fx8_input_position){
                     (size_t)a, (size_t)pol, (size_t)c};
     const int64_t length = o->n_samples;
-    /* before any choice: all of them, bands slowest */
+    /* before inputs are chosen: all of them, bands slowest */
     check_aavs_read(reader, held, inputs, n, 0, length);
     const int64_t ranges[][2] = {
         {0, 1}, {length - 1, 1}, {length / 3, length / 3}, {7, length - 20}};

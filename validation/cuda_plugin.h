@@ -16,7 +16,7 @@
 
 static const struct fx8_engine_operations *cuda;
 static const int all_devices[] = {0, 1, 2};
-static size_t n_there = 3; /* of them */
+static size_t n_there = 3; /* devices available */
 static bool is_card;
 static const char *kernels[] = {"dp4a", "mma", "wgmma"};
 #define N_KERNELS (sizeof kernels / sizeof *kernels)
@@ -33,8 +33,8 @@ static inline void name_plugin(void)
     setenv("FX8_HARNESS_DEVICES", "3", 0);
 }
 
-/* Whether the engine opens with a kernel on the first so many devices; then it
- * is known. */
+/* Whether the engine opens with a kernel on the first n_devices devices; if so,
+ * `cuda` is set. */
 static inline bool opens(const char *kernel, size_t n_devices,
                          struct fx8_error *error)
 {

@@ -8,7 +8,7 @@
 #include "validation/cuda_plugin.h"
 #include "validation/engine_task.h"
 
-/* The task on CUDA; threads and limits are the task's. */
+/* The task on CUDA, with the task's threads and limits. */
 static inline struct task on_cuda(const struct task *task, const char *kernel,
                                   size_t n_devices)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * digital_rf_file.h -- channels and files of Digital RF written with HDF5
- * alone, as its C library writes them, and as it never would.
+ * digital_rf_file.h -- channels and files of Digital RF, written with HDF5
+ * alone: some as its C library writes them, some as it never would.
  */
 #ifndef FX8_VALIDATION_DIGITAL_RF_FILE_H
 #define FX8_VALIDATION_DIGITAL_RF_FILE_H
@@ -12,11 +12,11 @@
 #include "validation/hdf5_items.h"
 #include "validation/scratch.h"
 
-/** Instant that recordings start at. */
+/** Start of the recordings. */
 #define DRF_FIRST_MS INT64_C(1600000000000)
 
-/** A channel: 1000 samples a second in files of half a second, from
- *  1600000000 s of the epoch on. */
+/** A channel: 1000 samples a second in files of half a second, starting
+ *  1600000000 s after the epoch. */
 struct drf_properties {
     int64_t numerator, denominator, cadence_ms;
     int64_t is_complex, is_continuous, n_subchannels;
@@ -31,7 +31,7 @@ static inline void drf_make_folder(const char *name)
     mkdir(scratch_path(name), 0700);
 }
 
-/** drf_properties.h5 of a channel; makes its folders. */
+/** Write drf_properties.h5 of a channel; makes its folders. */
 static inline void drf_put_properties(const char *channel,
                                       const struct drf_properties *properties)
 {
@@ -70,15 +70,15 @@ static inline hid_t drf_type(hid_t part, bool is_complex)
     return type;
 }
 
-/** How rf_data stands in its file. */
+/** How rf_data is stored in its file. */
 struct drf_storage {
     hid_t part;     /**< type of a number, on disk and in memory */
-    hsize_t chunk;  /**< rows; 0: contiguous */
+    hsize_t chunk;  /**< rows per chunk; 0: contiguous */
     bool is_packed; /**< shuffled, deflated, with a checksum */
 };
 
-/** A file "rf@SECONDS.MMM.h5"; its path.  rows [n_rows][sub-channel][part],
- *  index [n_index][2]. */
+/** Write a file "rf@SECONDS.MMM.h5"; returns its path.
+ *  rows [n_rows][sub-channel][part], index [n_index][2]. */
 static inline const char *drf_put_file(const char *channel,
                                        const struct drf_properties *properties,
                                        struct drf_storage storage,
@@ -104,7 +104,7 @@ static inline const char *drf_put_file(const char *channel,
         H5Pset_deflate(creation, 1);
         H5Pset_fletcher32(creation);
     }
-    /* one sub-channel of real samples has one axis, as the C library has it */
+    /* the C library gives one sub-channel of real samples one axis */
     const int rank =
         properties->is_complex == 0 && extent[1] == 1 && storage.chunk == 0 ? 1
                                                                             : 2;
@@ -124,7 +124,7 @@ static inline const char *drf_put_file(const char *channel,
     return path;
 }
 
-/** Open a recording that is good. */
+/** Open a recording that must be accepted. */
 static inline struct fx8_reader *drf_open_tree(
     const char *name, const struct fx8_settings *settings)
 {

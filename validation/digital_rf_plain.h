@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * digital_rf_plain.h -- gains and fill values of Digital RF by their
- * definitions, one number and one row at a time.
+ * digital_rf_plain.h -- gains and fill values of Digital RF by definition, one
+ * number and one row at a time.
  */
 #ifndef FX8_VALIDATION_DIGITAL_RF_PLAIN_H
 #define FX8_VALIDATION_DIGITAL_RF_PLAIN_H
@@ -17,7 +17,7 @@ static inline int compare_levels(const void *a, const void *b)
     return abs(*(const int16_t *)a) - abs(*(const int16_t *)b);
 }
 
-/** The gain 2^-shift of numbers, which are sorted by size. */
+/** Shift of the gain 2^-shift for these numbers; sorts them by magnitude. */
 static inline int plain_shift(int16_t *values, size_t n)
 {
     if (n == 0)
@@ -31,7 +31,7 @@ static inline int plain_shift(int16_t *values, size_t n)
     return shift;
 }
 
-/** Whether a row is in a gap: its run of fill, row by row. */
+/** Whether a row is in a gap, found by walking its run of fill values. */
 static inline bool plain_fill(const bool *is_fill, size_t n_rows, size_t row,
                               size_t shortest, bool starts, bool ends)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * disk_limit.h -- a full disk, played by the limit on file sizes, which needs
- * no special rights: a write across it is cut short, one beyond it fails.
+ * disk_limit.h -- a full disk, simulated by the limit on file sizes, which
+ * needs no special rights: a write across it is cut short, one beyond it fails.
  */
 #ifndef FX8_VALIDATION_DISK_LIMIT_H
 #define FX8_VALIDATION_DISK_LIMIT_H
@@ -10,8 +10,8 @@
 
 #include "validation/testing.h"
 
-/** Files may grow to `bytes`, RLIM_INFINITY lifts that; a program that uses it
- *  ignores SIGXFSZ. */
+/** Limit files to `bytes`; RLIM_INFINITY lifts the limit. The program must
+ *  ignore SIGXFSZ. */
 static inline void limit_files(rlim_t bytes)
 {
     struct rlimit limit;

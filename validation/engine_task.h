@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * engine_task.h -- a random task for an engine, and what an engine makes of it
+ * engine_task.h -- a random task for an engine, and the engine's output for it
  * in one dump.
  */
 #ifndef FX8_VALIDATION_ENGINE_TASK_H
@@ -14,7 +14,7 @@
 
 /* One engine's task: random samples, coefficients, gains and masks. */
 struct task {
-    const struct fx8_engine_operations *engine; /* who does it */
+    const struct fx8_engine_operations *engine; /* the engine under test */
     struct fx8_engine_plan plan;
     size_t n_spectra;
     size_t row_stride;
@@ -25,7 +25,7 @@ struct task {
     struct fx8_rotation *rotation;
 };
 
-/* What comes out of it; spectra are [channel][spectrum][input]. */
+/* The engine's output; spectra are [channel][spectrum][input]. */
 struct outcome {
     struct fx8_ci8 *x8;
     struct fx8_cf32 *x32;
@@ -87,7 +87,7 @@ static inline void make_samples(struct task *task, struct generator *g)
                                       : (int)random_below(g, 256) - 128);
 }
 
-/* Kinds: 0 nothing missing, 1 single spectra, 2 stretches, 3 an input. */
+/* Missing, by kind: 0 nothing, 1 single spectra, 2 stretches, 3 an input. */
 static inline void make_masks(struct task *task, size_t kind,
                               struct generator *g)
 {
@@ -176,7 +176,7 @@ static inline struct fx8_engine_block cut_block(const struct task *task,
     };
 }
 
-/* Push a block, or import its spectra from `given`; export what it made. */
+/* Push a block, or import its spectra from `given`; export its spectra. */
 static inline void run_block(const struct task *task, struct fx8_engine *engine,
                              size_t first, size_t n,
                              const struct outcome *given, struct outcome *o)
@@ -206,8 +206,8 @@ static inline void run_block(const struct task *task, struct fx8_engine *engine,
         must(task->engine->import_spectra(engine, &block, x8, x32, &error),
              error);
     }
-    /* it waits for the block: one that nobody asks for may be under way when
-     * the next one comes, or the end of the dump */
+    /* exporting waits for the block; otherwise it may still be under way at
+     * the next block or the end of the dump */
     if (x8 != NULL || x32 != NULL)
         must(task->engine->export_spectra(engine, x8, x32, &error), error);
     for (size_t c = 0; c < channels; c++) {
@@ -223,8 +223,8 @@ static inline void run_block(const struct task *task, struct fx8_engine *engine,
     free(rotation);
 }
 
-/* One dump; the engine is used for a dump of rubbish before, so that what it
- * leaves behind would show. */
+/* One dump. The engine processes a dump of garbage first, so that leftovers
+ * would show. */
 static inline struct outcome run_task(const struct task *task,
                                       const struct outcome *given)
 {

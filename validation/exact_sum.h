@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * exact_sum.h -- sums of products of floats without any rounding, to judge
- * bounds by: a fixed-point number wide enough for all of them (Kulisch).
+ * exact_sum.h -- unrounded sums of products of floats, to check bounds: a
+ * fixed-point number wide enough for all of them (Kulisch).
  */
 #ifndef FX8_VALIDATION_EXACT_SUM_H
 #define FX8_VALIDATION_EXACT_SUM_H
@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Digits of 32 bits, the lowest of weight 2^-320: the product of the smallest
- * floats is 2^-298, that of the largest 2^256. */
+/* Digits of 32 bits, the lowest of weight 2^-320. Products of floats reach from
+ * 2^-298 to 2^256. */
 #define EXACT_DIGITS 20
 #define EXACT_BIAS   320
 
@@ -29,7 +29,7 @@ static inline void exact_add(struct exact_sum *sum, double value)
     int exponent;
     const int64_t mantissa = (int64_t)ldexp(frexp(value, &exponent), 53);
     const int position = exponent - 53 + EXACT_BIAS;
-    /* trailing zeros of a small number may stand below the lowest digit */
+    /* trailing zeros of a small number may lie below the lowest digit */
     const int shift = position < 0 ? 0 : position % 32;
     const int first = position < 0 ? 0 : position / 32;
     const int64_t sign = mantissa < 0 ? -1 : 1;

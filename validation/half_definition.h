@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * half_definition.h -- rounding to half precision, defined without arithmetic
- * on bits: the 31,744 floats at which the nearest half changes.
+ * half_definition.h -- rounding to half precision, defined without bit
+ * arithmetic: the 31,744 floats at which the nearest half changes.
  */
 #ifndef FX8_VALIDATION_HALF_DEFINITION_H
 #define FX8_VALIDATION_HALF_DEFINITION_H
@@ -12,7 +12,7 @@
 #include "kernels/numeric/half.h"
 #include "validation/testing.h"
 
-/** Defined where the checkers of address or threads slow a test down. */
+/** Defined if the address or thread checker slows tests down. */
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
 #define IS_CHECKED 1
@@ -21,7 +21,7 @@
 #define IS_CHECKED 1
 #endif
 
-/** Bits of halves, and of a float all but the sign. */
+/** Bits of halves; the mask of a float without its sign. */
 #define INFINITE      0x7c00
 #define NOT_A_NUMBER  0x7e00
 #define ONES_OF_FLOAT 0x7fffffff
@@ -33,8 +33,8 @@ static uint32_t threshold[INFINITE];
 /** tie[h]: half way between half h and the next, in units of 2^-25. */
 static int64_t tie[INFINITE];
 
-/** Value of a half without sign; the place of infinity holds 65536, from half
- *  way to which IEEE 754 rounds to infinity. */
+/** Value of a half without sign. Infinity counts as 65536: IEEE 754 rounds to
+ *  infinity from half way to that on. */
 static inline double value_of(uint32_t half)
 {
     const int exponent = (int)(half >> 10);
@@ -43,7 +43,7 @@ static inline double value_of(uint32_t half)
                          : ldexp(1.0 + fraction, exponent - 15);
 }
 
-/** A tie goes to the even one, whose last bit is 0. */
+/** A tie goes to the even half, whose last bit is 0. */
 static inline int make_thresholds(void **state)
 {
     (void)state;
@@ -55,10 +55,10 @@ static inline int make_thresholds(void **state)
     return 0;
 }
 
-/** The number of thresholds not above a float without sign: its half. */
+/** The half of a float without sign: the number of thresholds not above it. */
 static inline uint32_t half_below(uint32_t magnitude)
 {
-    uint32_t low = 0, high = INFINITE; /* the answer lies within, both in */
+    uint32_t low = 0, high = INFINITE; /* the result is in [low, high] */
     while (low < high) {
         const uint32_t middle = (low + high) / 2;
         if (threshold[middle] <= magnitude)
@@ -69,8 +69,8 @@ static inline uint32_t half_below(uint32_t magnitude)
     return low;
 }
 
-/** The definition for n floats of one sign in ascending order of their bits;
- *  the first NaN begins a call. */
+/** Halves by definition for n floats of one sign, in ascending order of their
+ *  bits; the first NaN must begin a call. */
 static inline void define(size_t n, uint32_t first, uint16_t *half)
 {
     const uint16_t sign = (uint16_t)(first >> 16 & 0x8000);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * hdf5_items.h -- attributes and datasets put into files with HDF5 alone, for
- * files that fx8 would not write.
+ * hdf5_items.h -- attributes and datasets written with HDF5 alone, for files
+ * that fx8 would not write.
  */
 #ifndef FX8_VALIDATION_HDF5_ITEMS_H
 #define FX8_VALIDATION_HDF5_ITEMS_H
@@ -12,7 +12,7 @@
 
 #include "validation/testing.h"
 
-/** A scalar attribute of type `type` from a value of type `memory`. */
+/** Write a scalar attribute of type `type` from a value of type `memory`. */
 static inline void put_attribute(hid_t object, const char *name, hid_t type,
                                  hid_t memory, const void *value)
 {
@@ -35,7 +35,7 @@ static inline void put_real(hid_t object, const char *name, double value)
     put_attribute(object, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &value);
 }
 
-/** Text of variable length, or of its own length without a terminator. */
+/** Write text of variable length, or of fixed length without a terminator. */
 static inline void put_text(hid_t object, const char *name, const char *text,
                             bool variable)
 {
@@ -47,8 +47,8 @@ static inline void put_text(hid_t object, const char *name, const char *text,
     H5Tclose(type);
 }
 
-/** A dataset of `values`, in place of the one of that name where there is one;
- *  NULL: nothing is written.  extent [rank], rank 0: a scalar. */
+/** Make a dataset of `values`, replacing any of that name; NULL: no values are
+ *  written.  extent [rank], rank 0: a scalar. */
 static inline void put_dataset(hid_t file, const char *name, hid_t type,
                                int rank, const hsize_t *extent, hid_t memory,
                                const void *values)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * job_case.h -- a small recording, and settings over it that must make a job or
- * must not.
+ * job_case.h -- a small recording, and settings over it that must or must not
+ * make a job.
  */
 #ifndef FX8_VALIDATION_JOB_CASE_H
 #define FX8_VALIDATION_JOB_CASE_H
@@ -12,7 +12,7 @@
 #include "correlator/run/job.h"
 #include "validation/testing.h"
 
-/* Most overrides of a case; the list ends with NULL. */
+/* Limit on overrides of a case; the list ends with NULL. */
 #define MOST_SETS 10
 
 static struct fx8_antenna recorded_antennas[4] = {
@@ -22,7 +22,7 @@ static struct fx8_antenna recorded_antennas[4] = {
     {.number = 14, .name = "D", .enu_m = {0, 0, 30}, .position = 3},
 };
 
-/* Four antennas, two feeds, 0.1 s at 1 MS/s, nothing left unsaid. */
+/* Four antennas, two feeds, 0.1 s at 1 MS/s, every member set. */
 static inline struct fx8_observation recording(void)
 {
     struct fx8_observation o = fx8_observation_unknown();
@@ -59,7 +59,7 @@ static inline enum fx8_status resolve(const struct fx8_observation *o,
     return fx8_job_resolve(settings, o, "rec.h5", job, error);
 }
 
-/* A job that must resolve; the settings must live as long as it. */
+/* A job that must resolve; the settings must outlive it. */
 static inline struct fx8_job good(const struct fx8_observation *o,
                                   const char *const *sets,
                                   struct fx8_settings *settings)
@@ -73,11 +73,11 @@ static inline struct fx8_job good(const struct fx8_observation *o,
 static inline void clear(struct fx8_job *job, struct fx8_settings *settings)
 {
     fx8_job_clear(job);
-    fx8_job_clear(job); /* a zeroed one is legal */
+    fx8_job_clear(job); /* clearing a zeroed job is legal */
     fx8_settings_clear(settings);
 }
 
-/* A job that must not; afterwards it is empty. */
+/* A job that must not resolve; it must be left empty. */
 static inline void refuse(const struct fx8_observation *o,
                           const char *const *sets, const char *text)
 {

@@ -14,7 +14,7 @@
 
 #define M 1000.0 /* products in a cell of weight 1 */
 
-/* Visibilities, and all that becomes of them. */
+/* Visibilities and their quick-look. */
 struct task {
     struct fx8_quicklook_plan plan;
     struct fx8_product *products;
@@ -115,7 +115,8 @@ static inline void fill(struct task *task, struct generator *g)
                                             power[p->input_2 * channels + c]);
             task->visibilities[2 * at] = (float)(scale * cos(angle));
             task->visibilities[2 * at + 1] = (float)(scale * sin(angle));
-            /* an input has some spectra, a product those of both */
+            /* an input has a share of the spectra; a product has those of both
+             * inputs */
             const double have_1 = power[p->input_1 * channels + c];
             const double have_2 = power[p->input_2 * channels + c];
             const double weight =

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* reader_rows.h -- reads to rows that are longer than what is read. */
+/* reader_rows.h -- reads into rows that are longer than the range read. */
 #ifndef FX8_VALIDATION_READER_ROWS_H
 #define FX8_VALIDATION_READER_ROWS_H
 
 #include "io/reader.h"
 #include "validation/testing.h"
 
-/** Read [first, first + n) to rows as long, or longer by 7 or 14 samples, which
- *  must stay as they are; layout has room for the offsets.  The caller frees
- *  the buffer. */
+/** Read [first, first + n) into rows of that length, or longer by 7 or 14
+ *  samples, which must stay unchanged; layout has room for the offsets.  The
+ *  caller frees the buffer. */
 static inline int8_t *read_rows(struct fx8_reader *reader, int64_t first,
                                 int64_t n, struct fx8_sample_layout *layout)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * recording_file.h -- a recording made with HDF5 alone, in every axis order,
- * type and layout; what fx8 reads of it, sample by sample.
+ * type and layout, and the check of what fx8 reads, sample by sample.
  */
 #ifndef FX8_VALIDATION_RECORDING_FILE_H
 #define FX8_VALIDATION_RECORDING_FILE_H
@@ -18,7 +18,7 @@
 enum { N_ANT = 5, N_POL = 2, N_TIME = 101, CHUNK_TIME = 16 };
 enum layout { CONTIGUOUS, CHUNKED, PACKED, N_LAYOUTS };
 
-/** Any byte, -128 among them, different along every axis. */
+/** Any byte, including -128; varies along every axis. */
 static inline int8_t sample(size_t a, size_t p, size_t t, size_t part)
 {
     const unsigned value =
@@ -58,7 +58,7 @@ static inline void put_attributes(hid_t file)
     put_text(file, "telescope", "test array", false);
 }
 
-/** {r, i} of int8: plain, or turned round with gaps. */
+/** {r, i} of int8: plain, or in reverse order with gaps. */
 static inline hid_t complex_type(bool odd)
 {
     hid_t type = H5Tcreate(H5T_COMPOUND, odd ? 7 : 2);
@@ -131,7 +131,7 @@ static inline void make_good(const char *name)
     H5Fclose(file);
 }
 
-/** A file made before, to spoil it. */
+/** Open an existing file to spoil it. */
 static inline hid_t reopen(const char *name)
 {
     hid_t file = H5Fopen(scratch_path(name), H5F_ACC_RDWR, H5P_DEFAULT);
@@ -189,7 +189,7 @@ static inline void check_read(struct fx8_reader *reader,
     free(buffer);
 }
 
-/** Choices of inputs: all, one, ones in and out of order, one twice. */
+/** Choices of inputs: all, one, in and out of order, one twice. */
 static const struct {
     size_t n;
     struct fx8_input_position inputs[12];
@@ -218,13 +218,13 @@ static const struct {
     {4, {{2, 1, 0}, {2, 1, 0}, {4, 0, 0}, {0, 1, 0}}}, /* one input twice */
 };
 
-/** Every selection over ranges that do and do not meet the chunks' edges. */
+/** Every selection, over ranges on and off the chunks' edges. */
 static inline void check_selections(struct fx8_reader *reader)
 {
     static const int64_t ranges[][2] = {{0, 1},          {0, N_TIME}, {15, 2},
                                         {N_TIME - 1, 1}, {16, 32},    {7, 83}};
     const size_t n_ranges = sizeof ranges / sizeof ranges[0];
-    /* before any choice: all inputs, antennas slowest */
+    /* before inputs are chosen: all of them, antennas slowest */
     check_read(reader, selections[0].inputs, selections[0].n, 3, 50);
     for (size_t s = 0; s < sizeof selections / sizeof selections[0]; s++) {
         struct fx8_error error = {FX8_OK, ""};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * scratch.h -- a folder for the files that a test program writes; gone when
- * the program ends.  Needs _GNU_SOURCE, as every file of fx8 has it.
+ * scratch.h -- a folder for the files of a test program, removed when the
+ * program ends.  Needs _GNU_SOURCE, which every file of fx8 has.
  */
 #ifndef FX8_VALIDATION_SCRATCH_H
 #define FX8_VALIDATION_SCRATCH_H
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/** Longest path of a scratch file, terminator included. */
+/** Limit on the path of a scratch file, terminator included. */
 #define SCRATCH_PATH_SIZE 512
 
 /** Name of the folder, "" until the first call of scratch_folder(). */
@@ -55,7 +55,7 @@ static inline const char *scratch_folder(void)
     return name;
 }
 
-/** Path of a file in the folder, valid until the next call but seven. */
+/** Path of a file in the folder, valid for the next seven calls. */
 static inline const char *scratch_path(const char *name)
 {
     static char paths[8][SCRATCH_PATH_SIZE];
@@ -70,13 +70,14 @@ static inline const char *scratch_path(const char *name)
     return path;
 }
 
-/** Whether a file of the folder is there. */
+/** Whether a file is in the folder. */
 static inline int scratch_exists(const char *name)
 {
     return access(scratch_path(name), F_OK) == 0;
 }
 
-/** Write a file of `size` bytes; its path.  A failure ends the program. */
+/** Write a file of `size` bytes; returns its path.  A failure ends the
+ *  program. */
 static inline const char *scratch_write(const char *name, const void *bytes,
                                         size_t size)
 {
@@ -90,7 +91,7 @@ static inline const char *scratch_write(const char *name, const void *bytes,
     return path;
 }
 
-/** Write a text file; its path. */
+/** Write a text file; returns its path. */
 static inline const char *scratch_text(const char *name, const char *text)
 {
     return scratch_write(name, text, strlen(text));

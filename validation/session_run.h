@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * session_run.h -- a recording in memory, handed to a session in blocks of any
- * size and layout, and everything that comes out of it, kept.
+ * session_run.h -- a recording in memory, pushed to a session in blocks of any
+ * size and layout, and all that the session delivers, collected.
  */
 #ifndef FX8_VALIDATION_SESSION_RUN_H
 #define FX8_VALIDATION_SESSION_RUN_H
@@ -9,8 +9,8 @@
 #include "correlator/fx8.h"
 #include "validation/testing.h"
 
-/** Samples [input][time] of `size` bytes each from absolute index 0 on; inputs
- *  are rows where a plan has several bands. */
+/** Samples [input][time] of `size` bytes each from absolute index 0 on; with
+ *  several bands, inputs are rows. */
 struct voltages {
     size_t n_inputs, size;
     int64_t n_samples;
@@ -19,26 +19,26 @@ struct voltages {
     size_t n_missing;
 };
 
-/** IN_PLACE: antenna-major, to be used where they lie. */
+/** IN_PLACE: antenna-major, used without a copy. */
 enum layout { ANTENNA_MAJOR, TIME_MAJOR, BACKWARDS, IN_PLACE, N_LAYOUTS };
 
-/** Samples in front of each row that is to be used where it lies: enough for
- *  some filters. */
+/** Room in samples in front of each row used in place: enough for some
+ *  filters. */
 enum { ROOM = 48 };
 
-/** How samples are handed over. */
+/** How samples are pushed. */
 struct delivery {
     int64_t block_samples; /**< 0: all at once */
     enum layout layout;
     int64_t overlap;            /**< samples that each block repeats */
     int64_t gap_first, gap_end; /**< never delivered */
-    int64_t reread_samples;     /**< > 0: the session may have samples delivered
-                                     again, so many at a time */
+    int64_t reread_samples;     /**< > 0: the session may ask for samples again,
+                                   this many at a time */
     bool is_pulled;             /**< dumps are taken, not received */
 };
 
-/** What came out; arrays over all dumps, NULL where there is nothing.  n_inputs
- *  counts rows, n_channels those of one band. */
+/** All output of a session; arrays over all dumps, NULL if there is none.
+ *  n_inputs counts rows, n_channels the channels of one band. */
 struct collected {
     size_t n_dumps, n_cells, n_inputs, n_channels;
     /** INT8, FP32, DOWN, UP [dump][cell][re, im] */
@@ -52,9 +52,9 @@ struct collected {
     int64_t dropped_spectra;
     size_t n_rereads; /**< calls of the callback */
     struct fx8_statistics statistics;
-    /* to be set before a run: what the callback does in dump stop_at */
+    /* set before a run: what the callback does in dump stop_at */
     struct fx8_session **cancel; /**< fx8_cancel() this session */
-    enum fx8_status stop;        /**< or return this */
+    enum fx8_status stop;        /**< or return this status */
     size_t stop_at;
 };
 
@@ -64,7 +64,7 @@ static inline int8_t *voltages_at(const struct voltages *v, size_t input,
     return v->data + (input * (size_t)v->n_samples + (size_t)t) * v->size;
 }
 
-/** Noise of `rms` LSB on every input, a part of it common to all. */
+/** Noise of `rms` LSB on every input, partly common to all. */
 static inline struct voltages make_voltages(size_t n_inputs, size_t size,
                                             int64_t n_samples, double rms,
                                             uint64_t seed)
@@ -146,7 +146,7 @@ static inline enum fx8_status collect_dump(void *context,
     return FX8_OK;
 }
 
-/** A block in memory of its own; its tables stand beside it. */
+/** A block in its own memory, with its tables. */
 struct packed {
     struct fx8_block block;
     int8_t *memory; /**< [n_bytes] */
@@ -199,8 +199,8 @@ static inline struct packed pack(const struct voltages *v, enum layout layout,
     return p;
 }
 
-/** The block that delivery makes of the samples from `first` on; n_samples 0
- *  at the end. */
+/** The next block of a delivery, from sample `first` on; n_samples 0 at the
+ *  end. */
 static inline void next_block(const struct voltages *v,
                               const struct delivery *d, int64_t *first,
                               int64_t *n)
@@ -247,7 +247,7 @@ static inline enum fx8_status reread_block(void *context, int64_t first_sample,
     return FX8_OK;
 }
 
-/** A call that may have dumps to be taken first: what it returns then. */
+/** Push or finish, taking waiting dumps first; returns the final status. */
 static inline enum fx8_status push_or_finish(struct fx8_session *session,
                                              const struct fx8_block *block,
                                              struct collected *c,
@@ -274,7 +274,7 @@ static inline enum fx8_status push_all(struct fx8_session *session,
                                        struct collected *c,
                                        struct fx8_error *error)
 {
-    struct packed before = {.memory = NULL}; /* which may still be used */
+    struct packed before = {.memory = NULL}; /* may still be in use */
     enum fx8_status status = FX8_OK;
     for (int64_t first = 0; status == FX8_OK;) {
         int64_t n;
@@ -293,7 +293,8 @@ static inline enum fx8_status push_all(struct fx8_session *session,
     return status;
 }
 
-/** One session from opening to closing; `c` zeroed but for what it asks. */
+/** One session from opening to closing; `c` is zeroed except for its
+ *  requests. */
 static inline enum fx8_status run_session(const struct fx8_plan *plan,
                                           const struct voltages *v,
                                           const struct delivery *d,
@@ -335,7 +336,7 @@ static inline enum fx8_status run_session(const struct fx8_plan *plan,
     return status;
 }
 
-/** A run that must end well. */
+/** A run that must succeed. */
 static inline struct collected collect(const struct fx8_plan *plan,
                                        const struct voltages *v,
                                        const struct delivery *d)
@@ -361,7 +362,7 @@ static inline void free_collected(struct collected *c)
     free(c->valid_spectra);
 }
 
-/** Equal bit for bit, everything but the times. */
+/** Equal bit for bit, except for the times. */
 static inline void check_same(const struct collected *a,
                               const struct collected *b)
 {
@@ -384,7 +385,7 @@ static inline void check_same(const struct collected *a,
     assert_int_equal(a->statistics.n_clipped, b->statistics.n_clipped);
 }
 
-/** A small plan: every member that has no default is set. */
+/** A small plan: every member without a default is set. */
 static inline struct fx8_plan small_plan(size_t n_antennas,
                                          size_t n_polarizations,
                                          bool is_complex, size_t n_channels,
@@ -404,7 +405,7 @@ static inline struct fx8_plan small_plan(size_t n_antennas,
     return plan;
 }
 
-/** The number behind `words` in what is said of a memory limit that is too
+/** The number behind `words` in the message about a memory limit that is too
  *  low. */
 static inline size_t number_refused(const struct fx8_plan *plan,
                                     const char *words)
@@ -418,18 +419,18 @@ static inline size_t number_refused(const struct fx8_plan *plan,
     return strtoul(at + strlen(words), NULL, 10);
 }
 
-/** A session that is open and has got nothing yet; its samples beside it. */
+/** An open session that has received nothing yet, with its samples. */
 struct held_session {
     struct fx8_plan plan;
     struct voltages v;
-    struct packed all; /**< of them: one block, time-major */
+    struct packed all; /**< the samples as one block, time-major */
     struct collected c;
     struct fx8_session *session;
     struct fx8_error error;
 };
 
-/** Hold a session of two complex inputs of four channels; what it delivers is
- *  collected in h->c. */
+/** Open a session of two complex inputs and four channels; h->c collects its
+ *  output. */
 static inline void hold(struct held_session *h, enum fx8_precision precision,
                         int64_t spectra_per_dump, int64_t n_samples)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * settings_checks.h -- configurations that must load, and that must not.
+ * settings_checks.h -- configurations that must load, and ones that must not.
  */
 #ifndef FX8_VALIDATION_SETTINGS_CHECKS_H
 #define FX8_VALIDATION_SETTINGS_CHECKS_H
@@ -9,11 +9,11 @@
 #include "validation/scratch.h"
 #include "validation/testing.h"
 
-/* The two keys without which nothing is complete. */
+/* The two required keys. */
 #define REQUIRED                                                               \
     "[channelizer]\nchannels = 64\n[correlator]\nintegration_time_s = 1\n"
 
-/* Load the INI text that must be good. */
+/* Load an INI text that must be accepted. */
 static inline struct fx8_settings load(const char *text)
 {
     struct fx8_settings settings;

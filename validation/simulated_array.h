@@ -12,26 +12,26 @@
 #include "correlator/simulate/simulator.h"
 #include "validation/testing.h"
 
-/** A turn, rad. */
+/** A full turn, rad. */
 static const double two_pi = 6.283185307179586;
 
 /** Two polarisations of three antennas. */
 enum { ANTENNAS = 3, POLARIZATIONS = 2, INPUTS = 6 };
 
-/** East, north, up in metres, and delays of cables in seconds. */
+/** East, north, up in metres; cable delays in seconds. */
 static const double positions[ANTENNAS][3] = {
     {0, 0, 0}, {9, 4, 0.5}, {-6, 11, -0.2}};
 static const double cables[INPUTS] = {0, 0, 0, 0, 4e-9, 9e-9};
 
-/** Baselines of 5 km at 100 kHz: from block to block, 8192 samples, the fringe
- * of a source on the meridian turns by 0.06 rad and its delay hardly changes.
- */
+/** Baselines of 5 km at 100 kHz: from one block of 8192 samples to the next,
+ *  the fringe of a source on the meridian turns by 0.06 rad and its delay
+ *  hardly changes. */
 static const double wide_positions[ANTENNAS][3] = {
     {0, 0, 0}, {4900, 0, 0}, {-10, 20, 0}};
-/** No delays. */
+/** No cable delays. */
 static const double no_cables[INPUTS] = {0};
 
-/** A tenth of a second of noise, complex, at 1 MHz; to be changed. */
+/** A tenth of a second of complex noise at 1 MHz; callers change members. */
 static inline struct fx8_simulation make_plan(void)
 {
     return (struct fx8_simulation){
@@ -49,7 +49,7 @@ static inline struct fx8_simulation make_plan(void)
     };
 }
 
-/** A source that stands still. */
+/** A source at rest. */
 static inline struct fx8_source make_source(double azimuth_deg,
                                             double elevation_deg, double i,
                                             double q, double u, double v)
@@ -62,7 +62,7 @@ static inline struct fx8_source make_source(double azimuth_deg,
     };
 }
 
-/** Where a source stands at a time of the recording, by ERFA at that time. */
+/** Direction of a source at a time of the recording, by ERFA at that time. */
 static inline void find_direction(const struct fx8_simulation *plan,
                                   const struct fx8_source *source,
                                   double seconds, double direction[3])
@@ -82,7 +82,7 @@ static inline void find_direction(const struct fx8_simulation *plan,
     memcpy(direction, enu[0], sizeof enu[0]);
 }
 
-/** A plan under a sky that moves. */
+/** Give the plan a place under a moving sky. */
 static inline void place_plan(struct fx8_simulation *plan)
 {
     plan->site = (struct fx8_site){-26.7, 116.67, 377.8};

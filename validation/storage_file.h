@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * storage_file.h -- datasets that lie elsewhere than in the file that is
- * opened, and what comes of them: what passes is read by HDF5 as it was
- * written; where HDF5 would make zeros up, one line says so.
+ * storage_file.h -- datasets stored outside the file that is opened. Accepted
+ * ones are read as they were written; if HDF5 would fill in zeros, fx8 refuses
+ * with one line.
  */
 #ifndef FX8_VALIDATION_STORAGE_FILE_H
 #define FX8_VALIDATION_STORAGE_FILE_H
@@ -14,7 +14,7 @@
 
 enum { ROWS = 6, COLUMNS = 500, CHUNK = 100, ALL = ROWS * COLUMNS };
 
-/** Never zero, which is what HDF5 fills with. */
+/** Never zero: HDF5 fills with zeros. */
 static inline int8_t value(size_t row, size_t column)
 {
     return (int8_t)(1 + (row * 31 + column * 7) % 120);
@@ -22,8 +22,8 @@ static inline int8_t value(size_t row, size_t column)
 
 /* --- files to read -------------------------------------------------------- */
 
-/** Rows [first, first + n) as dataset "v" of a new file; of the chunks only
- * those before `written` columns. */
+/** Write rows [first, first + n) as dataset "v" of a new file; only the chunks
+ *  before `written` columns are written. */
 static inline void put_source(const char *name, hid_t type, size_t first,
                               size_t n, bool is_chunked, size_t written)
 {
@@ -55,8 +55,8 @@ static inline void put_source(const char *name, hid_t type, size_t first,
     H5Fclose(file);
 }
 
-/** A dataset of nothing but what `creation` tells, in a file that is made where
- * it is not there yet.  Closes both handles. */
+/** Make a dataset from the properties in `creation`, without values, in a new
+ *  or existing file.  Closes both handles. */
 static inline void put_layout(const char *name, const char *dataset_name,
                               hid_t type, hid_t space, hid_t creation)
 {
@@ -73,9 +73,9 @@ static inline void put_layout(const char *name, const char *dataset_name,
     H5Pclose(creation);
 }
 
-/* --- what comes of them --------------------------------------------------- */
+/* --- reading them --------------------------------------------------------- */
 
-/** A dataset "v" as a reader has it. */
+/** A dataset "v", opened as a reader does. */
 struct opened {
     char path[SCRATCH_PATH_SIZE];
     hid_t file, dataset;
@@ -104,7 +104,7 @@ static inline void close_all(struct opened *opened)
     fx8_h5_close(&opened->file);
 }
 
-/** The first rows, against what was written. */
+/** Compare the first rows with what was written. */
 static inline void check_values(const struct opened *opened, size_t n_rows)
 {
     int8_t samples[ALL];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Antenna tables: CSV and TART's JSON, good ones and every kind of bad one.
+ * Antenna tables, CSV and TART's JSON: good ones and every kind of bad one.
  *
  * Shows: as test_config.c
  */

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_bands.c -- several bands in one session beside a session for each; the
- * central channels beside all of them; samples that were scaled beside those
- * as recorded.  All equal bit for bit.
+ * test_bands.c -- several bands in one session against one session per band;
+ * the central channels alone against all channels; scaled samples against
+ * samples as recorded. All must be equal bit for bit.
  *
- * Shows (correlation, bands in a session): several bands, each as in a
- *     session of its own (both sample types and sidebands, averages, missing
- *     stretches and markers that differ, ragged blocks, threads, quick-look);
- *     averages across bands, bounds too; `keep_fraction`: the central
- *     channels; power of white noise; gains of the input leave no trace
+ * Shows (correlation, bands in a session): several bands give what each gives
+ *     in a session of its own: both sample types and sidebands, averages,
+ *     different missing stretches and markers per band, ragged blocks, threads,
+ *     quick-look. Averages across bands are correct, for bounds too.
+ *     `keep_fraction` keeps the central channels. White noise has the expected
+ *     power. Input gains leave no trace
  * Within: to the bit; power 5 sigma
- * Because: the same samples in the same order
+ * Because: both runs use the same samples in the same order
  */
 #include <math.h>
 

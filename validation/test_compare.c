@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The comparison of INT8 with FP32 on spectra drawn here: Gaussian, partly
- * common to all inputs, rounded by a quantiser whose step is known.
+ * The comparison of INT8 with FP32 on generated spectra: Gaussian, partly
+ * common to all inputs, rounded by a quantiser of known step.
  *
  * Shows: as python/test_compare.py
  */

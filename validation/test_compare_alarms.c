@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How often fx8_compare_verdict() is wrong: arrays drawn at random, 2 to 256
- * antennas, short and long, with tones, pulses, clips and missing data, whose
- * spectra are rounded one by one.  FX8_LONG=1 draws enough of them to tell a
- * rate of 1 in 1,000 from one below it.
+ * How often fx8_compare_verdict() is wrong, on random arrays of 2 to 256
+ * antennas, short and long, with tones, pulses, clips and missing data. Each
+ * spectrum is rounded individually. FX8_LONG=1 draws enough arrays to tell a
+ * rate of 1 in 1,000 from a lower one.
  *
- * Shows (commands, compare calls good what is): false alarms in random arrays
- *     of 2 to 256 antennas, short and long, with tones, pulses that clip,
- *     missing data, coarse spectra: rounded one by one, and through the
- *     program; stretches of TART and Digital RF
+ * Shows (commands, compare calls good what is): false alarms are rare in random
+ *     arrays of 2 to 256 antennas, short and long, with tones, pulses that
+ *     clip, missing data and coarse spectra, both with spectra rounded one by
+ *     one and through the program; also in stretches of TART and Digital RF
+ *     recordings
  * Within: 0 in 250; FX8_LONG=1: 4 in 10,000
- * Because: at a rate of 1 in 1,000 four or fewer come with 3 % (Poisson, mean
- *     10); the limits are set for 6 in 100,000
+ * Because: at a rate of 1 in 1,000, four or fewer alarms have a probability of
+ *     3 % (Poisson, mean 10); the limits are set for 6 in 100,000
  * In: good_data_are_good, python/test_compare_alarms.py
  */
 #include <math.h>

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is made of the sums of a comparison: quantiles and histograms beside a
- * sorted list, a known turn and scale, the worst of many, a page of any array.
+ * The figures computed from the sums of a comparison: quantiles and histograms
+ * against a sorted list, a known rotation and scale, the worst of many, a page
+ * for any array.
  *
- * Shows (commands, figures of compare): quantiles, histograms, sigmas, the
- *     worst; a page of 512 inputs; names that would spoil it
+ * Shows (commands, figures of compare): quantiles, histograms, sigmas and the
+ *     worst values are correct; a page of 512 inputs stays small; names with
+ *     special characters do not break the page
  * Within: quantiles 1/128; sums 10⁻⁹; counts 5 sigma; 300 kB
- * Because: half a bin, 1/64 of its edge wide; doubles in another order;
- *     scatter of a count; a page that a browser shows at once
+ * Because: half a bin, and a bin is 1/64 of its edge wide; doubles are summed
+ *     in another order; counts scatter; a browser shows a page of that size at
+ *     once
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fx8_compare_files(): which file is which, what must agree, what is refused.
- * The statistics are test_compare.c's.
+ * fx8_compare_files(): which file plays which role, what must agree, what is
+ * refused. test_compare.c tests the statistics.
  *
  * Shows: as python/test_compare.py
  */

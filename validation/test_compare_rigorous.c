@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_compare_rigorous.c -- visibilities between bounds: what is tested, what
- * is told of it, what is refused.
+ * test_compare_rigorous.c -- visibilities against bounds: what is tested, what
+ * is reported, what is refused.
  *
  * Shows: as scenario/interval.py
  */

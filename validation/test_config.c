@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The configuration as a whole: table of keys, overrides, origins, paths,
- * dump.  Notation of the file: test_ini.c; values: test_config_values.c.
+ * The configuration as a whole: table of keys, overrides, origins, paths, dump.
+ * test_ini.c tests the notation of the file, test_config_values.c the values.
  *
- * Shows (commands, configuration): every key, its range, origin and words;
- *     CSV, JSON; positions that are geocentric
+ * Shows (commands, configuration): every key has its range, origin and
+ *     description; CSV and JSON tables are read; geocentric positions are
+ *     recognised
  * Within: exit 2, one line that names the place
- * In: test_config_values.c, test_ini.c, test_antennas.c,
- *     scenario/bad_config.py
+ * In: test_config_values.c, test_ini.c, test_antennas.c, scenario/bad_config.py
  */
 #include <math.h>
 

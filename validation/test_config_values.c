@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Values of every kind: what is read as what, what is refused with which
- * words, and what keys may not say together.
+ * Values of every kind: how each is read, which are refused with which message,
+ * and which combinations of keys are refused.
  *
  * Shows: as test_config.c
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_digital_rf_folders.c -- recordings of Digital RF with more channels than
+ * test_digital_rf_folders.c -- Digital RF recordings with more channels than
  * files may be open, and with metadata beside the samples.
  *
  * Shows: as test_reader_digital_rf.c

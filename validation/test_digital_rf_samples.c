@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_digital_rf_samples.c -- the arithmetic of the reader of Digital RF: fill
+ * test_digital_rf_samples.c -- the arithmetic of the Digital RF reader: fill
  * values, gains, rounding and indices against their definitions.
  *
  * Shows: as test_reader_digital_rf.c

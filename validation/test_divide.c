@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_divide.c -- the divider without a divider against the division of the
- * machine, bit by bit (any NaN equals any NaN), at every level; and the one
- * step of its proof that is by trial.
+ * test_divide.c -- the division routine that uses no divide instruction,
+ * against the machine's division, bit by bit (any NaN equals any NaN), at every
+ * level; and the one step of its proof that is checked by trial.
  *
- * Shows (kernels, division): division without a divider: bit patterns, all
- *     pairs of exponents, the hardest dividends of all 2²³ divisors, ends of
- *     the range, all dividends of some divisors; the trial that its proof
- *     rests on
+ * Shows (kernels, division): division without a divide instruction is correct
+ *     for bit patterns, all pairs of exponents, the hardest dividends of all
+ *     2²³ divisors, the ends of the range and all dividends of some divisors;
+ *     the step of its proof that rests on trial holds
  * Within: to the bit (any NaN for any NaN)
- * Because: against the division of the machine, which IEEE 754 defines
+ * Because: compared with the machine's division, which IEEE 754 defines
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_engine.c -- the CPU engine, at every level of this machine and on
- * several threads, against sums written down plainly: a direct DFT in double
- * precision, products added one by one.
+ * test_engine.c -- the CPU engine at every level of this machine, on several
+ * threads, against plain sums: a direct DFT in double precision, products added
+ * one by one.
  *
- * Shows (correlation, engine and library): engine, library, stream, levels
- *     against plain sums in double precision; gaps as stretches that are
- *     missing, up to 2⁶¹ samples, within a minute; memory limits of random
- *     plans
+ * Shows (correlation, engine and library): engine, library, stream and levels
+ *     agree with plain sums in double precision; gaps are handled as missing
+ *     stretches, up to 2⁶¹ samples, within a minute; memory limits of random
+ *     plans are kept
  * Within: integers equal; spectra 16·2⁻²⁴ of their norm, sums 520·2⁻²⁴ of the
- *     magnitudes; visibilities FP32 4·10⁻⁶, INT8 10 % of the power; gains
- *     10⁻⁶
- * Because: roundings of the filter and of 512 products; 30 products at 8
- *     steps rms: a tenth is six sigma of the quantiser
+ *     magnitudes; visibilities FP32 4·10⁻⁶, INT8 10 % of the power; gains 10⁻⁶
+ * Because: the filter and 512 products round; 30 products at 8 steps rms: a
+ *     tenth is six sigma of the quantiser
  * In: test_session.c, test_session_use.c, test_session_misuse.c,
  *     test_session_gains.c, test_scan.c, test_stream.c, test_stream_calls.c,
  *     test_levels.c

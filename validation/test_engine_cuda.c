@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_engine_cuda.c -- the CUDA engine through the table of engines, beside
- * the CPU's: the plug-in on pretend devices (validation/cuda), or the one that
- * FX8_CUDA_PLUGIN names.
+ * test_engine_cuda.c -- the CUDA engine, called through the table of engines,
+ * against the CPU engine. It runs the plug-in on pretend devices
+ * (validation/cuda), or the plug-in that FX8_CUDA_PLUGIN names.
  *
- * Shows (devices, engine on devices): the CUDA engine through the table of
- *     engines, on 1 and 3 pretend devices, beside the CPU's: from the same
- *     spectra (1 to 17 inputs, ragged and long dumps, masks, four kernels),
- *     from samples (real, complex, no filter, integer filter, rotated);
- *     batches and chunks of any size; bounds, on several devices too, and
- *     their kernels
- * Within: integers and counts equal; FP32 sums two bounds of
- *     `test_kernels_x.c` apart, each within its own; spectra twice that of
- *     `test_engine.c`; INT8 one step in 10⁴ values; other batches to the bit,
- *     but spectra of a card's FFT, which are as those of `test_engine.c`;
- *     bounds as in `test_interval.c`
- * Because: two orders of summing; a value near a tie rounds either way; cuFFT
- *     may compute otherwise in another place of another batch
+ * Shows (devices, engine on devices): the CUDA engine, through the table of
+ *     engines and on 1 and 3 pretend devices, agrees with the CPU engine: from
+ *     the same spectra (1 to 17 inputs, ragged and long dumps, masks, four
+ *     kernels) and from samples (real, complex, no filter, integer filter,
+ *     rotated); with batches and chunks of any size; for bounds and their
+ *     kernels, on several devices too
+ * Within: integers and counts equal; FP32 sums two bounds of `test_kernels_x.c`
+ *     apart, each within its own; spectra twice the bound of `test_engine.c`;
+ *     INT8 one step in 10⁴ values; other batch sizes to the bit, except spectra
+ *     of a card's FFT, which keep the bound of `test_engine.c`; bounds as in
+ *     `test_interval.c`
+ * Because: the two engines sum in different orders; a value near a tie rounds
+ *     either way; cuFFT may round differently at another place in another batch
  */
 #include "validation/cuda_task.h"
 #include "validation/exact_sum.h"

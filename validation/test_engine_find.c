@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_engine_find.c -- which engine is opened, and the reasons in words when
- * it is not CUDA's.  Plug-ins here are files that are none.
+ * test_engine_find.c -- which engine is opened, and the reasons reported when
+ * it is not the CUDA engine. The plug-ins here are not real plug-ins.
  *
  * Shows (devices, choice of the engine): lists of devices, names of kernels,
- *     plug-ins that are missing, no libraries or somebody else's: one line
- *     each
+ *     and plug-ins that are missing, are no libraries or belong to another
+ *     program each give one line
  * Within: texts equal
  */
 #include <stdio.h>

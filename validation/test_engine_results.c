@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_engine_results.c -- results that the CUDA engine makes of a dump beside
- * those that the host makes of its sums: equal to the bit.
+ * test_engine_results.c -- results that the CUDA engine computes from a dump
+ * equal, to the bit, those that the host computes from its sums.
  *
  * Shows: as cuda/test_cuda_postprocess.cu
  */

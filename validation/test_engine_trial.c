@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_engine_trial.c -- an engine beside the CPU's: one that is right passes,
- * whatever the plan; one that is wrong anywhere is told.  The engine tried is
- * the CPU's too, with a fault of ours.
+ * test_engine_trial.c -- the trial of an engine against the CPU engine: a
+ * correct engine passes with every plan, one that is wrong anywhere is
+ * reported. The engine under trial is a CPU engine too, with a planted fault.
  *
- * Shows (devices, trial of an engine): an engine beside the CPU's before it
- *     is trusted: ten plans, every precision, that are right; wrong in one
- *     coefficient, gain, input, number, sum, count, clip, result, flag or
- *     weight
- * Within: float spectra 2⁻²¹ · (8 + log₂ N) of the largest; quantised ones
- *     half a step and that; sums of the same spectra equal, floats 2 ·
- *     520·2⁻²⁴ of the magnitudes, bounds half as much again; results equal to
- *     the bit
+ * Shows (devices, trial of an engine): before it is trusted, an engine is
+ *     compared with the CPU engine: a correct one passes ten plans in every
+ *     precision; one that is wrong in one coefficient, gain, input, number,
+ *     sum, count, clip, result, flag or weight fails
+ * Within: float spectra 2⁻²¹ · (8 + log₂ N) of the largest; quantised ones half
+ *     a step more; sums of the same spectra equal, float sums 2 · 520·2⁻²⁴ of
+ *     the magnitudes, bounds half as much again; results equal to the bit
  * Because: both engines round: once a product, twice a halving of the
  *     transform, four times that for prime lengths; `kernels/operations.h`
  */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_fft.c -- the FFT against a direct sum in double precision, in every
- * place of a batch, and its independence of what stands beside it.
+ * test_fft.c -- the FFT against a direct sum in double precision, at every
+ * place in a batch; its neighbours in the batch do not matter.
  *
- * Shows (kernels, FFT): against the direct sum; independent of its neighbours
- *     in a batch
+ * Shows (kernels, FFT): the FFT agrees with the direct sum and does not depend
+ *     on its neighbours in a batch
  * Within: 8·2⁻²⁴ (1 + log₂ N) √Σ|x|²; neighbours change no bit
  * Because: an FFT rounds once a stage
  */

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_filterbank.c -- the prototype filter against its formulas and against
- * the published shape of each choice of taps and window.
+ * the published shape for each choice of taps and window.
  *
- * Shows (kernels, filter bank): against its formula and the published shapes;
- *     overlap of its windows against all pairs one by one
- * Within: weights 16 P·2⁻⁵² of the middle, their power (2n + 8)·2⁻⁵³;
- *     published shapes 0.006 dB at the edges, 0.06 dB beyond, widths 1.5 %;
- *     overlap 10⁻¹⁰, from afar 10⁻⁵
- * Because: phases of P π, n additions; half a unit of the last digit
- *     published; windows farther apart than are counted overlap by less
+ * Shows (kernels, filter bank): the filter agrees with its formula and the
+ *     published shapes; the overlap of its windows agrees with a sum over all
+ *     pairs
+ * Within: weights 16 P·2⁻⁵² of the middle, their power (2n + 8)·2⁻⁵³; published
+ *     shapes 0.006 dB at the edges, 0.06 dB beyond, widths 1.5 %; overlap
+ *     10⁻¹⁰, or 10⁻⁵ between distant windows
+ * Because: phases reach P π, and n additions round; half a unit of the last
+ *     published digit; windows too far apart to be counted overlap by less
  *
  * Shows (kernels, filter in integers): FIR coefficients of 16 bits: every
- *     one, the response they make, spectra, visibilities; the choice of them
+ *     coefficient, the response they give, spectra and visibilities; how the
+ *     integer filter is chosen
  * Within: coefficients half a unit of 1/32767 of the largest; spectra 6
- *     standard deviations of as many roundings, visibilities twice their rms;
+ *     standard deviations of that many roundings, visibilities twice their rms;
  *     integers equal at every level
- * Because: that is how a coefficient is rounded; the rest is exact
+ * Because: rounding a coefficient costs half a unit; the rest is exact
  * In: test_kernels_f.c, test_engine.c, scenario/fir.py
  */
 #include <math.h>

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_fisher.c -- coherences averaged by Fisher's transformation: simulated
- * over and over, intervals must cover the truth in 95 % of the cases, and
- * limits in at least as many.
+ * test_fisher.c -- coherences averaged by Fisher's transformation, over many
+ * simulations: intervals must cover the truth in 95 % of the cases, limits in
+ * at least as many.
  *
  * A cell is the sample coherence of M pairs of normal complex numbers with
- * coherence rho.  It is drawn from its exact distribution, not from M pairs:
- * the factor of a complex Wishart matrix has a diagonal of roots of gamma
- * variates with M and M - 1 degrees of freedom, and a normal number beside it
- * (Bartlett's decomposition).
+ * coherence rho. It is drawn from its exact distribution instead of from M
+ * pairs (Bartlett's decomposition): the factor of a complex Wishart matrix has
+ * square roots of gamma variates with M and M - 1 degrees of freedom on its
+ * diagonal and a normal number off it.
  *
  * Shows (kernels, Fisher averages): how often intervals cover the truth at
- *     |ρ|√M = 5, 7, 10, 30, and limits below; 1, 4 and 64 cells; none where
- *     the theory ends
+ *     |ρ|√M = 5, 7, 10, 30, and how often limits do below; averages of 1, 4 and
+ *     64 cells; no interval where the theory does not apply
  * Within: 93 to 97 % of intervals, 95 % or more of limits cover
  * Because: 10,000 trials each: 0.22 % is one sigma
  */

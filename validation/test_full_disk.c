@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_full_disk.c -- whole files, visibilities and recordings, on a disk that
- * is full or fills up: one clear error, nothing under the final name, no crash.
+ * test_full_disk.c -- writing visibilities and recordings to a disk that is
+ * full or fills up: one clear error, nothing under the final name, no crash.
  *
  * Shows: as test_output.c
  */

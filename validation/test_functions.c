@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_functions.c -- the functions of post-processing over arrays: every
- * level equal to the reference bit for bit, for any length and place; special
- * and exact values as the headers of kernels/numeric/ say; turns reduced
- * exactly.  How wrong the functions are elsewhere is test_numeric_errors.c's.
+ * test_functions.c -- the functions of post-processing over arrays: every level
+ * equals the reference bit for bit, at any length and place; special and exact
+ * values are those that the headers of kernels/numeric/ state; angles are
+ * reduced exactly. test_numeric_errors.c measures the errors elsewhere.
  *
- * Shows (kernels, functions): every level against the reference at any length
- *     and place; special values, whole powers, quarters of a turn
+ * Shows (kernels, functions): every level equals the reference at any length
+ *     and place; special values, whole powers and quarter turns are correct
  * Within: to the bit; angles 2⁻²¹
- * Because: one definition for all levels; twice the bound of the angle
- *     functions, against the C library's
+ * Because: one definition serves all levels; the limit is twice the bound of
+ *     the angle functions, compared with the C library
  */
 #include <float.h>
 #include <math.h>

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_h5_chunks.c -- parts of datasets in every storage: the elements that
- * were written, by one thread and by several; chunks that lie or are damaged.
+ * test_h5_chunks.c -- parts of datasets in every storage are read as written,
+ * by one thread and by several; chunks that are damaged or state a wrong size
+ * are refused.
  *
- * Shows (recordings, storage): parts of chunked and contiguous datasets,
- *     every filter and rank, chunks gone on with, one thread and three;
- *     filters masked, sums of old; chunks that are damaged or lie about their
- *     size
- * Within: equal to what was written, memory beside it untouched; one line
- *     with the samples
+ * Shows (recordings, storage): parts of chunked and contiguous datasets are
+ *     read with every filter and rank, in reads that continue in a chunk, by
+ *     one thread and three; masked filters and old checksums work; chunks that
+ *     are damaged or state a wrong size are refused
+ * Within: equal to what was written, memory around the destination untouched;
+ *     one line with the samples
  */
 #include <stdio.h>
 

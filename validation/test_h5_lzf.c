@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * LZF undone: a stream written out by hand, every stream cut short, and noise,
- * which must stay within its room (the sanitizers watch).  What h5py packs is
- * read in python/test_compare_report.py.
+ * LZF decompression: a stream written by hand, the same stream cut at every
+ * length, and noise. Output must stay within its buffer (the sanitizers check).
+ * python/test_compare_report.py reads what h5py compresses.
  *
- * Shows (recordings, LZF): undone: by hand, cut short, noise
- * Within: bytes equal; within its room
+ * Shows (recordings, LZF): streams written by hand, cut short, or of noise are
+ *     decompressed or refused
+ * Within: bytes equal; within the buffer
  */
 #include "io/h5/lzf.h"
 #include "validation/testing.h"

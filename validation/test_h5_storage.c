@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_h5_storage.c -- samples in raw files (external storage) and behind links
- * to other files: too short, gone, cut while they are read.
+ * to other files: files too short, missing, or cut while they are read.
  *
- * Shows (recordings, samples in other files): virtual datasets, sources named
- *     in every way that HDF5 finds them, external storage, links; gaps,
- *     sources that lack, are too small, of other types, nested, cut; no more
- *     files to open
+ * Shows (recordings, samples in other files): virtual datasets with sources
+ *     named in every way that HDF5 finds them, external storage and links are
+ *     read; gaps, and sources that are missing, too small, of other types,
+ *     nested or cut, are handled; so is a process with no more files to open
  * Within: what is accepted is read as written; one line
  * In: test_h5_virtual.c, scenario/bad_recordings.py
  */

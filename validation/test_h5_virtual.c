@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_h5_virtual.c -- virtual datasets: sources by every name that HDF5 finds
- * them by, in pieces, nested; gaps, and sources that lack, are too small or of
- * other types.
+ * test_h5_virtual.c -- virtual datasets: sources under every name by which HDF5
+ * finds them, in pieces, nested; gaps, and sources that are missing, too small
+ * or of other types.
  *
  * Shows: as test_h5_storage.c
  */

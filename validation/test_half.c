@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_half.c -- half precision against its definition: all 2^32 floats at
- * every level and in the hardware's F16C, all 65,536 halves.
+ * every level and in the hardware's F16C, and all 65,536 halves.
  *
- * The checkers of address and threads slow this down too much: under them the
- * pass over all floats takes one block of 65,536 in 61.
+ * The address and thread checkers slow this down too much: under them the pass
+ * over all floats takes one block of 65,536 in 61.
  *
  * Shows (kernels, half precision): all 2³² floats at every level and in F16C,
- *     all halves, scale-and-add
+ *     all halves, and scale-and-add are correct
  * Within: to the bit (any NaN for any NaN)
- * Because: a table of the 31,744 floats at which the nearest half changes;
- *     scale-and-add against 128-bit integers
+ * Because: conversions are checked against a table of the 31,744 floats at
+ *     which the nearest half changes, scale-and-add against 128-bit integers
  * In: test_half_scale_add.c
  */
 #include <stdatomic.h>

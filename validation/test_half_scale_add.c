@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_half_scale_add.c -- a x + b of halves against integers that hold it
- * exactly.
+ * test_half_scale_add.c -- a x + b in halves against integers that hold the
+ * result exactly.
  *
  * Shows: as test_half.c
  */

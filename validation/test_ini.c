@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Notation of the configuration file: what is read, and what is refused with
- * which words, up to files that are no configuration at all.
+ * which message, including files that are no configuration at all.
  *
  * Shows: as test_config.c
  */

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_interval.c -- the enclosing correlator, every level of this machine,
- * against sums without any rounding, and against the FP32 correlator of the
- * level, which it must hold between its bounds.
+ * test_interval.c -- the correlator of bounds at every level of this machine:
+ * its bounds must enclose the unrounded sums and the results of that level's
+ * FP32 correlator.
  *
- * Shows (kernels, bounds): directed rounding, every level, engine and
- *     post-processing: the sum without any rounding and FP32's lie inside;
- *     integers beyond 2²⁴ unfolded: inside, width above zero; folded: width
- *     zero; the thread's rounding mode is neither used nor changed
+ * Shows (kernels, bounds): with directed rounding, at every level, in the
+ *     engine and in post-processing, both the unrounded sum and the FP32 sum
+ *     lie inside the bounds; integers beyond 2²⁴ that are not folded: inside,
+ *     width above zero; folded: width zero; the thread's rounding mode is
+ *     neither used nor changed
  * Within: the exact sum inside; width at most 2·520·2⁻²³ of Σ|x||x|
- * Because: sums as 640-bit fixed-point numbers (`exact_sum.h`) round nothing;
- *     a directed rounding may be a whole unit off
+ * Because: sums as 640-bit fixed-point numbers (`exact_sum.h`) do not round; a
+ *     directed rounding may be off by a whole unit
  * In: test_interval_results.c
  */
 #include <fenv.h>

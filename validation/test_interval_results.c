@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_interval_results.c -- bounds on their way from the engine's spectra to
- * visibilities: what is exact and what FP32 makes of the same lies between
- * them at every stage, conjugated products and averaged channels included.
+ * visibilities: at every stage the exact value and the FP32 value lie between
+ * them, for conjugated products and averaged channels too.
  *
  * Shows: as test_interval.c
  */

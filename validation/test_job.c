@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_job.c -- settings over a recording: what wins, how
- * much is processed in which pieces, what is refused and in which words.
+ * test_job.c -- settings applied to a recording: which setting wins, how much
+ * is processed in which pieces, what is refused with which message.
  *
- * Shows (commands, settings of a job): settings over a recording: which wins,
- *     what contradicts, what is refused; more antennas than can be paired,
- *     flag_dc that flags nothing frequencies that may be in MHz, for both
- *     kinds of samples and sidebands
+ * Shows (commands, settings of a job): settings applied to a recording: which
+ *     one wins, which contradict each other, which are refused; more antennas
+ *     than can be paired; a flag_dc that flags nothing; frequencies that may be
+ *     in MHz, for both kinds of samples and sidebands
  * Within: equal; messages word for word
  * In: test_job_warnings.c, test_job_antennas.c
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_job_antennas.c -- which antennas and feeds of a recording a job takes,
- * and where they stand.
+ * and their positions.
  *
  * Shows: as test_job.c
  */

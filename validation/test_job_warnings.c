@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_job_warnings.c -- what a job warns of, and what it does not.
+ * test_job_warnings.c -- when a job warns, and when it does not.
  *
  * Shows: as test_job.c
  */

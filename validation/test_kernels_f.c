@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_kernels_f.c -- gather, FIR, quantise and turn: the reference against
- * definitions written down here, every level against the reference, bit for
- * bit.  Results start as garbage and are compared whole, gaps and guard bytes
- * included; sources are of exact size, for the address sanitizer.
+ * test_kernels_f.c -- gather, FIR, quantise and rotate: the reference against
+ * definitions given here, every level against the reference, bit for bit.
+ * Results start as garbage and are compared whole, including gaps and guard
+ * bytes; sources have their exact size, for the address sanitizer.
  *
- * Shows (kernels, operations): every level against its definition, ragged
- *     sizes, −128, garbage in the results
+ * Shows (kernels, operations): every level agrees with its definition at ragged
+ *     sizes, with −128 and with garbage in the results
  * Within: integers and FIR to the bit; FP32 sums 520·2⁻²⁴ of Σ|x||x|
- * Because: integers have one value, the FIR one order; 512 roundings and a
- *     few
+ * Because: integer sums have one value and the FIR has one order; 512 roundings
+ *     and a few
  * In: test_kernels_x.c
  */
 #include <math.h>

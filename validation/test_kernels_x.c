@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_kernels_x.c -- correlate and count: every level of this machine, the
- * reference included, against the definition written down here in int64 and
- * long double.  Results start with other content, as both fold() and count()
- * add; the padding of the inputs is garbage; accumulators and results have
+ * test_kernels_x.c -- correlate and count: every level of this machine,
+ * including the reference, against definitions given here in int64 and long
+ * double. Results start with other content, because fold() and count() add to
+ * them; the padding of the inputs is garbage; accumulators and results have
  * guard words.
  *
  * Shows: as test_kernels_f.c

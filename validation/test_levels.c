@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_levels.c -- gains: the median against a sort, gains against the formula
- * from direct DFTs in double precision, whatever the blocks.
+ * test_levels.c -- level setting: the median against a sort, gains against the
+ * formula from direct DFTs in double precision, for any blocks.
  *
  * Shows: as test_engine.c
  */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_look.c -- the quick-look of a session: of which results, how many
- * products a cell is worth, and that neither blocks nor threads change it.
+ * test_look.c -- the quick-look of a session: which results it covers, the
+ * weight of a cell in products, and its independence of blocks and threads.
  *
- * Shows (correlation, quick-look of a session): of which results, what a cell
- *     is worth, either sideband of real samples, blocks and threads
+ * Shows (correlation, quick-look of a session): it covers the right results, a
+ *     cell has the right weight, real samples work in either sideband, blocks
+ *     and threads do not matter
  * Within: equal; halves 2⁻¹¹
  * Because: one rounding to half
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_native_writer.c -- recordings that fx8 writes: read back sample by
+ * test_native_writer.c -- recordings that fx8 writes, read back sample by
  * sample in every axis order; wrong use.
  *
  * Shows: as test_reader_native.c

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_numeric_errors.c -- every form of every function within its bound of
- * kernels/numeric/bounds.h, at every level the same bits: over a sample, around
- * the arguments where exhaustive runs found the largest errors, and over all
- * floats in the long version.
+ * test_numeric_errors.c -- every form of every function stays within its bound
+ * in kernels/numeric/bounds.h and gives the same bits at every level: over a
+ * sample, around the arguments where exhaustive runs found the largest errors,
+ * and over all floats in the long version.
  *
- * Shows (kernels, errors of the functions): every form within its bound of
- *     kernels/numeric/bounds.h, every bound reached, levels equal; over a
- *     sample of all exponents and around the arguments of the largest errors,
- *     `FX8_LONG=1` over all 2³² floats; the measuring itself on known errors
- *     (`make numerics` and `make numerics-gpu` write `results/numerics-*.md`)
- * Within: the bounds themselves, each at most 2 % above what an exhaustive
- *     run measured
- * Because: references in double, themselves within 2⁻⁴⁵ of long double (2⁻²¹
- *     of an ulp; 2⁻⁵¹ seen)
+ * Shows (kernels, errors of the functions): every form stays within its bound
+ *     in kernels/numeric/bounds.h, every bound is reached, levels are equal;
+ *     over a sample of all exponents and around the arguments of the largest
+ *     errors, with `FX8_LONG=1` over all 2³² floats; the measurement itself
+ *     works on known errors (`make numerics` and `make numerics-gpu` write
+ *     `results/numerics-*.md`)
+ * Within: the bounds themselves, each at most 2 % above what an exhaustive run
+ *     measured
+ * Because: the references are in double, within 2⁻⁴⁵ of long double (2⁻²¹ of an
+ *     ulp; 2⁻⁵¹ seen)
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_output.c -- output files where the disk is full, the name is taken or
- * another run writes: one clear error, nothing under the final name, no crash.
+ * test_output.c -- output files when the disk is full, the name is taken or
+ * another run is writing: one clear error, nothing under the final name, no
+ * crash.
  *
  * Shows (failures, disks, locks and signals): full disk, limits, locks,
- *     `--force`, signals, kills; what an earlier run left; a failed run keeps
- *     its finished dumps full disk, limits, locks, `--force`, signals, kills,
- *     two runs on one output, names of other formats
+ *     `--force`, signals, kills, leftovers of an earlier run, two runs on one
+ *     output, names of other formats; a failed run keeps its finished dumps
  * Within: one line, exit code, whole files only
  * In: test_full_disk.c, scenario/output.py, scenario/interrupted.py
  */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_parallel.c -- every item once, thread numbers in range, nested and
- * concurrent calls, a forked child, affinity masks as they were.
+ * test_parallel.c -- every item runs once, thread numbers are in range, nested
+ * and concurrent calls work, also in a forked child; affinity masks stay as
+ * they were.
  *
- * Shows (kernels, threads): every item once, queues in order and to their end
+ * Shows (kernels, threads): every item runs once; queues keep their order and
+ *     deliver everything
  * Within: exact
  * In: test_queue.c
  */

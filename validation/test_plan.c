@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_plan.c -- what a plan may say, and the axes that follow from it.
+ * test_plan.c -- which plans are valid, and the axes that follow from a plan.
  *
- * Shows (correlation, plan and products): axes; baselines, products,
- *     conjugation; sums to visibilities
+ * Shows (correlation, plan and products): axes are correct; so are baselines,
+ *     products, conjugation and the step from sums to visibilities
  * Within: equal
  * In: test_baseline.c, test_postprocess.c
  *
- * Shows (correlation, oversampled bands): one axis without gap or overlap;
- *     bands that overlap, gains that are no powers of two
+ * Shows (correlation, oversampled bands): the stitched axis has no gap or
+ *     overlap; overlapping bands and gains that are no powers of two are
+ *     refused
  * Within: steps equal as integers, frequencies the nearest doubles; messages
  *     word for word
  * Because: rates are fractions

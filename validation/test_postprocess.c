@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_postprocess.c -- from sums to visibilities against the rules of
- * CONVENTIONS.md, written down once more in the plainest way.
+ * test_postprocess.c -- from sums to visibilities, against the rules of
+ * CONVENTIONS.md, written again here in the plainest way.
  *
  * Shows: as test_plan.c
  */

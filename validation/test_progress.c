@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_progress.c -- what a run tells while it works: on terminals of every
+ * test_progress.c -- the progress that a run shows: on terminals of every
  * width, and in a log.
  *
- * Shows (commands, progress): on a terminal of 1 to 200 columns the time left
- *     is cut last, the line never wraps, which other parts there are; a log
- *     has all
- * Within: letters equal, but for the second that may pass
+ * Shows (commands, progress): on a terminal of 1 to 200 columns the remaining
+ *     time is cut last, the line never wraps, and the other parts appear as
+ *     room allows; a log has all parts
+ * Within: letters equal, except for a second that may pass
  */
 #include <fcntl.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_queue.c -- the queue between two threads: order, room, ends.
+ * test_queue.c -- the queue between two threads: order, capacity, end of data.
  *
  * Shows: as test_parallel.c
  */

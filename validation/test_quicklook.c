@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_quicklook.c -- the quick-look of random visibilities against its
- * definitions in double precision, what is out of the ordinary case by case,
- * and both modes beside each other.
+ * definitions in double precision, unusual values case by case, and both modes
+ * against each other.
  *
- * Shows (kernels, quick-look cells): against their definitions in double;
- *     what is out of the ordinary, case by case; fast beside IEEE mode;
- *     threads
- * Within: halves 2⁻¹¹ and half of 2⁻²⁴; phase 10⁻³ rad; modes within the
- *     bounds of kernels/numeric carried on; threads equal
- * Because: a half has 11 bits, its subnormals steps of 2⁻²⁴; a half of π is
- *     10⁻³ wide
+ * Shows (kernels, quick-look cells): cells agree with their definitions in
+ *     double; unusual values are handled case by case; fast mode agrees with
+ *     IEEE mode; threads do not matter
+ * Within: halves 2⁻¹¹ and half of 2⁻²⁴; phase 10⁻³ rad; modes within the bounds
+ *     of kernels/numeric carried on; threads equal
+ * Because: a half has 11 bits, and its subnormals have steps of 2⁻²⁴; the step
+ *     of a half near π is 10⁻³
  */
 #include <float.h>
 #include <math.h>

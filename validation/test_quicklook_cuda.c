@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_quicklook_cuda.c -- the quick-look that the CUDA engine evaluates beside
- * that of the host, whose definitions are tested in test_quicklook.c.
+ * test_quicklook_cuda.c -- the quick-look evaluated by the CUDA engine against
+ * that of the host, whose definitions test_quicklook.c tests.
  *
  * On pretend devices the functions are the host's, and everything is equal to
- * the bit.  On a card rho, what is counted before any function is taken and
- * which cells are averaged still are; amplitudes and phases are within the
- * bounds of their functions, less than a step of a half.
+ * the bit. On a card these are still equal to the bit: rho, counts that precede
+ * any function, and which cells are averaged. Amplitudes and phases are within
+ * the bounds of their functions, which is less than a step of a half.
  *
- * Shows (devices, quick-look): cells evaluated on the device, through the
- *     engine's table, on 1 and 3 devices: both modes, checked dumps, one
- *     product and four, ragged channels, bands, slabs of baselines, missing,
- *     infinite, powerless, loud inputs, what the device has kept of its own
- *     results; through the program beside the CPU and beside numpy, every
+ * Shows (devices, quick-look): cells are evaluated on 1 and 3 devices through
+ *     the engine's table: both modes, checked dumps, one product and four,
+ *     ragged channels, bands, slabs of baselines, inputs that are missing,
+ *     infinite, without power or loud, results that the device still holds;
+ *     through the program, compared with the CPU and with numpy, and with every
  *     call made to fail
- * Within: equal to the host's to the bit; on a card rho still, amplitudes and
- *     phases within a step of a half, no difference of the modes beyond its
- *     bound
+ * Within: equal to the host's to the bit; on a card rho still is, amplitudes
+ *     and phases are within a step of a half, and the modes differ by no more
+ *     than the bound
  * Because: pretend devices have the host's functions; a card has its own
  * In: scenario/device.py, scenario/quicklook.py, scenario/bad_device.py
  */

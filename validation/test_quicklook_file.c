@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_quicklook_file.c -- quick-look files: what is written is read back by
- * HDF5 itself, of whole, cut and killed runs.
+ * test_quicklook_file.c -- quick-look files, read back with HDF5 itself after
+ * complete, cut and killed runs.
  *
- * Shows (results, quick-look files): read back by HDF5: half type, cut,
- *     killed, refused
+ * Shows (results, quick-look files): files are read back by HDF5: the half
+ *     type, cut and killed runs, refusals
  * Within: equal
  */
 #include <math.h>

@@ -4,12 +4,12 @@
  * bands, column orders, rates, gaps, sample by sample.
  *
  * Shows (recordings, tiles): channel files of AAVS: tiles, parts, gaps inside
- *     and between them, bands, every order of the columns, missing tiles;
- *     time stamps off, files that contradict one another, hostile attributes
- *     and types
- * Within: sample by sample, missing samples too; start within 0.13 µs; one
- *     line
- * Because: half a step of such time stamps, doubles of seconds since 1970
+ *     and between them, bands, every order of the columns and missing tiles are
+ *     read; wrong time stamps, contradicting files, hostile attributes and
+ *     types are refused
+ * Within: sample by sample, missing samples too; start within 0.13 µs; one line
+ * Because: half a step of such time stamps, which are doubles of seconds since
+ *     1970
  * In: test_reader_aavs_hostile.c, scenario/bad_tiles.py
  */
 #include "validation/aavs_file.h"

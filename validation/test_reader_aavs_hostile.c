@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_reader_aavs_hostile.c -- channel files of AAVS that are refused, and in
- * which words: files that contradict one another, stamps that are off,
- * attributes and datasets that make no sense, a file cut while it is read.
+ * test_reader_aavs_hostile.c -- channel files of AAVS that are refused, and the
+ * messages: files that contradict one another, wrong time stamps, meaningless
+ * attributes and datasets, a file cut while it is read.
  *
  * Shows: as test_reader_aavs.c
  */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_reader_digital_rf.c -- recordings of Digital RF: every sample and every
- * missing one against a plain model, whatever the range of a read; bad ones by
- * their message.
+ * test_reader_digital_rf.c -- Digital RF recordings: every sample and every
+ * missing sample against a plain model, for any range of a read; bad recordings
+ * by their message.
  *
  * Shows (recordings, Digital RF): every sample, missing sample and clamped
- *     number beside a plain model, whatever the range of a read; fill values,
- *     gains and rounding by their definitions; more channels than files may
- *     be open; bad ones by their message
+ *     number agrees with a plain model, for any range of a read; fill values,
+ *     gains and rounding follow their definitions; more channels than files may
+ *     be open work; bad recordings give their message
  * Within: equal
  * In: test_digital_rf_samples.c, test_digital_rf_folders.c
  */

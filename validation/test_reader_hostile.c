@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_reader_hostile.c -- recordings that are damaged, cut or made in bad
- * faith: refused by one line that names the file and the item.
+ * test_reader_hostile.c -- recordings that are damaged, cut or malicious are
+ * refused with one line that names the file and the item.
  *
- * Shows (recordings, damaged recordings): damaged and hostile recordings
+ * Shows (recordings, damaged recordings): damaged and hostile recordings are
+ *     refused
  * Within: exit 1, one line, nothing left behind
  * In: scenario/bad_recordings.py
  */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_reader_native.c -- recordings: every axis order, type, layout and
- * selection element by element, what is known of the observation, calls out of
+ * selection, element by element; the facts of the observation; calls out of
  * range.
  *
- * Shows (recordings, readers): every order and type, tables, TART; what fx8
- *     writes it reads
+ * Shows (recordings, readers): every order and type, tables and TART recordings
+ *     are read; fx8 reads what it writes
  * Within: sample by sample
  * In: test_reader_tables.c, test_reader_tart.c, test_native_writer.c
  */

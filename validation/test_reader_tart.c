@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_reader_tart.c -- recordings of TART: bits in order, header in JSON,
- * positions beside the file, bad files by their message.
+ * test_reader_tart.c -- TART recordings: order of the bits, header in JSON,
+ * positions in a separate file, bad files by their message.
  *
  * Shows: as test_reader_native.c
  */

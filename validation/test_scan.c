@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_scan.c -- scans as their callers may misuse them, and blocks without
- * samples; what a scan hands over is under test_survey.c.
+ * test_scan.c -- misuse of scans, and blocks without samples. test_survey.c
+ * tests what a scan delivers.
  *
  * Shows: as test_engine.c
  */

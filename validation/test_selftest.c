@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_selftest.c -- the trial of a level (kernels/cpu/selftest.h): a table
- * whose operation gives one wrong number, the last, is told apart, and the
- * operation named; levels that are right are not.
+ * whose operation gives one wrong number, the last, is rejected and the
+ * operation named; correct levels pass.
  *
- * Shows (kernels, trials): a level whose operation gives one wrong number is
- *     not used, and which operation is told
- * Within: the name of what was made wrong
+ * Shows (kernels, trials): a level with an operation that gives one wrong
+ *     number is not used, and that operation is named
+ * Within: the name of the operation that was made wrong
  */
 #include "kernels/cpu/selftest.h"
 #include "validation/testing.h"

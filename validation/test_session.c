@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_session.c -- libfx8 through its public header: values against direct
- * DFTs in double precision, and what must not change a single bit.
+ * DFTs in double precision, and choices that must not change a single bit.
  *
  * Shows: as python/test_exact.py
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_session_gains.c -- gains of the quantiser given, taken and waited for:
- * samples that are kept or delivered again, gains of another run; and dumps
- * that are taken by their caller.
+ * test_session_gains.c -- gains of the quantiser: given, measured and awaited,
+ * with samples kept or delivered again, or taken from another run; and dumps
+ * that the caller takes.
  *
  * Shows: as test_engine.c
  */

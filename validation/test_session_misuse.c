@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_session_misuse.c -- libfx8 as its callers may misuse it: callbacks,
- * pointers, blocks, stretches and plans that are none, calls out of order.
+ * test_session_misuse.c -- misuse of libfx8: invalid callbacks, pointers,
+ * blocks, stretches and plans, and calls out of order.
  *
  * Shows: as test_engine.c
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_session_use.c -- libfx8 as its callers may use it: level setting, ends,
- * stops, threads, counters.
+ * test_session_use.c -- proper use of libfx8: level setting, ends, stops,
+ * threads, counters.
  *
  * Shows: as test_engine.c
  */

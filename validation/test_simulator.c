@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The simulator against formulas written here again: a plain DFT, the rules of
+ * The simulator against formulas written again here: a plain DFT, the rules of
  * sidebands, and V_ij = conj(E_i) E_j = P exp(2 pi i f (r_j - r_i) . s / c).
  *
  * Shows: as python/test_simulate.py

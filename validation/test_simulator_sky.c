@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tones, and sources that move, in simulated voltages: amplitudes and phases by
- * formulas written here again, directions by ERFA at each time.
+ * Tones and moving sources in simulated voltages: amplitudes and phases by
+ * formulas written again here, directions by ERFA at each time.
  *
  * Shows: as python/test_moving_sky.py
  */

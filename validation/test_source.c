@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_source.c -- blocks of a recording with missing stretches: which samples
- * of which input are marked, against the lists asked sample by sample; what a
- * long list costs.
+ * of which input are marked, against the lists searched sample by sample; the
+ * cost of a long list.
  *
- * Shows (recordings, blocks read ahead): which samples of which input are
- *     marked, from lists of overlapping stretches of single inputs, bands or
- *     all, with looks out of turn; a million stretches under 50,000 blocks
+ * Shows (recordings, blocks read ahead): the right samples of the right input
+ *     are marked, from overlapping stretches of single inputs, bands or all
+ *     inputs, with lookups in any order; a million stretches under 50,000
+ *     blocks are fast
  * Within: sample by sample; 8 s of CPU time
- * Because: 0.3 s as built; beyond it when every block walks the list
+ * Because: 0.3 s as built; above the limit if every block walks the list
  */
 #include <time.h>
 

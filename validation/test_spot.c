@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_spot.c -- the spot check of a session: engines that are right, on the
- * CPU and on pretend devices (or those of the plug-in that FX8_CUDA_PLUGIN
- * names), and engines whose sums are made wrong on their way to the session.
+ * test_spot.c -- the spot check of a session: with correct engines, on the CPU
+ * and on pretend devices (or those of the plug-in that FX8_CUDA_PLUGIN names),
+ * and with engines whose sums are corrupted on their way to the session.
  *
  * Shows: as test_watch.c
  */

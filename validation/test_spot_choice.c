@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_spot_choice.c -- which pairs, inputs and channels the spot check looks
- * at, dump by dump.
+ * test_spot_choice.c -- which pairs, inputs and channels the spot check
+ * samples, dump by dump.
  *
  * Shows: as test_watch.c
  */

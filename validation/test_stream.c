@@ -2,8 +2,8 @@
 /*
  * test_stream.c -- the stream against an oracle that knows every sample: what
  * is held, what is missing, which spectra are ready, valid and not all zero.
- * Blocks are of exact size, for the address checker; they come in any size
- * and layout, overlap and leave gaps.
+ * Blocks have their exact size, for the address checker, and come in any size
+ * and layout, with overlaps and gaps.
  *
  * Shows: as test_engine.c
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_stream_calls.c -- the stream call by call: blocks that it refuses or
- * uses in place, runs that they list, threads, memory.
+ * uses in place, the runs that it lists, threads, memory.
  *
  * Shows: as test_engine.c
  */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_survey.c -- levels of recordings: sums, missing stretches and blocks
- * against a recording in memory that is looked at sample by sample.
+ * against a sample-by-sample count over a recording in memory.
  *
- * Shows (commands, levels): of recordings: sums; missing stretches that
- *     overlap and repeat; markers over the ends of blocks, which blocks,
- *     which inputs look wrong
+ * Shows (commands, levels): sums over recordings; missing stretches that
+ *     overlap and repeat; markers across the ends of blocks; which blocks are
+ *     read; which inputs look wrong
  * Within: integers equal, sample by sample
  */
 #include <math.h>

@@ -2,9 +2,9 @@
 /*
  * Time as integers: samples to instants, rates in lowest terms, Julian dates.
  *
- * Shows (commands, times, sizes and names): time, sizes, errors, SHA-256,
- *     site, description, the provenance in a result; Julian dates as ERFA has
- *     them, leap seconds and all
+ * Shows (commands, times, sizes and names): time, sizes, errors, SHA-256, site,
+ *     description and the provenance in a result are correct; Julian dates
+ *     equal those of ERFA, leap seconds included
  * Within: integers equal; geocentric positions 10⁻⁶ m; rotation 10⁻⁸
  * Because: ERFA's own ellipsoid in double; central differences
  * In: test_status_shape.c, test_sha256.c, test_site.c, test_describe.c

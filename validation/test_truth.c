@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The table of sources, and the true visibilities against the formulas and
- * counts done one by one.
+ * The table of sources, and the true visibilities against formulas and counts
+ * evaluated one by one.
  *
  * Shows: as python/test_simulate.py
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_uvh5_dumps.c -- dumps of UVH5 files: what is written is read back, of
- * whole, cut, killed and unfinished runs.
+ * test_uvh5_dumps.c -- dumps of UVH5 files, read back after complete, cut,
+ * killed and unfinished runs.
  *
  * Shows: as test_uvh5_header.c
  */

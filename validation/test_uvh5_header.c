@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_uvh5_header.c -- headers of UVH5 files: every item as the format has it
- * and as fx8 reads it back, values and keywords of fx8, wrong use.
+ * test_uvh5_header.c -- headers of UVH5 files: every item as the format defines
+ * it and as fx8 reads it back, fx8's own values and keywords, wrong use.
  *
- * Shows (results, UVH5 item by item): header and dumps; killed and cut runs;
- *     files of other writers
+ * Shows (results, UVH5 item by item): header and dumps are correct, also of
+ *     killed and cut runs and in files of other writers
  * Within: exact
  * In: test_uvh5_dumps.c, test_uvh5_hostile.c
  */

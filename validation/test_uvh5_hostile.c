@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_uvh5_hostile.c -- UVH5 files that fx8 did not write: bad ones by their
- * message, odd ones that are read nevertheless.
+ * message, odd ones that are still read.
  *
  * Shows: as test_uvh5_header.c
  */

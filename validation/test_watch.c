@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_watch.c -- what engines show of a dump while they work, beside the
- * spectra that they export and the sums that they hand over: the CPU's, and
- * CUDA's on pretend devices, or the plug-in that FX8_CUDA_PLUGIN names.
+ * test_watch.c -- the samples of a dump that engines show while they work,
+ * against the spectra that they export and the sums that they deliver: the CPU
+ * engine, and the CUDA engine on pretend devices or from the plug-in that
+ * FX8_CUDA_PLUGIN names.
  *
- * Shows (devices, spot check): what engines show of a dump, beside the
+ * Shows (devices, spot check): what engines show of a dump agrees with the
  *     spectra that they export (1 to 40 inputs, ragged and long dumps, masks,
- *     chunks, 1 and 3 devices, blocks under way); the choice of pairs:
- *     everything has its turn, a sub-tile of a kernel soon; engines that are
- *     right pass it: methods, precisions, gaps, bands; those that are wrong
- *     are stopped: each kind of sum by the least that shows, one sub-tile,
- *     nothing shown; the dumps before are there; through the program each
- *     launch of a run does nothing once: no dump without sums is written
- * Within: integers by 1; FP32 by 560·2⁻²⁴ of the magnitudes, not 480; bounds
- *     on the wrong side, or by 1050·2⁻²⁴, not 1030; a sub-tile of 16 by 8
- *     within 260 pairs
- * Because: `kernels/operations.h`: 520 roundings, twice as large where they
- *     are directed; pairs at random would come to the last of 32 places after
- *     130
+ *     chunks, 1 and 3 devices, blocks under way); the choice of pairs reaches
+ *     everything, and a sub-tile of a kernel soon; correct engines pass, with
+ *     all methods, precisions, gaps and bands; wrong engines are stopped: each
+ *     kind of sum by the smallest visible error, one wrong sub-tile, nothing
+ *     shown; earlier dumps are kept; through the program each launch of a run
+ *     does nothing once, and no dump without sums is written
+ * Within: integers by 1; FP32 by 560·2⁻²⁴ of the magnitudes, not 480; bounds on
+ *     the wrong side, or by 1050·2⁻²⁴, not 1030; a sub-tile of 16 by 8 within
+ *     260 pairs
+ * Because: `kernels/operations.h`: 520 roundings, twice as large where they are
+ *     directed; random pairs would reach the last of 32 places after 130
  * In: test_spot.c, test_spot_choice.c, scenario/spot_check.py
  */
 #include "validation/cuda_task.h"

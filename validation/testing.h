@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * testing.h -- what the unit tests share: cmocka with the headers it asks for,
+ * testing.h -- shared by the unit tests: cmocka with the headers it needs,
  * cases that register themselves, a generator with a fixed seed, failures with
- * words.
+ * messages.
  */
 #ifndef FX8_VALIDATION_TESTING_H
 #define FX8_VALIDATION_TESTING_H
@@ -18,14 +18,14 @@
 
 #include "correlator/fx8.h"
 
-/** A case, known to main() by its name and the file it is in. */
+/** A case; main() finds it by its name and file. */
 struct test_case {
     struct CMUnitTest test;
     const char *file;
     struct test_case *next;
 };
 
-/** What runs before the cases of a file, and before each of them. */
+/** Functions that run before the cases of a file, and before each case. */
 struct test_fixture {
     const char *file;
     CMFixtureFunction before_all, before_each;
@@ -46,7 +46,7 @@ void test_register_fixture(struct test_fixture *fixture);
     }                                                                          \
     static void name(__attribute__((unused)) void **state)
 
-/** What the cases of this file need; either may be NULL. */
+/** Set the fixture of this file; either function may be NULL. */
 #define FIXTURE(all, each)                                                     \
     __attribute__((constructor)) static void register_fixture(void)            \
     {                                                                          \
@@ -55,11 +55,11 @@ void test_register_fixture(struct test_fixture *fixture);
         test_register_fixture(&fixture);                                       \
     }
 
-/** What results are filled with before they are asked for. */
+/** Results are filled with this byte before a call. */
 #define GARBAGE 0xa5
 
-/** A call that must return FX8_OK; its message is printed where it does not.
- *  `error` is the record that the call is given. */
+/** A call that must return FX8_OK; otherwise its message is printed. `error` is
+ *  the record given to the call. */
 #define must(call, error)                                                      \
     do {                                                                       \
         (error).message[0] = '\0';                                             \
@@ -69,7 +69,7 @@ void test_register_fixture(struct test_fixture *fixture);
         assert_int_equal(must_status, FX8_OK);                                 \
     } while (0)
 
-/** A call that must return `expected` with exactly the words `text`. */
+/** A call that must return `expected` with exactly the message `text`. */
 #define must_fail(call, error, expected, text)                                 \
     do {                                                                       \
         (error).message[0] = '\0';                                             \
@@ -79,7 +79,7 @@ void test_register_fixture(struct test_fixture *fixture);
         assert_int_equal((error).status, (expected));                          \
     } while (0)
 
-/** A call that must return `expected` with words among which is `part`. */
+/** A call that must return `expected` with a message that contains `part`. */
 #define must_fail_with(call, error, expected, part)                            \
     do {                                                                       \
         (error).message[0] = '\0';                                             \
@@ -100,7 +100,7 @@ static inline void *exact(size_t size)
     return memory;
 }
 
-/** Equal to the bit; either both are there or none. */
+/** Equal to the bit; both NULL also counts as equal. */
 static inline void check_bytes(const void *a, const void *b, size_t size)
 {
     assert_int_equal(a == NULL, b == NULL);
@@ -108,7 +108,7 @@ static inline void check_bytes(const void *a, const void *b, size_t size)
         assert_memory_equal(a, b, size);
 }
 
-/** State of a generator: any number is a seed. */
+/** State of a generator; any number is a valid seed. */
 struct generator {
     uint64_t state;
 };
@@ -122,7 +122,7 @@ static inline uint64_t random_bits(struct generator *generator)
     return z ^ (z >> 31);
 }
 
-/** A number in [0, n), n small beside 2^32. */
+/** A number in [0, n), n much smaller than 2^32. */
 static inline size_t random_below(struct generator *generator, size_t n)
 {
     return (size_t)((random_bits(generator) >> 32) * n >> 32);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * uvh5_file.h -- a UVH5 header of a small array, dumps of known values, and the
+ * uvh5_file.h -- a UVH5 header of a small array, dumps of known values, and a
  * check that a file holds them.
  */
 #ifndef FX8_VALIDATION_UVH5_FILE_H
@@ -30,7 +30,7 @@ struct fixture {
     struct fx8_keyword keywords[3];
 };
 
-/** Four antennas of odd numbers and every pair of them, with themselves. */
+/** Four antennas with odd numbers, and all pairs including autos. */
 static inline void fill_array(struct fixture *f)
 {
     static const double enu[N_ANT][3] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * arithmetic.h -- the arithmetic intrinsics of CUDA that kernels use; part of
- * device.h, whose notes hold.
+ * device.h, whose notes apply.
  */
 #ifndef FX8_VALIDATION_CUDA_ARITHMETIC_H
 #define FX8_VALIDATION_CUDA_ARITHMETIC_H
@@ -42,8 +42,8 @@ inline unsigned __umulhi(unsigned a, unsigned b)
     return static_cast<unsigned>((static_cast<uint64_t>(a) * b) >> 32);
 }
 
-/** The bytes of (b, a), a the lower four, that the nibbles of `which` name;
- *  bit 3 of a nibble asks for its sign eight times over. */
+/** Bytes of (b, a), a the lower four, selected by the nibbles of `which`; bit 3
+ *  of a nibble asks for the byte's sign bit in all eight bits. */
 inline unsigned __byte_perm(unsigned a, unsigned b, unsigned which)
 {
     const uint64_t bytes = static_cast<uint64_t>(b) << 32 | a;
@@ -72,7 +72,7 @@ inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned by)
     return static_cast<unsigned>(both >> (by & 31));
 }
 
-/** A function of registers alone, in which no checker has anything to see. */
+/** A function that uses only registers, so that checkers need not see it. */
 #ifdef __clang__
 #define HARNESS_UNCHECKED                                                      \
     __attribute__((no_sanitize("address", "undefined", "thread")))
@@ -94,8 +94,8 @@ HARNESS_UNCHECKED uint32_t dot(const A *a, const B *b, uint32_t c)
     return c;
 }
 
-/** The dot product of COUNT elements of A in the word `a` with as many of B
- *  in the word `b`, beginning with element `first` of the latter. */
+/** The dot product of COUNT elements of A in the word `a` with as many of B in
+ *  the word `b`, from its element `first` on. */
 template <class A, class B, int COUNT, class Word>
 HARNESS_UNCHECKED Word dot_words(Word a, Word b, Word c, int first)
 {
@@ -142,7 +142,7 @@ inline unsigned __dp2a_hi(unsigned a, unsigned b, unsigned c)
 /* --- bits and conversions
  * ------------------------------------------------------ */
 
-/** `name` gives the bits of a `From` as a `To`. */
+/** Define `name`, which returns the bits of a `From` as a `To`. */
 #define FX8_REINTERPRET(name, To, From)                                        \
     inline To name(From x)                                                     \
     {                                                                          \
@@ -164,7 +164,7 @@ FX8_REINTERPRET(__longlong_as_double, double, long long)
 namespace harness
 {
 
-/** A rounded number as int: NaN is 0, what does not fit the nearest end. */
+/** A rounded number as int: NaN gives 0, overflow the nearest limit. */
 inline int float_to_int(float rounded)
 {
     if (isnan(rounded))
@@ -181,11 +181,11 @@ inline unsigned float_to_uint(float rounded)
     return rounded >= 0x1p32f ? UINT_MAX : static_cast<unsigned>(rounded);
 }
 
-/** Set the rounding mode of floats and doubles; returns what restores the one
- *  before.  fesetround() sets that of x87 too, which nothing here uses, and
- *  took most of the time of a directed kernel. */
+/** Set the rounding mode of floats and doubles; returns the value that restores
+ *  the previous one.  fesetround() also sets the mode of x87, which is unused
+ *  here, and took most of the time of a directed kernel. */
 #ifdef __SSE2__
-/** Modes stand in MXCSR as in fenv.h, three bits further up. */
+/** MXCSR has the modes of fenv.h, three bits higher. */
 constexpr unsigned ROUNDING_BITS = FE_TOWARDZERO << 3;
 inline unsigned set_rounding(int mode)
 {
@@ -211,7 +211,8 @@ inline void restore_rounding(int before)
 }
 #endif
 
-/** `operation` under a rounding mode of its own; volatile keeps it there. */
+/** `operation` under the given rounding mode; volatile stops the compiler from
+ *  moving it out. */
 template <class Operation> auto rounded(int mode, Operation operation)
 {
     const auto before = set_rounding(mode);
@@ -294,14 +295,14 @@ inline float __fsqrt_rn(float x)
 {
     return sqrtf(x);
 }
-/** Correctly rounded but for one in 2^29: a double holds the root. */
+/** Correctly rounded except for one in 2^29: the root is a double first. */
 inline float __frsqrt_rn(float x)
 {
     return static_cast<float>(1 / sqrt(static_cast<double>(x)));
 }
 
-/** The operations with directed rounding; operands the compiler cannot see
- *  through, or it would round at compile time. */
+/** The operations with directed rounding. Operands are opaque to the compiler,
+ *  which would otherwise round at compile time. */
 #define FX8_DIRECTED(suffix, mode)                                             \
     inline float __fmaf_##suffix(float a, float b, float c)                    \
     {                                                                          \

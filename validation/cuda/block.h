@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * block.h -- a block of CUDA threads as fibres of one thread of the system:
- * who runs, who waits for whom, and what they hand to one another.
+ * scheduling, waiting and exchange of values.
  *
- * Exactly one fibre runs at a time, until it waits or ends; then the next one
- * that can go on does, in the order that the settings ask for.  Everything by
- * which CUDA threads wait for each other is a Gate: the last to arrive does
- * what is due for all and opens it.  Where no fibre can go on, bulk copies
- * that are under way arrive, one at a time; where there are none either, the
- * block is stuck: each fibre's place is reported and the program ends.
+ * One fibre runs at a time, until it waits or ends; then the next runnable one
+ * continues, in the order that the settings choose.  CUDA threads always wait
+ * for each other at a Gate: the last to arrive does the work for all and opens
+ * it.  If no fibre can run, pending bulk copies arrive, one at a time.  If
+ * there are none either, the block is deadlocked: each fibre's place is
+ * reported and the program ends.
  *
- * For the thread checker each CUDA thread is a flow of control of its own.
- * Who arrives at a gate releases, who passes it acquires, and successive
- * generations of a gate take turns at two objects: with a single one a fast
- * thread's arrival at the next gate would hide a race with a slow thread that
- * has yet to pass this one.
+ * For the thread checker each CUDA thread is its own flow of control.  Arriving
+ * at a gate is a release, passing it an acquire.
+ * Successive generations of a gate alternate between two objects: with a single
+ * one, a fast thread's arrival at the next gate would hide a race with a slow
+ * thread that has yet to pass this one.
  */
 #ifndef FX8_VALIDATION_CUDA_BLOCK_H
 #define FX8_VALIDATION_CUDA_BLOCK_H
@@ -29,7 +29,7 @@
 #include "validation/cuda/settings.h"
 #include "validation/cuda/vectors.h"
 
-/* What a kernel knows of itself. */
+/* Built-in variables of a kernel. */
 inline thread_local uint3 threadIdx;
 inline thread_local uint3 blockIdx;
 inline thread_local dim3 blockDim;
@@ -47,13 +47,13 @@ constexpr unsigned NAMED_BARRIERS = 16;
 constexpr unsigned MOST_BULK_COPIES = 256;
 constexpr unsigned MOST_SHARED_BYTES = 227 * 1024;
 
-/** Where in the kernel's source something happens. */
+/** A place in the kernel's source. */
 struct Site {
     const char *file;
     int line;
 };
 
-/** What a launch asks for. */
+/** The parameters of a launch. */
 struct Launch {
     const char *name;
     dim3 grid;
@@ -63,7 +63,7 @@ struct Launch {
     const void *arguments;
 };
 
-/** Words that the lanes of a warp give and get at a meeting. */
+/** Words that the lanes of a warp exchange at a meeting. */
 struct Mailbox {
     static constexpr unsigned GIVEN = 12;
     static constexpr unsigned TAKEN = 4;
@@ -71,28 +71,28 @@ struct Mailbox {
     uint32_t taken[LANES][TAKEN];
 };
 
-/** What the last of `lanes` (a bit each) to arrive does for all of them. */
+/** The work that the last of `lanes` (a bit each) to arrive does for all. */
 using Meeting = void (*)(Mailbox &box, uint32_t lanes);
 
-/** A place where threads wait for one another. */
+/** A point where threads wait for one another. */
 struct Gate {
     uint32_t generation;
     unsigned arrived;
-    Site site; /* of who arrived first */
+    Site site; /* of the first to arrive */
     char race[2];
 };
 
-/** A gate for some lanes of a warp; free while none has arrived. */
+/** A gate for some lanes of a warp; free until a lane arrives. */
 struct WarpGate {
     Gate gate;
     uint32_t mask;
-    uint32_t lanes; /* those that have arrived */
+    uint32_t lanes; /* the lanes that have arrived */
     Meeting meeting;
     const char *what;
     Mailbox box;
 };
 
-/** What a thread has started and not waited for: cp.async. */
+/** A copy that a thread has started and not yet waited for: cp.async. */
 struct PendingCopy {
     void *to;
     const void *from;
@@ -104,22 +104,22 @@ struct PendingCopy {
 struct PendingProduct {
     void (*run)(const PendingProduct *const *of_threads);
     int32_t *sums;
-    const int32_t *rows; /* of A, four words of a thread; null: see a */
+    const int32_t *rows; /* of A, four words per thread; null: see a */
     uint64_t a, b;
     unsigned group;
 };
 
-/** An mbarrier as it lies in shared memory: 8 bytes, of which we choose the
- *  meaning.  A phase ends when no arrival and no byte is outstanding. */
+/** An mbarrier in shared memory: 8 bytes in a layout of our own.  A phase ends
+ *  when no arrival and no byte is outstanding. */
 struct Barrier {
     static constexpr uint32_t PHASE = 0x80000000;
     uint16_t expected;
     uint16_t pending;
-    uint32_t state; /* PHASE, and in the rest the bytes outstanding, modulo */
+    uint32_t state; /* PHASE; the other bits: outstanding bytes, modulo */
 };
 static_assert(sizeof(Barrier) == 8, "an mbarrier has 64 bits");
 
-/** A bulk copy that is under way: cp.async.bulk. */
+/** A pending bulk copy: cp.async.bulk. */
 struct BulkCopy {
     void *to;
     const void *from;
@@ -133,10 +133,10 @@ struct Fibre {
     uint3 index;
     unsigned lane, warp;
     bool ended;
-    /* Waits while the masked word has the value seen. */
+    /* The fibre waits while the masked word keeps the value seen. */
     const uint32_t *watched;
     uint32_t watched_mask, seen;
-    const char *what; /* it waits for */
+    const char *what; /* what the fibre waits for */
     Site site;
     std::vector<PendingCopy> copies;
     unsigned copy_group;
@@ -144,7 +144,7 @@ struct Fibre {
     unsigned product_group;
 };
 
-/** A block, and all that is reused from one to the next. */
+/** A block, with the resources reused from one to the next. */
 class Block
 {
   public:
@@ -156,10 +156,10 @@ class Block
     /** Run block `number` of a launch to its end. */
     void run(const Launch &launch, size_t number);
 
-    /** The block that this thread of the system works on. */
+    /** The block that this thread of the system runs. */
     static Block &current();
 
-    /* What the running fibre may ask for. */
+    /* Calls for the running fibre. */
     Fibre &fibre();
     void sync_all(Site site);
     void sync_named(unsigned barrier, unsigned threads, Site site);
@@ -213,17 +213,17 @@ class Block
     uint32_t open_[MOST_WARPS]; /* gates at which lanes wait, a bit each */
     WarpGate gates_[MOST_WARPS][LANES];
     Fibre fibres_[MOST_THREADS];
-    unsigned n_fibres_; /* that have a stack */
+    unsigned n_fibres_; /* fibres with a stack */
     void *stacks_[MOST_THREADS];
     Context home_;
     char race_begin_, race_end_, race_copies_;
-    BulkCopy bulk_[MOST_BULK_COPIES]; /* under way, oldest first */
+    BulkCopy bulk_[MOST_BULK_COPIES]; /* pending, oldest first */
     unsigned n_bulk_;
     void *copy_flow_;
     unsigned char *shared_;
 };
 
-/** Run a launch to its end, its blocks over several threads of the system. */
+/** Run a launch to its end, its blocks on several threads of the system. */
 void run_grid(const Launch &launch);
 
 } // namespace harness

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * checkers.h -- what the thread and address checkers are told about fibres;
- * every function is empty where the checker is not compiled in.
+ * checkers.h -- annotations of fibres for the thread and address checkers;
+ * every function is empty if its checker is not compiled in.
  */
 #ifndef FX8_VALIDATION_CUDA_CHECKERS_H
 #define FX8_VALIDATION_CUDA_CHECKERS_H
@@ -36,7 +36,7 @@
 namespace harness
 {
 
-/** What came before is seen by whoever acquires `object` from now on. */
+/** Release `object`: later acquirers see everything done before. */
 inline void race_release(void *object)
 {
 #if FX8_THREAD_CHECKER
@@ -46,7 +46,7 @@ inline void race_release(void *object)
 #endif
 }
 
-/** Sees what was done before every release of `object`. */
+/** Acquire `object`: see everything done before its releases. */
 inline void race_acquire(void *object)
 {
 #if FX8_THREAD_CHECKER
@@ -56,7 +56,7 @@ inline void race_acquire(void *object)
 #endif
 }
 
-/** A flow of control of its own, for the thread checker. */
+/** Make a flow of control for the thread checker. */
 inline void *race_flow_create()
 {
 #if FX8_THREAD_CHECKER
@@ -66,7 +66,7 @@ inline void *race_flow_create()
 #endif
 }
 
-/** The flow of control that runs. */
+/** The running flow of control. */
 inline void *race_flow_current()
 {
 #if FX8_THREAD_CHECKER
@@ -76,8 +76,8 @@ inline void *race_flow_current()
 #endif
 }
 
-/** What follows belongs to `flow`; that alone orders nothing.  Never a call:
- *  it would begin in one flow and return in the other. */
+/** Switch to `flow`; the switch itself orders nothing.  Always inlined: a call
+ *  would begin in one flow and return in the other. */
 FX8_UNSEEN inline __attribute__((always_inline)) void race_flow_enter(
     void *flow)
 {
@@ -88,7 +88,7 @@ FX8_UNSEEN inline __attribute__((always_inline)) void race_flow_enter(
 #endif
 }
 
-/** Ends a flow that will not be entered again. */
+/** End a flow that will not be entered again. */
 inline void race_flow_destroy(void *flow)
 {
 #if FX8_THREAD_CHECKER
@@ -98,7 +98,7 @@ inline void race_flow_destroy(void *flow)
 #endif
 }
 
-/** Touching [address, address + size) is an error from now on. */
+/** From now on, access to [address, address + size) is an error. */
 inline void address_forbid(const void *address, size_t size)
 {
 #if FX8_ADDRESS_CHECKER
@@ -109,7 +109,7 @@ inline void address_forbid(const void *address, size_t size)
 #endif
 }
 
-/** Touching [address, address + size) is allowed again. */
+/** Allow access to [address, address + size) again. */
 inline void address_allow(const void *address, size_t size)
 {
 #if FX8_ADDRESS_CHECKER

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * context.h -- stacks of their own within one thread of the system, and the
- * jump from one to another: eight instructions on x86-64, ucontext elsewhere
- * (or with FX8_UCONTEXT defined).
+ * context.h -- several stacks within one thread of the system, and the switch
+ * between them: eight instructions on x86-64, ucontext elsewhere (or with
+ * FX8_UCONTEXT defined).
  */
 #ifndef FX8_VALIDATION_CUDA_CONTEXT_H
 #define FX8_VALIDATION_CUDA_CONTEXT_H
@@ -19,39 +19,40 @@
 namespace harness
 {
 
-/** A place to go on from. */
+/** A suspended context. */
 struct Context {
 #if defined(FX8_UCONTEXT)
     ucontext_t machine;
 #else
-    void *stack_pointer; /* the saved registers lie there */
+    void *stack_pointer; /* points to the saved registers */
 #endif
     void *flow;       /* for the thread checker */
-    void *fake_stack; /* for the address checker, as is what follows */
+    void *fake_stack; /* for the address checker, like the next members */
     const void *stack;
     size_t stack_size;
 };
 
-/** Make `context` the one of the thread that calls, on the system's stack. */
+/** Make `context` that of the calling thread, on the system's stack. */
 void context_of_thread(Context *context);
 
 /**
- * context_create -- a context that begins at `entry`, which never returns.
+ * context_create -- make a context that begins at `entry`, which never
+ * returns.
  *
  * Given: stack   `size` bytes, which the caller frees
- *        colour  any number: stacks at the same place of their pages would
- *                fight for the same lines of the cache
+ *        colour  any number; it shifts the stack, as stacks at the same page
+ *                offset would compete for the same cache lines
  */
 void context_create(Context *context, void *stack, size_t size, unsigned colour,
                     void (*entry)());
 
-/** Tell the checkers that a new context runs: first act of an `entry`. */
+/** Tell the checkers that a new context runs; `entry` calls this first. */
 void context_begin();
 
-/** Frees what the checkers hold; the context must not run. */
+/** Free what the checkers hold; the context must not be running. */
 void context_destroy(Context *context);
 
-/** Leave `from`, which is the one that runs, and go on in `to`. */
+/** Switch from the running context `from` to `to`. */
 void context_switch(Context *from, Context *to);
 
 } // namespace harness

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * device.h -- what CUDA C++ offers to a kernel, in plain C++: the words of the
- * language, barriers, warp functions, atomics and arithmetic intrinsics.
+ * device.h -- the CUDA C++ available to a kernel, in plain C++: keywords,
+ * barriers, warp functions, atomics and arithmetic intrinsics.
  *
- * Notes: 1) a shared variable is static and belongs to the thread of the
- *           system that runs the block; it must be of a type that needs no
- *           construction, as CUDA demands too
+ * Notes: 1) a shared variable is static and belongs to the system thread that
+ *           runs the block; its type must need no construction, which CUDA
+ *           demands too
  *        2) functions with a fixed rounding need -ffp-contract=off
- *        3) approximate functions are the C library's: their errors are not
+ *        3) approximate functions are the C library's: their errors differ from
  *           the device's
  * Source: CUDA C++ Programming Guide, "C++ Language Extensions"; CUDA Math API
  */
@@ -29,7 +29,7 @@
 #define __launch_bounds__(...)
 #define __align__(n) __attribute__((aligned(n)))
 
-/** Where the caller of a device function is, in messages. */
+/** The caller's place in the source, for messages. */
 #define FX8_HERE                                                               \
     const char *file = __builtin_FILE(), int line = __builtin_LINE()
 
@@ -47,7 +47,7 @@ inline void __syncwarp(unsigned mask = 0xffffffff, FX8_HERE)
                                    nullptr, 0, {file, line});
 }
 
-/** Lets others run: a loop that waits for another thread needs it. */
+/** Let other fibres run: needed in a loop that waits for another thread. */
 inline void __nanosleep(unsigned)
 {
     harness::Block::current().give_way();
@@ -74,16 +74,16 @@ inline void __threadfence_block()
 namespace harness
 {
 
-/** A value of 4 or 8 bytes that a lane shows, and the lane that it reads. */
+/** A value of 4 or 8 bytes that a lane offers, and the lane that it reads. */
 struct Shown {
     uint32_t words[2];
     uint32_t source;
 };
 
-/** Every lane gets what its source shows. */
+/** Every lane gets the value of its source lane. */
 void meet_shuffle(Mailbox &box, uint32_t lanes);
 
-/** Every lane gets the bits that the lanes show. */
+/** Every lane gets the bits of all lanes. */
 void meet_ballot(Mailbox &box, uint32_t lanes);
 
 template <class T>
@@ -98,7 +98,7 @@ T shuffle(const char *what, unsigned mask, T value, uint32_t source, Site site)
     return value;
 }
 
-/** The lane itself where the source would be outside of its segment. */
+/** The source lane; the lane itself if the source is outside its segment. */
 inline uint32_t lane_within(int source, int width)
 {
     const int lane = static_cast<int>(Block::current().fibre().lane);
@@ -175,7 +175,7 @@ inline int __all_sync(unsigned mask, int predicate, FX8_HERE)
 /* --- atomics: relaxed, as on the device
  * ------------------------------------------ */
 
-/** The old value; `combine` of it and the operand takes its place. */
+/** Returns the old value; stores `combine` of it and the operand. */
 #define FX8_ATOMIC(name, combine)                                              \
     template <class T, class U> T name(T *address, U operand)                  \
     {                                                                          \

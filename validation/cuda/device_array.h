@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* device_array.h -- arrays on the device for tests, calls that must succeed,
- * and the settings with which a case is repeated. */
+/* device_array.h -- for tests: arrays on the device, calls that must succeed,
+ * and repeats of a case under several settings. */
 #ifndef FX8_VALIDATION_CUDA_DEVICE_ARRAY_H
 #define FX8_VALIDATION_CUDA_DEVICE_ARRAY_H
 
@@ -12,7 +12,7 @@
 #include "validation/cuda/settings.h"
 #include "validation/cuda/tap.h"
 
-/** A runtime call that must succeed; the error has its name told. */
+/** A runtime call that must succeed; otherwise the error's name is printed. */
 #define MUST(call)                                                             \
     tap::check(is_success(call), #call " succeeds", __FILE__, __LINE__)
 
@@ -49,7 +49,7 @@ template <class T> class DeviceArray
         return data_;
     }
 
-    /** The elements on the host, after all work queued so far. */
+    /** Copy the elements to the host, after all work queued so far. */
     std::vector<T> read() const
     {
         std::vector<T> result(count_);
@@ -64,8 +64,8 @@ template <class T> class DeviceArray
     T *data_;
 };
 
-/** `work` with fibres forward, backward and in two random orders; on a card, in
- *  the one that it takes. */
+/** Run `work` with fibres forward, backward and in two random orders; on a card
+ *  once, in the card's order. */
 #if defined(FX8_CUDA_ON_CPU)
 inline void in_every_order(const std::function<void()> &work)
 {

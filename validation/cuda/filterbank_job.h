@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * filterbank_job.h -- random samples for an engine, and the spectra that the
- * definition of the filter bank makes of them, in double precision: for tests
- * on machines without another FFT.
+ * filterbank_job.h -- random samples for an engine, and their spectra by the
+ * definition of the filter bank, in double precision: for tests on machines
+ * without another FFT.
  */
 #ifndef FX8_VALIDATION_CUDA_FILTERBANK_JOB_H
 #define FX8_VALIDATION_CUDA_FILTERBANK_JOB_H
@@ -17,7 +17,7 @@
 
 using Complex = std::complex<double>;
 
-/** What is done to random samples; the kernel is a wish. */
+/** What is done to random samples; the kernel is a preference. */
 struct Job {
     fx8_filterbank bank;
     size_t n_inputs, n_spectra;
@@ -28,7 +28,7 @@ struct Job {
     {
         return bank.n_channels * n_spectra * n_inputs;
     }
-    /** Of a spectrum; spectra are [channel][spectrum][input]. */
+    /** Index of a cell; spectra are [channel][spectrum][input]. */
     size_t cell(size_t channel, size_t t, size_t input) const
     {
         return (channel * n_spectra + t) * n_inputs + input;
@@ -37,7 +37,7 @@ struct Job {
     {
         return (t + 7 * input) % 11 != 3;
     }
-    /** A dyadic fraction, so that it is what both sides reduce. */
+    /** A dyadic fraction, so that both sides reduce the same phase. */
     fx8_rotation rotation(size_t input, size_t t) const
     {
         return {static_cast<double>((5 * t + 3 * input) % 64) / 32 - 1,
@@ -45,14 +45,14 @@ struct Job {
     }
 };
 
-/** The job's samples and weights, and its spectra in double precision, each
- *  with what a component of a float one may differ by. */
+/** The job's samples and weights, and its spectra in double precision, with the
+ *  allowed error of each component in float. */
 struct Expected {
     Job job;
     size_t row, row_stride;
     std::vector<int8_t> samples; /* [input][row_stride] */
     std::vector<float> coefficients, gains;
-    std::vector<double> weights; /* as the FIR has them */
+    std::vector<double> weights; /* as the FIR rounds them */
     std::vector<Complex> x;
     std::vector<double> limit;
 
@@ -72,7 +72,7 @@ struct Expected {
                 static_cast<float>(harness::random_next(random_state) >> 44) *
                     0x1p-19F -
                 1.0F;
-        /* about 25 LSB rms, every eighth channel thrice that: it clips */
+        /* about 25 LSB rms; every eighth channel has thrice that and clips */
         const double power = 74.0 * 74.0 / 3.0 *
                              static_cast<double>(coefficients.size()) /
                              (job.bank.is_complex ? 1 : 2);
@@ -116,12 +116,11 @@ struct Expected {
         }
         return magnitudes;
     }
-    /* A FIR rounds a sum as often as it has taps, and twice more.  A transform
-     * of N = 2^m numbers y has |error| <= 7 m 2^-24 sqrt(N) |y| (Higham,
-     * Accuracy and Stability of Numerical Algorithms, theorem 24.2, with
-     * twiddle factors rounded to float); other factors of N: taken as twice
-     * that.  A rotation's sine and cosine are within 2^-22, and four
-     * operations round. */
+    /* A FIR rounds a sum once per tap and twice more.  A transform of N = 2^m
+     * numbers y has |error| <= 7 m 2^-24 sqrt(N) |y| (Higham, Accuracy and
+     * Stability of Numerical Algorithms, theorem 24.2, with twiddle factors
+     * rounded to float); other factors of N: assumed twice that.  A rotation's
+     * sine and cosine are within 2^-22, and four operations round. */
     void transform(size_t input, size_t t)
     {
         const size_t n = job.bank.fft_length;

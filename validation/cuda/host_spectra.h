@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * host_spectra.h -- what the tests of the F stage on the device share: the
- * reference operations, numbers, spectra in the layout on host and device.
+ * host_spectra.h -- shared by the tests of the F stage on the device: the
+ * reference operations, random numbers, spectra in the correlators' layout on
+ * host and device.
  */
 #ifndef FX8_VALIDATION_CUDA_HOST_SPECTRA_H
 #define FX8_VALIDATION_CUDA_HOST_SPECTRA_H
@@ -12,7 +13,7 @@
 #include "kernels/cuda/layout.h"
 #include "validation/cuda/device_array.h"
 
-/** State of the generator: the same numbers in every run. */
+/** State of the generator; every run has the same numbers. */
 inline uint64_t random_state = 8;
 
 inline uint64_t next_random()
@@ -29,7 +30,7 @@ inline fx8_operations reference()
     return operations;
 }
 
-/** Elements of which each byte is garbage. */
+/** Elements with every byte garbage. */
 template <class T> std::vector<T> garbage(size_t count)
 {
     std::vector<T> result(count);
@@ -43,7 +44,7 @@ template <class T> bool same(const std::vector<T> &a, const std::vector<T> &b)
            memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
 }
 
-/** Integers of all values, -128 often. */
+/** Integers of all values, with -128 often. */
 inline std::vector<int8_t> random_samples(size_t count)
 {
     std::vector<int8_t> samples(count);
@@ -74,7 +75,7 @@ struct HostSpectra {
         return n_channels * fx8_cuda_channel_vectors(n_inputs, n_times, times);
     }
 
-    /** Element of a part (0: real) in an array of `times` to the vector. */
+    /** Index of an element of a part (0: real); vectors hold `times` times. */
     size_t at(size_t times, size_t channel, size_t time, size_t input,
               size_t part) const
     {
@@ -116,8 +117,8 @@ struct DeviceSpectra {
     }
 };
 
-/** A mask: 0 all valid, 1 half of them, 2 none; bits behind the last spectrum
- *  are anything but in the last. */
+/** A mask by kind: 0 all valid, 1 half, 2 none.  Bits behind the last spectrum
+ *  are arbitrary, except in kind 2. */
 inline std::vector<uint64_t> make_mask(size_t n_inputs, size_t n_spectra,
                                        int kind)
 {
@@ -135,7 +136,7 @@ inline bool is_valid(const std::vector<uint64_t> &mask, size_t n_spectra,
             1) != 0;
 }
 
-/** The whole of a block as one part. */
+/** A whole block as one part. */
 inline fx8_cuda_part whole(size_t n_inputs, size_t n_spectra,
                            DeviceArray<uint64_t> *mask)
 {

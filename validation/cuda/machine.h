@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * machine.h -- the pretend machine behind runtime.h: devices and their memory,
- * work that is queued, and the gate through which every call goes.
+ * queued work, and the entry that every call passes.
  *
- * One lock guards it all and is held while work runs: host threads take turns.
- * Work is done when something waits for it, by whoever waits.  Each piece
- * names the earlier ones that must be done first (its stream's last one,
- * events, the default stream); any order that keeps to that may be taken, and
- * the settings say which.
+ * One lock guards everything and is held while work runs, so host threads take
+ * turns.  Work is done when a thread waits for it, and by that thread.  Each
+ * piece lists the earlier ones that must be done first (its stream's last one,
+ * events, the default stream).  The settings choose one of the possible orders.
  *
- * A device's memory lies in one range of addresses that nobody may touch but
- * while work of that device runs: host code that follows a device pointer, and
- * a kernel that follows another device's, are stopped at once.
+ * A device's memory is one range of addresses, accessible only while work of
+ * that device runs: host code that dereferences a device pointer, or a kernel
+ * that dereferences another device's, stops at once.
  */
 #ifndef FX8_VALIDATION_CUDA_MACHINE_H
 #define FX8_VALIDATION_CUDA_MACHINE_H
@@ -33,13 +32,13 @@ namespace harness
 
 /** A piece of queued work. */
 struct Work {
-    uint64_t number; /* in the order of queueing */
+    uint64_t number; /* in order of queueing */
     int device;
-    bool is_blocking; /* of a stream that the default stream waits for */
+    bool is_blocking; /* its stream: the default stream waits for it */
     std::function<void()> run;
     std::vector<std::shared_ptr<Work>> before;
     bool is_done;
-    const char *hangs; /* the kernel that never ends; or null */
+    const char *hangs; /* name of the kernel, if it never ends; or null */
     std::chrono::steady_clock::time_point done_at;
 };
 using WorkPointer = std::shared_ptr<Work>;
@@ -48,7 +47,7 @@ using WorkPointer = std::shared_ptr<Work>;
 
 struct CUstream_st {
     int device;
-    bool is_blocking; /* waits for the default stream, and it for this */
+    bool is_blocking; /* it and the default stream wait for each other */
     harness::WorkPointer last;
 };
 
@@ -72,10 +71,10 @@ constexpr int HOST = -1;
 using Allocations = std::map<uintptr_t, Allocation>;
 
 struct Device {
-    unsigned char *range; /* of addresses, where its memory is */
+    unsigned char *range; /* addresses of its memory */
     size_t range_bytes;
     size_t used_bytes;
-    int n_open; /* OpenMemory's */
+    int n_open; /* number of OpenMemory objects */
     CUstream_st default_stream;
 };
 
@@ -85,22 +84,23 @@ struct Machine {
     Allocations memory;
     std::set<cudaStream_t> streams;
     std::set<cudaEvent_t> events;
-    size_t n_plans; /* cuFFT's */
+    size_t n_plans; /* plans of cuFFT */
     std::vector<WorkPointer> pending;
     uint64_t n_queued;
     bool has_hung; /* a kernel that never ends was queued */
     uint64_t n_calls;
     std::string failed_call;
-    std::map<const void *, int> shared_limits;     /* of kernels, opted in */
+    std::map<const void *, int> shared_limits;     /* opted in, by kernel */
     std::set<std::pair<int, const void *>> loaded; /* device, kernel */
     uint64_t random;
 };
 
-/** The machine; made by the settings on the first use. */
+/** The machine; made from the settings on first use. */
 Machine &machine();
 
 /**
- * A call's way in: takes the lock, counts, and may be the one that must fail.
+ * Begins a call: takes the lock, counts the call, and fails it if the settings
+ * say so.
  *
  *     const Entry entry("cudaMalloc");
  *     if (entry.error != cudaSuccess)
@@ -116,54 +116,54 @@ class Entry
     std::unique_lock<std::recursive_mutex> lock_;
 };
 
-/** The thread's last error, and forget it or not. */
+/** Returns the thread's last error, and resets it if `is_forgotten`. */
 cudaError_t take_last_error(bool is_forgotten);
 
 /** Remember an error as the thread's last; returns it. */
 cudaError_t failed(cudaError_t error);
 
-/** Devices as the settings say; their end. */
+/** Make devices by the settings; remove them. */
 void make_devices(Machine *machine);
 void free_devices(Machine *machine);
 
-/** The device that this thread of the host works with. */
+/** The current device of this host thread. */
 int current_device();
 
-/** The stream, or its device's default one for null; null if it is none. */
+/** The stream, or the device's default stream for null; null if invalid. */
 CUstream_st *find_stream(cudaStream_t stream);
 
-/** Queue work; with eager streams it is done at once. */
+/** Queue work; eager streams do it at once. */
 WorkPointer queue_work(CUstream_st *stream, std::function<void()> run,
                        const char *hangs = nullptr);
 
-/** The kernel that never ends and that the work waits for, or null; and that
- *  a device has, queued or begun. */
+/** The never-ending kernel that the work waits for, or null; and the one that a
+ *  device has queued or begun. */
 const char *hanging_before(const WorkPointer &work);
 const char *hanging_on(int device);
 
-/** A fault where a kernel that was not used before would be loaded beside one
- *  that never ends: it would wait for it. */
+/** A fault if a kernel is used first while another never ends: loading it would
+ *  wait for that one. */
 void note_loaded(int device, const void *kernel);
 
-/** Do what must be done for `wanted` to be done; a fault if that is never. */
+/** Do `wanted` and all work before it; a fault if that never ends. */
 void finish(const std::vector<WorkPointer> &wanted);
 void finish_device(int device);
 
-/** What holds [address, ...), or null; `base` gets where it begins. */
+/** The allocation that holds `address`, or null; `base` gets its start. */
 const Allocation *find_memory(const void *address, uintptr_t *base);
 
-/** A fault unless [address, address + bytes) lies in one allocation, where
- *  it begins in one. */
+/** If `address` is in an allocation, a fault unless [address, address + bytes)
+ *  is. */
 void check_range(const char *what, const void *address, size_t bytes);
 
-/** A fault if a write went beyond the end of an allocation of the device. */
+/** A fault if a write passed the end of an allocation of the device. */
 void check_ends(int device);
 
-/** Memory of a device; null where the limit or the range is reached. */
+/** Memory of a device; null at the end of the limit or the range. */
 void *device_allocate(int device, size_t bytes);
 void device_release(void *address);
 
-/** While one exists, memory of the device may be touched. */
+/** While one exists, memory of the device is accessible. */
 class OpenMemory
 {
   public:
@@ -176,7 +176,7 @@ class OpenMemory
     int device_;
 };
 
-/** All memory open: for copies between devices. */
+/** Makes all memory accessible, for copies between devices. */
 class OpenAllMemory
 {
   public:

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * runtime.h -- the part of the CUDA runtime that fx8 uses, for pretend
- * devices.  Names, arguments and error numbers are CUDA's; README.md says what
- * is stricter and what is left out.
+ * runtime.h -- the part of the CUDA runtime that fx8 uses, for pretend devices.
+ * Names, arguments and error numbers are CUDA's; README.md lists what is
+ * stricter and what is left out.
  * Source: CUDA Runtime API, of 11.8 and 13.0; "API synchronization behavior"
  */
 #ifndef FX8_VALIDATION_CUDA_RUNTIME_H
@@ -21,7 +21,7 @@
 
 #define CUDART_VERSION 13000
 
-/** Every error the harness knows: name, number, words. */
+/** Every error of the harness: name, number, text. */
 #define FX8_CUDA_ERRORS(X)                                                     \
     X(cudaSuccess, 0, "no error")                                              \
     X(cudaErrorInvalidValue, 1, "invalid argument")                            \
@@ -65,7 +65,7 @@ cudaError_t cudaPeekAtLastError();
 /* --- devices
  * ------------------------------------------------------------------ */
 
-/** The members that both 11.8 and 13.0 have and fx8 may ask for. */
+/** The members that 11.8 and 13.0 share and fx8 may use. */
 struct cudaDeviceProp {
     char name[256];
     struct {
@@ -251,7 +251,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *n_blocks,
 namespace harness
 {
 
-/** A kernel's address, for the table of its attributes. */
+/** A kernel's address, its key in the table of attributes. */
 template <class... P> const void *kernel_key(void (*kernel)(P...))
 {
     return reinterpret_cast<const void *>(kernel);
@@ -284,7 +284,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *n_blocks,
 namespace harness
 {
 
-/** A launch, before its arguments have lost their types. */
+/** A launch, made while its arguments still have their types. */
 struct Call {
     const char *name;
     const void *kernel;
@@ -296,7 +296,7 @@ struct Call {
     int n_pointers;
 };
 
-/** Check a launch and queue it; what went wrong is the last error. */
+/** Check a launch and queue it; a failure becomes the last error. */
 void launch_call(const Call &call);
 
 template <class T> void note_pointer(const T &, const void **, int *)
@@ -307,7 +307,7 @@ template <class T> void note_pointer(T *pointer, const void **list, int *count)
     list[(*count)++] = pointer;
 }
 
-/** What FX8_LAUNCH() stands for: the arguments are copied now. */
+/** Implements FX8_LAUNCH(); copies the arguments now. */
 template <class... P, class... A>
 void launch(const char *name, void (*kernel)(P...), dim3 grid, dim3 block,
             size_t shared_bytes, cudaStream_t stream, A &&...arguments)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * settings.h -- what the pretend machine is, and what goes wrong in it: set by
- * the environment when first asked for, then by tests.  README.md lists the
+ * settings.h -- the properties and planted failures of the pretend machine: set
+ * from the environment on first use, then by tests.  README.md lists the
  * variables.
  */
 #ifndef FX8_VALIDATION_CUDA_SETTINGS_H
@@ -18,13 +18,13 @@ namespace harness
 /** Exit status of a program in which the harness found a fault. */
 constexpr int FAULT_STATUS = 97;
 
-/** An order in which things happen that may happen in any. */
+/** The chosen order of events that may happen in any order. */
 struct Order {
     enum Kind { FIRST, LAST, RANDOM } kind;
     uint64_t seed; /* of RANDOM */
 };
 
-/** No driver at all, as a number of devices. */
+/** As a number of devices: no driver at all. */
 constexpr int NO_DRIVER = -1;
 
 struct Settings {
@@ -37,27 +37,27 @@ struct Settings {
     Order streams;       /* FX8_HARNESS_STREAMS: FIRST is eager, LAST late */
     uint64_t fail_call;  /* number of the runtime call that fails, from 1; 0
                             is none; FX8_HARNESS_FAIL=NUMBER[:ERROR] */
-    int fail_error;      /* and the cudaError_t that it fails with */
-    bool fails_on;       /* so do all calls behind it: NUMBER+ */
+    int fail_error;      /* the cudaError_t of that failure */
+    bool fails_on;       /* all later calls fail too: NUMBER+ */
     uint64_t
         idle_call;         /* number of a call that, if it is a launch, succeeds
                               without doing anything; 0 is none; FX8_HARNESS_IDLE */
     uint64_t hanging_call; /* number of a call that, if it is a launch, queues
-                              what never ends; 0 is none */
-    const char *hanging_kernel; /* of this name never ends; FX8_HARNESS_HANG */
-    const char *plant;    /* PART:FAULT, in commas: kernels of which PART is in
-                             the name are at fault; FX8_HARNESS_PLANT */
-    long long elapsed_ms; /* that every two events are apart; -1: as long as it
-                             took; FX8_HARNESS_ELAPSED_MS */
+                              work that never ends; 0 is none */
+    const char *hanging_kernel; /* its launches never end; FX8_HARNESS_HANG */
+    const char *plant; /* PART:FAULT, comma-separated: the fault is planted in
+                          kernels with PART in the name; FX8_HARNESS_PLANT */
+    long long elapsed_ms; /* between any two events; -1: the real time;
+                             FX8_HARNESS_ELAPSED_MS */
     const char *report; /* file written at exit, or null; FX8_HARNESS_REPORT */
-    bool leaks_are_faults; /* at exit; FX8_HARNESS_LEAKS=0: they are not */
+    bool leaks_are_faults; /* at exit; off by FX8_HARNESS_LEAKS=0 */
 };
 
-/** The settings in force; a change takes effect with the next launch or call,
- *  of devices and memory after reset_devices(). */
+/** The current settings.  A change takes effect with the next launch or call; a
+ *  change of devices and memory after reset_devices(). */
 Settings &settings();
 
-/** "harness: " and a line on stderr, then the end with FAULT_STATUS. */
+/** Print "harness: " and a line on stderr, then exit with FAULT_STATUS. */
 [[noreturn]] void fault(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
 
@@ -70,9 +70,9 @@ FX8_UNSEEN inline uint64_t random_next(uint64_t *state)
     return z ^ (z >> 31);
 }
 
-/* --- what tests ask of the runtime ---------------------------------------- */
+/* --- for tests ------------------------------------------------------------ */
 
-/** Number of runtime and cuFFT calls so far, launches among them. */
+/** Number of runtime and cuFFT calls so far, including launches. */
 uint64_t count_calls();
 
 /** Name of the call that was made to fail, or null. */
@@ -81,8 +81,8 @@ const char *failed_call();
 /** Number of allocations, streams, events and plans that still exist. */
 size_t count_live();
 
-/** Start over with the settings in force: no device, no error, no call yet.
- *  What still exists is a fault. */
+/** Start over with the current settings: no device, no error, no call yet.
+ *  Anything that still exists is a fault. */
 void reset_devices();
 
 } // namespace harness

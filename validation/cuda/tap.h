@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * tap.h -- tests in C++: cases that register themselves, TAP on stdout, and
- * cases that are expected to end the program.  tests.cu has main().
+ * cases that must end the program.  tests.cu has main().
  */
 #ifndef FX8_VALIDATION_CUDA_TAP_H
 #define FX8_VALIDATION_CUDA_TAP_H
@@ -25,8 +25,8 @@ struct Case {
     void (*run)();
 };
 
-/** What a file runs before its cases, or in their place where the program is
- *  given words that name none. */
+/** A function that a file runs before its cases, or instead of them if the
+ *  program's arguments name none. */
 struct Hook {
     const char *file;
     void (*before_all)();
@@ -37,7 +37,7 @@ inline std::vector<Case> cases;
 inline std::vector<Hook> hooks;
 inline int n_failed_checks;
 inline const char *skipped; /* why a part of the case was not run, or null */
-inline bool is_run;         /* of a case that skips parts: something was */
+inline bool is_run;         /* in a case that skips parts: some part was run */
 
 struct Registration {
     explicit Registration(const Case &one)
@@ -64,7 +64,7 @@ struct Registration {
         tap::Hook{__FILE__, before_all, nullptr});                             \
     static void before_all()
 
-/** Run in place of the cases of this file, with words of the command line;
+/** Run instead of the cases of this file, with the command line's arguments;
  *  returns the exit status: ON_WORDS(words) { ... }. */
 #define ON_WORDS(words)                                                        \
     static int on_words(const std::vector<std::string> &words);                \
@@ -72,27 +72,27 @@ struct Registration {
         tap::Hook{__FILE__, nullptr, on_words});                               \
     static int on_words(const std::vector<std::string> &words)
 
-/** What must hold; the case goes on where it does not. */
+/** A condition that must hold; the case continues after a failure. */
 #define CHECK(condition) tap::check((condition), #condition, __FILE__, __LINE__)
 
 inline void check(bool holds, const char *text, const char *file, int line)
 {
     if (holds)
         return;
-    if (++n_failed_checks <= 20) /* of a case that fails everywhere */
+    if (++n_failed_checks <= 20) /* limit for a case that fails everywhere */
         printf("# %s:%d: does not hold: %s\n", file, line, text);
 }
 
-/** A case, or a part of one, that cannot be run says why. */
+/** Report why a case, or a part of one, cannot be run. */
 inline void skip(const char *why)
 {
     skipped = why;
 }
 
-/** Exit status of a program of which every case was skipped. */
+/** Exit status if every case was skipped. */
 constexpr int ALL_SKIPPED = 78;
 
-/** These cases; 0 when all passed, 1 when not, ALL_SKIPPED. */
+/** Run these cases; returns 0 if all passed, 1 if not, or ALL_SKIPPED. */
 inline int run_all(const std::vector<Case> &all)
 {
     int n_failed = 0, number = 0, n_skipped = 0;
@@ -154,7 +154,7 @@ inline Ending in_child(const std::function<void()> &work)
     return ending;
 }
 
-/** Print what an ending was, for a case that expected another. */
+/** Print an ending that a case did not expect. */
 inline void show(const Ending &ending)
 {
     printf("# ended with %d:\n", ending.status);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_cuda_bench.cu -- the benchmark of a card (validation/gpu) on a pretend
- * one: every section runs, every kernel is checked before it is measured, and
- * a kernel that is wrong or a section that fails is told.  Times mean nothing
- * here and are written nowhere.
+ * one: every section runs, every kernel is checked before it is measured, and a
+ * wrong kernel or a failing section is reported. Times mean nothing here and
+ * are not recorded.
  *
- * Shows (devices, benchmark): of a card (`gpu/`), on the harness: every
- *     section runs, every kernel has the sums of the definition before it is
- *     measured, the CPU those of its spectra, a kernel that is wrong or
- *     refused costs itself alone, a call that fails is told, calls of the
- *     engine's length are measured, the engine is fed from pinned memory, a
- *     goal is the least that was reached by arrays of its size, and said to
- *     be missing where nothing was measured
+ * Shows (devices, benchmark): the benchmark of a card (`gpu/`) works on the
+ *     harness: every section runs; before it is measured, every kernel gives
+ *     the sums of the definition, and the CPU those of its spectra; a kernel
+ *     that is wrong or refused is skipped alone; a failing call is reported;
+ *     calls as long as the engine's are measured; the engine is fed from pinned
+ *     memory; a goal is the lowest value reached by arrays of its size, and is
+ *     reported as missing if nothing was measured
  * Within: integers equal
- * Because: times mean nothing on pretend devices and are written nowhere
+ * Because: times mean nothing on pretend devices and are not recorded
  */
 #include <cstdio>
 #include <cstring>

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_cuda_calls.cu -- how many blocks of a dump are correlated in one call,
- * and how many batches a device holds, depends on its memory alone: sums do
- * not.  Samples leave the host in the time that push() states.
+ * and how many batches a device holds, depends on its memory alone; sums do not
+ * depend on either. Samples are copied from the host by the time that push()
+ * states.
  *
- * Shows (devices, calls of any length): how many blocks share a correlation,
- *     and how many batches a device holds, changes no sum; samples leave the
- *     host when push() says
+ * Shows (devices, calls of any length): the number of blocks per correlation
+ *     and of batches on a device changes no sum; samples are copied from the
+ *     host by the time that push() states
  * Within: to the bit
  * Because: integers below 2^24 are exact in every order
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_cuda_choose.cu -- which correlator a device gets: by name, by what it
- * has, by trial and by time, and what becomes of one that fails its trial; on
- * the harness, and, compiled by nvcc, on a card.
+ * test_cuda_choose.cu -- which correlator a device gets: by name, by what the
+ * device supports, by trial and by time; and what happens to one that fails its
+ * trial. Runs on the harness and, compiled by nvcc, on a card.
  *
  * Shows: as cuda/test_cuda_xengine.cu
  */

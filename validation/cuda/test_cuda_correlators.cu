@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_cuda_correlators.cu -- two whole kernels on the harness: a triangle of
- * complex products by dp4a and by mma.sync, against plain sums.  They are
- * there to try the harness, not to be fast.
+ * complex products by dp4a and by mma.sync, against plain sums. They exercise
+ * the harness and are not meant to be fast.
  *
  * Shows: as cuda/test_cuda_threads.cu
  */

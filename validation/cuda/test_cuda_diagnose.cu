@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_cuda_diagnose.cu -- diagnose.cuh on correlators with planted faults;
- * with arguments, on those of the kinds or names given: what gpu_diagnose says
- * of a kernel that failed on a card.  Each of these is looked at in a process
- * of its own, for at most 8 seconds.
+ * with arguments, on correlators of the given kinds or names: the report of
+ * gpu_diagnose on a kernel that failed on a card. Each correlator runs in a
+ * process of its own, for at most 8 seconds.
  *
- * Shows (devices, diagnosis of a kernel): `gpu_diagnose` on correlators with
- *     planted faults: numbers that differ, their sub-tiles, inputs and times
- *     that land elsewhere, errors by name; none where nothing is wrong
+ * Shows (devices, diagnosis of a kernel): on correlators with planted faults
+ *     `gpu_diagnose` reports wrong numbers and their sub-tiles, inputs and
+ *     times that end up elsewhere, and errors by name; on correct correlators
+ *     it reports nothing
  * Within: words
  */
 #include <signal.h>

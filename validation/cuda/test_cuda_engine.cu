@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_cuda_engine.cu -- the CUDA engine whole, against spectra and sums by the
- * definition: on the harness, and, compiled by nvcc, on a card with no package
- * but CUDA.  What needs the CPU's engine beside it is in test_engine_cuda.c.
+ * test_cuda_engine.cu -- the whole CUDA engine against spectra and sums by the
+ * definition: on the harness and, compiled by nvcc, on a card with no package
+ * but CUDA. Tests that need the CPU engine are in test_engine_cuda.c.
  *
- * Shows (devices, engine whole): spectra, recorded integers or samples to
- *     sums, every kind of kernel and bank, masks, rotation, blocks; on a card
- *     with no package but CUDA, where cuFFT has no other FFT beside it
+ * Shows (devices, engine whole): spectra, recorded integers or samples give the
+ *     right sums, with every kind of kernel and filter bank, masks, rotation
+ *     and blocks; also on a card with no package but CUDA, where there is no
+ *     other FFT to compare cuFFT with
  * Within: spectra within Higham's bound; their integers within half a step
- *     and that, another step 1 in 2000; sums of the engine's own spectra:
+ *     more, one in 2000 another step off; sums of the engine's own spectra:
  *     integers equal, FP32 520·2⁻²⁴ of the magnitudes and between its bounds,
  *     bounds around the unrounded sum
- * Because: against the definition in double; a step more only near a tie;
- *     clips as far as no tie is near
+ * Because: compared with the definition in double; values are a step off only
+ *     near a tie; clips are compared where no tie is near
  */
 #include <algorithm>
 

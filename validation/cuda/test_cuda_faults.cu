@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_cuda_faults.cu -- the harness: what is wrong is seen, and said in words.
+ * test_cuda_faults.cu -- the harness detects faults and describes them.
  *
- * Each fault is planted in a child.  The thread checker must report a race
- * where a barrier was dropped, and be silent where it was not; the address
- * checker must report what lies beyond an allocation; what is compiled
- * without a checker sees a write there by what the harness keeps behind it.
+ * Each fault is planted in a child process. The thread checker must report a
+ * race where a barrier was dropped, and nothing where it was not. The address
+ * checker must report accesses beyond an allocation. Code compiled without a
+ * checker detects a write there by the guard bytes that the harness puts behind
+ * the allocation.
  *
- * Shows (devices, faults the harness sees): planted in kernels and hosts:
- *     dropped and divergent barriers, foreign pointers, writes beyond the
- *     end, leaks, missing waits; a dropped barrier by the thread checker, and
- *     none in the same kernel without the fault
+ * Shows (devices, faults the harness sees): faults planted in kernels and hosts
+ *     are detected: dropped and divergent barriers, foreign pointers, writes
+ *     beyond the end, leaks, missing waits; the thread checker reports a
+ *     dropped barrier, and nothing in the same kernel without the fault
  * Within: exit status and words
  * In: cuda/test_cuda_runtime.cu
  */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_cuda_fft.cu -- the harness: cuFFT by FFTW, layouts and life of a plan.
+ * test_cuda_fft.cu -- the harness: cuFFT by FFTW, layouts and lifetime of a
+ * plan.
  *
  * Shows: as cuda/test_cuda_threads.cu
  */

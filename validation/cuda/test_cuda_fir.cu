@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_cuda_fir.cu -- the FIRs of the device, in floats and in integers,
- * against the reference operations of the CPU: equal to the bit, arrays of
- * exact size compared whole, gaps included.
+ * against the reference operations of the CPU: equal to the bit. Arrays have
+ * their exact size and are compared whole, including gaps.
  *
- * Shows (devices, F stage): on the harness: both FIRs of 1 to 64 taps on rows
- *     of any length and alignment, quantised and turned spectra, method none,
- *     canonical order, whole and in parts, against the CPU's reference
- *     operations; rotations
+ * Shows (devices, F stage): on the harness, these agree with the CPU's
+ *     reference operations: both FIRs of 1 to 64 taps on rows of any length and
+ *     alignment, quantised and rotated spectra, method none, canonical order,
+ *     whole and in parts; rotations
  * Within: equal to the bit; sine and cosine 2⁻²²
  * Because: 2⁻²⁶ turn for the phase as a float, and the functions' own errors
  * In: cuda/test_cuda_spectra.cu

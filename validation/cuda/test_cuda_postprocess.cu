@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_cuda_postprocess.cu -- results made on the device against those of the
- * host, whose rules are tested in test_postprocess.c: equal to the bit, the
- * sign of a zero too.  Results begin as garbage and are compared whole.
+ * test_cuda_postprocess.cu -- results computed on the device against those of
+ * the host, whose rules test_postprocess.c tests: equal to the bit, including
+ * the sign of a zero. Results begin as garbage and are compared whole.
  *
- * Shows (devices, results): made on the device, kernel by kernel and through
- *     the engine's table on 1 and 3 devices: any number of antennas, products
- *     and channels, averages, flags, gains, weights, rounding noise taken
- *     off, slabs of antennas, rows of several bands; sums of several devices,
- *     more than goes at a time; four orders of threads
- * Within: equal to the host's to the bit, the sign of a zero too
+ * Shows (devices, results): results are computed on the device, kernel by
+ *     kernel and through the engine's table on 1 and 3 devices: any number of
+ *     antennas, products and channels, averages, flags, gains, weights,
+ *     subtracted rounding noise, slabs of antennas, rows of several bands; sums
+ *     of several devices, more than fit in one transfer; four orders of threads
+ * Within: equal to the host's to the bit, including the sign of a zero
  * Because: one definition, each operation rounded once
  * In: test_engine_results.c
  */

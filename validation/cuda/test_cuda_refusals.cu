@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_cuda_refusals.cu -- what opening the CUDA engine says of kernels that
- * are not in the build and of devices that hang.
+ * test_cuda_refusals.cu -- messages on opening the CUDA engine when kernels are
+ * not in the build or devices hang.
  *
- * Shows (devices, engines that are refused): kernels that are not in the
- *     build, and devices that hang, are named when an engine is opened; the
- *     next one goes round them
+ * Shows (devices, engines that are refused): opening an engine names kernels
+ *     that are not in the build and devices that hang; the next engine avoids
+ *     them
  * Within: the words
  * Because: a message is a text
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_cuda_spectra.cu -- what makes spectra in the layout of the correlators,
- * against the reference operations of the CPU: equal to the bit but for
- * rotations, which are within their bound.  Arrays begin as garbage and are
- * compared whole: padding of times is zero, that of inputs untouched.
+ * test_cuda_spectra.cu -- the kernels that produce spectra in the layout of the
+ * correlators, against the reference operations of the CPU: equal to the bit
+ * except for rotations, which keep their bound. Arrays begin as garbage and are
+ * compared whole: padding in time is zero, padding of inputs stays untouched.
  *
  * Shows: as cuda/test_cuda_fir.cu
  */

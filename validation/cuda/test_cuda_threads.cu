@@ -2,11 +2,11 @@
 /*
  * test_cuda_threads.cu -- the harness: threads of a block, warps, their order.
  *
- * Shows (devices, harness): CUDA without a device (`cuda/README.md`):
- *     barriers, warps, atomics in four orders of threads; twins of dp4a,
- *     dp2a, mma, ldmatrix, cp.async, bulk copies, wgmma; streams, events,
- *     memory, devices, calls made to fail; cuFFT by FFTW; two small
- *     correlators of 1 to 33 inputs
+ * Shows (devices, harness): CUDA without a device (`cuda/README.md`) works:
+ *     barriers, warps and atomics in four orders of threads; twins of dp4a,
+ *     dp2a, mma, ldmatrix, cp.async, bulk copies and wgmma; streams, events,
+ *     memory, devices, calls made to fail; cuFFT by FFTW; two small correlators
+ *     of 1 to 33 inputs
  * Within: integers equal; transforms 10⁻⁶ of the largest sum
  * Because: single precision
  * In: cuda/test_cuda_twins.cu, cuda/test_cuda_runtime.cu,

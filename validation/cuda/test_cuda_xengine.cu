@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_cuda_xengine.cu -- every correlator of kernels/cuda against sums by the
- * definition: on the harness, and, compiled by nvcc, on a card.
+ * definition: on the harness and, compiled by nvcc, on a card.
  *
- * Shows (devices, correlators): dp4a, mma, wgmma, fp32, every size of tile,
- *     on the harness and by `$(BUILD)/gpu_xengine` on a card: 1 to 260
- *     inputs, any number of times, −128, what lies beside the data garbage,
- *     calls that add up beyond 32 bits, 65,537 channels, four orders of
- *     threads; the choice among them, each of its calls failing; a kernel
- *     that is not in the build, or never ends, left out and named; those
- *     rounded downwards and upwards: the sum without any rounding and FP32's
- *     inside, also where the double sums are inexact
+ * Shows (devices, correlators): dp4a, mma, wgmma and fp32 with every size of
+ *     tile, on the harness and by `$(BUILD)/gpu_xengine` on a card: 1 to 260
+ *     inputs, any number of times, −128, garbage beside the data, calls that
+ *     add up beyond 32 bits, 65,537 channels, four orders of threads; the
+ *     choice among them, with each of its calls failing; a kernel that is not
+ *     in the build or never ends is left out and named; kernels rounding
+ *     downwards and upwards enclose the unrounded sum and the FP32 sum, also
+ *     where the double sums are inexact
  * Within: integers, also as floats, equal to sums by the definition; floats
  *     520·2⁻²⁴ of the magnitudes, all sizes of tile equal to the bit
  * Because: `kernels/operations.h`: 512 roundings and a few

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * tests.cu -- main() of the tests of the CUDA sources, all of them in
+ * tests.cu -- main() of the tests of the CUDA sources: all of them in
  * fx8-test-cuda on pretend devices, those of one file in gpu_FILE on a card.
  *
  *     fx8-test-cuda                      all cases
  *     fx8-test-cuda --list               a line "GROUP CASE" for each
  *     fx8-test-cuda [GROUP] [CASE]...    a group, or cases of these names
  *
- * A group is a file: test_cuda_fir.cu is group cuda_fir.  Exit status 77: no
- * device, and nothing was run.
+ * A group is a file: test_cuda_fir.cu is group cuda_fir. Exit status 77 means
+ * that there is no device and nothing was run.
  */
 #include <algorithm>
 

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * twins.h -- the CPU twin of each device function in kernels/cuda/ptx.h and
- * kernels/cuda/ptx_tensor.h, whose comments say what it does.
+ * kernels/cuda/ptx_tensor.h; the comments there describe it.
  *
- * Notes: 1) integer instructions are exact.  MUFU functions are computed by
- *           the C library and rounded to float, subnormals taken for zero
- *           where .ftz says so: nearer to the truth than the device, with
- *           other bits
- *        2) what is asynchronous happens as late as its wait allows, so that
- *           a missing wait shows as wrong data: cp.async at its wait_group,
- *           a bulk copy when no thread can go on without it, wgmma at its
+ * Notes: 1) integer instructions are exact.  MUFU functions are computed by the
+ *           C library and rounded to float, with subnormals as zero for .ftz:
+ *           more accurate than the device, with other bits
+ *        2) asynchronous work happens as late as its wait allows, so that a
+ *           missing wait shows as wrong data: cp.async at its wait_group, a
+ *           bulk copy when no thread can continue without it, wgmma at its
  *           wait_group.  Fences do nothing
  * Source: PTX ISA, "Warp Level Matrix Instructions", "Asynchronous Warpgroup
  *         Level Matrix Instructions", "Data Movement and Conversion"
@@ -27,7 +26,7 @@
 namespace harness
 {
 
-/** Zero, with its sign, for a subnormal. */
+/** Replace a subnormal by zero of the same sign. */
 inline float flush(float x)
 {
     return fabsf(x) < FLT_MIN ? copysignf(0.0F, x) : x;
@@ -36,7 +35,7 @@ inline float flush(float x)
 void meet_ldmatrix(Mailbox &box, uint32_t lanes);
 void meet_mma(Mailbox &box, uint32_t lanes);
 
-/** The sums of a warpgroup: 64 rows by COLUMNS, a thread's part of it. */
+/** Compute a warpgroup's sums of 64 rows by COLUMNS, each thread its part. */
 template <int COLUMNS> void wgmma_run(const PendingProduct *const *of_threads);
 
 void copy_start(const PendingCopy &copy);

@@ -6,7 +6,7 @@
 #ifndef FX8_VALIDATION_CUDA_VECTORS_H
 #define FX8_VALIDATION_CUDA_VECTORS_H
 
-/** The vectors of 1 to 4 of one type, and how they are made. */
+/** Define a type's vectors of 1 to 4 elements and their make functions. */
 #define FX8_VECTORS(name, type, align2, align4)                                \
     struct name##1                                                             \
     {                                                                          \

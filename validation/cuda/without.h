@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* without.h -- kernels that a run on a card is to do without: one that hangs,
- * or ends all work of its process, must not hide what the others do. */
+/* without.h -- kernels to leave out of a run on a card: one that hangs, or ends
+ * all work of its process, must not hide how the others perform. */
 #ifndef FX8_VALIDATION_CUDA_WITHOUT_H
 #define FX8_VALIDATION_CUDA_WITHOUT_H
 
@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** Whether the kind of a kernel, "mma" of "mma-64", is in the list in a
- * variable of the environment, "wgmma,mma". */
+/** Whether the kind of a kernel ("mma" for "mma-64") is in the list in an
+ *  environment variable ("wgmma,mma"). */
 static inline bool is_listed(const char *variable, const char *kernel)
 {
     const size_t length = strcspn(kernel, "-");
@@ -24,8 +24,8 @@ static inline bool is_listed(const char *variable, const char *kernel)
     return false;
 }
 
-/** Whether the kind of a kernel is in FX8_WITHOUT, or not in FX8_ONLY where
- *  that has any. */
+/** Whether the kind of a kernel is in FX8_WITHOUT, or missing from a non-empty
+ *  FX8_ONLY. */
 static inline bool is_left_out(const char *kernel)
 {
     const char *const only = getenv("FX8_ONLY");
@@ -33,11 +33,11 @@ static inline bool is_left_out(const char *kernel)
            (only != NULL && only[0] != '\0' && !is_listed("FX8_ONLY", kernel));
 }
 
-/** Kinds of integer kernel, those for every card first. */
+/** Kinds of integer kernel; kinds for every card first. */
 static const char *const integer_kinds[] = {"mma", "dp4a", "wgmma"};
 enum { N_INTEGER_KINDS = sizeof integer_kinds / sizeof *integer_kinds };
 
-/** Whether no kernel of a precision is left. */
+/** Whether all kernels of a precision are left out. */
 static inline bool are_left_out(bool is_int8)
 {
     if (!is_int8)
@@ -48,8 +48,8 @@ static inline bool are_left_out(bool is_int8)
     return true;
 }
 
-/** The name to give an engine in place of a kernel that is left out, or of
- *  "auto", which tries every kind; "auto" where none is left. */
+/** The kernel name to give an engine instead of one that is left out, or of
+ *  "auto", which tries every kind; "auto" if none is left. */
 static inline const char *kernel_in_place_of(const char *kernel)
 {
     const char *first = NULL;
@@ -67,7 +67,7 @@ static inline const char *kernel_in_place_of(const char *kernel)
 #ifdef __cplusplus
 #include <string>
 
-/** The list in a variable of the environment, "wgmma,mma", or nothing. */
+/** The list in an environment variable ("wgmma,mma"), or nothing. */
 inline std::string kinds_in(const char *variable)
 {
     const char *const list = getenv(variable);

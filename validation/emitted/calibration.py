@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which instructions are floating-point ones, found out and not looked up.
+"""Which instructions are floating-point ones, measured instead of looked up.
 
-calibration.cu holds every operation 4 and 12 times: the instruction of which
-the longer kernel has 8 more is the operation.  What its integer kernels hold is
-no floating-point instruction.  What is neither is unknown, and never counted
-in silence.
+calibration.cu holds every operation 4 and 12 times: the instruction that the
+longer kernel has 8 times more is the operation. Instructions in its integer
+kernels are not floating-point ones. All others are unknown, and reported
+instead of being counted.
 """
 import collections
 
 SHORT, LONG = 4, 12
 GROWTH = LONG - SHORT
 
-# Operation, floating-point instructions in a step, the first architecture that
-# has it.  The half-precision sums come first: from sm_80 on HFMA2 has a second
-# form that does a part of them, and moves constants too.
+# Operation, floating-point instructions per step, first architecture that has
+# it.  Half-precision sums come first: from sm_80 on, HFMA2 has a second form
+# that does a part of them, and moves constants too.
 OPERATIONS = (
     ("hfma2", 1, 75),
     ("hadd2", 1, 75),
@@ -63,7 +63,7 @@ DOUBLE = ("DADD", "DMUL", "DFMA", "DSETP", "DRND", "D2I", "I2D",
 
 
 class CalibrationError(Exception):
-    """The compiler made something else of a calibrating kernel."""
+    """The compiler translated a calibration kernel in another way."""
 
 
 class Count:
@@ -80,7 +80,7 @@ class Count:
 
 
 class Decoder:
-    """What the base of an instruction means on one architecture."""
+    """The meaning of an instruction's base on one architecture."""
 
     def __init__(self, kernels, architecture):
         self.kernels = kernels

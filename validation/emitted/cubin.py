@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is in a cubin: its kernels, their instructions, their slow paths.
+"""The content of a cubin: its kernels, their instructions, their slow paths.
 
-A cubin is an ELF64 file.  Every kernel has a section `.text.NAME` of 16-byte
-instructions (sm_70 and later).  Bits 0-8 of an instruction say what it does,
-bits 9-11 which of its operands are registers, constants or immediates; what
-bits 0-8 mean is not published and is found out by calibration.py.
+A cubin is an ELF64 file. Every kernel has a section `.text.NAME` of 16-byte
+instructions (sm_70 and later). Bits 0-8 of an instruction are its operation,
+bits 9-11 tell which operands are registers, constants or immediates. NVIDIA
+does not publish the meaning of bits 0-8; calibration.py measures it.
 """
 import collections
 import struct
@@ -40,8 +40,8 @@ class Instruction(collections.namedtuple("Instruction", "low high")):
 
 
 class Kernel:
-    """A kernel: its own instructions, and by name those of the functions that
-    lie behind it: the compiler's slow paths, and whatever was not inlined."""
+    """A kernel: its own instructions, and by name those of the functions behind
+    it: the compiler's slow paths and functions that were not inlined."""
 
     def __init__(self, name, instructions):
         self.name = name

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The main kernels' machine code, and what it lets expect: a table.
+"""A table of the main kernels' machine code and the performance it allows.
 
-    machine_code.py NVDISASM    write it for the compiler at hand
+    machine_code.py NVDISASM    write it for the installed compiler
 
-Everything is arithmetic: no device is needed and none was measured.
+All figures are arithmetic: no device is needed and none was measured.
 """
 import datetime
 import os
@@ -18,13 +18,13 @@ import toolkit
 FOLDER = "validation/results"
 ARCHITECTURES = (80, 86, 90, 120)
 CALLS = (1024, 8192)
-# Clocks from a load of a sum to its value: assumed, of the usual order.
+# Clocks from the load of a sum to its value: assumed, a typical value.
 LATENCY = 800
 WARP, SCHEDULERS, REGISTERS = 32, 4, 65536
-# Passes through shared memory, of 128 bytes each, that a warp takes: a quarter
-# of it at a time where a lane has 16 bytes.
+# Passes of 128 bytes through shared memory per warp: a quarter of the warp at
+# a time if each lane has 16 bytes.
 PASSES = {16: 4, 8: 2}
-# Instructions that advance the pointers of a stage: what a fill would need.
+# Instructions that advance the pointers of a stage, as a fill needs them.
 POINTERS = 12
 KINDS = ("product", "shared", "global", "integer", "float", "double", "wait")
 # Bytes of a column of time of one part, of tiles of 64 and 128 inputs.
@@ -131,9 +131,9 @@ CORRELATORS = (
 
 
 class Stream:
-    """A kernel that memory should bound: `bytes` of a thread in a round of its
-    loop, or in all, read and written; `products`: how many of a thread's
-    rounds of the loop, where it holds others' too; 0: all that are there."""
+    """A kernel that memory should bound. `moved`: bytes that a thread reads and
+    writes in a round of its loop, or in all. `products`: those of a thread's
+    rounds, if the loop holds others' too; 0: all in the loop."""
 
     def __init__(self, name, product, threads, moved, products=0):
         self.name, self.product = name, product
@@ -162,7 +162,7 @@ STREAMS = tuple(
 
 
 class Resources:
-    """What a block takes, as ptxas -v says."""
+    """Resources of a block, as printed by ptxas -v."""
 
     def __init__(self, text, name, dynamic=0):
         part = re.search(rf"entry function '{name}'.*?Used (\d+) registers"
@@ -205,7 +205,7 @@ class Prediction:
             for part, weight in ((loop, each), (around, kernel.warps))
             for i in part if i.name in ("LDS", "LDSM", "STS", "LDGSTS"))
         if kernel.product == "IGMMA":
-            # Each warpgroup reads the columns, 32 bytes of each a product.
+            # Each warpgroup reads the columns, 32 bytes of each per product.
             self.shared += sum(i.columns * 32 / 128 / 4 * each for i in loop
                                if i.name == kernel.product)
         self.groups = len(code.fold_runs(kernel.product))
@@ -334,7 +334,7 @@ class Report:
                                   key=lambda run: run[1])
                 blocks = taken.blocks(device, stream.threads)
                 warps = blocks * stream.threads // WARP
-                # Of a loop with several ways, the part that a thread goes.
+                # In a loop with several paths, the share that a thread takes.
                 scale = (min(1, stream.products / count["product"])
                          if stream.products else 1)
                 issue = warps * len(part) * scale / SCHEDULERS

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Machine code as nvdisasm prints it: instructions, loops, runs of loads.
 
-The words of an instruction also say which of six scoreboards its result sets
-and which ones it waits for (bits 110-112 and 116-121): not published by NVIDIA,
-and the same on every architecture since sm_70.
+Each instruction also encodes which of six scoreboards its result sets and
+which ones it waits for (bits 110-112 and 116-121). NVIDIA does not publish
+this; it is the same on every architecture since sm_70.
 """
 import collections
 import re
@@ -16,7 +16,7 @@ UPPER = re.compile(r"\s+/\* 0x([0-9a-f]{16}) \*/")
 PREDICATE = re.compile(r"^@!?U?P\w+ ")
 JUMP = re.compile(r"BRA.*?(\.L_x_\d+)")
 
-# What the instructions of a loop are counted as, by their first word.
+# Categories of a loop's instructions, by their first word.
 KINDS = (
     ("shared", "LDS LDSM STS"),
     ("global", "LDG STG LDGSTS LD ST REDG"),
@@ -36,7 +36,7 @@ class Instruction:
     def __init__(self, text):
         self.text = text
         self.words = PREDICATE.sub("", text).split()[0].split(".")
-        # What never runs stands there to keep others apart.
+        # Instructions that never run are padding.
         self.name = "NOP" if text.startswith("@!PT") else self.words[0]
         self.sets = self.waits = 0
 

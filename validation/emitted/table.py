@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The committed table of what a compiler emitted: written, and read again."""
+"""The committed table of what a compiler emitted: writing and reading it."""
 import os
 import re
 

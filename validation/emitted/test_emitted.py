@@ -4,20 +4,20 @@
 
 Every function of the numerics headers, per architecture: the intended
 instruction is there, nothing slow is, registers and the number of
-floating-point instructions are those of the committed table.
+floating-point instructions equal those of the committed table.
 
-    test_emitted.py --write    write that table for the compiler at hand
+    test_emitted.py --write    write that table for the installed compiler
 
-Shows (devices, device code): the intended instruction in every numerics
-    function and kernel, no spill, no call, no slow path; sums loaded in
-    groups in the fold of every correlator; sm_75 to sm_120; sources and
-    headers without a warning, from the host's compiler either
+Shows (devices, device code): every numerics function and kernel has the
+    intended instruction, no spill, no call, no slow path; the fold of every
+    correlator loads sums in groups; this holds for sm_75 to sm_120; sources
+    and headers compile without a warning, of the host's compiler either
 Within: operations of the multi-function unit exactly; floating-point
-    instructions as in `results/emitted-nvcc-*.md`; registers ±8; loads of
-    each group exactly
-Because: what another allocation may take; `make emitted` writes the table,
-    `make sass` what the machine code lets expect of the main kernels, and
-    what an instruction is kernels with a known number of it tell
+    instructions as in `results/emitted-nvcc-*.md`; registers ±8; loads of each
+    group exactly
+Because: another register allocation may differ by 8; `make emitted` writes the
+    table, `make sass` the performance that the machine code allows the main
+    kernels; kernels with a known number of an instruction identify it
     (`emitted/calibration.py`)
 """
 import concurrent.futures
@@ -35,18 +35,18 @@ import table
 import tap
 import toolkit
 
-# Architectures of the table, and all that a kernel must compile for.
+# Architectures of the table, and all those a kernel must compile for.
 TABLE = (75, 80, 90, 120)
 ALL = (75, 80, 86, 89, 90, 100, 120)
 # The last ones that CUDA 11.8 serves and 13 does not.
 OLD = (61, 70)
-# What another allocation of registers may differ by.
+# Tolerance for another register allocation.
 REGISTERS_WITHIN = 8
 
 PROBE = "validation/emitted/probe.cu"
 CALIBRATION = "validation/emitted/calibration.cu"
-# These are compiled for sm_90a in the column of sm_90, and the last one, a
-# kernel of that alone, for nothing else.
+# The column of sm_90 compiles these for sm_90a; the last one, a kernel for
+# sm_90a alone, is compiled for nothing else.
 WGMMA = "kernels/cuda/correlate_wgmma.cu"
 ONLY_90A = (CALIBRATION, WGMMA)
 # Tests of the harness that run on a card too.
@@ -108,8 +108,8 @@ DOUBLE_ROOT = "__cuda_sm20_dsqrt_rn_f64_mediumpath"
 DOUBLE_DIVISION = "__cuda_sm20_div_rn_f64_full"
 DOUBLE_RECIPROCAL = "__cuda_sm20_dblrcp_rn_slowpath"
 
-# Sums to results: double precision, divided as often as the compiler likes to
-# repeat the code.
+# Sums to results: double precision; the number of divisions depends on how
+# often the compiler repeats the code.
 POSTPROCESS = Intent(holds=("DFMA", "I2D"), doubles=True,
                      calls=(DOUBLE_DIVISION, DOUBLE_RECIPROCAL))
 
@@ -234,7 +234,7 @@ def write_unit(name, text):
 
 
 class Build:
-    """What is asked for compiled once, over all cores."""
+    """Compiles each requested source once, on all cores."""
 
     def __init__(self, kit):
         self.kit = kit
@@ -352,7 +352,7 @@ def build():
 
 
 class WithToolkit(unittest.TestCase):
-    """Cases that need nvcc; without one all of them are skipped."""
+    """Cases that need nvcc; all are skipped without it."""
 
     @classmethod
     def setUpClass(cls):
@@ -387,7 +387,7 @@ class Compilation(WithToolkit):
 
 
 class Calibrated(WithToolkit):
-    """The meaning of instructions is found out, not believed."""
+    """The meaning of instructions is measured, not assumed."""
 
     def test_slow_path_is_seen(self):
         for architecture in self.build.architectures():
@@ -440,15 +440,15 @@ class Instructions(WithToolkit):
         for name in names + [f"fx8_ptx_{name}" for name in re.findall(
                 r"FX8_PTX_UNARY\((\w+), \"", text)]:
             with self.subTest(name):
-                # A probe, or a part of what has one.
+                # A probe, or a part of a kernel that has one.
                 used = (len(re.findall(rf"\b{name}\(", probes + text))
                         - (name in names))
                 self.assertGreater(used, 0)
 
 
 class Fold(WithToolkit):
-    """The correlators load their sums in groups, each before the first store
-    behind it: a load would wait for a store."""
+    """The correlators load their sums in groups, each before the next store,
+    because a load would wait for a store."""
 
     def check(self, kernel, product, runs):
         for architecture in self.build.architectures():
@@ -492,7 +492,7 @@ def add_instruction_cases():
 
 
 class Table(WithToolkit):
-    """Counts and registers are those of the committed table."""
+    """Counts and registers equal those of the committed table."""
 
     def committed(self):
         found = table.read(self.build.kit.release)

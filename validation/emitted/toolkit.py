@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A CUDA toolkit: where it is, which it is, what it makes of a source.
+"""The CUDA toolkit: its place, its version, what it compiles a source to.
 
 Environment, as make sets it:
 
@@ -22,11 +22,11 @@ NO_LOCAL_MEMORY = ["-Xptxas", "-warn-spills,-warn-lmem-usage"]
 
 
 class MissingToolkit(Exception):
-    """There is no such toolkit, which is no fault unless CUDA=1."""
+    """The toolkit is missing, an error only with CUDA=1."""
 
 
 class Compiled:
-    """What became of one compilation."""
+    """The result of one compilation."""
 
     def __init__(self, good, text):
         self.good = good

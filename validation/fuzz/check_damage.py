@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Files with some bytes overwritten: fx8 ends in time, with one line or a
-result, leaves nothing half-made under the final name, and what a checker
-reports is not of fx8's own code.
+result, leaves nothing half-made under the final name, and no checker reports a
+fault in fx8's own code.
 
-libhdf5 1.10 has faults of its own when a file is damaged (README.md here):
-they are counted and shown, by the frame in which they happened.
+libhdf5 1.10 has faults of its own on damaged files (README.md here): they are
+counted and listed by the frame in which they happened.
 
 Shows: as fuzz/check_texts.py
 """
@@ -161,7 +161,7 @@ class Damage(unittest.TestCase):
             kind = ("hangs" if done.late else
                     "leaks" if report.group(1) == "Leak" else "faults")
             self.faults[f"{kind}: {frame}"] += 1
-            # what has leaked is told when all is done
+            # leaks are reported at the end
             if kind != "leaks":
                 self.assertFalse(os.path.exists(out), where)
         else:
@@ -196,7 +196,7 @@ class Damage(unittest.TestCase):
         print(f"# {runs} runs, exit codes {dict(self.ends)}")
         for frame, count in self.faults.most_common():
             print(f"# {count} times: libhdf5 {frame}")
-        # damage that nothing notices would show nothing
+        # some damage must have been noticed
         self.assertGreater(self.ends[1], runs // 50)
         self.assertGreater(self.ends[0], 0)
 

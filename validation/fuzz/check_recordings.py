@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Recordings and visibilities that are valid HDF5 and spoilt by a fuzzer:
+"""Recordings and visibilities that are valid HDF5 but spoilt by a fuzzer:
 types, ranks, sizes, chunks, filters, links, attributes, values.
 
 Shows: as fuzz/check_texts.py

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Texts that people and programs write, made worse by a fuzzer: INI, CSV,
-JSON, overrides, single values.
+"""Texts that people and programs write, spoilt by a fuzzer: INI, CSV, JSON,
+overrides, single values.
 
-Shows (failures, fuzzer): texts, recordings and visibilities made by it: a
-    refusal is one line, what is accepted is read within its buffers, nothing
-    leaks and no handle stays open; bytes overwritten at random
-Within: no report of a checker but in libhdf5's own code
-Because: what that does is listed in `fuzz/README.md`
+Shows (failures, fuzzer): for fuzzed texts, recordings and visibilities and for
+    bytes overwritten at random, a refusal is one line, reads of accepted input
+    stay within their buffers, nothing leaks and no handle stays open
+Within: no report of a checker except in libhdf5's own code
+Because: `fuzz/README.md` lists the faults of libhdf5
 In: fuzz/check_recordings.py, fuzz/check_damage.py
 """
 import glob

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs of the fuzz targets: seeds, dictionary, time, what counts as clean."""
+"""Runs of the fuzz targets: seeds, dictionary, time, and when a run is
+clean."""
 import base64
 import glob
 import os
@@ -15,7 +16,7 @@ BUDGET_S = 1200 if LONG else 55
 BUILD = os.environ.get("FX8_BUILD", "build")
 FX8 = os.path.join(BUILD, "san", "fx8")
 HERE = os.path.dirname(os.path.abspath(__file__))
-# The same in every short run, so that a failure is one for everybody.
+# The same in every short run, so that everybody sees the same failure.
 SEED = 0 if LONG else 5
 
 

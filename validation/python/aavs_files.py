@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Channel files as the SKA-Low/AAVS acquisition writes them, by its names,
-types, chunks and order of work: blocks appended one by one, time stamps a block
-at a time, attributes kept up to date or not."""
+"""Channel files as the SKA-Low/AAVS acquisition writes them, with its names,
+types, chunks and order of work: blocks appended one by one, time stamps
+written a block at a time, attributes updated or not."""
 import os
 from fractions import Fraction
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A sky over an array, and what a correlator must find of it: formulas in
-double precision, written from data/README.md and CONVENTIONS.md alone.
+"""A sky over an array, and the visibilities that a correlator must find for
+it: formulas in double precision, written from data/README.md and
+CONVENTIONS.md alone.
 
 Axes, slowest first; input = antenna * polarisations + pol, and a product of
 inputs i <= j is V[i, j] = <conj(E_i) E_j>:
@@ -243,7 +244,7 @@ class Sky:
         decorrelates by the sum over n of w_n w_(n + d)."""
         n_grid = 32 * len(self.weights)
         n = np.arange(len(self.weights))
-        # half a step off, so that no point lies on the border of the band
+        # half a step off, so that no point lies on the edge of the band
         power = np.abs(np.fft.fft(
             self.weights * np.exp(-1j * np.pi * n / n_grid), n_grid))**2
         step = n_grid // self.length

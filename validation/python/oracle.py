@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""An FX correlator in double precision, written from the text of the design
-("Meaning") and from nothing else: it shares no code with fx8.
+"""An FX correlator in double precision, written only from the text of the
+design ("Meaning"). It shares no code with fx8.
 
 Axes, slowest first:
 
@@ -28,7 +28,7 @@ PRODUCTS = {1: [(0, 0)], 2: [(0, 0), (1, 1), (0, 1), (1, 0)]}
 
 @dataclasses.dataclass
 class Setup:
-    """What the configuration of a run says; defaults as in the key table."""
+    """The configuration of a run; defaults as in the key table."""
     channels: int
     integration_time_s: object          # seconds, or "all"
     method: str = "pfb"
@@ -77,7 +77,7 @@ class Result:
     flags: np.ndarray                   # bool, same shape
     nsamples: np.ndarray                # float64, same shape
     scale: np.ndarray                   # sqrt(P_i P_j), same shape
-    slack: np.ndarray                   # what near ties may change, same shape
+    slack: np.ndarray                   # effect of near ties, same shape
     julian_dates: list
     integration_time_s: float
     frequencies_hz: np.ndarray

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The plug-in of the CUDA engine on pretend devices: validation/cuda/README.md
-lists what can be set."""
+"""The plug-in of the CUDA engine on pretend devices. validation/cuda/README.md
+lists its settings."""
 import os
 
 BUILD = os.environ.get("FX8_BUILD", os.path.abspath("build"))

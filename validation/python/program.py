@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the Python tests share: recordings written with h5py, fx8 run on them,
+"""Shared by the Python tests: recordings written with h5py, fx8 run on them,
 its UVH5 files read back item by item."""
 import dataclasses
 import os
@@ -218,7 +218,7 @@ def hang_up():
 class Case(unittest.TestCase):
     """A test with a folder of its own for recordings and results."""
 
-    exact_cells = doubtful_cells = 0    # what compare_int8() saw
+    exact_cells = doubtful_cells = 0    # results of compare_int8()
 
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="fx8-")

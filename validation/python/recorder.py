@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Recordings of Digital RF as its own writer makes them, and what they hold
-by the definition of the format: samples and a mask, input by input."""
+"""Digital RF recordings made by the format's own writer, and their content by
+the definition of the format: samples and a mask, input by input."""
 import dataclasses
 import math
 import os
@@ -12,9 +12,9 @@ import numpy as np
 
 @dataclasses.dataclass
 class Channel:
-    """A channel to be recorded: samples [subchannel][time] of whole numbers,
-    the first at index `start`; `lost` (first, count) from there on are not
-    handed to the writer."""
+    """A channel to record: samples [subchannel][time] of whole numbers, the
+    first at index `start`; ranges `lost` (first, count), counted from there,
+    are not passed to the writer."""
     samples: np.ndarray
     start: int
     lost: list = ()
@@ -95,8 +95,8 @@ def record(top, name, channel):
 
 @dataclasses.dataclass
 class Expected:
-    """What a recording holds: samples [input][time] as recorded, zero where
-    `valid`, the same shape, is not set; sample 0 has index `origin`."""
+    """The content of a recording: samples [input][time] as recorded, zero where
+    `valid`, of the same shape, is not set; sample 0 has index `origin`."""
     samples: np.ndarray
     valid: np.ndarray
     origin: int

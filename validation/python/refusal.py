@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the scenarios share: a small recording, fx8 run on it, and what a
-refusal must look like."""
+"""Shared by the scenarios: a small recording, fx8 run on it, and the form that
+a refusal must have."""
 import os
 import re
 import shutil

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How measured visibilities scatter about their expectations, exactly.
 
-A visibility is the mean over M spectra of conj(x_i) x_j.  For normal noise of
-covariance N_ij = <conj(x_i) x_j> and a steady tone of products T_ij in it, the
+A visibility is the mean over M spectra of conj(x_i) x_j. Take normal noise of
+covariance N_ij = <conj(x_i) x_j> and in it a steady tone of products T_ij. The
 scatter z_ij about the expectation has (Isserlis; a = (i, j), b = (k, l))
 
     <conj(z_a) z_b> = S_ab N_ki N_jl + R_ab (T_ki N_jl + N_ki T_jl)
@@ -11,9 +11,9 @@ scatter z_ij about the expectation has (Isserlis; a = (i, j), b = (k, l))
     S_ab = sum over t, t' of m_a(t) m_b(t') r(t - t')^2           / (M_a M_b)
     R_ab = sum over t, t' of m_a(t) m_b(t') r(t - t') cos(p(t-t')) / (M_a M_b)
 
-m_a(t) is 1 where spectrum t is valid on both inputs, r(d) = sum of w_n
-w_(n + dN) what windows d spectra apart share, p the phase by which the tone
-goes on from spectrum to spectrum.  With a rectangular window and no losses S =
+m_a(t) is 1 where spectrum t is valid on both inputs; r(d) = sum of w_n w_(n +
+dN) is the overlap of windows d spectra apart; p is the phase by which the tone
+advances from spectrum to spectrum. With a rectangular window and no losses S =
 1 / M, and a product has the variances (P_i P_j +- Re V_ij^2) / 2M in its real
 and imaginary part.
 """

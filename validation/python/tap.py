@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""unittest with TAP on stdout: what validation/run reads."""
+"""unittest with TAP on stdout, as validation/run reads it."""
 import sys
 import time
 import traceback

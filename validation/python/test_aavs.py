@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Channel files of AAVS through the program: many tiles and parts, shuffled,
-with losses, give what one file in fx8's own format gives, to the bit, and what
+"""Channel files of AAVS through the program: many shuffled tiles and parts,
+with losses, give to the bit what one file in fx8's own format gives, and what
 plain sums over the samples give.
 
 Shows (recordings, tiles through the program): shuffled tiles with lost blocks
-    and parts, a part cut by a crash: beside the same samples in one native
-    file, and sums over the samples; weights; start, duration, antennas, y-x;
-    three coarse channels beside one native file each, fine channels that
-    stitch; the ready configuration of a station, 256 antennas
+    and parts, and a part cut by a crash, agree with the same samples in one
+    native file and with sums over the samples; weights; start, duration,
+    antennas, y-x; three coarse channels agree with one native file each, and
+    their fine channels stitch; the ready configuration of a station, 256
+    antennas, works
 Within: to the bit; dates to the last place
 Because: the same samples in another file
 """
@@ -61,7 +62,7 @@ class Station(program.Case):
 
         add(0, 0, 0, 5000, block=BLOCK)
         add(0, 1, 5000, 7000, block=BLOCK, lost=[7201, 7402])
-        # a part that is missing altogether, one that was cut by a crash
+        # one part is missing entirely, one was cut by a crash
         add(1, 0, 600, 3000, block=BLOCK, reserve=True)
         add(1, 1, 6400, 5000, block=500)
         # one block a sample; two losses, one of a single sample

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Several coarse channels in a recording: each as a recording of its own and
-as the oracle has it, one axis for all, files as pyuvdata reads them.
+"""Several coarse channels in a recording: each gives the same as in a
+recording of its own and in the oracle; they share one axis; pyuvdata reads the
+files.
 
-Shows (correlation, bands through the program): recordings of several coarse
-    channels: each band as the file of its own and as the oracle has it, a
-    tone of the sky in one channel of the stitched axis, pyuvdata without a
-    warning, overlap refused
+Shows (correlation, bands through the program): in recordings of several coarse
+    channels, each band gives the same as in a file of its own and in the
+    oracle; a tone of the sky appears in one channel of the stitched axis;
+    pyuvdata reads the file without a warning; overlap is refused
 Within: to the bit; FP32 2·10⁻⁶ of √(PᵢPⱼ); frequencies the nearest doubles
 Because: as for the oracle
 """
@@ -155,7 +156,7 @@ class Bands(program.Case):
                 frequencies_hz = got.header["freq_array"]
                 nearest = np.argmin(np.abs(frequencies_hz - sky_hz))
                 self.assertEqual(np.argmax(power), nearest)
-                # half a channel off its centre a tone is in two alike
+                # half a channel off the centre, a tone is equal in two
                 off = np.abs(frequencies_hz - sky_hz) > step_hz
                 self.assertLess(power[off].max(), 0.1 * power[nearest])
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""fx8 compare: inside its limits on honest files, exit 3 on a coarser
-quantiser, a swapped baseline, a scaled file.
+"""fx8 compare: honest files stay inside its limits; a coarser quantiser, a
+swapped baseline or a scaled file gives exit 3.
 
-Shows (commands, compare): inside the limits at 2, 4, 8, 16, 20, 28 LSB and on
-    TART; exit 3 on a coarser quantiser, swapped baselines, a turned or scaled
-    file
+Shows (commands, compare): files stay inside the limits at 2, 4, 8, 16, 20, 28
+    LSB and on TART; exit 3 on a coarser quantiser, swapped baselines, a
+    rotated or scaled file
 Within: exit codes
 In: test_compare.c, test_compare_files.c, python/test_recording_tart.py
 """
@@ -64,7 +64,7 @@ class Compare(program.Case):
                 self.assertEqual(self.compare(*self.make(target)), 0)
 
     def test_coarser_quantiser(self):
-        # INT8 made at 5 LSB but said to have been made at 20
+        # INT8 made at 5 LSB but labelled as made at 20
         coarse, exact = self.make(5)
         shutil.move(coarse, self.path("coarse.uvh5"))
         fine, exact = self.make(20)

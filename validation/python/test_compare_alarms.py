@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""fx8 compare calls good what fx8 made: random arrays and stretches of real
-recordings, from samples to verdict.  FX8_LONG=1 takes more of them;
-test_compare_alarms.c has the many that a rate takes.
+"""fx8 compare accepts what fx8 made: random arrays and stretches of real
+recordings, from samples to verdict. FX8_LONG=1 takes more of them.
+test_compare_alarms.c has the many cases needed to measure a rate.
 
 Shows: as test_compare_alarms.c
 """
@@ -23,7 +23,7 @@ N_STRETCHES = 150 if program.LONG else 4
 
 
 class Alarms(program.Case):
-    """Both precisions of anything, and what compare says of them."""
+    """Both precisions of any recording, and the verdict of compare."""
 
     def assert_good(self, arguments, keys, name):
         """One run of correlate --precision both; whether it was judged."""

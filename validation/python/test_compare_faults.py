@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""fx8 compare calls nothing good that is not: one part of a file spoiled, the
-rest as it was made.  The reason names the part.
+"""fx8 compare accepts no bad file: one part of a file is spoiled, the rest
+stays as it was made, and the reason names the part.
 
-Shows (commands, compare calls nothing good that is not): 29 of 60 channels
-    zero, 28 conjugated and 7 times too large, a channel of 1e5, 1e5 times too
-    large or a copy of its neighbour, a cell of 1e6, a conjugated baseline of
-    1,128 pairs, dumps, autos, flags, weights, in either file, where clips or
-    low levels leave out: exit 3 with the place; `--precision both` says the
-    same; a wild cell among any interference
+Shows (commands, compare calls nothing good that is not): exit 3 with the place
+    for 29 of 60 channels zero, 28 conjugated and 7 times too large; for a
+    channel of 1e5, 1e5 times too large or a copy of its neighbour; for a cell
+    of 1e6; for a conjugated baseline of 1,128 pairs; for spoiled dumps, autos,
+    flags or weights; in either file, also where cells are left out for clips
+    or low levels. `--precision both` reports the same; a wild cell is found
+    among any interference
 Within: exit 3, the reason begins with the place
 In: test_compare_alarms.c nothing_wild_is_good
 """
@@ -65,7 +66,7 @@ CROSS = PAIRS.index((1, 3))
 CELL = "baseline 1-3 XX, channel 20 (149.812500 MHz), dump 2: "
 CHANNEL = "channel 20 (149.812500 MHz): "
 
-# name, what is done to the INT8 file, how the reason begins
+# name, the change to the INT8 file, how the reason begins
 FAULTS = (
     ("29 of 60 channels are zero", channels(2, 31, np.zeros_like),
      "all pairs: "),

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What fx8 compare tells, in words, as JSON and as a page, beside numpy on the
-same files; files of other correlators; wrong use.
+"""The report of fx8 compare, in words, as JSON and as a page, against numpy on
+the same files; files of other correlators; wrong use.
 
-Shows (commands, what compare tells): in words, JSON and page: polarised,
-    gappy, unequal gains at 4 and 20 LSB, coarse bands, clips and low levels
-    named; two files of pyuvdata (lzf, circular feeds, crosses alone, another
-    unit, phased); all flagged, NaN, quick-look, names that exist
-Within: measured, predicted, phase rms 10⁻⁸; medians 1 %; the page is HTML5
-    and XML, its marks the JSON's to 10⁻⁵
-Because: sums of doubles in another order than numpy's; a bin of a histogram;
-    six digits on the page
+Shows (commands, what compare tells): the report is correct in words, JSON and
+    page: polarised and gappy files, unequal gains at 4 and 20 LSB, coarse
+    bands, clips and low levels named; two files of pyuvdata (lzf, circular
+    feeds, cross-correlations alone, another unit, phased); all flagged, NaN,
+    quick-look, names that exist
+Within: measured, predicted, phase rms 10⁻⁸; medians 1 %; the page is HTML5 and
+    XML, its marks the JSON's to 10⁻⁵
+Because: doubles are summed in another order than numpy's; medians have the
+    width of a histogram bin; the page has six digits
 """
 import html.parser
 import json
@@ -35,7 +36,7 @@ PRODUCTS = ((0, 0), (1, 1), (0, 1), (1, 0))     # XX, YY, XY, YX
 
 
 class Cells:
-    """Every pair of two files, as the theory has them: numpy alone."""
+    """Every pair of cells in two files, by the theory, in numpy alone."""
 
     def __init__(self, rough, exact):
         a, b = program.read(rough), program.read(exact)
@@ -94,7 +95,7 @@ class Cells:
 
 
 class Page(html.parser.HTMLParser):
-    """A page of which every element is closed where HTML5 wants it."""
+    """A page in which every element is closed as HTML5 requires."""
 
     def __init__(self, text):
         super().__init__()
@@ -308,8 +309,8 @@ class Report(program.Case):
                 for row, of_input in zip(told["inputs"], gains):
                     self.assertAlmostEqual(row["gain_median"]
                                            / np.median(of_input), 1, places=9)
-                    # levels are measured on the spectra, some of which are
-                    # not in any dump
+                    # levels are measured on all spectra, and some are in
+                # no dump
                     self.assertAlmostEqual(row["level_median"] / target, 1,
                                            delta=0.05)
                 self.assertEqual([row["input"] for row in told["inputs"]],
@@ -371,7 +372,7 @@ class Report(program.Case):
         turn = 1.02 * np.exp(0.01j)
         paths = {}
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")     # its own, of what it lacks
+            warnings.simplefilter("ignore")     # about missing metadata
             data = UVData.from_file(exact)
             data.extra_keywords = {}
             for kind in ("all", "cross"):

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Digital RF from its own writer: every storage, channels side by side, gaps
-of every kind.  The same visibilities, flags and weights as one native file of
-the samples that the definition of the format says, INT8 bit for bit; weights
-as a plain count over samples.
+of every kind. They give the same visibilities, flags and weights as one native
+file of the samples that the format defines, INT8 bit for bit; weights equal a
+plain count over samples.
 
 Shows (recordings, Digital RF from its own writer): every storage, several
-    channels, 8 and 16 bits, stretches, blocks of any length; beside native
-    files of the same samples, weights beside a plain count
-Within: to the bit; a rate that is no whole number as the oracle's
-Because: the same samples; of such a rate the writer's index is rounded
+    channels, 8 and 16 bits, stretches and blocks of any length agree with
+    native files of the same samples; weights equal a plain count
+Within: to the bit; a rate that is no whole number within the oracle's limits
+Because: the same samples; for such a rate the writer rounds the index
 """
 import os
 import unittest
@@ -136,7 +136,7 @@ class Storage(DigitalRf):
                 self.assertEqual(got.nsamples.max(), 1)
 
     def test_rate_that_is_no_whole_number(self):
-        # files are cut by rounded instants; times come from the index
+        # file boundaries are rounded instants; times come from the index
         rate = Fraction(25_000_000, 27)
         channel = recorder.Channel(
             noise((1, 20000), 30, True, 5), 1_481_481_481_481_999,
@@ -153,7 +153,7 @@ class Storage(DigitalRf):
         self.assert_weights(got, want, setup)
 
     def test_lone_fill_values_are_samples(self):
-        # a clipped sample is one of the signal; 8 bytes of it are a gap
+        # a clipped sample is signal; 8 bytes of clipped samples are a gap
         samples = noise((1, 9000), 30, True, 6)
         least = -128 - 128j
         samples[0, 3000:3003] = least
@@ -171,7 +171,7 @@ class Storage(DigitalRf):
 
 
 class Channels(DigitalRf):
-    """Several channels: not equally long, not equally wide."""
+    """Several channels of different length and width."""
 
     def channels(self):
         """Five inputs and one more; the second starts late, the third stops

@@ -1,34 +1,35 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What must hold to the bit: integer sums, symmetry, linearity, and that block
-size, threads and kernels never matter.
+"""What must hold to the bit: integer sums, symmetry, linearity, and
+independence of block size, threads and kernels.
 
 Shows (correlation, integers are exact): method `none`: INT8 = FP32 = 64-bit
     sum; −128 over 140,003 products
 Within: to the bit
-Because: sums of integers
+Because: sums of integers are exact
 In: Unchannelised
 
-Shows (correlation, however a run is cut): block size, threads, kernels, axis
-    order
+Shows (correlation, however a run is cut): block size, threads, kernels and
+    axis order do not change the result
 Within: INT8 to the bit; FP32 10⁻⁶ of the power, kernels 4·10⁻⁶
-Because: INT8 has no order of summing; two kernels have two, each within
-    2·10⁻⁶ of the truth
+Because: INT8 sums do not depend on order; two kernels have two orders, each
+    within 2·10⁻⁶ of the truth
 In: Invariance, python/test_matrix.py AxisOrder
 
-Shows (correlation, symmetry): V_ji = conj V_ij, real autos, positive
-    semi-definite
+Shows (correlation, symmetry): V_ji = conj V_ij, autos are real, the matrix is
+    positive semi-definite
 Within: INT8 and autos to the bit; FP32 10⁻⁶ of the power; λ_min > −10⁻⁶ λ_max
-Because: single precision under the sums
+Because: sums are in single precision
 In: Symmetry
 
-Shows (correlation, linearity): over 36 dB
+Shows (correlation, linearity): the result is linear in the input over 36 dB
 Within: to the bit
 Because: powers of two scale floats and gains without rounding
 In: Linearity
 
-Shows (correlation, dead inputs): 0, weight 1, flagged
+Shows (correlation, dead inputs): a dead input gives 0, has weight 1 and is
+    flagged
 Within: exact
-Because: sums of zeros
+Because: sums of zeros are zero
 In: DeadInput, test_session.c
 """
 import numpy as np
@@ -117,7 +118,7 @@ class Invariance(program.Case):
         samples += 5
         samples = program.to_int8(samples if is_complex else samples.real)
         samples[2, 1, 30_000:30_700] = 0      # a run of markers
-        samples[3, 0, 40_000:40_063] = 0      # one too short to be one
+        samples[3, 0, 40_000:40_063] = 0      # too short to count as missing
         scene = program.Scene(samples, missing=[(1, -1, 20_000, 777)])
         path = self.write(scene)
         for precision in ("int8", "fp32"):

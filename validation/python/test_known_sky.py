@@ -1,25 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Simulated skies, correlated: the visibilities that formulas have, each
-within 5 sigma, and all of them together as far off as chance has it; what XY
-and YX are, also in a Measurement Set.
+"""Simulated skies, correlated: each visibility is within 5 sigma of its
+formula, and all of them together deviate as much as chance predicts; the
+meaning of XY and YX, also in a Measurement Set.
 
-Shows (signals, known skies): `simulate`, then `correlate`, real and complex ×
-    upper and lower sideband × pfb and fft × 1 and 2 polarisations × whole and
-    with dropouts, both precisions: the true visibilities; sources of Stokes
-    I, Q, U, V, a tone, unequal gains and cables; conjugated, in the other
-    sideband, cables of the other sign, XY for YX, missing samples listed
-    elsewhere: seen in every case
+Shows (signals, known skies): `simulate`, then `correlate`, gives the true
+    visibilities for real and complex × upper and lower sideband × pfb and fft
+    × 1 and 2 polarisations × whole and with dropouts, in both precisions;
+    sources of Stokes I, Q, U, V, a tone, unequal gains and cables. Every
+    planted fault is detected: conjugated, in the other sideband, cables of the
+    other sign, XY for YX, missing samples listed elsewhere
 Within: 5 sigma for each of 244,080 numbers; chi-square of all of a case, and
     its amplitude, 5 sigma; the true visibilities themselves 2·10⁻⁷; weights
     equal
-Because: covariances of all products from the true visibilities, the overlap
-    of the windows and the valid spectra (Isserlis): parts whitened by them
-    are independent; what the filter loses is computed, and below half a sigma
+Because: the covariances of all products follow from the true visibilities, the
+    overlap of the windows and the valid spectra (Isserlis); parts whitened by
+    them are independent; the loss of the filter is computed, and is below half
+    a sigma
 
 Shows (signals, polarisation): Stokes V through unequal cables of X and Y: XY
-    is not YX, V not −V, X's cable not Y's, in the UVH5 file, in a Measurement
-    Set written by pyuvdata, read by it and by casacore alone
-Within: 10 sigma on every baseline; within 5 of what is expected
+    differs from YX, V from −V, X's cable from Y's, in the UVH5 file and in a
+    Measurement Set written by pyuvdata, read by pyuvdata and by casacore alone
+Within: 10 sigma on every baseline; within 5 of the expected value
 Because: the same covariances
 In: Polarised
 """
@@ -142,7 +143,7 @@ class Observation:
         self.valid = valid_spectra(self.recording, sky)
 
     def run(self, *arguments):
-        # 3: INT8 costs more than theory says, of which other tests judge
+        # 3: INT8 costs more than theory predicts, which other tests judge
         done = program.run(*arguments, cwd=self.folder)
         self.case.assertIn(done.returncode, (0, 3), done.stderr)
 
@@ -259,8 +260,8 @@ class Matrix(program.Case):
         error = seen.measured(precision) - seen.measured("true")
         deviations = np.abs(scatter.deviations(error))
         self.assertLess(deviations.max(), 5)
-        # what the filter loses is not in the truth: known, and well below
-        # the noise of every number
+        # the truth leaves out the filter's loss, which is known and well
+            # below the noise of every number
         loss = np.broadcast_to(seen.expected - seen.true, error.shape)
         self.assertLess(np.abs(scatter.deviations(loss)).max(), 0.5)
         centre, sigma = scatter.band(scatter.chi_square(loss))
@@ -315,7 +316,7 @@ for _number in range(len(CASES)):
 
 
 class Statistics(unittest.TestCase):
-    """The scatter itself, where it is known without it."""
+    """The scatter formulas themselves, in cases with a known answer."""
 
     def test_one_product_of_independent_spectra(self):
         noise = np.array([[[2.0, 0.6 + 0.3j], [0.6 - 0.3j, 3.0]]])
@@ -360,7 +361,7 @@ class Statistics(unittest.TestCase):
         self.assertLess(abs(found.std() / sigma - 1), 5 / np.sqrt(trials))
 
 
-# What a machine of this kind gets from the Python index.
+# Whether the Python index has the package for this kind of machine.
 HAS_CASACORE = tables is not None or platform.machine() == "x86_64"
 NO_CASACORE = "python-casacore is not to be had for this machine"
 
@@ -384,8 +385,8 @@ class Polarised(program.Case):
         self.data = self.load("sky.int8.uvh5")
 
     def load(self, name):
-        # of warnings test_pyuvdata.py judges; here they speak of units and
-        # of phasing
+        # test_pyuvdata.py checks warnings; those here concern units and
+        # phasing
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return UVData.from_file(self.path(name))
@@ -398,7 +399,7 @@ class Polarised(program.Case):
             self.data.write_ms(path, force_phase=True)
         return path
 
-    # --- what is right, and what would be wrong -----------------------
+    # --- the right answer, and wrong ones -----------------------------
 
     def expect(self, **changes):
         """Expected products of this sky, or of a changed one."""

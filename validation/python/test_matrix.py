@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""fx8 against the independent oracle over the product of what can be asked
-of it: sample type, sideband, filter bank, polarisations, stretch of time,
-missing samples, flags, averaging, level setting, axis order of the file.
+"""fx8 against the independent oracle over all combinations of settings: sample
+type, sideband, filter bank, polarisations, stretch of time, missing samples,
+flags, averaging, level setting, axis order of the file.
 
-Shows (correlation, the oracle): random settings, one difference at a time and
-    all at once, as an independent correlator in double precision has them
-    (The oracle, above)
-Within: the table above
+Shows (correlation, the oracle): random settings, one change at a time and all
+    at once, agree with an independent correlator in double precision
+    (validation/README.md, The oracle)
+Within: the limits in the table there
 Because: the reasons there
 """
 import itertools
@@ -98,7 +98,7 @@ def make_setup(choice, precision):
         channels = 1
     flags = dict(choice["flags"])
     if method == "none":
-        flags.pop("flag_dc", None)     # refused: nothing else is there
+        flags.pop("flag_dc", None)     # refused: it is the only channel
     n_antennas, antennas = choice["antennas"]
     if flags.pop("flag_antennas", False):
         flags["flag_antennas"] = (2, 8)

@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every kind of loss that a recording knows, one table: weights of all
+"""Every kind of loss that a recording can have, in one table: weights of all
 baselines equal a plain count over samples, and the visibilities are the mean
-over what is left.
+over the rest.
 
-Each case makes a recording and says, sample by sample, what of it is missing.
-A spectrum counts where no sample of its window is missing on either input;
-nothing else enters the expectation.
+Each case makes a recording and states, sample by sample, what is missing. A
+spectrum counts if no sample of its window is missing on either input; the
+expectation uses nothing else.
 
-Shows (recordings, weights after every loss): all baselines after every kind
-    of loss, pfb and fft, the whole recording and a stretch that begins and
-    ends within a loss: `/missing` tables; markers zero and −128, runs a
-    sample short, as long and longer, at both ends; AAVS parts, blocks, tiles
-    late, early and absent, one coarse channel of two; Digital RF index gaps,
-    absent files, fill values, channels late and early
+Shows (recordings, weights after every loss): weights of all baselines are
+    right after every kind of loss, pfb and fft, in the whole recording and in
+    a stretch that begins and ends within a loss: `/missing` tables; markers
+    zero and −128, in runs a sample too short, of exact length and longer, at
+    both ends; AAVS parts, blocks, tiles late, early and absent, one coarse
+    channel of two; Digital RF index gaps, absent files, fill values, channels
+    late and early
 Within: equal to a count over samples, flags too; visibilities FP32 2·10⁻⁶ of
-    √(PᵢPⱼ); nothing valid: exactly 0
+    √(PᵢPⱼ); without valid data exactly 0
 Because: weights are quotients of integers
 """
 import dataclasses
@@ -319,7 +320,7 @@ class Losses(program.Case):
         got = self.fx8(loss.paths[0], setup, {**PLACE, **loss.keys},
                        environment, arguments=loss.paths[1:])
 
-        # windows, by looking at each of their samples
+        # windows, checked sample by sample
         weights = oracle.prototype(setup, step)
         windows = np.lib.stride_tricks.sliding_window_view(
             loss.missing[..., first:end], len(weights), axis=-1)[..., ::step, :]

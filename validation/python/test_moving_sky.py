@@ -2,16 +2,17 @@
 """Simulated sources that move with the sky, against astropy's horizon
 coordinates and pyuvdata's phasing; recordings in every order of axes.
 
-Shows (signals, simulated sources that move, and tones): `simulate`: where
-    astropy sees them; flat after pyuvdata's `phase()`; blocks that follow a
-    moving sky err as derived in simulator.h; truth of dumps with samples
-    missing; tones in X and Y by their Stokes parameters, at rest and moving;
-    every order of axes
-Within: 5·10⁻⁵ rad at 8000 rad of delay; 5 sigma; blocks 8·10⁻⁴ rad; truth
-    10⁻⁵ of a source's power
-Because: directions interpolated over a second and ERFA's models, 10⁻⁹ each;
-    the radiometer's law; rounding and mixed products of two blocks; three
-    terms of a turn of 1/16 rad
+Shows (signals, simulated sources that move, and tones): `simulate` puts
+    sources where astropy has them; their phases are flat after pyuvdata's
+    `phase()`; blocks that follow a moving sky have the error derived in
+    simulator.h; the truth of dumps with missing samples is right; so are tones
+    in X and Y by their Stokes parameters, at rest and moving; every order of
+    axes works
+Within: 5·10⁻⁵ rad at 8000 rad of delay; 5 sigma; blocks 8·10⁻⁴ rad; truth 10⁻⁵
+    of a source's power
+Because: interpolating directions over a second and ERFA's models cost 10⁻⁹
+    each; the radiometer's law; rounding and mixed products of two blocks;
+    three terms of a turn of 1/16 rad
 In: test_simulator_sky.c, test_truth.c
     truth_of_what_moves_is_the_sum_over_spectra, test_site.c
     sky_is_that_of_erfa sky_turns_about_the_pole

@@ -1,34 +1,34 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Noise whose statistics follow from a formula: coherence and its spread, the
-radiometer's law, the loss of the quantiser, Parseval.  Fixed seeds; five
-standard deviations.
+radiometer's law, the loss of the quantiser, Parseval. Seeds are fixed; limits
+are five standard deviations.
 
-Shows (signals, common noise): coherence and its spread
+Shows (signals, common noise): coherence and its spread are as predicted
 Within: 5 sigma; spread 5 %
-Because: 4,096 cells know their spread to 1.1 %
+Because: 4,096 cells determine their spread to 1.1 %
 In: CommonNoise
 
-Shows (signals, radiometer): slope −½ over three decades
+Shows (signals, radiometer): the slope is −½ over three decades
 Within: ±0.02
 Because: noise falls over three decades of M
 In: Radiometer
 
-Shows (signals, loss of the quantiser): √((εᵢ+εⱼ+εᵢεⱼ)/M); autos larger by ε,
-    or not
+Shows (signals, loss of the quantiser): the loss is √((εᵢ+εⱼ+εᵢεⱼ)/M); autos
+    are larger by ε, unless that is subtracted
 Within: 5 sigma
-Because: of the mean over the cells
+Because: sigma of the mean over the cells
 In: QuantiserLoss
 
-Shows (signals, Parseval): energy of the spectra is that of the samples
+Shows (signals, Parseval): the spectra have the energy of the samples
 Within: 10⁻⁶ (fft), 5 sigma (pfb)
-Because: fft: exact but for rounding; pfb: in expectation
+Because: fft: exact except for rounding; pfb: in expectation
 In: Parseval
 
-Shows (signals, missing data): a tenth of the data missing changes no mean;
-    weights
+Shows (signals, missing data): losing a tenth of the data changes no mean;
+    weights are right
 Within: 5 sigma
-Because: of what a tenth of the spectra changes by chance; the oracle compares
-    weights exactly
+Because: sigma of the chance change from a tenth of the spectra; the oracle
+    compares weights exactly
 In: MissingData
 """
 from fractions import Fraction
@@ -198,8 +198,8 @@ class Parseval(program.Case):
                 want = np.sum(np.abs(samples[:, 0])**2, axis=1) / 400
                 np.testing.assert_allclose(own.sum(axis=1), want, rtol=1e-6)
             else:
-                # channels 1 .. 63 stand for two bins each, 0 for itself; the
-                # dropped Nyquist bin is formed here
+                # channels 1 .. 63 represent two bins each, 0 one; the dropped
+        # Nyquist bin is computed here
                 rows = samples[:, 0].reshape(2, -1, 128)
                 nyquist = np.sum(rows * (-1)**np.arange(128), axis=2)**2 / 128
                 total = (own[:, 0] + 2 * own[:, 1:].sum(axis=1)
@@ -222,8 +222,8 @@ class Parseval(program.Case):
 
 
 class MissingData(program.Case):
-    """A tenth of the samples gone, elsewhere for every antenna: the mean
-    stays what it is, the weights say what is left."""
+    """A tenth of the samples missing, at other places for every antenna: the
+    mean stays the same, the weights give what is left."""
 
     def test_mean_is_unchanged(self):
         generator = np.random.default_rng(71)

@@ -1,22 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The files as others read them: pyuvdata, every warning of its own being a
-failure; uvw and tones recomputed.  Nothing is downloaded.
+"""The files as others read them, with pyuvdata: each of its warnings counts as
+a failure; uvw and tones are recomputed. Nothing is downloaded.
 
-Shows (signals, tones from a direction): flat after pyuvdata's `phase()`
+Shows (signals, tones from a direction): phases are flat after pyuvdata's
+    `phase()`
 Within: 10⁻³ rad
 Because: 8 times the rounding of the recording
 In: Tones
 
-Shows (results, UVH5 in pyuvdata): read without a warning; uvw; sidereal time;
-    made UVFITS and a Measurement Set as `correlate` advises
+Shows (results, UVH5 in pyuvdata): files are read without a warning; uvw and
+    sidereal time are right; UVFITS and a Measurement Set can be made as
+    `correlate` advises
 Within: no warning; uvw 1 cm; apparent sidereal time 0.9 s
 Because: pyuvdata's own rotation of geocentric positions; UT1 − UTC is not
-    configured, and at most that
+    configured and is at most 0.9 s
 In: Reading
 
-Shows (results, UVH5 joined by pyuvdata): consecutive stretches by a list of
-    files, by `+` and through UVFITS hold what one run does, antenna numbers
-    in any order
+Shows (results, UVH5 joined by pyuvdata): consecutive stretches, joined by a
+    list of files, by `+` and through UVFITS, equal one run, with antenna
+    numbers in any order
 Within: values, flags and weights equal; times within 2⁻³¹ d
 Because: one rounding of a Julian date
 In: Joining
@@ -150,7 +152,7 @@ class Reading(program.Case):
                          for one, two in zip(data.ant_1_array,
                                              data.ant_2_array)])
         np.testing.assert_allclose(data.uvw_array, want, atol=0.01)
-        # the same from what the file says of the antennas, rotated back
+        # the same from the antenna positions in the file, rotated back
         enu = data.telescope.get_enu_antpos()
         at = {label: enu[k] for k, label in
               enumerate(data.telescope.antenna_numbers)}
@@ -194,7 +196,7 @@ class Reading(program.Case):
 
 
 class Joining(program.Case):
-    """Results of consecutive stretches make the result of all of it."""
+    """Results of consecutive stretches join to the result of the whole."""
 
     NUMBERS = {"ascending": ([1, 2, 3, 4], {}),
                "picked out of order": ([1, 2, 3, 4], {"array.antennas": "3,1"}),

@@ -2,9 +2,10 @@
 """Recordings in every storage give the same visibilities as a plain one;
 chunks packed by bitshuffle come from the real plug-in.
 
-Shows (recordings, packed recordings): deflate, bitshuffle by the real
-    plug-in, what only HDF5 unpacks give the integers of a plain one; streams
-    that lie; a missing plug-in is named
+Shows (recordings, packed recordings): chunks packed by deflate, by bitshuffle
+    with the real plug-in, or in ways that only HDF5 unpacks give the integers
+    of a plain recording; streams with wrong sizes are refused; a missing
+    plug-in is named
 Within: to the bit; one line
 Because: packing loses nothing
 """

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A real recording of Digital RF: receiver noise of a software radio, 10,000
-complex samples of 16 bits at 440 MHz, the first of them the fill value.
+complex samples of 16 bits at 440 MHz; the first is the fill value.
 
-Shows (recordings, Digital RF of a telescope): a real recording equals the
-    oracle
-Within: as the oracle's: 2·10⁻⁶ of √(PᵢPⱼ), INT8 but for samples near a tie
-    equal
+Shows (recordings, Digital RF of a telescope): a real recording gives what the
+    oracle gives
+Within: as the oracle's: 2·10⁻⁶ of √(PᵢPⱼ), INT8 equal except for samples near
+    a tie
 Because: both read the same samples
 """
 import glob
@@ -27,7 +27,8 @@ FOLDER = os.path.join(os.environ.get("FX8_RECORDINGS", ""), "digital_rf")
 @unittest.skipUnless(os.environ.get("FX8_RECORDINGS"),
                      "recording: FX8_RECORDINGS is not set")
 class RecordingDigitalRf(program.Case):
-    """test names hold "recording": a skip is a failure where they are."""
+    """Test names hold "recording": with the recordings present, a skip is a
+    failure."""
 
     def setUp(self):
         super().setUp()

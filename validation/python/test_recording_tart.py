@@ -2,10 +2,10 @@
 """A real recording: 24 antennas of TART under the navigation satellites.
 Coherences equal the independent oracle's; the figures are printed.
 
-Shows (recordings, TART): a real recording equals the oracle, reads clean in
-    pyuvdata
-Within: as the oracle's: 2·10⁻⁶ of √(PᵢPⱼ), INT8 but for samples near a tie
-    equal
+Shows (recordings, TART): a real recording gives what the oracle gives, and
+    pyuvdata reads the result without a warning
+Within: as the oracle's: 2·10⁻⁶ of √(PᵢPⱼ), INT8 equal except for samples near
+    a tie
 Because: both read the same samples
 """
 import json
@@ -38,7 +38,8 @@ def coherence(values):
 @unittest.skipUnless(os.environ.get("FX8_RECORDINGS"),
                      "recording: FX8_RECORDINGS is not set")
 class RecordingTart(program.Case):
-    """test names hold "recording": a skip is a failure where they are."""
+    """Test names hold "recording": with the recordings present, a skip is a
+    failure."""
 
     def correlate_tart(self, precision):
         output = self.path(f"tart.{precision}.uvh5")

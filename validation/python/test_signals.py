@@ -1,28 +1,29 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Signals whose visibilities follow from a formula: tones, channel shape,
-plane waves, delays.  Random numbers have fixed seeds; limits on them are five
+plane waves, delays. Random numbers have fixed seeds; their limits are five
 standard deviations.
 
-Shows (signals, tones): on and off the centre of a channel: |X| = A|H(δ)|,
-    phase; a real tone has half the amplitude
+Shows (signals, tones): tones on and off the centre of a channel have |X| =
+    A|H(δ)| and the right phase; a real tone has half the amplitude
 Within: 10⁻⁵ of the peak, 10⁻⁵ rad; INT8 half a step
 Because: single precision; tones of whole numbers need no rounding
 In: Tone
 
-Shows (signals, channel shape): 128 tones a channel
+Shows (signals, channel shape): 128 tones a channel trace the filter's response
 Within: ±0.1 dB to −40 dB, ±1 dB to −60 dB, edges 0.1 dB
-Because: the rounding of the tones to 8 bits
+Because: the tones are rounded to 8 bits
 In: ChannelShape
 
-Shows (signals, plane wave): sign and slope of the phase, both sample types,
-    both sidebands
+Shows (signals, plane wave): sign and slope of the phase are right, for both
+    sample types and both sidebands
 Within: slope 0.1 % of the largest, 1° rms
 Because: noise of 1,000 spectra of a coherent wave
 In: test_sign_and_slope
 
-Shows (signals, sky): asymmetric sky; delay by whole samples: Σ wₙwₙ₊d
+Shows (signals, sky): an asymmetric sky is the right way round; a delay by
+    whole samples gives Σ wₙwₙ₊d
 Within: 5 sigma
-Because: of the mean of the spectra
+Because: sigma of the mean of the spectra
 In: test_asymmetric_sky test_delay_by_whole_samples
 """
 from fractions import Fraction
@@ -282,7 +283,7 @@ class PlaneWave(program.Case):
                 # delaying j by d turns its phase by -2 pi d k / N
                 found = found * np.exp(2j * np.pi * bins * delay / 64)
                 spread = np.sqrt((1 - want**2) / (2 * n_spectra * 0.9))
-                # rounding of 20 LSB takes 1/12/400 off the coherence
+                # rounding at 20 LSB lowers the coherence by 1/12/400
                 np.testing.assert_array_less(
                     np.abs(found.mean() - want), 5 * spread / 8 + 3e-4)
                 np.testing.assert_array_less(

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""fx8 simulate: recordings that the oracle reads, visibilities that scatter
-about the true ones by the radiometer's law and no more.
+"""fx8 simulate: the oracle reads its recordings, and their visibilities
+scatter about the true ones by no more than the radiometer's law.
 
-Shows (signals, simulated recordings): `simulate`: recordings scatter about
-    the true visibilities; the same seed gives the same samples, however it is
-    read and on however many threads; faint inputs lose what rounding takes,
-    and are warned of; baseband zero of real samples, whose spectra are real,
-    with broad band and tones in it
+Shows (signals, simulated recordings): `simulate` makes recordings that scatter
+    about the true visibilities; the same seed gives the same samples, however
+    they are read and on any number of threads; faint inputs lose to rounding,
+    with a warning; baseband zero of real samples, where spectra are real, is
+    right with broad band and tones in it
 Within: 5 sigma; truth 10⁻⁶ of the power
 Because: recordings scatter by 1/√M; the truth is stored as floats
 In: test_simulator.c, test_truth.c
 
-Shows (recordings, documented recorder): the recorder of data/README.md, as it
-    stands there, writes what fx8 reads
-Within: as the oracle's: 2·10⁻⁶ of √(PᵢPⱼ), INT8 but for samples near a tie
-    equal
+Shows (recordings, documented recorder): fx8 reads what the recorder of
+    data/README.md writes, with the code taken as printed there
+Within: as the oracle's: 2·10⁻⁶ of √(PᵢPⱼ), INT8 equal except for samples near
+    a tie
 Because: both read the same samples
 In: Documents
 """
@@ -80,8 +80,8 @@ class Simulate(program.Case):
                               - true.visibilities[:, row, keep, product])
                              / scale)
         error = np.array(error) * np.sqrt(spectra * efficiency)
-        # baselines share antennas: the cells of one antenna pair set the
-        # spread of the means, 5 sigma of them
+        # baselines share antennas: the cells of one antenna pair determine
+        # the spread of the means, limit 5 sigma
         cells = error[0].size
         self.assertLess(abs(np.sqrt(np.mean(np.abs(error)**2)) - 1),
                         5 / np.sqrt(2 * cells))
@@ -116,7 +116,7 @@ class Simulate(program.Case):
             for product, (p, q) in enumerate(oracle.PRODUCTS[2]):
                 if i == j:
                     continue
-                # the true powers hold 1/12 for the rounding of each part
+                # the true powers include 1/12 for the rounding of each part
                 factors = [1 - 2 * np.exp(-2 * np.pi**2
                                           * (power[k][slot] / 2 - 1 / 12))
                            for k, slot in ((i, p), (j, q))]
@@ -259,7 +259,7 @@ class BasebandZero(program.Case):
         level = np.sqrt(power * gains**2)
         level[:, 1:] /= np.sqrt(2)          # per component
         self.assertLess(abs(level[:, 0].mean() / 20 - 1), 5 * 0.073 / 6**0.5)
-        # and of complex ones, 0.045, which 63 channels share
+        # and of complex ones, 0.045, shared by 63 channels
         self.assertLess(abs(level[:, 1:].mean() / 20 - 1), 0.02)
 
     def test_power_at_the_end_of_the_band(self):

@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A whole station into fine channels with the ready configuration: 256
-antennas, 16 tiles in two parts each, a lost stretch, one command.  (As
-recorded, without a filter bank: test_aavs.py, all baselines to the bit.)
+antennas, 16 tiles in two parts each, a lost stretch, one command.
+(test_aavs.py compares all baselines as recorded, without a filter bank, to the
+bit.)
 
-Shows (recordings, a station): whole, into fine channels with the ready
-    configuration: 256 antennas, 16 tiles in two parts, a lost stretch, zeros
-    of the acquisition; how fast it goes through: `make station`, figures in
-    `results/`
+Shows (recordings, a station): a whole station is correlated into fine channels
+    with the ready configuration: 256 antennas, 16 tiles in two parts, a lost
+    stretch, zeros of the acquisition. `make station` measures the speed,
+    figures in `results/`
 Within: weights and flags of all baselines equal; visibilities of 8 antennas,
-    two tiles and the lost one among them, 2·10⁻⁶ of √(PᵢPⱼ), INT8 but for
-    samples near a tie equal
-Because: 8 antennas take the oracle seconds, 256 hours; `station.py` compares
-    all baselines as recorded with plain sums
+    on five tiles including the one with the loss, 2·10⁻⁶ of √(PᵢPⱼ), INT8
+    equal except for samples near a tie
+Because: the oracle takes seconds for 8 antennas and hours for 256;
+    `station.py` compares all baselines as recorded with plain sums
 In: station.py
 """
 import random

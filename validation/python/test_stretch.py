@@ -2,11 +2,12 @@
 """start_s and duration_s count in single samples: every start and every length
 among neighbours gives the oracle's visibilities, weights and times.
 
-Shows (recordings, stretches): `start_s`, `duration_s`: neighbouring starts
-    and lengths, native in two axis orders and TART within a byte
-Within: as the oracle's: 2·10⁻⁶ of √(PᵢPⱼ), INT8 but for samples near a tie
-    equal
-Because: beside samples cut by hand
+Shows (recordings, stretches): `start_s`, `duration_s`: neighbouring starts and
+    lengths are right, in native recordings of two axis orders and in TART
+    within a byte
+Within: as the oracle's: 2·10⁻⁶ of √(PᵢPⱼ), INT8 equal except for samples near
+    a tie
+Because: compared with samples cut by hand
 """
 import json
 from fractions import Fraction
@@ -20,8 +21,8 @@ import tap
 
 
 class Stretch(program.Case):
-    """Neighbouring starts differ everywhere, so that a sample too early or too
-    late cannot pass."""
+    """Neighbouring starts differ everywhere, so a start that is one sample off
+    fails."""
 
     CHANNELS = 8
 

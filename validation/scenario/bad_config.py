@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Configurations, antenna tables and command lines that are wrong: exit 2 and
-one line that names the place.
+"""Wrong configurations, antenna tables and command lines: exit 2 and one line
+that names the place.
 
 Shows: as test_config.c
 """

@@ -3,9 +3,9 @@
 one line, exit 1, nothing under the final name, nothing left on a device.
 
 Shows (devices, calls that fail): every call of the CUDA runtime fails once in
-    turn
+    turn, and each failure is reported
 Within: one line, exit 1, nothing under the final name, nothing left on a
-    device; a call that gives back changes no result
+    device; a failing call that only frees something changes no result
 """
 import concurrent.futures
 import os
@@ -19,21 +19,22 @@ import program
 import refusal
 import tap
 
-# What gives back: its error is that of work before it, which was told already.
+# Calls that free something: their error is one of earlier work, which is
+# already reported.
 RELEASES = ("cudaFree", "cudaFreeHost", "cudaStreamDestroy", "cudaEventDestroy",
             "cufftDestroy")
 
-# Of every trial of a kernel, so that a choice by time has the same calls again:
-# long enough for one round.
+# Time of every trial of a kernel, long enough for one round, so that a choice
+# by time always makes the same calls.
 ELAPSED_MS = 5
 
 
-# The engine is not tried beside the CPU's.
+# No trial of the engine against the CPU engine.
 NO_TRIAL = {"FX8_CUDA_TRIAL_MS": "0"}
 
 
 class BadDevice(refusal.Refusal):
-    """A tiny job, again and again."""
+    """A tiny job, repeated."""
 
     environment = NO_TRIAL
 
@@ -84,8 +85,8 @@ class BadDevice(refusal.Refusal):
                 lambda n: self.run_failing(n, n_devices, *arguments),
                 range(1, n_calls + 1, step)))
         refused = [n for n, run in enumerate(runs) if run[0].returncode == 1]
-        # after the last one that matters, and the end of a trial, a device is
-        # only given back: its four streams waited for, and made the current one
+        # after the last call that matters, and the end of a trial, a device is
+        # only freed: its four streams are awaited, and it is made current
         late = []
         for number, (done, words, names, folder) in enumerate(runs):
             what = f"{number + 1}: {words['failed']}: {done.stderr}"
@@ -98,7 +99,7 @@ class BadDevice(refusal.Refusal):
                 continue
             self.assertIn(done.returncode, (0, 3), what)
             failed = words["failed"].strip()
-            # what a question answered by "not yet" leaves behind is forgotten
+            # this call only clears the error that a "not yet" answer leaves
             if failed == "cudaGetLastError" and number < refused[-1]:
                 continue
             if failed not in RELEASES:

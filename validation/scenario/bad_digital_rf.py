@@ -2,7 +2,8 @@
 """Recordings of Digital RF that cannot be used: one line that names what is
 wrong, the right exit code, nothing under the final name.
 
-Shows (recordings, damaged Digital RF): damaged and contradicting Digital RF
+Shows (recordings, damaged Digital RF): damaged and contradictory Digital RF
+    recordings are refused
 Within: exit 1 or 2, one line, nothing left behind
 """
 import glob
@@ -187,7 +188,7 @@ class BadDigitalRf(refusal.Refusal):
         self.assert_refused(
             self.correlate(top, *SITE), 1, "ch1/metadata", "441000000 Hz",
             "expected 440000000 Hz")
-        # noted in one place, and given where they contradict
+        # stated in one place, and given where they contradict
         shutil.rmtree(os.path.join(top, "ch1", "metadata"))
         for keys, hz in ((SITE, 440e6), (KEYS, 150e6)):
             done = self.correlate(top, *keys, "--force")

@@ -63,7 +63,7 @@ class BadRecordings(refusal.Refusal):
                 self.refuse(path, "truncated.h5")
 
     def test_truncated_chunked_data(self):
-        # the header of the file is mended, so that only the chunks are short
+        # the file's header gets the new size, so that only the chunks are short
         path = self.recording("chunked.h5", chunks=(1, 1, 500))
         size = os.path.getsize(path) // 2
         with open(path, "r+b") as file:
@@ -305,7 +305,7 @@ class BadRecordings(refusal.Refusal):
             del file["antennas"]
             file["antennas"] = table
             file["antennas"].attrs.update(attributes)
-        # NaN means unknown: the configuration could tell, hence exit 2
+        # NaN means unknown: the configuration could set it, hence exit 2
         for values, code in (({"number": 0}, 1), ({"number": -3}, 1),
                              ({"up_m": np.inf}, 1), ({"east_m": np.nan}, 2)):
             with self.subTest(**values):
@@ -387,7 +387,7 @@ class BadRecordings(refusal.Refusal):
                     extra=("--set", "input.start_s=5"))
 
     def test_absurd_sizes(self):
-        # a dataset that claims 2^40 samples and holds none of them
+        # a dataset that declares 2^40 samples and stores none
         def change(file):
             del file["voltages"]
             dataset = file.create_dataset(

@@ -123,7 +123,7 @@ class BadTiles(refusal.Refusal):
         with h5py.File(paths[1], "r+") as file:
             file["root"].attrs["station_name"] = "another"
         self.refuse(paths, paths[1], "station_name: another", paths[0])
-        with h5py.File(paths[1], "r+") as file:     # files of old have none
+        with h5py.File(paths[1], "r+") as file:     # old files have none
             del file["root"].attrs["station_name"]
         done = self.correlate(*paths)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -155,7 +155,7 @@ class BadTiles(refusal.Refusal):
     def test_tile_between_the_samples(self):
         late = START + Fraction(4, 10) / aavs_files.RATE
         paths = [self.tile(0), self.tile(1, start=late)]
-        # either may be what the other is off from
+        # either tile may be named as the wrong one
         self.refuse(paths, "samples off the sampling of", "row 0",
                     "sample_timestamps/data")
 

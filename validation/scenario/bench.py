@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`fx8 bench` as it is used: what it tells, by the definition of each figure;
-gates kept, broken and refused; signals.  How fast anything is, is judged
-nowhere: the machine may be busy.
+"""`fx8 bench` as it is used: what it prints, by the definition of each figure;
+gates kept, broken and refused; signals. No test judges a speed, because the
+machine may be busy.
 
-Shows (commands, bench): a figure is what its value, ceiling and share say of
-    each other; harmonic limits from the rates of three stages, parts of a job
-    from its time; every operation at every level, every case that --list
-    tells; gates kept, broken, refused, written; wrong use; signals leave no
-    file and no half of a document
+Shows (commands, bench): value, ceiling and share of a figure are consistent;
+    harmonic limits follow from the rates of three stages, parts of a job from
+    its time; every operation is there at every level, and every case that
+    --list prints; gates are kept, broken, refused and written; wrong use is
+    refused; signals leave no file and no half of a document
 Within: sums 10⁻¹³; arithmetic at most twice its instruction; no speed is
     judged
-Because: a few quotients in double; a neighbour on the same core may halve
-    what a ruler sees, a slip in counting brings more; the machine of a test
-    may be busy
+Because: a few quotients in double; a neighbour on the same core may halve the
+    measured rate of the instruction, and a counting error brings more; a
+    test's machine may be busy
 """
 import configparser
 import datetime
@@ -147,9 +147,9 @@ class Figures(Bench):
         levels = {}
         for record in records:
             levels.setdefault(record["case"], []).append(record["variant"])
-            # rulers of instructions are the best of twenty times; a neighbour
-            # on the same core may halve all of them, but only a slip in
-            # counting brings more
+            # instruction rates are the best of twenty; a neighbour on the
+            # same core may halve all of them, but only a counting error
+            # makes the ratio larger
             if "memcpy" not in record["ruler"]:
                 self.assertLessEqual(record["share"], 2, record)
         self.assertEqual(len({tuple(names) for names in levels.values()}), 1)
@@ -240,7 +240,7 @@ class Figures(Bench):
         row = re.search(r"^FFT 64 +rate +(\S+) ([GMk]?)sample/s +(\S+) +(\S+) "
                         r"+(\S+)  best plan of FFTW$", text, re.M)
         value, share, lowest, ceiling = (float(row[n]) for n in (1, 3, 4, 5))
-        # four digits are shown, of shares three decimals
+        # figures have four digits, shares three decimals
         self.assertAlmostEqual(share, value / ceiling, delta=2e-3)
         self.assertLessEqual(lowest, share)
 
@@ -285,7 +285,7 @@ class Gates(Bench):
                          ["below", "kept"])
 
     def test_nothing_to_judge_is_not_kept(self):
-        # a library of vectors, which the reference does without
+        # a vector library, which the reference does not use
         path = self.gate("[divide]\nlibmvec = 0\n")
         done = program.run("bench", "--gate", path, "--rounds", "1",
                            "--kernel", "reference")

@@ -1,24 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The whole program on pretend devices, beside the CPU: the same files, one
-quantiser step near ties apart; which engine is taken, and why; what is packed
+"""The whole program on pretend devices against the CPU: the same files, except
+for one quantiser step near ties; which engine is chosen, and why; the bundle
 for a machine with a card and no packages.
 
 Shows (devices, devices through the program): `--backend cuda` on 1 and 3
-    pretend devices: methods, sample types, precisions, bounds, little memory;
-    which engine `auto` takes, and why; devices and kernels that there are not
+    pretend devices agrees with the CPU: methods, sample types, precisions,
+    bounds, little memory; which engine `auto` takes, and why; devices and
+    kernels that do not exist are refused
 Within: method none equal; FP32 2·10⁻⁶ of the largest; INT8 four steps of a
     sample in a cell, 2 % of the cells; gains equal
-Because: cuFFT rounds otherwise than FFTW; gains are measured by the CPU
+Because: cuFFT rounds differently from FFTW; the CPU measures the gains
 
-Shows (devices, whole program on a card): what `make gpu-bundle` packs for a
-    machine with a card and no packages holds every library, runs with its own
-    C library too, and `gpu/whole.sh` runs it: the program on CPU and card
-    beside each other, every kind of kernel, the tests of the engine
-Within: method none identical, INT8 √(12/2000) of the quantiser's own loss:
-    one sample in 2000 a step apart; FP32 2·10⁻⁶ of the power; a failure is
-    told, no card is a skip
-Because: cuFFT rounds otherwise than FFTW; two orders of summing in single
-    precision
+Shows (devices, whole program on a card): the bundle that `make gpu-bundle`
+    packs for a machine with a card and no packages holds every library and
+    runs with its own C library too; `gpu/whole.sh` runs it: the program on CPU
+    and card side by side, every kind of kernel, the tests of the engine
+Within: method none identical, INT8 √(12/2000) of the quantiser's own loss: one
+    sample in 2000 a step apart; FP32 2·10⁻⁶ of the power; a failure is
+    reported, no card is a skip
+Because: cuFFT rounds differently from FFTW; single-precision sums have two
+    orders
 In: Bundle
 """
 import glob
@@ -85,7 +86,7 @@ class Device(program.Case):
         np.testing.assert_array_equal(cpu.flags, cuda.flags)
         np.testing.assert_array_equal(cpu.nsamples, cuda.nsamples)
         if cpu.gains is not None:
-            # the levels are measured on the CPU for both
+            # for both, the CPU measures the levels
             np.testing.assert_array_equal(cpu.gains, cuda.gains)
         error = np.abs(cpu.visibilities - cuda.visibilities)
         scale = np.abs(cpu.visibilities).max()
@@ -229,7 +230,7 @@ class Device(program.Case):
             if not name.startswith("modes/"):
                 np.testing.assert_array_equal(cpu[name], cuda[name], name)
                 continue
-            # largest difference and its bound, that of the engine's functions
+            # largest difference, and the bound of the engine's functions
             a, b = np.atleast_1d(cpu[name]), np.atleast_1d(cuda[name])
             self.assertEqual(a[0], b[0], name)
             self.assertTrue(np.all(b >= a), name)
@@ -457,7 +458,7 @@ class Device(program.Case):
 
 
 class Bundle(program.Case):
-    """`make gpu-bundle`, and what runs it on a card."""
+    """`make gpu-bundle`, and the script that runs it on a card."""
 
     LOADER = b"/lib64/ld-linux"
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Recordings that fail while they are read, and memory that runs out: one line
-and nothing left behind, or the result that there would have been without.
+and nothing left behind, or the same result as without the fault.
 
-Shows (failures, reads that fail): reads that fail, a file cut, emptied or
-    unlinked between any two reads, memory that runs out
+Shows (failures, reads that fail): failing reads, a file cut, emptied or
+    unlinked between any two reads, and memory that runs out are handled
 Within: exit 1 and one line, the finished dumps, or the result as without
 """
 import os
@@ -118,13 +118,13 @@ class Faults(refusal.Refusal):
                 os.remove(self.output)
                 with open(count, encoding="ascii") as file:
                     reads = int(file.read())
-                # the last 8 reads are of what comes after the gains
+                # the last 8 reads come after the gains
                 done = self.faulty(path, "eio", reads - 12, "/dev/null",
                                    pretend.devices())
                 self.assertEqual(self.assert_failed(done, want, "in.h5"), 1)
 
     def test_file_loses_its_name(self):
-        # before the file is opened for good it is missed
+        # the loss is noticed only before the file's final open
         self.check("unlink", lambda found, n: found < 2)
 
     def judge_crash(self, done):

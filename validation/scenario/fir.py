@@ -10,11 +10,11 @@ import program
 import refusal
 import tap
 
-# A coefficient is rounded by half a unit of 1/32767 of the largest at most, by
-# 2^-16 / sqrt(3) of it rms.  The mean square of 8 taps of a Hamming filter is
-# 0.113 of the largest one's, so that a spectrum is off by 2^-16 / sqrt(3 *
-# 0.113) of its own rms, and a mean of many products by less than twice that of
-# the power.
+# Rounding changes a coefficient by at most half a unit of 1/32767 of the
+# largest, 2^-16 / sqrt(3) of it rms.  The mean square of 8 taps of a Hamming
+# filter is 0.113 of the largest tap's square, so a spectrum is off by
+# 2^-16 / sqrt(3 * 0.113) of its own rms, and a mean of many products by less
+# than twice that fraction of the power.
 DIFFERENCE = 2 * 2**-16 / np.sqrt(3 * 0.113)
 
 
@@ -33,7 +33,7 @@ class Fir(refusal.Refusal):
         recording = self.recording()
         floats = self.run_fir(recording, "fp32")
         integers = self.run_fir(recording, "dp2a")
-        # autos are the power that differences are relative to
+        # differences are relative to the autos' power
         power = np.abs(floats).max()
         difference = np.abs(integers - floats).max()
         self.assertGreater(difference, 0)

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""gpu/first_run.sh, the one run on a card: out of a bare folder, with programs
-on pretend devices or in their place scripts, and a failure of each kind.  What
-did not fail is measured all the same.
+"""gpu/first_run.sh, the single run on a card: started from a bare folder, with
+programs on pretend devices or scripts in their place, and a failure of each
+kind. Everything that did not fail is still measured.
 
-Shows (devices, one run on a card): `gpu/first_run.sh` out of a bare folder,
-    on pretend devices and with scripts for programs: kernels with wrong sums,
-    that crash or hang, a section that hangs, a whole program that fails, no
-    ncu, make, cuFFT, time: each costs itself alone and is told; the order; a
-    card that is listed and cannot be used is a failure; what is packed
+Shows (devices, one run on a card): `gpu/first_run.sh` works from a bare
+    folder, on pretend devices and with scripts for programs: kernels with
+    wrong sums, that crash or hang, a section that hangs, a whole program that
+    fails, and missing ncu, make, cuFFT or time are each skipped alone and
+    reported; the order is right; a card that is listed but unusable is a
+    failure; the right files are packed
 Within: lines of the summary
 """
 import json
@@ -24,7 +25,7 @@ import program
 import tap
 
 KINDS = ("fp32", "dp4a", "mma", "wgmma")
-# What the script and whole.sh call: there is nothing else on the path.
+# Tools that the script and whole.sh call; the path has nothing else.
 TOOLS = """awk basename cat chmod cmp cp cut date dirname env find grep gzip head
     ls mkdir mv nproc printf rm sed sh sleep sort tail tar tee timeout tr wc"""
 WELL = "exit 0"

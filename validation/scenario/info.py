@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""fx8 info as it is used: what a recording is, its gaps and the levels of its
-inputs, in words and as JSON, beside numpy; wrong use.
+"""fx8 info as it is used: the facts of a recording, its gaps and the levels of
+its inputs, in words and as JSON, against numpy; wrong use.
 
-Shows (commands, info): recordings with one fault of each kind, in words and
-    as JSON, beside numpy; gaps whose rows overlap and repeat, `--set`, odd
-    names; several bands and files, a folder, TART, 16 bits; gaps, `--set`,
-    odd names; frequencies that may be in MHz, in the words of `correlate`;
-    several bands and files, a folder, TART, 16 bits; gaps, `--set`, odd
+Shows (commands, info): recordings with one fault of each kind, in words and as
+    JSON, agree with numpy; gaps whose rows overlap and repeat, `--set`, odd
     names; frequencies that may be in MHz and geocentric positions, in the
     words of `correlate`; several bands and files, a folder, TART, 16 bits;
-    UVH5 and quick-look files, unfinished and damaged ones too
+    UVH5 and quick-look files, also unfinished and damaged ones
 Within: 10⁻¹⁴
 Because: two or three roundings of quotients of equal integers
 In: scenario/info_results.py
@@ -176,7 +173,7 @@ class Recordings(refusal.Refusal):
     def test_gaps(self):
         path = self.write(self.scene)
         told = self.json("--no-levels", path)["missing"]
-        # one input lacks all there is
+        # one input misses everything
         self.assertEqual(told["of_some_inputs"], {
             "stretches": 2, "longest_samples": self.N - 3600,
             "samples_per_input": self.N - 600})
@@ -390,7 +387,7 @@ class Recordings(refusal.Refusal):
         n = 20 << 20
         samples = np.zeros((2, 1, n), np.complex64)
         samples[0, 0] = 3 - 4j
-        samples[1, 0, -1] = 1       # in the last block alone
+        samples[1, 0, -1] = 1       # only in the last block
         path = self.write(program.Scene(samples))
         told = self.json(path)["levels"]
         self.assertEqual(told["n_blocks"] * told["block_samples"],

@@ -138,7 +138,7 @@ class Results(refusal.Refusal):
                     len(re.findall(r"a\?\?\[2J", told)), n_names, told)
                 self.assertTrue(told.replace("\n", "").isprintable(), told)
                 self.assertNotIn("/a\n", told)
-        # a key takes no control character, so it gets its name later
+        # a key may hold no control character, so the file is renamed afterwards
         os.rename(look, odd("look.h5"))
         self.assertIn("a??[2Jlook.h5: quick-look\n",
                       program.run("info", odd("look.h5")).stdout)

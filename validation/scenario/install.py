@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""make install, a program built against what it installed, make uninstall.
+"""make install, a program built against the installed library, make uninstall.
 
-Shows (packaging, install): install, a program built against the library,
-    uninstall
+Shows (packaging, install): install, a program built against the library, and
+    uninstall work
 Within: works, leaves nothing
 In: test_install_use_uninstall
 
-Shows (packaging, pages): what installed pages, headers, examples,
-    configurations and fx8(1) point to is installed where they point, but for
-    tests and kernels
+Shows (packaging, pages): links in installed pages, headers, examples,
+    configurations and fx8(1) lead to installed files, except for tests and
+    kernels
 Within: every link, and every name with its folder
 In: test_what_pages_point_to
 """
@@ -34,7 +34,7 @@ int main(void)
 """
 
 
-# Where the rooms go of which pages speak, below the prefix.
+# Where the folders that pages name are installed, below the prefix.
 PLACES = {"config/ready": "share/fx8", "correlator": "share/doc/fx8/correlator",
           "data": "share/doc/fx8/data", ".github": "share/doc/fx8/.github"}
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs that a signal cuts short, that are killed, or whose .part is touched
-while they are at it.  Whatever stands under the final name is whole.
+"""Runs that a signal interrupts, that are killed, or whose .part is touched
+while they run. A file under the final name is always whole.
 
 Shows: as test_output.c
 """
@@ -200,14 +200,14 @@ class Interrupted(refusal.Refusal):
                     weight = file["Data/nsamples"][...]
                     flags = file["Data/flags"][...]
             except OSError:
-                # half a second may be too short for the file to be laid out
-                # on a busy machine; no dump is finished then
+                # on a busy machine half a second may be too short to create
+            # the file; no dump is finished then
                 self.assertEqual(seconds, 0.5)
             self.assertTrue(flags[weight == 0].all())
             if (weight > 0).any():
                 break
         self.assertTrue((weight > 0).any())
-        # and the next run takes its place, by force
+        # and the next run replaces it with --force
         done = self.correlate(self.recording())
         self.assert_one_line(done, 2, "out.uvh5.part: exists")
         done = self.correlate(self.recording(), "--force")
@@ -219,7 +219,7 @@ class Interrupted(refusal.Refusal):
         self.wait_for_part(first)
         second = self.correlate(self.recording(), "--quiet")
         self.assert_one_line(second, 2, "out.uvh5")
-        # how far the first one is; sooner or later the header is down
+        # poll the first run until its header is written
         told = program.run("info", self.output + ".part")
         while told.returncode != 0 and first.poll() is None:
             told = program.run("info", self.output + ".part")

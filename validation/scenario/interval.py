@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Bounds by directed rounding, as they are used: correlate twice, compare
---rigorous; the figures once more in numpy; a last place too far is told.
+--rigorous; the figures again in numpy; an error of one last place is reported.
 
-Shows (correlation, bounds through the program): `correlate --precision
-    interval`, `compare --rigorous`: FP32 inside, a last place beyond a bound
-    is told, exit 3; figures as numpy finds them; wrong roles, shapes, weights
+Shows (correlation, bounds through the program): with `correlate --precision
+    interval` and `compare --rigorous`, FP32 lies inside the bounds; a value
+    one last place outside is reported with exit 3; figures equal numpy's;
+    wrong roles, shapes and weights are refused
 Within: inside; median width 1.4 %
 Because: half a bin of its histogram, and three digits printed
 In: test_compare_rigorous.c, test_session.c
@@ -35,7 +36,7 @@ def numbers(path):
 
 
 class Interval(program.Case):
-    """Bounds of one recording beside FP32 of the same."""
+    """Bounds and FP32 of one recording."""
 
     def correlate_into(self, name, precision, config, recording, *arguments):
         """Paths of what one run has written."""

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs that are killed: the .part opens, holds every dump that was finished,
-equal to those of a run left alone, and another run takes its place by force.
+"""Killed runs: the .part opens and holds every finished dump, equal to those
+of an undisturbed run, and another run replaces it with --force.
 
-Shows (failures, kills): kill -9 at 25 random moments (`FX8_LONG=1`: 100) and
-    between writes, without and with compression: the .part opens, holds every
-    dump that was finished, equal to those of a run left alone; another run
-    takes its place by force
+Shows (failures, kills): after kill -9 at 25 random moments (`FX8_LONG=1`: 100)
+    and between writes, without and with compression, the .part opens and holds
+    every finished dump, equal to those of an undisturbed run; another run
+    replaces it with --force
 Within: equal
 """
 import fcntl
@@ -26,7 +26,7 @@ import program
 import refusal
 import tap
 
-# Dumps that may wait for the writer when progress counts them as done.
+# Dumps counted as done that may still wait for the writer.
 IN_FLIGHT = 2
 
 
@@ -60,7 +60,7 @@ class Kills(refusal.Refusal):
         got = program.read(self.part)
         self.assertEqual(got.visibilities.shape, self.want.visibilities.shape)
         for name, value in self.want.header.items():
-            if name != "history":   # it tells the command and the time
+            if name != "history":   # it holds the command and the time
                 np.testing.assert_array_equal(got.header[name], value, name)
         # the edges of the band are flagged in every dump
         here = ~got.flags.all(axis=(1, 2, 3))
@@ -73,7 +73,7 @@ class Kills(refusal.Refusal):
         told = program.run("info", self.part).stdout
         self.assertIn(f"\n  finished       {n} of {self.n_dumps} dumps: a run "
                       "has not come to its end\n", told)
-        # values of the dump at hand may be there, its flags are not
+        # the current dump may have values, but no flags
         self.assertFalse(got.nsamples[n + 1:].any())
         if n > 0:
             np.testing.assert_array_equal(got.gains, self.want.gains)
@@ -147,7 +147,7 @@ class Kills(refusal.Refusal):
         print(f"# {tries} kills, {len(held)} files, {min(held)} to "
               f"{max(held)} of {self.n_dumps} dumps")
         self.assertGreater(max(held), 0)
-        # another run takes the place of what the last one left
+        # another run replaces the leftovers
         self.job("none")
         self.assertFalse(os.path.exists(self.part))
 

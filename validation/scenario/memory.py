@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Memory: a recording is streamed, so a long one takes no more than a short
-one; what a limit should be is told at once.
+one; a limit that is too low is reported at once with one that suffices.
 
-Shows (failures, memory): does not grow with the recording; a limit that is
-    too low is told once, by its key, with the figure that suffices (a MiB
-    less does not), on the CPU and on pretend devices
-Within: peaks 8 MiB apart at most, of 256 MiB and of 16 MiB of recording;
-    read, and simulated with time fastest and slowest
-Because: what allocator and stacks may differ by
+Shows (failures, memory): memory does not grow with the recording; a limit that
+    is too low is reported once, by its key, with the figure that suffices (a
+    MiB less does not), on the CPU and on pretend devices
+Within: peaks 8 MiB apart at most, of 256 MiB and of 16 MiB of recording; read,
+    and simulated with time fastest and slowest
+Because: allocator and stacks may differ by that much
 """
 import re
 
@@ -24,8 +24,8 @@ import tap
 SHORT, LONG = 1 << 20, 1 << 24
 N_INPUTS = 8
 
-# What the allocator and the threads' stacks may make of the same work: far
-# less than the 240 MiB by which the recordings differ.
+# Allocator and thread stacks may differ by this for the same work: far less
+# than the 240 MiB by which the recordings differ.
 ALLOWED_MIB = 8
 
 
@@ -83,8 +83,8 @@ class Memory(program.Case):
 
 
 class Simulated(program.Case):
-    """Peak memory of simulations, of the recording and of the truth of one
-    dump of it all; without noise, which is drawn number by number."""
+    """Peak memory of simulations: the recording, and the truth as one dump;
+    without noise, which is drawn number by number."""
 
     def peak_mib(self, n_samples, axes):
         with open(self.path("sky.csv"), "w", encoding="ascii") as file:
@@ -128,8 +128,8 @@ class Simulated(program.Case):
 
 
 class Limit(refusal.Refusal):
-    """correlator.memory_limit_mib that is too low: one line with its key, exit
-    2, and the least figure that will do."""
+    """correlator.memory_limit_mib too low: one line with its key, exit 2, and
+    the lowest figure that suffices."""
 
     TOLD = re.compile(r": expected at least (\d+) MiB: (\d+) for spectra, "
                       r"levels and sums, (\d+) for samples, (\d+) for "

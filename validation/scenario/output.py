@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The output file: existing, unwritable, no room; results of simulate.
-Whatever stands under the final name is whole.
+"""The output file: existing, unwritable, no room; results of simulate. A file
+under the final name is always whole.
 
 Shows: as test_output.c
 """
@@ -21,7 +21,7 @@ import tap
 
 
 class Output(refusal.Refusal):
-    """Where the result goes and what happens when it cannot."""
+    """Where the result goes, and failures to write it."""
 
     def test_existing_output_is_refused_before_any_work(self):
         with open(self.output, "w", encoding="ascii") as file:
@@ -88,7 +88,7 @@ class Output(refusal.Refusal):
         done = self.correlate(recording, "--quiet", "--precision=both", "--set",
                               f"postprocess.quicklook={look}")
         self.assertIn(done.returncode, (0, 3), done.stderr)
-        # g.ms.int8.uvh5 says itself what it is
+        # the name g.ms.int8.uvh5 states the format
         self.assertEqual([line for line in done.stderr.splitlines()
                           if "written" in line],
                          [f"fx8: warning: {look}: HDF5 is written, whatever "
@@ -216,8 +216,7 @@ class Output(refusal.Refusal):
 
 
 class NoRoom(refusal.Refusal):
-    """A write that fails: one line, exit 1, no crash, and what was finished
-    stays."""
+    """A failing write: one line, exit 1, no crash, and finished dumps stay."""
 
     def big(self, compression="none"):
         """Antennas and channels enough for some megabytes of output."""
@@ -286,7 +285,7 @@ class NoRoom(refusal.Refusal):
 
 
 class StandardOutput(refusal.Refusal):
-    """A reader that leaves is no failure; a disk that is full is one."""
+    """A reader that closes the pipe is no failure; a full disk is one."""
 
     def run_into(self, stdout, *arguments):
         return subprocess.run([program.FX8, *arguments], stdout=stdout,
@@ -392,7 +391,7 @@ sources = {self.sources}
         process.send_signal(number)
         _, err = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130, err)
-        # a second, and what a loaded machine needs to end a process
+        # a second, plus the time a loaded machine needs to end a process
         self.assertLess(time.monotonic() - sent, 3)
         self.assertEqual(sorted(os.listdir(self.folder)), before)
 

@@ -1,25 +1,27 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is handed to others: libfx8 as it is installed, its symbols, its header
-for C++, the examples built against it; the manual page and the completion; the
-sources as a tar file and as Debian packages.
+"""What is distributed: libfx8 as installed, its symbols, its header for C++,
+the examples built against it; the manual page and the completion; the sources
+as a tar file and as Debian packages.
 
-Shows (packaging, libfx8): as it is installed: symbols of both libraries those
-    that the compiler finds declared in the headers, soname, pkg-config, each
-    header in C11 to C++20 without a warning; the examples under the address
-    checker, memory beside formulas of white noise, a growing recording beside
-    the oracle, each dump out before the next is written
+Shows (packaging, libfx8): as installed, both libraries have the symbols that
+    the compiler finds declared in the headers, soname and pkg-config are
+    right, and each header compiles in C11 to C++20 without a warning; the
+    examples run under the address checker: memory agrees with formulas of
+    white noise, a growing recording with the oracle, and each dump is out
+    before the next is written
 Within: names equal; 5 sigma; near ties, and 2⁻²¹
 Because: spread of the noise; gains of single precision
 In: Library Examples
 
-Shows (packaging, manual and completion): every command, option and key, no
-    warning of man; words offered are accepted, files by their kind
+Shows (packaging, manual and completion): every command, option and key is
+    there, and man gives no warning; the program accepts the offered words, and
+    files are offered by their kind
 Within: equal to what the program takes and `config --dump` lists
 In: Manual Completion
 
-Shows (packaging, sources): `make dist`: the same bytes under another umask
-    and time zone, all that is committed, built and run where there is no git;
-    Debian packages (`FX8_LONG=1`, debhelper)
+Shows (packaging, sources): `make dist` makes the same bytes under another
+    umask and time zone, with all committed files, and they build and run
+    without git; so do Debian packages (`FX8_LONG=1`, debhelper)
 Within: equal
 In: Sources
 """
@@ -252,12 +254,12 @@ class Examples(Installed):
         shared = sum(np.sum(weights[n:] * weights[:-n])**2
                      for n in range(channels, len(weights), channels))
         n_free = spectra / (1 + 2 * shared)
-        # 31 whole numbers, all equally often, in both parts
+        # both parts take 31 whole numbers with equal probability
         variance = 2 * (31**2 - 1) / 12
         for power in (power_0, power_1):
             np.testing.assert_allclose(power, variance,
                                        rtol=5 / np.sqrt(n_free))
-        # white noise against itself a sample later; rounding takes from it
+        # white noise against itself a sample later; rounding reduces it
         coherence = np.sum(weights[1:] * weights[:-1])
         seen = coherence / (1 + 1 / (12 * 20**2))
         spread = (1 - seen**2) / np.sqrt(2 * n_free)
@@ -349,7 +351,7 @@ class Examples(Installed):
         watch.cancel()
         self.assertEqual((process.returncode, out), (0, ""), err)
         self.check_follow("".join(lines), samples)
-        # a recording that is whole gives the same
+        # a complete recording gives the same
         with open(path, "wb") as file:
             file.write(data)
         done = subprocess.run([follow, path, "0.1"], capture_output=True,
@@ -438,7 +440,7 @@ printf '%s\\n' "${COMPREPLY[@]}"
 
 
 class Completion(Installed):
-    """Words as bash takes them apart; what it would offer."""
+    """Command lines split as bash splits them, and the words offered."""
 
     def offered(self, *words):
         script = f"{self.prefix}/share/bash-completion/completions/fx8"
@@ -517,7 +519,7 @@ class Completion(Installed):
 
 
 class Sources(program.Case):
-    """make dist, and what can be made of it where there is no git."""
+    """make dist, and builds from it without git."""
 
     def setUp(self):
         super().setUp()
@@ -555,7 +557,7 @@ class Sources(program.Case):
             file.extractall(self.folder)
         root = self.path(f"fx8-{version()}")
         flags = {name: "" for name in ("MAKEFLAGS", "BUILD")}
-        # quickly: what there is to warn of is for lint to say
+        # fast, without warnings: lint checks those
         run("make", f"-j{CPUS}", "BUILD=build", "CUDA=0", "CFLAGS=-O0 -w",
             "all", folder=root, may_talk=True,
             environment={**flags, "GIT_DIR": "/dev/null"})
@@ -568,7 +570,7 @@ class Sources(program.Case):
     def test_recipe_has_the_version(self):
         text = read(".debian/changelog")
         self.assertRegex(text, rf"\Afx8 \({re.escape(version())}-\d+\) ")
-        # the package is called after the soname, and is what is depended on
+        # the package is named after the soname, and others depend on it
         name = os.readlink(f"{BUILD}/libfx8.so")
         package = name.replace(".so.", "-")
         self.assertEqual(read(f".debian/{package}.install").split(),

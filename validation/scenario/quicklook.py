@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Quick-look files as they are used: read with h5py, compared with what numpy
-makes of the UVH5 file beside them; refused, interrupted, averaged.
+"""Quick-look files as they are used: read with h5py and compared with what
+numpy computes from the UVH5 file beside them; refused, interrupted, averaged.
 
-Shows (results, quick-look files in h5py): against numpy on the UVH5 file;
-    intervals of overlapping channels; refused, interrupted
+Shows (results, quick-look files in h5py): files agree with numpy on the UVH5
+    file; intervals of overlapping channels have the right spread; refused and
+    interrupted runs leave nothing half-made
 Within: halves 2⁻¹¹ and half of 2⁻²⁴, phase 10⁻³ rad, dB 2·10⁻⁵, averages
     2·10⁻⁵; spread of 512 intervals 5 sigma
 Because: steps of halves and of single precision at 40 dB
@@ -323,7 +324,7 @@ class Looking(program.Case):
 
 
 class Spread(program.Case):
-    """Intervals of independent pairs scatter about the truth as they say."""
+    """Errors of independent pairs have the spread that intervals state."""
 
     def test_overlapping_channels(self):
         """A Hann window without taps: channels overlap so much that the mean
@@ -360,12 +361,12 @@ class Spread(program.Case):
         errors = np.concatenate(errors)
         self.assertEqual(len(errors), 512)
         self.assertAlmostEqual(np.std(errors), 1, delta=0.16)
-        # the rounding of the samples takes 2 x 10^-4 off rho, 0.05 sigma
+        # rounding of the samples lowers rho by 2 x 10^-4, 0.05 sigma
         self.assertAlmostEqual(np.mean(errors), 0, delta=5 / np.sqrt(512))
 
 
 class Refused(refusal.Refusal):
-    """What a quick-look must not do."""
+    """Settings and files that a quick-look must refuse."""
 
     def setUp(self):
         super().setUp()

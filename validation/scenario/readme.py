@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the pages show: their commands, configuration and figures.
+"""The pages: their commands, configuration and figures.
 
 Shows (commands, what the README shows): commands, options, keys, targets and
-    files of README.md are those that there are; its INI file loads, and shows
-    defaults where it says nothing else; the figures of `make demo` and of
-    TART, what `info` tells; `CUDA=` that cannot be; warnings of nvcc are
-    errors with `STRICT=1`, and with it alone; of CUDA 11.8 (a script that
-    lists what it lists) nothing that it does not know
+    files named in README.md exist; its INI file loads, and shows defaults
+    unless it says otherwise; the figures of `make demo` and of TART, and the
+    output of `info`, are right; an impossible `CUDA=` is refused; warnings of
+    nvcc are errors with `STRICT=1`, and only then; CUDA 11.8 (a script with
+    its list of architectures) gets no architecture that it does not know
 Within: words equal; figures of the demonstration 10⁻³; figures of speed as
     kept in `results/`
-Because: another processor sums in another order, and an INT8 sample near a
-    tie may differ by a step
+Because: another processor sums in another order, and an INT8 sample near a tie
+    may differ by a step
 """
 import os
 import re
@@ -45,12 +45,12 @@ RECORDINGS_PAGE = read("data/README.md")
 PAGES = re.sub(r"(?ms)^```.*?^```", "", "\n".join((
     PAGE, read("config/README.md"), RECORDINGS_PAGE, CONTRIBUTING)))
 BLOCKS = blocks(PAGES)
-# what is between backticks may be broken between lines
+# text between backticks may span lines
 SHOWN = [" ".join(text.split()) for text in re.findall(r"`([^`]+)`", PAGES)]
 
 
 class Commands(unittest.TestCase):
-    """Commands, options, targets and files are those that there are."""
+    """Commands, options, targets and files exist."""
 
     def words(self):
         """Every command line of fx8, as a list of words."""
@@ -99,7 +99,7 @@ class Commands(unittest.TestCase):
         named = set(re.findall(
             rf"(?<![\w./-])(?:{'|'.join(rooms[:4])})/[\w./-]*\w\.\w+", PAGES))
         named |= set(re.findall(r"\]\((\.github/[\w.]+)\)", PAGES))
-        # what somebody is to name
+        # placeholders for names that the user chooses
         named = {name for name in named if not re.search("CARD|NAME", name)}
         self.assertGreater(len(named), 10)
         for name in sorted(named):
@@ -107,14 +107,15 @@ class Commands(unittest.TestCase):
                 self.assertTrue(os.path.exists(name))
 
 
-# What a user has to say, or the page shows otherwise than by default.
+# Keys that a user must set, or that the page shows with another value than the
+# default.
 GIVEN = {"files", "positions", "latitude_deg", "longitude_deg", "altitude_m",
          "flag_antennas", "channels", "integration_time_s", "quicklook", "math",
          "file", "channel_average"}
 
 
 class Configuration(program.Case):
-    """The INI file that the page shows is one."""
+    """The INI file on the page is valid."""
 
     def shown(self):
         return next(block for block in BLOCKS if block.startswith("[input]"))
@@ -196,7 +197,7 @@ class Configuration(program.Case):
 
 
 class Figures(program.Case):
-    """Figures are those of the demonstration, and of the results kept."""
+    """Figures equal those of the demonstration and the committed results."""
 
     @staticmethod
     def figures_of(text):
@@ -315,7 +316,8 @@ class Figures(program.Case):
                                delta=0.06)
 
 
-# What that of CUDA 11.8 lists, and how it meets anything else.
+# Architectures to build with CUDA 11.8, and a script that lists what its nvcc
+# lists and refuses others.
 CUDA_11_SMS = ["61", "70", "75", "80", "86", "89", "90"]
 NVCC_11 = """#!/bin/sh
 echo "nvcc $*" >> "$LOG"
@@ -333,8 +335,8 @@ done
 
 
 class Make(unittest.TestCase):
-    """CUDA=1 without a compiler, and values that are none, are errors; so are
-    warnings of nvcc with STRICT=1."""
+    """CUDA=1 without a compiler and invalid values are errors; so are warnings
+    of nvcc with STRICT=1."""
 
     def test_strict(self):
         for strict in "", "1":
@@ -374,7 +376,7 @@ class Make(unittest.TestCase):
                     self.assertEqual(
                         built.pop("kernels/cuda/fir.cu"),
                         [f"sm_{sm}" for sm in asked] + ["compute_80"])
-                    # a card of sm_90 finds nothing that it could run
+                    # a card of sm_90 must find no code that it could run
                     others = [sm for sm in asked if sm != "90"] or ["80"]
                     self.assertEqual(
                         built, dict.fromkeys(

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What commands say where there is one of everything.
+"""The words of commands when there is one of everything.
 
 Shows (commands, one of a thing): simulate, correlate, compare and info say "1
     dump" of one
-Within: no noun in the plural behind a one
+Within: no plural noun after a one
 """
 import program
 import refusal

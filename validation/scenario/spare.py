@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A GPU that hangs, computes wrongly or fails: with backend auto the CPU does
-it all in its place, after a line of warning, as long as no dump was delivered;
-with backend cuda, or behind a dump, the run says what failed.
+"""A GPU that hangs, computes wrongly or fails: with backend auto the CPU takes
+over the whole job, after a warning line, if no dump has been delivered yet;
+with backend cuda, or after a dump, the run reports what failed.
 
 Shows (devices, the CPU in a device's place): kernels that do nothing or never
-    end, in the trial of the whole engine; all calls failing from 35 different
-    ones on: the CPU's result and a line of warning, or the failure in words;
-    correlators that never end left out by name
-Within: the result of `backend = cpu` to the bit, keywords too; behind the
-    first dump a failure that keeps what is finished; one line
+    end, in the trial of the whole engine, and all calls failing from 35
+    different ones on, give the CPU's result and a warning line, or the failure
+    in words; correlators that never end are left out by name
+Within: the result of `backend = cpu` to the bit, keywords too; after the first
+    dump a failure that keeps the finished dumps; one line
 """
 import os
 
@@ -20,8 +20,8 @@ import program
 import refusal
 import tap
 
-# Of the trial's deadline: nothing that ends takes so long on a pretend device,
-# whose work is done by the one who asks.
+# Deadline of the trial: no work that ends takes so long on a pretend device,
+# where the waiting thread does the work.
 TRIAL = {"FX8_CUDA_TRIAL_MS": "100"}
 
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""No result is written over a file that the run reads, however it is read and
-whatever name it has: exit 2, and every byte as it was.
+"""No result overwrites a file that the run reads, however it is read and under
+any name: exit 2, and every byte as it was.
 
-Shows (failures, inputs are spared): every file behind a recording as a
-    result, as a .part, through hard and symbolic links, with `--force`:
-    external links, virtual datasets, raw files, Digital RF, tiles, tables,
-    TART's JSON, visibilities that are compared
+Shows (failures, inputs are spared): every file behind a recording is
+    protected, as a result, as a .part, through hard and symbolic links, with
+    `--force`: external links, virtual datasets, raw files, Digital RF, tiles,
+    tables, TART's JSON, compared visibilities
 Within: exit 2, one line, every byte as it was
 """
 import glob
@@ -42,7 +42,7 @@ class SparedInputs(refusal.Refusal):
     def spare(self, recording, inputs, *options):
         """`inputs` as OUT, through a hard link as OUT and as OUT.part, and
         through a symbolic link, with --force."""
-        # the run is good without
+        # the run works otherwise
         done = self.correlate(recording, *options)
         self.assertEqual(done.returncode, 0, done.stderr)
         os.remove(self.output)
@@ -142,7 +142,7 @@ class SparedInputs(refusal.Refusal):
         recording, table = self.recording(), self.path("antennas.csv")
         with open(table, "w", encoding="ascii") as file:
             file.write("east_m,north_m,up_m\n0,0,0\n10,0,0\n")
-        # sources are named, though correlate has no use for them
+        # sources are named, although correlate does not use them
         sources = self.path("sources.csv")
         with open(sources, "w", encoding="ascii") as file:
             file.write("az_deg,el_deg,I\n10,60,1\n")
@@ -224,7 +224,7 @@ class SparedBeside(refusal.Refusal):
             self.assert_one_line(done, 2, REFUSED)
             with open(away, "rb") as file:
                 self.assertTrue(file.read() == before)
-        # a source that is gone is not zeros
+        # a missing source must not read as zeros
         os.remove(self.path("page.html.part"))
         os.remove(away)
         done = program.run("compare", paths[0], shown)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The spot check through the program, on a pretend device whose launches do
-nothing, each of a run once: what a correlator leaves out ends the run, with
-the place, and its dump is not written.
+"""The spot check through the program, on a pretend device where each launch of
+a run does nothing once: what a correlator leaves out ends the run, the error
+names the place, and the dump is not written.
 
 Shows: as test_watch.c
 """
@@ -79,7 +79,7 @@ class SpotCheck(refusal.Refusal):
             self.assertIn(": cuda device 0 pretend device 0, kernel dp4a-16, "
                           "computes wrongly", done.stderr)
             found.append(kept)
-        # left out: the correlation, or what shows its spectra or its sums
+        # left out: the correlation, or the copy of its spectra or sums
         self.assertEqual(sorted(dump for dump in found if dump > 0),
                          sorted(3 * list(range(1, n_dumps))))
 

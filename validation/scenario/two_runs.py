@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two runs on one name at random moments, while somebody moves, removes or
-replaces the .part: each ends with its own whole result or with an error, and
-never with a file of the other.
+"""Two runs on one name at random moments, while the .part is moved, removed or
+replaced: each ends with its own whole result or with an error, never with a
+file of the other.
 
 Shows (failures, two runs on one name): 200 times at random moments, while the
-    .part is moved, removed or replaced (40 times under each checker): every
+    .part is moved, removed or replaced (40 times under each checker), every
     result is whole and of a run that succeeded, every other run ends with one
-    line, somebody else's .part stays
+    line, and a foreign .part stays
 Within: to the bit
 In: scenario/faults.py test_part_swapped_before_it_is_renamed
 """
@@ -29,7 +29,7 @@ THEIRS = b"somebody else's"
 
 
 class TwoRuns(refusal.Refusal):
-    """Two recordings that differ, so that results tell whose they are."""
+    """Two different recordings, so that a result shows which run wrote it."""
 
     def setUp(self):
         super().setUp()
@@ -127,7 +127,7 @@ class TwoRuns(refusal.Refusal):
                 if os.path.exists(path):
                     os.remove(path)
         print(f"# {ROUNDS} rounds, {alone_s:.3f} s alone: {count}")
-        # every kind of ending was met
+        # every kind of ending occurred
         self.assertTrue(any(kind[1] == 1 for kind in count), count)
         self.assertTrue(any(kind[2] == 2 for kind in count), count)
         self.assertTrue(any(kind[1:] == (0, 0) for kind in count), count)
