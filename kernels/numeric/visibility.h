@@ -129,8 +129,9 @@ FX8_NUMERIC bool fx8_group_uses(const struct fx8_group *group,
 /** A series with its sums. */
 struct fx8_series_sums {
     struct fx8_series series;
-    const int64_t *int8; /**< of channel 0; one of the two is NULL */
-    const double *fp32;
+    bool is_int8;
+    const int64_t *int8;          /**< of channel 0, if is_int8 */
+    const double *fp32;           /**< of channel 0, if not */
     const float *gain_1, *gain_2; /**< [n_channels] or NULL */
     bool removes_bias;
     bool first_is_real; /**< channel 0 has one component, not two */
@@ -149,6 +150,7 @@ FX8_NUMERIC struct fx8_series_sums fx8_series_sums_open(
     const size_t row_2 = product->input_2 * fx8_postprocess_row(plan);
     struct fx8_series_sums sums;
     sums.series = fx8_series_open(plan, is_int8, counts, product);
+    sums.is_int8 = is_int8;
     sums.int8 = is_int8 ? int8 + sums.series.first : NULL;
     sums.fp32 = is_int8 ? NULL : fp32 + sums.series.first;
     sums.gain_1 = has_gain ? plan->gain + row_1 : NULL;
@@ -169,7 +171,7 @@ FX8_NUMERIC struct fx8_visibility fx8_visibility_of(
 {
     const struct fx8_series *series = &sums->series;
     const size_t at = channel * series->stride;
-    const bool is_int8 = sums->int8 != NULL;
+    const bool is_int8 = sums->is_int8;
     double re = is_int8 ? (double)sums->int8[at] : sums->fp32[at];
     double im = is_int8 ? (double)sums->int8[at + 1] : sums->fp32[at + 1];
     re /= series->count;
