@@ -329,8 +329,8 @@ static enum fx8_status check_distinct(const struct table *table,
     for (size_t i = 1; i < table->n; i++)
         if (ranked[i].value == ranked[i - 1].value)
             return fx8_fail(table->error, FX8_ERR_USAGE,
-                            "%s:%zu: %s: %.0f: expected once, but it stands on "
-                            "line %zu too",
+                            "%s:%zu: %s: %.0f: expected once, but line %zu "
+                            "has it too",
                             table->path, table->lines[ranked[i].row], column,
                             ranked[i].value, table->lines[ranked[i - 1].row]);
     return FX8_OK;

@@ -210,8 +210,8 @@ static enum fx8_status take_entry(void *context,
     const struct fx8_key_origin *earlier = origin_of(loader->settings, key);
     if (earlier->kind == FX8_ORIGIN_FILE)
         return fx8_fail(error, FX8_ERR_USAGE,
-                        "%s:%zu: %s.%s: %.80s: expected once, but it stands on "
-                        "line %zu too",
+                        "%s:%zu: %s.%s: %.80s: expected once, but line %zu "
+                        "has it too",
                         entry->path, entry->line, key->section, key->name,
                         entry->value, earlier->line);
     const struct fx8_key_origin origin = {

@@ -31,11 +31,12 @@ static int print_help(void)
            fx8_version());
     for (size_t i = 0; i < fx8_commands_count; i++)
         printf("  %-10s %s\n", fx8_commands[i]->name, fx8_commands[i]->summary);
-    printf("\nfx8 COMMAND --help tells what a command takes; fx8 --version\n"
-           "prints the version.  Results go to standard output, messages to\n"
-           "standard error.  Exit code: 0 done, 1 failed while running, 2\n"
-           "wrong use or configuration, 3 compare found a difference outside\n"
-           "its limits or nothing to judge by, 130 stopped by a signal.\n");
+    printf(
+        "\nfx8 COMMAND --help lists the options of a command; fx8 --version\n"
+        "prints the version.  Results go to standard output, messages to\n"
+        "standard error.  Exit code: 0 done, 1 failed while running, 2\n"
+        "wrong use or configuration, 3 compare found a difference outside\n"
+        "its limits or nothing to judge by, 130 stopped by a signal.\n");
     return 0;
 }
 

@@ -147,9 +147,9 @@ TEST(csv_faults_of_a_row)
 TEST(antennas_that_collide)
 {
     refuse("number," HEADER "5,0,0,0\n6,1,0,0\n5,2,0,0\n",
-           ":4: number: 5: expected once, but it stands on line 2 too");
+           ":4: number: 5: expected once, but line 2 has it too");
     refuse("input," HEADER "1,0,0,0\n0,1,0,0\n1,2,0,0\n",
-           ":4: input: 1: expected once, but it stands on line 2 too");
+           ":4: input: 1: expected once, but line 2 has it too");
     refuse(HEADER "0,0,0\n5,5,5\n0,0,0.0005\n",
            ":4: position: 0, 0, 0.0005: expected at least 1 mm from the "
            "antenna of line 2");

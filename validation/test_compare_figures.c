@@ -320,7 +320,7 @@ TEST(a_page_of_any_array_is_small)
     assert_true(size < 300000);
     /* and says what it does not show */
     assert_non_null(strstr(text, "One of 66 baselines is drawn"));
-    assert_non_null(strstr(text, "A mark stands for 4 channels."));
+    assert_non_null(strstr(text, "Each mark covers 4 channels."));
     assert_non_null(strstr(text, "2 inputs share a mark"));
     assert_non_null(strstr(text, " and 448 more ranges"));
     free(text);

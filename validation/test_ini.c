@@ -75,7 +75,7 @@ TEST(faults_of_notation)
            "are");
     refuse("[channelizer]\ntaps = 4\n[input]\nstart_s = 1\n[channelizer]\n"
            "taps = 4\n",
-           ":6: channelizer.taps: 4: expected once, but it stands on line 2 "
+           ":6: channelizer.taps: 4: expected once, but line 2 has it "
            "too");
 }
 

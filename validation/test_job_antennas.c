@@ -83,7 +83,7 @@ TEST(a_position_stands_once)
     settings.array.antennas.items[1] = 0;
     must_fail(fx8_job_resolve(&settings, &o, "rec.h5", &job, &error), error,
               FX8_ERR_USAGE,
-              "--set: array.antennas: 0-1: position 0 stands twice: expected "
+              "--set: array.antennas: 0-1: position 0 is given twice: expected "
               "each once");
     fx8_settings_clear(&settings);
 }
@@ -185,7 +185,7 @@ TEST(positions_of_a_recording)
     o.antennas = antennas;
     antennas[3].number = 12;
     refuse(&o, NULL,
-           "rec.h5: antenna number 12 stands twice: expected each once");
+           "rec.h5: antenna number 12 occurs twice: expected each once");
     antennas[3].number = 14;
     antennas[3].enu_m[2] = 0.0009;
     refuse(&o, NULL,

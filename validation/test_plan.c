@@ -248,7 +248,7 @@ TEST(rules_of_a_plan)
         {no_kernel, "plan: kernel: expected a name"},
         {look_at_floats, NULL},
         {look_at_bounds, "plan: quicklook: expected precision INT8 or FP32: "
-                         "there is none of bounds"},
+                         "bounds have no quick-look"},
         {fast_math, NULL},
         {other_math, "plan: math: expected IEEE or FAST"},
         {other_method, "plan: method: expected PFB, FFT or NONE"},

@@ -65,7 +65,7 @@ static const struct fx8_option options[] = {
                     .help = "write such a file from what is measured"},
     [FORCE] = {.name = "force", .help = "replace it"},
     [LIST] = {.name = "list",
-              .help = "tell the cases, and their quantities with a share"},
+              .help = "list the cases, and their quantities with a share"},
 };
 
 const struct fx8_command fx8_command_bench = {
@@ -182,7 +182,7 @@ static int check_wish(const struct wish *wish)
         return misuse("--gate", wish->gate_path, "no --write-gate beside it");
     if (fx8_bench_count(cases) == 0)
         return misuse("--case", cases->pattern,
-                      "a pattern of names that fx8 bench --list tells");
+                      "a pattern of names from fx8 bench --list");
     if (wish->write_path != NULL && wish->write_path[0] == '\0')
         return misuse("--write-gate", "\"\"", "the name of a file");
     if (wish->write_path != NULL && !wish->force &&

@@ -40,7 +40,7 @@ const struct fx8_command fx8_command_compare = {
     .options = options,
     .n_options = sizeof options / sizeof *options,
     .notes =
-        "The files may come in either order; keyword PRECISN tells which one\n"
+        "The files may come in either order; keyword PRECISN says which one\n"
         "is INT8.  Of every pair of different inputs, in every channel and\n"
         "dump, the difference is measured in units of coherence and put\n"
         "beside the loss that the quantiser must cause,\n"

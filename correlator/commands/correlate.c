@@ -69,8 +69,8 @@ const struct fx8_command fx8_command_correlate = {
         "\n"
         "A quick-look (coherences, phases, spectra in dB) is written beside "
         "the\n"
-        "result with --set postprocess.quicklook=LOOK.h5; fx8 info tells of "
-        "one.\n",
+        "result with --set postprocess.quicklook=LOOK.h5; fx8 info "
+        "describes it.\n",
     .run = run,
 };
 

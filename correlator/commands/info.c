@@ -38,7 +38,7 @@ static const struct fx8_option options[] = {
 const struct fx8_command fx8_command_info = {
     .name = "info",
     .synopsis = "FILE... [options]",
-    .summary = "tell what a recording, a visibility file or a quick-look holds",
+    .summary = "describe a recording, a visibility file or a quick-look",
     .options = options,
     .n_options = sizeof options / sizeof *options,
     .notes =
@@ -52,7 +52,7 @@ const struct fx8_command fx8_command_info = {
         "  clipped    more than 0.1 % are -127 or below or +127\n"
         "  weak, strong\n"
         "             its rms is 10 dB off the median of its band\n"
-        "  DC offset  a tenth of its power or more stands at zero frequency\n"
+        "  DC offset  a tenth of its power or more is at zero frequency\n"
         "  -128       more than 0.1 % are -128, twice as many as are +127:\n"
         "             markers of lost samples, perhaps ([input] "
         "missing_value)\n",

@@ -149,7 +149,7 @@ static const char description[] =
     "Correlates recorded 8\\-bit antenna voltages in HDF5 into UVH5\n"
     "visibilities with times, flags and weights.  Results go to standard\n"
     "output, progress and messages to standard error.\n"
-    "Options and files may stand in any order; every command has\n"
+    "Options and files may come in any order; every command has\n"
     "\\fB\\-\\-help\\fR, and \\fBfx8 \\-\\-version\\fR prints the version.\n"
     ".SH COMMANDS\n";
 

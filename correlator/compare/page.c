@@ -207,7 +207,7 @@ void fx8_compare_draw_channels(const struct fx8_comparison *comparison,
             comparison->has_theory ? "; the orange line is the prediction"
                                    : "");
     if (step > 1)
-        fprintf(stream, " A mark stands for %zu channels.", step);
+        fprintf(stream, " Each mark covers %zu channels.", step);
     end(stream);
 }
 

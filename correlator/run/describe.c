@@ -214,7 +214,7 @@ static enum fx8_status check_site(const struct fx8_settings *settings,
                                   struct fx8_error *error)
 {
     static const char expected[] =
-        "expected the site (WGS84), which the recording does not tell";
+        "expected the site (WGS84), which the recording lacks";
     if (isnan(site->latitude_deg))
         return fx8_settings_fail(settings, "array.latitude_deg", error, "%s",
                                  expected);

@@ -67,8 +67,8 @@ static enum fx8_status list_positions(const struct fx8_settings *settings,
                 (long long)position, limit - 1, path);
         else if (is_used[position])
             status = fx8_settings_fail(settings, "array.antennas", error,
-                                       "position %lld stands twice: expected "
-                                       "each once",
+                                       "position %lld is given twice: "
+                                       "expected each once",
                                        (long long)position);
         else
             is_used[position] = true;
@@ -129,7 +129,7 @@ static enum fx8_status check_distinct(const struct fx8_antenna *antennas,
         for (size_t b = a + 1; b < n; b++) {
             if (antennas[a].number == antennas[b].number)
                 return fx8_fail(error, FX8_ERR_USAGE,
-                                "%s: antenna number %lld stands twice: "
+                                "%s: antenna number %lld occurs twice: "
                                 "expected each once",
                                 source, (long long)antennas[a].number);
             const double *p = antennas[a].enu_m, *q = antennas[b].enu_m;
