@@ -26,7 +26,7 @@ MOST_COLUMNS = 100
 MAP = "correlator/README.md"
 KEYS_PAGE = "config/README.md"
 # Tables that programs write, and the text that such a page is made from.
-WIDE_PAGES = ("validation/results/", "validation/emitted/", "validation/README.md")
+WIDE_PAGES = ("validation/results/", "validation/emitted/")
 
 # The public header is every room's: it has the words that users share with us,
 # statuses, errors, times, results.
