@@ -418,7 +418,7 @@ bench-page: all ## write that as PAGE=validation/results/NAME.md (idle machine)
 	$(if $(PAGE),,$(error PAGE: expected validation/results/NAME.md))
 	$(Q)FX8=$(abspath $(BUILD)/fx8) python3 validation/bench_page.py '$(PAGE)'
 
-# The virtual environment is made by the tier python.
+# The tier oracle makes the virtual environment.
 .PHONY: station
 station: all ## correlate seconds of a station of 256 antennas, beside real time
 	$(Q)FX8=$(abspath $(BUILD)/fx8) PYTHONPATH=validation/python \

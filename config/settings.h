@@ -228,7 +228,7 @@ void fx8_settings_dump(const struct fx8_settings *settings, FILE *stream);
  * fx8_settings_fail -- report an error with the origin of a key's value.
  *
  * Given:  key     "section.key" from the table
- *         format  what is wrong and what was expected; printed after the value
+ *         format  the fault and the expected value; printed after the value
  * Status: FX8_ERR_USAGE with "FILE:LINE: section.key: value: ..." where the
  *         value came from a file, "--set: section.key: value: ..." if it came
  *         from the command line, "default: ..." otherwise

@@ -106,7 +106,7 @@ static bool read_mantissa(const char **cursor, fx8_wide *mantissa,
     return n_digits > 0;
 }
 
-/* Power of ten after an 'e', at most two digits; 0 if there is none. */
+/* Exponent after an 'e', at most two digits; 0 without an 'e'. */
 static bool read_exponent(const char **cursor, int *exponent)
 {
     *exponent = 0;
@@ -188,7 +188,7 @@ static bool format_second(struct fx8_time time, char text[FX8_NUMBER_TEXT_SIZE])
                     "-%m-%dT%H:%M:%S", &utc) > 0;
 }
 
-/* 1 to 12 decimals of a second as picoseconds; 0 if there is no point. */
+/* 1 to 12 decimals of a second as picoseconds; 0 without a decimal point. */
 static bool read_decimals(const char **cursor, int64_t *picosecond)
 {
     *picosecond = 0;

@@ -2,8 +2,8 @@
 /*
  * functions.c -- the functions of post-processing on one thread: all forms, and
  * the system's vector libraries, compared with the C library (form "ieee").
- * That is no ceiling: shares may exceed 1.  Also conversions to half precision,
- * compared with a copy.
+ * It is not an upper limit, so shares may exceed 1.  Also conversions to half
+ * precision, compared with a copy.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -16,7 +16,7 @@
 
 /* Figures from the flags. */
 struct flagged {
-    double share;      /* of all values; NaN if there are none */
+    double share;      /* of all values; NaN without values */
     size_t n_finished; /* dumps up to the last with an unflagged value */
 };
 

@@ -237,7 +237,7 @@ static enum fx8_status open_simulator(struct work *work,
         .cable_delay_s = work->cable_delay_s,
         .sources = work->sources,
         .n_sources = n_sources,
-        .site = work->job.observation.site, /* without one there is no truth */
+        .site = work->job.observation.site, /* needed for the truth */
         .start_time = observation->start_time,
         .dut1_s = isnan(settings->delay.dut1_s) ? 0.0 : settings->delay.dut1_s,
         .noise_rms = settings->simulate.noise_rms,

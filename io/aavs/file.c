@@ -36,7 +36,7 @@ static const struct fx8_rate usual_rate = {25000000, 27};
 /* --- metadata ------------------------------------------------------------- */
 
 /* The fraction with the smallest terms near `value`, by continued fraction;
- * numerator 0 if there is none. */
+ * numerator 0 if no fraction is near enough. */
 static struct fx8_rate near_fraction(double value)
 {
     double rest = value;
