@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * functions.c -- the functions of post-processing on one thread: all forms, and
- * the system's vector libraries, compared with the C library (form "ieee").
- * It is not an upper limit, so shares may exceed 1.  Also conversions to half
- * precision, compared with a copy.
+ * functions.c -- the functions of post-processing on one thread: all forms,
+ * and the system's vector libraries, compared with the C library (form
+ * "ieee"). The C library is not an upper limit: shares may exceed 1.  Also
+ * conversions to half precision, compared with a copy.
  */
 #include <stdio.h>
 #include <stdlib.h>
