@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/base/dump_arrays.h"
 #include "config/base/shape.h"
 #include "kernels/engine_trial_private.h"
 

@@ -132,21 +132,6 @@ enum fx8_status fx8_grow(void *array, size_t n, size_t item_size,
 /** Release arrays from fx8_allocate_arrays() and null the pointers. */
 void fx8_free_arrays(const struct fx8_array *arrays, size_t n_arrays);
 
-/** Number of arrays in a result. */
-#define FX8_RESULT_ARRAYS 3
-
-/** List the arrays of a result of n_cells; all of size 0 if not wanted. */
-void fx8_list_result(struct fx8_result *result, size_t n_cells, bool is_wanted,
-                     struct fx8_array arrays[FX8_RESULT_ARRAYS]);
-
-/** Number of arrays in the quick-look of a dump. */
-#define FX8_QUICKLOOK_ARRAYS 4
-
-/** The same for a quick-look of n_cells and n_levels spectral levels. */
-void fx8_list_quicklook(struct fx8_quicklook_dump *dump, size_t n_cells,
-                        size_t n_levels, bool is_wanted,
-                        struct fx8_array arrays[FX8_QUICKLOOK_ARRAYS]);
-
 /** Copy the arrays of list `from` to those of `to`, with the sizes of `to`. */
 void fx8_copy_arrays(const struct fx8_array *to, const struct fx8_array *from,
                      size_t n_arrays);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "config/base/clock.h"
+#include "config/base/dump_arrays.h"
 #include "config/base/shape.h"
 #include "correlator/library/session_private.h"
 #include "kernels/quicklook.h"

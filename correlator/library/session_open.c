@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "config/base/parallel.h"
+#include "config/base/dump_arrays.h"
 #include "config/base/shape.h"
 #include "correlator/library/plan.h"
 #include "correlator/library/session_private.h"

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/base/dump_arrays.h"
 #include "config/base/shape.h"
 #include "config/base/clock.h"
 #include "correlator/run/queue.h"

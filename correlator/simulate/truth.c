@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "config/base/parallel.h"
+#include "config/base/dump_arrays.h"
 #include "config/base/shape.h"
 #include "correlator/simulate/tones.h"
 #include "correlator/simulate/truth.h"
