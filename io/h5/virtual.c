@@ -14,7 +14,7 @@
 #include "io/h5/virtual.h"
 
 /* Most boxes of all mappings, and most gaps open at a time: their product
- * bounds the work of a check to seconds. */
+ * bounds the work of a check. */
 #define MOST_BOXES 131072
 #define MOST_GAPS  4096
 
