@@ -26,11 +26,11 @@ enum fx8_status fx8_trial_differs(const struct fx8_trial *trial,
     va_start(arguments, format);
     vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
-    return fx8_fail(error, FX8_ERR_DEVICE,
-                    "%s: device %s, kernel %s: not as the CPU computes: %s",
-                    trial->tried->name,
-                    trial->tried->device_name(trial->engine),
-                    trial->tried->kernel_name(trial->engine), what);
+    return fx8_fail(
+        error, FX8_ERR_DEVICE,
+        "%s: device %s, kernel %s: result differs from the CPU's: %s",
+        trial->tried->name, trial->tried->device_name(trial->engine),
+        trial->tried->kernel_name(trial->engine), what);
 }
 
 static struct fx8_engine_block block_of(const struct fx8_trial *trial)

@@ -30,8 +30,8 @@ struct fx8_trial {
     size_t n_arrays;
 };
 
-/** Fail with "cuda: device 0 NAME, kernel NAME: not as the CPU computes: …";
- *  returns FX8_ERR_DEVICE. */
+/** Fail with "cuda: device 0 NAME, kernel NAME: result differs from the CPU's:
+ * …"; returns FX8_ERR_DEVICE. */
 enum fx8_status fx8_trial_differs(const struct fx8_trial *trial,
                                   struct fx8_error *error, const char *format,
                                   ...) FX8_PRINTF(3, 4);

@@ -133,8 +133,8 @@ enum fx8_status fx8_fft_open(enum fx8_fft_kind kind, size_t length,
     pthread_mutex_unlock(&planner);
     if (opened->plan == NULL) {
         status = fx8_fail(error, FX8_ERR_SYSTEM,
-                          "FFT: length %zu, batch %zu: expected FFTW to find "
-                          "a plan (memory short?)",
+                          "FFT: length %zu, batch %zu: FFTW found no plan; out "
+                          "of memory?",
                           length, batch);
         goto cleanup;
     }

@@ -149,8 +149,8 @@ static enum fx8_status select_named(size_t index,
     if (disagreement != NULL)
         return fx8_fail(
             error, FX8_ERR_UNSUPPORTED,
-            "plan: kernel: %s: expected to agree with the reference, "
-            "but its trial of %s failed on this machine",
+            "plan: kernel: %s: its %s differs from the reference on this "
+            "machine",
             levels[index].name, disagreement);
     *operations = table;
     return FX8_OK;

@@ -99,8 +99,8 @@ static enum fx8_status try_device(struct fx8_cuda_device *device,
     device->most_pitch = properties.memPitch;
     if (fx8_cuda_is_lost(device->ordinal))
         return fx8_fail(error, FX8_ERR_DEVICE,
-                        "cuda: no usable device: device %d (%s): did not "
-                        "answer this process before",
+                        "cuda: no usable device: device %d (%s): stopped "
+                        "answering this process earlier",
                         device->ordinal, device->name);
     const int capability = 10 * properties.major + properties.minor;
     if (capability < LEAST_CAPABILITY)

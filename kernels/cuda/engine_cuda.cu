@@ -301,8 +301,7 @@ static enum fx8_status check_going(const struct fx8_engine *engine,
     if (!engine->has_failed)
         return FX8_OK;
     return fx8_fail(error, FX8_ERR_DEVICE,
-                    "cuda: stopped by an earlier failure: expected the engine "
-                    "to be closed");
+                    "cuda: stopped by an earlier failure; close the engine");
 }
 
 static enum fx8_status note_failure(struct fx8_engine *engine,

@@ -102,7 +102,7 @@ static void open_beside(const char *kernel, const char *wanted)
         is_right =
             is_right &&
             engine_table().open(&plan, &engine, &error) == FX8_ERR_DEVICE &&
-            strstr(error.message, "did not answer this process before") !=
+            strstr(error.message, "stopped answering this process earlier") !=
                 nullptr;
     engine_table().close(&engine);
     if (!is_right) {

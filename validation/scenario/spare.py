@@ -76,7 +76,7 @@ class Spare(refusal.Refusal):
                 ("fx8_postprocess_int8_kernel", "int8, result 0: ")):
             with self.subTest(kernel=kernel):
                 self.check(pretend.devices(plant=f"{kernel}:idle"),
-                           "not as the CPU computes: " + told)
+                           "result differs from the CPU's: " + told)
 
     def test_devices_that_hang(self):
         for kernel, what in (("fx8_fir_4_kernel", "FIR"),
