@@ -115,13 +115,14 @@ static __device__ __forceinline__ void fx8_ptx_copy_async(void *shared,
                  : "memory");
 }
 
-/** Make a group of the copies that this thread has started. */
+/** Close the group of copies that this thread has started. */
 static __device__ __forceinline__ void fx8_ptx_copy_commit()
 {
     asm volatile("cp.async.commit_group;" ::: "memory");
 }
 
-/** Wait until at most the last GROUPS_LEFT groups of this thread are left. */
+/** Wait until at most the last GROUPS_LEFT groups of this thread are pending.
+ */
 template <int GROUPS_LEFT>
 static __device__ __forceinline__ void fx8_ptx_copy_wait()
 {
@@ -132,8 +133,9 @@ static __device__ __forceinline__ void fx8_ptx_copy_wait()
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 
-/** Make a barrier of 64 bits in shared memory, for `arrivals` a phase; one
- *  thread does it, then fx8_ptx_mbarrier_init_fence(), then all synchronise. */
+/** Create a 64-bit barrier in shared memory whose phases end after `arrivals`.
+ *  One thread calls it, then fx8_ptx_mbarrier_init_fence(); then all threads
+ *  synchronise. */
 static __device__ __forceinline__ void fx8_ptx_mbarrier_init(uint64_t *barrier,
                                                              unsigned arrivals)
 {
@@ -149,7 +151,7 @@ static __device__ __forceinline__ void fx8_ptx_mbarrier_init_fence()
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
-/** Arrive: one of the phase's arrivals. */
+/** Count one arrival of the current phase. */
 static __device__ __forceinline__ void fx8_ptx_mbarrier_arrive(
     uint64_t *barrier)
 {
@@ -158,7 +160,8 @@ static __device__ __forceinline__ void fx8_ptx_mbarrier_arrive(
                  : "memory");
 }
 
-/** Arrive, and make the phase also wait for `bytes` of bulk copies. */
+/** Count one arrival, and let the phase end only after `bytes` of bulk copies.
+ */
 static __device__ __forceinline__ void fx8_ptx_mbarrier_expect(
     uint64_t *barrier, unsigned bytes)
 {
@@ -168,8 +171,8 @@ static __device__ __forceinline__ void fx8_ptx_mbarrier_expect(
                  : "memory");
 }
 
-/** Wait for the end of the phase of this parity: 0 for the first, then in
- *  turn.  A new barrier counts as having ended a phase of parity 1. */
+/** Wait for the end of the phase of this parity: 0 for the first, then
+ *  alternating.  A new barrier counts as having ended a phase of parity 1. */
 static __device__ __forceinline__ void fx8_ptx_mbarrier_wait(uint64_t *barrier,
                                                              unsigned parity)
 {
@@ -184,8 +187,8 @@ static __device__ __forceinline__ void fx8_ptx_mbarrier_wait(uint64_t *barrier,
     while (is_over == 0);
 }
 
-/** `bytes` from global to shared memory, all multiples of 16, started by one
- *  thread; their arrival counts at `barrier`. */
+/** Start copying `bytes` from global to shared memory; one thread calls it.
+ *  The copy completes at `barrier`.  Addresses and bytes: multiples of 16. */
 static __device__ __forceinline__ void fx8_ptx_bulk_copy(void *shared,
                                                          const void *global,
                                                          unsigned bytes,
@@ -198,7 +201,8 @@ static __device__ __forceinline__ void fx8_ptx_bulk_copy(void *shared,
                  : "memory");
 }
 
-/** Make writes of threads to shared memory visible to wgmma and bulk copies. */
+/** Make the threads' writes to shared memory visible to wgmma and bulk copies.
+ */
 static __device__ __forceinline__ void fx8_ptx_proxy_fence()
 {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -226,37 +230,35 @@ static __device__ __forceinline__ uint64_t fx8_ptx_matrix_descriptor(
 
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-/** Keep REGISTERS (a multiple of 8, 24 to 240) a thread, give back the rest;
- *  by a whole warpgroup. */
+/** Keep REGISTERS per thread (a multiple of 8, 24 to 240) and release the rest;
+ *  all threads of a warpgroup call it. */
 template <int REGISTERS>
 static __device__ __forceinline__ void fx8_ptx_registers_release()
 {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(REGISTERS));
 }
 
-/** Have REGISTERS a thread, waiting until they are there; by a whole
- *  warpgroup. */
+/** Wait for REGISTERS per thread; all threads of a warpgroup call it. */
 template <int REGISTERS>
 static __device__ __forceinline__ void fx8_ptx_registers_claim()
 {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(REGISTERS));
 }
 
-/** Before the first product of a batch: registers are as the threads left
- *  them. */
+/** Order the threads' writes to registers before the products that follow. */
 static __device__ __forceinline__ void fx8_ptx_wgmma_fence()
 {
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 }
 
-/** Make a group of the products started. */
+/** Close the group of products started. */
 static __device__ __forceinline__ void fx8_ptx_wgmma_commit()
 {
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
 
-/** Wait until at most the last GROUPS_LEFT groups are left: sums and tiles of
- *  the others may be touched again. */
+/** Wait until at most the last GROUPS_LEFT groups are pending; sums and tiles
+ *  of the others may be used again. */
 template <int GROUPS_LEFT>
 static __device__ __forceinline__ void fx8_ptx_wgmma_wait()
 {
@@ -264,7 +266,7 @@ static __device__ __forceinline__ void fx8_ptx_wgmma_wait()
                  : "memory");
 }
 
-/* Lists of registers: as text, and as operands. */
+/* Lists of registers, as assembler text and as operands. */
 #define FX8_PTX_TEXT_0_TO_31                                                   \
     "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, "                  \
     "%13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, "                  \
@@ -290,7 +292,7 @@ static __device__ __forceinline__ void fx8_ptx_wgmma_wait()
 
 /**
  * fx8_ptx_wgmma_s8 -- sums += A B', A 64 rows and B 64, 128 or 256 rows of 32
- * values of k, by a warpgroup; started, not waited for.
+ * values of k.  A warpgroup starts it; fx8_ptx_wgmma_wait() waits for it.
  *
  * Given:  a, b  descriptors
  *         sums  half as many as B has rows.  Thread t, register r: row
