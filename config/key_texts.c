@@ -10,6 +10,38 @@
 #include "config/base/text.h"
 #include "config/keys.h"
 
+/* --- texts on the heap ---------------------------------------------------- */
+
+static const char *owned_text(const struct fx8_key *key,
+                              const struct fx8_settings *settings)
+{
+    const char *text;
+    memcpy(&text, (const char *)settings + key->offset, sizeof text);
+    return text == NULL ? "" : text;
+}
+
+/* Takes ownership of `text`; NULL: memory was short. */
+static enum fx8_status own_text(const struct fx8_key *key, char *text,
+                                struct fx8_settings *settings)
+{
+    char *before;
+    if (text == NULL)
+        return FX8_ERR_SYSTEM;
+    memcpy(&before, (char *)settings + key->offset, sizeof before);
+    memcpy((char *)settings + key->offset, &text, sizeof text);
+    free(before);
+    return FX8_OK;
+}
+
+static void clear_text(const struct fx8_key *key, struct fx8_settings *settings)
+{
+    char *text;
+    memcpy(&text, (char *)settings + key->offset, sizeof text);
+    free(text);
+    text = NULL;
+    memcpy((char *)settings + key->offset, &text, sizeof text);
+}
+
 /* --- names ---------------------------------------------------------------- */
 
 /* UVH5 stores names as ASCII. */
@@ -21,13 +53,18 @@ static bool is_ascii(const char *text)
     return true;
 }
 
+/* Whether a name of at most size - 1 characters. */
+static bool is_name(const char *text, size_t size)
+{
+    return strlen(text) < size && is_ascii(text);
+}
+
 static enum fx8_status read_text(const struct fx8_key *key, const char *text,
                                  const char *folder,
                                  struct fx8_settings *settings)
 {
     (void)folder;
-    const size_t length = strlen(text);
-    if (length >= key->size || !is_ascii(text))
+    if (!is_name(text, key->size))
         return FX8_ERR_USAGE;
     const struct fx8_choice *choice = key->choices;
     while (choice != NULL && choice->name != NULL &&
@@ -35,7 +72,7 @@ static enum fx8_status read_text(const struct fx8_key *key, const char *text,
         choice++;
     if (choice != NULL && choice->name == NULL)
         return FX8_ERR_USAGE;
-    memcpy((char *)settings + key->offset, text, length + 1);
+    memcpy((char *)settings + key->offset, text, strlen(text) + 1);
     return FX8_OK;
 }
 
@@ -56,13 +93,35 @@ static void describe_text(const struct fx8_key *key, FILE *stream)
 const struct fx8_key_type fx8_type_text = {
     .read = read_text, .write = write_text, .describe = describe_text};
 
-/* --- paths ---------------------------------------------------------------- */
-
-static char **path_member(const struct fx8_key *key,
-                          struct fx8_settings *settings)
+/* The same on the heap, for structures of the library. */
+static enum fx8_status read_name(const struct fx8_key *key, const char *text,
+                                 const char *folder,
+                                 struct fx8_settings *settings)
 {
-    return (char **)(void *)((char *)settings + key->offset);
+    (void)folder;
+    if (!is_name(text, FX8_TEXT_SIZE))
+        return FX8_ERR_USAGE;
+    return own_text(key, strdup(text), settings);
 }
+
+static void write_name(const struct fx8_key *key,
+                       const struct fx8_settings *settings, FILE *stream)
+{
+    fputs(owned_text(key, settings), stream);
+}
+
+static void describe_name(const struct fx8_key *key, FILE *stream)
+{
+    (void)key;
+    fprintf(stream, "at most %d ASCII characters", FX8_TEXT_SIZE - 1);
+}
+
+const struct fx8_key_type fx8_type_name = {.read = read_name,
+                                           .write = write_name,
+                                           .describe = describe_name,
+                                           .clear = clear_text};
+
+/* --- paths ---------------------------------------------------------------- */
 
 /* Write a path as an absolute path. */
 static void write_absolute(const char *path, FILE *stream)
@@ -87,20 +146,14 @@ static enum fx8_status read_path(const struct fx8_key *key, const char *text,
         text = "";
     if (*text == '\0' || is_word)
         folder = "";
-    char *path = fx8_path_join(folder, text);
-    if (path == NULL)
-        return FX8_ERR_SYSTEM;
-    free(*path_member(key, settings));
-    *path_member(key, settings) = path;
-    return FX8_OK;
+    return own_text(key, fx8_path_join(folder, text), settings);
 }
 
 static void write_path(const struct fx8_key *key,
                        const struct fx8_settings *settings, FILE *stream)
 {
-    const char *path =
-        *(char *const *)(const void *)((const char *)settings + key->offset);
-    if (path == NULL || *path == '\0')
+    const char *path = owned_text(key, settings);
+    if (*path == '\0')
         fputs(key->fallback, stream);
     else if (key->word != NULL && strcmp(path, key->word) == 0)
         fputs(path, stream);
@@ -115,16 +168,10 @@ static void describe_path(const struct fx8_key *key, FILE *stream)
         fprintf(stream, ", or %s", key->word);
 }
 
-static void clear_path(const struct fx8_key *key, struct fx8_settings *settings)
-{
-    free(*path_member(key, settings));
-    *path_member(key, settings) = NULL;
-}
-
 const struct fx8_key_type fx8_type_path = {.read = read_path,
                                            .write = write_path,
                                            .describe = describe_path,
-                                           .clear = clear_path};
+                                           .clear = clear_text};
 
 /* --- lists of paths ------------------------------------------------------- */
 

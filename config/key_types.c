@@ -100,7 +100,8 @@ static void describe_range(const struct fx8_key *key, FILE *stream)
     char low[FX8_NUMBER_TEXT_SIZE], high[FX8_NUMBER_TEXT_SIZE];
     fx8_number_format_real(key->minimum, low);
     fx8_number_format_real(key->maximum, high);
-    if (key->type == &fx8_type_integer || key->type == &fx8_type_marker)
+    if (key->type == &fx8_type_integer || key->type == &fx8_type_size ||
+        key->type == &fx8_type_marker)
         fprintf(stream, " from %.0f to %.0f", key->minimum, key->maximum);
     else
         fprintf(stream, " from %s to %s", low, high);
@@ -110,16 +111,20 @@ static void describe_range(const struct fx8_key *key, FILE *stream)
         fprintf(stream, ", or %s", key->word);
 }
 
+static bool is_in_range(const struct fx8_key *key, const char *text,
+                        int64_t *value)
+{
+    return fx8_number_integer(text, value) && *value >= (int64_t)key->minimum &&
+           *value <= (int64_t)key->maximum;
+}
+
 static enum fx8_status read_integer(const struct fx8_key *key, const char *text,
                                     const char *folder,
                                     struct fx8_settings *settings)
 {
     (void)folder;
-    int64_t value = 0;
-    if (is_word(key, text))
-        value = (int64_t)key->word_value;
-    else if (!fx8_number_integer(text, &value) ||
-             value < (int64_t)key->minimum || value > (int64_t)key->maximum)
+    int64_t value = (int64_t)key->word_value;
+    if (!is_word(key, text) && !is_in_range(key, text, &value))
         return FX8_ERR_USAGE;
     *(int64_t *)member(key, settings) = value;
     return FX8_OK;
@@ -143,6 +148,47 @@ static void describe_integer(const struct fx8_key *key, FILE *stream)
 
 const struct fx8_key_type fx8_type_integer = {
     .read = read_integer, .write = write_integer, .describe = describe_integer};
+
+/* The member's value for the key's word; -1: SIZE_MAX. */
+static size_t size_of_word(const struct fx8_key *key)
+{
+    return (size_t)(int64_t)key->word_value;
+}
+
+static size_t factor_of(const struct fx8_key *key)
+{
+    return key->factor == 0 ? 1 : key->factor;
+}
+
+static enum fx8_status read_size(const struct fx8_key *key, const char *text,
+                                 const char *folder,
+                                 struct fx8_settings *settings)
+{
+    (void)folder;
+    size_t *size = member(key, settings);
+    int64_t value = 0;
+    if (is_word(key, text)) {
+        *size = size_of_word(key);
+        return FX8_OK;
+    }
+    if (!is_in_range(key, text, &value))
+        return FX8_ERR_USAGE;
+    *size = (size_t)value * factor_of(key);
+    return FX8_OK;
+}
+
+static void write_size(const struct fx8_key *key,
+                       const struct fx8_settings *settings, FILE *stream)
+{
+    const size_t value = *(const size_t *)const_member(key, settings);
+    if (key->word != NULL && value == size_of_word(key))
+        fputs(key->word, stream);
+    else
+        fprintf(stream, "%zu", value / factor_of(key));
+}
+
+const struct fx8_key_type fx8_type_size = {
+    .read = read_size, .write = write_size, .describe = describe_integer};
 
 static enum fx8_status read_real(const struct fx8_key *key, const char *text,
                                  const char *folder,
@@ -342,7 +388,7 @@ static enum fx8_status read_marker(const struct fx8_key *key, const char *text,
         (!fx8_number_integer(text, &value) || value < (int64_t)key->minimum ||
          value > (int64_t)key->maximum))
         return FX8_ERR_USAGE;
-    settings->input.marker = is_none ? FX8_MARKER_NONE : FX8_MARKER_VALUE;
+    settings->input.marker.is_used = !is_none;
     *(int *)member(key, settings) = (int)value;
     return FX8_OK;
 }
@@ -351,7 +397,7 @@ static void write_marker(const struct fx8_key *key,
                          const struct fx8_settings *settings, FILE *stream)
 {
     const int value = *(const int *)const_member(key, settings);
-    if (settings->input.marker == FX8_MARKER_NONE)
+    if (!settings->input.marker.is_used)
         fputs(key->word, stream);
     else if (value == 0)
         fputs("zero", stream);

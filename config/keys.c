@@ -149,10 +149,13 @@ const size_t fx8_sections_count = sizeof fx8_sections / sizeof *fx8_sections;
     .type = &fx8_type_choice, MEMBER(member), .choices = words
 #define INTEGER(member, low, high)                                             \
     .type = &fx8_type_integer, MEMBER(member), .minimum = low, .maximum = high
+#define SIZE(member, low, high)                                                \
+    .type = &fx8_type_size, MEMBER(member), .minimum = low, .maximum = high
 #define REAL(member, low, high, of_unit)                                       \
     .type = &fx8_type_real, MEMBER(member), .minimum = low, .maximum = high,   \
     .unit = of_unit
 #define TEXT(member)      .type = &fx8_type_text, MEMBER(member)
+#define NAME(member)      .type = &fx8_type_name, MEMBER(member)
 #define PATH(member)      .type = &fx8_type_path, MEMBER(member)
 #define WORD(text, value) .word = text, .word_value = value
 #define OPTIONAL          WORD("", NAN), .fallback = ""
@@ -170,7 +173,7 @@ const struct fx8_key fx8_keys[] = {
      .fallback = "",
      .help = "Files of one recording; wildcards (*, ?, [...]) are expanded. "
              "Files named on the command line replace these."},
-    {"input", "sideband", CHOICE(input.sideband, sidebands),
+    {"input", "sideband", CHOICE(observation.sideband, sidebands),
      .fallback = "as recorded",
      .help = "Direction of the recorded band; lower: sky frequency falls as "
              "baseband frequency rises. Upper if neither this key nor the "
@@ -189,12 +192,12 @@ const struct fx8_key fx8_keys[] = {
      .help = "yes: an AAVS tile without a file counts as missing samples; no: "
              "it is an error."},
     {"input", "missing_value", .type = &fx8_type_marker,
-     MEMBER(input.missing_value), .minimum = -128, .maximum = 127,
+     MEMBER(input.marker.value), .minimum = -128, .maximum = 127,
      .word = "none", .fallback = "none",
      .help = "Sample value that marks missing data: zero, or an integer such "
              "as -128. At least missing_run of them in a row count as not "
              "recorded."},
-    {"input", "missing_run", INTEGER(input.missing_run, 1, 1048576),
+    {"input", "missing_run", INTEGER(input.marker.least_length, 1, 1048576),
      .unit = "samples", .fallback = "64",
      .help = "Fewest samples in a row of one input that must equal "
              "missing_value to count as missing; of a complex sample both "
@@ -218,12 +221,12 @@ const struct fx8_key fx8_keys[] = {
              "samples; for real samples the lower band edge in the upper "
              "sideband, the upper edge in the lower."},
     {"observation", "sample_rate_hz", .type = &fx8_type_rate,
-     MEMBER(observation.sample_rate_hz), .minimum = 1, .maximum = FASTEST_HZ,
+     MEMBER(observation.sample_rate), .minimum = 1, .maximum = FASTEST_HZ,
      .unit = "Hz", .fallback = "",
      .help =
          "Samples per second of one input, exact: 16368000 or 25000000/27."},
     {"observation", "start_time_utc", .type = &fx8_type_time,
-     MEMBER(observation.start_time_utc), .fallback = "",
+     MEMBER(observation.start_time), .fallback = "",
      .help = "UTC of the recording's first sample, such as "
              "2024-01-31T12:34:56.789Z. A blank may replace T, Z may be left "
              "out, and up to 12 decimals are read."},
@@ -251,14 +254,16 @@ const struct fx8_key fx8_keys[] = {
              "input, the 0-based position in the recording; without input, "
              "rows are in the order of the recording. none is for bench tests "
              "without positions: antennas are written 1 m apart."},
-    {"array", "latitude_deg", REAL(array.site.latitude_deg, -90, 90, "deg"),
-     OPTIONAL,
+    {"array", "latitude_deg",
+     REAL(observation.site.latitude_deg, -90, 90, "deg"), OPTIONAL,
      .help = "Geodetic latitude of the site (WGS84), north positive."},
-    {"array", "longitude_deg", REAL(array.site.longitude_deg, -180, 360, "deg"),
-     OPTIONAL, .help = "Longitude of the site (WGS84), east positive."},
+    {"array", "longitude_deg",
+     REAL(observation.site.longitude_deg, -180, 360, "deg"), OPTIONAL,
+     .help = "Longitude of the site (WGS84), east positive."},
     /* UVH5 readers require 6350 to 6390 km from the geocentre */
-    {"array", "altitude_m", REAL(array.site.altitude_m, -5000, 10000, "m"),
-     OPTIONAL, .help = "Height of the site above the WGS84 ellipsoid."},
+    {"array", "altitude_m",
+     REAL(observation.site.altitude_m, -5000, 10000, "m"), OPTIONAL,
+     .help = "Height of the site above the WGS84 ellipsoid."},
     {"array", "x_orientation", TEXT(array.x_orientation),
      .choices = orientations, .fallback = "east",
      .help = "Where the X dipoles point, copied to the output."},
@@ -272,10 +277,10 @@ const struct fx8_key fx8_keys[] = {
      .help = "pfb: polyphase filter bank; fft: windowed Fourier transform; "
              "none: correlate the recorded samples of a narrow channel as they "
              "are."},
-    {"channelizer", "channels", INTEGER(channelizer.channels, 1, MOST_CHANNELS),
+    {"channelizer", "channels", SIZE(channelizer.n_channels, 1, MOST_CHANNELS),
      .help = "Channels of each recorded band, before keep_fraction. Method "
              "none has one channel and does not need this key."},
-    {"channelizer", "taps", INTEGER(channelizer.taps, 1, 64), .fallback = "8",
+    {"channelizer", "taps", SIZE(channelizer.n_taps, 1, 64), .fallback = "8",
      .help = "Length of the polyphase filter, in transforms. Methods fft and "
              "none ignore it."},
     {"channelizer", "window", CHOICE(channelizer.window, windows),
@@ -286,13 +291,12 @@ const struct fx8_key fx8_keys[] = {
      .help = "Arithmetic of the filter. fp32: floats; dp2a: exact integers "
              "with 16-bit coefficients, equal on CPU and GPU."},
     {"channelizer", "keep_fraction", .type = &fx8_type_fraction,
-     MEMBER(channelizer.keep_fraction), .minimum = 0, .maximum = 1,
-     .fallback = "1",
+     MEMBER(keep_fraction), .minimum = 0, .maximum = 1, .fallback = "1",
      .help = "Central part of each band to keep, such as 27/32 of an "
              "oversampled one; it must be a whole number of channels. Complex "
              "samples only."},
     {"channelizer", "flag_edges",
-     INTEGER(channelizer.flag_edges, 0, MOST_CHANNELS / 2), WORD("auto", -1),
+     SIZE(channelizer.flag_edges, 0, MOST_CHANNELS / 2), WORD("auto", -1),
      .unit = "channels", .fallback = "auto",
      .help = "Channels to flag on each side of each band; their data are kept. "
              "auto: 2 for complex samples, 1 for real ones, 0 with method none "
@@ -310,7 +314,7 @@ const struct fx8_key fx8_keys[] = {
     {"quantizer", "level", CHOICE(quantizer.level, levels),
      .fallback = "channel",
      .help = "channel: a gain per input and channel; input: one per input."},
-    {"quantizer", "dither", CHOICE(quantizer.dither, only_no), .fallback = "no",
+    {"quantizer", "dither", CHOICE(dither, only_no), .fallback = "no",
      .help = "Add dither before rounding."},
 
     {"correlator", "precision", CHOICE(correlator.precision, precisions),
@@ -319,14 +323,14 @@ const struct fx8_key fx8_keys[] = {
              "two files from one channelisation, and their comparison; "
              "interval: two files that enclose the exact sums of the float "
              "spectra."},
-    {"correlator", "backend", CHOICE(correlator.backend, backends),
+    {"correlator", "backend", CHOICE(machine.backend, backends),
      .fallback = "auto",
      .help = "Where to compute. auto takes a GPU if one can be used, else the "
              "CPU; the summary says which, and why."},
-    {"correlator", "device", TEXT(correlator.device), .fallback = "auto",
+    {"correlator", "device", NAME(machine.device), .fallback = "auto",
      .help = "GPUs to use: auto takes the first usable one; numbers such as 0 "
              "or 0,1 divide each dump among those."},
-    {"correlator", "kernel", TEXT(correlator.kernel), .fallback = "auto",
+    {"correlator", "kernel", NAME(machine.kernel), .fallback = "auto",
      .help = "Kernel variant, for tests: auto, reference, avx2 or avx512; on a "
              "GPU auto, dp4a, mma, wgmma or fp32. auto takes the fastest that "
              "runs here."},
@@ -335,19 +339,19 @@ const struct fx8_key fx8_keys[] = {
      WORD("all", INFINITY),
      .help = "Length of a dump, rounded to whole spectra; all: one dump of the "
              "whole recording."},
-    {"correlator", "threads", INTEGER(correlator.threads, 0, 1024),
+    {"correlator", "threads", SIZE(machine.threads.count, 0, 1024),
      .fallback = "0",
      .help = "Threads that compute; 0: one for each processor."},
-    {"correlator", "pin_threads", CHOICE(correlator.pin_threads, yes_no),
+    {"correlator", "pin_threads", CHOICE(machine.threads.pin, yes_no),
      .fallback = "no", .help = "Bind each thread to a processor."},
-    {"correlator", "spot_check", CHOICE(correlator.spot_check, spot_checks),
+    {"correlator", "spot_check", CHOICE(machine.spot_check, spot_checks),
      .fallback = "auto",
      .help = "Recompute a few sums of one channel of every dump on the CPU "
              "from the same spectra, and stop if one differs; auto: on a GPU. "
              "This finds lasting faults; a single wrong bit may pass."},
     {"correlator", "memory_limit_mib",
-     INTEGER(correlator.memory_limit_mib, 1, 1073741824), WORD("auto", 0),
-     .unit = "MiB", .fallback = "auto",
+     SIZE(machine.memory_limit, 1, 1073741824), WORD("auto", 0), .unit = "MiB",
+     .factor = (size_t)1 << 20, .fallback = "auto",
      .help = "Memory that the correlation may use; auto: what it runs best "
              "with."},
 
@@ -377,15 +381,15 @@ const struct fx8_key fx8_keys[] = {
      .fallback = "none",
      .help = "Quick-look file to write beside the visibilities: coherences and "
              "phases in half precision, spectra in dB, averaged coherences."},
-    {"postprocess", "quantization_bias",
-     CHOICE(postprocess.quantization_bias, yes_no), .fallback = "yes",
+    {"postprocess", "quantization_bias", CHOICE(quantizer.remove_bias, yes_no),
+     .fallback = "yes",
      .help = "Subtract the rounding noise of the 8-bit quantiser from the "
              "autocorrelations."},
 
     {"output", "file", PATH(output.file), .fallback = "",
      .help = "UVH5 file to write; -o on the command line replaces it."},
     {"output", "channel_average",
-     INTEGER(output.channel_average, 1, MOST_CHANNELS), .unit = "channels",
+     SIZE(output.channel_average, 1, MOST_CHANNELS), .unit = "channels",
      .fallback = "1",
      .help = "How many channels to average into one after the correlation. It "
              "must divide the kept channels of a band; if a band has only one, "

@@ -62,6 +62,7 @@ struct fx8_key {
     size_t offset; /**< of the member in struct fx8_settings ... */
     size_t size;   /**< ... and its size in bytes */
     const char *unit;
+    size_t factor;  /**< the member of a size is the number times this; 0: 1 */
     double minimum; /**< range of numbers, both ends included */
     double maximum;
     const char *word;  /**< accepted in place of a number or path ... */
@@ -92,13 +93,15 @@ extern const struct fx8_section fx8_sections[];
 extern const size_t fx8_sections_count;
 
 extern const struct fx8_key_type fx8_type_choice;
-extern const struct fx8_key_type fx8_type_integer;
+extern const struct fx8_key_type fx8_type_integer; /* int64_t */
+extern const struct fx8_key_type fx8_type_size;    /* size_t */
 extern const struct fx8_key_type fx8_type_real;
 extern const struct fx8_key_type fx8_type_rate;
 extern const struct fx8_key_type fx8_type_fraction;
 extern const struct fx8_key_type fx8_type_scale; /* a power of two */
 extern const struct fx8_key_type fx8_type_time;
-extern const struct fx8_key_type fx8_type_text;
+extern const struct fx8_key_type fx8_type_text; /* char [] */
+extern const struct fx8_key_type fx8_type_name; /* const char *, owned */
 extern const struct fx8_key_type fx8_type_path;
 extern const struct fx8_key_type fx8_type_path_list;
 extern const struct fx8_key_type fx8_type_selection; /* all, count or list */

@@ -21,6 +21,19 @@ double fx8_observation_band_hz(const struct fx8_observation *observation,
            (offset_hz == NULL ? 0.0 : offset_hz[band]);
 }
 
+const struct fx8_antenna *fx8_observation_antenna(
+    const struct fx8_observation *observation, size_t position)
+{
+    const struct fx8_antenna *rows = observation->antennas;
+    /* usually in order */
+    if (position < observation->n_table && rows[position].position == position)
+        return &rows[position];
+    for (size_t row = 0; row < observation->n_table; row++)
+        if (rows[row].position == position)
+            return &rows[row];
+    return NULL;
+}
+
 static double rate_hz(const struct fx8_observation *observation)
 {
     const struct fx8_rate rate = observation->sample_rate;

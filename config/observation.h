@@ -89,6 +89,10 @@ double fx8_observation_band_hz(const struct fx8_observation *observation,
 void fx8_observation_edges(const struct fx8_observation *observation,
                            double edges_hz[2]);
 
+/** The table's row for an antenna position of the recording, or NULL. */
+const struct fx8_antenna *fx8_observation_antenna(
+    const struct fx8_observation *observation, size_t position);
+
 /**
  * fx8_observation_doubt -- whether the frequency looks like it is not in Hz.
  *

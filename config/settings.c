@@ -292,24 +292,24 @@ static enum fx8_status set_defaults(struct fx8_settings *settings,
 
 /* --- checks across keys --------------------------------------------------- */
 
-int64_t fx8_settings_kept_channels(const struct fx8_settings *settings)
+/* Channels of a band after keep_fraction; 0 if not whole. */
+static size_t count_kept(const struct fx8_settings *settings)
 {
-    const struct fx8_fraction keep = settings->channelizer.keep_fraction;
-    const int64_t channels = settings->channelizer.channels;
+    const size_t numerator = (size_t)settings->keep_fraction.numerator;
+    const size_t denominator = (size_t)settings->keep_fraction.denominator;
+    const size_t channels = settings->channelizer.n_channels;
     /* in lowest terms, so a larger denominator cannot divide the channels */
-    if (keep.denominator > channels || channels % keep.denominator != 0)
-        return 0;
-    return channels / keep.denominator * keep.numerator;
+    return channels % denominator == 0 ? channels / denominator * numerator : 0;
 }
 
 static enum fx8_status check_method_none(struct fx8_settings *settings,
                                          struct fx8_error *error)
 {
     if (fx8_settings_given(settings, "channelizer.channels") &&
-        settings->channelizer.channels != 1)
+        settings->channelizer.n_channels != 1)
         return fx8_settings_fail(settings, "channelizer.channels", error,
                                  "expected 1 with channelizer.method = none");
-    settings->channelizer.channels = 1;
+    settings->channelizer.n_channels = 1;
     if (settings->channelizer.window != FX8_WINDOW_AUTO)
         return fx8_settings_fail(settings, "channelizer.window", error,
                                  "expected auto with channelizer.method = "
@@ -318,7 +318,7 @@ static enum fx8_status check_method_none(struct fx8_settings *settings,
         return fx8_settings_fail(settings, "channelizer.fir", error,
                                  "expected fp32 with channelizer.method = "
                                  "none, which has no filter");
-    if (settings->channelizer.keep_fraction.denominator != 1)
+    if (settings->keep_fraction.denominator != 1)
         return fx8_settings_fail(settings, "channelizer.keep_fraction", error,
                                  "expected 1 with channelizer.method = none");
     if (settings->channelizer.flag_dc)
@@ -354,27 +354,27 @@ static enum fx8_status check_together(struct fx8_settings *settings,
         if (status != FX8_OK)
             return status;
     }
-    const int64_t channels = settings->channelizer.channels;
+    const size_t channels = settings->channelizer.n_channels;
     if (channels == 0)
         return FX8_OK; /* a fragment */
-    const int64_t kept = fx8_settings_kept_channels(settings);
+    const size_t kept = count_kept(settings);
     if (kept == 0)
         return fx8_settings_fail(settings, "channelizer.keep_fraction", error,
                                  "expected a fraction that is a whole number "
-                                 "of the %lld %s",
-                                 (long long)channels,
+                                 "of the %zu %s",
+                                 channels,
                                  FX8_NOUN(channels, "channel", "channels"));
-    const int64_t edges = settings->channelizer.flag_edges;
-    if (edges > 0 && 2 * edges >= kept)
+    settings->channelizer.n_kept = kept == channels ? 0 : kept;
+    const size_t edges = settings->channelizer.flag_edges;
+    if (edges != FX8_FLAG_EDGES_AUTO && edges > 0 && 2 * edges >= kept)
         return fx8_settings_fail(settings, "channelizer.flag_edges", error,
-                                 "expected less than half of the %lld %s",
-                                 (long long)kept,
+                                 "expected less than half of the %zu %s", kept,
                                  FX8_NOUN(kept, "channel", "channels"));
     /* single-channel bands may be averaged together; the job checks that */
     if (kept > 1 && kept % settings->output.channel_average != 0)
         return fx8_settings_fail(settings, "output.channel_average", error,
-                                 "expected a divisor of the %lld channels%s",
-                                 (long long)kept,
+                                 "expected a divisor of the %zu channels%s",
+                                 kept,
                                  kept == channels ? "" : " kept of a band");
     return FX8_OK;
 }
@@ -403,7 +403,7 @@ enum fx8_status fx8_settings_load(const char *ini_path,
                                   struct fx8_settings *settings,
                                   struct fx8_error *error)
 {
-    *settings = (struct fx8_settings){0};
+    *settings = (struct fx8_settings){.observation = fx8_observation_unknown()};
     settings->origins = calloc(fx8_keys_count, sizeof *settings->origins);
     enum fx8_status status = settings->origins == NULL
                                  ? fx8_no_memory("the configuration", error)

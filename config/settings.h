@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * settings.h -- the resolved configuration: one member per key of the key
- * table (keys.c), in the table's order.
+ * settings.h -- the resolved configuration, which the table of keys (keys.c)
+ * fills.  What the library takes is kept in the structures that it takes.
  */
 #ifndef FX8_CONFIG_SETTINGS_H
 #define FX8_CONFIG_SETTINGS_H
@@ -31,7 +31,6 @@ enum fx8_compression {
     FX8_COMPRESSION_GZIP,
     FX8_COMPRESSION_BITSHUFFLE
 };
-enum fx8_marker { FX8_MARKER_NONE = 0, FX8_MARKER_VALUE };
 enum fx8_sample_type { FX8_SAMPLES_COMPLEX = 0, FX8_SAMPLES_REAL };
 
 /** A list of whole numbers, or "all" (is_all), or a plain count (is_count,
@@ -69,61 +68,35 @@ struct fx8_settings {
     struct {
         enum fx8_format format;
         struct fx8_text_list files;
-        enum fx8_sideband sideband;
         bool conjugate;
         bool y_first; /**< polarization_order = yx */
         char column_order[FX8_TEXT_SIZE];
         bool allow_missing_tiles;
-        enum fx8_marker marker;
-        int missing_value; /**< -128 .. 127, when marker is VALUE */
-        int64_t missing_run;
+        struct fx8_marker marker;
         double scale_to_8bit; /**< a power of two, at most 1; 0: auto */
         double start_s;
         double duration_s;
     } input;
-    struct {
-        double dc_frequency_hz;
-        struct fx8_rate sample_rate_hz;
-        bool has_start_time;
-        struct fx8_time start_time_utc;
-        char telescope[FX8_TEXT_SIZE];
-        char instrument[FX8_TEXT_SIZE];
-        char object[FX8_TEXT_SIZE];
-    } observation;
+    struct fx8_observation observation; /**< what the user gives in place of
+                                             what is recorded: [observation],
+                                             the sideband and the site */
     struct {
         struct fx8_number_list antennas;
         int64_t polarizations; /**< 0: as recorded */
         char *positions;       /**< path, "none", or "" when not given */
-        struct fx8_site site;
         char x_orientation[FX8_TEXT_SIZE];
         struct fx8_number_list
             flag_antennas; /**< antenna numbers; empty: none */
     } array;
-    struct {
-        enum fx8_method method;
-        int64_t channels;
-        int64_t taps;
-        enum fx8_window_shape window;
-        enum fx8_fir fir;
-        struct fx8_fraction keep_fraction;
-        int64_t flag_edges; /**< -1: chosen from method and keep_fraction */
-        bool flag_dc;
-    } channelizer;
-    struct {
-        double target_rms; /**< LSB per real component */
-        enum fx8_level level;
-        bool dither;
-    } quantizer;
+    struct fx8_channelizer channelizer; /**< n_kept: from keep_fraction */
+    struct fx8_fraction keep_fraction;
+    struct fx8_quantizer quantizer; /**< remove_bias: [postprocess] */
+    bool dither;
+    struct fx8_machine machine; /**< of [correlator]; the settings own device
+                                     and kernel */
     struct {
         enum fx8_precision precision;
-        enum fx8_backend backend;
-        char device[FX8_TEXT_SIZE];
-        char kernel[FX8_TEXT_SIZE];
         double integration_time_s;
-        int64_t threads; /**< 0: all */
-        bool pin_threads;
-        enum fx8_spot_check spot_check;
-        int64_t memory_limit_mib; /**< 0: auto */
     } correlator;
     struct {
         enum fx8_delay_mode mode;
@@ -136,11 +109,10 @@ struct fx8_settings {
     struct {
         enum fx8_math math;
         char *quicklook; /**< path, or "" for none */
-        bool quantization_bias;
     } postprocess;
     struct {
         char *file; /**< "" when not given */
-        int64_t channel_average;
+        size_t channel_average;
         enum fx8_compression compression;
     } output;
     struct {
@@ -207,9 +179,6 @@ void fx8_text_list_clear(struct fx8_text_list *list);
 
 /** Whether "section.key" was given in the file or as an override. */
 bool fx8_settings_given(const struct fx8_settings *settings, const char *key);
-
-/** Channels per band after channelizer.keep_fraction; 0 if not whole. */
-int64_t fx8_settings_kept_channels(const struct fx8_settings *settings);
 
 /** Release everything the settings own; a zeroed struct is legal. */
 void fx8_settings_clear(struct fx8_settings *settings);

@@ -223,6 +223,65 @@ enum fx8_backend { FX8_BACKEND_AUTO = 0, FX8_BACKEND_CPU, FX8_BACKEND_CUDA };
  *  computes. */
 enum fx8_spot_check { FX8_SPOT_AUTO = 0, FX8_SPOT_YES, FX8_SPOT_NO };
 
+/** A value that marks missing samples. */
+struct fx8_marker {
+    bool is_used;
+    int value;            /**< -128 .. 127; in both parts if complex */
+    int64_t least_length; /**< shortest row of it that counts as missing */
+};
+
+/** flag_edges: 2 for complex samples, 1 for real ones, so that one channel
+ *  stays; 0 for FX8_METHOD_NONE, or if not all channels are kept. */
+#define FX8_FLAG_EDGES_AUTO SIZE_MAX
+
+/** The filter bank. */
+struct fx8_channelizer {
+    enum fx8_method method;
+    size_t n_channels; /**< C of a band; 1 for FX8_METHOD_NONE */
+    size_t n_kept;     /**< K: keep the central channels of each band,
+                            k = -floor(K/2) .. -floor(K/2)+K-1; complex samples
+                            only; 0: all */
+    size_t n_taps;     /**< P, 1 .. 64, for FX8_METHOD_PFB */
+    enum fx8_window_shape window;
+    enum fx8_fir fir;  /**< arithmetic of the filter */
+    size_t flag_edges; /**< channels to flag at each end of a band's K */
+    bool flag_dc;      /**< flag the channel of baseband zero */
+};
+
+/** The quantiser of INT8. */
+struct fx8_quantizer {
+    double target_rms; /**< LSB per real component */
+    enum fx8_level level;
+    bool remove_bias; /**< subtract its rounding noise from the parallel-hand
+                           autos */
+};
+
+/** Threads that compute. */
+struct fx8_threads {
+    size_t count; /**< 0: all CPUs of the process; at most 1024 */
+    bool pin;     /**< bind each to a CPU */
+};
+
+/** Where and how to compute. */
+struct fx8_machine {
+    enum fx8_backend backend;
+    const char *device; /**< GPUs: "auto" or ordinals, "0" or "0,1" */
+    const char *kernel; /**< "auto" or a kernel of the engine; the error for an
+                             unknown name lists them */
+    struct fx8_threads threads;
+    bool measure_fft; /**< time FFT algorithms instead of estimating: the last
+                           bits may differ between runs */
+    enum fx8_spot_check spot_check; /**< recompute a few sums of every dump from
+                                         the same spectra */
+    size_t memory_limit; /**< bytes for engine, levels, samples and results;
+                              0: no limit.  fx8_open() refuses a plan that needs
+                              more and reports the smallest sufficient limit.
+                              Samples kept for level setting count too: if they
+                              exceed it, fx8_push() or fx8_finish() fails once
+                              the gains are known and reports what would have
+                              sufficed */
+};
+
 /** Number of spectra that set the gains of an input. */
 #define FX8_LEVEL_SPECTRA 256
 
@@ -283,69 +342,34 @@ struct fx8_plan {
                                    by which the samples were multiplied; divided
                                    out of all results; NULL: 1 */
     int64_t first_sample;     /**< absolute index at which spectrum 0 starts */
-    bool has_marker;          /**< runs of a marker value are missing samples */
-    int marker_value;         /**< the marker; in both parts if complex */
-    int64_t marker_run;       /**< shortest run that counts as missing */
+    struct fx8_marker marker;
 
-    /* the filter bank */
-    enum fx8_method method;
-    size_t n_channels; /**< C of a band; 1 for FX8_METHOD_NONE */
-    size_t n_kept;     /**< K: keep the central channels of each band,
-                            k = -floor(K/2) .. -floor(K/2)+K-1; complex samples
-                            only; 0: all */
-    size_t n_taps;     /**< P, 1 .. 64, for FX8_METHOD_PFB */
-    enum fx8_window_shape window;
-    enum fx8_fir fir;  /**< arithmetic of the filter */
-    size_t flag_edges; /**< channels to flag at each end of a band's K */
-    bool flag_dc;      /**< flag the channel of baseband zero */
-
-    /* the quantiser */
-    double target_rms; /**< LSB per real component */
-    enum fx8_level level;
+    struct fx8_channelizer channelizer;
+    struct fx8_quantizer quantizer;
     fx8_reread_callback *reread; /**< delivers again the samples that set the
                                       gains; NULL: the session keeps them until
                                       the gains are known */
     void *reread_context;
-
-    /* the correlator */
-    enum fx8_precision precision; /**< any combination of bits, but both bounds
-                                       or neither */
-    enum fx8_backend backend;
-    const char *device;       /**< GPUs: "auto" or ordinals, "0" or "0,1" */
-    const char *kernel;       /**< "auto" or a kernel of the engine; the error
-                                   for an unknown name lists them */
-    int64_t spectra_per_dump; /**< M, at least 1 */
-    size_t n_threads;         /**< 0: all CPUs of the process; at most 1024 */
-    bool pin_threads;         /**< bind each thread to a CPU */
-    bool measure_fft;         /**< time FFT algorithms instead of estimating:
-                                   the last bits may differ between runs */
-    enum fx8_spot_check spot_check; /**< recompute a few sums of every dump from
-                                         the same spectra */
-    size_t memory_limit; /**< bytes for engine, levels, samples and results;
-                              0: no limit.  fx8_open() refuses a plan that needs
-                              more and reports the smallest sufficient limit.
-                              Samples kept for level setting count too: if they
-                              exceed it, fx8_push() or fx8_finish() fails once
-                              the gains are known and reports what would have
-                              sufficed */
+    struct fx8_machine machine;
 
     /* the results */
-    bool remove_quantization_bias; /**< subtract the quantiser's noise from the
-                                        parallel-hand autos of INT8 */
-    size_t channel_average;      /**< n, a divisor of a band's K channels; if K
-                                      is 1, of the number of bands */
-    const uint8_t *flag_antenna; /**< [n_antennas] 1: flag; NULL: none */
+    enum fx8_precision precision; /**< any combination of bits, but both bounds
+                                       or neither */
+    int64_t spectra_per_dump;     /**< M, at least 1 */
+    size_t channel_average;       /**< n, a divisor of a band's K channels; if K
+                                       is 1, of the number of bands */
+    const uint8_t *flag_antenna;  /**< [n_antennas] 1: flag; NULL: none */
     bool quicklook;     /**< of the INT8 results if planned, else of FP32 */
     enum fx8_math math; /**< functions of the quick-look */
 };
 
 /** A plan with every default: complex samples of one polarisation and one
- *  band, upper sideband, from sample 0, no marker (marker_run 64); PFB of 8
+ *  band, upper sideband, from sample 0, no marker (least_length 64); PFB of 8
  *  taps, window AUTO, FIR in floats, all channels, none flagged; INT8 at 20 LSB
  *  by channel, quantiser noise removed; engine, device and kernel "auto", all
  *  CPUs, no memory limit; no average, no quick-look.  The caller must fill in
- *  n_antennas, sample_rate, dc_frequency_hz, n_channels and spectra_per_dump,
- *  which are zero or NaN. */
+ *  n_antennas, sample_rate, dc_frequency_hz, channelizer.n_channels and
+ *  spectra_per_dump, which are zero or NaN. */
 FX8_API struct fx8_plan fx8_plan_default(void);
 
 /** A stretch of missing samples. */
@@ -772,15 +796,13 @@ FX8_API struct fx8_time fx8_dump_time(const struct fx8_plan *plan,
 /* --- samples as a session uses them, for statistics ------------------------
  */
 
-/** What to scan; has_marker to marker_run as in struct fx8_plan. */
+/** What to scan. */
 struct fx8_scan_plan {
     size_t n_rows;
     bool is_complex;
     int64_t first_sample; /**< absolute index of the first sample to deliver */
     int64_t n_samples;    /**< to deliver, at least 1 */
-    bool has_marker;
-    int marker_value;
-    int64_t marker_run;
+    struct fx8_marker marker;
     size_t most_samples; /**< delivered at a time, at least 1 */
     size_t n_threads;    /**< 0: all CPUs of the process */
 };

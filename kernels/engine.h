@@ -36,17 +36,14 @@ struct fx8_engine_plan {
     int64_t spectra_per_dump;  /**< M */
     unsigned precisions;       /**< bits of enum fx8_precision: each bit set is
                                     one correlation of the same spectra */
-    const char *kernel;        /**< "auto" or a level of the engine */
-    const int *devices;        /**< [n_devices] ordinals; device engines only */
-    size_t n_devices;          /**< 0: the first usable device */
+    struct fx8_channelizer channelizer; /**< as planned; sizes are in bank */
+    struct fx8_machine machine;         /**< kernel, threads (at least 1) and
+                                             measure_fft matter to an engine */
+    const int *devices; /**< [n_devices] ordinals; device engines only */
+    size_t n_devices;   /**< 0: the first usable device */
     /** Operations that a device engine runs on the host; may be NULL for the
      *  CPU engine. */
     const struct fx8_operations *host_operations;
-    size_t n_threads; /**< at least 1 */
-    bool pin_threads;
-    bool fir_int16;   /**< use the operation fir_int16, with the coefficients
-                           of fx8_filterbank_int16() */
-    bool measure_fft; /**< --fft-plan measure */
     /** Called by the CPU engine before it allocates: a failure of admit()
      *  becomes open()'s.  NULL: no limit. */
     enum fx8_status (*admit)(void *context, size_t bytes, size_t block_spectra,
@@ -73,6 +70,13 @@ static inline bool fx8_is_planned(const struct fx8_engine_plan *plan,
                                   size_t kind)
 {
     return (plan->precisions >> kind & 1) != 0;
+}
+
+/** Whether to use the operation fir_int16, with the coefficients of
+ *  fx8_filterbank_int16(). */
+static inline bool fx8_has_int16_fir(const struct fx8_engine_plan *plan)
+{
+    return plan->channelizer.fir == FX8_FIR_DP2A;
 }
 
 /**

@@ -210,7 +210,7 @@ enum fx8_status fx8_engine_open(enum fx8_engine_wish wish,
                                 struct fx8_error *error)
 {
     *found = (struct fx8_engine_found){.reason = "asked for"};
-    const char *const kernel = plan->kernel;
+    const char *const kernel = plan->machine.kernel;
     enum fx8_status status = check_kernel(wish, kernel, error);
     if (status != FX8_OK)
         return status;

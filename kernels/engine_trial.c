@@ -48,8 +48,8 @@ static void plan_trial(struct fx8_trial *trial,
     trial->plan.spectra_per_dump = (int64_t)spectra;
     if (plan->n_result_antennas > 0)
         trial->plan.n_result_antennas = inputs / n_polarizations;
-    trial->plan.n_threads = 1;
-    trial->plan.pin_threads = trial->plan.measure_fft = false;
+    trial->plan.machine.threads = (struct fx8_threads){.count = 1};
+    trial->plan.machine.measure_fft = false;
     trial->plan.admit = NULL;
     trial->plan.n_engines = 1;
     trial->plan.n_opened = trial->plan.consumed_channels = 0;
@@ -61,7 +61,7 @@ static enum fx8_status open_engines(struct fx8_trial *trial,
 {
     struct fx8_engine_plan plan = trial->plan;
     enum fx8_status status = trial->tried->open(&plan, &trial->engine, error);
-    plan.kernel = "auto";
+    plan.machine.kernel = "auto";
     plan.precisions |= FX8_PRECISION_FP32; /* to check quantised spectra */
     if (status == FX8_OK)
         status = fx8_engine_cpu.open(&plan, &trial->cpu, error);

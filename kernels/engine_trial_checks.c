@@ -286,7 +286,7 @@ static struct fx8_postprocess plan_results(const struct fx8_trial *trial)
         .flag_input = trial->flag_input,
         .remove_bias = has_gain,
         .first_is_real = fx8_filterbank_is_real(&plan->bank, 0),
-        .n_threads = 1,
+        .threads.count = 1,
     };
 }
 

@@ -69,8 +69,8 @@ void fx8_postprocess_dump(const struct fx8_postprocess *plan, void *const *sums,
         struct context job = {plan, sums[kind], kind == FX8_RESULT_INT8, counts,
                               &results[kind]};
         if (sums[kind] != NULL)
-            fx8_parallel_for(plan->n_antennas, plan->n_threads,
-                             plan->pin_threads, process_antenna, &job);
+            fx8_parallel_for(plan->n_antennas, plan->threads.count,
+                             plan->threads.pin, process_antenna, &job);
     }
     if (sums[FX8_RESULT_DOWN] != NULL)
         fx8_postprocess_interval(plan, sums, counts, results);

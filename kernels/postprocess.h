@@ -66,8 +66,7 @@ struct fx8_postprocess {
     bool remove_bias;   /**< remove quantiser rounding noise from INT8 autos */
     bool first_is_real; /**< the spectra of channel 0 are real */
     bool negate_imaginary; /**< the samples should have been conjugated */
-    size_t n_threads;
-    bool pin_threads;
+    struct fx8_threads threads;
 };
 
 /**

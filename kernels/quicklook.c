@@ -319,7 +319,7 @@ static struct fx8_quicklook_job begin_dump(
     struct fx8_quicklook_job job = {q, visibilities, gain, results};
     q->is_checked = plan->mode == FX8_FUNCTIONS_FAST &&
                     q->n_dumps % FX8_QUICKLOOK_CHECK_DUMPS == 0;
-    fx8_parallel_for(plan->n_inputs, plan->n_threads, plan->pin_threads,
+    fx8_parallel_for(plan->n_inputs, plan->threads.count, plan->threads.pin,
                      fx8_quicklook_input, &job);
     q->n_dumps++;
     q->n_checked += q->is_checked;
@@ -334,7 +334,7 @@ void fx8_quicklook_process(struct fx8_quicklook *quicklook,
     const struct fx8_quicklook_plan *plan = &quicklook->plan;
     struct fx8_quicklook_job job =
         begin_dump(quicklook, visibilities, gain, results);
-    fx8_parallel_for(plan->n_baselines, plan->n_threads, plan->pin_threads,
+    fx8_parallel_for(plan->n_baselines, plan->threads.count, plan->threads.pin,
                      process_baseline, &job);
 }
 
@@ -397,7 +397,7 @@ static void list_arrays(const struct fx8_quicklook_plan *plan,
         {&q->steps, levels, sizeof(float)},
         {&q->sums, averages, sizeof *q->sums},
         {&q->pairs, averages, is_fast ? sizeof *q->pairs : 0},
-        {&q->notes, plan->n_threads, sizeof *q->notes},
+        {&q->notes, plan->threads.count, sizeof *q->notes},
     };
     memcpy(arrays, list, sizeof list);
 }
@@ -514,7 +514,7 @@ void fx8_quicklook_report(const struct fx8_quicklook *quicklook,
     *counts = (struct fx8_quicklook_counts){0};
     *differences =
         (struct fx8_quicklook_differences){.n_dumps = quicklook->n_checked};
-    for (size_t thread = 0; thread < plan->n_threads; thread++) {
+    for (size_t thread = 0; thread < plan->threads.count; thread++) {
         const struct fx8_quicklook_note *note = &quicklook->notes[thread];
         const struct fx8_quicklook_differences *part = &note->differences;
         add_counts(counts, &note->counts);

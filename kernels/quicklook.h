@@ -46,8 +46,7 @@ struct fx8_quicklook_plan {
     enum fx8_functions_mode mode;
     const struct fx8_functions *functions; /**< [FX8_N_FUNCTIONS_MODES] */
     const struct fx8_half_functions *half;
-    size_t n_threads;
-    bool pin_threads;
+    struct fx8_threads threads;
     bool is_on_device; /**< fx8_quicklook_process_on() is used: the bounds of
                             the modes' differences are the device's */
 };

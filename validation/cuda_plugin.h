@@ -46,10 +46,10 @@ static inline bool opens(const char *kernel, size_t n_devices,
         .n_inputs = 1,
         .spectra_per_dump = 1,
         .precisions = FX8_PRECISION_INT8,
-        .kernel = kernel,
+        .machine.kernel = kernel,
         .devices = all_devices,
         .n_devices = n_devices,
-        .n_threads = 1,
+        .machine.threads.count = 1,
     };
     struct fx8_engine_found found;
     if (fx8_engine_open(FX8_ENGINE_CUDA, &plan, &found, error) != FX8_OK)

@@ -134,8 +134,8 @@ static inline struct task make_task(size_t n_inputs, bool is_complex,
                  .n_inputs = n_inputs,
                  .spectra_per_dump = (int64_t)n_spectra,
                  .precisions = FX8_PRECISION_INT8 | FX8_PRECISION_FP32,
-                 .kernel = "reference",
-                 .n_threads = 1},
+                 .machine.kernel = "reference",
+                 .machine.threads.count = 1},
         .n_spectra = n_spectra,
     };
     make_samples(&task, g);

@@ -92,6 +92,21 @@ static inline void refuse(const struct fx8_observation *o,
     fx8_settings_clear(&settings);
 }
 
+/* Channels flagged at each end of a band, which are equally many. */
+static inline size_t flagged_edges(const struct fx8_job *job)
+{
+    const size_t n = job->axes.n_kept;
+    uint8_t flags[256];
+    size_t edge = 0;
+    assert_true(n <= sizeof flags);
+    fx8_plan_flag_channels(&job->plan, flags);
+    while (edge < n && flags[edge])
+        edge++;
+    for (size_t k = 0; k < n; k++)
+        assert_int_equal(flags[k], k < edge || k >= n - edge);
+    return edge;
+}
+
 #define SETS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 #endif

@@ -44,7 +44,7 @@ static inline struct task make_task(size_t antennas, size_t pols,
                  .mode = mode,
                  .functions = level->functions,
                  .half = &level->half,
-                 .n_threads = 1},
+                 .threads.count = 1},
     };
     const size_t n = task.n_averages =
         task.plan.n_baselines * task.plan.n_products;

@@ -397,11 +397,11 @@ static inline struct fx8_plan small_plan(size_t n_antennas,
     plan.n_polarizations = n_polarizations;
     plan.sample_rate = (struct fx8_rate){1000000, 1};
     plan.dc_frequency_hz = 150e6;
-    plan.n_channels = n_channels;
-    plan.n_taps = 4;
+    plan.channelizer.n_channels = n_channels;
+    plan.channelizer.n_taps = 4;
     plan.spectra_per_dump = spectra_per_dump;
     plan.precision = FX8_PRECISION_BOTH;
-    plan.n_threads = 1;
+    plan.machine.threads.count = 1;
     return plan;
 }
 

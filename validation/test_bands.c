@@ -159,19 +159,19 @@ TEST(every_band_as_if_alone)
             1 + random_below(&g, 3), 1 + random_below(&g, 2), is_complex,
             is_none ? 1 : 6 * (1 + random_below(&g, 3)), is_none ? 900 : 40);
         plan.lower_sideband = i / 2 % 2;
-        plan.method = is_none ? FX8_METHOD_NONE
-                      : i % 3 ? FX8_METHOD_PFB
-                              : FX8_METHOD_FFT;
+        plan.channelizer.method = is_none ? FX8_METHOD_NONE
+                                  : i % 3 ? FX8_METHOD_PFB
+                                          : FX8_METHOD_FFT;
         if (is_complex && !is_none && i % 4 == 1)
-            plan.n_kept = plan.n_channels - 3;
+            plan.channelizer.n_kept = plan.channelizer.n_channels - 3;
         plan.channel_average = is_none || i % 5 ? 1 : 3;
-        plan.n_threads = i / 3 % 2 ? 3 : 1;
-        plan.flag_edges = !is_none;
-        plan.flag_dc = i % 7 == 0;
-        plan.has_marker = true;
-        plan.marker_value = 99;
+        plan.machine.threads.count = i / 3 % 2 ? 3 : 1;
+        plan.channelizer.flag_edges = !is_none;
+        plan.channelizer.flag_dc = i % 7 == 0;
+        plan.marker.is_used = true;
+        plan.marker.value = 99;
         plan.first_sample = (int64_t)random_below(&g, 30);
-        plan.target_rms = i % 6 == 5 ? 60 : 20; /* with clips */
+        plan.quantizer.target_rms = i % 6 == 5 ? 60 : 20; /* with clips */
         struct voltages v =
             make_voltages(N_BANDS * plan.n_antennas * plan.n_polarizations,
                           1 + is_complex, 3600, 12, (uint64_t)(800 + i));
@@ -233,7 +233,7 @@ TEST(averages_across_bands)
     struct generator g = {82};
     for (int i = 0; i < 6; i++) {
         struct fx8_plan plan = wide_plan(3, 1 + (size_t)i % 2, true, 1, 900);
-        plan.method = i % 3 == 2 ? FX8_METHOD_FFT : FX8_METHOD_NONE;
+        plan.channelizer.method = i % 3 == 2 ? FX8_METHOD_FFT : FX8_METHOD_NONE;
         const size_t products = i % 2 ? 4 : 1;
         struct voltages v = make_voltages(N_BANDS * 3 * (1 + (size_t)i % 2), 2,
                                           3600, 12, (uint64_t)(890 + i));
@@ -276,12 +276,12 @@ TEST(kept_channels_are_the_central_ones)
         const size_t c = sizes[i][0], k = sizes[i][1];
         struct fx8_plan plan = small_plan(2, 2, true, c, 50);
         plan.precision = FX8_PRECISION_BOTH | FX8_PRECISION_INTERVAL;
-        plan.method = i % 2 ? FX8_METHOD_FFT : FX8_METHOD_PFB;
+        plan.channelizer.method = i % 2 ? FX8_METHOD_FFT : FX8_METHOD_PFB;
         plan.lower_sideband = i % 3 == 0;
-        plan.flag_dc = true;
+        plan.channelizer.flag_dc = true;
         struct voltages v = make_voltages(4, 2, (int64_t)c * 130, 15, 840 + i);
         struct collected all = collect(&plan, &v, &whole);
-        plan.n_kept = k;
+        plan.channelizer.n_kept = k;
         assert_int_equal(fx8_plan_axes(&plan).n_fine, k);
         struct collected kept = collect(&plan, &v, &whole);
         assert_true(kept.n_dumps >= 2);
@@ -308,8 +308,8 @@ TEST(kept_channels_are_the_central_ones)
 TEST(kept_channels_keep_the_power)
 {
     struct fx8_plan plan = small_plan(1, 2, true, 32, 1000);
-    plan.method = FX8_METHOD_FFT;
-    plan.n_kept = 27;
+    plan.channelizer.method = FX8_METHOD_FFT;
+    plan.channelizer.n_kept = 27;
     struct voltages v = make_voltages(2, 2, 32000, 15, 850);
     struct collected c = collect(&plan, &v, &whole);
     assert_int_equal(c.n_cells, 27 * 4);
@@ -338,9 +338,9 @@ TEST(gains_of_the_input_leave_no_trace)
         const bool is_none = i % 3 == 2;
         struct fx8_plan plan =
             wide_plan(2, 2, true, is_none ? 1 : 12, is_none ? 900 : 60);
-        plan.method = is_none ? FX8_METHOD_NONE : FX8_METHOD_PFB;
+        plan.channelizer.method = is_none ? FX8_METHOD_NONE : FX8_METHOD_PFB;
         plan.channel_average = i % 3 == 1 ? 4 : 1;
-        plan.level = i < 3 ? FX8_LEVEL_CHANNEL : FX8_LEVEL_INPUT;
+        plan.quantizer.level = i < 3 ? FX8_LEVEL_CHANNEL : FX8_LEVEL_INPUT;
         struct voltages recorded = make_voltages(12, 2, 3000, 5, 860);
         struct voltages scaled = recorded;
         double row_gain[12];
@@ -459,7 +459,7 @@ TEST(quicklook_of_every_band)
 /* MiB of spectra, levels and sums that a plan asks for. */
 static size_t spectra_mib(struct fx8_plan plan)
 {
-    plan.memory_limit = 1;
+    plan.machine.memory_limit = 1;
     return number_refused(&plan, " MiB: ");
 }
 

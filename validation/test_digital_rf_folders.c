@@ -142,12 +142,12 @@ TEST(test_tuned_anew)
              path);
     assert_string_equal(error.message, expected);
     /* a rate that wins over the recorded one moves the part */
-    settings.observation.sample_rate_hz = (struct fx8_rate){500, 1};
+    settings.observation.sample_rate = (struct fx8_rate){500, 1};
     reader = drf_open_tree("noted", &settings);
     assert_true(reader->observation.dc_frequency_hz == 4.4e8);
     fx8_reader_close(&reader);
     /* what the user gives settles it, 0 Hz too */
-    settings.observation.sample_rate_hz = (struct fx8_rate){0, 0};
+    settings.observation.sample_rate = (struct fx8_rate){0, 0};
     settings.observation.dc_frequency_hz = 0.0;
     reader = drf_open_tree("noted", &settings);
     assert_true(reader->observation.dc_frequency_hz == 0.0);

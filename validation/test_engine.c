@@ -176,13 +176,13 @@ static void check_levels(struct task *task, size_t n_threads,
     for (size_t index = 0; index < fx8_operations_levels(); index++) {
         if (fx8_operations_level(index) == NULL)
             continue;
-        task->plan.kernel = fx8_operations_level(index)->name;
-        task->plan.n_threads = 1;
+        task->plan.machine.kernel = fx8_operations_level(index)->name;
+        task->plan.machine.threads.count = 1;
         struct outcome one = run_task(task, NULL);
         check_sums(task, &one);
         if (index == 0 && check != NULL)
             check(task, &one);
-        task->plan.n_threads = n_threads;
+        task->plan.machine.threads.count = n_threads;
         struct outcome several = run_task(task, NULL);
         check_equal(task, &one, &several, true);
         assert_memory_equal(one.clips, several.clips,
@@ -356,8 +356,8 @@ TEST(long_dumps_are_folded)
         for (size_t index = 0; index < fx8_operations_levels(); index++) {
             if (fx8_operations_level(index) == NULL)
                 continue;
-            task.plan.kernel = fx8_operations_level(index)->name;
-            task.plan.n_threads = 1 + index;
+            task.plan.machine.kernel = fx8_operations_level(index)->name;
+            task.plan.machine.threads.count = 1 + index;
             struct outcome o = run_task(&task, NULL);
             const int64_t n = (int64_t)lengths[i];
             for (size_t pair = 0; pair < 10; pair++) {
@@ -505,7 +505,7 @@ TEST(what_an_engine_refuses)
               "engine: spectra of a precision that was not planned");
     cpu->close(&engine);
     cpu->close(&engine);
-    task.plan.kernel = "mmx";
+    task.plan.machine.kernel = "mmx";
     engine = (void *)&task;
     must_fail(cpu->open(&task.plan, &engine, &error), error, FX8_ERR_USAGE,
               "plan: kernel: mmx: expected auto, reference, avx2 or avx512");
@@ -539,7 +539,7 @@ TEST(an_engine_asks_for_its_memory)
     must_fail(cpu->open(&task.plan, &engine, &error), error, FX8_ERR_USAGE,
               "too much");
     assert_null(engine);
-    task.plan.n_threads = 16;
+    task.plan.machine.threads.count = 16;
     must(cpu->open(&task.plan, &engine, &error), error);
     assert_int_equal(n_asked, 2);
     assert_int_equal(asked_bytes, cpu->memory(engine));
@@ -565,8 +565,8 @@ TEST(filter_in_integers)
         for (size_t k = 0; k < n; k++)
             task.coefficients[k] = scale * rounded[k];
         task.plan.coefficients = floats;
-        task.plan.fir_int16 = true;
-        task.plan.kernel = "auto";
+        task.plan.channelizer.fir = FX8_FIR_DP2A;
+        task.plan.machine.kernel = "auto";
         struct outcome o = run_task(&task, NULL);
         check_spectra(&task, &o);
         clear_outcome(&o);

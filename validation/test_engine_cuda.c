@@ -172,7 +172,7 @@ TEST(filter_in_integers)
     struct generator g = {98};
     for (size_t is_complex = 0; is_complex < 2; is_complex++) {
         struct task task = make_task(5, is_complex, 6, 4, 77, 1, false, &g);
-        task.plan.fir_int16 = true;
+        task.plan.channelizer.fir = FX8_FIR_DP2A;
         check_push(&task, 1);
         clear_task(&task);
     }
@@ -398,7 +398,7 @@ TEST(kernels_of_bounds)
     };
     plan.precisions = FX8_PRECISION_INTERVAL;
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
-        plan.kernel = names[k][0];
+        plan.machine.kernel = names[k][0];
         must(cuda->open(&plan, &engine, &error), error);
         assert_string_equal(cuda->kernel_name(engine), names[k][1]);
         struct fx8_ci8 x8[80] = {{0, 0}};
@@ -409,12 +409,12 @@ TEST(kernels_of_bounds)
     }
     static const char *const wrong[] = {"dp4a", "fp32-16", "fp32-down-17"};
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
-        plan.kernel = wrong[k];
+        plan.machine.kernel = wrong[k];
         assert_int_equal(cuda->open(&plan, &engine, &error), FX8_ERR_USAGE);
         assert_null(engine);
     }
     plan.precisions = FX8_PRECISION_FP32;
-    plan.kernel = "fp32-up";
+    plan.machine.kernel = "fp32-up";
     assert_int_equal(cuda->open(&plan, &engine, &error), FX8_ERR_USAGE);
     clear_task(&task);
 }
@@ -427,10 +427,10 @@ TEST(what_the_engine_refuses)
     struct fx8_engine *engine = (void *)&task;
     struct fx8_error error;
     plan.precisions = FX8_PRECISION_INT8;
-    plan.kernel = "fp32";
+    plan.machine.kernel = "fp32";
     assert_int_equal(cuda->open(&plan, &engine, &error), FX8_ERR_USAGE);
     assert_non_null(strstr(error.message, "plan: kernel: fp32: expected"));
-    plan.kernel = kernel_in_place_of("auto");
+    plan.machine.kernel = kernel_in_place_of("auto");
     const int absent[] = {0, 999};
     plan.devices = absent;
     plan.n_devices = 2;

@@ -26,8 +26,8 @@ static struct fx8_engine_plan small_plan(const char *kernel)
         .n_inputs = 2,
         .spectra_per_dump = 10,
         .precisions = FX8_PRECISION_INT8,
-        .kernel = kernel,
-        .n_threads = 1,
+        .machine.kernel = kernel,
+        .machine.threads.count = 1,
     };
 }
 
@@ -75,7 +75,7 @@ static void check_missing(const char *wanted)
     assert_string_equal(found.operations->device_name(found.engine), "");
     assert_string_equal(found.reason, wanted);
     found.operations->close(&found.engine);
-    plan.kernel = "dp4a";
+    plan.machine.kernel = "dp4a";
     must_fail(fx8_engine_open(FX8_ENGINE_ANY, &plan, &found, &error), error,
               FX8_ERR_UNSUPPORTED, wanted);
 }
@@ -124,10 +124,10 @@ TEST(names_of_kernels)
               FX8_ERR_USAGE,
               "plan: kernel: sse2: expected auto, dp4a, mma, wgmma or "
               "fp32");
-    plan.kernel = "mma";
+    plan.machine.kernel = "mma";
     assert_int_equal(fx8_engine_open(FX8_ENGINE_CPU, &plan, &found, &error),
                      FX8_ERR_USAGE);
-    plan.kernel = "reference";
+    plan.machine.kernel = "reference";
     assert_int_equal(fx8_engine_open(FX8_ENGINE_CUDA, &plan, &found, &error),
                      FX8_ERR_USAGE);
     must(fx8_engine_open(FX8_ENGINE_ANY, &plan, &found, &error), error);
@@ -136,7 +136,7 @@ TEST(names_of_kernels)
                         "reference");
     assert_string_equal(found.reason, "kernel reference is the CPU's");
     found.operations->close(&found.engine);
-    plan.kernel = "auto";
+    plan.machine.kernel = "auto";
     must(fx8_engine_open(FX8_ENGINE_CPU, &plan, &found, &error), error);
     assert_string_equal(found.reason, "asked for");
     found.operations->close(&found.engine);

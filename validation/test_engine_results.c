@@ -34,7 +34,7 @@ static struct wanted want_results(const struct task *task, size_t n_pols,
                  .channel_average = average,
                  .spectra_per_dump = (int64_t)task->n_spectra,
                  .remove_bias = true,
-                 .n_threads = 1},
+                 .threads.count = 1},
         .flag_channel = exact(channels),
         .flag_input = exact(inputs),
         .flag_cell = exact(inputs * 2 * channels),
@@ -306,14 +306,14 @@ TEST(gains_of_bands_equal_the_hosts)
         gains[row] = 1.0 / (double)(1 << random_below(&g, 9));
     struct voltages v = make_voltages(BANDS * INPUTS, 2, 1000, 4, 109);
     struct fx8_plan plan = small_plan(2, 2, true, 1, 300);
-    plan.method = FX8_METHOD_NONE;
+    plan.channelizer.method = FX8_METHOD_NONE;
     plan.n_bands = BANDS;
     plan.band_offset_hz = offsets_hz;
     plan.input_gain = gains;
-    plan.backend = FX8_BACKEND_CPU;
+    plan.machine.backend = FX8_BACKEND_CPU;
     struct collected host = collect(&plan, &v, &whole);
-    plan.backend = FX8_BACKEND_CUDA;
-    plan.kernel = kernel_in_place_of("auto");
+    plan.machine.backend = FX8_BACKEND_CUDA;
+    plan.machine.kernel = kernel_in_place_of("auto");
     struct collected device = collect(&plan, &v, &whole);
     assert_true(host.n_dumps >= 2);
     check_same(&host, &device);
@@ -336,9 +336,9 @@ TEST(a_dump_comes_while_the_next_is_pushed)
 {
     struct voltages v = make_voltages(4, 2, 1000, 4, 111);
     struct fx8_plan plan = small_plan(2, 2, true, 1, 300);
-    plan.method = FX8_METHOD_NONE;
-    plan.backend = FX8_BACKEND_CUDA;
-    plan.kernel = kernel_in_place_of("auto");
+    plan.channelizer.method = FX8_METHOD_NONE;
+    plan.machine.backend = FX8_BACKEND_CUDA;
+    plan.machine.kernel = kernel_in_place_of("auto");
     ptrdiff_t offset[4];
     for (ptrdiff_t input = 0; input < 4; input++)
         offset[input] = input * 2000;
@@ -403,15 +403,15 @@ TEST(blocks_are_used_in_place)
 {
     enum { ANTENNAS = 66, DUMP = 20000, N_BLOCKS = 5 };
     struct fx8_plan plan = small_plan(ANTENNAS, 2, true, 1, DUMP);
-    plan.method = FX8_METHOD_NONE;
-    plan.n_taps = 1;
+    plan.channelizer.method = FX8_METHOD_NONE;
+    plan.channelizer.n_taps = 1;
     plan.precision = FX8_PRECISION_INT8;
-    plan.backend = FX8_BACKEND_CPU;
+    plan.machine.backend = FX8_BACKEND_CPU;
     struct voltages v = make_voltages(2 * ANTENNAS, 2, DUMP + 520, 15, 8);
     static const struct delivery whole = {.layout = ANTENNA_MAJOR};
     struct collected wanted = collect(&plan, &v, &whole);
-    plan.backend = FX8_BACKEND_CUDA;
-    plan.kernel = "dp4a-16";
+    plan.machine.backend = FX8_BACKEND_CUDA;
+    plan.machine.kernel = "dp4a-16";
     struct collected got = {
         .stop_at = SIZE_MAX, .n_inputs = v.n_inputs, .n_channels = 1};
     struct fx8_session *session;

@@ -249,7 +249,8 @@ TEST(engines_that_are_right)
         struct task task = plan_task(plans[k].n_antennas, plans[k].is_complex,
                                      plans[k].n_channels, plans[k].n_taps,
                                      plans[k].is_none, plans[k].precisions);
-        task.plan.fir_int16 = plans[k].is_int16;
+        task.plan.channelizer.fir =
+            plans[k].is_int16 ? FX8_FIR_DP2A : FX8_FIR_FP32;
         struct fx8_error error;
         must(try_plan(&task.plan, &error), error);
         assert_int_equal(n_opened, 1);

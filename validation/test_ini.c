@@ -30,8 +30,8 @@ TEST(notation_of_the_file)
              "integration_time_s = all\r\n"
              "[channelizer]\r\n"
              "flag_dc = true");
-    assert_int_equal(settings.channelizer.channels, 128);
-    assert_int_equal(settings.channelizer.taps, 4);
+    assert_int_equal(settings.channelizer.n_channels, 128);
+    assert_int_equal(settings.channelizer.n_taps, 4);
     assert_true(settings.channelizer.flag_dc);
     assert_string_equal(settings.observation.telescope, "A=B: c;d #1 * [x]");
     assert_string_equal(settings.observation.instrument, "");

@@ -55,11 +55,11 @@ TEST(every_level_and_thread_encloses)
             struct task task = make_task(inputs[i], mask != 1, 6, 3,
                                          530 + 75 * mask, mask, false, &g);
             task.plan.precisions = FX8_PRECISION_FP32 | FX8_PRECISION_INTERVAL;
-            task.plan.n_threads = 1 + mask;
+            task.plan.machine.threads.count = 1 + mask;
             for (size_t l = 0; l < fx8_operations_levels(); l++) {
                 if (fx8_operations_level(l) == NULL)
                     continue;
-                task.plan.kernel = fx8_operations_level(l)->name;
+                task.plan.machine.kernel = fx8_operations_level(l)->name;
                 struct outcome o = run_task(&task, NULL);
                 check_sums(&task, &o);
                 clear_outcome(&o);
@@ -99,7 +99,7 @@ TEST(method_none_has_no_width)
         for (size_t l = 0; l < fx8_operations_levels(); l++) {
             if (fx8_operations_level(l) == NULL)
                 continue;
-            task.plan.kernel = fx8_operations_level(l)->name;
+            task.plan.machine.kernel = fx8_operations_level(l)->name;
             struct outcome o = run_task(&task, NULL);
             for (size_t k = 0; k < n_sums(&task); k++) {
                 assert_true(o.down[k] == (double)o.sums8[k]);
@@ -160,7 +160,7 @@ static struct scene open_scene(size_t antennas, size_t pols, size_t channels,
                  .channel_average = average,
                  .spectra_per_dump = M,
                  .negate_imaginary = random_below(g, 2) == 1,
-                 .n_threads = 1 + random_below(g, 3)},
+                 .threads.count = 1 + random_below(g, 3)},
         .products = exact(baselines * pols * pols * sizeof *c.products),
         .counts = exact(pairs * sizeof *c.counts),
         .flag_channel = exact(channels),
@@ -318,7 +318,7 @@ TEST(mode_is_put_back)
     static const int modes[] = {FE_DOWNWARD, FE_UPWARD, FE_TOWARDZERO};
     struct generator g = {55};
     struct scene c = open_scene(3, 2, 8, 4, &g);
-    c.plan.n_threads = 1;
+    c.plan.threads.count = 1;
     process(&c);
     const size_t n = 2 * c.results[0].n_cells * sizeof(float);
     for (size_t m = 0; m < 3; m++) {

@@ -36,9 +36,9 @@ TEST(a_recording_that_says_everything)
     assert_int_equal(job.plan.spectra_per_dump, 625);
     assert_int_equal(job.n_dumps, 9);
     assert_int_equal(job.dropped_samples, 100000 - 9 * 10000 - 7 * 16);
-    assert_int_equal(job.plan.flag_edges, 2);
+    assert_int_equal(flagged_edges(&job), 2);
     assert_false(job.plan.lower_sideband);
-    assert_false(job.plan.has_marker);
+    assert_false(job.plan.marker.is_used);
     assert_true(job.plan.dc_frequency_hz == 150e6);
     assert_false(job.positions_are_faked);
     for (size_t a = 0; a < 4; a++) {
@@ -232,7 +232,7 @@ TEST(channels_of_a_job)
         o.is_complex = cases[i].is_complex;
         struct fx8_settings settings;
         struct fx8_job job = good(&o, cases[i].sets, &settings);
-        assert_int_equal(job.plan.flag_edges, cases[i].edges);
+        assert_int_equal(flagged_edges(&job), cases[i].edges);
         assert_int_equal(job.plan.is_complex, cases[i].is_complex);
         clear(&job, &settings);
     }
@@ -283,8 +283,8 @@ TEST(bands_of_a_job)
                   "array.antennas=2,0", "input.polarization_order=yx"),
              &settings);
     assert_int_equal(job.plan.n_bands, 4);
-    assert_int_equal(job.plan.n_kept, 54);
-    assert_int_equal(job.plan.flag_edges, 0);
+    assert_int_equal(job.plan.channelizer.n_kept, 54);
+    assert_int_equal(flagged_edges(&job), 0);
     assert_int_equal(fx8_plan_axes(&job.plan).n_fine, 4 * 54);
     assert_true(job.plan.band_offset_hz != coarse_hz); /* a copy */
     assert_memory_equal(job.plan.band_offset_hz, coarse_hz, sizeof coarse_hz);
@@ -299,7 +299,7 @@ TEST(bands_of_a_job)
     job = good(&o, SETS("channelizer.method=none", "channelizer.channels=1"),
                &settings);
     assert_int_equal(fx8_plan_axes(&job.plan).n_fine, 4);
-    assert_int_equal(job.plan.flag_edges, 0);
+    assert_int_equal(flagged_edges(&job), 0);
     clear(&job, &settings);
     job = good(&o,
                SETS("channelizer.method=none", "channelizer.channels=1",
@@ -317,7 +317,7 @@ TEST(bands_of_a_job)
                SETS("channelizer.channels=32", "channelizer.keep_fraction=1/2",
                     "channelizer.flag_edges=3"),
                &settings);
-    assert_int_equal(job.plan.flag_edges, 3);
+    assert_int_equal(flagged_edges(&job), 3);
     clear(&job, &settings);
 }
 
@@ -388,14 +388,15 @@ TEST(keys_reach_the_plan)
              "channelizer.flag_dc=yes"),
         &settings);
     const struct fx8_plan *plan = &job.plan;
-    assert_true(plan->has_marker && plan->marker_value == -128);
-    assert_int_equal(plan->marker_run, 77);
-    assert_true(plan->target_rms == 11 && plan->level == FX8_LEVEL_INPUT);
+    assert_true(plan->marker.is_used && plan->marker.value == -128);
+    assert_int_equal(plan->marker.least_length, 77);
+    assert_true(plan->quantizer.target_rms == 11 &&
+                plan->quantizer.level == FX8_LEVEL_INPUT);
     assert_int_equal(plan->precision, FX8_PRECISION_BOTH);
-    assert_int_equal(plan->memory_limit, 3 << 20);
-    assert_int_equal(plan->spot_check, FX8_SPOT_NO);
-    assert_true(plan->flag_dc && !plan->remove_quantization_bias);
-    assert_string_equal(plan->kernel, "auto");
+    assert_int_equal(plan->machine.memory_limit, 3 << 20);
+    assert_int_equal(plan->machine.spot_check, FX8_SPOT_NO);
+    assert_true(plan->channelizer.flag_dc && !plan->quantizer.remove_bias);
+    assert_string_equal(plan->machine.kernel, "auto");
     clear(&job, &settings);
 
     const char *path =

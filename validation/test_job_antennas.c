@@ -154,9 +154,8 @@ TEST(positions_from_a_table)
     assert_int_equal(job.n_warnings, 1);
     assert_string_equal(
         job.warnings[0],
-        "array.positions: position 2 of the recording is antenna 13 there and "
-        "7 in the table, which wins: expected its rows in the recording's "
-        "order, or a column input");
+        "array.positions: antenna 7 of the table is at position 2, where the "
+        "recording has antenna 13: sort the rows, or add a column input");
     clear(&job, &settings);
     snprintf(text, sizeof text,
              "%s: 3 rows: expected one for the antenna at position 3 of the "
@@ -172,8 +171,8 @@ TEST(positions_from_a_table)
     job = good(&o, SETS(set), &settings);
     assert_int_equal(job.n_warnings, 1);
     assert_string_equal(job.warnings[0],
-                        "array.positions: 1 of 5 rows stands for no antenna of "
-                        "the recording, which has 4");
+                        "array.positions: 1 of 5 rows ignored: the recording "
+                        "has 4 antennas");
     clear(&job, &settings);
 }
 

@@ -92,8 +92,9 @@ static void plain_power(const struct fx8_plan *plan, const double *weights,
 {
     const size_t n = fx8_plan_axes(plan).step;
     const size_t window = fx8_plan_axes(plan).window;
-    for (size_t c = 0; c < plan->n_channels; c++) {
-        const size_t k = plan->is_complex ? c + n - plan->n_channels / 2 : c;
+    for (size_t c = 0; c < plan->channelizer.n_channels; c++) {
+        const size_t k =
+            plan->is_complex ? c + n - plan->channelizer.n_channels / 2 : c;
         double complex x = 0.0;
         for (size_t i = 0; i < window; i++) {
             const int64_t t = first + (int64_t)i;
@@ -135,7 +136,7 @@ static double variance_of(double median, bool is_real)
 static void plain_gains(const struct fx8_plan *plan, const struct voltages *v,
                         size_t input, double *gains)
 {
-    const size_t channels = plan->n_channels;
+    const size_t channels = plan->channelizer.n_channels;
     const int64_t step = (int64_t)fx8_plan_axes(plan).step;
     const int64_t window = (int64_t)fx8_plan_axes(plan).window;
     double *weights = exact((size_t)window * sizeof *weights);
@@ -153,11 +154,11 @@ static void plain_gains(const struct fx8_plan *plan, const struct voltages *v,
         float column[FX8_LEVEL_SPECTRA];
         for (size_t s = 0; s < seen; s++)
             column[s] = power[s * channels + c];
-        gains[c] =
-            plan->target_rms / sqrt(variance_of(sorted_median(column, seen),
-                                                !plan->is_complex && c == 0));
+        gains[c] = plan->quantizer.target_rms /
+                   sqrt(variance_of(sorted_median(column, seen),
+                                    !plan->is_complex && c == 0));
     }
-    if (plan->level == FX8_LEVEL_INPUT) {
+    if (plan->quantizer.level == FX8_LEVEL_INPUT) {
         /* one for all, from all that are not real, or from the only one */
         const size_t first = !plan->is_complex && channels > 1;
         size_t n = 0;
@@ -167,7 +168,7 @@ static void plain_gains(const struct fx8_plan *plan, const struct voltages *v,
         const double variance = variance_of(sorted_median(power, n),
                                             !plan->is_complex && channels == 1);
         for (size_t c = 0; c < channels; c++)
-            gains[c] = plan->target_rms / sqrt(variance);
+            gains[c] = plan->quantizer.target_rms / sqrt(variance);
     }
     free(power);
     free(weights);
@@ -181,13 +182,15 @@ static void plain_gains(const struct fx8_plan *plan, const struct voltages *v,
 static void check_gains(const struct fx8_plan *plan, const struct voltages *v,
                         const struct collected *c)
 {
-    double *gains = exact(plan->n_channels * sizeof *gains);
+    double *gains = exact(plan->channelizer.n_channels * sizeof *gains);
     for (size_t input = 0; input < v->n_inputs; input++) {
         plain_gains(plan, v, input, gains);
-        for (size_t k = 0; k < plan->n_channels; k++) {
-            const double got = c->gains[input * plan->n_channels + k];
+        for (size_t k = 0; k < plan->channelizer.n_channels; k++) {
+            const double got =
+                c->gains[input * plan->channelizer.n_channels + k];
             assert_true(fabs(got - gains[k]) <= GAIN_ERROR * gains[k]);
-            assert_int_equal(c->zero[input * plan->n_channels + k], 0);
+            assert_int_equal(c->zero[input * plan->channelizer.n_channels + k],
+                             0);
         }
     }
     free(gains);
@@ -201,8 +204,8 @@ TEST(gains_by_the_formula)
         const size_t channels = i < 8 ? 5 : i < 12 ? 1 : 2;
         struct fx8_plan plan = small_plan(3, 1, is_complex, channels, 100);
         plan.lower_sideband = i / 4 % 2;
-        plan.level = i / 2 % 2 ? FX8_LEVEL_INPUT : FX8_LEVEL_CHANNEL;
-        plan.target_rms = i / 4 % 2 ? 33.5 : 20.0;
+        plan.quantizer.level = i / 2 % 2 ? FX8_LEVEL_INPUT : FX8_LEVEL_CHANNEL;
+        plan.quantizer.target_rms = i / 4 % 2 ? 33.5 : 20.0;
         plan.first_sample = i / 4 % 2 ? 37 : 0;
         struct voltages v =
             make_voltages(3, 1 + is_complex, 4000, 15, (uint64_t)(100 + i));
@@ -231,7 +234,7 @@ TEST(gains_of_inputs_that_begin_late)
         const struct delivery delivery = {.block_samples = sizes[i],
                                           .layout = i % N_LAYOUTS,
                                           .reread_samples = i % 2 ? 300 : 0};
-        plan.n_threads = 1 + i % 3;
+        plan.machine.threads.count = 1 + i % 3;
         struct collected c = collect(&plan, &v, &delivery);
         check_gains(&plan, &v, &c);
         /* inputs 0 and 2, then 1, then 3 */
@@ -267,7 +270,7 @@ TEST(gains_from_fewer_spectra)
 TEST(levels_of_zero)
 {
     struct fx8_plan plan = small_plan(2, 1, true, 4, 100);
-    plan.method = FX8_METHOD_FFT;
+    plan.channelizer.method = FX8_METHOD_FFT;
     struct voltages v = make_voltages(2, 2, 2000, 15, 400);
     for (int64_t t = 0; t < v.n_samples; t++) {
         voltages_at(&v, 1, t)[0] = 3;
@@ -327,9 +330,9 @@ TEST(levels_of_rounding)
         const size_t k = i / 2, n_channels = cases[k].n_channels;
         struct fx8_plan plan =
             small_plan(1, 1, cases[k].is_complex, n_channels, 50);
-        plan.method = FX8_METHOD_FFT;
-        plan.n_kept = cases[k].n_kept;
-        plan.level = i % 2 ? FX8_LEVEL_INPUT : FX8_LEVEL_CHANNEL;
+        plan.channelizer.method = FX8_METHOD_FFT;
+        plan.channelizer.n_kept = cases[k].n_kept;
+        plan.quantizer.level = i % 2 ? FX8_LEVEL_INPUT : FX8_LEVEL_CHANNEL;
         struct voltages v =
             make_voltages(1, 1 + cases[k].is_complex, 6000, 15, 600);
         for (int64_t t = 0; t < v.n_samples; t++)
@@ -358,7 +361,7 @@ TEST(levels_of_noise_beside_a_line)
     const struct delivery whole = {0};
     for (int is_complex = 0; is_complex < 2; is_complex++) {
         struct fx8_plan plan = small_plan(1, 1, is_complex, 65536, 4);
-        plan.method = FX8_METHOD_FFT;
+        plan.channelizer.method = FX8_METHOD_FFT;
         struct voltages v =
             make_voltages(1, 1 + (size_t)is_complex, 16 * 65536, 0.3, 700);
         struct generator g = {701};
@@ -381,7 +384,7 @@ TEST(rounds_of_limited_capacity)
 {
     enum { CHANNELS = 131072, INPUTS = 5 };
     struct fx8_plan plan = small_plan(INPUTS, 1, true, CHANNELS, 1);
-    plan.method = FX8_METHOD_FFT;
+    plan.channelizer.method = FX8_METHOD_FFT;
     plan.precision = FX8_PRECISION_INT8;
     struct voltages v = make_voltages(INPUTS, 2, 2 * CHANNELS, 15, 500);
     const struct delivery delivery = {.block_samples = 100000};

@@ -175,7 +175,7 @@ TEST(int8_before_fp32)
 TEST(what_a_cell_is_worth)
 {
     struct fx8_plan plan = look_plan(1, FX8_MATH_IEEE);
-    plan.method = FX8_METHOD_FFT;
+    plan.channelizer.method = FX8_METHOD_FFT;
     plan.channel_average = 2;
     struct looked l = look(&plan, &whole, false);
     const double all = (double)(l.n_dumps * M * N_CHANNELS);
@@ -221,7 +221,7 @@ TEST(blocks_and_threads_change_nothing)
     for (int math = 0; math < 2; math++) {
         struct fx8_plan plan = look_plan(2, (enum fx8_math)math);
         struct looked one = look(&plan, &whole, false);
-        plan.n_threads = 4;
+        plan.machine.threads.count = 4;
         struct looked many = look(&plan, &odd, false);
         check_same_look(&one, &many);
         assert_int_equal(one.differences.n_dumps, math);
@@ -248,7 +248,7 @@ TEST(real_spectra_of_either_sideband)
 /* MiB for results. */
 static size_t result_mib(struct fx8_plan plan)
 {
-    plan.memory_limit = 1;
+    plan.machine.memory_limit = 1;
     return number_refused(&plan, " for samples, ");
 }
 
@@ -258,7 +258,7 @@ static size_t result_mib(struct fx8_plan plan)
 TEST(the_memory_limit_counts_it)
 {
     struct fx8_plan plan = look_plan(2, FX8_MATH_FAST);
-    plan.n_channels = 1 << 16;
+    plan.channelizer.n_channels = 1 << 16;
     const size_t with = result_mib(plan);
     plan.quicklook = false;
     assert_in_range(with - result_mib(plan), 20, 22);

@@ -28,7 +28,7 @@ static struct fx8_plan good_plan(void)
     plan.n_antennas = 4;
     plan.sample_rate = (struct fx8_rate){1000000, 1};
     plan.dc_frequency_hz = 150e6;
-    plan.n_channels = 16;
+    plan.channelizer.n_channels = 16;
     plan.spectra_per_dump = 100;
     return plan;
 }
@@ -60,28 +60,32 @@ CHANGE(negative_frequency, plan->dc_frequency_hz = -1e6)
 CHANGE(before_first, plan->first_sample = -1)
 CHANGE(last_first, plan->first_sample = INT64_C(1) << 61)
 CHANGE(beyond_first, plan->first_sample = (INT64_C(1) << 61) + 1)
-CHANGE(marker, plan->has_marker = true; plan->marker_value = -128)
-CHANGE(low_marker, plan->has_marker = true; plan->marker_value = -129)
-CHANGE(high_marker, plan->has_marker = true; plan->marker_value = 128)
-CHANGE(no_marker, plan->marker_value = 999; plan->marker_run = 0)
-CHANGE(no_run, plan->has_marker = true; plan->marker_run = 0)
-CHANGE(longest_run, plan->has_marker = true; plan->marker_run = 1048576)
-CHANGE(longer_run, plan->has_marker = true; plan->marker_run = 1048577)
-CHANGE(no_channel, plan->n_channels = 0)
-CHANGE(most_channels, plan->n_channels = 16777216)
-CHANGE(more_channels, plan->n_channels = 16777217)
-CHANGE(none_with_channels, plan->method = FX8_METHOD_NONE)
-CHANGE(none, plan->method = FX8_METHOD_NONE; plan->n_channels = 1)
-CHANGE(none_real, plan->method = FX8_METHOD_NONE; plan->n_channels = 1;
-       plan->is_complex = false)
-CHANGE(no_tap, plan->n_taps = 0)
-CHANGE(most_taps, plan->n_taps = 64)
-CHANGE(more_taps, plan->n_taps = 65)
-CHANGE(fft_without_taps, plan->method = FX8_METHOD_FFT; plan->n_taps = 0)
-CHANGE(no_target, plan->target_rms = 0)
-CHANGE(most_target, plan->target_rms = 127)
-CHANGE(more_target, plan->target_rms = 127.5)
-CHANGE(nan_target, plan->target_rms = NAN)
+CHANGE(marker, plan->marker.is_used = true; plan->marker.value = -128)
+CHANGE(low_marker, plan->marker.is_used = true; plan->marker.value = -129)
+CHANGE(high_marker, plan->marker.is_used = true; plan->marker.value = 128)
+CHANGE(no_marker, plan->marker.value = 999; plan->marker.least_length = 0)
+CHANGE(no_run, plan->marker.is_used = true; plan->marker.least_length = 0)
+CHANGE(longest_run, plan->marker.is_used = true;
+       plan->marker.least_length = 1048576)
+CHANGE(longer_run, plan->marker.is_used = true;
+       plan->marker.least_length = 1048577)
+CHANGE(no_channel, plan->channelizer.n_channels = 0)
+CHANGE(most_channels, plan->channelizer.n_channels = 16777216)
+CHANGE(more_channels, plan->channelizer.n_channels = 16777217)
+CHANGE(none_with_channels, plan->channelizer.method = FX8_METHOD_NONE)
+CHANGE(none, plan->channelizer.method = FX8_METHOD_NONE;
+       plan->channelizer.n_channels = 1)
+CHANGE(none_real, plan->channelizer.method = FX8_METHOD_NONE;
+       plan->channelizer.n_channels = 1; plan->is_complex = false)
+CHANGE(no_tap, plan->channelizer.n_taps = 0)
+CHANGE(most_taps, plan->channelizer.n_taps = 64)
+CHANGE(more_taps, plan->channelizer.n_taps = 65)
+CHANGE(fft_without_taps, plan->channelizer.method = FX8_METHOD_FFT;
+       plan->channelizer.n_taps = 0)
+CHANGE(no_target, plan->quantizer.target_rms = 0)
+CHANGE(most_target, plan->quantizer.target_rms = 127)
+CHANGE(more_target, plan->quantizer.target_rms = 127.5)
+CHANGE(nan_target, plan->quantizer.target_rms = NAN)
 CHANGE(no_precision, plan->precision = (enum fx8_precision)0)
 CHANGE(more_precision, plan->precision = (enum fx8_precision)16)
 CHANGE(one_bound, plan->precision = (enum fx8_precision)(1 << FX8_RESULT_UP))
@@ -91,20 +95,20 @@ CHANGE(more_spectra, plan->spectra_per_dump = (INT64_C(1) << 61) / 16 + 1)
 CHANGE(no_average, plan->channel_average = 0)
 CHANGE(whole_average, plan->channel_average = 16)
 CHANGE(odd_average, plan->channel_average = 3)
-CHANGE(no_kernel, plan->kernel = NULL)
+CHANGE(no_kernel, plan->machine.kernel = NULL)
 CHANGE(look_at_floats, plan->quicklook = true;
        plan->precision = FX8_PRECISION_FP32)
 CHANGE(look_at_bounds, plan->quicklook = true;
        plan->precision = FX8_PRECISION_INTERVAL)
 CHANGE(fast_math, plan->math = FX8_MATH_FAST)
 CHANGE(other_math, plan->math = (enum fx8_math)2)
-CHANGE(other_method, plan->method = (enum fx8_method)3)
-CHANGE(other_window, plan->window = (enum fx8_window_shape)4)
-CHANGE(other_fir, plan->fir = (enum fx8_fir)2)
-CHANGE(other_level, plan->level = (enum fx8_level)2)
-CHANGE(other_backend, plan->backend = (enum fx8_backend)3)
-CHANGE(most_threads, plan->n_threads = 1024)
-CHANGE(more_threads, plan->n_threads = 1025)
+CHANGE(other_method, plan->channelizer.method = (enum fx8_method)3)
+CHANGE(other_window, plan->channelizer.window = (enum fx8_window_shape)4)
+CHANGE(other_fir, plan->channelizer.fir = (enum fx8_fir)2)
+CHANGE(other_level, plan->quantizer.level = (enum fx8_level)2)
+CHANGE(other_backend, plan->machine.backend = (enum fx8_backend)3)
+CHANGE(most_threads, plan->machine.threads.count = 1024)
+CHANGE(more_threads, plan->machine.threads.count = 1025)
 
 /* Bands of 1 MHz each, and 13 of its 16 channels: 812.5 kHz. */
 static const double near_hz[] = {0, 812.5e3, 1625e3};
@@ -129,19 +133,23 @@ CHANGE(many_bands, take_bands(plan, 4097, near_hz))
 CHANGE(bands_without_place, take_bands(plan, 2, NULL))
 CHANGE(band_with_place, take_bands(plan, 1, near_hz))
 CHANGE(wide_bands, take_bands(plan, 3, near_hz))
-CHANGE(kept_bands, take_bands(plan, 3, near_hz); plan->n_kept = 13)
-CHANGE(near_bands, take_bands(plan, 3, nearer_hz); plan->n_kept = 13)
+CHANGE(kept_bands, take_bands(plan, 3, near_hz); plan->channelizer.n_kept = 13)
+CHANGE(near_bands, take_bands(plan, 3, nearer_hz);
+       plan->channelizer.n_kept = 13)
 CHANGE(near_bands_unfiltered, take_bands(plan, 3, nearer_hz);
-       plan->method = FX8_METHOD_NONE; plan->n_channels = 1)
+       plan->channelizer.method = FX8_METHOD_NONE;
+       plan->channelizer.n_channels = 1)
 CHANGE(descending_bands, take_bands(plan, 3, descending_hz))
 CHANGE(endless_bands, take_bands(plan, 2, endless_hz))
 CHANGE(channels_of_bands, take_bands(plan, 3, near_hz);
-       plan->n_channels = 8388608; plan->n_kept = 5592406)
-CHANGE(kept_all, plan->n_kept = 16)
-CHANGE(kept_more, plan->n_kept = 17)
-CHANGE(kept_real, plan->n_kept = 15; plan->is_complex = false)
-CHANGE(kept_average, plan->n_kept = 9; plan->channel_average = 3)
-CHANGE(kept_odd_average, plan->n_kept = 9; plan->channel_average = 2)
+       plan->channelizer.n_channels = 8388608;
+       plan->channelizer.n_kept = 5592406)
+CHANGE(kept_all, plan->channelizer.n_kept = 16)
+CHANGE(kept_more, plan->channelizer.n_kept = 17)
+CHANGE(kept_real, plan->channelizer.n_kept = 15; plan->is_complex = false)
+CHANGE(kept_average, plan->channelizer.n_kept = 9; plan->channel_average = 3)
+CHANGE(kept_odd_average, plan->channelizer.n_kept = 9;
+       plan->channel_average = 2)
 CHANGE(input_gains, plan->n_antennas = 3; plan->input_gain = gains)
 CHANGE(odd_input_gains, plan->n_antennas = 3; plan->input_gain = odd_gains)
 CHANGE(high_input_gains, plan->n_antennas = 3; plan->input_gain = high_gains)
@@ -156,8 +164,9 @@ TEST(rules_of_a_plan)
         "plan: sample_rate: expected a positive fraction in Hz";
     static const char dc[] = "plan: dc_frequency_hz: expected a number";
     static const char first[] = "plan: first_sample: expected 0 to 2^61";
-    static const char value[] = "plan: marker_value: expected -128 to 127";
-    static const char length[] = "plan: marker_run: expected 1 to 1048576";
+    static const char value[] = "plan: marker.value: expected -128 to 127";
+    static const char length[] =
+        "plan: marker.least_length: expected 1 to 1048576";
     static const char channels[] = "plan: n_channels: expected 1 to 16777216";
     static const char method[] =
         "plan: method none: expected complex samples and 1 channel";
@@ -258,7 +267,7 @@ TEST(rules_of_a_plan)
         {other_level, "plan: level: expected CHANNEL or INPUT"},
         {other_backend, "plan: backend: expected AUTO, CPU or CUDA"},
         {most_threads, NULL},
-        {more_threads, "plan: n_threads: expected 0 to 1024"},
+        {more_threads, "plan: threads.count: expected 0 to 1024"},
     };
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
         struct fx8_plan plan = good_plan();
@@ -280,9 +289,10 @@ TEST(defaults_are_not_enough)
     must_fail(fx8_plan_check(&plan, &error), error, FX8_ERR_USAGE,
               "plan: n_antennas: expected 1 to 32768");
     assert_true(plan.is_complex && isnan(plan.dc_frequency_hz));
-    assert_int_equal(plan.n_taps, 8);
-    assert_int_equal(plan.marker_run, 64);
-    assert_true(plan.target_rms == 20.0 && plan.remove_quantization_bias);
+    assert_int_equal(plan.channelizer.n_taps, 8);
+    assert_int_equal(plan.marker.least_length, 64);
+    assert_true(plan.quantizer.target_rms == 20.0 &&
+                plan.quantizer.remove_bias);
 }
 
 TEST(geometry_of_the_filter_bank)
@@ -300,9 +310,9 @@ TEST(geometry_of_the_filter_bank)
     };
     for (size_t i = 0; i < 5; i++) {
         struct fx8_plan plan = good_plan();
-        plan.method = cases[i].method;
+        plan.channelizer.method = cases[i].method;
         plan.is_complex = cases[i].is_complex;
-        plan.n_channels = cases[i].channels;
+        plan.channelizer.n_channels = cases[i].channels;
         assert_int_equal(fx8_plan_axes(&plan).step, cases[i].step);
         assert_int_equal(fx8_plan_axes(&plan).window, cases[i].window);
         const struct fx8_filterbank bank = fx8_plan_filterbank(&plan);
@@ -324,8 +334,8 @@ TEST(windows_by_name)
         for (int shape = FX8_WINDOW_AUTO; shape <= FX8_WINDOW_RECTANGULAR;
              shape++) {
             struct fx8_plan plan = good_plan();
-            plan.method = is_pfb ? FX8_METHOD_PFB : FX8_METHOD_FFT;
-            plan.window = (enum fx8_window_shape)shape;
+            plan.channelizer.method = is_pfb ? FX8_METHOD_PFB : FX8_METHOD_FFT;
+            plan.channelizer.window = (enum fx8_window_shape)shape;
             double got[128], expected[128];
             const enum fx8_filter_window window =
                 shape == FX8_WINDOW_HANN ? FX8_FILTER_HANN
@@ -364,9 +374,9 @@ TEST(channels_flagged_by_position)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct fx8_plan plan = good_plan();
-        plan.n_channels = cases[i].channels;
-        plan.flag_edges = cases[i].edges;
-        plan.flag_dc = cases[i].dc;
+        plan.channelizer.n_channels = cases[i].channels;
+        plan.channelizer.flag_edges = cases[i].edges;
+        plan.channelizer.flag_dc = cases[i].dc;
         plan.is_complex = cases[i].is_complex;
         plan.lower_sideband = cases[i].lower;
         uint8_t *flags = exact(cases[i].channels);
@@ -374,8 +384,8 @@ TEST(channels_flagged_by_position)
         for (size_t c = 0; c < cases[i].channels; c++)
             assert_int_equal(flags[c], cases[i].flags[c] == '#');
         if (cases[i].is_complex) { /* the same of the kept ones of more */
-            plan.n_kept = plan.n_channels;
-            plan.n_channels += 5;
+            plan.channelizer.n_kept = plan.channelizer.n_channels;
+            plan.channelizer.n_channels += 5;
             memset(flags, GARBAGE, cases[i].channels);
             fx8_plan_flag_channels(&plan, flags);
             for (size_t c = 0; c < cases[i].channels; c++)
@@ -408,7 +418,7 @@ TEST(frequencies_ascend_from_the_rule)
         plan.dc_frequency_hz = 100e6;
         plan.is_complex = cases[i].is_complex;
         plan.lower_sideband = cases[i].lower;
-        plan.n_channels = cases[i].channels;
+        plan.channelizer.n_channels = cases[i].channels;
         plan.channel_average = cases[i].average;
         const size_t n = cases[i].channels / cases[i].average;
         double *frequencies = exact(n * sizeof *frequencies), width = 0;
@@ -439,8 +449,8 @@ TEST(oversampled_bands_make_one_axis)
         plan.dc_frequency_hz = FIRST * 781250.0;
         plan.n_bands = COARSE;
         plan.band_offset_hz = offsets_hz;
-        plan.n_channels = length;
-        plan.n_kept = kept;
+        plan.channelizer.n_channels = length;
+        plan.channelizer.n_kept = kept;
         plan.lower_sideband = i % 2; /* does not matter to complex samples */
         struct fx8_error error;
         must(fx8_plan_check(&plan, &error), error);
@@ -481,8 +491,8 @@ TEST(averages_of_bands)
     static const double offsets_hz[] = {0, 500e3, 3e6, 4e6};
     struct fx8_plan plan = good_plan();
     plan.dc_frequency_hz = 100e6;
-    plan.method = FX8_METHOD_NONE;
-    plan.n_channels = 1;
+    plan.channelizer.method = FX8_METHOD_NONE;
+    plan.channelizer.n_channels = 1;
     plan.n_bands = 4;
     plan.band_offset_hz = offsets_hz;
     plan.channel_average = 2;
@@ -507,7 +517,7 @@ TEST(real_bands_side_by_side)
         plan.dc_frequency_hz = 100e6;
         plan.is_complex = false;
         plan.lower_sideband = lower;
-        plan.n_channels = 4;
+        plan.channelizer.n_channels = 4;
         plan.n_bands = 3;
         plan.band_offset_hz = offsets_hz;
         struct fx8_error error;
@@ -538,8 +548,8 @@ TEST(dumps_in_a_stretch)
     assert_int_equal(fx8_count_dumps(&plan, 8 * 16 - 1), 0);
     assert_int_equal(fx8_count_dumps(&plan, 8 * 16), 1);
     assert_int_equal(fx8_count_dumps(&plan, 9 * 16 - 1), 1);
-    plan.method = FX8_METHOD_NONE;
-    plan.n_channels = 1;
+    plan.channelizer.method = FX8_METHOD_NONE;
+    plan.channelizer.n_channels = 1;
     assert_int_equal(fx8_count_dumps(&plan, 1), 1);
     assert_int_equal(fx8_count_dumps(&plan, INT64_MAX), INT64_MAX);
 }

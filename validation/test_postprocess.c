@@ -46,7 +46,7 @@ static struct task make_task(size_t antennas, size_t pols, size_t channels,
                  .channel_average = average,
                  .spectra_per_dump = M,
                  .remove_bias = true,
-                 .n_threads = 1 + random_below(g, 3)},
+                 .threads.count = 1 + random_below(g, 3)},
     };
     const size_t pairs = pairs_of(&task), sums = channels * pairs * 2;
     const size_t baselines = fx8_baseline_count(antennas);

@@ -537,7 +537,7 @@ TEST(threads_change_nothing)
     struct generator g = {64};
     struct task one = make_task(5, 2, 150, FX8_FUNCTIONS_FAST);
     struct task many = make_task(5, 2, 150, FX8_FUNCTIONS_FAST);
-    many.plan.n_threads = 4;
+    many.plan.threads.count = 4;
     struct fx8_quicklook *first = open_task(&one);
     struct fx8_quicklook *second = open_task(&many);
     for (int dump = 0; dump < 3; dump++) {

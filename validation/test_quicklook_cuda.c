@@ -38,11 +38,11 @@ static struct fx8_engine_plan plan_engine(const struct task *task,
         .n_inputs = task->plan.n_inputs,
         .spectra_per_dump = 1,
         .precisions = FX8_PRECISION_INT8,
-        .kernel = kernel_in_place_of("auto"),
+        .machine.kernel = kernel_in_place_of("auto"),
         .devices = all_devices,
         .n_devices = n_devices,
         .host_operations = fx8_operations_level(0),
-        .n_threads = 1,
+        .machine.threads.count = 1,
         .n_result_antennas = task->plan.n_inputs / pols,
         .n_result_products = task->plan.n_products,
         .channel_average = 1,
@@ -281,7 +281,7 @@ static void correlate(struct task *task, struct fx8_engine *engine,
                                          .spectra_per_dump = (int64_t)n_spectra,
                                          .flag_channel = unflagged,
                                          .flag_input = unflagged,
-                                         .n_threads = 1};
+                                         .threads.count = 1};
     const struct fx8_result result = {task->visibilities, task->flags,
                                       task->nsamples};
     const struct fx8_result results[FX8_N_RESULTS] = {result, result};

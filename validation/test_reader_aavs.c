@@ -300,7 +300,7 @@ TEST(test_rates)
     assert_int_equal(reader->observation.sample_rate.denominator, 27);
     fx8_reader_close(&reader);
     piece.tsamp = 1e-3;
-    settings.observation.sample_rate_hz = (struct fx8_rate){50000000, 54};
+    settings.observation.sample_rate = (struct fx8_rate){50000000, 54};
     must(open_pieces(&piece, 1, &settings, 0, &reader, &error), error);
     assert_int_equal(reader->observation.sample_rate.numerator_hz, 25000000);
     fx8_reader_close(&reader);

@@ -38,10 +38,13 @@ TEST(scans_that_are_none)
         {{.n_rows = 1, .first_sample = -1},
          "scan: first_sample: expected 0 to 2^61"},
         {{.n_rows = 1}, "scan: n_samples: expected 1 to 2^61"},
-        {{.n_rows = 1, .n_samples = 1, .has_marker = true, .marker_value = 300},
-         "scan: marker_value: expected -128 to 127"},
-        {{.n_rows = 1, .n_samples = 1, .has_marker = true},
-         "scan: marker_run: expected 1 to 2^20"},
+        {{.n_rows = 1,
+          .n_samples = 1,
+          .marker.is_used = true,
+          .marker.value = 300},
+         "scan: marker.value: expected -128 to 127"},
+        {{.n_rows = 1, .n_samples = 1, .marker.is_used = true},
+         "scan: marker.least_length: expected 1 to 2^20"},
         {{.n_rows = 1, .n_samples = 1},
          "scan: most_samples: expected at least 1"},
         {{.n_rows = 1, .n_samples = 1, .most_samples = 1, .n_threads = 1025},
@@ -66,8 +69,8 @@ TEST(scans_that_are_none)
 TEST(an_empty_block_before_the_first_sample)
 {
     struct fx8_plan plan = small_plan(2, 1, true, 4, 8);
-    plan.has_marker = true;
-    plan.marker_value = -128;
+    plan.marker.is_used = true;
+    plan.marker.value = -128;
     plan.first_sample = 100;
     struct fx8_session *session;
     struct fx8_error error;
@@ -80,9 +83,9 @@ TEST(an_empty_block_before_the_first_sample)
                                       .is_complex = true,
                                       .first_sample = 100,
                                       .n_samples = 100,
-                                      .has_marker = true,
-                                      .marker_value = -128,
-                                      .marker_run = 8,
+                                      .marker.is_used = true,
+                                      .marker.value = -128,
+                                      .marker.least_length = 8,
                                       .most_samples = 10,
                                       .n_threads = 1};
     struct fx8_scan *scan;

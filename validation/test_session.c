@@ -22,8 +22,9 @@ static void plain_spectrum(const struct fx8_plan *plan, const double *weights,
 {
     const size_t n = fx8_plan_axes(plan).step;
     const size_t window = fx8_plan_axes(plan).window;
-    for (size_t c = 0; c < plan->n_channels; c++) {
-        const size_t k = plan->is_complex ? c + n - plan->n_channels / 2 : c;
+    for (size_t c = 0; c < plan->channelizer.n_channels; c++) {
+        const size_t k =
+            plan->is_complex ? c + n - plan->channelizer.n_channels / 2 : c;
         x[c] = 0.0;
         for (size_t i = 0; i < window; i++) {
             const int64_t at = plan->first_sample + t * (int64_t)n + (int64_t)i;
@@ -44,7 +45,8 @@ static void plain_dump(const struct fx8_plan *plan, const struct voltages *v,
                        size_t dump, double complex *out)
 {
     static const size_t feeds[4][2] = {{0, 0}, {1, 1}, {0, 1}, {1, 0}};
-    const size_t pols = plan->n_polarizations, channels = plan->n_channels;
+    const size_t pols = plan->n_polarizations,
+                 channels = plan->channelizer.n_channels;
     const size_t products = pols * pols, m = (size_t)plan->spectra_per_dump;
     double *weights = exact(fx8_plan_axes(plan).window * sizeof *weights);
     fx8_plan_weights(plan, weights);
@@ -79,10 +81,10 @@ TEST(visibilities_by_the_definition)
         const bool is_complex = i % 2, has_bank = i / 4 != 2;
         struct fx8_plan plan = small_plan(3, 2, is_complex, 5, 30);
         plan.lower_sideband = i / 2 % 2;
-        plan.method = has_bank ? FX8_METHOD_PFB : FX8_METHOD_FFT;
+        plan.channelizer.method = has_bank ? FX8_METHOD_PFB : FX8_METHOD_FFT;
         plan.first_sample = i / 4 == 1 ? 7 : 0;
-        plan.target_rms = 8;
-        plan.remove_quantization_bias = false;
+        plan.quantizer.target_rms = 8;
+        plan.quantizer.remove_bias = false;
         struct voltages v =
             make_voltages(6, 1 + is_complex, 700, 15, (uint64_t)(1000 + i));
         struct collected c = collect(&plan, &v, &whole);
@@ -116,7 +118,7 @@ TEST(method_none_to_the_last_bit)
 {
     for (size_t lower = 0; lower < 2; lower++) {
         struct fx8_plan plan = small_plan(2, 2, true, 1, 3000);
-        plan.method = FX8_METHOD_NONE;
+        plan.channelizer.method = FX8_METHOD_NONE;
         plan.lower_sideband = lower;
         plan.first_sample = 5;
         struct voltages v = make_voltages(4, 2, 7000, 60, 1100);
@@ -181,7 +183,7 @@ TEST(bounds_enclose_the_results)
             small_plan(2, 2, i % 2 == 1, is_none ? 1 : 6, 600);
         plan.precision = FX8_PRECISION_BOTH | FX8_PRECISION_INTERVAL;
         plan.lower_sideband = i / 4 == 1;
-        plan.method = is_none ? FX8_METHOD_NONE : FX8_METHOD_FFT;
+        plan.channelizer.method = is_none ? FX8_METHOD_NONE : FX8_METHOD_FFT;
         plan.channel_average = i % 4 == 2 ? 3 : 1;
         struct voltages v =
             make_voltages(4, 1 + plan.is_complex, 9000, 15, 1250);
@@ -215,11 +217,11 @@ static struct voltages eventful(struct fx8_plan *plan, bool is_complex)
 {
     *plan = small_plan(3, 2, is_complex, 6, 90);
     plan->first_sample = 101;
-    plan->has_marker = true;
-    plan->marker_value = -128;
-    plan->marker_run = 9;
+    plan->marker.is_used = true;
+    plan->marker.value = -128;
+    plan->marker.least_length = 9;
     plan->channel_average = 2;
-    plan->flag_edges = 1;
+    plan->channelizer.flag_edges = 1;
     plan->lower_sideband = true;
     const size_t size = 1 + is_complex;
     struct voltages v = make_voltages(6, size, 5000, 15, 1300);
@@ -269,7 +271,7 @@ TEST(blocks_layouts_and_threads)
             {.block_samples = 250, .layout = IN_PLACE, .is_pulled = true},
         };
         for (size_t i = 0; i < sizeof deliveries / sizeof *deliveries; i++) {
-            plan.n_threads = 1 + i % 3;
+            plan.machine.threads.count = 1 + i % 3;
             struct collected c = collect(&plan, &v, &deliveries[i]);
             check_same(&first, &c);
             free_collected(&c);
@@ -333,8 +335,8 @@ TEST(a_dump_does_not_know_what_came_before)
         plan.precision = FX8_PRECISION_FP32;
         if (i / 2 == 2) {
             plan.is_complex = true;
-            plan.n_channels = 1;
-            plan.method = FX8_METHOD_NONE;
+            plan.channelizer.n_channels = 1;
+            plan.channelizer.method = FX8_METHOD_NONE;
             plan.precision = FX8_PRECISION_BOTH;
         }
         struct voltages v =
@@ -461,11 +463,11 @@ TEST(bias_of_the_quantiser)
     static const double targets[] = {20.0, 3.0, 0.5};
     for (size_t i = 0; i < 3; i++) {
         struct fx8_plan plan = small_plan(2, 2, true, 4, 100);
-        plan.target_rms = targets[i];
+        plan.quantizer.target_rms = targets[i];
         plan.precision = FX8_PRECISION_INT8;
         struct voltages v = make_voltages(4, 2, 500, 15, 1800);
         struct collected with = collect(&plan, &v, &whole);
-        plan.remove_quantization_bias = false;
+        plan.quantizer.remove_bias = false;
         struct collected without = collect(&plan, &v, &whole);
         for (size_t k = 0; k < with.n_cells; k++) {
             const size_t baseline = k / 16, product = k % 4, c = k / 4 % 4;
@@ -496,8 +498,8 @@ TEST(flagged_antennas_keep_their_data)
     struct collected before = collect(&plan, &v, &whole);
     uint8_t flags[3] = {0, 1, 0};
     plan.flag_antenna = flags;
-    plan.flag_edges = 1;
-    plan.flag_dc = true;
+    plan.channelizer.flag_edges = 1;
+    plan.channelizer.flag_dc = true;
     struct collected after = collect(&plan, &v, &whole);
     check_bytes(before.visibilities[0], after.visibilities[0],
                 2 * before.n_cells * sizeof(float));

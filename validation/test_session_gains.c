@@ -247,9 +247,9 @@ TEST(stretches_elsewhere_take_no_memory)
         far[i] = (struct fx8_run){1000000 + (int64_t)i * 10, 5, -1};
     struct fx8_plan plan = h.plan;
     struct fx8_session *session;
-    plan.n_channels = 64;
-    plan.backend = FX8_BACKEND_CPU;
-    plan.memory_limit = (size_t)64 << 20;
+    plan.channelizer.n_channels = 64;
+    plan.machine.backend = FX8_BACKEND_CPU;
+    plan.machine.memory_limit = (size_t)64 << 20;
     must(fx8_open(&plan, collect_dump, &h.c, &session, &h.error), h.error);
     for (int64_t first = 0; first < 40000; first += 100) {
         struct packed p = pack(&h.v, TIME_MAJOR, first, 100);
@@ -271,7 +271,7 @@ TEST(the_memory_limit_counts_what_is_kept)
 {
     const struct delivery blocks = {.block_samples = 4000};
     struct fx8_plan plan = small_plan(8, 2, true, 512, 20);
-    plan.backend = FX8_BACKEND_CPU;
+    plan.machine.backend = FX8_BACKEND_CPU;
     plan.precision = FX8_PRECISION_INT8;
     struct voltages v = make_voltages(16, 2, 512 * 300, 15, 77);
     memset(voltages_at(&v, 3, 0), 0, 2 * 40000); /* begins late */
@@ -279,7 +279,7 @@ TEST(the_memory_limit_counts_what_is_kept)
     struct fx8_session *session;
     struct fx8_error error;
     size_t least, more;
-    plan.memory_limit = 1;
+    plan.machine.memory_limit = 1;
     assert_int_equal(fx8_open(&plan, collect_dump, NULL, &session, &error),
                      FX8_ERR_USAGE);
     assert_int_equal(sscanf(error.message,
@@ -287,7 +287,7 @@ TEST(the_memory_limit_counts_what_is_kept)
                             &least),
                      1);
     struct collected c = {.n_inputs = 16, .stop_at = SIZE_MAX};
-    plan.memory_limit = least << 20;
+    plan.machine.memory_limit = least << 20;
     assert_int_equal(run_session(&plan, &v, &blocks, &c, &error),
                      FX8_ERR_SYSTEM);
     assert_int_equal(c.n_dumps, 0);
@@ -304,19 +304,19 @@ TEST(the_memory_limit_counts_what_is_kept)
              "plan: memory_limit: %zu MiB: expected at least %zu MiB, to keep "
              "the samples that gains are set from, or a reread callback",
              more - 1, more);
-    plan.memory_limit = (more - 1) << 20;
+    plan.machine.memory_limit = (more - 1) << 20;
     c = (struct collected){.n_inputs = 16, .stop_at = SIZE_MAX};
     must_fail(run_session(&plan, &v, &blocks, &c, &error), error,
               FX8_ERR_SYSTEM, text);
     free_collected(&c);
-    plan.memory_limit = more << 20;
+    plan.machine.memory_limit = more << 20;
     c = collect(&plan, &v, &blocks);
     check_same(&expected, &c);
     free_collected(&c);
     /* nor is any of that wanted where samples are delivered again */
     const struct delivery again = {.block_samples = 4000,
                                    .reread_samples = 3000};
-    plan.memory_limit = least << 20;
+    plan.machine.memory_limit = least << 20;
     c = collect(&plan, &v, &again);
     check_same(&expected, &c);
     free_collected(&c);
@@ -339,7 +339,7 @@ TEST(gains_of_another_run)
     struct collected one = collect(&plan, &v, &whole);
     struct voltages front = v; /* 7 dumps: input 2 has not begun */
     const size_t d = 7;
-    plan.n_threads = 2;
+    plan.machine.threads.count = 2;
     front.n_samples = (int64_t)d * 50 * 4 + 12;
     front.data = exact(4 * (size_t)front.n_samples * 2);
     for (size_t i = 0; i < 4; i++)

@@ -267,20 +267,20 @@ TEST(plans_that_cannot_be_opened)
     struct fx8_plan plan = small_plan(2, 1, true, 4, 20);
     struct fx8_session *session = (void *)&plan;
     struct fx8_error error;
-    plan.device = "0,";
+    plan.machine.device = "0,";
     must_fail(fx8_open(&plan, collect_dump, NULL, &session, &error), error,
               FX8_ERR_USAGE,
               "plan: device: 0,: expected auto, or up to 64 different "
               "ordinals such as 0 or 0,1");
     assert_null(session);
-    plan.device = "auto";
-    plan.backend = FX8_BACKEND_CPU;
-    plan.kernel = "sse2";
+    plan.machine.device = "auto";
+    plan.machine.backend = FX8_BACKEND_CPU;
+    plan.machine.kernel = "sse2";
     must_fail(fx8_open(&plan, collect_dump, NULL, &session, &error), error,
               FX8_ERR_USAGE,
               "plan: kernel: sse2: expected auto, reference, avx2 or avx512");
     assert_null(session);
-    plan.kernel = "auto";
+    plan.machine.kernel = "auto";
     plan.n_antennas = 0;
     must_fail(fx8_open(&plan, collect_dump, NULL, &session, &error), error,
               FX8_ERR_USAGE, "plan: n_antennas: expected 1 to 32768");
@@ -334,7 +334,7 @@ TEST(gaps_that_are_too_long)
     const int64_t most = FX8_MAX_MISSING_DUMPS;
     struct fx8_plan plan = small_plan(2, 1, true, 4, 20);
     plan.precision = FX8_PRECISION_FP32;
-    plan.backend =
+    plan.machine.backend =
         FX8_BACKEND_CPU; /* a device has a moment more to each dump */
     struct fx8_error error;
     struct flagged f = {.cancel_at = -1};
@@ -411,8 +411,8 @@ static struct asked ask(struct fx8_plan plan, size_t limit)
     struct fx8_error error;
     struct asked asked;
     int end = 0;
-    plan.backend = FX8_BACKEND_CPU;
-    plan.memory_limit = limit;
+    plan.machine.backend = FX8_BACKEND_CPU;
+    plan.machine.memory_limit = limit;
     assert_int_equal(fx8_open(&plan, collect_dump, NULL, &session, &error),
                      FX8_ERR_USAGE);
     assert_null(session);
@@ -461,7 +461,7 @@ static struct fx8_plan any_plan(struct generator *g)
         1 + random_below(g, 40), 1 + random_below(g, 2),
         is_none || random_below(g, 2) == 0,
         is_none ? 1 : 1 + random_below(g, 300), random_in(g, 1, 4000));
-    plan.method = method;
+    plan.channelizer.method = method;
     plan.n_bands = 1 + random_below(g, 3);
     plan.band_offset_hz = offsets_hz;
     plan.sample_rate.numerator_hz = plan.is_complex ? 1000000 : 2000000;
@@ -470,10 +470,11 @@ static struct fx8_plan any_plan(struct generator *g)
     plan.quicklook =
         (plan.precision & FX8_PRECISION_BOTH) != 0 && random_below(g, 2) == 0;
     plan.math = random_below(g, 2) == 0 ? FX8_MATH_FAST : FX8_MATH_IEEE;
-    plan.has_marker = random_below(g, 3) == 0;
-    plan.marker_run = random_in(g, 1, 100000);
-    plan.n_threads = 1 + random_below(g, 4);
-    plan.fir = random_below(g, 2) == 0 ? FX8_FIR_FP32 : FX8_FIR_DP2A;
+    plan.marker.is_used = random_below(g, 3) == 0;
+    plan.marker.least_length = random_in(g, 1, 100000);
+    plan.machine.threads.count = 1 + random_below(g, 4);
+    plan.channelizer.fir =
+        random_below(g, 2) == 0 ? FX8_FIR_FP32 : FX8_FIR_DP2A;
     return plan;
 }
 
@@ -489,8 +490,8 @@ TEST(the_memory_limit_asked_for_suffices)
         const size_t least = ask(plan, 1).all;
         for (size_t less = 1; less < least; less *= 2)
             assert_int_equal(ask(plan, (least - less) << 20).all, least);
-        plan.backend = FX8_BACKEND_CPU;
-        plan.memory_limit = least << 20;
+        plan.machine.backend = FX8_BACKEND_CPU;
+        plan.machine.memory_limit = least << 20;
         must(fx8_open(&plan, collect_dump, NULL, &session, &error), error);
         fx8_close(&session);
     }

@@ -63,8 +63,8 @@ TEST(levels_of_samples_that_end_like_markers)
     for (int64_t length = 30; length <= 60; length += 30) {
         struct fx8_plan plan = small_plan(2, 1, true, 4, length);
         struct collected without = collect(&plan, &v, &whole);
-        plan.has_marker = true;
-        plan.marker_value = -128;
+        plan.marker.is_used = true;
+        plan.marker.value = -128;
         struct collected with = collect(&plan, &v, &whole);
         assert_int_equal(with.n_dumps, 60 / length);
         check_same(&with, &without);
@@ -128,11 +128,11 @@ TEST(the_last_dump_is_whole_or_dropped)
 TEST(markers_before_the_first_sample)
 {
     struct fx8_plan plan = small_plan(1, 1, false, 2, 5);
-    plan.n_taps = 1;
+    plan.channelizer.n_taps = 1;
     plan.precision = FX8_PRECISION_FP32;
-    plan.has_marker = true;
-    plan.marker_value = 0;
-    plan.marker_run = 64;
+    plan.marker.is_used = true;
+    plan.marker.value = 0;
+    plan.marker.least_length = 64;
     plan.first_sample = 63;
     struct voltages v = make_voltages(1, 1, 200, 15, 4);
     for (int64_t t = 0; t < 200; t++)
@@ -155,7 +155,7 @@ TEST(markers_before_the_first_sample)
 TEST(counters_add_up)
 {
     struct fx8_plan plan = small_plan(2, 2, true, 4, 110);
-    plan.target_rms = 60; /* clips now and then */
+    plan.quantizer.target_rms = 60; /* clips now and then */
     struct voltages v = make_voltages(4, 2, 2000, 15, 5);
     v.missing[v.n_missing++] = (struct fx8_run){300, 20, 1};
     struct collected c = collect(&plan, &v, &whole);
@@ -252,7 +252,7 @@ TEST(sessions_know_nothing_of_each_other)
             .plan = small_plan(2 + i, 1, i == 0, 4 + i, 40),
             .v = make_voltages(2 + i, i == 0 ? 2 : 1, 3000, 15, 12 + i),
         };
-        all[i].plan.n_threads = 2;
+        all[i].plan.machine.threads.count = 2;
         all[i].alone = collect(&all[i].plan, &all[i].v, &whole);
         assert_true(all[i].alone.n_dumps > 5);
     }
@@ -335,13 +335,13 @@ TEST(a_session_answers_for_itself)
     char kernel[] = "reference", device[] = "auto";
     uint8_t flags[2] = {1, 0};
     double offset_hz[1] = {0}, gains[2] = {0.5, 0.25};
-    plan.kernel = kernel;
-    plan.device = device;
-    plan.backend = FX8_BACKEND_CPU;
+    plan.machine.kernel = kernel;
+    plan.machine.device = device;
+    plan.machine.backend = FX8_BACKEND_CPU;
     plan.flag_antenna = flags;
     plan.band_offset_hz = offset_hz;
     plan.input_gain = gains;
-    plan.n_threads = 0;
+    plan.machine.threads.count = 0;
     struct voltages v = make_voltages(2, 2, 1100, 15, 10);
     struct collected expected = collect(&plan, &v, &whole);
     struct collected c = {.n_inputs = 2, .stop_at = SIZE_MAX};
@@ -433,7 +433,8 @@ static int64_t next_end(const struct fx8_session *session, int64_t *spectra)
     const int64_t dump_end =
         (*spectra / plan->spectra_per_dump + 1) * plan->spectra_per_dump;
     *spectra = *spectra + block < dump_end ? *spectra + block : dump_end;
-    return plan->first_sample + (*spectra - 1) * (int64_t)plan->n_channels +
+    return plan->first_sample +
+           (*spectra - 1) * (int64_t)plan->channelizer.n_channels +
            (int64_t)fx8_plan_axes(plan).window;
 }
 
@@ -444,7 +445,7 @@ TEST(blocks_end_where_spectra_are_correlated)
         struct fx8_plan plan = small_plan(2, 1, true, 4, 1);
         plan.spectra_per_dump = random_in(&g, 1, round % 2 == 0 ? 9 : 200000);
         plan.first_sample = random_in(&g, 0, 50);
-        plan.n_taps = 1 + random_below(&g, 4);
+        plan.channelizer.n_taps = 1 + random_below(&g, 4);
         struct fx8_session *session;
         struct fx8_error error;
         must(fx8_open(&plan, collect_dump, NULL, &session, &error), error);

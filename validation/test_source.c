@@ -101,9 +101,9 @@ static struct fx8_job job_over(int64_t n_samples, int64_t marker_run)
 {
     return (struct fx8_job){
         .plan = {.first_sample = FIRST,
-                 .has_marker = marker_run > 0,
-                 .marker_run = marker_run,
-                 .n_threads = 1},
+                 .marker.is_used = marker_run > 0,
+                 .marker.least_length = marker_run,
+                 .machine.threads.count = 1},
         .observation = {.n_samples = n_samples},
         .inputs = inputs,
         .n_inputs = N_CORRELATED,
@@ -210,7 +210,7 @@ TEST(blocks_against_sample_by_sample)
         struct listed_reader *reader = open_listed(N_SAMPLES);
         draw_gaps(reader, &g);
         const struct fx8_job job = job_over(N_SAMPLES, round % 3 == 0 ? 64 : 0);
-        const int64_t more = job.plan.has_marker ? 63 : 0;
+        const int64_t more = job.plan.marker.is_used ? 63 : 0;
         struct fx8_source *source;
         must(fx8_source_open(&reader->base, &job,
                              round % 2 == 0 ? 0 : random_in(&g, 1, 700), NULL,
@@ -252,7 +252,7 @@ TEST(blocks_of_a_session)
         job.plan = small_plan(2, 2, false, CHANNELS, DUMP);
         job.plan.n_bands = N_BANDS;
         job.plan.band_offset_hz = (const double[]){0, 1e6};
-        job.plan.n_taps = TAPS;
+        job.plan.channelizer.n_taps = TAPS;
         job.plan.first_sample = FIRST;
         job.axes = fx8_plan_axes(&job.plan);
         struct fx8_session *session;

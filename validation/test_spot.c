@@ -31,9 +31,9 @@ static struct fx8_spot spot_of(const struct fx8_plan *plan)
 static void check_right(struct fx8_plan plan, const struct voltages *v,
                         const struct delivery *delivery)
 {
-    plan.spot_check = FX8_SPOT_YES;
+    plan.machine.spot_check = FX8_SPOT_YES;
     struct collected with = collect(&plan, v, delivery);
-    plan.spot_check = FX8_SPOT_NO;
+    plan.machine.spot_check = FX8_SPOT_NO;
     struct collected without = collect(&plan, v, delivery);
     check_same(&with, &without);
     assert_true(with.statistics.spot_s > 0.0 && with.n_dumps > 1);
@@ -52,7 +52,7 @@ enum { N_PRECISIONS = sizeof precisions / sizeof *precisions };
  * to try them all. */
 static const char *kernel_of(const struct fx8_plan *plan)
 {
-    if (plan->backend != FX8_BACKEND_CUDA)
+    if (plan->machine.backend != FX8_BACKEND_CUDA)
         return "auto";
     return (plan->precision & FX8_PRECISION_INT8) != 0   ? "dp4a-16"
            : (plan->precision & FX8_PRECISION_FP32) != 0 ? "fp32-16"
@@ -70,11 +70,11 @@ static void check_right_engines(enum fx8_backend backend, const char *device,
         const bool is_complex = is_none || k % 2 == 0;
         struct fx8_plan plan =
             small_plan(3, 2, is_complex, is_none ? 1 : 6, is_none ? 300 : 61);
-        plan.method = method;
+        plan.channelizer.method = method;
         plan.precision = precisions[k % N_PRECISIONS];
-        plan.backend = backend;
-        plan.device = device;
-        plan.kernel = kernel_of(&plan);
+        plan.machine.backend = backend;
+        plan.machine.device = device;
+        plan.machine.kernel = kernel_of(&plan);
         struct voltages v = make_voltages(6, is_complex ? 2 : 1,
                                           (int64_t)n_samples, 25, 31 + k);
         v.missing[0] = (struct fx8_run){100, 37, 2};
@@ -107,18 +107,18 @@ TEST(long_dumps_and_bands)
     static const double offsets[] = {-2e6, 0, 2e6};
     for (size_t k = 0; k < 3; k++) {
         struct fx8_plan plan = small_plan(4, 1, true, 1, 8192 * 4 + 37);
-        plan.method = FX8_METHOD_NONE;
-        plan.backend = k == 0 ? FX8_BACKEND_CPU : FX8_BACKEND_CUDA;
-        plan.kernel = kernel_of(&plan);
-        plan.device = k < 2 || n_there < 3 ? "0" : "0,1,2";
+        plan.channelizer.method = FX8_METHOD_NONE;
+        plan.machine.backend = k == 0 ? FX8_BACKEND_CPU : FX8_BACKEND_CUDA;
+        plan.machine.kernel = kernel_of(&plan);
+        plan.machine.device = k < 2 || n_there < 3 ? "0" : "0,1,2";
         struct voltages v = make_voltages(4, 2, 70000, 25, 51);
         check_right(plan, &v, &whole);
         free(v.data);
         plan = small_plan(2, 2, true, 8, 20);
         plan.n_bands = 3;
         plan.band_offset_hz = offsets;
-        plan.backend = k == 0 ? FX8_BACKEND_CPU : FX8_BACKEND_CUDA;
-        plan.kernel = kernel_of(&plan);
+        plan.machine.backend = k == 0 ? FX8_BACKEND_CPU : FX8_BACKEND_CUDA;
+        plan.machine.kernel = kernel_of(&plan);
         v = make_voltages(12, 2, 1200, 25, 52);
         check_right(plan, &v, &whole);
         free(v.data);
@@ -130,9 +130,9 @@ TEST(several_pairs)
 {
     for (size_t k = 0; k < 2; k++) {
         struct fx8_plan plan = small_plan(19, 2, true, 512, 6);
-        plan.n_taps = 2;
-        plan.backend = k == 0 ? FX8_BACKEND_CPU : FX8_BACKEND_CUDA;
-        plan.kernel = kernel_of(&plan);
+        plan.channelizer.n_taps = 2;
+        plan.machine.backend = k == 0 ? FX8_BACKEND_CPU : FX8_BACKEND_CUDA;
+        plan.machine.kernel = kernel_of(&plan);
         const struct fx8_axes axes = fx8_plan_axes(&plan);
         assert_int_equal(fx8_spot_pairs(&axes), 4);
         struct voltages v = make_voltages(38, 2, 512 * 20, 25, 54);
@@ -147,9 +147,9 @@ TEST(who_is_checked)
     struct voltages v = make_voltages(2, 2, 400, 25, 53);
     for (size_t k = 0; k < 2; k++) {
         struct fx8_plan plan = small_plan(2, 1, true, 4, 20);
-        plan.backend = k == 0 ? FX8_BACKEND_CPU : FX8_BACKEND_CUDA;
-        plan.kernel = kernel_of(&plan);
-        assert_int_equal(plan.spot_check, FX8_SPOT_AUTO);
+        plan.machine.backend = k == 0 ? FX8_BACKEND_CPU : FX8_BACKEND_CUDA;
+        plan.machine.kernel = kernel_of(&plan);
+        assert_int_equal(plan.machine.spot_check, FX8_SPOT_AUTO);
         struct collected c = collect(&plan, &v, &whole);
         assert_int_equal(c.statistics.spot_s > 0.0, k);
         free_collected(&c);
@@ -157,7 +157,7 @@ TEST(who_is_checked)
     struct fx8_plan plan = small_plan(2, 1, true, 4, 20);
     struct fx8_session *session;
     struct fx8_error error;
-    plan.spot_check = (enum fx8_spot_check)3;
+    plan.machine.spot_check = (enum fx8_spot_check)3;
     must_fail(fx8_open(&plan, collect_dump, NULL, &session, &error), error,
               FX8_ERR_USAGE, "plan: spot_check: expected AUTO, YES or NO");
     free(v.data);
@@ -341,12 +341,12 @@ static struct fx8_plan wrong_plan(enum fx8_backend backend,
                                   enum fx8_precision precision)
 {
     struct fx8_plan plan = small_plan(3, 2, true, 4, 20);
-    plan.method = FX8_METHOD_FFT;
-    plan.backend = backend;
-    plan.device = "0";
+    plan.channelizer.method = FX8_METHOD_FFT;
+    plan.machine.backend = backend;
+    plan.machine.device = "0";
     plan.precision = precision;
-    plan.kernel = kernel_of(&plan);
-    plan.spot_check = FX8_SPOT_YES;
+    plan.machine.kernel = kernel_of(&plan);
+    plan.machine.spot_check = FX8_SPOT_YES;
     return plan;
 }
 
@@ -434,10 +434,10 @@ static void spoil_sub_tile(const struct fx8_spot *spot, int64_t *int8,
 TEST(a_steadily_wrong_sub_tile)
 {
     struct fx8_plan plan = small_plan(64, 1, true, 512, 8);
-    plan.backend = FX8_BACKEND_CPU;
-    plan.method = FX8_METHOD_FFT;
+    plan.machine.backend = FX8_BACKEND_CPU;
+    plan.channelizer.method = FX8_METHOD_FFT;
     plan.precision = FX8_PRECISION_INT8;
-    plan.spot_check = FX8_SPOT_YES;
+    plan.machine.spot_check = FX8_SPOT_YES;
     struct voltages v = make_voltages(64, 2, 512 * 8 * 15, 25, 63);
     struct collected c;
     struct fx8_error error;

@@ -103,7 +103,7 @@ TEST(everything_has_its_turn)
     plan = small_plan(32, 2, false, 511, 8);
     check_turns(&plan, 7);
     plan = small_plan(128, 2, true, 256, 8);
-    plan.n_kept = 216;
+    plan.channelizer.n_kept = 216;
     check_turns(&plan, 13);
     plan = small_plan(50, 2, true, 192, 8);
     plan.n_bands = 5;

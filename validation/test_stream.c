@@ -37,8 +37,8 @@ struct recording {
 static bool is_marker(const struct recording *r, size_t input, int64_t t)
 {
     const int8_t *s = r->samples[input][t];
-    return r->shape.has_marker && s[0] == r->shape.marker_value &&
-           (r->shape.sample_size == 1 || s[1] == r->shape.marker_value);
+    return r->shape.marker.is_used && s[0] == r->shape.marker.value &&
+           (r->shape.sample_size == 1 || s[1] == r->shape.marker.value);
 }
 
 /* Start of the run of markers that ends before `end`; `end`: none. */
@@ -77,7 +77,7 @@ static void derive(struct recording *r)
             if (end < r->end && r->delivered[end] && is_marker(r, input, end))
                 continue; /* not the end of its run */
             const int64_t start = marker_start(r, input, end);
-            if (end - start >= r->shape.marker_run)
+            if (end - start >= r->shape.marker.least_length)
                 for (int64_t t = start; t < end; t++)
                     r->missing[input][t] = true;
         }
@@ -116,7 +116,7 @@ static size_t ready_spectra(const struct recording *r, int64_t first,
     int64_t decided = next;
     for (size_t input = 0; input < r->shape.n_inputs && !has_ended; input++) {
         const int64_t start = marker_start(r, input, next);
-        if (next - start < r->shape.marker_run && start < decided)
+        if (next - start < r->shape.marker.least_length && start < decided)
             decided = start;
     }
     if (decided - first < r->shape.window)
@@ -372,14 +372,15 @@ static size_t check_recording(struct recording *r, struct generator *generator)
 /* Bursts of markers about as long as matters, between other values. */
 static void fill(struct recording *r, struct generator *g)
 {
-    const int8_t marker = (int8_t)r->shape.marker_value;
+    const int8_t marker = (int8_t)r->shape.marker.value;
     for (size_t input = 0; input < MOST_INPUTS; input++)
         for (int64_t t = 0; t < MOST_SAMPLES;) {
             const size_t kind = random_below(g, 4);
-            int64_t n = kind == 0   ? random_in(g, 1, 2 * r->shape.marker_run)
-                        : kind == 1 ? random_in(g, r->shape.marker_run - 1,
-                                                r->shape.marker_run + 1)
-                                    : random_in(g, 1, 30);
+            int64_t n =
+                kind == 0   ? random_in(g, 1, 2 * r->shape.marker.least_length)
+                : kind == 1 ? random_in(g, r->shape.marker.least_length - 1,
+                                        r->shape.marker.least_length + 1)
+                            : random_in(g, 1, 30);
             for (; n > 0 && t < MOST_SAMPLES; n--, t++)
                 for (size_t part = 0; part < 2; part++)
                     r->samples[input][t][part] =
@@ -428,10 +429,10 @@ TEST(random_recordings)
             .window = step * random_in(&g, 1, 4),
             .most_spectra = 1 + random_below(&g, i % 2 == 0 ? 6 : 150),
             .has_two = random_below(&g, 2) != 0,
-            .has_marker = random_below(&g, 4) != 0,
-            .marker_value = markers[random_below(&g, 4)],
-            .marker_run = random_in(&g, 1, 24),
-            .n_threads = 1,
+            .marker.is_used = random_below(&g, 4) != 0,
+            .marker.value = markers[random_below(&g, 4)],
+            .marker.least_length = random_in(&g, 1, 24),
+            .threads.count = 1,
         };
         r.first_sample = random_below(&g, 2) == 0 ? 0 : random_in(&g, 1, 60);
         fill(&r, &g);
@@ -459,10 +460,10 @@ static void mark(struct recording *r, int64_t first, int64_t n, int64_t size,
                   .step = 1,
                   .window = 1,
                   .most_spectra = 8,
-                  .has_marker = true,
-                  .marker_value = 0,
-                  .marker_run = 8,
-                  .n_threads = 1},
+                  .marker.is_used = true,
+                  .marker.value = 0,
+                  .marker.least_length = 8,
+                  .threads.count = 1},
     };
     for (int64_t t = 0; t < MOST_SAMPLES; t++)
         r->samples[0][t][0] = !(t >= first && t < first + n);

@@ -36,7 +36,7 @@ TEST(a_run_of_a_block_ends_with_it)
         .step = 1,
         .window = 1,
         .most_spectra = 8,
-        .n_threads = 1,
+        .threads.count = 1,
         .operations = fx8_operations_level(0),
     };
     struct fx8_stream *stream;
@@ -68,7 +68,7 @@ TEST(a_run_names_an_input_that_exists)
         .step = 1,
         .window = 1,
         .most_spectra = 8,
-        .n_threads = 1,
+        .threads.count = 1,
         .operations = fx8_operations_level(0),
     };
     for (size_t i = 0; i < 3; i++) {
@@ -110,7 +110,7 @@ TEST(only_some_layouts_are_used_in_place)
         .step = 1,
         .window = 3,
         .most_spectra = 2,
-        .n_threads = 1,
+        .threads.count = 1,
         .operations = fx8_operations_level(0),
     };
     static const int8_t before[4] = {11, 12, 21, 22};
@@ -166,7 +166,7 @@ TEST(what_is_in_place_is_of_the_block)
         .step = 1,
         .window = 1,
         .most_spectra = 8,
-        .n_threads = 1,
+        .threads.count = 1,
         .operations = fx8_operations_level(0),
     };
     struct fx8_stream *stream;
@@ -200,7 +200,7 @@ TEST(long_blocks_on_several_threads)
             .step = 1,
             .window = 5,
             .most_spectra = N,
-            .n_threads = threads,
+            .threads.count = threads,
             .operations = fx8_operations_level(0),
         };
         struct fx8_stream *stream;
@@ -228,7 +228,7 @@ TEST(memory_that_cannot_be_had)
         .step = INT64_MAX / 2,
         .window = INT64_MAX / 2,
         .most_spectra = 4,
-        .n_threads = 1,
+        .threads.count = 1,
         .operations = fx8_operations_level(0),
     };
     struct fx8_stream *stream = (void *)&shape;

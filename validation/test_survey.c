@@ -171,16 +171,15 @@ static bool is_marked(const struct memory_reader *reader,
                       const struct fx8_settings *settings, size_t input,
                       int64_t t)
 {
-    const int value = settings->input.missing_value;
-    if (settings->input.marker != FX8_MARKER_VALUE ||
-        !equals(reader, input, t, value))
+    const int value = settings->input.marker.value;
+    if (!settings->input.marker.is_used || !equals(reader, input, t, value))
         return false;
     int64_t run = 1;
     for (int64_t s = t - 1; equals(reader, input, s, value); s--)
         run++;
     for (int64_t s = t + 1; equals(reader, input, s, value); s++)
         run++;
-    return run >= settings->input.missing_run;
+    return run >= settings->input.marker.least_length;
 }
 
 /* Sums of the samples [first, first + n) of an input, added one by one. */
@@ -467,10 +466,9 @@ TEST(whole_surveys)
         const int64_t n = random_in(&g, 1, 700);
         struct memory_reader *reader = open_memory((size_t)(1 + round % 2), n);
         struct fx8_settings settings = {
-            .input = {.marker =
-                          round % 3 == 0 ? FX8_MARKER_NONE : FX8_MARKER_VALUE,
-                      .missing_value = -7,
-                      .missing_run = random_in(&g, 1, 12)}};
+            .input = {.marker = {.is_used = round % 3 != 0,
+                                 .value = -7,
+                                 .least_length = random_in(&g, 1, 12)}}};
         fill(reader, &g);
         draw_gaps(reader, &g, gaps);
         reader->finds = n > 60 && round % 4 == 1;
@@ -493,7 +491,8 @@ TEST(whole_surveys)
         assert_int_equal(survey.n_samples, range.n_samples);
         assert_int_equal(survey.n_clamped, reader->n_read);
         /* a run of markers at the end is decided by what is beyond */
-        assert_true(n_shown + settings.input.missing_run > range.n_samples);
+        assert_true(n_shown + settings.input.marker.least_length >
+                    range.n_samples);
         fx8_survey_clear(&survey);
         free(reader);
     }
@@ -509,9 +508,7 @@ TEST(blocks_of_a_long_recording)
     static const int64_t lengths[] = {256, 257, 288, 1000, 2999};
     for (size_t k = 0; k < sizeof lengths / sizeof lengths[0]; k++) {
         struct memory_reader *reader = open_memory(2, lengths[k]);
-        struct fx8_settings settings = {.input = {.marker = FX8_MARKER_VALUE,
-                                                  .missing_value = -7,
-                                                  .missing_run = 3}};
+        struct fx8_settings settings = {.input = {.marker = {true, -7, 3}}};
         fill(reader, &g);
         draw_gaps(reader, &g, gaps);
         reader->read_samples = 32;

@@ -314,12 +314,12 @@ static struct fx8_plan plan_of(const struct fx8_bench_run *run,
     plan.n_polarizations = 2;
     plan.sample_rate = (struct fx8_rate){1000000, 1};
     plan.dc_frequency_hz = 0.0;
-    plan.n_channels = array->n_channels;
+    plan.channelizer.n_channels = array->n_channels;
     plan.precision = precision;
-    plan.kernel = run->operations->name;
+    plan.machine.kernel = run->operations->name;
     plan.spectra_per_dump = SPECTRA_PER_DUMP;
-    plan.n_threads = 1;
-    plan.backend = FX8_BACKEND_CPU;
+    plan.machine.threads.count = 1;
+    plan.machine.backend = FX8_BACKEND_CPU;
     return plan;
 }
 
@@ -335,7 +335,7 @@ static enum fx8_status measure_case(const struct fx8_bench_run *run,
         .array = array,
         .products = fx8_ceiling_of(level, precisions[p].work),
         .floats = fx8_ceiling_of(level, FX8_CEILING_FLOAT),
-        .n_taps = plan.n_taps,
+        .n_taps = plan.channelizer.n_taps,
     };
     int64_t n_dumps = 0;
     struct fx8_session *session = NULL;

@@ -72,7 +72,7 @@ static enum fx8_status open_look(struct fx8_bench_trial *trial,
         .mode = (enum fx8_functions_mode)trial->variety,
         .functions = trial->operations->functions,
         .half = &trial->operations->half,
-        .n_threads = 1,
+        .threads.count = 1,
     };
     const size_t n_cells = plan.n_baselines * N_CHANNELS * plan.n_products;
     trial->from_size = n_cells * CELL_IN;

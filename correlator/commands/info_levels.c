@@ -27,18 +27,6 @@ static struct place place_of(const struct fx8_observation *o, size_t input)
     };
 }
 
-/* The table's row of an antenna position, or NULL. */
-static const struct fx8_antenna *row_of(const struct fx8_observation *o,
-                                        size_t position)
-{
-    if (position < o->n_table && o->antennas[position].position == position)
-        return &o->antennas[position];
-    for (size_t a = 0; a < o->n_table; a++)
-        if (o->antennas[a].position == position)
-            return &o->antennas[a];
-    return NULL;
-}
-
 static const char *letter_of(size_t slot, bool y_first)
 {
     return (slot == 0) == y_first ? "Y" : "X";
@@ -49,7 +37,7 @@ void fx8_info_input_name(const struct fx8_reader *reader, bool y_first,
 {
     const struct fx8_observation *o = &reader->observation;
     const struct place at = place_of(o, input);
-    const struct fx8_antenna *row = row_of(o, at.antenna);
+    const struct fx8_antenna *row = fx8_observation_antenna(o, at.antenna);
     char band[40] = "", name[64];
     if (o->n_bands > 1)
         snprintf(band, sizeof band, " band %zu", at.band);
@@ -174,7 +162,7 @@ void fx8_info_levels(const struct fx8_reader *reader, bool y_first,
            "missing/%", "remarks");
     for (size_t i = 0; i < survey->n_inputs; i++) {
         const struct place at = place_of(o, i);
-        const struct fx8_antenna *row = row_of(o, at.antenna);
+        const struct fx8_antenna *row = fx8_observation_antenna(o, at.antenna);
         const struct fx8_level_figures f =
             fx8_level_sums_figures(&survey->sums[i], components);
         char words[128];
@@ -214,7 +202,7 @@ static void write_input(struct fx8_json *json, const struct fx8_reader *reader,
 {
     const struct fx8_observation *o = &reader->observation;
     const struct place at = place_of(o, i);
-    const struct fx8_antenna *row = row_of(o, at.antenna);
+    const struct fx8_antenna *row = fx8_observation_antenna(o, at.antenna);
     const struct fx8_level_sums *sums = &survey->sums[i];
     const struct fx8_level_figures f =
         fx8_level_sums_figures(sums, o->is_complex ? 2 : 1);

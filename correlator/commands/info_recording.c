@@ -11,6 +11,7 @@
 #include "config/antennas.h"
 #include "config/base/line.h"
 #include "config/base/shape.h"
+#include "config/supply.h"
 #include "correlator/commands/command.h"
 #include "correlator/commands/info.h"
 #include "correlator/run/gaps.h"
@@ -24,100 +25,6 @@ struct work {
     struct fx8_gap_count whole, single;
     struct fx8_survey survey;
 };
-
-/* --- settings ------------------------------------------------------ */
-
-/* Keys for values that a recording may contain. */
-static const char *const supplied[] = {
-    "observation.sample_rate_hz",
-    "observation.dc_frequency_hz",
-    "observation.start_time_utc",
-    "observation.telescope",
-    "observation.instrument",
-    "observation.object",
-    "input.sideband",
-    "array.latitude_deg",
-    "array.longitude_deg",
-    "array.altitude_m",
-};
-
-static void supply_text(const char *given, char recorded[FX8_TEXT_SIZE])
-{
-    if (given[0] != '\0')
-        snprintf(recorded, FX8_TEXT_SIZE, "%s", given);
-}
-
-static void supply_real(double given, double *recorded)
-{
-    if (!isnan(given))
-        *recorded = given;
-}
-
-static void supply(const struct fx8_settings *settings,
-                   struct fx8_observation *o)
-{
-    if (settings->observation.sample_rate_hz.numerator_hz > 0)
-        o->sample_rate = fx8_rate_reduced(settings->observation.sample_rate_hz);
-    if (settings->observation.has_start_time) {
-        o->start_time = settings->observation.start_time_utc;
-        o->has_start_time = true;
-    }
-    if (settings->input.sideband != FX8_SIDEBAND_UNKNOWN)
-        o->sideband = settings->input.sideband;
-    supply_real(settings->observation.dc_frequency_hz, &o->dc_frequency_hz);
-    supply_real(settings->array.site.latitude_deg, &o->site.latitude_deg);
-    supply_real(settings->array.site.longitude_deg, &o->site.longitude_deg);
-    supply_real(settings->array.site.altitude_m, &o->site.altitude_m);
-    supply_text(settings->observation.telescope, o->telescope);
-    supply_text(settings->observation.instrument, o->instrument);
-    supply_text(settings->observation.object, o->object);
-}
-
-/* A duration in samples, to the nearest; -1: too many. */
-static int64_t to_samples(double duration_s, struct fx8_rate rate)
-{
-    const long double samples = (long double)duration_s *
-                                (long double)rate.numerator_hz /
-                                (long double)rate.denominator;
-    return samples < 0x1p62L ? (int64_t)roundl(samples) : -1;
-}
-
-/* The samples selected by [input] start_s and duration_s. */
-static enum fx8_status choose_range(const struct fx8_info_request *request,
-                                    const struct fx8_observation *o,
-                                    struct fx8_survey_range *range,
-                                    struct fx8_error *error)
-{
-    const double start_s = request->settings->input.start_s;
-    const double duration_s = request->settings->input.duration_s;
-    *range = (struct fx8_survey_range){.n_samples = o->n_samples,
-                                       .is_all = request->is_all};
-    if (start_s == 0.0 && isinf(duration_s))
-        return FX8_OK;
-    const char *key = start_s == 0.0 ? "input.duration_s" : "input.start_s";
-    if (o->sample_rate.numerator_hz <= 0)
-        return fx8_settings_fail(request->settings, key, error,
-                                 "expected observation.sample_rate_hz with it, "
-                                 "which is not recorded");
-    const int64_t first = to_samples(start_s, o->sample_rate);
-    if (first < 0 || first >= o->n_samples)
-        return fx8_settings_fail(request->settings, "input.start_s", error,
-                                 "expected less than %.9g s, the length of %s",
-                                 (double)o->n_samples /
-                                     fx8_rate_hz(o->sample_rate),
-                                 request->paths[0]);
-    range->first_sample = first;
-    range->n_samples = o->n_samples - first;
-    if (isinf(duration_s))
-        return FX8_OK;
-    const int64_t n = to_samples(duration_s, o->sample_rate);
-    if (n == 0)
-        return fx8_settings_fail(request->settings, "input.duration_s", error,
-                                 "expected a sample or more");
-    if (n > 0 && n < range->n_samples)
-        range->n_samples = n;
-    return FX8_OK;
-}
 
 /* --- frequencies -------------------------------------------------- */
 
@@ -274,9 +181,9 @@ static void print_antennas(const struct fx8_observation *o)
 
 static void print_given(const struct fx8_settings *settings)
 {
-    for (size_t k = 0; k < sizeof supplied / sizeof supplied[0]; k++)
-        if (fx8_settings_given(settings, supplied[k]))
-            fx8_info_field("given", "%s", supplied[k]);
+    for (const char *const *key = fx8_supply_keys; *key != NULL; key++)
+        if (fx8_settings_given(settings, *key))
+            fx8_info_field("given", "%s", *key);
 }
 
 static void print_head(const struct work *work)
@@ -416,9 +323,9 @@ static void write(const struct work *work)
     write_times(&json, o);
     write_frequencies(&json, o);
     fx8_json_array(&json, "given_keys");
-    for (size_t k = 0; k < sizeof supplied / sizeof supplied[0]; k++)
-        if (fx8_settings_given(request->settings, supplied[k]))
-            fx8_json_text(&json, NULL, supplied[k]);
+    for (const char *const *key = fx8_supply_keys; *key != NULL; key++)
+        if (fx8_settings_given(request->settings, *key))
+            fx8_json_text(&json, NULL, *key);
     fx8_json_end(&json);
     write_missing(&json, work);
     write_antennas(&json, o);
@@ -456,15 +363,26 @@ static enum fx8_status survey(struct work *work, struct fx8_survey_range *range,
     return status;
 }
 
+static void warn_of(void *context, const char *text)
+{
+    (void)context;
+    fx8_command_warning(text);
+}
+
 static enum fx8_status tell(struct work *work, struct fx8_error *error)
 {
     const struct fx8_info_request *request = work->request;
     const bool y_first = request->settings->input.y_first;
-    struct fx8_survey_range range;
-    supply(request->settings, &work->reader->observation);
-    warn(request->paths[0], &work->reader->observation);
+    struct fx8_observation *o = &work->reader->observation;
+    struct fx8_survey_range range = {.is_all = request->is_all};
     enum fx8_status status =
-        choose_range(request, &work->reader->observation, &range, error);
+        fx8_supply(request->settings, o, warn_of, NULL, error);
+    if (status != FX8_OK)
+        return status;
+    warn(request->paths[0], o);
+    status = fx8_supply_range(request->settings, o, request->paths[0],
+                              &range.first_sample, &range.n_samples, warn_of,
+                              NULL, error);
     if (status == FX8_OK)
         status = count_gaps(work, error);
     if (status != FX8_OK)

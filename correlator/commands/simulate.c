@@ -245,9 +245,9 @@ static enum fx8_status open_simulator(struct work *work,
         .gain_phase_deg = settings->simulate.gain_phase_deg,
         .dropout_fraction = settings->simulate.dropout_fraction,
         .seed = (uint64_t)settings->simulate.seed,
-        .n_threads = settings->correlator.threads == 0
+        .n_threads = settings->machine.threads.count == 0
                          ? fx8_parallel_cpus()
-                         : (size_t)settings->correlator.threads,
+                         : settings->machine.threads.count,
     };
     work->plan = plan;
     status = fx8_simulator_open(&plan, &work->simulator, error);

@@ -109,10 +109,10 @@ int main(int argc, char **argv)
     plan.n_antennas = ANTENNAS;
     plan.sample_rate = (struct fx8_rate){1000000, 1};
     plan.dc_frequency_hz = 150e6;
-    plan.n_channels = CHANNELS;
+    plan.channelizer.n_channels = CHANNELS;
     plan.spectra_per_dump = 1000;
-    plan.has_marker = true;
-    plan.marker_value = -128;
+    plan.marker.is_used = true;
+    plan.marker.value = -128;
     struct fx8_session *session;
     struct fx8_error error;
     int64_t first = 0, dropped = 0;

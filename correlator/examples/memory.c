@@ -51,8 +51,8 @@ int main(void)
     plan.n_antennas = 2;
     plan.sample_rate = (struct fx8_rate){1600000, 1};
     plan.dc_frequency_hz = 150e6;
-    plan.n_channels = CHANNELS;
-    plan.n_taps = TAPS;
+    plan.channelizer.n_channels = CHANNELS;
+    plan.channelizer.n_taps = TAPS;
     plan.spectra_per_dump = SPECTRA;
     fx8_frequencies(&plan, frequencies_hz, &width_hz);
     make_samples();

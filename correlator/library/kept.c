@@ -62,7 +62,7 @@ static struct fx8_stream_shape shape_for(const struct fx8_kept *kept, size_t n)
     shape.most_spectra = n > least ? n : least;
     if (shape.most_spectra < LEAST_SAMPLES)
         shape.most_spectra = LEAST_SAMPLES;
-    shape.has_two = shape.has_marker = false;
+    shape.has_two = shape.marker.is_used = false;
     return shape;
 }
 

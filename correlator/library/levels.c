@@ -186,8 +186,9 @@ static void set_gain(struct fx8_levels *l, size_t row, size_t channel,
     const size_t at = first_cell(l, row) + channel;
     l->zero[at] = sigma == 0.0;
     /* exact: input_gain is a power of two, divided out again for the engine */
-    l->gain[at] = (l->zero[at] ? 1.0f : (float)(l->shape.target_rms / sigma)) *
-                  input_gain(l, row);
+    l->gain[at] =
+        (l->zero[at] ? 1.0f : (float)(l->shape.quantizer.target_rms / sigma)) *
+        input_gain(l, row);
 }
 
 /* Gains of n <= CHANNEL_TILE channels from powers [n_spectra][n_channels]. */
@@ -230,7 +231,7 @@ static void set_gains_item(void *context, size_t item, size_t thread)
     float *power = l->power + item * FX8_LEVEL_SPECTRA * l->n_channels;
     const double whole =
         fx8_median_float(l->whole + item * FX8_LEVEL_SPECTRA, n_spectra);
-    if (l->shape.level == FX8_LEVEL_INPUT) {
+    if (l->shape.quantizer.level == FX8_LEVEL_INPUT) {
         set_row(l, row, power, whole, n_spectra);
         return;
     }
@@ -260,7 +261,7 @@ static enum fx8_status finish_round(
     struct fx8_levels *l, const struct fx8_engine_operations *operations,
     struct fx8_engine *const *engines, struct fx8_error *error)
 {
-    fx8_parallel_for(l->n_round, l->shape.n_threads, l->shape.pin_threads,
+    fx8_parallel_for(l->n_round, l->shape.threads.count, l->shape.threads.pin,
                      set_gains_item, l);
     for (size_t k = 0; k < l->n_round; k++) {
         const enum fx8_status status =
@@ -307,8 +308,8 @@ static void measure(struct fx8_levels *l, bool *done)
             ready = LOOK_AHEAD_SPECTRA;
         fx8_stream_validity(l->stream, ready, l->valid);
         struct measure_context context = {l, ready};
-        fx8_parallel_for(l->n_round, l->shape.n_threads, l->shape.pin_threads,
-                         measure_item, &context);
+        fx8_parallel_for(l->n_round, l->shape.threads.count,
+                         l->shape.threads.pin, measure_item, &context);
         *done = true;
         for (size_t k = 0; k < l->n_round; k++)
             *done = *done && l->round_spectra[k] == FX8_LEVEL_SPECTRA;

@@ -29,16 +29,13 @@ struct fx8_levels;
 /** The parts of a plan that matter to the quantiser. */
 struct fx8_levels_shape {
     size_t n_bands, n_inputs;
-    size_t n_channels;        /**< of one band */
-    const double *input_gain; /**< [n_bands][n_inputs] factors in the
-                                   samples, owned by the caller; NULL: 1 */
-    double target_rms;        /**< LSB per real component; real spectra have
-                                   one component */
-    enum fx8_level level;
-    size_t n_threads;
-    bool pin_threads;
+    size_t n_channels;              /**< of one band */
+    const double *input_gain;       /**< [n_bands][n_inputs] factors in the
+                                         samples, owned by the caller; NULL: 1 */
+    struct fx8_quantizer quantizer; /**< real spectra have one component */
+    struct fx8_threads threads;
     struct fx8_filterbank bank;
-    const struct fx8_power *power; /**< of the bank, for n_threads */
+    const struct fx8_power *power; /**< of the bank, for threads */
 };
 
 /** Bytes that fx8_levels_open() allocates, SIZE_MAX on overflow.  A round also

@@ -38,8 +38,7 @@ static struct fx8_quicklook_plan shape_of(const struct fx8_session *s)
         .real_channel = fx8_filterbank_is_real(&s->bank, 0) ? 0 : axes->n_fine,
         .channel_average = plan->channel_average,
         .mode = modes[plan->math],
-        .n_threads = plan->n_threads,
-        .pin_threads = plan->pin_threads,
+        .threads = plan->machine.threads,
     };
 }
 

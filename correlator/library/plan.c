@@ -12,6 +12,10 @@
 #define MOST_THREADS  ((size_t)1024)
 #define LAST_SAMPLE   (INT64_C(1) << 61)
 
+/* FX8_FLAG_EDGES_AUTO. */
+#define EDGE_COMPLEX ((size_t)2)
+#define EDGE_REAL    ((size_t)1)
+
 /* Smallest input_gain: with a smaller one, sums could leave the float range. */
 #define LEAST_INPUT_GAIN 0x1p-30
 
@@ -26,33 +30,33 @@ struct fx8_plan fx8_plan_default(void)
         .n_polarizations = 1,
         .dc_frequency_hz = NAN,
         .n_bands = 1,
-        .marker_run = 64,
-        .method = FX8_METHOD_PFB,
-        .n_taps = 8,
-        .target_rms = 20.0,
+        .marker = {.least_length = 64},
+        .channelizer = {.method = FX8_METHOD_PFB, .n_taps = 8},
+        .quantizer = {.target_rms = 20.0, .remove_bias = true},
+        .machine = {.device = "auto", .kernel = "auto"},
         .precision = FX8_PRECISION_INT8,
-        .device = "auto",
-        .kernel = "auto",
-        .remove_quantization_bias = true,
         .channel_average = 1,
     };
 }
 
 static size_t kept(const struct fx8_plan *plan)
 {
-    return plan->n_kept == 0 ? plan->n_channels : plan->n_kept;
+    return plan->channelizer.n_kept == 0 ? plan->channelizer.n_channels
+                                         : plan->channelizer.n_kept;
 }
 
 static size_t taps(const struct fx8_plan *plan)
 {
-    return plan->method == FX8_METHOD_PFB ? plan->n_taps : 1;
+    return plan->channelizer.method == FX8_METHOD_PFB ? plan->channelizer.n_taps
+                                                      : 1;
 }
 
 static size_t step_of(const struct fx8_plan *plan)
 {
-    if (plan->method == FX8_METHOD_NONE)
+    if (plan->channelizer.method == FX8_METHOD_NONE)
         return 1;
-    return plan->is_complex ? plan->n_channels : 2 * plan->n_channels;
+    return plan->is_complex ? plan->channelizer.n_channels
+                            : 2 * plan->channelizer.n_channels;
 }
 
 static size_t zero_channel(const struct fx8_plan *plan)
@@ -78,7 +82,7 @@ struct fx8_axes fx8_plan_axes(const struct fx8_plan *plan)
         .step = step_of(plan),
         .window = taps(plan) * step_of(plan),
         .zero_channel = zero_channel(plan),
-        .has_quantiser = plan->method != FX8_METHOD_NONE &&
+        .has_quantiser = plan->channelizer.method != FX8_METHOD_NONE &&
                          (plan->precision & FX8_PRECISION_INT8) != 0,
     };
 }
@@ -98,7 +102,7 @@ static bool bands_ascend(const struct fx8_plan *plan)
     if (plan->band_offset_hz == NULL)
         return plan->n_bands == 1;
     const long double least =
-        plan->method == FX8_METHOD_NONE
+        plan->channelizer.method == FX8_METHOD_NONE
             ? 0.0L
             : channel_hz(plan) * ((long double)kept(plan) - TOLERATED_OVERLAP);
     for (size_t band = 0; band < plan->n_bands; band++) {
@@ -156,9 +160,11 @@ struct rule {
 enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
                                struct fx8_error *error)
 {
-    const bool none = plan->method == FX8_METHOD_NONE;
+    const struct fx8_channelizer *bank = &plan->channelizer;
+    const struct fx8_marker *marker = &plan->marker;
+    const bool none = bank->method == FX8_METHOD_NONE;
     const bool has_channels =
-        plan->n_channels >= 1 && plan->n_channels <= MOST_CHANNELS;
+        bank->n_channels >= 1 && bank->n_channels <= MOST_CHANNELS;
     const bool has_bands = plan->n_bands >= 1 && plan->n_bands <= MOST_BANDS;
     const bool has_rate =
         plan->sample_rate.numerator_hz > 0 && plan->sample_rate.denominator > 0;
@@ -174,15 +180,14 @@ enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
         {isfinite(plan->dc_frequency_hz), "dc_frequency_hz: expected a number"},
         {plan->first_sample >= 0 && plan->first_sample <= LAST_SAMPLE,
          "first_sample: expected 0 to 2^61"},
-        {!plan->has_marker ||
-             (plan->marker_value >= -128 && plan->marker_value <= 127),
-         "marker_value: expected -128 to 127"},
-        {!plan->has_marker ||
-             (plan->marker_run >= 1 && plan->marker_run <= FX8_MAX_MARKER_RUN),
-         "marker_run: expected 1 to 1048576"},
+        {!marker->is_used || (marker->value >= -128 && marker->value <= 127),
+         "marker.value: expected -128 to 127"},
+        {!marker->is_used || (marker->least_length >= 1 &&
+                              marker->least_length <= FX8_MAX_MARKER_RUN),
+         "marker.least_length: expected 1 to 1048576"},
         {has_channels, "n_channels: expected 1 to 16777216"},
-        {plan->n_kept <= plan->n_channels &&
-             (plan->is_complex || plan->n_kept == 0),
+        {bank->n_kept <= bank->n_channels &&
+             (plan->is_complex || bank->n_kept == 0),
          "n_kept: expected at most the channels, 0 for real samples"},
         {has_bands, "n_bands: expected 1 to 4096"},
         {!has_bands || !has_channels ||
@@ -196,19 +201,19 @@ enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
                                                      plan->n_antennas *
                                                      plan->n_polarizations),
          "input_gain: expected powers of two, 2^-30 to 1"},
-        {is_at_most(plan->method, FX8_METHOD_NONE),
+        {is_at_most(bank->method, FX8_METHOD_NONE),
          "method: expected PFB, FFT or NONE"},
-        {!none || (plan->is_complex && plan->n_channels == 1),
+        {!none || (plan->is_complex && bank->n_channels == 1),
          "method none: expected complex samples and 1 channel"},
-        {plan->method != FX8_METHOD_PFB ||
-             (plan->n_taps >= 1 && plan->n_taps <= FX8_MAX_TAPS),
+        {bank->method != FX8_METHOD_PFB ||
+             (bank->n_taps >= 1 && bank->n_taps <= FX8_MAX_TAPS),
          "n_taps: expected 1 to 64"},
-        {is_at_most(plan->window, FX8_WINDOW_RECTANGULAR),
+        {is_at_most(bank->window, FX8_WINDOW_RECTANGULAR),
          "window: expected AUTO, HAMMING, HANN or RECTANGULAR"},
-        {is_at_most(plan->fir, FX8_FIR_DP2A), "fir: expected FP32 or DP2A"},
-        {plan->target_rms > 0 && plan->target_rms <= 127,
+        {is_at_most(bank->fir, FX8_FIR_DP2A), "fir: expected FP32 or DP2A"},
+        {plan->quantizer.target_rms > 0 && plan->quantizer.target_rms <= 127,
          "target_rms: expected above 0, at most 127 LSB"},
-        {is_at_most(plan->level, FX8_LEVEL_INPUT),
+        {is_at_most(plan->quantizer.level, FX8_LEVEL_INPUT),
          "level: expected CHANNEL or INPUT"},
         {is_precision(plan->precision),
          "precision: expected INT8, FP32, INTERVAL or several of them"},
@@ -222,13 +227,14 @@ enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
          "quicklook: expected precision INT8 or FP32: bounds have no "
          "quick-look"},
         {is_at_most(plan->math, FX8_MATH_FAST), "math: expected IEEE or FAST"},
-        {is_at_most(plan->backend, FX8_BACKEND_CUDA),
+        {is_at_most(plan->machine.backend, FX8_BACKEND_CUDA),
          "backend: expected AUTO, CPU or CUDA"},
-        {is_at_most(plan->spot_check, FX8_SPOT_NO),
+        {is_at_most(plan->machine.spot_check, FX8_SPOT_NO),
          "spot_check: expected AUTO, YES or NO"},
-        {plan->kernel != NULL, "kernel: expected a name"},
-        {plan->device != NULL, "device: expected auto or ordinals"},
-        {plan->n_threads <= MOST_THREADS, "n_threads: expected 0 to 1024"},
+        {plan->machine.kernel != NULL, "kernel: expected a name"},
+        {plan->machine.device != NULL, "device: expected auto or ordinals"},
+        {plan->machine.threads.count <= MOST_THREADS,
+         "threads.count: expected 0 to 1024"},
     };
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
         if (!rules[i].holds)
@@ -253,29 +259,43 @@ struct fx8_filterbank fx8_plan_filterbank(const struct fx8_plan *plan)
 
 void fx8_plan_weights(const struct fx8_plan *plan, double *weights)
 {
-    const bool is_pfb = plan->method == FX8_METHOD_PFB;
+    const bool is_pfb = plan->channelizer.method == FX8_METHOD_PFB;
     static const enum fx8_filter_window windows[] = {
         [FX8_WINDOW_HAMMING] = FX8_FILTER_HAMMING,
         [FX8_WINDOW_HANN] = FX8_FILTER_HANN,
         [FX8_WINDOW_RECTANGULAR] = FX8_FILTER_RECTANGULAR,
     };
-    enum fx8_window_shape shape = plan->window;
+    enum fx8_window_shape shape = plan->channelizer.window;
     if (shape == FX8_WINDOW_AUTO)
         shape = is_pfb ? FX8_WINDOW_HAMMING : FX8_WINDOW_RECTANGULAR;
     fx8_filterbank_weights(windows[shape], taps(plan), step_of(plan), is_pfb,
                            weights);
 }
 
+/* Channels to flag at each end of a band: by default, complex bands wrap at
+ * their ends and real ones fold; a band of few channels keeps one unflagged. */
+static size_t flagged_edges(const struct fx8_plan *plan)
+{
+    const struct fx8_channelizer *bank = &plan->channelizer;
+    if (bank->flag_edges != FX8_FLAG_EDGES_AUTO)
+        return bank->flag_edges;
+    if (bank->method == FX8_METHOD_NONE || bank->n_kept != 0)
+        return 0;
+    const size_t edge = plan->is_complex ? EDGE_COMPLEX : EDGE_REAL;
+    const size_t most = (bank->n_channels - 1) / 2;
+    return edge < most ? edge : most;
+}
+
 void fx8_plan_flag_channels(const struct fx8_plan *plan, uint8_t *flags)
 {
-    const size_t n = kept(plan);
+    const size_t n = kept(plan), n_edge = flagged_edges(plan);
     memset(flags, 0, n);
-    for (size_t k = 0; k < plan->flag_edges && k < n; k++) {
+    for (size_t k = 0; k < n_edge && k < n; k++) {
         flags[k] = 1;
         flags[n - 1 - k] = 1;
     }
     const size_t zero = zero_channel(plan);
-    if (plan->flag_dc && zero < n)
+    if (plan->channelizer.flag_dc && zero < n)
         flags[zero] = 1;
 }
 

@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-/** Largest marker_run of a plan; it bounds the look-ahead. */
+/** Largest marker.least_length of a plan; it bounds the look-ahead. */
 #define FX8_MAX_MARKER_RUN (INT64_C(1) << 20)
 
 /** FX8_ERR_USAGE naming the first member of the plan that is out of range. */

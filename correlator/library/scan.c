@@ -34,12 +34,13 @@ static enum fx8_status check(const struct fx8_scan_plan *plan,
          "first_sample: expected 0 to 2^61"},
         {plan->n_samples >= 1 && plan->n_samples <= far,
          "n_samples: expected 1 to 2^61"},
-        {!plan->has_marker ||
-             (plan->marker_value >= -128 && plan->marker_value <= 127),
-         "marker_value: expected -128 to 127"},
-        {!plan->has_marker ||
-             (plan->marker_run >= 1 && plan->marker_run <= FX8_MAX_MARKER_RUN),
-         "marker_run: expected 1 to 2^20"},
+        {!plan->marker.is_used ||
+             (plan->marker.value >= -128 && plan->marker.value <= 127),
+         "marker.value: expected -128 to 127"},
+        {!plan->marker.is_used ||
+             (plan->marker.least_length >= 1 &&
+              plan->marker.least_length <= FX8_MAX_MARKER_RUN),
+         "marker.least_length: expected 1 to 2^20"},
         {plan->most_samples >= 1, "most_samples: expected at least 1"},
         {plan->n_threads <= 1024, "n_threads: expected at most 1024"},
     };
@@ -74,11 +75,9 @@ enum fx8_status fx8_scan_open(const struct fx8_scan_plan *plan,
                   .step = 1,
                   .window = 1,
                   .most_spectra = plan->most_samples,
-                  .has_marker = plan->has_marker,
-                  .marker_value = plan->marker_value,
-                  .marker_run = plan->marker_run,
-                  .n_threads = plan->n_threads > 0 ? plan->n_threads
-                                                   : fx8_parallel_cpus()},
+                  .marker = plan->marker,
+                  .threads.count = plan->n_threads > 0 ? plan->n_threads
+                                                       : fx8_parallel_cpus()},
         .callback = callback,
         .context = context,
         .first = plan->first_sample,
@@ -124,7 +123,7 @@ static void hand_over(struct fx8_scan *s)
             n = (size_t)(s->end - s->at);
         fx8_stream_validity(s->stream, n, s->valid);
         struct hand_over_context context = {s, n};
-        fx8_parallel_for(s->shape.n_inputs, s->shape.n_threads, false,
+        fx8_parallel_for(s->shape.n_inputs, s->shape.threads.count, false,
                          hand_over_row, &context);
         fx8_stream_take(s->stream, n);
         s->at += (int64_t)n;

@@ -263,7 +263,7 @@ static enum fx8_status end_round(struct fx8_session *s, struct fx8_error *error)
         "plan: memory_limit: %zu MiB: expected at least %zu MiB, to "
         "keep the samples that gains are set from, or a reread "
         "callback",
-        s->plan.memory_limit >> 20,
+        s->plan.machine.memory_limit >> 20,
         (bytes >> 20) + (bytes % ((size_t)1 << 20) != 0));
 }
 

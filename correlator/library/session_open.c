@@ -31,11 +31,8 @@ static struct fx8_stream_shape stream_shape(
         .window = (int64_t)s->axes.window,
         .most_spectra = block_spectra,
         .has_two = operations->pin != NULL,
-        .has_marker = plan->has_marker,
-        .marker_value = plan->marker_value,
-        .marker_run = plan->marker_run,
-        .n_threads = plan->n_threads,
-        .pin_threads = plan->pin_threads,
+        .marker = plan->marker,
+        .threads = plan->machine.threads,
     };
 }
 
@@ -47,10 +44,8 @@ static struct fx8_levels_shape levels_shape(const struct fx8_session *s)
         .n_inputs = s->axes.n_inputs,
         .n_channels = s->axes.n_kept,
         .input_gain = plan->input_gain,
-        .target_rms = plan->target_rms,
-        .level = plan->level,
-        .n_threads = plan->n_threads,
-        .pin_threads = plan->pin_threads,
+        .quantizer = plan->quantizer,
+        .threads = plan->machine.threads,
         .bank = s->bank,
         .power = s->power,
     };
@@ -162,8 +157,9 @@ static struct need find_need(struct fx8_session *s,
         .results = plus(fx8_arrays_size(arrays, n), fx8_look_size(s)),
     };
     if (has_levels)
-        need.spectra = plus(plus(engines, fx8_levels_size(&levels)),
-                            fx8_power_size(&levels.bank, plan->n_threads));
+        need.spectra =
+            plus(plus(engines, fx8_levels_size(&levels)),
+                 fx8_power_size(&levels.bank, plan->machine.threads.count));
     return need;
 }
 
@@ -195,7 +191,8 @@ static enum fx8_status admit(void *context, size_t bytes, size_t block_spectra,
     const struct need need =
         find_need(s, &fx8_engine_cpu, fx8_product(bytes, s->plan.n_bands, 1, 1),
                   block_spectra);
-    return s->plan.memory_limit == 0 || sum_of(&need) <= s->plan.memory_limit
+    return s->plan.machine.memory_limit == 0 ||
+                   sum_of(&need) <= s->plan.machine.memory_limit
                ? FX8_OK
                : refuse(&need, error);
 }
@@ -257,13 +254,14 @@ static enum fx8_status open_engines(struct fx8_session *s,
         [FX8_BACKEND_CPU] = FX8_ENGINE_CPU,
         [FX8_BACKEND_CUDA] = FX8_ENGINE_CUDA,
     };
-    const enum fx8_engine_wish wish = wishes[s->plan.backend];
+    const enum fx8_engine_wish wish = wishes[s->plan.machine.backend];
     struct fx8_error why;
     const enum fx8_status status = open_alike(s, wish, plan, &why);
     if (status == FX8_OK)
         return FX8_OK;
     if (wish != FX8_ENGINE_ANY || s->operations == NULL ||
-        s->operations == &fx8_engine_cpu || strcmp(plan->kernel, "auto") != 0)
+        s->operations == &fx8_engine_cpu ||
+        strcmp(plan->machine.kernel, "auto") != 0)
         return fx8_fail(error, status, "%s", why.message);
     const enum fx8_status on_cpu = open_alike(s, FX8_ENGINE_CPU, plan, error);
     snprintf(s->reason, sizeof s->reason, "%.*s", (int)sizeof s->reason - 1,
@@ -277,7 +275,7 @@ static enum fx8_status open_within_limit(struct fx8_session *s,
                                          struct fx8_engine_plan *plan,
                                          struct fx8_error *error)
 {
-    const size_t limit = s->plan.memory_limit;
+    const size_t limit = s->plan.machine.memory_limit;
     const enum fx8_status status = open_engines(s, plan, error);
     if (status != FX8_OK || limit == 0)
         return status;
@@ -308,7 +306,7 @@ static enum fx8_status plan_engines(struct fx8_session *s,
          sizeof *coefficients},
     };
     enum fx8_status status =
-        fx8_engine_devices(plan->device, devices, &n_devices, error);
+        fx8_engine_devices(plan->machine.device, devices, &n_devices, error);
     if (status != FX8_OK)
         return status;
     status = fx8_allocate_arrays(arrays, 2, "filter weights", error);
@@ -319,31 +317,30 @@ static enum fx8_status plan_engines(struct fx8_session *s,
                                 plan->first_sample % 2 != 0, coefficients);
     struct fx8_engine_plan engine_plan = {
         .bank = bank,
-        .coefficients = plan->method == FX8_METHOD_NONE ? NULL : coefficients,
+        .coefficients =
+            plan->channelizer.method == FX8_METHOD_NONE ? NULL : coefficients,
         .n_inputs = s->axes.n_inputs,
         .spectra_per_dump = plan->spectra_per_dump,
         .precisions = (unsigned)plan->precision,
-        .kernel = plan->kernel,
+        .channelizer = plan->channelizer,
+        .machine = plan->machine,
         .devices = devices,
         .n_devices = n_devices,
-        .n_threads = plan->n_threads,
-        .pin_threads = plan->pin_threads,
-        .fir_int16 = plan->fir == FX8_FIR_DP2A,
-        .measure_fft = plan->measure_fft,
         .admit = admit,
         .admit_context = s,
         .n_result_antennas = plan->n_antennas,
         .n_result_products = s->axes.n_products,
         .channel_average = s->axes.band_average,
         .consumed_channels = plan->quicklook ? s->axes.n_channels : 0,
-        .n_watched_inputs =
-            plan->spot_check == FX8_SPOT_NO ? 0 : fx8_spot_inputs(&s->axes),
+        .n_watched_inputs = plan->machine.spot_check == FX8_SPOT_NO
+                                ? 0
+                                : fx8_spot_inputs(&s->axes),
     };
     status = open_within_limit(s, &engine_plan, error);
     if (status == FX8_OK && s->axes.has_quantiser)
         status = fx8_power_open(&bank, coefficients,
                                 s->operations->operations(s->engines[0]),
-                                plan->n_threads, &s->power, error);
+                                plan->machine.threads.count, &s->power, error);
 done:
     fx8_free_arrays(arrays, 2);
     return status;
@@ -364,22 +361,21 @@ static void set_up_results(struct fx8_session *s)
         .products = s->products,
         .spectra_per_dump = plan->spectra_per_dump,
         .flag_channel = s->flag_channel,
-        .remove_bias = plan->remove_quantization_bias,
+        .remove_bias = plan->quantizer.remove_bias,
         .first_is_real = fx8_filterbank_is_real(&s->bank, 0),
         /* without a filter bank, samples were not conjugated */
         .negate_imaginary =
-            plan->method == FX8_METHOD_NONE && plan->lower_sideband,
-        .n_threads = plan->n_threads,
-        .pin_threads = plan->pin_threads,
+            plan->channelizer.method == FX8_METHOD_NONE && plan->lower_sideband,
+        .threads = plan->machine.threads,
     };
 }
 
 static void set_up_spot(struct fx8_session *s)
 {
     const struct fx8_plan *plan = &s->plan;
-    const bool is_on = plan->spot_check == FX8_SPOT_AUTO
+    const bool is_on = plan->machine.spot_check == FX8_SPOT_AUTO
                            ? s->operations != &fx8_engine_cpu
-                           : plan->spot_check == FX8_SPOT_YES;
+                           : plan->machine.spot_check == FX8_SPOT_YES;
     s->spots[0] = (struct fx8_spot){
         .n_pairs = is_on ? fx8_spot_pairs(&s->axes) : 0,
         .precisions = (unsigned)plan->precision,
@@ -398,8 +394,9 @@ static enum fx8_status open_stream(struct fx8_session *s,
         s, s->operations, s->operations->block_spectra(s->engines[0]));
     shape.operations = s->operations->operations(s->engines[0]);
     s->kept.shape = shape;
-    s->kept.limit =
-        s->plan.memory_limit == 0 ? SIZE_MAX : s->plan.memory_limit - s->memory;
+    s->kept.limit = s->plan.machine.memory_limit == 0
+                        ? SIZE_MAX
+                        : s->plan.machine.memory_limit - s->memory;
     return fx8_stream_open(&shape, s->plan.first_sample, &s->stream, error);
 }
 
@@ -431,8 +428,8 @@ static enum fx8_status copy_plan(struct fx8_session *s,
     s->plan = *plan;
     s->axes = fx8_plan_axes(plan);
     s->bank = fx8_plan_filterbank(plan);
-    if (s->plan.n_threads == 0)
-        s->plan.n_threads = fx8_parallel_cpus();
+    if (s->plan.machine.threads.count == 0)
+        s->plan.machine.threads.count = fx8_parallel_cpus();
     const bool has_gains = plan->input_gain != NULL;
     const struct fx8_array arrays[] = {
         {&s->engines, plan->n_bands, sizeof *s->engines},
@@ -456,7 +453,7 @@ static enum fx8_status copy_plan(struct fx8_session *s,
 /* These point to the caller's memory, valid only during fx8_open(). */
 static void forget_callers(struct fx8_plan *plan)
 {
-    plan->kernel = plan->device = NULL;
+    plan->machine.kernel = plan->machine.device = NULL;
     plan->band_offset_hz = NULL;
 }
 

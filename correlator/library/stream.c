@@ -16,8 +16,9 @@ static size_t row_samples(const struct fx8_stream_shape *shape)
 {
     const size_t columns =
         fx8_product(shape->most_spectra - 1, (size_t)shape->step, 1, 1);
-    const size_t extra = (size_t)shape->window +
-                         (shape->has_marker ? (size_t)shape->marker_run : 0);
+    const size_t extra =
+        (size_t)shape->window +
+        (shape->marker.is_used ? (size_t)shape->marker.least_length : 0);
     return columns > (size_t)INT64_MAX - extra ? SIZE_MAX : columns + extra;
 }
 
@@ -241,7 +242,7 @@ static void gather(const struct fx8_stream *s, const struct fx8_block *block,
     struct gather_context context = {s, block, s->window_end,
                                      (size_t)n_samples};
     const size_t n_chunks = (context.n_samples + ALIGN_CHUNK - 1) / ALIGN_CHUNK;
-    fx8_parallel_for(n_chunks, s->shape.n_threads, s->shape.pin_threads,
+    fx8_parallel_for(n_chunks, s->shape.threads.count, s->shape.threads.pin,
                      gather_chunk, &context);
 }
 
@@ -356,7 +357,7 @@ static enum fx8_status accept(struct fx8_stream *s, int64_t n_samples,
 {
     const int64_t first = s->window_end;
     s->window_end += n_samples;
-    if (!s->shape.has_marker)
+    if (!s->shape.marker.is_used)
         return FX8_OK;
     for (size_t input = 0; input < s->shape.n_inputs; input++) {
         if (is_gap) { /* a gap ends every run of markers */
@@ -422,7 +423,7 @@ enum fx8_status fx8_stream_append(struct fx8_stream *stream,
                                   struct fx8_error *error)
 {
     struct fx8_stream *s = stream;
-    if (s->shape.has_marker && !s->has_begun) {
+    if (s->shape.marker.is_used && !s->has_begun) {
         if (block->first_sample < s->window_first && block->n_samples > 0)
             fx8_stream_look_before(s, block);
         if (block->first_sample + block->n_samples > s->window_first)

@@ -31,11 +31,8 @@ struct fx8_stream_shape {
     size_t most_spectra; /**< taken at a time */
     bool has_two; /**< two sets of rows in turn: rows taken stay unchanged until
                        the next take */
-    bool has_marker;
-    int marker_value;
-    int64_t marker_run;
-    size_t n_threads;
-    bool pin_threads;
+    struct fx8_marker marker;
+    struct fx8_threads threads;
     const struct fx8_operations *operations;
 };
 

@@ -5,7 +5,7 @@
 
 static bool is_marker(const struct fx8_stream *s, const int8_t *sample)
 {
-    const int8_t value = (int8_t)s->shape.marker_value;
+    const int8_t value = (int8_t)s->shape.marker.value;
     return sample[0] == value &&
            (s->shape.sample_size == 1 || sample[1] == value);
 }
@@ -46,7 +46,7 @@ enum fx8_status fx8_stream_find_markers(struct fx8_stream *stream, size_t input,
 {
     struct fx8_stream *s = stream;
     const struct marker_row row = {s, fx8_stream_row(s, input)};
-    const int64_t least = s->shape.marker_run;
+    const int64_t least = s->shape.marker.least_length;
     enum fx8_status status = FX8_OK;
     int64_t start = s->marker_start[input];
     int64_t at = markers_end(&row, first, end); /* end of the open run */
@@ -106,11 +106,11 @@ int64_t fx8_stream_decided_end(const struct fx8_stream *stream)
 {
     const struct fx8_stream *s = stream;
     int64_t end = s->window_end;
-    if (!s->shape.has_marker || s->has_ended)
+    if (!s->shape.marker.is_used || s->has_ended)
         return end;
     for (size_t input = 0; input < s->shape.n_inputs; input++) {
         const int64_t start = s->marker_start[input];
-        if (s->window_end - start < s->shape.marker_run && start < end)
+        if (s->window_end - start < s->shape.marker.least_length && start < end)
             end = start;
     }
     return end;

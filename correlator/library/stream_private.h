@@ -29,7 +29,7 @@ struct fx8_stream {
 
 /** Find the input's marker runs in samples [first, end), just appended to the
  *  row, and note those that are long enough as missing.  Such a run contains at
- *  least one of every marker_run samples, so only those are tested, and their
+ *  least one of every least_length samples, so only those are tested, and their
  *  neighbours if they are markers. */
 enum fx8_status fx8_stream_find_markers(struct fx8_stream *stream, size_t input,
                                         int64_t first, int64_t end,

@@ -66,8 +66,8 @@ static enum fx8_status add_keywords(const struct fx8_job *job,
     add_integer(header, "CHANAVG", (int64_t)plan->channel_average);
     if (strcmp(provenance->precision, "INT8") == 0 && job->axes.has_quantiser)
         add_text(header, "AUTOCORR",
-                 plan->remove_quantization_bias ? "QUANTISER NOISE REMOVED"
-                                                : "AS MEASURED");
+                 plan->quantizer.remove_bias ? "QUANTISER NOISE REMOVED"
+                                             : "AS MEASURED");
     if (job->positions_are_faked)
         add_integer(header, "POSFAKE", 1);
     return FX8_OK;

@@ -8,6 +8,7 @@
 #include "config/antennas.h"
 #include "config/base/line.h"
 #include "config/base/shape.h"
+#include "config/supply.h"
 #include "correlator/run/job_antennas.h"
 
 /* Antennas closer than this count as coincident: UVH5 readers refuse cross
@@ -78,33 +79,21 @@ static enum fx8_status list_positions(const struct fx8_settings *settings,
     return status;
 }
 
-/* The table of antennas: the configuration's, else the recorded one. */
-struct table {
-    struct fx8_antenna *rows;
-    size_t n_rows;
-    const char *source; /* for messages */
-};
-
-static const struct fx8_antenna *find_row(const struct table *table,
-                                          size_t position)
-{
-    for (size_t i = 0; i < table->n_rows; i++)
-        if (table->rows[i].position == position)
-            return &table->rows[i];
-    return NULL;
-}
-
-static enum fx8_status place_antenna(const struct table *table, size_t position,
+/* The row for a position of the recording, checked; `source` is its table. */
+static enum fx8_status place_antenna(const struct fx8_observation *observation,
+                                     const char *source, size_t position,
                                      struct fx8_antenna *antenna,
                                      struct fx8_error *error)
 {
-    const struct fx8_antenna *row = find_row(table, position);
+    const struct fx8_antenna *row =
+        fx8_observation_antenna(observation, position);
     if (row == NULL)
         return fx8_fail(error, FX8_ERR_USAGE,
                         "%s: %zu %s: expected one for the antenna at "
                         "position %zu of the recording",
-                        table->source, table->n_rows,
-                        FX8_NOUN(table->n_rows, "row", "rows"), position);
+                        source, observation->n_table,
+                        FX8_NOUN(observation->n_table, "row", "rows"),
+                        position);
     *antenna = *row;
     for (size_t axis = 0; axis < 3; axis++)
         if (!isfinite(row->enu_m[axis]))
@@ -112,11 +101,10 @@ static enum fx8_status place_antenna(const struct table *table, size_t position,
                             "%s: antenna %lld: position %g m: expected a "
                             "finite number, or another table or none as "
                             "array.positions",
-                            table->source, (long long)row->number,
-                            row->enu_m[axis]);
+                            source, (long long)row->number, row->enu_m[axis]);
     char where[FX8_ERROR_MESSAGE_SIZE];
-    snprintf(where, sizeof where, "%s: antennas: row %zu", table->source,
-             (size_t)(row - table->rows));
+    snprintf(where, sizeof where, "%s: antennas: row %zu", source,
+             (size_t)(row - observation->antennas));
     return fx8_antennas_check_distance(where, row->enu_m, error);
 }
 
@@ -167,72 +155,31 @@ static void fake_antennas(struct fx8_job *job, const size_t *positions)
                       "latitude 0, longitude 0, altitude 0");
 }
 
-static enum fx8_status choose_site(struct fx8_job *job,
-                                   const struct fx8_settings *settings,
-                                   const char *path, struct fx8_error *error)
+/* Bench tests may omit the site, but not a part of it. */
+static enum fx8_status check_site(const struct fx8_job *job,
+                                  const struct fx8_settings *settings,
+                                  const char *path, struct fx8_error *error)
 {
-    const struct fx8_site *given = &settings->array.site;
-    struct fx8_site *site = &job->observation.site;
+    const struct fx8_site *site = &job->observation.site;
     const struct {
         const char *key;
-        double given;
-        double *value;
+        double value;
     } members[] = {
-        {"latitude_deg", given->latitude_deg, &site->latitude_deg},
-        {"longitude_deg", given->longitude_deg, &site->longitude_deg},
-        {"altitude_m", given->altitude_m, &site->altitude_m},
+        {"latitude_deg", site->latitude_deg},
+        {"longitude_deg", site->longitude_deg},
+        {"altitude_m", site->altitude_m},
     };
-    /* bench tests may omit the site, but not a part of it */
     const size_t n_members = sizeof members / sizeof members[0];
     bool is_needed = strcmp(settings->array.positions, "none") != 0;
     for (size_t i = 0; i < n_members; i++)
-        is_needed = is_needed || isfinite(members[i].given) ||
-                    isfinite(*members[i].value);
-    for (size_t i = 0; i < n_members; i++) {
-        double *value = members[i].value;
-        if (isfinite(members[i].given)) {
-            if (isfinite(*value) && *value != members[i].given)
-                fx8_job_warn(job, "array.%s: %.9g wins over %.9g recorded",
-                             members[i].key, members[i].given, *value);
-            *value = members[i].given;
-        } else if (!isfinite(*value) && is_needed) {
+        is_needed = is_needed || isfinite(members[i].value);
+    for (size_t i = 0; i < n_members && is_needed; i++)
+        if (!isfinite(members[i].value))
             return fx8_fail(error, FX8_ERR_USAGE,
                             "%s: array.%s: neither configured nor recorded: "
                             "expected the site of the array",
                             path, members[i].key);
-        }
-    }
     return FX8_OK;
-}
-
-/* The configuration's table wins over the recorded one.  Warn if they number
- * the antenna of a position differently: its rows may be in another order. */
-static void compare_tables(struct fx8_job *job, const struct table *given,
-                           const struct table *recorded, size_t n_positions)
-{
-    for (size_t i = 0; i < given->n_rows; i++) {
-        const struct fx8_antenna *row = &given->rows[i];
-        const struct fx8_antenna *was = find_row(recorded, row->position);
-        if (was != NULL && was->number != row->number) {
-            fx8_job_warn(job,
-                         "array.positions: position %zu of the recording is "
-                         "antenna %lld there and %lld in the table, which "
-                         "wins: expected its rows in the recording's order, or "
-                         "a column input",
-                         row->position, (long long)was->number,
-                         (long long)row->number);
-            break;
-        }
-    }
-    size_t n_surplus = 0;
-    for (size_t i = 0; i < given->n_rows; i++)
-        n_surplus += given->rows[i].position >= n_positions;
-    if (n_surplus > 0)
-        fx8_job_warn(job,
-                     "array.positions: %zu of %zu rows %s for no antenna of "
-                     "the recording, which has %zu",
-                     n_surplus, given->n_rows,
-                     FX8_NOUN(n_surplus, "stands", "stand"), n_positions);
 }
 
 static enum fx8_status place_antennas(struct fx8_job *job,
@@ -240,45 +187,32 @@ static enum fx8_status place_antennas(struct fx8_job *job,
                                       const char *path, const size_t *positions,
                                       struct fx8_error *error)
 {
-    const char *source = settings->array.positions;
     struct fx8_observation *observation = &job->observation;
-    struct table table = {observation->antennas, observation->n_table, path};
-    struct fx8_antenna *loaded = NULL;
-    enum fx8_status status = FX8_OK;
-    const bool is_faked = strcmp(source, "none") == 0;
-    if (!is_faked && source[0] != '\0') {
-        table.source = source;
-        status = fx8_antennas_load(source, &loaded, &table.n_rows, error);
-        if (status != FX8_OK)
-            return status;
-        table.rows = loaded;
-        const struct table recorded = {observation->antennas,
-                                       observation->n_table, path};
-        compare_tables(job, &table, &recorded, observation->n_antennas);
-    } else if (!is_faked && table.n_rows == 0) {
+    const bool is_faked = strcmp(settings->array.positions, "none") == 0;
+    const char *source =
+        fx8_supply_has_table(settings) ? settings->array.positions : path;
+    if (!is_faked && observation->n_table == 0)
         return fx8_fail(error, FX8_ERR_USAGE,
                         "%s: array.positions: neither configured nor "
                         "recorded: expected a table of antennas, or none",
                         path);
-    }
     void *memory;
     const size_t n = job->plan.n_antennas;
-    status =
+    enum fx8_status status =
         fx8_allocate(n, sizeof(struct fx8_antenna), "antennas", &memory, error);
     if (status != FX8_OK)
-        goto done;
+        return status;
     struct fx8_antenna *chosen = memory;
     for (size_t i = 0; i < n && !is_faked && status == FX8_OK; i++)
-        status = place_antenna(&table, positions[i], &chosen[i], error);
+        status =
+            place_antenna(observation, source, positions[i], &chosen[i], error);
     if (status == FX8_OK && !is_faked)
-        status = check_distinct(chosen, n, table.source, error);
+        status = check_distinct(chosen, n, source, error);
     free(observation->antennas);
     observation->antennas = chosen;
     observation->n_table = n;
     if (is_faked)
         fake_antennas(job, positions);
-done:
-    free(loaded);
     return status;
 }
 
@@ -349,7 +283,7 @@ enum fx8_status fx8_job_choose_antennas(struct fx8_job *job,
         goto done;
     job->flag_antenna = memory;
     job->plan.flag_antenna = job->flag_antenna;
-    if ((status = choose_site(job, settings, path, error)) != FX8_OK ||
+    if ((status = check_site(job, settings, path, error)) != FX8_OK ||
         (status = place_antennas(job, settings, path, positions, error)) !=
             FX8_OK ||
         (status = choose_inputs(job, settings, positions, error)) != FX8_OK)

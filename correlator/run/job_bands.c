@@ -34,10 +34,10 @@ static struct fx8_fraction widest_part(const struct fx8_plan *plan,
     const int64_t divisor =
         (int64_t)fx8_greatest_divisor(part.numerator, part.denominator);
     if (!is_whole || part.denominator / divisor > LARGEST_DENOMINATOR) {
-        const double channels = (double)plan->n_channels;
+        const double channels = (double)plan->channelizer.n_channels;
         part.numerator =
             (int64_t)floor(distance_hz / fx8_rate_hz(rate) * channels + 1e-6);
-        part.denominator = (int64_t)plan->n_channels;
+        part.denominator = (int64_t)plan->channelizer.n_channels;
     }
     const int64_t common =
         (int64_t)fx8_greatest_divisor(part.numerator, part.denominator);
@@ -50,7 +50,7 @@ enum fx8_status fx8_job_check_bands(const struct fx8_job *job,
                                     const char *path, struct fx8_error *error)
 {
     const struct fx8_plan *plan = &job->plan;
-    if (plan->n_bands == 1 || plan->method == FX8_METHOD_NONE)
+    if (plan->n_bands == 1 || plan->channelizer.method == FX8_METHOD_NONE)
         return FX8_OK;
     const double distance_hz = least_distance_hz(plan);
     const struct fx8_axes axes = fx8_plan_axes(plan);
@@ -66,12 +66,13 @@ enum fx8_status fx8_job_check_bands(const struct fx8_job *job,
                         path, distance_hz, width_hz);
     const struct fx8_fraction part = widest_part(plan, distance_hz);
     if (part.numerator == 0)
-        return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s: bands %.9g Hz apart: expected at least one of %zu "
-                        "%s of %.9g Hz",
-                        path, distance_hz, plan->n_channels,
-                        FX8_NOUN(plan->n_channels, "channel", "channels"),
-                        fx8_rate_hz(plan->sample_rate));
+        return fx8_fail(
+            error, FX8_ERR_INPUT,
+            "%s: bands %.9g Hz apart: expected at least one of %zu "
+            "%s of %.9g Hz",
+            path, distance_hz, plan->channelizer.n_channels,
+            FX8_NOUN(plan->channelizer.n_channels, "channel", "channels"),
+            fx8_rate_hz(plan->sample_rate));
     char expected[FX8_NUMBER_TEXT_SIZE];
     fx8_number_format_fraction(part.numerator, part.denominator, expected);
     return fx8_settings_fail(settings, "channelizer.keep_fraction", error,

@@ -263,8 +263,8 @@ static enum fx8_status set_stage(struct run *run, struct fx8_error *error)
 {
     const struct fx8_run_request *request = run->request;
     struct fx8_plan plan = request->job->plan;
-    plan.backend = run->backend;
-    plan.measure_fft = request->is_fft_measured;
+    plan.machine.backend = run->backend;
+    plan.machine.measure_fft = request->is_fft_measured;
     void *memory;
     enum fx8_status status =
         fx8_allocate(request->job->n_inputs, sizeof *run->dead_dumps, "report",
@@ -400,9 +400,9 @@ enum fx8_status fx8_pipeline_run(const struct fx8_run_request *request,
     const struct fx8_plan *plan = &request->job->plan;
     int64_t n_dumps;
     enum fx8_status status =
-        run_on(request, plan->backend, report, &n_dumps, error);
-    if (status == FX8_ERR_DEVICE && plan->backend == FX8_BACKEND_AUTO &&
-        strcmp(plan->kernel, "auto") == 0 && n_dumps == 0) {
+        run_on(request, plan->machine.backend, report, &n_dumps, error);
+    if (status == FX8_ERR_DEVICE && plan->machine.backend == FX8_BACKEND_AUTO &&
+        strcmp(plan->machine.kernel, "auto") == 0 && n_dumps == 0) {
         const struct fx8_error why = *error;
         warn_of_device(request, why.message);
         status = run_on(request, FX8_BACKEND_CPU, report, &n_dumps, error);

@@ -194,7 +194,8 @@ static void *read_all(void *argument)
 static void set_range(struct fx8_source *s)
 {
     const struct fx8_plan *plan = &s->job->plan;
-    const int64_t more = plan->has_marker ? plan->marker_run - 1 : 0;
+    const int64_t more =
+        plan->marker.is_used ? plan->marker.least_length - 1 : 0;
     const int64_t first = plan->first_sample;
     const int64_t left =
         s->job->observation.n_samples - first - s->job->n_samples;
@@ -239,8 +240,8 @@ static void set_sizes(struct fx8_source *s, int64_t block_samples)
     if (longest > s->most_samples)
         s->most_samples = longest < total ? longest : total;
     set_rows_apart(s);
-    s->is_fitted =
-        buffer_bytes(s) <= most_bytes() && s->job->plan.memory_limit == 0;
+    s->is_fitted = buffer_bytes(s) <= most_bytes() &&
+                   s->job->plan.machine.memory_limit == 0;
     if (!s->is_fitted) {
         s->most_samples = s->row_samples = s->block_samples;
         s->room = 0;
@@ -286,8 +287,9 @@ enum fx8_status fx8_source_open(struct fx8_reader *reader,
     s->reader = reader;
     s->job = job;
     s->session = session;
-    reader->workers.n_threads =
-        job->plan.n_threads > 0 ? job->plan.n_threads : fx8_parallel_cpus();
+    reader->workers.n_threads = job->plan.machine.threads.count > 0
+                                    ? job->plan.machine.threads.count
+                                    : fx8_parallel_cpus();
     reader->workers.parallel_for = fx8_parallel_for;
     set_range(s);
     fx8_queue_init(&s->empty);

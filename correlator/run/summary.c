@@ -55,7 +55,7 @@ static void print_input(const struct fx8_run_request *request, FILE *stream)
 static bool tells_choice(const struct fx8_run_request *request,
                          const struct fx8_run_report *report)
 {
-    return request->job->plan.backend == FX8_BACKEND_AUTO &&
+    return request->job->plan.machine.backend == FX8_BACKEND_AUTO &&
            (strcmp(report->backend, "cpu") != 0 ||
             fx8_settings_given(request->settings, "correlator.backend") ||
             fx8_settings_given(request->settings, "correlator.device"));
@@ -74,16 +74,17 @@ static void print_plan(const struct fx8_run_request *request,
     const double rate_hz = fx8_rate_hz(plan->sample_rate);
     const double step = (double)job->axes.step;
     char kept[64] = "";
-    if (plan->n_kept != 0)
-        snprintf(kept, sizeof kept, ", %zu of them kept", plan->n_kept);
+    if (plan->channelizer.n_kept != 0)
+        snprintf(kept, sizeof kept, ", %zu of them kept",
+                 plan->channelizer.n_kept);
     fprintf(stream,
             "plan       %s, %zu %s of %.6g kHz%s%s, %lld %s of %.6g s "
             "(%lld %s%s)\n",
-            methods[plan->method], plan->n_channels,
-            FX8_NOUN(plan->n_channels, "channel", "channels"),
+            methods[plan->channelizer.method], plan->channelizer.n_channels,
+            FX8_NOUN(plan->channelizer.n_channels, "channel", "channels"),
             rate_hz * 1e-3 /
-                (double)(plan->is_complex ? plan->n_channels
-                                          : 2 * plan->n_channels),
+                (double)(plan->is_complex ? plan->channelizer.n_channels
+                                          : 2 * plan->channelizer.n_channels),
             plan->n_bands > 1 ? " in each band" : "", kept,
             (long long)job->n_dumps, FX8_NOUN(job->n_dumps, "dump", "dumps"),
             (double)plan->spectra_per_dump * step / rate_hz,

@@ -82,7 +82,8 @@ static enum fx8_status add_stretch(struct work *work, int64_t first, int64_t n,
                                    struct fx8_error *error)
 {
     const int64_t length = work->reader->observation.n_samples;
-    const int64_t more = work->plan.has_marker ? work->plan.marker_run - 1 : 0;
+    const int64_t more =
+        work->plan.marker.is_used ? work->plan.marker.least_length - 1 : 0;
     const int64_t stop = first + n;
     const int64_t end = length - stop < more ? length : stop + more;
     int64_t next = first < more ? 0 : first - more, n_scanned = 0;
@@ -175,9 +176,7 @@ static enum fx8_status prepare(struct work *work,
     work->plan = (struct fx8_scan_plan){
         .n_rows = n_inputs,
         .is_complex = size == 2,
-        .has_marker = settings->input.marker == FX8_MARKER_VALUE,
-        .marker_value = settings->input.missing_value,
-        .marker_run = settings->input.missing_run,
+        .marker = settings->input.marker,
         .most_samples = tile,
         .n_threads = fx8_parallel_cpus(),
     };

@@ -63,18 +63,18 @@ enum fx8_status fx8_simulator_observe(const struct fx8_settings *settings,
                                       struct fx8_observation *observation,
                                       struct fx8_error *error)
 {
-    *observation = fx8_observation_unknown();
-    const struct fx8_rate rate = settings->observation.sample_rate_hz;
-    if (rate.numerator_hz == 0)
+    *observation = settings->observation;
+    if (observation->sample_rate.numerator_hz == 0)
         return fx8_settings_fail(settings, "observation.sample_rate_hz", error,
                                  "expected the rate to simulate");
-    if (isnan(settings->observation.dc_frequency_hz))
+    if (isnan(observation->dc_frequency_hz))
         return fx8_settings_fail(settings, "observation.dc_frequency_hz", error,
                                  "expected the frequency to simulate");
-    if (!settings->observation.has_start_time)
+    if (!observation->has_start_time)
         return fx8_settings_fail(settings, "observation.start_time_utc", error,
                                  "expected the start to simulate");
-    const double n_samples = settings->simulate.duration_s * fx8_rate_hz(rate);
+    const double n_samples =
+        settings->simulate.duration_s * fx8_rate_hz(observation->sample_rate);
     if (!(n_samples >= 0.5 && n_samples < 0x1p62))
         return fx8_settings_fail(settings, "simulate.duration_s", error,
                                  "%.6g samples: expected at least one",
@@ -84,19 +84,7 @@ enum fx8_status fx8_simulator_observe(const struct fx8_settings *settings,
                                        ? 2
                                        : (size_t)settings->array.polarizations;
     observation->n_samples = llround(n_samples);
-    observation->sample_rate = fx8_rate_reduced(rate);
-    observation->has_start_time = true;
-    observation->start_time = settings->observation.start_time_utc;
-    observation->dc_frequency_hz = settings->observation.dc_frequency_hz;
-    observation->sideband = settings->input.sideband == FX8_SIDEBAND_UNKNOWN
-                                ? FX8_SIDEBAND_UPPER
-                                : settings->input.sideband;
-    observation->site = settings->array.site;
-    memcpy(observation->telescope, settings->observation.telescope,
-           sizeof observation->telescope);
-    memcpy(observation->instrument, settings->observation.instrument,
-           sizeof observation->instrument);
-    memcpy(observation->object, settings->observation.object,
-           sizeof observation->object);
+    if (observation->sideband == FX8_SIDEBAND_UNKNOWN)
+        observation->sideband = FX8_SIDEBAND_UPPER;
     return load_antennas(settings, observation, error);
 }

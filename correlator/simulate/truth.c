@@ -403,8 +403,8 @@ void fx8_truth_dump(struct fx8_truth *truth, int64_t dump,
         if (!truth->is_moving)
             continue;
         find_directions(truth, first, n);
-        fx8_parallel_for(truth->n_channels, truth->postprocess.n_threads, false,
-                         add_moving, truth);
+        fx8_parallel_for(truth->n_channels, truth->postprocess.threads.count,
+                         false, add_moving, truth);
     }
     for (size_t first = 0; first < truth->n_channels; first += truth->slab) {
         const size_t left = truth->n_channels - first;
@@ -511,7 +511,7 @@ static void plan_postprocess(struct fx8_truth *truth)
         .spectra_per_dump = plan->spectra_per_dump,
         .flag_channel = truth->flag_channel,
         .flag_input = truth->flag_input,
-        .n_threads = fx8_simulator_plan(truth->simulator)->n_threads,
+        .threads.count = fx8_simulator_plan(truth->simulator)->n_threads,
     };
 }
 
@@ -564,7 +564,7 @@ enum fx8_status fx8_truth_open(struct fx8_simulator *simulator,
     fx8_frequencies(&unaveraged, made->frequencies_hz, &made->width_hz);
     fx8_plan_weights(&job->plan, made->weights);
     plan_postprocess(made);
-    const size_t n_threads = made->postprocess.n_threads;
+    const size_t n_threads = made->postprocess.threads.count;
     fx8_parallel_for(made->n_channels, n_threads, false, find_powers, made);
     /* fixed sources: any sample will do */
     fx8_simulator_directions(simulator, 0.0, made->directions);

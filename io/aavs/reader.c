@@ -119,7 +119,7 @@ static enum fx8_status load_files(struct fx8_aavs_reader *reader,
         reader->files[i].last_use = ++reader->n_uses;
         note_slow(reader, &reader->files[i]);
         status =
-            choose_rate(reader, i, settings->observation.sample_rate_hz, error);
+            choose_rate(reader, i, settings->observation.sample_rate, error);
         if (status == FX8_OK)
             status = fx8_aavs_fit(&reader->files[i], i,
                                   reader->base.observation.sample_rate,

@@ -121,7 +121,7 @@ static void set_range(struct fx8_drf_reader *reader,
 {
     const int64_t end = reader->origin + reader->base.observation.n_samples;
     const double duration_s = settings->input.duration_s;
-    const struct fx8_rate given = settings->observation.sample_rate_hz;
+    const struct fx8_rate given = settings->observation.sample_rate;
     const struct fx8_rate rate =
         given.numerator_hz > 0 ? given : reader->base.observation.sample_rate;
     reader->from =

@@ -96,7 +96,7 @@ static const struct fx8_cf32 *transform_batch(
     const size_t stride = fx8_fft_stride(engine->fft);
     const int8_t *samples =
         block->samples + input * block->row_stride + time * row;
-    if (engine->plan.fir_int16)
+    if (fx8_has_int16_fir(&engine->plan))
         engine->operations->fir_int16(n_spectra, bank->n_taps, row, samples,
                                       engine->coefficients16, engine->scale16,
                                       data, stride);
@@ -201,9 +201,10 @@ void fx8_cpu_channelize(struct fx8_engine *engine,
     };
     const struct fx8_engine_plan *plan = &engine->plan;
     if (engine->has_filterbank)
-        fx8_parallel_for(plan->n_inputs * engine->n_segments, plan->n_threads,
-                         plan->pin_threads, channelize_item, &context);
+        fx8_parallel_for(plan->n_inputs * engine->n_segments,
+                         plan->machine.threads.count, plan->machine.threads.pin,
+                         channelize_item, &context);
     else
-        fx8_parallel_for(plan->n_inputs, plan->n_threads, plan->pin_threads,
-                         copy_item, &context);
+        fx8_parallel_for(plan->n_inputs, plan->machine.threads.count,
+                         plan->machine.threads.pin, copy_item, &context);
 }

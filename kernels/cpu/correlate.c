@@ -68,16 +68,18 @@ void fx8_cpu_correlate(struct fx8_engine *engine, size_t n_spectra)
     }
 
     /* four items per thread keep the wait for the last one short */
-    const size_t wanted = 4 * plan->n_threads;
+    const size_t wanted = 4 * plan->machine.threads.count;
     struct correlate_context context = {
         .engine = engine,
         .n_times = n_times,
-        .n_parts = plan->n_threads == 1 || engine->n_channels >= wanted
-                       ? 1
-                       : (wanted + engine->n_channels - 1) / engine->n_channels,
+        .n_parts =
+            plan->machine.threads.count == 1 || engine->n_channels >= wanted
+                ? 1
+                : (wanted + engine->n_channels - 1) / engine->n_channels,
     };
-    fx8_parallel_for(engine->n_channels * context.n_parts, plan->n_threads,
-                     plan->pin_threads, correlate_item, &context);
+    fx8_parallel_for(engine->n_channels * context.n_parts,
+                     plan->machine.threads.count, plan->machine.threads.pin,
+                     correlate_item, &context);
     engine->unfolded += (int64_t)n_times;
 }
 
@@ -121,7 +123,7 @@ static void fold_item(void *context, size_t channel, size_t thread)
 void fx8_cpu_fold(struct fx8_engine *engine, void *const *sums, bool is_first)
 {
     struct fold_context context = {engine, sums, is_first};
-    fx8_parallel_for(engine->n_channels, engine->plan.n_threads,
-                     engine->plan.pin_threads, fold_item, &context);
+    fx8_parallel_for(engine->n_channels, engine->plan.machine.threads.count,
+                     engine->plan.machine.threads.pin, fold_item, &context);
     engine->unfolded = 0;
 }

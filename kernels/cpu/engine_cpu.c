@@ -65,8 +65,8 @@ static void lay_out(struct fx8_engine *engine)
     engine->stride32 = n_times + FX8_ALIGNMENT / sizeof(struct fx8_cf32);
     const size_t n_groups = n_times / FX8_GROUP;
     const size_t wanted =
-        (4 * plan->n_threads + plan->n_inputs - 1) / plan->n_inputs;
-    engine->n_segments = plan->n_threads == 1 ? 1 : wanted;
+        (4 * plan->machine.threads.count + plan->n_inputs - 1) / plan->n_inputs;
+    engine->n_segments = plan->machine.threads.count == 1 ? 1 : wanted;
     if (engine->n_segments > n_groups)
         engine->n_segments = n_groups;
     engine->size8 = engine->operations->int8.accumulator_size(plan->n_inputs);
@@ -96,10 +96,10 @@ static void list_arrays(struct fx8_engine *engine,
          bank ? sizeof(float) : 0},
         {&engine->coefficients16,
          fx8_product(plan->bank.n_taps, fx8_filterbank_row(&plan->bank), 1, 1),
-         bank && plan->fir_int16 ? sizeof(int16_t) : 0},
+         bank && fx8_has_int16_fir(plan) ? sizeof(int16_t) : 0},
         {&engine->gain, fx8_product(inputs, channels, 1, 1), sizeof(float)},
         {&engine->scratch,
-         fx8_product(plan->n_threads, engine->scratch_size, 1, 1),
+         fx8_product(plan->machine.threads.count, engine->scratch_size, 1, 1),
          bank ? sizeof(float) : 0},
         {&engine->x8, fx8_product(channels, engine->n_rows, engine->stride8, 1),
          int8 ? sizeof(struct fx8_ci8) : 0},
@@ -146,12 +146,13 @@ static enum fx8_status open_fft(struct fx8_engine *engine,
         plan->bank.is_complex ? FX8_FFT_COMPLEX : FX8_FFT_REAL;
     const enum fx8_status status =
         fx8_fft_open(kind, plan->bank.fft_length, engine->fft_batch,
-                     plan->measure_fft, &engine->fft, error);
+                     plan->machine.measure_fft, &engine->fft, error);
     if (status != FX8_OK)
         return status;
     engine->scratch_size = fx8_fft_size(engine->fft);
     snprintf(engine->fft_name, sizeof engine->fft_name, "fftw %s batch %zu",
-             plan->measure_fft ? "measure" : "estimate", engine->fft_batch);
+             plan->machine.measure_fft ? "measure" : "estimate",
+             engine->fft_batch);
     return FX8_OK;
 }
 
@@ -161,7 +162,7 @@ static void take_coefficients(struct fx8_engine *engine,
     const struct fx8_filterbank *bank = &engine->plan.bank;
     const size_t n = bank->n_taps * fx8_filterbank_row(bank);
     memcpy(engine->coefficients, coefficients, n * sizeof *coefficients);
-    if (engine->plan.fir_int16)
+    if (fx8_has_int16_fir(&engine->plan))
         engine->scale16 =
             fx8_filterbank_int16(n, coefficients, engine->coefficients16);
 }
@@ -192,7 +193,7 @@ static enum fx8_status cpu_open(const struct fx8_engine_plan *plan,
     struct fx8_engine *e = memory;
     e->plan = *plan;
     e->has_filterbank = plan->coefficients != NULL;
-    status = fx8_operations_select(plan->kernel, &e->operations, error);
+    status = fx8_operations_select(plan->machine.kernel, &e->operations, error);
     if (status != FX8_OK)
         goto fail;
     lay_out(e);

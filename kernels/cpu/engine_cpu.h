@@ -26,7 +26,7 @@ struct fx8_engine {
     size_t block_spectra;
     size_t stride8, stride32; /* elements between rows */
     float *coefficients;      /* [n_taps][row] */
-    int16_t *coefficients16;  /* likewise, for plan.fir_int16 */
+    int16_t *coefficients16;  /* likewise, for FX8_FIR_DP2A */
     float scale16;            /* value of one unit of coefficients16 */
     float *gain;              /* [n_inputs][n_channels] */
     struct fx8_fft *fft;      /* the batch of the stream */

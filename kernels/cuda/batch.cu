@@ -300,7 +300,7 @@ static enum fx8_status channelize_chunk(
     fir.folded = device->folded;
     fir.folded_stride = shape->folded_stride;
     enum fx8_status status = fx8_cuda_check(
-        engine->plan.fir_int16
+        fx8_has_int16_fir(&engine->plan)
             ? fx8_cuda_fir_int16(&fir, device->coefficients16, device->scale16,
                                  device->compute)
             : fx8_cuda_fir(&fir, device->coefficients, device->compute),

@@ -49,10 +49,10 @@ static bool is_kernel(const char *name, size_t kind)
 static enum fx8_status check_plan(const struct fx8_engine_plan *plan,
                                   struct fx8_error *error)
 {
-    if (strcmp(plan->kernel, "auto") == 0)
+    if (strcmp(plan->machine.kernel, "auto") == 0)
         return FX8_OK;
     for (size_t kind = 0; kind < FX8_N_RESULTS; ++kind)
-        if (fx8_is_planned(plan, kind) && is_kernel(plan->kernel, kind))
+        if (fx8_is_planned(plan, kind) && is_kernel(plan->machine.kernel, kind))
             return FX8_OK;
     char names[512];
     list_correlators(names, sizeof names);
@@ -60,7 +60,7 @@ static enum fx8_status check_plan(const struct fx8_engine_plan *plan,
                     "plan: kernel: %s: expected auto, or a kernel of the "
                     "precision: dp4a, mma, wgmma, fp32, or one of them with "
                     "its tile%s",
-                    plan->kernel, names);
+                    plan->machine.kernel, names);
 }
 
 /* List kernels that failed their trial: "; not NAME: why", once each. */
@@ -84,7 +84,8 @@ static enum fx8_status choose(struct fx8_engine *engine,
                               struct fx8_error *error)
 {
     const struct fx8_engine_plan *plan = &engine->plan;
-    const char *name = is_kernel(plan->kernel, kind) ? plan->kernel : "auto";
+    const char *name =
+        is_kernel(plan->machine.kernel, kind) ? plan->machine.kernel : "auto";
     struct fx8_cuda_correlator_use use = {};
     use.is_int8 = kind == FX8_RESULT_INT8;
     use.rounding = roundings[kind];
@@ -237,7 +238,7 @@ static enum fx8_status cuda_open(const struct fx8_engine_plan *plan,
     /* the caller's arrays; they were copied */
     e->plan.coefficients = nullptr;
     e->plan.devices = nullptr;
-    e->plan.kernel = nullptr;
+    e->plan.machine.kernel = e->plan.machine.device = nullptr;
     e->last = &e->devices[0];
     *engine = e;
     return FX8_OK;

@@ -100,9 +100,9 @@ static size_t list_arrays(const struct fx8_engine *engine,
     const size_t tail = FX8_CUDA_TAIL_ROWS;
     const struct fx8_cuda_array fixed[] = {
         {&device->coefficients, weights,
-         (bank && !plan->fir_int16) * sizeof(float), false, false},
+         (bank && !fx8_has_int16_fir(plan)) * sizeof(float), false, false},
         {&device->coefficients16, weights,
-         (bank && plan->fir_int16) * sizeof(int16_t), false, false},
+         (bank && fx8_has_int16_fir(plan)) * sizeof(int16_t), false, false},
         {&device->gain, cells, bank * sizeof(float), false, false},
         {&device->clips, cells, sizeof(unsigned long long), false, true},
         {&device->ended_clips, cells, sizeof(unsigned long long), true, false},
@@ -347,7 +347,7 @@ static enum fx8_status fill(const struct fx8_engine *engine,
     int16_t *rounded = nullptr;
     const struct fx8_array arrays[] = {
         {&ones, cells, sizeof *ones},
-        {&rounded, weights, plan->fir_int16 * sizeof *rounded},
+        {&rounded, weights, fx8_has_int16_fir(plan) * sizeof *rounded},
     };
     enum fx8_status status = fx8_allocate_arrays(
         arrays, sizeof arrays / sizeof *arrays, "gains", error);
@@ -356,7 +356,7 @@ static enum fx8_status fill(const struct fx8_engine *engine,
     if (status == FX8_OK)
         status = copy_in(device, device->gain, ones, cells * sizeof *ones,
                          "gains", error);
-    if (status == FX8_OK && plan->fir_int16) {
+    if (status == FX8_OK && fx8_has_int16_fir(plan)) {
         device->scale16 =
             fx8_filterbank_int16(weights, plan->coefficients, rounded);
         status = copy_in(device, device->coefficients16, rounded,

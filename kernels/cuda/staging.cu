@@ -43,10 +43,11 @@ enum fx8_status fx8_cuda_receive(const struct fx8_engine *engine,
     size_t row_bytes = 0;
     for (const struct fx8_cuda_rows &rows : slot->rows)
         row_bytes += rows.bytes;
-    fx8_parallel_for(
-        slot->n_rows,
-        row_bytes * slot->n_rows < SHARED_BYTES ? 1 : engine->plan.n_threads,
-        engine->plan.pin_threads, place_row, slot);
+    fx8_parallel_for(slot->n_rows,
+                     row_bytes * slot->n_rows < SHARED_BYTES
+                         ? 1
+                         : engine->plan.machine.threads.count,
+                     engine->plan.machine.threads.pin, place_row, slot);
     return FX8_OK;
 }
 

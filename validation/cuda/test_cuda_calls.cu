@@ -104,8 +104,8 @@ class Run
         plan.n_inputs = N_INPUTS;
         plan.spectra_per_dump = N_SPECTRA;
         plan.precisions = FX8_PRECISION_INT8 | FX8_PRECISION_FP32;
-        plan.kernel = kernel_in_place_of("dp4a-16");
-        plan.n_threads = 1;
+        plan.machine.kernel = kernel_in_place_of("dp4a-16");
+        plan.machine.threads.count = 1;
         plan.host_operations = fx8_operations_level(0);
         is_open_ = table().open(&plan, &engine_, &error_) == FX8_OK;
         for (std::vector<int8_t> &buffer : buffers_)

@@ -123,8 +123,8 @@ class Engine
         plan.n_inputs = s.n_inputs;
         plan.spectra_per_dump = static_cast<int64_t>(s.n_spectra);
         plan.precisions = precisions_made();
-        plan.kernel = kernel_in_place_of(kernel);
-        plan.n_threads = 1;
+        plan.machine.kernel = kernel_in_place_of(kernel);
+        plan.machine.threads.count = 1;
         plan.host_operations = fx8_operations_level(0);
         status_ = engine_table().open(&plan, &engine_, &error_);
     }
@@ -291,9 +291,9 @@ static bool make(const Expected &expected, Made *made)
     const bool has_bounds = job.has_bounds && is_made(FX8_PRECISION_FP32);
     plan.precisions =
         precisions_made() | (has_bounds ? FX8_PRECISION_INTERVAL : 0);
-    plan.kernel = kernel_in_place_of(job.kernel);
-    plan.fir_int16 = job.fir_int16;
-    plan.n_threads = 2;
+    plan.machine.kernel = kernel_in_place_of(job.kernel);
+    plan.channelizer.fir = job.fir_int16 ? FX8_FIR_DP2A : FX8_FIR_FP32;
+    plan.machine.threads.count = 2;
     plan.host_operations = fx8_operations_level(0);
     struct fx8_engine *engine = nullptr;
     fx8_error error;
@@ -522,8 +522,8 @@ TEST(an_engine_with_every_array_is_opened)
     plan.n_inputs = 8;
     plan.spectra_per_dump = 65536;
     plan.precisions = precisions_made();
-    plan.kernel = kernel_in_place_of("auto");
-    plan.n_threads = 1;
+    plan.machine.kernel = kernel_in_place_of("auto");
+    plan.machine.threads.count = 1;
     plan.host_operations = fx8_operations_level(0);
     plan.n_result_antennas = 8;
     plan.n_result_products = plan.channel_average = plan.consumed_channels = 1;

@@ -91,7 +91,7 @@ struct Task {
         plan.remove_bias = extras.remove_bias;
         plan.first_is_real = extras.first_is_real;
         plan.negate_imaginary = extras.negate;
-        plan.n_threads = 1;
+        plan.threads.count = 1;
     }
     static size_t inputs(const Shape &s)
     {

@@ -41,13 +41,13 @@ TEST(a_kernel_left_out_is_told)
     plan.n_inputs = 17;
     plan.spectra_per_dump = 20;
     plan.precisions = FX8_PRECISION_INT8;
-    plan.n_threads = 1;
+    plan.machine.threads.count = 1;
     plan.host_operations = fx8_operations_level(0);
     const int error_before = harness::settings().fail_error;
     harness::settings().fail_error = cudaErrorNoKernelImageForDevice;
     for (const char *kernel : {"dp4a", "dp4a-16"}) {
         std::string told;
-        plan.kernel = kernel;
+        plan.machine.kernel = kernel;
         for (uint64_t call = 1; call < 1000 && told.empty(); ++call) {
             struct fx8_engine *engine = nullptr;
             fx8_error error = {};
@@ -82,8 +82,8 @@ static void open_beside(const char *kernel, const char *wanted)
     plan.n_inputs = 3;
     plan.spectra_per_dump = 20;
     plan.precisions = FX8_PRECISION_INT8 | FX8_PRECISION_FP32;
-    plan.kernel = "auto";
-    plan.n_threads = 1;
+    plan.machine.kernel = "auto";
+    plan.machine.threads.count = 1;
     plan.host_operations = fx8_operations_level(0);
     plan.deadline_s = 0.01;
     harness::settings().hanging_kernel = kernel;
@@ -145,8 +145,8 @@ TEST(nothing_stays_pinned_beside_a_kernel_that_hangs)
         plan.n_inputs = 17;
         plan.spectra_per_dump = 20;
         plan.precisions = FX8_PRECISION_INT8;
-        plan.kernel = "dp4a";
-        plan.n_threads = 1;
+        plan.machine.kernel = "dp4a";
+        plan.machine.threads.count = 1;
         plan.host_operations = fx8_operations_level(0);
         plan.deadline_s = 0.01;
         harness::settings().hanging_kernel = "fx8_correlate_dp4a_32_kernel";

@@ -203,9 +203,9 @@ static struct fx8_settings choose_settings(enum fx8_format format,
     struct fx8_settings settings = defaults;
     settings.input.format = perhaps(choices) ? FX8_FORMAT_AUTO : format;
     if (perhaps(choices)) {
-        settings.input.marker = FX8_MARKER_VALUE;
-        settings.input.missing_value = (int8_t)next_byte(choices);
-        settings.input.missing_run = 1 + next_byte(choices);
+        settings.input.marker.is_used = true;
+        settings.input.marker.value = (int8_t)next_byte(choices);
+        settings.input.marker.least_length = 1 + next_byte(choices);
     }
     return settings;
 }

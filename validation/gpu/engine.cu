@@ -73,7 +73,7 @@ class Results
     {
         fx8_postprocess plan = {};
         plan.n_antennas = plan.n_inputs = n_inputs_;
-        plan.n_products = plan.channel_average = plan.n_threads = 1;
+        plan.n_products = plan.channel_average = plan.threads.count = 1;
         plan.n_channels = n_channels_;
         plan.products = products_.data();
         plan.spectra_per_dump = n_spectra_;
@@ -288,13 +288,13 @@ class Engine
         plan.n_inputs = n_inputs_;
         plan.spectra_per_dump = static_cast<int64_t>(n_spectra_);
         plan.precisions = precision_;
-        plan.kernel = precision_ == FX8_PRECISION_INT8
-                          ? kernel_in_place_of("auto")
-                          : "auto";
+        plan.machine.kernel = precision_ == FX8_PRECISION_INT8
+                                  ? kernel_in_place_of("auto")
+                                  : "auto";
         plan.devices = &device;
         plan.n_devices = 1;
         plan.host_operations = fx8_operations_level(0);
-        plan.n_threads = std::max(
+        plan.machine.threads.count = std::max(
             1U, std::min(MOST_THREADS, std::thread::hardware_concurrency()));
         plan.n_result_antennas = n_inputs_;
         plan.n_result_products = plan.channel_average = 1;

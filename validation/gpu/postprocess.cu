@@ -109,7 +109,7 @@ struct Dump {
             host_flags.data();
         plan.remove_bias = true;
         plan.first_is_real = true;
-        plan.n_threads = 1;
+        plan.threads.count = 1;
         return plan;
     }
     fx8_cuda_postprocess job() const
