@@ -313,15 +313,21 @@ TEST(geometry_of_the_filter_bank)
         plan.channelizer.method = cases[i].method;
         plan.is_complex = cases[i].is_complex;
         plan.channelizer.n_channels = cases[i].channels;
-        assert_int_equal(fx8_plan_axes(&plan).step, cases[i].step);
-        assert_int_equal(fx8_plan_axes(&plan).window, cases[i].window);
-        const struct fx8_filterbank bank = fx8_plan_filterbank(&plan);
+        struct fx8_axes axes;
+        struct fx8_filterbank bank;
+        double *weights, expected[256];
+        struct fx8_error error;
+        must(fx8_plan_derive(&plan, &axes, &bank, &weights, &error), error);
+        assert_int_equal(axes.step, cases[i].step);
+        assert_int_equal(axes.window, cases[i].window);
+        fx8_plan_weights(&plan, expected);
+        assert_memory_equal(weights, expected, axes.window * sizeof *weights);
+        free(weights);
         assert_int_equal(bank.is_complex, cases[i].is_complex);
         assert_int_equal(bank.fft_length, cases[i].step);
         assert_int_equal(bank.n_taps, cases[i].window / cases[i].step);
         assert_int_equal(bank.n_channels, cases[i].channels);
-        assert_int_equal(fx8_plan_axes(&plan).has_quantiser,
-                         cases[i].has_quantiser);
+        assert_int_equal(axes.has_quantiser, cases[i].has_quantiser);
         plan.precision = FX8_PRECISION_FP32;
         assert_false(fx8_plan_axes(&plan).has_quantiser);
     }

@@ -67,29 +67,19 @@ size_t fx8_look_size(const struct fx8_session *s)
 
 /* Effect of overlapping windows: independent products per cell, and the factor
  * on the variance of a mean over cells. */
-static enum fx8_status find_overlap(const struct fx8_session *s,
-                                    double *products_per_cell,
-                                    double *inflation, struct fx8_error *error)
+static void find_overlap(const struct fx8_session *s, double *products_per_cell,
+                         double *inflation)
 {
     const struct fx8_plan *plan = &s->plan;
     const size_t length = s->axes.step, n_weights = s->axes.window;
-    void *memory;
-    const enum fx8_status status = fx8_allocate(
-        n_weights, sizeof(double), "filter weights", &memory, error);
-    if (status != FX8_OK)
-        return status;
-    double *weights = memory;
-    fx8_plan_weights(plan, weights);
     const double cell = fx8_filterbank_overlap(
-        weights, n_weights / length, length, (size_t)plan->spectra_per_dump,
+        s->weights, n_weights / length, length, (size_t)plan->spectra_per_dump,
         s->axes.band_average);
     const double all = fx8_filterbank_overlap(
-        weights, n_weights / length, length, MANY_SPECTRA, s->axes.n_kept);
-    free(weights);
+        s->weights, n_weights / length, length, MANY_SPECTRA, s->axes.n_kept);
     *products_per_cell =
         (double)plan->spectra_per_dump * (double)plan->channel_average / cell;
     *inflation = all / cell;
-    return FX8_OK;
 }
 
 enum fx8_status fx8_look_open(struct fx8_session *s, struct fx8_error *error)
@@ -110,11 +100,9 @@ enum fx8_status fx8_look_open(struct fx8_session *s, struct fx8_error *error)
     shape.half = &operations->half;
     shape.is_on_device = s->operations->consume != NULL;
     list_arrays(&shape, &s->look->dump, arrays);
+    find_overlap(s, &shape.products_per_cell, &s->look->inflation);
     status =
-        find_overlap(s, &shape.products_per_cell, &s->look->inflation, error);
-    if (status == FX8_OK)
-        status = fx8_allocate_arrays(arrays, FX8_QUICKLOOK_ARRAYS, "quick-look",
-                                     error);
+        fx8_allocate_arrays(arrays, FX8_QUICKLOOK_ARRAYS, "quick-look", error);
     return status == FX8_OK
                ? fx8_quicklook_open(&shape, &s->look->quicklook, error)
                : status;

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "config/base/shape.h"
 #include "correlator/library/plan.h"
 #include "kernels/baseline.h"
 
@@ -242,19 +243,28 @@ enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
     return FX8_OK;
 }
 
-double fx8_plan_offset_hz(const struct fx8_plan *plan, size_t band)
+enum fx8_status fx8_plan_derive(const struct fx8_plan *plan,
+                                struct fx8_axes *axes,
+                                struct fx8_filterbank *bank, double **weights,
+                                struct fx8_error *error)
 {
-    return plan->band_offset_hz == NULL ? 0.0 : plan->band_offset_hz[band];
-}
-
-struct fx8_filterbank fx8_plan_filterbank(const struct fx8_plan *plan)
-{
-    return (struct fx8_filterbank){
+    void *memory = NULL;
+    enum fx8_status status = fx8_plan_check(plan, error);
+    *weights = NULL;
+    if (status != FX8_OK)
+        return status;
+    *axes = fx8_plan_axes(plan);
+    *bank = (struct fx8_filterbank){
         .is_complex = plan->is_complex,
-        .fft_length = step_of(plan),
+        .fft_length = axes->step,
         .n_taps = taps(plan),
-        .n_channels = kept(plan),
+        .n_channels = axes->n_kept,
     };
+    status = fx8_allocate(axes->window, sizeof **weights, "filter weights",
+                          &memory, error);
+    if (status == FX8_OK)
+        fx8_plan_weights(plan, *weights = memory);
+    return status;
 }
 
 void fx8_plan_weights(const struct fx8_plan *plan, double *weights)
@@ -312,8 +322,8 @@ int64_t fx8_count_dumps(const struct fx8_plan *plan, int64_t n_samples)
 static long double zero_hz(const struct fx8_plan *plan, size_t band, size_t n)
 {
     long double offset = 0.0L;
-    for (size_t k = band; k < band + n; k++)
-        offset += (long double)fx8_plan_offset_hz(plan, k);
+    for (size_t k = band; k < band + n && plan->band_offset_hz != NULL; k++)
+        offset += (long double)plan->band_offset_hz[k];
     return (long double)plan->dc_frequency_hz + offset / (long double)n;
 }
 

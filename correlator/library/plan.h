@@ -23,11 +23,18 @@ extern "C" {
 enum fx8_status fx8_plan_check(const struct fx8_plan *plan,
                                struct fx8_error *error);
 
-/** Baseband zero of a band, relative to dc_frequency_hz. */
-double fx8_plan_offset_hz(const struct fx8_plan *plan, size_t band);
-
-/** Geometry of the plan's filter bank. */
-struct fx8_filterbank fx8_plan_filterbank(const struct fx8_plan *plan);
+/**
+ * fx8_plan_derive -- check a plan, and work out what follows from it.
+ *
+ * Returned:  axes, bank
+ *            weights  double [axes.window], see fx8_plan_weights()
+ * Status:    as fx8_plan_check(); FX8_ERR_SYSTEM: memory
+ * Ownership: the caller releases `weights` with free(); NULL after failure
+ */
+enum fx8_status fx8_plan_derive(const struct fx8_plan *plan,
+                                struct fx8_axes *axes,
+                                struct fx8_filterbank *bank, double **weights,
+                                struct fx8_error *error);
 
 #ifdef __cplusplus
 }

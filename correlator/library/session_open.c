@@ -298,22 +298,17 @@ static enum fx8_status plan_engines(struct fx8_session *s,
     const struct fx8_filterbank bank = s->bank;
     int devices[FX8_MAX_DEVICES];
     size_t n_devices;
-    double *weights;
-    float *coefficients;
-    const struct fx8_array arrays[] = {
-        {&weights, s->axes.window, sizeof *weights},
-        {&coefficients, bank.n_taps * fx8_filterbank_row(&bank),
-         sizeof *coefficients},
-    };
+    void *memory;
     enum fx8_status status =
         fx8_engine_devices(plan->machine.device, devices, &n_devices, error);
     if (status != FX8_OK)
         return status;
-    status = fx8_allocate_arrays(arrays, 2, "filter weights", error);
+    status = fx8_allocate(bank.n_taps * fx8_filterbank_row(&bank),
+                          sizeof(float), "filter coefficients", &memory, error);
     if (status != FX8_OK)
-        goto done;
-    fx8_plan_weights(plan, weights);
-    fx8_filterbank_coefficients(&bank, weights, plan->lower_sideband,
+        return status;
+    float *coefficients = memory;
+    fx8_filterbank_coefficients(&bank, s->weights, plan->lower_sideband,
                                 plan->first_sample % 2 != 0, coefficients);
     struct fx8_engine_plan engine_plan = {
         .bank = bank,
@@ -341,8 +336,7 @@ static enum fx8_status plan_engines(struct fx8_session *s,
         status = fx8_power_open(&bank, coefficients,
                                 s->operations->operations(s->engines[0]),
                                 plan->machine.threads.count, &s->power, error);
-done:
-    fx8_free_arrays(arrays, 2);
+    free(coefficients);
     return status;
 }
 
@@ -420,14 +414,12 @@ static void pin_memory(struct fx8_session *s)
     }
 }
 
-/* Copy the plan, and the arrays used after fx8_open(). */
+/* Copy the plan, with the arrays used after fx8_open(). */
 static enum fx8_status copy_plan(struct fx8_session *s,
                                  const struct fx8_plan *plan,
                                  struct fx8_error *error)
 {
     s->plan = *plan;
-    s->axes = fx8_plan_axes(plan);
-    s->bank = fx8_plan_filterbank(plan);
     if (s->plan.machine.threads.count == 0)
         s->plan.machine.threads.count = fx8_parallel_cpus();
     const bool has_gains = plan->input_gain != NULL;
@@ -450,11 +442,13 @@ static enum fx8_status copy_plan(struct fx8_session *s,
     return FX8_OK;
 }
 
-/* These point to the caller's memory, valid only during fx8_open(). */
-static void forget_callers(struct fx8_plan *plan)
+/* What is needed, or the caller's, only during fx8_open(). */
+static void forget(struct fx8_session *s)
 {
-    plan->machine.kernel = plan->machine.device = NULL;
-    plan->band_offset_hz = NULL;
+    s->plan.machine.kernel = s->plan.machine.device = NULL;
+    s->plan.band_offset_hz = NULL;
+    free(s->weights);
+    s->weights = NULL;
 }
 
 enum fx8_status fx8_open(const struct fx8_plan *plan,
@@ -467,15 +461,17 @@ enum fx8_status fx8_open(const struct fx8_plan *plan,
     *session = NULL;
     if (plan == NULL)
         return fx8_fail(error, FX8_ERR_USAGE, "plan: NULL: expected one");
-    enum fx8_status status = fx8_plan_check(plan, error);
-    if (status != FX8_OK)
-        return status;
     void *memory;
-    status =
+    enum fx8_status status =
         fx8_allocate(1, sizeof(struct fx8_session), "session", &memory, error);
     if (status != FX8_OK)
         return status;
     struct fx8_session *s = memory;
+    status = fx8_plan_derive(plan, &s->axes, &s->bank, &s->weights, error);
+    if (status != FX8_OK) {
+        free(s);
+        return status;
+    }
     s->callback = callback;
     s->context = context;
     if ((status = copy_plan(s, plan, error)) != FX8_OK ||
@@ -494,7 +490,7 @@ enum fx8_status fx8_open(const struct fx8_plan *plan,
     }
     if ((status = fx8_look_open(s, error)) != FX8_OK)
         goto fail;
-    forget_callers(&s->plan);
+    forget(s);
     *session = s;
     return FX8_OK;
 fail:
@@ -516,6 +512,7 @@ void fx8_close(struct fx8_session **session)
     struct fx8_array arrays[N_ARRAYS];
     const size_t n = list_arrays(s, &fx8_engine_cpu, 0, arrays);
     fx8_free_arrays(arrays, n);
+    free(s->weights);
     free(s->engines);
     free(s->flag_antenna);
     free(s->input_gain);

@@ -23,12 +23,14 @@
 struct fx8_session {
     struct fx8_plan plan;
     /* copies; plan points to them */
-    uint8_t *flag_antenna;      /* [n_antennas] */
-    double *input_gain;         /* [n_bands][n_inputs] */
-    char reason[512];           /* why this engine was chosen */
-    bool is_spare;              /* the CPU replaces a device that fails */
-    struct fx8_axes axes;       /* derived from the plan */
-    struct fx8_filterbank bank; /* likewise */
+    uint8_t *flag_antenna; /* [n_antennas] */
+    double *input_gain;    /* [n_bands][n_inputs] */
+    char reason[512];      /* why this engine was chosen */
+    bool is_spare;         /* the CPU replaces a device that fails */
+    /* derived from the plan */
+    struct fx8_axes axes;
+    struct fx8_filterbank bank;
+    double *weights; /* [window]; NULL after fx8_open() */
     fx8_dump_callback *callback;
     void *context;
     const struct fx8_engine_operations *operations;

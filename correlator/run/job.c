@@ -107,7 +107,8 @@ static enum fx8_status plan_channels(struct fx8_job *job,
     if (plan->channelizer.n_kept != 0 && !plan->is_complex)
         return fx8_settings_fail(settings, "channelizer.keep_fraction", error,
                                  "expected 1: the samples are real");
-    const size_t kept = fx8_plan_axes(plan).n_kept;
+    job->axes = fx8_plan_axes(plan);
+    const size_t kept = job->axes.n_kept;
     const size_t averaged = kept == 1 ? plan->n_bands : kept;
     if (averaged % plan->channel_average != 0)
         return fx8_settings_fail(settings, "output.channel_average", error,
@@ -126,7 +127,7 @@ static enum fx8_status plan_dumps(struct fx8_job *job,
     struct fx8_plan *plan = &job->plan;
     const double integration_s = settings->correlator.integration_time_s;
     const double rate_hz = fx8_rate_hz(plan->sample_rate);
-    const struct fx8_axes axes = fx8_plan_axes(plan);
+    const struct fx8_axes axes = job->axes;
     const double step = (double)axes.step;
     const double available_s = (double)job->n_samples / rate_hz;
     const long double spectra =
@@ -260,7 +261,7 @@ enum fx8_status fx8_job_resolve(const struct fx8_settings *settings,
         (status = fx8_job_choose_antennas(job, settings, path, error)) !=
             FX8_OK)
         goto fail;
-    job->axes = fx8_plan_axes(&job->plan);
+    job->axes = fx8_plan_axes(&job->plan); /* now with antennas */
     warn_of_flag_dc(job);
     return FX8_OK;
 fail:

@@ -53,8 +53,7 @@ enum fx8_status fx8_job_check_bands(const struct fx8_job *job,
     if (plan->n_bands == 1 || plan->channelizer.method == FX8_METHOD_NONE)
         return FX8_OK;
     const double distance_hz = least_distance_hz(plan);
-    const struct fx8_axes axes = fx8_plan_axes(plan);
-    const double kept = (double)axes.n_kept / (double)axes.step;
+    const double kept = (double)job->axes.n_kept / (double)job->axes.step;
     const double width_hz = kept * fx8_rate_hz(plan->sample_rate);
     /* equal within double precision */
     if (width_hz <= distance_hz * (1.0 + 1e-12))
