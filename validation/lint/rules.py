@@ -159,7 +159,8 @@ def check_keys():
     if not keys:
         yield f"{BUILD}/fx8 config --dump: no keys: {text.strip()}"
         return
-    pattern = re.compile(rf"\b(?:{'|'.join(keys)})\b")
+    # not members of structures: plan->quantizer.level
+    pattern = re.compile(rf"(?<![\w.>])(?:{'|'.join(keys)})\b")
     for path in C_SOURCES:
         if path.startswith(("kernels/", "correlator/library/", PUBLIC_HEADER)):
             for number, match in matching_lines(path, pattern):
