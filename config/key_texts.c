@@ -21,25 +21,23 @@ static const char *owned_text(const struct fx8_key *key,
 }
 
 /* Takes ownership of `text`; NULL: memory was short. */
-static enum fx8_status own_text(const struct fx8_key *key, char *text,
-                                struct fx8_settings *settings)
+static enum fx8_status own_text(void *member, char *text)
 {
     char *before;
     if (text == NULL)
         return FX8_ERR_SYSTEM;
-    memcpy(&before, (char *)settings + key->offset, sizeof before);
-    memcpy((char *)settings + key->offset, &text, sizeof text);
+    memcpy(&before, member, sizeof before);
+    memcpy(member, &text, sizeof text);
     free(before);
     return FX8_OK;
 }
 
-static void clear_text(const struct fx8_key *key, struct fx8_settings *settings)
+static void clear_text(void *member)
 {
-    char *text;
-    memcpy(&text, (char *)settings + key->offset, sizeof text);
+    char *text, *const none = NULL;
+    memcpy(&text, member, sizeof text);
+    memcpy(member, &none, sizeof none);
     free(text);
-    text = NULL;
-    memcpy((char *)settings + key->offset, &text, sizeof text);
 }
 
 /* --- names ---------------------------------------------------------------- */
@@ -59,20 +57,16 @@ static bool is_name(const char *text, size_t size)
     return strlen(text) < size && is_ascii(text);
 }
 
-static enum fx8_status read_text(const struct fx8_key *key, const char *text,
-                                 const char *folder,
-                                 struct fx8_settings *settings)
+static enum fx8_status read_text(const struct fx8_key_text *given)
 {
-    (void)folder;
-    if (!is_name(text, key->size))
-        return FX8_ERR_USAGE;
-    const struct fx8_choice *choice = key->choices;
+    const struct fx8_choice *choice = given->key->choices;
     while (choice != NULL && choice->name != NULL &&
-           strcmp(choice->name, text) != 0)
+           strcmp(choice->name, given->text) != 0)
         choice++;
-    if (choice != NULL && choice->name == NULL)
+    if (!is_name(given->text, given->key->size) ||
+        (choice != NULL && choice->name == NULL))
         return FX8_ERR_USAGE;
-    memcpy((char *)settings + key->offset, text, strlen(text) + 1);
+    memcpy(given->member, given->text, strlen(given->text) + 1);
     return FX8_OK;
 }
 
@@ -87,21 +81,19 @@ static void describe_text(const struct fx8_key *key, FILE *stream)
     if (key->choices != NULL)
         fx8_type_choice.describe(key, stream);
     else
-        fprintf(stream, "at most %zu ASCII characters", key->size - 1);
+        fprintf(stream, "at most %zu ASCII characters",
+                (key->type == &fx8_type_name ? FX8_TEXT_SIZE : key->size) - 1);
 }
 
 const struct fx8_key_type fx8_type_text = {
     .read = read_text, .write = write_text, .describe = describe_text};
 
 /* The same on the heap, for structures of the library. */
-static enum fx8_status read_name(const struct fx8_key *key, const char *text,
-                                 const char *folder,
-                                 struct fx8_settings *settings)
+static enum fx8_status read_name(const struct fx8_key_text *given)
 {
-    (void)folder;
-    if (!is_name(text, FX8_TEXT_SIZE))
-        return FX8_ERR_USAGE;
-    return own_text(key, strdup(text), settings);
+    return is_name(given->text, FX8_TEXT_SIZE)
+               ? own_text(given->member, strdup(given->text))
+               : FX8_ERR_USAGE;
 }
 
 static void write_name(const struct fx8_key *key,
@@ -110,15 +102,9 @@ static void write_name(const struct fx8_key *key,
     fputs(owned_text(key, settings), stream);
 }
 
-static void describe_name(const struct fx8_key *key, FILE *stream)
-{
-    (void)key;
-    fprintf(stream, "at most %d ASCII characters", FX8_TEXT_SIZE - 1);
-}
-
 const struct fx8_key_type fx8_type_name = {.read = read_name,
                                            .write = write_name,
-                                           .describe = describe_name,
+                                           .describe = describe_text,
                                            .clear = clear_text};
 
 /* --- paths ---------------------------------------------------------------- */
@@ -137,16 +123,16 @@ static void write_absolute(const char *path, FILE *stream)
 }
 
 /* The word of a path ("none") is stored as is, or as "" if the default. */
-static enum fx8_status read_path(const struct fx8_key *key, const char *text,
-                                 const char *folder,
-                                 struct fx8_settings *settings)
+static enum fx8_status read_path(const struct fx8_key_text *given)
 {
+    const struct fx8_key *key = given->key;
+    const char *text = given->text, *folder = given->folder;
     const bool is_word = key->word != NULL && strcmp(text, key->word) == 0;
     if (is_word && strcmp(text, key->fallback) == 0)
         text = "";
     if (*text == '\0' || is_word)
         folder = "";
-    return own_text(key, fx8_path_join(folder, text), settings);
+    return own_text(given->member, fx8_path_join(folder, text));
 }
 
 static void write_path(const struct fx8_key *key,
@@ -161,16 +147,9 @@ static void write_path(const struct fx8_key *key,
         write_absolute(path, stream);
 }
 
-static void describe_path(const struct fx8_key *key, FILE *stream)
-{
-    fputs("a path", stream);
-    if (key->word != NULL)
-        fprintf(stream, ", or %s", key->word);
-}
-
 const struct fx8_key_type fx8_type_path = {.read = read_path,
                                            .write = write_path,
-                                           .describe = describe_path,
+                                           .what = "a path",
                                            .clear = clear_text};
 
 /* --- lists of paths ------------------------------------------------------- */
@@ -218,16 +197,14 @@ static enum fx8_status append_path(struct fx8_text_list *list,
     return status;
 }
 
-static enum fx8_status read_path_list(const struct fx8_key *key,
-                                      const char *text, const char *folder,
-                                      struct fx8_settings *settings)
+static enum fx8_status read_path_list(const struct fx8_key_text *given)
 {
     struct fx8_text_list list = {0};
     enum fx8_status status = FX8_OK;
-    const char *start = text;
-    while (status == FX8_OK && *text != '\0') {
+    const char *start = given->text;
+    while (status == FX8_OK && *given->text != '\0') {
         const size_t length = strcspn(start, ",");
-        status = append_path(&list, start, length, folder);
+        status = append_path(&list, start, length, given->folder);
         if (start[length] == '\0')
             break;
         start += length + 1;
@@ -236,10 +213,8 @@ static enum fx8_status read_path_list(const struct fx8_key *key,
         fx8_text_list_clear(&list);
         return status;
     }
-    struct fx8_text_list *stored =
-        (struct fx8_text_list *)(void *)((char *)settings + key->offset);
-    fx8_text_list_clear(stored);
-    *stored = list;
+    fx8_text_list_clear(given->member);
+    *(struct fx8_text_list *)given->member = list;
     return FX8_OK;
 }
 
@@ -255,20 +230,13 @@ static void write_path_list(const struct fx8_key *key,
     }
 }
 
-static void describe_path_list(const struct fx8_key *key, FILE *stream)
+static void clear_path_list(void *member)
 {
-    (void)key;
-    fputs("paths separated by commas", stream);
-}
-
-static void clear_path_list(const struct fx8_key *key,
-                            struct fx8_settings *settings)
-{
-    fx8_text_list_clear(
-        (struct fx8_text_list *)(void *)((char *)settings + key->offset));
+    fx8_text_list_clear(member);
 }
 
 const struct fx8_key_type fx8_type_path_list = {.read = read_path_list,
                                                 .write = write_path_list,
-                                                .describe = describe_path_list,
+                                                .what =
+                                                    "paths separated by commas",
                                                 .clear = clear_path_list};

@@ -149,8 +149,6 @@ const size_t fx8_sections_count = sizeof fx8_sections / sizeof *fx8_sections;
     .type = &fx8_type_choice, MEMBER(member), .choices = words
 #define INTEGER(member, low, high)                                             \
     .type = &fx8_type_integer, MEMBER(member), .minimum = low, .maximum = high
-#define SIZE(member, low, high)                                                \
-    .type = &fx8_type_size, MEMBER(member), .minimum = low, .maximum = high
 #define REAL(member, low, high, of_unit)                                       \
     .type = &fx8_type_real, MEMBER(member), .minimum = low, .maximum = high,   \
     .unit = of_unit
@@ -277,10 +275,11 @@ const struct fx8_key fx8_keys[] = {
      .help = "pfb: polyphase filter bank; fft: windowed Fourier transform; "
              "none: correlate the recorded samples of a narrow channel as they "
              "are."},
-    {"channelizer", "channels", SIZE(channelizer.n_channels, 1, MOST_CHANNELS),
+    {"channelizer", "channels",
+     INTEGER(channelizer.n_channels, 1, MOST_CHANNELS),
      .help = "Channels of each recorded band, before keep_fraction. Method "
              "none has one channel and does not need this key."},
-    {"channelizer", "taps", SIZE(channelizer.n_taps, 1, 64), .fallback = "8",
+    {"channelizer", "taps", INTEGER(channelizer.n_taps, 1, 64), .fallback = "8",
      .help = "Length of the polyphase filter, in transforms. Methods fft and "
              "none ignore it."},
     {"channelizer", "window", CHOICE(channelizer.window, windows),
@@ -291,12 +290,12 @@ const struct fx8_key fx8_keys[] = {
      .help = "Arithmetic of the filter. fp32: floats; dp2a: exact integers "
              "with 16-bit coefficients, equal on CPU and GPU."},
     {"channelizer", "keep_fraction", .type = &fx8_type_fraction,
-     MEMBER(keep_fraction), .minimum = 0, .maximum = 1, .fallback = "1",
+     MEMBER(keep_fraction), .fallback = "1",
      .help = "Central part of each band to keep, such as 27/32 of an "
              "oversampled one; it must be a whole number of channels. Complex "
              "samples only."},
     {"channelizer", "flag_edges",
-     SIZE(channelizer.flag_edges, 0, MOST_CHANNELS / 2), WORD("auto", -1),
+     INTEGER(channelizer.flag_edges, 0, MOST_CHANNELS / 2), WORD("auto", -1),
      .unit = "channels", .fallback = "auto",
      .help = "Channels to flag on each side of each band; their data are kept. "
              "auto: 2 for complex samples, 1 for real ones, 0 with method none "
@@ -339,7 +338,7 @@ const struct fx8_key fx8_keys[] = {
      WORD("all", INFINITY),
      .help = "Length of a dump, rounded to whole spectra; all: one dump of the "
              "whole recording."},
-    {"correlator", "threads", SIZE(machine.threads.count, 0, 1024),
+    {"correlator", "threads", INTEGER(machine.threads.count, 0, 1024),
      .fallback = "0",
      .help = "Threads that compute; 0: one for each processor."},
     {"correlator", "pin_threads", CHOICE(machine.threads.pin, yes_no),
@@ -350,8 +349,8 @@ const struct fx8_key fx8_keys[] = {
              "from the same spectra, and stop if one differs; auto: on a GPU. "
              "This finds lasting faults; a single wrong bit may pass."},
     {"correlator", "memory_limit_mib",
-     SIZE(machine.memory_limit, 1, 1073741824), WORD("auto", 0), .unit = "MiB",
-     .factor = (size_t)1 << 20, .fallback = "auto",
+     INTEGER(machine.memory_limit, 1, 1073741824), WORD("auto", 0),
+     .unit = "MiB", .factor = 1 << 20, .fallback = "auto",
      .help = "Memory that the correlation may use; auto: what it runs best "
              "with."},
 
@@ -389,7 +388,7 @@ const struct fx8_key fx8_keys[] = {
     {"output", "file", PATH(output.file), .fallback = "",
      .help = "UVH5 file to write; -o on the command line replaces it."},
     {"output", "channel_average",
-     SIZE(output.channel_average, 1, MOST_CHANNELS), .unit = "channels",
+     INTEGER(output.channel_average, 1, MOST_CHANNELS), .unit = "channels",
      .fallback = "1",
      .help = "How many channels to average into one after the correlation. It "
              "must divide the kept channels of a band; if a band has only one, "

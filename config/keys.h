@@ -23,28 +23,40 @@ extern "C" {
 
 struct fx8_key;
 
+/** A text to be stored as the value of a key. */
+struct fx8_key_text {
+    const struct fx8_key *key;
+    const char *text;
+    const char *folder; /**< base of relative paths, "" or with a slash at the
+                             end */
+    struct fx8_settings *settings;
+    void *member; /**< of the settings */
+};
+
 /** How values of one type are read, written and described. */
 struct fx8_key_type {
     /**
-     * read -- parse a text and store its value in the member of `key`.
+     * read -- parse a text and store its value in the key's member.
      *
-     * Given:  folder  base of relative paths, "" or ending with a slash
      * Status: FX8_ERR_USAGE if the text is not such a value or out of range,
      *         FX8_ERR_SYSTEM when memory is short; no message; the member is
      *         unchanged
      */
-    enum fx8_status (*read)(const struct fx8_key *key, const char *text,
-                            const char *folder, struct fx8_settings *settings);
+    enum fx8_status (*read)(const struct fx8_key_text *given);
 
     /** write -- write a text that read() maps to the same value. */
     void (*write)(const struct fx8_key *key,
                   const struct fx8_settings *settings, FILE *stream);
 
-    /** What to print after "expected": "an integer from 1 to 64". */
+    /** What to print after "expected", before the key's range, unit and word:
+     *  "an integer". */
+    const char *what;
+
+    /** Print all of it instead; NULL: `what` will do. */
     void (*describe)(const struct fx8_key *key, FILE *stream);
 
     /** Release the member's memory; NULL: it owns none. */
-    void (*clear)(const struct fx8_key *key, struct fx8_settings *settings);
+    void (*clear)(void *member);
 };
 
 /** One word that a key accepts.  A table ends with a NULL name. */
@@ -62,7 +74,7 @@ struct fx8_key {
     size_t offset; /**< of the member in struct fx8_settings ... */
     size_t size;   /**< ... and its size in bytes */
     const char *unit;
-    size_t factor;  /**< the member of a size is the number times this; 0: 1 */
+    int64_t factor; /**< of an integer: so many to one unit; 0: 1 */
     double minimum; /**< range of numbers, both ends included */
     double maximum;
     const char *word;  /**< accepted in place of a number or path ... */
@@ -93,8 +105,7 @@ extern const struct fx8_section fx8_sections[];
 extern const size_t fx8_sections_count;
 
 extern const struct fx8_key_type fx8_type_choice;
-extern const struct fx8_key_type fx8_type_integer; /* int64_t */
-extern const struct fx8_key_type fx8_type_size;    /* size_t */
+extern const struct fx8_key_type fx8_type_integer; /* int64_t or size_t */
 extern const struct fx8_key_type fx8_type_real;
 extern const struct fx8_key_type fx8_type_rate;
 extern const struct fx8_key_type fx8_type_fraction;
@@ -107,6 +118,10 @@ extern const struct fx8_key_type fx8_type_path_list;
 extern const struct fx8_key_type fx8_type_selection; /* all, count or list */
 extern const struct fx8_key_type fx8_type_numbers;   /* list */
 extern const struct fx8_key_type fx8_type_marker;
+
+/** Store a text as the value of a key; see struct fx8_key_type, read(). */
+enum fx8_status fx8_key_read(const struct fx8_key *key, const char *text,
+                             const char *folder, struct fx8_settings *settings);
 
 /** Key by section and name, or NULL. */
 const struct fx8_key *fx8_key_find(const char *section, const char *name);

@@ -128,7 +128,7 @@ static enum fx8_status assign(struct fx8_settings *settings,
         return fail_value(key, stored, error, unwritable);
 
     const enum fx8_status status =
-        key->type->read(key, origin.text, folder, settings);
+        fx8_key_read(key, origin.text, folder, settings);
     if (status == FX8_ERR_SYSTEM)
         return fx8_no_memory("the configuration", error);
     const bool is_built = fx8_key_is_built(key, origin.text);
@@ -284,7 +284,7 @@ static enum fx8_status set_defaults(struct fx8_settings *settings,
         if (key->fallback == NULL && key->type == &fx8_type_real)
             *(double *)(void *)((char *)settings + key->offset) = NAN;
         if (key->fallback != NULL &&
-            key->type->read(key, key->fallback, "", settings) != FX8_OK)
+            fx8_key_read(key, key->fallback, "", settings) != FX8_OK)
             return fx8_no_memory("the configuration", error);
     }
     return FX8_OK;
@@ -427,7 +427,7 @@ void fx8_settings_clear(struct fx8_settings *settings)
 {
     for (size_t i = 0; i < fx8_keys_count; i++) {
         if (fx8_keys[i].type->clear != NULL)
-            fx8_keys[i].type->clear(&fx8_keys[i], settings);
+            fx8_keys[i].type->clear((char *)settings + fx8_keys[i].offset);
         if (settings->origins != NULL) {
             free(settings->origins[i].file);
             free(settings->origins[i].text);

@@ -63,7 +63,7 @@ TEST(every_default_reads_and_writes)
         const struct fx8_key *key = &fx8_keys[i];
         if (key->fallback == NULL)
             continue;
-        assert_int_equal(key->type->read(key, key->fallback, "", &settings),
+        assert_int_equal(fx8_key_read(key, key->fallback, "", &settings),
                          FX8_OK);
         assert_true(fx8_key_is_built(key, key->fallback));
         char *text = NULL;
