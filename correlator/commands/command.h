@@ -11,10 +11,6 @@
 
 #include "correlator/fx8.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** An option of a command.  Parser, help, fx8(1) and the completions all use
  *  this table. */
 struct fx8_option {
@@ -126,9 +122,5 @@ void fx8_command_stop_at_once(const char *file);
 /** Number of signals so far; long commands poll it.  1: finish the current
  *  step; 2 or more: stop now. */
 int fx8_command_interrupted(void);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -17,10 +17,6 @@
 #include "io/reader.h"
 #include "io/uvh5/uvh5.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** What to print. */
 struct fx8_info_request {
     const char *const *paths; /**< [n_paths] of one recording, or one file */
@@ -90,9 +86,5 @@ void fx8_info_levels(const struct fx8_reader *reader, bool y_first,
 void fx8_info_levels_json(struct fx8_json *json,
                           const struct fx8_reader *reader, bool y_first,
                           const struct fx8_survey *survey);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

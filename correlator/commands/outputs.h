@@ -9,10 +9,6 @@
 
 #include "correlator/fx8.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /**
  * fx8_outputs_differ -- refuse results that would overwrite each other.
  *
@@ -24,9 +20,5 @@ extern "C" {
  */
 enum fx8_status fx8_outputs_differ(const char *const *outputs, size_t n_outputs,
                                    struct fx8_error *error);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

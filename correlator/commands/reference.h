@@ -10,19 +10,11 @@
 
 #include "correlator/commands/command.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** Print the manual page fx8(1), in the macros of man(7). */
 void fx8_reference_man(FILE *stream);
 
 /** Print a script for bash to source: it completes commands, options, values of
  *  options, names and values of keys, and files. */
 void fx8_reference_completion(FILE *stream);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

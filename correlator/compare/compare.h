@@ -29,10 +29,6 @@
 #include "correlator/compare/spread.h"
 #include "correlator/fx8.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** Limits of DESIGN's verdict, and of the cells that it uses. */
 #define FX8_COMPARE_RATIO_LOW  0.9
 #define FX8_COMPARE_RATIO_HIGH 1.1
@@ -304,9 +300,5 @@ bool fx8_compare_verdict(const struct fx8_comparison *comparison,
 /** The verdict in a word: "good", "outside", or "none" if nothing can be
  *  judged. */
 const char *fx8_compare_verdict_word(const struct fx8_comparison *comparison);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -8,10 +8,6 @@
 
 #include "correlator/compare/compare.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** Most groups that fx8_compare_worst() returns. */
 #define FX8_COMPARE_WORST 10
 
@@ -97,9 +93,5 @@ bool fx8_compare_is_channel_lost(const struct fx8_comparison *comparison,
 
 /** Unit of the differences: "coherence", or a unit. */
 const char *fx8_compare_unit(const struct fx8_comparison *comparison);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -8,10 +8,6 @@
 
 #include "correlator/compare/compare.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** One cell, with its inputs' figures in this dump. */
 struct fx8_compare_cell {
     struct fx8_compare_place place;
@@ -66,9 +62,5 @@ extern const char *const fx8_compare_check_names[FX8_COMPARE_N_CHECKS];
 void fx8_compare_place_name(const struct fx8_comparison *comparison,
                             enum fx8_compare_check check,
                             char name[FX8_COMPARE_PLACE_SIZE]);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -8,10 +8,6 @@
 #include "correlator/fx8.h"
 #include "io/uvh5/uvh5.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /**
  * fx8_compare_match -- check for the same antennas, baselines, products,
  * frequencies, times and dump lengths, in the same order; and the same unit if
@@ -24,9 +20,5 @@ enum fx8_status fx8_compare_match(const char *path_a,
                                   const char *path_b,
                                   const struct fx8_uvh5_header *of_b,
                                   struct fx8_error *error);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

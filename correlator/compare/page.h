@@ -9,10 +9,6 @@
 #include "correlator/compare/figures.h"
 #include "correlator/compare/plot.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** Measured against predicted rms, a mark per baseline. */
 void fx8_compare_draw_baselines(const struct fx8_comparison *comparison,
                                 FILE *stream);
@@ -32,9 +28,5 @@ void fx8_compare_draw_worst(const struct fx8_comparison *comparison,
 /** Gains and clips of the inputs. */
 void fx8_compare_draw_inputs(const struct fx8_comparison *comparison,
                              FILE *stream);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

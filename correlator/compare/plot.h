@@ -11,10 +11,6 @@
 
 #include "correlator/fx8.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** Both ends of an axis, in its own unit. */
 struct fx8_plot_axis {
     double low, high;
@@ -63,9 +59,5 @@ void fx8_plot_name(const struct fx8_plot *plot, double y, const char *name);
 /** Write text escaped for HTML and XML; control characters, and all bytes of
  *  invalid UTF-8, become '?'. */
 void fx8_plot_text(FILE *stream, const char *text);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

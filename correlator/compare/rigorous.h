@@ -13,10 +13,6 @@
 #include "correlator/compare/compare.h"
 #include "correlator/compare/spread.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** A number that lies outside. */
 struct fx8_compare_outlier {
     int64_t antenna_1, antenna_2; /**< numbers */
@@ -77,9 +73,5 @@ void fx8_enclosure_print(const struct fx8_enclosure *enclosure, FILE *stream);
  */
 bool fx8_enclosure_verdict(const struct fx8_enclosure *enclosure,
                            char reason[FX8_TEXT_SIZE]);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

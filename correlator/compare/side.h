@@ -11,10 +11,6 @@
 #include "correlator/fx8.h"
 #include "io/uvh5/uvh5.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** A file and the rows read last; all zero: none. */
 struct fx8_compare_side {
     const char *path;
@@ -80,9 +76,5 @@ enum fx8_status fx8_compare_side_powers(struct fx8_compare_side *side,
                                         const size_t (*antennas)[2],
                                         double *power, double *weight,
                                         struct fx8_error *error);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -11,10 +11,6 @@
 
 #include "correlator/fx8.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** Values seen; all zero: none; open it before adding any. */
 struct fx8_compare_spread {
     int64_t n;
@@ -52,9 +48,5 @@ double fx8_compare_spread_quantile(const struct fx8_compare_spread *spread,
 void fx8_compare_spread_fill(const struct fx8_compare_spread *spread,
                              double first, double step, size_t n_counts,
                              double *counts);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -9,10 +9,6 @@
 #include "config/settings.h"
 #include "correlator/fx8.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /**
  * fx8_simulator_observe -- metadata of the recording that a configuration
  * asks for.
@@ -31,9 +27,5 @@ extern "C" {
 enum fx8_status fx8_simulator_observe(const struct fx8_settings *settings,
                                       struct fx8_observation *observation,
                                       struct fx8_error *error);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

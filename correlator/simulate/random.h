@@ -8,10 +8,6 @@
 
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** A stream: the purpose of the numbers (`kind`) and its `item`. */
 struct fx8_random {
     uint64_t seed;
@@ -35,9 +31,5 @@ void fx8_random_normals(struct fx8_random stream, uint64_t index,
 
 /** A uniform number in (0, 1). */
 double fx8_random_uniform(struct fx8_random stream, uint64_t index);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -41,10 +41,6 @@
 #include "correlator/simulate/sources.h"
 #include "io/reader.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /**
  * What to simulate; inputs are antenna * n_polarizations + slot as recorded.
  *
@@ -168,9 +164,5 @@ const struct fx8_simulation *fx8_simulator_plan(
 
 /** Release and null the handle; a NULL handle is legal. */
 void fx8_simulator_close(struct fx8_simulator **simulator);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -10,10 +10,6 @@
 
 #include "correlator/fx8.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /**
  * A source, fixed above the array or moving with the sky.
  *
@@ -49,9 +45,5 @@ struct fx8_source {
  */
 enum fx8_status fx8_sources_load(const char *path, struct fx8_source **sources,
                                  size_t *n_sources, struct fx8_error *error);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -9,10 +9,6 @@
 
 #include "kernels/filterbank.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** A tone in a channel. */
 struct fx8_tone {
     double offset;      /**< from the centre, in channels, aliased */
@@ -41,9 +37,5 @@ struct fx8_tone fx8_tone_find(const struct fx8_filterbank *bank,
 void fx8_tone_beat(const struct fx8_tone *tone,
                    const struct fx8_filterbank *bank, int64_t first_sample,
                    int64_t dump, int64_t n, double beat[2]);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

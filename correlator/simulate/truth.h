@@ -13,10 +13,6 @@
 #include "correlator/simulate/simulator.h"
 #include "kernels/postprocess.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct fx8_truth;
 
 /**
@@ -71,9 +67,5 @@ void fx8_truth_dump(struct fx8_truth *truth, int64_t dump,
 
 /** Release and null the handle; a NULL handle is legal. */
 void fx8_truth_close(struct fx8_truth **truth);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif
