@@ -88,7 +88,7 @@ objects = $(patsubst %.c,$(BUILD)/%.o,$(filter-out %_simd.c,$(1)) \
 	$(foreach level,$(LEVELS),$(patsubst %.c,%_$(level).c,$(filter %_simd.c,$(1)))))
 
 LIBRARY_OBJECTS := $(call objects,$(LIBRARY_SOURCES))
-PROGRAM_OBJECTS := $(PROGRAM_SOURCES:%.c=$(BUILD)/%.o)
+PROGRAM_OBJECTS := $(call objects,$(PROGRAM_SOURCES))
 TEST_PROGRAMS := $(addprefix $(BUILD)/,fx8-test fx8-test-cuda harness/fx8-cuda.so)
 NUMERICS_OBJECTS := $(call objects,$(NUMERICS_SOURCES))
 NUMERICS_GPU_OBJECTS := $(addprefix $(BUILD)/validation/numerics/,device.cu.o \

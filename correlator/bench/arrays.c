@@ -17,6 +17,7 @@
 
 #include "config/base/clock.h"
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "correlator/bench/bench.h"
 #include "correlator/fx8.h"
 #include "kernels/baseline.h"
@@ -68,37 +69,39 @@ void fx8_bench_fill(int8_t *samples, size_t size)
     }
 }
 
-/* Random samples, pushed repeatedly under new indices. */
-struct recording {
-    struct fx8_block block;
-    int8_t *samples;
-    ptrdiff_t *offset;
-};
-
-static enum fx8_status make_recording(const struct fx8_bench_array *array,
-                                      struct recording *recording,
-                                      struct fx8_error *error)
+struct fx8_observation fx8_bench_observation(size_t n_inputs, int64_t n_samples)
 {
-    /* about 32 MiB: larger than the caches, like a recording */
+    struct fx8_observation o = fx8_observation_unknown();
+    o.is_complex = true;
+    o.n_antennas = n_inputs / 2;
+    o.n_polarizations = 2;
+    o.n_samples = n_samples;
+    o.sample_rate = (struct fx8_rate){1000000, 1};
+    o.has_start_time = true;
+    o.start_time = (struct fx8_time){1600000000, 0};
+    o.dc_frequency_hz = 150e6;
+    o.sideband = FX8_SIDEBAND_UPPER;
+    return o;
+}
+
+/* Random samples, pushed repeatedly under new indices: about 32 MiB, larger
+ * than the caches, like a recording.  The caller frees samples and offsets. */
+static enum fx8_status make_block(const struct fx8_bench_array *array,
+                                  int8_t **samples, ptrdiff_t **offset,
+                                  struct fx8_block *block,
+                                  struct fx8_error *error)
+{
     const size_t sample = 2 * array->n_inputs;
     const size_t n = ((size_t)32 << 20) / sample;
-    void *memory;
-    enum fx8_status status = fx8_allocate(n, sample, "samples", &memory, error);
-    if (status != FX8_OK)
-        return status;
-    recording->samples = memory;
-    fx8_bench_fill(recording->samples, n * sample);
-    status = fx8_allocate(array->n_inputs, sizeof *recording->offset, "samples",
-                          &memory, error);
-    if (status != FX8_OK)
-        return status;
-    recording->offset = memory;
+    const struct fx8_array arrays[] = {
+        {samples, n, sample}, {offset, array->n_inputs, sizeof **offset}};
+    FX8_TRY(fx8_allocate_arrays(arrays, 2, "samples", error));
+    fx8_bench_fill(*samples, n * sample);
     for (size_t i = 0; i < array->n_inputs; i++)
-        recording->offset[i] =
-            (ptrdiff_t)(array->is_time_major ? 2 * i : 2 * n * i);
-    recording->block = (struct fx8_block){
-        .samples = recording->samples,
-        .input_offset = recording->offset,
+        (*offset)[i] = (ptrdiff_t)(array->is_time_major ? 2 * i : 2 * n * i);
+    *block = (struct fx8_block){
+        .samples = *samples,
+        .input_offset = *offset,
         .time_stride = array->is_time_major ? (ptrdiff_t)sample : 2,
         .n_samples = (int64_t)n,
     };
@@ -115,32 +118,9 @@ static enum fx8_status drop_dump(void *context, const struct fx8_dump *dump,
     return FX8_OK;
 }
 
-static enum fx8_status push(struct fx8_session *session,
-                            struct recording *recording,
-                            struct fx8_error *error)
-{
-    const enum fx8_status status = fx8_push(session, &recording->block, error);
-    recording->block.first_sample += recording->block.n_samples;
-    return status;
-}
-
-static void measure_stages(const struct fx8_statistics *before,
-                           const struct fx8_statistics *after, double samples,
-                           struct rounds *rounds, size_t round)
-{
-    const double seconds[N_STAGES] = {
-        [ALIGN] = after->align_s - before->align_s,
-        [CHANNELIZE] = after->channelize_s - before->channelize_s,
-        [CORRELATE] = after->correlate_s - before->correlate_s,
-        [POSTPROCESS] = after->postprocess_s - before->postprocess_s,
-    };
-    for (size_t s = 0; s < N_STAGES; s++)
-        rounds->rate[s][round] = samples / seconds[s];
-}
-
 static enum fx8_status measure_round(struct fx8_session *session,
                                      const struct fx8_bench_array *array,
-                                     struct recording *recording,
+                                     struct fx8_block *block,
                                      const int64_t *n_dumps,
                                      struct rounds *rounds, size_t round,
                                      struct fx8_error *error)
@@ -149,18 +129,22 @@ static enum fx8_status measure_round(struct fx8_session *session,
     const int64_t end = *n_dumps + DUMPS_PER_ROUND;
     fx8_get_statistics(session, &before);
     const double start = fx8_clock_seconds();
-    while (*n_dumps < end) {
-        const enum fx8_status status = push(session, recording, error);
-        if (status != FX8_OK)
-            return status;
-    }
+    for (; *n_dumps < end; block->first_sample += block->n_samples)
+        FX8_TRY(fx8_push(session, block, error));
     const double whole_s = fx8_clock_seconds() - start;
     fx8_get_statistics(session, &after);
     /* samples of the finished dumps; blocks begun for the next dump and blocks
      * left from the last one cancel on average */
     const double samples = (double)(after.n_spectra - before.n_spectra) *
                            (double)(array->n_channels * array->n_inputs);
-    measure_stages(&before, &after, samples, rounds, round);
+    const double seconds[N_STAGES] = {
+        [ALIGN] = after.align_s - before.align_s,
+        [CHANNELIZE] = after.channelize_s - before.channelize_s,
+        [CORRELATE] = after.correlate_s - before.correlate_s,
+        [POSTPROCESS] = after.postprocess_s - before.postprocess_s,
+    };
+    for (size_t s = 0; s < N_STAGES; s++)
+        rounds->rate[s][round] = samples / seconds[s];
     rounds->whole[round] =
         samples / (whole_s - (after.level_s - before.level_s));
     return FX8_OK;
@@ -214,45 +198,24 @@ static void measure_ceilings(const struct rulers *rulers, struct rounds *rounds,
 
 /* --- figures ----------------------------------------------------- */
 
-static const char *const quantities[] = {
-    [ALIGN] = "align",         [CHANNELIZE] = "channelize",
-    [CORRELATE] = "correlate", [POSTPROCESS] = "postprocess",
-    [N_STAGES] = "whole",      [N_STAGES + 1] = "whole of machine",
-};
-
-#define N_QUANTITIES (sizeof quantities / sizeof quantities[0])
-
 /* The whole against the limit of its stages, and against that of their
  * ceilings. */
-static enum fx8_status put_whole(const struct fx8_bench_run *run,
-                                 const struct rounds *rounds, bool is_machine,
-                                 struct fx8_error *error)
+static enum fx8_status put_wholes(const struct fx8_bench_run *run,
+                                  const struct rounds *rounds,
+                                  struct fx8_error *error)
 {
-    const double(*stages)[FX8_BENCH_ROUNDS] =
-        is_machine ? rounds->ceiling : rounds->rate;
-    double medians[N_LIMITING];
     struct fx8_bench_figure figure = {
-        .quantity = quantities[N_STAGES + is_machine],
+        .quantity = "whole",
         .variant = run->operations->name,
-        .value = fx8_bench_median(rounds->whole, run->n_rounds),
         .unit = "sample/s",
-        .ruler = is_machine ? "harmonic limit of the ceilings"
-                            : "harmonic limit of the stages",
+        .ruler = "harmonic limit of the stages",
     };
-    for (size_t s = 0; s < N_LIMITING; s++)
-        medians[s] = fx8_bench_median(stages[s], run->n_rounds);
-    figure.ceiling = fx8_bench_harmonic(medians, N_LIMITING);
-    figure.lowest = figure.value / figure.ceiling;
-    for (size_t r = 0; r < run->n_rounds; r++) {
-        double rates[N_LIMITING];
-        for (size_t s = 0; s < N_LIMITING; s++)
-            rates[s] = stages[s][r];
-        const double share =
-            rounds->whole[r] / fx8_bench_harmonic(rates, N_LIMITING);
-        if (share < figure.lowest)
-            figure.lowest = share;
-    }
-    return fx8_bench_put(run, &figure, error);
+    FX8_TRY(fx8_bench_put_whole(run, figure, rounds->whole, rounds->rate,
+                                N_LIMITING, error));
+    figure.quantity = "whole of machine";
+    figure.ruler = "harmonic limit of the ceilings";
+    return fx8_bench_put_whole(run, figure, rounds->whole, rounds->ceiling,
+                               N_LIMITING, error);
 }
 
 static enum fx8_status put_stages(const struct fx8_bench_run *run,
@@ -266,8 +229,7 @@ static enum fx8_status put_stages(const struct fx8_bench_run *run,
         [CORRELATE] = fx8_ceiling_describe(rulers->products)->name,
         [POSTPROCESS] = "memcpy",
     };
-    enum fx8_status status = FX8_OK;
-    for (size_t s = 0; s < N_STAGES && status == FX8_OK; s++) {
+    for (size_t s = 0; s < N_STAGES; s++) {
         /* the correlator in its own unit */
         const double factor =
             s == CORRELATE ? products_per_sample(rulers->array) : 1.0;
@@ -277,14 +239,14 @@ static enum fx8_status put_stages(const struct fx8_bench_run *run,
             ceilings[r] = factor * rounds->ceiling[s][r];
         }
         const struct fx8_bench_figure figure = {
-            .quantity = quantities[s],
+            .quantity = fx8_bench_arrays.quantities[s],
             .variant = run->operations->name,
             .unit = s == CORRELATE ? "CMAC/s" : "sample/s",
             .ruler = names[s],
         };
-        status = fx8_bench_put_rounds(run, figure, values, ceilings, error);
+        FX8_TRY(fx8_bench_put(run, figure, values, ceilings, error));
     }
-    return status;
+    return FX8_OK;
 }
 
 /* --- the section ------------------------------------------------- */
@@ -295,14 +257,6 @@ static void name_case(size_t index, char name[FX8_BENCH_NAME_SIZE])
         &fx8_bench_array_shapes[index / N_PRECISIONS];
     snprintf(name, FX8_BENCH_NAME_SIZE, "%zu x %zu %s", array->n_inputs,
              array->n_channels, precisions[index % N_PRECISIONS].name);
-}
-
-static size_t list_quantities(size_t index,
-                              const char *list[FX8_BENCH_QUANTITIES])
-{
-    (void)index;
-    memcpy(list, quantities, sizeof quantities);
-    return N_QUANTITIES;
 }
 
 static struct fx8_plan plan_of(const struct fx8_bench_run *run,
@@ -324,11 +278,11 @@ static struct fx8_plan plan_of(const struct fx8_bench_run *run,
 }
 
 static enum fx8_status measure_case(const struct fx8_bench_run *run,
-                                    size_t index, struct fx8_error *error)
+                                    struct fx8_error *error)
 {
     const struct fx8_bench_array *array =
-        &fx8_bench_array_shapes[index / N_PRECISIONS];
-    const size_t p = index % N_PRECISIONS;
+        &fx8_bench_array_shapes[run->which->index / N_PRECISIONS];
+    const size_t p = run->which->index % N_PRECISIONS;
     const char *level = run->operations->name;
     const struct fx8_plan plan = plan_of(run, array, precisions[p].precision);
     struct rulers rulers = {
@@ -339,32 +293,33 @@ static enum fx8_status measure_case(const struct fx8_bench_run *run,
     };
     int64_t n_dumps = 0;
     struct fx8_session *session = NULL;
-    struct recording recording = {.samples = NULL};
+    int8_t *samples = NULL;
+    ptrdiff_t *offset = NULL;
+    struct fx8_block block;
     struct rounds rounds;
-    enum fx8_status status = make_recording(array, &recording, error);
+    enum fx8_status status =
+        make_block(array, &samples, &offset, &block, error);
     if (status == FX8_OK)
         status = fx8_bench_fft_open(array->n_channels, &rulers.fft, error);
     if (status == FX8_OK)
         status = fx8_open(&plan, drop_dump, &n_dumps, &session, error);
     /* warm-up: the first round touches the memory and sets the levels */
     if (status == FX8_OK)
-        status = measure_round(session, array, &recording, &n_dumps, &rounds, 0,
-                               error);
+        status =
+            measure_round(session, array, &block, &n_dumps, &rounds, 0, error);
     for (size_t r = 0; r < run->n_rounds && status == FX8_OK; r++) {
         measure_ceilings(&rulers, &rounds, r);
-        status = measure_round(session, array, &recording, &n_dumps, &rounds, r,
-                               error);
+        status =
+            measure_round(session, array, &block, &n_dumps, &rounds, r, error);
     }
     if (status == FX8_OK)
         status = put_stages(run, &rulers, &rounds, error);
     if (status == FX8_OK)
-        status = put_whole(run, &rounds, false, error);
-    if (status == FX8_OK)
-        status = put_whole(run, &rounds, true, error);
+        status = put_wholes(run, &rounds, error);
     fx8_close(&session);
     fx8_bench_fft_close(&rulers.fft);
-    free(recording.samples);
-    free(recording.offset);
+    free(samples);
+    free(offset);
     return status;
 }
 
@@ -375,7 +330,15 @@ const struct fx8_bench_section fx8_bench_arrays = {
     .n_cases = FX8_N_BENCH_ARRAYS * N_PRECISIONS,
     .n_rounds = 5,
     .has_levels = true,
+    .quantities =
+        {
+            [ALIGN] = "align",
+            [CHANNELIZE] = "channelize",
+            [CORRELATE] = "correlate",
+            [POSTPROCESS] = "postprocess",
+            [N_STAGES] = "whole",
+            [N_STAGES + 1] = "whole of machine",
+        },
     .name_case = name_case,
-    .list = list_quantities,
     .measure = measure_case,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * bench.h -- the parts of `fx8 bench`: sections that measure, a report that
- * prints, a gate that judges.
+ * prints, a gate that judges (gate.h).
  *
  * A section is a list of cases with unique names.  Measuring a case adds
  * figures to the report: a quantity, its value, and the ceiling found in the
@@ -15,12 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "config/observation.h"
 #include "correlator/fx8.h"
 #include "kernels/operations.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /** Room for the name of a case; inih accepts no longer section name. */
 #define FX8_BENCH_NAME_SIZE 48
@@ -31,12 +28,18 @@ extern "C" {
 /** Most rounds of a case. */
 #define FX8_BENCH_ROUNDS 99
 
-struct fx8_bench_report;
+struct fx8_bench_gate;
+
+/** A case of a section. */
+struct fx8_bench_case {
+    const struct fx8_bench_section *section;
+    size_t index;
+    char name[FX8_BENCH_NAME_SIZE];
+};
 
 /** A case about to be measured. */
 struct fx8_bench_run {
-    const char *section;
-    const char *name;                        /**< of the case */
+    const struct fx8_bench_case *which;
     const struct fx8_operations *operations; /**< level to measure */
     size_t n_threads;                        /**< of jobs and unpacking */
     size_t n_rounds;                         /**< 1 .. FX8_BENCH_ROUNDS */
@@ -63,18 +66,16 @@ struct fx8_bench_section {
     size_t n_rounds;     /**< by default */
     bool is_every_level; /**< measured at all levels unless one is given */
     bool has_levels;     /**< the variant of a figure is the level */
+    /** The quantities of every case that have a share, then NULL. */
+    const char *quantities[FX8_BENCH_QUANTITIES + 1];
+    /** List those of one case instead, as above; NULL: all cases are alike. */
+    void (*list)(size_t index, const char *quantities[]);
     /** Name of a case. */
     void (*name_case)(size_t index, char name[FX8_BENCH_NAME_SIZE]);
-    /** List its quantities that have a share; returns how many.  NULL: none. */
-    size_t (*list)(size_t index, const char *quantities[FX8_BENCH_QUANTITIES]);
     /** Measure a case and report its figures. */
-    enum fx8_status (*measure)(const struct fx8_bench_run *run, size_t index,
+    enum fx8_status (*measure)(const struct fx8_bench_run *run,
                                struct fx8_error *error);
 };
-
-/** The sections, in the order in which they are measured. */
-extern const struct fx8_bench_section *const fx8_bench_sections[];
-extern const size_t fx8_bench_sections_count;
 
 extern const struct fx8_bench_section fx8_bench_arrays;
 extern const struct fx8_bench_section fx8_bench_functions;
@@ -83,39 +84,147 @@ extern const struct fx8_bench_section fx8_bench_reading;
 extern const struct fx8_bench_section fx8_bench_transforms;
 extern const struct fx8_bench_section fx8_bench_variants;
 
-/* --- figures ------------------------------------------------------------- */
+/* --- choice of cases: measure.c ------------------------------------------ */
+
+/** What to measure, from the command line. */
+struct fx8_bench_wish {
+    const char *kernel;  /**< "auto" or a level */
+    const char *section; /**< NULL: all */
+    const char *pattern; /**< file-name pattern for case names; NULL: all */
+    const struct fx8_bench_gate *gate; /**< only its cases; NULL: all */
+    size_t n_threads;                  /**< 0: all CPUs */
+    size_t n_rounds;                   /**< 0: the section's default */
+};
+
+/** Number of requested cases. */
+size_t fx8_bench_count(const struct fx8_bench_wish *wish);
+
+/** Print a line per requested case on stdout: section, case, quantities. */
+void fx8_bench_list(const struct fx8_bench_wish *wish);
+
+/** List the quantities of a case that have a share; returns how many. */
+size_t fx8_bench_quantities(const struct fx8_bench_case *which,
+                            const char *quantities[FX8_BENCH_QUANTITIES + 1]);
+
+/** Find a case by its name.  False: there is none; *found is then the one with
+ *  the nearest name, its section NULL if none is near. */
+bool fx8_bench_find(const char *name, struct fx8_bench_case *found);
+
+/** Measure the requested cases and report the figures. */
+enum fx8_status fx8_bench_measure(const struct fx8_bench_wish *wish,
+                                  struct fx8_bench_report *report,
+                                  struct fx8_error *error);
+
+/* --- figures: report.c --------------------------------------------------- */
+
+/** A figure with its case. */
+struct fx8_bench_record {
+    struct fx8_bench_case which;
+    size_t n_rounds;
+    struct fx8_bench_figure figure;
+};
+
+/** A remark with its case. */
+struct fx8_bench_text {
+    struct fx8_bench_case which;
+    char text[160];
+};
+
+/** The figures of one call of `fx8 bench`: collected, and printed as tables
+ *  while they come in, or at the end as one JSON document.  Zero it, then set
+ *  is_silent, command and n_threads; fx8_bench_report_clear() frees. */
+struct fx8_bench_report {
+    bool is_silent; /**< collect only: JSON is printed at the end */
+    const char *command;
+    size_t n_threads; /**< of measurements on several threads */
+    struct fx8_bench_record *records;
+    size_t n_records;
+    struct fx8_bench_text *texts;
+    size_t n_texts;
+};
 
 /**
  * fx8_bench_put -- add a figure to the report and print it in the table.
  *
+ * Given:  figure    without value, ceiling and lowest
+ *         values    [n_rounds] of the quantity
+ *         ceilings  [n_rounds]; NULL without a ruler
+ * Notes:  value and ceiling are medians, lowest is the lowest quotient
  * Status: FX8_ERR_SYSTEM when memory is short
  */
 enum fx8_status fx8_bench_put(const struct fx8_bench_run *run,
-                              const struct fx8_bench_figure *figure,
+                              struct fx8_bench_figure figure,
+                              const double *values, const double *ceilings,
                               struct fx8_error *error);
 
-/** The same from a value and a ceiling per round, double [n_rounds] each: puts
- *  the medians and the lowest quotient; `figure` has the other members. */
-enum fx8_status fx8_bench_put_rounds(const struct fx8_bench_run *run,
-                                     struct fx8_bench_figure figure,
-                                     const double *values,
-                                     const double *ceilings,
-                                     struct fx8_error *error);
+/** The same for a whole whose ceiling is the harmonic limit of its stages: of
+ *  the medians of their rates [n_stages], and for `lowest` of each round. */
+enum fx8_status fx8_bench_put_whole(const struct fx8_bench_run *run,
+                                    struct fx8_bench_figure figure,
+                                    const double *values,
+                                    const double (*rates)[FX8_BENCH_ROUNDS],
+                                    size_t n_stages, struct fx8_error *error);
 
 /** Add a remark on a case, such as why it is left out; copied. */
 enum fx8_status fx8_bench_remark(const struct fx8_bench_run *run,
                                  const char *text, struct fx8_error *error);
 
-/** Median of values [n], n at least 1; values are not changed. */
-double fx8_bench_median(const double *values, size_t n);
+/** value / ceiling, NaN without a ruler. */
+double fx8_bench_share(const struct fx8_bench_figure *figure);
 
 /** 1 / (1 / rates[0] + ...): the rate of stages that share a core. */
 double fx8_bench_harmonic(const double *rates, size_t n);
 
-/** Random samples, -30 .. 30. */
-void fx8_bench_fill(int8_t *samples, size_t size);
+/** Describe this machine, in one or two lines before the tables. */
+void fx8_bench_print_machine(const char *command);
 
-/* --- arrays -------------------------------------------------------------- */
+/** Print the heading of a section's table. */
+void fx8_bench_print_heading(const struct fx8_bench_section *section);
+
+/** "105.2 of 130.1 GCMAC/s" with the unit's prefix only once; `text` is
+ *  truncated. */
+void fx8_bench_print_rates(const struct fx8_bench_figure *figure, char *text,
+                           size_t size);
+
+/** Print the JSON document on stdout; verdicts of `gate`, NULL: none. */
+void fx8_bench_print_json(const struct fx8_bench_report *report,
+                          const struct fx8_bench_gate *gate);
+
+void fx8_bench_report_clear(struct fx8_bench_report *report);
+
+/* --- this machine: machine.c --------------------------------------------- */
+
+/** Description of the machine, as far as the system reports it.  Texts are ""
+ *  and numbers NaN if unknown. */
+struct fx8_bench_machine {
+    char cpu[96];         /**< "AMD EPYC 9B45, family 26 model 2" */
+    size_t n_cpus;        /**< usable by this process */
+    double frequency_mhz; /**< of the first CPU, now */
+    char governor[32];    /**< of its frequency */
+    double load;          /**< one-minute load average */
+    char compiler[96], c_library[32];
+    char date[48]; /**< now, UTC, to the second */
+};
+
+void fx8_bench_machine_ask(struct fx8_bench_machine *machine);
+
+/** Size of the path of a file in TMPDIR, suffix included; leaves room for
+ *  ".part". */
+#define FX8_BENCH_PATH_SIZE 512
+
+/** Name of a file in TMPDIR or /tmp that only this process uses.
+ *  FX8_ERR_USAGE: the folder's name is too long. */
+enum fx8_status fx8_bench_file(const char *suffix,
+                               char path[FX8_BENCH_PATH_SIZE],
+                               struct fx8_error *error);
+
+/** Seconds that one of the n calls of work(context, n) takes: the best of
+ *  `n_parts` parts of at least `part_s`, since other load only makes parts
+ *  slower. */
+double fx8_bench_time(void (*work)(void *context, size_t n), void *context,
+                      double part_s, size_t n_parts);
+
+/* --- arrays and samples: arrays.c ---------------------------------------- */
 
 /** An array: complex samples of two polarisations. */
 struct fx8_bench_array {
@@ -128,6 +237,13 @@ struct fx8_bench_array {
 /** From small arrays with wide bands to large ones with narrow bands. */
 extern const struct fx8_bench_array fx8_bench_array_shapes[FX8_N_BENCH_ARRAYS];
 
+/** Random samples, -30 .. 30. */
+void fx8_bench_fill(int8_t *samples, size_t size);
+
+/** Metadata of such an array's recording: complex, upper sideband, 1 MHz. */
+struct fx8_observation fx8_bench_observation(size_t n_inputs,
+                                             int64_t n_samples);
+
 /** Complex samples per second that FFTW transforms on one thread, in spectra of
  *  `length` laid out as in the engine: with the engine's plan (as_used), and
  *  with the better of it and the plan that FFTW finds by measuring (best). */
@@ -137,9 +253,5 @@ enum fx8_status fx8_bench_fft_open(size_t length, struct fx8_bench_fft **fft,
 void fx8_bench_fft_measure(const struct fx8_bench_fft *fft, double *as_used,
                            double *best);
 void fx8_bench_fft_close(struct fx8_bench_fft **fft);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

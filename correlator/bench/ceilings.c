@@ -1,117 +1,174 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ceilings.c -- the table of rulers and their timing.
+ * ceilings.c -- the table of rulers, and what they run.
  */
-#include "correlator/bench/ceilings.h"
-
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "config/base/shape.h"
-#include "kernels/operations.h"
+#include "correlator/bench/bench.h"
+#include "correlator/bench/ceilings.h"
 
-/** Parts of a measurement, and the least time of each, which sets the length of
- *  the loop: long against the resolution of the clock. */
+/* Parts of a measurement, and the least time of each: long against the
+ * resolution of the clock. */
 #define N_PARTS 20
 #define PART_S  1e-3
 
-/** Bytes of each array of the memory rulers: twice the largest L3 cache that
- *  one core of today's machines can fill (32 MiB). */
+/* Bytes of each array of the memory rulers: twice the largest L3 cache that one
+ * core of today's machines can fill (32 MiB); and timed passes over them: four
+ * take about 20 ms. */
 #define ARRAY_BYTES ((size_t)64 << 20)
+#define N_PASSES    4
 
-/** Timed copies of the arrays: four take about 20 ms. */
-#define N_COPIES 4
+/* --- loops of one instruction ------------------------------------ */
 
-/** Level of the x86-64 rulers; no level has this name on other CPUs. */
 #if defined(__x86_64__)
-#define REFERENCE_X86 "reference"
+
+/*
+ * A round of a loop has 12 or 24 instructions, each into a register of its own:
+ * more than latency times throughput of any known core (4 x 2, 5 x 2).  The two
+ * operands are the registers after these, and zero: the values do not matter,
+ * and zeros are never slow.  A product that is added by another instruction
+ * goes through register 14.
+ *
+ * The compiler knows a register by its lowest 128 bits.  Those above 15 are its
+ * own only if it may use AVX-512.
+ */
+#if defined(__AVX512F__)
+#define HIGH_REGISTERS                                                         \
+    , "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23",  \
+        "xmm24", "xmm25"
 #else
-#define REFERENCE_X86 "x86-64"
+#define HIGH_REGISTERS
 #endif
 
-/** A ruler: its description, how to run it, and the work of one round. */
-struct ruler {
-    struct fx8_ceiling_description description;
-    void (*loop)(long n);      /* arithmetic: NULL for memory */
-    double products_per_round; /* complex: a quarter of the real ones */
-    void (*pass)(double *arrays[3]);
-    double bytes_per_pass;
-};
+#define EACH_OF_12(DO)                                                         \
+    DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8) DO(9) DO(10) DO(11)
+#define EACH_OF_24(DO)                                                         \
+    EACH_OF_12(DO)                                                             \
+    DO(12)                                                                     \
+    DO(13) DO(14) DO(15) DO(16) DO(17) DO(18) DO(19) DO(20) DO(21) DO(22)      \
+        DO(23)
 
-static void pass_memcpy(double *arrays[3])
+#define CLEAR_X(k) "pxor %%xmm" #k ", %%xmm" #k "\n\t"
+#define CLEAR_Y(k) "vpxor %%ymm" #k ", %%ymm" #k ", %%ymm" #k "\n\t"
+#define CLEAR_Z(k) "vpxord %%zmm" #k ", %%zmm" #k ", %%zmm" #k "\n\t"
+
+/* A function that runs n rounds of a loop, and leaves no upper halves. */
+#define LOOP(name, EACH, CLEAR, a, b, end, INSTRUCTION)                        \
+    static void name(void *unused, size_t n)                                   \
+    {                                                                          \
+        (void)unused;                                                          \
+        __asm__ volatile(                                                      \
+            EACH(CLEAR) CLEAR(a)                                               \
+                CLEAR(b) "1:\n\t" EACH(INSTRUCTION) "dec %0\n\tjnz 1b\n\t" end \
+            : "+r"(n)                                                          \
+            :                                                                  \
+            : "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6",    \
+              "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13",      \
+              "xmm14", "xmm15" HIGH_REGISTERS);                                \
+    }
+
+#define DPBUSD_Z(k) "vpdpbusd %%zmm24, %%zmm25, %%zmm" #k "\n\t"
+#define DPWSSD_Z(k) "vpdpwssd %%zmm24, %%zmm25, %%zmm" #k "\n\t"
+#define FMA_Z(k)    "vfmadd231ps %%zmm24, %%zmm25, %%zmm" #k "\n\t"
+#define FMA_Y(k)    "vfmadd231ps %%ymm12, %%ymm13, %%ymm" #k "\n\t"
+
+/* AVX2 has no instruction that multiplies and adds integers. */
+#define MADDWD_Y(k)                                                            \
+    "vpmaddwd %%ymm12, %%ymm13, %%ymm14\n\t"                                   \
+    "vpaddd %%ymm14, %%ymm" #k ", %%ymm" #k "\n\t"
+
+/* Two-operand instructions: the product needs a copy of one operand. */
+#define MADDWD_X(k)                                                            \
+    "movdqa %%xmm12, %%xmm14\n\t"                                              \
+    "pmaddwd %%xmm13, %%xmm14\n\t"                                             \
+    "paddd %%xmm14, %%xmm" #k "\n\t"
+#define MULADD_X(k)                                                            \
+    "movaps %%xmm12, %%xmm14\n\t"                                              \
+    "mulps %%xmm13, %%xmm14\n\t"                                               \
+    "addps %%xmm14, %%xmm" #k "\n\t"
+
+LOOP(dpbusd_zmm, EACH_OF_24, CLEAR_Z, 24, 25, "vzeroupper", DPBUSD_Z)
+LOOP(dpwssd_zmm, EACH_OF_24, CLEAR_Z, 24, 25, "vzeroupper", DPWSSD_Z)
+LOOP(fma_zmm, EACH_OF_24, CLEAR_Z, 24, 25, "vzeroupper", FMA_Z)
+LOOP(maddwd_ymm, EACH_OF_12, CLEAR_Y, 12, 13, "vzeroupper", MADDWD_Y)
+LOOP(fma_ymm, EACH_OF_12, CLEAR_Y, 12, 13, "vzeroupper", FMA_Y)
+LOOP(maddwd_xmm, EACH_OF_12, CLEAR_X, 12, 13, "", MADDWD_X)
+LOOP(muladd_xmm, EACH_OF_12, CLEAR_X, 12, 13, "", MULADD_X)
+
+#define ON_X86(loop) loop
+#else
+#define ON_X86(loop) NULL
+#endif
+
+/* --- memory ------------------------------------------------------ */
+
+/* Keep the compiler from removing the writes. */
+static void use(const void *array)
 {
-    memcpy(arrays[0], arrays[1], ARRAY_BYTES);
+    __asm__ volatile("" : : "r"(array) : "memory");
 }
 
-static void pass_triad(double *arrays[3])
+static void pass_memcpy(void *context, size_t n)
 {
+    void **arrays = context;
+    for (size_t pass = 0; pass < n; pass++) {
+        memcpy(arrays[0], arrays[1], ARRAY_BYTES);
+        use(arrays[0]);
+    }
+}
+
+static void pass_triad(void *context, size_t n)
+{
+    void **arrays = context;
     double *restrict a = arrays[0];
-    const double *restrict b = arrays[1];
-    const double *restrict c = arrays[2];
-
-    for (size_t k = 0; k < ARRAY_BYTES / sizeof(double); k++)
-        a[k] = b[k] + 3.0 * c[k];
+    const double *restrict b = arrays[1], *restrict c = arrays[2];
+    for (size_t pass = 0; pass < n; pass++) {
+        for (size_t k = 0; k < ARRAY_BYTES / sizeof(double); k++)
+            a[k] = b[k] + 3.0 * c[k];
+        use(a);
+    }
 }
 
-static const struct ruler rulers[FX8_N_CEILINGS] = {
-    [FX8_CEILING_DPBUSD_ZMM] =
-        {
-            .description = {"vpdpbusd zmm", "CMAC/s", "avx512"},
-            .loop = fx8_ceiling_loop_dpbusd_zmm,
-            .products_per_round = FX8_CEILING_ROUND_ZMM * 64 / 4,
-        },
-    [FX8_CEILING_DPWSSD_ZMM] =
-        {
-            .description = {"vpdpwssd zmm", "CMAC/s", "avx512"},
-            .loop = fx8_ceiling_loop_dpwssd_zmm,
-            .products_per_round = FX8_CEILING_ROUND_ZMM * 32 / 4,
-        },
-    [FX8_CEILING_FMA_ZMM] =
-        {
-            .description = {"vfmadd zmm", "CMAC/s", "avx512"},
-            .loop = fx8_ceiling_loop_fma_zmm,
-            .products_per_round = FX8_CEILING_ROUND_ZMM * 16 / 4,
-        },
-    [FX8_CEILING_MADDWD_YMM] =
-        {
-            .description = {"vpmaddwd ymm", "CMAC/s", "avx2"},
-            .loop = fx8_ceiling_loop_maddwd_ymm,
-            .products_per_round = FX8_CEILING_ROUND_YMM * 16 / 4,
-        },
-    [FX8_CEILING_FMA_YMM] =
-        {
-            .description = {"vfmadd ymm", "CMAC/s", "avx2"},
-            .loop = fx8_ceiling_loop_fma_ymm,
-            .products_per_round = FX8_CEILING_ROUND_YMM * 8 / 4,
-        },
-    [FX8_CEILING_MADDWD_XMM] =
-        {
-            .description = {"pmaddwd xmm", "CMAC/s", REFERENCE_X86},
-            .loop = fx8_ceiling_loop_maddwd_xmm,
-            .products_per_round = FX8_CEILING_ROUND_XMM * 8 / 4,
-        },
-    [FX8_CEILING_MULADD_XMM] =
-        {
-            .description = {"mulps, addps xmm", "CMAC/s", REFERENCE_X86},
-            .loop = fx8_ceiling_loop_muladd_xmm,
-            .products_per_round = FX8_CEILING_ROUND_XMM * 4 / 4,
-        },
-    [FX8_CEILING_MEMCPY] =
-        {
-            .description = {"memcpy", "byte/s", NULL},
-            .pass = pass_memcpy,
-            .bytes_per_pass = 2.0 * ARRAY_BYTES,
-        },
-    [FX8_CEILING_TRIAD] =
-        {
-            .description = {"triad", "byte/s", NULL},
-            .pass = pass_triad,
-            .bytes_per_pass = 3.0 * ARRAY_BYTES,
-        },
+/* --- the rulers -------------------------------------------------- */
+
+static const struct {
+    struct fx8_ceiling_description description;
+    void (*run)(void *arrays, size_t n_rounds); /* NULL: not on such CPUs */
+    double work; /* of a round: complex products, a quarter of the real ones, or
+                    bytes */
+} rulers[FX8_N_CEILINGS] = {
+    [FX8_CEILING_DPBUSD_ZMM] = {{"vpdpbusd zmm", "CMAC/s", "avx512"},
+                                ON_X86(dpbusd_zmm),
+                                24 * 64 / 4},
+    [FX8_CEILING_DPWSSD_ZMM] = {{"vpdpwssd zmm", "CMAC/s", "avx512"},
+                                ON_X86(dpwssd_zmm),
+                                24 * 32 / 4},
+    [FX8_CEILING_FMA_ZMM] = {{"vfmadd zmm", "CMAC/s", "avx512"},
+                             ON_X86(fma_zmm),
+                             24 * 16 / 4},
+    [FX8_CEILING_MADDWD_YMM] = {{"vpmaddwd ymm", "CMAC/s", "avx2"},
+                                ON_X86(maddwd_ymm),
+                                12 * 16 / 4},
+    [FX8_CEILING_FMA_YMM] = {{"vfmadd ymm", "CMAC/s", "avx2"},
+                             ON_X86(fma_ymm),
+                             12 * 8 / 4},
+    [FX8_CEILING_MADDWD_XMM] = {{"pmaddwd xmm", "CMAC/s", "reference"},
+                                ON_X86(maddwd_xmm),
+                                12 * 8 / 4},
+    [FX8_CEILING_MULADD_XMM] = {{"mulps, addps xmm", "CMAC/s", "reference"},
+                                ON_X86(muladd_xmm),
+                                12 * 4 / 4},
+    [FX8_CEILING_MEMCPY] = {{"memcpy", "byte/s", NULL},
+                            pass_memcpy,
+                            2 * ARRAY_BYTES},
+    [FX8_CEILING_TRIAD] = {{"triad", "byte/s", NULL},
+                           pass_triad,
+                           3 * ARRAY_BYTES},
 };
 
-/** Rulers of a level, by type of work. */
+/* Rulers of a level, by type of work. */
 static const struct {
     const char *level;
     enum fx8_ceiling of[FX8_N_CEILING_WORKS];
@@ -124,81 +181,33 @@ static const struct {
      {FX8_CEILING_DPBUSD_ZMM, FX8_CEILING_DPWSSD_ZMM, FX8_CEILING_FMA_ZMM}},
 };
 
-static double now_s(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/** Whether this CPU supports a level of operations; only their table queries
- *  the CPU. */
+/* Whether this CPU supports a level of operations; only their table queries the
+ * CPU. */
 static bool level_runs(const char *name)
 {
     for (size_t k = 0; k < fx8_operations_levels(); k++) {
         const struct fx8_operations *level = fx8_operations_level(k);
-
         if (level != NULL && strcmp(level->name, name) == 0)
             return true;
     }
     return false;
 }
 
-static double time_loop(void (*loop)(long n), long n)
+/* Seconds of a pass over arrays; 0 if memory is short. */
+static double time_passes(void (*run)(void *arrays, size_t n))
 {
-    double start = now_s();
-
-    loop(n);
-    return now_s() - start;
-}
-
-static double measure_arithmetic(const struct ruler *ruler)
-{
-    long n = 1000;
-    double best;
-
-    while ((best = time_loop(ruler->loop, n)) < PART_S)
-        n *= 2;
-    for (size_t part = 0; part < N_PARTS; part++) {
-        double taken = time_loop(ruler->loop, n);
-
-        if (taken < best)
-            best = taken;
+    double seconds = 0.0;
+    void *memory[3];
+    const struct fx8_array arrays[] = {{&memory[0], ARRAY_BYTES, 1},
+                                       {&memory[1], ARRAY_BYTES, 1},
+                                       {&memory[2], ARRAY_BYTES, 1}};
+    if (fx8_allocate_arrays(arrays, 3, "ruler", NULL) == FX8_OK) {
+        for (int k = 0; k < 3; k++)
+            memset(memory[k], k, ARRAY_BYTES); /* maps its pages */
+        seconds = fx8_bench_time(run, memory, 0.0, N_PASSES);
     }
-    return ruler->products_per_round * (double)n / best;
-}
-
-static double measure_memory(const struct ruler *ruler)
-{
-    double *arrays[3] = {NULL, NULL, NULL};
-    double best = 0.0;
-    double rate = 0.0;
-
-    for (size_t k = 0; k < 3; k++) {
-        void *memory;
-
-        if (fx8_allocate(ARRAY_BYTES, 1, "ruler", &memory, NULL) != FX8_OK)
-            goto cleanup;
-        arrays[k] = memory;
-        memset(memory, (int)k, ARRAY_BYTES); /* maps its pages */
-    }
-    for (size_t part = 0; part < N_COPIES; part++) {
-        double start = now_s();
-        double taken;
-
-        ruler->pass(arrays);
-        /* Keeps the compiler from removing the writes. */
-        __asm__ volatile("" : : "r"(arrays[0]) : "memory");
-        taken = now_s() - start;
-        if (part == 0 || taken < best)
-            best = taken;
-    }
-    rate = ruler->bytes_per_pass / best;
-cleanup:
-    for (size_t k = 0; k < 3; k++)
-        free(arrays[k]);
-    return rate;
+    fx8_free_arrays(arrays, 3);
+    return seconds;
 }
 
 const struct fx8_ceiling_description *fx8_ceiling_describe(
@@ -210,7 +219,6 @@ const struct fx8_ceiling_description *fx8_ceiling_describe(
 enum fx8_ceiling fx8_ceiling_of(const char *level, enum fx8_ceiling_work work)
 {
     size_t k = sizeof levels / sizeof levels[0] - 1;
-
     while (k > 0 && strcmp(levels[k].level, level) != 0)
         k--;
     return levels[k].of[work];
@@ -218,11 +226,11 @@ enum fx8_ceiling fx8_ceiling_of(const char *level, enum fx8_ceiling_work work)
 
 double fx8_ceiling_measure(enum fx8_ceiling ceiling)
 {
-    const struct ruler *ruler = &rulers[ceiling];
-
-    if (ruler->description.level != NULL &&
-        !level_runs(ruler->description.level))
+    const char *level = rulers[ceiling].description.level;
+    if (rulers[ceiling].run == NULL || (level != NULL && !level_runs(level)))
         return 0.0;
-    return ruler->loop != NULL ? measure_arithmetic(ruler)
-                               : measure_memory(ruler);
+    const double seconds = level != NULL ? fx8_bench_time(rulers[ceiling].run,
+                                                          NULL, PART_S, N_PARTS)
+                                         : time_passes(rulers[ceiling].run);
+    return seconds > 0.0 ? rulers[ceiling].work / seconds : 0.0;
 }

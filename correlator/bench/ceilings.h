@@ -10,13 +10,6 @@
 #ifndef FX8_CORRELATOR_BENCH_CEILINGS_H
 #define FX8_CORRELATOR_BENCH_CEILINGS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** The rulers. */
 enum fx8_ceiling {
     FX8_CEILING_DPBUSD_ZMM, /**< 8-bit dot product, 512 bits */
@@ -68,25 +61,5 @@ enum fx8_ceiling fx8_ceiling_of(const char *level, enum fx8_ceiling_work work);
  *              resources that cores share
  */
 double fx8_ceiling_measure(enum fx8_ceiling ceiling);
-
-/* Private to the files ceilings*.c: run the loop `n` times. */
-
-/** Instructions in one round of a loop, each into a register of its own: more
- *  than latency times throughput of any known core (4 x 2, 5 x 2). */
-#define FX8_CEILING_ROUND_ZMM 24
-#define FX8_CEILING_ROUND_YMM 12
-#define FX8_CEILING_ROUND_XMM 12
-
-void fx8_ceiling_loop_dpbusd_zmm(long n);
-void fx8_ceiling_loop_dpwssd_zmm(long n);
-void fx8_ceiling_loop_fma_zmm(long n);
-void fx8_ceiling_loop_maddwd_ymm(long n);
-void fx8_ceiling_loop_fma_ymm(long n);
-void fx8_ceiling_loop_maddwd_xmm(long n);
-void fx8_ceiling_loop_muladd_xmm(long n);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

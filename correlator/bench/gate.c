@@ -1,35 +1,39 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "config/base/line.h"
-#include "correlator/bench/gate.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "config/base/json.h"
+#include "config/base/line.h"
 #include "config/base/number.h"
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "config/ini.h"
-#include "correlator/bench/measure.h"
-#include "correlator/bench/report.h"
+#include "correlator/bench/gate.h"
 #include "io/text_output.h"
-#include "kernels/operations.h"
+
+static bool is_same_case(const struct fx8_bench_case *a,
+                         const struct fx8_bench_case *b)
+{
+    return a->section == b->section && a->index == b->index;
+}
 
 /* --- reading ----------------------------------------------------- */
 
 static enum fx8_status check_case(const struct fx8_ini_entry *entry,
-                                  const struct fx8_bench_section **section,
-                                  size_t *index, struct fx8_error *error)
+                                  struct fx8_bench_case *which,
+                                  struct fx8_error *error)
 {
-    char nearest[FX8_BENCH_NAME_SIZE] = "";
-    *section = fx8_bench_find(entry->section, index, nearest);
-    if (*section != NULL)
+    if (fx8_bench_find(entry->section, which))
         return FX8_OK;
     return fx8_fail(error, FX8_ERR_USAGE,
                     "%s:%zu: [%s]: expected a case that fx8 bench --list "
-                    "names, such as [%s]",
-                    entry->path, entry->line, entry->section, nearest);
+                    "names%s%s%s",
+                    entry->path, entry->line, entry->section,
+                    which->section != NULL ? ", such as [" : "",
+                    which->section != NULL ? which->name : "",
+                    which->section != NULL ? "]" : "");
 }
 
 /* Whether this is a level of operations, on any CPU. */
@@ -56,24 +60,22 @@ static void join_quantities(const char *const *quantities, size_t n, char *text,
 
 /* Variant and quantity of a key. */
 static enum fx8_status find_quantity(const struct fx8_ini_entry *entry,
-                                     const struct fx8_bench_section *section,
-                                     size_t index,
                                      struct fx8_bench_limit *limit,
                                      struct fx8_error *error)
 {
-    const char *quantities[FX8_BENCH_QUANTITIES];
-    const size_t n =
-        section->list != NULL ? section->list(index, quantities) : 0;
+    const bool has_levels = limit->which.section->has_levels;
+    const char *quantities[FX8_BENCH_QUANTITIES + 1];
+    const size_t n = fx8_bench_quantities(&limit->which, quantities);
     const char *rest = strchr(entry->key, ' ');
     for (size_t q = 0; q < n; q++) {
-        const bool is_whole = strcmp(entry->key, quantities[q]) == 0;
-        const size_t length = is_whole ? 0 : strcspn(entry->key, " ");
-        if (!is_whole && (rest == NULL || strcmp(rest + 1, quantities[q]) != 0))
+        limit->quantity = quantities[q];
+        if (strcmp(entry->key, quantities[q]) == 0)
+            return FX8_OK;
+        if (rest == NULL || strcmp(rest + 1, quantities[q]) != 0)
             continue;
-        snprintf(limit->quantity, sizeof limit->quantity, "%s", quantities[q]);
-        snprintf(limit->variant, sizeof limit->variant, "%.*s", (int)length,
-                 entry->key);
-        if (is_whole || (section->has_levels && is_level(limit->variant)))
+        snprintf(limit->variant, sizeof limit->variant, "%.*s",
+                 (int)(rest - entry->key), entry->key);
+        if (has_levels && is_level(limit->variant))
             return FX8_OK;
     }
     char known[400];
@@ -85,9 +87,8 @@ static enum fx8_status find_quantity(const struct fx8_ini_entry *entry,
                         entry->path, entry->line, entry->section, entry->key);
     return fx8_fail(error, FX8_ERR_USAGE, "%s:%zu: [%s]: %s: expected %s%s",
                     entry->path, entry->line, entry->section, entry->key, known,
-                    section->has_levels
-                        ? ", alone or after reference, avx2 or avx512"
-                        : "");
+                    has_levels ? ", alone or after reference, avx2 or avx512"
+                               : "");
 }
 
 static enum fx8_status add_limit(struct fx8_bench_gate *gate,
@@ -102,7 +103,7 @@ static enum fx8_status add_limit(struct fx8_bench_gate *gate,
                         entry->path, entry->line, entry->section, entry->key,
                         entry->value);
     for (size_t k = 0; k < gate->n_limits; k++)
-        if (strcmp(gate->limits[k].name, limit->name) == 0 &&
+        if (is_same_case(&gate->limits[k].which, &limit->which) &&
             strcmp(gate->limits[k].variant, limit->variant) == 0 &&
             strcmp(gate->limits[k].quantity, limit->quantity) == 0)
             return fx8_fail(error, FX8_ERR_USAGE,
@@ -110,12 +111,10 @@ static enum fx8_status add_limit(struct fx8_bench_gate *gate,
                             "it already",
                             entry->path, entry->line, entry->section,
                             entry->key, gate->limits[k].line);
-    const enum fx8_status status =
-        fx8_grow(&gate->limits, gate->n_limits, sizeof *gate->limits,
-                 entry->path, error);
-    if (status == FX8_OK)
-        gate->limits[gate->n_limits++] = *limit;
-    return status;
+    FX8_TRY(fx8_grow(&gate->limits, gate->n_limits, sizeof *gate->limits,
+                     entry->path, error));
+    gate->limits[gate->n_limits++] = *limit;
+    return FX8_OK;
 }
 
 static enum fx8_status take_entry(void *context,
@@ -123,14 +122,11 @@ static enum fx8_status take_entry(void *context,
                                   struct fx8_error *error)
 {
     struct fx8_bench_limit limit = {.line = entry->line};
-    const struct fx8_bench_section *section;
-    size_t index;
-    enum fx8_status status = check_case(entry, &section, &index, error);
-    if (status != FX8_OK || entry->key == NULL)
-        return status;
-    section->name_case(index, limit.name);
-    status = find_quantity(entry, section, index, &limit, error);
-    return status == FX8_OK ? add_limit(context, entry, &limit, error) : status;
+    FX8_TRY(check_case(entry, &limit.which, error));
+    if (entry->key == NULL)
+        return FX8_OK;
+    FX8_TRY(find_quantity(entry, &limit, error));
+    return add_limit(context, entry, &limit, error);
 }
 
 enum fx8_status fx8_bench_gate_read(const char *path,
@@ -151,25 +147,20 @@ enum fx8_status fx8_bench_gate_check(const struct fx8_bench_gate *gate,
                                      struct fx8_error *error)
 {
     const struct fx8_operations *one, *named;
-    const enum fx8_status status = fx8_operations_select(kernel, &one, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_operations_select(kernel, &one, error));
     for (size_t k = 0; k < gate->n_limits; k++) {
         const struct fx8_bench_limit *limit = &gate->limits[k];
-        char nearest[FX8_BENCH_NAME_SIZE];
-        size_t index;
-        const struct fx8_bench_section *section =
-            fx8_bench_find(limit->name, &index, nearest);
         if (limit->variant[0] == '\0' ||
-            (section->is_every_level && strcmp(kernel, "auto") == 0) ||
+            (limit->which.section->is_every_level &&
+             strcmp(kernel, "auto") == 0) ||
             strcmp(limit->variant, one->name) == 0 ||
             fx8_operations_select(limit->variant, &named, NULL) != FX8_OK)
             continue;
         return fx8_fail(error, FX8_ERR_USAGE,
                         "%s:%zu: [%s]: %s %s: expected %s, the one level that "
                         "is measured with --kernel %s",
-                        gate->path, limit->line, limit->name, limit->variant,
-                        limit->quantity, one->name, kernel);
+                        gate->path, limit->line, limit->which.name,
+                        limit->variant, limit->quantity, one->name, kernel);
     }
     return FX8_OK;
 }
@@ -183,7 +174,7 @@ void fx8_bench_gate_clear(struct fx8_bench_gate *gate)
 bool fx8_bench_gate_names(const struct fx8_bench_gate *gate, const char *name)
 {
     for (size_t k = 0; k < gate->n_limits; k++)
-        if (strcmp(gate->limits[k].name, name) == 0)
+        if (strcmp(gate->limits[k].which.name, name) == 0)
             return true;
     return false;
 }
@@ -194,7 +185,7 @@ static bool speaks_of(const struct fx8_bench_limit *limit,
                       const struct fx8_bench_record *record)
 {
     const char *variant = record->figure.variant;
-    return strcmp(limit->name, record->name) == 0 &&
+    return is_same_case(&limit->which, &record->which) &&
            strcmp(limit->quantity, record->figure.quantity) == 0 &&
            (limit->variant[0] == '\0' ||
             (variant != NULL && strcmp(limit->variant, variant) == 0));
@@ -261,7 +252,7 @@ void fx8_bench_gate_print(const struct fx8_bench_gate *gate)
         char rates[128];
         fx8_bench_print_rates(figure, rates, sizeof rates);
         printf("%s:%zu: [%s] %s%s%s: share %.3f (%s): expected at least %g\n",
-               gate->path, limit->line, limit->name,
+               gate->path, limit->line, limit->which.name,
                figure->variant != NULL ? figure->variant : "",
                figure->variant != NULL ? " " : "", limit->quantity,
                fx8_bench_share(figure), rates, limit->least);
@@ -289,7 +280,7 @@ void fx8_bench_gate_put(const struct fx8_bench_gate *gate,
         const struct fx8_bench_record *worst = limit->worst;
         fx8_json_object(json, NULL);
         fx8_json_integer(json, "line", (int64_t)limit->line);
-        fx8_json_text(json, "case", limit->name);
+        fx8_json_text(json, "case", limit->which.name);
         fx8_json_text(json, "variant",
                       worst != NULL ? worst->figure.variant : limit->variant);
         fx8_json_text(json, "quantity", limit->quantity);
@@ -308,18 +299,20 @@ void fx8_bench_gate_put(const struct fx8_bench_gate *gate,
 /* Whether a gate can demand a share of this. */
 static bool is_listed(const struct fx8_bench_record *record)
 {
-    char nearest[FX8_BENCH_NAME_SIZE];
-    const char *quantities[FX8_BENCH_QUANTITIES];
-    size_t index;
-    const struct fx8_bench_section *section =
-        fx8_bench_find(record->name, &index, nearest);
-    const size_t n = section != NULL && section->list != NULL
-                         ? section->list(index, quantities)
-                         : 0;
+    const char *quantities[FX8_BENCH_QUANTITIES + 1];
+    const size_t n = fx8_bench_quantities(&record->which, quantities);
     for (size_t q = 0; q < n; q++)
         if (strcmp(record->figure.quantity, quantities[q]) == 0)
             return true;
     return false;
+}
+
+/* Whether these are the same quantity of a case, of two variants. */
+static bool are_variants(const struct fx8_bench_record *a,
+                         const struct fx8_bench_record *b)
+{
+    return is_same_case(&a->which, &b->which) &&
+           strcmp(a->figure.quantity, b->figure.quantity) == 0;
 }
 
 /* Three significant digits, rounded down; value from 0 up. */
@@ -333,11 +326,12 @@ static void round_down(double value, char text[32])
 static size_t write_lines(FILE *stream, const struct fx8_bench_record *records,
                           size_t n)
 {
-    const char *name = "";
+    const struct fx8_bench_record *before = NULL;
     size_t n_lines = 0;
     for (size_t k = 0; k < n; k++) {
-        const struct fx8_bench_figure *figure = &records[k].figure;
-        if (!is_listed(&records[k]))
+        const struct fx8_bench_record *record = &records[k];
+        const struct fx8_bench_figure *figure = &record->figure;
+        if (!is_listed(record))
             continue;
         const double share = fx8_bench_share(figure);
         /* demand at least half of a small share */
@@ -345,17 +339,14 @@ static size_t write_lines(FILE *stream, const struct fx8_bench_record *records,
             fmin(fmax(share - figure->lowest, 0.02), 0.5 * figure->lowest);
         char least[32];
         round_down(fmax(figure->lowest - margin, 0.0), least);
-        if (strcmp(name, records[k].name) != 0)
-            fprintf(stream, "\n[%s]\n", records[k].name);
-        name = records[k].name;
+        if (before == NULL || !is_same_case(&before->which, &record->which))
+            fprintf(stream, "\n[%s]\n", record->which.name);
         /* name the variant if there are others */
-        const bool has_others =
-            (k > 0 && strcmp(records[k - 1].name, name) == 0 &&
-             strcmp(records[k - 1].figure.quantity, figure->quantity) == 0) ||
-            (k + 1 < n && strcmp(records[k + 1].name, name) == 0 &&
-             strcmp(records[k + 1].figure.quantity, figure->quantity) == 0);
+        const bool has_others = (k > 0 && are_variants(record, record - 1)) ||
+                                (k + 1 < n && are_variants(record, record + 1));
         fprintf(stream, "%s%s%s = %s\n", has_others ? figure->variant : "",
                 has_others ? " " : "", figure->quantity, least);
+        before = record;
         n_lines++;
     }
     return n_lines;

@@ -16,12 +16,7 @@
 
 #include "correlator/bench/bench.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct fx8_json;
-struct fx8_bench_record;
 
 enum fx8_bench_verdict {
     FX8_BENCH_LEFT_OUT = 0, /**< nothing it covers was measured */
@@ -32,9 +27,9 @@ enum fx8_bench_verdict {
 /** A line of the file. */
 struct fx8_bench_limit {
     size_t line;
-    char name[FX8_BENCH_NAME_SIZE]; /**< of the case */
-    char variant[16];               /**< "": any */
-    char quantity[FX8_BENCH_NAME_SIZE];
+    struct fx8_bench_case which;
+    char variant[16];     /**< "": any */
+    const char *quantity; /**< static */
     double least;
     enum fx8_bench_verdict verdict;
     const struct fx8_bench_record *worst; /**< of those judged, or NULL */
@@ -108,9 +103,5 @@ enum fx8_status fx8_bench_gate_write(const char *path,
                                      struct fx8_error *error);
 
 void fx8_bench_gate_clear(struct fx8_bench_gate *gate);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "correlator/bench/bench.h"
-#include "correlator/bench/machine.h"
 #include "correlator/commands/command.h"
 #include "correlator/run/pipeline.h"
 #include "correlator/run/results.h"
@@ -89,7 +89,8 @@ static enum fx8_status open_memory(const struct fx8_bench_array *array,
 {
     *reader = (struct memory_reader){
         .base = {.path = "memory",
-                 .observation = fx8_observation_unknown(),
+                 .observation = fx8_bench_observation(
+                     array->n_inputs, JOB_SAMPLES / (int64_t)array->n_inputs),
                  .select = select_inputs,
                  .buffer_size = buffer_size,
                  .read_samples = read_samples,
@@ -97,24 +98,12 @@ static enum fx8_status open_memory(const struct fx8_bench_array *array,
         .n_inputs = array->n_inputs,
         .is_time_major = array->is_time_major,
     };
-    struct fx8_observation *o = &reader->base.observation;
-    o->is_complex = true;
-    o->n_antennas = array->n_inputs / 2;
-    o->n_polarizations = 2;
-    o->n_samples = JOB_SAMPLES / (int64_t)array->n_inputs;
-    o->sample_rate = (struct fx8_rate){1000000, 1};
-    o->has_start_time = true;
-    o->start_time = (struct fx8_time){1600000000, 0};
-    o->dc_frequency_hz = 150e6;
-    o->sideband = FX8_SIDEBAND_UPPER;
-    o->site = (struct fx8_site){0, 0, 0};
+    reader->base.observation.site = (struct fx8_site){0, 0, 0};
     void *memory;
-    const enum fx8_status status =
-        fx8_allocate(RECORDED, 1, "samples", &memory, error);
+    FX8_TRY(fx8_allocate(RECORDED, 1, "samples", &memory, error));
     reader->samples = memory;
-    if (status == FX8_OK)
-        fx8_bench_fill(reader->samples, RECORDED);
-    return status;
+    fx8_bench_fill(reader->samples, RECORDED);
+    return FX8_OK;
 }
 
 /* --- a job ------------------------------------------------------- */
@@ -122,15 +111,16 @@ static enum fx8_status open_memory(const struct fx8_bench_array *array,
 /* Kind of job. */
 struct variety {
     const char *name;
-    enum fx8_precision precision;
+    const char *precision;
+    enum fx8_result_kind result;
     const char *quicklook; /* mode of math, or NULL: no quick-look */
 };
 
 static const struct variety varieties[] = {
-    {"int8", FX8_PRECISION_INT8, NULL},
-    {"fp32", FX8_PRECISION_FP32, NULL},
-    {"int8 quick-look ieee", FX8_PRECISION_INT8, "ieee"},
-    {"int8 quick-look fast", FX8_PRECISION_INT8, "fast"},
+    {"int8", "int8", FX8_RESULT_INT8, NULL},
+    {"fp32", "fp32", FX8_RESULT_FP32, NULL},
+    {"int8 quick-look ieee", "int8", FX8_RESULT_INT8, "ieee"},
+    {"int8 quick-look fast", "int8", FX8_RESULT_INT8, "fast"},
 };
 
 #define N_VARIETIES (sizeof varieties / sizeof varieties[0])
@@ -147,33 +137,30 @@ static enum fx8_status load(const struct fx8_bench_run *run,
                             struct fx8_settings *settings,
                             struct fx8_error *error)
 {
-    char channels[64], precision[64], level[64], math[64];
-    char quicklook[FX8_BENCH_PATH_SIZE + 32];
-    char threads[64];
-    const char *overrides[16] = {
+    char texts[6][FX8_BENCH_PATH_SIZE + 32];
+    const char *overrides[] = {
         "correlator.integration_time_s=all",
-        threads,
         "correlator.backend=cpu",
         "array.positions=none",
-        channels,
-        precision,
-        level,
+        texts[0],
+        texts[1],
+        texts[2],
+        texts[3],
+        texts[4],
+        texts[5],
     };
-    size_t n = 7;
-    snprintf(channels, sizeof channels, "channelizer.channels=%zu",
+    const size_t n = variety->quicklook != NULL ? 9 : 7;
+    snprintf(texts[0], sizeof *texts, "channelizer.channels=%zu",
              array->n_channels);
-    snprintf(precision, sizeof precision, "correlator.precision=%s",
-             variety->precision == FX8_PRECISION_INT8 ? "int8" : "fp32");
-    snprintf(level, sizeof level, "correlator.kernel=%s",
+    snprintf(texts[1], sizeof *texts, "correlator.precision=%s",
+             variety->precision);
+    snprintf(texts[2], sizeof *texts, "correlator.kernel=%s",
              run->operations->name);
-    snprintf(threads, sizeof threads, "correlator.threads=%zu", run->n_threads);
-    if (variety->quicklook != NULL) {
-        snprintf(math, sizeof math, "postprocess.math=%s", variety->quicklook);
-        snprintf(quicklook, sizeof quicklook, "postprocess.quicklook=%s",
-                 names->quicklook);
-        overrides[n++] = math;
-        overrides[n++] = quicklook;
-    }
+    snprintf(texts[3], sizeof *texts, "correlator.threads=%zu", run->n_threads);
+    snprintf(texts[4], sizeof *texts, "postprocess.math=%s",
+             variety->quicklook != NULL ? variety->quicklook : "");
+    snprintf(texts[5], sizeof *texts, "postprocess.quicklook=%s",
+             names->quicklook);
     return fx8_settings_load(NULL, overrides, n, true, settings, error);
 }
 
@@ -209,10 +196,7 @@ static enum fx8_status run_job(const struct fx8_bench_run *run,
             .input = reader.base.path,
             .interrupted = is_stopped,
         };
-        request
-            .paths[variety->precision == FX8_PRECISION_INT8 ? FX8_RESULT_INT8
-                                                            : FX8_RESULT_FP32] =
-            names->result;
+        request.paths[variety->result] = names->result;
         if (variety->quicklook != NULL)
             request.path_quicklook = names->quicklook;
         status = fx8_pipeline_run(&request, report, error);
@@ -240,10 +224,12 @@ static const char *const parts[] = {
 #define N_PARTS    (sizeof parts / sizeof parts[0])
 #define N_LIMITING 3
 
-/* Times of the rounds of a job. */
+/* Results of the rounds of a job. */
 struct rounds {
     double total_s[FX8_BENCH_ROUNDS];
     double part_s[N_PARTS][FX8_BENCH_ROUNDS];
+    double whole[FX8_BENCH_ROUNDS];            /* samples per second */
+    double rate[N_LIMITING][FX8_BENCH_ROUNDS]; /* of the limiting parts */
 };
 
 static void keep_report(const struct fx8_run_report *report,
@@ -255,56 +241,34 @@ static void keep_report(const struct fx8_run_report *report,
         s->quicklook_s, s->level_s,      report->read_s, report->write_s,
     };
     rounds->total_s[round] = report->total_s;
+    rounds->whole[round] = (double)JOB_SAMPLES / report->total_s;
     for (size_t k = 0; k < N_PARTS; k++)
         rounds->part_s[k][round] = seconds[k];
+    for (size_t k = 0; k < N_LIMITING; k++)
+        rounds->rate[k][round] = (double)JOB_SAMPLES / seconds[k];
 }
 
-/* The whole against the time of the limiting stages: medians, and the worst
- * round. */
-static enum fx8_status put_whole(const struct fx8_bench_run *run,
-                                 const struct rounds *rounds, double samples,
-                                 struct fx8_error *error)
+static enum fx8_status put_figures(const struct fx8_bench_run *run,
+                                   const struct rounds *rounds,
+                                   struct fx8_error *error)
 {
-    double stages_s = 0.0;
-    for (size_t k = 0; k < N_LIMITING; k++)
-        stages_s += fx8_bench_median(rounds->part_s[k], run->n_rounds);
     struct fx8_bench_figure figure = {
         .quantity = "whole",
         .variant = run->operations->name,
         .n_threads = run->n_threads,
-        .value = samples / fx8_bench_median(rounds->total_s, run->n_rounds),
         .unit = "sample/s",
         .ruler = "harmonic limit of the stages",
-        .ceiling = samples / stages_s,
     };
-    figure.lowest = figure.value / figure.ceiling;
-    for (size_t r = 0; r < run->n_rounds; r++) {
-        double sum_s = 0.0;
-        for (size_t k = 0; k < N_LIMITING; k++)
-            sum_s += rounds->part_s[k][r];
-        if (sum_s / rounds->total_s[r] < figure.lowest)
-            figure.lowest = sum_s / rounds->total_s[r];
+    FX8_TRY(fx8_bench_put_whole(run, figure, rounds->whole, rounds->rate,
+                                N_LIMITING, error));
+    figure.unit = "s";
+    figure.ruler = "time of the job";
+    for (size_t k = 0; k < N_PARTS; k++) {
+        figure.quantity = parts[k];
+        FX8_TRY(fx8_bench_put(run, figure, rounds->part_s[k], rounds->total_s,
+                              error));
     }
-    return fx8_bench_put(run, &figure, error);
-}
-
-static enum fx8_status put_parts(const struct fx8_bench_run *run,
-                                 const struct rounds *rounds,
-                                 struct fx8_error *error)
-{
-    enum fx8_status status = FX8_OK;
-    for (size_t k = 0; k < N_PARTS && status == FX8_OK; k++) {
-        const struct fx8_bench_figure figure = {
-            .quantity = parts[k],
-            .variant = run->operations->name,
-            .n_threads = run->n_threads,
-            .unit = "s",
-            .ruler = "time of the job",
-        };
-        status = fx8_bench_put_rounds(run, figure, rounds->part_s[k],
-                                      rounds->total_s, error);
-    }
-    return status;
+    return FX8_OK;
 }
 
 /* --- the section ------------------------------------------------- */
@@ -317,18 +281,10 @@ static void name_case(size_t index, char name[FX8_BENCH_NAME_SIZE])
              array->n_channels, varieties[index % N_VARIETIES].name);
 }
 
-/* Only for the whole is a higher share better. */
-static size_t list_quantities(size_t index,
-                              const char *list[FX8_BENCH_QUANTITIES])
-{
-    (void)index;
-    list[0] = "whole";
-    return 1;
-}
-
 static enum fx8_status measure_case(const struct fx8_bench_run *run,
-                                    size_t index, struct fx8_error *error)
+                                    struct fx8_error *error)
 {
+    const size_t index = run->which->index;
     const struct fx8_bench_array *array =
         &fx8_bench_array_shapes[index / N_VARIETIES];
     const struct variety *variety = &varieties[index % N_VARIETIES];
@@ -346,12 +302,7 @@ static enum fx8_status measure_case(const struct fx8_bench_run *run,
     }
     /* act now on a signal that came between two jobs */
     fx8_command_stop_at_once(NULL);
-    if (status == FX8_OK)
-        status = put_whole(run, &rounds,
-                           (double)(JOB_SAMPLES / (int64_t)array->n_inputs) *
-                               (double)array->n_inputs,
-                           error);
-    return status == FX8_OK ? put_parts(run, &rounds, error) : status;
+    return status == FX8_OK ? put_figures(run, &rounds, error) : status;
 }
 
 const struct fx8_bench_section fx8_bench_jobs = {
@@ -361,7 +312,7 @@ const struct fx8_bench_section fx8_bench_jobs = {
     .n_cases = FX8_N_BENCH_ARRAYS * N_VARIETIES,
     .n_rounds = 3,
     .has_levels = true,
+    .quantities = {"whole"}, /* of the others a higher share is no better */
     .name_case = name_case,
-    .list = list_quantities,
     .measure = measure_case,
 };

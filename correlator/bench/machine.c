@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "correlator/bench/machine.h"
-
+/*
+ * machine.c -- the machine that a benchmark runs on: what it is, its files, its
+ * clock.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +13,10 @@
 #include <gnu/libc-version.h>
 #endif
 
+#include "config/base/clock.h"
 #include "config/base/number.h"
 #include "config/base/parallel.h"
+#include "correlator/bench/bench.h"
 
 #if defined(__clang__)
 #define COMPILER "clang " __clang_version__
@@ -97,4 +101,24 @@ enum fx8_status fx8_bench_file(const char *suffix,
                           "TMPDIR: %.80s...: expected a path of at most %d "
                           "bytes",
                           folder, FX8_BENCH_PATH_SIZE - 40);
+}
+
+static double time_part(void (*work)(void *context, size_t n), void *context,
+                        size_t n)
+{
+    const double start = fx8_clock_seconds();
+    work(context, n);
+    return fx8_clock_seconds() - start;
+}
+
+double fx8_bench_time(void (*work)(void *context, size_t n), void *context,
+                      double part_s, size_t n_parts)
+{
+    size_t n = 1;
+    double best_s;
+    while ((best_s = time_part(work, context, n)) < part_s)
+        n *= 2;
+    for (size_t part = 1; part < n_parts; part++)
+        best_s = fmin(best_s, time_part(work, context, n));
+    return best_s / (double)n;
 }

@@ -11,10 +11,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** Known libraries. */
 enum fx8_peer_library {
     FX8_PEER_LIBMVEC = 0, /**< glibc, errors up to 4 ulp */
@@ -25,15 +21,17 @@ enum fx8_peer_library {
 /** Name of a library, "libmvec"; static. */
 const char *fx8_peer_name(enum fx8_peer_library library);
 
-/** Whether the library is on this system. */
-bool fx8_peer_is_there(enum fx8_peer_library library);
+struct fx8_peer_function;
+
+/** y[k] = f(a[k]) or f(a[k], b[k]); n a multiple of 16. */
+typedef void fx8_peer_loop(const struct fx8_peer_function *peer, size_t n,
+                           const float *a, const float *b, float *y);
 
 /** A function of a library at one level of fx8's own operations. */
 struct fx8_peer_function {
     void *symbol;
     float scale; /**< factor applied to an argument before the call */
-    void (*loop)(const struct fx8_peer_function *function, size_t n,
-                 const float *a, const float *b, float *y);
+    fx8_peer_loop *loop;
 };
 
 /**
@@ -47,25 +45,8 @@ struct fx8_peer_function {
 bool fx8_peer_find(enum fx8_peer_library library, const char *level,
                    const char *function, struct fx8_peer_function *peer);
 
-/** y[k] = f(a[k]) or f(a[k], b[k]); n a multiple of 16. */
-static inline void fx8_peer_run(const struct fx8_peer_function *peer, size_t n,
-                                const float *a, const float *b, float *y)
-{
-    peer->loop(peer, n, a, b, y);
-}
-
-/* Private to the files peers*.c: the loops of a level. */
-void fx8_peer_unary_avx2(const struct fx8_peer_function *peer, size_t n,
-                         const float *a, const float *b, float *y);
-void fx8_peer_binary_avx2(const struct fx8_peer_function *peer, size_t n,
-                          const float *a, const float *b, float *y);
-void fx8_peer_unary_avx512(const struct fx8_peer_function *peer, size_t n,
-                           const float *a, const float *b, float *y);
-void fx8_peer_binary_avx512(const struct fx8_peer_function *peer, size_t n,
-                            const float *a, const float *b, float *y);
-
-#ifdef __cplusplus
-}
-#endif
+/* The loops of each level: peers_simd.c. */
+fx8_peer_loop fx8_peer_unary_avx2, fx8_peer_binary_avx2;
+fx8_peer_loop fx8_peer_unary_avx512, fx8_peer_binary_avx512;
 
 #endif

@@ -15,11 +15,10 @@
 #include "config/base/clock.h"
 #include "config/base/parallel.h"
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "correlator/bench/bench.h"
-#include "correlator/bench/machine.h"
 #include "correlator/commands/command.h"
 #include "io/native/native.h"
-#include "kernels/operations.h"
 
 /* Bytes of samples: larger than the caches; packed ones take longer. */
 #define PLAIN_BYTES  ((size_t)128 << 20)
@@ -76,10 +75,6 @@ struct rounds {
     bool is_cold; /* the system dropped the file in every round */
 };
 
-struct names {
-    char path[FX8_BENCH_PATH_SIZE];
-};
-
 static bool is_packed(const struct storage *storage)
 {
     return storage->storage.deflate_level > 0 || storage->storage.bitshuffle;
@@ -94,21 +89,13 @@ static void keep_best(double *best, double seconds)
 /* --- a recording ------------------------------------------------- */
 
 static enum fx8_status write_recording(const struct storage *storage,
-                                       const struct names *names,
+                                       const char *path,
                                        struct fx8_error *error)
 {
-    struct fx8_observation o = fx8_observation_unknown();
-    o.is_complex = true;
-    o.n_antennas = storage->n_antennas;
-    o.n_polarizations = 2;
-    const size_t sample = 4 * o.n_antennas;
-    o.n_samples =
-        (int64_t)((is_packed(storage) ? PACKED_BYTES : PLAIN_BYTES) / sample);
-    o.sample_rate = (struct fx8_rate){1000000, 1};
-    o.has_start_time = true;
-    o.start_time = (struct fx8_time){1600000000, 0};
-    o.dc_frequency_hz = 150e6;
-    o.sideband = FX8_SIDEBAND_UPPER;
+    const size_t sample = 4 * storage->n_antennas;
+    struct fx8_observation o = fx8_bench_observation(
+        2 * storage->n_antennas,
+        (int64_t)((is_packed(storage) ? PACKED_BYTES : PLAIN_BYTES) / sample));
     const int64_t block = (int64_t)(32 * MIB / sample);
     void *samples = NULL;
     struct fx8_native_writer *writer = NULL;
@@ -116,9 +103,9 @@ static enum fx8_status write_recording(const struct storage *storage,
         fx8_allocate(32 * MIB, 1, "samples", &samples, error);
     if (status == FX8_OK) {
         fx8_bench_fill(samples, 32 * MIB);
-        status = fx8_native_create_stored(names->path, true, &o,
-                                          storage->axis_order, NULL, 0,
-                                          &storage->storage, &writer, error);
+        status =
+            fx8_native_create_stored(path, true, &o, storage->axis_order, NULL,
+                                     0, &storage->storage, &writer, error);
     }
     for (int64_t at = 0; status == FX8_OK && at < o.n_samples; at += block)
         status = fx8_native_write(writer, at, block, samples, error);
@@ -133,7 +120,7 @@ static enum fx8_status write_recording(const struct storage *storage,
 
 /* An open recording, and memory for a block of it. */
 struct pass {
-    const struct names *names;
+    const char *path;
     struct fx8_reader *reader;
     int64_t block_samples;
     size_t buffer_size;
@@ -141,20 +128,14 @@ struct pass {
     ptrdiff_t *input_offset;
 };
 
-static enum fx8_status open_pass(const struct names *names, struct pass *pass,
-                                 struct fx8_error *error)
+static enum fx8_status open_pass(struct pass *pass, struct fx8_error *error)
 {
     struct fx8_settings settings;
-    const char *path = names->path;
-    enum fx8_status status =
-        fx8_settings_load(NULL, NULL, 0, false, &settings, error);
-    if (status != FX8_OK)
-        return status;
-    pass->names = names;
-    status = fx8_reader_open(&path, 1, &settings, &pass->reader, error);
+    FX8_TRY(fx8_settings_load(NULL, NULL, 0, false, &settings, error));
+    const enum fx8_status status =
+        fx8_reader_open(&pass->path, 1, &settings, &pass->reader, error);
     fx8_settings_clear(&settings);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(status);
     const struct fx8_observation *o = &pass->reader->observation;
     pass->block_samples = pass->reader->read_samples(pass->reader);
     if (pass->block_samples > o->n_samples)
@@ -187,11 +168,9 @@ static enum fx8_status time_reader(struct pass *pass, size_t n_threads,
     const double start = fx8_clock_seconds();
     for (int64_t at = 0; at < n_samples; at += pass->block_samples) {
         const int64_t left = n_samples - at;
-        const enum fx8_status status = reader->read(
+        FX8_TRY(reader->read(
             reader, at, left < pass->block_samples ? left : pass->block_samples,
-            pass->buffer, &layout, error);
-        if (status != FX8_OK)
-            return status;
+            pass->buffer, &layout, error));
     }
     keep_best(best, fx8_clock_seconds() - start);
     return FX8_OK;
@@ -201,7 +180,7 @@ static enum fx8_status time_reader(struct pass *pass, size_t n_threads,
 static enum fx8_status time_file(struct pass *pass, double *best,
                                  struct fx8_error *error)
 {
-    const int file = open(pass->names->path, O_RDONLY | O_CLOEXEC);
+    const int file = open(pass->path, O_RDONLY | O_CLOEXEC);
     const double start = fx8_clock_seconds();
     ssize_t n = file < 0 ? -1 : 1;
     while (n > 0)
@@ -212,8 +191,8 @@ static enum fx8_status time_file(struct pass *pass, double *best,
         close(file);
     return n == 0 ? FX8_OK
                   : fx8_fail(error, FX8_ERR_SYSTEM,
-                             "%s: %s: expected a readable file",
-                             pass->names->path, strerror(reason));
+                             "%s: %s: expected a readable file", pass->path,
+                             strerror(reason));
 }
 
 /* Drop the file from the system's cache; false if it stays. */
@@ -259,19 +238,16 @@ static enum fx8_status measure_warm(const struct storage *storage,
 {
     const bool packed = is_packed(storage);
     double file_s = 0.0, one_s = 0.0, all_s = 0.0;
-    enum fx8_status status = FX8_OK;
-    for (size_t k = 0; status == FX8_OK && k < (packed ? N_PACKED : N_PLAIN);
-         k++) {
-        status = time_file(pass, &file_s, error);
-        if (status == FX8_OK)
-            status = time_reader(pass, 1, &one_s, error);
-        if (status == FX8_OK && packed)
-            status = time_reader(pass, n_threads, &all_s, error);
+    for (size_t k = 0; k < (packed ? N_PACKED : N_PLAIN); k++) {
+        FX8_TRY(time_file(pass, &file_s, error));
+        FX8_TRY(time_reader(pass, 1, &one_s, error));
+        if (packed)
+            FX8_TRY(time_reader(pass, n_threads, &all_s, error));
     }
     rounds->file[round] = sizes->file / file_s;
     rounds->one[round] = sizes->samples / one_s;
     rounds->all[round] = packed ? sizes->samples / all_s : 0.0;
-    return status;
+    return FX8_OK;
 }
 
 static enum fx8_status measure_cold(struct pass *pass,
@@ -280,16 +256,13 @@ static enum fx8_status measure_cold(struct pass *pass,
                                     struct fx8_error *error)
 {
     double file_s = 0.0, reader_s = 0.0;
-    enum fx8_status status = FX8_OK;
-    rounds->is_cold = rounds->is_cold && evict(pass->names->path);
-    if (rounds->is_cold)
-        status = time_file(pass, &file_s, error);
-    rounds->is_cold = rounds->is_cold && evict(pass->names->path);
-    if (rounds->is_cold && status == FX8_OK)
-        status = time_reader(pass, 1, &reader_s, error);
+    if ((rounds->is_cold = evict(pass->path)))
+        FX8_TRY(time_file(pass, &file_s, error));
+    if (rounds->is_cold && (rounds->is_cold = evict(pass->path)))
+        FX8_TRY(time_reader(pass, 1, &reader_s, error));
     rounds->cold_file[round] = sizes->file / file_s;
     rounds->cold[round] = sizes->samples / reader_s;
-    return status;
+    return FX8_OK;
 }
 
 static enum fx8_status measure_rounds(const struct fx8_bench_run *run,
@@ -300,21 +273,20 @@ static enum fx8_status measure_rounds(const struct fx8_bench_run *run,
     const struct fx8_reader *reader = pass->reader;
     struct stat file = {0};
     double unused = 0.0;
-    enum fx8_status status = time_file(pass, &unused, error);
-    (void)stat(pass->names->path, &file); /* it was open a moment ago */
+    FX8_TRY(time_file(pass, &unused, error));
+    (void)stat(pass->path, &file); /* it was open a moment ago */
     const struct sizes sizes = {
         .samples =
             (double)reader->buffer_size(reader, reader->observation.n_samples),
         .file = (double)file.st_size,
     };
     rounds->is_cold = !is_packed(storage);
-    for (size_t r = 0; r < run->n_rounds && status == FX8_OK; r++)
-        status = measure_warm(storage, pass, run->n_threads, &sizes, rounds, r,
-                              error);
-    for (size_t r = 0; r < run->n_rounds && status == FX8_OK && rounds->is_cold;
-         r++)
-        status = measure_cold(pass, &sizes, rounds, r, error);
-    return status;
+    for (size_t r = 0; r < run->n_rounds; r++)
+        FX8_TRY(measure_warm(storage, pass, run->n_threads, &sizes, rounds, r,
+                             error));
+    for (size_t r = 0; r < run->n_rounds && rounds->is_cold; r++)
+        FX8_TRY(measure_cold(pass, &sizes, rounds, r, error));
+    return FX8_OK;
 }
 
 /* --- figures ----------------------------------------------------- */
@@ -326,50 +298,41 @@ static enum fx8_status put_rounds(const struct fx8_bench_run *run,
 {
     struct fx8_bench_figure figure = {
         .quantity = "one thread", .unit = "byte/s", .ruler = "read()"};
-    enum fx8_status status =
-        fx8_bench_put_rounds(run, figure, rounds->one, rounds->file, error);
-    if (status == FX8_OK && is_packed(storage)) {
+    FX8_TRY(fx8_bench_put(run, figure, rounds->one, rounds->file, error));
+    if (is_packed(storage)) {
         figure.quantity = "all threads";
         figure.n_threads = run->n_threads;
-        status =
-            fx8_bench_put_rounds(run, figure, rounds->all, rounds->file, error);
+        FX8_TRY(fx8_bench_put(run, figure, rounds->all, rounds->file, error));
     }
-    if (status == FX8_OK && rounds->is_cold) {
-        figure.quantity = "cold";
-        figure.ruler = "cold read()";
-        status = fx8_bench_put_rounds(run, figure, rounds->cold,
-                                      rounds->cold_file, error);
-    }
-    return status;
+    if (!rounds->is_cold)
+        return FX8_OK;
+    figure.quantity = "cold";
+    figure.ruler = "cold read()";
+    return fx8_bench_put(run, figure, rounds->cold, rounds->cold_file, error);
 }
 
 static enum fx8_status measure_storage(const struct fx8_bench_run *run,
                                        const struct storage *storage,
-                                       const struct names *names,
+                                       struct pass *pass,
                                        struct fx8_error *error)
 {
-    struct pass pass = {.names = names};
     struct rounds rounds;
-    enum fx8_status status = write_recording(storage, names, error);
+    const enum fx8_status status = write_recording(storage, pass->path, error);
     if (status == FX8_ERR_UNSUPPORTED)
         return fx8_bench_remark(run,
                                 "left out: HDF5 has no plug-in for it "
                                 "(HDF5_PLUGIN_PATH)",
                                 error);
-    if (status == FX8_OK)
-        status = open_pass(names, &pass, error);
-    if (status == FX8_OK)
-        status = measure_rounds(run, storage, &pass, &rounds, error);
-    if (status == FX8_OK)
-        status = put_rounds(run, storage, &rounds, error);
-    if (status == FX8_OK && pass.reader->slow_reason != NULL) {
-        char text[160];
-        snprintf(text, sizeof text, "unpacked by HDF5, on one thread: %s",
-                 pass.reader->slow_reason);
-        status = fx8_bench_remark(run, text, error);
-    }
-    close_pass(&pass);
-    return status;
+    FX8_TRY(status);
+    FX8_TRY(open_pass(pass, error));
+    FX8_TRY(measure_rounds(run, storage, pass, &rounds, error));
+    FX8_TRY(put_rounds(run, storage, &rounds, error));
+    if (pass->reader->slow_reason == NULL)
+        return FX8_OK;
+    char text[160];
+    snprintf(text, sizeof text, "unpacked by HDF5, on one thread: %s",
+             pass->reader->slow_reason);
+    return fx8_bench_remark(run, text, error);
 }
 
 /* --- the section ------------------------------------------------- */
@@ -379,24 +342,23 @@ static void name_case(size_t index, char name[FX8_BENCH_NAME_SIZE])
     snprintf(name, FX8_BENCH_NAME_SIZE, "read %s", storages[index].name);
 }
 
-static size_t list_quantities(size_t index,
-                              const char *list[FX8_BENCH_QUANTITIES])
+static void list_quantities(size_t index, const char *quantities[])
 {
-    list[0] = "one thread";
-    list[1] = is_packed(&storages[index]) ? "all threads" : "cold";
-    return 2;
+    quantities[0] = "one thread";
+    quantities[1] = is_packed(&storages[index]) ? "all threads" : "cold";
 }
 
 static enum fx8_status measure_case(const struct fx8_bench_run *run,
-                                    size_t index, struct fx8_error *error)
+                                    struct fx8_error *error)
 {
-    struct names names;
-    enum fx8_status status = fx8_bench_file("h5", names.path, error);
-    if (status != FX8_OK)
-        return status;
-    fx8_command_stop_at_once(names.path);
-    status = measure_storage(run, &storages[index], &names, error);
-    unlink(names.path);
+    char path[FX8_BENCH_PATH_SIZE];
+    FX8_TRY(fx8_bench_file("h5", path, error));
+    struct pass pass = {.path = path};
+    fx8_command_stop_at_once(path);
+    const enum fx8_status status =
+        measure_storage(run, &storages[run->which->index], &pass, error);
+    close_pass(&pass);
+    unlink(path);
     fx8_command_stop_at_once(NULL);
     return status;
 }
@@ -407,7 +369,7 @@ const struct fx8_bench_section fx8_bench_reading = {
              "their reader; from the page cache, or cold from the disk",
     .n_cases = N_STORAGES,
     .n_rounds = 3,
-    .name_case = name_case,
     .list = list_quantities,
+    .name_case = name_case,
     .measure = measure_case,
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "correlator/bench/report.h"
-
+/*
+ * report.c -- the figures: collected, printed as tables, and as JSON.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,12 +10,14 @@
 #include "config/base/json.h"
 #include "config/base/median.h"
 #include "config/base/shape.h"
-#include "correlator/bench/machine.h"
+#include "config/base/try.h"
+#include "correlator/bench/gate.h"
 #include "correlator/fx8.h"
 
 /* --- arithmetic -------------------------------------------------- */
 
-double fx8_bench_median(const double *values, size_t n)
+/* Values are not changed. */
+static double median_of(const double *values, size_t n)
 {
     double sorted[FX8_BENCH_ROUNDS];
     memcpy(sorted, values, n * sizeof *values);
@@ -58,7 +61,7 @@ static void print_row(const struct fx8_bench_record *record, bool is_first)
     char prefix[2], unit[32];
     const double size = find_prefix(figure, prefix);
     snprintf(unit, sizeof unit, "%s%s", prefix, figure->unit);
-    printf("%-35s %-9s %-16s %9.4g %-11s", is_first ? record->name : "",
+    printf("%-35s %-9s %-16s %9.4g %-11s", is_first ? record->which.name : "",
            figure->variant != NULL ? figure->variant : "", figure->quantity,
            figure->value / size, unit);
     if (figure->ruler != NULL)
@@ -68,23 +71,18 @@ static void print_row(const struct fx8_bench_record *record, bool is_first)
     fflush(stdout);
 }
 
-enum fx8_status fx8_bench_put(const struct fx8_bench_run *run,
-                              const struct fx8_bench_figure *figure,
-                              struct fx8_error *error)
+static enum fx8_status keep(const struct fx8_bench_run *run,
+                            const struct fx8_bench_figure *figure,
+                            struct fx8_error *error)
 {
     struct fx8_bench_report *report = run->report;
-    const enum fx8_status status =
-        fx8_grow(&report->records, report->n_records, sizeof *report->records,
-                 "figures", error);
-    if (status != FX8_OK)
-        return status;
-    const bool is_first =
-        report->n_records == 0 ||
-        strcmp(report->records[report->n_records - 1].name, run->name) != 0;
+    const size_t n = report->n_records;
+    FX8_TRY(fx8_grow(&report->records, n, sizeof *report->records, "figures",
+                     error));
+    const bool is_first = n == 0 || strcmp(report->records[n - 1].which.name,
+                                           run->which->name) != 0;
     struct fx8_bench_record *record = &report->records[report->n_records++];
-    *record = (struct fx8_bench_record){
-        .section = run->section, .n_rounds = run->n_rounds, .figure = *figure};
-    snprintf(record->name, sizeof record->name, "%s", run->name);
+    *record = (struct fx8_bench_record){*run->which, run->n_rounds, *figure};
     if (record->figure.n_threads == 0)
         record->figure.n_threads = 1;
     if (!report->is_silent)
@@ -92,39 +90,54 @@ enum fx8_status fx8_bench_put(const struct fx8_bench_run *run,
     return FX8_OK;
 }
 
-enum fx8_status fx8_bench_put_rounds(const struct fx8_bench_run *run,
-                                     struct fx8_bench_figure figure,
-                                     const double *values,
-                                     const double *ceilings,
-                                     struct fx8_error *error)
+enum fx8_status fx8_bench_put(const struct fx8_bench_run *run,
+                              struct fx8_bench_figure figure,
+                              const double *values, const double *ceilings,
+                              struct fx8_error *error)
 {
-    figure.value = fx8_bench_median(values, run->n_rounds);
+    figure.value = median_of(values, run->n_rounds);
     if (figure.ruler != NULL) {
-        figure.ceiling = fx8_bench_median(ceilings, run->n_rounds);
-        figure.lowest = INFINITY;
+        figure.ceiling = median_of(ceilings, run->n_rounds);
+        /* the two medians may come from different rounds */
+        figure.lowest = fx8_bench_share(&figure);
         for (size_t r = 0; r < run->n_rounds; r++)
             figure.lowest = fmin(figure.lowest, values[r] / ceilings[r]);
-        /* the two medians may come from different rounds */
-        figure.lowest = fmin(figure.lowest, fx8_bench_share(&figure));
     }
-    return fx8_bench_put(run, &figure, error);
+    return keep(run, &figure, error);
+}
+
+enum fx8_status fx8_bench_put_whole(const struct fx8_bench_run *run,
+                                    struct fx8_bench_figure figure,
+                                    const double *values,
+                                    const double (*rates)[FX8_BENCH_ROUNDS],
+                                    size_t n_stages, struct fx8_error *error)
+{
+    double stages[FX8_BENCH_QUANTITIES];
+    for (size_t s = 0; s < n_stages; s++)
+        stages[s] = median_of(rates[s], run->n_rounds);
+    figure.value = median_of(values, run->n_rounds);
+    figure.ceiling = fx8_bench_harmonic(stages, n_stages);
+    figure.lowest = fx8_bench_share(&figure);
+    for (size_t r = 0; r < run->n_rounds; r++) {
+        for (size_t s = 0; s < n_stages; s++)
+            stages[s] = rates[s][r];
+        figure.lowest = fmin(figure.lowest,
+                             values[r] / fx8_bench_harmonic(stages, n_stages));
+    }
+    return keep(run, &figure, error);
 }
 
 enum fx8_status fx8_bench_remark(const struct fx8_bench_run *run,
                                  const char *text, struct fx8_error *error)
 {
     struct fx8_bench_report *report = run->report;
-    const enum fx8_status status =
-        fx8_grow(&report->texts, report->n_texts, sizeof *report->texts,
-                 "figures", error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_grow(&report->texts, report->n_texts, sizeof *report->texts,
+                     "figures", error));
     struct fx8_bench_text *entry = &report->texts[report->n_texts++];
-    entry->section = run->section;
-    snprintf(entry->name, sizeof entry->name, "%s", run->name);
+    entry->which = *run->which;
     snprintf(entry->text, sizeof entry->text, "%s", text);
     if (!report->is_silent)
-        printf("%-35s %s\n", entry->name, entry->text);
+        printf("%-35s %s\n", entry->which.name, entry->text);
     return FX8_OK;
 }
 
@@ -210,8 +223,8 @@ static void put_record(struct fx8_json *json,
     const struct fx8_bench_figure *figure = &record->figure;
     const bool has_ruler = figure->ruler != NULL;
     fx8_json_object(json, NULL);
-    fx8_json_text(json, "section", record->section);
-    fx8_json_text(json, "case", record->name);
+    fx8_json_text(json, "section", record->which.section->name);
+    fx8_json_text(json, "case", record->which.name);
     fx8_json_text(json, "variant", figure->variant);
     fx8_json_text(json, "quantity", figure->quantity);
     fx8_json_integer(json, "threads", (int64_t)figure->n_threads);
@@ -245,8 +258,8 @@ void fx8_bench_print_json(const struct fx8_bench_report *report,
     fx8_json_array(&json, "remarks");
     for (size_t k = 0; k < report->n_texts; k++) {
         fx8_json_object(&json, NULL);
-        fx8_json_text(&json, "section", report->texts[k].section);
-        fx8_json_text(&json, "case", report->texts[k].name);
+        fx8_json_text(&json, "section", report->texts[k].which.section->name);
+        fx8_json_text(&json, "case", report->texts[k].which.name);
         fx8_json_text(&json, "text", report->texts[k].text);
         fx8_json_end(&json);
     }

@@ -4,11 +4,12 @@
  * FFTW itself: the better of the engine's plan, which is estimated so that
  * results never depend on timing, and of the plan that FFTW finds by measuring.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "config/base/clock.h"
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "correlator/bench/bench.h"
 #include "kernels/fft.h"
 
@@ -17,7 +18,8 @@ static const size_t lengths[] = {32, 64, 512, 1024, 4096};
 
 #define N_LENGTHS (sizeof lengths / sizeof lengths[0])
 
-/* The best of so many parts counts: other load only makes parts slower. */
+/* Parts of a measurement, of both plans by turns, and the least time of each.
+ */
 #define N_PARTS 10
 #define PART_S  1e-3
 
@@ -64,30 +66,32 @@ void fx8_bench_fft_close(struct fx8_bench_fft **fft)
     *fft = NULL;
 }
 
-static double time_plan(const struct fx8_bench_fft *fft, enum plan plan,
-                        size_t n_calls)
+/* A plan of a transform. */
+struct used {
+    const struct fx8_bench_fft *fft;
+    enum plan plan;
+};
+
+static void execute(void *context, size_t n)
 {
-    const double start = fx8_clock_seconds();
-    for (size_t k = 0; k < n_calls; k++)
-        fx8_fft_execute(fft->plans[plan], fft->data);
-    return fx8_clock_seconds() - start;
+    const struct used *used = context;
+    for (size_t k = 0; k < n; k++)
+        fx8_fft_execute(used->fft->plans[used->plan], used->fft->data);
 }
 
 void fx8_bench_fft_measure(const struct fx8_bench_fft *fft, double *as_used,
                            double *best)
 {
     double rates[N_PLANS] = {0};
-    size_t n_calls = 1;
-    while (time_plan(fft, USED, n_calls) < PART_S)
-        n_calls *= 2;
     for (size_t part = 0; part < N_PARTS; part++)
-        for (int plan = 0; plan < N_PLANS; plan++) {
-            const double rate = (double)(n_calls * fft->batch * fft->length) /
-                                time_plan(fft, (enum plan)plan, n_calls);
-            rates[plan] = rate > rates[plan] ? rate : rates[plan];
-        }
+        for (enum plan plan = 0; plan < N_PLANS; plan++)
+            rates[plan] =
+                fmax(rates[plan],
+                     (double)(fft->batch * fft->length) /
+                         fx8_bench_time(execute, &(struct used){fft, plan},
+                                        PART_S, 1));
     *as_used = rates[USED];
-    *best = rates[TRIED] > rates[USED] ? rates[TRIED] : rates[USED];
+    *best = fmax(rates[TRIED], rates[USED]);
 }
 
 /* --- the section ------------------------------------------------- */
@@ -97,16 +101,8 @@ static void name_case(size_t index, char name[FX8_BENCH_NAME_SIZE])
     snprintf(name, FX8_BENCH_NAME_SIZE, "FFT %zu", lengths[index]);
 }
 
-static size_t list_quantities(size_t index,
-                              const char *list[FX8_BENCH_QUANTITIES])
-{
-    (void)index;
-    list[0] = "rate";
-    return 1;
-}
-
 static enum fx8_status measure_case(const struct fx8_bench_run *run,
-                                    size_t index, struct fx8_error *error)
+                                    struct fx8_error *error)
 {
     static const struct fx8_bench_figure figure = {
         .quantity = "rate",
@@ -115,12 +111,11 @@ static enum fx8_status measure_case(const struct fx8_bench_run *run,
     };
     struct fx8_bench_fft *fft;
     double values[FX8_BENCH_ROUNDS], ceilings[FX8_BENCH_ROUNDS];
-    enum fx8_status status = fx8_bench_fft_open(lengths[index], &fft, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_bench_fft_open(lengths[run->which->index], &fft, error));
     for (size_t r = 0; r < run->n_rounds; r++)
         fx8_bench_fft_measure(fft, &values[r], &ceilings[r]);
-    status = fx8_bench_put_rounds(run, figure, values, ceilings, error);
+    const enum fx8_status status =
+        fx8_bench_put(run, figure, values, ceilings, error);
     fx8_bench_fft_close(&fft);
     return status;
 }
@@ -130,7 +125,7 @@ const struct fx8_bench_section fx8_bench_transforms = {
     .about = "FFTs of complex samples as the engine plans them; one thread",
     .n_cases = N_LENGTHS,
     .n_rounds = 5,
+    .quantities = {"rate"},
     .name_case = name_case,
-    .list = list_quantities,
     .measure = measure_case,
 };

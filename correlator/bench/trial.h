@@ -13,10 +13,6 @@
 #include "correlator/fx8.h"
 #include "kernels/operations.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** The ruler of an operation. */
 enum fx8_bench_ruler {
     FX8_BENCH_COPY, /**< memcpy() of the same number of bytes, between the same
@@ -29,6 +25,7 @@ enum fx8_bench_ruler {
 
 /** An operation under test; open() fills what it needs. */
 struct fx8_bench_trial {
+    const struct fx8_bench_kind *kind;
     const struct fx8_operations *operations;
     size_t size;    /**< inputs or channels */
     size_t variety; /**< meaning depends on the kind */
@@ -41,10 +38,19 @@ struct fx8_bench_trial {
     void *state;               /**< private to the kind */
 };
 
+/** Allocate `from`, `to` and `extra`, of so many bytes. */
+enum fx8_status fx8_bench_trial_allocate(struct fx8_bench_trial *trial,
+                                         size_t from, size_t to, size_t extra,
+                                         struct fx8_error *error);
+
+/** Fill with floats from -50 to 50. */
+void fx8_bench_fill_floats(float *values, size_t n);
+
 /** A kind of trial. */
 struct fx8_bench_kind {
     const char *unit;
     enum fx8_bench_ruler ruler;
+    size_t item_size; /**< bytes of a value of a spectrum, or of a weight */
     enum fx8_status (*open)(struct fx8_bench_trial *trial,
                             struct fx8_error *error);
     /** Run step k. */
@@ -70,9 +76,5 @@ extern const struct fx8_bench_kind fx8_bench_interval;
 
 /** The quick-look; variety: enum fx8_functions_mode. */
 extern const struct fx8_bench_kind fx8_bench_look;
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

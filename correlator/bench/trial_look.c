@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "correlator/bench/bench.h"
 #include "correlator/bench/trial.h"
 #include "kernels/baseline.h"
@@ -75,24 +76,17 @@ static enum fx8_status open_look(struct fx8_bench_trial *trial,
         .threads.count = 1,
     };
     const size_t n_cells = plan.n_baselines * N_CHANNELS * plan.n_products;
-    trial->from_size = n_cells * CELL_IN;
     /* more than CELL_OUT: room for half of all bytes copied */
-    trial->to_size =
-        n_cells * CELL_IN + trial->size * N_CHANNELS * sizeof(float);
+    FX8_TRY(fx8_bench_trial_allocate(
+        trial, n_cells * CELL_IN,
+        n_cells * CELL_IN + trial->size * N_CHANNELS * sizeof(float),
+        plan.n_baselines * plan.n_products * sizeof(struct fx8_product),
+        error));
+    FX8_TRY(
+        fx8_allocate(1, sizeof(struct look), "a trial", &trial->state, error));
     trial->bytes = (double)(n_cells * (CELL_IN + CELL_OUT));
     trial->n_copies = FX8_QUICKLOOK_CHECK_DUMPS;
     trial->work = (double)(n_cells * FX8_QUICKLOOK_CHECK_DUMPS);
-    const struct fx8_array arrays[] = {
-        {&trial->from, trial->from_size, 1},
-        {&trial->to, trial->to_size, 1},
-        {&trial->extra, plan.n_baselines * plan.n_products,
-         sizeof(struct fx8_product)},
-        {&trial->state, 1, sizeof(struct look)},
-    };
-    const enum fx8_status status =
-        fx8_allocate_arrays(arrays, 4, "a trial", error);
-    if (status != FX8_OK)
-        return status;
     fx8_baseline_table(trial->size / 2, 2, trial->extra);
     plan.products = trial->extra;
     place(trial, n_cells);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "correlator/bench/bench.h"
 #include "correlator/bench/trial.h"
 
@@ -24,138 +25,94 @@ static size_t stride_of(size_t item_size)
     return N_TIMES + FX8_ALIGNMENT / item_size;
 }
 
-static size_t channel_bytes(const struct fx8_bench_trial *trial,
-                            size_t item_size)
+static size_t channel_bytes(const struct fx8_bench_trial *trial)
 {
+    const size_t item_size = trial->kind->item_size;
     return fx8_round_up(trial->size, FX8_ROW_BLOCK) * stride_of(item_size) *
            item_size;
 }
 
+static size_t accumulator_bytes(const struct fx8_bench_trial *trial)
+{
+    const struct fx8_operations *operations = trial->operations;
+    if (trial->kind == &fx8_bench_int8)
+        return operations->int8.accumulator_size(trial->size) * sizeof(int32_t);
+    return sizeof(double) *
+           (trial->kind == &fx8_bench_fp32
+                ? operations->fp32.accumulator_size(trial->size)
+                : operations->interval.accumulator_size(trial->size));
+}
+
 /* `extra` holds the accumulator, `to` the sums. */
 static enum fx8_status open_products(struct fx8_bench_trial *trial,
-                                     size_t item_size, size_t accumulator,
                                      struct fx8_error *error)
 {
-    const size_t channel = channel_bytes(trial, item_size);
+    const size_t channel = channel_bytes(trial);
     const size_t n_channels =
         channel < SPECTRA_BYTES ? SPECTRA_BYTES / channel : 1;
-    trial->from_size = n_channels * channel;
-    trial->to_size = fx8_pair_count(trial->size) * 4 * sizeof(double);
-    const struct fx8_array arrays[] = {{&trial->from, trial->from_size, 1},
-                                       {&trial->to, trial->to_size, 1},
-                                       {&trial->extra, accumulator, 1}};
-    const enum fx8_status status =
-        fx8_allocate_arrays(arrays, 3, "a trial", error);
-    if (status != FX8_OK)
-        return status;
-    if (item_size == sizeof(struct fx8_ci8))
+    FX8_TRY(fx8_bench_trial_allocate(trial, n_channels * channel,
+                                     fx8_pair_count(trial->size) * 4 *
+                                         sizeof(double),
+                                     accumulator_bytes(trial), error));
+    if (trial->kind == &fx8_bench_int8)
         fx8_bench_fill(trial->from, trial->from_size);
     else
-        for (size_t k = 0; k < trial->from_size / sizeof(float); k++)
-            ((float *)trial->from)[k] = (float)(k * 37 % 101) - 50.0f;
+        fx8_bench_fill_floats(trial->from, trial->from_size / sizeof(float));
     trial->work = (double)fx8_pair_count(trial->size) * N_TIMES;
     return FX8_OK;
 }
 
-static size_t row_blocks(const struct fx8_bench_trial *trial)
+/* The channel of step `k`. */
+static void step_products(struct fx8_bench_trial *trial, size_t k)
 {
-    return fx8_round_up(trial->size, FX8_ROW_BLOCK) / FX8_ROW_BLOCK;
-}
-
-/* Spectra of the channel of step `k`. */
-static const void *spectra_of(const struct fx8_bench_trial *trial, size_t k,
-                              size_t item_size)
-{
-    const size_t channel = channel_bytes(trial, item_size);
-    return (const char *)trial->from +
-           k % (trial->from_size / channel) * channel;
-}
-
-/* --- INT8 -------------------------------------------------------- */
-
-static enum fx8_status open_int8(struct fx8_bench_trial *trial,
-                                 struct fx8_error *error)
-{
-    return open_products(trial, sizeof(struct fx8_ci8),
-                         trial->operations->int8.accumulator_size(trial->size) *
-                             sizeof(int32_t),
-                         error);
-}
-
-static void step_int8(struct fx8_bench_trial *trial, size_t k)
-{
-    const struct fx8_correlate_int8 *int8 = &trial->operations->int8;
-    const size_t item = sizeof(struct fx8_ci8);
-    int8->accumulate(trial->size, 0, row_blocks(trial), N_TIMES,
-                     spectra_of(trial, k, item), stride_of(item), trial->extra);
-    if (k % FOLD_STEPS == FOLD_STEPS - 1)
-        int8->fold(trial->size, trial->extra, trial->to);
+    const struct fx8_operations *operations = trial->operations;
+    const size_t n = trial->size, channel = channel_bytes(trial);
+    const size_t n_blocks = fx8_round_up(n, FX8_ROW_BLOCK) / FX8_ROW_BLOCK;
+    const size_t stride = stride_of(trial->kind->item_size);
+    const void *spectra =
+        (const char *)trial->from + k % (trial->from_size / channel) * channel;
+    const bool is_fold = k % FOLD_STEPS == FOLD_STEPS - 1;
+    double *sums = trial->to;
+    if (trial->kind == &fx8_bench_int8) {
+        operations->int8.accumulate(n, 0, n_blocks, N_TIMES, spectra, stride,
+                                    trial->extra);
+        if (is_fold)
+            operations->int8.fold(n, trial->extra, trial->to);
+    } else if (trial->kind == &fx8_bench_fp32) {
+        operations->fp32.accumulate(n, 0, n_blocks, N_TIMES, spectra, stride,
+                                    trial->extra);
+        if (is_fold)
+            operations->fp32.fold(n, trial->extra, sums);
+    } else {
+        operations->interval.accumulate(n, 0, n_blocks, N_TIMES, spectra,
+                                        stride, FX8_MAX_FP32_PRODUCTS,
+                                        trial->extra);
+        if (is_fold)
+            operations->interval.fold(n, trial->extra, sums,
+                                      sums + 2 * fx8_pair_count(n));
+    }
 }
 
 const struct fx8_bench_kind fx8_bench_int8 = {
     .unit = "CMAC/s",
     .ruler = FX8_BENCH_INT8,
-    .open = open_int8,
-    .step = step_int8,
+    .item_size = sizeof(struct fx8_ci8),
+    .open = open_products,
+    .step = step_products,
 };
-
-/* --- FP32 -------------------------------------------------------- */
-
-static enum fx8_status open_fp32(struct fx8_bench_trial *trial,
-                                 struct fx8_error *error)
-{
-    return open_products(trial, sizeof(struct fx8_cf32),
-                         trial->operations->fp32.accumulator_size(trial->size) *
-                             sizeof(double),
-                         error);
-}
-
-static void step_fp32(struct fx8_bench_trial *trial, size_t k)
-{
-    const struct fx8_correlate_fp32 *fp32 = &trial->operations->fp32;
-    const size_t item = sizeof(struct fx8_cf32);
-    fp32->accumulate(trial->size, 0, row_blocks(trial), N_TIMES,
-                     spectra_of(trial, k, item), stride_of(item), trial->extra);
-    if (k % FOLD_STEPS == FOLD_STEPS - 1)
-        fp32->fold(trial->size, trial->extra, trial->to);
-}
 
 const struct fx8_bench_kind fx8_bench_fp32 = {
     .unit = "CMAC/s",
     .ruler = FX8_BENCH_FLOAT,
-    .open = open_fp32,
-    .step = step_fp32,
+    .item_size = sizeof(struct fx8_cf32),
+    .open = open_products,
+    .step = step_products,
 };
-
-/* --- bounds of FP32 ---------------------------------------------- */
-
-static enum fx8_status open_interval(struct fx8_bench_trial *trial,
-                                     struct fx8_error *error)
-{
-    return open_products(
-        trial, sizeof(struct fx8_cf32),
-        trial->operations->interval.accumulator_size(trial->size) *
-            sizeof(double),
-        error);
-}
-
-static void step_interval(struct fx8_bench_trial *trial, size_t k)
-{
-    const struct fx8_correlate_interval *interval =
-        &trial->operations->interval;
-    const size_t item = sizeof(struct fx8_cf32);
-    double *sums = trial->to;
-    interval->accumulate(trial->size, 0, row_blocks(trial), N_TIMES,
-                         spectra_of(trial, k, item), stride_of(item),
-                         FX8_MAX_FP32_PRODUCTS, trial->extra);
-    if (k % FOLD_STEPS == FOLD_STEPS - 1)
-        interval->fold(trial->size, trial->extra, sums,
-                       sums + 2 * fx8_pair_count(trial->size));
-}
 
 const struct fx8_bench_kind fx8_bench_interval = {
     .unit = "CMAC/s",
     .ruler = FX8_BENCH_TWO_FLOATS,
-    .open = open_interval,
-    .step = step_interval,
+    .item_size = sizeof(struct fx8_cf32),
+    .open = open_products,
+    .step = step_products,
 };

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "config/base/clock.h"
+#include "config/base/shape.h"
 #include "correlator/bench/bench.h"
 #include "correlator/bench/trial.h"
 #include "correlator/bench/ceilings.h"
@@ -44,6 +45,26 @@ static const struct {
     {"quick-look 64 ieee", &fx8_bench_look, 64, FX8_FUNCTIONS_IEEE},
     {"quick-look 64 fast", &fx8_bench_look, 64, FX8_FUNCTIONS_FAST},
 };
+
+/* --- memory ------------------------------------------------------ */
+
+enum fx8_status fx8_bench_trial_allocate(struct fx8_bench_trial *trial,
+                                         size_t from, size_t to, size_t extra,
+                                         struct fx8_error *error)
+{
+    trial->from_size = from;
+    trial->to_size = to;
+    const struct fx8_array arrays[] = {{&trial->from, from, 1},
+                                       {&trial->to, to, 1},
+                                       {&trial->extra, extra, 1}};
+    return fx8_allocate_arrays(arrays, 3, "a trial", error);
+}
+
+void fx8_bench_fill_floats(float *values, size_t n)
+{
+    for (size_t k = 0; k < n; k++)
+        values[k] = (float)(k * 37 % 101) - 50.0f;
+}
 
 /* --- rounds ------------------------------------------------------ */
 
@@ -100,19 +121,13 @@ static void name_case(size_t index, char name[FX8_BENCH_NAME_SIZE])
     snprintf(name, FX8_BENCH_NAME_SIZE, "%s", trials[index].name);
 }
 
-static size_t list_quantities(size_t index,
-                              const char *list[FX8_BENCH_QUANTITIES])
-{
-    (void)index;
-    list[0] = "rate";
-    return 1;
-}
-
 static enum fx8_status measure_case(const struct fx8_bench_run *run,
-                                    size_t index, struct fx8_error *error)
+                                    struct fx8_error *error)
 {
+    const size_t index = run->which->index;
     const struct fx8_bench_kind *kind = trials[index].kind;
-    struct fx8_bench_trial trial = {.operations = run->operations,
+    struct fx8_bench_trial trial = {.kind = kind,
+                                    .operations = run->operations,
                                     .size = trials[index].size,
                                     .variety = trials[index].variety};
     struct fx8_bench_figure figure = {.quantity = "rate",
@@ -129,7 +144,7 @@ static enum fx8_status measure_case(const struct fx8_bench_run *run,
     if (status == FX8_OK && ceilings[0] <= 0.0)
         figure.ruler = NULL; /* the ruler is for another CPU */
     if (status == FX8_OK)
-        status = fx8_bench_put_rounds(run, figure, values, ceilings, error);
+        status = fx8_bench_put(run, figure, values, ceilings, error);
     if (kind->close != NULL)
         kind->close(&trial);
     free(trial.from);
@@ -146,7 +161,7 @@ const struct fx8_bench_section fx8_bench_variants = {
     .n_rounds = 5,
     .is_every_level = true,
     .has_levels = true,
+    .quantities = {"rate"},
     .name_case = name_case,
-    .list = list_quantities,
     .measure = measure_case,
 };

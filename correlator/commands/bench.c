@@ -11,8 +11,7 @@
 #include <unistd.h>
 
 #include "config/base/number.h"
-#include "correlator/bench/machine.h"
-#include "correlator/bench/measure.h"
+#include "correlator/bench/gate.h"
 #include "correlator/commands/command.h"
 #include "correlator/fx8.h"
 #include "io/text_output.h"
