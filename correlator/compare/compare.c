@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/base/shape.h"
+#include "config/base/try.h"
 #include "correlator/compare/judge.h"
 
 static size_t n_inputs(const struct fx8_comparison *comparison)
 {
-    return comparison->shape.n_antennas * comparison->shape.n_polarizations;
+    return fx8_compare_inputs(&comparison->shape);
 }
 
 static enum fx8_status allocate_all(struct fx8_comparison *comparison,
@@ -46,14 +46,13 @@ static enum fx8_status allocate_all(struct fx8_comparison *comparison,
         {&comparison->baseline_antennas, shape->n_baselines,
          sizeof *comparison->baseline_antennas},
     };
-    enum fx8_status status = fx8_allocate_arrays(
-        arrays, sizeof arrays / sizeof *arrays, "comparison", error);
-    if (status == FX8_OK)
-        status = fx8_compare_spread_open(&comparison->phase, "phases", error);
-    if (status == FX8_OK)
-        status = fx8_compare_spread_open(&comparison->log_amplitude,
-                                         "amplitudes", error);
-    return status;
+    memcpy(comparison->arrays, arrays, sizeof arrays);
+    comparison->n_arrays = sizeof arrays / sizeof *arrays;
+    FX8_TRY(fx8_allocate_arrays(comparison->arrays, comparison->n_arrays,
+                                "comparison", error));
+    FX8_TRY(fx8_compare_spread_open(&comparison->phase, "phases", error));
+    return fx8_compare_spread_open(&comparison->log_amplitude, "amplitudes",
+                                   error);
 }
 
 /* Levels of the groups of averaged channels. */
@@ -104,10 +103,10 @@ enum fx8_status fx8_compare_open(const struct fx8_compare_shape *shape,
                         "/fx8/gain: %zu channels: expected a multiple of the "
                         "%zu channels of the visibilities",
                         theory->n_plan_channels, shape->n_channels);
-    const enum fx8_status status = allocate_all(comparison, error);
-    if (status == FX8_OK && theory != NULL)
+    FX8_TRY(allocate_all(comparison, error));
+    if (theory != NULL)
         combine_levels(theory, comparison);
-    return status;
+    return FX8_OK;
 }
 
 void fx8_compare_begin_dump(struct fx8_comparison *comparison,
@@ -286,23 +285,7 @@ void fx8_compare_add(struct fx8_comparison *comparison, size_t baseline,
 
 void fx8_compare_clear(struct fx8_comparison *comparison)
 {
-    free(comparison->inverse_gain_2);
-    free(comparison->clip_fraction);
-    free(comparison->coarsest_2);
-    free(comparison->finest_2);
-    free(comparison->has_unit_gain);
-    free(comparison->levels);
-    free(comparison->scratch);
-    free(comparison->channels);
-    free(comparison->baselines);
-    free(comparison->channels_left_out);
-    free(comparison->inputs_left_out);
-    free(comparison->frequencies_hz);
-    free(comparison->antenna_numbers);
-    free(comparison->baseline_antennas);
-    free(comparison->power_sum);
-    free(comparison->power_count);
-    free(comparison->inputs);
+    fx8_free_arrays(comparison->arrays, comparison->n_arrays);
     fx8_compare_spread_clear(&comparison->phase);
     fx8_compare_spread_clear(&comparison->log_amplitude);
     *comparison = (struct fx8_comparison){0};

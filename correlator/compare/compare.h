@@ -25,6 +25,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "config/base/shape.h"
 #include "config/observation.h"
 #include "correlator/compare/spread.h"
 #include "correlator/fx8.h"
@@ -138,6 +139,11 @@ struct fx8_compare_shape {
     bool is_circular; /**< feeds are R and L */
 };
 
+static inline size_t fx8_compare_inputs(const struct fx8_compare_shape *shape)
+{
+    return shape->n_antennas * shape->n_polarizations;
+}
+
 /** One baseline in one dump. */
 struct fx8_compare_row {
     const double *visibilities; /**< [n_channels][n_products][re, im] */
@@ -213,6 +219,9 @@ struct fx8_comparison {
     double *frequencies_hz;         /**< [n_channels], NaN if unknown */
     int64_t *antenna_numbers;       /**< [n_antennas] */
     size_t (*baseline_antennas)[2]; /**< [n_baselines] positions */
+
+    struct fx8_array arrays[17]; /**< all of the above */
+    size_t n_arrays;
 
     size_t n_channels_used;
     double median_ratio;   /**< over channels used */

@@ -16,11 +16,6 @@ const char *const fx8_compare_reason_names[FX8_COMPARE_N_REASONS] = {
     "level below 1 LSB",       "coherence above 0.9",
 };
 
-static size_t count_inputs(const struct fx8_comparison *comparison)
-{
-    return comparison->shape.n_antennas * comparison->shape.n_polarizations;
-}
-
 /* --- figures of a group ------------------------------------------ */
 
 /*
@@ -45,7 +40,7 @@ static double count_independent(const struct fx8_comparison *comparison,
 {
     if (sums->n_cells == 0)
         return 0.0;
-    const double n = (double)count_inputs(comparison);
+    const double n = (double)fx8_compare_inputs(&comparison->shape);
     const double n_cells = (double)sums->n_cells;
     const double n_pairs = 0.5 * n * (n - 1.0);
     const double neighbours = 1.0 + 2.0 * (n - 2.0) * sums->coherence / n_cells;
@@ -233,6 +228,16 @@ void fx8_compare_input_name(const struct fx8_comparison *comparison,
              feeds[input % n_polarizations]);
 }
 
+void fx8_compare_baseline_name(const struct fx8_comparison *comparison,
+                               size_t baseline,
+                               char name[FX8_COMPARE_NAME_SIZE])
+{
+    const size_t *antennas = comparison->baseline_antennas[baseline];
+    snprintf(name, FX8_COMPARE_NAME_SIZE, "%" PRId64 "-%" PRId64,
+             comparison->antenna_numbers[antennas[0]],
+             comparison->antenna_numbers[antennas[1]]);
+}
+
 size_t fx8_compare_print_ranges(const int64_t *counts, size_t n, size_t most,
                                 const char *dash, FILE *stream)
 {
@@ -251,12 +256,6 @@ size_t fx8_compare_print_ranges(const int64_t *counts, size_t n, size_t most,
         first = last;
     }
     return n_ranges > most ? n_ranges - most : 0;
-}
-
-bool fx8_compare_is_channel_lost(const struct fx8_comparison *comparison,
-                                 size_t channel)
-{
-    return comparison->channels[channel].n_cells == 0;
 }
 
 const char *fx8_compare_unit(const struct fx8_comparison *comparison)
@@ -329,6 +328,7 @@ void fx8_compare_finish(struct fx8_comparison *comparison)
         comparison->high = FX8_COMPARE_RATIO_HIGH + margin;
     }
     fx8_compare_judge_all(comparison);
-    for (size_t input = 0; input < count_inputs(comparison); input++)
+    const size_t n_inputs = fx8_compare_inputs(&comparison->shape);
+    for (size_t input = 0; input < n_inputs; input++)
         finish_input(comparison, input, ratios);
 }

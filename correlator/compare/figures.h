@@ -36,6 +36,14 @@ struct fx8_compare_figures fx8_compare_figures_of(
     const struct fx8_comparison *comparison,
     const struct fx8_compare_sums *sums, enum fx8_compare_group group);
 
+/** The figures of one baseline. */
+static inline struct fx8_compare_figures fx8_compare_baseline_figures(
+    const struct fx8_comparison *comparison, size_t baseline)
+{
+    return fx8_compare_figures_of(comparison, &comparison->baselines[baseline],
+                                  FX8_COMPARE_BASELINE);
+}
+
 /**
  * fx8_compare_worst -- the groups farthest from theory, either way; without
  * theory, the groups that differ most.
@@ -68,10 +76,13 @@ struct fx8_compare_amplitudes {
 struct fx8_compare_amplitudes fx8_compare_amplitudes_of(
     const struct fx8_comparison *comparison);
 
-/** Antenna number and feed: "5X". */
-#define FX8_COMPARE_NAME_SIZE 32
+/** Antenna number and feed: "5X"; antenna numbers: "5-7". */
+#define FX8_COMPARE_NAME_SIZE 48
 void fx8_compare_input_name(const struct fx8_comparison *comparison,
                             size_t input, char name[FX8_COMPARE_NAME_SIZE]);
+void fx8_compare_baseline_name(const struct fx8_comparison *comparison,
+                               size_t baseline,
+                               char name[FX8_COMPARE_NAME_SIZE]);
 
 /**
  * fx8_compare_print_ranges -- channels with a count, as ranges: "0-1, 63".
@@ -84,12 +95,12 @@ void fx8_compare_input_name(const struct fx8_comparison *comparison,
 size_t fx8_compare_print_ranges(const int64_t *counts, size_t n, size_t most,
                                 const char *dash, FILE *stream);
 
+/** The figures on the page, each with title and caption; every mark carries its
+ *  numbers as text. */
+void fx8_compare_draw(const struct fx8_comparison *comparison, FILE *stream);
+
 /** Why cells are left out, in words. */
 extern const char *const fx8_compare_reason_names[FX8_COMPARE_N_REASONS];
-
-/** Whether `channel` has no cell left. */
-bool fx8_compare_is_channel_lost(const struct fx8_comparison *comparison,
-                                 size_t channel);
 
 /** Unit of the differences: "coherence", or a unit. */
 const char *fx8_compare_unit(const struct fx8_comparison *comparison);

@@ -6,9 +6,10 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "correlator/compare/figures.h"
 #include "correlator/compare/judge.h"
-#include "correlator/compare/page.h"
-#include "correlator/compare/side.h"
+#include "correlator/compare/plot.h"
+#include "correlator/compare/sides.h"
 #include "correlator/fx8.h"
 
 /* Most items listed. */
@@ -72,7 +73,7 @@ static void put_verdict(const struct fx8_comparison *comparison, FILE *stream)
     put_file("with", comparison->reference_name, comparison->precision[1],
              stream);
     fputs("<tr><td>size</td><td>", stream);
-    fx8_compare_side_print(comparison->n_dumps, shape, stream);
+    fx8_compare_print_sizes(comparison->n_dumps, shape, stream);
     fputs("</td></tr>\n</table>\n", stream);
 }
 
@@ -184,17 +185,10 @@ static void put_checks(const struct fx8_comparison *comparison, FILE *stream)
 
 /* --- cells left out ---------------------------------------------- */
 
-static void put_channels(const int64_t *counts, size_t n, FILE *stream)
-{
-    const size_t n_more =
-        fx8_compare_print_ranges(counts, n, MAX_LISTED, "–", stream);
-    if (n_more > 0)
-        fprintf(stream, " and %zu more ranges", n_more);
-}
-
 static void put_inputs(const struct fx8_comparison *comparison,
-                       const int64_t *counts, size_t n, FILE *stream)
+                       const int64_t *counts, FILE *stream)
 {
+    const size_t n = fx8_compare_inputs(&comparison->shape);
     size_t n_named = 0;
     for (size_t i = 0; i < n; i++) {
         char name[FX8_COMPARE_NAME_SIZE];
@@ -209,8 +203,7 @@ static void put_inputs(const struct fx8_comparison *comparison,
 static void put_left_out(const struct fx8_comparison *comparison, FILE *stream)
 {
     const size_t n_channels = comparison->shape.n_channels;
-    const size_t n_inputs =
-        comparison->shape.n_antennas * comparison->shape.n_polarizations;
+    const size_t n_inputs = fx8_compare_inputs(&comparison->shape);
     int64_t total = 0;
     for (size_t reason = 0; reason < FX8_COMPARE_N_REASONS; reason++)
         total += comparison->left_out[reason];
@@ -229,11 +222,14 @@ static void put_left_out(const struct fx8_comparison *comparison, FILE *stream)
             continue;
         fprintf(stream, "<tr><td>%s</td><td>%" PRId64 "</td><td>",
                 fx8_compare_reason_names[reason], comparison->left_out[reason]);
-        put_channels(comparison->channels_left_out + reason * n_channels,
-                     n_channels, stream);
+        const size_t n_more = fx8_compare_print_ranges(
+            comparison->channels_left_out + reason * n_channels, n_channels,
+            MAX_LISTED, "–", stream);
+        if (n_more > 0)
+            fprintf(stream, " and %zu more ranges", n_more);
         fputs("</td><td>", stream);
         put_inputs(comparison, comparison->inputs_left_out + reason * n_inputs,
-                   n_inputs, stream);
+                   stream);
         fputs("</td></tr>\n", stream);
     }
     fputs("</table>\n", stream);
@@ -247,11 +243,7 @@ void fx8_compare_print_html(const struct fx8_comparison *comparison,
     put_meaning(comparison, stream);
     put_figures(comparison, stream);
     put_checks(comparison, stream);
-    fx8_compare_draw_baselines(comparison, stream);
-    fx8_compare_draw_channels(comparison, stream);
-    fx8_compare_draw_phases(comparison, stream);
-    fx8_compare_draw_worst(comparison, stream);
-    fx8_compare_draw_inputs(comparison, stream);
+    fx8_compare_draw(comparison, stream);
     put_left_out(comparison, stream);
     fprintf(stream, "<p>Made by fx8 %s.</p>\n</body>\n</html>\n",
             fx8_version());

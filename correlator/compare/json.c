@@ -138,8 +138,7 @@ static void put_left_out(struct fx8_json *json,
                          const struct fx8_comparison *comparison)
 {
     const size_t n_channels = comparison->shape.n_channels;
-    const size_t n_inputs =
-        comparison->shape.n_antennas * comparison->shape.n_polarizations;
+    const size_t n_inputs = fx8_compare_inputs(&comparison->shape);
     fx8_json_array(json, "left_out");
     for (size_t reason = 0; reason < FX8_COMPARE_N_REASONS; reason++) {
         if (comparison->left_out[reason] == 0)
@@ -217,10 +216,9 @@ static void put_inputs(struct fx8_json *json,
                        const struct fx8_comparison *comparison)
 {
     fx8_json_array(json, "inputs");
-    for (size_t i = 0;
-         comparison->has_theory &&
-         i < comparison->shape.n_antennas * comparison->shape.n_polarizations;
-         i++) {
+    const size_t n =
+        comparison->has_theory ? fx8_compare_inputs(&comparison->shape) : 0;
+    for (size_t i = 0; i < n; i++) {
         const struct fx8_compare_input *input = &comparison->inputs[i];
         char name[FX8_COMPARE_NAME_SIZE];
         fx8_compare_input_name(comparison, i, name);

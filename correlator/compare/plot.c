@@ -36,8 +36,10 @@ void fx8_plot_text(FILE *stream, const char *text)
     }
 }
 
-void fx8_plot_widen(struct fx8_plot_axis *axis)
+static void widen(struct fx8_plot_axis *axis)
 {
+    if (axis->is_fixed)
+        return;
     if (!(axis->high >= axis->low))
         axis->low = axis->high = 0.0; /* no data */
     double margin = 0.05 * (axis->high - axis->low);
@@ -91,27 +93,29 @@ static void draw_ticks(const struct fx8_plot *plot, bool is_x)
     const double last = floor(axis->high / step + 1e-9);
     for (double k = first; k <= last; k += 1.0) {
         const double value = k == 0.0 ? 0.0 : k * step;
-        if (is_x) {
-            fx8_plot_line(plot, "g", value, plot->y.low, value, plot->y.high);
-            fprintf(plot->stream,
-                    "<text x=\"%.1f\" y=\"%.1f\" class=\"m\">%.8g</text>\n",
-                    place_x(plot, value), BOTTOM + 18.0, value);
-        } else {
-            fx8_plot_line(plot, "g", plot->x.low, value, plot->x.high, value);
-            fprintf(plot->stream,
-                    "<text x=\"%.1f\" y=\"%.1f\" class=\"e\">%.8g</text>\n",
-                    LEFT - 8.0, place_y(plot, value) + 4.0, value);
-        }
+        const double x = is_x ? value : plot->x.low;
+        const double y = is_x ? plot->y.low : value;
+        fx8_plot_line(plot, "g", x, y, is_x ? value : plot->x.high,
+                      is_x ? plot->y.high : value);
+        fprintf(plot->stream,
+                "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\">%.8g</text>\n",
+                is_x ? place_x(plot, value) : LEFT - 8.0,
+                is_x ? BOTTOM + 18.0 : place_y(plot, value) + 4.0,
+                is_x ? "m" : "e", value);
     }
 }
 
-void fx8_plot_open(const struct fx8_plot *plot, const char *title)
+void fx8_plot_open(struct fx8_plot *plot, const char *id, const char *heading,
+                   const char *title)
 {
     FILE *stream = plot->stream;
+    widen(&plot->x);
+    widen(&plot->y);
     fprintf(stream,
+            "<h2>%s</h2>\n<figure id=\"%s\">\n"
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f "
             "%.0f\" role=\"img\">\n<title>",
-            WIDTH, HEIGHT);
+            heading, id, WIDTH, HEIGHT);
     fx8_plot_text(stream, title);
     fputs("</title>\n", stream);
     draw_ticks(plot, true);
@@ -130,9 +134,14 @@ void fx8_plot_open(const struct fx8_plot *plot, const char *title)
     fputs("</text>\n", stream);
 }
 
-void fx8_plot_close(const struct fx8_plot *plot)
+void fx8_plot_close(const struct fx8_plot *plot, const char *caption, ...)
 {
-    fputs("</svg>\n", plot->stream);
+    fputs("</svg>\n<figcaption>", plot->stream);
+    va_list arguments;
+    va_start(arguments, caption);
+    vfprintf(plot->stream, caption, arguments);
+    va_end(arguments);
+    fputs("</figcaption>\n</figure>\n", plot->stream);
 }
 
 /* --- lines, marks, bars ------------------------------------------ */
@@ -187,16 +196,16 @@ void fx8_plot_mark(const struct fx8_plot *plot, const char *style, double x,
     va_end(arguments);
 }
 
-void fx8_plot_bar(const struct fx8_plot *plot, const char *style, double x_1,
-                  double y_1, double x_2, double y_2, const char *format, ...)
+void fx8_plot_bar(const struct fx8_plot *plot, double x_1, double y_1,
+                  double x_2, double y_2, const char *format, ...)
 {
     const double left = fmin(place_x(plot, x_1), place_x(plot, x_2));
     const double top = fmin(place_y(plot, y_1), place_y(plot, y_2));
     fprintf(plot->stream,
             "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" "
-            "class=\"%s\">",
+            "class=\"a\">",
             left, top, fabs(place_x(plot, x_1) - place_x(plot, x_2)),
-            fabs(place_y(plot, y_1) - place_y(plot, y_2)), style);
+            fabs(place_y(plot, y_1) - place_y(plot, y_2)));
     va_list arguments;
     va_start(arguments, format);
     end_with_text(plot, "rect", format, arguments);

@@ -15,23 +15,25 @@
 struct fx8_plot_axis {
     double low, high;
     const char *label;
+    bool is_fixed;  /**< not widened by fx8_plot_open() */
     bool has_names; /**< no ticks: fx8_plot_name() writes beside it */
 };
 
-/** A figure; set `stream` and the axes, which have high > low. */
+/** A figure; set `stream` and the axes. */
 struct fx8_plot {
     FILE *stream;
     struct fx8_plot_axis x, y;
 };
 
-/** Make the axis a little wider than the data, with ends apart.  It starts at
- *  zero if the data start at zero. */
-void fx8_plot_widen(struct fx8_plot_axis *axis);
+/** Begin the figure `id` under a heading: frame, grid, ticks and labels.  Axes
+ *  become a little wider than the data, with ends apart; one that starts at
+ * zero still does.  `title` is read out by screen readers. */
+void fx8_plot_open(struct fx8_plot *plot, const char *id, const char *heading,
+                   const char *title);
 
-/** Begin the figure: frame, grid, ticks and labels.  `title` is read out by
- *  screen readers. */
-void fx8_plot_open(const struct fx8_plot *plot, const char *title);
-void fx8_plot_close(const struct fx8_plot *plot);
+/** End the figure with a caption, in HTML. */
+void fx8_plot_close(const struct fx8_plot *plot, const char *caption, ...)
+    FX8_PRINTF(2, 3);
 
 /** In all of these `style` is a class of the page; positions are in axis units
  *  and clamped to the frame. */
@@ -49,9 +51,9 @@ void fx8_plot_mark(const struct fx8_plot *plot, const char *style, double x,
                    double y, const char *format, ...) FX8_PRINTF(5, 6);
 
 /** A bar between two corners, with a tooltip. */
-void fx8_plot_bar(const struct fx8_plot *plot, const char *style, double x_1,
-                  double y_1, double x_2, double y_2, const char *format, ...)
-    FX8_PRINTF(7, 8);
+void fx8_plot_bar(const struct fx8_plot *plot, double x_1, double y_1,
+                  double x_2, double y_2, const char *format, ...)
+    FX8_PRINTF(6, 7);
 
 /** A name beside the y axis. */
 void fx8_plot_name(const struct fx8_plot *plot, double y, const char *name);

@@ -9,7 +9,7 @@
 #include "config/base/text.h"
 #include "correlator/compare/figures.h"
 #include "correlator/compare/judge.h"
-#include "correlator/compare/side.h"
+#include "correlator/compare/sides.h"
 
 /* Most rows in the tables of the worst channels and baselines, at most
  * FX8_COMPARE_WORST. */
@@ -43,27 +43,28 @@ static void print_sums(const struct fx8_comparison *comparison,
     fputc('\n', stream);
 }
 
-static void print_worst(const struct fx8_comparison *comparison, FILE *stream)
+static void print_worst(const struct fx8_comparison *comparison,
+                        enum fx8_compare_group group, FILE *stream)
 {
     size_t worst[FX8_COMPARE_WORST];
-    char label[64];
-    size_t n = fx8_compare_worst(comparison, FX8_COMPARE_CHANNEL, worst);
+    const size_t n = fx8_compare_worst(comparison, group, worst);
     for (size_t k = 0; k < n && k < MAX_WORST; k++) {
-        snprintf(label, sizeof label, "%s %zu, %.6f MHz",
-                 k == 0 ? "channel" : "       ", worst[k],
-                 comparison->frequencies_hz[worst[k]] * 1e-6);
-        print_sums(comparison, label, &comparison->channels[worst[k]],
-                   FX8_COMPARE_CHANNEL, stream);
-    }
-    n = fx8_compare_worst(comparison, FX8_COMPARE_BASELINE, worst);
-    for (size_t k = 0; k < n && k < MAX_WORST; k++) {
-        const size_t *antennas = comparison->baseline_antennas[worst[k]];
-        snprintf(label, sizeof label, "%s %" PRId64 "-%" PRId64,
-                 k == 0 ? "baseline" : "        ",
-                 comparison->antenna_numbers[antennas[0]],
-                 comparison->antenna_numbers[antennas[1]]);
-        print_sums(comparison, label, &comparison->baselines[worst[k]],
-                   FX8_COMPARE_BASELINE, stream);
+        const bool is_channel = group == FX8_COMPARE_CHANNEL;
+        char name[FX8_COMPARE_NAME_SIZE], label[FX8_COMPARE_NAME_SIZE + 16];
+        if (is_channel)
+            snprintf(name, sizeof name, "%zu, %.6f MHz", worst[k],
+                     comparison->frequencies_hz[worst[k]] * 1e-6);
+        else
+            fx8_compare_baseline_name(comparison, worst[k], name);
+        snprintf(label, sizeof label, "%*s %s", is_channel ? 7 : 8,
+                 k > 0        ? ""
+                 : is_channel ? "channel"
+                              : "baseline",
+                 name);
+        print_sums(comparison, label,
+                   is_channel ? &comparison->channels[worst[k]]
+                              : &comparison->baselines[worst[k]],
+                   group, stream);
     }
 }
 
@@ -88,8 +89,7 @@ static void print_cells(const struct fx8_comparison *comparison, FILE *stream)
 /* Gains, levels and clips over all inputs. */
 static void print_levels(const struct fx8_comparison *comparison, FILE *stream)
 {
-    const size_t n_inputs =
-        comparison->shape.n_antennas * comparison->shape.n_polarizations;
+    const size_t n_inputs = fx8_compare_inputs(&comparison->shape);
     double gains[2] = {INFINITY, 0.0}, levels[2] = {INFINITY, 0.0};
     size_t clipped = 0;
     for (size_t i = 0; i < n_inputs; i++) {
@@ -118,18 +118,11 @@ static void print_levels(const struct fx8_comparison *comparison, FILE *stream)
     fputc('\n', stream);
 }
 
-static void print_channels(const int64_t *counts, size_t n, FILE *stream)
-{
-    if (fx8_compare_print_ranges(counts, n, MAX_LISTED, "-", stream) > 0)
-        fprintf(stream, ", ...");
-}
-
 /* Inputs with a count: "5X, 5Y, ..." */
 static void print_inputs(const struct fx8_comparison *comparison,
                          const int64_t *counts, FILE *stream)
 {
-    const size_t n_inputs =
-        comparison->shape.n_antennas * comparison->shape.n_polarizations;
+    const size_t n_inputs = fx8_compare_inputs(&comparison->shape);
     size_t n_listed = 0, n_counted = 0;
     for (size_t input = 0; input < n_inputs; input++)
         n_counted += counts[input] != 0;
@@ -154,17 +147,17 @@ static void print_left_out(const struct fx8_comparison *comparison,
                            FILE *stream)
 {
     const size_t n_channels = comparison->shape.n_channels;
-    const size_t n_inputs =
-        comparison->shape.n_antennas * comparison->shape.n_polarizations;
+    const size_t n_inputs = fx8_compare_inputs(&comparison->shape);
     for (size_t reason = 0; reason < FX8_COMPARE_N_REASONS; reason++) {
         if (comparison->left_out[reason] == 0)
             continue;
         fprintf(stream, "left out: %s: %" PRId64 " %s, channels ",
                 fx8_compare_reason_names[reason], comparison->left_out[reason],
                 FX8_NOUN(comparison->left_out[reason], "cell", "cells"));
-        print_channels(comparison->channels_left_out + reason * n_channels,
-                       n_channels, stream);
-        fprintf(stream, ", inputs ");
+        const size_t n_more = fx8_compare_print_ranges(
+            comparison->channels_left_out + reason * n_channels, n_channels,
+            MAX_LISTED, "-", stream);
+        fprintf(stream, "%s, inputs ", n_more > 0 ? ", ..." : "");
         print_inputs(comparison,
                      comparison->inputs_left_out + reason * n_inputs, stream);
         fputc('\n', stream);
@@ -177,7 +170,7 @@ static void print_lost(const struct fx8_comparison *comparison, FILE *stream)
     const size_t n_channels = comparison->shape.n_channels;
     size_t n_lost = 0;
     for (size_t c = 0; c < n_channels; c++)
-        n_lost += fx8_compare_is_channel_lost(comparison, c);
+        n_lost += comparison->channels[c].n_cells == 0;
     if (n_lost == n_channels)
         fprintf(stream, "every channel is left out as a whole\n");
     else if (n_lost > 0)
@@ -234,7 +227,7 @@ static void print_files(const struct fx8_comparison *comparison, FILE *stream)
                 is_told ? ")" : "");
     }
     fputc('\n', stream);
-    fx8_compare_side_print(comparison->n_dumps, shape, stream);
+    fx8_compare_print_sizes(comparison->n_dumps, shape, stream);
     fprintf(stream, "; rms diff in units of %s\n",
             fx8_compare_unit(comparison));
     if (!comparison->has_theory)
@@ -259,8 +252,10 @@ void fx8_compare_print(const struct fx8_comparison *comparison, bool brief,
     }
     print_sums(comparison, "autos", &comparison->autos, FX8_COMPARE_CHANNEL,
                stream);
-    if (!comparison->is_identical)
-        print_worst(comparison, stream);
+    if (!comparison->is_identical) {
+        print_worst(comparison, FX8_COMPARE_CHANNEL, stream);
+        print_worst(comparison, FX8_COMPARE_BASELINE, stream);
+    }
     print_cells(comparison, stream);
     print_levels(comparison, stream);
     print_checks(comparison, stream);

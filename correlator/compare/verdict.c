@@ -108,8 +108,7 @@ static void take_group(struct fx8_comparison *comparison,
 /* Largest eigenvalue over all pairs of inputs. */
 static double of_all_pairs(const struct fx8_compare_shape *shape)
 {
-    const double n = (double)(shape->n_antennas * shape->n_polarizations);
-    return fmax(1.0, n - 1.0);
+    return fmax(1.0, (double)fx8_compare_inputs(shape) - 1.0);
 }
 
 void fx8_compare_judge_dump(struct fx8_comparison *comparison)
@@ -202,31 +201,28 @@ void fx8_compare_place_name(const struct fx8_comparison *comparison,
     const struct fx8_compare_worst_of *worst = &comparison->worst[check];
     const struct fx8_compare_place *place = &worst->place;
     const struct fx8_compare_shape *shape = &comparison->shape;
-    const size_t *antennas = comparison->baseline_antennas[place->baseline];
-    const int *feeds = shape->feeds[place->product];
-    const char *letters = shape->is_circular ? "RL" : "XY";
-    char channel[80];
-    snprintf(channel, sizeof channel, "channel %zu (%.6f MHz)", place->channel,
-             comparison->frequencies_hz[place->channel] * 1e-6);
     const bool is_there = check == FX8_COMPARE_CHECK_MASKS
                               ? worst->n_outside > 0
                               : worst->n_judged > 0;
+    name[0] = '\0';
     if (!is_there || check == FX8_COMPARE_CHECK_ALL)
-        name[0] = '\0';
-    else if (check == FX8_COMPARE_CHECK_CHANNELS)
+        return;
+    const int *feeds = shape->feeds[place->product];
+    const char *letters = shape->is_circular ? "RL" : "XY";
+    char channel[64], baseline[FX8_COMPARE_NAME_SIZE];
+    snprintf(channel, sizeof channel, "channel %zu (%.6f MHz)", place->channel,
+             comparison->frequencies_hz[place->channel] * 1e-6);
+    fx8_compare_baseline_name(comparison, place->baseline, baseline);
+    if (check == FX8_COMPARE_CHECK_CHANNELS)
         snprintf(name, FX8_COMPARE_PLACE_SIZE, "%s", channel);
     else if (check == FX8_COMPARE_CHECK_BASELINES)
-        snprintf(name, FX8_COMPARE_PLACE_SIZE, "baseline %" PRId64 "-%" PRId64,
-                 comparison->antenna_numbers[antennas[0]],
-                 comparison->antenna_numbers[antennas[1]]);
+        snprintf(name, FX8_COMPARE_PLACE_SIZE, "baseline %s", baseline);
     else if (check == FX8_COMPARE_CHECK_DUMPS)
         snprintf(name, FX8_COMPARE_PLACE_SIZE, "dump %zu", place->dump);
     else
-        snprintf(name, FX8_COMPARE_PLACE_SIZE,
-                 "baseline %" PRId64 "-%" PRId64 " %c%c, %s, dump %zu",
-                 comparison->antenna_numbers[antennas[0]],
-                 comparison->antenna_numbers[antennas[1]], letters[feeds[0]],
-                 letters[feeds[1]], channel, place->dump);
+        snprintf(name, FX8_COMPARE_PLACE_SIZE, "baseline %s %c%c, %s, dump %zu",
+                 baseline, letters[feeds[0]], letters[feeds[1]], channel,
+                 place->dump);
 }
 
 static void explain(const struct fx8_comparison *comparison,

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/base/line.h"
+#include "config/base/shape.h"
+#include "config/base/try.h"
+#include "correlator/compare/sides.h"
+#include "io/quicklook/read.h"
+
+/* Bytes of visibilities read at a time from each file. */
+#define READ_SIZE ((size_t)8 << 20)
+
+const char *fx8_compare_side_precision(const struct fx8_compare_side *side)
+{
+    const struct fx8_keyword *keyword =
+        fx8_uvh5_keyword(&side->header, "PRECISN");
+    return keyword != NULL && keyword->type == FX8_KEYWORD_TEXT ? keyword->text
+                                                                : "";
+}
+
+void fx8_compare_print_sizes(int64_t n_dumps,
+                             const struct fx8_compare_shape *shape,
+                             FILE *stream)
+{
+    fprintf(
+        stream, "%" PRId64 " %s, %zu %s, %zu %s, %zu %s, %zu %s", n_dumps,
+        FX8_NOUN(n_dumps, "dump", "dumps"), shape->n_antennas,
+        FX8_NOUN(shape->n_antennas, "antenna", "antennas"), shape->n_baselines,
+        FX8_NOUN(shape->n_baselines, "baseline", "baselines"),
+        shape->n_products, FX8_NOUN(shape->n_products, "product", "products"),
+        shape->n_channels, FX8_NOUN(shape->n_channels, "channel", "channels"));
+}
+
+/* --- the same observation ---------------------------------------- */
+
+static enum fx8_status match_sizes(const struct fx8_compare_side *a,
+                                   const struct fx8_compare_side *b,
+                                   struct fx8_error *error)
+{
+    const struct fx8_uvh5_header *of_a = &a->header, *of_b = &b->header;
+    const struct {
+        const char *name;
+        size_t of_a, of_b;
+    } sizes[] = {
+        {"Nants_data", of_a->n_antennas, of_b->n_antennas},
+        {"Nbls", of_a->n_baselines, of_b->n_baselines},
+        {"Ntimes", of_a->n_times, of_b->n_times},
+        {"Nfreqs", of_a->n_channels, of_b->n_channels},
+        {"Npols", of_a->n_products, of_b->n_products},
+    };
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        if (sizes[i].of_a != sizes[i].of_b)
+            return fx8_fail(
+                error, FX8_ERR_INPUT, "%s: %s: %zu: expected %zu as in %s",
+                b->path, sizes[i].name, sizes[i].of_b, sizes[i].of_a, a->path);
+    if (of_a->units[0] != '\0' && of_b->units[0] != '\0' &&
+        strcmp(of_a->units, of_b->units) != 0)
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s: vis_units: %s: expected %s as in %s", b->path,
+                        of_b->units, of_a->units, a->path);
+    if (of_a->is_phased != of_b->is_phased) {
+        const struct fx8_compare_side *phased = of_a->is_phased ? a : b;
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s: phased towards %s: expected visibilities that "
+                        "are not, as in %s",
+                        phased->path, phased->header.object,
+                        of_a->is_phased ? b->path : a->path);
+    }
+    for (size_t p = 0; p < of_a->n_products; p++)
+        if (of_a->products[p] != of_b->products[p])
+            return fx8_fail(error, FX8_ERR_INPUT,
+                            "%s: polarization_array[%zu]: %d: expected %d as "
+                            "in %s",
+                            b->path, p, of_b->products[p], of_a->products[p],
+                            a->path);
+    return FX8_OK;
+}
+
+/*
+ * Tolerances: a millionth of a channel in frequency, a thousandth of a dump in
+ * time.  That is more than the rounding of a double (40 microseconds of a
+ * Julian date, for dumps of at least 1 ms), and too little to move a
+ * visibility.
+ */
+static enum fx8_status match_values(const struct fx8_compare_side *a,
+                                    const struct fx8_compare_side *b,
+                                    struct fx8_error *error)
+{
+    const struct fx8_uvh5_header *of_a = &a->header, *of_b = &b->header;
+    const double dump_s = of_a->integration_time_s;
+    const struct {
+        const char *name;
+        const int64_t *of_a, *of_b;
+        size_t n;
+    } integers[] = {
+        {"antenna_numbers", of_a->antenna_numbers, of_b->antenna_numbers,
+         of_a->n_antennas},
+        {"ant_1_array", of_a->ant_1, of_b->ant_1, of_a->n_baselines},
+        {"ant_2_array", of_a->ant_2, of_b->ant_2, of_a->n_baselines},
+    };
+    const struct {
+        const char *name;
+        const double *of_a, *of_b;
+        size_t n;
+        double tolerance;
+    } reals[] = {
+        {"freq_array", of_a->frequencies_hz, of_b->frequencies_hz,
+         of_a->n_channels, 1e-6 * of_a->channel_widths_hz[0]},
+        {"time_array", of_a->julian_dates, of_b->julian_dates, of_a->n_times,
+         fmax(1e-3 * dump_s, 50e-6) / 86400.0},
+        {"integration_time", &dump_s, &of_b->integration_time_s, 1,
+         1e-6 * dump_s},
+    };
+    for (size_t k = 0; k < sizeof integers / sizeof *integers; k++)
+        for (size_t i = 0; i < integers[k].n; i++)
+            if (integers[k].of_a[i] != integers[k].of_b[i])
+                return fx8_fail(
+                    error, FX8_ERR_INPUT,
+                    "%s: %s[%zu]: %" PRId64 ": expected %" PRId64 " as in %s",
+                    b->path, integers[k].name, i, integers[k].of_b[i],
+                    integers[k].of_a[i], a->path);
+    for (size_t k = 0; k < sizeof reals / sizeof *reals; k++)
+        for (size_t i = 0; i < reals[k].n; i++)
+            if (!(fabs(reals[k].of_a[i] - reals[k].of_b[i]) <=
+                  reals[k].tolerance))
+                return fx8_fail(error, FX8_ERR_INPUT,
+                                "%s: %s[%zu]: %.17g: expected %.17g as in %s",
+                                b->path, reals[k].name, i, reals[k].of_b[i],
+                                reals[k].of_a[i], a->path);
+    return FX8_OK;
+}
+
+/* --- open -------------------------------------------------------- */
+
+static enum fx8_status open_side(const char *path,
+                                 struct fx8_compare_side *side,
+                                 struct fx8_error *error)
+{
+    side->path = path;
+    if (fx8_quicklook_probe(path))
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s: a quick-look file: expected visibilities (UVH5)",
+                        path);
+    return fx8_uvh5_open(path, &side->file, &side->header, error);
+}
+
+static enum fx8_status find_shape(const struct fx8_compare_side *side,
+                                  struct fx8_compare_shape *shape,
+                                  struct fx8_error *error)
+{
+    /* feeds of AIPS codes -1 to -4: RR, LL, RL, LR; -5 to -8: XX, YY, XY,
+     * YX */
+    static const int feeds[4][2] = {{0, 0}, {1, 1}, {0, 1}, {1, 0}};
+    const struct fx8_uvh5_header *header = &side->header;
+    *shape = (struct fx8_compare_shape){
+        .n_antennas = header->n_antennas,
+        .n_polarizations = 1,
+        .n_baselines = header->n_baselines,
+        .n_channels = header->n_channels,
+        .n_products = header->n_products,
+    };
+    for (size_t p = 0; p < header->n_products; p++) {
+        const bool is_circular = header->products[p] > -5;
+        const int kind = (is_circular ? -1 : -5) - header->products[p];
+        if (kind < 0 || kind > 3 || is_circular != (header->products[0] > -5))
+            return fx8_fail(error, FX8_ERR_INPUT,
+                            "%s: polarization_array[%zu]: %d: expected -5 to "
+                            "-8 (XX, YY, XY, YX) or -1 to -4 (RR, LL, RL, LR)",
+                            side->path, p, header->products[p]);
+        shape->is_circular = is_circular;
+        memcpy(shape->feeds[p], feeds[kind], sizeof feeds[kind]);
+        if (kind > 0)
+            shape->n_polarizations = 2;
+    }
+    return FX8_OK;
+}
+
+/* Positions of the antennas of each baseline. */
+static enum fx8_status find_antennas(const struct fx8_compare_side *side,
+                                     size_t (*antennas)[2],
+                                     struct fx8_error *error)
+{
+    const struct fx8_uvh5_header *header = &side->header;
+    for (size_t b = 0; b < header->n_baselines; b++)
+        for (size_t end = 0; end < 2; end++) {
+            const int64_t number =
+                end == 0 ? header->ant_1[b] : header->ant_2[b];
+            size_t antenna = 0;
+            while (antenna < header->n_antennas &&
+                   header->antenna_numbers[antenna] != number)
+                antenna++;
+            if (antenna == header->n_antennas)
+                return fx8_fail(error, FX8_ERR_INPUT,
+                                "%s: ant_%zu_array[%zu]: %" PRId64
+                                ": expected one of antenna_numbers",
+                                side->path, end + 1, b, number);
+            antennas[b][end] = antenna;
+        }
+    return FX8_OK;
+}
+
+static enum fx8_status allocate(struct fx8_compare_sides *sides,
+                                struct fx8_error *error)
+{
+    const struct fx8_compare_shape *shape = &sides->shape;
+    const size_t row_size =
+        shape->n_channels * shape->n_products * 2 * sizeof(double);
+    sides->rows_per_read =
+        row_size > 0 && row_size < READ_SIZE ? READ_SIZE / row_size : 1;
+    const size_t n_cells = fx8_product(sides->rows_per_read, shape->n_channels,
+                                       shape->n_products, 1);
+    for (size_t k = 0; k < sides->n; k++) {
+        struct fx8_compare_side *side = &sides->side[k];
+        const struct fx8_array arrays[] = {
+            {&side->visibilities, n_cells, 2 * sizeof(double)},
+            {&side->flags, n_cells, 1},
+            {&side->nsamples, n_cells, sizeof(float)}};
+        FX8_TRY(fx8_allocate_arrays(arrays, 3, "visibilities", error));
+    }
+    const struct fx8_array antennas = {&sides->antennas, shape->n_baselines,
+                                       sizeof *sides->antennas};
+    return fx8_allocate_arrays(&antennas, 1, "baselines", error);
+}
+
+enum fx8_status fx8_compare_sides_open(const char *const *paths, size_t n,
+                                       struct fx8_compare_sides *sides,
+                                       struct fx8_error *error)
+{
+    *sides = (struct fx8_compare_sides){.n = n};
+    struct fx8_compare_side *first = &sides->side[0];
+    for (size_t k = 0; k < n; k++) {
+        FX8_TRY(open_side(paths[k], &sides->side[k], error));
+        if (k == 0)
+            continue;
+        FX8_TRY(match_sizes(first, &sides->side[k], error));
+        FX8_TRY(match_values(first, &sides->side[k], error));
+    }
+    FX8_TRY(find_shape(first, &sides->shape, error));
+    FX8_TRY(allocate(sides, error));
+    return find_antennas(first, sides->antennas, error);
+}
+
+void fx8_compare_sides_close(struct fx8_compare_sides *sides)
+{
+    for (size_t k = 0; k < sides->n; k++) {
+        struct fx8_compare_side *side = &sides->side[k];
+        fx8_uvh5_file_close(&side->file);
+        fx8_uvh5_header_clear(&side->header);
+        free(side->visibilities);
+        free(side->flags);
+        free(side->nsamples);
+    }
+    free(sides->antennas);
+}
+
+/* --- read -------------------------------------------------------- */
+
+/* Cell `i` of the rows from `first` on: refuse a value. */
+static enum fx8_status refuse(const struct fx8_compare_side *side,
+                              const char *dataset, size_t first, size_t i,
+                              double value, const char *expected,
+                              struct fx8_error *error)
+{
+    const size_t n_products = side->header.n_products;
+    const size_t row = side->header.n_channels * n_products;
+    return fx8_fail(error, FX8_ERR_INPUT,
+                    "%s: Data/%s[%zu, %zu, %zu]: %g: expected a finite "
+                    "number%s",
+                    side->path, dataset, first + i / row, i % row / n_products,
+                    i % n_products, value, expected);
+}
+
+static enum fx8_status read_rows(struct fx8_compare_side *side, size_t first,
+                                 size_t n_rows, struct fx8_error *error)
+{
+    const size_t n = n_rows * side->header.n_channels * side->header.n_products;
+    FX8_TRY(fx8_uvh5_read_rows(side->file, first, n_rows, side->visibilities,
+                               side->flags, side->nsamples, error));
+    for (size_t i = 0; i < 2 * n; i++)
+        if (!isfinite(side->visibilities[i]))
+            return refuse(side, "visdata", first, i / 2, side->visibilities[i],
+                          "", error);
+    for (size_t i = 0; i < n; i++) {
+        const double weight = (double)side->nsamples[i];
+        /* may exceed 1 in files that are not from fx8 */
+        if (!isfinite(weight) || weight < 0.0)
+            return refuse(side, "nsamples", first, i, weight, " from 0 up",
+                          error);
+    }
+    return FX8_OK;
+}
+
+enum fx8_status fx8_compare_sides_walk(struct fx8_compare_sides *sides,
+                                       const struct fx8_compare_walk *walk,
+                                       struct fx8_error *error)
+{
+    const size_t n_baselines = sides->shape.n_baselines;
+    const size_t row = sides->shape.n_channels * sides->shape.n_products;
+    for (size_t dump = 0; dump < sides->side[0].header.n_times; dump++) {
+        FX8_TRY(walk->begin_dump(walk->context, dump, error));
+        for (size_t b = 0; b < n_baselines; b++) {
+            const size_t at = b % sides->rows_per_read * row;
+            struct fx8_compare_row rows[FX8_COMPARE_SIDES];
+            for (size_t k = 0; k < sides->n; k++) {
+                struct fx8_compare_side *side = &sides->side[k];
+                const size_t left = n_baselines - b;
+                if (at == 0)
+                    FX8_TRY(read_rows(side, dump * n_baselines + b,
+                                      left < sides->rows_per_read
+                                          ? left
+                                          : sides->rows_per_read,
+                                      error));
+                rows[k] = (struct fx8_compare_row){side->visibilities + 2 * at,
+                                                   side->flags + at,
+                                                   side->nsamples + at};
+            }
+            FX8_TRY(walk->take_rows(walk->context, dump, b, rows, error));
+        }
+    }
+    return FX8_OK;
+}
+
+enum fx8_status fx8_compare_sides_powers(struct fx8_compare_sides *sides,
+                                         size_t side, size_t dump,
+                                         double *power, double *weight,
+                                         struct fx8_error *error)
+{
+    struct fx8_compare_side *from = &sides->side[side];
+    const struct fx8_compare_shape *shape = &sides->shape;
+    for (size_t b = 0; b < shape->n_baselines; b++) {
+        const size_t antenna = sides->antennas[b][0];
+        if (sides->antennas[b][1] != antenna)
+            continue;
+        FX8_TRY(read_rows(from, dump * shape->n_baselines + b, 1, error));
+        for (size_t p = 0; p < shape->n_products; p++) {
+            if (shape->feeds[p][0] != shape->feeds[p][1])
+                continue;
+            const size_t input =
+                antenna * shape->n_polarizations + (size_t)shape->feeds[p][0];
+            for (size_t c = 0; c < shape->n_channels; c++) {
+                const size_t to = input * shape->n_channels + c;
+                const size_t at = c * shape->n_products + p;
+                power[to] = from->visibilities[2 * at];
+                if (weight != NULL)
+                    weight[to] = (double)from->nsamples[at];
+            }
+        }
+    }
+    return FX8_OK;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * sides.h -- the files of a comparison: the same observation, read side by
+ * side, some baselines of a dump at a time.
+ */
+#ifndef FX8_CORRELATOR_COMPARE_SIDES_H
+#define FX8_CORRELATOR_COMPARE_SIDES_H
+
+#include <stdio.h>
+
+#include "correlator/compare/compare.h"
+#include "correlator/fx8.h"
+#include "io/uvh5/uvh5.h"
+
+/** Most files side by side. */
+#define FX8_COMPARE_SIDES 3
+
+/** A file and the rows read last. */
+struct fx8_compare_side {
+    const char *path;
+    struct fx8_uvh5_file *file;
+    struct fx8_uvh5_header header;
+    double *visibilities; /**< [rows of a read][n_channels][n_products][2] */
+    uint8_t *flags;       /**< [rows of a read][n_channels][n_products] */
+    float *nsamples;      /**< likewise */
+};
+
+/** The files; all zero: none. */
+struct fx8_compare_sides {
+    size_t n;
+    struct fx8_compare_side side[FX8_COMPARE_SIDES];
+    struct fx8_compare_shape shape; /**< of each of them */
+    size_t (*antennas)[2];          /**< [n_baselines] positions */
+    size_t rows_per_read;
+};
+
+/**
+ * fx8_compare_sides_open -- open files, read their headers, allocate.
+ *
+ * All have the same antennas, baselines, products, frequencies, times and dump
+ * lengths, in the same order; and the same unit if two files name one.
+ *
+ * Given:     paths  [n]  live as long as the sides
+ * Status:    FX8_ERR_INPUT: no UVH5, or a quick-look file; "PATH: ITEM: value:
+ *            expected value as in PATHS[0]"; products of other than linear or
+ *            circular feeds; FX8_ERR_SYSTEM: memory
+ * Ownership: fx8_compare_sides_close() releases, also after a failure
+ */
+enum fx8_status fx8_compare_sides_open(const char *const *paths, size_t n,
+                                       struct fx8_compare_sides *sides,
+                                       struct fx8_error *error);
+
+/** Release; zeroed sides are legal. */
+void fx8_compare_sides_close(struct fx8_compare_sides *sides);
+
+/** What to do in a walk over the files. */
+struct fx8_compare_walk {
+    void *context;
+    enum fx8_status (*begin_dump)(void *context, size_t dump,
+                                  struct fx8_error *error);
+    /** rows [n]: the same baseline of each file. */
+    enum fx8_status (*take_rows)(void *context, size_t dump, size_t baseline,
+                                 const struct fx8_compare_row *rows,
+                                 struct fx8_error *error);
+};
+
+/** Walk over all baselines of all dumps.  FX8_ERR_INPUT: a visibility or a
+ *  weight that is not finite, a weight below 0. */
+enum fx8_status fx8_compare_sides_walk(struct fx8_compare_sides *sides,
+                                       const struct fx8_compare_walk *walk,
+                                       struct fx8_error *error);
+
+/** Powers of the inputs in a dump of file `side`, from its autos, and their
+ *  weights (may be NULL): double [n_inputs][n_channels].  For begin_dump(). */
+enum fx8_status fx8_compare_sides_powers(struct fx8_compare_sides *sides,
+                                         size_t side, size_t dump,
+                                         double *power, double *weight,
+                                         struct fx8_error *error);
+
+/** Keyword PRECISN, "" without one. */
+const char *fx8_compare_side_precision(const struct fx8_compare_side *side);
+
+/** Print "5 dumps, 8 antennas, 36 baselines, 4 products, 64 channels". */
+void fx8_compare_print_sizes(int64_t n_dumps,
+                             const struct fx8_compare_shape *shape,
+                             FILE *stream);
+
+#endif
