@@ -40,10 +40,15 @@ int fx8_command_error(const struct fx8_error *error)
     return fx8_exit_code(error->status);
 }
 
-void fx8_command_warning(const char *message)
+void fx8_command_warning(const char *format, ...)
 {
+    char text[FX8_ERROR_MESSAGE_SIZE];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
     fprintf(stderr, "fx8: warning: ");
-    fx8_text_print(message, stderr);
+    fx8_text_print(text, stderr);
     fprintf(stderr, "\n");
 }
 
@@ -64,15 +69,14 @@ void fx8_command_warn_of_name(const char *path, const char *written,
             strcasecmp(path + length - tail, formats[i].ending) != 0)
             continue;
         const int stem = (int)(length - tail);
-        char text[FX8_ERROR_MESSAGE_SIZE], how[FX8_ERROR_MESSAGE_SIZE] = "";
+        char how[FX8_ERROR_MESSAGE_SIZE] = "";
         if (is_uvh5)
             snprintf(how, sizeof how,
                      ": expected %.*s.uvh5; in Python, UVData.from_file("
                      "\"%.*s.uvh5\").%s(\"%s\", force_phase=True) converts it",
                      stem, path, stem, path, formats[i].method, path);
-        snprintf(text, sizeof text, "%s: %s is written, whatever the name%s",
-                 path, written, how);
-        fx8_command_warning(text);
+        fx8_command_warning("%s: %s is written, whatever the name%s", path,
+                            written, how);
     }
 }
 

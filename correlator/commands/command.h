@@ -80,7 +80,7 @@ int fx8_exit_code(enum fx8_status status);
 int fx8_command_error(const struct fx8_error *error);
 
 /** Print "fx8: warning: MESSAGE" on stderr. */
-void fx8_command_warning(const char *message);
+void fx8_command_warning(const char *format, ...) FX8_PRINTF(1, 2);
 
 /** Warn if an output is named like a file of a format that fx8 does not write
  *  (.ms, .fits, .uvfits): `written` is what it will be; for UVH5, how pyuvdata

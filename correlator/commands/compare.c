@@ -9,8 +9,8 @@
 
 #include "config/base/line.h"
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "correlator/commands/command.h"
-#include "correlator/commands/outputs.h"
 #include "correlator/compare/compare.h"
 #include "correlator/compare/rigorous.h"
 #include "io/text_output.h"
@@ -98,17 +98,14 @@ static enum fx8_status open_page(const struct wish *wish, char *const paths[2],
                                  struct fx8_output **page,
                                  struct fx8_error *error)
 {
-    enum fx8_status status = FX8_OK;
-    for (size_t k = 0; k < 2 && status == FX8_OK; k++) {
+    for (size_t k = 0; k < 2; k++) {
         struct fx8_uvh5_file *file = NULL;
         struct fx8_uvh5_header header = {0};
-        status = fx8_uvh5_open(paths[k], &file, &header, error);
+        FX8_TRY(fx8_uvh5_open(paths[k], &file, &header, error));
         fx8_uvh5_header_clear(&header);
         fx8_uvh5_file_close(&file);
     }
-    if (status == FX8_OK)
-        status = fx8_text_output_open(wish->page, wish->force, page, error);
-    return status;
+    return fx8_text_output_open(wish->page, wish->force, page, error);
 }
 
 static enum fx8_status write_page(const struct fx8_comparison *comparison,

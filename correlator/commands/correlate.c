@@ -2,13 +2,15 @@
 /*
  * correlate.c -- `fx8 correlate`: from a recording to visibilities.
  */
-#include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/base/number.h"
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "config/settings.h"
 #include "correlator/commands/command.h"
 #include "correlator/commands/outputs.h"
@@ -76,18 +78,18 @@ const struct fx8_command fx8_command_correlate = {
 
 /* --- names ------------------------------------------------------- */
 
-/* OUT.uvh5 with a word before the suffix: OUT.int8.uvh5. */
+/* OUT.uvh5 with a word before the suffix: OUT.int8.uvh5; NULL when memory is
+ * short. */
 static char *name_with(const char *path, const char *word)
 {
-    static const char suffix[] = ".uvh5";
-    const size_t length = strlen(path), tail = strlen(suffix);
+    const size_t length = strlen(path);
     const bool has_suffix =
-        length > tail && strcmp(path + length - tail, suffix) == 0;
-    char *name = NULL;
-    if (asprintf(&name, "%.*s.%s%s", (int)(has_suffix ? length - tail : length),
-                 path, word, suffix) < 0)
-        return NULL;
-    return name;
+        length > 5 && strcmp(path + length - 5, ".uvh5") == 0;
+    char *name;
+    return asprintf(&name, "%.*s.%s.uvh5",
+                    (int)(has_suffix ? length - 5 : length), path, word) < 0
+               ? NULL
+               : name;
 }
 
 /* Samples per read: tests set odd sizes; results must not change. */
@@ -97,15 +99,11 @@ static enum fx8_status block_samples(int64_t *samples, struct fx8_error *error)
     *samples = 0;
     if (text == NULL)
         return FX8_OK;
-    char *end;
-    errno = 0;
-    const long long value = strtoll(text, &end, 10);
-    if (errno != 0 || end == text || *end != '\0' || value < 1)
+    if (!fx8_number_integer(text, samples) || *samples < 1)
         return fx8_fail(error, FX8_ERR_USAGE,
                         "environment: FX8_BLOCK_SAMPLES: %s: expected a whole "
                         "number of samples from 1",
                         text);
-    *samples = value;
     return FX8_OK;
 }
 
@@ -144,10 +142,7 @@ static enum fx8_status find_files(const struct fx8_command_line *line,
         *n = line->n_files - 1;
         return FX8_OK;
     }
-    const enum fx8_status status =
-        fx8_settings_files(&work->settings, &work->files, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_settings_files(&work->settings, &work->files, error));
     *files = work->files.items;
     *n = work->files.count;
     if (*n == 0)
@@ -224,25 +219,19 @@ static enum fx8_status check_outputs(const struct work *work,
 static enum fx8_status prepare(const struct fx8_command_line *line,
                                struct work *work, struct fx8_error *error)
 {
-    enum fx8_status status =
-        fx8_settings_load(line->files[0], line->settings, line->n_settings,
-                          true, &work->settings, error);
-    if (status != FX8_OK)
-        return status;
     char *const *files;
     size_t n_files;
-    if ((status = name_outputs(line, work, error)) != FX8_OK ||
-        (status = find_files(line, work, &files, &n_files, error)) != FX8_OK ||
-        (status = check_outputs(work, error)) != FX8_OK)
-        return status;
+    FX8_TRY(fx8_settings_load(line->files[0], line->settings, line->n_settings,
+                              true, &work->settings, error));
+    FX8_TRY(name_outputs(line, work, error));
+    FX8_TRY(find_files(line, work, &files, &n_files, error));
+    FX8_TRY(check_outputs(work, error));
     work->input = fx8_command_join("", files, n_files);
     work->input_brief = name_inputs(files, n_files);
     if (work->input == NULL || work->input_brief == NULL)
         return fx8_no_memory("names", error);
-    status = fx8_reader_open((const char *const *)files, n_files,
-                             &work->settings, &work->reader, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_reader_open((const char *const *)files, n_files,
+                            &work->settings, &work->reader, error));
     return fx8_job_resolve(&work->settings, &work->reader->observation,
                            work->reader->path, &work->job, error);
 }
@@ -254,11 +243,9 @@ static enum fx8_status compare(const struct work *work, bool quiet,
     struct fx8_comparison comparison;
     /* the results are complete: nothing to finish */
     fx8_command_stop_at_once(NULL);
-    const enum fx8_status status =
-        fx8_compare_files(work->paths[FX8_RESULT_INT8],
-                          work->paths[FX8_RESULT_FP32], &comparison, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_compare_files(work->paths[FX8_RESULT_INT8],
+                              work->paths[FX8_RESULT_FP32], &comparison,
+                              error));
     if (!quiet)
         fx8_compare_print(&comparison, true, stdout);
     fx8_compare_clear(&comparison);
@@ -268,7 +255,7 @@ static enum fx8_status compare(const struct work *work, bool quiet,
 static void warn(void *display, const char *message)
 {
     fx8_progress_end(display);
-    fx8_command_warning(message);
+    fx8_command_warning("%s", message);
 }
 
 static int run(const struct fx8_command_line *line)
@@ -289,25 +276,23 @@ static int run(const struct fx8_command_line *line)
         .interrupted = fx8_command_interrupted,
         .warn = warn,
         .warn_context = &display,
+        .progress = is_quiet ? NULL : fx8_progress_show,
+        .progress_context = &display,
+        .command = line->text,
     };
     enum fx8_status status = block_samples(&request.block_samples, &error);
     if (status != FX8_OK || (status = prepare(line, &work, &error)) != FX8_OK)
         goto done;
     for (size_t i = 0; i < work.job.n_warnings; i++)
-        fx8_command_warning(work.job.warnings[i]);
+        fx8_command_warning("%s", work.job.warnings[i]);
     warn_of_names(&work);
     request.reader = work.reader;
     for (enum fx8_result_kind kind = 0; kind < FX8_N_RESULTS; kind++)
         request.paths[kind] = work.paths[kind];
     request.path_quicklook = quicklook_path(&work);
-    request.command = line->text;
     request.input = work.input;
     request.input_brief = work.input_brief;
     fx8_progress_start(&display, stderr);
-    if (!is_quiet) {
-        request.progress = fx8_progress_show;
-        request.progress_context = &display;
-    }
     status = fx8_pipeline_run(&request, &work.report, &error);
     fx8_progress_end(&display);
     if (status != FX8_OK)
@@ -316,10 +301,9 @@ static int run(const struct fx8_command_line *line)
         fx8_summary_print(&request, &work.report, stdout);
     if (work.report.was_interrupted)
         status = fx8_fail(&error, FX8_ERR_CANCELLED,
-                          "interrupted after %lld of %lld dumps: the result "
-                          "holds these",
-                          (long long)work.report.n_dumps,
-                          (long long)work.job.n_dumps);
+                          "interrupted after %" PRId64 " of %" PRId64
+                          " dumps: the result holds these",
+                          work.report.n_dumps, work.job.n_dumps);
     else if (work.paths[FX8_RESULT_INT8] != NULL &&
              work.paths[FX8_RESULT_FP32] != NULL)
         status = compare(&work, is_quiet, &error);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "config/base/try.h"
 #include "correlator/commands/command.h"
 #include "correlator/commands/info.h"
 #include "io/quicklook/read.h"
@@ -91,42 +92,39 @@ static enum fx8_status tell_result(const struct fx8_info_request *request,
     *known = true;
     if (fx8_quicklook_probe(request->paths[0]))
         return fx8_info_quicklook(request, error);
-    if (fx8_uvh5_open(request->paths[0], &file, &header, as_visibilities) ==
-        FX8_OK) {
-        const enum fx8_status status =
-            fx8_info_visibilities(request, file, &header, error);
-        fx8_uvh5_file_close(&file);
-        fx8_uvh5_header_clear(&header);
-        return status;
-    }
-    *known = false;
-    return FX8_OK;
+    *known = fx8_uvh5_open(request->paths[0], &file, &header,
+                           as_visibilities) == FX8_OK;
+    if (!*known)
+        return FX8_OK;
+    const enum fx8_status status =
+        fx8_info_visibilities(request, file, &header, error);
+    fx8_uvh5_file_close(&file);
+    fx8_uvh5_header_clear(&header);
+    return status;
 }
 
 static enum fx8_status tell(const struct fx8_info_request *request,
                             struct fx8_error *error)
 {
-    struct fx8_error as_visibilities, as_recording;
+    struct fx8_error as_visibilities;
     bool known = false;
-    enum fx8_status status = check_readable(request, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(check_readable(request, error));
     const bool may_be_result =
         request->n_paths == 1 && !is_folder(request->paths[0]);
     if (may_be_result)
-        status = tell_result(request, &known, &as_visibilities, error);
+        FX8_TRY(tell_result(request, &known, &as_visibilities, error));
     if (known)
-        return status;
-    status = fx8_info_recording(request, &as_recording);
-    if (status == FX8_OK)
         return FX8_OK;
-    *error = as_recording;
+    const enum fx8_status status = fx8_info_recording(request, error);
     /* one reason is enough if the format is known or it is not HDF5 at all;
      * both halves fit: a message holds 1,023 letters */
-    if (may_be_result && fx8_reader_format_name(request->paths[0]) == NULL &&
-        strcmp(as_recording.message, as_visibilities.message) != 0)
-        status = fx8_fail(error, status, "%.500s; nor visibilities: %.480s",
-                          as_recording.message, as_visibilities.message);
+    if (status != FX8_OK && may_be_result &&
+        fx8_reader_format_name(request->paths[0]) == NULL &&
+        strcmp(error->message, as_visibilities.message) != 0) {
+        const struct fx8_error as_recording = *error;
+        fx8_fail(error, status, "%.500s; nor visibilities: %.480s",
+                 as_recording.message, as_visibilities.message);
+    }
     return status;
 }
 

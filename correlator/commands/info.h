@@ -42,8 +42,12 @@ void fx8_info_head(const char *path, const char *what);
 /** fx8_info_line() unless the text is empty. */
 void fx8_info_text(const char *label, const char *text);
 
-void fx8_info_site(const struct fx8_site *site);
-void fx8_info_site_json(struct fx8_json *json, const struct fx8_site *site);
+/** Names that are not empty, and the site; NULL: none. */
+void fx8_info_names(const char *telescope, const char *instrument,
+                    const char *object, const struct fx8_site *site);
+void fx8_info_names_json(struct fx8_json *json, const char *telescope,
+                         const char *instrument, const char *object,
+                         const struct fx8_site *site);
 
 /** Instant of a Julian date; a double resolves 40 microseconds. */
 void fx8_info_julian_date(double julian_date, char text[FX8_NUMBER_TEXT_SIZE]);

@@ -46,8 +46,14 @@ void fx8_info_head(const char *path, const char *what)
     printf("%s\n", what);
 }
 
-void fx8_info_site(const struct fx8_site *site)
+void fx8_info_names(const char *telescope, const char *instrument,
+                    const char *object, const struct fx8_site *site)
 {
+    fx8_info_text("telescope", telescope);
+    fx8_info_text("instrument", instrument);
+    fx8_info_text("object", object);
+    if (site == NULL)
+        return;
     if (isnan(site->latitude_deg) || isnan(site->longitude_deg))
         fx8_info_field("site", "not recorded");
     else
@@ -58,8 +64,15 @@ void fx8_info_site(const struct fx8_site *site)
                        site->altitude_m);
 }
 
-void fx8_info_site_json(struct fx8_json *json, const struct fx8_site *site)
+void fx8_info_names_json(struct fx8_json *json, const char *telescope,
+                         const char *instrument, const char *object,
+                         const struct fx8_site *site)
 {
+    fx8_json_text(json, "telescope", telescope);
+    fx8_json_text(json, "instrument", instrument);
+    fx8_json_text(json, "object", object);
+    if (site == NULL)
+        return;
     fx8_json_real(json, "latitude_deg", site->latitude_deg);
     fx8_json_real(json, "longitude_deg", site->longitude_deg);
     fx8_json_real(json, "altitude_m", site->altitude_m);

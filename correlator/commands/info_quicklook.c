@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "config/base/line.h"
+#include "config/base/try.h"
 #include "correlator/commands/info.h"
 #include "io/quicklook/read.h"
 
@@ -27,9 +28,7 @@ static void print_counts(const struct fx8_quicklook_description *d)
 static void print(const char *path, const struct fx8_quicklook_description *d)
 {
     fx8_info_head(path, ": quick-look");
-    fx8_info_text("telescope", d->telescope);
-    fx8_info_text("instrument", d->instrument);
-    fx8_info_text("object", d->object);
+    fx8_info_names(d->telescope, d->instrument, d->object, NULL);
     fx8_info_field("antennas", "%zu, %zu %s", d->n_antennas, d->n_inputs,
                    FX8_NOUN(d->n_inputs, "input", "inputs"));
     fx8_info_field("baselines", "%zu, %zu %s each", d->n_baselines,
@@ -75,21 +74,16 @@ static void write(const char *path, const struct fx8_quicklook_description *d)
     fx8_json_object(&json, NULL);
     fx8_json_text(&json, "file", path);
     fx8_json_text(&json, "kind", "quick-look");
-    fx8_json_text(&json, "telescope", d->telescope);
-    fx8_json_text(&json, "instrument", d->instrument);
-    fx8_json_text(&json, "object", d->object);
+    fx8_info_names_json(&json, d->telescope, d->instrument, d->object, NULL);
     fx8_json_text(&json, "precision", d->precision);
     fx8_json_text(&json, "math", d->math);
-    const struct {
-        const char *name;
-        size_t value;
-    } counts[] = {
-        {"n_antennas", d->n_antennas},    {"n_inputs", d->n_inputs},
-        {"n_baselines", d->n_baselines},  {"n_channels", d->n_channels},
-        {"n_products", d->n_products},    {"n_dumps", d->n_dumps},
-        {"n_dumps_written", d->n_written}};
-    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
-        fx8_json_integer(&json, counts[i].name, (int64_t)counts[i].value);
+    fx8_json_integer(&json, "n_antennas", (int64_t)d->n_antennas);
+    fx8_json_integer(&json, "n_inputs", (int64_t)d->n_inputs);
+    fx8_json_integer(&json, "n_baselines", (int64_t)d->n_baselines);
+    fx8_json_integer(&json, "n_channels", (int64_t)d->n_channels);
+    fx8_json_integer(&json, "n_products", (int64_t)d->n_products);
+    fx8_json_integer(&json, "n_dumps", (int64_t)d->n_dumps);
+    fx8_json_integer(&json, "n_dumps_written", (int64_t)d->n_written);
     fx8_json_integer(&json, "spectra_per_dump", d->spectra_per_dump);
     fx8_json_real(&json, "integration_time_s", d->integration_time_s);
     fx8_json_real(&json, "first_julian_date", d->first_julian_date);
@@ -105,10 +99,7 @@ enum fx8_status fx8_info_quicklook(const struct fx8_info_request *request,
                                    struct fx8_error *error)
 {
     struct fx8_quicklook_description description;
-    const enum fx8_status status =
-        fx8_quicklook_describe(request->paths[0], &description, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_quicklook_describe(request->paths[0], &description, error));
     if (request->is_json)
         write(request->paths[0], &description);
     else

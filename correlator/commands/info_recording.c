@@ -11,6 +11,7 @@
 #include "config/antennas.h"
 #include "config/base/line.h"
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "config/supply.h"
 #include "correlator/commands/command.h"
 #include "correlator/commands/info.h"
@@ -45,21 +46,39 @@ static double duration_s(const struct fx8_observation *o)
                     (long double)o->sample_rate.numerator_hz);
 }
 
+/* Instants of the first sample and of the end; "": not known. */
+struct instants {
+    char start[FX8_NUMBER_TEXT_SIZE], end[FX8_NUMBER_TEXT_SIZE];
+};
+
+static struct instants instants_of(const struct fx8_observation *o)
+{
+    struct instants instants = {"", ""};
+    if (o->has_start_time)
+        fx8_number_format_time(o->start_time, instants.start);
+    if (o->has_start_time && o->sample_rate.numerator_hz > 0)
+        fx8_number_format_time(fx8_time_add_half_samples(o->start_time,
+                                                         2 * o->n_samples,
+                                                         o->sample_rate),
+                               instants.end);
+    return instants;
+}
+
 /* Warn of what correlate would warn of, or refuse in the recorded table. */
 static void warn(const char *path, const struct fx8_observation *o)
 {
     char text[FX8_TEXT_SIZE];
     struct fx8_error error;
-    enum fx8_status status = FX8_OK;
     if (fx8_observation_doubt(o, text))
-        fx8_command_warning(text);
-    for (size_t a = 0; a < o->n_table && status == FX8_OK; a++) {
+        fx8_command_warning("%s", text);
+    for (size_t a = 0; a < o->n_table; a++) {
         snprintf(text, sizeof text, "%.200s: antennas: row %zu", path, a);
-        status =
-            fx8_antennas_check_distance(text, o->antennas[a].enu_m, &error);
+        if (fx8_antennas_check_distance(text, o->antennas[a].enu_m, &error) ==
+            FX8_OK)
+            continue;
+        fx8_command_warning("%s", error.message);
+        return;
     }
-    if (status != FX8_OK)
-        fx8_command_warning(error.message);
 }
 
 /* --- text --------------------------------------------------------- */
@@ -67,9 +86,9 @@ static void warn(const char *path, const struct fx8_observation *o)
 static void print_frequencies(const struct fx8_observation *o)
 {
     const char *name = sideband_name(o->sideband);
-    const char *sideband = name == NULL     ? "sideband not recorded"
-                           : name[0] == 'l' ? "lower sideband"
-                                            : "upper sideband";
+    char sideband[32] = "sideband not recorded";
+    if (name != NULL)
+        snprintf(sideband, sizeof sideband, "%s sideband", name);
     double edges_hz[2];
     fx8_observation_edges(o, edges_hz);
     if (isnan(o->dc_frequency_hz))
@@ -82,39 +101,31 @@ static void print_frequencies(const struct fx8_observation *o)
                        "%.6f to %.6f MHz, baseband zero at %.6f MHz (%s)",
                        edges_hz[0] * 1e-6, edges_hz[1] * 1e-6,
                        o->dc_frequency_hz * 1e-6, sideband);
-    if (o->n_bands == 1)
-        return;
-    fx8_info_field("bands", "%zu, the last with baseband zero at %.6f MHz",
-                   o->n_bands,
-                   fx8_observation_band_hz(o, o->n_bands - 1) * 1e-6);
+    if (o->n_bands > 1)
+        fx8_info_field("bands", "%zu, the last with baseband zero at %.6f MHz",
+                       o->n_bands,
+                       fx8_observation_band_hz(o, o->n_bands - 1) * 1e-6);
 }
 
 static void print_times(const struct fx8_observation *o)
 {
-    char text[FX8_NUMBER_TEXT_SIZE] = "not recorded";
-    const bool has_rate = o->sample_rate.numerator_hz > 0;
-    if (o->has_start_time)
-        fx8_number_format_time(o->start_time, text);
-    fx8_info_field("start", "%s", text);
-    if (!has_rate) {
+    const struct instants instants = instants_of(o);
+    const char *samples = FX8_NOUN(o->n_samples, "sample", "samples");
+    fx8_info_field("start", "%s",
+                   o->has_start_time ? instants.start : "not recorded");
+    if (o->sample_rate.numerator_hz <= 0) {
         fx8_info_field("sample rate", "not recorded");
-        fx8_info_field("duration", "%" PRId64 " %s", o->n_samples,
-                       FX8_NOUN(o->n_samples, "sample", "samples"));
+        fx8_info_field("duration", "%" PRId64 " %s", o->n_samples, samples);
         return;
     }
-    if (o->has_start_time) {
-        fx8_number_format_time(fx8_time_add_half_samples(o->start_time,
-                                                         2 * o->n_samples,
-                                                         o->sample_rate),
-                               text);
-        fx8_info_field("end", "%s", text);
-    }
-    const double rate_hz = fx8_rate_hz(o->sample_rate);
+    fx8_info_text("end", instants.end);
+    char fraction[FX8_NUMBER_TEXT_SIZE];
     fx8_number_format_fraction(o->sample_rate.numerator_hz,
-                               o->sample_rate.denominator, text);
-    fx8_info_field("sample rate", "%.6f MHz (%s Hz)", rate_hz * 1e-6, text);
+                               o->sample_rate.denominator, fraction);
+    fx8_info_field("sample rate", "%.6f MHz (%s Hz)",
+                   fx8_rate_hz(o->sample_rate) * 1e-6, fraction);
     fx8_info_field("duration", "%.6f s (%" PRId64 " %s)", duration_s(o),
-                   o->n_samples, FX8_NOUN(o->n_samples, "sample", "samples"));
+                   o->n_samples, samples);
 }
 
 static void print_gap_count(const char *label,
@@ -197,10 +208,7 @@ static void print_head(const struct work *work)
                  request->n_paths - 1);
     fx8_info_head(request->paths[0], what);
     fx8_info_field("format", "%s", work->reader->format->name);
-    fx8_info_text("telescope", o->telescope);
-    fx8_info_text("instrument", o->instrument);
-    fx8_info_text("object", o->object);
-    fx8_info_site(&o->site);
+    fx8_info_names(o->telescope, o->instrument, o->object, &o->site);
     fx8_info_field("antennas", "%zu", o->n_antennas);
     fx8_info_field("polarisations", "%zu", o->n_polarizations);
     fx8_info_field("samples", "%s, %s", o->is_complex ? "complex" : "real",
@@ -217,11 +225,11 @@ static void print_head(const struct work *work)
 
 static void write_times(struct fx8_json *json, const struct fx8_observation *o)
 {
-    char text[FX8_NUMBER_TEXT_SIZE] = "";
+    const struct instants instants = instants_of(o);
     const bool has_rate = o->sample_rate.numerator_hz > 0;
-    const double rate_hz = has_rate ? fx8_rate_hz(o->sample_rate) : NAN;
     fx8_json_integer(json, "samples_per_input", o->n_samples);
-    fx8_json_real(json, "sample_rate_hz", rate_hz);
+    fx8_json_real(json, "sample_rate_hz",
+                  has_rate ? fx8_rate_hz(o->sample_rate) : NAN);
     if (has_rate) {
         fx8_json_integer(json, "sample_rate_numerator_hz",
                          o->sample_rate.numerator_hz);
@@ -229,15 +237,8 @@ static void write_times(struct fx8_json *json, const struct fx8_observation *o)
                          o->sample_rate.denominator);
     }
     fx8_json_real(json, "duration_s", duration_s(o));
-    if (o->has_start_time)
-        fx8_number_format_time(o->start_time, text);
-    fx8_json_text(json, "start_time_utc", text);
-    if (o->has_start_time && has_rate)
-        fx8_number_format_time(fx8_time_add_half_samples(o->start_time,
-                                                         2 * o->n_samples,
-                                                         o->sample_rate),
-                               text);
-    fx8_json_text(json, "end_time_utc", has_rate ? text : NULL);
+    fx8_json_text(json, "start_time_utc", instants.start);
+    fx8_json_text(json, "end_time_utc", instants.end);
 }
 
 static void write_frequencies(struct fx8_json *json,
@@ -309,10 +310,8 @@ static void write(const struct work *work)
     fx8_json_end(&json);
     fx8_json_text(&json, "kind", "recording");
     fx8_json_text(&json, "format", work->reader->format->name);
-    fx8_json_text(&json, "telescope", o->telescope);
-    fx8_json_text(&json, "instrument", o->instrument);
-    fx8_json_text(&json, "object", o->object);
-    fx8_info_site_json(&json, &o->site);
+    fx8_info_names_json(&json, o->telescope, o->instrument, o->object,
+                        &o->site);
     fx8_json_integer(&json, "n_antennas", (int64_t)o->n_antennas);
     fx8_json_integer(&json, "n_polarizations", (int64_t)o->n_polarizations);
     fx8_json_integer(&json, "n_bands", (int64_t)o->n_bands);
@@ -339,13 +338,10 @@ static void write(const struct work *work)
 
 static enum fx8_status count_gaps(struct work *work, struct fx8_error *error)
 {
-    const size_t n_inputs = fx8_survey_inputs(&work->reader->observation);
-    void *memory;
-    const enum fx8_status status =
-        fx8_allocate(n_inputs, sizeof *work->missing, "inputs", &memory, error);
-    if (status != FX8_OK)
-        return status;
-    work->missing = memory;
+    const struct fx8_array missing = {
+        &work->missing, fx8_survey_inputs(&work->reader->observation),
+        sizeof *work->missing};
+    FX8_TRY(fx8_allocate_arrays(&missing, 1, "inputs", error));
     return fx8_gaps_count(work->reader, &work->whole, &work->single,
                           work->missing, error);
 }
@@ -375,26 +371,18 @@ static enum fx8_status tell(struct work *work, struct fx8_error *error)
     const bool y_first = request->settings->input.y_first;
     struct fx8_observation *o = &work->reader->observation;
     struct fx8_survey_range range = {.is_all = request->is_all};
-    enum fx8_status status =
-        fx8_supply(request->settings, o, warn_of, NULL, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_supply(request->settings, o, warn_of, NULL, error));
     warn(request->paths[0], o);
-    status = fx8_supply_range(request->settings, o, request->paths[0],
-                              &range.first_sample, &range.n_samples, warn_of,
-                              NULL, error);
-    if (status == FX8_OK)
-        status = count_gaps(work, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_supply_range(request->settings, o, request->paths[0],
+                             &range.first_sample, &range.n_samples, warn_of,
+                             NULL, error));
+    FX8_TRY(count_gaps(work, error));
     if (!request->is_json) {
         print_head(work); /* now: reading all may take hours */
         fflush(stdout);
     }
     if (request->has_levels)
-        status = survey(work, &range, error);
-    if (status != FX8_OK)
-        return status;
+        FX8_TRY(survey(work, &range, error));
     if (request->is_json) {
         write(work);
         return FX8_OK;

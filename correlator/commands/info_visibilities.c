@@ -9,6 +9,7 @@
 
 #include "config/base/line.h"
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "correlator/commands/info.h"
 
 /* Bytes of flags read at a time. */
@@ -28,12 +29,9 @@ static enum fx8_status measure_flagged(struct fx8_uvh5_file *file,
     const size_t row = header->n_channels * header->n_products;
     const size_t n_rows = header->n_times * header->n_baselines;
     const size_t at_once = row > 0 && row < READ_SIZE ? READ_SIZE / row : 1;
-    void *memory;
-    enum fx8_status status = fx8_allocate(fx8_product(row, at_once, 1, 1), 1,
-                                          "flags", &memory, error);
-    if (status != FX8_OK)
-        return status;
-    uint8_t *flags = memory;
+    uint8_t *flags;
+    const struct fx8_array rows = {&flags, fx8_product(row, at_once, 1, 1), 1};
+    enum fx8_status status = fx8_allocate_arrays(&rows, 1, "flags", error);
     double n_flagged = 0.0;
     flagged->n_finished = 0;
     for (size_t first = 0; first < n_rows && status == FX8_OK;
@@ -49,7 +47,7 @@ static enum fx8_status measure_flagged(struct fx8_uvh5_file *file,
                 flagged->n_finished = (first + r) / header->n_baselines + 1;
         }
     }
-    free(memory);
+    free(flags);
     flagged->share = n_flagged / ((double)n_rows * (double)row);
     return status;
 }
@@ -98,19 +96,16 @@ static void print_keywords(const struct fx8_uvh5_header *header)
 /* Whether the name marks an unfinished file; its missing dumps are flagged. */
 static bool is_part(const char *path)
 {
-    static const char ending[] = ".part";
-    const size_t length = strlen(path), tail = strlen(ending);
-    return length >= tail && strcmp(path + length - tail, ending) == 0;
+    const size_t length = strlen(path);
+    return length >= 5 && strcmp(path + length - 5, ".part") == 0;
 }
 
 static void print(const char *path, const struct fx8_uvh5_header *header,
                   const struct flagged *flagged)
 {
     fx8_info_head(path, ": visibilities (UVH5)");
-    fx8_info_text("telescope", header->telescope);
-    fx8_info_text("instrument", header->instrument);
-    fx8_info_text("object", header->object);
-    fx8_info_site(&header->site);
+    fx8_info_names(header->telescope, header->instrument, header->object,
+                   &header->site);
     print_axes(header);
     if (is_part(path))
         fx8_info_field("finished",
@@ -123,6 +118,15 @@ static void print(const char *path, const struct fx8_uvh5_header *header,
 
 /* --- JSON -------------------------------------------------------- */
 
+static void write_reals(struct fx8_json *json, const char *key,
+                        const double *values, size_t n)
+{
+    fx8_json_array(json, key);
+    for (size_t i = 0; i < n; i++)
+        fx8_json_real(json, NULL, values[i]);
+    fx8_json_end(json);
+}
+
 static void write_axes(struct fx8_json *json,
                        const struct fx8_uvh5_header *header)
 {
@@ -130,18 +134,11 @@ static void write_axes(struct fx8_json *json,
     fx8_json_integer(json, "n_baselines", (int64_t)header->n_baselines);
     fx8_json_integer(json, "n_times", (int64_t)header->n_times);
     fx8_json_real(json, "integration_time_s", header->integration_time_s);
-    fx8_json_array(json, "julian_dates");
-    for (size_t t = 0; t < header->n_times; t++)
-        fx8_json_real(json, NULL, header->julian_dates[t]);
-    fx8_json_end(json);
-    fx8_json_array(json, "frequencies_hz");
-    for (size_t c = 0; c < header->n_channels; c++)
-        fx8_json_real(json, NULL, header->frequencies_hz[c]);
-    fx8_json_end(json);
-    fx8_json_array(json, "channel_widths_hz");
-    for (size_t c = 0; c < header->n_channels; c++)
-        fx8_json_real(json, NULL, header->channel_widths_hz[c]);
-    fx8_json_end(json);
+    write_reals(json, "julian_dates", header->julian_dates, header->n_times);
+    write_reals(json, "frequencies_hz", header->frequencies_hz,
+                header->n_channels);
+    write_reals(json, "channel_widths_hz", header->channel_widths_hz,
+                header->n_channels);
     fx8_json_array(json, "products");
     for (size_t p = 0; p < header->n_products; p++) {
         char name[16];
@@ -174,10 +171,8 @@ static void write(const char *path, const struct fx8_uvh5_header *header,
     fx8_json_object(&json, NULL);
     fx8_json_text(&json, "file", path);
     fx8_json_text(&json, "kind", "visibilities");
-    fx8_json_text(&json, "telescope", header->telescope);
-    fx8_json_text(&json, "instrument", header->instrument);
-    fx8_json_text(&json, "object", header->object);
-    fx8_info_site_json(&json, &header->site);
+    fx8_info_names_json(&json, header->telescope, header->instrument,
+                        header->object, &header->site);
     write_axes(&json, header);
     if (is_part(path))
         fx8_json_integer(&json, "n_finished_times",
@@ -193,10 +188,7 @@ enum fx8_status fx8_info_visibilities(const struct fx8_info_request *request,
                                       struct fx8_error *error)
 {
     struct flagged flagged;
-    const enum fx8_status status =
-        measure_flagged(file, header, &flagged, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(measure_flagged(file, header, &flagged, error));
     if (request->is_json)
         write(request->paths[0], header, &flagged);
     else

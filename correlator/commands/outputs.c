@@ -7,14 +7,8 @@
 #include <sys/stat.h>
 
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "correlator/commands/outputs.h"
-
-static bool is_same_file(const char *path, const struct stat *file)
-{
-    struct stat other;
-    return path != NULL && path[0] != '\0' && stat(path, &other) == 0 &&
-           other.st_dev == file->st_dev && other.st_ino == file->st_ino;
-}
 
 /* Folder with links resolved, and name: the caller frees it; NULL without
  * memory.  The path of a missing folder stays as written. */
@@ -43,12 +37,14 @@ static enum fx8_status is_same_name(const char *a, const char *suffix_a,
 {
     char *name_a = full_name(a, suffix_a), *name_b = full_name(b, suffix_b);
     enum fx8_status status = FX8_OK;
-    struct stat file;
+    struct stat a_file, b_file;
     if (name_a == NULL || name_b == NULL)
         status = fx8_no_memory("names", error);
     else
-        *is_same = strcmp(name_a, name_b) == 0 ||
-                   (stat(name_a, &file) == 0 && is_same_file(name_b, &file));
+        *is_same =
+            strcmp(name_a, name_b) == 0 ||
+            (stat(name_a, &a_file) == 0 && stat(name_b, &b_file) == 0 &&
+             a_file.st_dev == b_file.st_dev && a_file.st_ino == b_file.st_ino);
     free(name_a);
     free(name_b);
     return status;
@@ -65,10 +61,8 @@ enum fx8_status fx8_outputs_differ(const char *const *outputs, size_t n_outputs,
             bool is_same = false;
             if (a == NULL || b == NULL)
                 continue;
-            const enum fx8_status status = is_same_name(
-                a, suffixes[k % 3][0], b, suffixes[k % 3][1], &is_same, error);
-            if (status != FX8_OK)
-                return status;
+            FX8_TRY(is_same_name(a, suffixes[k % 3][0], b, suffixes[k % 3][1],
+                                 &is_same, error));
             if (is_same)
                 return fx8_fail(error, FX8_ERR_USAGE,
                                 "%s: is written as another result of this run "

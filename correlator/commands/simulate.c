@@ -3,16 +3,16 @@
  * simulate.c -- `fx8 simulate`: a recording of a known sky, and the expected
  * visibilities.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "config/base/line.h"
+#include "config/base/parallel.h"
 #include "config/base/shape.h"
 #include "config/base/text.h"
+#include "config/base/try.h"
 #include "correlator/commands/command.h"
 #include "correlator/run/describe.h"
 #include "correlator/simulate/simulator.h"
@@ -20,7 +20,6 @@
 #include "correlator/simulate/truth.h"
 #include "correlator/run/summary.h"
 #include "io/native/native.h"
-#include "config/base/parallel.h"
 
 static int run(const struct fx8_command_line *line);
 
@@ -124,35 +123,26 @@ static char *name_truth(const char *output)
  * table, and from the job for correlated antennas (positions = none). */
 static enum fx8_status place_inputs(struct work *work, struct fx8_error *error)
 {
-    const struct fx8_observation *observation = &work->observation;
-    const size_t n_antennas = observation->n_antennas;
-    const size_t n_polarizations = observation->n_polarizations;
-    void *positions, *delays = NULL;
-    enum fx8_status status = fx8_allocate(n_antennas, sizeof *work->position_m,
-                                          "antennas", &positions, error);
-    if (status == FX8_OK)
-        status =
-            fx8_allocate(fx8_product(n_antennas, n_polarizations, 1, 1),
-                         sizeof *work->cable_delay_s, "cables", &delays, error);
-    work->position_m = positions;
-    work->cable_delay_s = delays;
-    if (status != FX8_OK)
-        return status;
+    const struct fx8_observation *tables[] = {&work->observation,
+                                              &work->job.observation};
+    const size_t n_antennas = work->observation.n_antennas;
+    const size_t n_slots = work->observation.n_polarizations;
+    const bool swapped = n_slots == 2 && work->settings.input.y_first;
+    const struct fx8_array arrays[] = {
+        {&work->position_m, n_antennas, sizeof *work->position_m},
+        {&work->cable_delay_s, fx8_product(n_antennas, n_slots, 1, 1),
+         sizeof *work->cable_delay_s}};
+    FX8_TRY(fx8_allocate_arrays(arrays, 2, "antennas", error));
     for (size_t a = 0; a < n_antennas; a++)
         work->position_m[a][0] = (double)a;
-    const struct fx8_observation *tables[] = {observation,
-                                              &work->job.observation};
     for (size_t k = 0; k < 2; k++)
         for (size_t a = 0; a < tables[k]->n_table; a++) {
             const struct fx8_antenna *antenna = &tables[k]->antennas[a];
             const size_t at = antenna->position;
             memcpy(work->position_m[at], antenna->enu_m, sizeof antenna->enu_m);
-            for (size_t slot = 0; slot < n_polarizations; slot++) {
-                const bool swapped =
-                    n_polarizations == 2 && work->settings.input.y_first;
-                work->cable_delay_s[at * n_polarizations + slot] =
+            for (size_t slot = 0; slot < n_slots; slot++)
+                work->cable_delay_s[at * n_slots + slot] =
                     antenna->cable_delay_s[swapped ? 1 - slot : slot];
-            }
         }
     return FX8_OK;
 }
@@ -163,30 +153,27 @@ static enum fx8_status warn_of_set_sources(const struct work *work,
                                            struct fx8_error *error)
 {
     const size_t n_sources = work->plan.n_sources;
-    void *memory;
+    double(*begin)[3] = NULL, (*end)[3] = NULL;
+    const struct fx8_array arrays[] = {{&begin, n_sources, sizeof *begin},
+                                       {&end, n_sources, sizeof *end}};
     const enum fx8_status status =
-        fx8_allocate(fx8_product(n_sources, 2, 1, 1), 3 * sizeof(double),
-                     "sources", &memory, error);
-    if (status != FX8_OK)
-        return status;
-    double(*begin)[3] = memory, (*end)[3] = begin + n_sources;
-    size_t n_below = 0;
-    fx8_simulator_directions(work->simulator, 0.0, begin);
-    fx8_simulator_directions(work->simulator, (double)work->plan.n_samples,
-                             end);
-    for (size_t s = 0; s < n_sources; s++)
-        n_below += begin[s][2] < 0.0 || end[s][2] < 0.0;
-    free(memory);
-    if (n_below == 0)
-        return FX8_OK;
-    char text[FX8_TEXT_SIZE];
-    snprintf(text, sizeof text,
-             "simulate.sources: %zu of %zu %s %s below the horizon when the "
-             "recording begins or ends: they are received all the same",
-             n_below, n_sources, FX8_NOUN(n_sources, "source", "sources"),
-             FX8_NOUN(n_below, "lies", "lie"));
-    fx8_command_warning(text);
-    return FX8_OK;
+        fx8_allocate_arrays(arrays, 2, "sources", error);
+    if (status == FX8_OK) {
+        size_t n_below = 0;
+        fx8_simulator_directions(work->simulator, 0.0, begin);
+        fx8_simulator_directions(work->simulator, (double)work->plan.n_samples,
+                                 end);
+        for (size_t s = 0; s < n_sources; s++)
+            n_below += begin[s][2] < 0.0 || end[s][2] < 0.0;
+        if (n_below > 0)
+            fx8_command_warning(
+                "simulate.sources: %zu of %zu %s %s below the horizon when the "
+                "recording begins or ends: they are received all the same",
+                n_below, n_sources, FX8_NOUN(n_sources, "source", "sources"),
+                FX8_NOUN(n_below, "lies", "lie"));
+    }
+    fx8_free_arrays(arrays, 2);
+    return status;
 }
 
 /* Warn of inputs fainter than the sample steps: rounding loses them. */
@@ -200,16 +187,13 @@ static void warn_of_faint_inputs(const struct work *work)
         n_faint += rms < FAINT_RMS;
         faintest = fmin(faintest, rms);
     }
-    if (n_faint == 0)
-        return;
-    char text[FX8_TEXT_SIZE];
-    snprintf(text, sizeof text,
-             "simulate.noise_rms: %zu of %zu %s %s fainter than %g LSB "
-             "rms, down to %.3g: rounding to whole numbers takes of them "
-             "what the truth has",
-             n_faint, n_inputs, FX8_NOUN(n_inputs, "input", "inputs"),
-             FX8_NOUN(n_faint, "is", "are"), FAINT_RMS, faintest);
-    fx8_command_warning(text);
+    if (n_faint > 0)
+        fx8_command_warning(
+            "simulate.noise_rms: %zu of %zu %s %s fainter than %g LSB rms, "
+            "down to %.3g: rounding to whole numbers loses a part of their "
+            "correlations, which the truth includes",
+            n_faint, n_inputs, FX8_NOUN(n_inputs, "input", "inputs"),
+            FX8_NOUN(n_faint, "is", "are"), FAINT_RMS, faintest);
 }
 
 static enum fx8_status open_simulator(struct work *work,
@@ -218,13 +202,11 @@ static enum fx8_status open_simulator(struct work *work,
     const struct fx8_settings *settings = &work->settings;
     const struct fx8_observation *observation = &work->observation;
     size_t n_sources = 0;
-    enum fx8_status status = place_inputs(work, error);
-    if (status == FX8_OK && settings->simulate.sources[0] != '\0')
-        status = fx8_sources_load(settings->simulate.sources, &work->sources,
-                                  &n_sources, error);
-    if (status != FX8_OK)
-        return status;
-    const struct fx8_simulation plan = {
+    FX8_TRY(place_inputs(work, error));
+    if (settings->simulate.sources[0] != '\0')
+        FX8_TRY(fx8_sources_load(settings->simulate.sources, &work->sources,
+                                 &n_sources, error));
+    work->plan = (struct fx8_simulation){
         .is_complex = observation->is_complex,
         .lower_sideband = work->job.plan.lower_sideband,
         .sample_rate = observation->sample_rate,
@@ -249,10 +231,7 @@ static enum fx8_status open_simulator(struct work *work,
                          ? fx8_parallel_cpus()
                          : settings->machine.threads.count,
     };
-    work->plan = plan;
-    status = fx8_simulator_open(&plan, &work->simulator, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_simulator_open(&work->plan, &work->simulator, error));
     warn_of_faint_inputs(work);
     return warn_of_set_sources(work, error);
 }
@@ -289,10 +268,8 @@ static enum fx8_status create_truth(const struct fx8_command_line *line,
         .command = line->text,
         .input = line->given[OUTPUT],
     };
-    enum fx8_status status = fx8_describe(&work->job, &work->settings,
-                                          &provenance, &work->header, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_describe(&work->job, &work->settings, &provenance,
+                         &work->header, error));
     return fx8_uvh5_create(work->truth_path, line->given[FORCE] != NULL,
                            &work->header, work->settings.output.compression,
                            &work->visibilities, error);
@@ -307,31 +284,27 @@ static enum fx8_status write_recording(struct work *work,
     const int64_t n_samples = work->observation.n_samples;
     const int64_t at_once =
         sample_size < WRITE_SIZE ? (int64_t)(WRITE_SIZE / sample_size) : 1;
-    void *memory;
-    enum fx8_status status =
-        fx8_allocate(fx8_product((size_t)at_once, sample_size, 1, 1), 1,
-                     "samples", &memory, error);
-    work->samples = memory;
-    for (int64_t first = 0; first < n_samples && status == FX8_OK;
-         first += at_once) {
+    const struct fx8_array samples = {
+        &work->samples, fx8_product((size_t)at_once, sample_size, 1, 1), 1};
+    FX8_TRY(fx8_allocate_arrays(&samples, 1, "samples", error));
+    for (int64_t first = 0; first < n_samples; first += at_once) {
         const int64_t left = n_samples - first;
         const int64_t n = left < at_once ? left : at_once;
         fx8_simulator_read(work->simulator, first, n, work->samples);
-        status =
-            fx8_native_write(work->recording, first, n, work->samples, error);
+        FX8_TRY(
+            fx8_native_write(work->recording, first, n, work->samples, error));
     }
-    return status;
+    return FX8_OK;
 }
 
 static enum fx8_status write_truth(struct work *work, struct fx8_error *error)
 {
+    FX8_TRY(fx8_truth_open(work->simulator, &work->job, &work->truth, error));
     for (int64_t dump = 0; dump < work->job.n_dumps; dump++) {
         struct fx8_result results;
         fx8_truth_dump(work->truth, dump, &results);
-        const enum fx8_status status = fx8_uvh5_write_dump(
-            work->visibilities, (size_t)dump, &results, error);
-        if (status != FX8_OK)
-            return status;
+        FX8_TRY(fx8_uvh5_write_dump(work->visibilities, (size_t)dump, &results,
+                                    error));
     }
     return FX8_OK;
 }
@@ -345,18 +318,13 @@ static enum fx8_status write_files(const struct fx8_command_line *line,
     if (status == FX8_OK)
         status = write_recording(work, error);
     if (status == FX8_OK)
-        status =
-            fx8_truth_open(work->simulator, &work->job, &work->truth, error);
-    if (status == FX8_OK)
         status = write_truth(work, error);
     /* after the first rename a signal can no longer undo everything */
     fx8_command_count_signals();
-    if (status == FX8_OK)
-        status = fx8_native_close(&work->recording, true, error);
-    if (status == FX8_OK)
-        status = fx8_uvh5_close(&work->visibilities, (size_t)work->job.n_dumps,
-                                error);
-    return status;
+    FX8_TRY(status);
+    FX8_TRY(fx8_native_close(&work->recording, true, error));
+    return fx8_uvh5_close(&work->visibilities, (size_t)work->job.n_dumps,
+                          error);
 }
 
 /* --- the command ------------------------------------------------- */
@@ -396,14 +364,10 @@ static void print_summary(const char *output, const struct work *work)
     const double peak_mib = fx8_summary_peak_mib();
     if (peak_mib > 0.0)
         printf("memory        %.1f MiB at most\n", peak_mib);
-    if (clipped > CLIPPED_SHARE) {
-        char text[FX8_TEXT_SIZE];
-        snprintf(text, sizeof text,
-                 "simulate.noise_rms: %.3g %% of the numbers were clamped at "
-                 "127: the truth holds for fewer",
-                 100.0 * clipped);
-        fx8_command_warning(text);
-    }
+    if (clipped > CLIPPED_SHARE)
+        fx8_command_warning("simulate.noise_rms: %.3g %% of the numbers were "
+                            "clamped at 127, which the truth does not include",
+                            100.0 * clipped);
 }
 
 /* Abandoned writers remove their unfinished files. */
@@ -431,24 +395,16 @@ static enum fx8_status simulate(const struct fx8_command_line *line,
 {
     if ((work->truth_path = name_truth(line->given[OUTPUT])) == NULL)
         return fx8_no_memory("arguments", error);
-    enum fx8_status status =
-        fx8_settings_load(line->files[0], line->settings, line->n_settings,
-                          true, &work->settings, error);
-    if (status == FX8_OK)
-        status =
-            fx8_simulator_observe(&work->settings, &work->observation, error);
-    if (status == FX8_OK)
-        status = fx8_job_resolve(&work->settings, &work->observation,
-                                 line->given[OUTPUT], &work->job, error);
-    for (size_t w = 0; w < work->job.n_warnings && status == FX8_OK; w++)
-        fx8_command_warning(work->job.warnings[w]);
-    if (status == FX8_OK)
-        fx8_command_warn_of_name(line->given[OUTPUT], "HDF5", false);
-    if (status == FX8_OK)
-        status = open_simulator(work, error);
-    if (status == FX8_OK)
-        status = write_files(line, work, error);
-    return status;
+    FX8_TRY(fx8_settings_load(line->files[0], line->settings, line->n_settings,
+                              true, &work->settings, error));
+    FX8_TRY(fx8_simulator_observe(&work->settings, &work->observation, error));
+    FX8_TRY(fx8_job_resolve(&work->settings, &work->observation,
+                            line->given[OUTPUT], &work->job, error));
+    for (size_t w = 0; w < work->job.n_warnings; w++)
+        fx8_command_warning("%s", work->job.warnings[w]);
+    fx8_command_warn_of_name(line->given[OUTPUT], "HDF5", false);
+    FX8_TRY(open_simulator(work, error));
+    return write_files(line, work, error);
 }
 
 static int run(const struct fx8_command_line *line)
