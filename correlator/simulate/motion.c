@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "config/base/shape.h"
+#include "config/base/try.h"
 #include "correlator/run/site.h"
 #include "correlator/simulate/simulator_private.h"
 
@@ -46,10 +46,10 @@ enum fx8_status fx8_simulator_plan_motion(struct fx8_simulator *simulator,
         {&simulator->directions, plan->n_sources, 3 * sizeof(double)},
         {&simulator->earlier, plan->n_sources, 3 * sizeof(double)},
     };
-    enum fx8_status status = fx8_allocate_arrays(
-        arrays, sizeof arrays / sizeof *arrays, "simulator", error);
-    if (status != FX8_OK || simulator->n_celestial == 0)
-        return status;
+    FX8_TRY(fx8_simulator_allocate(simulator, arrays,
+                                   sizeof arrays / sizeof *arrays, error));
+    if (simulator->n_celestial == 0)
+        return FX8_OK;
     size_t n = 0;
     for (size_t s = 0; s < plan->n_sources; s++)
         if (simulator->sources[s].is_celestial)
@@ -59,10 +59,8 @@ enum fx8_status fx8_simulator_plan_motion(struct fx8_simulator *simulator,
     const int64_t last = (int64_t)ceil((double)plan->n_samples /
                                        fx8_rate_hz(plan->sample_rate)) +
                          1;
-    status = load_node(simulator, &simulator->nodes[1], last, error);
-    if (status == FX8_OK)
-        status = load_node(simulator, &simulator->nodes[0], -1, error);
-    return status;
+    FX8_TRY(load_node(simulator, &simulator->nodes[1], last, error));
+    return load_node(simulator, &simulator->nodes[0], -1, error);
 }
 
 /* Load both nodes around a second; a known one is reused. */

@@ -5,6 +5,7 @@
 
 #include "config/antennas.h"
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "correlator/simulate/observe.h"
 
 /* positions = none: as many antennas as [array] antennas needs, 1 m apart. */
@@ -37,12 +38,11 @@ static enum fx8_status load_antennas(const struct fx8_settings *settings,
         return count_antennas(settings, observation, error);
     struct fx8_antenna *rows;
     size_t n;
-    enum fx8_status status = fx8_antennas_load(path, &rows, &n, error);
-    if (status != FX8_OK)
-        return status;
-    void *memory;
-    status = fx8_allocate(n, sizeof *rows, "antennas", &memory, error);
-    struct fx8_antenna *sorted = memory;
+    FX8_TRY(fx8_antennas_load(path, &rows, &n, error));
+    struct fx8_antenna *sorted;
+    const struct fx8_array antennas = {&sorted, n, sizeof *sorted};
+    enum fx8_status status =
+        fx8_allocate_arrays(&antennas, 1, "antennas", error);
     for (size_t i = 0; i < n && status == FX8_OK; i++) {
         /* positions are distinct, so below n they are complete */
         if (rows[i].position >= n)

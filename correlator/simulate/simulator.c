@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/base/shape.h"
+#include "config/base/try.h"
 #include "correlator/run/site.h"
 #include "correlator/simulate/simulator_private.h"
 
@@ -144,31 +144,36 @@ double fx8_simulator_rms(const struct fx8_simulator *simulator, size_t input)
 
 /* --- plan -------------------------------------------------------- */
 
+/* Difference between the largest and the least delay of the inputs: of their
+ * cables, and of a signal from a direction; NULL: none. */
+static double spread_of_delays(const struct fx8_simulator *simulator,
+                               const double *direction)
+{
+    double least = INFINITY, most = -INFINITY;
+    for (size_t input = 0; input < simulator->n_inputs; input++) {
+        const double advance =
+            direction == NULL
+                ? -simulator->cable_delay_s[input]
+                : fx8_simulator_advance(simulator, direction, input);
+        least = fmin(least, advance);
+        most = fmax(most, advance);
+    }
+    return most - least;
+}
+
 /* Longest difference of delays between two inputs, in samples; a celestial
  * source may be in any direction. */
 static double longest_delay(const struct fx8_simulator *simulator)
 {
-    const size_t n_inputs = simulator->n_inputs;
-    double longest_s = 0.0, least = INFINITY, most = -INFINITY;
-    for (size_t input = 0; input < n_inputs; input++) {
-        least = fmin(least, simulator->cable_delay_s[input]);
-        most = fmax(most, simulator->cable_delay_s[input]);
-    }
+    double longest_s = 0.0;
     if (simulator->n_celestial > 0)
-        longest_s = fx8_simulator_baseline(simulator) + most - least;
-    for (size_t s = 0; s < simulator->plan.n_sources; s++) {
-        const struct fx8_source *source = &simulator->sources[s];
-        least = INFINITY;
-        most = -INFINITY;
-        for (size_t input = 0; input < n_inputs && !source->is_celestial;
-             input++) {
-            const double advance =
-                fx8_simulator_advance(simulator, source->direction_enu, input);
-            least = fmin(least, advance);
-            most = fmax(most, advance);
-        }
-        longest_s = fmax(longest_s, most - least);
-    }
+        longest_s = fx8_simulator_baseline(simulator) +
+                    spread_of_delays(simulator, NULL);
+    for (size_t s = 0; s < simulator->plan.n_sources; s++)
+        if (!simulator->sources[s].is_celestial)
+            longest_s = fmax(
+                longest_s, spread_of_delays(
+                               simulator, simulator->sources[s].direction_enu));
     return longest_s * fx8_rate_hz(simulator->plan.sample_rate);
 }
 
@@ -200,36 +205,39 @@ static enum fx8_status choose_length(struct fx8_simulator *simulator,
     return FX8_OK;
 }
 
+enum fx8_status fx8_simulator_allocate(struct fx8_simulator *simulator,
+                                       const struct fx8_array *arrays, size_t n,
+                                       struct fx8_error *error)
+{
+    memcpy(simulator->arrays + simulator->n_arrays, arrays, n * sizeof *arrays);
+    simulator->n_arrays += n;
+    return fx8_allocate_arrays(arrays, n, "simulator", error);
+}
+
 static enum fx8_status copy_plan(struct fx8_simulator *simulator,
                                  struct fx8_error *error)
 {
     const struct fx8_simulation *plan = &simulator->plan;
+    const size_t n_inputs = simulator->n_inputs;
+    const size_t n_dropouts = fx8_product(n_inputs, DROPOUT_PARTS, 1, 1);
     const struct fx8_array arrays[] = {
         {&simulator->position_m, plan->n_antennas,
          sizeof *simulator->position_m},
-        {&simulator->cable_delay_s, simulator->n_inputs,
-         sizeof *simulator->cable_delay_s},
+        {&simulator->cable_delay_s, n_inputs, sizeof(double)},
         {&simulator->sources, plan->n_sources, sizeof *simulator->sources},
-        {&simulator->gain, simulator->n_inputs, sizeof *simulator->gain},
-        {&simulator->gain_turns, simulator->n_inputs,
-         sizeof *simulator->gain_turns},
+        {&simulator->gain, n_inputs, sizeof(double)},
+        {&simulator->gain_turns, n_inputs, sizeof(double)},
         {&simulator->tones, plan->n_sources, sizeof *simulator->tones},
-        {&simulator->clipped, simulator->n_inputs, sizeof *simulator->clipped},
-        {&simulator->dropout,
-         fx8_product(simulator->n_inputs, DROPOUT_PARTS, 1, 1),
-         sizeof *simulator->dropout},
-        {&simulator->missing,
-         fx8_product(simulator->n_inputs, DROPOUT_PARTS, 1, 1),
-         sizeof *simulator->missing},
+        {&simulator->clipped, n_inputs, sizeof(int64_t)},
+        {&simulator->dropout, n_dropouts, sizeof *simulator->dropout},
+        {&simulator->missing, n_dropouts, sizeof *simulator->missing},
     };
-    const enum fx8_status status = fx8_allocate_arrays(
-        arrays, sizeof arrays / sizeof *arrays, "simulator", error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_simulator_allocate(simulator, arrays,
+                                   sizeof arrays / sizeof *arrays, error));
     memcpy(simulator->position_m, plan->position_m,
            plan->n_antennas * sizeof *simulator->position_m);
     memcpy(simulator->cable_delay_s, plan->cable_delay_s,
-           simulator->n_inputs * sizeof *simulator->cable_delay_s);
+           n_inputs * sizeof *simulator->cable_delay_s);
     if (plan->n_sources > 0)
         memcpy(simulator->sources, plan->sources,
                plan->n_sources * sizeof *simulator->sources);
@@ -243,11 +251,9 @@ static enum fx8_status allocate_blocks(struct fx8_simulator *simulator,
                                        struct fx8_error *error)
 {
     const struct fx8_simulation *plan = &simulator->plan;
-    enum fx8_status status = fx8_fft_open(
-        plan->is_complex ? FX8_FFT_INVERSE_COMPLEX : FX8_FFT_INVERSE_REAL,
-        simulator->length, 1, false, &simulator->fft, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_fft_open(plan->is_complex ? FX8_FFT_INVERSE_COMPLEX
+                                          : FX8_FFT_INVERSE_REAL,
+                         simulator->length, 1, false, &simulator->fft, error));
     const size_t n_half = fx8_product(simulator->n_inputs, simulator->half,
                                       simulator->n_parts, 1);
     const struct fx8_array arrays[] = {
@@ -260,16 +266,14 @@ static enum fx8_status allocate_blocks(struct fx8_simulator *simulator,
          sizeof *simulator->spectra},
         {&simulator->tail, n_half, sizeof(float)},
         {&simulator->samples, n_half, 1},
+        {&simulator->series,
+         fx8_product(simulator->n_tones, simulator->half, 1, 1),
+         sizeof *simulator->series},
     };
-    status = fx8_allocate_arrays(arrays, sizeof arrays / sizeof *arrays,
-                                 "simulator", error);
-    for (size_t k = 0; k < simulator->n_tones && status == FX8_OK; k++)
-        status = fx8_allocate_arrays(
-            &(struct fx8_array){&simulator->tones[k].series, simulator->half,
-                                sizeof *simulator->tones[k].series},
-            1, "simulator", error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_simulator_allocate(simulator, arrays,
+                                   sizeof arrays / sizeof *arrays, error));
+    for (size_t k = 0; k < simulator->n_tones; k++)
+        simulator->tones[k].series = simulator->series + k * simulator->half;
     for (size_t n = 0; n < simulator->length; n++)
         simulator->window[n] =
             (float)sin(pi * ((double)n + 0.5) / (double)simulator->length);
@@ -338,9 +342,7 @@ static void draw_dropouts(struct fx8_simulator *simulator)
                                     (uint32_t)input},
                 k);
             *dropout = (struct stretch){
-                .first = start + (int64_t)(at * (double)(room - n + 1)),
-                .n = n,
-            };
+                start + (int64_t)(at * (double)(room - n + 1)), n};
             simulator->missing[simulator->n_missing++] = (struct fx8_missing){
                 .first_sample = dropout->first,
                 .n_samples = n,
@@ -448,28 +450,8 @@ void fx8_simulator_close(struct fx8_simulator **simulator)
     struct fx8_simulator *closed = *simulator;
     if (closed == NULL)
         return;
-    for (size_t k = 0; k < closed->n_tones; k++)
-        free(closed->tones[k].series);
     fx8_fft_close(&closed->fft);
-    free(closed->position_m);
-    free(closed->cable_delay_s);
-    free(closed->sources);
-    free(closed->gain);
-    free(closed->gain_turns);
-    free(closed->icrs_deg);
-    free(closed->nodes[0].directions);
-    free(closed->nodes[1].directions);
-    free(closed->directions);
-    free(closed->earlier);
-    free(closed->clipped);
-    free(closed->dropout);
-    free(closed->missing);
-    free(closed->tones);
-    free(closed->window);
-    free(closed->scratch);
-    free(closed->spectra);
-    free(closed->tail);
-    free(closed->samples);
+    fx8_free_arrays(closed->arrays, closed->n_arrays);
     free(closed);
     *simulator = NULL;
 }

@@ -5,6 +5,7 @@
 #ifndef FX8_CORRELATOR_SIMULATE_SIMULATOR_PRIVATE_H
 #define FX8_CORRELATOR_SIMULATE_SIMULATOR_PRIVATE_H
 
+#include "config/base/shape.h"
 #include "correlator/simulate/random.h"
 #include "correlator/simulate/simulator.h"
 #include "kernels/fft.h"
@@ -15,6 +16,9 @@ enum { RANDOM_GAIN = 0, RANDOM_DROPOUT, RANDOM_NOISE, RANDOM_SOURCE };
 
 /* Each input loses one stretch in each of so many equal parts. */
 #define DROPOUT_PARTS 32
+
+/* Most arrays of a simulator. */
+#define N_ARRAYS 24
 
 /* A stretch of samples. */
 struct stretch {
@@ -64,13 +68,22 @@ struct fx8_simulator {
     double (*earlier)[3]; /* [n_sources] at the centre of the block before */
     struct tone *tones;
     size_t n_tones;
+    float (*series)[2]; /* [n_tones][half] */
     float *tail;        /* [n_inputs][half][n_parts] of tail_block, windowed */
     int64_t tail_block; /* -1: none */
     int8_t *samples;    /* [n_inputs][half][n_parts] of samples_half */
     int64_t samples_half; /* -1: none */
     int64_t *clipped;     /* [n_inputs] up to counted_half */
     int64_t counted_half; /* half blocks below this one are counted */
+
+    struct fx8_array arrays[N_ARRAYS]; /* all of the above */
+    size_t n_arrays;
 };
+
+/* Add zeroed arrays [n] to those of a simulator. */
+enum fx8_status fx8_simulator_allocate(struct fx8_simulator *simulator,
+                                       const struct fx8_array *arrays, size_t n,
+                                       struct fx8_error *error);
 
 /* Amplitudes of the two signals of a source in a feed: [signal][re, im]. */
 void fx8_simulator_mix(const struct fx8_source *source, bool is_y,

@@ -49,11 +49,34 @@ static void draw_source(void *context, size_t source, size_t thread)
 }
 
 /* exp(2 pi i cycles) */
-static void rotor(double cycles, double value[2])
+static void rotate(double cycles, double value[2])
 {
     const double phase = two_pi * (cycles - floor(cycles));
     value[0] = cos(phase);
     value[1] = sin(phase);
+}
+
+/* exp(2 pi i (base + k step)) for ascending k. */
+struct rotor {
+    double base, step;
+    double turn[2], now[2];
+};
+
+static struct rotor start_rotor(double base, double step)
+{
+    struct rotor rotor = {.base = base, .step = step};
+    rotate(step, rotor.turn);
+    return rotor;
+}
+
+/* To k, the `index`th of a series: exact at anchors. */
+static void advance_rotor(struct rotor *rotor, double k, size_t index)
+{
+    const double re = rotor->now[0], im = rotor->now[1];
+    rotor->now[0] = re * rotor->turn[0] - im * rotor->turn[1];
+    rotor->now[1] = re * rotor->turn[1] + im * rotor->turn[0];
+    if (index % ANCHOR == 0)
+        rotate(rotor->base + k * rotor->step, rotor->now);
 }
 
 /*
@@ -76,15 +99,15 @@ static void add_source(const struct fx8_simulator *simulator, size_t source,
         advance_s * plan->dc_frequency_hz + simulator->gain_turns[input];
     const struct fx8_cf32 *signals =
         simulator->spectra + 2 * source * simulator->length;
-    double mix[2][2], turn[2], now[2] = {1.0, 0.0};
+    struct rotor rotor = start_rotor(base, step);
+    const double *now = rotor.now;
+    double mix[2][2];
     fx8_simulator_mix(&simulator->sources[source],
                       fx8_simulator_is_y(simulator, input), mix);
-    rotor(step, turn);
     const int64_t first = plan->is_complex ? -length / 2 : 0;
     const int64_t end = plan->is_complex ? length / 2 : length / 2 + 1;
     for (int64_t v = first; v < end; v++) {
-        if ((v - first) % ANCHOR == 0)
-            rotor(base + (double)v * step, now);
+        advance_rotor(&rotor, (double)v, (size_t)(v - first));
         const size_t bin = (size_t)(v < 0 ? v + length : v);
         const struct fx8_cf32 s = signals[bin],
                               z = signals[bin + (size_t)length];
@@ -95,9 +118,6 @@ static void add_source(const struct fx8_simulator *simulator, size_t source,
         const double turned = re * now[1] + im * now[0];
         bins[2 * bin] += (float)(re * now[0] - im * now[1]);
         bins[2 * bin + 1] += (float)(mirrored ? -turned : turned);
-        const double next = now[0] * turn[0] - now[1] * turn[1];
-        now[1] = now[0] * turn[1] + now[1] * turn[0];
-        now[0] = next;
     }
 }
 
@@ -144,7 +164,7 @@ static void make_tone(void *context, size_t index, size_t thread)
     const int64_t first = (making->block - 1) * (int64_t)simulator->half;
     for (size_t n = 0; n < simulator->half; n++) {
         double value[2];
-        rotor(tone->cycles_per_sample * (double)(first + (int64_t)n), value);
+        rotate(tone->cycles_per_sample * (double)(first + (int64_t)n), value);
         tone->series[n][0] = (float)value[0];
         tone->series[n][1] = (float)value[1];
     }
@@ -157,20 +177,16 @@ static void add_tone(const struct fx8_simulator *simulator,
                      double cycles, double step, float *data)
 {
     const size_t n_parts = simulator->n_parts;
-    double now[2] = {1.0, 0.0}, turn[2];
-    rotor(step, turn);
+    struct rotor rotor = start_rotor(cycles, step);
+    const double *now = rotor.now;
     for (size_t n = 0; n < simulator->half; n++) {
-        if (n % ANCHOR == 0)
-            rotor(cycles + (double)n * step, now);
+        advance_rotor(&rotor, (double)n, n);
         const float re = (float)(amplitude[0] * now[0] - amplitude[1] * now[1]);
         const float im = (float)(amplitude[0] * now[1] + amplitude[1] * now[0]);
         const float *series = tone->series[n];
         data[n * n_parts] += series[0] * re - series[1] * im;
         if (n_parts == 2)
             data[2 * n + 1] += series[0] * im + series[1] * re;
-        const double next = now[0] * turn[0] - now[1] * turn[1];
-        now[1] = now[0] * turn[1] + now[1] * turn[0];
-        now[0] = next;
     }
 }
 

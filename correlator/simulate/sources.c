@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "config/base/csv.h"
 #include "config/base/number.h"
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "correlator/run/site.h"
 #include "correlator/simulate/sources.h"
 
@@ -157,21 +157,14 @@ static enum fx8_status read_table(const struct fx8_csv *csv, const char *path,
                                   struct fx8_error *error)
 {
     size_t at[N_COLUMNS];
-    enum fx8_status status = match_columns(csv, path, at, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(match_columns(csv, path, at, error));
     for (size_t row = 0; row < csv->n_rows; row++) {
         struct fx8_source *source = &sources[row];
         double values[N_COLUMNS];
         bool has[N_COLUMNS] = {false};
-        status = read_row(csv, path, at, row, values, has, error);
-        if (status == FX8_OK)
-            status = check_place(path, csv->lines[row], values, error);
-        if (status == FX8_OK)
-            status =
-                check_stokes(path, csv->lines[row], values, has[TONE], error);
-        if (status != FX8_OK)
-            break;
+        FX8_TRY(read_row(csv, path, at, row, values, has, error));
+        FX8_TRY(check_place(path, csv->lines[row], values, error));
+        FX8_TRY(check_stokes(path, csv->lines[row], values, has[TONE], error));
         source->is_celestial = has[RIGHT_ASCENSION];
         source->is_tone = has[TONE];
         memcpy(source->icrs_deg, values + RIGHT_ASCENSION,
@@ -181,7 +174,7 @@ static enum fx8_status read_table(const struct fx8_csv *csv, const char *path,
         memcpy(source->stokes, values + STOKES_I, sizeof source->stokes);
         source->tone_hz = values[TONE];
     }
-    return status;
+    return FX8_OK;
 }
 
 enum fx8_status fx8_sources_load(const char *path, struct fx8_source **sources,
@@ -190,20 +183,15 @@ enum fx8_status fx8_sources_load(const char *path, struct fx8_source **sources,
     *sources = NULL;
     *n_sources = 0;
     struct fx8_csv csv;
-    enum fx8_status status = fx8_csv_load(path, &csv, error);
-    if (status != FX8_OK)
-        return status;
-    void *memory;
-    status =
-        fx8_allocate(csv.n_rows, sizeof **sources, "sources", &memory, error);
+    FX8_TRY(fx8_csv_load(path, &csv, error));
+    const struct fx8_array array = {sources, csv.n_rows, sizeof **sources};
+    enum fx8_status status = fx8_allocate_arrays(&array, 1, "sources", error);
     if (status == FX8_OK)
-        status = read_table(&csv, path, memory, error);
-    if (status == FX8_OK) {
-        *sources = memory;
+        status = read_table(&csv, path, *sources, error);
+    if (status != FX8_OK)
+        fx8_free_arrays(&array, 1);
+    else
         *n_sources = csv.n_rows;
-    } else {
-        free(memory);
-    }
     fx8_csv_clear(&csv);
     return status;
 }

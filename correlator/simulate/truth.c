@@ -6,6 +6,7 @@
 #include "config/base/parallel.h"
 #include "config/base/dump_arrays.h"
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "correlator/simulate/tones.h"
 #include "correlator/simulate/truth.h"
 #include "kernels/baseline.h"
@@ -39,6 +40,7 @@ enum { N_ARRAYS = 20 };
 struct fx8_truth {
     struct fx8_simulator *simulator;
     const struct fx8_job *job;
+    const struct fx8_simulation *sky;
     size_t n_channels; /* of the plan, before averaging */
     size_t n_pairs;
     bool is_moving;   /* whether there is a celestial source */
@@ -106,11 +108,10 @@ static double power_of(const struct fx8_truth *truth,
 static void find_powers(void *context, size_t channel, size_t thread)
 {
     struct fx8_truth *truth = context;
-    const struct fx8_simulation *plan = fx8_simulator_plan(truth->simulator);
     (void)thread;
-    for (size_t s = 0; s < plan->n_sources; s++)
+    for (size_t s = 0; s < truth->sky->n_sources; s++)
         truth->power[s * truth->n_channels + channel] =
-            power_of(truth, &plan->sources[s], channel);
+            power_of(truth, &truth->sky->sources[s], channel);
 }
 
 /* Signals of a source in all inputs in a channel; NULL: no power. */
@@ -118,8 +119,7 @@ static const struct reception *receive(const struct fx8_truth *truth,
                                        size_t source, size_t channel,
                                        size_t thread)
 {
-    const struct fx8_source *of =
-        &fx8_simulator_plan(truth->simulator)->sources[source];
+    const struct fx8_source *of = &truth->sky->sources[source];
     double frequency_hz = truth->frequencies_hz[channel];
     if (of->is_tone)
         frequency_hz = of->tone_hz;
@@ -157,60 +157,54 @@ static void multiply(const struct reception *a, const struct reception *b,
     }
 }
 
+/* Add to sums of a channel, [pair][re, im], the fixed sources, whose products
+ * are constant, or, with moments [pair], the moving ones over the valid spectra
+ * of a segment: exp(ipt) to second order. */
+static void add_sources(const struct fx8_truth *truth, size_t channel,
+                        size_t thread, const struct moments *moments,
+                        double *sums)
+{
+    const bool is_moving = moments != NULL;
+    for (size_t s = 0; s < truth->sky->n_sources; s++) {
+        const struct reception *received =
+            truth->sky->sources[s].is_celestial == is_moving
+                ? receive(truth, s, channel, thread)
+                : NULL;
+        const double power = truth->power[s * truth->n_channels + channel];
+        double *sum = sums;
+        for (size_t j = 0; j < truth->job->n_inputs && received != NULL; j++)
+            for (size_t i = 0; i <= j; i++, sum += 2) {
+                double value[2], re = 1.0, im = 0.0;
+                multiply(&received[i], &received[j], power, value);
+                if (is_moving) {
+                    const struct moments *of = &moments[(sum - sums) / 2];
+                    const double p = received[j].turn - received[i].turn;
+                    re = of->count - 0.5 * p * p * of->time_squared;
+                    im = p * of->time;
+                }
+                sum[0] += value[0] * re - value[1] * im;
+                sum[1] += value[0] * im + value[1] * re;
+            }
+    }
+}
+
 /* Means of a channel: fixed sources and noise. */
 static void form_means(void *context, size_t channel, size_t thread)
 {
     struct fx8_truth *truth = context;
-    const struct fx8_simulation *plan = fx8_simulator_plan(truth->simulator);
     double *means = truth->means + 2 * channel * truth->n_pairs;
-    for (size_t s = 0; s < plan->n_sources; s++) {
-        const struct reception *received =
-            plan->sources[s].is_celestial ? NULL
-                                          : receive(truth, s, channel, thread);
-        if (received == NULL)
-            continue;
-        const double power = truth->power[s * truth->n_channels + channel];
-        double *mean = means;
-        for (size_t j = 0; j < truth->job->n_inputs; j++)
-            for (size_t i = 0; i <= j; i++, mean += 2) {
-                double value[2];
-                multiply(&received[i], &received[j], power, value);
-                mean[0] += value[0];
-                mean[1] += value[1];
-            }
-    }
+    add_sources(truth, channel, thread, NULL, means);
     for (size_t i = 0; i < truth->job->n_inputs; i++)
         means[2 * fx8_pair_index(i, i)] +=
             fx8_simulator_noise(truth->simulator, truth->recorded[i]);
 }
 
-/* Add the moving sources to the sums of a channel, over the valid spectra of a
- * segment: exp(ipt) to second order. */
+/* Add the moving sources to the sums of a channel. */
 static void add_moving(void *context, size_t channel, size_t thread)
 {
     struct fx8_truth *truth = context;
-    const struct fx8_simulation *plan = fx8_simulator_plan(truth->simulator);
-    for (size_t s = 0; s < plan->n_sources; s++) {
-        const struct reception *received =
-            plan->sources[s].is_celestial ? receive(truth, s, channel, thread)
-                                          : NULL;
-        if (received == NULL)
-            continue;
-        const double power = truth->power[s * truth->n_channels + channel];
-        const struct moments *moments = truth->moments;
-        double *sum = truth->sums + 2 * channel * truth->n_pairs;
-        for (size_t j = 0; j < truth->job->n_inputs; j++)
-            for (size_t i = 0; i <= j; i++, sum += 2, moments++) {
-                const double p = received[j].turn - received[i].turn;
-                const double re =
-                    moments->count - 0.5 * p * p * moments->time_squared;
-                const double im = p * moments->time;
-                double value[2];
-                multiply(&received[i], &received[j], power, value);
-                sum[0] += value[0] * re - value[1] * im;
-                sum[1] += value[0] * im + value[1] * re;
-            }
-    }
+    add_sources(truth, channel, thread, truth->moments,
+                truth->sums + 2 * channel * truth->n_pairs);
 }
 
 /* --- exact counts ------------------------------------------------ */
@@ -227,8 +221,7 @@ static void clear_missing(struct fx8_truth *truth, int64_t first, int64_t n)
     const struct fx8_plan *plan = &truth->job->plan;
     const int64_t step = (int64_t)truth->job->axes.step;
     const int64_t window = (int64_t)truth->job->axes.window;
-    const size_t n_slots =
-        fx8_simulator_plan(truth->simulator)->n_polarizations;
+    const size_t n_slots = truth->sky->n_polarizations;
     size_t n_missing;
     const struct fx8_missing *missing =
         fx8_simulator_missing(truth->simulator, &n_missing);
@@ -333,7 +326,7 @@ static void find_directions(struct fx8_truth *truth, int64_t first, int64_t n)
 static void add_beats(const struct fx8_truth *truth, int64_t dump, double *sums)
 {
     const struct fx8_plan *plan = &truth->job->plan;
-    const struct fx8_simulation *of = fx8_simulator_plan(truth->simulator);
+    const struct fx8_simulation *of = truth->sky;
     const double unit = 2.0 * fx8_simulator_unit(truth->simulator);
     for (size_t s = 0; s < of->n_sources; s++) {
         if (!of->sources[s].is_tone || of->sources[s].is_celestial)
@@ -420,8 +413,7 @@ void fx8_truth_dump(struct fx8_truth *truth, int64_t dump,
 static void choose_sizes(struct fx8_truth *truth)
 {
     const struct fx8_plan *plan = &truth->job->plan;
-    const struct fx8_simulation *simulation =
-        fx8_simulator_plan(truth->simulator);
+    const struct fx8_simulation *simulation = truth->sky;
     const double step = (double)truth->job->axes.step;
     double n = (double)plan->spectra_per_dump;
     n = fmin(n, SEGMENT_SPECTRA);
@@ -446,8 +438,7 @@ static enum fx8_status allocate_all(struct fx8_truth *truth,
                                     struct fx8_error *error)
 {
     const struct fx8_plan *plan = &truth->job->plan;
-    const struct fx8_simulation *simulation =
-        fx8_simulator_plan(truth->simulator);
+    const struct fx8_simulation *simulation = truth->sky;
     const size_t n_inputs = truth->job->n_inputs;
     const size_t n_sources = simulation->n_sources;
     const size_t n_recorded =
@@ -511,14 +502,14 @@ static void plan_postprocess(struct fx8_truth *truth)
         .spectra_per_dump = plan->spectra_per_dump,
         .flag_channel = truth->flag_channel,
         .flag_input = truth->flag_input,
-        .threads.count = fx8_simulator_plan(truth->simulator)->n_threads,
+        .threads.count = truth->sky->n_threads,
     };
 }
 
 /* Map inputs of the job to inputs of the simulator, and back. */
 static void map_inputs(struct fx8_truth *truth)
 {
-    const struct fx8_simulation *plan = fx8_simulator_plan(truth->simulator);
+    const struct fx8_simulation *plan = truth->sky;
     const struct fx8_job *job = truth->job;
     const size_t n_slots = plan->n_polarizations;
     for (size_t r = 0; r < plan->n_antennas * n_slots; r++)
@@ -537,14 +528,13 @@ enum fx8_status fx8_truth_open(struct fx8_simulator *simulator,
 {
     *truth = NULL;
     void *memory;
-    enum fx8_status status =
-        fx8_allocate(1, sizeof **truth, "true visibilities", &memory, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(
+        fx8_allocate(1, sizeof **truth, "true visibilities", &memory, error));
     struct fx8_truth *made = memory;
     *made = (struct fx8_truth){
         .simulator = simulator,
         .job = job,
+        .sky = fx8_simulator_plan(simulator),
         .n_channels = job->axes.n_fine,
         .n_pairs = fx8_pair_count(job->n_inputs),
         .bank = {.is_complex = job->plan.is_complex,
@@ -553,7 +543,7 @@ enum fx8_status fx8_truth_open(struct fx8_simulator *simulator,
                  .n_channels = job->axes.n_kept},
     };
     choose_sizes(made);
-    status = allocate_all(made, error);
+    const enum fx8_status status = allocate_all(made, error);
     if (status != FX8_OK) {
         fx8_truth_close(&made);
         return status;
