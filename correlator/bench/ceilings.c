@@ -47,8 +47,7 @@
 #define EACH_OF_24(DO)                                                         \
     EACH_OF_12(DO)                                                             \
     DO(12)                                                                     \
-    DO(13) DO(14) DO(15) DO(16) DO(17) DO(18) DO(19) DO(20) DO(21) DO(22)      \
-        DO(23)
+    DO(13) DO(14) DO(15) DO(16) DO(17) DO(18) DO(19) DO(20) DO(21) DO(22) DO(23)
 
 #define CLEAR_X(k) "pxor %%xmm" #k ", %%xmm" #k "\n\t"
 #define CLEAR_Y(k) "vpxor %%ymm" #k ", %%ymm" #k ", %%ymm" #k "\n\t"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 #include "config/base/shape.h"
 #include "config/base/try.h"
 #include "config/ini.h"
-#include "correlator/bench/gate.h"
+#include "correlator/bench/bench.h"
 #include "io/text_output.h"
 
 static bool is_same_case(const struct fx8_bench_case *a,
@@ -21,19 +22,19 @@ static bool is_same_case(const struct fx8_bench_case *a,
 
 /* --- reading ----------------------------------------------------- */
 
-static enum fx8_status check_case(const struct fx8_ini_entry *entry,
-                                  struct fx8_bench_case *which,
-                                  struct fx8_error *error)
+/* "FILE:LINE: [CASE]: KEY: expected ..." */
+static enum fx8_status refuse(const struct fx8_ini_entry *entry,
+                              struct fx8_error *error, const char *format, ...)
 {
-    if (fx8_bench_find(entry->section, which))
-        return FX8_OK;
-    return fx8_fail(error, FX8_ERR_USAGE,
-                    "%s:%zu: [%s]: expected a case that fx8 bench --list "
-                    "names%s%s%s",
-                    entry->path, entry->line, entry->section,
-                    which->section != NULL ? ", such as [" : "",
-                    which->section != NULL ? which->name : "",
-                    which->section != NULL ? "]" : "");
+    char text[FX8_ERROR_MESSAGE_SIZE];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return fx8_fail(error, FX8_ERR_USAGE, "%s:%zu: [%s]: %s%s%s", entry->path,
+                    entry->line, entry->section,
+                    entry->key != NULL ? entry->key : "",
+                    entry->key != NULL ? ": " : "", text);
 }
 
 /* Whether this is a level of operations, on any CPU. */
@@ -78,17 +79,14 @@ static enum fx8_status find_quantity(const struct fx8_ini_entry *entry,
         if (has_levels && is_level(limit->variant))
             return FX8_OK;
     }
+    if (n == 0)
+        return refuse(entry, error,
+                      "expected a case with shares: this one is a ceiling");
     char known[400];
     join_quantities(quantities, n, known, sizeof known);
-    if (n == 0)
-        return fx8_fail(error, FX8_ERR_USAGE,
-                        "%s:%zu: [%s]: %s: expected a case with shares: this "
-                        "one is a ruler itself",
-                        entry->path, entry->line, entry->section, entry->key);
-    return fx8_fail(error, FX8_ERR_USAGE, "%s:%zu: [%s]: %s: expected %s%s",
-                    entry->path, entry->line, entry->section, entry->key, known,
-                    has_levels ? ", alone or after reference, avx2 or avx512"
-                               : "");
+    return refuse(entry, error, "expected %s%s", known,
+                  has_levels ? ", alone or after reference, avx2 or avx512"
+                             : "");
 }
 
 static enum fx8_status add_limit(struct fx8_bench_gate *gate,
@@ -97,20 +95,14 @@ static enum fx8_status add_limit(struct fx8_bench_gate *gate,
                                  struct fx8_error *error)
 {
     if (!fx8_number_real(entry->value, &limit->least) || limit->least < 0.0)
-        return fx8_fail(error, FX8_ERR_USAGE,
-                        "%s:%zu: [%s]: %s: %s: expected the least share, from "
-                        "0 up",
-                        entry->path, entry->line, entry->section, entry->key,
-                        entry->value);
+        return refuse(entry, error, "%s: expected the least share, from 0 up",
+                      entry->value);
     for (size_t k = 0; k < gate->n_limits; k++)
         if (is_same_case(&gate->limits[k].which, &limit->which) &&
             strcmp(gate->limits[k].variant, limit->variant) == 0 &&
             strcmp(gate->limits[k].quantity, limit->quantity) == 0)
-            return fx8_fail(error, FX8_ERR_USAGE,
-                            "%s:%zu: [%s]: %s: expected it once: line %zu has "
-                            "it already",
-                            entry->path, entry->line, entry->section,
-                            entry->key, gate->limits[k].line);
+            return refuse(entry, error, "expected it once: see line %zu",
+                          gate->limits[k].line);
     FX8_TRY(fx8_grow(&gate->limits, gate->n_limits, sizeof *gate->limits,
                      entry->path, error));
     gate->limits[gate->n_limits++] = *limit;
@@ -122,7 +114,13 @@ static enum fx8_status take_entry(void *context,
                                   struct fx8_error *error)
 {
     struct fx8_bench_limit limit = {.line = entry->line};
-    FX8_TRY(check_case(entry, &limit.which, error));
+    if (!fx8_bench_find(entry->section, &limit.which)) {
+        const bool is_near = limit.which.section != NULL;
+        return refuse(entry, error,
+                      "expected a case that fx8 bench --list names%s%s%s",
+                      is_near ? ", such as [" : "",
+                      is_near ? limit.which.name : "", is_near ? "]" : "");
+    }
     if (entry->key == NULL)
         return FX8_OK;
     FX8_TRY(find_quantity(entry, &limit, error));
@@ -227,13 +225,13 @@ enum fx8_status fx8_bench_gate_judge(struct fx8_bench_gate *gate,
     const size_t n_broken = count_verdicts(gate, FX8_BENCH_BROKEN);
     if (n_broken > 0)
         return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s: %zu of %zu %s below: expected all kept",
-                        gate->path, n_broken, gate->n_limits,
+                        "%s: %zu of %zu %s below the least", gate->path,
+                        n_broken, gate->n_limits,
                         FX8_NOUN(gate->n_limits, "share", "shares"));
     if (count_verdicts(gate, FX8_BENCH_KEPT) == 0)
         return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s: nothing was measured that it names: expected a "
-                        "share that can be",
+                        "%s: nothing was measured: this machine has none of "
+                        "its shares",
                         gate->path);
     return FX8_OK;
 }
@@ -370,8 +368,8 @@ enum fx8_status fx8_bench_gate_write(const char *path,
         status = fx8_no_memory(path, error);
     else if (n_lines == 0)
         status = fx8_fail(error, FX8_ERR_USAGE,
-                          "%s: nothing measured has a share: expected cases "
-                          "that fx8 bench --list names with quantities",
+                          "%s: nothing that was measured has a share; fx8 "
+                          "bench --list names what has",
                           path);
     if (status == FX8_OK)
         status = fx8_text_output_open(path, force, &output, error);

@@ -10,7 +10,7 @@
 #include "config/base/parallel.h"
 #include "config/base/try.h"
 #include "correlator/bench/ceilings.h"
-#include "correlator/bench/gate.h"
+#include "correlator/bench/bench.h"
 
 /* --- ceilings ---------------------------------------------------- */
 

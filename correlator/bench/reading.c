@@ -190,9 +190,8 @@ static enum fx8_status time_file(struct pass *pass, double *best,
     if (file >= 0)
         close(file);
     return n == 0 ? FX8_OK
-                  : fx8_fail(error, FX8_ERR_SYSTEM,
-                             "%s: %s: expected a readable file", pass->path,
-                             strerror(reason));
+                  : fx8_fail(error, FX8_ERR_SYSTEM, "%s: cannot be read: %s",
+                             pass->path, strerror(reason));
 }
 
 /* Drop the file from the system's cache; false if it stays. */

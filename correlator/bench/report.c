@@ -11,7 +11,7 @@
 #include "config/base/median.h"
 #include "config/base/shape.h"
 #include "config/base/try.h"
-#include "correlator/bench/gate.h"
+#include "correlator/bench/bench.h"
 #include "correlator/fx8.h"
 
 /* --- arithmetic -------------------------------------------------- */

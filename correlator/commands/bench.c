@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 #include "config/base/number.h"
-#include "correlator/bench/gate.h"
+#include "config/base/try.h"
+#include "correlator/bench/bench.h"
 #include "correlator/commands/command.h"
 #include "correlator/fx8.h"
 #include "io/text_output.h"
@@ -35,34 +36,34 @@ static const struct fx8_option options[] = {
     [SECTION] = {.name = "section",
                  .argument = "ceilings|variants|transforms|arrays|functions|"
                              "jobs|reading",
-                 .help = "one of those below; default: each of them"},
+                 .help = "one section, see below; default: all"},
     [CASE] = {.name = "case",
               .argument = "PATTERN",
               .is_once = true,
-              .help = "only cases of such names, \"512 x 32*\""},
+              .help = "only cases whose names match, such as \"512 x 32*\""},
     [KERNEL] = {.name = "kernel",
                 .argument = "auto|reference|avx2|avx512",
-                .help = "level of the operations; default auto, the fastest, "
-                        "and in section variants all of them"},
+                .help = "level of the operations; default auto: the fastest, "
+                        "and in section variants all"},
     [ROUNDS] = {.name = "rounds",
                 .argument = "N",
-                .help = "rounds of each case, 1 to 99; figures are their "
-                        "medians; default as suits the section"},
+                .help = "rounds of each case, 1 to 99; figures are medians; "
+                        "default depends on the section"},
     [THREADS] = {.name = "threads",
                  .argument = "N",
-                 .help = "of jobs and of unpacking; default 0, all CPUs; all "
-                         "else is one thread, whose shares another load of "
-                         "the machine changes least"},
+                 .help = "of jobs and of unpacking; default 0: all CPUs; all "
+                         "else runs on one thread, where other load of the "
+                         "machine changes shares least"},
     [JSON] = {.name = "json", .help = "one JSON document instead of tables"},
     [GATE] = {.name = "gate",
               .argument = "FILE.ini",
-              .help = "shares not to fall below: measure its cases alone, "
-                      "exit 1 where one does, or none can be measured"},
+              .help = "measure only the cases of a gate file; exit 1 if a "
+                      "share is below the least, or none can be measured"},
     [WRITE_GATE] = {.name = "write-gate",
                     .argument = "FILE.ini",
                     .is_once = true,
-                    .help = "write such a file from what is measured"},
-    [FORCE] = {.name = "force", .help = "replace it"},
+                    .help = "write a gate file from the results"},
+    [FORCE] = {.name = "force", .help = "replace an existing gate file"},
     [LIST] = {.name = "list",
               .help = "list the cases, and their quantities with a share"},
 };
@@ -75,44 +76,42 @@ const struct fx8_command fx8_command_bench = {
     .options = options,
     .n_options = sizeof options / sizeof *options,
     .notes =
-        "A figure has a value, the ceiling that the same rounds found for it,\n"
-        "the share value / ceiling, and the share in the worst round.  CMAC:\n"
-        "complex multiply-accumulate, four real ones; only the N(N+1)/2 "
-        "useful\n"
-        "products are counted.\n"
+        "Each figure has a value, the ceiling that the same rounds found for\n"
+        "it, the share value / ceiling, and the share in the worst round.\n"
+        "CMAC: complex multiply-accumulate, four real ones; only the\n"
+        "N(N+1)/2 useful products are counted.\n"
         "\n"
         "ceilings   loops of one instruction on registers alone; a copy, a\n"
         "           triad.\n"
-        "variants   every operation by itself, at every level.  Arithmetic is\n"
-        "           held against the multiply-add that the level has for its\n"
-        "           numbers, what moves data against memcpy() of as much.\n"
+        "variants   every operation alone, at every level: arithmetic against\n"
+        "           the multiply-add that the level has for its numbers,\n"
+        "           other operations against memcpy() of as many bytes.\n"
         "transforms FFTs as the engine plans them, against the best plan that\n"
         "           FFTW finds by trying.\n"
         "arrays     four arrays from small and wide to large and narrow, in\n"
         "           INT8 and FP32, from samples in memory to averaged\n"
         "           visibilities.  The filter bank's ceiling is its filter at\n"
-        "           the multiply-add, then FFTW's best plan.  The whole is\n"
-        "           held against the harmonic limit, 1 / sum(1 / rate), of\n"
-        "           align, channelize and correlate as they are; whole of\n"
-        "           machine: of their ceilings.\n"
-        "functions  those of post-processing, in cache, in every form, the\n"
-        "           vector libraries found beside them: against the C library\n"
-        "           (ieee).  Conversions to half precision against a copy.\n"
+        "           the multiply-add, then FFTW's best plan.  whole: against\n"
+        "           the harmonic limit, 1 / sum(1 / rate), of align,\n"
+        "           channelize and correlate as measured; whole of machine:\n"
+        "           of their ceilings.\n"
+        "functions  those of post-processing, in cache, in every form, and\n"
+        "           the vector libraries of this system, against the C\n"
+        "           library (ieee); conversions to half precision against a\n"
+        "           copy.\n"
         "jobs       the same arrays, one dump each, from a reader that copies\n"
-        "           samples to UVH5 and quick-look files in TMPDIR: the parts\n"
-        "           of the time, and the whole against the harmonic limit as\n"
-        "           above.  Reading and writing have threads of their own.\n"
-        "reading    recordings of 128 MiB in TMPDIR, packed ones of 32 MiB, "
-        "in\n"
-        "           every storage, through their reader, against read() of "
-        "the\n"
-        "           same file: from the page cache, and from the disk where\n"
-        "           the system lets go of the file; packed ones also on all\n"
+        "           samples to UVH5 and quick-look files in TMPDIR: parts of\n"
+        "           the time, and the whole against its harmonic limit.\n"
+        "           Reading and writing have threads of their own.\n"
+        "reading    recordings of 128 MiB in TMPDIR, packed ones of 32 MiB,\n"
+        "           in every storage, through their reader, against read() of\n"
+        "           the same file: from the page cache, and from the disk if\n"
+        "           the system drops the file; packed ones also on all\n"
         "           threads.\n"
         "\n"
-        "A gate file has cases for sections and lines QUANTITY = SHARE, for "
-        "one\n"
-        "level LEVEL QUANTITY = SHARE:\n"
+        "A gate file has a section for each case, with lines QUANTITY = "
+        "SHARE,\n"
+        "or LEVEL QUANTITY = SHARE for one level:\n"
         "\n"
         "    [512 x 32 int8]\n"
         "    correlate = 0.80\n"
@@ -124,9 +123,8 @@ const struct fx8_command fx8_command_bench = {
 
 /* The command line. */
 struct wish {
+    const char *const *given;
     struct fx8_bench_wish cases;
-    const char *gate_path, *write_path;
-    bool json, force, list;
     struct fx8_bench_gate gate;
 };
 
@@ -136,58 +134,42 @@ static int misuse(const char *option, const char *value, const char *expected)
                               value, expected);
 }
 
-/* A whole number from `least` to `most`. */
+/* A whole number from `least` to `most`; NULL leaves *count. */
 static bool take_count(const char *text, int64_t least, int64_t most,
                        size_t *count)
 {
     int64_t value;
+    if (text == NULL)
+        return true;
     if (!fx8_number_integer(text, &value) || value < least || value > most)
         return false;
     *count = (size_t)value;
     return true;
 }
 
-/* Read the options; -1 to go on, or an exit code. */
-static int take_options(const struct fx8_command_line *line, struct wish *wish)
+/* Refuse values and combinations that are wrong or select nothing; -1 to go
+ * on. */
+static int check_wish(struct wish *wish)
 {
-    const char *const *given = line->given;
-    const char *rounds = given[ROUNDS], *threads = given[THREADS];
-    wish->cases.section = given[SECTION];
-    wish->cases.pattern = given[CASE];
-    wish->cases.kernel = given[KERNEL] != NULL ? given[KERNEL] : "auto";
-    wish->gate_path = given[GATE];
-    wish->write_path = given[WRITE_GATE];
-    wish->json = given[JSON] != NULL;
-    wish->force = given[FORCE] != NULL;
-    wish->list = given[LIST] != NULL;
-    if (rounds != NULL &&
-        !take_count(rounds, 1, FX8_BENCH_ROUNDS, &wish->cases.n_rounds))
-        return misuse("--rounds", rounds, "1 to 99");
-    if (threads != NULL &&
-        !take_count(threads, 0, 1024, &wish->cases.n_threads))
-        return misuse("--threads", threads, "0 to 1024");
-    return -1;
-}
-
-/* Refuse combinations that contradict or select nothing; -1 to go on. */
-static int check_wish(const struct wish *wish)
-{
-    const struct fx8_bench_wish *cases = &wish->cases;
-    if (wish->gate_path != NULL &&
-        (cases->section != NULL || cases->pattern != NULL))
-        return misuse("--gate", wish->gate_path,
-                      "neither --section nor --case beside it");
-    if (wish->gate_path != NULL && wish->write_path != NULL)
-        return misuse("--gate", wish->gate_path, "no --write-gate beside it");
+    struct fx8_bench_wish *cases = &wish->cases;
+    const char *const *given = wish->given;
+    const char *gate = given[GATE], *written = given[WRITE_GATE];
+    if (!take_count(given[ROUNDS], 1, FX8_BENCH_ROUNDS, &cases->n_rounds))
+        return misuse("--rounds", given[ROUNDS], "1 to 99");
+    if (!take_count(given[THREADS], 0, 1024, &cases->n_threads))
+        return misuse("--threads", given[THREADS], "0 to 1024");
+    if (gate != NULL && (cases->section != NULL || cases->pattern != NULL))
+        return misuse("--gate", gate, "no --section and no --case with it");
+    if (gate != NULL && written != NULL)
+        return misuse("--gate", gate, "no --write-gate with it");
     if (fx8_bench_count(cases) == 0)
         return misuse("--case", cases->pattern,
                       "a pattern of names from fx8 bench --list");
-    if (wish->write_path != NULL && wish->write_path[0] == '\0')
+    if (written != NULL && written[0] == '\0')
         return misuse("--write-gate", "\"\"", "the name of a file");
-    if (wish->write_path != NULL && !wish->force &&
-        faccessat(AT_FDCWD, wish->write_path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-        return misuse("--write-gate", wish->write_path,
-                      "a name that is free, or --force");
+    if (written != NULL && given[FORCE] == NULL &&
+        faccessat(AT_FDCWD, written, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+        return misuse("--write-gate", written, "a new name, or --force");
     return -1;
 }
 
@@ -198,8 +180,8 @@ static enum fx8_status try_to_write(const struct wish *wish,
                                     struct fx8_error *error)
 {
     struct fx8_output *output = NULL;
-    const enum fx8_status status =
-        fx8_text_output_open(wish->write_path, wish->force, &output, error);
+    const enum fx8_status status = fx8_text_output_open(
+        wish->given[WRITE_GATE], wish->given[FORCE] != NULL, &output, error);
     fx8_text_output_abandon(&output);
     return status;
 }
@@ -217,68 +199,74 @@ static enum fx8_status write_gate(const struct wish *wish,
         if ((unsigned char)*at < ' ')
             *at = '?';           /* must stay one line */
     fx8_command_count_signals(); /* brief: no partial file must remain */
-    return fx8_bench_gate_write(wish->write_path, report->records,
-                                report->n_records, text, wish->force, error);
+    return fx8_bench_gate_write(wish->given[WRITE_GATE], report->records,
+                                report->n_records, text,
+                                wish->given[FORCE] != NULL, error);
 }
 
-static int bench(struct wish *wish, const char *command)
+static enum fx8_status measure(struct wish *wish,
+                               struct fx8_bench_report *report,
+                               struct fx8_error *error)
 {
-    struct fx8_error error;
-    struct fx8_bench_report report = {.is_silent = wish->json,
-                                      .command = command};
-    if (!wish->json)
-        fx8_bench_print_machine(command);
-    enum fx8_status status = fx8_bench_measure(&wish->cases, &report, &error);
-    const bool is_measured = status == FX8_OK;
-    if (is_measured && wish->gate_path != NULL)
-        status = fx8_bench_gate_judge(&wish->gate, report.records,
-                                      report.n_records, &error);
-    if (is_measured && wish->json)
-        fx8_bench_print_json(&report, wish->cases.gate);
-    else if (is_measured && wish->gate_path != NULL)
+    const bool is_json = wish->given[JSON] != NULL;
+    enum fx8_status status = FX8_OK;
+    if (!is_json)
+        fx8_bench_print_machine(report->command);
+    FX8_TRY(fx8_bench_measure(&wish->cases, report, error));
+    if (wish->cases.gate != NULL)
+        status = fx8_bench_gate_judge(&wish->gate, report->records,
+                                      report->n_records, error);
+    if (is_json)
+        fx8_bench_print_json(report, wish->cases.gate);
+    else if (wish->cases.gate != NULL)
         fx8_bench_gate_print(&wish->gate);
-    if (status == FX8_OK && wish->write_path != NULL)
-        status = write_gate(wish, &report, &error);
-    fx8_bench_report_clear(&report);
-    return status == FX8_OK ? 0 : fx8_command_error(&error);
+    FX8_TRY(status);
+    return wish->given[WRITE_GATE] != NULL ? write_gate(wish, report, error)
+                                           : FX8_OK;
 }
 
 /* The options are valid; check the kernel and the gate, then run. */
-static int start(struct wish *wish, const char *command)
+static enum fx8_status bench(struct wish *wish, const char *command,
+                             struct fx8_error *error)
 {
-    struct fx8_error error;
     const struct fx8_operations *operations;
-    if (fx8_operations_select(wish->cases.kernel, &operations, &error) !=
-        FX8_OK)
-        return fx8_command_error(&error);
-    if (wish->list) {
+    const char *gate = wish->given[GATE];
+    struct fx8_bench_report report = {.is_silent = wish->given[JSON] != NULL,
+                                      .command = command};
+    FX8_TRY(fx8_operations_select(wish->cases.kernel, &operations, error));
+    if (wish->given[LIST] != NULL) {
         fx8_bench_list(&wish->cases);
-        return 0;
+        return FX8_OK;
     }
-    if (wish->gate_path != NULL) {
-        if (fx8_bench_gate_read(wish->gate_path, &wish->gate, &error) != FX8_OK)
-            return fx8_command_error(&error);
-        if (fx8_bench_gate_check(&wish->gate, wish->cases.kernel, &error) !=
-            FX8_OK)
-            return fx8_command_error(&error);
+    if (gate != NULL) {
+        FX8_TRY(fx8_bench_gate_read(gate, &wish->gate, error));
+        FX8_TRY(fx8_bench_gate_check(&wish->gate, wish->cases.kernel, error));
         wish->cases.gate = &wish->gate;
     }
-    if (wish->write_path != NULL && try_to_write(wish, &error) != FX8_OK)
-        return fx8_command_error(&error);
-    return bench(wish, command);
+    if (wish->given[WRITE_GATE] != NULL)
+        FX8_TRY(try_to_write(wish, error));
+    const enum fx8_status status = measure(wish, &report, error);
+    fx8_bench_report_clear(&report);
+    return status;
 }
 
 static int run(const struct fx8_command_line *line)
 {
-    struct wish wish = {.json = false};
+    const char *const *given = line->given;
+    struct wish wish = {
+        .given = given,
+        .cases = {.section = given[SECTION],
+                  .pattern = given[CASE],
+                  .kernel = given[KERNEL] != NULL ? given[KERNEL] : "auto"},
+    };
+    struct fx8_error error;
     if (line->n_files > 0)
         return fx8_command_misuse(&fx8_command_bench, "%s: expected no files",
                                   line->files[0]);
-    int code = take_options(line, &wish);
-    if (code < 0)
-        code = check_wish(&wish);
-    if (code < 0)
-        code = start(&wish, line->text);
+    const int code = check_wish(&wish);
+    if (code >= 0)
+        return code;
+    const enum fx8_status status = bench(&wish, line->text, &error);
     fx8_bench_gate_clear(&wish.gate);
-    return code;
+    return status == FX8_OK ? 0 : fx8_command_error(&error);
 }

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "correlator/fx8.h"
 
@@ -122,5 +123,27 @@ void fx8_command_stop_at_once(const char *file);
 /** Number of signals so far; long commands poll it.  1: finish the current
  *  step; 2 or more: stop now. */
 int fx8_command_interrupted(void);
+
+/**
+ * fx8_outputs_differ -- refuse results that would overwrite each other.
+ *
+ * Files are compared by folder and name, since they need not exist, or by
+ * device and inode if they do.  A result PATH also occupies PATH.part.
+ *
+ * Given:  outputs  [n_outputs] results to write; NULL: none
+ * Status: FX8_ERR_USAGE: two are the same file; FX8_ERR_SYSTEM: memory
+ */
+enum fx8_status fx8_outputs_differ(const char *const *outputs, size_t n_outputs,
+                                   struct fx8_error *error);
+
+/* --- generated from the tables of commands and keys, so they cannot drift ---
+ */
+
+/** Print the manual page fx8(1), in the macros of man(7). */
+void fx8_reference_man(FILE *stream);
+
+/** Print a script for bash to source: it completes commands, options, values of
+ *  options, names and values of keys, and files. */
+void fx8_reference_completion(FILE *stream);
 
 #endif

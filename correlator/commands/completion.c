@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "config/keys.h"
-#include "correlator/commands/reference.h"
+#include "correlator/commands/command.h"
 #include "correlator/fx8.h"
 
 /* Print what completes an argument, as the script's functions do: "keys",

@@ -6,7 +6,6 @@
 
 #include "config/settings.h"
 #include "correlator/commands/command.h"
-#include "correlator/commands/reference.h"
 
 static int run(const struct fx8_command_line *line);
 

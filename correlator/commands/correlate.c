@@ -13,7 +13,6 @@
 #include "config/base/try.h"
 #include "config/settings.h"
 #include "correlator/commands/command.h"
-#include "correlator/commands/outputs.h"
 #include "correlator/compare/compare.h"
 #include "correlator/run/job.h"
 #include "correlator/run/pipeline.h"

@@ -8,7 +8,7 @@
 
 #include "config/base/shape.h"
 #include "config/base/try.h"
-#include "correlator/commands/outputs.h"
+#include "correlator/commands/command.h"
 
 /* Folder with links resolved, and name: the caller frees it; NULL without
  * memory.  The path of a missing folder stays as written. */

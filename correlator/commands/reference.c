@@ -3,7 +3,7 @@
  * The manual page.  Options become tagged paragraphs; the notes of a command,
  * which are laid out by hand, are copied as they are.
  */
-#include "correlator/commands/reference.h"
+#include "correlator/commands/command.h"
 
 #include <string.h>
 

@@ -16,7 +16,6 @@
 #include "correlator/commands/command.h"
 #include "correlator/run/describe.h"
 #include "correlator/simulate/simulator.h"
-#include "correlator/simulate/observe.h"
 #include "correlator/simulate/truth.h"
 #include "correlator/run/summary.h"
 #include "io/native/native.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "config/base/try.h"
-#include "correlator/compare/judge.h"
+#include "correlator/compare/figures.h"
 
 static size_t n_inputs(const struct fx8_comparison *comparison)
 {

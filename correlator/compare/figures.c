@@ -6,7 +6,6 @@
 
 #include "config/base/median.h"
 #include "correlator/compare/figures.h"
-#include "correlator/compare/judge.h"
 
 static const double degree = 180.0 / 3.14159265358979323846;
 

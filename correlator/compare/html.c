@@ -7,7 +7,6 @@
 #include <math.h>
 
 #include "correlator/compare/figures.h"
-#include "correlator/compare/judge.h"
 #include "correlator/compare/plot.h"
 #include "correlator/compare/sides.h"
 #include "correlator/fx8.h"

@@ -7,7 +7,6 @@
 
 #include "config/base/json.h"
 #include "correlator/compare/figures.h"
-#include "correlator/compare/judge.h"
 
 static void put_file(struct fx8_json *json, const char *key, const char *path,
                      const char *precision)

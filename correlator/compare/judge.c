@@ -45,7 +45,6 @@
 
 #include "config/base/median.h"
 #include "correlator/compare/figures.h"
-#include "correlator/compare/judge.h"
 
 /* Standard deviations by which an auto may be off: probability 2e-9. */
 #define AUTO_SIGMAS 6.0

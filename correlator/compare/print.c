@@ -8,7 +8,6 @@
 #include "config/base/line.h"
 #include "config/base/text.h"
 #include "correlator/compare/figures.h"
-#include "correlator/compare/judge.h"
 #include "correlator/compare/sides.h"
 
 /* Most rows in the tables of the worst channels and baselines, at most

@@ -26,7 +26,6 @@
 
 #include "config/base/line.h"
 #include "correlator/compare/figures.h"
-#include "correlator/compare/judge.h"
 
 /* Below a hundredth of the predicted rms there was no rounding at all: the
  * channel was copied from the other file. */

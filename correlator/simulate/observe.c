@@ -6,7 +6,7 @@
 #include "config/antennas.h"
 #include "config/base/shape.h"
 #include "config/base/try.h"
-#include "correlator/simulate/observe.h"
+#include "correlator/simulate/simulator.h"
 
 /* positions = none: as many antennas as [array] antennas needs, 1 m apart. */
 static enum fx8_status count_antennas(const struct fx8_settings *settings,

@@ -37,6 +37,7 @@
 #include <stdint.h>
 
 #include "config/observation.h"
+#include "config/settings.h"
 #include "correlator/fx8.h"
 #include "correlator/simulate/sources.h"
 #include "io/reader.h"
@@ -71,6 +72,25 @@ struct fx8_simulation {
     uint64_t seed;
     size_t n_threads; /**< at least 1; changes no sample */
 };
+
+/**
+ * fx8_simulator_observe -- metadata of the recording that a configuration
+ * asks for.
+ *
+ * Rate, frequency, start and names come from [observation], site and antennas
+ * from [array], kind and length of the samples from [simulate]; there are two
+ * polarisations unless [array] says otherwise.  The recording holds every
+ * antenna of the table, correlated or not; with positions = none, as many as
+ * [array] antennas needs, and no table.
+ *
+ * Returned:  observation  antennas in order of position
+ * Status:    FX8_ERR_USAGE: a key is missing that correlate would take from a
+ *            recording; positions are missing in the table
+ * Ownership: fx8_observation_clear() releases it, also after a failure
+ */
+enum fx8_status fx8_simulator_observe(const struct fx8_settings *settings,
+                                      struct fx8_observation *observation,
+                                      struct fx8_error *error);
 
 struct fx8_simulator;
 
