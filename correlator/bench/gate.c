@@ -81,7 +81,7 @@ static enum fx8_status find_quantity(const struct fx8_ini_entry *entry,
     }
     if (n == 0)
         return refuse(entry, error,
-                      "expected a case with shares: this one is a ceiling");
+                      "expected a case with shares: this one is a ruler");
     char known[400];
     join_quantities(quantities, n, known, sizeof known);
     return refuse(entry, error, "expected %s%s", known,
@@ -368,8 +368,8 @@ enum fx8_status fx8_bench_gate_write(const char *path,
         status = fx8_no_memory(path, error);
     else if (n_lines == 0)
         status = fx8_fail(error, FX8_ERR_USAGE,
-                          "%s: nothing that was measured has a share; fx8 "
-                          "bench --list names what has",
+                          "%s: nothing measured has a share; fx8 bench "
+                          "--list names the cases that do",
                           path);
     if (status == FX8_OK)
         status = fx8_text_output_open(path, force, &output, error);

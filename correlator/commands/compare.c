@@ -22,14 +22,14 @@ enum { JSON, HTML, FORCE, RIGOROUS };
 
 static const struct fx8_option options[] = {
     [JSON] = {.name = "json",
-              .help = "for machines, every channel and baseline"},
+              .help = "all figures as JSON, of every channel and baseline"},
     [HTML] = {.name = "html",
               .argument = "FILE",
               .is_once = true,
-              .help = "the same as a page with figures"},
+              .help = "also write a page with figures"},
     [FORCE] = {.name = "force", .help = "replace FILE"},
     [RIGOROUS] = {.name = "rigorous",
-                  .help = "test DOWN <= X <= UP, see below"},
+                  .help = "test that DOWN <= X <= UP, see below"},
 };
 
 const struct fx8_command fx8_command_compare = {
@@ -191,7 +191,8 @@ static int misuse(const struct wish *wish, size_t n_files)
         return fx8_command_misuse(command,
                                   "--html: \"\": expected the name of a file");
     if (wish->force && wish->page == NULL)
-        return fx8_command_misuse(command, "--force: expected --html FILE");
+        return fx8_command_misuse(
+            command, "--force: without --html, nothing to replace");
     if (n_files != (wish->is_rigorous ? 3 : 2))
         return fx8_command_misuse(command, "%zu %s: expected %s", n_files,
                                   FX8_NOUN(n_files, "file", "files"),

@@ -131,8 +131,7 @@ static void put_values(FILE *stream, const struct fx8_key *key)
  */
 
 static const char logic[] =
-    "# Words of the line with what stands beside a = put together again: bash\n"
-    "# takes them apart.\n"
+    "# Words of the line; bash takes them apart at =, which is undone.\n"
     "_fx8_words() {\n"
     "    local i word glue=\n"
     "    words=()\n"
@@ -202,7 +201,7 @@ static const char logic[] =
     "        kind=$(_fx8_file \"${words[1]} $(_fx8_place)\")\n"
     "    fi\n"
     "    _fx8_reply \"$text\" \"$kind\"\n"
-    "    # where = parts no words, what stands before it is to be repeated\n"
+    "    # where = parts no words, repeat what is before it\n"
     "    [[ $COMP_WORDBREAKS == *=* ]] || "
     "COMPREPLY=(\"${COMPREPLY[@]/#/$lead}\")\n"
     "}\n"

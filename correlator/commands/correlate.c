@@ -36,11 +36,11 @@ static const struct fx8_option options[] = {
     [PRECISION] = {.name = "precision",
                    .argument = "int8|fp32|both|interval",
                    .key = "correlator.precision",
-                   .help = "both: OUT.int8.uvh5 and OUT.fp32.uvh5 from one "
-                           "channelisation, then their comparison; interval: "
-                           "OUT.down.uvh5 and OUT.up.uvh5, which enclose what "
-                           "exact sums of the same spectra would give: fx8 "
-                           "compare --rigorous"},
+                   .help =
+                       "both: OUT.int8.uvh5 and OUT.fp32.uvh5 from the same "
+                       "spectra, then a comparison; interval: "
+                       "OUT.down.uvh5 and OUT.up.uvh5, which enclose the "
+                       "exact sums, for fx8 compare --rigorous"},
     [BACKEND] = {.name = "backend",
                  .argument = "auto|cpu|cuda",
                  .key = "correlator.backend",
@@ -60,18 +60,15 @@ const struct fx8_command fx8_command_correlate = {
     .options = options,
     .n_options = sizeof options / sizeof *options,
     .notes =
-        "Keys of CONFIG.ini: fx8 config --keys.  It and the tables it names "
-        "are\n"
-        "regular files, no pipes.  Progress goes to stderr, the summary to "
-        "stdout.\n"
-        "SIGINT, SIGTERM and SIGHUP finish the dump in progress and leave a "
-        "valid\n"
-        "file; a second one stops at once.\n"
-        "\n"
-        "A quick-look (coherences, phases, spectra in dB) is written beside "
+        "fx8 config --keys lists the keys of CONFIG.ini.  It and the tables "
+        "it\n"
+        "names must be regular files, not pipes.  Progress goes to stderr, "
         "the\n"
-        "result with --set postprocess.quicklook=LOOK.h5; fx8 info "
-        "describes it.\n",
+        "summary to stdout.  SIGINT, SIGTERM and SIGHUP finish the dump in\n"
+        "progress and leave a valid file; a second one stops at once.\n"
+        "\n"
+        "--set postprocess.quicklook=LOOK.h5 also writes a quick-look\n"
+        "(coherences, phases, spectra in dB); fx8 info describes it.\n",
     .run = run,
 };
 
@@ -146,8 +143,8 @@ static enum fx8_status find_files(const struct fx8_command_line *line,
     *n = work->files.count;
     if (*n == 0)
         return fx8_fail(error, FX8_ERR_USAGE,
-                        "%s: input.files: (not given): expected a recording "
-                        "here or on the command line",
+                        "%s: input.files: not given, and no INPUT on the "
+                        "command line",
                         line->files[0]);
     return FX8_OK;
 }
@@ -159,8 +156,8 @@ static enum fx8_status name_outputs(const struct fx8_command_line *line,
                                                    : work->settings.output.file;
     if (path == NULL || path[0] == '\0')
         return fx8_fail(error, FX8_ERR_USAGE,
-                        "%s: output.file: (not given): expected a result here "
-                        "or with -o",
+                        "%s: output.file: not given, and no -o on the command "
+                        "line",
                         line->files[0]);
     const enum fx8_precision precision = work->settings.correlator.precision;
     size_t n_planned = 0;
@@ -260,8 +257,7 @@ static void warn(void *display, const char *message)
 static int run(const struct fx8_command_line *line)
 {
     if (line->n_files == 0)
-        return fx8_command_misuse(&fx8_command_correlate,
-                                  "expected CONFIG.ini");
+        return fx8_command_misuse(&fx8_command_correlate, "no CONFIG.ini");
     const bool is_quiet = line->given[QUIET] != NULL;
     const char *plan = line->given[FFT_PLAN];
     struct work work = {0};

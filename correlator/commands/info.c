@@ -23,17 +23,16 @@ static const struct fx8_option options[] = {
     [FILES] = {.argument = "FILE...",
                .help = "a recording in any format that fx8 reads, all its "
                        "files or its folder; or a UVH5 or a quick-look file"},
-    [SET] = FX8_OPTION_SET(
-        "what a recording lacks, as for fx8 correlate: [input], [observation] "
-        "and the site; may be given many times"),
+    [SET] = FX8_OPTION_SET("what is not recorded, as for fx8 correlate: "
+                           "[input], [observation] and "
+                           "the site; may be given many times"),
     [ALL] = {.name = "all",
-             .help = "levels of all samples; else of blocks spread over the "
-                     "recording, 64 MiB in all"},
+             .help = "levels of all samples, not only of blocks spread over "
+                     "the recording, 64 MiB in all"},
     [NO_LEVELS] = {.name = "no-levels", .help = "read no samples"},
     [JSON] = {.name = "json",
-              .help = "all of it as one JSON object; shares are 0 to 1, null "
-                      "is what is not recorded, ? a byte of a text that is no "
-                      "UTF-8"},
+              .help = "one JSON object; shares are 0 to 1, null means not "
+                      "recorded, ? replaces bytes that are not UTF-8"},
 };
 
 const struct fx8_command fx8_command_info = {
@@ -45,17 +44,17 @@ const struct fx8_command fx8_command_info = {
     .notes =
         "Frequencies are in MHz, times in seconds and UTC, positions in "
         "metres,\n"
-        "levels in LSB of 8 bits, per real component.  Missing samples enter "
-        "no\n"
-        "level.  An input looks wrong when it is\n"
-        "  absent     all samples looked at are missing\n"
+        "levels in LSB of 8 bits, per real component, without missing samples."
+        "\n"
+        "An input looks wrong if\n"
+        "  absent     all samples read are missing\n"
         "  dead       all of them are 0\n"
         "  clipped    more than 0.1 % are -127 or below or +127\n"
         "  weak, strong\n"
         "             its rms is 10 dB off the median of its band\n"
         "  DC offset  a tenth of its power or more is at zero frequency\n"
         "  -128       more than 0.1 % are -128, twice as many as are +127:\n"
-        "             markers of lost samples, perhaps ([input] "
+        "             perhaps markers of lost samples ([input] "
         "missing_value)\n",
     .run = run,
     .stops_at_once = true,
@@ -143,11 +142,10 @@ static int run(const struct fx8_command_line *line)
         .is_all = line->given[ALL] != NULL,
     };
     if (request.n_paths == 0)
-        return fx8_command_misuse(&fx8_command_info,
-                                  "no file: expected one or more");
+        return fx8_command_misuse(&fx8_command_info, "no FILE");
     if (request.is_all && !request.has_levels)
         return fx8_command_misuse(&fx8_command_info,
-                                  "--all and --no-levels: expected one of "
+                                  "--all: with --no-levels: expected one of "
                                   "them");
     enum fx8_status status = fx8_settings_load(
         NULL, line->settings, line->n_settings, false, &settings, &error);

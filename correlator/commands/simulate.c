@@ -417,9 +417,7 @@ static int run(const struct fx8_command_line *line)
                                   "%zu files: expected one CONFIG.ini",
                                   line->n_files);
     if (output == NULL || output[0] == '\0')
-        return fx8_command_misuse(&fx8_command_simulate,
-                                  "-o: missing: expected the recording to "
-                                  "write");
+        return fx8_command_misuse(&fx8_command_simulate, "no -o VOLTAGES.h5");
     if (simulate(line, &work, &error) == FX8_OK)
         print_summary(output, &work);
     else

@@ -361,9 +361,9 @@ enum fx8_status fx8_simulator_open(const struct fx8_simulation *simulation,
 {
     *simulator = NULL;
     if (simulation->n_samples < 1)
-        return fx8_fail(error, FX8_ERR_USAGE,
-                        "simulate.duration_s: no sample: expected at least "
-                        "one");
+        return fx8_fail(
+            error, FX8_ERR_USAGE,
+            "simulate.duration_s: no sample: expected at least one");
     void *memory;
     enum fx8_status status =
         fx8_allocate(1, sizeof **simulator, "simulator", &memory, error);
