@@ -12,12 +12,15 @@
 extern "C" {
 #endif
 
-extern const struct fx8_reader_format fx8_reader_fx8;  /**< native/reader.c */
-extern const struct fx8_reader_format fx8_reader_aavs; /**< aavs/reader.c */
-extern const struct fx8_reader_format fx8_reader_tart; /**< tart/reader.c */
+extern const struct fx8_reader_format
+    fx8_reader_fx8; /**< native/native_reader.c */
+extern const struct fx8_reader_format
+    fx8_reader_aavs; /**< aavs/aavs_reader.c */
+extern const struct fx8_reader_format
+    fx8_reader_tart; /**< tart/tart_reader.c */
 
 extern const struct fx8_reader_format
-    fx8_reader_digital_rf; /**< digital_rf/reader.c */
+    fx8_reader_digital_rf; /**< digital_rf/digital_rf_reader.c */
 
 /** Most antennas of a recording: bounds the memory a hostile file can make us
  *  allocate. */

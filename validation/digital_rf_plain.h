@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "io/digital_rf/reader.h"
+#include "io/digital_rf/digital_rf_reader.h"
 
 static inline int compare_levels(const void *a, const void *b)
 {

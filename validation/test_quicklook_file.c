@@ -15,7 +15,7 @@
 
 #include <hdf5.h>
 
-#include "io/quicklook/file.h"
+#include "io/quicklook/quicklook_file.h"
 #include "validation/uvh5_file.h"
 
 /* Inputs of the fixture's antennas: two feeds where there are 4 products. */

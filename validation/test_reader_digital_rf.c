@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "io/digital_rf/reader.h"
+#include "io/digital_rf/digital_rf_reader.h"
 #include "io/reader.h"
 #include "validation/digital_rf_file.h"
 #include "validation/digital_rf_plain.h"

@@ -8,7 +8,7 @@
 #include "correlator/run/describe.h"
 #include "correlator/run/pipeline.h"
 #include "correlator/run/sink.h"
-#include "io/quicklook/file.h"
+#include "io/quicklook/quicklook_file.h"
 
 struct look {
     struct fx8_quicklook_file *file;

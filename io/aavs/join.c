@@ -10,7 +10,7 @@
 
 #include "config/base/line.h"
 #include "config/base/shape.h"
-#include "io/aavs/reader.h"
+#include "io/aavs/aavs_reader.h"
 
 /* Tolerance, in samples, of a stretch against the grid of the others, besides
  * rounding of its stamps. */

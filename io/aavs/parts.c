@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 #include "config/base/shape.h"
-#include "io/aavs/reader.h"
+#include "io/aavs/aavs_reader.h"
 
 /* Time range of a file by its stamps. */
 struct part {

@@ -10,7 +10,7 @@
 
 #include "config/base/line.h"
 #include "config/base/shape.h"
-#include "io/aavs/reader.h"
+#include "io/aavs/aavs_reader.h"
 #include "io/h5/h5.h"
 #include "io/h5/storage.h"
 

@@ -12,7 +12,7 @@
 #include "config/base/shape.h"
 #include "config/base/text.h"
 #include "config/observation.h"
-#include "io/digital_rf/reader.h"
+#include "io/digital_rf/digital_rf_reader.h"
 
 /* As for native recordings: keeps half samples times it below 2^86. */
 #define MAX_DENOMINATOR 1000000

@@ -6,7 +6,7 @@
 #ifndef FX8_IO_DIGITAL_RF_LOAD_H
 #define FX8_IO_DIGITAL_RF_LOAD_H
 
-#include "io/digital_rf/reader.h"
+#include "io/digital_rf/digital_rf_reader.h"
 #include "io/reader.h"
 
 #ifdef __cplusplus

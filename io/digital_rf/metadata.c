@@ -16,7 +16,7 @@
 #include "config/base/shape.h"
 #include "config/base/text.h"
 #include "config/observation.h"
-#include "io/digital_rf/reader.h"
+#include "io/digital_rf/digital_rf_reader.h"
 
 /* Name used by thor.py and gr_digital_rf: one value per sub-channel. */
 #define FREQUENCIES "center_frequencies"

@@ -16,7 +16,7 @@
 #include "config/base/read_files.h"
 #include "config/base/shape.h"
 #include "config/base/text.h"
-#include "io/digital_rf/reader.h"
+#include "io/digital_rf/digital_rf_reader.h"
 
 /* __extension__: gcc and clang have 128-bit integers, C17 does not */
 __extension__ typedef __int128 wide;

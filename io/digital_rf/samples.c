@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "io/digital_rf/reader.h"
+#include "io/digital_rf/digital_rf_reader.h"
 
 /* Bytes of fill values that count as a gap, not as signal. */
 #define FILL_BYTES 8

@@ -7,7 +7,7 @@
 #include "config/base/line.h"
 #include "config/base/shape.h"
 #include "io/h5/h5.h"
-#include "io/quicklook/file.h"
+#include "io/quicklook/quicklook_file.h"
 #include "io/quicklook/read.h"
 
 /* Most dumps and channels: memory is allocated before they are read. */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "config/base/shape.h"
-#include "io/uvh5/reader.h"
+#include "io/uvh5/uvh5_reader.h"
 
 /* Rows of the long columns compared at once. */
 #define BLOCK_ROWS 65536

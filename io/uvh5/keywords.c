@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "config/base/shape.h"
-#include "io/uvh5/reader.h"
+#include "io/uvh5/uvh5_reader.h"
 
 /* Most keywords. */
 #define MAX_KEYWORDS 4096

@@ -7,7 +7,7 @@
 #include "config/base/shape.h"
 #include "io/h5/lzf.h"
 #include "io/h5/storage.h"
-#include "io/uvh5/reader.h"
+#include "io/uvh5/uvh5_reader.h"
 
 /* Most values of a dataset below /fx8. */
 #define MAX_VALUES ((size_t)1 << 28)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * file.c -- one channel file: read its metadata, open and close its samples.
+ * aavs_file.c -- one channel file: read its metadata, open and close its
+ * samples.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -9,7 +10,7 @@
 #include <string.h>
 
 #include "config/base/line.h"
-#include "io/aavs/reader.h"
+#include "io/aavs/aavs_reader.h"
 #include "io/h5/h5.h"
 #include "io/h5/storage.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * reader.c -- recordings of the SKA-Low/AAVS acquisition (data/README.md):
+ * aavs_reader.c -- recordings of the SKA-Low/AAVS acquisition (data/README.md):
  * channel files of many tiles and parts as one recording.
  */
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 
 #include "config/base/shape.h"
 #include "config/base/text.h"
-#include "io/aavs/reader.h"
+#include "io/aavs/aavs_reader.h"
 #include "io/h5/h5.h"
 #include "io/h5/storage.h"
 

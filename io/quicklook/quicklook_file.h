@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * file.h -- writing quick-look files; data/README.md, "Quick-look", lists every
- * dataset.
+ * quicklook_file.h -- writing quick-look files; data/README.md, "Quick-look",
+ * lists every dataset.
  */
-#ifndef FX8_IO_QUICKLOOK_FILE_H
-#define FX8_IO_QUICKLOOK_FILE_H
+#ifndef FX8_IO_QUICKLOOK_QUICKLOOK_FILE_H
+#define FX8_IO_QUICKLOOK_QUICKLOOK_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * reader.c -- recordings in fx8's own format (data/README.md).
+ * native_reader.c -- recordings in fx8's own format (data/README.md).
  */
 #include <inttypes.h>
 #include <stdlib.h>

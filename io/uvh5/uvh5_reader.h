@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * reader.h -- internals of the UVH5 reader.
+ * uvh5_reader.h -- internals of the UVH5 reader.
  */
-#ifndef FX8_IO_UVH5_READER_H
-#define FX8_IO_UVH5_READER_H
+#ifndef FX8_IO_UVH5_UVH5_READER_H
+#define FX8_IO_UVH5_UVH5_READER_H
 
 #include "io/h5/h5.h"
 #include "io/uvh5/uvh5.h"

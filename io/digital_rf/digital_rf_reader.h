@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * reader.h -- parts of the Digital RF reader.  A channel is a folder of files
- * that are consecutive in time; its samples are counted from the epoch
+ * digital_rf_reader.h -- parts of the Digital RF reader.  A channel is a folder
+ * of files that are consecutive in time; its samples are counted from the epoch
  * (absolute indices).
  *
  * Source: github.com/MITHaystack/digital_rf, c/lib/rf_write_hdf5.c.
  */
-#ifndef FX8_IO_DIGITAL_RF_READER_H
-#define FX8_IO_DIGITAL_RF_READER_H
+#ifndef FX8_IO_DIGITAL_RF_DIGITAL_RF_READER_H
+#define FX8_IO_DIGITAL_RF_DIGITAL_RF_READER_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -95,7 +95,8 @@ char *fx8_drf_file_path(const struct fx8_drf_list *list, const char *prefix,
  *  FX8_DRF_MAX_INDEX; clamped to it beyond. */
 int64_t fx8_drf_first_index(struct fx8_rate rate, int64_t milliseconds);
 
-/* --- channel.c, file.c: a channel, one file of it open -------------- */
+/* --- channel.c, digital_rf_file.c: a channel, one file of it open
+ * -------------- */
 
 /** A row of rf_data_index: from this row on, samples are consecutive. */
 struct fx8_drf_stretch {

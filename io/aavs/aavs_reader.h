@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * reader.h -- shared declarations of the SKA-Low/AAVS reader: one file, its
- * gap-free stretches, and the tiles made up of many files.
+ * aavs_reader.h -- shared declarations of the SKA-Low/AAVS reader: one file,
+ * its gap-free stretches, and the tiles made up of many files.
  *
  * Source: ska-low-mccs-daq, pydaq/persisters (aavs_file.py, channel.py)
  */
-#ifndef FX8_IO_AAVS_READER_H
-#define FX8_IO_AAVS_READER_H
+#ifndef FX8_IO_AAVS_AAVS_READER_H
+#define FX8_IO_AAVS_AAVS_READER_H
 
 #include <hdf5.h>
 

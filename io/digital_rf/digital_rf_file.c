@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * file.c -- one file of a Digital RF channel: open it, check it against the
- * channel, read its rows.
+ * digital_rf_file.c -- one file of a Digital RF channel: open it, check it
+ * against the channel, read its rows.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "config/base/line.h"
 #include "config/base/shape.h"
 #include "config/base/text.h"
-#include "io/digital_rf/reader.h"
+#include "io/digital_rf/digital_rf_reader.h"
 #include "io/h5/storage.h"
 
 /* Memory for a decoded chunk that was read only in part. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * reader.c -- recordings of Digital RF (data/README.md): a folder of channels,
- * each with one or more sub-channels, 8 or 16 bits.
+ * digital_rf_reader.c -- recordings of Digital RF (data/README.md): a folder of
+ * channels, each with one or more sub-channels, 8 or 16 bits.
  *
  * open() reads file names and, for channels that omit gaps from their files,
  * the indices; read() finds all other gaps.  Absolute indices count from the
@@ -17,7 +17,7 @@
 #include "config/base/shape.h"
 #include "config/base/text.h"
 #include "io/digital_rf/load.h"
-#include "io/digital_rf/reader.h"
+#include "io/digital_rf/digital_rf_reader.h"
 #include "io/reader_formats.h"
 
 /* Most files open at a time. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * reader.c -- raw recordings of a Transient Array Radio Telescope: `data` uint8
- * [antenna][byte], eight one-bit samples per byte, most significant first;
- * `timestamp` ISO 8601 text; `config` JSON text; antenna positions in
+ * tart_reader.c -- raw recordings of a Transient Array Radio Telescope: `data`
+ * uint8 [antenna][byte], eight one-bit samples per byte, most significant
+ * first; `timestamp` ISO 8601 text; `config` JSON text; antenna positions in
  * antenna_positions.json beside the file.
  *
  * A bit is the sign of the voltage: 1 is read as +1, 0 as -1.  The opposite

@@ -7,7 +7,7 @@
 #include "correlator/fx8.h"
 #include "io/h5/h5.h"
 #include "io/h5/put.h"
-#include "io/quicklook/file.h"
+#include "io/quicklook/quicklook_file.h"
 
 /* Axes of the large datasets. */
 enum axis { DUMP, BASELINE, INPUT, CHANNEL, PRODUCT, PART, N_AXES };
