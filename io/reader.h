@@ -53,38 +53,16 @@ static inline int64_t fx8_row_samples(const struct fx8_sample_layout *layout,
     return layout->row_samples > n_samples ? layout->row_samples : n_samples;
 }
 
-struct fx8_reader;
-
-/** A recording format. */
-struct fx8_reader_format {
-    const char *name; /**< as in [input] format */
-    enum fx8_format format;
-
-    /** Whether `path` looks like this format; reports no errors. */
-    bool (*probe)(const char *path);
-
-    /**
-     * open -- read and check all metadata, without reading samples.
-     *
-     * Given:  paths     [n_paths] files of one recording
-     *         settings  [input] keys
-     * Status: FX8_ERR_INPUT: "FILE: DATASET: value: what was expected"
-     */
-    enum fx8_status (*open)(const char *const *paths, size_t n_paths,
-                            const struct fx8_settings *settings,
-                            struct fx8_reader **reader,
-                            struct fx8_error *error);
-};
+struct fx8_reader_format;
 
 /** Name of the format that `path` looks like; NULL if this build reads no such
  *  format. */
 const char *fx8_reader_format_name(const char *path);
 
-/** Operations of an open recording; each reader embeds one of these at its
- *  start. */
+/** An open recording; each reader embeds one of these at its start. */
 struct fx8_reader {
     const struct fx8_reader_format *format;
-    const char *path; /**< first file, for messages; owned by the reader */
+    const char *path; /**< first file, for messages; part of the reader */
     struct fx8_observation observation;
     /** [n_missing] gaps known to open() without reading samples: ascending
      *  first_sample, within the recording, may overlap and repeat */
@@ -104,9 +82,14 @@ struct fx8_reader {
     /** Why HDF5 has to undo the filters, on one thread; NULL: it does not, or
      *  there are no filters.  Set by open(), owned by the reader. */
     const char *slow_reason;
+    size_t buffer_bytes; /**< of all selected inputs at one time, in a buffer */
+    int64_t
+        chunk_samples; /**< that suit a read, or 1: see fx8_reader_samples() */
     bool is_16bit;     /**< recorded with more than 8 bits: input_gain is set */
     int64_t n_clamped; /**< in the last read(): real numbers that exceeded 8
                           bits despite input_gain */
+
+    /* the operations, checked and passed to the format: readers.c */
 
     /** Choose inputs [n_inputs], in correlator order, by band; copied. */
     enum fx8_status (*select)(struct fx8_reader *reader,
@@ -134,7 +117,50 @@ struct fx8_reader {
                             int64_t n_samples, int8_t *buffer,
                             struct fx8_sample_layout *layout,
                             struct fx8_error *error);
+};
 
+/** A recording format: what readers.c calls.  Arguments are checked. */
+struct fx8_reader_format {
+    const char *name; /**< as in [input] format */
+    enum fx8_format format;
+    const char *samples; /**< the dataset of samples, for messages */
+    size_t size;         /**< of its reader, whose first member is `base` */
+    const char *single;  /**< why it takes one path only, as in "a recording of
+                              format tart is a single file"; NULL: many files */
+
+    /** Whether `path` looks like this format; reports no errors. */
+    bool (*probe)(const char *path);
+
+    /**
+     * load -- read and check all metadata, without reading samples.
+     *
+     * Given:  reader    zeroed but for path, operations and an unknown
+     *                   observation; closed by the caller, also after failure
+     *         paths     [n_paths] files of one recording
+     *         settings  [input] keys
+     * Status: FX8_ERR_INPUT: "FILE: DATASET: value: what was expected"
+     */
+    enum fx8_status (*load)(struct fx8_reader *reader, const char *const *paths,
+                            size_t n_paths, const struct fx8_settings *settings,
+                            struct fx8_error *error);
+
+    /** Choose inputs; sets buffer_bytes and chunk_samples.  Called once after
+     *  load() with every input, bands slowest, then antennas. */
+    enum fx8_status (*select)(struct fx8_reader *reader,
+                              const struct fx8_input_position *inputs,
+                              size_t n_inputs, struct fx8_error *error);
+
+    /** Set input_gain, from samples of the selected inputs; or NULL. */
+    enum fx8_status (*measure)(struct fx8_reader *reader,
+                               struct fx8_error *error);
+
+    /** Read into rows of `row_samples` samples. */
+    enum fx8_status (*read)(struct fx8_reader *reader, int64_t first,
+                            int64_t n_samples, int64_t row_samples,
+                            int8_t *buffer, struct fx8_sample_layout *layout,
+                            struct fx8_error *error);
+
+    /** Release all but `missing`, the observation and the reader itself. */
     void (*close)(struct fx8_reader *reader);
 };
 

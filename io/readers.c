@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "config/base/shape.h"
-#include "config/base/text.h"
+#include "config/base/try.h"
 #include "io/h5/h5.h"
 #include "io/reader_formats.h"
 
@@ -53,55 +53,7 @@ const char *fx8_reader_format_name(const char *path)
     return format != NULL ? format->name : NULL;
 }
 
-enum fx8_status fx8_reader_open(const char *const *paths, size_t n_paths,
-                                const struct fx8_settings *settings,
-                                struct fx8_reader **reader,
-                                struct fx8_error *error)
-{
-    *reader = NULL;
-    fx8_h5_quiet();
-    if (n_paths == 0)
-        return fx8_fail(error, FX8_ERR_USAGE,
-                        "input.files: none: expected at least one recording");
-    /* report faults of the file itself first, so that probes need not */
-    hid_t file = FX8_H5_NONE;
-    const bool has_files = is_folder(paths[0]);
-    enum fx8_status status =
-        has_files ? FX8_OK : fx8_h5_open_file(paths[0], &file, error);
-    fx8_h5_close(&file);
-    if (status != FX8_OK)
-        return status;
-    char known[128];
-    list_formats(known, sizeof known);
-    const enum fx8_format wanted = settings->input.format;
-    const struct fx8_reader_format *format = find_format(paths[0], wanted);
-    if (format == NULL && wanted != FX8_FORMAT_AUTO)
-        return fx8_fail(error, FX8_ERR_UNSUPPORTED,
-                        "%s: input.format: not read by this build: expected "
-                        "one of %s",
-                        paths[0], known);
-    if (format == NULL)
-        return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s: %s of an unknown format: expected one of %s",
-                        paths[0], has_files ? "folder" : "HDF5", known);
-    status = format->open(paths, n_paths, settings, reader, error);
-    if (status != FX8_OK || settings->input.scale_to_8bit == 0 ||
-        (*reader)->is_16bit)
-        return status;
-    fx8_reader_close(reader);
-    return fx8_settings_fail(settings, "input.scale_to_8bit", error,
-                             "expected auto, %s has samples of 8 bits",
-                             paths[0]);
-}
-
-void fx8_reader_close(struct fx8_reader **reader)
-{
-    if (*reader == NULL)
-        return;
-    fx8_h5_quiet();
-    (*reader)->close(*reader);
-    *reader = NULL;
-}
+/* --- gaps ----------------------------------------------------------------- */
 
 int fx8_missing_order(const void *a, const void *b)
 {
@@ -115,43 +67,20 @@ int fx8_missing_order(const void *a, const void *b)
     return (x->band > y->band) - (x->band < y->band);
 }
 
-enum fx8_status fx8_reader_allocate(const char *const *paths, size_t n_paths,
-                                    const char *what, size_t size,
-                                    void **reader, char **path,
-                                    struct fx8_error *error)
+enum fx8_status fx8_missing_add(struct fx8_missing **list, size_t *n,
+                                const struct fx8_missing *gap,
+                                struct fx8_error *error)
 {
-    if (n_paths != 1)
-        return fx8_fail(error, FX8_ERR_USAGE,
-                        "%s: input.files: %zu files: expected one, %s",
-                        paths[0], n_paths, what);
-    *reader = calloc(1, size);
-    *path = strdup(paths[0]);
-    if (*reader != NULL && *path != NULL)
-        return FX8_OK;
-    free(*reader);
-    free(*path);
-    return fx8_no_memory("a reader", error);
+    FX8_TRY(fx8_grow(list, *n, sizeof **list, "missing stretches", error));
+    (*list)[(*n)++] = *gap;
+    return FX8_OK;
 }
 
-enum fx8_status fx8_reader_check_range(const struct fx8_reader *reader,
-                                       const char *dataset, int64_t first,
-                                       int64_t n_samples,
-                                       struct fx8_error *error)
-{
-    const int64_t length = reader->observation.n_samples;
-    if (first >= 0 && n_samples > 0 && first < length &&
-        n_samples <= length - first)
-        return FX8_OK;
-    return fx8_fail(error, FX8_ERR_INPUT,
-                    "%s: %s: %" PRId64 " samples from %" PRId64
-                    ": expected samples within 0 to %" PRId64,
-                    reader->path, dataset, n_samples, first, length - 1);
-}
+/* --- selecting inputs ----------------------------------------------------- */
 
-enum fx8_status fx8_reader_check_inputs(const struct fx8_reader *reader,
-                                        const struct fx8_input_position *inputs,
-                                        size_t n_inputs,
-                                        struct fx8_error *error)
+static enum fx8_status check_inputs(const struct fx8_reader *reader,
+                                    const struct fx8_input_position *inputs,
+                                    size_t n_inputs, struct fx8_error *error)
 {
     if (n_inputs == 0)
         return fx8_fail(error, FX8_ERR_USAGE,
@@ -173,32 +102,41 @@ enum fx8_status fx8_reader_check_inputs(const struct fx8_reader *reader,
     return FX8_OK;
 }
 
-enum fx8_status fx8_reader_select_all(
-    struct fx8_reader *reader,
-    enum fx8_status (*select)(struct fx8_reader *reader,
-                              const struct fx8_input_position *inputs,
-                              size_t n_inputs, struct fx8_error *error),
-    struct fx8_error *error)
+/* The default: every input, bands slowest, then antennas. */
+static enum fx8_status select_all(struct fx8_reader *reader,
+                                  struct fx8_error *error)
 {
     const struct fx8_observation *o = &reader->observation;
     const size_t n_inputs =
         fx8_product(o->n_bands, o->n_antennas, o->n_polarizations, 1);
     void *memory = NULL;
-    enum fx8_status status =
-        fx8_allocate(n_inputs, sizeof(struct fx8_input_position),
-                     "input positions", &memory, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_allocate(n_inputs, sizeof(struct fx8_input_position),
+                         "input positions", &memory, error));
     struct fx8_input_position *inputs = memory;
     size_t i = 0;
     for (size_t band = 0; band < o->n_bands; band++)
         for (size_t a = 0; a < o->n_antennas; a++)
             for (size_t p = 0; p < o->n_polarizations; p++)
                 inputs[i++] = (struct fx8_input_position){a, p, band};
-    status = select(reader, inputs, n_inputs, error);
+    const enum fx8_status status =
+        reader->format->select(reader, inputs, n_inputs, error);
     free(memory);
     return status;
 }
+
+static enum fx8_status select_inputs(struct fx8_reader *reader,
+                                     const struct fx8_input_position *inputs,
+                                     size_t n_inputs, struct fx8_error *error)
+{
+    fx8_h5_quiet();
+    FX8_TRY(check_inputs(reader, inputs, n_inputs, error));
+    FX8_TRY(reader->format->select(reader, inputs, n_inputs, error));
+    return reader->format->measure == NULL
+               ? FX8_OK
+               : reader->format->measure(reader, error);
+}
+
+/* --- reading -------------------------------------------------------------- */
 
 int64_t fx8_reader_samples(size_t sample_bytes, int64_t chunk_samples)
 {
@@ -213,4 +151,144 @@ int64_t fx8_reader_samples(size_t sample_bytes, int64_t chunk_samples)
     if (chunk_samples >= wanted)
         return chunk_samples;
     return wanted / chunk_samples * chunk_samples;
+}
+
+static int64_t read_samples(const struct fx8_reader *reader)
+{
+    return fx8_reader_samples(reader->buffer_bytes, reader->chunk_samples);
+}
+
+static size_t buffer_size(const struct fx8_reader *reader, int64_t n_samples)
+{
+    return n_samples < 0
+               ? SIZE_MAX
+               : fx8_product(reader->buffer_bytes, (size_t)n_samples, 1, 1);
+}
+
+static enum fx8_status check_range(const struct fx8_reader *reader,
+                                   int64_t first, int64_t n_samples,
+                                   struct fx8_error *error)
+{
+    const int64_t length = reader->observation.n_samples;
+    if (first >= 0 && n_samples > 0 && first < length &&
+        n_samples <= length - first)
+        return FX8_OK;
+    return fx8_fail(error, FX8_ERR_INPUT,
+                    "%s: %s: %" PRId64 " samples from %" PRId64
+                    ": expected samples within 0 to %" PRId64,
+                    reader->path, reader->format->samples, n_samples, first,
+                    length - 1);
+}
+
+static enum fx8_status read_range(struct fx8_reader *reader, int64_t first,
+                                  int64_t n_samples, int8_t *buffer,
+                                  struct fx8_sample_layout *layout,
+                                  struct fx8_error *error)
+{
+    fx8_h5_quiet();
+    reader->n_clamped = 0;
+    reader->n_found = 0;
+    FX8_TRY(check_range(reader, first, n_samples, error));
+    const int64_t row_samples = fx8_row_samples(layout, n_samples);
+    if (buffer_size(reader, row_samples) > PTRDIFF_MAX)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "%s: %s: %" PRId64
+                        " samples at once: expected fewer, see read_samples",
+                        reader->path, reader->format->samples, n_samples);
+    return reader->format->read(reader, first, n_samples, row_samples, buffer,
+                                layout, error);
+}
+
+/* --- opening -------------------------------------------------------------- */
+
+/* A reader without a recording, followed by its path. */
+static enum fx8_status make_reader(const struct fx8_reader_format *format,
+                                   const char *path, struct fx8_reader **reader,
+                                   struct fx8_error *error)
+{
+    void *memory = calloc(1, format->size + strlen(path) + 1);
+    if (memory == NULL)
+        return fx8_no_memory("a reader", error);
+    *reader = memory;
+    **reader = (struct fx8_reader){
+        .format = format,
+        .path = strcpy((char *)memory + format->size, path),
+        .observation = fx8_observation_unknown(),
+        .select = select_inputs,
+        .buffer_size = buffer_size,
+        .read_samples = read_samples,
+        .read = read_range,
+    };
+    return FX8_OK;
+}
+
+/* Find the format of a path that exists. */
+static enum fx8_status choose_format(const char *path, enum fx8_format wanted,
+                                     bool is_file,
+                                     const struct fx8_reader_format **format,
+                                     struct fx8_error *error)
+{
+    char known[128];
+    list_formats(known, sizeof known);
+    *format = find_format(path, wanted);
+    if (*format != NULL)
+        return FX8_OK;
+    if (wanted != FX8_FORMAT_AUTO)
+        return fx8_fail(error, FX8_ERR_UNSUPPORTED,
+                        "%s: input.format: not read by this build: expected "
+                        "one of %s",
+                        path, known);
+    return fx8_fail(error, FX8_ERR_INPUT,
+                    "%s: %s of an unknown format: expected one of %s", path,
+                    is_file ? "HDF5" : "folder", known);
+}
+
+enum fx8_status fx8_reader_open(const char *const *paths, size_t n_paths,
+                                const struct fx8_settings *settings,
+                                struct fx8_reader **reader,
+                                struct fx8_error *error)
+{
+    *reader = NULL;
+    fx8_h5_quiet();
+    if (n_paths == 0)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "input.files: none: expected at least one recording");
+    /* report faults of the file itself first, so that probes need not */
+    hid_t file = FX8_H5_NONE;
+    const bool is_file = !is_folder(paths[0]);
+    if (is_file)
+        FX8_TRY(fx8_h5_open_file(paths[0], &file, error));
+    fx8_h5_close(&file);
+    const struct fx8_reader_format *format;
+    FX8_TRY(choose_format(paths[0], settings->input.format, is_file, &format,
+                          error));
+    if (format->single != NULL && n_paths != 1)
+        return fx8_fail(error, FX8_ERR_USAGE,
+                        "%s: input.files: %zu files: expected one, %s",
+                        paths[0], n_paths, format->single);
+    FX8_TRY(make_reader(format, paths[0], reader, error));
+    enum fx8_status status =
+        format->load(*reader, paths, n_paths, settings, error);
+    if (status == FX8_OK)
+        status = select_all(*reader, error);
+    if (status == FX8_OK && settings->input.scale_to_8bit != 0 &&
+        !(*reader)->is_16bit)
+        status = fx8_settings_fail(settings, "input.scale_to_8bit", error,
+                                   "expected auto, %s has samples of 8 bits",
+                                   paths[0]);
+    if (status != FX8_OK)
+        fx8_reader_close(reader);
+    return status;
+}
+
+void fx8_reader_close(struct fx8_reader **reader)
+{
+    if (*reader == NULL)
+        return;
+    fx8_h5_quiet();
+    (*reader)->format->close(*reader);
+    fx8_observation_clear(&(*reader)->observation);
+    free((*reader)->missing);
+    free(*reader);
+    *reader = NULL;
 }

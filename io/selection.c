@@ -94,26 +94,6 @@ static size_t buffer_row(const struct fx8_selection *selection, struct row row)
     return SIZE_MAX; /* not reached: every row is in a rectangle */
 }
 
-/* Allocate memory for as many rows and rectangles as there are inputs. */
-static enum fx8_status allocate(struct fx8_selection *selection,
-                                struct row **rows, struct fx8_error *error)
-{
-    enum { ROWS, ROW, AFTER, RECTANGLES, N_PARTS };
-    static const size_t sizes[N_PARTS] = {sizeof(struct row), sizeof(size_t),
-                                          sizeof(size_t),
-                                          sizeof(struct fx8_rectangle)};
-    void *memory[N_PARTS] = {NULL};
-    enum fx8_status status = FX8_OK;
-    for (int i = 0; i < N_PARTS && status == FX8_OK; i++)
-        status = fx8_allocate(selection->n_inputs, sizes[i],
-                              "a selection of inputs", &memory[i], error);
-    *rows = memory[ROWS];
-    selection->row = memory[ROW];
-    selection->after = memory[AFTER];
-    selection->rectangles = memory[RECTANGLES];
-    return status;
-}
-
 /* The row before time that an input needs. */
 static struct row row_of(const struct fx8_selection *selection,
                          const struct fx8_input_position *input)
@@ -124,38 +104,44 @@ static struct row row_of(const struct fx8_selection *selection,
     return row;
 }
 
-enum fx8_status fx8_selection_make(const struct fx8_axis_order *order,
-                                   const struct fx8_input_position *inputs,
-                                   size_t n_inputs,
-                                   struct fx8_selection *selection,
-                                   struct fx8_error *error)
+enum fx8_status fx8_selection_replace(const struct fx8_axis_order *order,
+                                      const struct fx8_input_position *inputs,
+                                      size_t n_inputs,
+                                      struct fx8_selection *result,
+                                      struct fx8_error *error)
 {
-    *selection = (struct fx8_selection){.n_inputs = n_inputs, .n_after = 1};
+    struct fx8_selection new = {.n_inputs = n_inputs, .n_after = 1};
     int after[2] = {0, 0};
     size_t n_after_axes = 0;
-    split_axes(order, selection, after, &n_after_axes);
+    split_axes(order, &new, after, &n_after_axes);
     for (size_t k = 0; k < n_after_axes; k++)
-        selection->n_after *= order->extent[after[k]];
+        new.n_after *= order->extent[after[k]];
     struct row *rows = NULL;
-    const enum fx8_status status = allocate(selection, &rows, error);
+    const struct fx8_array arrays[] = {
+        {&rows, n_inputs, sizeof *rows},
+        {&new.row, n_inputs, sizeof *new.row},
+        {&new.after, n_inputs, sizeof *new.after},
+        {&new.rectangles, n_inputs, sizeof *new.rectangles},
+    };
+    const enum fx8_status status =
+        fx8_allocate_arrays(arrays, 4, "a selection of inputs", error);
     if (status != FX8_OK) {
-        free(rows);
-        fx8_selection_clear(selection);
+        fx8_free_arrays(arrays, 4);
         return status;
     }
     for (size_t i = 0; i < n_inputs; i++) {
-        rows[i] = row_of(selection, &inputs[i]);
+        rows[i] = row_of(&new, &inputs[i]);
         for (size_t k = 0; k < n_after_axes; k++)
-            selection->after[i] =
-                selection->after[i] * order->extent[after[k]] +
-                position_on(&inputs[i], after[k]);
+            new.after[i] = new.after[i] * order->extent[after[k]] +
+                           position_on(&inputs[i], after[k]);
     }
     qsort(rows, n_inputs, sizeof *rows, compare_rows);
-    make_rectangles(selection, rows, n_inputs);
+    make_rectangles(&new, rows, n_inputs);
     for (size_t i = 0; i < n_inputs; i++)
-        selection->row[i] =
-            buffer_row(selection, row_of(selection, &inputs[i]));
+        new.row[i] = buffer_row(&new, row_of(&new, &inputs[i]));
     free(rows);
+    fx8_selection_clear(result);
+    *result = new;
     return FX8_OK;
 }
 

@@ -51,13 +51,14 @@ struct fx8_selection {
     size_t *after; /**< [n_inputs] */
 };
 
-/** Compute the selection; positions must be checked already.  The caller
- *  releases it with fx8_selection_clear(); empty after failure. */
-enum fx8_status fx8_selection_make(const struct fx8_axis_order *order,
-                                   const struct fx8_input_position *inputs,
-                                   size_t n_inputs,
-                                   struct fx8_selection *selection,
-                                   struct fx8_error *error);
+/** Compute a selection and put it in place of another, which stays after
+ *  failure; positions must be checked already.  Zeroed at first; the caller
+ *  releases it with fx8_selection_clear(). */
+enum fx8_status fx8_selection_replace(const struct fx8_axis_order *order,
+                                      const struct fx8_input_position *inputs,
+                                      size_t n_inputs,
+                                      struct fx8_selection *selection,
+                                      struct fx8_error *error);
 
 /** Release; a zeroed selection is legal. */
 void fx8_selection_clear(struct fx8_selection *selection);

@@ -138,7 +138,7 @@ static void reopen(struct file *f, int time_axis, hid_t memory_type)
     must(fx8_h5_open_file(scratch_path("chunks.h5"), &f->file, &error), error);
     f->dataset = H5Dopen2(f->file, "samples", H5P_DEFAULT);
     const struct fx8_h5_samples samples = {"chunks.h5", "samples", f->dataset,
-                                           memory_type, time_axis};
+                                           memory_type, time_axis, 1};
     must(fx8_h5_chunks_open(&samples, &f->chunks, &error), error);
 }
 
@@ -537,7 +537,7 @@ TEST(test_wrong_calls)
     struct fx8_h5_chunks *chunks = NULL;
     struct fx8_error error;
     const struct fx8_h5_samples samples = {"chunks.h5", "samples", f.dataset,
-                                           H5T_NATIVE_INT8, 1};
+                                           H5T_NATIVE_INT8, 1, 1};
     must_fail_with(fx8_h5_chunks_open(&samples, &chunks, &error), error,
                    FX8_ERR_INPUT, "chunks.h5: samples: 1 axis: expected");
     assert_null(chunks);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "config/base/line.h"
+#include "config/base/try.h"
 #include "io/aavs/aavs_reader.h"
 #include "io/h5/h5.h"
 #include "io/h5/storage.h"
@@ -172,69 +173,25 @@ static enum fx8_status check_name(struct fx8_aavs_file *file, hsize_t width,
 
 /* --- the samples ---------------------------------------------------------- */
 
-/* Memory type: a compound of two int8 with the file's member names. */
-static enum fx8_status make_type(struct fx8_aavs_file *file,
-                                 struct fx8_error *error)
-{
-    static const char *const members[][2] = {{"real", "imag"}, {"r", "i"}};
-    hid_t type = H5Dget_type(file->samples);
-    const bool is_pair =
-        H5Tget_class(type) == H5T_COMPOUND && H5Tget_nmembers(type) == 2;
-    for (size_t form = 0; form < 2 && is_pair && file->memory_type < 0;
-         form++) {
-        bool good = true;
-        for (int part = 0; part < 2; part++) {
-            const int index = H5Tget_member_index(type, members[form][part]);
-            hid_t member = index < 0
-                               ? FX8_H5_NONE
-                               : H5Tget_member_type(type, (unsigned)index);
-            good = good && member >= 0 && fx8_h5_is_int8(member);
-            fx8_h5_close(&member);
-        }
-        if (!good)
-            continue;
-        file->memory_type = H5Tcreate(H5T_COMPOUND, FX8_AAVS_SAMPLE_BYTES);
-        if (H5Tinsert(file->memory_type, members[form][0], 0, H5T_NATIVE_INT8) <
-                0 ||
-            H5Tinsert(file->memory_type, members[form][1], 1, H5T_NATIVE_INT8) <
-                0)
-            fx8_h5_close(&file->memory_type);
-    }
-    enum fx8_status status = FX8_OK;
-    if (file->memory_type < 0) {
-        char name[128];
-        fx8_h5_type_name(type, name, sizeof name);
-        status = fx8_fail(error, FX8_ERR_INPUT,
-                          "%s: %s: %s: expected compound {real: int8, imag: "
-                          "int8}",
-                          file->path, FX8_AAVS_SAMPLES, name);
-    }
-    fx8_h5_close(&type);
-    return status;
-}
-
 /* Check rows and columns against the attributes; more rows may be allocated
  * than written. */
 static enum fx8_status check_extent(struct fx8_aavs_file *file,
                                     struct fx8_error *error)
 {
-    const int rank = H5Sget_simple_extent_ndims(file->space);
+    const int rank = file->samples.rank;
+    const hsize_t *extent = file->samples.extent;
     if (rank != 2)
         return fx8_fail(error, FX8_ERR_INPUT,
                         "%s: %s: %d %s: expected 2, samples and columns",
                         file->path, FX8_AAVS_SAMPLES, rank,
                         FX8_NOUN(rank, "axis", "axes"));
-    hsize_t extent[2];
-    H5Sget_simple_extent_dims(file->space, extent, NULL);
     if (extent[0] < (hsize_t)file->n_rows || extent[0] > INT64_MAX)
         return fx8_fail(error, FX8_ERR_INPUT,
                         "%s: %s: %" PRIu64 " rows: expected at least %" PRId64
                         ", n_blocks x n_samples",
                         file->path, FX8_AAVS_SAMPLES, (uint64_t)extent[0],
                         file->n_rows);
-    const enum fx8_status status = check_name(file, extent[1], error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(check_name(file, extent[1], error));
     const uint64_t n_columns =
         (uint64_t)file->n_channels * file->n_antennas * file->n_polarizations;
     if (extent[1] != n_columns || n_columns > MOST_COLUMNS)
@@ -249,90 +206,39 @@ static enum fx8_status check_extent(struct fx8_aavs_file *file,
     return FX8_OK;
 }
 
-/* Without a cache, unfiltered chunks are read straight into the buffer;
- * filtered ones must stay cached from one read to the next. */
-static enum fx8_status reopen_samples(struct fx8_aavs_file *file,
-                                      struct fx8_error *error)
-{
-    enum fx8_status status = FX8_OK;
-    hid_t creation = H5Dget_create_plist(file->samples);
-    hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
-    hsize_t chunk[2] = {1, 1};
-    file->chunk_rows = 1;
-    if (creation >= 0 && access >= 0 &&
-        H5Pget_layout(creation) == H5D_CHUNKED &&
-        H5Pget_chunk(creation, 2, chunk) == 2) {
-        file->chunk_rows = (int64_t)chunk[0];
-        size_t cache_bytes = 0;
-        const size_t n_across = (file->n_columns - 1) / (size_t)chunk[1] + 1;
-        if (H5Pget_nfilters(creation) > 0)
-            cache_bytes = n_across * (size_t)(chunk[0] * chunk[1]) *
-                          FX8_AAVS_SAMPLE_BYTES;
-        if (cache_bytes > MAX_CHUNK_CACHE)
-            cache_bytes = MAX_CHUNK_CACHE;
-        /* 100 slots per chunk, as HDF5 advises; 1.0: evict read chunks first */
-        if (H5Pset_chunk_cache(access, n_across < 5000 ? 100 * n_across + 1 : 1,
-                               cache_bytes, 1.0) >= 0) {
-            fx8_h5_close(&file->samples);
-            status =
-                fx8_h5_open_dataset(file->path, file->file, FX8_AAVS_SAMPLES,
-                                    access, &file->samples, error);
-        }
-    }
-    fx8_h5_close(&creation);
-    fx8_h5_close(&access);
-    return status;
-}
-
 void fx8_aavs_file_close(struct fx8_aavs_file *file)
 {
-    fx8_h5_chunks_close(&file->chunks);
-    fx8_h5_storage_close(&file->storage);
-    fx8_h5_close(&file->memory_type);
-    fx8_h5_close(&file->space);
-    fx8_h5_close(&file->samples);
+    fx8_h5_dataset_close(&file->samples);
     fx8_h5_close(&file->file);
 }
 
-/* Open the dataset of samples; check its type and extent. */
+/* Open the dataset of samples; check its type, extent and storage. */
 static enum fx8_status open_samples(struct fx8_aavs_file *file,
                                     struct fx8_error *error)
 {
-    enum fx8_status status =
-        fx8_h5_open_dataset(file->path, file->file, FX8_AAVS_SAMPLES,
-                            H5P_DEFAULT, &file->samples, error);
-    if (status == FX8_OK) {
-        file->space = H5Dget_space(file->samples);
-        if (file->space < 0)
-            status =
-                fx8_h5_fail(error, FX8_ERR_INPUT, file->path, FX8_AAVS_SAMPLES);
-    }
-    if (status == FX8_OK)
-        status = make_type(file, error);
-    if (status == FX8_OK)
-        status = check_extent(file, error);
-    if (status == FX8_OK)
-        status = reopen_samples(file, error);
-    if (status == FX8_OK)
-        status =
-            fx8_h5_storage_open(file->path, FX8_AAVS_SAMPLES, file->samples,
-                                (uint64_t)file->n_rows, &file->storage, error);
-    const int64_t size =
-        status == FX8_OK ? fx8_h5_storage_bytes(file->storage) : 0;
-    if (status == FX8_OK && size < file->file_size)
-        status =
-            fx8_fail(error, FX8_ERR_INPUT,
-                     "%s: %s: the file has shrunk from %" PRId64 " to %" PRId64
-                     " bytes: expected a recording that stays whole "
-                     "while it is read",
-                     file->path, FX8_AAVS_SAMPLES, file->file_size, size);
-    if (status != FX8_OK)
-        return status;
+    struct fx8_h5_dataset *samples = &file->samples;
+    FX8_TRY(fx8_h5_dataset_open(file->path, file->file, FX8_AAVS_SAMPLES,
+                                samples, error));
+    if (samples->part != H5T_NATIVE_INT8 || samples->parts == FX8_H5_REAL)
+        return fx8_h5_dataset_fail_type(
+            samples, "compound {real: int8, imag: int8}", error);
+    FX8_TRY(check_extent(file, error));
+    file->chunk_rows = (int64_t)samples->chunk[0];
+    const struct fx8_h5_use use = {.time_axis = 0,
+                                   .samples = 1,
+                                   .n_rows = (uint64_t)file->n_rows,
+                                   .cache_bytes = MAX_CHUNK_CACHE};
+    FX8_TRY(fx8_h5_dataset_prepare(samples, &use, error));
+    const int64_t size = fx8_h5_storage_bytes(samples->storage);
+    if (size < file->file_size)
+        return fx8_fail(
+            error, FX8_ERR_INPUT,
+            "%s: %s: the file has shrunk from %" PRId64 " to %" PRId64
+            " bytes: expected a recording that stays whole while it is read",
+            file->path, FX8_AAVS_SAMPLES, file->file_size, size);
     if (file->file_size < 0)
         file->file_size = size;
-    const struct fx8_h5_samples samples = {file->path, FX8_AAVS_SAMPLES,
-                                           file->samples, file->memory_type, 0};
-    return fx8_h5_chunks_open(&samples, &file->chunks, error);
+    return FX8_OK;
 }
 
 enum fx8_status fx8_aavs_file_open(struct fx8_aavs_file *file,
@@ -349,18 +255,12 @@ enum fx8_status fx8_aavs_file_open(struct fx8_aavs_file *file,
 enum fx8_status fx8_aavs_file_load(struct fx8_aavs_file *file,
                                    struct fx8_error *error)
 {
-    file->file_size = -1;
-    enum fx8_status status = fx8_h5_open_file(file->path, &file->file, error);
     hid_t root = FX8_H5_NONE;
-    if (status == FX8_OK)
-        status = fx8_h5_open_dataset(file->path, file->file, FX8_AAVS_ROOT,
-                                     H5P_DEFAULT, &root, error);
-    if (status == FX8_OK)
-        status = read_attributes(file, root, error);
+    file->file_size = -1;
+    FX8_TRY(fx8_h5_open_file(file->path, &file->file, error));
+    FX8_TRY(fx8_h5_open_dataset(file->path, file->file, FX8_AAVS_ROOT,
+                                H5P_DEFAULT, &root, error));
+    const enum fx8_status status = read_attributes(file, root, error);
     fx8_h5_close(&root);
-    if (status == FX8_OK)
-        status = open_samples(file, error);
-    if (status != FX8_OK)
-        fx8_aavs_file_close(file);
-    return status;
+    return status == FX8_OK ? open_samples(file, error) : status;
 }

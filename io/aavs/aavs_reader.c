@@ -10,9 +10,9 @@
 
 #include "config/base/shape.h"
 #include "config/base/text.h"
+#include "config/base/try.h"
 #include "io/aavs/aavs_reader.h"
 #include "io/h5/h5.h"
-#include "io/h5/storage.h"
 
 /* Most files open at once: a station of 16 tiles in four parts. */
 #define MOST_OPEN 64
@@ -44,7 +44,7 @@ static void close_oldest(struct fx8_aavs_reader *reader)
     struct fx8_aavs_file *oldest = NULL;
     for (size_t i = 0; i < reader->n_files; i++) {
         struct fx8_aavs_file *file = &reader->files[i];
-        if (file->file >= 0 &&
+        if (file->file > 0 &&
             (oldest == NULL || file->last_use < oldest->last_use))
             oldest = file;
     }
@@ -60,13 +60,12 @@ static enum fx8_status use_file(struct fx8_aavs_reader *reader, size_t index,
 {
     struct fx8_aavs_file *file = &reader->files[index];
     file->last_use = ++reader->n_uses;
-    if (file->file >= 0)
+    if (file->file > 0)
         return FX8_OK;
     close_oldest(reader);
-    const enum fx8_status status = fx8_aavs_file_open(file, error);
-    if (status == FX8_OK)
-        reader->n_open++;
-    return status;
+    FX8_TRY(fx8_aavs_file_open(file, error));
+    reader->n_open++;
+    return FX8_OK;
 }
 
 /* Choose one rate for all files: the user's, or the one they agree on. */
@@ -97,7 +96,7 @@ static enum fx8_status choose_rate(struct fx8_aavs_reader *reader, size_t index,
 static void note_slow(struct fx8_aavs_reader *reader,
                       const struct fx8_aavs_file *file)
 {
-    const char *reason = fx8_h5_chunks_slow_reason(file->chunks);
+    const char *reason = fx8_h5_chunks_slow_reason(file->samples.chunks);
     if (reason == NULL || reader->base.slow_reason != NULL)
         return;
     snprintf(reader->slow_reason, sizeof reader->slow_reason, "%s", reason);
@@ -109,23 +108,19 @@ static enum fx8_status load_files(struct fx8_aavs_reader *reader,
                                   const struct fx8_settings *settings,
                                   struct fx8_error *error)
 {
-    enum fx8_status status = FX8_OK;
-    for (size_t i = 0; i < reader->n_files && status == FX8_OK; i++) {
+    for (size_t i = 0; i < reader->n_files; i++) {
         close_oldest(reader);
-        status = fx8_aavs_file_load(&reader->files[i], error);
-        if (status != FX8_OK)
-            break;
+        FX8_TRY(fx8_aavs_file_load(&reader->files[i], error));
         reader->n_open++;
         reader->files[i].last_use = ++reader->n_uses;
         note_slow(reader, &reader->files[i]);
-        status =
-            choose_rate(reader, i, settings->observation.sample_rate, error);
-        if (status == FX8_OK)
-            status = fx8_aavs_fit(&reader->files[i], i,
-                                  reader->base.observation.sample_rate,
-                                  &reader->stretches, error);
+        FX8_TRY(
+            choose_rate(reader, i, settings->observation.sample_rate, error));
+        FX8_TRY(fx8_aavs_fit(&reader->files[i], i,
+                             reader->base.observation.sample_rate,
+                             &reader->stretches, error));
     }
-    return status;
+    return FX8_OK;
 }
 
 /* --- columns -------------------------------------------------------------- */
@@ -194,24 +189,33 @@ static size_t group_of(const struct fx8_aavs_reader *reader,
     return g;
 }
 
+/* Rows of the longest chunk of the selected groups. */
+static int64_t longest_chunk(const struct fx8_aavs_reader *reader)
+{
+    int64_t rows = 1;
+    for (size_t i = 0; i < reader->n_files; i++)
+        if (reader->groups[reader->files[i].group].is_selected &&
+            reader->files[i].chunk_rows > rows)
+            rows = reader->files[i].chunk_rows;
+    return rows;
+}
+
+/* The buffer is [slot][sample][n_wide]: tiles one after the other, in the
+ * layout of their files; narrower ones leave the end of a row unused. */
 static enum fx8_status aavs_select(struct fx8_reader *base,
                                    const struct fx8_input_position *inputs,
                                    size_t n_inputs, struct fx8_error *error)
 {
     struct fx8_aavs_reader *reader = (struct fx8_aavs_reader *)base;
     size_t *input_group = NULL, *input_column = NULL;
-    enum fx8_status status =
-        fx8_reader_check_inputs(base, inputs, n_inputs, error);
-    if (status != FX8_OK)
-        return status;
     const struct fx8_array arrays[] = {
         {&input_group, n_inputs, sizeof *input_group},
         {&input_column, n_inputs, sizeof *input_column},
     };
-    status = fx8_allocate_arrays(arrays, 2, "a selection of inputs", error);
+    const enum fx8_status status =
+        fx8_allocate_arrays(arrays, 2, "a selection of inputs", error);
     if (status != FX8_OK) {
-        free(input_group);
-        free(input_column);
+        fx8_free_arrays(arrays, 2);
         return status;
     }
     for (size_t g = 0; g < reader->n_groups; g++)
@@ -222,13 +226,13 @@ static enum fx8_status aavs_select(struct fx8_reader *base,
         group->is_selected = true;
         input_column[i] = column_of(reader, group, &inputs[i]);
     }
-    reader->n_slots = 0;
+    size_t n_slots = 0;
     reader->n_wide = 0;
     for (size_t g = 0; g < reader->n_groups; g++) {
         struct fx8_aavs_group *group = &reader->groups[g];
         if (!group->is_selected)
             continue;
-        group->slot = reader->n_slots++;
+        group->slot = n_slots++;
         if (group->n_columns > reader->n_wide)
             reader->n_wide = group->n_columns;
     }
@@ -237,32 +241,13 @@ static enum fx8_status aavs_select(struct fx8_reader *base,
     reader->input_group = input_group;
     reader->input_column = input_column;
     reader->n_inputs = n_inputs;
+    base->buffer_bytes =
+        fx8_product(n_slots, reader->n_wide, FX8_AAVS_SAMPLE_BYTES, 1);
+    base->chunk_samples = longest_chunk(reader);
     return FX8_OK;
 }
 
 /* --- reading -------------------------------------------------------------- */
-
-/* The buffer is [slot][sample][n_wide]: tiles one after the other, in the
- * layout of their files; narrower ones leave the end of a row unused. */
-static size_t aavs_buffer_size(const struct fx8_reader *base, int64_t n_samples)
-{
-    const struct fx8_aavs_reader *reader = (const struct fx8_aavs_reader *)base;
-    if (n_samples < 0)
-        return SIZE_MAX;
-    return fx8_product(reader->n_slots, (size_t)n_samples, reader->n_wide,
-                       FX8_AAVS_SAMPLE_BYTES);
-}
-
-static int64_t aavs_read_samples(const struct fx8_reader *base)
-{
-    const struct fx8_aavs_reader *reader = (const struct fx8_aavs_reader *)base;
-    int64_t chunk = 1;
-    for (size_t i = 0; i < reader->n_files; i++)
-        if (reader->groups[reader->files[i].group].is_selected &&
-            reader->files[i].chunk_rows > chunk)
-            chunk = reader->files[i].chunk_rows;
-    return fx8_reader_samples(aavs_buffer_size(base, 1), chunk);
-}
 
 /* Read rows [first, first + n) of a file into rows of n_wide samples. */
 static enum fx8_status read_rows(const struct fx8_aavs_reader *reader,
@@ -274,10 +259,8 @@ static enum fx8_status read_rows(const struct fx8_aavs_reader *reader,
     const hsize_t count[2] = {(hsize_t)n, file->n_columns};
     const hsize_t extent[2] = {(hsize_t)n, reader->n_wide};
     const struct fx8_h5_part part = {start, count, extent};
-    const enum fx8_status status = fx8_h5_chunks_read(
-        file->chunks, &reader->base.workers, &part, buffer, error);
-    return fx8_h5_check_uncut(file->storage, file->path, FX8_AAVS_SAMPLES,
-                              first, n, status, error);
+    return fx8_h5_dataset_read(&file->samples, &reader->base.workers, &part,
+                               buffer, error);
 }
 
 /* The first stretch of a group that ends after a sample. */
@@ -319,14 +302,10 @@ static enum fx8_status read_group(struct fx8_aavs_reader *reader,
             break;
         memset(buffer + (size_t)(sample - first) * row_bytes, 0,
                (size_t)(from - sample) * row_bytes);
-        enum fx8_status status = use_file(reader, s->file, error);
-        if (status == FX8_OK)
-            status =
-                read_rows(reader, &reader->files[s->file],
+        FX8_TRY(use_file(reader, s->file, error));
+        FX8_TRY(read_rows(reader, &reader->files[s->file],
                           s->first_row + (from - s->first_sample), to - from,
-                          buffer + (size_t)(from - first) * row_bytes, error);
-        if (status != FX8_OK)
-            return status;
+                          buffer + (size_t)(from - first) * row_bytes, error));
         sample = to;
     }
     memset(buffer + (size_t)(sample - first) * row_bytes, 0,
@@ -335,31 +314,19 @@ static enum fx8_status read_group(struct fx8_aavs_reader *reader,
 }
 
 static enum fx8_status aavs_read(struct fx8_reader *base, int64_t first,
-                                 int64_t n_samples, int8_t *buffer,
+                                 int64_t n_samples, int64_t row_samples,
+                                 int8_t *buffer,
                                  struct fx8_sample_layout *layout,
                                  struct fx8_error *error)
 {
     struct fx8_aavs_reader *reader = (struct fx8_aavs_reader *)base;
-    fx8_h5_quiet();
-    enum fx8_status status =
-        fx8_reader_check_range(base, FX8_AAVS_SAMPLES, first, n_samples, error);
-    if (status != FX8_OK)
-        return status;
-    const int64_t row_samples = fx8_row_samples(layout, n_samples);
-    if (aavs_buffer_size(base, row_samples) > PTRDIFF_MAX)
-        return fx8_fail(error, FX8_ERR_USAGE,
-                        "%s: %s: %" PRId64
-                        " samples at once: expected fewer, see read_samples",
-                        base->path, FX8_AAVS_SAMPLES, n_samples);
     const size_t stride = reader->n_wide * FX8_AAVS_SAMPLE_BYTES;
     const size_t slot_bytes = (size_t)row_samples * stride;
-    for (size_t g = 0; g < reader->n_groups && status == FX8_OK; g++)
+    for (size_t g = 0; g < reader->n_groups; g++)
         if (reader->groups[g].is_selected)
-            status =
-                read_group(reader, &reader->groups[g], first, n_samples,
-                           buffer + reader->groups[g].slot * slot_bytes, error);
-    if (status != FX8_OK)
-        return status;
+            FX8_TRY(read_group(reader, &reader->groups[g], first, n_samples,
+                               buffer + reader->groups[g].slot * slot_bytes,
+                               error));
     layout->time_stride = (ptrdiff_t)stride;
     for (size_t i = 0; i < reader->n_inputs; i++)
         layout->input_offset[i] =
@@ -378,14 +345,11 @@ static void aavs_close(struct fx8_reader *base)
         fx8_aavs_file_close(&reader->files[i]);
         free(reader->files[i].path);
     }
-    fx8_observation_clear(&base->observation);
-    free(base->missing);
     free(reader->files);
     free(reader->stretches.items);
     free(reader->groups);
     free(reader->input_group);
     free(reader->input_column);
-    free(reader);
 }
 
 /* Set the file names; no file is open yet. */
@@ -394,77 +358,43 @@ static enum fx8_status name_files(struct fx8_aavs_reader *reader,
                                   struct fx8_error *error)
 {
     void *memory = NULL;
-    const enum fx8_status status = fx8_allocate(
-        n_paths, sizeof *reader->files, "a recording's files", &memory, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_allocate(n_paths, sizeof *reader->files, "a recording's files",
+                         &memory, error));
     reader->files = memory;
     for (; reader->n_files < n_paths; reader->n_files++) {
-        struct fx8_aavs_file *file = &reader->files[reader->n_files];
-        *file = (struct fx8_aavs_file){.path = strdup(paths[reader->n_files]),
-                                       .file = FX8_H5_NONE,
-                                       .samples = FX8_H5_NONE,
-                                       .space = FX8_H5_NONE,
-                                       .memory_type = FX8_H5_NONE};
-        if (file->path == NULL)
+        char **path = &reader->files[reader->n_files].path;
+        if ((*path = strdup(paths[reader->n_files])) == NULL)
             return fx8_no_memory("a file's path", error);
     }
-    reader->base.path = reader->files[0].path;
     return FX8_OK;
 }
 
-static enum fx8_status load(struct fx8_aavs_reader *reader,
-                            const struct fx8_settings *settings,
-                            struct fx8_error *error)
-{
-    struct fx8_observation *observation = &reader->base.observation;
-    observation->is_complex = true;
-    enum fx8_status status = read_column_order(reader, settings, error);
-    if (status == FX8_OK)
-        status = load_files(reader, settings, error);
-    if (status == FX8_OK)
-        status = fx8_aavs_put_back(reader, error);
-    if (status == FX8_OK)
-        status =
-            fx8_aavs_join(reader, settings->input.allow_missing_tiles, error);
-    if (status != FX8_OK)
-        return status;
-    snprintf(observation->telescope, sizeof observation->telescope, "%s",
-             reader->files[0].station);
-    return fx8_reader_select_all(&reader->base, aavs_select, error);
-}
-
-static enum fx8_status aavs_open(const char *const *paths, size_t n_paths,
+static enum fx8_status aavs_load(struct fx8_reader *base,
+                                 const char *const *paths, size_t n_paths,
                                  const struct fx8_settings *settings,
-                                 struct fx8_reader **result,
                                  struct fx8_error *error)
 {
-    *result = NULL;
-    fx8_h5_quiet();
-    struct fx8_aavs_reader *reader = calloc(1, sizeof *reader);
-    if (reader == NULL)
-        return fx8_no_memory("a reader", error);
-    reader->base = (struct fx8_reader){.format = &fx8_reader_aavs,
-                                       .observation = fx8_observation_unknown(),
-                                       .select = aavs_select,
-                                       .buffer_size = aavs_buffer_size,
-                                       .read_samples = aavs_read_samples,
-                                       .read = aavs_read,
-                                       .close = aavs_close};
-    enum fx8_status status = name_files(reader, paths, n_paths, error);
-    if (status == FX8_OK)
-        status = load(reader, settings, error);
-    if (status != FX8_OK) {
-        aavs_close(&reader->base);
-        return status;
-    }
-    *result = &reader->base;
+    struct fx8_aavs_reader *reader = (struct fx8_aavs_reader *)base;
+    struct fx8_observation *observation = &base->observation;
+    observation->is_complex = true;
+    FX8_TRY(name_files(reader, paths, n_paths, error));
+    FX8_TRY(read_column_order(reader, settings, error));
+    FX8_TRY(load_files(reader, settings, error));
+    FX8_TRY(fx8_aavs_put_back(reader, error));
+    FX8_TRY(fx8_aavs_join(reader, settings->input.allow_missing_tiles, error));
+    snprintf(observation->telescope, sizeof observation->telescope, "%s",
+             reader->files[0].station);
     return FX8_OK;
 }
 
 const struct fx8_reader_format fx8_reader_aavs = {
     .name = "aavs",
     .format = FX8_FORMAT_AAVS,
+    .samples = FX8_AAVS_SAMPLES,
+    .size = sizeof(struct fx8_aavs_reader),
     .probe = aavs_probe,
-    .open = aavs_open,
+    .load = aavs_load,
+    .select = aavs_select,
+    .read = aavs_read,
+    .close = aavs_close,
 };

@@ -10,8 +10,7 @@
 
 #include <hdf5.h>
 
-#include "io/h5/chunks.h"
-#include "io/h5/storage.h"
+#include "io/h5/dataset.h"
 #include "io/reader_formats.h"
 
 #ifdef __cplusplus
@@ -65,16 +64,11 @@ struct fx8_aavs_file {
     double start_s; /**< Unix time of the first part's start; NaN: unknown */
     char station[FX8_TEXT_SIZE];
     size_t group;
-    /* open or FX8_H5_NONE, see fx8_aavs_file_open() */
     int64_t file_size; /**< bytes of its storage at first opening; -1: never
                             opened */
-    struct fx8_h5_storage *storage;
-    hid_t file;
-    hid_t samples;
-    hid_t space;
-    hid_t memory_type;
-    struct fx8_h5_chunks *chunks; /**< how the samples are read */
-    uint64_t last_use;            /**< of the reader's count of uses */
+    hid_t file;        /**< open, or 0 or FX8_H5_NONE: fx8_aavs_file_open() */
+    struct fx8_h5_dataset samples;
+    uint64_t last_use; /**< of the reader's count of uses */
 };
 
 /** Files of one tile and the same coarse channels, consecutive in time.  A
@@ -110,8 +104,7 @@ struct fx8_aavs_reader {
     size_t n_inputs;
     size_t *input_group;  /**< [n_inputs] */
     size_t *input_column; /**< [n_inputs] */
-    size_t n_slots;
-    size_t n_wide; /**< columns of the widest selected group */
+    size_t n_wide;        /**< columns of the widest selected group */
 };
 
 /** Axes of the sample columns, as named in [input] column_order. */
@@ -125,7 +118,7 @@ enum fx8_aavs_axis {
  * fx8_aavs_file_load -- read all metadata of a file except its time stamps; the
  * file stays open.
  *
- * Given:     file  zeroed but for its path; handles FX8_H5_NONE
+ * Given:     file  zeroed but for its path
  * Status:    FX8_ERR_INPUT: not HDF5, not a channel file, wrong types, ranks or
  *            sizes, fewer rows stored than recorded as written
  */

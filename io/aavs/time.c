@@ -10,9 +10,8 @@
 
 #include "config/base/line.h"
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "io/aavs/aavs_reader.h"
-#include "io/h5/h5.h"
-#include "io/h5/storage.h"
 
 /* Stamps read at a time, and most rows between two stamps read. */
 #define PIECE 65536
@@ -82,12 +81,10 @@ static enum fx8_status append(struct fit *fit,
                         "%s: %s: more than %d gaps: expected time stamps that "
                         "run steadily",
                         fit->file->path, FX8_AAVS_STAMPS, MOST_STRETCHES);
-    const enum fx8_status status =
-        fx8_grow(&list->items, list->n, sizeof *list->items,
-                 "stretches of time stamps", error);
-    if (status == FX8_OK)
-        list->items[list->n++] = *stretch;
-    return status;
+    FX8_TRY(fx8_grow(&list->items, list->n, sizeof *list->items,
+                     "stretches of time stamps", error));
+    list->items[list->n++] = *stretch;
+    return FX8_OK;
 }
 
 /* End the stretch before row `end`: fit its line and check that its stamps lie
@@ -153,9 +150,7 @@ static enum fx8_status take_stamp(struct fit *fit, int64_t row, double stamp_s,
         if (jump < -0.5)
             return fail_row(fit, row, jump, "ascending time stamps", error);
         if (jump > 0.5) {
-            const enum fx8_status status = close_stretch(fit, row, error);
-            if (status != FX8_OK)
-                return status;
+            FX8_TRY(close_stretch(fit, row, error));
         }
     }
     if (fit->n_stamps == 0) {
@@ -174,74 +169,51 @@ static enum fx8_status take_stamp(struct fit *fit, int64_t row, double stamp_s,
     return FX8_OK;
 }
 
-/* Read the stamps of rows first, first + stride ... */
-static enum fx8_status read_stamps(const struct fit *fit, hid_t stamps,
-                                   hid_t space, int64_t first, int64_t stride,
-                                   int64_t n, double *values,
+static enum fx8_status read_stamps(const struct fx8_h5_dataset *stamps,
+                                   int64_t first, int64_t n, double *values,
                                    struct fx8_error *error)
 {
+    const struct fx8_workers alone = {.n_threads = 1};
     const hsize_t start[2] = {(hsize_t)first, 0};
-    const hsize_t step[2] = {(hsize_t)stride, 1};
     const hsize_t count[2] = {(hsize_t)n, 1};
-    enum fx8_status status = FX8_OK;
-    /* same rank: HDF5 maps other shapes value by value */
-    hid_t memory =
-        H5Screate_simple(H5Sget_simple_extent_ndims(space), count, NULL);
-    if (memory < 0 ||
-        H5Sselect_hyperslab(space, H5S_SELECT_SET, start, step, count, NULL) <
-            0 ||
-        H5Dread(stamps, H5T_NATIVE_DOUBLE, memory, space, H5P_DEFAULT, values) <
-            0)
-        status =
-            fx8_h5_fail(error, FX8_ERR_INPUT, fit->file->path, FX8_AAVS_STAMPS);
-    fx8_h5_close(&memory);
-    return status;
+    const struct fx8_h5_part part = {start, count, count};
+    return fx8_h5_dataset_read(stamps, &alone, &part, values, error);
 }
 
 /* Process rows [first, first + n): the stamps at both ends suffice if their
  * distance matches the row count. */
-static enum fx8_status take_rows(struct fit *fit, hid_t stamps, hid_t space,
+static enum fx8_status take_rows(struct fit *fit,
+                                 const struct fx8_h5_dataset *stamps,
                                  int64_t first, int64_t n, double *values,
                                  struct fx8_error *error)
 {
-    enum fx8_status status;
     if (fit->file->block_rows >= LEAST_SPARSE && n > 1) {
-        status =
-            read_stamps(fit, stamps, space, first, n - 1, 2, values, error);
-        if (status != FX8_OK)
-            return status;
+        FX8_TRY(read_stamps(stamps, first, 1, &values[0], error));
+        FX8_TRY(read_stamps(stamps, first + n - 1, 1, &values[1], error));
         const double apart = (values[1] - values[0]) * fit->rate_hz;
         if (fabs(apart - (double)(n - 1)) < 0.5) {
-            status = take_stamp(fit, first, values[0], error);
-            if (status == FX8_OK)
-                status = take_stamp(fit, first + n - 1, values[1], error);
-            return status;
+            FX8_TRY(take_stamp(fit, first, values[0], error));
+            return take_stamp(fit, first + n - 1, values[1], error);
         }
     }
-    status = read_stamps(fit, stamps, space, first, 1, n, values, error);
-    for (int64_t i = 0; i < n && status == FX8_OK; i++)
-        status = take_stamp(fit, first + i, values[i], error);
-    return status;
+    FX8_TRY(read_stamps(stamps, first, n, values, error));
+    for (int64_t i = 0; i < n; i++)
+        FX8_TRY(take_stamp(fit, first + i, values[i], error));
+    return FX8_OK;
 }
 
-/* Check shape and type of the stamps; rows beyond those written are ignored. */
-static enum fx8_status check_stamps(const struct fx8_aavs_file *file,
-                                    hid_t stamps, hid_t space,
-                                    struct fx8_error *error)
+/* Open the stamps, check their type and shape; rows beyond those written are
+ * ignored. */
+static enum fx8_status open_stamps(const struct fx8_aavs_file *file,
+                                   struct fx8_h5_dataset *stamps,
+                                   struct fx8_error *error)
 {
-    hid_t type = H5Dget_type(stamps);
-    char name[128];
-    fx8_h5_type_name(type, name, sizeof name);
-    const bool is_double =
-        H5Tget_class(type) == H5T_FLOAT && H5Tget_size(type) == 8;
-    fx8_h5_close(&type);
-    if (!is_double)
-        return fx8_fail(error, FX8_ERR_INPUT, "%s: %s: %s: expected float64",
-                        file->path, FX8_AAVS_STAMPS, name);
-    const int rank = H5Sget_simple_extent_ndims(space);
-    hsize_t extent[2] = {0, 1};
-    if (rank == 1 || rank == 2)
-        H5Sget_simple_extent_dims(space, extent, NULL);
+    FX8_TRY(fx8_h5_dataset_open(file->path, file->file, FX8_AAVS_STAMPS, stamps,
+                                error));
+    if (stamps->part != H5T_NATIVE_DOUBLE || stamps->parts != FX8_H5_REAL)
+        return fx8_h5_dataset_fail_type(stamps, "float64", error);
+    const int rank = stamps->rank;
+    const hsize_t *extent = stamps->extent;
     if (rank < 1 || rank > 2 || extent[1] != 1 ||
         extent[0] < (hsize_t)file->n_rows)
         return fx8_fail(error, FX8_ERR_INPUT,
@@ -251,43 +223,29 @@ static enum fx8_status check_stamps(const struct fx8_aavs_file *file,
                         file->path, FX8_AAVS_STAMPS, rank,
                         FX8_NOUN(rank, "axis", "axes"), (uint64_t)extent[0],
                         (uint64_t)extent[1], file->n_rows);
-    struct fx8_h5_storage *storage = NULL;
-    const enum fx8_status status =
-        fx8_h5_storage_open(file->path, FX8_AAVS_STAMPS, stamps,
-                            (uint64_t)file->n_rows, &storage, error);
-    fx8_h5_storage_close(&storage);
-    return status;
+    const struct fx8_h5_use use = {.time_axis = 0,
+                                   .samples = 1,
+                                   .n_rows = (uint64_t)file->n_rows,
+                                   .cache_bytes = PIECE * sizeof(double)};
+    return fx8_h5_dataset_prepare(stamps, &use, error);
 }
 
-/* Open the stamps without a cache: few are read per chunk, none twice. */
-static enum fx8_status open_stamps(const struct fx8_aavs_file *file,
-                                   hid_t *stamps, hid_t *space,
-                                   struct fx8_error *error)
+/* Fit all rows, with `values` [PIECE] for their stamps. */
+static enum fx8_status fit_rows(struct fit *fit,
+                                const struct fx8_h5_dataset *stamps,
+                                double *values, struct fx8_error *error)
 {
-    *space = FX8_H5_NONE;
-    enum fx8_status status = fx8_h5_open_dataset(
-        file->path, file->file, FX8_AAVS_STAMPS, H5P_DEFAULT, stamps, error);
-    if (status != FX8_OK)
-        return status;
-    hid_t creation = H5Dget_create_plist(*stamps);
-    hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
-    if (creation >= 0 && access >= 0 &&
-        H5Pget_layout(creation) == H5D_CHUNKED &&
-        H5Pget_nfilters(creation) == 0 &&
-        H5Pset_chunk_cache(access, 1, 0, 1.0) >= 0) {
-        fx8_h5_close(stamps);
-        status = fx8_h5_open_dataset(file->path, file->file, FX8_AAVS_STAMPS,
-                                     access, stamps, error);
+    const struct fx8_aavs_file *file = fit->file;
+    const int64_t step =
+        file->block_rows < LEAST_SPARSE || file->block_rows > PIECE
+            ? PIECE
+            : file->block_rows;
+    for (int64_t row = 0; row < file->n_rows; row += step) {
+        const int64_t left = file->n_rows - row;
+        FX8_TRY(take_rows(fit, stamps, row, left < step ? left : step, values,
+                          error));
     }
-    fx8_h5_close(&creation);
-    fx8_h5_close(&access);
-    if (status == FX8_OK) {
-        *space = H5Dget_space(*stamps);
-        if (*space < 0)
-            status =
-                fx8_h5_fail(error, FX8_ERR_INPUT, file->path, FX8_AAVS_STAMPS);
-    }
-    return status;
+    return close_stretch(fit, file->n_rows, error);
 }
 
 enum fx8_status fx8_aavs_fit(const struct fx8_aavs_file *file, size_t index,
@@ -303,23 +261,11 @@ enum fx8_status fx8_aavs_fit(const struct fx8_aavs_file *file, size_t index,
     double *values = malloc(PIECE * sizeof *values);
     if (values == NULL)
         return fx8_no_memory("time stamps", error);
-    hid_t stamps = FX8_H5_NONE, space = FX8_H5_NONE;
-    enum fx8_status status = open_stamps(file, &stamps, &space, error);
+    struct fx8_h5_dataset stamps;
+    enum fx8_status status = open_stamps(file, &stamps, error);
     if (status == FX8_OK)
-        status = check_stamps(file, stamps, space, error);
-    const int64_t step =
-        file->block_rows < LEAST_SPARSE || file->block_rows > PIECE
-            ? PIECE
-            : file->block_rows;
-    for (int64_t row = 0; row < file->n_rows && status == FX8_OK; row += step) {
-        const int64_t left = file->n_rows - row;
-        status = take_rows(&fit, stamps, space, row, left < step ? left : step,
-                           values, error);
-    }
-    if (status == FX8_OK)
-        status = close_stretch(&fit, file->n_rows, error);
-    fx8_h5_close(&space);
-    fx8_h5_close(&stamps);
+        status = fit_rows(&fit, &stamps, values, error);
+    fx8_h5_dataset_close(&stamps);
     free(values);
     return status;
 }

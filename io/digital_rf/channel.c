@@ -236,12 +236,8 @@ enum fx8_status fx8_drf_open(const char *path,
                              struct fx8_drf_channel *channel,
                              struct fx8_error *error)
 {
-    *channel = (struct fx8_drf_channel){.path = strdup(path),
-                                        .file_number = SIZE_MAX,
-                                        .file = FX8_H5_NONE,
-                                        .data = FX8_H5_NONE,
-                                        .space = FX8_H5_NONE,
-                                        .memory_type = FX8_H5_NONE};
+    *channel =
+        (struct fx8_drf_channel){.path = strdup(path), .file_number = SIZE_MAX};
     char *properties = fx8_path_join(path, FX8_DRF_PROPERTIES);
     if (channel->path == NULL || properties == NULL) {
         free(properties);

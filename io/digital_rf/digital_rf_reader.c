@@ -16,6 +16,7 @@
 
 #include "config/base/shape.h"
 #include "config/base/text.h"
+#include "config/base/try.h"
 #include "io/digital_rf/load.h"
 #include "io/digital_rf/digital_rf_reader.h"
 #include "io/reader_formats.h"
@@ -190,16 +191,15 @@ static enum fx8_status measure(struct fx8_drf_reader *reader, size_t number,
 }
 
 /* Set the gains of the selected inputs, once per selection. */
-static enum fx8_status set_gains(struct fx8_drf_reader *reader,
-                                 struct fx8_error *error)
+static enum fx8_status drf_measure(struct fx8_reader *base,
+                                   struct fx8_error *error)
 {
+    struct fx8_drf_reader *reader = (struct fx8_drf_reader *)base;
     if (!reader->base.is_16bit || reader->base.input_gain != NULL)
         return FX8_OK;
     for (size_t i = 0; i < reader->n_wanted; i++) {
         const struct fx8_drf_wanted *wanted = &reader->wanted[i];
-        const enum fx8_status status = measure(reader, wanted->channel, error);
-        if (status != FX8_OK)
-            return status;
+        FX8_TRY(measure(reader, wanted->channel, error));
         const size_t input =
             reader->first_input[wanted->channel] + wanted->subchannel;
         reader->gains[wanted->row] = ldexp(1.0, -reader->shifts[input]);
@@ -219,8 +219,7 @@ static int compare_wanted(const void *a, const void *b)
     return wanted_a->row < wanted_b->row ? -1 : wanted_a->row > wanted_b->row;
 }
 
-/* Set the inputs without reading samples. */
-static enum fx8_status set_inputs(struct fx8_reader *base,
+static enum fx8_status drf_select(struct fx8_reader *base,
                                   const struct fx8_input_position *inputs,
                                   size_t n_inputs, struct fx8_error *error)
 {
@@ -234,7 +233,7 @@ static enum fx8_status set_inputs(struct fx8_reader *base,
     const enum fx8_status status =
         fx8_allocate_arrays(arrays, 2, "a selection of inputs", error);
     if (status != FX8_OK) {
-        free(wanted);
+        fx8_free_arrays(arrays, 2);
         return status;
     }
     for (size_t i = 0; i < n_inputs; i++) {
@@ -253,38 +252,13 @@ static enum fx8_status set_inputs(struct fx8_reader *base,
     reader->wanted = wanted;
     reader->gains = gains;
     reader->n_wanted = n_inputs;
-    reader->base.input_gain = NULL;
+    base->input_gain = NULL;
+    base->buffer_bytes = fx8_product(n_inputs, reader->sample_bytes, 1, 1);
+    base->chunk_samples = 1;
     return FX8_OK;
 }
 
-static enum fx8_status drf_select(struct fx8_reader *base,
-                                  const struct fx8_input_position *inputs,
-                                  size_t n_inputs, struct fx8_error *error)
-{
-    struct fx8_drf_reader *reader = (struct fx8_drf_reader *)base;
-    fx8_h5_quiet();
-    enum fx8_status status =
-        fx8_reader_check_inputs(base, inputs, n_inputs, error);
-    if (status == FX8_OK)
-        status = set_inputs(base, inputs, n_inputs, error);
-    return status == FX8_OK ? set_gains(reader, error) : status;
-}
-
 /* --- reading ----------------------------------------------------------- */
-
-static size_t drf_buffer_size(const struct fx8_reader *base, int64_t n_samples)
-{
-    const struct fx8_drf_reader *reader = (const struct fx8_drf_reader *)base;
-    if (n_samples < 0)
-        return SIZE_MAX;
-    return fx8_product(reader->n_wanted, (size_t)n_samples,
-                       reader->sample_bytes, 1);
-}
-
-static int64_t drf_read_samples(const struct fx8_reader *base)
-{
-    return fx8_reader_samples(drf_buffer_size(base, 1), 1);
-}
 
 /* One read, [input][time]. */
 struct read_visitor {
@@ -328,17 +302,18 @@ static enum fx8_status skip_samples(struct visitor *base, int64_t first,
 {
     struct read_visitor *visitor = (struct read_visitor *)base;
     struct fx8_drf_reader *reader = base->reader;
-    enum fx8_status status = FX8_OK;
-    for (size_t i = 0; i < visitor->n_wanted && status == FX8_OK; i++) {
+    for (size_t i = 0; i < visitor->n_wanted; i++) {
         const struct fx8_drf_wanted *wanted = &visitor->wanted[i];
         memset(place(visitor, wanted, first), 0,
                (size_t)n * reader->sample_bytes);
         const struct fx8_missing gap = {first - reader->origin, n,
                                         (int32_t)wanted->at.antenna,
                                         (int32_t)wanted->at.polarization, -1};
-        status = fx8_drf_add_gap(&reader->found, &gap, base->error);
+        FX8_TRY(fx8_missing_add(&reader->found, &reader->base.n_found, &gap,
+                                base->error));
     }
-    return status;
+    reader->base.found = reader->found;
+    return FX8_OK;
 }
 
 /* Read every channel with a selected input. */
@@ -376,33 +351,15 @@ static enum fx8_status read_channels(struct fx8_drf_reader *reader,
 }
 
 static enum fx8_status drf_read(struct fx8_reader *base, int64_t first,
-                                int64_t n_samples, int8_t *buffer,
+                                int64_t n_samples, int64_t row_samples,
+                                int8_t *buffer,
                                 struct fx8_sample_layout *layout,
                                 struct fx8_error *error)
 {
     struct fx8_drf_reader *reader = (struct fx8_drf_reader *)base;
-    fx8_h5_quiet();
-    base->n_clamped = 0;
-    base->n_found = 0;
-    reader->found.n = 0;
-    enum fx8_status status =
-        fx8_reader_check_range(base, FX8_DRF_DATA, first, n_samples, error);
-    if (status != FX8_OK)
-        return status;
-    const int64_t row_samples = fx8_row_samples(layout, n_samples);
-    if (drf_buffer_size(base, row_samples) > PTRDIFF_MAX)
-        return fx8_fail(error, FX8_ERR_USAGE,
-                        "%s: %s: %" PRId64
-                        " samples at once: expected fewer, see read_samples",
-                        reader->path, FX8_DRF_DATA, n_samples);
-    status = set_gains(reader, error);
-    if (status == FX8_OK)
-        status = read_channels(reader, reader->origin + first, n_samples,
-                               row_samples, buffer, error);
-    if (status != FX8_OK)
-        return status;
-    base->found = reader->found.items;
-    base->n_found = reader->found.n;
+    FX8_TRY(drf_measure(base, error));
+    FX8_TRY(read_channels(reader, reader->origin + first, n_samples,
+                          row_samples, buffer, error));
     layout->time_stride = (ptrdiff_t)reader->sample_bytes;
     for (size_t i = 0; i < reader->n_wanted; i++)
         layout->input_offset[i] =
@@ -422,55 +379,30 @@ static void drf_close(struct fx8_reader *base)
     free(reader->shifts);
     free(reader->wanted);
     free(reader->gains);
-    free(reader->found.items);
+    free(reader->found);
     free(reader->rows);
-    free(reader->missing.items);
-    fx8_observation_clear(&base->observation);
-    free(reader->path);
-    free(reader);
 }
 
-static enum fx8_status drf_open(const char *const *paths, size_t n_paths,
+static enum fx8_status drf_load(struct fx8_reader *base,
+                                const char *const *paths, size_t n_paths,
                                 const struct fx8_settings *settings,
-                                struct fx8_reader **result,
                                 struct fx8_error *error)
 {
-    *result = NULL;
-    fx8_h5_quiet();
-    struct fx8_drf_reader *reader;
-    char *path;
-    void *memory;
-    enum fx8_status status = fx8_reader_allocate(
-        paths, n_paths,
-        "the folder that holds the channels of a recording of "
-        "format digital_rf",
-        sizeof *reader, &memory, &path, error);
-    if (status != FX8_OK)
-        return status;
-    reader = memory;
-    reader->path = path;
-    reader->base = (struct fx8_reader){.format = &fx8_reader_digital_rf,
-                                       .path = path,
-                                       .observation = fx8_observation_unknown(),
-                                       .select = drf_select,
-                                       .buffer_size = drf_buffer_size,
-                                       .read_samples = drf_read_samples,
-                                       .read = drf_read,
-                                       .close = drf_close};
-    status = fx8_drf_load(reader, settings, error);
-    if (status == FX8_OK)
-        status = fx8_reader_select_all(&reader->base, set_inputs, error);
-    if (status != FX8_OK) {
-        drf_close(&reader->base);
-        return status;
-    }
-    *result = &reader->base;
-    return FX8_OK;
+    (void)paths, (void)n_paths;
+    return fx8_drf_load((struct fx8_drf_reader *)base, settings, error);
 }
 
 const struct fx8_reader_format fx8_reader_digital_rf = {
     .name = "digital_rf",
     .format = FX8_FORMAT_DIGITAL_RF,
+    .samples = FX8_DRF_DATA,
+    .size = sizeof(struct fx8_drf_reader),
+    .single = "the folder that holds the channels of a recording of format "
+              "digital_rf",
     .probe = drf_probe,
-    .open = drf_open,
+    .load = drf_load,
+    .select = drf_select,
+    .measure = drf_measure,
+    .read = drf_read,
+    .close = drf_close,
 };

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "correlator/fx8.h"
-#include "io/h5/chunks.h"
+#include "io/h5/dataset.h"
 #include "io/h5/h5.h"
 #include "io/workers.h"
 
@@ -121,9 +121,8 @@ struct fx8_drf_channel {
     /* the open file, if any */
     size_t file_number;
     char *file_path;
-    hid_t file, data, space, memory_type;
-    struct fx8_h5_chunks *chunks;
-    struct fx8_h5_storage *storage;
+    hid_t file;
+    struct fx8_h5_dataset data;
     int64_t n_rows;
     struct fx8_drf_stretch *stretches; /**< [n_stretches] ascending */
     size_t n_stretches;

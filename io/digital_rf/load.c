@@ -10,6 +10,7 @@
 #include "config/base/line.h"
 #include "config/base/shape.h"
 #include "config/base/text.h"
+#include "config/base/try.h"
 #include "io/digital_rf/load.h"
 #include "io/reader_formats.h"
 
@@ -22,29 +23,18 @@ int64_t fx8_drf_rows_at_once(const struct fx8_drf_channel *channel)
     return n > 0 ? (int64_t)n : 1;
 }
 
-enum fx8_status fx8_drf_add_gap(struct fx8_drf_gaps *gaps,
-                                const struct fx8_missing *gap,
-                                struct fx8_error *error)
-{
-    const enum fx8_status status = fx8_grow(
-        &gaps->items, gaps->n, sizeof *gaps->items, "missing stretches", error);
-    if (status == FX8_OK)
-        gaps->items[gaps->n++] = *gap;
-    return status;
-}
-
 static enum fx8_status open_channels(struct fx8_drf_reader *reader,
                                      struct fx8_error *error)
 {
     char **paths;
     size_t n;
     enum fx8_status status =
-        fx8_drf_find_channels(reader->path, &paths, &n, error);
+        fx8_drf_find_channels(reader->base.path, &paths, &n, error);
     if (status == FX8_OK && n == 0)
         status = fx8_fail(error, FX8_ERR_INPUT,
                           "%s: no channels: expected a folder of Digital RF "
                           "channels with %s",
-                          reader->path, FX8_DRF_PROPERTIES);
+                          reader->base.path, FX8_DRF_PROPERTIES);
     const struct fx8_array arrays[] = {
         {&reader->channels, n, sizeof *reader->channels},
         {&reader->first_input, n + 1, sizeof *reader->first_input},
@@ -73,13 +63,13 @@ static enum fx8_status set_shape(struct fx8_drf_reader *reader,
     if (n_inputs % n_polarizations != 0)
         return fx8_settings_fail(
             settings, "array.polarizations", error,
-            "expected 1, since %s has %zu %s in all", reader->path, n_inputs,
-            FX8_NOUN(n_inputs, "sub-channel", "sub-channels"));
+            "expected 1, since %s has %zu %s in all", reader->base.path,
+            n_inputs, FX8_NOUN(n_inputs, "sub-channel", "sub-channels"));
     if (n_inputs / n_polarizations > FX8_READER_MAX_ANTENNAS)
         return fx8_fail(error, FX8_ERR_INPUT,
                         "%s: num_subchannels: %zu in all: expected at most %d "
                         "antennas",
-                        reader->path, n_inputs, FX8_READER_MAX_ANTENNAS);
+                        reader->base.path, n_inputs, FX8_READER_MAX_ANTENNAS);
     observation->n_polarizations = n_polarizations;
     observation->n_antennas = n_inputs / n_polarizations;
     observation->is_complex = reader->channels[0].is_complex;
@@ -156,12 +146,9 @@ static enum fx8_status find_frequency(struct fx8_drf_reader *reader,
         const struct fx8_drf_channel *channel = &reader->channels[i];
         const struct fx8_drf_span span = used_span(reader, channel);
         double found = NAN;
-        enum fx8_status status = FX8_OK;
         if (span.first < span.end)
-            status =
-                fx8_drf_center_frequency(channel->path, &span, &found, error);
-        if (status != FX8_OK)
-            return status;
+            FX8_TRY(
+                fx8_drf_center_frequency(channel->path, &span, &found, error));
         if (isnan(*kept))
             *kept = found;
         if (!isnan(found) && found != *kept)
@@ -194,10 +181,8 @@ static enum fx8_status set_shifts(struct fx8_drf_reader *reader,
 {
     const size_t n_inputs = reader->first_input[reader->n_channels];
     void *memory = NULL;
-    enum fx8_status status = fx8_allocate(n_inputs, sizeof *reader->shifts,
-                                          "levels", &memory, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_allocate(n_inputs, sizeof *reader->shifts, "levels", &memory,
+                         error));
     reader->shifts = memory;
     const double given = settings->input.scale_to_8bit;
     const int shift = given > 0 ? -ilogb(given) : -1;
@@ -215,8 +200,7 @@ static enum fx8_status set_shifts(struct fx8_drf_reader *reader,
         if (n_rows * row_bytes > rows_size)
             rows_size = n_rows * row_bytes;
     }
-    status = fx8_allocate(rows_size, 1, "samples", &reader->rows, error);
-    return status;
+    return fx8_allocate(rows_size, 1, "samples", &reader->rows, error);
 }
 
 /* --- gaps by file names and indices ------------------------------------ */
@@ -228,13 +212,15 @@ static enum fx8_status list_gap(struct fx8_drf_reader *reader, size_t channel,
     const size_t n_polarizations = reader->base.observation.n_polarizations;
     struct fx8_missing gap = {first - reader->origin, end - first, -1, -1, -1};
     if (reader->n_channels == 1)
-        return fx8_drf_add_gap(&reader->missing, &gap, error);
+        return fx8_missing_add(&reader->base.missing, &reader->base.n_missing,
+                               &gap, error);
     enum fx8_status status = FX8_OK;
     for (size_t k = reader->first_input[channel];
          k < reader->first_input[channel + 1] && status == FX8_OK; k++) {
         gap.antenna = (int32_t)(k / n_polarizations);
         gap.polarization = (int32_t)(k % n_polarizations);
-        status = fx8_drf_add_gap(&reader->missing, &gap, error);
+        status = fx8_missing_add(&reader->base.missing, &reader->base.n_missing,
+                                 &gap, error);
     }
     return status;
 }
@@ -279,12 +265,9 @@ static enum fx8_status list_missing(struct fx8_drf_reader *reader,
                           part == 1 && (reader->channels[i].is_chunked ||
                                         !reader->channels[i].is_continuous),
                           error);
-    struct fx8_drf_gaps *missing = &reader->missing;
-    if (missing->n > 0)
-        qsort(missing->items, missing->n, sizeof *missing->items,
-              fx8_missing_order);
-    reader->base.missing = missing->items;
-    reader->base.n_missing = missing->n;
+    if (reader->base.n_missing > 0)
+        qsort(reader->base.missing, reader->base.n_missing,
+              sizeof *reader->base.missing, fx8_missing_order);
     return status;
 }
 
@@ -292,15 +275,11 @@ enum fx8_status fx8_drf_load(struct fx8_drf_reader *reader,
                              const struct fx8_settings *settings,
                              struct fx8_error *error)
 {
-    enum fx8_status status = open_channels(reader, error);
-    if (status == FX8_OK)
-        status = set_shape(reader, settings, error);
-    if (status == FX8_OK) {
-        set_extent(reader);
-        set_range(reader, settings);
-        status = set_frequency(reader, settings, error);
-    }
-    if (status == FX8_OK)
-        status = set_shifts(reader, settings, error);
-    return status == FX8_OK ? list_missing(reader, error) : status;
+    FX8_TRY(open_channels(reader, error));
+    FX8_TRY(set_shape(reader, settings, error));
+    set_extent(reader);
+    set_range(reader, settings);
+    FX8_TRY(set_frequency(reader, settings, error));
+    FX8_TRY(set_shifts(reader, settings, error));
+    return list_missing(reader, error);
 }

@@ -13,12 +13,6 @@
 extern "C" {
 #endif
 
-/** A growing list of gaps. */
-struct fx8_drf_gaps {
-    struct fx8_missing *items; /**< [n] from malloc() */
-    size_t n;
-};
-
 /** A selected input. */
 struct fx8_drf_wanted {
     size_t channel;
@@ -29,8 +23,7 @@ struct fx8_drf_wanted {
 
 /** An open recording. */
 struct fx8_drf_reader {
-    struct fx8_reader base; /**< first: the interface */
-    char *path;
+    struct fx8_reader base;           /**< first: the interface */
     struct fx8_drf_channel *channels; /**< [n_channels] */
     size_t n_channels;
     size_t *first_input; /**< [n_channels + 1] inputs before each channel */
@@ -40,16 +33,11 @@ struct fx8_drf_reader {
     int *shifts;         /**< [inputs recorded] gain 2^-shift; -1: unknown */
     struct fx8_drf_wanted *wanted; /**< [n_wanted] by channel */
     size_t n_wanted;
-    double *gains; /**< [n_wanted] by row */
-    struct fx8_drf_gaps missing, found;
+    double *gains;             /**< [n_wanted] by row */
+    struct fx8_missing *found; /**< what base.found shows */
     void *rows; /**< buffer for the rows read at once, large enough for any
                    channel */
 };
-
-/** Append a gap; FX8_ERR_SYSTEM when memory is short. */
-enum fx8_status fx8_drf_add_gap(struct fx8_drf_gaps *gaps,
-                                const struct fx8_missing *gap,
-                                struct fx8_error *error);
 
 /** Rows of a channel read at once, without the margins for the fill value. */
 int64_t fx8_drf_rows_at_once(const struct fx8_drf_channel *channel);

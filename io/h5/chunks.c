@@ -70,8 +70,9 @@ static enum fx8_status fail(const struct fx8_h5_chunks *chunks,
                             const struct work *work, const char *what,
                             struct fx8_error *error)
 {
-    const uint64_t first = work->start[chunks->time];
-    const uint64_t last = first + work->count[chunks->time] - 1;
+    const uint64_t n = (uint64_t)chunks->samples.n_per_element;
+    const uint64_t first = n * work->start[chunks->time];
+    const uint64_t last = first + n * work->count[chunks->time] - 1;
     char where[128];
     snprintf(where, sizeof where, "%s: samples %" PRIu64 " to %" PRIu64,
              chunks->samples.name, first, last);

@@ -25,11 +25,12 @@ struct fx8_h5_chunks;
 
 /** A dataset to read from; handles and texts must outlive its use. */
 struct fx8_h5_samples {
-    const char *path;  /**< of the file, for messages */
-    const char *name;  /**< of the dataset, for messages */
-    hid_t dataset;     /**< 1 to FX8_H5_CHUNKS_MAX_RANK axes */
-    hid_t memory_type; /**< of an element in the caller's memory */
-    int time_axis;     /**< axis of reads, counted in messages */
+    const char *path;      /**< of the file, for messages */
+    const char *name;      /**< of the dataset, for messages */
+    hid_t dataset;         /**< 1 to FX8_H5_CHUNKS_MAX_RANK axes */
+    hid_t memory_type;     /**< of an element in the caller's memory */
+    int time_axis;         /**< axis of reads, counted in messages */
+    int64_t n_per_element; /**< samples in an element along this axis */
 };
 
 /** Part of a dataset, and the array that receives it.  Each member has one

@@ -20,7 +20,7 @@ void fx8_h5_quiet(void)
 
 void fx8_h5_close(hid_t *id)
 {
-    if (*id < 0)
+    if (*id <= 0)
         return;
     if (H5Iget_type(*id) == H5I_FILE)
         H5Fclose(*id);
@@ -131,6 +131,52 @@ enum fx8_status fx8_h5_open_dataset(const char *path, hid_t group,
     if (*dataset < 0)
         return fx8_h5_fail(error, FX8_ERR_INPUT, path, name);
     return FX8_OK;
+}
+
+/* Read or write elements; keeps HDF5's reason of a failure. */
+static herr_t transfer(hid_t dataset, hid_t type, const hsize_t *start,
+                       const hsize_t *count, void *to, const void *from)
+{
+    hid_t space = H5Dget_space(dataset);
+    hid_t memory =
+        H5Screate_simple(H5Sget_simple_extent_ndims(space), count, NULL);
+    herr_t result = -1;
+    if (space >= 0 && memory >= 0 &&
+        H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL) >=
+            0)
+        result =
+            to != NULL
+                ? H5Dread(dataset, type, memory, space, H5P_DEFAULT, to)
+                : H5Dwrite(dataset, type, memory, space, H5P_DEFAULT, from);
+    hid_t reason = result < 0 ? H5Eget_current_stack() : FX8_H5_NONE;
+    fx8_h5_close(&memory);
+    fx8_h5_close(&space);
+    if (reason >= 0)
+        H5Eset_current_stack(reason);
+    return result;
+}
+
+herr_t fx8_h5_read_part(hid_t dataset, hid_t type, const hsize_t *start,
+                        const hsize_t *count, void *values)
+{
+    return transfer(dataset, type, start, count, values, NULL);
+}
+
+herr_t fx8_h5_write_part(hid_t dataset, hid_t type, const hsize_t *start,
+                         const hsize_t *count, const void *values)
+{
+    return transfer(dataset, type, start, count, NULL, values);
+}
+
+hid_t fx8_h5_pair_type(hid_t part, const char *const members[2])
+{
+    const size_t bytes = H5Tget_size(part);
+    hid_t type = H5Tcreate(H5T_COMPOUND, 2 * bytes);
+    if (type >= 0 && H5Tinsert(type, members[0], 0, part) >= 0 &&
+        H5Tinsert(type, members[1], bytes, part) >= 0)
+        return type;
+    fx8_h5_close(&type);
+    return FX8_H5_NONE;
 }
 
 bool fx8_h5_has(const struct fx8_h5_place *place, const char *name)

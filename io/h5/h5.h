@@ -50,7 +50,7 @@ static inline struct fx8_h5_rows fx8_h5_all(size_t total, size_t columns)
  *  point that a new thread may call does this first. */
 void fx8_h5_quiet(void);
 
-/** Close a handle of any kind and forget it; FX8_H5_NONE is legal. */
+/** Close a handle of any kind and forget it; FX8_H5_NONE and 0 are legal. */
 void fx8_h5_close(hid_t *id);
 
 /**
@@ -81,6 +81,17 @@ bool fx8_h5_is_format(const char *path, const char *format);
 enum fx8_status fx8_h5_open_dataset(const char *path, hid_t group,
                                     const char *name, hid_t access,
                                     hid_t *dataset, struct fx8_error *error);
+
+/** Read or write elements [start, start + count) of a dataset, one entry per
+ *  axis; packed in memory, as `type`.  Negative: HDF5 has failed. */
+herr_t fx8_h5_read_part(hid_t dataset, hid_t type, const hsize_t *start,
+                        const hsize_t *count, void *values);
+herr_t fx8_h5_write_part(hid_t dataset, hid_t type, const hsize_t *start,
+                         const hsize_t *count, const void *values);
+
+/** Compound of two parts side by side, such as {r, i}, or FX8_H5_NONE; the
+ *  caller closes it. */
+hid_t fx8_h5_pair_type(hid_t part, const char *const members[2]);
 
 /** Whether the attribute or link exists. */
 bool fx8_h5_has(const struct fx8_h5_place *place, const char *name);

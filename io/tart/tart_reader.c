@@ -18,8 +18,9 @@
 #include "config/base/number.h"
 #include "config/base/shape.h"
 #include "config/base/text.h"
+#include "config/base/try.h"
+#include "io/h5/dataset.h"
 #include "io/h5/h5.h"
-#include "io/h5/storage.h"
 #include "io/reader_formats.h"
 #include "io/selection.h"
 #include "io/tart/config.h"
@@ -30,14 +31,13 @@
 /* Samples in a byte. */
 #define PACKED 8
 
+/* Memory for decoded chunks that were read only in part. */
+#define MAX_CHUNK_CACHE ((size_t)256 << 20)
+
 struct tart_reader {
     struct fx8_reader base; /* first: the interface */
-    char *path;
     hid_t file;
-    hid_t data;
-    hid_t space;
-    int64_t chunk_samples;
-    struct fx8_h5_storage *storage;
+    struct fx8_h5_dataset data;
     struct fx8_selection selection;
     uint8_t *packed; /* bytes of one read, grown as needed */
     size_t packed_size;
@@ -66,45 +66,38 @@ static void fill_unpacked(struct tart_reader *reader)
                 (byte >> (PACKED - 1 - i) & 1) != 0 ? 1 : -1;
 }
 
-/* Check type and shape of `data`. */
-static enum fx8_status read_shape(struct tart_reader *reader,
-                                  struct fx8_error *error)
+/* Open `data` and check its type and shape. */
+static enum fx8_status open_data(struct tart_reader *reader,
+                                 struct fx8_error *error)
 {
-    hid_t type = H5Dget_type(reader->data);
-    const bool is_uint8 = H5Tget_class(type) == H5T_INTEGER &&
-                          H5Tget_size(type) == 1 &&
-                          H5Tget_sign(type) == H5T_SGN_NONE;
-    char name[128];
-    fx8_h5_type_name(type, name, sizeof name);
-    fx8_h5_close(&type);
-    if (!is_uint8)
-        return fx8_fail(error, FX8_ERR_INPUT,
-                        "%s: %s: %s: expected uint8, eight samples a byte",
-                        reader->path, DATASET, name);
-    const int rank = H5Sget_simple_extent_ndims(reader->space);
-    if (rank != 2)
-        return fx8_fail(error, FX8_ERR_INPUT, "%s: %s: %d %s: expected 2",
-                        reader->path, DATASET, rank,
-                        FX8_NOUN(rank, "axis", "axes"));
-    hsize_t extent[2];
-    H5Sget_simple_extent_dims(reader->space, extent, NULL);
+    struct fx8_h5_dataset *data = &reader->data;
+    const char *path = reader->base.path;
+    FX8_TRY(fx8_h5_dataset_open(path, reader->file, DATASET, data, error));
+    if (data->part != H5T_NATIVE_UINT8 || data->parts != FX8_H5_REAL)
+        return fx8_h5_dataset_fail_type(data, "uint8, eight samples a byte",
+                                        error);
+    if (data->rank != 2)
+        return fx8_fail(error, FX8_ERR_INPUT, "%s: %s: %d %s: expected 2", path,
+                        DATASET, data->rank,
+                        FX8_NOUN(data->rank, "axis", "axes"));
+    const hsize_t *extent = data->extent;
     if (extent[0] == 0 || extent[0] > FX8_READER_MAX_ANTENNAS ||
         extent[1] == 0 || extent[1] > INT64_MAX / PACKED / extent[0])
         return fx8_fail(error, FX8_ERR_INPUT,
                         "%s: %s: %" PRIu64 " x %" PRIu64
                         ": expected 1 to %d antennas and at least one byte",
-                        reader->path, DATASET, (uint64_t)extent[0],
-                        (uint64_t)extent[1], FX8_READER_MAX_ANTENNAS);
+                        path, DATASET, (uint64_t)extent[0], (uint64_t)extent[1],
+                        FX8_READER_MAX_ANTENNAS);
     struct fx8_observation *observation = &reader->base.observation;
     observation->n_antennas = (size_t)extent[0];
     observation->n_polarizations = 1;
     observation->n_samples = (int64_t)extent[1] * PACKED;
-    hid_t creation = H5Dget_create_plist(reader->data);
-    hsize_t chunk[2] = {1, 1};
-    if (creation >= 0 && H5Pget_layout(creation) == H5D_CHUNKED)
-        H5Pget_chunk(creation, 2, chunk);
-    reader->chunk_samples = (int64_t)chunk[1] * PACKED;
-    fx8_h5_close(&creation);
+    const struct fx8_h5_use use = {.time_axis = 1,
+                                   .samples = PACKED,
+                                   .n_rows = UINT64_MAX,
+                                   .cache_bytes = MAX_CHUNK_CACHE};
+    FX8_TRY(fx8_h5_dataset_prepare(data, &use, error));
+    reader->base.slow_reason = fx8_h5_chunks_slow_reason(data->chunks);
     return FX8_OK;
 }
 
@@ -112,31 +105,28 @@ static enum fx8_status read_metadata(struct tart_reader *reader,
                                      struct fx8_error *error)
 {
     struct fx8_observation *observation = &reader->base.observation;
-    const struct fx8_h5_place root = {reader->path, reader->file, false};
+    const struct fx8_h5_place root = {reader->base.path, reader->file, false};
     char instant[FX8_TEXT_SIZE];
-    enum fx8_status status =
-        fx8_h5_get_texts(&root, "timestamp", 1, sizeof instant, instant, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_h5_get_texts(&root, "timestamp", 1, sizeof instant, instant,
+                             error));
     if (!fx8_number_time(instant, &observation->start_time))
         return fx8_fail(error, FX8_ERR_INPUT,
                         "%s: timestamp: %s: expected an instant in UTC such as "
                         "2026-06-12T11:20:40+00:00",
-                        reader->path, instant);
+                        reader->base.path, instant);
     observation->has_start_time = true;
     char *json = NULL;
-    status = fx8_h5_get_long_text(&root, "config", &json, error);
     int64_t n_antennas = 0;
-    if (status == FX8_OK)
-        status = fx8_tart_config(reader->path, json, observation, &n_antennas,
-                                 error);
+    FX8_TRY(fx8_h5_get_long_text(&root, "config", &json, error));
+    enum fx8_status status =
+        fx8_tart_config(root.path, json, observation, &n_antennas, error);
     free(json);
     if (status == FX8_OK && n_antennas > 0 &&
         n_antennas != (int64_t)observation->n_antennas)
         status = fx8_fail(
             error, FX8_ERR_INPUT,
             "%s: config: num_antenna %" PRId64 ": expected %zu, the rows of %s",
-            reader->path, n_antennas, observation->n_antennas, DATASET);
+            reader->base.path, n_antennas, observation->n_antennas, DATASET);
     return status;
 }
 
@@ -149,7 +139,7 @@ static enum fx8_status read_positions(struct tart_reader *reader,
     if (settings->array.positions != NULL &&
         settings->array.positions[0] != '\0')
         return FX8_OK;
-    char *folder = fx8_path_folder(reader->path);
+    char *folder = fx8_path_folder(reader->base.path);
     char *path = folder != NULL ? fx8_path_join(folder, POSITIONS_FILE) : NULL;
     enum fx8_status status = FX8_OK;
     if (path == NULL)
@@ -164,7 +154,7 @@ static enum fx8_status read_positions(struct tart_reader *reader,
                           "%s",
                           path, observation->n_table,
                           FX8_NOUN(observation->n_table, "antenna", "antennas"),
-                          observation->n_antennas, DATASET, reader->path);
+                          observation->n_antennas, DATASET, reader->base.path);
     free(path);
     free(folder);
     return status;
@@ -175,57 +165,18 @@ static enum fx8_status tart_select(struct fx8_reader *base,
                                    size_t n_inputs, struct fx8_error *error)
 {
     struct tart_reader *reader = (struct tart_reader *)base;
-    enum fx8_status status =
-        fx8_reader_check_inputs(base, inputs, n_inputs, error);
-    if (status != FX8_OK)
-        return status;
     /* one polarisation, without an axis in the dataset: treated as an axis of
      * length 1 between antennas and time */
     const struct fx8_axis_order order = {
         .place = {0, 1, 2}, .extent = {base->observation.n_antennas, 1, 1}};
-    struct fx8_selection selection;
-    status = fx8_selection_make(&order, inputs, n_inputs, &selection, error);
-    if (status != FX8_OK)
-        return status;
-    fx8_selection_clear(&reader->selection);
-    reader->selection = selection;
+    FX8_TRY(fx8_selection_replace(&order, inputs, n_inputs, &reader->selection,
+                                  error));
+    base->buffer_bytes = reader->selection.n_rows;
+    /* whole bytes, also where a chunk is too long to be read at once */
+    const hsize_t most = FX8_READER_MAX_BYTES / base->buffer_bytes / PACKED;
+    const hsize_t chunk = reader->data.chunk[1];
+    base->chunk_samples = PACKED * (chunk > most ? 1 : (int64_t)chunk);
     return FX8_OK;
-}
-
-static size_t tart_buffer_size(const struct fx8_reader *base, int64_t n_samples)
-{
-    const struct tart_reader *reader = (const struct tart_reader *)base;
-    if (n_samples < 0)
-        return SIZE_MAX;
-    return fx8_product(reader->selection.n_rows, (size_t)n_samples, 1, 1);
-}
-
-static int64_t tart_read_samples(const struct fx8_reader *base)
-{
-    const struct tart_reader *reader = (const struct tart_reader *)base;
-    const int64_t n =
-        fx8_reader_samples(tart_buffer_size(base, 1), reader->chunk_samples);
-    return n < PACKED ? PACKED : n / PACKED * PACKED;
-}
-
-/* Read bytes [first, first + n) of one rectangle of antennas. */
-static enum fx8_status read_bytes(const struct tart_reader *reader,
-                                  const struct fx8_rectangle *rectangle,
-                                  hsize_t first, hsize_t n,
-                                  struct fx8_error *error)
-{
-    const hsize_t start[2] = {rectangle->first[0], first};
-    const hsize_t count[2] = {rectangle->n[0], n};
-    enum fx8_status status = FX8_OK;
-    hid_t memory = H5Screate_simple(2, count, NULL);
-    if (memory < 0 ||
-        H5Sselect_hyperslab(reader->space, H5S_SELECT_SET, start, NULL, count,
-                            NULL) < 0 ||
-        H5Dread(reader->data, H5T_NATIVE_UINT8, memory, reader->space,
-                H5P_DEFAULT, reader->packed + rectangle->row * n) < 0)
-        status = fx8_h5_fail(error, FX8_ERR_INPUT, reader->path, DATASET);
-    fx8_h5_close(&memory);
-    return status;
 }
 
 /* Unpack samples [skip, skip + n) of a packed row. */
@@ -248,44 +199,37 @@ static enum fx8_status grow_packed(struct tart_reader *reader, size_t size,
 {
     if (size <= reader->packed_size)
         return FX8_OK;
-    free(reader->packed);
-    reader->packed = NULL;
-    reader->packed_size = 0;
     void *memory = NULL;
-    const enum fx8_status status =
-        fx8_allocate(size, 1, "packed samples", &memory, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_allocate(size, 1, "packed samples", &memory, error));
+    free(reader->packed);
     reader->packed = memory;
     reader->packed_size = size;
     return FX8_OK;
 }
 
 static enum fx8_status tart_read(struct fx8_reader *base, int64_t first,
-                                 int64_t n_samples, int8_t *buffer,
+                                 int64_t n_samples, int64_t row_samples,
+                                 int8_t *buffer,
                                  struct fx8_sample_layout *layout,
                                  struct fx8_error *error)
 {
     struct tart_reader *reader = (struct tart_reader *)base;
     const struct fx8_selection *selection = &reader->selection;
-    fx8_h5_quiet();
-    enum fx8_status status =
-        fx8_reader_check_range(base, DATASET, first, n_samples, error);
-    if (status != FX8_OK)
-        return status;
     const int64_t first_byte = first / PACKED;
     const size_t n_bytes =
         (size_t)((first + n_samples - 1) / PACKED - first_byte + 1);
-    status = grow_packed(reader, fx8_product(selection->n_rows, n_bytes, 1, 1),
-                         error);
-    for (size_t i = 0; i < selection->n_rectangles && status == FX8_OK; i++)
-        status = read_bytes(reader, &selection->rectangles[i],
-                            (hsize_t)first_byte, n_bytes, error);
-    status = fx8_h5_check_uncut(reader->storage, reader->path, DATASET, first,
-                                n_samples, status, error);
-    if (status != FX8_OK)
-        return status;
-    const size_t pitch = (size_t)fx8_row_samples(layout, n_samples);
+    const size_t pitch = (size_t)row_samples;
+    FX8_TRY(grow_packed(reader, fx8_product(selection->n_rows, n_bytes, 1, 1),
+                        error));
+    for (size_t i = 0; i < selection->n_rectangles; i++) {
+        const struct fx8_rectangle *rectangle = &selection->rectangles[i];
+        const hsize_t start[2] = {rectangle->first[0], (hsize_t)first_byte};
+        const hsize_t count[2] = {rectangle->n[0], n_bytes};
+        const struct fx8_h5_part part = {start, count, count};
+        FX8_TRY(fx8_h5_dataset_read(&reader->data, &base->workers, &part,
+                                    reader->packed + rectangle->row * n_bytes,
+                                    error));
+    }
     for (size_t row = 0; row < selection->n_rows; row++)
         unpack_row(reader, reader->packed + row * n_bytes,
                    (size_t)(first % PACKED), (size_t)n_samples,
@@ -300,85 +244,34 @@ static void tart_close(struct fx8_reader *base)
 {
     struct tart_reader *reader = (struct tart_reader *)base;
     fx8_selection_clear(&reader->selection);
-    fx8_observation_clear(&base->observation);
-    fx8_h5_storage_close(&reader->storage);
-    fx8_h5_close(&reader->space);
-    fx8_h5_close(&reader->data);
+    fx8_h5_dataset_close(&reader->data);
     fx8_h5_close(&reader->file);
     free(reader->packed);
-    free(reader->path);
-    free(reader);
 }
 
-static enum fx8_status load(struct tart_reader *reader,
-                            const struct fx8_settings *settings,
-                            struct fx8_error *error)
-{
-    enum fx8_status status =
-        fx8_h5_open_file(reader->path, &reader->file, error);
-    if (status == FX8_OK)
-        status = fx8_h5_open_dataset(reader->path, reader->file, DATASET,
-                                     H5P_DEFAULT, &reader->data, error);
-    if (status == FX8_OK) {
-        reader->space = H5Dget_space(reader->data);
-        if (reader->space < 0)
-            status = fx8_h5_fail(error, FX8_ERR_INPUT, reader->path, DATASET);
-    }
-    if (status == FX8_OK)
-        status = read_shape(reader, error);
-    if (status == FX8_OK)
-        status = fx8_h5_storage_open(reader->path, DATASET, reader->data,
-                                     UINT64_MAX, &reader->storage, error);
-    if (status == FX8_OK)
-        status = read_metadata(reader, error);
-    if (status == FX8_OK)
-        status = read_positions(reader, settings, error);
-    if (status == FX8_OK)
-        status = fx8_reader_select_all(&reader->base, tart_select, error);
-    return status;
-}
-
-static enum fx8_status tart_open(const char *const *paths, size_t n_paths,
+static enum fx8_status tart_load(struct fx8_reader *base,
+                                 const char *const *paths, size_t n_paths,
                                  const struct fx8_settings *settings,
-                                 struct fx8_reader **result,
                                  struct fx8_error *error)
 {
-    *result = NULL;
-    fx8_h5_quiet();
-    struct tart_reader *reader;
-    char *path;
-    void *memory;
-    enum fx8_status status = fx8_reader_allocate(
-        paths, n_paths, "a recording of format tart is a single file",
-        sizeof *reader, &memory, &path, error);
-    if (status != FX8_OK)
-        return status;
-    reader = memory;
+    (void)paths, (void)n_paths;
+    struct tart_reader *reader = (struct tart_reader *)base;
     fill_unpacked(reader);
-    reader->path = path;
-    reader->file = FX8_H5_NONE;
-    reader->data = FX8_H5_NONE;
-    reader->space = FX8_H5_NONE;
-    reader->base = (struct fx8_reader){.format = &fx8_reader_tart,
-                                       .path = path,
-                                       .observation = fx8_observation_unknown(),
-                                       .select = tart_select,
-                                       .buffer_size = tart_buffer_size,
-                                       .read_samples = tart_read_samples,
-                                       .read = tart_read,
-                                       .close = tart_close};
-    status = load(reader, settings, error);
-    if (status != FX8_OK) {
-        tart_close(&reader->base);
-        return status;
-    }
-    *result = &reader->base;
-    return FX8_OK;
+    FX8_TRY(fx8_h5_open_file(base->path, &reader->file, error));
+    FX8_TRY(open_data(reader, error));
+    FX8_TRY(read_metadata(reader, error));
+    return read_positions(reader, settings, error);
 }
 
 const struct fx8_reader_format fx8_reader_tart = {
     .name = "tart",
     .format = FX8_FORMAT_TART,
+    .samples = DATASET,
+    .size = sizeof(struct tart_reader),
+    .single = "a recording of format tart is a single file",
     .probe = tart_probe,
-    .open = tart_open,
+    .load = tart_load,
+    .select = tart_select,
+    .read = tart_read,
+    .close = tart_close,
 };
