@@ -219,7 +219,7 @@ static enum fx8_status open_samples(struct fx8_aavs_file *file,
     struct fx8_h5_dataset *samples = &file->samples;
     FX8_TRY(fx8_h5_dataset_open(file->path, file->file, FX8_AAVS_SAMPLES,
                                 samples, error));
-    if (samples->part != H5T_NATIVE_INT8 || samples->parts == FX8_H5_REAL)
+    if (samples->part != H5T_NATIVE_INT8 || samples->parts == FX8_H5_REALS)
         return fx8_h5_dataset_fail_type(
             samples, "compound {real: int8, imag: int8}", error);
     FX8_TRY(check_extent(file, error));

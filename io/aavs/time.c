@@ -210,7 +210,7 @@ static enum fx8_status open_stamps(const struct fx8_aavs_file *file,
 {
     FX8_TRY(fx8_h5_dataset_open(file->path, file->file, FX8_AAVS_STAMPS, stamps,
                                 error));
-    if (stamps->part != H5T_NATIVE_DOUBLE || stamps->parts != FX8_H5_REAL)
+    if (stamps->part != H5T_NATIVE_DOUBLE || stamps->parts != FX8_H5_REALS)
         return fx8_h5_dataset_fail_type(stamps, "float64", error);
     const int rank = stamps->rank;
     const hsize_t *extent = stamps->extent;

@@ -33,7 +33,7 @@ static enum fx8_status check_type(struct fx8_drf_channel *channel,
     const char *complex_text = channel->is_complex ? "compound {r, i} of " : "";
     char expected[128];
     if (bytes == 0 ||
-        data->parts != (channel->is_complex ? FX8_H5_R_I : FX8_H5_REAL))
+        data->parts != (channel->is_complex ? FX8_H5_R_I : FX8_H5_REALS))
         snprintf(expected, sizeof expected,
                  "%sint8 or int16, samples of 8 or 16 bits", complex_text);
     else if (channel->part_bytes != 0 && bytes != channel->part_bytes)

@@ -21,7 +21,7 @@ extern "C" {
 #endif
 
 /** Elements: real numbers, or compounds of two alike with these members. */
-enum fx8_h5_parts { FX8_H5_REAL = 0, FX8_H5_R_I, FX8_H5_REAL_IMAG };
+enum fx8_h5_parts { FX8_H5_REALS = 0, FX8_H5_R_I, FX8_H5_REAL_IMAG };
 
 /** How a dataset is read. */
 struct fx8_h5_use {

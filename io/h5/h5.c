@@ -235,6 +235,24 @@ void fx8_h5_type_name(hid_t type, char *text, size_t size)
     }
 }
 
+hid_t fx8_h5_native_type(enum fx8_h5_kind kind)
+{
+    switch (kind) {
+    case FX8_H5_INTEGER:
+        return H5T_NATIVE_INT64;
+    case FX8_H5_UNSIGNED:
+        return H5T_NATIVE_UINT64;
+    case FX8_H5_INT:
+        return H5T_NATIVE_INT32;
+    case FX8_H5_BYTE:
+        return H5T_NATIVE_UINT8;
+    case FX8_H5_REAL:
+        return H5T_NATIVE_DOUBLE;
+    default:
+        return FX8_H5_NONE;
+    }
+}
+
 bool fx8_h5_is_int8(hid_t type)
 {
     return H5Tget_class(type) == H5T_INTEGER && H5Tget_size(type) == 1 &&

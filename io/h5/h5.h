@@ -163,7 +163,30 @@ enum fx8_status fx8_h5_get_long_text(const struct fx8_h5_place *place,
                                      const char *name, char **text,
                                      struct fx8_error *error);
 
-/** Names, bytes and classes of a table: see fx8_h5_get_*_column(). */
+/** Kinds of values in memory. */
+enum fx8_h5_kind {
+    FX8_H5_TEXT = 0, /**< terminated text */
+    FX8_H5_INTEGER,  /**< int64_t */
+    FX8_H5_UNSIGNED, /**< uint64_t */
+    FX8_H5_INT,      /**< int32_t */
+    FX8_H5_BYTE,     /**< uint8_t */
+    FX8_H5_REAL,     /**< double */
+    FX8_H5_BOOL      /**< bool of one byte, 0 or 1 */
+};
+
+/** HDF5's type of a number of that kind in memory; not to be closed. */
+hid_t fx8_h5_native_type(enum fx8_h5_kind kind);
+
+/** A member of a table, and its place in a row in memory. */
+struct fx8_h5_member {
+    const char *name;
+    enum fx8_h5_kind kind; /**< text, or a signed or real number */
+    size_t offset;
+    size_t width;     /**< of a text, with its end; else 0 */
+    bool is_optional; /**< may be absent */
+};
+
+/** An open table. */
 struct fx8_h5_table {
     const char *path;
     const char *name;
@@ -181,16 +204,18 @@ void fx8_h5_close_table(struct fx8_h5_table *table);
 /** Whether the table has a member of that name. */
 bool fx8_h5_has_column(const struct fx8_h5_table *table, const char *member);
 
-/** Columns by member name, [n_rows]; types as for the arrays above. */
-enum fx8_status fx8_h5_get_integer_column(const struct fx8_h5_table *table,
-                                          const char *member, int64_t *values,
-                                          struct fx8_error *error);
-enum fx8_status fx8_h5_get_real_column(const struct fx8_h5_table *table,
-                                       const char *member, double *values,
-                                       struct fx8_error *error);
-enum fx8_status fx8_h5_get_text_column(const struct fx8_h5_table *table,
-                                       const char *member, size_t width,
-                                       char *texts, struct fx8_error *error);
+/**
+ * fx8_h5_read_table -- read members [n] of all rows.
+ *
+ * Returned: rows    [n_rows] of row_bytes; other bytes and absent members are
+ *                   undefined
+ * Status:   FX8_ERR_INPUT: a member missing, of another class, a text that does
+ *           not fit `width`
+ */
+enum fx8_status fx8_h5_read_table(const struct fx8_h5_table *table,
+                                  const struct fx8_h5_member *members, size_t n,
+                                  size_t row_bytes, void *rows,
+                                  struct fx8_error *error);
 
 #ifdef __cplusplus
 }

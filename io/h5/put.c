@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
 
-#include "io/h5/h5.h"
+#include "config/base/try.h"
 #include "io/h5/put.h"
 
 enum fx8_status fx8_h5_put_array(const struct fx8_h5_target *target,
@@ -33,30 +33,6 @@ enum fx8_status fx8_h5_put_array(const struct fx8_h5_target *target,
     return status;
 }
 
-enum fx8_status fx8_h5_put_integer(const struct fx8_h5_target *target,
-                                   const char *name, int64_t value,
-                                   struct fx8_error *error)
-{
-    return fx8_h5_put_array(target, name, H5T_STD_I64LE, H5T_NATIVE_INT64, 0,
-                            NULL, &value, error);
-}
-
-enum fx8_status fx8_h5_put_unsigned(const struct fx8_h5_target *target,
-                                    const char *name, uint64_t value,
-                                    struct fx8_error *error)
-{
-    return fx8_h5_put_array(target, name, H5T_STD_U64LE, H5T_NATIVE_UINT64, 0,
-                            NULL, &value, error);
-}
-
-enum fx8_status fx8_h5_put_real(const struct fx8_h5_target *target,
-                                const char *name, double value,
-                                struct fx8_error *error)
-{
-    return fx8_h5_put_array(target, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 0,
-                            NULL, &value, error);
-}
-
 hid_t fx8_h5_bool_type(void)
 {
     hid_t type = H5Tenum_create(H5T_NATIVE_INT8);
@@ -67,20 +43,6 @@ hid_t fx8_h5_bool_type(void)
         return type;
     fx8_h5_close(&type);
     return FX8_H5_NONE;
-}
-
-enum fx8_status fx8_h5_put_bool(const struct fx8_h5_target *target,
-                                const char *name, bool value,
-                                struct fx8_error *error)
-{
-    hid_t type = fx8_h5_bool_type();
-    const int8_t number = value ? 1 : 0;
-    const enum fx8_status status =
-        type < 0 ? fx8_output_fail(target->output, name, error)
-                 : fx8_h5_put_array(target, name, type, type, 0, NULL, &number,
-                                    error);
-    fx8_h5_close(&type);
-    return status;
 }
 
 /* ASCII type of `size` bytes with the given padding. */
@@ -94,32 +56,70 @@ static hid_t text_type(size_t size, H5T_str_t padding)
     return FX8_H5_NONE;
 }
 
-enum fx8_status fx8_h5_put_text(const struct fx8_h5_target *target,
-                                const char *name, const char *text,
-                                struct fx8_error *error)
+/* Types of a kind in memory and in the file; both are the caller's. */
+static void make_types(const struct fx8_h5_value *value, hid_t *memory,
+                       hid_t *file)
 {
-    const size_t length = strlen(text);
-    hid_t type = text_type(length > 0 ? length : 1, H5T_STR_NULLPAD);
+    const size_t length = value->text != NULL ? strlen(value->text) : 0;
+    const hid_t stored[] = {
+        [FX8_H5_INTEGER] = H5T_STD_I64LE, [FX8_H5_UNSIGNED] = H5T_STD_U64LE,
+        [FX8_H5_INT] = H5T_STD_I64LE,     [FX8_H5_BYTE] = H5T_STD_U8LE,
+        [FX8_H5_REAL] = H5T_IEEE_F64LE,
+    };
+    if (value->kind == FX8_H5_TEXT) {
+        const size_t size = value->list != NULL ? value->width : length;
+        *memory = text_type(size > 0 ? size : 1, H5T_STR_NULLPAD);
+        *file = H5Tcopy(*memory);
+    } else if (value->kind == FX8_H5_BOOL) {
+        *memory = fx8_h5_bool_type();
+        *file = H5Tcopy(*memory);
+    } else {
+        *memory = H5Tcopy(fx8_h5_native_type(value->kind));
+        *file = H5Tcopy(stored[value->kind]);
+    }
+}
+
+static enum fx8_status put_value(const struct fx8_h5_target *target,
+                                 const struct fx8_h5_value *value,
+                                 struct fx8_error *error)
+{
+    const int8_t byte = (int8_t)value->integer; /* kinds of one byte */
+    const void *scalar = value->kind == FX8_H5_TEXT ? value->text
+                         : value->kind == FX8_H5_REAL
+                             ? (const void *)&value->real
+                         : value->kind >= FX8_H5_BYTE ? (const void *)&byte
+                                                      : &value->integer;
+    const void *data = value->list != NULL ? value->list : scalar;
+    hid_t memory, file;
+    if (data == NULL)
+        return FX8_OK;
+    make_types(value, &memory, &file);
     const enum fx8_status status =
-        type < 0
-            ? fx8_output_fail(target->output, name, error)
-            : fx8_h5_put_array(target, name, type, type, 0, NULL, text, error);
-    fx8_h5_close(&type);
+        memory < 0 || file < 0
+            ? fx8_output_fail(target->output, value->name, error)
+            : fx8_h5_put_array(target, value->name, file, memory, value->rank,
+                               value->extent, data, error);
+    fx8_h5_close(&file);
+    fx8_h5_close(&memory);
     return status;
 }
 
-enum fx8_status fx8_h5_put_texts(const struct fx8_h5_target *target,
-                                 const char *name, int rank,
-                                 const hsize_t *extent, size_t width,
-                                 const char *texts, struct fx8_error *error)
+enum fx8_status fx8_h5_put_values(const struct fx8_h5_target *target,
+                                  const struct fx8_h5_value *values, size_t n,
+                                  struct fx8_error *error)
 {
-    hid_t type = text_type(width, H5T_STR_NULLPAD);
-    const enum fx8_status status =
-        type < 0 ? fx8_output_fail(target->output, name, error)
-                 : fx8_h5_put_array(target, name, type, type, rank, extent,
-                                    texts, error);
-    fx8_h5_close(&type);
-    return status;
+    for (size_t i = 0; i < n; i++)
+        FX8_TRY(put_value(target, &values[i], error));
+    return FX8_OK;
+}
+
+enum fx8_status fx8_h5_put_note(const struct fx8_output *output, hid_t object,
+                                const char *name, const char *text,
+                                struct fx8_error *error)
+{
+    const struct fx8_h5_target target = {output, object, true};
+    const struct fx8_h5_value value = {.name = name, .text = text};
+    return put_value(&target, &value, error);
 }
 
 enum fx8_status fx8_h5_put_variable_texts(const struct fx8_h5_target *target,
@@ -134,6 +134,34 @@ enum fx8_status fx8_h5_put_variable_texts(const struct fx8_h5_target *target,
                  : fx8_h5_put_array(target, name, type, type, 1, &extent, texts,
                                     error);
     fx8_h5_close(&type);
+    return status;
+}
+
+enum fx8_status fx8_h5_put_table(const struct fx8_h5_target *target,
+                                 const char *name,
+                                 const struct fx8_h5_member *members,
+                                 size_t n_members, size_t row_bytes,
+                                 size_t n_rows, const void *rows,
+                                 struct fx8_error *error)
+{
+    const hsize_t extent = n_rows;
+    hid_t row = H5Tcreate(H5T_COMPOUND, row_bytes);
+    bool good = row >= 0;
+    for (size_t i = 0; i < n_members && good; i++) {
+        hid_t type = members[i].kind == FX8_H5_TEXT
+                         ? text_type(members[i].width, H5T_STR_NULLTERM)
+                         : H5Tcopy(fx8_h5_native_type(members[i].kind));
+        good = H5Tinsert(row, members[i].name, members[i].offset, type) >= 0;
+        fx8_h5_close(&type);
+    }
+    hid_t packed = good ? H5Tcopy(row) : FX8_H5_NONE;
+    const enum fx8_status status =
+        packed < 0 || H5Tpack(packed) < 0
+            ? fx8_output_fail(target->output, name, error)
+            : fx8_h5_put_array(target, name, packed, row, 1, &extent, rows,
+                               error);
+    fx8_h5_close(&packed);
+    fx8_h5_close(&row);
     return status;
 }
 

@@ -12,6 +12,7 @@
 #include <hdf5.h>
 
 #include "correlator/fx8.h"
+#include "io/h5/h5.h"
 #include "io/output.h"
 
 #ifdef __cplusplus
@@ -33,36 +34,71 @@ enum fx8_status fx8_h5_put_array(const struct fx8_h5_target *target,
                                  const hsize_t *extent, const void *values,
                                  struct fx8_error *error);
 
-/** Scalars: int64, uint64, float64, HDF5 boolean as h5py writes it. */
-enum fx8_status fx8_h5_put_integer(const struct fx8_h5_target *target,
-                                   const char *name, int64_t value,
-                                   struct fx8_error *error);
-enum fx8_status fx8_h5_put_unsigned(const struct fx8_h5_target *target,
-                                    const char *name, uint64_t value,
-                                    struct fx8_error *error);
-enum fx8_status fx8_h5_put_real(const struct fx8_h5_target *target,
-                                const char *name, double value,
-                                struct fx8_error *error);
-enum fx8_status fx8_h5_put_bool(const struct fx8_h5_target *target,
-                                const char *name, bool value,
-                                struct fx8_error *error);
+/** A value to write; every kind is stored little-endian with its width, but
+ *  FX8_H5_INT, whose lists are stored as int64. */
+struct fx8_h5_value {
+    const char *name;
+    enum fx8_h5_kind kind;
+    const char *text; /**< scalar: stored at its length, ASCII, padded with NUL,
+                           at least one byte; NULL: nothing is written */
+    int64_t integer;  /**< scalar of any kind of whole number */
+    double real;      /**< scalar */
+    int rank;         /**< of `list` */
+    hsize_t extent[2];
+    size_t width;     /**< bytes of each text in `list` */
+    const void *list; /**< [extent...] of that kind, in place of a scalar */
+};
 
-/** One string of fixed length, ASCII, padded with NUL, at least one byte. */
-enum fx8_status fx8_h5_put_text(const struct fx8_h5_target *target,
+/** Rows of a table of values: scalars, and lists of one axis. */
+#define FX8_PUT_TEXT(name, value)                                              \
+    {                                                                          \
+        name, FX8_H5_TEXT, .text = (value)                                     \
+    }
+#define FX8_PUT_INTEGER(name, value)                                           \
+    {                                                                          \
+        name, FX8_H5_INTEGER, .integer = (int64_t)(value)                      \
+    }
+#define FX8_PUT_UNSIGNED(name, value)                                          \
+    {                                                                          \
+        name, FX8_H5_UNSIGNED, .integer = (value)                              \
+    }
+#define FX8_PUT_REAL(name, value)                                              \
+    {                                                                          \
+        name, FX8_H5_REAL, .real = (value)                                     \
+    }
+#define FX8_PUT_BOOL(name, value)                                              \
+    {                                                                          \
+        name, FX8_H5_BOOL, .integer = (value)                                  \
+    }
+#define FX8_PUT_LIST(name, kind, n, values)                                    \
+    {                                                                          \
+        name, kind, .rank = 1, .extent = {n}, .list = (values)                 \
+    }
+
+/** Write values in order; stops at the first failure. */
+enum fx8_status fx8_h5_put_values(const struct fx8_h5_target *target,
+                                  const struct fx8_h5_value *values, size_t n,
+                                  struct fx8_error *error);
+
+/** Write one line as an attribute. */
+enum fx8_status fx8_h5_put_note(const struct fx8_output *output, hid_t object,
                                 const char *name, const char *text,
                                 struct fx8_error *error);
-
-/** Strings [extent…][width], terminated in memory, stored in `width` bytes. */
-enum fx8_status fx8_h5_put_texts(const struct fx8_h5_target *target,
-                                 const char *name, int rank,
-                                 const hsize_t *extent, size_t width,
-                                 const char *texts, struct fx8_error *error);
 
 /** Strings of variable length, [n]. */
 enum fx8_status fx8_h5_put_variable_texts(const struct fx8_h5_target *target,
                                           const char *name, size_t n,
                                           const char *const *texts,
                                           struct fx8_error *error);
+
+/** Write a table: members [n_members] of rows [n_rows] of row_bytes, packed in
+ *  the file. */
+enum fx8_status fx8_h5_put_table(const struct fx8_h5_target *target,
+                                 const char *name,
+                                 const struct fx8_h5_member *members,
+                                 size_t n_members, size_t row_bytes,
+                                 size_t n_rows, const void *rows,
+                                 struct fx8_error *error);
 
 /** Enumeration over int8 with FALSE = 0 and TRUE = 1, or FX8_H5_NONE. */
 hid_t fx8_h5_bool_type(void);

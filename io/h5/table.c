@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "io/h5/h5.h"
 #include "io/h5/storage.h"
 
@@ -16,43 +17,48 @@
  * useful table of missing samples. */
 #define MAX_ROWS ((hsize_t)1 << 26)
 
+/* Check type and shape of a table, and count its rows. */
+static enum fx8_status check_table(struct fx8_h5_table *table,
+                                   struct fx8_error *error)
+{
+    hsize_t n_rows = 0;
+    hid_t space = H5Dget_space(table->dataset);
+    const int rank = H5Sget_simple_extent_ndims(space);
+    if (table->type < 0 || rank < 0) {
+        fx8_h5_close(&space);
+        return fx8_h5_fail(error, FX8_ERR_INPUT, table->path, table->name);
+    }
+    if (rank == 1)
+        H5Sget_simple_extent_dims(space, &n_rows, NULL);
+    fx8_h5_close(&space);
+    table->n_rows = (size_t)n_rows;
+    if (H5Tget_class(table->type) != H5T_COMPOUND) {
+        char type[128];
+        fx8_h5_type_name(table->type, type, sizeof type);
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s: %s: %s: expected a table (compound elements)",
+                        table->path, table->name, type);
+    }
+    if (rank != 1)
+        return fx8_fail(error, FX8_ERR_INPUT, "%s: %s: %d axes: expected one",
+                        table->path, table->name, rank);
+    if (n_rows > MAX_ROWS)
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s: %s: %" PRIu64 " rows: expected at most %" PRIu64,
+                        table->path, table->name, (uint64_t)n_rows,
+                        (uint64_t)MAX_ROWS);
+    return FX8_OK;
+}
+
 enum fx8_status fx8_h5_open_table(const struct fx8_h5_place *place,
                                   const char *name, struct fx8_h5_table *table,
                                   struct fx8_error *error)
 {
-    *table = (struct fx8_h5_table){.path = place->path,
-                                   .name = name,
-                                   .dataset = FX8_H5_NONE,
-                                   .type = FX8_H5_NONE};
-    hsize_t n_rows = 0;
-    enum fx8_status status = fx8_h5_open_whole_dataset(
-        place->path, place->object, name, &table->dataset, error);
-    if (status != FX8_OK)
-        return status;
+    *table = (struct fx8_h5_table){.path = place->path, .name = name};
+    FX8_TRY(fx8_h5_open_whole_dataset(place->path, place->object, name,
+                                      &table->dataset, error));
     table->type = H5Dget_type(table->dataset);
-    hid_t space = H5Dget_space(table->dataset);
-    const int rank = H5Sget_simple_extent_ndims(space);
-    if (table->type < 0 || rank < 0) {
-        status = fx8_h5_fail(error, FX8_ERR_INPUT, place->path, name);
-    } else if (H5Tget_class(table->type) != H5T_COMPOUND) {
-        char type[128];
-        fx8_h5_type_name(table->type, type, sizeof type);
-        status = fx8_fail(error, FX8_ERR_INPUT,
-                          "%s: %s: %s: expected a table (compound elements)",
-                          place->path, name, type);
-    } else if (rank != 1) {
-        status = fx8_fail(error, FX8_ERR_INPUT, "%s: %s: %d axes: expected one",
-                          place->path, name, rank);
-    } else {
-        H5Sget_simple_extent_dims(space, &n_rows, NULL);
-    }
-    if (n_rows > MAX_ROWS)
-        status =
-            fx8_fail(error, FX8_ERR_INPUT,
-                     "%s: %s: %" PRIu64 " rows: expected at most %" PRIu64,
-                     place->path, name, (uint64_t)n_rows, (uint64_t)MAX_ROWS);
-    table->n_rows = (size_t)n_rows;
-    fx8_h5_close(&space);
+    const enum fx8_status status = check_table(table, error);
     if (status != FX8_OK)
         fx8_h5_close_table(table);
     return status;
@@ -80,122 +86,165 @@ static enum fx8_status column_fail(const struct fx8_h5_table *table,
                     table->name, name, member, expected);
 }
 
-/* Class of a member, H5T_NO_CLASS when it is missing. */
-static H5T_class_t member_class(const struct fx8_h5_table *table,
-                                const char *member)
+static hid_t member_type(const struct fx8_h5_table *table, const char *member)
 {
     const int index = H5Tget_member_index(table->type, member);
-    return index < 0 ? H5T_NO_CLASS
-                     : H5Tget_member_class(table->type, (unsigned)index);
+    return index < 0 ? FX8_H5_NONE
+                     : H5Tget_member_type(table->type, (unsigned)index);
 }
 
-/* Read one member of every row as `type`, rows packed. */
-static enum fx8_status read_column(const struct fx8_h5_table *table,
-                                   const char *member, hid_t type, void *values,
-                                   struct fx8_error *error)
+/* Check that the class of a stored type suits a kind. */
+static enum fx8_status check_class(const struct fx8_h5_table *table,
+                                   const struct fx8_h5_member *member,
+                                   hid_t stored, struct fx8_error *error)
 {
-    if (table->n_rows == 0)
-        return FX8_OK;
-    enum fx8_status status = FX8_OK;
-    hid_t memory = H5Tcreate(H5T_COMPOUND, H5Tget_size(type));
-    if (memory < 0 || H5Tinsert(memory, member, 0, type) < 0 ||
-        H5Dread(table->dataset, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) <
-            0)
-        status = fx8_h5_fail(error, FX8_ERR_INPUT, table->path, table->name);
-    fx8_h5_close(&memory);
-    return status;
+    const H5T_class_t class = stored < 0 ? H5T_NO_CLASS : H5Tget_class(stored);
+    if (member->kind == FX8_H5_TEXT && class != H5T_STRING)
+        return column_fail(table, member->name, "text", error);
+    if (member->kind == FX8_H5_REAL && class != H5T_FLOAT &&
+        class != H5T_INTEGER)
+        return column_fail(table, member->name, "a number", error);
+    if (member->kind != FX8_H5_TEXT && member->kind != FX8_H5_REAL &&
+        class != H5T_INTEGER)
+        return column_fail(table, member->name, "a whole number", error);
+    return FX8_OK;
 }
 
-enum fx8_status fx8_h5_get_integer_column(const struct fx8_h5_table *table,
-                                          const char *member, int64_t *values,
-                                          struct fx8_error *error)
+/* Refuse numbers that were read as uint64 and do not fit int64. */
+static enum fx8_status check_unsigned(const struct fx8_h5_table *table,
+                                      const struct fx8_h5_member *member,
+                                      size_t row_bytes, const char *rows,
+                                      struct fx8_error *error)
 {
-    if (member_class(table, member) != H5T_INTEGER)
-        return column_fail(table, member, "a whole number", error);
-    const int index = H5Tget_member_index(table->type, member);
-    hid_t type = H5Tget_member_type(table->type, (unsigned)index);
-    const bool is_unsigned = H5Tget_sign(type) == H5T_SGN_NONE;
-    fx8_h5_close(&type);
-    const enum fx8_status status = read_column(
-        table, member, is_unsigned ? H5T_NATIVE_UINT64 : H5T_NATIVE_INT64,
-        values, error);
-    for (size_t i = 0; i < table->n_rows && status == FX8_OK && is_unsigned;
-         i++)
-        if (values[i] < 0)
+    for (size_t i = 0; i < table->n_rows; i++) {
+        int64_t value;
+        memcpy(&value, rows + i * row_bytes + member->offset, sizeof value);
+        if (value < 0)
             return fx8_fail(error, FX8_ERR_INPUT,
                             "%s: %s: row %zu: %s %" PRIu64
                             ": expected at most 9223372036854775807",
-                            table->path, table->name, i, member,
-                            (uint64_t)values[i]);
-    return status;
+                            table->path, table->name, i, member->name,
+                            (uint64_t)value);
+    }
+    return FX8_OK;
 }
 
-enum fx8_status fx8_h5_get_real_column(const struct fx8_h5_table *table,
-                                       const char *member, double *values,
-                                       struct fx8_error *error)
+/* Read every row as `memory` type, a compound. */
+static enum fx8_status read_rows(const struct fx8_h5_table *table, hid_t memory,
+                                 void *rows, struct fx8_error *error)
 {
-    const H5T_class_t class = member_class(table, member);
-    if (class != H5T_FLOAT && class != H5T_INTEGER)
-        return column_fail(table, member, "a number", error);
-    return read_column(table, member, H5T_NATIVE_DOUBLE, values, error);
+    if (table->n_rows > 0 && H5Dread(table->dataset, memory, H5S_ALL, H5S_ALL,
+                                     H5P_DEFAULT, rows) < 0)
+        return fx8_h5_fail(error, FX8_ERR_INPUT, table->path, table->name);
+    return FX8_OK;
 }
 
 /* Copy terminated strings of `stride` bytes, or through pointers (stride 0). */
 static enum fx8_status copy_texts(const struct fx8_h5_table *table,
-                                  const char *member, const void *raw,
-                                  size_t stride, size_t width, char *texts,
+                                  const struct fx8_h5_member *member,
+                                  const void *raw, size_t stride,
+                                  size_t row_bytes, char *rows,
                                   struct fx8_error *error)
 {
     for (size_t i = 0; i < table->n_rows; i++) {
         const char *text = stride > 0 ? (const char *)raw + i * stride
                                       : ((char *const *)raw)[i];
         const size_t length = text != NULL ? strlen(text) : 0;
-        if (length >= width)
+        if (length >= member->width)
             return fx8_fail(error, FX8_ERR_INPUT,
                             "%s: %s: row %zu: %s of %zu characters: expected "
                             "fewer than %zu",
-                            table->path, table->name, i, member, length, width);
+                            table->path, table->name, i, member->name, length,
+                            member->width);
+        char *to = rows + i * row_bytes + member->offset;
         if (length > 0)
-            memcpy(texts + i * width, text, length);
-        texts[i * width + length] = '\0';
+            memcpy(to, text, length);
+        to[length] = '\0';
     }
     return FX8_OK;
 }
 
-enum fx8_status fx8_h5_get_text_column(const struct fx8_h5_table *table,
-                                       const char *member, size_t width,
-                                       char *texts, struct fx8_error *error)
+static enum fx8_status read_text(const struct fx8_h5_table *table,
+                                 const struct fx8_h5_member *member,
+                                 hid_t stored, size_t row_bytes, void *rows,
+                                 struct fx8_error *error)
 {
-    if (member_class(table, member) != H5T_STRING)
-        return column_fail(table, member, "text", error);
-    const int index = H5Tget_member_index(table->type, member);
-    hid_t stored = H5Tget_member_type(table->type, (unsigned)index);
     hid_t type = H5Tcopy(H5T_C_S1);
-    hid_t space = H5Dget_space(table->dataset);
     const bool variable = H5Tis_variable_str(stored) > 0;
     const size_t stride = variable ? 0 : H5Tget_size(stored) + 1;
+    const size_t size = variable ? sizeof(char *) : stride;
+    hid_t row = H5Tcreate(H5T_COMPOUND, size);
     void *raw = NULL;
     enum fx8_status status = FX8_OK;
     if (H5Tset_size(type, variable ? H5T_VARIABLE : stride) < 0 ||
-        H5Tset_cset(type, H5Tget_cset(stored)) < 0)
+        H5Tset_cset(type, H5Tget_cset(stored)) < 0 ||
+        H5Tinsert(row, member->name, 0, type) < 0)
         status = fx8_h5_fail(error, FX8_ERR_INPUT, table->path, table->name);
     if (status == FX8_OK)
-        status = fx8_allocate(table->n_rows, variable ? sizeof(char *) : stride,
-                              member, &raw, error);
+        status = fx8_allocate(table->n_rows, size, member->name, &raw, error);
     if (status == FX8_OK)
-        status = read_column(table, member, type, raw, error);
+        status = read_rows(table, row, raw, error);
     if (status == FX8_OK)
-        status = copy_texts(table, member, raw, stride, width, texts, error);
+        status = copy_texts(table, member, raw, stride, row_bytes, rows, error);
     if (variable && raw != NULL) {
-        /* one pointer per row, to be released by HDF5 */
-        hid_t row = H5Tcreate(H5T_COMPOUND, sizeof(char *));
-        H5Tinsert(row, member, 0, type);
+        hid_t space = H5Dget_space(table->dataset);
         H5Dvlen_reclaim(row, space, H5P_DEFAULT, raw);
-        fx8_h5_close(&row);
+        fx8_h5_close(&space);
     }
     free(raw);
-    fx8_h5_close(&space);
+    fx8_h5_close(&row);
     fx8_h5_close(&type);
-    fx8_h5_close(&stored);
+    return status;
+}
+
+/* Whether a stored number is read as uint64. */
+static bool is_unsigned(const struct fx8_h5_member *member, hid_t stored)
+{
+    return member->kind == FX8_H5_INTEGER && stored >= 0 &&
+           H5Tget_sign(stored) == H5T_SGN_NONE;
+}
+
+/* Add the members that are numbers to a compound; check the class of all. */
+static enum fx8_status add_numbers(const struct fx8_h5_table *table,
+                                   const struct fx8_h5_member *members,
+                                   size_t n, hid_t memory,
+                                   struct fx8_error *error)
+{
+    enum fx8_status status = FX8_OK;
+    for (size_t i = 0; i < n && status == FX8_OK; i++) {
+        hid_t stored = member_type(table, members[i].name);
+        if (stored >= 0 || !members[i].is_optional)
+            status = check_class(table, &members[i], stored, error);
+        if (status == FX8_OK && stored >= 0 && members[i].kind != FX8_H5_TEXT &&
+            H5Tinsert(memory, members[i].name, members[i].offset,
+                      is_unsigned(&members[i], stored)
+                          ? H5T_NATIVE_UINT64
+                          : fx8_h5_native_type(members[i].kind)) < 0)
+            status =
+                fx8_h5_fail(error, FX8_ERR_INPUT, table->path, table->name);
+        fx8_h5_close(&stored);
+    }
+    return status;
+}
+
+enum fx8_status fx8_h5_read_table(const struct fx8_h5_table *table,
+                                  const struct fx8_h5_member *members, size_t n,
+                                  size_t row_bytes, void *rows,
+                                  struct fx8_error *error)
+{
+    hid_t memory = H5Tcreate(H5T_COMPOUND, row_bytes);
+    enum fx8_status status = add_numbers(table, members, n, memory, error);
+    if (status == FX8_OK)
+        status = read_rows(table, memory, rows, error);
+    fx8_h5_close(&memory);
+    for (size_t i = 0; i < n && status == FX8_OK; i++) {
+        hid_t stored = member_type(table, members[i].name);
+        if (members[i].kind == FX8_H5_TEXT && stored >= 0)
+            status =
+                read_text(table, &members[i], stored, row_bytes, rows, error);
+        else if (is_unsigned(&members[i], stored))
+            status = check_unsigned(table, &members[i], row_bytes, rows, error);
+        fx8_h5_close(&stored);
+    }
     return status;
 }

@@ -25,8 +25,15 @@ extern "C" {
 /** Labels of the axes by enum fx8_axis: antenna, pol, time. */
 extern const char *const fx8_native_axes[3];
 
-/** Memory type {r: int8, i: int8} of two bytes, or FX8_H5_NONE. */
-hid_t fx8_native_complex_type(void);
+/** Members of /antennas, in rows of struct fx8_antenna. */
+#define FX8_NATIVE_ANTENNA_MEMBERS 7
+extern const struct fx8_h5_member
+    fx8_native_antenna_members[FX8_NATIVE_ANTENNA_MEMBERS];
+
+/** Members of /missing, in rows of struct fx8_missing. */
+#define FX8_NATIVE_MISSING_MEMBERS 4
+extern const struct fx8_h5_member
+    fx8_native_missing_members[FX8_NATIVE_MISSING_MEMBERS];
 
 /** Places of the axes from labels [3][FX8_NATIVE_LABEL_SIZE], slowest first;
  *  false if they are not a permutation of fx8_native_axes. */

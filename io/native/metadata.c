@@ -9,19 +9,31 @@
 
 #include "config/base/line.h"
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "io/native/format.h"
 
 const char *const fx8_native_axes[3] = {"antenna", "pol", "time"};
 
-hid_t fx8_native_complex_type(void)
-{
-    hid_t type = H5Tcreate(H5T_COMPOUND, 2);
-    if (type >= 0 && H5Tinsert(type, "r", 0, H5T_NATIVE_INT8) >= 0 &&
-        H5Tinsert(type, "i", 1, H5T_NATIVE_INT8) >= 0)
-        return type;
-    fx8_h5_close(&type);
-    return FX8_H5_NONE;
-}
+#define AT(member) offsetof(struct fx8_antenna, member)
+const struct fx8_h5_member fx8_native_antenna_members[] = {
+    {"number", FX8_H5_INTEGER, AT(number), 0, false},
+    {"name", FX8_H5_TEXT, AT(name), sizeof((struct fx8_antenna *)0)->name,
+     false},
+    {"east_m", FX8_H5_REAL, AT(enu_m[0]), 0, false},
+    {"north_m", FX8_H5_REAL, AT(enu_m[1]), 0, false},
+    {"up_m", FX8_H5_REAL, AT(enu_m[2]), 0, false},
+    {"cable_delay_s", FX8_H5_REAL, AT(cable_delay_s[0]), 0, true},
+    {"cable_delay_y_s", FX8_H5_REAL, AT(cable_delay_s[1]), 0, true},
+};
+
+#undef AT
+#define AT(member) offsetof(struct fx8_missing, member)
+const struct fx8_h5_member fx8_native_missing_members[] = {
+    {"antenna", FX8_H5_INT, AT(antenna), 0, false},
+    {"pol", FX8_H5_INT, AT(polarization), 0, false},
+    {"first_sample", FX8_H5_INTEGER, AT(first_sample), 0, false},
+    {"count", FX8_H5_INTEGER, AT(n_samples), 0, false},
+};
 
 bool fx8_native_order(const char *labels, struct fx8_axis_order *order)
 {
@@ -39,30 +51,12 @@ bool fx8_native_order(const char *labels, struct fx8_axis_order *order)
     return true;
 }
 
-/* A text attribute that may be absent. */
-static enum fx8_status read_optional_text(const struct fx8_h5_place *root,
-                                          const char *name,
-                                          char text[FX8_TEXT_SIZE],
-                                          struct fx8_error *error)
-{
-    if (!fx8_h5_has(root, name))
-        return FX8_OK;
-    const enum fx8_status status =
-        fx8_h5_get_texts(root, name, 1, FX8_TEXT_SIZE, text, error);
-    if (status == FX8_OK)
-        fx8_h5_printable(text);
-    return status;
-}
-
 static enum fx8_status read_sideband(const struct fx8_h5_place *root,
                                      enum fx8_sideband *sideband,
                                      struct fx8_error *error)
 {
     char text[FX8_TEXT_SIZE];
-    const enum fx8_status status =
-        fx8_h5_get_texts(root, "sideband", 1, sizeof text, text, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_h5_get_texts(root, "sideband", 1, sizeof text, text, error));
     if (strcmp(text, "upper") == 0)
         *sideband = FX8_SIDEBAND_UPPER;
     else if (strcmp(text, "lower") == 0)
@@ -91,33 +85,33 @@ enum fx8_status fx8_native_read_attributes(const char *path, hid_t file,
          &observation->start_time.unix_s},
         {"start_time_ns", 0, 999999999, &nanosecond},
     };
-    enum fx8_status status = fx8_h5_get_each(
-        &root, integers, sizeof integers / sizeof integers[0], error);
-    if (status != FX8_OK)
-        return status;
+    const struct {
+        const char *name;
+        char *text;
+    } texts[] = {{"telescope", observation->telescope},
+                 {"instrument", observation->instrument},
+                 {"object", observation->object}};
+    FX8_TRY(fx8_h5_get_each(&root, integers,
+                            sizeof integers / sizeof integers[0], error));
     observation->sample_rate = fx8_rate_reduced(rate);
     observation->start_time.picosecond = nanosecond * 1000;
     observation->has_start_time = true;
-    status = fx8_h5_get_real(&root, "dc_frequency_hz",
-                             &observation->dc_frequency_hz, error);
+    FX8_TRY(fx8_h5_get_real(&root, "dc_frequency_hz",
+                            &observation->dc_frequency_hz, error));
     /* as in the configuration: up to 1 PHz */
-    if (status == FX8_OK && (observation->dc_frequency_hz < 0 ||
-                             observation->dc_frequency_hz > 1e15))
-        status = fx8_fail(error, FX8_ERR_INPUT,
-                          "%s: dc_frequency_hz: %g: expected 0 to 1e15 Hz",
-                          path, observation->dc_frequency_hz);
-    if (status == FX8_OK)
-        status = read_sideband(&root, &observation->sideband, error);
-    if (status == FX8_OK)
-        status = read_optional_text(&root, "telescope", observation->telescope,
-                                    error);
-    if (status == FX8_OK)
-        status = read_optional_text(&root, "instrument",
-                                    observation->instrument, error);
-    if (status == FX8_OK)
-        status =
-            read_optional_text(&root, "object", observation->object, error);
-    return status;
+    if (observation->dc_frequency_hz < 0 || observation->dc_frequency_hz > 1e15)
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s: dc_frequency_hz: %g: expected 0 to 1e15 Hz", path,
+                        observation->dc_frequency_hz);
+    FX8_TRY(read_sideband(&root, &observation->sideband, error));
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        if (!fx8_h5_has(&root, texts[i].name))
+            continue;
+        FX8_TRY(fx8_h5_get_texts(&root, texts[i].name, 1, FX8_TEXT_SIZE,
+                                 texts[i].text, error));
+        fx8_h5_printable(texts[i].text);
+    }
+    return FX8_OK;
 }
 
 /* Read the site: all three attributes or none. */
@@ -146,10 +140,7 @@ static enum fx8_status read_site(const struct fx8_h5_place *attributes,
                             members[i].name, members[0].name, members[1].name,
                             members[2].name);
         double value = 0;
-        const enum fx8_status status =
-            fx8_h5_get_real(attributes, members[i].name, &value, error);
-        if (status != FX8_OK)
-            return status;
+        FX8_TRY(fx8_h5_get_real(attributes, members[i].name, &value, error));
         if (fabs(value) > members[i].most)
             return fx8_fail(error, FX8_ERR_INPUT,
                             "%s: %s: attribute %s: %g: expected %g to %g",
@@ -161,43 +152,8 @@ static enum fx8_status read_site(const struct fx8_h5_place *attributes,
     return FX8_OK;
 }
 
-/* Columns of /antennas, each [n] doubles, and their destinations. */
-enum { EAST, NORTH, UP, DELAY, DELAY_Y, N_REALS };
-static const char *const real_columns[N_REALS] = {
-    "east_m", "north_m", "up_m", "cable_delay_s", "cable_delay_y_s"};
-
 /* UVH5 readers store antenna numbers in 32 bits. */
 #define MAX_NUMBER INT64_C(2147483647)
-
-/* The table's columns, before conversion to records. */
-struct columns {
-    int64_t *number;
-    char (*name)[sizeof((struct fx8_antenna *)0)->name];
-    double *real; /* [N_REALS][n] */
-};
-
-static enum fx8_status read_columns(const struct fx8_h5_table *table,
-                                    struct columns *columns,
-                                    struct fx8_error *error)
-{
-    const size_t n = table->n_rows;
-    enum fx8_status status =
-        fx8_h5_get_integer_column(table, "number", columns->number, error);
-    if (status == FX8_OK)
-        status = fx8_h5_get_text_column(table, "name", sizeof columns->name[0],
-                                        columns->name[0], error);
-    for (size_t i = 0; i < N_REALS && status == FX8_OK; i++) {
-        double *column = columns->real + i * n;
-        /* missing delays are 0; a missing Y delay equals X's */
-        if (i >= DELAY && !fx8_h5_has_column(table, real_columns[i])) {
-            if (i == DELAY_Y)
-                memcpy(column, columns->real + DELAY * n, n * sizeof *column);
-            continue;
-        }
-        status = fx8_h5_get_real_column(table, real_columns[i], column, error);
-    }
-    return status;
-}
 
 static int compare_integers(const void *a, const void *b)
 {
@@ -208,96 +164,76 @@ static int compare_integers(const void *a, const void *b)
 
 /* Positions may be NaN (unknown), delays may not. */
 static enum fx8_status check_row(const struct fx8_h5_table *table,
-                                 const struct columns *columns, size_t row,
+                                 const struct fx8_antenna *antenna, size_t row,
                                  struct fx8_error *error)
 {
-    const int64_t number = columns->number[row];
-    if (number < 0 || number > MAX_NUMBER)
+    const double values[] = {antenna->enu_m[0], antenna->enu_m[1],
+                             antenna->enu_m[2], antenna->cable_delay_s[0],
+                             antenna->cable_delay_s[1]};
+    if (antenna->number < 0 || antenna->number > MAX_NUMBER)
         return fx8_fail(error, FX8_ERR_INPUT,
                         "%s: %s: row %zu: number: %" PRId64
                         ": expected an integer from 0 to %" PRId64,
-                        table->path, table->name, row, number, MAX_NUMBER);
-    for (size_t k = 0; k < N_REALS; k++) {
-        const double value = columns->real[k * table->n_rows + row];
-        if (!isfinite(value) && (k >= DELAY || !isnan(value)))
+                        table->path, table->name, row, antenna->number,
+                        MAX_NUMBER);
+    for (size_t k = 0; k < 5; k++)
+        if (!isfinite(values[k]) && (k >= 3 || !isnan(values[k])))
             return fx8_fail(error, FX8_ERR_INPUT,
                             "%s: %s: row %zu: %s: %g: expected %s", table->path,
-                            table->name, row, real_columns[k], value,
-                            k >= DELAY ? "a finite number of seconds"
-                                       : "a finite number of metres, or NaN "
-                                         "where it is not known");
-    }
+                            table->name, row,
+                            fx8_native_antenna_members[2 + k].name, values[k],
+                            k >= 3 ? "a finite number of seconds"
+                                   : "a finite number of metres, or NaN where "
+                                     "it is not known");
     return FX8_OK;
 }
 
-/* Fill the records. */
-static enum fx8_status fill_antennas(const struct fx8_h5_table *table,
-                                     struct columns *columns,
+/* Check that no number occurs twice. */
+static enum fx8_status check_numbers(const struct fx8_h5_table *table,
+                                     const struct fx8_antenna *antennas,
+                                     struct fx8_error *error)
+{
+    const size_t n = table->n_rows;
+    void *memory = NULL;
+    enum fx8_status status =
+        fx8_allocate(n, sizeof(int64_t), "antenna numbers", &memory, error);
+    if (status != FX8_OK)
+        return status;
+    int64_t *numbers = memory;
+    for (size_t i = 0; i < n; i++)
+        numbers[i] = antennas[i].number;
+    qsort(numbers, n, sizeof *numbers, compare_integers);
+    for (size_t i = 1; i < n && status == FX8_OK; i++)
+        if (numbers[i] == numbers[i - 1])
+            status = fx8_fail(error, FX8_ERR_INPUT,
+                              "%s: %s: number %" PRId64
+                              ": twice: expected every number once",
+                              table->path, table->name, numbers[i]);
+    free(numbers);
+    return status;
+}
+
+/* Read and check the rows of an opened table. */
+static enum fx8_status read_antennas(const struct fx8_h5_table *table,
                                      struct fx8_antenna *antennas,
                                      struct fx8_error *error)
 {
-    const size_t n = table->n_rows;
-    for (size_t i = 0; i < n; i++) {
-        const enum fx8_status status = check_row(table, columns, i, error);
-        if (status != FX8_OK)
-            return status;
+    FX8_TRY(fx8_h5_read_table(table, fx8_native_antenna_members,
+                              FX8_NATIVE_ANTENNA_MEMBERS, sizeof *antennas,
+                              antennas, error));
+    const bool has_x = fx8_h5_has_column(table, "cable_delay_s");
+    const bool has_y = fx8_h5_has_column(table, "cable_delay_y_s");
+    for (size_t i = 0; i < table->n_rows; i++) {
         struct fx8_antenna *antenna = &antennas[i];
-        antenna->number = columns->number[i];
+        /* missing delays are 0; a missing Y delay equals X's */
+        double *delay_s = antenna->cable_delay_s;
+        delay_s[0] = has_x ? delay_s[0] : 0;
+        delay_s[1] = has_y ? delay_s[1] : delay_s[0];
+        FX8_TRY(check_row(table, antenna, i, error));
         antenna->position = i;
-        memcpy(antenna->name, columns->name[i], sizeof antenna->name);
         fx8_h5_printable(antenna->name);
-        for (size_t k = 0; k < 3; k++)
-            antenna->enu_m[k] = columns->real[(EAST + k) * n + i];
-        antenna->cable_delay_s[0] = columns->real[DELAY * n + i];
-        antenna->cable_delay_s[1] = columns->real[DELAY_Y * n + i];
     }
-    qsort(columns->number, n, sizeof *columns->number, compare_integers);
-    for (size_t i = 1; i < n; i++)
-        if (columns->number[i] == columns->number[i - 1])
-            return fx8_fail(error, FX8_ERR_INPUT,
-                            "%s: %s: number %" PRId64
-                            ": twice: expected every number once",
-                            table->path, table->name, columns->number[i]);
-    return FX8_OK;
-}
-
-/* Allocate, read and convert the rows of an opened table. */
-static enum fx8_status load_antennas(const struct fx8_h5_table *table,
-                                     struct fx8_observation *observation,
-                                     struct fx8_error *error)
-{
-    const size_t n = table->n_rows;
-    void *numbers = NULL;
-    void *names = NULL;
-    void *reals = NULL;
-    void *antennas = NULL;
-    enum fx8_status status =
-        fx8_allocate(n, sizeof(int64_t), "antenna numbers", &numbers, error);
-    if (status == FX8_OK)
-        status = fx8_allocate(n, sizeof *((struct columns *)0)->name,
-                              "antenna names", &names, error);
-    if (status == FX8_OK)
-        status = fx8_allocate(N_REALS * n, sizeof(double), "antenna positions",
-                              &reals, error);
-    if (status == FX8_OK)
-        status = fx8_allocate(n, sizeof(struct fx8_antenna), "antennas",
-                              &antennas, error);
-    if (status == FX8_OK) {
-        struct columns columns = {numbers, names, reals};
-        status = read_columns(table, &columns, error);
-        if (status == FX8_OK)
-            status = fill_antennas(table, &columns, antennas, error);
-    }
-    if (status == FX8_OK) {
-        observation->antennas = antennas;
-        observation->n_table = n;
-    } else {
-        free(antennas);
-    }
-    free(reals);
-    free(names);
-    free(numbers);
-    return status;
+    return check_numbers(table, antennas, error);
 }
 
 enum fx8_status fx8_native_read_antennas(const char *path, hid_t file,
@@ -308,10 +244,8 @@ enum fx8_status fx8_native_read_antennas(const char *path, hid_t file,
     if (!fx8_h5_has(&root, FX8_NATIVE_ANTENNAS))
         return FX8_OK;
     struct fx8_h5_table table;
-    enum fx8_status status =
-        fx8_h5_open_table(&root, FX8_NATIVE_ANTENNAS, &table, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_h5_open_table(&root, FX8_NATIVE_ANTENNAS, &table, error));
+    enum fx8_status status = FX8_OK;
     if (table.n_rows != observation->n_antennas)
         status = fx8_fail(error, FX8_ERR_INPUT,
                           "%s: %s: %zu %s: expected %zu, as the antenna axis "
@@ -320,62 +254,51 @@ enum fx8_status fx8_native_read_antennas(const char *path, hid_t file,
                           FX8_NOUN(table.n_rows, "row", "rows"),
                           observation->n_antennas, FX8_NATIVE_VOLTAGES);
     const struct fx8_h5_place attributes = {path, table.dataset, true};
+    void *antennas = NULL;
     if (status == FX8_OK)
         status = read_site(&attributes, &observation->site, error);
     if (status == FX8_OK)
-        status = load_antennas(&table, observation, error);
+        status = fx8_allocate(table.n_rows, sizeof(struct fx8_antenna),
+                              "antennas", &antennas, error);
+    if (status == FX8_OK) {
+        /* released with the observation */
+        observation->antennas = antennas;
+        observation->n_table = table.n_rows;
+        status = read_antennas(&table, antennas, error);
+    }
     fx8_h5_close_table(&table);
     return status;
 }
 
-/* Check one row of /missing against the axes. */
-static bool missing_fits(const int64_t row[4],
-                         const struct fx8_observation *observation)
-{
-    const int64_t antenna = row[0];
-    const int64_t polarization = row[1];
-    const int64_t first = row[2];
-    const int64_t count = row[3];
-    return antenna >= -1 && antenna < (int64_t)observation->n_antennas &&
-           polarization >= -1 &&
-           polarization < (int64_t)observation->n_polarizations && first >= 0 &&
-           first < observation->n_samples && count > 0 &&
-           count <= observation->n_samples - first;
-}
-
-/* Read columns into `values` [n][4], then convert rows to records. */
-static enum fx8_status load_missing(const struct fx8_h5_table *table,
+/* Read the rows of /missing and check them against the axes. */
+static enum fx8_status read_missing(const struct fx8_h5_table *table,
                                     const struct fx8_observation *observation,
-                                    int64_t *column,
                                     struct fx8_missing *missing,
                                     struct fx8_error *error)
 {
-    static const char *const members[4] = {"antenna", "pol", "first_sample",
-                                           "count"};
-    const size_t n = table->n_rows;
-    for (size_t k = 0; k < 4; k++) {
-        const enum fx8_status status =
-            fx8_h5_get_integer_column(table, members[k], column + k * n, error);
-        if (status != FX8_OK)
-            return status;
-    }
-    for (size_t i = 0; i < n; i++) {
-        const int64_t row[4] = {column[i], column[n + i], column[2 * n + i],
-                                column[3 * n + i]};
-        if (!missing_fits(row, observation))
+    FX8_TRY(fx8_h5_read_table(table, fx8_native_missing_members,
+                              FX8_NATIVE_MISSING_MEMBERS, sizeof *missing,
+                              missing, error));
+    for (size_t i = 0; i < table->n_rows; i++) {
+        struct fx8_missing *row = &missing[i];
+        if (row->antenna < -1 ||
+            row->antenna >= (int64_t)observation->n_antennas ||
+            row->polarization < -1 ||
+            row->polarization >= (int64_t)observation->n_polarizations ||
+            row->first_sample < 0 ||
+            row->first_sample >= observation->n_samples ||
+            row->n_samples <= 0 ||
+            row->n_samples > observation->n_samples - row->first_sample)
             return fx8_fail(error, FX8_ERR_INPUT,
-                            "%s: %s: row %zu: antenna %" PRId64 ", pol %" PRId64
+                            "%s: %s: row %zu: antenna %" PRId32 ", pol %" PRId32
                             ", first_sample %" PRId64 ", count %" PRId64
                             ": expected a stretch of the recording",
-                            table->path, table->name, i, row[0], row[1], row[2],
-                            row[3]);
-        missing[i] = (struct fx8_missing){.antenna = (int32_t)row[0],
-                                          .polarization = (int32_t)row[1],
-                                          .band = -1,
-                                          .first_sample = row[2],
-                                          .n_samples = row[3]};
+                            table->path, table->name, i, row->antenna,
+                            row->polarization, row->first_sample,
+                            row->n_samples);
+        row->band = -1;
     }
-    qsort(missing, n, sizeof *missing, fx8_missing_order);
+    qsort(missing, table->n_rows, sizeof *missing, fx8_missing_order);
     return FX8_OK;
 }
 
@@ -389,26 +312,15 @@ enum fx8_status fx8_native_read_missing(
     if (!fx8_h5_has(&root, FX8_NATIVE_MISSING))
         return FX8_OK;
     struct fx8_h5_table table;
-    enum fx8_status status =
-        fx8_h5_open_table(&root, FX8_NATIVE_MISSING, &table, error);
-    if (status != FX8_OK)
-        return status;
-    void *columns = NULL;
     void *records = NULL;
-    status = fx8_allocate(fx8_product(table.n_rows, 4, 1, 1), sizeof(int64_t),
-                          "columns of the missing table", &columns, error);
+    FX8_TRY(fx8_h5_open_table(&root, FX8_NATIVE_MISSING, &table, error));
+    enum fx8_status status = fx8_allocate(table.n_rows, sizeof **missing,
+                                          "missing table", &records, error);
+    *missing = records; /* the caller's also after failure */
     if (status == FX8_OK)
-        status = fx8_allocate(table.n_rows, sizeof **missing, "missing table",
-                              &records, error);
+        status = read_missing(&table, observation, records, error);
     if (status == FX8_OK)
-        status = load_missing(&table, observation, columns, records, error);
-    free(columns);
-    if (status == FX8_OK) {
-        *missing = records;
         *n_missing = table.n_rows;
-    } else {
-        free(records);
-    }
     fx8_h5_close_table(&table);
     return status;
 }

@@ -200,8 +200,8 @@ static enum fx8_status open_voltages(struct native_reader *reader,
         voltages->parts == FX8_H5_REAL_IMAG)
         return fx8_h5_dataset_fail_type(
             voltages, "int8 or compound {r: int8, i: int8}", error);
-    reader->base.observation.is_complex = voltages->parts != FX8_H5_REAL;
-    reader->sample_bytes = voltages->parts != FX8_H5_REAL ? 2 : 1;
+    reader->base.observation.is_complex = voltages->parts != FX8_H5_REALS;
+    reader->sample_bytes = voltages->parts != FX8_H5_REALS ? 2 : 1;
     FX8_TRY(read_shape(reader, error));
     reader->base.chunk_samples = good_samples(reader);
     const struct fx8_h5_use use = {

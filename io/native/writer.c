@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "io/h5/filters.h"
 #include "io/h5/put.h"
 #include "io/native/format.h"
@@ -19,7 +20,6 @@ struct fx8_native_writer {
     struct fx8_output *output;
     hid_t file;
     hid_t voltages;
-    hid_t space;
     hid_t sample_type;
     size_t sample_bytes;
     struct fx8_axis_order order;
@@ -60,70 +60,23 @@ static enum fx8_status write_attributes(const struct fx8_native_writer *writer,
                                         struct fx8_error *error)
 {
     const struct fx8_h5_target root = {writer->output, writer->file, true};
-    const struct {
-        const char *name;
-        const char *text;
-    } texts[] = {
-        {"format", FX8_NATIVE_FORMAT},
-        {"sideband", o->sideband == FX8_SIDEBAND_LOWER ? "lower" : "upper"},
-        {"telescope", o->telescope},
-        {"instrument", o->instrument},
-        {"object", o->object},
+    const bool is_lower = o->sideband == FX8_SIDEBAND_LOWER;
+    const struct fx8_rate rate = o->sample_rate;
+    const struct fx8_h5_value values[] = {
+        FX8_PUT_INTEGER("version", FX8_NATIVE_VERSION),
+        FX8_PUT_TEXT("format", FX8_NATIVE_FORMAT),
+        FX8_PUT_TEXT("sideband", is_lower ? "lower" : "upper"),
+        FX8_PUT_TEXT("telescope", o->telescope),
+        FX8_PUT_TEXT("instrument", o->instrument),
+        FX8_PUT_TEXT("object", o->object),
+        FX8_PUT_UNSIGNED("sample_rate_numerator_hz", rate.numerator_hz),
+        FX8_PUT_UNSIGNED("sample_rate_denominator", rate.denominator),
+        FX8_PUT_REAL("dc_frequency_hz", o->dc_frequency_hz),
+        FX8_PUT_INTEGER("start_time_unix_s", o->start_time.unix_s),
+        FX8_PUT_INTEGER("start_time_ns", o->start_time.picosecond / 1000),
     };
-    enum fx8_status status =
-        fx8_h5_put_integer(&root, "version", FX8_NATIVE_VERSION, error);
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        if (status == FX8_OK)
-            status =
-                fx8_h5_put_text(&root, texts[i].name, texts[i].text, error);
-    if (status == FX8_OK)
-        status =
-            fx8_h5_put_unsigned(&root, "sample_rate_numerator_hz",
-                                (uint64_t)o->sample_rate.numerator_hz, error);
-    if (status == FX8_OK)
-        status =
-            fx8_h5_put_unsigned(&root, "sample_rate_denominator",
-                                (uint64_t)o->sample_rate.denominator, error);
-    if (status == FX8_OK)
-        status = fx8_h5_put_real(&root, "dc_frequency_hz", o->dc_frequency_hz,
-                                 error);
-    if (status == FX8_OK)
-        status = fx8_h5_put_integer(&root, "start_time_unix_s",
-                                    o->start_time.unix_s, error);
-    if (status == FX8_OK)
-        status = fx8_h5_put_integer(&root, "start_time_ns",
-                                    o->start_time.picosecond / 1000, error);
-    return status;
-}
-
-/* Row of /antennas in memory. */
-struct antenna_row {
-    int64_t number;
-    char name[sizeof((struct fx8_antenna *)0)->name];
-    double real[5]; /* east, north, up, delay of X, delay of Y */
-};
-
-/* Memory type of a row; members are packed in the file. */
-static hid_t antenna_type(void)
-{
-    static const char *const reals[5] = {"east_m", "north_m", "up_m",
-                                         "cable_delay_s", "cable_delay_y_s"};
-    hid_t text = H5Tcopy(H5T_C_S1);
-    hid_t type = H5Tcreate(H5T_COMPOUND, sizeof(struct antenna_row));
-    bool good =
-        H5Tset_size(text, sizeof((struct antenna_row *)0)->name) >= 0 &&
-        H5Tinsert(type, "number", offsetof(struct antenna_row, number),
-                  H5T_NATIVE_INT64) >= 0 &&
-        H5Tinsert(type, "name", offsetof(struct antenna_row, name), text) >= 0;
-    for (size_t i = 0; i < 5; i++)
-        good = good && H5Tinsert(type, reals[i],
-                                 offsetof(struct antenna_row, real) +
-                                     i * sizeof(double),
-                                 H5T_NATIVE_DOUBLE) >= 0;
-    fx8_h5_close(&text);
-    if (!good)
-        fx8_h5_close(&type);
-    return type;
+    return fx8_h5_put_values(&root, values, sizeof values / sizeof values[0],
+                             error);
 }
 
 static enum fx8_status write_site(const struct fx8_native_writer *writer,
@@ -133,89 +86,40 @@ static enum fx8_status write_site(const struct fx8_native_writer *writer,
     if (isnan(site->latitude_deg) || isnan(site->longitude_deg) ||
         isnan(site->altitude_m))
         return FX8_OK; /* a table without a site is legal */
+    const struct fx8_h5_value values[] = {
+        FX8_PUT_REAL("latitude_deg", site->latitude_deg),
+        FX8_PUT_REAL("longitude_deg", site->longitude_deg),
+        FX8_PUT_REAL("altitude_m", site->altitude_m),
+    };
     hid_t table = H5Dopen2(writer->file, FX8_NATIVE_ANTENNAS, H5P_DEFAULT);
     if (table < 0)
         return fx8_output_fail(writer->output, FX8_NATIVE_ANTENNAS, error);
     const struct fx8_h5_target target = {writer->output, table, true};
-    enum fx8_status status =
-        fx8_h5_put_real(&target, "latitude_deg", site->latitude_deg, error);
-    if (status == FX8_OK)
-        status = fx8_h5_put_real(&target, "longitude_deg", site->longitude_deg,
-                                 error);
-    if (status == FX8_OK)
-        status =
-            fx8_h5_put_real(&target, "altitude_m", site->altitude_m, error);
+    const enum fx8_status status = fx8_h5_put_values(&target, values, 3, error);
     fx8_h5_close(&table);
     return status;
 }
 
-static enum fx8_status write_antennas(const struct fx8_native_writer *writer,
-                                      const struct fx8_observation *o,
-                                      struct fx8_error *error)
+/* Write /antennas and /missing, if there is anything to write. */
+static enum fx8_status write_tables(const struct fx8_native_writer *writer,
+                                    const struct fx8_observation *o,
+                                    const struct fx8_missing *missing,
+                                    size_t n_missing, struct fx8_error *error)
 {
-    if (o->antennas == NULL)
-        return FX8_OK;
-    void *memory = NULL;
-    enum fx8_status status =
-        fx8_allocate(o->n_table, sizeof(struct antenna_row), "antenna table",
-                     &memory, error);
-    if (status != FX8_OK)
-        return status;
-    struct antenna_row *rows = memory;
-    for (size_t i = 0; i < o->n_table; i++) {
-        const struct fx8_antenna *antenna = &o->antennas[i];
-        rows[i].number = antenna->number;
-        memcpy(rows[i].name, antenna->name, sizeof rows[i].name);
-        memcpy(rows[i].real, antenna->enu_m, sizeof antenna->enu_m);
-        rows[i].real[3] = antenna->cable_delay_s[0];
-        rows[i].real[4] = antenna->cable_delay_s[1];
+    const struct fx8_h5_target root = {writer->output, writer->file, false};
+    if (o->antennas != NULL) {
+        FX8_TRY(fx8_h5_put_table(
+            &root, FX8_NATIVE_ANTENNAS, fx8_native_antenna_members,
+            FX8_NATIVE_ANTENNA_MEMBERS, sizeof *o->antennas, o->n_table,
+            o->antennas, error));
+        FX8_TRY(write_site(writer, &o->site, error));
     }
-    const struct fx8_h5_target root = {writer->output, writer->file, false};
-    const hsize_t n = o->n_table;
-    hid_t type = antenna_type();
-    hid_t packed = H5Tcopy(type);
-    if (type < 0 || packed < 0 || H5Tpack(packed) < 0)
-        status = fx8_output_fail(writer->output, FX8_NATIVE_ANTENNAS, error);
-    if (status == FX8_OK)
-        status = fx8_h5_put_array(&root, FX8_NATIVE_ANTENNAS, packed, type, 1,
-                                  &n, rows, error);
-    if (status == FX8_OK)
-        status = write_site(writer, &o->site, error);
-    fx8_h5_close(&packed);
-    fx8_h5_close(&type);
-    free(rows);
-    return status;
-}
-
-static enum fx8_status write_missing(const struct fx8_native_writer *writer,
-                                     const struct fx8_missing *missing,
-                                     size_t n_missing, struct fx8_error *error)
-{
-    if (n_missing == 0)
-        return FX8_OK;
-    const struct fx8_h5_target root = {writer->output, writer->file, false};
-    const hsize_t n = n_missing;
-    hid_t type = H5Tcreate(H5T_COMPOUND, sizeof *missing);
-    hid_t packed = FX8_H5_NONE;
-    enum fx8_status status = FX8_OK;
-    if (type < 0 ||
-        H5Tinsert(type, "antenna", offsetof(struct fx8_missing, antenna),
-                  H5T_NATIVE_INT32) < 0 ||
-        H5Tinsert(type, "pol", offsetof(struct fx8_missing, polarization),
-                  H5T_NATIVE_INT32) < 0 ||
-        H5Tinsert(type, "first_sample",
-                  offsetof(struct fx8_missing, first_sample),
-                  H5T_NATIVE_INT64) < 0 ||
-        H5Tinsert(type, "count", offsetof(struct fx8_missing, n_samples),
-                  H5T_NATIVE_INT64) < 0 ||
-        (packed = H5Tcopy(type)) < 0 || H5Tpack(packed) < 0)
-        status = fx8_output_fail(writer->output, FX8_NATIVE_MISSING, error);
-    if (status == FX8_OK)
-        status = fx8_h5_put_array(&root, FX8_NATIVE_MISSING, packed, type, 1,
-                                  &n, missing, error);
-    fx8_h5_close(&packed);
-    fx8_h5_close(&type);
-    return status;
+    return n_missing == 0
+               ? FX8_OK
+               : fx8_h5_put_table(&root, FX8_NATIVE_MISSING,
+                                  fx8_native_missing_members,
+                                  FX8_NATIVE_MISSING_MEMBERS, sizeof *missing,
+                                  n_missing, missing, error);
 }
 
 /* Set layout and filters of a storage with chunks of that shape. */
@@ -251,15 +155,15 @@ static enum fx8_status create_voltages(struct fx8_native_writer *writer,
     chunk[time] = (hsize_t)writer->chunk_samples;
     hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
     hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
-    writer->space = H5Screate_simple(3, extent, NULL);
+    hid_t space = H5Screate_simple(3, extent, NULL);
     enum fx8_status status = FX8_OK;
     /* whole chunks go straight to the file: no cache */
-    if (creation < 0 || access < 0 || writer->space < 0 ||
+    if (creation < 0 || access < 0 || space < 0 ||
         !set_storage(&writer->storage, chunk, creation) ||
         H5Pset_chunk_cache(access, 1, 0, 1.0) < 0 ||
         (writer->voltages =
              H5Dcreate2(writer->file, FX8_NATIVE_VOLTAGES, writer->sample_type,
-                        writer->space, H5P_DEFAULT, creation, access)) < 0)
+                        space, H5P_DEFAULT, creation, access)) < 0)
         status = fx8_output_fail(writer->output, FX8_NATIVE_VOLTAGES, error);
     if (status == FX8_OK) {
         const struct fx8_h5_target target = {writer->output, writer->voltages,
@@ -268,6 +172,7 @@ static enum fx8_status create_voltages(struct fx8_native_writer *writer,
         status = fx8_h5_put_variable_texts(&target, FX8_NATIVE_LABELS, 3, texts,
                                            error);
     }
+    fx8_h5_close(&space);
     fx8_h5_close(&access);
     fx8_h5_close(&creation);
     return status;
@@ -366,10 +271,6 @@ enum fx8_status fx8_native_create_stored(
     struct fx8_native_writer *writer = calloc(1, sizeof *writer);
     if (writer == NULL)
         return fx8_fail(error, FX8_ERR_SYSTEM, "%s: out of memory", path);
-    writer->file = FX8_H5_NONE;
-    writer->voltages = FX8_H5_NONE;
-    writer->space = FX8_H5_NONE;
-    writer->sample_type = FX8_H5_NONE;
     writer->storage = *storage;
     status = parse_order(path, axis_order, &writer->order, labels, error);
     if (status == FX8_OK)
@@ -385,17 +286,16 @@ enum fx8_status fx8_native_create_stored(
         status =
             fx8_output_create_hdf5(writer->output, 2048, &writer->file, error);
     if (status == FX8_OK) {
+        static const char *const parts[2] = {"r", "i"};
         writer->sample_type = observation->is_complex
-                                  ? fx8_native_complex_type()
+                                  ? fx8_h5_pair_type(H5T_NATIVE_INT8, parts)
                                   : H5Tcopy(H5T_NATIVE_INT8);
         status = write_attributes(writer, observation, error);
     }
     if (status == FX8_OK)
         status = create_voltages(writer, labels, error);
     if (status == FX8_OK)
-        status = write_antennas(writer, observation, error);
-    if (status == FX8_OK)
-        status = write_missing(writer, missing, n_missing, error);
+        status = write_tables(writer, observation, missing, n_missing, error);
     if (status == FX8_OK)
         status = fx8_output_flush(writer->output, writer->file, error);
     if (status != FX8_OK) {
@@ -444,16 +344,10 @@ static enum fx8_status write_stretch(struct fx8_native_writer *writer,
         count[writer->order.place[axis]] = writer->order.extent[axis];
     start[writer->order.place[FX8_AXIS_TIME]] = (hsize_t)first;
     count[writer->order.place[FX8_AXIS_TIME]] = n;
-    enum fx8_status status = FX8_OK;
-    hid_t memory = H5Screate_simple(3, count, NULL);
-    if (memory < 0 ||
-        H5Sselect_hyperslab(writer->space, H5S_SELECT_SET, start, NULL, count,
-                            NULL) < 0 ||
-        H5Dwrite(writer->voltages, writer->sample_type, memory, writer->space,
-                 H5P_DEFAULT, writer->turned) < 0)
-        status = fx8_output_fail(writer->output, FX8_NATIVE_VOLTAGES, error);
-    fx8_h5_close(&memory);
-    return status != FX8_OK ? status : fx8_output_check(writer->output, error);
+    if (fx8_h5_write_part(writer->voltages, writer->sample_type, start, count,
+                          writer->turned) < 0)
+        return fx8_output_fail(writer->output, FX8_NATIVE_VOLTAGES, error);
+    return fx8_output_check(writer->output, error);
 }
 
 enum fx8_status fx8_native_write(struct fx8_native_writer *writer,
@@ -492,10 +386,9 @@ enum fx8_status fx8_native_close(struct fx8_native_writer **handle, bool commit,
         return FX8_OK;
     fx8_h5_quiet();
     enum fx8_status status = FX8_OK;
-    fx8_h5_close(&writer->space);
     fx8_h5_close(&writer->sample_type);
     fx8_h5_close(&writer->voltages);
-    if (writer->file >= 0 && H5Fclose(writer->file) < 0)
+    if (writer->file > 0 && H5Fclose(writer->file) < 0)
         status = fx8_output_fail(writer->output, "close", error);
     if (commit && status == FX8_OK)
         status = fx8_output_commit(&writer->output, error);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "correlator/fx8.h"
 #include "io/h5/h5.h"
 #include "io/h5/put.h"
@@ -143,17 +144,13 @@ static enum fx8_status put_labels(const struct fx8_quicklook_file *file,
                                   hid_t dataset, const struct cube *cube,
                                   struct fx8_error *error)
 {
-    const struct fx8_h5_target target = {file->output, dataset, true};
     char axes[64] = "";
     for (int i = 0; i < cube->rank; i++) {
         strcat(axes, i == 0 ? "" : ",");
         strcat(axes, axis_names[cube->axes[i]]);
     }
-    const enum fx8_status status =
-        fx8_h5_put_text(&target, "axes", axes, error);
-    return status == FX8_OK
-               ? fx8_h5_put_text(&target, "unit", cube->unit, error)
-               : status;
+    FX8_TRY(fx8_h5_put_note(file->output, dataset, "axes", axes, error));
+    return fx8_h5_put_note(file->output, dataset, "unit", cube->unit, error);
 }
 
 static herr_t set_fill(hid_t creation, enum type type)
@@ -250,38 +247,59 @@ static enum fx8_status put_attributes(const struct fx8_quicklook_file *file,
 {
     const struct fx8_h5_target root = {file->output, file->file, true};
     const struct fx8_uvh5_header *uvh5 = header->uvh5;
-    const char *const texts[][2] = {
-        {"format", FX8_QUICKLOOK_FORMAT}, {"math", header->math},
-        {"precision", header->precision}, {"telescope", uvh5->telescope},
-        {"instrument", uvh5->instrument}, {"object", uvh5->object},
+    const struct fx8_h5_value values[] = {
+        FX8_PUT_TEXT("format", FX8_QUICKLOOK_FORMAT),
+        FX8_PUT_TEXT("math", header->math),
+        FX8_PUT_TEXT("precision", header->precision),
+        FX8_PUT_TEXT("telescope", uvh5->telescope),
+        FX8_PUT_TEXT("instrument", uvh5->instrument),
+        FX8_PUT_TEXT("object", uvh5->object),
+        FX8_PUT_INTEGER("version", FX8_QUICKLOOK_VERSION),
+        FX8_PUT_INTEGER("spectra_per_dump", header->spectra_per_dump),
+        FX8_PUT_REAL("integration_time_s", uvh5->integration_time_s),
+        FX8_PUT_REAL("coherence_scale", header->coherence_scale),
     };
-    enum fx8_status status = FX8_OK;
-    for (size_t i = 0; i < sizeof texts / sizeof *texts && status == FX8_OK;
-         i++)
-        status = fx8_h5_put_text(&root, texts[i][0], texts[i][1], error);
-    if (status == FX8_OK)
-        status =
-            fx8_h5_put_integer(&root, "version", FX8_QUICKLOOK_VERSION, error);
-    if (status == FX8_OK)
-        status = fx8_h5_put_integer(&root, "spectra_per_dump",
-                                    header->spectra_per_dump, error);
-    if (status == FX8_OK)
-        status = fx8_h5_put_real(&root, "integration_time_s",
-                                 uvh5->integration_time_s, error);
-    if (status == FX8_OK)
-        status = fx8_h5_put_real(&root, "coherence_scale",
-                                 header->coherence_scale, error);
-    return status;
+    return fx8_h5_put_values(&root, values, sizeof values / sizeof values[0],
+                             error);
 }
 
-/* Which antenna each input belongs to, and which feed of it. */
+/* The axes; `antennas` and `feeds` say whose an input is. */
+static enum fx8_status put_axes(const struct fx8_quicklook_file *file,
+                                const struct fx8_uvh5_header *uvh5,
+                                const int64_t *antennas, const char *feeds,
+                                struct fx8_error *error)
+{
+    const struct fx8_h5_target root = {file->output, file->file, false};
+    const size_t n = file->extent[INPUT];
+    const struct fx8_h5_value values[] = {
+        FX8_PUT_LIST("antenna_numbers", FX8_H5_INTEGER, uvh5->n_antennas,
+                     uvh5->antenna_numbers),
+        FX8_PUT_LIST("baseline_antenna_1", FX8_H5_INTEGER, uvh5->n_baselines,
+                     uvh5->ant_1),
+        FX8_PUT_LIST("baseline_antenna_2", FX8_H5_INTEGER, uvh5->n_baselines,
+                     uvh5->ant_2),
+        FX8_PUT_LIST("frequency_hz", FX8_H5_REAL, uvh5->n_channels,
+                     uvh5->frequencies_hz),
+        FX8_PUT_LIST("channel_width_hz", FX8_H5_REAL, uvh5->n_channels,
+                     uvh5->channel_widths_hz),
+        FX8_PUT_LIST("product", FX8_H5_INT, uvh5->n_products, uvh5->products),
+        {"antenna_names", FX8_H5_TEXT, .rank = 1, .extent = {uvh5->n_antennas},
+         .width = sizeof uvh5->antenna_names[0], .list = uvh5->antenna_names},
+        FX8_PUT_LIST("input_antenna", FX8_H5_INTEGER, n, antennas),
+        {"input_feed", FX8_H5_TEXT, .rank = 1, .extent = {n}, .width = 2,
+         .list = feeds},
+        FX8_PUT_TEXT("history", uvh5->history),
+    };
+    return fx8_h5_put_values(&root, values, sizeof values / sizeof values[0],
+                             error);
+}
+
+/* Which antenna each input belongs to, which feed of it, and all other axes. */
 static enum fx8_status put_inputs(const struct fx8_quicklook_file *file,
                                   const struct fx8_quicklook_header *header,
                                   struct fx8_error *error)
 {
-    const struct fx8_h5_target root = {file->output, file->file, false};
     const size_t n = file->extent[INPUT], n_feeds = header->n_polarizations;
-    const hsize_t extent = n;
     int64_t *antennas = NULL;
     char *feeds = NULL;
     const struct fx8_array arrays[] = {{&antennas, n, sizeof *antennas},
@@ -293,56 +311,8 @@ static enum fx8_status put_inputs(const struct fx8_quicklook_file *file,
         feeds[2 * input] = "XY"[input % n_feeds];
     }
     if (status == FX8_OK)
-        status =
-            fx8_h5_put_array(&root, "input_antenna", H5T_STD_I64LE,
-                             H5T_NATIVE_INT64, 1, &extent, antennas, error);
-    if (status == FX8_OK)
-        status =
-            fx8_h5_put_texts(&root, "input_feed", 1, &extent, 2, feeds, error);
-    free(antennas);
-    free(feeds);
-    return status;
-}
-
-static enum fx8_status put_axes(const struct fx8_quicklook_file *file,
-                                const struct fx8_quicklook_header *header,
-                                struct fx8_error *error)
-{
-    const struct fx8_h5_target root = {file->output, file->file, false};
-    const struct fx8_uvh5_header *uvh5 = header->uvh5;
-    const struct {
-        const char *name;
-        hid_t file_type, memory_type;
-        hsize_t n;
-        const void *values;
-    } axes[] = {
-        {"antenna_numbers", H5T_STD_I64LE, H5T_NATIVE_INT64, uvh5->n_antennas,
-         uvh5->antenna_numbers},
-        {"baseline_antenna_1", H5T_STD_I64LE, H5T_NATIVE_INT64,
-         uvh5->n_baselines, uvh5->ant_1},
-        {"baseline_antenna_2", H5T_STD_I64LE, H5T_NATIVE_INT64,
-         uvh5->n_baselines, uvh5->ant_2},
-        {"frequency_hz", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, uvh5->n_channels,
-         uvh5->frequencies_hz},
-        {"channel_width_hz", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE,
-         uvh5->n_channels, uvh5->channel_widths_hz},
-        {"product", H5T_STD_I64LE, H5T_NATIVE_INT, uvh5->n_products,
-         uvh5->products},
-    };
-    enum fx8_status status = FX8_OK;
-    for (size_t i = 0; i < sizeof axes / sizeof *axes && status == FX8_OK; i++)
-        status = fx8_h5_put_array(&root, axes[i].name, axes[i].file_type,
-                                  axes[i].memory_type, 1, &axes[i].n,
-                                  axes[i].values, error);
-    const hsize_t n_antennas = uvh5->n_antennas;
-    if (status == FX8_OK)
-        status = fx8_h5_put_texts(&root, "antenna_names", 1, &n_antennas,
-                                  sizeof uvh5->antenna_names[0],
-                                  uvh5->antenna_names[0], error);
-    if (status == FX8_OK)
-        status = put_inputs(file, header, error);
-    if (status == FX8_OK)
-        status = fx8_h5_put_text(&root, "history", uvh5->history, error);
+        status = put_axes(file, header->uvh5, antennas, feeds, error);
+    fx8_free_arrays(arrays, 2);
     return status;
 }
 
@@ -350,16 +320,11 @@ static enum fx8_status fill_file(struct fx8_quicklook_file *file,
                                  const struct fx8_quicklook_header *header,
                                  struct fx8_error *error)
 {
-    enum fx8_status status = put_attributes(file, header, error);
-    if (status == FX8_OK)
-        status = put_axes(file, header, error);
-    if (status == FX8_OK)
-        status = create_cubes(file, error);
-    if (status == FX8_OK)
-        status = fx8_output_flush(file->output, file->file, error);
-    if (status == FX8_OK)
-        status = fx8_output_reserve(file->output, error);
-    return status;
+    FX8_TRY(put_attributes(file, header, error));
+    FX8_TRY(put_inputs(file, header, error));
+    FX8_TRY(create_cubes(file, error));
+    FX8_TRY(fx8_output_flush(file->output, file->file, error));
+    return fx8_output_reserve(file->output, error);
 }
 
 /* --- creating and closing ---------------------------------------- */
@@ -379,10 +344,8 @@ static enum fx8_status copy_header(struct fx8_quicklook_file *file,
     };
     memcpy(file->extent, extent, sizeof extent);
     void *memory;
-    const enum fx8_status status = fx8_allocate(
-        uvh5->n_times, sizeof *file->dates, "quick-look", &memory, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_allocate(uvh5->n_times, sizeof *file->dates, "quick-look",
+                         &memory, error));
     file->dates = memory;
     for (size_t dump = 0; dump < uvh5->n_times; dump++)
         file->dates[dump] = fx8_time_julian_date(uvh5->times[dump]);
@@ -427,11 +390,6 @@ enum fx8_status fx8_quicklook_file_create(
     struct fx8_quicklook_file *file = calloc(1, sizeof *file);
     if (file == NULL)
         return fx8_fail(error, FX8_ERR_SYSTEM, "%s: out of memory", path);
-    file->file = FX8_H5_NONE;
-    for (int i = 0; i < N_CUBES; i++)
-        file->cube[i] = FX8_H5_NONE;
-    for (int i = 0; i < N_TYPES; i++)
-        file->type[i] = FX8_H5_NONE;
     uint64_t meta_bytes;
     enum fx8_status status = copy_header(file, header, error);
     const uint64_t bytes = file_bytes(file, &meta_bytes);
@@ -460,19 +418,11 @@ static enum fx8_status write_cube(struct fx8_quicklook_file *file, int index,
     for (int i = 0; i < cube->rank; i++)
         count[i] = file->extent[cube->axes[i]];
     count[0] = 1;
-    enum fx8_status status = FX8_OK;
-    hid_t space = H5Dget_space(file->cube[index]);
-    hid_t memory = H5Screate_simple(cube->rank, count, NULL);
-    if (space < 0 || memory < 0 ||
-        H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL) <
-            0 ||
-        H5Dwrite(file->cube[index], file->type[cube->type], memory, space,
-                 H5P_DEFAULT, values) < 0 ||
+    if (fx8_h5_write_part(file->cube[index], file->type[cube->type], start,
+                          count, values) < 0 ||
         H5Dflush(file->cube[index]) < 0)
-        status = fx8_output_fail(file->output, cube->name, error);
-    fx8_h5_close(&memory);
-    fx8_h5_close(&space);
-    return status;
+        return fx8_output_fail(file->output, cube->name, error);
+    return FX8_OK;
 }
 
 enum fx8_status fx8_quicklook_file_write(struct fx8_quicklook_file *file,
@@ -512,23 +462,24 @@ static enum fx8_status put_item(struct fx8_quicklook_file *file, hid_t group,
                                 const struct fx8_quicklook_item *item,
                                 struct fx8_error *error)
 {
-    const hid_t types[FX8_QUICKLOOK_TYPES][2] = {
-        [FX8_QUICKLOOK_REAL] = {H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE},
-        [FX8_QUICKLOOK_INTEGER] = {H5T_STD_I64LE, H5T_NATIVE_INT64},
-        [FX8_QUICKLOOK_BYTE] = {H5T_STD_U8LE, H5T_NATIVE_UINT8},
+    static const enum fx8_h5_kind kinds[FX8_QUICKLOOK_TYPES] = {
+        [FX8_QUICKLOOK_REAL] = FX8_H5_REAL,
+        [FX8_QUICKLOOK_INTEGER] = FX8_H5_INTEGER,
+        [FX8_QUICKLOOK_BYTE] = FX8_H5_BYTE,
     };
-    const hsize_t extent[2] = {item->shape[0], item->shape[1]};
     const struct fx8_h5_target target = {file->output, group, false};
-    enum fx8_status status = fx8_h5_put_array(
-        &target, item->name, types[item->type][0], types[item->type][1],
-        (int)item->rank, extent, item->values, error);
-    if (status != FX8_OK)
-        return status;
+    const struct fx8_h5_value value = {
+        .name = item->name,
+        .kind = kinds[item->type],
+        .rank = (int)item->rank,
+        .extent = {item->shape[0], item->shape[1]},
+        .list = item->values};
+    FX8_TRY(fx8_h5_put_values(&target, &value, 1, error));
     hid_t dataset = H5Dopen2(group, item->name, H5P_DEFAULT);
-    const struct fx8_h5_target attributes = {file->output, dataset, true};
-    status = dataset < 0 ? fx8_output_fail(file->output, item->name, error)
-                         : fx8_h5_put_text(&attributes, "description",
-                                           item->text, error);
+    const enum fx8_status status =
+        dataset < 0 ? fx8_output_fail(file->output, item->name, error)
+                    : fx8_h5_put_note(file->output, dataset, "description",
+                                      item->text, error);
     fx8_h5_close(&dataset);
     return status;
 }
@@ -568,7 +519,7 @@ enum fx8_status fx8_quicklook_file_close(struct fx8_quicklook_file **handle,
         fx8_h5_close(&file->cube[i]);
     for (int i = 0; i < N_TYPES; i++)
         fx8_h5_close(&file->type[i]);
-    if (file->file >= 0 && H5Fclose(file->file) < 0 && status == FX8_OK)
+    if (file->file > 0 && H5Fclose(file->file) < 0 && status == FX8_OK)
         status = fx8_output_fail(file->output, "close", error);
     if (status == FX8_OK && keep)
         status = fx8_output_commit(&file->output, error);

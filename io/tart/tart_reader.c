@@ -73,7 +73,7 @@ static enum fx8_status open_data(struct tart_reader *reader,
     struct fx8_h5_dataset *data = &reader->data;
     const char *path = reader->base.path;
     FX8_TRY(fx8_h5_dataset_open(path, reader->file, DATASET, data, error));
-    if (data->part != H5T_NATIVE_UINT8 || data->parts != FX8_H5_REAL)
+    if (data->part != H5T_NATIVE_UINT8 || data->parts != FX8_H5_REALS)
         return fx8_h5_dataset_fail_type(data, "uint8, eight samples a byte",
                                         error);
     if (data->rank != 2)

@@ -3,6 +3,7 @@
  * cubes.c -- layout of visdata, flags and nsamples on disk; closing all handles
  * of a file.
  */
+#include "config/base/try.h"
 #include "io/h5/h5.h"
 #include "io/uvh5/writer.h"
 
@@ -55,15 +56,13 @@ void fx8_uvh5_chunk_shape(const struct fx8_uvh5_writer *writer,
 static enum fx8_status make_types(struct fx8_uvh5_writer *writer,
                                   struct fx8_error *error)
 {
+    static const char *const parts[2] = {"r", "i"};
     writer->type[FX8_UVH5_FLAGS] = fx8_h5_bool_type();
     writer->type[FX8_UVH5_NSAMPLES] = H5Tcopy(H5T_IEEE_F32LE);
-    hid_t complex = H5Tcreate(H5T_COMPOUND, VALUE_BYTES);
-    writer->type[FX8_UVH5_VISDATA] = complex;
-    if (writer->type[FX8_UVH5_FLAGS] < 0 ||
-        writer->type[FX8_UVH5_NSAMPLES] < 0 || complex < 0 ||
-        H5Tinsert(complex, "r", 0, H5T_IEEE_F32LE) < 0 ||
-        H5Tinsert(complex, "i", VALUE_BYTES / 2, H5T_IEEE_F32LE) < 0)
-        return fx8_output_fail(writer->output, "types of Data", error);
+    writer->type[FX8_UVH5_VISDATA] = fx8_h5_pair_type(H5T_IEEE_F32LE, parts);
+    for (int cube = 0; cube < FX8_UVH5_CUBES; cube++)
+        if (writer->type[cube] < 0)
+            return fx8_output_fail(writer->output, "types of Data", error);
     return FX8_OK;
 }
 
@@ -132,18 +131,13 @@ static enum fx8_status grow_cubes(struct fx8_uvh5_writer *writer,
     for (hsize_t grown = 0; grown < n_rows;) {
         grown +=
             packed || n_rows - grown < chunk[0] ? n_rows - grown : chunk[0];
-        enum fx8_status status =
-            fx8_uvh5_write_columns(writer, (size_t)grown, error);
-        if (status != FX8_OK)
-            return status;
+        FX8_TRY(fx8_uvh5_write_columns(writer, (size_t)grown, error));
         const hsize_t extent[3] = {grown, writer->n_channels,
                                    writer->n_products};
         for (int cube = 0; cube < FX8_UVH5_CUBES; cube++)
             if (H5Dset_extent(writer->cube[cube], extent) < 0)
                 return fx8_output_fail(writer->output, cube_names[cube], error);
-        status = fx8_output_check(writer->output, error);
-        if (status != FX8_OK)
-            return status;
+        FX8_TRY(fx8_output_check(writer->output, error));
     }
     return FX8_OK;
 }
@@ -153,12 +147,10 @@ enum fx8_status fx8_uvh5_create_cubes(struct fx8_uvh5_writer *writer,
 {
     hsize_t chunk[3];
     fx8_uvh5_chunk_shape(writer, chunk);
-    enum fx8_status status = make_types(writer, error);
-    for (int cube = 0; cube < FX8_UVH5_CUBES && status == FX8_OK; cube++)
-        status = create_cube(writer, cube, chunk, error);
-    if (status == FX8_OK)
-        status = grow_cubes(writer, chunk, error);
-    return status;
+    FX8_TRY(make_types(writer, error));
+    for (int cube = 0; cube < FX8_UVH5_CUBES; cube++)
+        FX8_TRY(create_cube(writer, cube, chunk, error));
+    return grow_cubes(writer, chunk, error);
 }
 
 enum fx8_status fx8_uvh5_close_handles(struct fx8_uvh5_writer *writer,
@@ -172,7 +164,7 @@ enum fx8_status fx8_uvh5_close_handles(struct fx8_uvh5_writer *writer,
     fx8_h5_close(&writer->header);
     const hid_t file = writer->file;
     writer->file = FX8_H5_NONE;
-    if (file >= 0 && H5Fclose(file) < 0)
+    if (file > 0 && H5Fclose(file) < 0)
         return fx8_output_fail(writer->output, "close", error);
     return FX8_OK;
 }

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "config/base/try.h"
 #include "io/h5/h5.h"
 #include "io/uvh5/writer.h"
 
@@ -63,16 +64,13 @@ static enum fx8_status put_new(struct fx8_uvh5_writer *writer, hid_t group,
                                const char *text, struct fx8_error *error)
 {
     const struct fx8_h5_target target = {writer->output, group, false};
-    enum fx8_status status =
-        fx8_h5_put_array(&target, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, rank,
-                         extent, values, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_h5_put_array(&target, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE,
+                             rank, extent, values, error));
     hid_t dataset = H5Dopen2(group, name, H5P_DEFAULT);
-    const struct fx8_h5_target attributes = {writer->output, dataset, true};
-    status = dataset < 0
-                 ? fx8_output_fail(writer->output, name, error)
-                 : fx8_h5_put_text(&attributes, "description", text, error);
+    enum fx8_status status = dataset < 0
+                                 ? fx8_output_fail(writer->output, name, error)
+                                 : fx8_h5_put_note(writer->output, dataset,
+                                                   "description", text, error);
     /* flush, so that its address is on disk before the next dump counts */
     if (status == FX8_OK)
         status = fx8_output_flush(writer->output, writer->file, error);
@@ -111,20 +109,25 @@ enum fx8_status fx8_uvh5_put_keyword(struct fx8_uvh5_writer *writer,
                                      const struct fx8_keyword *keyword,
                                      struct fx8_error *error)
 {
+    static const enum fx8_h5_kind kinds[] = {
+        [FX8_KEYWORD_TEXT] = FX8_H5_TEXT,
+        [FX8_KEYWORD_INTEGER] = FX8_H5_INTEGER,
+        [FX8_KEYWORD_REAL] = FX8_H5_REAL,
+    };
     fx8_h5_quiet();
+    const struct fx8_h5_value value = {.name = keyword->name,
+                                       .kind = kinds[keyword->type],
+                                       .text = keyword->text,
+                                       .integer = keyword->integer,
+                                       .real = keyword->real};
     enum fx8_status status = FX8_OK;
     hid_t group = H5Gopen2(writer->header, "extra_keywords", H5P_DEFAULT);
     const struct fx8_h5_target target = {writer->output, group, false};
     if (group < 0 || (H5Lexists(group, keyword->name, H5P_DEFAULT) > 0 &&
                       H5Ldelete(group, keyword->name, H5P_DEFAULT) < 0))
         status = fx8_output_fail(writer->output, keyword->name, error);
-    else if (keyword->type == FX8_KEYWORD_TEXT)
-        status = fx8_h5_put_text(&target, keyword->name, keyword->text, error);
-    else if (keyword->type == FX8_KEYWORD_INTEGER)
-        status =
-            fx8_h5_put_integer(&target, keyword->name, keyword->integer, error);
     else
-        status = fx8_h5_put_real(&target, keyword->name, keyword->real, error);
+        status = fx8_h5_put_values(&target, &value, 1, error);
     if (status == FX8_OK)
         status = fx8_output_check(writer->output, error);
     fx8_h5_close(&group);

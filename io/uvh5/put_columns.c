@@ -102,22 +102,13 @@ static enum fx8_status write_rows(const struct fx8_uvh5_writer *writer,
                                   size_t first, size_t n, const void *rows,
                                   struct fx8_error *error)
 {
-    const int rank = column->width > 1 ? 2 : 1;
     const hsize_t start[2] = {first, 0};
     const hsize_t count[2] = {n, column->width};
-    enum fx8_status status = FX8_OK;
-    hid_t space = H5Dget_space(dataset);
-    hid_t memory = H5Screate_simple(rank, count, NULL);
-    if (space < 0 || memory < 0 ||
-        H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL) <
-            0 ||
-        H5Dwrite(dataset,
-                 column->is_real ? H5T_NATIVE_DOUBLE : H5T_NATIVE_INT64, memory,
-                 space, H5P_DEFAULT, rows) < 0)
-        status = fx8_output_fail(writer->output, column->name, error);
-    fx8_h5_close(&memory);
-    fx8_h5_close(&space);
-    return status;
+    if (fx8_h5_write_part(
+            dataset, column->is_real ? H5T_NATIVE_DOUBLE : H5T_NATIVE_INT64,
+            start, count, rows) < 0)
+        return fx8_output_fail(writer->output, column->name, error);
+    return FX8_OK;
 }
 
 /* Create the datasets at full length; their blocks are written later. */

@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "io/h5/h5.h"
 #include "io/uvh5/writer.h"
 
@@ -27,11 +28,8 @@ static enum fx8_status count_antennas(const struct fx8_uvh5_header *header,
 {
     const size_t n = header->n_baselines;
     void *memory = NULL;
-    const enum fx8_status status =
-        fx8_allocate(fx8_product(2, n, 1, 1), sizeof(int64_t),
-                     "antennas of the baselines", &memory, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_allocate(fx8_product(2, n, 1, 1), sizeof(int64_t),
+                         "antennas of the baselines", &memory, error));
     int64_t *numbers = memory;
     memcpy(numbers, header->ant_1, n * sizeof *numbers);
     memcpy(numbers + n, header->ant_2, n * sizeof *numbers);
@@ -56,134 +54,67 @@ static bool baselines_ascend(const struct fx8_uvh5_header *header)
     return true;
 }
 
-static enum fx8_status put_texts(const struct fx8_h5_target *target,
-                                 const struct fx8_uvh5_header *header,
-                                 struct fx8_error *error)
+/* The name of the phase centre. */
+static const char *name_of_centre(const struct fx8_uvh5_header *header)
 {
-    const struct {
-        const char *name;
-        const char *text;
-    } texts[] = {
-        {"version", "1.2"},
-        {"telescope_name", header->telescope},
-        {"instrument", header->instrument},
-        {"history", header->history != NULL ? header->history : ""},
-        {"telescope_frame", "itrs"},
-        {"vis_units", "uncalib"},
-        {"blt_order", baselines_ascend(header) ? "time, baseline" : NULL},
-        /* the next two are for pyuvdata < 2.2; later ones use the catalogue */
-        {"object_name",
-         header->object[0] != '\0' ? header->object : "unprojected"},
-        {"phase_type", "drift"},
-    };
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        if (texts[i].text == NULL)
-            continue;
-        const enum fx8_status status =
-            fx8_h5_put_text(target, texts[i].name, texts[i].text, error);
-        if (status != FX8_OK)
-            return status;
-    }
-    return FX8_OK;
+    return header->object[0] != '\0' ? header->object : "unprojected";
 }
 
-static enum fx8_status put_numbers(const struct fx8_h5_target *target,
-                                   const struct fx8_uvh5_header *header,
-                                   struct fx8_error *error)
+static enum fx8_status put_values(const struct fx8_h5_target *target,
+                                  const struct fx8_uvh5_header *header,
+                                  struct fx8_error *error)
 {
-    int64_t n_antennas_used = 0;
-    enum fx8_status status = count_antennas(header, &n_antennas_used, error);
-    if (status != FX8_OK)
-        return status;
-    const struct {
-        const char *name;
-        int64_t value;
-    } integers[] = {
-        {"Nants_data", n_antennas_used},
-        {"Nants_telescope", (int64_t)header->n_antennas},
-        {"Nbls", (int64_t)header->n_baselines},
-        {"Nblts", (int64_t)(header->n_baselines * header->n_times)},
-        {"Ntimes", (int64_t)header->n_times},
-        {"Nfreqs", (int64_t)header->n_channels},
-        {"Npols", (int64_t)header->n_products},
-        {"Nspws", 1},
-        {"Nphase", 1},
-    };
-    for (size_t i = 0; i < sizeof integers / sizeof integers[0]; i++) {
-        status = fx8_h5_put_integer(target, integers[i].name, integers[i].value,
-                                    error);
-        if (status != FX8_OK)
-            return status;
-    }
-    const struct {
-        const char *name;
-        double value;
-    } reals[] = {
-        {"latitude", header->site.latitude_deg},
-        {"longitude", header->site.longitude_deg},
-        {"altitude", header->site.altitude_m},
-    };
-    for (size_t i = 0; i < sizeof reals / sizeof reals[0]; i++) {
-        status = fx8_h5_put_real(target, reals[i].name, reals[i].value, error);
-        if (status != FX8_OK)
-            return status;
-    }
-    if (header->write_lst)
-        status = fx8_h5_put_real(target, "dut1", header->dut1_s, error);
-    const struct {
-        const char *name;
-        bool value;
-    } booleans[] = {
-        {"flex_spw", false},
-        {"blts_are_rectangular", true},
-        {"time_axis_faster_than_bls", false},
-    };
-    for (size_t i = 0; i < sizeof booleans / sizeof booleans[0]; i++)
-        if (status == FX8_OK)
-            status = fx8_h5_put_bool(target, booleans[i].name,
-                                     booleans[i].value, error);
-    return status;
-}
-
-static enum fx8_status put_lists(const struct fx8_h5_target *target,
-                                 const struct fx8_uvh5_header *header,
-                                 struct fx8_error *error)
-{
-    const hsize_t one = 1;
-    const hsize_t n_antennas[2] = {header->n_antennas, 3};
-    const hsize_t n_channels = header->n_channels;
-    const hsize_t n_products = header->n_products;
     const int64_t window = 0;
-    const struct {
-        const char *name;
-        hid_t file_type;
-        hid_t memory_type;
-        int rank;
-        const hsize_t *extent;
-        const void *values;
-    } lists[] = {
-        {"spw_array", H5T_STD_I64LE, H5T_NATIVE_INT64, 1, &one, &window},
-        {"antenna_numbers", H5T_STD_I64LE, H5T_NATIVE_INT64, 1, n_antennas,
-         header->antenna_numbers},
-        {"antenna_positions", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 2, n_antennas,
-         header->antenna_positions_m},
-        {"freq_array", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, &n_channels,
-         header->frequencies_hz},
-        {"channel_width", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, &n_channels,
-         header->channel_widths_hz},
-        {"polarization_array", H5T_STD_I64LE, H5T_NATIVE_INT, 1, &n_products,
-         header->products},
+    const size_t n_antennas = header->n_antennas;
+    int64_t n_antennas_used = 0;
+    FX8_TRY(count_antennas(header, &n_antennas_used, error));
+    const struct fx8_h5_value values[] = {
+        FX8_PUT_TEXT("version", "1.2"),
+        FX8_PUT_TEXT("telescope_name", header->telescope),
+        FX8_PUT_TEXT("instrument", header->instrument),
+        FX8_PUT_TEXT("history", header->history != NULL ? header->history : ""),
+        FX8_PUT_TEXT("telescope_frame", "itrs"),
+        FX8_PUT_TEXT("vis_units", "uncalib"),
+        FX8_PUT_TEXT("blt_order",
+                     baselines_ascend(header) ? "time, baseline" : NULL),
+        /* the next two are for pyuvdata < 2.2; later ones use the catalogue */
+        FX8_PUT_TEXT("object_name", name_of_centre(header)),
+        FX8_PUT_TEXT("phase_type", "drift"),
+        FX8_PUT_INTEGER("Nants_data", n_antennas_used),
+        FX8_PUT_INTEGER("Nants_telescope", n_antennas),
+        FX8_PUT_INTEGER("Nbls", header->n_baselines),
+        FX8_PUT_INTEGER("Nblts", header->n_baselines * header->n_times),
+        FX8_PUT_INTEGER("Ntimes", header->n_times),
+        FX8_PUT_INTEGER("Nfreqs", header->n_channels),
+        FX8_PUT_INTEGER("Npols", header->n_products),
+        FX8_PUT_INTEGER("Nspws", 1),
+        FX8_PUT_INTEGER("Nphase", 1),
+        FX8_PUT_REAL("latitude", header->site.latitude_deg),
+        FX8_PUT_REAL("longitude", header->site.longitude_deg),
+        FX8_PUT_REAL("altitude", header->site.altitude_m),
+        FX8_PUT_BOOL("flex_spw", false),
+        FX8_PUT_BOOL("blts_are_rectangular", true),
+        FX8_PUT_BOOL("time_axis_faster_than_bls", false),
+        FX8_PUT_LIST("spw_array", FX8_H5_INTEGER, 1, &window),
+        FX8_PUT_LIST("antenna_numbers", FX8_H5_INTEGER, n_antennas,
+                     header->antenna_numbers),
+        {"antenna_positions", FX8_H5_REAL, .rank = 2, .extent = {n_antennas, 3},
+         .list = header->antenna_positions_m},
+        FX8_PUT_LIST("freq_array", FX8_H5_REAL, header->n_channels,
+                     header->frequencies_hz),
+        FX8_PUT_LIST("channel_width", FX8_H5_REAL, header->n_channels,
+                     header->channel_widths_hz),
+        FX8_PUT_LIST("polarization_array", FX8_H5_INT, header->n_products,
+                     header->products),
+        {"antenna_names", FX8_H5_TEXT, .rank = 1, .extent = {n_antennas},
+         .width = sizeof header->antenna_names[0],
+         .list = header->antenna_names},
     };
-    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
-        const enum fx8_status status = fx8_h5_put_array(
-            target, lists[i].name, lists[i].file_type, lists[i].memory_type,
-            lists[i].rank, lists[i].extent, lists[i].values, error);
-        if (status != FX8_OK)
-            return status;
-    }
-    return fx8_h5_put_texts(target, "antenna_names", 1, n_antennas,
-                            sizeof header->antenna_names[0],
-                            header->antenna_names[0], error);
+    const struct fx8_h5_value dut1 = FX8_PUT_REAL("dut1", header->dut1_s);
+    FX8_TRY(fx8_h5_put_values(target, values, sizeof values / sizeof values[0],
+                              error));
+    return header->write_lst ? fx8_h5_put_values(target, &dut1, 1, error)
+                             : FX8_OK;
 }
 
 /* Feeds used by the products: bit 0 X, bit 1 Y. */
@@ -207,39 +138,32 @@ static enum fx8_status put_feed_lists(const struct fx8_h5_target *target,
     const size_t n_feeds = feeds == 3 ? 2 : 1;
     const size_t n = header->n_antennas;
     enum { MOUNT_SIZE = 5 };
-    void *names = NULL;
-    void *angles = NULL;
-    void *mounts = NULL;
-    enum fx8_status status =
-        fx8_allocate(n * n_feeds, 1, "feed names", &names, error);
-    if (status == FX8_OK)
-        status = fx8_allocate(n * n_feeds, sizeof(double), "feed angles",
-                              &angles, error);
-    if (status == FX8_OK)
-        status = fx8_allocate(n, MOUNT_SIZE, "mount types", &mounts, error);
+    char *names = NULL, *mounts = NULL;
+    double *angles = NULL;
+    const struct fx8_array arrays[] = {{&names, n * n_feeds, 1},
+                                       {&angles, n * n_feeds, sizeof *angles},
+                                       {&mounts, n, MOUNT_SIZE}};
+    enum fx8_status status = fx8_allocate_arrays(arrays, 3, "feeds", error);
     for (size_t i = 0; i < n && status == FX8_OK; i++) {
         for (size_t k = 0; k < n_feeds; k++) {
             const bool is_y = feeds == 2 || k == 1;
-            ((char *)names)[i * n_feeds + k] = is_y ? 'y' : 'x';
-            ((double *)angles)[i * n_feeds + k] = is_y ? angle_y : angle_x;
+            names[i * n_feeds + k] = is_y ? 'y' : 'x';
+            angles[i * n_feeds + k] = is_y ? angle_y : angle_x;
         }
-        memcpy((char *)mounts + i * MOUNT_SIZE, "fixed", MOUNT_SIZE);
+        memcpy(mounts + i * MOUNT_SIZE, "fixed", MOUNT_SIZE);
     }
-    const hsize_t extent[2] = {n, n_feeds};
+    const struct fx8_h5_value values[] = {
+        FX8_PUT_INTEGER("Nfeeds", n_feeds),
+        {"feed_array", FX8_H5_TEXT, .rank = 2, .extent = {n, n_feeds},
+         .width = 1, .list = names},
+        {"feed_angle", FX8_H5_REAL, .rank = 2, .extent = {n, n_feeds},
+         .list = angles},
+        {"mount_type", FX8_H5_TEXT, .rank = 1, .extent = {n},
+         .width = MOUNT_SIZE, .list = mounts},
+    };
     if (status == FX8_OK)
-        status = fx8_h5_put_integer(target, "Nfeeds", (int64_t)n_feeds, error);
-    if (status == FX8_OK)
-        status =
-            fx8_h5_put_texts(target, "feed_array", 2, extent, 1, names, error);
-    if (status == FX8_OK)
-        status = fx8_h5_put_array(target, "feed_angle", H5T_IEEE_F64LE,
-                                  H5T_NATIVE_DOUBLE, 2, extent, angles, error);
-    if (status == FX8_OK)
-        status = fx8_h5_put_texts(target, "mount_type", 1, extent, MOUNT_SIZE,
-                                  mounts, error);
-    free(mounts);
-    free(angles);
-    free(names);
+        status = fx8_h5_put_values(target, values, 4, error);
+    fx8_free_arrays(arrays, 3);
     return status;
 }
 
@@ -256,46 +180,36 @@ static enum fx8_status put_feeds(const struct fx8_h5_target *target,
         return fx8_fail(error, FX8_ERR_USAGE,
                         "array.x_orientation: %s: expected east or north",
                         orientation);
-    const enum fx8_status status = fx8_h5_put_text(
-        target, "x_orientation", east ? "east" : "north", error);
-    if (status != FX8_OK)
-        return status;
+    const struct fx8_h5_value value =
+        FX8_PUT_TEXT("x_orientation", east ? "east" : "north");
+    FX8_TRY(fx8_h5_put_values(target, &value, 1, error));
     return put_feed_lists(target, header, east ? pi / 2 : 0, east ? 0 : pi / 2,
                           error);
 }
 
-/* Write the catalogue with the single entry "0": unphased. */
+/* Write the catalogue with the single entry "0": unphased, at the zenith, as in
+ * pyuvdata. */
 static enum fx8_status put_catalogue(const struct fx8_h5_target *target,
                                      const struct fx8_uvh5_header *header,
                                      struct fx8_error *error)
 {
-    hid_t catalogue = FX8_H5_NONE;
-    hid_t entry = FX8_H5_NONE;
+    const struct fx8_h5_value values[] = {
+        FX8_PUT_TEXT("cat_name", name_of_centre(header)),
+        FX8_PUT_TEXT("cat_type", "unprojected"),
+        FX8_PUT_TEXT("cat_frame", "altaz"),
+        FX8_PUT_REAL("cat_lon", 0),
+        FX8_PUT_REAL("cat_lat", pi / 2),
+    };
+    hid_t catalogue = FX8_H5_NONE, entry = FX8_H5_NONE;
     enum fx8_status status =
         fx8_h5_put_group(target, "phase_center_catalog", &catalogue, error);
-    if (status == FX8_OK) {
-        const struct fx8_h5_target below = {target->output, catalogue, false};
+    struct fx8_h5_target below = {target->output, catalogue, false};
+    if (status == FX8_OK)
         status = fx8_h5_put_group(&below, "0", &entry, error);
-    }
-    const struct fx8_h5_target below = {target->output, entry, false};
-    const struct {
-        const char *name;
-        const char *text;
-    } texts[] = {
-        {"cat_name",
-         header->object[0] != '\0' ? header->object : "unprojected"},
-        {"cat_type", "unprojected"},
-        {"cat_frame", "altaz"},
-    };
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        if (status == FX8_OK)
-            status =
-                fx8_h5_put_text(&below, texts[i].name, texts[i].text, error);
-    /* the zenith, as in pyuvdata */
+    below.object = entry;
     if (status == FX8_OK)
-        status = fx8_h5_put_real(&below, "cat_lon", 0, error);
-    if (status == FX8_OK)
-        status = fx8_h5_put_real(&below, "cat_lat", pi / 2, error);
+        status = fx8_h5_put_values(&below, values,
+                                   sizeof values / sizeof values[0], error);
     fx8_h5_close(&entry);
     fx8_h5_close(&catalogue);
     return status;
@@ -306,20 +220,13 @@ enum fx8_status fx8_uvh5_put_header(struct fx8_uvh5_writer *writer,
                                     struct fx8_error *error)
 {
     const struct fx8_h5_target target = {writer->output, writer->header, false};
-    enum fx8_status status = put_texts(&target, header, error);
-    if (status == FX8_OK)
-        status = put_numbers(&target, header, error);
-    if (status == FX8_OK)
-        status = put_lists(&target, header, error);
-    if (status == FX8_OK)
-        status = put_feeds(&target, header, error);
-    if (status == FX8_OK)
-        status = put_catalogue(&target, header, error);
     hid_t keywords = FX8_H5_NONE;
-    if (status == FX8_OK)
-        status = fx8_h5_put_group(&target, "extra_keywords", &keywords, error);
+    FX8_TRY(put_values(&target, header, error));
+    FX8_TRY(put_feeds(&target, header, error));
+    FX8_TRY(put_catalogue(&target, header, error));
+    FX8_TRY(fx8_h5_put_group(&target, "extra_keywords", &keywords, error));
     fx8_h5_close(&keywords);
-    for (size_t i = 0; i < header->n_keywords && status == FX8_OK; i++)
-        status = fx8_uvh5_put_keyword(writer, &header->keywords[i], error);
-    return status;
+    for (size_t i = 0; i < header->n_keywords; i++)
+        FX8_TRY(fx8_uvh5_put_keyword(writer, &header->keywords[i], error));
+    return FX8_OK;
 }

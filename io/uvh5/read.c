@@ -111,11 +111,9 @@ static enum fx8_status open_cubes(struct fx8_uvh5_file *file,
     fx8_h5_close(&group);
     if (status != FX8_OK)
         return status;
-    file->complex_type = H5Tcreate(H5T_COMPOUND, 2 * sizeof(double));
-    if (file->complex_type < 0 ||
-        H5Tinsert(file->complex_type, "r", 0, H5T_NATIVE_DOUBLE) < 0 ||
-        H5Tinsert(file->complex_type, "i", sizeof(double), H5T_NATIVE_DOUBLE) <
-            0)
+    static const char *const parts[2] = {"r", "i"};
+    file->complex_type = fx8_h5_pair_type(H5T_NATIVE_DOUBLE, parts);
+    if (file->complex_type < 0)
         return fx8_h5_fail(error, FX8_ERR_SYSTEM, file->path, "visdata");
     return FX8_OK;
 }
@@ -135,13 +133,7 @@ enum fx8_status fx8_uvh5_open(const char *path, struct fx8_uvh5_file **result,
         free(copy);
         return fx8_fail(error, FX8_ERR_SYSTEM, "%s: out of memory", path);
     }
-    *file = (struct fx8_uvh5_file){.path = copy,
-                                   .file = FX8_H5_NONE,
-                                   .group = FX8_H5_NONE,
-                                   .visdata = FX8_H5_NONE,
-                                   .flags = FX8_H5_NONE,
-                                   .nsamples = FX8_H5_NONE,
-                                   .complex_type = FX8_H5_NONE};
+    file->path = copy;
     enum fx8_status status = fx8_h5_open_file(path, &file->file, error);
     if (status == FX8_OK)
         status = open_group(file, "Header", &file->group, error);
@@ -166,17 +158,9 @@ static enum fx8_status read_cube(struct fx8_uvh5_file *file, hid_t dataset,
 {
     const hsize_t start[3] = {first, 0, 0};
     const hsize_t count[3] = {n_rows, file->n_channels, file->n_products};
-    enum fx8_status status = FX8_OK;
-    hid_t space = H5Dget_space(dataset);
-    hid_t memory = H5Screate_simple(3, count, NULL);
-    if (space < 0 || memory < 0 ||
-        H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL) <
-            0 ||
-        H5Dread(dataset, type, memory, space, H5P_DEFAULT, values) < 0)
-        status = fx8_h5_fail(error, FX8_ERR_INPUT, file->path, name);
-    fx8_h5_close(&memory);
-    fx8_h5_close(&space);
-    return status;
+    if (fx8_h5_read_part(dataset, type, start, count, values) < 0)
+        return fx8_h5_fail(error, FX8_ERR_INPUT, file->path, name);
+    return FX8_OK;
 }
 
 enum fx8_status fx8_uvh5_read_rows(struct fx8_uvh5_file *file, size_t first,

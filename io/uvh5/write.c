@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "io/h5/h5.h"
 #include "io/uvh5/writer.h"
 
@@ -53,14 +54,10 @@ static enum fx8_status fill_file(struct fx8_uvh5_writer *writer,
                                  struct fx8_error *error)
 {
     const struct fx8_h5_target root = {writer->output, writer->file, false};
-    enum fx8_status status =
-        fx8_h5_put_group(&root, "Header", &writer->header, error);
-    if (status == FX8_OK)
-        status = fx8_h5_put_group(&root, "Data", &writer->data, error);
-    if (status == FX8_OK)
-        status = fx8_uvh5_put_header(writer, header, error);
-    if (status == FX8_OK)
-        status = fx8_uvh5_open_columns(writer, header, error);
+    FX8_TRY(fx8_h5_put_group(&root, "Header", &writer->header, error));
+    FX8_TRY(fx8_h5_put_group(&root, "Data", &writer->data, error));
+    FX8_TRY(fx8_uvh5_put_header(writer, header, error));
+    enum fx8_status status = fx8_uvh5_open_columns(writer, header, error);
     if (status == FX8_OK)
         status = fx8_uvh5_create_cubes(writer, error);
     fx8_uvh5_close_columns(writer);
@@ -91,17 +88,12 @@ static size_t meta_block_size(const struct fx8_uvh5_writer *writer,
 }
 
 /* Whether flags [n][channels][products] are all as they were created: TRUE. */
-static bool are_flagged(hid_t flags, hid_t space, const hsize_t start[3],
+static bool are_flagged(hid_t flags, const hsize_t start[3],
                         const hsize_t count[3], uint8_t *values)
 {
     const size_t n = (size_t)(count[0] * count[1] * count[2]);
-    hid_t memory = H5Screate_simple(3, count, NULL);
-    const bool is_read = memory >= 0 &&
-                         H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL,
-                                             count, NULL) >= 0 &&
-                         H5Dread(flags, H5T_NATIVE_UINT8, memory, space,
-                                 H5P_DEFAULT, values) >= 0;
-    fx8_h5_close(&memory);
+    const bool is_read =
+        fx8_h5_read_part(flags, H5T_NATIVE_UINT8, start, count, values) >= 0;
     return is_read && memchr(values, 0, n) == NULL;
 }
 
@@ -126,7 +118,7 @@ static bool holds_no_dump(hid_t file)
         const hsize_t start[3] = {first, 0, 0};
         const hsize_t count[3] = {left < n_rows ? left : n_rows, extent[1],
                                   extent[2]};
-        is_empty = are_flagged(flags, space, start, count, values);
+        is_empty = are_flagged(flags, start, count, values);
     }
     free(values);
     fx8_h5_close(&space);
@@ -150,9 +142,6 @@ enum fx8_status fx8_uvh5_create(const char *path, bool force,
     struct fx8_uvh5_writer *writer = calloc(1, sizeof *writer);
     if (writer == NULL)
         return fx8_fail(error, FX8_ERR_SYSTEM, "%s: out of memory", path);
-    writer->file = writer->header = writer->data = FX8_H5_NONE;
-    for (int cube = 0; cube < FX8_UVH5_CUBES; cube++)
-        writer->cube[cube] = writer->type[cube] = FX8_H5_NONE;
     writer->compression = compression;
     writer->n_times = header->n_times;
     writer->n_baselines = header->n_baselines;
@@ -188,19 +177,11 @@ static enum fx8_status write_cube(struct fx8_uvh5_writer *writer, int cube,
     const hsize_t start[3] = {dump * writer->n_baselines, 0, 0};
     const hsize_t count[3] = {writer->n_baselines, writer->n_channels,
                               writer->n_products};
-    enum fx8_status status = FX8_OK;
-    hid_t space = H5Dget_space(writer->cube[cube]);
-    hid_t memory = H5Screate_simple(3, count, NULL);
-    if (space < 0 || memory < 0 ||
-        H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL) <
-            0 ||
-        H5Dwrite(writer->cube[cube], writer->type[cube], memory, space,
-                 H5P_DEFAULT, values) < 0 ||
+    if (fx8_h5_write_part(writer->cube[cube], writer->type[cube], start, count,
+                          values) < 0 ||
         H5Dflush(writer->cube[cube]) < 0)
-        status = fx8_output_fail(writer->output, "Data", error);
-    fx8_h5_close(&memory);
-    fx8_h5_close(&space);
-    return status;
+        return fx8_output_fail(writer->output, "Data", error);
+    return FX8_OK;
 }
 
 enum fx8_status fx8_uvh5_write_dump(struct fx8_uvh5_writer *writer, size_t dump,
