@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "config/base/read_files.h"
+#include "config/base/try.h"
 #include "io/driver.h"
 #include "io/h5/h5.h"
 #include "io/output.h"
@@ -149,10 +150,10 @@ static enum fx8_status open_and_lock(struct fx8_output *output,
                         output->part);
     if (opened->st_size > 0 && fx8_read_files_has(opened))
         return fail_read_file(output->part, error);
-    const enum fx8_status status = lock_part(output, error);
-    if (status == FX8_OK && fstat(output->file.descriptor, opened) != 0)
+    FX8_TRY(lock_part(output, error));
+    if (fstat(output->file.descriptor, opened) != 0)
         return system_fail(output->part, "to inspect it", error);
-    return status;
+    return FX8_OK;
 }
 
 /* Create an empty .part.  A file of an earlier run is unlinked, never

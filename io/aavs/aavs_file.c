@@ -99,30 +99,26 @@ static enum fx8_status read_attributes(struct fx8_aavs_file *file, hid_t object,
         {"n_samples", 1, INT32_MAX, &file->block_rows},
         {"n_blocks", 1, INT32_MAX, &n_blocks},
     };
-    enum fx8_status status =
-        fx8_h5_get_each(&root, needed, sizeof needed / sizeof *needed, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(
+        fx8_h5_get_each(&root, needed, sizeof needed / sizeof *needed, error));
     file->n_antennas = (size_t)n_antennas;
     file->n_polarizations = (size_t)n_polarizations;
     file->n_channels = (size_t)n_channels;
     file->n_rows = n_blocks * file->block_rows;
     if (fx8_h5_has(&root, "channel_id"))
-        status = fx8_h5_get_integer(&root, "channel_id", 0,
-                                    MOST_CHANNELS - n_channels,
-                                    &file->first_channel, error);
+        FX8_TRY(fx8_h5_get_integer(&root, "channel_id", 0,
+                                   MOST_CHANNELS - n_channels,
+                                   &file->first_channel, error));
     /* channel 0 is 0 Hz: alone, it means that the recorder did not know */
     file->has_channel = file->first_channel > 0 || n_channels > 1;
     file->start_s = NAN;
-    if (status == FX8_OK && fx8_h5_has(&root, "timestamp"))
-        status = fx8_h5_get_real(&root, "timestamp", &file->start_s, error);
-    if (status == FX8_OK && fx8_h5_has(&root, "station_name"))
-        status = fx8_h5_get_texts(&root, "station_name", 1,
-                                  sizeof file->station, file->station, error);
+    if (fx8_h5_has(&root, "timestamp"))
+        FX8_TRY(fx8_h5_get_real(&root, "timestamp", &file->start_s, error));
+    if (fx8_h5_has(&root, "station_name"))
+        FX8_TRY(fx8_h5_get_texts(&root, "station_name", 1, sizeof file->station,
+                                 file->station, error));
     fx8_h5_printable(file->station);
-    if (status == FX8_OK)
-        status = read_rate(&root, file, error);
-    return status;
+    return read_rate(&root, file, error);
 }
 
 /*

@@ -10,6 +10,7 @@
 
 #include "config/base/line.h"
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "io/aavs/aavs_reader.h"
 
 /* Tolerance, in samples, of a stretch against the grid of the others, besides
@@ -154,10 +155,7 @@ static enum fx8_status complete_tiles(struct fx8_aavs_reader *reader,
                     " is missing: expected files of every tile, or "
                     "input.allow_missing_tiles = yes",
                     path_of(reader, 0), tile, reader->groups[0].tile, last);
-            const enum fx8_status status =
-                add_missing_tile(reader, tile, n_antennas, error);
-            if (status != FX8_OK)
-                return status;
+            FX8_TRY(add_missing_tile(reader, tile, n_antennas, error));
         }
     }
     qsort(reader->groups, reader->n_groups, sizeof *reader->groups,
@@ -401,68 +399,45 @@ static enum fx8_status sort_stretches(struct fx8_aavs_reader *reader,
 
 /* --- gaps ----------------------------------------------------------------- */
 
-/* Context of the gap list. */
-struct gaps {
-    struct fx8_aavs_reader *reader;
-    struct fx8_error *error;
-};
-
-static enum fx8_status add_gap(struct gaps *gaps, struct fx8_missing gap)
-{
-    struct fx8_reader *base = &gaps->reader->base;
-    const enum fx8_status status =
-        fx8_grow(&base->missing, base->n_missing, sizeof *base->missing,
-                 "missing stretches", gaps->error);
-    if (status == FX8_OK)
-        base->missing[base->n_missing++] = gap;
-    return status;
-}
-
 /* List samples [first, end) missing in a group: one entry if it is the only
  * group, one per antenna if it is its tile's only group, else one per antenna
  * and band. */
-static enum fx8_status add_lack(struct gaps *gaps,
+static enum fx8_status add_lack(struct fx8_aavs_reader *reader,
                                 const struct fx8_aavs_group *group,
-                                int64_t first, int64_t end)
+                                int64_t first, int64_t end,
+                                struct fx8_error *error)
 {
-    const struct fx8_aavs_reader *reader = gaps->reader;
+    struct fx8_reader *base = &reader->base;
     if (first >= end)
         return FX8_OK;
     struct fx8_missing gap = {first, end - first, -1, -1, -1};
     if (reader->n_groups == 1)
-        return add_gap(gaps, gap);
-    const bool is_tile = group->n_channels == reader->base.observation.n_bands;
-    enum fx8_status status = FX8_OK;
+        return fx8_missing_add(&base->missing, &base->n_missing, &gap, error);
+    const bool is_tile = group->n_channels == base->observation.n_bands;
     for (size_t a = 0; a < group->n_antennas; a++)
         for (size_t c = 0; c < (is_tile ? 1 : group->n_channels); c++) {
             gap.antenna = (int32_t)(group->first_antenna + a);
             gap.band = is_tile ? -1 : (int32_t)(group->first_band + c);
-            if ((status = add_gap(gaps, gap)) != FX8_OK)
-                return status;
+            FX8_TRY(
+                fx8_missing_add(&base->missing, &base->n_missing, &gap, error));
         }
-    return status;
+    return FX8_OK;
 }
 
 static enum fx8_status list_missing(struct fx8_aavs_reader *reader,
                                     struct fx8_error *error)
 {
-    struct gaps gaps = {reader, error};
     for (size_t g = 0; g < reader->n_groups; g++) {
         const struct fx8_aavs_group *group = &reader->groups[g];
         int64_t end = 0;
         for (size_t i = 0; i < group->n_stretches; i++) {
             const struct fx8_aavs_stretch *stretch =
                 &reader->stretches.items[group->first_stretch + i];
-            const enum fx8_status status =
-                add_lack(&gaps, group, end, stretch->first_sample);
-            if (status != FX8_OK)
-                return status;
+            FX8_TRY(add_lack(reader, group, end, stretch->first_sample, error));
             end = stretch->first_sample + stretch->n_rows;
         }
-        const enum fx8_status status =
-            add_lack(&gaps, group, end, reader->base.observation.n_samples);
-        if (status != FX8_OK)
-            return status;
+        FX8_TRY(add_lack(reader, group, end, reader->base.observation.n_samples,
+                         error));
     }
     if (reader->base.n_missing > 0)
         qsort(reader->base.missing, reader->base.n_missing,
@@ -474,30 +449,19 @@ enum fx8_status fx8_aavs_join(struct fx8_aavs_reader *reader,
                               bool may_lack_tiles, struct fx8_error *error)
 {
     void *memory = NULL;
-    enum fx8_status status = fx8_allocate(
-        reader->n_files, sizeof *reader->groups, "tiles", &memory, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_allocate(reader->n_files, sizeof *reader->groups, "tiles",
+                         &memory, error));
     reader->groups = memory;
-    for (size_t i = 0; i < reader->n_files && status == FX8_OK; i++)
-        status = sort_file(reader, i, error);
-    if (status != FX8_OK)
-        return status;
+    for (size_t i = 0; i < reader->n_files; i++)
+        FX8_TRY(sort_file(reader, i, error));
     qsort(reader->groups, reader->n_groups, sizeof *reader->groups,
           compare_groups);
-    status = complete_tiles(reader, may_lack_tiles, error);
-    if (status == FX8_OK)
-        status = place_antennas(reader, error);
-    if (status == FX8_OK)
-        status = place_channels(reader, error);
+    FX8_TRY(complete_tiles(reader, may_lack_tiles, error));
+    FX8_TRY(place_antennas(reader, error));
+    FX8_TRY(place_channels(reader, error));
     const struct fx8_aavs_stretch *reference = reference_of(&reader->stretches);
-    if (status == FX8_OK)
-        status = place_on_grid(reader, reference, error);
-    if (status == FX8_OK)
-        status = set_origin(reader, reference, error);
-    if (status == FX8_OK)
-        status = sort_stretches(reader, error);
-    if (status == FX8_OK)
-        status = list_missing(reader, error);
-    return status;
+    FX8_TRY(place_on_grid(reader, reference, error));
+    FX8_TRY(set_origin(reader, reference, error));
+    FX8_TRY(sort_stretches(reader, error));
+    return list_missing(reader, error);
 }

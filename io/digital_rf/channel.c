@@ -11,6 +11,7 @@
 #include "config/base/number.h"
 #include "config/base/shape.h"
 #include "config/base/text.h"
+#include "config/base/try.h"
 #include "config/observation.h"
 #include "io/digital_rf/digital_rf_reader.h"
 
@@ -27,10 +28,8 @@ enum fx8_status fx8_drf_read_rate(const struct fx8_h5_place *place,
         {"sample_rate_numerator", 1, INT64_MAX, &rate->numerator_hz},
         {"sample_rate_denominator", 1, INT64_MAX, &rate->denominator},
     };
-    const enum fx8_status status = fx8_h5_get_each(
-        place, integers, sizeof integers / sizeof integers[0], error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_h5_get_each(place, integers,
+                            sizeof integers / sizeof integers[0], error));
     *rate = fx8_rate_reduced(*rate);
     if (rate->denominator > MAX_DENOMINATOR)
         return fx8_fail(error, FX8_ERR_INPUT,
@@ -148,9 +147,7 @@ enum fx8_status fx8_drf_next(struct fx8_drf_channel *channel, int64_t from,
         fx8_drf_file_range(channel, i, &file_first, &file_end);
         if (file_first - 1 >= end)
             break;
-        const enum fx8_status status = fx8_drf_open_file(channel, i, error);
-        if (status != FX8_OK)
-            return status;
+        FX8_TRY(fx8_drf_open_file(channel, i, error));
         find_piece(channel, from, end, piece);
         if (piece->n > 0)
             break;

@@ -73,11 +73,11 @@ static enum fx8_status visit_rows(struct visitor *visitor,
     const size_t before = (size_t)(ahead < margin ? ahead : margin);
     const size_t after = (size_t)(left < margin ? left : margin);
     const size_t end = before + (size_t)piece->n;
-    enum fx8_status status = fx8_drf_read_rows(
+    FX8_TRY(fx8_drf_read_rows(
         channel, &reader->base.workers, piece->row - (int64_t)before,
-        (int64_t)(end + after), reader->rows, visitor->error);
+        (int64_t)(end + after), reader->rows, visitor->error));
     struct fx8_drf_run run = {0, end + after, false};
-    for (size_t from = before; from < end && status == FX8_OK;) {
+    for (size_t from = before; from < end;) {
         if (channel->is_continuous)
             run = fx8_drf_next_run(
                 reader->rows, end + after, row_bytes / channel->part_bytes,
@@ -86,14 +86,14 @@ static enum fx8_status visit_rows(struct visitor *visitor,
         const size_t run_end = run.first + run.n;
         const size_t stop = run_end < end ? run_end : end;
         if (stop > from) {
-            status = give_run(visitor, piece->first + (int64_t)(from - before),
-                              (const char *)reader->rows + from * row_bytes,
-                              stop - from, run.is_fill);
+            FX8_TRY(give_run(visitor, piece->first + (int64_t)(from - before),
+                             (const char *)reader->rows + from * row_bytes,
+                             stop - from, run.is_fill));
             from = stop;
         }
         run.first = run_end;
     }
-    return status;
+    return FX8_OK;
 }
 
 /* Visit samples [first, end) of a channel, `n_rows` at a time. */
@@ -102,22 +102,19 @@ static enum fx8_status visit(struct visitor *visitor, int64_t first,
 {
     struct fx8_drf_channel *channel =
         &visitor->reader->channels[visitor->channel];
-    enum fx8_status status = FX8_OK;
-    while (first < end && !visitor->is_done && status == FX8_OK) {
+    while (first < end && !visitor->is_done) {
         struct fx8_drf_piece piece;
-        status = fx8_drf_next(channel, first, end, &piece, visitor->error);
-        if (status != FX8_OK)
-            return status;
+        FX8_TRY(fx8_drf_next(channel, first, end, &piece, visitor->error));
         const int64_t recorded = piece.n > 0 ? piece.first : end;
         if (recorded > first)
-            status = visitor->skip(visitor, first, recorded - first);
+            FX8_TRY(visitor->skip(visitor, first, recorded - first));
         if (piece.n > n_rows)
             piece.n = n_rows;
-        if (piece.n > 0 && status == FX8_OK)
-            status = visit_rows(visitor, &piece);
+        if (piece.n > 0)
+            FX8_TRY(visit_rows(visitor, &piece));
         first = recorded + piece.n;
     }
-    return status;
+    return FX8_OK;
 }
 
 /* --- levels ------------------------------------------------------------ */

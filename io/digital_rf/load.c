@@ -24,32 +24,27 @@ int64_t fx8_drf_rows_at_once(const struct fx8_drf_channel *channel)
 }
 
 static enum fx8_status open_channels(struct fx8_drf_reader *reader,
+                                     char *const *paths, size_t n,
                                      struct fx8_error *error)
 {
-    char **paths;
-    size_t n;
-    enum fx8_status status =
-        fx8_drf_find_channels(reader->base.path, &paths, &n, error);
-    if (status == FX8_OK && n == 0)
-        status = fx8_fail(error, FX8_ERR_INPUT,
-                          "%s: no channels: expected a folder of Digital RF "
-                          "channels with %s",
-                          reader->base.path, FX8_DRF_PROPERTIES);
+    if (n == 0)
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s: no channels: expected a folder of Digital RF "
+                        "channels with %s",
+                        reader->base.path, FX8_DRF_PROPERTIES);
     const struct fx8_array arrays[] = {
         {&reader->channels, n, sizeof *reader->channels},
         {&reader->first_input, n + 1, sizeof *reader->first_input},
     };
-    if (status == FX8_OK)
-        status = fx8_allocate_arrays(arrays, 2, "channels", error);
-    for (size_t i = 0; i < n && status == FX8_OK; i++) {
+    FX8_TRY(fx8_allocate_arrays(arrays, 2, "channels", error));
+    for (size_t i = 0; i < n; i++) {
         reader->n_channels = i + 1;
-        status = fx8_drf_open(paths[i], i > 0 ? &reader->channels[0] : NULL,
-                              &reader->channels[i], error);
+        FX8_TRY(fx8_drf_open(paths[i], i > 0 ? &reader->channels[0] : NULL,
+                             &reader->channels[i], error));
         reader->first_input[i + 1] =
             reader->first_input[i] + reader->channels[i].n_subchannels;
     }
-    fx8_drf_free_paths(paths, n);
-    return status;
+    return FX8_OK;
 }
 
 /* Assign sub-channels to antennas and polarisations in order. */
@@ -214,15 +209,14 @@ static enum fx8_status list_gap(struct fx8_drf_reader *reader, size_t channel,
     if (reader->n_channels == 1)
         return fx8_missing_add(&reader->base.missing, &reader->base.n_missing,
                                &gap, error);
-    enum fx8_status status = FX8_OK;
     for (size_t k = reader->first_input[channel];
-         k < reader->first_input[channel + 1] && status == FX8_OK; k++) {
+         k < reader->first_input[channel + 1]; k++) {
         gap.antenna = (int32_t)(k / n_polarizations);
         gap.polarization = (int32_t)(k % n_polarizations);
-        status = fx8_missing_add(&reader->base.missing, &reader->base.n_missing,
-                                 &gap, error);
+        FX8_TRY(fx8_missing_add(&reader->base.missing, &reader->base.n_missing,
+                                &gap, error));
     }
-    return status;
+    return FX8_OK;
 }
 
 /* List gaps in [first, end), from the indices of files or only their names. */
@@ -231,22 +225,19 @@ static enum fx8_status list_gaps(struct fx8_drf_reader *reader, size_t number,
                                  struct fx8_error *error)
 {
     struct fx8_drf_channel *channel = &reader->channels[number];
-    enum fx8_status status = FX8_OK;
-    while (first < end && status == FX8_OK) {
+    while (first < end) {
         struct fx8_drf_piece piece;
         if (by_index)
-            status = fx8_drf_next(channel, first, end, &piece, error);
+            FX8_TRY(fx8_drf_next(channel, first, end, &piece, error));
         else
             fx8_drf_next_by_name(channel, first, end, &piece);
-        if (status != FX8_OK)
-            break;
         const int64_t recorded = piece.n > 0 ? piece.first : end;
         if (recorded > first)
-            status = list_gap(reader, number, first, recorded, error);
+            FX8_TRY(list_gap(reader, number, first, recorded, error));
         first = recorded + piece.n;
     }
     fx8_drf_close_file(channel);
-    return status;
+    return FX8_OK;
 }
 
 /* Files with fill values for missing samples are complete.  Others are opened
@@ -257,25 +248,31 @@ static enum fx8_status list_missing(struct fx8_drf_reader *reader,
     const int64_t end = reader->origin + reader->base.observation.n_samples;
     const int64_t bounds[4] = {reader->origin, reader->from, reader->until,
                                end};
-    enum fx8_status status = FX8_OK;
     for (size_t i = 0; i < reader->n_channels; i++)
-        for (int part = 0; part < 3 && status == FX8_OK; part++)
-            status =
-                list_gaps(reader, i, bounds[part], bounds[part + 1],
-                          part == 1 && (reader->channels[i].is_chunked ||
-                                        !reader->channels[i].is_continuous),
-                          error);
+        for (int part = 0; part < 3; part++)
+            FX8_TRY(list_gaps(reader, i, bounds[part], bounds[part + 1],
+                              part == 1 && (reader->channels[i].is_chunked ||
+                                            !reader->channels[i].is_continuous),
+                              error));
     if (reader->base.n_missing > 0)
         qsort(reader->base.missing, reader->base.n_missing,
               sizeof *reader->base.missing, fx8_missing_order);
-    return status;
+    return FX8_OK;
 }
 
 enum fx8_status fx8_drf_load(struct fx8_drf_reader *reader,
                              const struct fx8_settings *settings,
                              struct fx8_error *error)
 {
-    FX8_TRY(open_channels(reader, error));
+    char **paths;
+    size_t n;
+    enum fx8_status status =
+        fx8_drf_find_channels(reader->base.path, &paths, &n, error);
+    if (status == FX8_OK)
+        status = open_channels(reader, paths, n, error);
+    fx8_drf_free_paths(paths, n);
+    if (status != FX8_OK)
+        return status;
     FX8_TRY(set_shape(reader, settings, error));
     set_extent(reader);
     set_range(reader, settings);

@@ -16,6 +16,7 @@
 #include "config/base/read_files.h"
 #include "config/base/shape.h"
 #include "config/base/text.h"
+#include "config/base/try.h"
 #include "io/digital_rf/digital_rf_reader.h"
 
 /* __extension__: gcc and clang have 128-bit integers, C17 does not */
@@ -228,12 +229,10 @@ enum fx8_status fx8_drf_list_files(const char *path, const char *prefix,
                                    struct fx8_error *error)
 {
     *list = (struct fx8_drf_list){0};
-    enum fx8_status status =
-        list_folders(path, is_instant, &list->folders, &list->n_folders, error);
-    for (size_t i = 0; i < list->n_folders && status == FX8_OK; i++)
-        status = list_folder(list, i, prefix, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(list_folders(path, is_instant, &list->folders, &list->n_folders,
+                         error));
+    for (size_t i = 0; i < list->n_folders; i++)
+        FX8_TRY(list_folder(list, i, prefix, error));
     if (list->n_files > 0)
         qsort(list->files, list->n_files, sizeof *list->files, compare_names);
     for (size_t i = 1; i < list->n_files; i++)

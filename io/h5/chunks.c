@@ -7,6 +7,7 @@
 
 #include "config/base/line.h"
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "io/h5/chunks.h"
 #include "io/h5/filters.h"
 #include "io/h5/h5.h"
@@ -422,10 +423,7 @@ static enum fx8_status list_items(struct work *work, size_t n_threads,
         if (axis != chunks->time)
             step *= (size_t)((chunks->extent[axis] - 1) / length + 1);
     }
-    const enum fx8_status status =
-        make_room(chunks, (size_t)n_items, n_threads, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(make_room(chunks, (size_t)n_items, n_threads, error));
     chunks->n_items = 0;
     hsize_t at[MAX_RANK];
     for (at[0] = first[0]; at[0] < end[0]; at[0]++)
@@ -472,10 +470,7 @@ static enum fx8_status read_directly(struct work *work,
                                      struct fx8_error *error)
 {
     struct fx8_h5_chunks *chunks = work->chunks;
-    enum fx8_status status =
-        list_items(work, fx8_workers_threads(workers), error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(list_items(work, fx8_workers_threads(workers), error));
     fx8_workers_run(workers, chunks->n_items, read_chunk, work);
     update_kept(work);
     const struct item *damaged = NULL;

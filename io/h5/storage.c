@@ -11,6 +11,7 @@
 #include "config/base/read_files.h"
 #include "config/base/shape.h"
 #include "config/base/text.h"
+#include "config/base/try.h"
 #include "io/h5/h5.h"
 #include "io/h5/storage.h"
 #include "io/h5/virtual.h"
@@ -248,8 +249,7 @@ static enum fx8_status check_external(const struct walk *walk,
     fx8_h5_close(&type);
     for (int i = 0; i < spot->rank; i++)
         left *= spot->extent[i];
-    enum fx8_status status = FX8_OK;
-    for (int i = 0; i < n_slots && left > 0 && status == FX8_OK; i++) {
+    for (int i = 0; i < n_slots && left > 0; i++) {
         char name[4096] = "";
         off_t offset = 0;
         hsize_t size = 0; /* H5F_UNLIMITED: larger than anything */
@@ -257,16 +257,16 @@ static enum fx8_status check_external(const struct walk *walk,
                             &offset, &size) < 0)
             return fail_spot(walk, spot);
         const uint64_t needed = size < left ? size : left;
-        status = check_raw(walk, spot, name, (uint64_t)offset, needed);
+        FX8_TRY(check_raw(walk, spot, name, (uint64_t)offset, needed));
         left -= needed;
     }
-    if (status == FX8_OK && left > 0)
-        status = fx8_fail(walk->error, FX8_ERR_INPUT,
-                          "%s: %s: external storage: %" PRIu64
-                          " %s short: expected files for all of it",
-                          walk->path, spot->name, left,
-                          FX8_NOUN(left, "byte", "bytes"));
-    return status;
+    if (left > 0)
+        return fx8_fail(walk->error, FX8_ERR_INPUT,
+                        "%s: %s: external storage: %" PRIu64
+                        " %s short: expected files for all of it",
+                        walk->path, spot->name, left,
+                        FX8_NOUN(left, "byte", "bytes"));
+    return FX8_OK;
 }
 
 /* --- virtual datasets ----------------------------------------------------- */

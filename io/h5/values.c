@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "config/observation.h"
 #include "io/h5/h5.h"
 #include "io/h5/storage.h"
@@ -230,11 +231,10 @@ enum fx8_status fx8_h5_get_each(const struct fx8_h5_place *place,
                                 const struct fx8_h5_integer *integers, size_t n,
                                 struct fx8_error *error)
 {
-    enum fx8_status status = FX8_OK;
-    for (size_t i = 0; i < n && status == FX8_OK; i++)
-        status = fx8_h5_get_integer(place, integers[i].name, integers[i].least,
-                                    integers[i].most, integers[i].value, error);
-    return status;
+    for (size_t i = 0; i < n; i++)
+        FX8_TRY(fx8_h5_get_integer(place, integers[i].name, integers[i].least,
+                                   integers[i].most, integers[i].value, error));
+    return FX8_OK;
 }
 
 enum fx8_status fx8_h5_get_real(const struct fx8_h5_place *place,
@@ -280,16 +280,12 @@ static enum fx8_status read_strings(const struct item *item, size_t n,
 {
     if (H5Tget_class(item->type) != H5T_STRING)
         return type_fail(item, "text", error);
-    enum fx8_status status = check_shape(item, fx8_h5_all(n, 1), error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(check_shape(item, fx8_h5_all(n, 1), error));
     strings->width =
         H5Tis_variable_str(item->type) > 0 ? 0 : H5Tget_size(item->type) + 1;
     const size_t item_size =
         strings->width > 0 ? strings->width : sizeof(char *);
-    status = check_claim(item, fx8_product(n, item_size, 1, 1), error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(check_claim(item, fx8_product(n, item_size, 1, 1), error));
     /* one byte more than stored: then conversion always terminates */
     strings->memory = H5Tcopy(H5T_C_S1);
     if (strings->memory < 0 ||
@@ -297,9 +293,7 @@ static enum fx8_status read_strings(const struct item *item, size_t n,
                     strings->width > 0 ? strings->width : H5T_VARIABLE) < 0 ||
         H5Tset_cset(strings->memory, H5Tget_cset(item->type)) < 0)
         return item_fail(item, error);
-    status = fx8_allocate(n, item_size, item->name, &strings->raw, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_allocate(n, item_size, item->name, &strings->raw, error));
     return read_rows(item, strings->memory, fx8_h5_all(n, 1), strings->raw,
                      error);
 }

@@ -10,6 +10,7 @@
 #include "config/base/line.h"
 #include "config/base/shape.h"
 #include "config/base/text.h"
+#include "config/base/try.h"
 #include "io/h5/h5.h"
 #include "io/h5/virtual.h"
 
@@ -83,16 +84,15 @@ static enum fx8_status take_mapping(struct cover *cover, hid_t space)
                         cover->path, cover->name);
     if (H5Sget_select_type(space) == H5S_SEL_ALL)
         H5Sselect_none(cover->rest);
-    enum fx8_status status = FX8_OK; /* points: reported as gaps */
+    /* points: reported as gaps */
     if (H5Sget_select_type(space) == H5S_SEL_HYPERSLABS)
-        status = take_boxes(cover, space);
-    if (status == FX8_OK &&
-        H5Sget_select_hyper_nblocks(cover->rest) > MOST_GAPS)
-        status = fx8_fail(cover->error, FX8_ERR_INPUT,
-                          "%s: %s: more than %d gaps between mappings: "
-                          "expected fewer",
-                          cover->path, cover->name, MOST_GAPS);
-    return status;
+        FX8_TRY(take_boxes(cover, space));
+    if (H5Sget_select_hyper_nblocks(cover->rest) > MOST_GAPS)
+        return fx8_fail(cover->error, FX8_ERR_INPUT,
+                        "%s: %s: more than %d gaps between mappings: "
+                        "expected fewer",
+                        cover->path, cover->name, MOST_GAPS);
+    return FX8_OK;
 }
 
 /* Check that no element is left. */

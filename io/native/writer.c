@@ -368,10 +368,7 @@ enum fx8_status fx8_native_write(struct fx8_native_writer *writer,
         n = n < n_samples - done ? n : n_samples - done;
         turn(writer, samples + (size_t)done * writer->sample_bytes,
              (size_t)n_samples, (size_t)n);
-        const enum fx8_status status =
-            write_stretch(writer, at, (size_t)n, error);
-        if (status != FX8_OK)
-            return status;
+        FX8_TRY(write_stretch(writer, at, (size_t)n, error));
         done += n;
     }
     return FX8_OK;

@@ -225,18 +225,17 @@ static enum fx8_status create_cubes(struct fx8_quicklook_file *file,
                                     struct fx8_error *error)
 {
     hsize_t chunk[MOST_RANK];
-    enum fx8_status status = make_types(file, error);
-    for (int i = 0; i < N_CUBES && status == FX8_OK; i++)
-        status = create_cube(file, i, error);
+    FX8_TRY(make_types(file, error));
+    for (int i = 0; i < N_CUBES; i++)
+        FX8_TRY(create_cube(file, i, error));
     chunk_shape(file, &cubes[COHERENCE], chunk); /* the fewest dumps */
     const size_t n_dumps = file->extent[DUMP], step = (size_t)chunk[0];
-    for (size_t n = 0; n < n_dumps && status == FX8_OK;) {
+    for (size_t n = 0; n < n_dumps;) {
         n += n_dumps - n < step ? n_dumps - n : step;
-        status = set_length(file, n, error);
-        if (status == FX8_OK)
-            status = fx8_output_check(file->output, error);
+        FX8_TRY(set_length(file, n, error));
+        FX8_TRY(fx8_output_check(file->output, error));
     }
-    return status;
+    return FX8_OK;
 }
 
 /* --- metadata written first -------------------------------------- */

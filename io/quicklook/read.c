@@ -6,6 +6,7 @@
 
 #include "config/base/line.h"
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "io/h5/h5.h"
 #include "io/quicklook/quicklook_file.h"
 #include "io/quicklook/read.h"
@@ -57,21 +58,18 @@ static enum fx8_status get_length(const struct fx8_h5_place *place,
     return status;
 }
 
-/* Read a dataset of real numbers, [*n]; the caller frees it. */
+/* Read a dataset of real numbers, [*n]; the caller frees it, also after
+ * failure. */
 static enum fx8_status get_all(const struct fx8_h5_place *place,
                                const char *name, double **values, size_t *n,
                                struct fx8_error *error)
 {
     *values = NULL;
-    enum fx8_status status = get_length(place, name, n, error);
+    FX8_TRY(get_length(place, name, n, error));
     void *memory = NULL;
-    if (status == FX8_OK)
-        status = fx8_allocate(*n, sizeof(double), name, &memory, error);
-    if (status == FX8_OK)
-        status =
-            fx8_h5_get_reals(place, name, fx8_h5_all(*n, 1), memory, error);
+    FX8_TRY(fx8_allocate(*n, sizeof(double), name, &memory, error));
     *values = memory;
-    return status;
+    return fx8_h5_get_reals(place, name, fx8_h5_all(*n, 1), memory, error);
 }
 
 static enum fx8_status get_attributes(const struct fx8_h5_place *root,
@@ -91,18 +89,15 @@ static enum fx8_status get_attributes(const struct fx8_h5_place *root,
         {"version", FX8_QUICKLOOK_VERSION, FX8_QUICKLOOK_VERSION, &version},
         {"spectra_per_dump", 1, INT64_MAX, &d->spectra_per_dump},
     };
-    enum fx8_status status = fx8_h5_get_each(
-        root, integers, sizeof integers / sizeof integers[0], error);
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0] && status == FX8_OK;
-         i++) {
-        status = fx8_h5_get_texts(root, texts[i].name, 1, FX8_TEXT_SIZE,
-                                  texts[i].text, error);
+    FX8_TRY(fx8_h5_get_each(root, integers,
+                            sizeof integers / sizeof integers[0], error));
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        FX8_TRY(fx8_h5_get_texts(root, texts[i].name, 1, FX8_TEXT_SIZE,
+                                 texts[i].text, error));
         fx8_h5_printable(texts[i].text);
     }
-    if (status == FX8_OK)
-        status = fx8_h5_get_real(root, "integration_time_s",
-                                 &d->integration_time_s, error);
-    return status;
+    return fx8_h5_get_real(root, "integration_time_s", &d->integration_time_s,
+                           error);
 }
 
 static enum fx8_status get_dates(const struct fx8_h5_place *root,

@@ -5,6 +5,7 @@
 
 #include "config/base/json.h"
 #include "config/base/number.h"
+#include "config/base/try.h"
 #include "io/h5/h5.h"
 #include "io/tart/config.h"
 
@@ -82,16 +83,12 @@ static enum fx8_status get_band(const char *path, const struct members *members,
     double frequency_hz = 0;
     double baseband_hz = 0;
     double oscillator_hz = 0;
-    enum fx8_status status = get_real(path, members, FREQUENCY, rate_hz / 2,
-                                      highest_hz, NAN, &frequency_hz, error);
-    if (status == FX8_OK)
-        status = get_real(path, members, BASEBAND, 0, rate_hz / 2, rate_hz / 4,
-                          &baseband_hz, error);
-    if (status == FX8_OK)
-        status = get_real(path, members, OSCILLATOR, 0, highest_hz,
-                          frequency_hz - baseband_hz, &oscillator_hz, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(get_real(path, members, FREQUENCY, rate_hz / 2, highest_hz, NAN,
+                     &frequency_hz, error));
+    FX8_TRY(get_real(path, members, BASEBAND, 0, rate_hz / 2, rate_hz / 4,
+                     &baseband_hz, error));
+    FX8_TRY(get_real(path, members, OSCILLATOR, 0, highest_hz,
+                     frequency_hz - baseband_hz, &oscillator_hz, error));
     /* all numbers are far below 2^53, with few decimals */
     const double tolerance_hz = 1e-3;
     if (fabs(fabs(frequency_hz - oscillator_hz) - baseband_hz) > tolerance_hz)
@@ -110,9 +107,7 @@ enum fx8_status fx8_tart_config(const char *path, const char *json,
                                 int64_t *n_antennas, struct fx8_error *error)
 {
     struct members members;
-    enum fx8_status status = read_members(path, json, &members, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(read_members(path, json, &members, error));
     struct fx8_rate rate = {0, 1};
     const char *text = members.value[RATE];
     if (!fx8_number_fraction(text, &rate.numerator_hz, &rate.denominator) ||
@@ -122,22 +117,15 @@ enum fx8_status fx8_tart_config(const char *path, const char *json,
                         "in Hz",
                         path, text[0] != '\0' ? text : "missing");
     observation->sample_rate = fx8_rate_reduced(rate);
-    status = get_band(path, &members, observation, error);
-    if (status == FX8_OK)
-        status = get_real(path, &members, LATITUDE, -90, 90, NAN,
-                          &observation->site.latitude_deg, error);
-    if (status == FX8_OK)
-        status = get_real(path, &members, LONGITUDE, -360, 360, NAN,
-                          &observation->site.longitude_deg, error);
-    if (status == FX8_OK)
-        status = get_real(path, &members, ALTITUDE, -1e4, 1e5, NAN,
-                          &observation->site.altitude_m, error);
+    FX8_TRY(get_band(path, &members, observation, error));
+    FX8_TRY(get_real(path, &members, LATITUDE, -90, 90, NAN,
+                     &observation->site.latitude_deg, error));
+    FX8_TRY(get_real(path, &members, LONGITUDE, -360, 360, NAN,
+                     &observation->site.longitude_deg, error));
+    FX8_TRY(get_real(path, &members, ALTITUDE, -1e4, 1e5, NAN,
+                     &observation->site.altitude_m, error));
     double count = 0;
-    if (status == FX8_OK)
-        status =
-            get_real(path, &members, N_ANTENNA, 0, 65536, 0, &count, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(get_real(path, &members, N_ANTENNA, 0, 65536, 0, &count, error));
     *n_antennas = (int64_t)count;
     snprintf(observation->telescope, FX8_TEXT_SIZE, "%s",
              members.value[NAME][0] != '\0' ? members.value[NAME] : "TART");

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "io/uvh5/uvh5_reader.h"
 
 /* Rows of the long columns compared at once. */
@@ -46,10 +47,8 @@ static enum fx8_status get_counts(struct fx8_uvh5_file *file,
     hsize_t file_size = 0;
     H5Fget_filesize(file->file, &file_size);
     for (int i = 0; i < N_COUNTS; i++) {
-        const enum fx8_status status = fx8_h5_get_integer(
-            place, counts[i].name, 1, counts[i].most, &value[i], error);
-        if (status != FX8_OK)
-            return status;
+        FX8_TRY(fx8_h5_get_integer(place, counts[i].name, 1, counts[i].most,
+                                   &value[i], error));
         if ((uint64_t)value[i] / MAX_PACKING > file_size)
             return fx8_fail(
                 error, FX8_ERR_INPUT,
@@ -78,17 +77,15 @@ static enum fx8_status get_site(const struct fx8_h5_place *place,
                                 struct fx8_uvh5_header *header,
                                 struct fx8_error *error)
 {
-    enum fx8_status status =
-        fx8_h5_get_real(place, "latitude", &header->site.latitude_deg, error);
-    if (status == FX8_OK)
-        status = fx8_h5_get_real(place, "longitude",
-                                 &header->site.longitude_deg, error);
-    if (status == FX8_OK)
-        status =
-            fx8_h5_get_real(place, "altitude", &header->site.altitude_m, error);
-    if (status == FX8_OK && fx8_h5_has(place, "dut1"))
-        status = fx8_h5_get_real(place, "dut1", &header->dut1_s, error);
-    return status;
+    FX8_TRY(
+        fx8_h5_get_real(place, "latitude", &header->site.latitude_deg, error));
+    FX8_TRY(fx8_h5_get_real(place, "longitude", &header->site.longitude_deg,
+                            error));
+    FX8_TRY(
+        fx8_h5_get_real(place, "altitude", &header->site.altitude_m, error));
+    if (fx8_h5_has(place, "dut1"))
+        FX8_TRY(fx8_h5_get_real(place, "dut1", &header->dut1_s, error));
+    return FX8_OK;
 }
 
 static enum fx8_status get_texts(const struct fx8_h5_place *place,
@@ -109,10 +106,8 @@ static enum fx8_status get_texts(const struct fx8_h5_place *place,
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         if (!texts[i].required && !fx8_h5_has(place, texts[i].name))
             continue;
-        const enum fx8_status status = fx8_h5_get_texts(
-            place, texts[i].name, 1, FX8_TEXT_SIZE, texts[i].text, error);
-        if (status != FX8_OK)
-            return status;
+        FX8_TRY(fx8_h5_get_texts(place, texts[i].name, 1, FX8_TEXT_SIZE,
+                                 texts[i].text, error));
     }
     return fx8_h5_get_long_text(place, "history", &header->history, error);
 }
@@ -128,26 +123,24 @@ static enum fx8_status get_phasing(const struct fx8_h5_place *place,
     char type_name[FX8_TEXT_SIZE] = "phase_type", type[FX8_TEXT_SIZE] = "";
     char name[FX8_TEXT_SIZE];
     int64_t id = 0;
-    enum fx8_status status = FX8_OK;
     if (fx8_h5_has(place, "phase_center_id_array"))
-        status = fx8_h5_get_integers(place, "phase_center_id_array", one, &id,
-                                     error);
+        FX8_TRY(fx8_h5_get_integers(place, "phase_center_id_array", one, &id,
+                                    error));
     snprintf(name, sizeof name, "phase_center_catalog/%" PRId64 "/cat_name",
              id);
-    if (status == FX8_OK && header->object[0] == '\0' &&
-        fx8_h5_has(place, name))
-        status = fx8_h5_get_texts(place, name, 1, FX8_TEXT_SIZE, header->object,
-                                  error);
+    if (header->object[0] == '\0' && fx8_h5_has(place, name))
+        FX8_TRY(fx8_h5_get_texts(place, name, 1, FX8_TEXT_SIZE, header->object,
+                                 error));
     snprintf(name, sizeof name, "phase_center_catalog/%" PRId64 "/cat_type",
              id);
     if (fx8_h5_has(place, name))
         strcpy(type_name, name);
-    if (status == FX8_OK && fx8_h5_has(place, type_name))
-        status =
-            fx8_h5_get_texts(place, type_name, 1, FX8_TEXT_SIZE, type, error);
+    if (fx8_h5_has(place, type_name))
+        FX8_TRY(
+            fx8_h5_get_texts(place, type_name, 1, FX8_TEXT_SIZE, type, error));
     header->is_phased = type[0] != '\0' && strcmp(type, "unprojected") != 0 &&
                         strcmp(type, "drift") != 0;
-    return status;
+    return FX8_OK;
 }
 
 /* Read one value of each list, which checks its length against its count before
@@ -164,49 +157,32 @@ static enum fx8_status check_lists(const struct fx8_h5_place *place,
         {"freq_array", header->n_channels},
         {"time_array", n_rows},
     };
-    enum fx8_status status = FX8_OK;
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
         double value = 0;
         const struct fx8_h5_rows one = {lists[i].n, 1, 0, 1};
-        if (status == FX8_OK)
-            status = fx8_h5_get_reals(place, lists[i].name, one, &value, error);
+        FX8_TRY(fx8_h5_get_reals(place, lists[i].name, one, &value, error));
     }
-    return status;
+    return FX8_OK;
 }
 
 /* Allocate all arrays of the header, zeroed. */
-static enum fx8_status allocate(struct fx8_uvh5_header *header,
+static enum fx8_status allocate(struct fx8_uvh5_header *h,
                                 struct fx8_error *error)
 {
-    const struct {
-        void **memory;
-        size_t n;
-        size_t size;
-    } arrays[] = {
-        {(void **)&header->antenna_numbers, header->n_antennas,
-         sizeof(int64_t)},
-        {(void **)&header->antenna_names, header->n_antennas,
-         sizeof header->antenna_names[0]},
-        {(void **)&header->antenna_positions_m, header->n_antennas,
-         3 * sizeof(double)},
-        {(void **)&header->ant_1, header->n_baselines, sizeof(int64_t)},
-        {(void **)&header->ant_2, header->n_baselines, sizeof(int64_t)},
-        {(void **)&header->uvw_m, header->n_baselines, 3 * sizeof(double)},
-        {(void **)&header->julian_dates, header->n_times, sizeof(double)},
-        {(void **)&header->apparent_lst_rad, header->n_times, sizeof(double)},
-        {(void **)&header->frequencies_hz, header->n_channels, sizeof(double)},
-        {(void **)&header->channel_widths_hz, header->n_channels,
-         sizeof(double)},
+    const struct fx8_array arrays[] = {
+        {&h->antenna_numbers, h->n_antennas, sizeof *h->antenna_numbers},
+        {&h->antenna_names, h->n_antennas, sizeof *h->antenna_names},
+        {&h->antenna_positions_m, h->n_antennas, 3 * sizeof(double)},
+        {&h->ant_1, h->n_baselines, sizeof *h->ant_1},
+        {&h->ant_2, h->n_baselines, sizeof *h->ant_2},
+        {&h->uvw_m, h->n_baselines, 3 * sizeof(double)},
+        {&h->julian_dates, h->n_times, sizeof(double)},
+        {&h->apparent_lst_rad, h->n_times, sizeof(double)},
+        {&h->frequencies_hz, h->n_channels, sizeof(double)},
+        {&h->channel_widths_hz, h->n_channels, sizeof(double)},
     };
-    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
-        void *memory = NULL;
-        const enum fx8_status status = fx8_allocate(
-            arrays[i].n, arrays[i].size, "a UVH5 header", &memory, error);
-        if (status != FX8_OK)
-            return status;
-        memcpy(arrays[i].memory, &memory, sizeof memory);
-    }
-    return FX8_OK;
+    return fx8_allocate_arrays(arrays, sizeof arrays / sizeof arrays[0],
+                               "a UVH5 header", error);
 }
 
 static enum fx8_status get_lists(const struct fx8_h5_place *place,
@@ -214,13 +190,12 @@ static enum fx8_status get_lists(const struct fx8_h5_place *place,
                                  struct fx8_error *error)
 {
     const size_t n_antennas = header->n_antennas;
-    enum fx8_status status =
-        fx8_h5_get_integers(place, "antenna_numbers", fx8_h5_all(n_antennas, 1),
-                            header->antenna_numbers, error);
-    if (status == FX8_OK)
-        status = fx8_h5_get_texts(place, "antenna_names", n_antennas,
-                                  sizeof header->antenna_names[0],
-                                  header->antenna_names[0], error);
+    FX8_TRY(fx8_h5_get_integers(place, "antenna_numbers",
+                                fx8_h5_all(n_antennas, 1),
+                                header->antenna_numbers, error));
+    FX8_TRY(fx8_h5_get_texts(place, "antenna_names", n_antennas,
+                             sizeof header->antenna_names[0],
+                             header->antenna_names[0], error));
     const struct {
         const char *name;
         struct fx8_h5_rows rows;
@@ -234,15 +209,13 @@ static enum fx8_status get_lists(const struct fx8_h5_place *place,
          header->channel_widths_hz},
     };
     for (size_t i = 0; i < sizeof reals / sizeof reals[0]; i++)
-        if (status == FX8_OK)
-            status = fx8_h5_get_reals(place, reals[i].name, reals[i].rows,
-                                      reals[i].values, error);
+        FX8_TRY(fx8_h5_get_reals(place, reals[i].name, reals[i].rows,
+                                 reals[i].values, error));
     int64_t products[4];
-    if (status == FX8_OK)
-        status = fx8_h5_get_integers(place, "polarization_array",
-                                     fx8_h5_all(header->n_products, 1),
-                                     products, error);
-    for (size_t i = 0; i < header->n_products && status == FX8_OK; i++) {
+    FX8_TRY(fx8_h5_get_integers(place, "polarization_array",
+                                fx8_h5_all(header->n_products, 1), products,
+                                error));
+    for (size_t i = 0; i < header->n_products; i++) {
         if (products[i] < -8 || products[i] > 4 || products[i] == 0)
             return fx8_fail(error, FX8_ERR_INPUT,
                             "%s: polarization_array: %" PRId64
@@ -250,7 +223,7 @@ static enum fx8_status get_lists(const struct fx8_h5_place *place,
                             place->path, products[i]);
         header->products[i] = (int)products[i];
     }
-    return status;
+    return FX8_OK;
 }
 
 /* Buffers of a block of rows. */
@@ -300,17 +273,14 @@ static enum fx8_status read_block(const struct fx8_h5_place *place,
                                   const struct block *block,
                                   struct fx8_error *error)
 {
-    enum fx8_status status =
-        fx8_h5_get_integers(place, "ant_1_array", rows, block->ant_1, error);
-    if (status == FX8_OK)
-        status = fx8_h5_get_integers(place, "ant_2_array", rows, block->ant_2,
-                                     error);
-    if (status == FX8_OK)
-        status =
-            fx8_h5_get_reals(place, "time_array", rows, block->date, error);
-    if (status == FX8_OK && lst_name != NULL)
-        status = fx8_h5_get_reals(place, lst_name, rows, block->lst, error);
-    return status;
+    FX8_TRY(
+        fx8_h5_get_integers(place, "ant_1_array", rows, block->ant_1, error));
+    FX8_TRY(
+        fx8_h5_get_integers(place, "ant_2_array", rows, block->ant_2, error));
+    FX8_TRY(fx8_h5_get_reals(place, "time_array", rows, block->date, error));
+    if (lst_name != NULL)
+        FX8_TRY(fx8_h5_get_reals(place, lst_name, rows, block->lst, error));
+    return FX8_OK;
 }
 
 /* Read the columns with a row per baseline and dump. */
@@ -366,22 +336,13 @@ enum fx8_status fx8_uvh5_get_header(struct fx8_uvh5_file *file,
 {
     const struct fx8_h5_place place = {file->path, file->group, false};
     header->dut1_s = NAN;
-    enum fx8_status status = get_counts(file, &place, header, error);
-    if (status == FX8_OK)
-        status = get_site(&place, header, error);
-    if (status == FX8_OK)
-        status = get_texts(&place, header, error);
-    if (status == FX8_OK)
-        status = get_phasing(&place, file->n_rows, header, error);
-    if (status == FX8_OK)
-        status = check_lists(&place, header, file->n_rows, error);
-    if (status == FX8_OK)
-        status = allocate(header, error);
-    if (status == FX8_OK)
-        status = get_lists(&place, header, error);
-    if (status == FX8_OK)
-        status = get_columns(file, &place, header, error);
-    if (status == FX8_OK)
-        status = fx8_uvh5_get_keywords(file, header, error);
-    return status;
+    FX8_TRY(get_counts(file, &place, header, error));
+    FX8_TRY(get_site(&place, header, error));
+    FX8_TRY(get_texts(&place, header, error));
+    FX8_TRY(get_phasing(&place, file->n_rows, header, error));
+    FX8_TRY(check_lists(&place, header, file->n_rows, error));
+    FX8_TRY(allocate(header, error));
+    FX8_TRY(get_lists(&place, header, error));
+    FX8_TRY(get_columns(file, &place, header, error));
+    return fx8_uvh5_get_keywords(file, header, error);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "correlator/fx8.h"
 #include "io/h5/h5.h"
 #include "io/uvh5/writer.h"
@@ -151,23 +152,18 @@ enum fx8_status fx8_uvh5_open_columns(struct fx8_uvh5_writer *writer,
     void *memory = NULL;
     void *dates = NULL;
     void *rows = NULL;
-    enum fx8_status status = fx8_allocate(
-        1, sizeof *writer->columns, "columns of the header", &memory, error);
-    if (status != FX8_OK)
-        return status;
+    FX8_TRY(fx8_allocate(1, sizeof *writer->columns, "columns of the header",
+                         &memory, error));
     writer->columns = memory;
     *writer->columns = (struct fx8_uvh5_columns){.n_columns = 0};
     writer->columns->latitude_rad =
         header->site.latitude_deg * radians_per_degree;
-    status = fx8_allocate(header->n_times, sizeof(double), "Julian dates",
-                          &dates, error);
+    FX8_TRY(fx8_allocate(header->n_times, sizeof(double), "Julian dates",
+                         &dates, error));
     writer->columns->dates = dates;
-    if (status == FX8_OK)
-        status = fx8_allocate(3 * (size_t)BLOCK_ROWS, sizeof(double),
-                              "rows of the header", &rows, error);
+    FX8_TRY(fx8_allocate(3 * (size_t)BLOCK_ROWS, sizeof(double),
+                         "rows of the header", &rows, error));
     writer->columns->rows = rows;
-    if (status != FX8_OK)
-        return status;
     /* one date per dump, so that equal times are equal doubles */
     for (size_t i = 0; i < header->n_times; i++)
         writer->columns->dates[i] = fx8_time_julian_date(header->times[i]);
@@ -184,11 +180,8 @@ enum fx8_status fx8_uvh5_write_columns(struct fx8_uvh5_writer *writer,
         const size_t n = all - first < BLOCK_ROWS ? all - first : BLOCK_ROWS;
         for (size_t i = 0; i < c->n_columns; i++) {
             fill_rows(&c->columns[i], writer->n_baselines, first, n, c->rows);
-            const enum fx8_status status =
-                write_rows(writer, &c->columns[i], c->dataset[i], first, n,
-                           c->rows, error);
-            if (status != FX8_OK)
-                return status;
+            FX8_TRY(write_rows(writer, &c->columns[i], c->dataset[i], first, n,
+                               c->rows, error));
             /* a chunk gets its file address when it leaves the cache */
             if (H5Dflush(c->dataset[i]) < 0)
                 return fx8_output_fail(writer->output, c->columns[i].name,

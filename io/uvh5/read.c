@@ -5,6 +5,7 @@
 
 #include "config/base/line.h"
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "io/h5/lzf.h"
 #include "io/h5/storage.h"
 #include "io/uvh5/uvh5_reader.h"
@@ -173,21 +174,20 @@ enum fx8_status fx8_uvh5_read_rows(struct fx8_uvh5_file *file, size_t first,
         return fx8_fail(error, FX8_ERR_USAGE,
                         "%s: %zu rows from %zu: expected rows within 0 to %zu",
                         file->path, n_rows, first, file->n_rows - 1);
-    enum fx8_status status = FX8_OK;
     if (visibilities != NULL)
-        status = read_cube(file, file->visdata, "visdata", file->complex_type,
-                           first, n_rows, visibilities, error);
-    if (status == FX8_OK && nsamples != NULL)
-        status = read_cube(file, file->nsamples, "nsamples", H5T_NATIVE_FLOAT,
-                           first, n_rows, nsamples, error);
-    if (status == FX8_OK && flags != NULL) {
-        status = read_cube(file, file->flags, "flags", H5T_NATIVE_UINT8, first,
-                           n_rows, flags, error);
+        FX8_TRY(read_cube(file, file->visdata, "visdata", file->complex_type,
+                          first, n_rows, visibilities, error));
+    if (nsamples != NULL)
+        FX8_TRY(read_cube(file, file->nsamples, "nsamples", H5T_NATIVE_FLOAT,
+                          first, n_rows, nsamples, error));
+    if (flags != NULL) {
+        FX8_TRY(read_cube(file, file->flags, "flags", H5T_NATIVE_UINT8, first,
+                          n_rows, flags, error));
         const size_t n = n_rows * file->n_channels * file->n_products;
-        for (size_t i = 0; i < n && status == FX8_OK; i++)
+        for (size_t i = 0; i < n; i++)
             flags[i] = flags[i] != 0;
     }
-    return status;
+    return FX8_OK;
 }
 
 /* Read a whole dataset below /fx8. */
