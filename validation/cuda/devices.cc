@@ -193,6 +193,7 @@ void launch_call(const Call &call)
         return;
     }
     check_pointers(call);
+    machine().launches.push_back(machine().n_calls);
     if (machine().n_calls == settings().idle_call)
         return;
     const std::string planted = planted_in(call);

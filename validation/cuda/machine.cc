@@ -25,6 +25,10 @@ static void close_machine()
         fprintf(file, "calls %llu\nfailed %s\nlive %zu\n",
                 static_cast<unsigned long long>(count_calls()),
                 failed_call() != nullptr ? failed_call() : "none", n_live);
+        fprintf(file, "launches%s", machine().launches.empty() ? " none" : "");
+        for (const uint64_t number : machine().launches)
+            fprintf(file, " %llu", static_cast<unsigned long long>(number));
+        fprintf(file, "\n");
         fclose(file);
     }
     /* what is beside a kernel that never ends cannot be given back */
