@@ -87,24 +87,28 @@ class Spare(refusal.Refusal):
                            f"waiting for {what}: not done within 0.1 s")
 
     def test_correlators_that_hang(self):
-        """They are left out by name; the device is used."""
+        """They are left out by name; the device is used.  A choice waits ten
+        seconds for one: it has not to do so twice."""
         for kernel in ("dp4a-16", "mma-32", "wgmma-128"):
             symbol = f"fx8_correlate_{kernel.replace('-', '_')}_kernel"
             environment = {**pretend.devices(hang=symbol), **TRIAL}
             with self.subTest(kernel=kernel):
-                done = self.correlate(self.scene, environment=environment)
-                self.assertEqual(done.returncode, 0, done.stderr)
-                self.assertEqual(done.stderr.count("warning"), 0)
-                self.assertIn(f"; not {kernel}: does not end", done.stdout)
-                self.assertEqual(
-                    program.read(self.output).keywords["BACKEND"].split()[0],
-                    b"cuda")
-                os.remove(self.output)
+                if program.LONG or kernel != "wgmma-128":
+                    self.check_left_out(kernel, environment)
                 self.assert_refused(
                     self.correlate(self.scene, "--set",
                                    f"correlator.kernel={kernel}",
                                    environment=environment), 1,
                     f"of its trial; not {kernel}: does not end")
+
+    def check_left_out(self, kernel, environment):
+        done = self.correlate(self.scene, environment=environment)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stderr.count("warning"), 0)
+        self.assertIn(f"; not {kernel}: does not end", done.stdout)
+        self.assertEqual(
+            program.read(self.output).keywords["BACKEND"].split()[0], b"cuda")
+        os.remove(self.output)
 
     def test_devices_that_fail(self):
         """From some call on every call fails: until a dump is delivered the
