@@ -17,8 +17,6 @@ import oracle
 
 FX8 = os.environ.get("FX8", os.path.abspath("build/fx8"))
 LONG = os.environ.get("FX8_LONG") == "1"
-# Under the address checker everything takes several times as long.
-CHECKED = "ASAN_OPTIONS" in os.environ
 COMPLEX_INT8 = np.dtype([("r", np.int8), ("i", np.int8)])
 SITE = {"latitude_deg": -26.7, "longitude_deg": 116.67, "altitude_m": 377.8}
 

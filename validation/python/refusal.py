@@ -17,6 +17,20 @@ def kept_dumps(text):
         r"; (\S+\.part) keeps its first (?:(\d+) dumps|dump\b)", text)}
 
 
+def write_slow(path):
+    """A recording of 400 ms that takes seconds with SLOW: 200 small dumps of
+    48 inputs; noise that repeats."""
+    noise = np.random.default_rng(181).integers(-60, 60, (24, 2, 20_000, 2))
+    program.write(path, program.Scene(np.tile(
+        noise[..., 0] + 1j * noise[..., 1], (1, 1, 20))),
+        axes=("time", "antenna", "pol"))
+
+
+SLOW = program.ini_of(
+    oracle.Setup(64, 0.002, taps=8, precision="int8"),
+    {"correlator.threads": 1, "correlator.kernel": "reference"})
+
+
 class Refusal(program.Case):
     """Cases that run `fx8 correlate` and expect it to refuse."""
 

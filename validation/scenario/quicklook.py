@@ -457,18 +457,14 @@ class Interrupted(refusal.Refusal):
     """A signal leaves a quick-look of the dumps that are finished."""
 
     def test_cut_like_the_result(self):
-        generator = np.random.default_rng(192)
-        samples = (generator.integers(-60, 60, (32, 2, 400_000))
-                   + 1j * generator.integers(-60, 60, (32, 2, 400_000)))
-        self.write_config(program.ini_of(
-            oracle.Setup(64, 0.002, taps=8, precision="int8"),
-            {"correlator.threads": 1, "correlator.kernel": "reference",
-             "postprocess.quicklook": self.path("quick.h5")}))
-        recording = self.write(program.Scene(samples), "slow.h5",
-                               axes=("time", "antenna", "pol"))
+        self.write_config(refusal.SLOW)
+        recording = self.path("slow.h5")
+        refusal.write_slow(recording)
         process = subprocess.Popen(
             [program.FX8, "correlate", self.config, recording, "-o",
-             self.output, "--quiet"], stderr=subprocess.PIPE, text=True)
+             self.output, "--quiet", "--set",
+             f"postprocess.quicklook={self.path('quick.h5')}"],
+            stderr=subprocess.PIPE, text=True)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         for _ in range(2000):
