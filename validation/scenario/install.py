@@ -26,8 +26,8 @@ int main(void)
 {
     struct fx8_plan plan = fx8_plan_default();
     plan.is_complex = true;
-    plan.n_channels = 8;
-    plan.n_taps = 4;
+    plan.channelizer.n_channels = 8;
+    plan.channelizer.n_taps = 4;
     printf("%s %zu\n", fx8_version(), fx8_plan_axes(&plan).window);
     return 0;
 }
