@@ -200,7 +200,7 @@ class Library(Installed):
                        "int main() { const fx8_plan plan = "
                        "fx8_plan_default();\n"
                        "    std::printf(\"%s %zu\", fx8_version(), "
-                       "plan.n_taps); }\n")
+                       "plan.channelizer.n_taps); }\n")
         for compiler in ("g++", "clang++"):
             with self.subTest(compiler=compiler):
                 user = self.build(source, "-std=c++17", *STRICT,
