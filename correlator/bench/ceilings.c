@@ -138,27 +138,21 @@ static const struct {
     double work; /* of a round: complex products, a quarter of the real ones, or
                     bytes */
 } rulers[FX8_N_CEILINGS] = {
-    [FX8_CEILING_DPBUSD_ZMM] = {{"vpdpbusd zmm", "CMAC/s", "avx512"},
-                                ON_X86(dpbusd_zmm),
-                                24 * 64 / 4},
-    [FX8_CEILING_DPWSSD_ZMM] = {{"vpdpwssd zmm", "CMAC/s", "avx512"},
-                                ON_X86(dpwssd_zmm),
-                                24 * 32 / 4},
-    [FX8_CEILING_FMA_ZMM] = {{"vfmadd zmm", "CMAC/s", "avx512"},
-                             ON_X86(fma_zmm),
-                             24 * 16 / 4},
-    [FX8_CEILING_MADDWD_YMM] = {{"vpmaddwd ymm", "CMAC/s", "avx2"},
-                                ON_X86(maddwd_ymm),
-                                12 * 16 / 4},
-    [FX8_CEILING_FMA_YMM] = {{"vfmadd ymm", "CMAC/s", "avx2"},
-                             ON_X86(fma_ymm),
-                             12 * 8 / 4},
-    [FX8_CEILING_MADDWD_XMM] = {{"pmaddwd xmm", "CMAC/s", "reference"},
-                                ON_X86(maddwd_xmm),
-                                12 * 8 / 4},
-    [FX8_CEILING_MULADD_XMM] = {{"mulps, addps xmm", "CMAC/s", "reference"},
-                                ON_X86(muladd_xmm),
-                                12 * 4 / 4},
+#define X86(level, name, loop, n_real)                                         \
+    {                                                                          \
+        {name, "CMAC/s", level}, ON_X86(loop), (n_real) / 4.0                  \
+    }
+    [FX8_CEILING_DPBUSD_ZMM] =
+        X86("avx512", "vpdpbusd zmm", dpbusd_zmm, 24 * 64),
+    [FX8_CEILING_DPWSSD_ZMM] =
+        X86("avx512", "vpdpwssd zmm", dpwssd_zmm, 24 * 32),
+    [FX8_CEILING_FMA_ZMM] = X86("avx512", "vfmadd zmm", fma_zmm, 24 * 16),
+    [FX8_CEILING_MADDWD_YMM] = X86("avx2", "vpmaddwd ymm", maddwd_ymm, 12 * 16),
+    [FX8_CEILING_FMA_YMM] = X86("avx2", "vfmadd ymm", fma_ymm, 12 * 8),
+    [FX8_CEILING_MADDWD_XMM] =
+        X86("reference", "pmaddwd xmm", maddwd_xmm, 12 * 8),
+    [FX8_CEILING_MULADD_XMM] =
+        X86("reference", "mulps, addps xmm", muladd_xmm, 12 * 4),
     [FX8_CEILING_MEMCPY] = {{"memcpy", "byte/s", NULL},
                             pass_memcpy,
                             2 * ARRAY_BYTES},

@@ -38,42 +38,25 @@ struct storage {
 
 #define MIB ((size_t)1 << 20)
 
+static const char by_input[] = "antenna,pol,time";
+static const char by_time[] = "time,antenna,pol";
+
 static const struct storage storages[] = {
-    {"contiguous, 4 inputs", "antenna,pol,time", 2, {.is_contiguous = true}},
-    {"contiguous, 512 inputs",
-     "antenna,pol,time",
-     256,
-     {.is_contiguous = true}},
-    {"contiguous, time-major",
-     "time,antenna,pol",
-     256,
-     {.is_contiguous = true}},
-    {"chunks of 1 MiB", "antenna,pol,time", 2, {.chunk_bytes = MIB}},
-    {"chunks of 8 MiB", "antenna,pol,time", 2, {.chunk_bytes = 8 * MIB}},
-    {"1 MiB, time-major", "time,antenna,pol", 256, {.chunk_bytes = MIB}},
-    {"deflate 1",
-     "antenna,pol,time",
-     2,
-     {.chunk_bytes = MIB, .deflate_level = 1}},
+    {"contiguous, 4 inputs", by_input, 2, {.is_contiguous = true}},
+    {"contiguous, 512 inputs", by_input, 256, {.is_contiguous = true}},
+    {"contiguous, time-major", by_time, 256, {.is_contiguous = true}},
+    {"chunks of 1 MiB", by_input, 2, {.chunk_bytes = MIB}},
+    {"chunks of 8 MiB", by_input, 2, {.chunk_bytes = 8 * MIB}},
+    {"1 MiB, time-major", by_time, 256, {.chunk_bytes = MIB}},
+    {"deflate 1", by_input, 2, {.chunk_bytes = MIB, .deflate_level = 1}},
     {"shuffle, deflate 1",
-     "antenna,pol,time",
+     by_input,
      2,
      {.chunk_bytes = MIB, .shuffle = true, .deflate_level = 1}},
-    {"bitshuffle, LZ4",
-     "antenna,pol,time",
-     2,
-     {.chunk_bytes = MIB, .bitshuffle = true}},
+    {"bitshuffle, LZ4", by_input, 2, {.chunk_bytes = MIB, .bitshuffle = true}},
 };
 
 #define N_STORAGES (sizeof storages / sizeof storages[0])
-
-/* Rates in every round, bytes of samples, or of the file, per second. */
-struct rounds {
-    double one[FX8_BENCH_ROUNDS], all[FX8_BENCH_ROUNDS];
-    double file[FX8_BENCH_ROUNDS];
-    double cold[FX8_BENCH_ROUNDS], cold_file[FX8_BENCH_ROUNDS];
-    bool is_cold; /* the system dropped the file in every round */
-};
 
 static bool is_packed(const struct storage *storage)
 {
@@ -224,90 +207,59 @@ static bool evict(const char *path)
     return is_gone;
 }
 
-/* Bytes of samples, and of the file that holds them. */
-struct sizes {
-    double samples, file;
+/* A way of reading, beside read() of the file. */
+struct way {
+    const char *quantity, *ruler;
+    size_t n_threads;
+    bool is_cold; /* the file is dropped from the system's cache before */
 };
 
-static enum fx8_status measure_warm(const struct storage *storage,
-                                    struct pass *pass, size_t n_threads,
-                                    const struct sizes *sizes,
-                                    struct rounds *rounds, size_t round,
-                                    struct fx8_error *error)
-{
-    const bool packed = is_packed(storage);
-    double file_s = 0.0, one_s = 0.0, all_s = 0.0;
-    for (size_t k = 0; k < (packed ? N_PACKED : N_PLAIN); k++) {
-        FX8_TRY(time_file(pass, &file_s, error));
-        FX8_TRY(time_reader(pass, 1, &one_s, error));
-        if (packed)
-            FX8_TRY(time_reader(pass, n_threads, &all_s, error));
-    }
-    rounds->file[round] = sizes->file / file_s;
-    rounds->one[round] = sizes->samples / one_s;
-    rounds->all[round] = packed ? sizes->samples / all_s : 0.0;
-    return FX8_OK;
-}
-
-static enum fx8_status measure_cold(struct pass *pass,
-                                    const struct sizes *sizes,
-                                    struct rounds *rounds, size_t round,
-                                    struct fx8_error *error)
-{
-    double file_s = 0.0, reader_s = 0.0;
-    if ((rounds->is_cold = evict(pass->path)))
-        FX8_TRY(time_file(pass, &file_s, error));
-    if (rounds->is_cold && (rounds->is_cold = evict(pass->path)))
-        FX8_TRY(time_reader(pass, 1, &reader_s, error));
-    rounds->cold_file[round] = sizes->file / file_s;
-    rounds->cold[round] = sizes->samples / reader_s;
-    return FX8_OK;
-}
-
-static enum fx8_status measure_rounds(const struct fx8_bench_run *run,
-                                      const struct storage *storage,
-                                      struct pass *pass, struct rounds *rounds,
-                                      struct fx8_error *error)
+/* Measure and report a way; one that needs a cold file has no figure if the
+ * system keeps it. */
+static enum fx8_status measure_way(const struct fx8_bench_run *run,
+                                   struct pass *pass, size_t n_passes,
+                                   const struct way *way,
+                                   struct fx8_error *error)
 {
     const struct fx8_reader *reader = pass->reader;
+    const double bytes =
+        (double)reader->buffer_size(reader, reader->observation.n_samples);
+    const struct fx8_bench_figure figure = {.quantity = way->quantity,
+                                            .n_threads = way->n_threads,
+                                            .unit = "byte/s",
+                                            .ruler = way->ruler};
+    double values[FX8_BENCH_ROUNDS], ceilings[FX8_BENCH_ROUNDS];
     struct stat file = {0};
-    double unused = 0.0;
-    FX8_TRY(time_file(pass, &unused, error));
     (void)stat(pass->path, &file); /* it was open a moment ago */
-    const struct sizes sizes = {
-        .samples =
-            (double)reader->buffer_size(reader, reader->observation.n_samples),
-        .file = (double)file.st_size,
-    };
-    rounds->is_cold = !is_packed(storage);
-    for (size_t r = 0; r < run->n_rounds; r++)
-        FX8_TRY(measure_warm(storage, pass, run->n_threads, &sizes, rounds, r,
-                             error));
-    for (size_t r = 0; r < run->n_rounds && rounds->is_cold; r++)
-        FX8_TRY(measure_cold(pass, &sizes, rounds, r, error));
-    return FX8_OK;
+    for (size_t r = 0; r < run->n_rounds; r++) {
+        double file_s = 0.0, reader_s = 0.0;
+        for (size_t k = 0; k < n_passes; k++) {
+            if (way->is_cold && !evict(pass->path))
+                return FX8_OK;
+            FX8_TRY(time_file(pass, &file_s, error));
+            if (way->is_cold && !evict(pass->path))
+                return FX8_OK;
+            FX8_TRY(time_reader(pass, way->n_threads, &reader_s, error));
+        }
+        values[r] = bytes / reader_s;
+        ceilings[r] = (double)file.st_size / file_s;
+    }
+    return fx8_bench_put(run, figure, values, ceilings, error);
 }
 
-/* --- figures ----------------------------------------------------- */
-
-static enum fx8_status put_rounds(const struct fx8_bench_run *run,
-                                  const struct storage *storage,
-                                  const struct rounds *rounds,
-                                  struct fx8_error *error)
+static enum fx8_status measure_ways(const struct fx8_bench_run *run,
+                                    const struct storage *storage,
+                                    struct pass *pass, struct fx8_error *error)
 {
-    struct fx8_bench_figure figure = {
-        .quantity = "one thread", .unit = "byte/s", .ruler = "read()"};
-    FX8_TRY(fx8_bench_put(run, figure, rounds->one, rounds->file, error));
-    if (is_packed(storage)) {
-        figure.quantity = "all threads";
-        figure.n_threads = run->n_threads;
-        FX8_TRY(fx8_bench_put(run, figure, rounds->all, rounds->file, error));
-    }
-    if (!rounds->is_cold)
-        return FX8_OK;
-    figure.quantity = "cold";
-    figure.ruler = "cold read()";
-    return fx8_bench_put(run, figure, rounds->cold, rounds->cold_file, error);
+    const bool packed = is_packed(storage);
+    const struct way warm = {"one thread", "read()", 1, false};
+    const struct way more =
+        packed ? (struct way){"all threads", "read()", run->n_threads, false}
+               : (struct way){"cold", "cold read()", 1, true};
+    double unused = 0.0;
+    FX8_TRY(time_file(pass, &unused, error));
+    FX8_TRY(measure_way(run, pass, packed ? N_PACKED : N_PLAIN, &warm, error));
+    return measure_way(run, pass, 1, &more, error);
 }
 
 static enum fx8_status measure_storage(const struct fx8_bench_run *run,
@@ -315,7 +267,6 @@ static enum fx8_status measure_storage(const struct fx8_bench_run *run,
                                        struct pass *pass,
                                        struct fx8_error *error)
 {
-    struct rounds rounds;
     const enum fx8_status status = write_recording(storage, pass->path, error);
     if (status == FX8_ERR_UNSUPPORTED)
         return fx8_bench_remark(run,
@@ -324,8 +275,7 @@ static enum fx8_status measure_storage(const struct fx8_bench_run *run,
                                 error);
     FX8_TRY(status);
     FX8_TRY(open_pass(pass, error));
-    FX8_TRY(measure_rounds(run, storage, pass, &rounds, error));
-    FX8_TRY(put_rounds(run, storage, &rounds, error));
+    FX8_TRY(measure_ways(run, storage, pass, error));
     if (pass->reader->slow_reason == NULL)
         return FX8_OK;
     char text[160];

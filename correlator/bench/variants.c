@@ -1,56 +1,67 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * variants.c -- every operation alone, at every level, compared with the limit
- * of that level's instructions or of a copy.
+ * of that level's instructions or of a copy: steps of work at one size,
+ * repeated until enough time has passed.
  */
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "config/base/clock.h"
 #include "config/base/shape.h"
+#include "config/base/try.h"
 #include "correlator/bench/bench.h"
-#include "correlator/bench/trial.h"
 #include "correlator/bench/ceilings.h"
-#include "kernels/functions.h"
+#include "kernels/baseline.h"
+#include "kernels/fft.h"
+#include "kernels/quicklook.h"
 
 /* Least time of the steps of a round. */
 #define ROUND_S 10e-3
 
-static const struct {
-    const char *name;
-    const struct fx8_bench_kind *kind;
-    size_t size, variety;
-} trials[] = {
-    {"align 16 complex", &fx8_bench_align, 16, 2},
-    {"align 64 complex", &fx8_bench_align, 64, 2},
-    {"align 512 complex", &fx8_bench_align, 512, 2},
-    {"align 512 real", &fx8_bench_align, 512, 1},
-    {"filter 32 fp32", &fx8_bench_filter, 32, 0},
-    {"filter 1024 fp32", &fx8_bench_filter, 1024, 0},
-    {"filter 32 int16", &fx8_bench_filter_int16, 32, 0},
-    {"filter 1024 int16", &fx8_bench_filter_int16, 1024, 0},
-    {"quantise 32", &fx8_bench_quantise, 32, 0},
-    {"quantise 1024", &fx8_bench_quantise, 1024, 0},
-    {"turn 32", &fx8_bench_turn, 32, 0},
-    {"turn 1024", &fx8_bench_turn, 1024, 0},
-    {"correlate 16 int8", &fx8_bench_int8, 16, 0},
-    {"correlate 64 int8", &fx8_bench_int8, 64, 0},
-    {"correlate 256 int8", &fx8_bench_int8, 256, 0},
-    {"correlate 16 fp32", &fx8_bench_fp32, 16, 0},
-    {"correlate 64 fp32", &fx8_bench_fp32, 64, 0},
-    {"correlate 256 fp32", &fx8_bench_fp32, 256, 0},
-    {"correlate 16 interval", &fx8_bench_interval, 16, 0},
-    {"correlate 64 interval", &fx8_bench_interval, 64, 0},
-    {"quick-look 64 ieee", &fx8_bench_look, 64, FX8_FUNCTIONS_IEEE},
-    {"quick-look 64 fast", &fx8_bench_look, 64, FX8_FUNCTIONS_FAST},
+/* The ruler of an operation. */
+enum ruler {
+    RULER_COPY, /* memcpy() of as many bytes, between the same areas */
+    RULER_INT8, /* instructions, as enum fx8_ceiling_work */
+    RULER_INT16,
+    RULER_FLOAT,
+    RULER_TWO_FLOATS, /* two float operations each: both directions */
+};
+
+/* An operation under test; open() fills what it needs. */
+struct trial {
+    const struct kind *kind;
+    const struct fx8_operations *operations;
+    size_t size; /* inputs or channels */
+    size_t
+        variety; /* align: bytes of a sample; quick-look: mode of functions */
+    /* set by open() */
+    double work;               /* per step, in the kind's unit */
+    double bytes;              /* per copy, read plus written; for RULER_COPY */
+    size_t n_copies;           /* copies that equal a step; 0: one */
+    void *from, *to, *extra;   /* memory of the trial, or NULL */
+    size_t from_size, to_size; /* bytes */
+    void *state;               /* private to the kind */
+};
+
+/* A kind of trial. */
+struct kind {
+    const char *unit;
+    enum ruler ruler;
+    size_t item_size; /* bytes of a value of a spectrum, or of a weight */
+    enum fx8_status (*open)(struct trial *trial, struct fx8_error *error);
+    /* Run step k. */
+    void (*step)(struct trial *trial, size_t k);
+    void (*close)(struct trial *trial); /* `state`; may be NULL */
 };
 
 /* --- memory ------------------------------------------------------ */
 
-enum fx8_status fx8_bench_trial_allocate(struct fx8_bench_trial *trial,
-                                         size_t from, size_t to, size_t extra,
-                                         struct fx8_error *error)
+/* Allocate `from`, `to` and `extra`, of so many bytes. */
+static enum fx8_status allocate(struct trial *trial, size_t from, size_t to,
+                                size_t extra, struct fx8_error *error)
 {
     trial->from_size = from;
     trial->to_size = to;
@@ -60,16 +71,420 @@ enum fx8_status fx8_bench_trial_allocate(struct fx8_bench_trial *trial,
     return fx8_allocate_arrays(arrays, 3, "a trial", error);
 }
 
-void fx8_bench_fill_floats(float *values, size_t n)
+/* Fill with floats from -50 to 50. */
+static void fill_floats(float *values, size_t n)
 {
     for (size_t k = 0; k < n; k++)
         values[k] = (float)(k * 37 % 101) - 50.0f;
 }
 
+#define MIB ((size_t)1 << 20)
+
+/* Floats between two spectra, as in the engine. */
+static size_t spectrum_stride(const struct trial *trial)
+{
+    return fx8_fft_stride_of(FX8_FFT_COMPLEX, trial->size);
+}
+
+/* --- align ------------------------------------------------------- */
+
+/* Samples of a step: larger than the caches, like a recording. */
+#define ALIGN_BYTES (32 * MIB)
+
+/* Bytes between two rows, as in the engine: the distance of rows must not be a
+ * power of two. */
+#define ROW_GAP 64
+
+static enum fx8_status open_align(struct trial *trial, struct fx8_error *error)
+{
+    FX8_TRY(allocate(trial, ALIGN_BYTES, ALIGN_BYTES + trial->size * ROW_GAP,
+                     trial->size * sizeof(ptrdiff_t), error));
+    fx8_bench_fill(trial->from, ALIGN_BYTES);
+    ptrdiff_t *offset = trial->extra;
+    for (size_t i = 0; i < trial->size; i++)
+        offset[i] = (ptrdiff_t)(i * trial->variety);
+    trial->bytes = trial->work = 2.0 * ALIGN_BYTES;
+    return FX8_OK;
+}
+
+static void step_align(struct trial *trial, size_t k)
+{
+    (void)k;
+    const size_t sample = trial->size * trial->variety;
+    const size_t n_samples = ALIGN_BYTES / sample;
+    trial->operations->gather(trial->size, n_samples, trial->variety,
+                              trial->from, trial->extra, (ptrdiff_t)sample,
+                              trial->to, n_samples * trial->variety + ROW_GAP);
+}
+
+/* --- filter ------------------------------------------------------ */
+
+#define N_TAPS 8
+
+/* Samples that the steps go through, and least samples of a step: a call for
+ * few channels is too short for the clock. */
+#define FILTER_BYTES (8 * MIB)
+#define STEP_BYTES   ((size_t)1 << 16)
+
+static size_t filter_calls(const struct trial *trial)
+{
+    const size_t call = FX8_GROUP * 2 * trial->size;
+    return call < STEP_BYTES ? STEP_BYTES / call : 1;
+}
+
+static enum fx8_status open_filter(struct trial *trial, struct fx8_error *error)
+{
+    const size_t row = 2 * trial->size, n_weights = N_TAPS * row;
+    FX8_TRY(allocate(trial, FILTER_BYTES + (FX8_GROUP + N_TAPS) * row,
+                     FX8_GROUP * spectrum_stride(trial) * sizeof(float),
+                     n_weights * trial->kind->item_size, error));
+    fx8_bench_fill(trial->from, trial->from_size);
+    for (size_t k = 0; k < n_weights; k++)
+        if (trial->kind->ruler == RULER_FLOAT)
+            ((float *)trial->extra)[k] = (float)(1 + k % 7) / 16.0f;
+        else
+            ((int16_t *)trial->extra)[k] = (int16_t)(2000 * (k % 7));
+    trial->work = (double)(filter_calls(trial) * FX8_GROUP * row) * N_TAPS / 4;
+    return FX8_OK;
+}
+
+static void step_filter(struct trial *trial, size_t k)
+{
+    const struct fx8_operations *operations = trial->operations;
+    const size_t row = 2 * trial->size, n = filter_calls(trial);
+    const size_t stride = spectrum_stride(trial);
+    for (size_t call = k * n; call < (k + 1) * n; call++) {
+        const int8_t *samples =
+            (const int8_t *)trial->from + call * FX8_GROUP * row % FILTER_BYTES;
+        if (trial->kind->ruler == RULER_FLOAT)
+            operations->fir(FX8_GROUP, N_TAPS, row, samples, trial->extra,
+                            trial->to, stride);
+        else
+            operations->fir_int16(FX8_GROUP, N_TAPS, row, samples, trial->extra,
+                                  0x1p-15f, trial->to, stride);
+    }
+}
+
+/* --- quantise, turn ---------------------------------------------- */
+
+/* Spectra of a row of the result, and items between two rows. */
+#define ROW_SPECTRA 4096
+
+static size_t turn_stride(const struct trial *trial)
+{
+    return ROW_SPECTRA + FX8_ALIGNMENT / trial->kind->item_size;
+}
+
+/* Spectra of a group, in cache as after the FFT; rows of results, in memory. */
+static enum fx8_status open_turn(struct trial *trial, struct fx8_error *error)
+{
+    const size_t item_size = trial->kind->item_size;
+    FX8_TRY(allocate(trial, FX8_GROUP * spectrum_stride(trial) * sizeof(float),
+                     trial->size * turn_stride(trial) * item_size,
+                     trial->size * (sizeof(float) + sizeof(uint32_t)), error));
+    fill_floats(trial->from, FX8_GROUP * spectrum_stride(trial));
+    float *gain = trial->extra;
+    for (size_t k = 0; k < trial->size; k++)
+        gain[k] = 0.9f;
+    trial->bytes = trial->work =
+        (double)(FX8_GROUP * trial->size *
+                 (sizeof(struct fx8_cf32) + item_size));
+    return FX8_OK;
+}
+
+static void step_quantise(struct trial *trial, size_t k)
+{
+    const float *gain = trial->extra;
+    uint32_t *clips = (uint32_t *)trial->extra + trial->size;
+    struct fx8_ci8 *to = trial->to;
+    trial->operations->quantise(FX8_GROUP, trial->size, trial->from,
+                                spectrum_stride(trial) / 2, gain, UINT32_MAX,
+                                to + k * FX8_GROUP % ROW_SPECTRA,
+                                turn_stride(trial), clips);
+}
+
+static void step_turn(struct trial *trial, size_t k)
+{
+    struct fx8_cf32 *to = trial->to;
+    trial->operations->turn(
+        FX8_GROUP, trial->size, trial->from, spectrum_stride(trial) / 2,
+        UINT32_MAX, to + k * FX8_GROUP % ROW_SPECTRA, turn_stride(trial));
+}
+
+/* --- correlators: channel by channel, on spectra larger than the caches ----
+ */
+
+/* Spectra of a channel, and items between two rows of them: as in the engine,
+ * not a power of two. */
+#define N_TIMES 2048
+
+/* Bytes of all channels, one at least. */
+#define SPECTRA_BYTES ((size_t)32 << 20)
+
+/* Channels between two folds: below FX8_MAX_INT32_SPECTRA spectra. */
+#define FOLD_STEPS 16
+
+static size_t stride_of(size_t item_size)
+{
+    return N_TIMES + FX8_ALIGNMENT / item_size;
+}
+
+static size_t channel_bytes(const struct trial *trial)
+{
+    const size_t item_size = trial->kind->item_size;
+    return fx8_round_up(trial->size, FX8_ROW_BLOCK) * stride_of(item_size) *
+           item_size;
+}
+
+static size_t accumulator_bytes(const struct trial *trial)
+{
+    const struct fx8_operations *operations = trial->operations;
+    if (trial->kind->ruler == RULER_INT8)
+        return operations->int8.accumulator_size(trial->size) * sizeof(int32_t);
+    return sizeof(double) *
+           (trial->kind->ruler == RULER_FLOAT
+                ? operations->fp32.accumulator_size(trial->size)
+                : operations->interval.accumulator_size(trial->size));
+}
+
+/* `extra` holds the accumulator, `to` the sums. */
+static enum fx8_status open_products(struct trial *trial,
+                                     struct fx8_error *error)
+{
+    const size_t channel = channel_bytes(trial);
+    const size_t n_channels =
+        channel < SPECTRA_BYTES ? SPECTRA_BYTES / channel : 1;
+    FX8_TRY(allocate(trial, n_channels * channel,
+                     fx8_pair_count(trial->size) * 4 * sizeof(double),
+                     accumulator_bytes(trial), error));
+    if (trial->kind->ruler == RULER_INT8)
+        fx8_bench_fill(trial->from, trial->from_size);
+    else
+        fill_floats(trial->from, trial->from_size / sizeof(float));
+    trial->work = (double)fx8_pair_count(trial->size) * N_TIMES;
+    return FX8_OK;
+}
+
+/* The channel of step `k`. */
+static void step_products(struct trial *trial, size_t k)
+{
+    const struct fx8_operations *operations = trial->operations;
+    const size_t n = trial->size, channel = channel_bytes(trial);
+    const size_t n_blocks = fx8_round_up(n, FX8_ROW_BLOCK) / FX8_ROW_BLOCK;
+    const size_t stride = stride_of(trial->kind->item_size);
+    const void *spectra =
+        (const char *)trial->from + k % (trial->from_size / channel) * channel;
+    const bool is_fold = k % FOLD_STEPS == FOLD_STEPS - 1;
+    double *sums = trial->to;
+    if (trial->kind->ruler == RULER_INT8) {
+        operations->int8.accumulate(n, 0, n_blocks, N_TIMES, spectra, stride,
+                                    trial->extra);
+        if (is_fold)
+            operations->int8.fold(n, trial->extra, trial->to);
+    } else if (trial->kind->ruler == RULER_FLOAT) {
+        operations->fp32.accumulate(n, 0, n_blocks, N_TIMES, spectra, stride,
+                                    trial->extra);
+        if (is_fold)
+            operations->fp32.fold(n, trial->extra, sums);
+    } else {
+        operations->interval.accumulate(n, 0, n_blocks, N_TIMES, spectra,
+                                        stride, FX8_MAX_FP32_PRODUCTS,
+                                        trial->extra);
+        if (is_fold)
+            operations->interval.fold(n, trial->extra, sums,
+                                      sums + 2 * fx8_pair_count(n));
+    }
+}
+
+/* --- quick-look: dumps of 64 channels --------------------------------------
+ */
+
+#define N_CHANNELS 64
+
+/* Bytes read and written per cell. */
+#define CELL_IN  (2 * sizeof(float) + sizeof(uint8_t) + sizeof(float))
+#define CELL_OUT (4 * sizeof(uint16_t))
+
+/* A quick-look, with its arrays in the memory of the trial. */
+struct look {
+    struct fx8_quicklook *quicklook;
+    struct fx8_result in;
+    struct fx8_quicklook_dump out;
+};
+
+/* Autos of 1000 and cross products of a few per cent of that. */
+static void fill_results(const struct fx8_quicklook_plan *plan,
+                         const struct fx8_result *in)
+{
+    size_t cell = 0;
+    for (size_t b = 0; b < plan->n_baselines; b++)
+        for (size_t c = 0; c < plan->n_channels; c++)
+            for (size_t p = 0; p < plan->n_products; p++, cell++) {
+                const struct fx8_product *product =
+                    &plan->products[b * plan->n_products + p];
+                const bool is_auto = product->input_1 == product->input_2;
+                in->visibilities[2 * cell] =
+                    is_auto ? 1000.0f : (float)(cell * 37 % 101) - 50.0f;
+                in->visibilities[2 * cell + 1] =
+                    is_auto ? 0.0f : (float)(cell * 53 % 101) - 50.0f;
+                in->flags[cell] = 0;
+                in->nsamples[cell] = 1.0f;
+            }
+}
+
+/* `from` holds visibilities, weights and flags, `to` the results. */
+static void place_results(struct trial *trial, size_t n_cells)
+{
+    struct look *look = trial->state;
+    look->in.visibilities = trial->from;
+    look->in.nsamples = look->in.visibilities + 2 * n_cells;
+    look->in.flags = (uint8_t *)(look->in.nsamples + n_cells);
+    look->out.spectra_db = trial->to;
+    look->out.coherence =
+        (uint16_t *)(look->out.spectra_db + trial->size * N_CHANNELS);
+    look->out.amplitude = look->out.coherence + 2 * n_cells;
+    look->out.phase = look->out.amplitude + n_cells;
+}
+
+static enum fx8_status open_look(struct trial *trial, struct fx8_error *error)
+{
+    struct fx8_quicklook_plan plan = {
+        .n_products = fx8_baseline_products(2),
+        .n_inputs = trial->size,
+        .n_baselines = fx8_baseline_count(trial->size / 2),
+        .n_channels = N_CHANNELS,
+        .products_per_cell = 4096.0,
+        .real_channel = N_CHANNELS,
+        .channel_average = 1,
+        .mode = (enum fx8_functions_mode)trial->variety,
+        .functions = trial->operations->functions,
+        .half = &trial->operations->half,
+        .threads.count = 1,
+    };
+    const size_t n_cells = plan.n_baselines * N_CHANNELS * plan.n_products;
+    /* more than CELL_OUT: room for half of all bytes copied */
+    FX8_TRY(allocate(
+        trial, n_cells * CELL_IN,
+        n_cells * CELL_IN + trial->size * N_CHANNELS * sizeof(float),
+        plan.n_baselines * plan.n_products * sizeof(struct fx8_product),
+        error));
+    FX8_TRY(
+        fx8_allocate(1, sizeof(struct look), "a trial", &trial->state, error));
+    trial->bytes = (double)(n_cells * (CELL_IN + CELL_OUT));
+    trial->n_copies = FX8_QUICKLOOK_CHECK_DUMPS;
+    trial->work = (double)(n_cells * FX8_QUICKLOOK_CHECK_DUMPS);
+    fx8_baseline_table(trial->size / 2, 2, trial->extra);
+    plan.products = trial->extra;
+    place_results(trial, n_cells);
+    struct look *look = trial->state;
+    fill_results(&plan, &look->in);
+    return fx8_quicklook_open(&plan, &look->quicklook, error);
+}
+
+/* One check interval of dumps, of which one is evaluated in both modes. */
+static void step_look(struct trial *trial, size_t k)
+{
+    (void)k;
+    struct look *look = trial->state;
+    for (int dump = 0; dump < FX8_QUICKLOOK_CHECK_DUMPS; dump++)
+        fx8_quicklook_process(look->quicklook, &look->in, NULL, &look->out);
+}
+
+static void close_look(struct trial *trial)
+{
+    struct look *look = trial->state;
+    if (look != NULL)
+        fx8_quicklook_close(&look->quicklook);
+    free(look);
+}
+
+/* --- the trials --------------------------------------------------- */
+
+static const struct kind kind_align = {.unit = "byte/s",
+                                       .ruler = RULER_COPY,
+                                       .open = open_align,
+                                       .step = step_align};
+
+/* The filter of 8 taps in floats, and in 16-bit integers. */
+static const struct kind kind_filter = {.unit = "CMAC/s",
+                                        .ruler = RULER_FLOAT,
+                                        .item_size = sizeof(float),
+                                        .open = open_filter,
+                                        .step = step_filter};
+static const struct kind kind_filter_int16 = {.unit = "CMAC/s",
+                                              .ruler = RULER_INT16,
+                                              .item_size = sizeof(int16_t),
+                                              .open = open_filter,
+                                              .step = step_filter};
+
+/* The corner turn, with and without the quantiser. */
+static const struct kind kind_quantise = {.unit = "byte/s",
+                                          .ruler = RULER_COPY,
+                                          .item_size = sizeof(struct fx8_ci8),
+                                          .open = open_turn,
+                                          .step = step_quantise};
+static const struct kind kind_turn = {.unit = "byte/s",
+                                      .ruler = RULER_COPY,
+                                      .item_size = sizeof(struct fx8_cf32),
+                                      .open = open_turn,
+                                      .step = step_turn};
+
+/* The correlators. */
+static const struct kind kind_int8 = {.unit = "CMAC/s",
+                                      .ruler = RULER_INT8,
+                                      .item_size = sizeof(struct fx8_ci8),
+                                      .open = open_products,
+                                      .step = step_products};
+static const struct kind kind_fp32 = {.unit = "CMAC/s",
+                                      .ruler = RULER_FLOAT,
+                                      .item_size = sizeof(struct fx8_cf32),
+                                      .open = open_products,
+                                      .step = step_products};
+static const struct kind kind_interval = {.unit = "CMAC/s",
+                                          .ruler = RULER_TWO_FLOATS,
+                                          .item_size = sizeof(struct fx8_cf32),
+                                          .open = open_products,
+                                          .step = step_products};
+
+static const struct kind kind_look = {.unit = "cell/s",
+                                      .ruler = RULER_COPY,
+                                      .open = open_look,
+                                      .step = step_look,
+                                      .close = close_look};
+
+static const struct {
+    const char *name;
+    const struct kind *kind;
+    size_t size, variety;
+} trials[] = {
+    {"align 16 complex", &kind_align, 16, 2},
+    {"align 64 complex", &kind_align, 64, 2},
+    {"align 512 complex", &kind_align, 512, 2},
+    {"align 512 real", &kind_align, 512, 1},
+    {"filter 32 fp32", &kind_filter, 32, 0},
+    {"filter 1024 fp32", &kind_filter, 1024, 0},
+    {"filter 32 int16", &kind_filter_int16, 32, 0},
+    {"filter 1024 int16", &kind_filter_int16, 1024, 0},
+    {"quantise 32", &kind_quantise, 32, 0},
+    {"quantise 1024", &kind_quantise, 1024, 0},
+    {"turn 32", &kind_turn, 32, 0},
+    {"turn 1024", &kind_turn, 1024, 0},
+    {"correlate 16 int8", &kind_int8, 16, 0},
+    {"correlate 64 int8", &kind_int8, 64, 0},
+    {"correlate 256 int8", &kind_int8, 256, 0},
+    {"correlate 16 fp32", &kind_fp32, 16, 0},
+    {"correlate 64 fp32", &kind_fp32, 64, 0},
+    {"correlate 256 fp32", &kind_fp32, 256, 0},
+    {"correlate 16 interval", &kind_interval, 16, 0},
+    {"correlate 64 interval", &kind_interval, 64, 0},
+    {"quick-look 64 ieee", &kind_look, 64, FX8_FUNCTIONS_IEEE},
+    {"quick-look 64 fast", &kind_look, 64, FX8_FUNCTIONS_FAST},
+};
+
 /* --- rounds ------------------------------------------------------ */
 
 /* Copy as many bytes as a step reads and writes, between the same areas. */
-static void copy_step(struct fx8_bench_trial *trial, size_t k)
+static void copy_step(struct trial *trial, size_t k)
 {
     const size_t size = (size_t)(trial->bytes / 2.0);
     const size_t n_from = trial->from_size / size;
@@ -81,8 +496,8 @@ static void copy_step(struct fx8_bench_trial *trial, size_t k)
 }
 
 /* Steps per second. */
-static double time_steps(struct fx8_bench_trial *trial,
-                         void (*step)(struct fx8_bench_trial *trial, size_t k))
+static double time_steps(struct trial *trial,
+                         void (*step)(struct trial *trial, size_t k))
 {
     const double start = fx8_clock_seconds();
     double seconds = 0.0;
@@ -95,23 +510,23 @@ static double time_steps(struct fx8_bench_trial *trial,
 }
 
 /* Rate of the ruler of a trial, in the trial's unit, and its name. */
-static double measure_ruler(const struct fx8_bench_kind *kind,
-                            struct fx8_bench_trial *trial, const char **name)
+static double measure_ruler(const struct kind *kind, struct trial *trial,
+                            const char **name)
 {
     static const enum fx8_ceiling_work works[] = {
-        [FX8_BENCH_INT8] = FX8_CEILING_INT8,
-        [FX8_BENCH_INT16] = FX8_CEILING_INT16,
-        [FX8_BENCH_FLOAT] = FX8_CEILING_FLOAT,
-        [FX8_BENCH_TWO_FLOATS] = FX8_CEILING_FLOAT,
+        [RULER_INT8] = FX8_CEILING_INT8,
+        [RULER_INT16] = FX8_CEILING_INT16,
+        [RULER_FLOAT] = FX8_CEILING_FLOAT,
+        [RULER_TWO_FLOATS] = FX8_CEILING_FLOAT,
     };
     *name = "memcpy of as much";
-    if (kind->ruler == FX8_BENCH_COPY)
+    if (kind->ruler == RULER_COPY)
         return trial->work * time_steps(trial, copy_step);
     const enum fx8_ceiling ceiling =
         fx8_ceiling_of(trial->operations->name, works[kind->ruler]);
     *name = fx8_ceiling_describe(ceiling)->name;
     return fx8_ceiling_measure(ceiling) /
-           (kind->ruler == FX8_BENCH_TWO_FLOATS ? 2.0 : 1.0);
+           (kind->ruler == RULER_TWO_FLOATS ? 2.0 : 1.0);
 }
 
 /* --- the section ------------------------------------------------- */
@@ -125,11 +540,11 @@ static enum fx8_status measure_case(const struct fx8_bench_run *run,
                                     struct fx8_error *error)
 {
     const size_t index = run->which->index;
-    const struct fx8_bench_kind *kind = trials[index].kind;
-    struct fx8_bench_trial trial = {.kind = kind,
-                                    .operations = run->operations,
-                                    .size = trials[index].size,
-                                    .variety = trials[index].variety};
+    const struct kind *kind = trials[index].kind;
+    struct trial trial = {.kind = kind,
+                          .operations = run->operations,
+                          .size = trials[index].size,
+                          .variety = trials[index].variety};
     struct fx8_bench_figure figure = {.quantity = "rate",
                                       .variant = run->operations->name,
                                       .unit = kind->unit};

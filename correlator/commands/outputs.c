@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdbool.h>
 #include <stdio.h>
-#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,18 +14,17 @@
 static char *full_name(const char *path, const char *suffix)
 {
     char *result = NULL;
-    char *copy_1 = strdup(path), *copy_2 = strdup(path);
-    if (copy_1 != NULL && copy_2 != NULL) {
-        const char *name = basename(copy_1);
-        const char *folder = dirname(copy_2);
-        char *real = realpath(folder, NULL);
-        if (asprintf(&result, "%s/%s%s", real != NULL ? real : folder, name,
-                     suffix) < 0)
-            result = NULL;
-        free(real);
-    }
-    free(copy_1);
-    free(copy_2);
+    const char *slash = strrchr(path, '/');
+    const char *name = slash != NULL ? slash + 1 : path;
+    char *folder =
+        slash != NULL ? strndup(path, (size_t)(name - path)) : strdup(".");
+    char *real = folder != NULL ? realpath(folder, NULL) : NULL;
+    if (folder != NULL &&
+        asprintf(&result, "%s/%s%s", real != NULL ? real : folder, name,
+                 suffix) < 0)
+        result = NULL;
+    free(real);
+    free(folder);
     return result;
 }
 

@@ -17,8 +17,8 @@ static void put_file(struct fx8_json *json, const char *key, const char *path,
     fx8_json_end(json);
 }
 
-static void put_sizes(struct fx8_json *json,
-                      const struct fx8_comparison *comparison)
+static void put_summary(struct fx8_json *json,
+                        const struct fx8_comparison *comparison)
 {
     const struct fx8_compare_shape *shape = &comparison->shape;
     fx8_json_integer(json, "n_dumps", comparison->n_dumps);
@@ -29,11 +29,6 @@ static void put_sizes(struct fx8_json *json,
     fx8_json_text(json, "unit", fx8_compare_unit(comparison));
     fx8_json_bool(json, "is_identical", comparison->is_identical);
     fx8_json_bool(json, "has_theory", comparison->has_theory);
-}
-
-static void put_limits(struct fx8_json *json,
-                       const struct fx8_comparison *comparison)
-{
     fx8_json_object(json, "median_ratio");
     fx8_json_real(json, "value", comparison->median_ratio);
     fx8_json_real(json, "standard_error", comparison->standard_error);
@@ -89,7 +84,7 @@ static void put_checks(struct fx8_json *json,
     fx8_json_end(json);
 }
 
-/* Add members to the open object. */
+/* Add members to the open object and end it. */
 static void put_figures(struct fx8_json *json,
                         const struct fx8_comparison *comparison,
                         const struct fx8_compare_sums *sums,
@@ -104,6 +99,7 @@ static void put_figures(struct fx8_json *json,
     fx8_json_real(json, "predicted", figures.predicted);
     fx8_json_real(json, "ratio", figures.ratio);
     fx8_json_real(json, "sigmas", figures.sigmas);
+    fx8_json_end(json);
 }
 
 static void put_cells(struct fx8_json *json,
@@ -176,7 +172,6 @@ static void put_channels(struct fx8_json *json,
         fx8_json_real(json, "frequency_hz", comparison->frequencies_hz[c]);
         put_figures(json, comparison, &comparison->channels[c],
                     FX8_COMPARE_CHANNEL);
-        fx8_json_end(json);
     }
     fx8_json_end(json);
 }
@@ -194,7 +189,6 @@ static void put_baselines(struct fx8_json *json,
                          comparison->antenna_numbers[antennas[1]]);
         put_figures(json, comparison, &comparison->baselines[b],
                     FX8_COMPARE_BASELINE);
-        fx8_json_end(json);
     }
     fx8_json_end(json);
 }
@@ -248,15 +242,12 @@ void fx8_compare_print_json(const struct fx8_comparison *comparison,
              comparison->precision[0]);
     put_file(&json, "reference", comparison->reference_name,
              comparison->precision[1]);
-    put_sizes(&json, comparison);
-    put_limits(&json, comparison);
+    put_summary(&json, comparison);
     put_checks(&json, comparison);
     fx8_json_object(&json, "overall");
     put_figures(&json, comparison, &comparison->overall, FX8_COMPARE_CHANNEL);
-    fx8_json_end(&json);
     fx8_json_object(&json, "autos");
     put_figures(&json, comparison, &comparison->autos, FX8_COMPARE_CHANNEL);
-    fx8_json_end(&json);
     put_cells(&json, comparison);
     put_left_out(&json, comparison);
     put_worst(&json, "worst_channels", comparison, FX8_COMPARE_CHANNEL);
