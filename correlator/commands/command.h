@@ -124,18 +124,6 @@ void fx8_command_stop_at_once(const char *file);
  *  step; 2 or more: stop now. */
 int fx8_command_interrupted(void);
 
-/**
- * fx8_outputs_differ -- refuse results that would overwrite each other.
- *
- * Files are compared by folder and name, since they need not exist, or by
- * device and inode if they do.  A result PATH also occupies PATH.part.
- *
- * Given:  outputs  [n_outputs] results to write; NULL: none
- * Status: FX8_ERR_USAGE: two are the same file; FX8_ERR_SYSTEM: memory
- */
-enum fx8_status fx8_outputs_differ(const char *const *outputs, size_t n_outputs,
-                                   struct fx8_error *error);
-
 /* --- generated from the tables of commands and keys, so they cannot drift ---
  */
 

@@ -27,7 +27,7 @@ struct fx8_info_request {
     bool is_all; /**< levels of all samples */
 };
 
-/* --- shared by all kinds: info_print.c --------------------------------- */
+/* --- shared by all kinds: info.c ---------------------------------------- */
 
 /** One aligned line "  label      text". */
 void fx8_info_field(const char *label, const char *format, ...)
