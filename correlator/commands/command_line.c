@@ -234,8 +234,9 @@ static int take_options(const struct fx8_command *command, int argc,
 }
 
 /* --precision X is --set correlator.precision=X, and so on. */
-static bool add_settings(const struct fx8_command *command,
-                         struct parsed *parsed)
+static enum fx8_status add_settings(const struct fx8_command *command,
+                                    struct parsed *parsed,
+                                    struct fx8_error *error)
 {
     struct fx8_command_line *line = &parsed->line;
     line->n_settings = parsed->n_typed;
@@ -246,26 +247,28 @@ static bool add_settings(const struct fx8_command *command,
             strcmp(key, FX8_ANY_KEY) == 0)
             continue;
         if (asprintf(&text, "%s=%s", key, line->given[i]) < 0)
-            return false;
+            return fx8_no_memory("arguments", error);
         line->settings[line->n_settings++] = text;
     }
-    return true;
+    return FX8_OK;
 }
 
 /* --- the line ---------------------------------------------------- */
 
-static bool open_line(const struct fx8_command *command, int argc, char **argv,
-                      struct parsed *parsed)
+static enum fx8_status open_line(const struct fx8_command *command, int argc,
+                                 char **argv, struct parsed *parsed,
+                                 struct fx8_error *error)
 {
     struct fx8_command_line *line = &parsed->line;
-    const size_t n_options = command->n_options;
-    parsed->text = fx8_command_join("fx8", argv, (size_t)argc);
-    parsed->options = calloc(n_options + 2, sizeof *parsed->options);
-    line->text = parsed->text;
-    line->given = calloc(n_options + 1, sizeof *line->given);
-    line->settings = calloc((size_t)argc + n_options, sizeof *line->settings);
-    return parsed->text != NULL && parsed->options != NULL &&
-           line->given != NULL && line->settings != NULL;
+    const size_t n = command->n_options;
+    const struct fx8_array arrays[] = {
+        {&parsed->options, n + 2, sizeof *parsed->options},
+        {&line->given, n, sizeof *line->given},
+        {&line->settings, (size_t)argc + n, sizeof *line->settings}};
+    line->text = parsed->text = fx8_command_join("fx8", argv, (size_t)argc);
+    return parsed->text == NULL
+               ? fx8_no_memory("arguments", error)
+               : fx8_allocate_arrays(arrays, 3, "arguments", error);
 }
 
 static void close_line(struct parsed *parsed)
@@ -279,27 +282,21 @@ static void close_line(struct parsed *parsed)
     free(parsed->text);
 }
 
-static int run_out_of_memory(void)
-{
-    struct fx8_error error;
-    fx8_no_memory("arguments", &error);
-    return fx8_command_error(&error);
-}
-
 int fx8_command_run(const struct fx8_command *command, int argc, char **argv)
 {
     struct parsed parsed = {.wants_help = false};
+    struct fx8_error error;
     int code = 0;
-    if (!open_line(command, argc, argv, &parsed))
-        code = run_out_of_memory();
-    if (code == 0)
+    enum fx8_status status = open_line(command, argc, argv, &parsed, &error);
+    if (status == FX8_OK)
         code = take_options(command, argc, argv, &parsed);
-    if (code == 0 && parsed.wants_help)
-        code = print_help(command);
-    else if (code == 0 && !add_settings(command, &parsed))
-        code = run_out_of_memory();
+    if (status == FX8_OK && code == 0 && !parsed.wants_help)
+        status = add_settings(command, &parsed, &error);
+    if (status != FX8_OK)
+        code = fx8_command_error(&error);
     else if (code == 0)
-        code = command->run(&parsed.line);
+        code = parsed.wants_help ? print_help(command)
+                                 : command->run(&parsed.line);
     close_line(&parsed);
     return code;
 }

@@ -36,6 +36,23 @@ void fx8_compare_print_sizes(int64_t n_dumps,
 
 /* --- the same observation ---------------------------------------- */
 
+/* Refuse a value that differs by more than the tolerance; `index` of an array,
+ * or SIZE_MAX. */
+static enum fx8_status match(const struct fx8_compare_side *a,
+                             const struct fx8_compare_side *b, const char *name,
+                             size_t index, double of_a, double of_b,
+                             double tolerance, struct fx8_error *error)
+{
+    char place[32] = "";
+    if (fabs(of_a - of_b) <= tolerance)
+        return FX8_OK;
+    if (index != SIZE_MAX)
+        snprintf(place, sizeof place, "[%zu]", index);
+    return fx8_fail(error, FX8_ERR_INPUT,
+                    "%s: %s%s: %.17g: expected %.17g as in %s", b->path, name,
+                    place, of_b, of_a, a->path);
+}
+
 static enum fx8_status match_sizes(const struct fx8_compare_side *a,
                                    const struct fx8_compare_side *b,
                                    struct fx8_error *error)
@@ -52,10 +69,8 @@ static enum fx8_status match_sizes(const struct fx8_compare_side *a,
         {"Npols", of_a->n_products, of_b->n_products},
     };
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        if (sizes[i].of_a != sizes[i].of_b)
-            return fx8_fail(
-                error, FX8_ERR_INPUT, "%s: %s: %zu: expected %zu as in %s",
-                b->path, sizes[i].name, sizes[i].of_b, sizes[i].of_a, a->path);
+        FX8_TRY(match(a, b, sizes[i].name, SIZE_MAX, (double)sizes[i].of_a,
+                      (double)sizes[i].of_b, 0.0, error));
     if (of_a->units[0] != '\0' && of_b->units[0] != '\0' &&
         strcmp(of_a->units, of_b->units) != 0)
         return fx8_fail(error, FX8_ERR_INPUT,
@@ -70,12 +85,8 @@ static enum fx8_status match_sizes(const struct fx8_compare_side *a,
                         of_a->is_phased ? b->path : a->path);
     }
     for (size_t p = 0; p < of_a->n_products; p++)
-        if (of_a->products[p] != of_b->products[p])
-            return fx8_fail(error, FX8_ERR_INPUT,
-                            "%s: polarization_array[%zu]: %d: expected %d as "
-                            "in %s",
-                            b->path, p, of_b->products[p], of_a->products[p],
-                            a->path);
+        FX8_TRY(match(a, b, "polarization_array", p, of_a->products[p],
+                      of_b->products[p], 0.0, error));
     return FX8_OK;
 }
 
@@ -101,36 +112,22 @@ static enum fx8_status match_values(const struct fx8_compare_side *a,
         {"ant_1_array", of_a->ant_1, of_b->ant_1, of_a->n_baselines},
         {"ant_2_array", of_a->ant_2, of_b->ant_2, of_a->n_baselines},
     };
-    const struct {
-        const char *name;
-        const double *of_a, *of_b;
-        size_t n;
-        double tolerance;
-    } reals[] = {
-        {"freq_array", of_a->frequencies_hz, of_b->frequencies_hz,
-         of_a->n_channels, 1e-6 * of_a->channel_widths_hz[0]},
-        {"time_array", of_a->julian_dates, of_b->julian_dates, of_a->n_times,
-         fmax(1e-3 * dump_s, 50e-6) / 86400.0},
-        {"integration_time", &dump_s, &of_b->integration_time_s, 1,
-         1e-6 * dump_s},
-    };
     for (size_t k = 0; k < sizeof integers / sizeof *integers; k++)
         for (size_t i = 0; i < integers[k].n; i++)
             if (integers[k].of_a[i] != integers[k].of_b[i])
-                return fx8_fail(
-                    error, FX8_ERR_INPUT,
-                    "%s: %s[%zu]: %" PRId64 ": expected %" PRId64 " as in %s",
-                    b->path, integers[k].name, i, integers[k].of_b[i],
-                    integers[k].of_a[i], a->path);
-    for (size_t k = 0; k < sizeof reals / sizeof *reals; k++)
-        for (size_t i = 0; i < reals[k].n; i++)
-            if (!(fabs(reals[k].of_a[i] - reals[k].of_b[i]) <=
-                  reals[k].tolerance))
-                return fx8_fail(error, FX8_ERR_INPUT,
-                                "%s: %s[%zu]: %.17g: expected %.17g as in %s",
-                                b->path, reals[k].name, i, reals[k].of_b[i],
-                                reals[k].of_a[i], a->path);
-    return FX8_OK;
+                return match(a, b, integers[k].name, i,
+                             (double)integers[k].of_a[i],
+                             (double)integers[k].of_b[i], -1.0, error);
+    for (size_t c = 0; c < of_a->n_channels; c++)
+        FX8_TRY(match(a, b, "freq_array", c, of_a->frequencies_hz[c],
+                      of_b->frequencies_hz[c],
+                      1e-6 * of_a->channel_widths_hz[0], error));
+    for (size_t t = 0; t < of_a->n_times; t++)
+        FX8_TRY(match(a, b, "time_array", t, of_a->julian_dates[t],
+                      of_b->julian_dates[t],
+                      fmax(1e-3 * dump_s, 50e-6) / 86400.0, error));
+    return match(a, b, "integration_time", 0, dump_s, of_b->integration_time_s,
+                 1e-6 * dump_s, error);
 }
 
 /* --- open -------------------------------------------------------- */
