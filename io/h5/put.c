@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "config/base/try.h"
+#include "io/h5/filters.h"
 #include "io/h5/put.h"
 
 enum fx8_status fx8_h5_put_array(const struct fx8_h5_target *target,
@@ -162,6 +163,46 @@ enum fx8_status fx8_h5_put_table(const struct fx8_h5_target *target,
                                error);
     fx8_h5_close(&packed);
     fx8_h5_close(&row);
+    return status;
+}
+
+/* Set chunks and filters. */
+static bool set_chunks(const struct fx8_h5_layout *layout, hid_t creation)
+{
+    static const unsigned values[2] = {0, FX8_H5_BITSHUFFLE_LZ4};
+    return layout->chunk == NULL ||
+           (H5Pset_chunk(creation, layout->rank, layout->chunk) >= 0 &&
+            (!layout->shuffle || H5Pset_shuffle(creation) >= 0) &&
+            (layout->deflate == 0 ||
+             H5Pset_deflate(creation, layout->deflate) >= 0) &&
+            (!layout->bitshuffle ||
+             H5Pset_filter(creation, FX8_H5_BITSHUFFLE, H5Z_FLAG_MANDATORY, 2,
+                           values) >= 0));
+}
+
+enum fx8_status fx8_h5_create(const struct fx8_output *output, hid_t group,
+                              const struct fx8_h5_layout *layout,
+                              hid_t *dataset, struct fx8_error *error)
+{
+    enum fx8_status status = FX8_OK;
+    hid_t space = H5Screate_simple(layout->rank, layout->extent, layout->most);
+    hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
+    if (space < 0 || creation < 0 || access < 0 ||
+        !set_chunks(layout, creation) ||
+        (layout->is_reserved &&
+         H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY) < 0) ||
+        (layout->fill != NULL &&
+         H5Pset_fill_value(creation, layout->type, layout->fill) < 0) ||
+        (layout->n_slots > 0 &&
+         H5Pset_chunk_cache(access, layout->n_slots, layout->cache_bytes, 1.0) <
+             0) ||
+        (*dataset = H5Dcreate2(group, layout->name, layout->type, space,
+                               H5P_DEFAULT, creation, access)) < 0)
+        status = fx8_output_fail(output, layout->name, error);
+    fx8_h5_close(&access);
+    fx8_h5_close(&creation);
+    fx8_h5_close(&space);
     return status;
 }
 

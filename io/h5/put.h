@@ -100,6 +100,28 @@ enum fx8_status fx8_h5_put_table(const struct fx8_h5_target *target,
                                  size_t n_rows, const void *rows,
                                  struct fx8_error *error);
 
+/** A dataset to create. */
+struct fx8_h5_layout {
+    const char *name;
+    hid_t type; /**< in the file */
+    int rank;
+    const hsize_t *extent; /**< [rank] for now */
+    const hsize_t *most;   /**< [rank] that it can grow to; NULL: extent */
+    const hsize_t *chunk;  /**< [rank]; NULL: contiguous */
+    bool shuffle;
+    unsigned deflate; /**< level; 0: none */
+    bool bitshuffle;  /**< with LZ4 */
+    bool is_reserved; /**< chunks get their place in the file as it grows */
+    const void *fill; /**< an element of `type`; NULL: zeros */
+    size_t n_slots;   /**< of a cache for chunks; 0: HDF5's default */
+    size_t cache_bytes;
+};
+
+/** Create an empty dataset; the caller closes it. */
+enum fx8_status fx8_h5_create(const struct fx8_output *output, hid_t group,
+                              const struct fx8_h5_layout *layout,
+                              hid_t *dataset, struct fx8_error *error);
+
 /** Enumeration over int8 with FALSE = 0 and TRUE = 1, or FX8_H5_NONE. */
 hid_t fx8_h5_bool_type(void);
 

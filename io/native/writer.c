@@ -122,22 +122,6 @@ static enum fx8_status write_tables(const struct fx8_native_writer *writer,
                                   n_missing, missing, error);
 }
 
-/* Set layout and filters of a storage with chunks of that shape. */
-static bool set_storage(const struct fx8_native_storage *storage,
-                        const hsize_t chunk[3], hid_t creation)
-{
-    static const unsigned values[2] = {0, FX8_H5_BITSHUFFLE_LZ4};
-    if (storage->is_contiguous)
-        return true;
-    return H5Pset_chunk(creation, 3, chunk) >= 0 &&
-           (!storage->shuffle || H5Pset_shuffle(creation) >= 0) &&
-           (storage->deflate_level == 0 ||
-            H5Pset_deflate(creation, (unsigned)storage->deflate_level) >= 0) &&
-           (!storage->bitshuffle ||
-            H5Pset_filter(creation, FX8_H5_BITSHUFFLE, H5Z_FLAG_MANDATORY, 2,
-                          values) >= 0);
-}
-
 /* Chunks cover one input on the axes slower than time, all of the faster axes,
  * and chunk_samples in time; so a stretch is whole chunks. */
 static enum fx8_status create_voltages(struct fx8_native_writer *writer,
@@ -153,29 +137,25 @@ static enum fx8_status create_voltages(struct fx8_native_writer *writer,
         chunk[place] = place < time ? 1 : extent[place];
     }
     chunk[time] = (hsize_t)writer->chunk_samples;
-    hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
-    hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
-    hid_t space = H5Screate_simple(3, extent, NULL);
-    enum fx8_status status = FX8_OK;
-    /* whole chunks go straight to the file: no cache */
-    if (creation < 0 || access < 0 || space < 0 ||
-        !set_storage(&writer->storage, chunk, creation) ||
-        H5Pset_chunk_cache(access, 1, 0, 1.0) < 0 ||
-        (writer->voltages =
-             H5Dcreate2(writer->file, FX8_NATIVE_VOLTAGES, writer->sample_type,
-                        space, H5P_DEFAULT, creation, access)) < 0)
-        status = fx8_output_fail(writer->output, FX8_NATIVE_VOLTAGES, error);
-    if (status == FX8_OK) {
-        const struct fx8_h5_target target = {writer->output, writer->voltages,
-                                             true};
-        const char *const texts[3] = {labels[0], labels[1], labels[2]};
-        status = fx8_h5_put_variable_texts(&target, FX8_NATIVE_LABELS, 3, texts,
-                                           error);
-    }
-    fx8_h5_close(&space);
-    fx8_h5_close(&access);
-    fx8_h5_close(&creation);
-    return status;
+    const struct fx8_native_storage *storage = &writer->storage;
+    const struct fx8_h5_layout layout = {
+        .name = FX8_NATIVE_VOLTAGES,
+        .type = writer->sample_type,
+        .rank = 3,
+        .extent = extent,
+        .chunk = storage->is_contiguous ? NULL : chunk,
+        .shuffle = storage->shuffle,
+        .deflate = (unsigned)storage->deflate_level,
+        .bitshuffle = storage->bitshuffle,
+        .n_slots = 1, /* whole chunks go straight to the file: no cache */
+    };
+    FX8_TRY(fx8_h5_create(writer->output, writer->file, &layout,
+                          &writer->voltages, error));
+    const struct fx8_h5_target target = {writer->output, writer->voltages,
+                                         true};
+    const char *const texts[3] = {labels[0], labels[1], labels[2]};
+    return fx8_h5_put_variable_texts(&target, FX8_NATIVE_LABELS, 3, texts,
+                                     error);
 }
 
 static enum fx8_status check_observation(const char *path,

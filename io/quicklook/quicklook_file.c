@@ -153,56 +153,39 @@ static enum fx8_status put_labels(const struct fx8_quicklook_file *file,
     return fx8_h5_put_note(file->output, dataset, "unit", cube->unit, error);
 }
 
-static herr_t set_fill(hid_t creation, enum type type)
-{
-    const float none = NAN;
-    const double never = NAN;
-    const uint8_t flagged = 1;
-    switch (type) {
-    case FLOAT:
-        return H5Pset_fill_value(creation, H5T_NATIVE_FLOAT, &none);
-    case DOUBLE:
-        return H5Pset_fill_value(creation, H5T_NATIVE_DOUBLE, &never);
-    case BYTE:
-        return H5Pset_fill_value(creation, H5T_NATIVE_UINT8, &flagged);
-    default:
-        return 0; /* half-floats: 0 */
-    }
-}
-
 /* Create an empty cube that can grow to its full length. */
 static enum fx8_status create_cube(struct fx8_quicklook_file *file, int index,
                                    struct fx8_error *error)
 {
+    static const float none = NAN;
+    static const double never = NAN;
+    static const uint8_t flagged = 1;
+    static const void *const fills[N_TYPES] = {
+        [HALF] = NULL, [FLOAT] = &none, [DOUBLE] = &never, [BYTE] = &flagged};
     const struct cube *cube = &cubes[index];
-    hsize_t full[MOST_RANK], none[MOST_RANK], chunk[MOST_RANK];
+    hsize_t full[MOST_RANK], empty[MOST_RANK], chunk[MOST_RANK];
     size_t cache_bytes = 2 * type_sizes[cube->type];
-    const size_t n_slots = 521; /* HDF5's own default, a prime */
     chunk_shape(file, cube, chunk);
     for (int i = 0; i < cube->rank; i++) {
-        full[i] = none[i] = file->extent[cube->axes[i]];
+        full[i] = empty[i] = file->extent[cube->axes[i]];
         cache_bytes *= (size_t)chunk[i];
     }
-    none[0] = 0;
-    enum fx8_status status = FX8_OK;
-    hid_t space = H5Screate_simple(cube->rank, none, full);
-    hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
-    hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
-    if (space < 0 || creation < 0 || access < 0 ||
-        H5Pset_chunk(creation, cube->rank, chunk) < 0 ||
-        H5Pset_chunk_cache(access, n_slots, cache_bytes, 1.0) < 0 ||
-        H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY) < 0 ||
-        set_fill(creation, cube->type) < 0 ||
-        (file->cube[index] =
-             H5Dcreate2(file->file, cube->name, file->type[cube->type], space,
-                        H5P_DEFAULT, creation, access)) < 0)
-        status = fx8_output_fail(file->output, cube->name, error);
-    fx8_h5_close(&access);
-    fx8_h5_close(&creation);
-    fx8_h5_close(&space);
-    if (status == FX8_OK)
-        status = put_labels(file, file->cube[index], cube, error);
-    return status;
+    empty[0] = 0;
+    const struct fx8_h5_layout layout = {
+        .name = cube->name,
+        .type = file->type[cube->type],
+        .rank = cube->rank,
+        .extent = empty,
+        .most = full,
+        .chunk = chunk,
+        .is_reserved = true,
+        .fill = fills[cube->type],
+        .n_slots = 521, /* HDF5's own default, a prime */
+        .cache_bytes = cache_bytes,
+    };
+    FX8_TRY(fx8_h5_create(file->output, file->file, &layout, &file->cube[index],
+                          error));
+    return put_labels(file, file->cube[index], cube, error);
 }
 
 static enum fx8_status set_length(struct fx8_quicklook_file *file,

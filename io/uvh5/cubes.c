@@ -7,9 +7,6 @@
 #include "io/h5/h5.h"
 #include "io/uvh5/writer.h"
 
-/* Option of bitshuffle that adds LZ4. */
-#define BITSHUFFLE_LZ4 2
-
 /* Chunk sizes of visdata, eight bytes per value. */
 #define VALUE_BYTES ((size_t)8)
 #define LEAST_BYTES ((size_t)1 << 20)
@@ -66,20 +63,6 @@ static enum fx8_status make_types(struct fx8_uvh5_writer *writer,
     return FX8_OK;
 }
 
-static herr_t set_filters(const struct fx8_uvh5_writer *writer, int cube,
-                          hid_t creation)
-{
-    if (writer->compression == FX8_COMPRESSION_NONE)
-        return 0;
-    if (cube == FX8_UVH5_VISDATA &&
-        writer->compression == FX8_COMPRESSION_BITSHUFFLE) {
-        const unsigned options[2] = {0, BITSHUFFLE_LZ4};
-        return H5Pset_filter(creation, FX8_UVH5_BITSHUFFLE, H5Z_FLAG_MANDATORY,
-                             2, options);
-    }
-    return H5Pset_shuffle(creation) < 0 ? -1 : H5Pset_deflate(creation, 1);
-}
-
 /* Create an empty cube that can grow to its full length. */
 static enum fx8_status create_cube(struct fx8_uvh5_writer *writer, int cube,
                                    const hsize_t chunk[3],
@@ -89,31 +72,28 @@ static enum fx8_status create_cube(struct fx8_uvh5_writer *writer, int cube,
     const hsize_t full[3] = {writer->n_times * writer->n_baselines,
                              writer->n_channels, writer->n_products};
     const int8_t flagged = 1;
-    /* one chunk stays in memory until it is full or the dump is flushed */
-    const size_t cache_bytes =
-        2 * (size_t)(chunk[0] * chunk[1] * chunk[2]) * VALUE_BYTES;
-    const size_t n_slots = 521; /* HDF5's own default, a prime */
-    enum fx8_status status = FX8_OK;
-    hid_t space = H5Screate_simple(3, none, full);
-    hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
-    hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
-    if (space < 0 || creation < 0 || access < 0 ||
-        H5Pset_chunk(creation, 3, chunk) < 0 ||
-        H5Pset_chunk_cache(access, n_slots, cache_bytes, 1.0) < 0 ||
-        H5Pset_alloc_time(creation, writer->compression == FX8_COMPRESSION_NONE
-                                        ? H5D_ALLOC_TIME_EARLY
-                                        : H5D_ALLOC_TIME_INCR) < 0 ||
-        (cube == FX8_UVH5_FLAGS &&
-         H5Pset_fill_value(creation, writer->type[cube], &flagged) < 0) ||
-        set_filters(writer, cube, creation) < 0 ||
-        (writer->cube[cube] =
-             H5Dcreate2(writer->data, cube_names[cube], writer->type[cube],
-                        space, H5P_DEFAULT, creation, access)) < 0)
-        status = fx8_output_fail(writer->output, cube_names[cube], error);
-    fx8_h5_close(&access);
-    fx8_h5_close(&creation);
-    fx8_h5_close(&space);
-    return status;
+    const bool packed = writer->compression != FX8_COMPRESSION_NONE;
+    const bool bitshuffle = cube == FX8_UVH5_VISDATA &&
+                            writer->compression == FX8_COMPRESSION_BITSHUFFLE;
+    const struct fx8_h5_layout layout = {
+        .name = cube_names[cube],
+        .type = writer->type[cube],
+        .rank = 3,
+        .extent = none,
+        .most = full,
+        .chunk = chunk,
+        .shuffle = packed && !bitshuffle,
+        .deflate = packed && !bitshuffle ? 1 : 0,
+        .bitshuffle = bitshuffle,
+        .is_reserved = !packed,
+        .fill = cube == FX8_UVH5_FLAGS ? &flagged : NULL,
+        .n_slots = 521, /* HDF5's own default, a prime */
+        /* one chunk stays in memory until it is full or the dump is flushed */
+        .cache_bytes =
+            2 * (size_t)(chunk[0] * chunk[1] * chunk[2]) * VALUE_BYTES,
+    };
+    return fx8_h5_create(writer->output, writer->data, &layout,
+                         &writer->cube[cube], error);
 }
 
 /*

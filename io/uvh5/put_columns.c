@@ -73,28 +73,25 @@ static void fill_rows(const struct column *column, size_t n_baselines,
     }
 }
 
-static hid_t create_column(const struct fx8_uvh5_writer *writer,
-                           const struct column *column, size_t n_rows,
-                           struct fx8_error *error)
+static enum fx8_status create_column(const struct fx8_uvh5_writer *writer,
+                                     const struct column *column, size_t n_rows,
+                                     hid_t *dataset, struct fx8_error *error)
 {
-    const int rank = column->width > 1 ? 2 : 1;
     const hsize_t extent[2] = {n_rows, column->width};
     const hsize_t chunk[2] = {n_rows < BLOCK_ROWS ? n_rows : BLOCK_ROWS,
                               column->width};
-    hid_t dataset = FX8_H5_NONE;
-    hid_t space = H5Screate_simple(rank, extent, NULL);
-    hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
     const bool packed = writer->compression != FX8_COMPRESSION_NONE;
-    if (space < 0 || creation < 0 || H5Pset_chunk(creation, rank, chunk) < 0 ||
-        (packed &&
-         (H5Pset_shuffle(creation) < 0 || H5Pset_deflate(creation, 1) < 0)) ||
-        (dataset = H5Dcreate2(writer->header, column->name,
-                              column->is_real ? H5T_IEEE_F64LE : H5T_STD_I64LE,
-                              space, H5P_DEFAULT, creation, H5P_DEFAULT)) < 0)
-        fx8_output_fail(writer->output, column->name, error);
-    fx8_h5_close(&creation);
-    fx8_h5_close(&space);
-    return dataset;
+    const struct fx8_h5_layout layout = {
+        .name = column->name,
+        .type = column->is_real ? H5T_IEEE_F64LE : H5T_STD_I64LE,
+        .rank = column->width > 1 ? 2 : 1,
+        .extent = extent,
+        .chunk = chunk,
+        .shuffle = packed,
+        .deflate = packed ? 1 : 0,
+    };
+    return fx8_h5_create(writer->output, writer->header, &layout, dataset,
+                         error);
 }
 
 /* Write a block of rows. */
@@ -137,9 +134,8 @@ static enum fx8_status create_columns(struct fx8_uvh5_writer *writer,
     for (; c->n_columns < n_columns; c->n_columns++) {
         const size_t i = c->n_columns;
         c->columns[i] = columns[i];
-        c->dataset[i] = create_column(writer, &columns[i], n_rows, error);
-        if (c->dataset[i] < 0)
-            return FX8_ERR_SYSTEM;
+        FX8_TRY(
+            create_column(writer, &columns[i], n_rows, &c->dataset[i], error));
     }
     return FX8_OK;
 }

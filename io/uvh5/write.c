@@ -8,6 +8,7 @@
 
 #include "config/base/shape.h"
 #include "config/base/try.h"
+#include "io/h5/filters.h"
 #include "io/h5/h5.h"
 #include "io/uvh5/writer.h"
 
@@ -39,13 +40,13 @@ static enum fx8_status check_compression(const char *path,
                                          struct fx8_error *error)
 {
     if (compression != FX8_COMPRESSION_BITSHUFFLE ||
-        H5Zfilter_avail(FX8_UVH5_BITSHUFFLE) > 0)
+        H5Zfilter_avail(FX8_H5_BITSHUFFLE) > 0)
         return FX8_OK;
     return fx8_fail(error, FX8_ERR_USAGE,
                     "%s: output.compression: bitshuffle: expected HDF5 filter "
                     "%d to be installed (Debian package bitshuffle), or gzip "
                     "or none",
-                    path, FX8_UVH5_BITSHUFFLE);
+                    path, FX8_H5_BITSHUFFLE);
 }
 
 /* Write everything below Header and Data. */

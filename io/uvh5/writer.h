@@ -14,9 +14,6 @@
 extern "C" {
 #endif
 
-/** Registered filter number of bitshuffle, which libhdf5 loads as a plugin. */
-#define FX8_UVH5_BITSHUFFLE 32008
-
 /** Datasets of Data/, in the order of their chunks in the file. */
 enum {
     FX8_UVH5_FLAGS = 0,
