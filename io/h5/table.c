@@ -5,7 +5,6 @@
  * unknown members are ignored.
  */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "config/base/shape.h"
@@ -129,74 +128,6 @@ static enum fx8_status check_unsigned(const struct fx8_h5_table *table,
     return FX8_OK;
 }
 
-/* Read every row as `memory` type, a compound. */
-static enum fx8_status read_rows(const struct fx8_h5_table *table, hid_t memory,
-                                 void *rows, struct fx8_error *error)
-{
-    if (table->n_rows > 0 && H5Dread(table->dataset, memory, H5S_ALL, H5S_ALL,
-                                     H5P_DEFAULT, rows) < 0)
-        return fx8_h5_fail(error, FX8_ERR_INPUT, table->path, table->name);
-    return FX8_OK;
-}
-
-/* Copy terminated strings of `stride` bytes, or through pointers (stride 0). */
-static enum fx8_status copy_texts(const struct fx8_h5_table *table,
-                                  const struct fx8_h5_member *member,
-                                  const void *raw, size_t stride,
-                                  size_t row_bytes, char *rows,
-                                  struct fx8_error *error)
-{
-    for (size_t i = 0; i < table->n_rows; i++) {
-        const char *text = stride > 0 ? (const char *)raw + i * stride
-                                      : ((char *const *)raw)[i];
-        const size_t length = text != NULL ? strlen(text) : 0;
-        if (length >= member->width)
-            return fx8_fail(error, FX8_ERR_INPUT,
-                            "%s: %s: row %zu: %s of %zu characters: expected "
-                            "fewer than %zu",
-                            table->path, table->name, i, member->name, length,
-                            member->width);
-        char *to = rows + i * row_bytes + member->offset;
-        if (length > 0)
-            memcpy(to, text, length);
-        to[length] = '\0';
-    }
-    return FX8_OK;
-}
-
-static enum fx8_status read_text(const struct fx8_h5_table *table,
-                                 const struct fx8_h5_member *member,
-                                 hid_t stored, size_t row_bytes, void *rows,
-                                 struct fx8_error *error)
-{
-    hid_t type = H5Tcopy(H5T_C_S1);
-    const bool variable = H5Tis_variable_str(stored) > 0;
-    const size_t stride = variable ? 0 : H5Tget_size(stored) + 1;
-    const size_t size = variable ? sizeof(char *) : stride;
-    hid_t row = H5Tcreate(H5T_COMPOUND, size);
-    void *raw = NULL;
-    enum fx8_status status = FX8_OK;
-    if (H5Tset_size(type, variable ? H5T_VARIABLE : stride) < 0 ||
-        H5Tset_cset(type, H5Tget_cset(stored)) < 0 ||
-        H5Tinsert(row, member->name, 0, type) < 0)
-        status = fx8_h5_fail(error, FX8_ERR_INPUT, table->path, table->name);
-    if (status == FX8_OK)
-        status = fx8_allocate(table->n_rows, size, member->name, &raw, error);
-    if (status == FX8_OK)
-        status = read_rows(table, row, raw, error);
-    if (status == FX8_OK)
-        status = copy_texts(table, member, raw, stride, row_bytes, rows, error);
-    if (variable && raw != NULL) {
-        hid_t space = H5Dget_space(table->dataset);
-        H5Dvlen_reclaim(row, space, H5P_DEFAULT, raw);
-        fx8_h5_close(&space);
-    }
-    free(raw);
-    fx8_h5_close(&row);
-    fx8_h5_close(&type);
-    return status;
-}
-
 /* Whether a stored number is read as uint64. */
 static bool is_unsigned(const struct fx8_h5_member *member, hid_t stored)
 {
@@ -234,14 +165,16 @@ enum fx8_status fx8_h5_read_table(const struct fx8_h5_table *table,
 {
     hid_t memory = H5Tcreate(H5T_COMPOUND, row_bytes);
     enum fx8_status status = add_numbers(table, members, n, memory, error);
-    if (status == FX8_OK)
-        status = read_rows(table, memory, rows, error);
+    if (status == FX8_OK && table->n_rows > 0 &&
+        H5Dread(table->dataset, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows) <
+            0)
+        status = fx8_h5_fail(error, FX8_ERR_INPUT, table->path, table->name);
     fx8_h5_close(&memory);
     for (size_t i = 0; i < n && status == FX8_OK; i++) {
         hid_t stored = member_type(table, members[i].name);
         if (members[i].kind == FX8_H5_TEXT && stored >= 0)
-            status =
-                read_text(table, &members[i], stored, row_bytes, rows, error);
+            status = fx8_h5_get_text_member(table, &members[i], stored,
+                                            row_bytes, rows, error);
         else if (is_unsigned(&members[i], stored))
             status = check_unsigned(table, &members[i], row_bytes, rows, error);
         fx8_h5_close(&stored);

@@ -6,6 +6,7 @@
  */
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,16 +51,10 @@ static enum fx8_status open_item(const struct fx8_h5_place *place,
                                  const char *name, struct item *item,
                                  struct fx8_error *error)
 {
-    *item = (struct item){.place = place,
-                          .name = name,
-                          .id = FX8_H5_NONE,
-                          .type = FX8_H5_NONE,
-                          .space = FX8_H5_NONE};
+    *item = (struct item){.place = place, .name = name};
     if (!place->attributes) {
-        const enum fx8_status status = fx8_h5_open_whole_dataset(
-            place->path, place->object, name, &item->id, error);
-        if (status != FX8_OK)
-            return status;
+        FX8_TRY(fx8_h5_open_whole_dataset(place->path, place->object, name,
+                                          &item->id, error));
         item->type = H5Dget_type(item->id);
         item->space = H5Dget_space(item->id);
     } else {
@@ -73,7 +68,7 @@ static enum fx8_status open_item(const struct fx8_h5_place *place,
             item->space = H5Aget_space(item->id);
         }
     }
-    if (item->type < 0 || item->space < 0)
+    if (item->type <= 0 || item->space <= 0)
         return item_fail(item, error);
     item->rank = H5Sget_simple_extent_ndims(item->space);
     if (item->rank < 0 || item->rank > 2 ||
@@ -134,28 +129,14 @@ static enum fx8_status read_rows(const struct item *item, hid_t memory,
                                  struct fx8_h5_rows rows, void *values,
                                  struct fx8_error *error)
 {
-    if (item->place->attributes) {
-        if (H5Aread(item->id, memory, values) < 0)
-            return item_fail(item, error);
-        return FX8_OK;
-    }
-    if (rows.n == rows.total) {
-        if (H5Dread(item->id, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) <
-            0)
-            return item_fail(item, error);
-        return FX8_OK;
-    }
     const hsize_t start[2] = {rows.first, 0};
     const hsize_t count[2] = {rows.n, rows.columns};
-    enum fx8_status status = FX8_OK;
-    hid_t window = H5Screate_simple(item->rank, count, NULL);
-    if (window < 0 ||
-        H5Sselect_hyperslab(item->space, H5S_SELECT_SET, start, NULL, count,
-                            NULL) < 0 ||
-        H5Dread(item->id, memory, window, item->space, H5P_DEFAULT, values) < 0)
-        status = item_fail(item, error);
-    fx8_h5_close(&window);
-    return status;
+    const herr_t result =
+        item->place->attributes ? H5Aread(item->id, memory, values)
+        : rows.n == rows.total
+            ? H5Dread(item->id, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, values)
+            : fx8_h5_read_part(item->id, memory, start, count, values);
+    return result < 0 ? item_fail(item, error) : FX8_OK;
 }
 
 static enum fx8_status type_fail(const struct item *item, const char *expected,
@@ -167,31 +148,51 @@ static enum fx8_status type_fail(const struct item *item, const char *expected,
                     item->place->path, item->name, name, expected);
 }
 
+/* Read numbers of a class as `memory` type; `other` is a class that suits
+ * too. */
+static enum fx8_status read_numbers(const struct item *item,
+                                    struct fx8_h5_rows rows, H5T_class_t other,
+                                    hid_t memory, const char *expected,
+                                    void *values, struct fx8_error *error)
+{
+    const H5T_class_t class = H5Tget_class(item->type);
+    if (class != H5T_INTEGER && class != other)
+        return type_fail(item, expected, error);
+    FX8_TRY(check_shape(item, rows, error));
+    return read_rows(item, memory, rows, values, error);
+}
+
+/* Read int64; those stored as uint64 must fit. */
+static enum fx8_status read_integers(const struct item *item,
+                                     struct fx8_h5_rows rows, int64_t *values,
+                                     struct fx8_error *error)
+{
+    static const char expected[] = "a whole number";
+    const bool is_unsigned = H5Tget_class(item->type) == H5T_INTEGER &&
+                             H5Tget_sign(item->type) == H5T_SGN_NONE;
+    if (H5Tget_size(item->type) > 8)
+        return type_fail(item, expected, error);
+    FX8_TRY(read_numbers(item, rows, H5T_ENUM,
+                         is_unsigned ? H5T_NATIVE_UINT64 : H5T_NATIVE_INT64,
+                         expected, values, error));
+    const size_t n = is_unsigned ? rows.n * rows.columns : 0;
+    for (size_t i = 0; i < n; i++)
+        if (values[i] < 0)
+            return fx8_fail(error, FX8_ERR_INPUT,
+                            "%s: %s: %" PRIu64
+                            ": expected at most 9223372036854775807",
+                            item->place->path, item->name, (uint64_t)values[i]);
+    return FX8_OK;
+}
+
 enum fx8_status fx8_h5_get_integers(const struct fx8_h5_place *place,
                                     const char *name, struct fx8_h5_rows rows,
                                     int64_t *values, struct fx8_error *error)
 {
     struct item item;
     enum fx8_status status = open_item(place, name, &item, error);
-    const H5T_class_t class = H5Tget_class(item.type);
-    if (status == FX8_OK && ((class != H5T_INTEGER && class != H5T_ENUM) ||
-                             H5Tget_size(item.type) > 8))
-        status = type_fail(&item, "a whole number", error);
     if (status == FX8_OK)
-        status = check_shape(&item, rows, error);
-    const bool is_unsigned =
-        class == H5T_INTEGER && H5Tget_sign(item.type) == H5T_SGN_NONE;
-    if (status == FX8_OK)
-        status =
-            read_rows(&item, is_unsigned ? H5T_NATIVE_UINT64 : H5T_NATIVE_INT64,
-                      rows, values, error);
-    const size_t n = is_unsigned ? rows.n * rows.columns : 0;
-    for (size_t i = 0; i < n && status == FX8_OK; i++)
-        if (values[i] < 0)
-            status = fx8_fail(error, FX8_ERR_INPUT,
-                              "%s: %s: %" PRIu64
-                              ": expected at most 9223372036854775807",
-                              place->path, name, (uint64_t)values[i]);
+        status = read_integers(&item, rows, values, error);
     close_item(&item);
     return status;
 }
@@ -202,13 +203,9 @@ enum fx8_status fx8_h5_get_reals(const struct fx8_h5_place *place,
 {
     struct item item;
     enum fx8_status status = open_item(place, name, &item, error);
-    const H5T_class_t class = H5Tget_class(item.type);
-    if (status == FX8_OK && class != H5T_FLOAT && class != H5T_INTEGER)
-        status = type_fail(&item, "a number", error);
     if (status == FX8_OK)
-        status = check_shape(&item, rows, error);
-    if (status == FX8_OK)
-        status = read_rows(&item, H5T_NATIVE_DOUBLE, rows, values, error);
+        status = read_numbers(&item, rows, H5T_FLOAT, H5T_NATIVE_DOUBLE,
+                              "a number", values, error);
     close_item(&item);
     return status;
 }
@@ -252,7 +249,8 @@ enum fx8_status fx8_h5_get_real(const struct fx8_h5_place *place,
 
 /* Raw strings: fixed ones side by side, variable ones as HDF5's pointers. */
 struct strings {
-    hid_t memory;
+    size_t n;
+    hid_t memory; /* of one, or of a row with the one member */
     size_t width; /* 0: variable */
     void *raw;
 };
@@ -274,28 +272,76 @@ static const char *string_at(const struct strings *strings, size_t index)
     return text != NULL ? text : "";
 }
 
-static enum fx8_status read_strings(const struct item *item, size_t n,
-                                    struct strings *strings,
+/* Set the type in memory of strings stored as `type`, or of rows with them as a
+ * member. */
+static herr_t set_memory(struct strings *strings, hid_t type,
+                         const char *member)
+{
+    hid_t text = H5Tcopy(H5T_C_S1);
+    const size_t size = strings->width > 0 ? strings->width : H5T_VARIABLE;
+    herr_t result = H5Tset_size(text, size);
+    result = result < 0 ? result : H5Tset_cset(text, H5Tget_cset(type));
+    strings->memory = text;
+    if (member != NULL) {
+        strings->memory = H5Tcreate(H5T_COMPOUND, H5Tget_size(text));
+        result =
+            result < 0 ? result : H5Tinsert(strings->memory, member, 0, text);
+        fx8_h5_close(&text);
+    }
+    return result;
+}
+
+/* Read strings stored as `type`, a member of the rows if it has a name. */
+static enum fx8_status read_strings(const struct item *item, hid_t type,
+                                    const char *member, struct strings *strings,
                                     struct fx8_error *error)
+{
+    /* one byte more than stored: then conversion always terminates */
+    strings->width = H5Tis_variable_str(type) > 0 ? 0 : H5Tget_size(type) + 1;
+    const size_t item_size =
+        strings->width > 0 ? strings->width : sizeof(char *);
+    FX8_TRY(check_claim(item, fx8_product(strings->n, item_size, 1, 1), error));
+    if (set_memory(strings, type, member) < 0)
+        return item_fail(item, error);
+    FX8_TRY(
+        fx8_allocate(strings->n, item_size, item->name, &strings->raw, error));
+    return strings->n == 0
+               ? FX8_OK
+               : read_rows(item, strings->memory, fx8_h5_all(strings->n, 1),
+                           strings->raw, error);
+}
+
+/* Read an item's own strings. */
+static enum fx8_status read_texts(const struct item *item,
+                                  struct strings *strings,
+                                  struct fx8_error *error)
 {
     if (H5Tget_class(item->type) != H5T_STRING)
         return type_fail(item, "text", error);
-    FX8_TRY(check_shape(item, fx8_h5_all(n, 1), error));
-    strings->width =
-        H5Tis_variable_str(item->type) > 0 ? 0 : H5Tget_size(item->type) + 1;
-    const size_t item_size =
-        strings->width > 0 ? strings->width : sizeof(char *);
-    FX8_TRY(check_claim(item, fx8_product(n, item_size, 1, 1), error));
-    /* one byte more than stored: then conversion always terminates */
-    strings->memory = H5Tcopy(H5T_C_S1);
-    if (strings->memory < 0 ||
-        H5Tset_size(strings->memory,
-                    strings->width > 0 ? strings->width : H5T_VARIABLE) < 0 ||
-        H5Tset_cset(strings->memory, H5Tget_cset(item->type)) < 0)
-        return item_fail(item, error);
-    FX8_TRY(fx8_allocate(n, item_size, item->name, &strings->raw, error));
-    return read_rows(item, strings->memory, fx8_h5_all(n, 1), strings->raw,
-                     error);
+    FX8_TRY(check_shape(item, fx8_h5_all(strings->n, 1), error));
+    return read_strings(item, item->type, NULL, strings, error);
+}
+
+/* Copy strings to places `stride` bytes apart, with room for `width`. */
+static enum fx8_status copy_texts(const struct item *item, const char *member,
+                                  const struct strings *strings, size_t width,
+                                  size_t stride, char *texts,
+                                  struct fx8_error *error)
+{
+    for (size_t i = 0; i < strings->n; i++) {
+        const char *text = string_at(strings, i);
+        const size_t length = strlen(text);
+        char where[FX8_TEXT_SIZE] = "";
+        if (member != NULL)
+            snprintf(where, sizeof where, "row %zu: %s of ", i, member);
+        if (length >= width)
+            return fx8_fail(error, FX8_ERR_INPUT,
+                            "%s: %s: %s%zu characters: expected fewer than %zu",
+                            item->place->path, item->name, where, length,
+                            width);
+        memcpy(texts + i * stride, text, length + 1);
+    }
+    return FX8_OK;
 }
 
 enum fx8_status fx8_h5_get_texts(const struct fx8_h5_place *place,
@@ -303,22 +349,35 @@ enum fx8_status fx8_h5_get_texts(const struct fx8_h5_place *place,
                                  char *texts, struct fx8_error *error)
 {
     struct item item;
-    struct strings strings = {.memory = FX8_H5_NONE};
+    struct strings strings = {.n = n};
     enum fx8_status status = open_item(place, name, &item, error);
     if (status == FX8_OK)
-        status = read_strings(&item, n, &strings, error);
-    for (size_t i = 0; i < n && status == FX8_OK; i++) {
-        const char *text = string_at(&strings, i);
-        const size_t length = strlen(text);
-        if (length >= width)
-            status = fx8_fail(error, FX8_ERR_INPUT,
-                              "%s: %s: %zu characters: expected fewer than %zu",
-                              place->path, name, length, width);
-        else
-            memcpy(texts + i * width, text, length + 1);
-    }
+        status = read_texts(&item, &strings, error);
+    if (status == FX8_OK)
+        status = copy_texts(&item, NULL, &strings, width, width, texts, error);
     free_strings(&item, &strings);
     close_item(&item);
+    return status;
+}
+
+enum fx8_status fx8_h5_get_text_member(const struct fx8_h5_table *table,
+                                       const struct fx8_h5_member *member,
+                                       hid_t type, size_t row_bytes, void *rows,
+                                       struct fx8_error *error)
+{
+    const struct fx8_h5_place place = {table->path, FX8_H5_NONE, false};
+    struct item item = {.place = &place,
+                        .name = table->name,
+                        .id = table->dataset,
+                        .space = H5Dget_space(table->dataset)};
+    struct strings strings = {.n = table->n_rows};
+    enum fx8_status status =
+        read_strings(&item, type, member->name, &strings, error);
+    if (status == FX8_OK)
+        status = copy_texts(&item, member->name, &strings, member->width,
+                            row_bytes, (char *)rows + member->offset, error);
+    free_strings(&item, &strings);
+    fx8_h5_close(&item.space);
     return status;
 }
 
@@ -335,10 +394,10 @@ enum fx8_status fx8_h5_get_long_text(const struct fx8_h5_place *place,
 {
     *text = NULL;
     struct item item;
-    struct strings strings = {.memory = FX8_H5_NONE};
+    struct strings strings = {.n = 1};
     enum fx8_status status = open_item(place, name, &item, error);
     if (status == FX8_OK)
-        status = read_strings(&item, 1, &strings, error);
+        status = read_texts(&item, &strings, error);
     if (status == FX8_OK) {
         *text = strdup(string_at(&strings, 0));
         if (*text == NULL)
