@@ -10,10 +10,6 @@
 
 #include <hdf5.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct open_file;
 
 /** Pseudo-errno: another process has truncated the file. */
@@ -56,9 +52,5 @@ herr_t fx8_driver_read(int descriptor, haddr_t address, size_t size,
 /** Write all data held back; call after H5Fflush().  A failure is recorded in
  *  `file`. */
 void fx8_driver_commit(struct fx8_driver_file *file);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -18,10 +18,6 @@
 
 #include "correlator/fx8.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct fx8_output;
 
 /**
@@ -103,9 +99,5 @@ void fx8_output_leave(struct fx8_output **output, const char *what,
 /** Remove the .part, unless another file has replaced it, and release the
  *  output; a NULL handle is legal. */
 void fx8_output_abandon(struct fx8_output **output);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -9,10 +9,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** Whether a name refers to the open file. */
 bool fx8_part_is_name_of(const char *name, int descriptor);
 
@@ -40,9 +36,5 @@ void fx8_part_update(size_t number, int descriptor, enum fx8_part_state state);
 /** Async-signal-safe: remove every recorded file that is ours; returns the
  *  number of recorded files. */
 size_t fx8_part_remove_all(void);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -15,10 +15,6 @@
 #include "correlator/fx8.h"
 #include "io/workers.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** A stretch of samples that were not recorded. */
 struct fx8_missing {
     int64_t first_sample; /**< absolute index in the recording */
@@ -179,9 +175,5 @@ enum fx8_status fx8_reader_open(const char *const *paths, size_t n_paths,
 
 /** Close and null the handle; a NULL handle is legal. */
 void fx8_reader_close(struct fx8_reader **reader);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

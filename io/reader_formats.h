@@ -8,10 +8,6 @@
 
 #include "io/reader.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 extern const struct fx8_reader_format
     fx8_reader_fx8; /**< native/native_reader.c */
 extern const struct fx8_reader_format
@@ -43,9 +39,5 @@ enum fx8_status fx8_missing_add(struct fx8_missing **list, size_t *n,
  * chunk only if one chunk exceeds FX8_READER_MAX_BYTES.
  */
 int64_t fx8_reader_samples(size_t sample_bytes, int64_t chunk_samples);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

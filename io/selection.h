@@ -11,10 +11,6 @@
 #include "correlator/fx8.h"
 #include "io/reader.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** The axes of a voltage dataset, and their order. */
 enum fx8_axis { FX8_AXIS_ANTENNA = 0, FX8_AXIS_POLARIZATION, FX8_AXIS_TIME };
 struct fx8_axis_order {
@@ -62,9 +58,5 @@ enum fx8_status fx8_selection_replace(const struct fx8_axis_order *order,
 
 /** Release; a zeroed selection is legal. */
 void fx8_selection_clear(struct fx8_selection *selection);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

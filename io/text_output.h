@@ -10,10 +10,6 @@
 
 #include "correlator/fx8.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct fx8_output;
 
 /** Create an empty PATH.part and lock it; status as fx8_output_open(). */
@@ -29,9 +25,5 @@ enum fx8_status fx8_text_output_finish(struct fx8_output **output,
 
 /** Remove the .part and release the output; a NULL handle is legal. */
 void fx8_text_output_abandon(struct fx8_output **output);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -8,10 +8,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** Work of one item: `item` in [0, n_items), `thread` in [0, n_threads). */
 typedef void fx8_workers_body(void *context, size_t item, size_t thread);
 
@@ -46,9 +42,5 @@ static inline void fx8_workers_run(const struct fx8_workers *workers,
     for (size_t item = 0; item < n_items; item++)
         body(context, item, 0);
 }
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

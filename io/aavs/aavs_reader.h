@@ -13,10 +13,6 @@
 #include "io/h5/dataset.h"
 #include "io/reader_formats.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** Datasets of a channel file. */
 #define FX8_AAVS_SAMPLES "chan_/data"
 #define FX8_AAVS_STAMPS  "sample_timestamps/data"
@@ -173,9 +169,5 @@ enum fx8_status fx8_aavs_put_back(struct fx8_aavs_reader *reader,
  */
 enum fx8_status fx8_aavs_join(struct fx8_aavs_reader *reader,
                               bool may_lack_tiles, struct fx8_error *error);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

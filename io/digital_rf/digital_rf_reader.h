@@ -18,10 +18,6 @@
 #include "io/h5/h5.h"
 #include "io/workers.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** File that marks a folder as a channel. */
 #define FX8_DRF_PROPERTIES "drf_properties.h5"
 #define FX8_DRF_DATA       "rf_data"
@@ -272,9 +268,5 @@ void fx8_drf_count_levels(const int16_t *rows, size_t n_rows, size_t stride,
 /** Largest gain 2^-shift with which the robust rms, median(|x|) / 0.6745, is
  *  at most 32 counts; 0 for an empty histogram. */
 int fx8_drf_choose_shift(const uint32_t histogram[32769]);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -9,10 +9,6 @@
 #include "io/digital_rf/digital_rf_reader.h"
 #include "io/reader.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** A selected input. */
 struct fx8_drf_wanted {
     size_t channel;
@@ -54,9 +50,5 @@ int64_t fx8_drf_rows_at_once(const struct fx8_drf_channel *channel);
 enum fx8_status fx8_drf_load(struct fx8_drf_reader *reader,
                              const struct fx8_settings *settings,
                              struct fx8_error *error);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -14,10 +14,6 @@
 #include "correlator/fx8.h"
 #include "io/workers.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** Most axes of a dataset. */
 #define FX8_H5_CHUNKS_MAX_RANK 3
 
@@ -75,9 +71,5 @@ enum fx8_status fx8_h5_chunks_read(struct fx8_h5_chunks *chunks,
 
 /** Release and null the handle; a NULL handle is legal. */
 void fx8_h5_chunks_close(struct fx8_h5_chunks **chunks);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

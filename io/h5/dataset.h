@@ -16,10 +16,6 @@
 #include "io/h5/chunks.h"
 #include "io/h5/storage.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** Elements: real numbers, or compounds of two alike with these members. */
 enum fx8_h5_parts { FX8_H5_REALS = 0, FX8_H5_R_I, FX8_H5_REAL_IMAG };
 
@@ -90,9 +86,5 @@ enum fx8_status fx8_h5_dataset_read(const struct fx8_h5_dataset *dataset,
 
 /** Close; a closed one is legal. */
 void fx8_h5_dataset_close(struct fx8_h5_dataset *dataset);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -13,10 +13,6 @@
 
 #include <hdf5.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** Registered filter number of bitshuffle.  Its parameters are the block size
  *  (0: default) and the packing: 2 is LZ4. */
 #define FX8_H5_BITSHUFFLE     32008
@@ -92,9 +88,5 @@ bool fx8_h5_pipeline_load(hid_t creation, size_t chunk_bytes,
 bool fx8_h5_pipeline_undo(const struct fx8_h5_pipeline *pipeline,
                           uint32_t filter_mask, struct fx8_h5_scratch *scratch,
                           char *fault);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

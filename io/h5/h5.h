@@ -14,10 +14,6 @@
 
 #include "correlator/fx8.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** No handle. */
 #define FX8_H5_NONE ((hid_t)-1)
 
@@ -222,9 +218,5 @@ enum fx8_status fx8_h5_read_table(const struct fx8_h5_table *table,
                                   const struct fx8_h5_member *members, size_t n,
                                   size_t row_bytes, void *rows,
                                   struct fx8_error *error);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -12,10 +12,6 @@
 
 #include <hdf5.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /**
  * fx8_h5_lzf_unpack -- unpack LZF.
  *
@@ -36,9 +32,5 @@ bool fx8_h5_lzf_is_whole(hid_t dataset);
 /** Make libhdf5 read LZF (filter 32000, as h5py writes it).  Writing is not
  *  supported. */
 void fx8_h5_lzf_register(void);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

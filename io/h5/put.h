@@ -15,10 +15,6 @@
 #include "io/h5/h5.h"
 #include "io/output.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** Where to write values: attributes of an object or datasets of a group.  All
  *  functions below return FX8_ERR_SYSTEM with the reason. */
 struct fx8_h5_target {
@@ -129,9 +125,5 @@ hid_t fx8_h5_bool_type(void);
 enum fx8_status fx8_h5_put_group(const struct fx8_h5_target *target,
                                  const char *name, hid_t *group,
                                  struct fx8_error *error);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -9,10 +9,6 @@
 
 #include <hdf5.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /**
  * fx8_h5_read_driver_set -- set this driver in a file access list.
  *
@@ -22,9 +18,5 @@ extern "C" {
  *        3) H5Fget_vfd_handle() gives a pointer to the file descriptor
  */
 herr_t fx8_h5_read_driver_set(hid_t access_list);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -13,10 +13,6 @@
 
 #include "correlator/fx8.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** The files that hold a dataset; opaque. */
 struct fx8_h5_storage;
 
@@ -84,9 +80,5 @@ enum fx8_status fx8_h5_check_uncut(const struct fx8_h5_storage *storage,
                                    int64_t first, int64_t n_samples,
                                    enum fx8_status status,
                                    struct fx8_error *error);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -14,10 +14,6 @@
 
 #include "correlator/fx8.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /**
  * fx8_h5_check_cover -- check that every element of a virtual dataset has a
  * source.
@@ -66,9 +62,5 @@ enum fx8_status fx8_h5_open_source(const char *path, const char *name,
  */
 enum fx8_status fx8_h5_check_room(const char *path, const char *name,
                                   struct fx8_error *error);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -10,10 +10,6 @@
 #include "io/reader.h"
 #include "io/selection.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #define FX8_NATIVE_FORMAT     "fx8-voltages"
 #define FX8_NATIVE_VERSION    1
 #define FX8_NATIVE_VOLTAGES   "voltages"
@@ -53,9 +49,5 @@ enum fx8_status fx8_native_read_antennas(const char *path, hid_t file,
 enum fx8_status fx8_native_read_missing(
     const char *path, hid_t file, const struct fx8_observation *observation,
     struct fx8_missing **missing, size_t *n_missing, struct fx8_error *error);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

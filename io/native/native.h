@@ -13,10 +13,6 @@
 #include "correlator/fx8.h"
 #include "io/reader.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct fx8_native_writer;
 
 /** Storage of samples in the file.  All zero: uncompressed chunks of a length
@@ -63,9 +59,5 @@ enum fx8_status fx8_native_write(struct fx8_native_writer *writer,
  *  the handle. */
 enum fx8_status fx8_native_close(struct fx8_native_writer **writer, bool commit,
                                  struct fx8_error *error);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -13,10 +13,6 @@
 #include "correlator/fx8.h"
 #include "io/uvh5/uvh5.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** Format name and version in the root attributes. */
 #define FX8_QUICKLOOK_FORMAT  "fx8-quicklook"
 #define FX8_QUICKLOOK_VERSION 1
@@ -93,9 +89,5 @@ enum fx8_status fx8_quicklook_file_put(struct fx8_quicklook_file *file,
  */
 enum fx8_status fx8_quicklook_file_close(struct fx8_quicklook_file **file,
                                          bool keep, struct fx8_error *error);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

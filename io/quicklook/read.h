@@ -13,10 +13,6 @@
 #include "config/observation.h"
 #include "correlator/fx8.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** Number of reported items of the group /counts, in document order. */
 #define FX8_QUICKLOOK_COUNTS 14
 
@@ -52,9 +48,5 @@ bool fx8_quicklook_probe(const char *path);
 enum fx8_status fx8_quicklook_describe(
     const char *path, struct fx8_quicklook_description *description,
     struct fx8_error *error);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -10,10 +10,6 @@
 #include "config/observation.h"
 #include "correlator/fx8.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /**
  * fx8_tart_config -- read sampling rate, band, site and name of a TART array.
  *
@@ -37,9 +33,5 @@ extern "C" {
 enum fx8_status fx8_tart_config(const char *path, const char *json,
                                 struct fx8_observation *observation,
                                 int64_t *n_antennas, struct fx8_error *error);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -13,10 +13,6 @@
 #include "config/settings.h"
 #include "correlator/fx8.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** Which member of a keyword holds its value. */
 enum fx8_keyword_type {
     FX8_KEYWORD_TEXT = 0,
@@ -183,9 +179,5 @@ enum fx8_status fx8_uvh5_get(struct fx8_uvh5_file *file, const char *name,
 
 /** Close and null the handle; a NULL handle is legal. */
 void fx8_uvh5_file_close(struct fx8_uvh5_file **file);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -8,10 +8,6 @@
 #include "io/h5/h5.h"
 #include "io/uvh5/uvh5.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct fx8_uvh5_file {
     char *path;
     hid_t file;
@@ -36,9 +32,5 @@ enum fx8_status fx8_uvh5_get_header(struct fx8_uvh5_file *file,
 enum fx8_status fx8_uvh5_get_keywords(struct fx8_uvh5_file *file,
                                       struct fx8_uvh5_header *header,
                                       struct fx8_error *error);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

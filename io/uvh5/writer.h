@@ -10,10 +10,6 @@
 #include "io/h5/put.h"
 #include "io/uvh5/uvh5.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /** Datasets of Data/, in the order of their chunks in the file. */
 enum {
     FX8_UVH5_FLAGS = 0,
@@ -83,9 +79,5 @@ enum fx8_status fx8_uvh5_create_cubes(struct fx8_uvh5_writer *writer,
 /** Shape [rows][channels][products] of the chunks of Data/. */
 void fx8_uvh5_chunk_shape(const struct fx8_uvh5_writer *writer,
                           hsize_t chunk[3]);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif
