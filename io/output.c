@@ -115,13 +115,11 @@ static bool is_replaceable(struct fx8_output *output,
         is_begun = is_begun || start[i] != 0;
     if (!is_begun || may_replace == NULL)
         return !is_begun;
-    hid_t access = H5Pcreate(H5P_FILE_ACCESS), file = FX8_H5_NONE;
+    FX8_H5_AUTO access = H5Pcreate(H5P_FILE_ACCESS), file = FX8_H5_NONE;
     if (access >= 0 && H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0 &&
         fx8_driver_set(access, &output->file) >= 0)
         file = H5Fopen(output->part, H5F_ACC_RDONLY, access);
     const bool result = file >= 0 && may_replace(file);
-    fx8_h5_close(&file);
-    fx8_h5_close(&access);
     return result;
 }
 
@@ -260,7 +258,7 @@ static enum fx8_status enter_hdf5(struct fx8_output *output,
 {
     *file = FX8_H5_NONE;
     enum fx8_status status = FX8_OK;
-    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    FX8_H5_AUTO access = H5Pcreate(H5P_FILE_ACCESS);
     if (access >= 0 && H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0 &&
         fx8_driver_set(access, &output->file) >= 0) {
         if (meta_block_size == 0)
@@ -270,7 +268,6 @@ static enum fx8_status enter_hdf5(struct fx8_output *output,
     }
     if (*file < 0)
         status = fx8_output_fail(output, "HDF5 file", error);
-    fx8_h5_close(&access);
     return status;
 }
 

@@ -251,12 +251,11 @@ enum fx8_status fx8_aavs_file_open(struct fx8_aavs_file *file,
 enum fx8_status fx8_aavs_file_load(struct fx8_aavs_file *file,
                                    struct fx8_error *error)
 {
-    hid_t root = FX8_H5_NONE;
+    FX8_H5_AUTO root = FX8_H5_NONE;
     file->file_size = -1;
     FX8_TRY(fx8_h5_open_file(file->path, &file->file, error));
     FX8_TRY(fx8_h5_open_dataset(file->path, file->file, FX8_AAVS_ROOT,
                                 H5P_DEFAULT, &root, error));
     const enum fx8_status status = read_attributes(file, root, error);
-    fx8_h5_close(&root);
     return status == FX8_OK ? open_samples(file, error) : status;
 }

@@ -23,14 +23,13 @@ static const struct fx8_rate usual_rate = {25000000, 27};
 static bool aavs_probe(const char *path)
 {
     fx8_h5_quiet();
-    hid_t file = FX8_H5_NONE;
+    FX8_H5_AUTO file = FX8_H5_NONE;
     bool found = false;
     if (fx8_h5_open_file(path, &file, NULL) == FX8_OK) {
         const struct fx8_h5_place top = {path, file, false};
         found = fx8_h5_has(&top, FX8_AAVS_ROOT) && fx8_h5_has(&top, "chan_") &&
                 fx8_h5_has(&top, "sample_timestamps");
     }
-    fx8_h5_close(&file);
     return found;
 }
 

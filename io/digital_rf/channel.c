@@ -58,8 +58,8 @@ static enum fx8_status read_properties(struct fx8_drf_channel *channel,
                                        const char *path,
                                        struct fx8_error *error)
 {
-    hid_t file = FX8_H5_NONE;
-    enum fx8_status status = fx8_h5_open_file(path, &file, error);
+    FX8_H5_AUTO file = FX8_H5_NONE;
+    FX8_TRY(fx8_h5_open_file(path, &file, error));
     const struct fx8_h5_place root = {path, file, true};
     int64_t is_complex = 0;
     int64_t is_continuous = 0;
@@ -71,18 +71,14 @@ static enum fx8_status read_properties(struct fx8_drf_channel *channel,
         /* a day; keeps products of milliseconds and rates small */
         {"file_cadence_millisecs", 1, 86400000, &channel->cadence_ms},
     };
-    if (status == FX8_OK)
-        status = fx8_h5_get_each(&root, integers,
-                                 sizeof integers / sizeof integers[0], error);
-    if (status == FX8_OK)
-        status = fx8_drf_read_rate(&root, &channel->rate, error);
-    if (status == FX8_OK)
-        status = read_epoch(&root, &channel->epoch, error);
+    FX8_TRY(fx8_h5_get_each(&root, integers,
+                            sizeof integers / sizeof integers[0], error));
+    FX8_TRY(fx8_drf_read_rate(&root, &channel->rate, error));
+    FX8_TRY(read_epoch(&root, &channel->epoch, error));
     channel->is_complex = is_complex != 0;
     channel->is_continuous = is_continuous != 0;
     channel->n_subchannels = (size_t)n_subchannels;
-    fx8_h5_close(&file);
-    return status;
+    return FX8_OK;
 }
 
 /* --- samples ----------------------------------------------------------- */

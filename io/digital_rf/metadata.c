@@ -60,15 +60,13 @@ static enum fx8_status entry_frequency(const char *path, hid_t entry,
                                        struct fx8_error *error)
 {
     const struct fx8_h5_place place = {path, entry, false};
-    hid_t dataset = FX8_H5_NONE;
+    FX8_H5_AUTO dataset = FX8_H5_NONE;
     *found = NAN;
     if (fx8_h5_open_dataset(path, entry, FREQUENCIES, H5P_DEFAULT, &dataset,
                             NULL) != FX8_OK)
         return FX8_OK;
-    hid_t space = H5Dget_space(dataset);
+    FX8_H5_AUTO space = H5Dget_space(dataset);
     const hssize_t n = H5Sget_simple_extent_npoints(space);
-    fx8_h5_close(&space);
-    fx8_h5_close(&dataset);
     if (n < 1 || n > MAX_FREQUENCIES)
         return FX8_OK;
     double *values = malloc((size_t)n * sizeof *values);
@@ -203,7 +201,7 @@ enum fx8_status fx8_drf_center_frequency(const char *channel,
     }
     char prefix[FX8_TEXT_SIZE] = "";
     struct fx8_rate rate = {0, 0};
-    hid_t file = FX8_H5_NONE;
+    FX8_H5_AUTO file = FX8_H5_NONE;
     enum fx8_status status = fx8_h5_open_file(path, &file, NULL);
     const struct fx8_h5_place root = {path, file, true};
     if (status == FX8_OK)
@@ -211,7 +209,6 @@ enum fx8_status fx8_drf_center_frequency(const char *channel,
                                   NULL);
     if (status == FX8_OK)
         status = fx8_drf_read_rate(&root, &rate, NULL);
-    fx8_h5_close(&file);
     struct fx8_drf_list list = {0};
     if (status == FX8_OK)
         status = fx8_drf_list_files(folder, prefix, &list, NULL);

@@ -88,11 +88,10 @@ static enum fx8_status fail(const struct fx8_h5_chunks *chunks,
 /* Whether elements of dataset and caller are the same byte for byte. */
 static bool is_same_type(const struct fx8_h5_chunks *chunks)
 {
-    hid_t type = H5Dget_type(chunks->samples.dataset);
+    FX8_H5_AUTO type = H5Dget_type(chunks->samples.dataset);
     const hid_t memory = chunks->samples.memory_type;
     const bool is_same = H5Tequal(type, memory) > 0 ||
                          (fx8_h5_is_int8(type) && fx8_h5_is_int8(memory));
-    fx8_h5_close(&type);
     return is_same;
 }
 
@@ -187,15 +186,13 @@ enum fx8_status fx8_h5_chunks_open(const struct fx8_h5_samples *samples,
     struct fx8_h5_chunks *chunks = memory;
     chunks->samples = *samples;
     pthread_mutex_init(&chunks->fetch, NULL);
-    hid_t space = H5Dget_space(samples->dataset);
-    hid_t creation = H5Dget_create_plist(samples->dataset);
+    FX8_H5_AUTO space = H5Dget_space(samples->dataset);
+    FX8_H5_AUTO creation = H5Dget_create_plist(samples->dataset);
     if (space < 0 || creation < 0)
         status =
             fx8_h5_fail(error, FX8_ERR_INPUT, samples->path, samples->name);
     else
         status = examine(chunks, space, creation, error);
-    fx8_h5_close(&creation);
-    fx8_h5_close(&space);
     if (status == FX8_OK)
         *result = chunks;
     else
@@ -235,8 +232,9 @@ static enum fx8_status read_by_library(const struct fx8_h5_chunks *chunks,
     const int absent = MAX_RANK - chunks->rank;
     const hsize_t zero[MAX_RANK] = {0};
     const hsize_t *count = work->count + absent;
-    hid_t space = H5Dget_space(samples->dataset);
-    hid_t memory = H5Screate_simple(chunks->rank, work->memory + absent, NULL);
+    FX8_H5_AUTO space = H5Dget_space(samples->dataset);
+    FX8_H5_AUTO memory =
+        H5Screate_simple(chunks->rank, work->memory + absent, NULL);
     enum fx8_status status = FX8_OK;
     if (space < 0 || memory < 0 ||
         H5Sselect_hyperslab(space, H5S_SELECT_SET, work->start + absent, NULL,
@@ -246,8 +244,6 @@ static enum fx8_status read_by_library(const struct fx8_h5_chunks *chunks,
         H5Dread(samples->dataset, samples->memory_type, memory, space,
                 H5P_DEFAULT, work->buffer) < 0)
         status = fail(chunks, work, NULL, error);
-    fx8_h5_close(&memory);
-    fx8_h5_close(&space);
     return status;
 }
 

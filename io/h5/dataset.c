@@ -75,9 +75,8 @@ enum fx8_status fx8_h5_dataset_fail_type(const struct fx8_h5_dataset *dataset,
                                          struct fx8_error *error)
 {
     char name[128];
-    hid_t type = H5Dget_type(dataset->id);
+    FX8_H5_AUTO type = H5Dget_type(dataset->id);
     fx8_h5_type_name(type, name, sizeof name);
-    fx8_h5_close(&type);
     return fx8_fail(error, FX8_ERR_INPUT, "%s: %s: %s: expected %s",
                     dataset->path, dataset->name, name, expected);
 }
@@ -93,9 +92,9 @@ enum fx8_status fx8_h5_dataset_open(const char *path, hid_t file,
         .path = path, .name = name, .file = file, .chunk = {1, 1, 1}};
     FX8_TRY(fx8_h5_open_dataset(path, file, name, H5P_DEFAULT, &dataset->id,
                                 error));
-    hid_t type = H5Dget_type(dataset->id);
-    hid_t space = H5Dget_space(dataset->id);
-    hid_t creation = H5Dget_create_plist(dataset->id);
+    FX8_H5_AUTO type = H5Dget_type(dataset->id);
+    FX8_H5_AUTO space = H5Dget_space(dataset->id);
+    FX8_H5_AUTO creation = H5Dget_create_plist(dataset->id);
     enum fx8_status status = FX8_OK;
     if (type < 0 || space < 0 || creation < 0) {
         status = fail(dataset, error);
@@ -111,9 +110,6 @@ enum fx8_status fx8_h5_dataset_open(const char *path, hid_t file,
                 H5Pget_chunk(creation, dataset->rank, dataset->chunk);
         }
     }
-    fx8_h5_close(&creation);
-    fx8_h5_close(&space);
-    fx8_h5_close(&type);
     return status;
 }
 
@@ -172,8 +168,8 @@ static herr_t choose_cache(const struct fx8_h5_dataset *dataset,
 static enum fx8_status reopen(struct fx8_h5_dataset *dataset,
                               struct fx8_error *error)
 {
-    hid_t creation = H5Dget_create_plist(dataset->id);
-    hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
+    FX8_H5_AUTO creation = H5Dget_create_plist(dataset->id);
+    FX8_H5_AUTO access = H5Pcreate(H5P_DATASET_ACCESS);
     const int n_filters = H5Pget_nfilters(creation);
     enum fx8_status status = check_filters(dataset, creation, n_filters, error);
     if (status == FX8_OK && choose_cache(dataset, n_filters > 0, access) < 0)
@@ -184,8 +180,6 @@ static enum fx8_status reopen(struct fx8_h5_dataset *dataset,
             fx8_h5_open_dataset(dataset->path, dataset->file, dataset->name,
                                 access, &dataset->id, error);
     }
-    fx8_h5_close(&access);
-    fx8_h5_close(&creation);
     return status;
 }
 

@@ -49,6 +49,9 @@ void fx8_h5_quiet(void);
 /** Close a handle of any kind and forget it; FX8_H5_NONE and 0 are legal. */
 void fx8_h5_close(hid_t *id);
 
+/** Declares handles that are closed where their scope ends. */
+#define FX8_H5_AUTO __attribute__((cleanup(fx8_h5_close))) hid_t
+
 /**
  * fx8_h5_fail -- report the HDF5 call that has just failed.
  *

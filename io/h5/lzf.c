@@ -70,8 +70,8 @@ static size_t undo(unsigned flags, size_t n_values, const unsigned values[],
 
 bool fx8_h5_lzf_is_whole(hid_t dataset)
 {
-    hid_t creation = H5Dget_create_plist(dataset);
-    hid_t type = H5Dget_type(dataset);
+    FX8_H5_AUTO creation = H5Dget_create_plist(dataset);
+    FX8_H5_AUTO type = H5Dget_type(dataset);
     unsigned flags = 0, values[3] = {0};
     size_t n_values = 3;
     bool is_whole = true;
@@ -84,8 +84,6 @@ bool fx8_h5_lzf_is_whole(hid_t dataset)
             size *= (size_t)chunk[i];
         is_whole = n_values >= 3 && values[2] == size;
     }
-    fx8_h5_close(&type);
-    fx8_h5_close(&creation);
     return is_whole;
 }
 

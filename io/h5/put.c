@@ -11,27 +11,22 @@ enum fx8_status fx8_h5_put_array(const struct fx8_h5_target *target,
                                  const hsize_t *extent, const void *values,
                                  struct fx8_error *error)
 {
-    enum fx8_status status = FX8_OK;
-    hid_t item = FX8_H5_NONE;
-    hid_t space =
+    FX8_H5_AUTO item = FX8_H5_NONE;
+    FX8_H5_AUTO space =
         rank > 0 ? H5Screate_simple(rank, extent, NULL) : H5Screate(H5S_SCALAR);
     if (space < 0)
-        status = fx8_output_fail(target->output, name, error);
-    if (status == FX8_OK) {
-        item = target->attributes
-                   ? H5Acreate2(target->object, name, file_type, space,
-                                H5P_DEFAULT, H5P_DEFAULT)
-                   : H5Dcreate2(target->object, name, file_type, space,
-                                H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-        if (item < 0 ||
-            (target->attributes ? H5Awrite(item, memory_type, values)
-                                : H5Dwrite(item, memory_type, H5S_ALL, H5S_ALL,
-                                           H5P_DEFAULT, values)) < 0)
-            status = fx8_output_fail(target->output, name, error);
-    }
-    fx8_h5_close(&item);
-    fx8_h5_close(&space);
-    return status;
+        return fx8_output_fail(target->output, name, error);
+    item = target->attributes
+               ? H5Acreate2(target->object, name, file_type, space, H5P_DEFAULT,
+                            H5P_DEFAULT)
+               : H5Dcreate2(target->object, name, file_type, space, H5P_DEFAULT,
+                            H5P_DEFAULT, H5P_DEFAULT);
+    if (item < 0 ||
+        (target->attributes ? H5Awrite(item, memory_type, values)
+                            : H5Dwrite(item, memory_type, H5S_ALL, H5S_ALL,
+                                       H5P_DEFAULT, values)) < 0)
+        return fx8_output_fail(target->output, name, error);
+    return FX8_OK;
 }
 
 hid_t fx8_h5_bool_type(void)
@@ -91,7 +86,7 @@ static enum fx8_status put_value(const struct fx8_h5_target *target,
                          : value->kind >= FX8_H5_BYTE ? (const void *)&byte
                                                       : &value->integer;
     const void *data = value->list != NULL ? value->list : scalar;
-    hid_t memory, file;
+    FX8_H5_AUTO memory = FX8_H5_NONE, file = FX8_H5_NONE;
     if (data == NULL)
         return FX8_OK;
     make_types(value, &memory, &file);
@@ -100,8 +95,6 @@ static enum fx8_status put_value(const struct fx8_h5_target *target,
             ? fx8_output_fail(target->output, value->name, error)
             : fx8_h5_put_array(target, value->name, file, memory, value->rank,
                                value->extent, data, error);
-    fx8_h5_close(&file);
-    fx8_h5_close(&memory);
     return status;
 }
 
@@ -128,13 +121,12 @@ enum fx8_status fx8_h5_put_variable_texts(const struct fx8_h5_target *target,
                                           const char *const *texts,
                                           struct fx8_error *error)
 {
-    hid_t type = text_type(H5T_VARIABLE, H5T_STR_NULLTERM);
+    FX8_H5_AUTO type = text_type(H5T_VARIABLE, H5T_STR_NULLTERM);
     const hsize_t extent = n;
     const enum fx8_status status =
         type < 0 ? fx8_output_fail(target->output, name, error)
                  : fx8_h5_put_array(target, name, type, type, 1, &extent, texts,
                                     error);
-    fx8_h5_close(&type);
     return status;
 }
 
@@ -146,7 +138,7 @@ enum fx8_status fx8_h5_put_table(const struct fx8_h5_target *target,
                                  struct fx8_error *error)
 {
     const hsize_t extent = n_rows;
-    hid_t row = H5Tcreate(H5T_COMPOUND, row_bytes);
+    FX8_H5_AUTO row = H5Tcreate(H5T_COMPOUND, row_bytes);
     bool good = row >= 0;
     for (size_t i = 0; i < n_members && good; i++) {
         hid_t type = members[i].kind == FX8_H5_TEXT
@@ -155,14 +147,12 @@ enum fx8_status fx8_h5_put_table(const struct fx8_h5_target *target,
         good = H5Tinsert(row, members[i].name, members[i].offset, type) >= 0;
         fx8_h5_close(&type);
     }
-    hid_t packed = good ? H5Tcopy(row) : FX8_H5_NONE;
+    FX8_H5_AUTO packed = good ? H5Tcopy(row) : FX8_H5_NONE;
     const enum fx8_status status =
         packed < 0 || H5Tpack(packed) < 0
             ? fx8_output_fail(target->output, name, error)
             : fx8_h5_put_array(target, name, packed, row, 1, &extent, rows,
                                error);
-    fx8_h5_close(&packed);
-    fx8_h5_close(&row);
     return status;
 }
 
@@ -185,9 +175,10 @@ enum fx8_status fx8_h5_create(const struct fx8_output *output, hid_t group,
                               hid_t *dataset, struct fx8_error *error)
 {
     enum fx8_status status = FX8_OK;
-    hid_t space = H5Screate_simple(layout->rank, layout->extent, layout->most);
-    hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
-    hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
+    FX8_H5_AUTO space =
+        H5Screate_simple(layout->rank, layout->extent, layout->most);
+    FX8_H5_AUTO creation = H5Pcreate(H5P_DATASET_CREATE);
+    FX8_H5_AUTO access = H5Pcreate(H5P_DATASET_ACCESS);
     if (space < 0 || creation < 0 || access < 0 ||
         !set_chunks(layout, creation) ||
         (layout->is_reserved &&
@@ -200,9 +191,6 @@ enum fx8_status fx8_h5_create(const struct fx8_output *output, hid_t group,
         (*dataset = H5Dcreate2(group, layout->name, layout->type, space,
                                H5P_DEFAULT, creation, access)) < 0)
         status = fx8_output_fail(output, layout->name, error);
-    fx8_h5_close(&access);
-    fx8_h5_close(&creation);
-    fx8_h5_close(&space);
     return status;
 }
 

@@ -155,11 +155,10 @@ static enum fx8_status check_chunks(const struct walk *walk,
 {
     hsize_t chunk[H5S_MAX_RANK];
     hsize_t n_written = 0;
-    hid_t space = H5Dget_space(spot->dataset);
+    FX8_H5_AUTO space = H5Dget_space(spot->dataset);
     const bool is_known =
         H5Pget_chunk(spot->creation, spot->rank, chunk) == spot->rank &&
         H5Dget_num_chunks(spot->dataset, space, &n_written) >= 0;
-    fx8_h5_close(&space);
     if (!is_known)
         return fail_spot(walk, spot);
     hsize_t n_chunks = 1; /* at most one per sample, which the readers limit */
@@ -203,9 +202,8 @@ static enum fx8_status check_contiguous(const struct walk *walk,
 static char *raw_path(const struct spot *spot, const char *name)
 {
     char prefix[4096] = "";
-    hid_t access = H5Dget_access_plist(spot->dataset);
+    FX8_H5_AUTO access = H5Dget_access_plist(spot->dataset);
     H5Pget_efile_prefix(access, prefix, sizeof prefix);
-    fx8_h5_close(&access);
     return fx8_path_join(prefix, name);
 }
 
@@ -244,9 +242,8 @@ static enum fx8_status check_raw(const struct walk *walk,
 static enum fx8_status check_external(const struct walk *walk,
                                       const struct spot *spot, int n_slots)
 {
-    hid_t type = H5Dget_type(spot->dataset);
+    FX8_H5_AUTO type = H5Dget_type(spot->dataset);
     uint64_t left = H5Tget_size(type);
-    fx8_h5_close(&type);
     for (int i = 0; i < spot->rank; i++)
         left *= spot->extent[i];
     for (int i = 0; i < n_slots && left > 0; i++) {
@@ -307,10 +304,10 @@ static bool is_same_type(hid_t to, hid_t from)
 static bool is_within(const struct spot *spot, size_t i, hid_t source)
 {
     hsize_t extent[H5S_MAX_RANK], first[H5S_MAX_RANK], last[H5S_MAX_RANK];
-    hid_t space = H5Dget_space(source);
-    hid_t whole = H5Dget_space(spot->dataset);
-    hid_t to = H5Pget_virtual_vspace(spot->creation, i);
-    hid_t from = H5Pget_virtual_srcspace(spot->creation, i);
+    FX8_H5_AUTO space = H5Dget_space(source);
+    FX8_H5_AUTO whole = H5Dget_space(spot->dataset);
+    FX8_H5_AUTO to = H5Pget_virtual_vspace(spot->creation, i);
+    FX8_H5_AUTO from = H5Pget_virtual_srcspace(spot->creation, i);
     const int rank = H5Sget_simple_extent_dims(space, extent, NULL);
     bool good = false;
     if (H5Sget_select_type(from) == H5S_SEL_ALL) {
@@ -323,10 +320,6 @@ static bool is_within(const struct spot *spot, size_t i, hid_t source)
         for (int axis = 0; axis < rank; axis++)
             good = good && last[axis] < extent[axis];
     }
-    fx8_h5_close(&from);
-    fx8_h5_close(&to);
-    fx8_h5_close(&whole);
-    fx8_h5_close(&space);
     return good;
 }
 
@@ -335,8 +328,8 @@ static enum fx8_status check_source(const struct walk *walk,
                                     const struct spot *spot, size_t i,
                                     const char *name, hid_t source)
 {
-    hid_t to = H5Dget_type(spot->dataset);
-    hid_t from = H5Dget_type(source);
+    FX8_H5_AUTO to = H5Dget_type(spot->dataset);
+    FX8_H5_AUTO from = H5Dget_type(source);
     enum fx8_status status = FX8_OK;
     if (!is_same_type(to, from)) {
         char have[128], want[128];
@@ -351,8 +344,6 @@ static enum fx8_status check_source(const struct walk *walk,
                           "whole source",
                           walk->path, name);
     }
-    fx8_h5_close(&from);
-    fx8_h5_close(&to);
     return status;
 }
 
@@ -364,23 +355,16 @@ static enum fx8_status check_mapping(struct walk *walk, const struct spot *spot,
     char name[FX8_ERROR_MESSAGE_SIZE];
     snprintf(name, sizeof name, "%s: %s: %s", spot->name, file_name,
              dataset_name);
-    hid_t file = FX8_H5_NONE, source = FX8_H5_NONE;
-    enum fx8_status status = fx8_h5_open_source(
-        walk->path, spot->name, spot->dataset, file_name, &file, walk->error);
-    if (status == FX8_OK) {
-        source = H5Dopen2(file, dataset_name, H5P_DEFAULT);
-        if (source < 0)
-            status = fx8_fail(walk->error, FX8_ERR_INPUT,
-                              "%s: %s: missing: expected a dataset", walk->path,
-                              name);
-    }
-    if (status == FX8_OK)
-        status = check_source(walk, spot, i, name, source);
-    if (status == FX8_OK)
-        status = check_dataset(walk, name, source, UINT64_MAX, spot->depth + 1);
-    fx8_h5_close(&source);
-    fx8_h5_close(&file);
-    return status;
+    FX8_H5_AUTO file = FX8_H5_NONE, source = FX8_H5_NONE;
+    FX8_TRY(fx8_h5_open_source(walk->path, spot->name, spot->dataset, file_name,
+                               &file, walk->error));
+    source = H5Dopen2(file, dataset_name, H5P_DEFAULT);
+    if (source < 0)
+        return fx8_fail(walk->error, FX8_ERR_INPUT,
+                        "%s: %s: missing: expected a dataset", walk->path,
+                        name);
+    FX8_TRY(check_source(walk, spot, i, name, source));
+    return check_dataset(walk, name, source, UINT64_MAX, spot->depth + 1);
 }
 
 /* A name in a mapping, with "%%" replaced by "%"; the caller frees it. */
@@ -464,9 +448,8 @@ static enum fx8_status check_dataset(struct walk *walk, const char *name,
     /* copied: the list may move while sources are added */
     const struct stored_file file = walk->storage->files[index];
     spot.file = &file;
-    hid_t space = H5Dget_space(dataset);
+    FX8_H5_AUTO space = H5Dget_space(dataset);
     spot.rank = H5Sget_simple_extent_dims(space, spot.extent, NULL);
-    fx8_h5_close(&space);
     if (spot.rank > 0 && spot.extent[0] > n_rows)
         spot.extent[0] = n_rows;
     spot.creation = H5Dget_create_plist(dataset);
@@ -496,11 +479,10 @@ enum fx8_status fx8_h5_storage_open(const char *path, const char *name,
 /* Whether a dataset of this file has elements in other files. */
 static bool lies_elsewhere(hid_t dataset)
 {
-    hid_t creation = H5Dget_create_plist(dataset);
+    FX8_H5_AUTO creation = H5Dget_create_plist(dataset);
     const bool lies =
         creation >= 0 && (H5Pget_layout(creation) == H5D_VIRTUAL ||
                           H5Pget_external_count(creation) > 0);
-    fx8_h5_close(&creation);
     return lies;
 }
 

@@ -163,13 +163,12 @@ enum fx8_status fx8_h5_read_table(const struct fx8_h5_table *table,
                                   size_t row_bytes, void *rows,
                                   struct fx8_error *error)
 {
-    hid_t memory = H5Tcreate(H5T_COMPOUND, row_bytes);
+    FX8_H5_AUTO memory = H5Tcreate(H5T_COMPOUND, row_bytes);
     enum fx8_status status = add_numbers(table, members, n, memory, error);
     if (status == FX8_OK && table->n_rows > 0 &&
         H5Dread(table->dataset, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows) <
             0)
         status = fx8_h5_fail(error, FX8_ERR_INPUT, table->path, table->name);
-    fx8_h5_close(&memory);
     for (size_t i = 0; i < n && status == FX8_OK; i++) {
         hid_t stored = member_type(table, members[i].name);
         if (members[i].kind == FX8_H5_TEXT && stored >= 0)

@@ -420,9 +420,8 @@ bool fx8_h5_has_format(hid_t file, const char *format)
 bool fx8_h5_is_format(const char *path, const char *format)
 {
     fx8_h5_quiet();
-    hid_t file = FX8_H5_NONE;
+    FX8_H5_AUTO file = FX8_H5_NONE;
     const bool is_one = fx8_h5_open_file(path, &file, NULL) == FX8_OK &&
                         fx8_h5_has_format(file, format);
-    fx8_h5_close(&file);
     return is_one;
 }

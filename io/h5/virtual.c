@@ -266,8 +266,8 @@ enum fx8_status fx8_h5_open_source(const char *path, const char *name,
                                    hid_t *file, struct fx8_error *error)
 {
     char parent_path[4096] = "", prefix[4096] = "";
-    hid_t parent = H5Iget_file_id(dataset);
-    hid_t dataset_access = H5Dget_access_plist(dataset);
+    FX8_H5_AUTO parent = H5Iget_file_id(dataset);
+    FX8_H5_AUTO dataset_access = H5Dget_access_plist(dataset);
     struct search search = {.name = source,
                             .access = H5Fget_access_plist(parent),
                             .file = FX8_H5_NONE};
@@ -295,7 +295,5 @@ enum fx8_status fx8_h5_open_source(const char *path, const char *name,
                               path, name, source);
     }
     fx8_h5_close(&search.access);
-    fx8_h5_close(&dataset_access);
-    fx8_h5_close(&parent);
     return status;
 }

@@ -91,12 +91,12 @@ static enum fx8_status write_site(const struct fx8_native_writer *writer,
         FX8_PUT_REAL("longitude_deg", site->longitude_deg),
         FX8_PUT_REAL("altitude_m", site->altitude_m),
     };
-    hid_t table = H5Dopen2(writer->file, FX8_NATIVE_ANTENNAS, H5P_DEFAULT);
+    FX8_H5_AUTO table =
+        H5Dopen2(writer->file, FX8_NATIVE_ANTENNAS, H5P_DEFAULT);
     if (table < 0)
         return fx8_output_fail(writer->output, FX8_NATIVE_ANTENNAS, error);
     const struct fx8_h5_target target = {writer->output, table, true};
     const enum fx8_status status = fx8_h5_put_values(&target, values, 3, error);
-    fx8_h5_close(&table);
     return status;
 }
 

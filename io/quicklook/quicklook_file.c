@@ -457,12 +457,11 @@ static enum fx8_status put_item(struct fx8_quicklook_file *file, hid_t group,
         .extent = {item->shape[0], item->shape[1]},
         .list = item->values};
     FX8_TRY(fx8_h5_put_values(&target, &value, 1, error));
-    hid_t dataset = H5Dopen2(group, item->name, H5P_DEFAULT);
+    FX8_H5_AUTO dataset = H5Dopen2(group, item->name, H5P_DEFAULT);
     const enum fx8_status status =
         dataset < 0 ? fx8_output_fail(file->output, item->name, error)
                     : fx8_h5_put_note(file->output, dataset, "description",
                                       item->text, error);
-    fx8_h5_close(&dataset);
     return status;
 }
 
@@ -473,14 +472,13 @@ enum fx8_status fx8_quicklook_file_put(struct fx8_quicklook_file *file,
     fx8_h5_quiet();
     const struct fx8_h5_target root = {file->output, file->file, false};
     enum fx8_status status = FX8_OK;
-    hid_t group = FX8_H5_NONE;
+    FX8_H5_AUTO group = FX8_H5_NONE;
     if (H5Lexists(file->file, item->group, H5P_DEFAULT) <= 0)
         status = fx8_h5_put_group(&root, item->group, &group, error);
     else if ((group = H5Gopen2(file->file, item->group, H5P_DEFAULT)) < 0)
         status = fx8_output_fail(file->output, item->group, error);
     if (status == FX8_OK)
         status = put_item(file, group, item, error);
-    fx8_h5_close(&group);
     if (status == FX8_OK)
         status = fx8_output_check(file->output, error);
     return noted(file, status, error);

@@ -35,27 +35,23 @@ static enum fx8_status get_length(const struct fx8_h5_place *place,
                                   const char *name, size_t *length,
                                   struct fx8_error *error)
 {
-    hid_t dataset = FX8_H5_NONE;
-    enum fx8_status status = fx8_h5_open_dataset(
-        place->path, place->object, name, H5P_DEFAULT, &dataset, error);
-    if (status != FX8_OK)
-        return status;
-    hid_t space = H5Dget_space(dataset);
+    FX8_H5_AUTO dataset = FX8_H5_NONE;
+    FX8_TRY(fx8_h5_open_dataset(place->path, place->object, name, H5P_DEFAULT,
+                                &dataset, error));
+    FX8_H5_AUTO space = H5Dget_space(dataset);
     hsize_t extent[1] = {0};
     const int rank = H5Sget_simple_extent_ndims(space);
     if (rank == 1)
         H5Sget_simple_extent_dims(space, extent, NULL);
     if (extent[0] == 0 || extent[0] > MOST_VALUES)
-        status = fx8_fail(error, FX8_ERR_INPUT,
-                          "%s: %s: %d %s, %" PRIu64
-                          " %s: expected one axis of 1 to %zu values",
-                          place->path, name, rank,
-                          FX8_NOUN(rank, "axis", "axes"), (uint64_t)extent[0],
-                          FX8_NOUN(extent[0], "value", "values"), MOST_VALUES);
+        return fx8_fail(error, FX8_ERR_INPUT,
+                        "%s: %s: %d %s, %" PRIu64
+                        " %s: expected one axis of 1 to %zu values",
+                        place->path, name, rank, FX8_NOUN(rank, "axis", "axes"),
+                        (uint64_t)extent[0],
+                        FX8_NOUN(extent[0], "value", "values"), MOST_VALUES);
     *length = (size_t)extent[0];
-    fx8_h5_close(&space);
-    fx8_h5_close(&dataset);
-    return status;
+    return FX8_OK;
 }
 
 /* Read a dataset of real numbers, [*n]; the caller frees it, also after
@@ -133,7 +129,7 @@ static enum fx8_status get_channels(const struct fx8_h5_place *root,
     free(values);
     if (status != FX8_OK)
         return status;
-    size_t n_widths;
+    size_t n_widths = 0;
     status = get_all(root, "channel_width_hz", &values, &n_widths, error);
     if (status == FX8_OK)
         d->channel_width_hz = values[0];
@@ -148,7 +144,7 @@ static enum fx8_status get_counts(const struct fx8_h5_place *root,
 {
     if (H5Lexists(root->object, "counts", H5P_DEFAULT) <= 0)
         return FX8_OK;
-    hid_t group = H5Gopen2(root->object, "counts", H5P_DEFAULT);
+    FX8_H5_AUTO group = H5Gopen2(root->object, "counts", H5P_DEFAULT);
     if (group < 0)
         return fx8_h5_fail(error, FX8_ERR_INPUT, root->path, "counts");
     const struct fx8_h5_place counts = {root->path, group, false};
@@ -156,7 +152,6 @@ static enum fx8_status get_counts(const struct fx8_h5_place *root,
     for (size_t i = 0; i < FX8_QUICKLOOK_COUNTS && status == FX8_OK; i++)
         status = fx8_h5_get_integer(&counts, fx8_quicklook_count_names[i], 0,
                                     INT64_MAX, &d->counts[i], error);
-    fx8_h5_close(&group);
     d->has_counts = status == FX8_OK;
     return status;
 }
@@ -172,8 +167,8 @@ enum fx8_status fx8_quicklook_describe(
 {
     *description = (struct fx8_quicklook_description){0};
     fx8_h5_quiet();
-    hid_t file = FX8_H5_NONE;
-    enum fx8_status status = fx8_h5_open_file(path, &file, error);
+    FX8_H5_AUTO file = FX8_H5_NONE;
+    FX8_TRY(fx8_h5_open_file(path, &file, error));
     const struct fx8_h5_place attributes = {path, file, true};
     const struct fx8_h5_place root = {path, file, false};
     const struct {
@@ -183,17 +178,10 @@ enum fx8_status fx8_quicklook_describe(
                 {"input_antenna", &description->n_inputs},
                 {"baseline_antenna_1", &description->n_baselines},
                 {"product", &description->n_products}};
-    if (status == FX8_OK)
-        status = get_attributes(&attributes, description, error);
-    for (size_t i = 0; i < sizeof axes / sizeof axes[0] && status == FX8_OK;
-         i++)
-        status = get_length(&root, axes[i].name, axes[i].length, error);
-    if (status == FX8_OK)
-        status = get_dates(&root, description, error);
-    if (status == FX8_OK)
-        status = get_channels(&root, description, error);
-    if (status == FX8_OK)
-        status = get_counts(&root, description, error);
-    fx8_h5_close(&file);
-    return status;
+    FX8_TRY(get_attributes(&attributes, description, error));
+    for (size_t i = 0; i < sizeof axes / sizeof axes[0]; i++)
+        FX8_TRY(get_length(&root, axes[i].name, axes[i].length, error));
+    FX8_TRY(get_dates(&root, description, error));
+    FX8_TRY(get_channels(&root, description, error));
+    return get_counts(&root, description, error);
 }

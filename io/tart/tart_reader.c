@@ -47,14 +47,13 @@ struct tart_reader {
 static bool tart_probe(const char *path)
 {
     fx8_h5_quiet();
-    hid_t file = FX8_H5_NONE;
+    FX8_H5_AUTO file = FX8_H5_NONE;
     bool found = false;
     if (fx8_h5_open_file(path, &file, NULL) == FX8_OK) {
         const struct fx8_h5_place root = {path, file, false};
         found = fx8_h5_has(&root, DATASET) && fx8_h5_has(&root, "timestamp") &&
                 fx8_h5_has(&root, "config");
     }
-    fx8_h5_close(&file);
     return found;
 }
 

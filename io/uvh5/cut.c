@@ -7,6 +7,7 @@
  * keep the file at its full size.  So these few kilobytes are moved to memory
  * while the file is closed and reopened.
  */
+#include "config/base/try.h"
 #include "io/h5/h5.h"
 #include "io/uvh5/writer.h"
 
@@ -36,12 +37,11 @@ static enum fx8_status create_aside(const struct fx8_uvh5_writer *writer,
 {
     const size_t step = (size_t)64 << 10; /* bytes it grows by */
     enum fx8_status status = FX8_OK;
-    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    FX8_H5_AUTO access = H5Pcreate(H5P_FILE_ACCESS);
     if (access < 0 || H5Pset_fapl_core(access, step, false) < 0 ||
         (*aside = H5Fcreate("fx8 aside", H5F_ACC_TRUNC, H5P_DEFAULT, access)) <
             0)
         status = fx8_output_fail(writer->output, "copy in memory", error);
-    fx8_h5_close(&access);
     return status;
 }
 
@@ -71,18 +71,11 @@ static enum fx8_status move_back(const struct fx8_uvh5_writer *writer,
 enum fx8_status fx8_uvh5_cut(struct fx8_uvh5_writer *writer, size_t n_dumps,
                              struct fx8_error *error)
 {
-    hid_t aside = FX8_H5_NONE;
-    enum fx8_status status = drop_rows(writer, n_dumps, error);
-    if (status == FX8_OK)
-        status = create_aside(writer, &aside, error);
-    if (status == FX8_OK)
-        status = move_aside(writer, aside, error);
-    if (status == FX8_OK)
-        status = fx8_uvh5_close_handles(writer, error);
-    if (status == FX8_OK)
-        status = fx8_output_open_hdf5(writer->output, &writer->file, error);
-    if (status == FX8_OK)
-        status = move_back(writer, aside, error);
-    fx8_h5_close(&aside);
-    return status;
+    FX8_H5_AUTO aside = FX8_H5_NONE;
+    FX8_TRY(drop_rows(writer, n_dumps, error));
+    FX8_TRY(create_aside(writer, &aside, error));
+    FX8_TRY(move_aside(writer, aside, error));
+    FX8_TRY(fx8_uvh5_close_handles(writer, error));
+    FX8_TRY(fx8_output_open_hdf5(writer->output, &writer->file, error));
+    return move_back(writer, aside, error);
 }

@@ -39,8 +39,8 @@ static enum fx8_status overwrite(struct fx8_uvh5_writer *writer, hid_t group,
 {
     enum fx8_status status = FX8_OK;
     hsize_t known[3] = {0, 0, 0};
-    hid_t dataset = H5Dopen2(group, name, H5P_DEFAULT);
-    hid_t space = dataset >= 0 ? H5Dget_space(dataset) : FX8_H5_NONE;
+    FX8_H5_AUTO dataset = H5Dopen2(group, name, H5P_DEFAULT);
+    FX8_H5_AUTO space = dataset >= 0 ? H5Dget_space(dataset) : FX8_H5_NONE;
     if (space < 0)
         status = fx8_output_fail(writer->output, name, error);
     else if (H5Sget_simple_extent_ndims(space) != rank ||
@@ -53,8 +53,6 @@ static enum fx8_status overwrite(struct fx8_uvh5_writer *writer, hid_t group,
     else if (H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT,
                       values) < 0)
         status = fx8_output_fail(writer->output, name, error);
-    fx8_h5_close(&space);
-    fx8_h5_close(&dataset);
     return status;
 }
 
@@ -66,16 +64,12 @@ static enum fx8_status put_new(struct fx8_uvh5_writer *writer, hid_t group,
     const struct fx8_h5_target target = {writer->output, group, false};
     FX8_TRY(fx8_h5_put_array(&target, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE,
                              rank, extent, values, error));
-    hid_t dataset = H5Dopen2(group, name, H5P_DEFAULT);
-    enum fx8_status status = dataset < 0
-                                 ? fx8_output_fail(writer->output, name, error)
-                                 : fx8_h5_put_note(writer->output, dataset,
-                                                   "description", text, error);
+    FX8_H5_AUTO dataset = H5Dopen2(group, name, H5P_DEFAULT);
+    FX8_TRY(dataset < 0 ? fx8_output_fail(writer->output, name, error)
+                        : fx8_h5_put_note(writer->output, dataset,
+                                          "description", text, error));
     /* flush, so that its address is on disk before the next dump counts */
-    if (status == FX8_OK)
-        status = fx8_output_flush(writer->output, writer->file, error);
-    fx8_h5_close(&dataset);
-    return status;
+    return fx8_output_flush(writer->output, writer->file, error);
 }
 
 enum fx8_status fx8_uvh5_put(struct fx8_uvh5_writer *writer, const char *name,
@@ -91,7 +85,7 @@ enum fx8_status fx8_uvh5_put(struct fx8_uvh5_writer *writer, const char *name,
                         fx8_output_part(writer->output), name, rank);
     for (size_t i = 0; i < rank; i++)
         extent[i] = shape[i];
-    hid_t group = FX8_H5_NONE;
+    FX8_H5_AUTO group = FX8_H5_NONE;
     enum fx8_status status = open_fx8_group(writer, &group, error);
     if (status == FX8_OK)
         status = H5Lexists(group, name, H5P_DEFAULT) > 0
@@ -101,7 +95,6 @@ enum fx8_status fx8_uvh5_put(struct fx8_uvh5_writer *writer, const char *name,
                                text, error);
     if (status == FX8_OK)
         status = fx8_output_check(writer->output, error);
-    fx8_h5_close(&group);
     return fx8_uvh5_noted(writer, status, error);
 }
 
@@ -121,7 +114,7 @@ enum fx8_status fx8_uvh5_put_keyword(struct fx8_uvh5_writer *writer,
                                        .integer = keyword->integer,
                                        .real = keyword->real};
     enum fx8_status status = FX8_OK;
-    hid_t group = H5Gopen2(writer->header, "extra_keywords", H5P_DEFAULT);
+    FX8_H5_AUTO group = H5Gopen2(writer->header, "extra_keywords", H5P_DEFAULT);
     const struct fx8_h5_target target = {writer->output, group, false};
     if (group < 0 || (H5Lexists(group, keyword->name, H5P_DEFAULT) > 0 &&
                       H5Ldelete(group, keyword->name, H5P_DEFAULT) < 0))
@@ -130,6 +123,5 @@ enum fx8_status fx8_uvh5_put_keyword(struct fx8_uvh5_writer *writer,
         status = fx8_h5_put_values(&target, &value, 1, error);
     if (status == FX8_OK)
         status = fx8_output_check(writer->output, error);
-    fx8_h5_close(&group);
     return fx8_uvh5_noted(writer, status, error);
 }

@@ -42,14 +42,12 @@ const struct fx8_keyword *fx8_uvh5_keyword(const struct fx8_uvh5_header *header,
 /* Class of the elements of a dataset, H5T_NO_CLASS if it is absent. */
 static H5T_class_t class_of(const struct fx8_h5_place *group, const char *name)
 {
-    hid_t dataset = FX8_H5_NONE;
+    FX8_H5_AUTO dataset = FX8_H5_NONE;
     if (fx8_h5_open_dataset(group->path, group->object, name, H5P_DEFAULT,
                             &dataset, NULL) != FX8_OK)
         return H5T_NO_CLASS;
-    hid_t type = H5Dget_type(dataset);
+    FX8_H5_AUTO type = H5Dget_type(dataset);
     const H5T_class_t class = H5Tget_class(type);
-    fx8_h5_close(&type);
-    fx8_h5_close(&dataset);
     return class;
 }
 

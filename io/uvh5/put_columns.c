@@ -206,11 +206,10 @@ static enum fx8_status rewrite_count(const struct fx8_uvh5_writer *writer,
                                      struct fx8_error *error)
 {
     enum fx8_status status = FX8_OK;
-    hid_t dataset = H5Dopen2(writer->header, name, H5P_DEFAULT);
+    FX8_H5_AUTO dataset = H5Dopen2(writer->header, name, H5P_DEFAULT);
     if (dataset < 0 || H5Dwrite(dataset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL,
                                 H5P_DEFAULT, &value) < 0)
         status = fx8_output_fail(writer->output, name, error);
-    fx8_h5_close(&dataset);
     return status;
 }
 

@@ -200,19 +200,14 @@ static enum fx8_status put_catalogue(const struct fx8_h5_target *target,
         FX8_PUT_REAL("cat_lon", 0),
         FX8_PUT_REAL("cat_lat", pi / 2),
     };
-    hid_t catalogue = FX8_H5_NONE, entry = FX8_H5_NONE;
-    enum fx8_status status =
-        fx8_h5_put_group(target, "phase_center_catalog", &catalogue, error);
+    FX8_H5_AUTO catalogue = FX8_H5_NONE, entry = FX8_H5_NONE;
+    FX8_TRY(
+        fx8_h5_put_group(target, "phase_center_catalog", &catalogue, error));
     struct fx8_h5_target below = {target->output, catalogue, false};
-    if (status == FX8_OK)
-        status = fx8_h5_put_group(&below, "0", &entry, error);
+    FX8_TRY(fx8_h5_put_group(&below, "0", &entry, error));
     below.object = entry;
-    if (status == FX8_OK)
-        status = fx8_h5_put_values(&below, values,
-                                   sizeof values / sizeof values[0], error);
-    fx8_h5_close(&entry);
-    fx8_h5_close(&catalogue);
-    return status;
+    return fx8_h5_put_values(&below, values, sizeof values / sizeof values[0],
+                             error);
 }
 
 enum fx8_status fx8_uvh5_put_header(struct fx8_uvh5_writer *writer,
@@ -220,12 +215,11 @@ enum fx8_status fx8_uvh5_put_header(struct fx8_uvh5_writer *writer,
                                     struct fx8_error *error)
 {
     const struct fx8_h5_target target = {writer->output, writer->header, false};
-    hid_t keywords = FX8_H5_NONE;
+    FX8_H5_AUTO keywords = FX8_H5_NONE;
     FX8_TRY(put_values(&target, header, error));
     FX8_TRY(put_feeds(&target, header, error));
     FX8_TRY(put_catalogue(&target, header, error));
     FX8_TRY(fx8_h5_put_group(&target, "extra_keywords", &keywords, error));
-    fx8_h5_close(&keywords);
     for (size_t i = 0; i < header->n_keywords; i++)
         FX8_TRY(fx8_uvh5_put_keyword(writer, &header->keywords[i], error));
     return FX8_OK;

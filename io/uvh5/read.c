@@ -51,8 +51,8 @@ static enum fx8_status open_cube(const struct fx8_uvh5_file *file, hid_t group,
         fx8_h5_open_whole_dataset(file->path, group, name, dataset, error);
     if (status != FX8_OK)
         return status;
-    hid_t type = H5Dget_type(*dataset);
-    hid_t space = H5Dget_space(*dataset);
+    FX8_H5_AUTO type = H5Dget_type(*dataset);
+    FX8_H5_AUTO space = H5Dget_space(*dataset);
     hsize_t extent[3] = {0, 0, 0};
     const int rank = H5Sget_simple_extent_ndims(space);
     if (rank == 3)
@@ -77,8 +77,6 @@ static enum fx8_status open_cube(const struct fx8_uvh5_file *file, hid_t group,
                           "%s: %s: lzf: a size that is not a chunk's: expected "
                           "chunks as h5py packs them",
                           file->path, name);
-    fx8_h5_close(&space);
-    fx8_h5_close(&type);
     return status;
 }
 
@@ -98,20 +96,14 @@ static enum fx8_status open_group(const struct fx8_uvh5_file *file,
 static enum fx8_status open_cubes(struct fx8_uvh5_file *file,
                                   struct fx8_error *error)
 {
-    hid_t group = FX8_H5_NONE;
-    enum fx8_status status = open_group(file, "Data", &group, error);
-    if (status == FX8_OK)
-        status = open_cube(file, group, "visdata", is_complex,
-                           "compound {r, i} of numbers", &file->visdata, error);
-    if (status == FX8_OK)
-        status = open_cube(file, group, "flags", is_flag,
-                           "enumeration {FALSE, TRUE}", &file->flags, error);
-    if (status == FX8_OK)
-        status = open_cube(file, group, "nsamples", is_real, "real numbers",
-                           &file->nsamples, error);
-    fx8_h5_close(&group);
-    if (status != FX8_OK)
-        return status;
+    FX8_H5_AUTO group = FX8_H5_NONE;
+    FX8_TRY(open_group(file, "Data", &group, error));
+    FX8_TRY(open_cube(file, group, "visdata", is_complex,
+                      "compound {r, i} of numbers", &file->visdata, error));
+    FX8_TRY(open_cube(file, group, "flags", is_flag,
+                      "enumeration {FALSE, TRUE}", &file->flags, error));
+    FX8_TRY(open_cube(file, group, "nsamples", is_real, "real numbers",
+                      &file->nsamples, error));
     static const char *const parts[2] = {"r", "i"};
     file->complex_type = fx8_h5_pair_type(H5T_NATIVE_DOUBLE, parts);
     if (file->complex_type < 0)
@@ -199,8 +191,8 @@ static enum fx8_status get_values(const struct fx8_uvh5_file *file,
     hsize_t extent[3] = {1, 1, 1};
     void *memory = NULL;
     enum fx8_status status = FX8_OK;
-    hid_t type = H5Dget_type(dataset);
-    hid_t space = H5Dget_space(dataset);
+    FX8_H5_AUTO type = H5Dget_type(dataset);
+    FX8_H5_AUTO space = H5Dget_space(dataset);
     const int rank = H5Sget_simple_extent_ndims(space);
     if (!is_real(type) || rank < 0 || rank > 3)
         status =
@@ -229,8 +221,6 @@ static enum fx8_status get_values(const struct fx8_uvh5_file *file,
         memory = NULL;
     }
     *values = memory;
-    fx8_h5_close(&space);
-    fx8_h5_close(&type);
     return status;
 }
 
@@ -240,19 +230,17 @@ enum fx8_status fx8_uvh5_get(struct fx8_uvh5_file *file, const char *name,
 {
     *values = NULL;
     fx8_h5_quiet();
-    hid_t group = FX8_H5_NONE;
-    hid_t dataset = FX8_H5_NONE;
+    FX8_H5_AUTO group = FX8_H5_NONE;
+    FX8_H5_AUTO dataset = FX8_H5_NONE;
     if (H5Lexists(file->file, "fx8", H5P_DEFAULT) <= 0)
         return FX8_OK;
-    enum fx8_status status = open_group(file, "fx8", &group, error);
-    if (status == FX8_OK && H5Lexists(group, name, H5P_DEFAULT) > 0)
-        status =
-            fx8_h5_open_whole_dataset(file->path, group, name, &dataset, error);
+    FX8_TRY(open_group(file, "fx8", &group, error));
+    if (H5Lexists(group, name, H5P_DEFAULT) > 0)
+        FX8_TRY(fx8_h5_open_whole_dataset(file->path, group, name, &dataset,
+                                          error));
     if (dataset >= 0)
-        status = get_values(file, name, dataset, shape, values, error);
-    fx8_h5_close(&dataset);
-    fx8_h5_close(&group);
-    return status;
+        FX8_TRY(get_values(file, name, dataset, shape, values, error));
+    return FX8_OK;
 }
 
 void fx8_uvh5_file_close(struct fx8_uvh5_file **handle)

@@ -103,11 +103,11 @@ static bool holds_no_dump(hid_t file)
 {
     const size_t wanted = (size_t)4 << 20; /* bytes at a time */
     hsize_t extent[3] = {0, 0, 0};
-    hid_t flags = FX8_H5_NONE;
+    FX8_H5_AUTO flags = FX8_H5_NONE;
     if (fx8_h5_open_dataset("", file, "Data/flags", H5P_DEFAULT, &flags,
                             NULL) != FX8_OK)
         return false;
-    hid_t space = H5Dget_space(flags);
+    FX8_H5_AUTO space = H5Dget_space(flags);
     bool is_empty = H5Sget_simple_extent_ndims(space) == 3 &&
                     H5Sget_simple_extent_dims(space, extent, NULL) == 3;
     const size_t row = fx8_product((size_t)extent[1], (size_t)extent[2], 1, 1);
@@ -122,8 +122,6 @@ static bool holds_no_dump(hid_t file)
         is_empty = are_flagged(flags, start, count, values);
     }
     free(values);
-    fx8_h5_close(&space);
-    fx8_h5_close(&flags);
     return is_empty;
 }
 
